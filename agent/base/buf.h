@@ -1,0 +1,65 @@
+#ifndef ETWSHIP_BASE_BUF_H
+#define ETWSHIP_BASE_BUF_H
+
+#include "base/error.h"
+#include "base/span.h"
+
+/*
+ * A growing byte buffer with a maximum from birth. Growth beyond the maximum, or a failed
+ * allocation, sets `failed`, which stays set: writers append freely and the owner tests once.
+ * A failed buffer keeps what it had. One thread at a time.
+ */
+struct buf {
+    uint8_t *data;
+    size_t size;
+    size_t capacity;
+    size_t max;
+    bool failed;
+};
+
+void buf_init(struct buf *buf, size_t max_bytes);
+void buf_fini(struct buf *buf);
+
+/* Forget the content and the failure, keep the memory. */
+void buf_reset(struct buf *buf);
+
+/* Slow path of buf_reserve. */
+bool buf_grow(struct buf *buf, size_t more);
+
+/* Make room for ${more} bytes behind `size`. False if that is not possible. */
+static inline bool buf_reserve(struct buf *buf, size_t more)
+{
+    return more <= buf->capacity - buf->size || buf_grow(buf, more);
+}
+
+static inline void buf_add(struct buf *buf, const void *data, size_t size)
+{
+    if (size && buf_reserve(buf, size)) {
+        memcpy(buf->data + buf->size, data, size);
+        buf->size += size;
+    }
+}
+
+static inline void buf_add_span(struct buf *buf, struct span s)
+{
+    buf_add(buf, s.data, s.size);
+}
+
+static inline void buf_add_text(struct buf *buf, const char *text)
+{
+    buf_add(buf, text, strlen(text));
+}
+
+static inline void buf_add_byte(struct buf *buf, uint8_t byte)
+{
+    buf_add(buf, &byte, 1);
+}
+
+void buf_printf(struct buf *buf, const char *format, ...) ETWSHIP_PRINTF(2, 3);
+
+static inline struct span buf_span(const struct buf *buf)
+{
+    return span_make(buf->data, buf->size);
+}
+
+#endif

@@ -1,0 +1,33 @@
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+bool error_set(struct error *err, enum error_code code, const char *format, ...)
+{
+    if (err) {
+        err->code = code;
+        err->os_code = 0;
+        va_list args;
+        va_start(args, format);
+        vsnprintf(err->text, sizeof(err->text), format, args);
+        va_end(args);
+    }
+    return false;
+}
+
+bool error_set_os(struct error *err, int64_t os_code, const char *reason, const char *format, ...)
+{
+    if (err) {
+        err->code = ERR_IO;
+        err->os_code = os_code;
+        va_list args;
+        va_start(args, format);
+        vsnprintf(err->text, sizeof(err->text), format, args);
+        va_end(args);
+        size_t used = strlen(err->text);
+        snprintf(err->text + used, sizeof(err->text) - used, ": %s", reason);
+    }
+    return false;
+}

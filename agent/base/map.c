@@ -1,0 +1,93 @@
+#include "base/map.h"
+
+#include <stdlib.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+void map_init(struct map *map, size_t max_entries)
+{
+    *map = (struct map){.max_entries = max_entries};
+}
+
+void map_fini(struct map *map)
+{
+    free(map->slots);
+    map_init(map, map->max_entries);
+}
+
+void map_clear(struct map *map)
+{
+    if (map->slots) {
+        memset(map->slots, 0, map->capacity * sizeof(*map->slots));
+    }
+    map->count = 0;
+}
+
+static uint64_t hash_of(struct span key)
+{
+    return XXH3_64bits(key.data, key.size);
+}
+
+/* The slot that holds ${key}, or the free one where it belongs. */
+static struct map_slot *find(const struct map *map, struct span key, uint64_t hash)
+{
+    size_t mask = map->capacity - 1;
+    for (size_t i = (size_t)hash & mask;; i = (i + 1) & mask) {
+        struct map_slot *slot = &map->slots[i];
+        if (!slot->value || (slot->hash == hash && span_equal(slot->key, key))) {
+            return slot;
+        }
+    }
+}
+
+void *map_get(const struct map *map, struct span key)
+{
+    return map->count ? find(map, key, hash_of(key))->value : NULL;
+}
+
+static bool grow(struct map *map)
+{
+    struct map bigger = {.capacity = map->capacity ? map->capacity * 2 : 64};
+    bigger.slots = calloc(bigger.capacity, sizeof(*bigger.slots));
+    if (!bigger.slots) {
+        return false;
+    }
+    for (size_t i = 0; i < map->capacity; i++) {
+        if (map->slots[i].value) {
+            *find(&bigger, map->slots[i].key, map->slots[i].hash) = map->slots[i];
+        }
+    }
+    free(map->slots);
+    map->slots = bigger.slots;
+    map->capacity = bigger.capacity;
+    return true;
+}
+
+bool map_put(struct map *map, struct span key, void *value)
+{
+    /* At most three quarters full, so that a search always meets a free slot soon. */
+    if (map->count >= map->capacity / 4 * 3 && !grow(map)) {
+        return false;
+    }
+    uint64_t hash = hash_of(key);
+    struct map_slot *slot = find(map, key, hash);
+    if (!slot->value) {
+        if (map->count >= map->max_entries) {
+            return false;
+        }
+        map->count++;
+    }
+    *slot = (struct map_slot){.hash = hash, .key = key, .value = value};
+    return true;
+}
+
+const struct map_slot *map_next(const struct map *map, size_t *cursor)
+{
+    while (*cursor < map->capacity) {
+        const struct map_slot *slot = &map->slots[(*cursor)++];
+        if (slot->value) {
+            return slot;
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,37 @@
+#ifndef ETWSHIP_BASE_MAP_H
+#define ETWSHIP_BASE_MAP_H
+
+#include "base/span.h"
+
+/*
+ * Hash map from byte strings to pointers: open addressing, XXH3, grown by doubling, with a maximum
+ * of entries from birth. The map borrows the keys: they live as long as the entries (in the value,
+ * or in an arena). Values are never NULL. Nothing is removed but by map_clear. One thread at a
+ * time, or many readers and no writer.
+ */
+struct map_slot {
+    uint64_t hash;
+    struct span key;
+    void *value;
+};
+
+struct map {
+    struct map_slot *slots;
+    size_t capacity; /* a power of two, or 0 */
+    size_t count;
+    size_t max_entries;
+};
+
+void map_init(struct map *map, size_t max_entries);
+void map_fini(struct map *map);
+void map_clear(struct map *map);
+
+void *map_get(const struct map *map, struct span key);
+
+/* Add or replace. False when full or out of memory. */
+bool map_put(struct map *map, struct span key, void *value);
+
+/* Iterate: start with *cursor = 0; NULL at the end. Order is unspecified. */
+const struct map_slot *map_next(const struct map *map, size_t *cursor);
+
+#endif

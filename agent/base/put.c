@@ -1,0 +1,280 @@
+#include "base/put.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/bytes.h"
+
+// clang-format off
+const char put_pairs[200] =
+    "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
+    "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
+    "8081828384858687888990919293949596979899";
+// clang-format on
+
+static const char hex_digits[] = "0123456789abcdef";
+
+uint8_t *put_u64(uint8_t *p, uint64_t value)
+{
+    if (value < 10) {
+        *p = (uint8_t)('0' + value);
+        return p + 1;
+    }
+    uint8_t digits[20];
+    uint8_t *at = digits + sizeof(digits);
+    while (value >= 100) {
+        at -= 2;
+        memcpy(at, put_pairs + value % 100 * 2, 2);
+        value /= 100;
+    }
+    if (value >= 10) {
+        at -= 2;
+        memcpy(at, put_pairs + value * 2, 2);
+    } else {
+        *--at = (uint8_t)('0' + value);
+    }
+    size_t size = (size_t)(digits + sizeof(digits) - at);
+    memcpy(p, at, size);
+    return p + size;
+}
+
+uint8_t *put_i64(uint8_t *p, int64_t value)
+{
+    if (value < 0) {
+        *p++ = '-';
+        return put_u64(p, 0 - (uint64_t)value);
+    }
+    return put_u64(p, (uint64_t)value);
+}
+
+uint8_t *put_hex(uint8_t *p, uint64_t value)
+{
+    *p++ = '0';
+    *p++ = 'x';
+    unsigned shift = 0;
+    while (shift < 60 && value >> (shift + 4)) {
+        shift += 4;
+    }
+    for (;; shift -= 4) {
+        *p++ = (uint8_t)hex_digits[value >> shift & 15];
+        if (shift == 0) {
+            return p;
+        }
+    }
+}
+
+uint8_t *put_hex_bytes(uint8_t *p, struct span bytes)
+{
+    for (size_t i = 0; i < bytes.size; i++) {
+        *p++ = (uint8_t)hex_digits[bytes.data[i] >> 4];
+        *p++ = (uint8_t)hex_digits[bytes.data[i] & 15];
+    }
+    return p;
+}
+
+uint8_t *put_guid(uint8_t *p, const uint8_t bytes[16])
+{
+    static const uint8_t order[16] = {3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15};
+    for (size_t i = 0; i < 16; i++) {
+        uint8_t byte = bytes[order[i]];
+        *p++ = (uint8_t)hex_digits[byte >> 4];
+        *p++ = (uint8_t)hex_digits[byte & 15];
+        if (i == 3 || i == 5 || i == 7 || i == 9) {
+            *p++ = '-';
+        }
+    }
+    return p;
+}
+
+/* `%g` leaves the point out of whole numbers; a number that looks whole would become an integer
+ * in a reader's schema. */
+static uint8_t *finish_float(uint8_t *p, const char *text)
+{
+    size_t size = strlen(text);
+    memcpy(p, text, size);
+    p += size;
+    return strpbrk(text, ".e") ? p : put_literal(p, ".0");
+}
+
+uint8_t *put_float(uint8_t *p, float value)
+{
+    char text[32];
+    for (int digits = 6; digits <= 9; digits++) {
+        snprintf(text, sizeof(text), "%.*g", digits, (double)value);
+        float back = strtof(text, NULL);
+        if (memcmp(&back, &value, sizeof(value)) == 0) {
+            break;
+        }
+    }
+    return finish_float(p, text);
+}
+
+uint8_t *put_double(uint8_t *p, double value)
+{
+    char text[32];
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, sizeof(text), "%.*g", digits, value);
+        double back = strtod(text, NULL);
+        if (memcmp(&back, &value, sizeof(value)) == 0) {
+            break;
+        }
+    }
+    return finish_float(p, text);
+}
+
+/* Howard Hinnant's days-to-civil algorithm, shifted to the FILETIME epoch: 584694 days lie between
+ * 0000-03-01 and 1601-01-01. */
+void put_civil(uint32_t days, unsigned *ret_year, unsigned *ret_month, unsigned *ret_day)
+{
+    uint32_t z = days + 584694;
+    uint32_t era = z / 146097;
+    uint32_t day_of_era = z % 146097;
+    uint32_t year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
+    uint32_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    uint32_t month_index = (5 * day_of_year + 2) / 153;
+    *ret_day = day_of_year - (153 * month_index + 2) / 5 + 1;
+    *ret_month = month_index < 10 ? month_index + 3 : month_index - 9;
+    *ret_year = year_of_era + era * 400 + (*ret_month <= 2);
+}
+
+static uint8_t *put_two(uint8_t *p, unsigned value)
+{
+    memcpy(p, put_pairs + value * 2, 2);
+    return p + 2;
+}
+
+static uint8_t *put_date_time(
+    uint8_t *p, unsigned year, unsigned month, unsigned day, unsigned second_of_day)
+{
+    p = put_two(p, year / 100);
+    p = put_two(p, year % 100);
+    *p++ = '-';
+    p = put_two(p, month);
+    *p++ = '-';
+    p = put_two(p, day);
+    *p++ = 'T';
+    p = put_two(p, second_of_day / 3600);
+    *p++ = ':';
+    p = put_two(p, second_of_day / 60 % 60);
+    *p++ = ':';
+    return put_two(p, second_of_day % 60);
+}
+
+bool put_filetime(uint8_t **p, uint64_t filetime)
+{
+    uint64_t seconds = filetime / 10000000;
+    uint32_t fraction = (uint32_t)(filetime % 10000000);
+    uint64_t days = seconds / 86400;
+    /* 9999-12-31 is day 3067670. */
+    if (days > 3067670) {
+        return false;
+    }
+    unsigned year;
+    unsigned month;
+    unsigned day;
+    put_civil((uint32_t)days, &year, &month, &day);
+    uint8_t *q = put_date_time(*p, year, month, day, (unsigned)(seconds % 86400));
+    *q++ = '.';
+    q = put_two(q, fraction / 100000);
+    q = put_two(q, fraction / 1000 % 100);
+    q = put_two(q, fraction / 10 % 100);
+    *q++ = (uint8_t)('0' + fraction % 10);
+    *q++ = 'Z';
+    *p = q;
+    return true;
+}
+
+bool put_systemtime(uint8_t **p, const uint8_t bytes[16])
+{
+    unsigned year = load_le16(bytes);
+    unsigned month = load_le16(bytes + 2);
+    unsigned day = load_le16(bytes + 6);
+    unsigned hour = load_le16(bytes + 8);
+    unsigned minute = load_le16(bytes + 10);
+    unsigned second = load_le16(bytes + 12);
+    unsigned milli = load_le16(bytes + 14);
+    if (year > 9999 || month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 ||
+        second > 59 || milli > 999) {
+        return false;
+    }
+    uint8_t *q = put_date_time(*p, year, month, day, hour * 3600 + minute * 60 + second);
+    *q++ = '.';
+    *q++ = (uint8_t)('0' + milli / 100);
+    *p = put_two(q, milli % 100);
+    return true;
+}
+
+uint8_t *put_ipv4(uint8_t *p, const uint8_t bytes[4])
+{
+    for (size_t i = 0; i < 4; i++) {
+        if (i) {
+            *p++ = '.';
+        }
+        p = put_u64(p, bytes[i]);
+    }
+    return p;
+}
+
+/* The longest run of zero groups, of at least two; the first of equal ones (RFC 5952 4.2). */
+static size_t longest_zeros(const uint8_t bytes[16], size_t *ret_length)
+{
+    size_t best = 8;
+    size_t best_length = 1;
+    for (size_t i = 0; i < 8; i++) {
+        size_t length = 0;
+        while (i + length < 8 && load_be16(bytes + (i + length) * 2) == 0) {
+            length++;
+        }
+        if (length > best_length) {
+            best = i;
+            best_length = length;
+        }
+        i += length;
+    }
+    *ret_length = best_length;
+    return best;
+}
+
+uint8_t *put_ipv6(uint8_t *p, const uint8_t bytes[16])
+{
+    static const uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+    if (memcmp(bytes, mapped, sizeof(mapped)) == 0) {
+        return put_ipv4(put_literal(p, "::ffff:"), bytes + 12);
+    }
+    size_t zeros_length;
+    size_t zeros = longest_zeros(bytes, &zeros_length);
+    for (size_t i = 0; i < 8; i++) {
+        if (i == zeros) {
+            p = put_literal(p, "::");
+            i += zeros_length - 1;
+            continue;
+        }
+        if (i && i != zeros + zeros_length) {
+            *p++ = ':';
+        }
+        /* put_hex without its `0x`. */
+        uint8_t text[PUT_MAX];
+        uint8_t *end = put_hex(text, load_be16(bytes + i * 2));
+        p = put_span(p, span_make(text + 2, (size_t)(end - text) - 2));
+    }
+    return p;
+}
+
+bool put_sid(uint8_t **p, struct span sid)
+{
+    if (sid.size < 8 || sid.data[1] > 15 || sid.size < 8 + 4 * (size_t)sid.data[1]) {
+        return false;
+    }
+    uint64_t authority = (uint64_t)load_be16(sid.data + 2) << 32 | load_be32(sid.data + 4);
+    uint8_t *q = put_literal(*p, "S-");
+    q = put_u64(q, sid.data[0]);
+    *q++ = '-';
+    q = authority > UINT32_MAX ? put_hex(q, authority) : put_u64(q, authority);
+    for (size_t i = 0; i < sid.data[1]; i++) {
+        *q++ = '-';
+        q = put_u64(q, load_le32(sid.data + 8 + i * 4));
+    }
+    *p = q;
+    return true;
+}

@@ -1,0 +1,118 @@
+#ifndef ETWSHIP_BASE_READER_H
+#define ETWSHIP_BASE_READER_H
+
+#include "base/bytes.h"
+#include "base/guid.h"
+#include "base/span.h"
+
+/*
+ * The one bounded cursor through which untrusted bytes pass. A read beyond the end returns zero
+ * (or the empty span), consumes nothing and sets `failed`, which stays set: a parser reads a whole
+ * structure and tests once.
+ */
+struct reader {
+    const uint8_t *at;
+    const uint8_t *end;
+    bool failed;
+};
+
+static inline struct reader reader_make(struct span bytes)
+{
+    /* A NULL base would make pointer arithmetic undefined; any valid address serves. */
+    static const uint8_t nothing[1];
+    const uint8_t *data = bytes.data ? bytes.data : nothing;
+    return (struct reader){.at = data, .end = data + bytes.size, .failed = false};
+}
+
+static inline size_t reader_left(const struct reader *r)
+{
+    return (size_t)(r->end - r->at);
+}
+
+static inline struct span reader_rest(const struct reader *r)
+{
+    return span_make(r->at, reader_left(r));
+}
+
+/* Take exactly ${size} bytes. */
+static inline struct span reader_take(struct reader *r, size_t size)
+{
+    if (r->failed || size > reader_left(r)) {
+        r->failed = true;
+        return span_make(r->at, 0);
+    }
+    struct span taken = span_make(r->at, size);
+    r->at += size;
+    return taken;
+}
+
+static inline bool reader_skip(struct reader *r, size_t size)
+{
+    reader_take(r, size);
+    return !r->failed;
+}
+
+static inline uint8_t reader_u8(struct reader *r)
+{
+    struct span s = reader_take(r, 1);
+    return s.size ? s.data[0] : 0;
+}
+
+static inline uint16_t reader_u16(struct reader *r)
+{
+    struct span s = reader_take(r, 2);
+    return s.size ? load_le16(s.data) : 0;
+}
+
+static inline uint32_t reader_u32(struct reader *r)
+{
+    struct span s = reader_take(r, 4);
+    return s.size ? load_le32(s.data) : 0;
+}
+
+static inline uint64_t reader_u64(struct reader *r)
+{
+    struct span s = reader_take(r, 8);
+    return s.size ? load_le64(s.data) : 0;
+}
+
+static inline struct guid reader_guid(struct reader *r)
+{
+    struct guid guid = {{0}};
+    struct span s = reader_take(r, sizeof(guid.bytes));
+    if (s.size) {
+        memcpy(guid.bytes, s.data, sizeof(guid.bytes));
+    }
+    return guid;
+}
+
+/* Bytes up to a NUL, which is consumed and left out. Fails if there is none. */
+static inline struct span reader_text(struct reader *r)
+{
+    size_t left = reader_left(r);
+    const uint8_t *nul = r->failed || left == 0 ? NULL : memchr(r->at, 0, left);
+    if (!nul) {
+        r->failed = true;
+        return span_make(r->at, 0);
+    }
+    struct span text = span_make(r->at, (size_t)(nul - r->at));
+    r->at = nul + 1;
+    return text;
+}
+
+/* UTF-16LE units up to a NUL unit, which is consumed and left out. Fails if there is none. */
+static inline struct span reader_text16(struct reader *r)
+{
+    size_t left = reader_left(r);
+    for (size_t i = 0; !r->failed && i + 2 <= left; i += 2) {
+        if (r->at[i] == 0 && r->at[i + 1] == 0) {
+            struct span text = span_make(r->at, i);
+            r->at += i + 2;
+            return text;
+        }
+    }
+    r->failed = true;
+    return span_make(r->at, 0);
+}
+
+#endif

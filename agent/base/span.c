@@ -1,0 +1,19 @@
+#include "base/span.h"
+
+static uint8_t lower(uint8_t c)
+{
+    return (uint8_t)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+}
+
+bool span_equal_nocase(struct span a, struct span b)
+{
+    if (a.size != b.size) {
+        return false;
+    }
+    for (size_t i = 0; i < a.size; i++) {
+        if (lower(a.data[i]) != lower(b.data[i])) {
+            return false;
+        }
+    }
+    return true;
+}

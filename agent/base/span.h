@@ -1,0 +1,60 @@
+#ifndef ETWSHIP_BASE_SPAN_H
+#define ETWSHIP_BASE_SPAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/*
+ * A borrowed view of bytes: no ownership, no terminator. Passed by value. The empty span may have
+ * a NULL pointer. Text in a span is UTF-8 unless its field says otherwise.
+ */
+struct span {
+    const uint8_t *data;
+    size_t size;
+};
+
+static inline struct span span_make(const void *data, size_t size)
+{
+    return (struct span){.data = data, .size = size};
+}
+
+/* View of a NUL-terminated string, terminator left out. NULL gives the empty span. */
+static inline struct span span_text(const char *text)
+{
+    return (struct span){.data = (const uint8_t *)text, .size = text ? strlen(text) : 0};
+}
+
+static inline bool span_equal(struct span a, struct span b)
+{
+    return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
+}
+
+static inline bool span_is(struct span a, const char *text)
+{
+    return span_equal(a, span_text(text));
+}
+
+/* The bytes from ${offset} on; empty if ${offset} lies beyond the end. */
+static inline struct span span_from(struct span s, size_t offset)
+{
+    if (offset >= s.size) {
+        return span_make(s.data, 0);
+    }
+    return span_make(s.data + offset, s.size - offset);
+}
+
+/* At most the first ${size} bytes. */
+static inline struct span span_first(struct span s, size_t size)
+{
+    return span_make(s.data, size < s.size ? size : s.size);
+}
+
+/* Equal without regard to the case of ASCII letters. */
+bool span_equal_nocase(struct span a, struct span b);
+
+/* printf arguments for "%.*s". */
+#define SPAN_ARG(s) (int)((s).size > 0x7fffffff ? 0x7fffffff : (s).size), (const char *)(s).data
+
+#endif

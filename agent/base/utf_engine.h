@@ -1,0 +1,169 @@
+#ifndef ETWSHIP_BASE_UTF_ENGINE_H
+#define ETWSHIP_BASE_UTF_ENGINE_H
+
+#include "base/bytes.h"
+#include "base/utf.h"
+
+/*
+ * What the files utf_*.c share; not for other modules. An engine is one way to do the hot loops
+ * of utf.h. All engines give the same bytes; the scalar one says which.
+ */
+struct utf_engine {
+    const char *name;
+    bool (*supported)(void);
+    size_t (*utf16_to_json)(struct span utf16, uint8_t *out);
+    size_t (*utf16_to_utf8)(struct span utf16, uint8_t *out);
+    size_t (*utf16_until_nul)(struct span utf16);
+    /* Copy bytes up to the first one that is not plain (see utf_is_plain); returns how many. May
+     * write up to 16 bytes at the place behind the last. */
+    size_t (*copy_plain)(struct span text, uint8_t *out);
+};
+
+extern const struct utf_engine utf_scalar;
+#if defined(__GNUC__) && defined(__x86_64__)
+#define UTF_HAVE_X86 1
+extern const struct utf_engine utf_sse2;
+extern const struct utf_engine utf_ssse3;
+/* Shared by both: they gain nothing from more than SSE2. */
+size_t utf_sse2_until_nul(struct span utf16);
+size_t utf_sse2_copy_plain(struct span text, uint8_t *out);
+#elif defined(__GNUC__) && defined(__aarch64__) && !defined(__AARCH64EB__)
+#define UTF_HAVE_NEON 1
+extern const struct utf_engine utf_neon;
+#endif
+
+#if defined(__GNUC__)
+#define UTF_INLINE static inline __attribute__((always_inline))
+#else
+#define UTF_INLINE static inline
+#endif
+
+/*
+ * Byte shuffles that close the gaps in a register of encoded characters.
+ * pairs[m]: eight units as 16 bytes, two per unit; unit i keeps both bytes where bit i of ${m} is
+ * set, else only its second.
+ * quads[m]: four units as 16 bytes, four per unit {first of three, unused, second, third}. Bits i
+ * and 4 + i of ${m} are the low and the high bit of how many bytes unit i keeps, 0 to 3, from its
+ * right end. At most 12 bytes are kept; byte 15 is their number.
+ */
+struct utf_shuffles {
+    _Alignas(16) uint8_t pairs[256][16];
+    _Alignas(16) uint8_t quads[256][16];
+};
+
+/* Filled by utf_shuffles_make; constant from then on. Any thread, any number of times. */
+extern struct utf_shuffles utf_shuffles;
+void utf_shuffles_make(void);
+
+/* Stands for itself in a JSON string: ASCII but controls, `"` and `\`. */
+static inline bool utf_is_plain(uint32_t unit)
+{
+    return unit >= 0x20 && unit < 0x80 && unit != '"' && unit != '\\';
+}
+
+/* Encode a character that is a Unicode scalar value. */
+static inline uint8_t *utf_put_scalar(uint8_t *out, uint32_t c)
+{
+    if (c < 0x80) {
+        *out++ = (uint8_t)c;
+    } else if (c < 0x800) {
+        *out++ = (uint8_t)(0xc0 | c >> 6);
+        *out++ = (uint8_t)(0x80 | (c & 0x3f));
+    } else if (c < 0x10000) {
+        *out++ = (uint8_t)(0xe0 | c >> 12);
+        *out++ = (uint8_t)(0x80 | (c >> 6 & 0x3f));
+        *out++ = (uint8_t)(0x80 | (c & 0x3f));
+    } else {
+        *out++ = (uint8_t)(0xf0 | c >> 18);
+        *out++ = (uint8_t)(0x80 | (c >> 12 & 0x3f));
+        *out++ = (uint8_t)(0x80 | (c >> 6 & 0x3f));
+        *out++ = (uint8_t)(0x80 | (c & 0x3f));
+    }
+    return out;
+}
+
+/* copy_plain of the engine in use. */
+size_t utf_copy_plain(struct span text, uint8_t *out);
+
+/* Encode a character below 0x80 inside a JSON string. */
+uint8_t *utf_put_json_ascii(uint8_t *out, uint8_t c);
+
+static inline uint8_t *utf_put_json(uint8_t *out, uint32_t c)
+{
+    return c < 0x80 ? utf_put_json_ascii(out, (uint8_t)c) : utf_put_scalar(out, c);
+}
+
+/* The character at ${*in}, which lies before ${end} by at least one unit; advances. */
+static inline uint32_t utf16_next(const uint8_t **in, const uint8_t *end)
+{
+    uint32_t unit = load_le16(*in);
+    *in += 2;
+    if ((unit & 0xf800) != 0xd800) {
+        return unit;
+    }
+    if (unit < 0xdc00 && end - *in >= 2) {
+        uint32_t low = load_le16(*in);
+        if ((low & 0xfc00) == 0xdc00) {
+            *in += 2;
+            return 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
+        }
+    }
+    return 0xfffd;
+}
+
+/* A place in the input and one in the output. By value: one whose address is known would have to
+ * be kept in memory, since bytes are written through it. */
+struct utf_cursor {
+    const uint8_t *in;
+    const uint8_t *end;
+    uint8_t *out;
+};
+
+/* Convert characters until ${until} is reached or, by the second half of a pair, passed. */
+UTF_INLINE struct utf_cursor utf_scalar_until(
+    struct utf_cursor cursor, const uint8_t *until, bool json)
+{
+    while (cursor.in < until) {
+        uint32_t c = utf16_next(&cursor.in, cursor.end);
+        if (utf_is_plain(c)) {
+            *cursor.out++ = (uint8_t)c;
+        } else {
+            cursor.out = json ? utf_put_json(cursor.out, c) : utf_put_scalar(cursor.out, c);
+        }
+    }
+    return cursor;
+}
+
+/* Convert the run of characters at the cursor that vector code leaves alone: surrogates and, for
+ * JSON, controls. At least one character. */
+UTF_INLINE struct utf_cursor utf_scalar_run(struct utf_cursor cursor, bool json)
+{
+    uint32_t unit;
+    do {
+        uint32_t c = utf16_next(&cursor.in, cursor.end);
+        cursor.out = json ? utf_put_json(cursor.out, c) : utf_put_scalar(cursor.out, c);
+        if (cursor.in == cursor.end) {
+            break;
+        }
+        unit = load_le16(cursor.in);
+    } while ((unit & 0xf800) == 0xd800 || (json && unit < 0x20));
+    return cursor;
+}
+
+/* ${size} (1 to 15) bytes as a 16-byte little-endian number, padded with zeros; reads no others. */
+static inline void utf_load_short(const uint8_t *p, size_t size, uint64_t *low, uint64_t *high)
+{
+    *high = 0;
+    if (size >= 8) {
+        *low = load_le64(p);
+        unsigned half_shift = (unsigned)(16 - size) * 4; /* twice 32 is fine where once 64 is not */
+        *high = load_le64(p + size - 8) >> half_shift >> half_shift;
+    } else if (size >= 4) {
+        *low = load_le32(p) | (uint64_t)load_le32(p + size - 4) << (size - 4) * 8;
+    } else {
+        size_t middle = size / 2;
+        *low = p[0] | (uint64_t)p[middle] << middle * 8 | (uint64_t)p[size - 1] << (size - 1) * 8;
+    }
+}
+
+#endif

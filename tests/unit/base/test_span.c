@@ -1,0 +1,45 @@
+#include "support/test.h"
+
+static void spans_compare_by_bytes(void **state)
+{
+    (void)state;
+    assert_true(span_equal(span_text("abc"), span_make("abcd", 3)));
+    assert_false(span_equal(span_text("abc"), span_text("abd")));
+    assert_false(span_equal(span_text("abc"), span_text("ab")));
+    assert_true(span_equal(span_make(NULL, 0), span_text("")));
+    assert_true(span_is(span_text(NULL), ""));
+}
+
+static void cutting_stays_inside(void **state)
+{
+    (void)state;
+    struct span s = span_text("abc");
+    assert_span(span_from(s, 0), "abc");
+    assert_span(span_from(s, 2), "c");
+    assert_span(span_from(s, 3), "");
+    assert_span(span_from(s, SIZE_MAX), "");
+    assert_span(span_first(s, 2), "ab");
+    assert_span(span_first(s, SIZE_MAX), "abc");
+}
+
+static void only_ascii_letters_lose_their_case(void **state)
+{
+    (void)state;
+    assert_true(span_equal_nocase(span_text("AzZa"), span_text("aZzA")));
+    assert_true(span_equal_nocase(span_make(NULL, 0), span_text("")));
+    assert_false(span_equal_nocase(span_text("a"), span_text("ab")));
+    /* Neighbours of the letters, 32 apart like a letter and its other case. */
+    assert_false(span_equal_nocase(span_text("@"), span_text("`")));
+    assert_false(span_equal_nocase(span_text("["), span_text("{")));
+    assert_false(span_equal_nocase(span_text("\xc4"), span_text("\xe4")));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(spans_compare_by_bytes),
+        cmocka_unit_test(cutting_stays_inside),
+        cmocka_unit_test(only_ascii_letters_lose_their_case),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
