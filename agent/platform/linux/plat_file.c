@@ -1,0 +1,235 @@
+#define _GNU_SOURCE
+
+#include "platform/plat_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Linux moves at most 2 GiB less a page in one call (read(2)). */
+enum { MAX_CALL_BYTES = 1 << 30 };
+
+struct plat_file {
+    int fd;
+    char name[128]; /* for texts: the end of the path */
+};
+
+static bool fail(struct error *err, const char *name, const char *what)
+{
+    int code = errno;
+    return error_set_os(err, code, strerror(code), "%s: %s", name, what);
+}
+
+static void set_name(struct plat_file *file, const char *path)
+{
+    size_t size = strlen(path);
+    if (size < sizeof(file->name)) {
+        memcpy(file->name, path, size + 1);
+        return;
+    }
+    size_t kept = sizeof(file->name) - sizeof("...");
+    memcpy(file->name, "...", 3);
+    memcpy(file->name + 3, path + size - kept, kept + 1);
+}
+
+/* Reading at an offset needs an ordinary file: say what the thing is instead. */
+static bool check_ordinary(int fd, const char *path, struct error *err)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0) {
+        return fail(err, path, "cannot look at it");
+    }
+    if (S_ISDIR(st.st_mode)) {
+        return error_set(err, ERR_CONFIG, "%s: is a folder, not a file", path);
+    }
+    if (!S_ISREG(st.st_mode)) {
+        return error_set(err, ERR_CONFIG,
+            "%s: is a device or pipe; only ordinary files can be read. Save it to a file first",
+            path);
+    }
+    return true;
+}
+
+struct plat_file *plat_file_open(const char *path, enum plat_file_mode mode, struct error *err)
+{
+    /* Without O_NONBLOCK the open of a pipe waits for its other end. */
+    static const int flags[] = {
+        [PLAT_FILE_READ] = O_RDONLY | O_NONBLOCK,
+        [PLAT_FILE_APPEND] = O_WRONLY | O_CREAT | O_APPEND,
+        [PLAT_FILE_CREATE] = O_WRONLY | O_CREAT | O_TRUNC,
+    };
+    int fd;
+    do {
+        fd = open(path, flags[mode] | O_CLOEXEC | O_NOCTTY, 0666);
+    } while (fd < 0 && errno == EINTR);
+    if (fd < 0) {
+        fail(err, path, mode == PLAT_FILE_READ ? "cannot open" : "cannot open for writing");
+        return NULL;
+    }
+    if (mode == PLAT_FILE_READ && !check_ordinary(fd, path, err)) {
+        close(fd);
+        return NULL;
+    }
+    struct plat_file *file = malloc(sizeof(*file));
+    if (!file) {
+        close(fd);
+        error_set(err, ERR_MEMORY, "%s: out of memory", path);
+        return NULL;
+    }
+    file->fd = fd;
+    set_name(file, path);
+    return file;
+}
+
+static struct plat_file stdout_file = {.fd = STDOUT_FILENO, .name = "standard output"};
+
+struct plat_file *plat_file_stdout(void)
+{
+    /* So that a write to a closed pipe returns EPIPE and does not end the process. */
+    signal(SIGPIPE, SIG_IGN);
+    return &stdout_file;
+}
+
+void plat_file_close(struct plat_file *file)
+{
+    if (!file || file == &stdout_file) {
+        return;
+    }
+    close(file->fd);
+    free(file);
+}
+
+bool plat_file_size(struct plat_file *file, uint64_t *ret_bytes, struct error *err)
+{
+    struct stat st;
+    if (fstat(file->fd, &st) != 0) {
+        return fail(err, file->name, "cannot get the size");
+    }
+    *ret_bytes = (uint64_t)st.st_size;
+    return true;
+}
+
+bool plat_file_read_at(struct plat_file *file, uint64_t offset, void *data, size_t size,
+    size_t *ret_read, struct error *err)
+{
+    size_t done = 0;
+    /* No file reaches beyond INT64_MAX, and pread refuses even to look there. */
+    uint64_t room = offset < INT64_MAX ? INT64_MAX - offset : 0;
+    size = size < room ? size : (size_t)room;
+    while (done < size) {
+        size_t want = size - done < MAX_CALL_BYTES ? size - done : MAX_CALL_BYTES;
+        ssize_t got = pread(file->fd, (uint8_t *)data + done, want, (off_t)(offset + done));
+        if (got == 0) {
+            break;
+        }
+        if (got > 0) {
+            done += (size_t)got;
+        } else if (errno != EINTR) {
+            return fail(err, file->name, "cannot read");
+        }
+    }
+    *ret_read = done;
+    return true;
+}
+
+/* After a failed write: true if it is worth another try. Standard output may be a terminal or pipe
+ * that another process made non-blocking. */
+static bool can_retry(const struct plat_file *file, struct error *err)
+{
+    if (errno == EINTR) {
+        return true;
+    }
+    if (errno == EAGAIN) {
+        struct pollfd ready = {.fd = file->fd, .events = POLLOUT};
+        if (poll(&ready, 1, -1) >= 0 || errno == EINTR) {
+            return true;
+        }
+    }
+    if (errno == EPIPE) {
+        error_set(err, ERR_STOPPED, "%s: closed by its reader", file->name);
+        if (err) {
+            err->os_code = EPIPE;
+        }
+        return false;
+    }
+    return fail(err, file->name, "cannot write");
+}
+
+bool plat_file_write(struct plat_file *file, struct span bytes, struct error *err)
+{
+    while (bytes.size) {
+        size_t want = bytes.size < MAX_CALL_BYTES ? bytes.size : MAX_CALL_BYTES;
+        ssize_t written = write(file->fd, bytes.data, want);
+        if (written >= 0) {
+            bytes = span_from(bytes, (size_t)written);
+        } else if (!can_retry(file, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool plat_file_sync(struct plat_file *file, struct error *err)
+{
+    while (fdatasync(file->fd) != 0) {
+        if (errno == EINVAL || errno == EROFS) {
+            return true; /* a pipe, terminal or device: there is no disk behind it */
+        }
+        if (errno != EINTR) {
+            return fail(err, file->name, "cannot write to the disk");
+        }
+    }
+    return true;
+}
+
+bool plat_file_load(
+    const char *path, size_t max_bytes, char **ret_data, size_t *ret_size, struct error *err)
+{
+    struct plat_file *file = plat_file_open(path, PLAT_FILE_READ, err);
+    if (!file) {
+        return false;
+    }
+    char *data = NULL;
+    uint64_t size;
+    size_t got = 0;
+    if (!plat_file_size(file, &size, err)) {
+        goto failed;
+    }
+    if (size > max_bytes || size >= SIZE_MAX) {
+        error_set(err, ERR_LIMIT, "%s: larger than %zu bytes", path, max_bytes);
+        goto failed;
+    }
+    data = malloc((size_t)size + 1);
+    if (!data) {
+        error_set(err, ERR_MEMORY, "%s: out of memory", path);
+        goto failed;
+    }
+    if (!plat_file_read_at(file, 0, data, (size_t)size, &got, err)) {
+        goto failed;
+    }
+    data[got] = '\0';
+    plat_file_close(file);
+    *ret_data = data;
+    *ret_size = got;
+    return true;
+
+failed:
+    free(data);
+    plat_file_close(file);
+    return false;
+}
+
+bool plat_file_truncate(struct plat_file *file, uint64_t bytes, struct error *err)
+{
+    int result;
+    do {
+        result = ftruncate(file->fd, (off_t)bytes);
+    } while (result != 0 && errno == EINTR);
+    return result == 0 || fail(err, file->name, "cannot be cut");
+}

@@ -1,0 +1,116 @@
+#define _GNU_SOURCE
+
+#include "platform/plat_system.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+static uint64_t clock_ns(clockid_t clock)
+{
+    struct timespec now;
+    if (clock_gettime(clock, &now) != 0) {
+        return 0;
+    }
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+uint64_t plat_now_filetime(void)
+{
+    /* 1601-01-01 to 1970-01-01 in 100 ns. */
+    return clock_ns(CLOCK_REALTIME) / 100 + 116444736000000000;
+}
+
+uint64_t plat_monotonic_ns(void)
+{
+    return clock_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t plat_cpu_ns(void)
+{
+    return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+uint64_t plat_peak_rss_bytes(void)
+{
+    /* Not ru_maxrss alone: it begins with the peak of whoever started this program. */
+    unsigned long long kib = 0;
+    FILE *status = fopen("/proc/self/status", "re");
+    if (status) {
+        char line[256];
+        while (kib == 0 && fgets(line, sizeof(line), status)) {
+            if (sscanf(line, "VmHWM: %llu kB", &kib) != 1) {
+                kib = 0;
+            }
+        }
+        fclose(status);
+    }
+    struct rusage usage;
+    if (kib == 0 && getrusage(RUSAGE_SELF, &usage) == 0) {
+        kib = (unsigned long long)usage.ru_maxrss;
+    }
+    return (uint64_t)kib * 1024;
+}
+
+void plat_host_name(char *name, size_t size)
+{
+    if (size == 0) {
+        return;
+    }
+    if (gethostname(name, size) != 0 && errno != ENAMETOOLONG) {
+        name[0] = '\0';
+    }
+    name[size - 1] = '\0';
+}
+
+bool plat_random(void *data, size_t size, struct error *err)
+{
+    size_t done = 0;
+    while (done < size) {
+        ssize_t got = getrandom((uint8_t *)data + done, size - done, 0);
+        if (got >= 0) {
+            done += (size_t)got;
+        } else if (errno != EINTR) {
+            return error_set_os(err, errno, strerror(errno), "no random numbers");
+        }
+    }
+    return true;
+}
+
+bool plat_is_terminal(int stream)
+{
+    return isatty(stream) == 1;
+}
+
+unsigned plat_terminal_columns(int stream)
+{
+    struct winsize window;
+    if (ioctl(stream, TIOCGWINSZ, &window) != 0 || window.ws_col == 0) {
+        return 80;
+    }
+    return window.ws_col;
+}
+
+void plat_sleep_ms(unsigned milliseconds)
+{
+    struct timespec wait = {
+        .tv_sec = milliseconds / 1000, .tv_nsec = (long)(milliseconds % 1000) * 1000000};
+    nanosleep(&wait, NULL);
+}
+
+bool plat_no_color(void)
+{
+    const char *value = getenv("NO_COLOR");
+    return value && *value;
+}
+
+const char *plat_default_config_path(void)
+{
+    return "/etc/etwship/etwship.yaml";
+}

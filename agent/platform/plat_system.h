@@ -1,0 +1,56 @@
+#ifndef ETWSHIP_PLATFORM_PLAT_SYSTEM_H
+#define ETWSHIP_PLATFORM_PLAT_SYSTEM_H
+
+#include "base/error.h"
+#include "base/utf.h"
+
+/* The machine and the process around us. */
+
+/* Now, as FILETIME (100 ns since 1601, UTC). */
+uint64_t plat_now_filetime(void);
+
+/* Monotonic nanoseconds, for durations. */
+uint64_t plat_monotonic_ns(void);
+
+/* Wait; signals may end the wait early. */
+void plat_sleep_ms(unsigned milliseconds);
+
+/* CPU time of this process so far, user and system, in nanoseconds. */
+uint64_t plat_cpu_ns(void);
+
+/* Peak resident set of this process in bytes; 0 if the system does not tell. */
+uint64_t plat_peak_rss_bytes(void);
+
+/* Host name as UTF-8, cut to ${size} with its terminator; "" if unknown. */
+void plat_host_name(char *name, size_t size);
+
+/* Random bytes good enough for ids. */
+bool plat_random(void *data, size_t size, struct error *err);
+
+/* Is the stream (1 stdout, 2 stderr) a terminal? */
+bool plat_is_terminal(int stream);
+
+/* Does the user want no colours (NO_COLOR is set and not empty; no-color.org)? */
+bool plat_no_color(void);
+
+/* Where the configuration lies if the user names none. Static. */
+const char *plat_default_config_path(void);
+
+/* Columns of the terminal at ${stream}; 80 if unknown. */
+unsigned plat_terminal_columns(int stream);
+
+/*
+ * Fill ${page} for Windows code page ${id}. Double-byte pages allocate `pairs`, which
+ * plat_codepage_fini frees. False if the system does not know the page.
+ */
+bool plat_codepage_init(struct codepage *page, uint32_t id, struct error *err);
+void plat_codepage_fini(struct codepage *page);
+
+/*
+ * Ask for orderly ends: after the first SIGINT or SIGTERM (Ctrl-C, service stop) ${stop} is called
+ * once on a thread of the platform layer; a second signal ends the process with exit code 130.
+ * A closed pipe is reported by writes, not by a signal. Call once per process.
+ */
+bool plat_on_stop(void (*stop)(void *self), void *self, struct error *err);
+
+#endif

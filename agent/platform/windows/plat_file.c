@@ -1,0 +1,214 @@
+#include "platform/plat_file.h"
+
+#include <stdlib.h>
+#include <windows.h>
+
+#include "platform/windows/plat_wide.h"
+
+enum { MAX_CALL_BYTES = 1 << 30 };
+
+struct plat_file {
+    HANDLE handle;
+    char name[128]; /* for texts: the end of the path */
+};
+
+static bool fail(struct error *err, const char *name, const char *what)
+{
+    return plat_wide_error(err, GetLastError(), name, what);
+}
+
+static void set_name(struct plat_file *file, const char *path)
+{
+    size_t size = strlen(path);
+    if (size < sizeof(file->name)) {
+        memcpy(file->name, path, size + 1);
+        return;
+    }
+    size_t kept = sizeof(file->name) - sizeof("...");
+    memcpy(file->name, "...", 3);
+    memcpy(file->name + 3, path + size - kept, kept + 1);
+}
+
+/* Others may read, write and even delete what is open here: a trace can still be recorded to. */
+static HANDLE open_handle(const wchar_t *path, enum plat_file_mode mode)
+{
+    static const struct {
+        DWORD access;
+        DWORD disposition;
+    } modes[] = {
+        [PLAT_FILE_READ] = {GENERIC_READ, OPEN_EXISTING},
+        [PLAT_FILE_APPEND] = {FILE_APPEND_DATA | FILE_READ_ATTRIBUTES | SYNCHRONIZE, OPEN_ALWAYS},
+        [PLAT_FILE_CREATE] = {GENERIC_WRITE, CREATE_ALWAYS},
+    };
+    DWORD share = mode == PLAT_FILE_READ ? FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE
+                                         : FILE_SHARE_READ | FILE_SHARE_DELETE;
+    return CreateFileW(path, modes[mode].access, share, NULL, modes[mode].disposition,
+        FILE_ATTRIBUTE_NORMAL, NULL);
+}
+
+struct plat_file *plat_file_open(const char *path, enum plat_file_mode mode, struct error *err)
+{
+    /* CreateFileW would say "access denied". */
+    if (plat_path_kind(path) == PLAT_PATH_DIR) {
+        error_set(err, ERR_CONFIG, "%s: is a folder, not a file", path);
+        return NULL;
+    }
+    wchar_t *wide = plat_wide_path(path, err);
+    if (!wide) {
+        return NULL;
+    }
+    HANDLE handle = open_handle(wide, mode);
+    DWORD code = GetLastError();
+    free(wide);
+    if (handle == INVALID_HANDLE_VALUE) {
+        plat_wide_error(
+            err, code, path, mode == PLAT_FILE_READ ? "cannot open" : "cannot open for writing");
+        return NULL;
+    }
+    if (mode == PLAT_FILE_READ && GetFileType(handle) != FILE_TYPE_DISK) {
+        CloseHandle(handle);
+        error_set(err, ERR_CONFIG,
+            "%s: is a device or pipe; only ordinary files can be read. Save it to a file first",
+            path);
+        return NULL;
+    }
+    struct plat_file *file = malloc(sizeof(*file));
+    if (!file) {
+        CloseHandle(handle);
+        error_set(err, ERR_MEMORY, "%s: out of memory", path);
+        return NULL;
+    }
+    file->handle = handle;
+    set_name(file, path);
+    return file;
+}
+
+static struct plat_file stdout_file = {.handle = NULL, .name = "standard output"};
+
+struct plat_file *plat_file_stdout(void)
+{
+    return &stdout_file;
+}
+
+static HANDLE handle_of(const struct plat_file *file)
+{
+    return file == &stdout_file ? GetStdHandle(STD_OUTPUT_HANDLE) : file->handle;
+}
+
+void plat_file_close(struct plat_file *file)
+{
+    if (!file || file == &stdout_file) {
+        return;
+    }
+    CloseHandle(file->handle);
+    free(file);
+}
+
+bool plat_file_size(struct plat_file *file, uint64_t *ret_bytes, struct error *err)
+{
+    LARGE_INTEGER size;
+    if (!GetFileSizeEx(handle_of(file), &size)) {
+        return fail(err, file->name, "cannot get the size");
+    }
+    *ret_bytes = (uint64_t)size.QuadPart;
+    return true;
+}
+
+bool plat_file_read_at(struct plat_file *file, uint64_t offset, void *data, size_t size,
+    size_t *ret_read, struct error *err)
+{
+    uint64_t room = offset < INT64_MAX ? INT64_MAX - offset : 0;
+    size = size < room ? size : (size_t)room;
+    size_t done = 0;
+    while (done < size) {
+        size_t want = size - done < MAX_CALL_BYTES ? size - done : MAX_CALL_BYTES;
+        OVERLAPPED at = {
+            .Offset = (DWORD)(offset + done), .OffsetHigh = (DWORD)((offset + done) >> 32)};
+        DWORD got = 0;
+        if (!ReadFile(handle_of(file), (uint8_t *)data + done, (DWORD)want, &got, &at)) {
+            if (GetLastError() == ERROR_HANDLE_EOF) {
+                break;
+            }
+            return fail(err, file->name, "cannot read");
+        }
+        if (got == 0) {
+            break;
+        }
+        done += got;
+    }
+    *ret_read = done;
+    return true;
+}
+
+static bool write_failed(const struct plat_file *file, struct error *err)
+{
+    DWORD code = GetLastError();
+    if (code != ERROR_BROKEN_PIPE && code != ERROR_NO_DATA && code != ERROR_PIPE_NOT_CONNECTED) {
+        return plat_wide_error(err, code, file->name, "cannot write");
+    }
+    error_set(err, ERR_STOPPED, "%s: closed by its reader", file->name);
+    if (err) {
+        err->os_code = code;
+    }
+    return false;
+}
+
+bool plat_file_write(struct plat_file *file, struct span bytes, struct error *err)
+{
+    while (bytes.size) {
+        DWORD want = (DWORD)(bytes.size < MAX_CALL_BYTES ? bytes.size : MAX_CALL_BYTES);
+        DWORD written = 0;
+        if (!WriteFile(handle_of(file), bytes.data, want, &written, NULL)) {
+            return write_failed(file, err);
+        }
+        bytes = span_from(bytes, written);
+    }
+    return true;
+}
+
+bool plat_file_sync(struct plat_file *file, struct error *err)
+{
+    HANDLE handle = handle_of(file);
+    if (GetFileType(handle) != FILE_TYPE_DISK || FlushFileBuffers(handle)) {
+        return true; /* behind a pipe or console there is no disk */
+    }
+    return fail(err, file->name, "cannot write to the disk");
+}
+
+bool plat_file_load(
+    const char *path, size_t max_bytes, char **ret_data, size_t *ret_size, struct error *err)
+{
+    struct plat_file *file = plat_file_open(path, PLAT_FILE_READ, err);
+    if (!file) {
+        return false;
+    }
+    char *data = NULL;
+    uint64_t size;
+    size_t got;
+    if (!plat_file_size(file, &size, err)) {
+        goto failed;
+    }
+    if (size > max_bytes || size >= SIZE_MAX) {
+        error_set(
+            err, ERR_LIMIT, "%s: larger than %llu bytes", path, (unsigned long long)max_bytes);
+        goto failed;
+    }
+    data = malloc((size_t)size + 1);
+    if (!data) {
+        error_set(err, ERR_MEMORY, "%s: out of memory", path);
+        goto failed;
+    }
+    if (!plat_file_read_at(file, 0, data, (size_t)size, &got, err)) {
+        goto failed;
+    }
+    data[got] = '\0';
+    plat_file_close(file);
+    *ret_data = data;
+    *ret_size = got;
+    return true;
+
+failed:
+    free(data);
+    plat_file_close(file);
+    return false;
+}

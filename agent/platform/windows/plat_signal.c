@@ -1,0 +1,41 @@
+#include <stdatomic.h>
+#include <windows.h>
+
+#include "platform/plat_system.h"
+#include "platform/windows/plat_wide.h"
+
+/*
+ * Windows calls the handler on a thread of its own. After Ctrl-C and Ctrl-Break the process goes
+ * on; when the console closes, the user logs off or the machine shuts down, it ends as soon as the
+ * handler returns, so that one never does: the orderly end is raced by the system's time limit.
+ */
+static struct {
+    void (*stop)(void *self);
+    void *self;
+} stopper;
+
+static atomic_int signals_seen;
+
+enum { EXIT_SECOND_SIGNAL = 130 };
+
+static BOOL WINAPI on_control(DWORD event)
+{
+    if (atomic_fetch_add(&signals_seen, 1) > 0) {
+        TerminateProcess(GetCurrentProcess(), EXIT_SECOND_SIGNAL);
+    }
+    stopper.stop(stopper.self);
+    if (event != CTRL_C_EVENT && event != CTRL_BREAK_EVENT) {
+        Sleep(INFINITE);
+    }
+    return TRUE;
+}
+
+bool plat_on_stop(void (*stop)(void *self), void *self, struct error *err)
+{
+    stopper.stop = stop;
+    stopper.self = self;
+    if (!SetConsoleCtrlHandler(on_control, TRUE)) {
+        return plat_wide_error(err, GetLastError(), "Ctrl-C", "cannot be handled");
+    }
+    return true;
+}

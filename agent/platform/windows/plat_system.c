@@ -1,0 +1,127 @@
+#include "platform/plat_system.h"
+
+#include <stdlib.h>
+#include <windows.h>
+/* After windows.h, on which they depend. */
+#include <bcrypt.h>
+#include <psapi.h>
+
+#include "platform/windows/plat_wide.h"
+
+static uint64_t ticks_of(FILETIME time)
+{
+    return (uint64_t)time.dwHighDateTime << 32 | time.dwLowDateTime;
+}
+
+uint64_t plat_now_filetime(void)
+{
+    FILETIME now;
+    GetSystemTimePreciseAsFileTime(&now);
+    return ticks_of(now);
+}
+
+uint64_t plat_monotonic_ns(void)
+{
+    LARGE_INTEGER frequency; /* fixed at boot */
+    LARGE_INTEGER count;
+    QueryPerformanceFrequency(&frequency);
+    QueryPerformanceCounter(&count);
+    uint64_t f = (uint64_t)frequency.QuadPart;
+    uint64_t c = (uint64_t)count.QuadPart;
+    return c / f * 1000000000 + c % f * 1000000000 / f;
+}
+
+uint64_t plat_cpu_ns(void)
+{
+    FILETIME created;
+    FILETIME ended;
+    FILETIME kernel;
+    FILETIME user;
+    if (!GetProcessTimes(GetCurrentProcess(), &created, &ended, &kernel, &user)) {
+        return 0;
+    }
+    return (ticks_of(kernel) + ticks_of(user)) * 100;
+}
+
+uint64_t plat_peak_rss_bytes(void)
+{
+    PROCESS_MEMORY_COUNTERS counters = {.cb = sizeof(counters)};
+    if (!GetProcessMemoryInfo(GetCurrentProcess(), &counters, sizeof(counters))) {
+        return 0;
+    }
+    return counters.PeakWorkingSetSize;
+}
+
+void plat_host_name(char *name, size_t size)
+{
+    if (size == 0) {
+        return;
+    }
+    name[0] = '\0';
+    DWORD units = 0;
+    GetComputerNameExW(ComputerNameDnsHostname, NULL, &units);
+    wchar_t *wide = units ? malloc(units * sizeof(*wide)) : NULL;
+    char *text = NULL;
+    if (wide && GetComputerNameExW(ComputerNameDnsHostname, wide, &units)) {
+        text = plat_wide_to_utf8(wide);
+    }
+    if (text) {
+        struct span cut = span_first(span_text(text), size - 1);
+        memcpy(name, cut.data, cut.size);
+        name[cut.size] = '\0';
+    }
+    free(text);
+    free(wide);
+}
+
+bool plat_random(void *data, size_t size, struct error *err)
+{
+    while (size) {
+        ULONG want = size < 65536 ? (ULONG)size : 65536;
+        NTSTATUS status = BCryptGenRandom(NULL, data, want, BCRYPT_USE_SYSTEM_PREFERRED_RNG);
+        if (status < 0) {
+            return error_set_os(
+                err, status, "BCryptGenRandom failed", "no random numbers (0x%08lx)", status);
+        }
+        data = (uint8_t *)data + want;
+        size -= want;
+    }
+    return true;
+}
+
+static HANDLE console_of(int stream)
+{
+    return GetStdHandle(stream == 2 ? STD_ERROR_HANDLE : STD_OUTPUT_HANDLE);
+}
+
+bool plat_is_terminal(int stream)
+{
+    DWORD mode;
+    return GetConsoleMode(console_of(stream), &mode);
+}
+
+unsigned plat_terminal_columns(int stream)
+{
+    CONSOLE_SCREEN_BUFFER_INFO info;
+    if (!GetConsoleScreenBufferInfo(console_of(stream), &info) ||
+        info.srWindow.Right < info.srWindow.Left) {
+        return 80;
+    }
+    return (unsigned)(info.srWindow.Right - info.srWindow.Left + 1);
+}
+
+void plat_sleep_ms(unsigned milliseconds)
+{
+    Sleep(milliseconds);
+}
+
+bool plat_no_color(void)
+{
+    const wchar_t *value = _wgetenv(L"NO_COLOR");
+    return value && *value;
+}
+
+const char *plat_default_config_path(void)
+{
+    return "C:\\ProgramData\\etwship\\etwship.yaml";
+}

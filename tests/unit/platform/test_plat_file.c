@@ -1,0 +1,269 @@
+#define _GNU_SOURCE
+
+#include "support/test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "platform/plat_file.h"
+
+static char folder[64];
+
+static const char *in_folder(const char *name)
+{
+    static char path[256];
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    return path;
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof(folder), "/tmp/etwship-test-XXXXXX");
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    char command[256];
+    snprintf(command, sizeof(command), "chmod -R u+rwx %s && rm -rf %s", folder, folder);
+    return system(command);
+}
+
+static void write_file(const char *path, enum plat_file_mode mode, const char *text)
+{
+    struct error err;
+    struct plat_file *file = plat_file_open(path, mode, &err);
+    assert_non_null(file);
+    assert_true(plat_file_write(file, span_text(text), &err));
+    assert_true(plat_file_sync(file, &err));
+    plat_file_close(file);
+}
+
+static void assert_content(const char *path, const char *expected)
+{
+    char *data = NULL;
+    size_t size = 0;
+    struct error err;
+    assert_true(plat_file_load(path, 1000, &data, &size, &err));
+    assert_span(span_make(data, size), expected);
+    assert_int_equal(data[size], 0);
+    free(data);
+}
+
+static void create_empties_and_append_adds(void **state)
+{
+    (void)state;
+    const char *path = in_folder("modes");
+    write_file(path, PLAT_FILE_APPEND, "one");
+    write_file(path, PLAT_FILE_APPEND, "two");
+    assert_content(path, "onetwo");
+    write_file(path, PLAT_FILE_CREATE, "new");
+    assert_content(path, "new");
+}
+
+static void a_read_stops_at_the_end_of_the_file(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t offset;
+        size_t size;
+        const char *expected;
+    } reads[] = {
+        {0, 10, "0123456789"},
+        {0, 11, "0123456789"},
+        {3, 4, "3456"},
+        {8, 100, "89"},
+        {10, 5, ""},
+        {1000, 5, ""},
+        {INT64_MAX, 5, ""},
+        {UINT64_MAX, 5, ""},
+        {4, 0, ""},
+    };
+    const char *path = in_folder("read");
+    write_file(path, PLAT_FILE_CREATE, "0123456789");
+    struct error err;
+    struct plat_file *file = plat_file_open(path, PLAT_FILE_READ, &err);
+    assert_non_null(file);
+    uint64_t bytes = 0;
+    assert_true(plat_file_size(file, &bytes, &err));
+    assert_int_equal(bytes, 10);
+    for (size_t i = 0; i < sizeof(reads) / sizeof(reads[0]); i++) {
+        char data[128];
+        size_t got = 99;
+        assert_true(plat_file_read_at(file, reads[i].offset, data, reads[i].size, &got, &err));
+        assert_span(span_make(data, got), reads[i].expected);
+    }
+    /* Written through another handle in between. */
+    write_file(path, PLAT_FILE_APPEND, "AB");
+    assert_true(plat_file_size(file, &bytes, &err));
+    assert_int_equal(bytes, 12);
+    plat_file_close(file);
+}
+
+static void what_is_no_file_is_refused_with_its_name(void **state)
+{
+    (void)state;
+    assert_int_equal(mkfifo(in_folder("fifo"), 0600), 0);
+    static const struct {
+        const char *path; /* NULL: the fifo */
+        enum error_code code;
+        const char *text;
+    } cases[] = {
+        {"/nowhere/a.etl", ERR_IO, "No such file"},
+        {"/tmp", ERR_CONFIG, "is a folder"},
+        {"/dev/null", ERR_CONFIG, "device"},
+        {NULL, ERR_CONFIG, "pipe"},
+        {"", ERR_IO, "No such file"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const char *path = cases[i].path ? cases[i].path : in_folder("fifo");
+        struct error err = {0};
+        assert_null(plat_file_open(path, PLAT_FILE_READ, &err));
+        assert_int_equal(err.code, cases[i].code);
+        assert_non_null(strstr(err.text, path));
+        assert_non_null(strstr(err.text, cases[i].text));
+        assert_null(plat_file_open(path, PLAT_FILE_READ, NULL));
+    }
+    struct error err = {0};
+    assert_null(plat_file_open(folder, PLAT_FILE_CREATE, &err));
+    assert_int_equal(err.os_code, EISDIR);
+}
+
+static void a_full_disk_is_an_error(void **state)
+{
+    (void)state;
+    if (access("/dev/full", W_OK) != 0) {
+        skip();
+    }
+    struct error err = {0};
+    struct plat_file *file = plat_file_open("/dev/full", PLAT_FILE_APPEND, &err);
+    assert_non_null(file);
+    assert_false(plat_file_write(file, span_text("x"), &err));
+    assert_int_equal(err.code, ERR_IO);
+    assert_int_equal(err.os_code, ENOSPC);
+    assert_non_null(strstr(err.text, "/dev/full: cannot write"));
+    assert_true(plat_file_write(file, span_make(NULL, 0), &err));
+    plat_file_close(file);
+    plat_file_close(NULL);
+}
+
+static void a_closed_pipe_means_stop(void **state)
+{
+    (void)state;
+    int fds[2];
+    assert_int_equal(pipe(fds), 0);
+    fflush(stdout);
+    int saved = dup(STDOUT_FILENO);
+    assert_int_equal(dup2(fds[1], STDOUT_FILENO), STDOUT_FILENO);
+    close(fds[1]);
+    struct error err = {0};
+    struct plat_file *file = plat_file_stdout();
+    bool open_write = plat_file_write(file, span_text("x"), &err);
+    close(fds[0]);
+    bool closed_write = plat_file_write(file, span_text("y"), &err);
+    plat_file_close(file);
+    dup2(saved, STDOUT_FILENO);
+    close(saved);
+    assert_true(open_write);
+    assert_false(closed_write);
+    assert_int_equal(err.code, ERR_STOPPED);
+    assert_int_equal(err.os_code, EPIPE);
+}
+
+static void a_pipe_that_does_not_block_is_waited_for(void **state)
+{
+    (void)state;
+    int fds[2];
+    assert_int_equal(pipe2(fds, O_NONBLOCK), 0);
+    /* Full to the last byte; a child empties it. */
+    char block[4096] = {0};
+    size_t filled = 0;
+    ssize_t written;
+    while ((written = write(fds[1], block, sizeof(block))) > 0) {
+        filled += (size_t)written;
+    }
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        close(fds[1]);
+        size_t got = 0;
+        fcntl(fds[0], F_SETFL, 0);
+        ssize_t n;
+        while ((n = read(fds[0], block, sizeof(block))) > 0) {
+            got += (size_t)n;
+        }
+        _exit(got == filled + 5 ? 0 : 1);
+    }
+    close(fds[0]);
+    int saved = dup(STDOUT_FILENO);
+    dup2(fds[1], STDOUT_FILENO);
+    close(fds[1]);
+    bool good = plat_file_write(plat_file_stdout(), span_text("hello"), NULL);
+    dup2(saved, STDOUT_FILENO);
+    close(saved);
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(good);
+    assert_int_equal(status, 0);
+}
+
+static void loading_has_a_limit(void **state)
+{
+    (void)state;
+    const char *path = in_folder("load");
+    write_file(path, PLAT_FILE_CREATE, "12345");
+    char untouched[] = "";
+    char *data = untouched;
+    size_t size = 77;
+    struct error err = {0};
+    assert_false(plat_file_load(path, 4, &data, &size, &err));
+    assert_int_equal(err.code, ERR_LIMIT);
+    assert_ptr_equal(data, untouched);
+    assert_int_equal(size, 77);
+    assert_true(plat_file_load(path, 5, &data, &size, &err));
+    assert_int_equal(size, 5);
+    free(data);
+    write_file(path, PLAT_FILE_CREATE, "");
+    assert_content(path, "");
+}
+
+static void folders_are_made_with_their_parents(void **state)
+{
+    (void)state;
+    const char *path = in_folder("x/y//z/");
+    struct error err = {0};
+    assert_int_equal(plat_path_kind(path), PLAT_PATH_NONE);
+    assert_true(plat_dir_create(path, &err));
+    assert_int_equal(plat_path_kind(path), PLAT_PATH_DIR);
+    assert_true(plat_dir_create(path, &err));
+    assert_true(plat_dir_create("/", &err));
+
+    write_file(in_folder("x/file"), PLAT_FILE_CREATE, "");
+    assert_int_equal(plat_path_kind(in_folder("x/file")), PLAT_PATH_FILE);
+    assert_false(plat_dir_create(in_folder("x/file/below"), &err));
+    assert_int_equal(err.code, ERR_IO);
+    assert_false(plat_dir_create(in_folder("x/file"), &err));
+    assert_false(plat_dir_create("", &err));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(create_empties_and_append_adds),
+        cmocka_unit_test(a_read_stops_at_the_end_of_the_file),
+        cmocka_unit_test(what_is_no_file_is_refused_with_its_name),
+        cmocka_unit_test(a_full_disk_is_an_error),
+        cmocka_unit_test(a_closed_pipe_means_stop),
+        cmocka_unit_test(a_pipe_that_does_not_block_is_waited_for),
+        cmocka_unit_test(loading_has_a_limit),
+        cmocka_unit_test(folders_are_made_with_their_parents),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
