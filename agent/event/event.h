@@ -1,0 +1,63 @@
+#ifndef ETWSHIP_EVENT_EVENT_H
+#define ETWSHIP_EVENT_EVENT_H
+
+#include "event/record.h"
+#include "event/schema.h"
+
+/*
+ * A decoded event: the record, its schema and the field array. The array is the one hand-over
+ * between decoding and everything that reads events (JSON writers, filters, message inserts,
+ * shapes): an event is decoded once. Fields are views into the record's payload, no copies.
+ *
+ * The array is a tree in depth-first order:
+ *   FIELD_VALUE    one value: `data`, `size`
+ *   FIELD_PACKED   an array of `count` values of one fixed size, side by side in `data`, `size`
+ *   FIELD_ARRAY    an array of `count` elements, each a FIELD_VALUE or FIELD_GROUP that follows
+ *   FIELD_GROUP    a struct of `count` members that follow
+ * `end` is the index of the first field behind the whole of it: next sibling = fields[f->end].
+ */
+enum field_shape { FIELD_VALUE, FIELD_PACKED, FIELD_ARRAY, FIELD_GROUP };
+
+struct field {
+    const struct schema_field *schema; /* name and type; elements of an array share it */
+    const uint8_t *data;
+    uint32_t size;
+    uint32_t count;
+    uint32_t end;
+    uint8_t shape;       /* enum field_shape */
+    uint8_t value_bytes; /* width of one value of a FIELD_PACKED, and of pointer-sized values */
+};
+
+enum decode_status {
+    DECODE_RAW,      /* no layout: fields are empty, the payload is shipped as hex */
+    DECODE_COMPLETE, /* the layout took the payload to its last byte */
+    DECODE_RESIDUE,  /* complete, with bytes left over behind the last field */
+    DECODE_PARTIAL,  /* some fields, then `error`; `rest` is what could not be decoded */
+};
+
+struct event {
+    const struct event_record *record;
+    const struct event_schema *schema; /* NULL if there is none */
+    const struct field *fields;
+    uint32_t field_count;
+    enum decode_status status;
+    uint8_t pointer_size;  /* that decoded the payload */
+    struct span rest;      /* payload bytes behind the last decoded field */
+    const char *error;     /* DECODE_PARTIAL: one sentence, valid as long as the fields */
+    const uint64_t *stack; /* frames joined from a StackWalk record, or NULL */
+    uint32_t stack_count;
+};
+
+/* Something was lost before it could become an event, or is not known to be complete. */
+struct gap {
+    const char *stage;  /* etw callback queue filter spool output guard file agent */
+    const char *reason; /* a word, e.g. events_lost */
+    const char *unit;   /* events buffers bytes */
+    uint64_t count;
+    bool exact;
+    uint64_t from; /* FILETIME; 0 unknown */
+    uint64_t to;
+    const struct trace_info *trace;
+};
+
+#endif

@@ -1,0 +1,165 @@
+#include "event/event_writer.h"
+
+#include <stdlib.h>
+
+#include "base/put.h"
+#include "event/event_writer_internal.h"
+
+enum { MAX_SCRATCH_BYTES = 1024 * 1024 };
+
+struct event_writer *event_writer_create(
+    const struct event_writer_settings *settings, struct error *err)
+{
+    struct event_writer *writer = calloc(1, sizeof(*writer));
+    if (!writer) {
+        error_set(err, ERR_MEMORY, "out of memory for an event writer");
+        return NULL;
+    }
+    buf_init(&writer->fixed, MAX_SCRATCH_BYTES);
+    buf_init(&writer->scratch, MAX_SCRATCH_BYTES);
+    buf_init(&writer->etw_text, MAX_SCRATCH_BYTES);
+    buf_add_span(&writer->fixed, settings->tail);
+    buf_add_span(&writer->fixed, settings->session);
+    if (writer->fixed.failed) {
+        error_set(err, ERR_MEMORY, "out of memory for an event writer");
+        event_writer_destroy(writer);
+        return NULL;
+    }
+    writer->tail = span_first(buf_span(&writer->fixed), settings->tail.size);
+    writer->session = span_from(buf_span(&writer->fixed), settings->tail.size);
+    writer->values.ansi = settings->ansi ? settings->ansi : &codepage_1252;
+    writer->colors = settings->colors;
+    writer->second = UINT64_MAX;
+    return writer;
+}
+
+void event_writer_destroy(struct event_writer *writer)
+{
+    if (!writer) {
+        return;
+    }
+    for (uint32_t i = 0; i < writer->head_count; i++) {
+        free(writer->heads[i].text);
+    }
+    free(writer->heads);
+    buf_fini(&writer->fixed);
+    buf_fini(&writer->scratch);
+    buf_fini(&writer->etw_text);
+    free(writer);
+}
+
+const struct event_format *event_format_find(struct span name)
+{
+    static const struct event_format *const formats[] = {
+#define FORMAT(id) &event_format_##id,
+#include "event/formats.def"
+#undef FORMAT
+    };
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+        if (span_is(name, formats[i]->name)) {
+            return formats[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- time ------------------------------------------------------------------------------------- */
+
+uint8_t *event_put_time(struct event_writer *writer, uint8_t *p, uint64_t filetime)
+{
+    uint64_t second = filetime / 10000000;
+    uint32_t fraction = (uint32_t)(filetime % 10000000);
+    if (second != writer->second) {
+        uint8_t text[PUT_MAX];
+        uint8_t *end = text;
+        if (!put_filetime(&end, second * 10000000)) {
+            return put_hex(p, filetime);
+        }
+        memcpy(writer->second_text, text, sizeof(writer->second_text));
+        writer->second = second;
+    }
+    memcpy(p, writer->second_text, sizeof(writer->second_text));
+    p += sizeof(writer->second_text);
+    memcpy(p, put_pairs + fraction / 100000 * 2, 2);
+    memcpy(p + 2, put_pairs + fraction / 1000 % 100 * 2, 2);
+    memcpy(p + 4, put_pairs + fraction / 10 % 100 * 2, 2);
+    p[6] = (uint8_t)('0' + fraction % 10);
+    p[7] = 'Z';
+    return p + 8;
+}
+
+/* ---- what a schema and a header say together -------------------------------------------------- */
+
+/* {9e814aad-3204-11d2-9a82-006008a86939}, the control GUID of the NT Kernel Logger. */
+static const struct guid system_trace = {{0xad, 0x4a, 0x81, 0x9e, 0x04, 0x32, 0xd2, 0x11, 0x9a,
+    0x82, 0x00, 0x60, 0x08, 0xa8, 0x69, 0x39}};
+
+struct span event_provider_name(const struct event *event)
+{
+    if (event->schema && event->schema->provider_name.size) {
+        return event->schema->provider_name;
+    }
+    if (event->record->kind == RECORD_KERNEL) {
+        return span_text("MSNT_SystemTrace");
+    }
+    return span_make(NULL, 0);
+}
+
+struct guid event_provider_guid(const struct event *event)
+{
+    if (event->schema && event->schema->kind == SCHEMA_MOF) {
+        return event->schema->provider;
+    }
+    return event->record->kind == RECORD_KERNEL ? system_trace : event->record->provider;
+}
+
+void event_each_keyword(
+    const struct event *event, void (*each)(void *self, struct span name), void *self)
+{
+    const struct event_schema *schema = event->schema;
+    uint64_t keyword = event->record->descriptor.keyword;
+    for (size_t i = 0; i < schema->keyword_count; i++) {
+        const struct schema_keyword *k = &schema->keywords[i];
+        bool applies = k->mask ? (keyword & k->mask) == k->mask
+                               : keyword == schema->descriptor.keyword;
+        if (applies && k->name.size) {
+            each(self, k->name);
+        }
+    }
+}
+
+/* ---- tail ---------------------------------------------------------------------------------------- */
+
+static void add_member(struct buf *out, const char *name, struct span value, char *separator)
+{
+    if (value.size) {
+        buf_add_byte(out, (uint8_t)*separator);
+        buf_printf(out, "\"%s\":", name);
+        value_json_string(value, out);
+        *separator = ',';
+    }
+}
+
+void event_tail_render(const struct event_agent *agent, struct buf *out)
+{
+    char separator = '{';
+    buf_add_text(out, ",\"agent\":");
+    add_member(out, "id", agent->id, &separator);
+    add_member(out, "ephemeral_id", agent->ephemeral_id, &separator);
+    add_member(out, "name", agent->name, &separator);
+    add_member(out, "type", span_text("etwship"), &separator);
+    add_member(out, "version", agent->version, &separator);
+    buf_add_byte(out, '}');
+    for (size_t i = 0; i < agent->label_count; i++) {
+        buf_add_text(out, i ? "," : ",\"labels\":{");
+        value_json_string(agent->labels[i * 2], out);
+        buf_add_byte(out, ':');
+        value_json_string(agent->labels[i * 2 + 1], out);
+    }
+    buf_add_text(out, agent->label_count ? "}" : "");
+    for (size_t i = 0; i < agent->tag_count; i++) {
+        buf_add_text(out, i ? "," : ",\"tags\":[");
+        value_json_string(agent->tags[i], out);
+    }
+    buf_add_text(out, agent->tag_count ? "]" : "");
+}

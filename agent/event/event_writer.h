@@ -1,0 +1,61 @@
+#ifndef ETWSHIP_EVENT_EVENT_WRITER_H
+#define ETWSHIP_EVENT_EVENT_WRITER_H
+
+#include "base/buf.h"
+#include "base/utf.h"
+#include "event/event.h"
+
+/*
+ * Decoded events to the bytes of a stream. One writer per stream and worker thread; it caches what
+ * is constant per event type, so that an event costs its own values only. Formats are rows of
+ * formats.def: a new shape is one file and one line.
+ */
+struct event_writer;
+
+struct event_writer_settings {
+    struct span session;         /* etw.session; empty: the session name in the trace */
+    const struct codepage *ansi; /* NULL: 1252 */
+    struct span tail;            /* JSON members behind the event: event_tail_render */
+    bool colors;                 /* pretty: ANSI colours */
+};
+
+/* Copies what the settings point to, but for the code page. NULL: out of memory. */
+struct event_writer *event_writer_create(
+    const struct event_writer_settings *settings, struct error *err);
+void event_writer_destroy(struct event_writer *writer); /* NULL is fine */
+
+struct event_format {
+    const char *name; /* `format:` in YAML, `-f` */
+
+    /* Append one record to ${out}, with its end of line. A failed ${out} is the caller's to see;
+     * what was appended is then incomplete. */
+    void (*event)(struct event_writer *writer, const struct event *event, struct buf *out);
+
+    /* The same for a gap, at FILETIME ${now} with number ${sequence} of its session. */
+    void (*gap)(struct event_writer *writer, const struct gap *gap, uint64_t now, uint64_t sequence,
+        struct buf *out);
+};
+
+/* NULL if there is none of that name. */
+const struct event_format *event_format_find(struct span name);
+
+#define FORMAT(id) extern const struct event_format event_format_##id;
+#include "event/formats.def"
+#undef FORMAT
+
+/* Who ships: rendered once per start. Empty members are left out. */
+struct event_agent {
+    struct span id;
+    struct span ephemeral_id;
+    struct span name;
+    struct span version;
+    const struct span *labels; /* key, value, key, value, … */
+    size_t label_count;        /* pairs */
+    const struct span *tags;
+    size_t tag_count;
+};
+
+/* `,"agent":{…},"labels":{…},"tags":[…]`, for event_writer_settings.tail. */
+void event_tail_render(const struct event_agent *agent, struct buf *out);
+
+#endif

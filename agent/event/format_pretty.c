@@ -1,0 +1,190 @@
+#include <stdio.h>
+
+#include "base/put.h"
+#include "event/event_writer_internal.h"
+
+/*
+ * For people at a terminal: a line that names the event, and a line per value.
+ *
+ *   09:30:00.1234567  Microsoft-Windows-DNS-Client/3008  Information  pid 1234  tid 5678  cpu 3
+ *       QueryName     example.org
+ *       QueryType     1
+ */
+enum { MAX_COLUMN = 28 };
+
+struct palette {
+    const char *dim;
+    const char *provider;
+    const char *key;
+    const char *warning;
+    const char *error;
+    const char *off;
+};
+
+static const struct palette colored = {
+    "\x1b[2m", "\x1b[1;36m", "\x1b[32m", "\x1b[33m", "\x1b[1;31m", "\x1b[0m"};
+static const struct palette plain = {"", "", "", "", "", ""};
+
+static const struct palette *palette_of(const struct event_writer *writer)
+{
+    return writer->colors ? &colored : &plain;
+}
+
+/* Terminal text must not carry control characters of the event: the JSON escapes serve. */
+static void add_text(struct buf *out, struct span utf8)
+{
+    if (buf_reserve(out, utf8_json_bound(utf8.size))) {
+        out->size += utf8_to_json(utf8, out->data + out->size);
+    }
+}
+
+static void add_name(const struct event *event, struct buf *out)
+{
+    const struct event_record *record = event->record;
+    const struct event_schema *schema = event->schema;
+    struct span provider = event_provider_name(event);
+    if (provider.size) {
+        add_text(out, provider);
+    } else {
+        char text[GUID_TEXT_SIZE];
+        struct guid guid = event_provider_guid(event);
+        guid_write(&guid, text);
+        buf_add(out, text, sizeof(text));
+    }
+    buf_add_byte(out, '/');
+    if (schema && schema->event_name.size) {
+        add_text(out, schema->event_name);
+    } else if (record->kind == RECORD_EVENT || record->kind == RECORD_MESSAGE) {
+        buf_printf(out, "%u", record->descriptor.id);
+    } else {
+        buf_printf(out, "0x%x", record->descriptor.opcode);
+    }
+    if (schema && schema->task_name.size && schema->kind == SCHEMA_MANIFEST) {
+        buf_add_byte(out, ' ');
+        add_text(out, schema->task_name);
+    }
+}
+
+static void add_head(struct event_writer *writer, const struct event *event, struct buf *out)
+{
+    const struct palette *color = palette_of(writer);
+    const struct event_record *record = event->record;
+    uint8_t time[PUT_MAX];
+    uint8_t *end = event_put_time(writer, time, record->time);
+    buf_add_text(out, color->dim);
+    buf_add(out, time, (size_t)(end - time));
+    buf_printf(out, "%s  %s", color->off, color->provider);
+    add_name(event, out);
+    buf_add_text(out, color->off);
+    const char *level = schema_level_name(record->descriptor.level);
+    if (level) {
+        const char *paint = record->descriptor.level <= 2   ? color->error
+                            : record->descriptor.level == 3 ? color->warning
+                                                            : "";
+        buf_printf(out, "  %s%s%s", paint, level, *paint ? color->off : "");
+    }
+    buf_add_text(out, color->dim);
+    if (record->present & RECORD_HAS_PROCESS) {
+        buf_printf(out, "  pid %lu", (unsigned long)record->process_id);
+    }
+    if (record->present & RECORD_HAS_THREAD) {
+        buf_printf(out, "  tid %lu", (unsigned long)record->thread_id);
+    }
+    buf_printf(out, "  cpu %u%s\n", record->cpu, color->off);
+}
+
+static void add_key(const struct palette *color, struct span key, size_t column, struct buf *out)
+{
+    buf_printf(out, "    %s", color->key);
+    add_text(out, key);
+    buf_add_text(out, color->off);
+    for (size_t i = key.size; i < column + 2; i++) {
+        buf_add_byte(out, ' ');
+    }
+}
+
+static void add_values(struct event_writer *writer, const struct event *event, struct buf *out)
+{
+    const struct palette *color = palette_of(writer);
+    size_t column = 0;
+    for (uint32_t i = 0; i < event->field_count; i = event->fields[i].end) {
+        size_t size = event->fields[i].schema->name.size;
+        column = size > column && size <= MAX_COLUMN ? size : column;
+    }
+    for (uint32_t i = 0; i < event->field_count && !out->failed; i = event->fields[i].end) {
+        const struct field *field = &event->fields[i];
+        if (!value_json_present(field)) {
+            continue;
+        }
+        add_key(color, field->schema->name, column, out);
+        if (field->shape == FIELD_VALUE) {
+            value_json_text(&writer->values, event, i, out);
+        } else {
+            value_json_one(&writer->values, event, i, out);
+        }
+        buf_add_byte(out, '\n');
+    }
+}
+
+static void add_hex_line(
+    const struct palette *color, const char *key, struct span bytes, struct buf *out)
+{
+    enum { SHOWN_BYTES = 64 };
+    struct span shown = span_first(bytes, SHOWN_BYTES);
+    add_key(color, span_text(key), 0, out);
+    if (buf_reserve(out, shown.size * 2)) {
+        uint8_t *p = out->data + out->size;
+        out->size += (size_t)(put_hex_bytes(p, shown) - p);
+    }
+    if (shown.size < bytes.size) {
+        buf_printf(out, "… (%zu bytes)", bytes.size);
+    }
+    buf_add_byte(out, '\n');
+}
+
+static void pretty_event(struct event_writer *writer, const struct event *event, struct buf *out)
+{
+    const struct palette *color = palette_of(writer);
+    writer->values.clock = event->record->trace ? &event->record->trace->clock : NULL;
+    add_head(writer, event, out);
+    if (event->schema && event->schema->message.size && event->status != DECODE_RAW) {
+        struct event_head_view view = event_head_get(writer, event);
+        buf_add_text(out, "    ");
+        event_message_render(&writer->values, event, view.message, out);
+        buf_add_byte(out, '\n');
+    }
+    add_values(writer, event, out);
+    if (event->status == DECODE_RAW && event->record->payload.size) {
+        add_hex_line(color, "payload", event->record->payload, out);
+    } else if (event->rest.size) {
+        add_hex_line(color, "payload_rest", event->rest, out);
+    }
+    if (event->status == DECODE_PARTIAL) {
+        add_key(color, span_text("decode_error"), 0, out);
+        add_text(out, span_text(event->error));
+        buf_add_byte(out, '\n');
+    }
+    if (event->stack_count) {
+        buf_printf(out, "    %sstack%s  %u frames\n", color->key, color->off, event->stack_count);
+    }
+}
+
+static void pretty_gap(struct event_writer *writer, const struct gap *gap, uint64_t now,
+    uint64_t sequence, struct buf *out)
+{
+    (void)sequence;
+    const struct palette *color = palette_of(writer);
+    uint8_t time[PUT_MAX];
+    uint8_t *end = event_put_time(writer, time, now);
+    buf_add_text(out, color->dim);
+    buf_add(out, time, (size_t)(end - time));
+    buf_printf(out, "%s  %setwship/gap%s  %llu %s lost at stage %s (%s)\n", color->off,
+        color->warning, color->off, (unsigned long long)gap->count, gap->unit, gap->stage,
+        gap->reason);
+}
+
+const struct event_format event_format_pretty = {
+    .name = "pretty",
+    .event = pretty_event,
+    .gap = pretty_gap,
+};

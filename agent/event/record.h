@@ -1,0 +1,160 @@
+#ifndef ETWSHIP_EVENT_RECORD_H
+#define ETWSHIP_EVENT_RECORD_H
+
+#include "base/guid.h"
+#include "base/span.h"
+#include "event/trace_clock.h"
+
+/*
+ * A raw event as its source delivers it: header fields in one form whatever the header looked
+ * like, extended items and payload as views. Everything is borrowed from the source and valid
+ * until the call that handed it over returns; record_copy.h makes it last longer.
+ */
+
+/* Which family of header the record came with. */
+enum record_kind {
+    RECORD_EVENT,   /* EVENT_HEADER: manifest, TraceLogging, EventSource, string events */
+    RECORD_CLASSIC, /* EVENT_TRACE_HEADER and instance headers: class GUID + type + version */
+    RECORD_KERNEL,  /* SYSTEM, COMPACT and PERFINFO headers: hook id */
+    RECORD_MESSAGE, /* WPP and TraceMessage */
+    RECORD_OPAQUE,  /* a header type without public layout: payload only */
+};
+
+/* Header flags (EVENT_HEADER_FLAG_*, evntcons.h). */
+enum {
+    EVENT_FLAG_EXTENDED_INFO = 0x0001,
+    EVENT_FLAG_PRIVATE_SESSION = 0x0002,
+    EVENT_FLAG_STRING_ONLY = 0x0004,
+    EVENT_FLAG_TRACE_MESSAGE = 0x0008,
+    EVENT_FLAG_NO_CPUTIME = 0x0010,
+    EVENT_FLAG_32_BIT = 0x0020,
+    EVENT_FLAG_64_BIT = 0x0040,
+    EVENT_FLAG_DECODE_GUID = 0x0080,
+    EVENT_FLAG_CLASSIC = 0x0100,
+    EVENT_FLAG_PROCESSOR_INDEX = 0x0200,
+};
+
+/* Which header fields the record really has: absent ones are never invented. */
+enum {
+    RECORD_HAS_PROCESS = 0x01,
+    RECORD_HAS_THREAD = 0x02,
+    RECORD_HAS_CPU_TIMES = 0x04,      /* kernel_ticks and user_ticks */
+    RECORD_HAS_PROCESSOR_TIME = 0x08, /* private sessions: processor_time in cpu cycles */
+    RECORD_HAS_INSTANCE = 0x10,
+    RECORD_HAS_SEQUENCE = 0x20,  /* WPP sequence number */
+    RECORD_HAS_COMPONENT = 0x40, /* WPP component id instead of the message GUID */
+    RECORD_HAS_TIME = 0x80,
+};
+
+/* EVENT_DESCRIPTOR, evntprov.h. Classic and kernel records fill version, level and opcode. */
+struct event_descriptor {
+    uint16_t id;
+    uint8_t version;
+    uint8_t channel;
+    uint8_t level;
+    uint8_t opcode;
+    uint16_t task;
+    uint64_t keyword;
+};
+
+/* Extended data items (EVENT_HEADER_EXT_TYPE_*, evntcons.h). */
+enum extended_type {
+    EXTENDED_RELATED_ACTIVITY_ID = 0x01,
+    EXTENDED_SID = 0x02,
+    EXTENDED_TS_ID = 0x03,
+    EXTENDED_INSTANCE_INFO = 0x04,
+    EXTENDED_STACK_TRACE32 = 0x05,
+    EXTENDED_STACK_TRACE64 = 0x06,
+    EXTENDED_PEBS_INDEX = 0x07,
+    EXTENDED_PMC_COUNTERS = 0x08,
+    EXTENDED_PSM_KEY = 0x09,
+    EXTENDED_EVENT_KEY = 0x0a,
+    EXTENDED_SCHEMA_TL = 0x0b,
+    EXTENDED_PROV_TRAITS = 0x0c,
+    EXTENDED_PROCESS_START_KEY = 0x0d,
+    EXTENDED_CONTROL_GUID = 0x0e,
+    EXTENDED_QPC_DELTA = 0x0f,
+    EXTENDED_CONTAINER_ID = 0x10,
+    EXTENDED_STACK_KEY32 = 0x11,
+    EXTENDED_STACK_KEY64 = 0x12,
+};
+
+struct extended_item {
+    uint16_t type;
+    struct span data;
+};
+
+/* More items than any real event has; further ones are left out and counted as damage. */
+enum { RECORD_MAX_EXTENDED = 32 };
+
+/* Where a record stands in its source: stable over restarts, independent of delivery order. */
+struct record_position {
+    uint8_t file_id[16];    /* XXH3-128, see etl_file.h; zero for live sessions */
+    uint64_t buffer_offset; /* bytes from the start of the file */
+    uint32_t record_offset; /* bytes from the start of the (uncompressed) buffer */
+};
+
+/* What all records of one file or session share. Owned by the source, outlives its records. */
+struct trace_info {
+    struct span session_name; /* UTF-8; ETW's logger name */
+    struct span path;         /* the file as the user gave it; empty for live sessions */
+    struct span host_name;    /* UTF-8; the recording machine if the trace tells it, else empty */
+    struct trace_clock clock;
+    uint64_t boot_time;        /* FILETIME, 0 unknown */
+    uint32_t timer_resolution; /* 100 ns per kernel or user tick */
+    uint8_t pointer_size;      /* of the machine that logged, from the file header: 4 or 8 */
+    bool has_stacks;           /* the trace may hold StackWalk records; true where not known */
+};
+
+struct event_record {
+    enum record_kind kind;
+    uint8_t header_type;  /* as on disk: 1-4, 10, 11, 15 (message), 16-21 */
+    uint8_t pointer_size; /* by this record's own header: 4 or 8 */
+    uint16_t present;     /* RECORD_HAS_* */
+    uint16_t flags;       /* EVENT_FLAG_*, as on disk */
+    uint16_t event_property;
+    uint16_t cpu;
+    uint16_t hook_id; /* kernel: group << 8 | type */
+    uint32_t process_id;
+    uint32_t thread_id;
+    uint32_t kernel_ticks;
+    uint32_t user_ticks;
+    uint64_t processor_time;
+    int64_t time_raw;     /* session clock */
+    uint64_t time;        /* FILETIME, UTC */
+    struct guid provider; /* provider, event class (classic, kernel) or WPP message GUID */
+    struct event_descriptor descriptor; /* WPP: id is the message number */
+    struct guid activity_id;
+    struct guid parent_guid; /* instance headers */
+    uint32_t instance_id;
+    uint32_t parent_instance_id;
+    uint16_t message_flags; /* WPP: TRACE_MESSAGE_* */
+    uint32_t message_sequence;
+    uint32_t message_component;
+    const struct extended_item *extended;
+    size_t extended_count;
+    struct span payload;
+    const struct trace_info *trace;
+    struct record_position position;
+    uint64_t sequence; /* per session and start of the agent, from 1; 0 before it is given */
+};
+
+/* The first extended item of ${type}, or NULL. */
+const struct extended_item *record_extended(
+    const struct event_record *record, enum extended_type type);
+
+/*
+ * Does the record only carry metadata? Exactly kernel group 0 type 0 (the trace header), class
+ * {bbccf6c1-6cd1-48c4-80ff-839482e37671} (KernelTraceControl metadata) and id 65534 with a
+ * ManifestData payload. Such records are counted, and delivered only on request.
+ */
+bool record_is_metadata(const struct event_record *record);
+
+/* Does the payload look like a chunk of a .NET EventSource manifest (id 65534, opcode 254,
+ * task 65534, format 1, magic 0x5b)? */
+bool record_is_manifest_data(const struct event_record *record);
+
+/* {bbccf6c1-6cd1-48c4-80ff-839482e37671}: TRACE_EVENT_INFO (opcode 32), EVENT_MAP_INFO (33). */
+extern const struct guid record_metadata_class;
+
+#endif

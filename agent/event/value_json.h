@@ -1,0 +1,37 @@
+#ifndef ETWSHIP_EVENT_VALUE_JSON_H
+#define ETWSHIP_EVENT_VALUE_JSON_H
+
+#include "base/buf.h"
+#include "base/utf.h"
+#include "event/event.h"
+
+/*
+ * Field arrays as JSON. The rules of the values are in agent/event/README.md: the JSON type
+ * follows the schema's type, never the value. Output goes to a buf whose failure the caller tests
+ * once at the end.
+ */
+struct value_context {
+    const struct codepage *ansi;     /* of ANSI strings */
+    const struct trace_clock *clock; /* of raw time stamps in payloads; may be NULL */
+};
+
+/* The object `{…}` of the fields [first, end) of ${event} that are siblings. */
+void value_json_object(const struct value_context *context, const struct event *event,
+    uint32_t first, uint32_t end, struct buf *out);
+
+/* The value alone, of fields[index], whatever its shape. */
+void value_json_one(const struct value_context *context, const struct event *event, uint32_t index,
+    struct buf *out);
+
+/* What a person reads for fields[index]: the name where a map or status table has one, else the
+ * value; JSON-escaped, without quotes. For message inserts and the pretty format. */
+void value_json_text(const struct value_context *context, const struct event *event, uint32_t index,
+    struct buf *out);
+
+/* Is there anything to show? A SID that is not there has no member. */
+bool value_json_present(const struct field *field);
+
+/* `"text"`, escaped, of trusted or untrusted UTF-8. */
+void value_json_string(struct span utf8, struct buf *out);
+
+#endif
