@@ -1,0 +1,411 @@
+#include <stdio.h>
+
+#include "schema/manifest_model.h"
+#include "schema/names.h"
+
+/*
+ * From the model of a manifest to schemas. A template becomes one finished layout, which every
+ * event that names it copies; names are looked up first among the provider's own, as written, then
+ * among those of winmeta.xml behind the prefix ("win:Start"). An event without usable layout is
+ * left out: to guess would shift fields silently. A name that cannot be resolved costs that name.
+ */
+struct builder {
+    struct model *model;
+    struct arena *arena;
+    const struct model_provider *provider;
+    const struct schema_keyword *keywords;
+    size_t keyword_count;
+    struct event_schema empty; /* finished layout of events without payload */
+    struct event_schema **next;
+    struct error *err;
+};
+
+enum { CHANNEL_BITS = 16, RESERVED_BITS = 8 };
+
+/* ---- texts ----------------------------------------------------------------------------------- */
+
+/* What a message attribute says: "$(string.ID)" is looked up, "$(mc.ID)" are the message
+ * compiler's own names, for which the element's name stands, all else is literal. */
+static struct span text_of(struct builder *b, size_t line, struct span reference)
+{
+    static const char string_start[] = "$(string.";
+    size_t skip = sizeof(string_start) - 1;
+    if (reference.size < 3 || !span_is(span_first(reference, 2), "$(") ||
+        reference.data[reference.size - 1] != ')') {
+        return names_without_space(reference);
+    }
+    if (!span_is(span_first(reference, skip), string_start)) {
+        return span_make(NULL, 0);
+    }
+    struct span id = span_from(reference, skip);
+    id.size--;
+    const struct model_string *string = map_get(&b->model->strings, id);
+    if (!string) {
+        manifest_model_warn(b->model, line, "string %.*s is missing", SPAN_ARG(id));
+        return span_make(NULL, 0);
+    }
+    return names_without_space(string->text);
+}
+
+/* How something is shown: by its message where it has one, else by its name. */
+static struct span shown_name(struct builder *b, const struct model_name *name)
+{
+    struct span text = text_of(b, 0, name->message);
+    return text.size ? text : names_without_win(name->name);
+}
+
+/* ---- maps and templates ------------------------------------------------------------------------ */
+
+static struct schema_map *build_map(struct builder *b, struct model_map *map)
+{
+    if (map->built) {
+        return map->built;
+    }
+    struct schema_map *built = arena_alloc(b->arena, sizeof(*built));
+    struct schema_map_entry *entries = arena_alloc_array(b->arena, map->count, sizeof(*entries));
+    if (!built || !entries) {
+        return NULL;
+    }
+    size_t count = 0;
+    for (const struct model_entry *entry = map->first; entry; entry = entry->next) {
+        struct span text = text_of(b, 0, entry->message);
+        text = text.size ? text : entry->symbol;
+        if (text.size) {
+            entries[count++] = (struct schema_map_entry){.value = entry->value, .text = text};
+        }
+    }
+    if (map->kind == MAP_VALUE) {
+        schema_map_sort(entries, count);
+    }
+    *built = (struct schema_map){.kind = map->kind, .entries = entries, .entry_count = count};
+    map->built = built;
+    return built;
+}
+
+static bool attach_maps(struct builder *b, struct model_template *template, size_t line)
+{
+    for (struct layout_node *node = template->layout.newest; node; node = node->previous) {
+        if (node->map_name.size == 0) {
+            continue;
+        }
+        struct model_map *map = map_get(&b->provider->names[MODEL_MAP], node->map_name);
+        if (!map) {
+            manifest_model_warn(b->model, line, "map %.*s is missing", SPAN_ARG(node->map_name));
+            continue;
+        }
+        node->field.map = build_map(b, map);
+        if (!node->field.map) {
+            return error_set(b->err, ERR_MEMORY, "no memory left for event schemas");
+        }
+    }
+    return true;
+}
+
+/* The finished layout, made for the first event that uses it. False only when memory ends; see
+ * the template's state for the rest. */
+static bool build_template(struct builder *b, struct model_template *template, size_t line)
+{
+    if (template->state != MODEL_NEW) {
+        return true;
+    }
+    if (!attach_maps(b, template, line)) {
+        return false;
+    }
+    struct error err = {0};
+    if (layout_write(&template->layout, &template->schema, b->arena, &err) &&
+        schema_finish(&template->schema, b->arena, &err)) {
+        template->state = MODEL_BUILT;
+        return true;
+    }
+    if (err.code == ERR_MEMORY) {
+        return error_set(b->err, err.code, "%s", err.text);
+    }
+    template->state = MODEL_BROKEN;
+    snprintf(template->broken, sizeof(template->broken), "%.190s", err.text);
+    return true;
+}
+
+/* The layout of ${event}: *ret_layout is NULL, with a warning, if it has no usable one. */
+static bool find_layout(
+    struct builder *b, const struct model_event *event, const struct event_schema **ret_layout)
+{
+    struct model_template *template = event->template;
+    *ret_layout = NULL;
+    if (!template && event->template_name.size == 0) {
+        *ret_layout = &b->empty;
+        return true;
+    }
+    if (!template) {
+        template = map_get(&b->provider->names[MODEL_TEMPLATE], event->template_name);
+    }
+    if (!template) {
+        manifest_model_warn(b->model, event->line, "event %.*s left out: template %.*s is missing",
+            SPAN_ARG(event->id), SPAN_ARG(event->template_name));
+        return true;
+    }
+    if (!build_template(b, template, event->line)) {
+        return false;
+    }
+    if (template->state == MODEL_BROKEN) {
+        manifest_model_warn(b->model, event->line, "event %.*s left out: template %.*s: %s",
+            SPAN_ARG(event->id), SPAN_ARG(event->template_name), template->broken);
+        return true;
+    }
+    *ret_layout = &template->schema;
+    return true;
+}
+
+/* ---- names of events ----------------------------------------------------------------------------- */
+
+static const struct model_name *find_name(
+    const struct builder *b, enum model_kind kind, struct span name)
+{
+    return name.size ? map_get(&b->provider->names[kind], name) : NULL;
+}
+
+static void warn_missing(
+    struct builder *b, const struct model_event *event, const char *what, struct span name)
+{
+    manifest_model_warn(b->model, event->line, "event %.*s: %s %.*s is missing",
+        SPAN_ARG(event->id), what, SPAN_ARG(name));
+}
+
+static void set_level(
+    struct builder *b, const struct model_event *event, struct event_schema *schema)
+{
+    const struct model_name *level = find_name(b, MODEL_LEVEL, event->level);
+    struct span local = names_local(event->level);
+    struct span shown = {0};
+    uint64_t value = 0;
+    if (level) {
+        value = level->value;
+        shown = shown_name(b, level);
+    } else if (names_winmeta_level(local, &value)) {
+        shown = local;
+    } else if (event->level.size && !names_number(event->level, UINT8_MAX, &value)) {
+        warn_missing(b, event, "level", event->level);
+    }
+    schema->descriptor.level = (uint8_t)value;
+    schema->level_name = names_of_level((uint8_t)value, shown);
+}
+
+static const struct model_name *set_task(
+    struct builder *b, const struct model_event *event, struct event_schema *schema)
+{
+    const struct model_name *task = find_name(b, MODEL_TASK, event->task);
+    uint64_t value = 0;
+    if (task) {
+        value = task->value;
+        schema->task_name = shown_name(b, task);
+    } else if (event->task.size && !span_is(names_local(event->task), "None") &&
+               !names_number(event->task, UINT16_MAX, &value)) {
+        warn_missing(b, event, "task", event->task);
+    }
+    schema->descriptor.task = (uint16_t)value;
+    return task;
+}
+
+/* Opcodes of the event's task come before those of the provider. */
+static const struct model_name *find_opcode(
+    const struct builder *b, const struct model_name *task, struct span name)
+{
+    for (const struct model_name *at = task ? task->opcodes : NULL; at; at = at->next) {
+        if (span_equal(at->name, name)) {
+            return at;
+        }
+    }
+    return find_name(b, MODEL_OPCODE, name);
+}
+
+static void set_opcode(struct builder *b, const struct model_event *event,
+    const struct model_name *task, struct event_schema *schema)
+{
+    const struct model_name *opcode = find_opcode(b, task, event->opcode);
+    struct span shown = {0};
+    uint64_t value = 0;
+    if (opcode) {
+        value = opcode->value;
+        shown = shown_name(b, opcode);
+    } else if (event->opcode.size && !names_winmeta_opcode(names_local(event->opcode), &value) &&
+               !names_number(event->opcode, UINT8_MAX, &value)) {
+        warn_missing(b, event, "opcode", event->opcode);
+    }
+    schema->descriptor.opcode = (uint8_t)value;
+    schema->opcode_name = names_of_opcode((uint8_t)value, shown);
+}
+
+static void set_channel(
+    struct builder *b, const struct model_event *event, struct event_schema *schema)
+{
+    const struct model_name *channel = find_name(b, MODEL_CHANNEL, event->channel);
+    uint64_t value = 0;
+    if (channel) {
+        value = channel->value;
+        schema->channel_name = channel->name;
+        schema->descriptor.keyword |= channel->mask;
+    } else if (names_winmeta_channel(names_local(event->channel), &value)) {
+        schema->channel_name = names_local(event->channel);
+    } else if (event->channel.size && !names_number(event->channel, UINT8_MAX, &value)) {
+        warn_missing(b, event, "channel", event->channel);
+    }
+    schema->descriptor.channel = (uint8_t)value;
+}
+
+static struct span next_word(struct span *text)
+{
+    size_t start = 0;
+    while (start < text->size && text->data[start] <= ' ') {
+        start++;
+    }
+    size_t end = start;
+    while (end < text->size && text->data[end] > ' ') {
+        end++;
+    }
+    struct span word = span_make(text->data + start, end - start);
+    *text = span_from(*text, end);
+    return word;
+}
+
+static void set_keywords(
+    struct builder *b, const struct model_event *event, struct event_schema *schema)
+{
+    struct span rest = event->keywords;
+    while (rest.size) {
+        struct span word = next_word(&rest);
+        const struct model_name *keyword = find_name(b, MODEL_KEYWORD, word);
+        uint64_t mask = 0;
+        if (keyword) {
+            mask = keyword->mask;
+        } else if (word.size && !names_winmeta_keyword(names_local(word), &mask) &&
+                   !names_number(word, UINT64_MAX, &mask)) {
+            warn_missing(b, event, "keyword", word);
+        }
+        schema->descriptor.keyword |= mask;
+    }
+    schema->keywords = b->keywords;
+    schema->keyword_count = b->keyword_count;
+}
+
+/* ---- events ---------------------------------------------------------------------------------------- */
+
+static bool build_event(struct builder *b, const struct model_event *event)
+{
+    uint64_t id;
+    uint64_t version = 0;
+    if (!names_number(event->id, UINT16_MAX, &id) ||
+        (event->version.size && !names_number(event->version, UINT8_MAX, &version))) {
+        manifest_model_warn(b->model, event->line,
+            "event \"%.*s\" version \"%.*s\" left out: "
+            "these are no numbers of an event",
+            SPAN_ARG(event->id), SPAN_ARG(event->version));
+        return true;
+    }
+    const struct event_schema *layout;
+    if (!find_layout(b, event, &layout)) {
+        return false;
+    }
+    if (!layout) {
+        return true;
+    }
+    struct event_schema *schema = arena_alloc(b->arena, sizeof(*schema));
+    if (!schema) {
+        return error_set(b->err, ERR_MEMORY, "no memory left for event schemas");
+    }
+    *schema = *layout;
+    schema->kind = b->provider->kind;
+    schema->source = b->model->options->source;
+    schema->has_layout = true;
+    schema->provider = b->provider->guid;
+    schema->provider_name = b->provider->name;
+    schema->descriptor.id = (uint16_t)id;
+    schema->descriptor.version = (uint8_t)version;
+    set_level(b, event, schema);
+    const struct model_name *task = set_task(b, event, schema);
+    set_opcode(b, event, task, schema);
+    set_channel(b, event, schema);
+    set_keywords(b, event, schema);
+    schema->message = text_of(b, event->line, event->message);
+    if (schema->kind == SCHEMA_EVENTSOURCE) {
+        schema->event_name = event->symbol.size ? event->symbol : schema->task_name;
+    }
+    *b->next++ = schema;
+    return true;
+}
+
+static void add_keyword(
+    struct schema_keyword *list, size_t *count, uint64_t *seen, uint64_t mask, struct span name)
+{
+    if (mask && (mask & ~*seen)) {
+        list[(*count)++] = (struct schema_keyword){.mask = mask, .name = name};
+        *seen |= mask;
+    }
+}
+
+/* Keyword names of all the provider's events: its own, its channels' bits, the reserved ones. A
+ * bit is named once; that also bounds the list. */
+static bool build_keywords(struct builder *b)
+{
+    static const char *const reserved[] = {"ResponseTime", "WDIContext", "WDIDiag", "SQM",
+        "AuditFailure", "AuditSuccess", "CorrelationHint", "EventlogClassic"};
+    struct schema_keyword list[64];
+    size_t count = 0;
+    uint64_t seen = 0;
+    for (const struct model_name *k = b->provider->first_keyword; k; k = k->next) {
+        add_keyword(list, &count, &seen, k->mask, shown_name(b, k));
+    }
+    for (const struct model_name *c = b->provider->first_channel; c; c = c->next) {
+        add_keyword(list, &count, &seen, c->mask, c->name);
+    }
+    for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++) {
+        uint64_t mask = 0;
+        names_winmeta_keyword(span_text(reserved[i]), &mask);
+        add_keyword(list, &count, &seen, mask, span_text(reserved[i]));
+    }
+    struct schema_keyword *kept = arena_alloc_array(b->arena, count, sizeof(*kept));
+    if (!kept) {
+        return error_set(b->err, ERR_MEMORY, "no memory left for event schemas");
+    }
+    memcpy(kept, list, count * sizeof(*kept));
+    b->keywords = kept;
+    b->keyword_count = count;
+    return true;
+}
+
+static bool build_provider(struct builder *b)
+{
+    if (!build_keywords(b)) {
+        return false;
+    }
+    for (const struct model_event *e = b->provider->first_event; e; e = e->next) {
+        if (!build_event(b, e)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool manifest_build(struct model *model, struct error *err)
+{
+    struct manifest *manifest = model->manifest;
+    struct builder b = {.model = model, .arena = &manifest->arena, .err = err};
+    size_t count = 0;
+    for (const struct model_provider *p = model->first_provider; p; p = p->next) {
+        count += p->event_count;
+    }
+    manifest->events = arena_alloc_array(b.arena, count, sizeof(struct event_schema *));
+    if (!manifest->events) {
+        return error_set(err, ERR_MEMORY, "no memory left for event schemas");
+    }
+    b.next = manifest->events;
+    if (!schema_finish(&b.empty, b.arena, err)) {
+        return false;
+    }
+    for (const struct model_provider *p = model->first_provider; p; p = p->next) {
+        b.provider = p;
+        if (p->usable && !build_provider(&b)) {
+            return false;
+        }
+    }
+    manifest->event_count = (size_t)(b.next - manifest->events);
+    return true;
+}

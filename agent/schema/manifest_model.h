@@ -1,0 +1,121 @@
+#ifndef ETWSHIP_SCHEMA_MANIFEST_MODEL_H
+#define ETWSHIP_SCHEMA_MANIFEST_MODEL_H
+
+#include "base/map.h"
+#include "schema/layout.h"
+#include "schema/manifest_xml.h"
+
+/*
+ * A manifest as its XML says it, before references are resolved: strings stand at the end of the
+ * document, and an event may name what comes behind it. manifest_xml.c fills the model,
+ * manifest_build.c makes schemas of it. Texts live in the manifest's arena, all else in
+ * `scratch`, which goes away after the build.
+ */
+
+/* Things that events and properties refer to by name, each with its own name space. */
+enum model_kind {
+    MODEL_LEVEL,
+    MODEL_TASK,
+    MODEL_OPCODE,
+    MODEL_KEYWORD,
+    MODEL_CHANNEL,
+    MODEL_MAP,
+    MODEL_TEMPLATE,
+    MODEL_KINDS,
+};
+
+/* A level, task, opcode, keyword or channel. */
+struct model_name {
+    struct span name;
+    struct span message;        /* a string reference, or text */
+    uint64_t value;             /* channel: its number */
+    uint64_t mask;              /* keyword, channel: its bits */
+    struct model_name *opcodes; /* task: its own ones */
+    size_t opcode_count;
+    struct model_name *next;
+};
+
+struct model_entry {
+    uint64_t value;
+    struct span message;
+    struct span symbol;
+    struct model_entry *next;
+};
+
+struct model_map {
+    struct span name;
+    enum map_kind kind;
+    struct model_entry *first;
+    struct model_entry *last;
+    size_t count;
+    struct schema_map *built;
+};
+
+enum model_state { MODEL_NEW, MODEL_BUILT, MODEL_BROKEN };
+
+struct model_template {
+    struct span name;
+    struct layout layout;
+    enum model_state state;
+    char broken[200];           /* why, if it is */
+    struct event_schema schema; /* layout only, finished: copied into each event */
+};
+
+/* References as written; `template` may stand inside the event itself. */
+struct model_event {
+    struct span id;
+    struct span version;
+    struct span level;
+    struct span task;
+    struct span opcode;
+    struct span keywords;
+    struct span channel;
+    struct span template_name;
+    struct span message;
+    struct span symbol;
+    struct model_template *template;
+    size_t line;
+    struct model_event *next;
+};
+
+struct model_provider {
+    struct span name;
+    struct guid guid;
+    bool usable;
+    enum schema_kind kind;
+    struct map names[MODEL_KINDS]; /* struct model_name, model_map, model_template */
+    struct model_name *first_keyword;
+    struct model_name *last_keyword;
+    struct model_name *first_channel;
+    struct model_name *last_channel;
+    size_t keyword_count;
+    size_t channel_count;
+    struct model_event *first_event;
+    struct model_event *last_event;
+    size_t event_count;
+    struct model_provider *next;
+};
+
+struct model_string {
+    struct span text;
+    unsigned rank; /* of its culture: the lowest wins */
+};
+
+struct model {
+    const struct manifest_xml_options *options;
+    struct manifest *manifest;
+    struct arena scratch;
+    struct map strings; /* id -> struct model_string */
+    struct model_provider *first_provider;
+    struct model_provider *last_provider;
+    unsigned warnings;
+};
+
+/* Warn about line ${line} of the manifest (0: none in particular). */
+void manifest_model_warn(struct model *model, size_t line, const char *format, ...)
+    ETWSHIP_PRINTF(3, 4);
+
+/* Make the manifest's schemas. False only when memory ends or a limit is reached. */
+bool manifest_build(struct model *model, struct error *err);
+
+#endif

@@ -1,0 +1,243 @@
+#include "schema/pack.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "platform/plat_file.h"
+#include "schema/schema_source.h"
+
+/*
+ * The source `pack`: all packs that the user named, or that stand in folders that the user named,
+ * read when the source is made and put into one sorted index. Definitions of one event type come
+ * in the order of the settings, within a folder in path order, within a pack from top to bottom.
+ */
+enum { MAX_PACKS = 1024 };
+
+struct indexed {
+    const struct event_schema *schema;
+    size_t place;
+};
+
+struct pack_source {
+    const struct schema_source_settings *settings; /* only while it is made */
+    struct pack *packs[MAX_PACKS];
+    size_t pack_count;
+    struct indexed *index;
+    size_t index_count;
+};
+
+/* What finds a definition: MOF ones by class, type and version, others by provider, id, version. */
+struct key {
+    bool is_classic;
+    const struct guid *guid;
+    uint16_t number;
+    uint8_t version;
+};
+
+/* ---- the index ---------------------------------------------------------------------------------- */
+
+static struct key key_of(const struct event_schema *schema)
+{
+    bool is_classic = schema->kind == SCHEMA_MOF;
+    return (struct key){.is_classic = is_classic,
+        .guid = is_classic ? &schema->class_guid : &schema->provider,
+        .number = is_classic ? schema->descriptor.opcode : schema->descriptor.id,
+        .version = schema->descriptor.version};
+}
+
+static int compare_keys(const struct key *a, const struct key *b)
+{
+    if (a->is_classic != b->is_classic) {
+        return a->is_classic ? 1 : -1;
+    }
+    int order = memcmp(a->guid->bytes, b->guid->bytes, sizeof(a->guid->bytes));
+    if (order) {
+        return order;
+    }
+    if (a->number != b->number) {
+        return a->number < b->number ? -1 : 1;
+    }
+    return (a->version > b->version) - (a->version < b->version);
+}
+
+static int compare_indexed(const void *a, const void *b)
+{
+    const struct indexed *x = a;
+    const struct indexed *y = b;
+    struct key x_key = key_of(x->schema);
+    struct key y_key = key_of(y->schema);
+    int order = compare_keys(&x_key, &y_key);
+    return order ? order : (x->place > y->place) - (x->place < y->place);
+}
+
+static bool make_index(struct pack_source *source)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < source->pack_count; i++) {
+        count += source->packs[i]->event_count;
+    }
+    source->index = calloc(count + 1, sizeof(*source->index));
+    if (!source->index) {
+        return false;
+    }
+    for (size_t i = 0; i < source->pack_count; i++) {
+        for (size_t k = 0; k < source->packs[i]->event_count; k++) {
+            source->index[source->index_count] = (struct indexed){
+                .schema = source->packs[i]->events[k], .place = source->index_count};
+            source->index_count++;
+        }
+    }
+    qsort(source->index, source->index_count, sizeof(*source->index), compare_indexed);
+    return true;
+}
+
+/* ---- files -------------------------------------------------------------------------------------- */
+
+static void warn(const struct pack_source *source, const char *path, const char *why)
+{
+    const struct schema_source_settings *settings = source->settings;
+    if (settings->warn) {
+        char text[1200];
+        snprintf(text, sizeof(text), "%s%s%s", path, path[0] ? ": " : "", why);
+        settings->warn(settings->warn_self, text);
+    }
+}
+
+static bool is_pack(const char *path)
+{
+    struct span name = span_text(path);
+    static const size_t ending_size = sizeof(".pack") - 1;
+    return name.size >= ending_size &&
+           span_equal_nocase(span_from(name, name.size - ending_size), span_text(".pack"));
+}
+
+/* Also the callback of plat_glob: always goes on. */
+static bool load_if_pack(void *self, const char *path)
+{
+    struct pack_source *source = self;
+    struct error err = {0};
+    char *data;
+    size_t size;
+    if (!is_pack(path)) {
+        return true;
+    }
+    if (source->pack_count == MAX_PACKS) {
+        warn(source, path, "too many schema packs: not read");
+        return true;
+    }
+    if (!plat_file_load(path, PACK_MAX_BYTES, &data, &size, &err)) {
+        warn(source, path, err.text);
+        return true;
+    }
+    struct pack *pack = pack_read(span_make(data, size), path, &err);
+    free(data);
+    if (pack) {
+        source->packs[source->pack_count++] = pack;
+    } else {
+        warn(source, "", err.text); /* says the path itself */
+    }
+    return true;
+}
+
+/* A folder without files is no reason to complain. */
+static void load_folder(struct pack_source *source, const char *folder)
+{
+    size_t size = strlen(folder) + sizeof("/**");
+    char *pattern = malloc(size);
+    if (!pattern) {
+        warn(source, folder, "out of memory");
+        return;
+    }
+    snprintf(pattern, size, "%s/**", folder);
+    plat_glob(pattern, load_if_pack, source, NULL);
+    free(pattern);
+}
+
+/* ---- the source ---------------------------------------------------------------------------------- */
+
+static void pack_source_destroy(void *self)
+{
+    struct pack_source *source = self;
+    if (source) {
+        for (size_t i = 0; i < source->pack_count; i++) {
+            pack_destroy(source->packs[i]);
+        }
+        free(source->index);
+        free(source);
+    }
+}
+
+/* Other files in the list belong to other sources, which also complain about missing ones. */
+static void *pack_source_create(const struct schema_source_settings *settings, struct error *err)
+{
+    struct pack_source *source = calloc(1, sizeof(*source));
+    if (!source) {
+        error_set(err, ERR_MEMORY, "no memory for schema packs");
+        return NULL;
+    }
+    source->settings = settings;
+    for (size_t i = 0; i < settings->path_count; i++) {
+        const char *path = settings->paths[i];
+        if (plat_path_kind(path) == PLAT_PATH_DIR) {
+            load_folder(source, path);
+        } else if (plat_path_kind(path) == PLAT_PATH_FILE) {
+            load_if_pack(source, path);
+        }
+    }
+    source->settings = NULL;
+    if (!make_index(source)) {
+        error_set(err, ERR_MEMORY, "no memory for schema packs");
+        pack_source_destroy(source);
+        return NULL;
+    }
+    return source;
+}
+
+static void pack_source_find(
+    void *self, const struct event_record *record, struct schema_candidates *found)
+{
+    const struct pack_source *source = self;
+    bool is_classic = record->kind == RECORD_CLASSIC || record->kind == RECORD_KERNEL;
+    if (!is_classic && record->kind != RECORD_EVENT) {
+        return;
+    }
+    const struct key key = {.is_classic = is_classic,
+        .guid = &record->provider,
+        .number = is_classic ? record->descriptor.opcode : record->descriptor.id,
+        .version = record->descriptor.version};
+    size_t low = 0;
+    size_t high = source->index_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        struct key other = key_of(source->index[middle].schema);
+        if (compare_keys(&other, &key) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    for (; low < source->index_count; low++) {
+        struct key other = key_of(source->index[low].schema);
+        if (compare_keys(&other, &key) != 0) {
+            return;
+        }
+        schema_candidates_add(found, source->index[low].schema);
+    }
+}
+
+static void pack_source_list(
+    void *self, void (*each)(void *each_self, const struct event_schema *schema), void *each_self)
+{
+    const struct pack_source *source = self;
+    for (size_t i = 0; i < source->index_count; i++) {
+        each(each_self, source->index[i].schema);
+    }
+}
+
+const struct schema_source_ops schema_source_pack = {
+    .name = "pack",
+    .create = pack_source_create,
+    .find = pack_source_find,
+    .list = pack_source_list,
+    .destroy = pack_source_destroy,
+};

@@ -1,0 +1,364 @@
+#include "schema/schema_cache.h"
+
+#include <stdlib.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/bytes.h"
+#include "base/map.h"
+
+/*
+ * Entries live in an arena and are found by a short key: the kind of record, the provider or class
+ * GUID, and what tells the types of one provider apart. For TraceLogging that is a hash of the
+ * metadata blob, which is compared in full on every hit.
+ *
+ * A provider that sent .NET ManifestData can mean different things in different processes: its
+ * entries say so, and a second key with the process id follows.
+ */
+enum {
+    SOURCE_COUNT = 0
+#define SCHEMA_SOURCE(id) +1
+#include "schema/schema_sources.def"
+#undef SCHEMA_SOURCE
+    ,
+    KEY_SIZE = 40,
+    MAX_CACHE_BYTES = 24 * 1024 * 1024,
+    MAX_FIXED_BYTES = 4 * 1024 * 1024,
+    MISS_SECONDS = 60,
+};
+
+static const struct schema_source_ops *const sources[SOURCE_COUNT] = {
+#define SCHEMA_SOURCE(id) &schema_source_##id,
+#include "schema/schema_sources.def"
+#undef SCHEMA_SOURCE
+};
+
+struct cache_entry {
+    struct schema_choice choice;
+    uint8_t key[KEY_SIZE];
+    struct span blob;     /* TraceLogging: the metadata it was made for */
+    bool per_process;     /* look again with the process id */
+    uint64_t retry_after; /* misses: event time (FILETIME) of the next try */
+};
+
+struct schema_cache {
+    void *instances[SOURCE_COUNT]; /* NULL: the source is not in use */
+    struct arena arena;         /* lives as long as the cache */
+    struct arena entries_arena; /* emptied whenever a source learns something */
+    struct map entries;
+    struct map manifest_providers; /* providers that sent ManifestData, by GUID */
+    struct map provider_names;     /* GUID -> schema that names the provider */
+    bool names_listed;
+    uint32_t next_serial;
+    struct event_schema string_schema;
+    struct schema_choice string_choice;
+};
+
+static const struct schema_choice nothing;
+
+/* ---- life ------------------------------------------------------------------------------------- */
+
+const char *schema_cache_source_name(size_t index)
+{
+    return index < SOURCE_COUNT ? sources[index]->name : NULL;
+}
+
+/* Events of EventWriteString: one UTF-16 text, described by a flag in the header. */
+static bool make_string_schema(struct schema_cache *cache, struct error *err)
+{
+    struct schema_field *field = arena_alloc(&cache->arena, sizeof(*field));
+    if (!field) {
+        return error_set(err, ERR_MEMORY, "out of memory for event schemas");
+    }
+    *field = (struct schema_field){
+        .name = span_text("String"), .in_type = IN_UNICODE_STRING, .count = 1};
+    cache->string_schema = (struct event_schema){.kind = SCHEMA_STRING,
+        .source = "string",
+        .serial = cache->next_serial++,
+        .has_layout = true,
+        .message = span_text("%1"),
+        .fields = field,
+        .field_count = 1,
+        .top_count = 1};
+    cache->string_choice = (struct schema_choice){.list = {&cache->string_schema}, .count = 1};
+    return schema_finish(&cache->string_schema, &cache->arena, err);
+}
+
+static bool create_sources(
+    struct schema_cache *cache, const struct schema_cache_settings *settings, struct error *err)
+{
+    bool any = false;
+    for (size_t i = 0; i < SOURCE_COUNT; i++) {
+        if (settings->only_source && strcmp(settings->only_source, sources[i]->name) != 0) {
+            continue;
+        }
+        any = true;
+        cache->instances[i] = sources[i]->create(&settings->sources, err);
+        if (!cache->instances[i]) {
+            return false;
+        }
+    }
+    return any ||
+           error_set(err, ERR_CONFIG, "no schema source is called '%s'", settings->only_source);
+}
+
+struct schema_cache *schema_cache_create(
+    const struct schema_cache_settings *settings, struct error *err)
+{
+    struct schema_cache *cache = calloc(1, sizeof(*cache));
+    if (!cache) {
+        error_set(err, ERR_MEMORY, "out of memory for event schemas");
+        return NULL;
+    }
+    arena_init(&cache->arena, MAX_FIXED_BYTES);
+    arena_init(&cache->entries_arena, MAX_CACHE_BYTES);
+    map_init(&cache->entries, SCHEMA_CACHE_MAX_TYPES);
+    map_init(&cache->manifest_providers, SCHEMA_CACHE_MAX_TYPES);
+    map_init(&cache->provider_names, SCHEMA_CACHE_MAX_TYPES);
+    cache->next_serial = 1;
+    if (!make_string_schema(cache, err) || !create_sources(cache, settings, err)) {
+        schema_cache_destroy(cache);
+        return NULL;
+    }
+    return cache;
+}
+
+void schema_cache_destroy(struct schema_cache *cache)
+{
+    if (!cache) {
+        return;
+    }
+    for (size_t i = 0; i < SOURCE_COUNT; i++) {
+        sources[i]->destroy(cache->instances[i]);
+    }
+    map_fini(&cache->entries);
+    map_fini(&cache->manifest_providers);
+    map_fini(&cache->provider_names);
+    arena_fini(&cache->entries_arena);
+    arena_fini(&cache->arena);
+    free(cache);
+}
+
+/* ---- learning ----------------------------------------------------------------------------------- */
+
+static void remember_manifest_provider(
+    struct schema_cache *cache, const struct event_record *record)
+{
+    struct span key = span_make(record->provider.bytes, sizeof(record->provider.bytes));
+    struct span copy;
+    if (!map_get(&cache->manifest_providers, key) && arena_copy(&cache->arena, key, &copy)) {
+        map_put(&cache->manifest_providers, copy, cache);
+    }
+}
+
+void schema_cache_learn(struct schema_cache *cache, const struct event_record *record)
+{
+    bool learned = false;
+    for (size_t i = 0; i < SOURCE_COUNT; i++) {
+        if (cache->instances[i] && sources[i]->learn) {
+            learned |= sources[i]->learn(cache->instances[i], record);
+        }
+    }
+    if (!learned) {
+        return;
+    }
+    if (record_is_manifest_data(record)) {
+        remember_manifest_provider(cache, record);
+    }
+    map_clear(&cache->entries);
+    arena_fini(&cache->entries_arena);
+    map_clear(&cache->provider_names);
+    cache->names_listed = false;
+}
+
+/* ---- keys ----------------------------------------------------------------------------------------- */
+
+static const struct extended_item *tracelogging_blob(const struct event_record *record)
+{
+    if (record->kind != RECORD_EVENT || record->extended_count == 0) {
+        return NULL;
+    }
+    return record_extended(record, EXTENDED_SCHEMA_TL);
+}
+
+/* Bytes 0: kind; 1-16: GUID; 17-24: event within the provider; 25-28: process; or 17-32: hash. */
+static void make_key(const struct event_record *record, const struct extended_item *blob,
+    bool with_process, uint8_t key[KEY_SIZE])
+{
+    const struct event_descriptor *d = &record->descriptor;
+    memset(key, 0, KEY_SIZE);
+    key[0] = (uint8_t)(1 + record->kind);
+    memcpy(key + 1, record->provider.bytes, sizeof(record->provider.bytes));
+    if (blob) {
+        XXH128_hash_t hash = XXH3_128bits(blob->data.data, blob->data.size);
+        key[0] |= 0x80;
+        store_le64(key + 17, hash.low64);
+        store_le64(key + 25, hash.high64);
+        return;
+    }
+    store_le16(key + 17, d->id);
+    key[19] = d->version;
+    if (record->kind != RECORD_EVENT) {
+        key[20] = d->opcode;
+        store_le16(key + 21, record->hook_id);
+    }
+    if (with_process) {
+        key[0] |= 0x40;
+        store_le32(key + 25, record->process_id);
+    }
+}
+
+/* ---- finding ---------------------------------------------------------------------------------------- */
+
+/* The serial is the cache's own mark on a schema that the source keeps immutable otherwise. */
+static void give_serial(struct schema_cache *cache, const struct event_schema *schema)
+{
+    struct event_schema *mutable = (struct event_schema *)(uintptr_t)schema;
+    if (mutable->serial == 0) {
+        mutable->serial = cache->next_serial++;
+    }
+}
+
+/* Does the source read what the trace itself carries? Such a definition wins alone. */
+static bool is_of_trace(size_t source)
+{
+    return sources[source]->learn != NULL || sources[source] == &schema_source_tracelogging;
+}
+
+static void ask_sources(
+    struct schema_cache *cache, const struct event_record *record, struct schema_choice *choice)
+{
+    struct schema_candidates found = {.count = 0};
+    for (size_t i = 0; i < SOURCE_COUNT; i++) {
+        if (!cache->instances[i]) {
+            continue;
+        }
+        sources[i]->find(cache->instances[i], record, &found);
+        if (found.count && is_of_trace(i)) {
+            found.count = 1;
+            break;
+        }
+    }
+    for (size_t i = 0; i < found.count; i++) {
+        give_serial(cache, found.list[i]);
+        choice->list[i] = found.list[i];
+    }
+    choice->count = found.count;
+}
+
+static void note_provider(void *self, const struct event_schema *schema)
+{
+    struct schema_cache *cache = self;
+    struct span key = span_make(schema->provider.bytes, sizeof(schema->provider.bytes));
+    if (schema->provider_name.size && !map_get(&cache->provider_names, key)) {
+        map_put(&cache->provider_names, key, (void *)(uintptr_t)schema);
+    }
+}
+
+/* An event that nothing describes, of a provider that something else names: ship the name. */
+static void name_provider(
+    struct schema_cache *cache, const struct event_record *record, struct schema_choice *choice)
+{
+    if (record->kind != RECORD_EVENT) {
+        return;
+    }
+    if (!cache->names_listed) {
+        schema_cache_list(cache, note_provider, cache);
+        cache->names_listed = true;
+    }
+    struct span key = span_make(record->provider.bytes, sizeof(record->provider.bytes));
+    const struct event_schema *other = map_get(&cache->provider_names, key);
+    struct event_schema *named = other ? arena_alloc(&cache->entries_arena, sizeof(*named)) : NULL;
+    if (named) {
+        *named = (struct event_schema){.kind = SCHEMA_UNKNOWN,
+            .source = "none",
+            .serial = cache->next_serial++,
+            .provider = record->provider,
+            .provider_name = other->provider_name,
+            .descriptor = record->descriptor};
+        choice->list[0] = named;
+        choice->count = 1;
+    }
+}
+
+static struct cache_entry *make_entry(struct schema_cache *cache, const struct event_record *record,
+    const struct extended_item *blob, const uint8_t *key)
+{
+    struct cache_entry *entry = arena_alloc(&cache->entries_arena, sizeof(*entry));
+    if (!entry || (blob && !arena_copy(&cache->entries_arena, blob->data, &entry->blob))) {
+        return NULL;
+    }
+    memcpy(entry->key, key, KEY_SIZE);
+    if (!map_put(&cache->entries, span_make(entry->key, KEY_SIZE), entry)) {
+        return NULL;
+    }
+    struct span guid = span_make(record->provider.bytes, sizeof(record->provider.bytes));
+    entry->per_process = record->kind == RECORD_EVENT && !blob && !(key[0] & 0x40) &&
+                         map_get(&cache->manifest_providers, guid) != NULL;
+    return entry;
+}
+
+static void fill_entry(
+    struct schema_cache *cache, const struct event_record *record, struct cache_entry *entry)
+{
+    entry->choice.count = 0;
+    ask_sources(cache, record, &entry->choice);
+    bool missed = entry->choice.count == 0;
+    if (missed) {
+        name_provider(cache, record, &entry->choice);
+    }
+    entry->retry_after = missed ? record->time + MISS_SECONDS * UINT64_C(10000000) : UINT64_MAX;
+}
+
+const struct schema_choice *schema_cache_find(
+    struct schema_cache *cache, const struct event_record *record)
+{
+    if (record->kind == RECORD_OPAQUE) {
+        return &nothing;
+    }
+    if (record->flags & EVENT_FLAG_STRING_ONLY && record->kind == RECORD_EVENT) {
+        return &cache->string_choice;
+    }
+    const struct extended_item *blob = tracelogging_blob(record);
+    bool with_process = false;
+    for (;;) {
+        uint8_t key[KEY_SIZE];
+        make_key(record, blob, with_process, key);
+        struct cache_entry *entry = map_get(&cache->entries, span_make(key, KEY_SIZE));
+        bool fresh = !entry;
+        if (fresh) {
+            entry = make_entry(cache, record, blob, key);
+            if (!entry) {
+                return &nothing;
+            }
+        }
+        if (entry->per_process && !with_process) {
+            with_process = true;
+            continue;
+        }
+        if (blob && !span_equal(blob->data, entry->blob)) {
+            return &nothing;
+        }
+        if (fresh || record->time > entry->retry_after) {
+            fill_entry(cache, record, entry);
+        }
+        return &entry->choice;
+    }
+}
+
+void schema_cache_list(struct schema_cache *cache,
+    void (*each)(void *self, const struct event_schema *schema), void *self)
+{
+    for (size_t i = 0; i < SOURCE_COUNT; i++) {
+        if (cache->instances[i] && sources[i]->list) {
+            sources[i]->list(cache->instances[i], each, self);
+        }
+    }
+}
+
+void schema_candidates_add(struct schema_candidates *to, const struct event_schema *schema)
+{
+    if (schema && to->count < SCHEMA_MAX_CANDIDATES) {
+        to->list[to->count++] = schema;
+    }
+}

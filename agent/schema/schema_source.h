@@ -1,0 +1,57 @@
+#ifndef ETWSHIP_SCHEMA_SCHEMA_SOURCE_H
+#define ETWSHIP_SCHEMA_SCHEMA_SOURCE_H
+
+#include "event/schema.h"
+
+/*
+ * Where layouts come from. A source is one file and one line in schema_sources.def. Sources are
+ * called by the cache alone, on one thread, and only for event types not seen before: they may be
+ * slow. Schemas they hand out live as long as the source.
+ */
+enum { SCHEMA_MAX_CANDIDATES = 16 };
+
+/* Definitions found for one event type, best first. */
+struct schema_candidates {
+    const struct event_schema *list[SCHEMA_MAX_CANDIDATES];
+    size_t count;
+};
+
+/* Add one; silently left out when the list is full or ${schema} is NULL. */
+void schema_candidates_add(struct schema_candidates *to, const struct event_schema *schema);
+
+struct schema_source_settings {
+    const char *const *paths; /* files or folders the user named (manifest, pack) */
+    size_t path_count;
+    /* Called for each file that cannot be used, with one line of text; may be NULL. */
+    void (*warn)(void *warn_self, const char *text);
+    void *warn_self;
+};
+
+struct schema_source_ops {
+    const char *name; /* `--schema-source`, `schema.source` */
+
+    /* NULL with ${err} set if the source cannot work at all; single bad files are warnings. */
+    void *(*create)(const struct schema_source_settings *settings, struct error *err);
+
+    /*
+     * Learn from a record that carries metadata (embedded TRACE_EVENT_INFO, ManifestData).
+     * True if something new was learned, so that remembered misses must be forgotten.
+     * NULL if the source learns nothing from traces.
+     */
+    bool (*learn)(void *self, const struct event_record *record);
+
+    /* Add this source's definitions of the record's event type, best first. */
+    void (*find)(void *self, const struct event_record *record, struct schema_candidates *found);
+
+    /* Call ${each} for every schema the source knows (schema export, list, show). May be NULL. */
+    void (*list)(void *self, void (*each)(void *each_self, const struct event_schema *schema),
+        void *each_self);
+
+    void (*destroy)(void *self); /* NULL is fine */
+};
+
+#define SCHEMA_SOURCE(id) extern const struct schema_source_ops schema_source_##id;
+#include "schema/schema_sources.def"
+#undef SCHEMA_SOURCE
+
+#endif
