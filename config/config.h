@@ -1,0 +1,193 @@
+#ifndef ETWSHIP_CONFIG_CONFIG_H
+#define ETWSHIP_CONFIG_CONFIG_H
+
+#include "base/error.h"
+#include "base/span.h"
+
+/*
+ * Options as tables: one row per key says its type, default, limits, place in a C struct and help
+ * text. The loader, the checks, the error messages and whatever is generated for people read the
+ * same rows. The layer knows no session and no output: modules bring their rows.
+ */
+
+/* What a key holds, and the type of the struct member it is bound to. */
+enum config_type {
+    CONFIG_BOOL,     /* bool: true or false */
+    CONFIG_INT,      /* int64_t: decimal or 0x… */
+    CONFIG_SIZE,     /* uint64_t, bytes: 64KB, 1MB, 2GiB; powers of 1024 */
+    CONFIG_DURATION, /* uint64_t, nanoseconds: 200ms, 1s, 1h30m; 0 needs no unit */
+    CONFIG_TIME,     /* uint64_t, FILETIME: RFC 3339 */
+    CONFIG_STRING,   /* const char *: never NULL if there is a default or the key is required */
+    CONFIG_PATH,     /* const char *: a string, not empty, without control characters */
+    CONFIG_SECRET,   /* const char *: a string that is never shown; `file:PATH` reads a file */
+    CONFIG_ENUM,     /* int: index into `names` */
+    CONFIG_STRINGS,  /* struct config_strings */
+    CONFIG_PATHS,    /* struct config_strings, each item as CONFIG_PATH */
+    CONFIG_MAP,      /* struct config_map: values are text exactly as written */
+    CONFIG_STRUCT,   /* the struct itself, by `fields` */
+    CONFIG_STRUCTS,  /* struct config_list of structs of `size` bytes, by `fields` */
+    CONFIG_VARIANTS, /* struct config_list, by `variants` */
+};
+
+struct config_strings {
+    const char **items;
+    size_t count;
+};
+
+struct config_pair {
+    const char *key;
+    const char *value;
+};
+
+/* In the order of the file; no key twice. */
+struct config_map {
+    struct config_pair *items;
+    size_t count;
+};
+
+/* The element type is the owner's. */
+struct config_list {
+    void *items;
+    size_t count;
+};
+
+struct config_variants;
+
+/*
+ * One option. A table ends with a row whose key is NULL. `min` and `max` bound numbers (in the
+ * member's unit) and, for lists and maps, the number of items; both 0 means no limit.
+ */
+struct config_field {
+    const char *key;
+    enum config_type type;
+    bool required;
+    size_t offset;
+    const char *default_text; /* scalars only, as one would write it; NULL: zero */
+    int64_t min;
+    int64_t max;
+    const char *const *names;          /* CONFIG_ENUM: ends with NULL */
+    const struct config_field *fields; /* CONFIG_STRUCT, CONFIG_STRUCTS */
+    size_t size;                       /* the struct, or one element of CONFIG_STRUCTS */
+    const struct config_variants *variants;
+    const char *help; /* one sentence for people */
+};
+
+/* Rows of one table, or of the common and the own table of a variant together. */
+enum { CONFIG_MAX_ROWS = 64 };
+
+/* One kind of element of a variant list, e.g. the output "file". */
+struct config_variant {
+    const char *type; /* value of the `type` key */
+    const struct config_field *fields;
+    size_t settings_size;
+    const void *module; /* the owner's */
+};
+
+/*
+ * A list of mappings whose `type` key picks the table for the rest. Each element is a struct of
+ * `size` bytes bound by `common`, which has a row `type` (CONFIG_STRING, required or with a
+ * default). The loader also sets two members of it: the variant, and the settings blob
+ * (zeroed, `settings_size` bytes) that the variant's own table was bound to.
+ */
+struct config_variants {
+    const char *noun; /* "session", for messages */
+    const struct config_field *common;
+    size_t size;
+    size_t variant_offset;  /* of a const struct config_variant * */
+    size_t settings_offset; /* of a void * */
+    const struct config_variant *list;
+    size_t count;
+};
+
+/* offsetof that refuses to compile if the member is not of the row's C type. */
+#define CONFIG_OFFSET(s, member, type) \
+    (offsetof(s, member) + 0 * sizeof(1 ? &((s *)0)->member : (type *)0))
+
+/* First members of a row: {CONFIG_ROW("path", PATH, struct settings, path), .help = "…"} */
+#define CONFIG_ROW(name, kind, s, member) \
+    .key = (name), .type = CONFIG_##kind, .offset = CONFIG_OFFSET(s, member, CONFIG_C_##kind)
+
+/* The same for a struct inside the struct. */
+#define CONFIG_STRUCT_ROW(name, s, member, table)                        \
+    .key = (name), .type = CONFIG_STRUCT, .offset = offsetof(s, member), \
+    .size = sizeof(((s *)0)->member), .fields = (table)
+
+#define CONFIG_C_BOOL bool
+#define CONFIG_C_INT int64_t
+#define CONFIG_C_SIZE uint64_t
+#define CONFIG_C_DURATION uint64_t
+#define CONFIG_C_TIME uint64_t
+#define CONFIG_C_STRING const char *
+#define CONFIG_C_PATH const char *
+#define CONFIG_C_SECRET const char *
+#define CONFIG_C_ENUM int
+#define CONFIG_C_STRINGS struct config_strings
+#define CONFIG_C_PATHS struct config_strings
+#define CONFIG_C_MAP struct config_map
+#define CONFIG_C_STRUCTS struct config_list
+#define CONFIG_C_VARIANTS struct config_list
+
+/*
+ * A loaded configuration: owns every struct, string and list that was bound, and knows where each
+ * of them stood in the file. One thread at a time; read-only once loaded.
+ */
+struct config;
+struct config_report;
+
+/* Value of an environment variable, NULL if it is not set. */
+typedef const char *(*config_env_fn)(void *self, const char *name);
+
+/* ${env} NULL: the environment of the process. NULL if there is no memory. */
+struct config *config_create(config_env_fn env, void *env_self);
+void config_destroy(struct config *config); /* NULL is fine */
+
+/* Limits against hostile files. A value's bytes are counted after ${…} was resolved. */
+enum {
+    CONFIG_MAX_FILE_BYTES = 4 * 1024 * 1024,
+    CONFIG_MAX_VALUE_BYTES = 64 * 1024,
+    CONFIG_MAX_MEMORY_BYTES = 64 * 1024 * 1024,
+    CONFIG_MAX_NODES = 100000, /* in the file, and again with aliases followed */
+    CONFIG_MAX_DEPTH = 32,
+    CONFIG_MAX_ANCHORS = 256,
+    CONFIG_MAX_PAIRS = 1000, /* of a CONFIG_MAP */
+};
+
+/*
+ * Bind the YAML ${text}, called ${name} in messages, to a new struct of ${size} bytes described by
+ * ${fields}. Everything that is wrong is added to ${report}. Returns the struct, owned by
+ * ${config} and complete only if the report has no errors, so that the caller can add findings of
+ * its own first; NULL if there is nothing to bind (no YAML, a limit, no memory).
+ */
+void *config_parse(struct config *config, struct span text, const char *name,
+    const struct config_field *fields, size_t size, struct config_report *report);
+
+/* The same for a file. */
+void *config_load(struct config *config, const char *path, const struct config_field *fields,
+    size_t size, struct config_report *report);
+
+/*
+ * Report that the ${size} bytes bound at ${member} (a member, an element, a list item or a settings
+ * blob of this configuration) are wrong, at their place in the file; what was not given is reported
+ * where the mapping around it starts. The text reads "what. what to do".
+ */
+void config_error_at(const struct config *config, const void *member, size_t size,
+    struct config_report *report, const char *format, ...) ETWSHIP_PRINTF(5, 6);
+
+/* Without YAML, for command lines: */
+
+/* A zeroed struct with the defaults of ${fields}, owned by ${config}. NULL with ${err} set. */
+void *config_new(
+    struct config *config, const struct config_field *fields, size_t size, struct error *err);
+
+/*
+ * Set the option ${key} of ${settings} from text, checked as in a file: one value for scalars, any
+ * number for lists of strings. ${…} is not resolved. Structs, maps and lists of structs are not
+ * supported (ERR_UNSUPPORTED).
+ */
+bool config_set(struct config *config, const struct config_field *fields, void *settings,
+    const char *key, const char *const *values, size_t count, struct error *err);
+
+/* Memory that lives as long as ${config}: zeroed, NULL at the limit. */
+void *config_alloc(struct config *config, size_t size);
+
+#endif

@@ -1,0 +1,313 @@
+/*
+ * The walk over a YAML tree and its tables. A struct gets its defaults first, then what the file
+ * gives; a wrong value costs one error and the walk goes on, so that everything is reported at
+ * once.
+ */
+#include "config/config_bind.h"
+
+#include "config/config_leaf.h"
+#include "config/config_text.h"
+#include "config/config_yaml.h"
+
+/* A mapping is bound to one table, or to the common and the own table of a variant. */
+struct part {
+    const struct config_field *fields;
+    uint8_t *base;
+};
+
+struct target {
+    struct part parts[2];
+    size_t part_count;
+    bool open; /* the type is unknown: other keys than the common ones cannot be judged */
+};
+
+static void bind_value(
+    struct config_walk *walk, const struct config_field *field, yaml_node_t *node, void *member);
+
+static const struct config_field *find_row(
+    const struct target *target, struct span key, size_t *ret_part)
+{
+    const struct config_field *field = NULL;
+    for (size_t i = 0; i < target->part_count && !field; i++) {
+        field = config_field_find(target->parts[i].fields, key);
+        *ret_part = i;
+    }
+    return field;
+}
+
+static void complain_unknown(
+    struct config_walk *walk, const yaml_node_t *node, struct span key, const struct target *target)
+{
+    if (!config_report_has_room(walk->report)) {
+        walk->report->error_count++;
+        return;
+    }
+    struct config_nearest nearest = {.text = key};
+    struct config_names known = {.size = 0};
+    for (size_t i = 0; i < target->part_count; i++) {
+        for (const struct config_field *f = target->parts[i].fields; f->key; f++) {
+            config_text_consider(&nearest, f->key);
+            config_text_list(&known, f->key);
+        }
+    }
+    const char *meant = config_text_meant(&nearest);
+    struct config_quote quote = config_text_quote(key);
+    if (span_is(key, "<<")) {
+        CONFIG_COMPLAIN(walk, node, "merge keys (<<) are not supported. repeat the keys");
+    } else if (meant) {
+        CONFIG_COMPLAIN(walk, node, "unknown key %s. did you mean '%s'?", quote.text, meant);
+    } else {
+        CONFIG_COMPLAIN(walk, node, "unknown key %s. known here: %s", quote.text, known.text);
+    }
+}
+
+/* Report required rows that were not given. ${given} holds the nodes by row, part after part. */
+static void check_required(struct config_walk *walk, const yaml_node_t *mapping,
+    const struct target *target, yaml_node_t *const *given)
+{
+    for (size_t i = 0; i < target->part_count; i++) {
+        for (const struct config_field *f = target->parts[i].fields; f->key; f++, given++) {
+            if (f->required && !*given) {
+                CONFIG_COMPLAIN(walk, mapping, "the key '%s' is missing. add it: %s", f->key,
+                    f->help ? f->help : "it is required");
+            }
+        }
+    }
+}
+
+static size_t row_count(const struct config_field *fields)
+{
+    size_t count = 0;
+    while (fields[count].key) {
+        count++;
+    }
+    return count;
+}
+
+/* Give each part its defaults; false, reported, if a table of ours is wrong or memory ends. */
+static bool start_target(
+    struct config_walk *walk, const yaml_node_t *node, const struct target *target)
+{
+    size_t rows = 0;
+    struct error err;
+    for (size_t i = 0; i < target->part_count; i++) {
+        const struct part *part = &target->parts[i];
+        rows += row_count(part->fields);
+        if (!config_field_set_defaults(walk->config, part->fields, part->base, &err)) {
+            config_walk_stop(walk, node, err.text);
+            return false;
+        }
+    }
+    if (rows > CONFIG_MAX_ROWS) {
+        config_walk_stop(walk, node, "this build has too many keys here. report it");
+        return false;
+    }
+    return true;
+}
+
+static void bind_pairs(struct config_walk *walk, yaml_node_t *node, const struct target *target)
+{
+    yaml_node_t *given[CONFIG_MAX_ROWS] = {NULL};
+    size_t count = config_walk_pairs(node);
+    for (size_t i = 0; i < count && !walk->stopped; i++) {
+        const yaml_node_pair_t *pair = &node->data.mapping.pairs.start[i];
+        struct span key;
+        yaml_node_t *key_node = config_walk_key(walk, pair->key, &key);
+        if (!key_node) {
+            continue;
+        }
+        size_t part = 0;
+        const struct config_field *field = find_row(target, key, &part);
+        if (!field) {
+            if (!target->open) {
+                complain_unknown(walk, key_node, key, target);
+            }
+            continue;
+        }
+        size_t row = (size_t)(field - target->parts[part].fields);
+        row += part ? row_count(target->parts[0].fields) : 0;
+        if (given[row]) {
+            config_walk_twice(walk, key_node, key, given[row]);
+            continue;
+        }
+        given[row] = key_node;
+        yaml_node_t *value = config_walk_visit(walk, pair->value);
+        if (value) {
+            bind_value(walk, field, value, target->parts[part].base + field->offset);
+        }
+    }
+    if (!walk->stopped) {
+        check_required(walk, node, target, given);
+    }
+}
+
+static void bind_mapping(struct config_walk *walk, yaml_node_t *node, const struct target *target)
+{
+    if (walk->depth == CONFIG_MAX_DEPTH) {
+        config_walk_stop(walk, node, "aliases nest more than 32 levels deep. use fewer aliases");
+        return;
+    }
+    walk->depth++;
+    if (start_target(walk, node, target)) {
+        bind_pairs(walk, node, target);
+    }
+    walk->depth--;
+}
+
+static void bind_struct(struct config_walk *walk, const struct config_field *field,
+    yaml_node_t *node, const struct config_field *fields, void *base)
+{
+    if (config_walk_check_type(walk, field, node, YAML_MAPPING_NODE)) {
+        bind_mapping(walk, node, &(struct target){{{fields, base}}, 1, false});
+    }
+}
+
+static void bind_structs(
+    struct config_walk *walk, const struct config_field *field, yaml_node_t *node, void *member)
+{
+    size_t count;
+    if (!config_walk_check_type(walk, field, node, YAML_SEQUENCE_NODE) ||
+        !config_walk_check_count(walk, field, node, count = config_walk_items(node))) {
+        return;
+    }
+    uint8_t *items = config_walk_alloc(walk, node, count, field->size);
+    for (size_t i = 0; i < count && items; i++) {
+        yaml_node_t *item = config_walk_visit(walk, node->data.sequence.items.start[i]);
+        if (item) {
+            config_walk_remember(walk, item, items + i * field->size, field->size);
+            bind_struct(walk, field, item, field->fields, items + i * field->size);
+        }
+    }
+    *(struct config_list *)member = (struct config_list){items, items ? count : 0};
+}
+
+/* The value of the `type` key of a mapping, without judging the rest of it. */
+static yaml_node_t *find_type(struct config_walk *walk, const yaml_node_t *mapping)
+{
+    for (size_t i = 0; i < config_walk_pairs(mapping); i++) {
+        const yaml_node_pair_t *pair = &mapping->data.mapping.pairs.start[i];
+        yaml_node_t *key = config_walk_visit(walk, pair->key);
+        if (!key) {
+            return NULL;
+        }
+        if (key->type == YAML_SCALAR_NODE && span_is(config_yaml_text(key), "type")) {
+            return yaml_document_get_node(walk->document, pair->value);
+        }
+    }
+    return NULL;
+}
+
+/* The variant that a mapping asks for, or NULL with an error added (here, or by the row `type`). */
+static const struct config_variant *pick_variant(
+    struct config_walk *walk, const struct config_variants *variants, const yaml_node_t *mapping)
+{
+    const struct config_field *row = config_field_find(variants->common, span_text("type"));
+    const yaml_node_t *node = find_type(walk, mapping);
+    struct span type = span_text(row ? row->default_text : NULL);
+    if (node) {
+        if (node->type != YAML_SCALAR_NODE || config_walk_is_null(node)) {
+            return NULL;
+        }
+        type = config_yaml_text(node);
+    }
+    struct config_nearest nearest = {.text = type};
+    struct config_names names = {.size = 0};
+    for (size_t i = 0; i < variants->count; i++) {
+        const char *known = variants->list[i].type;
+        if (span_is(type, known)) {
+            return &variants->list[i];
+        }
+        config_text_consider(&nearest, known);
+        config_text_list(&names, known);
+    }
+    if (type.size || node) {
+        const char *meant = config_text_meant(&nearest);
+        CONFIG_COMPLAIN(walk, node ? node : mapping, "unknown %s type %s. %s%s%sthis build has: %s",
+            variants->noun, config_text_quote(type).text, meant ? "did you mean '" : "",
+            meant ? meant : "", meant ? "'? " : "", names.text);
+    }
+    return NULL;
+}
+
+static void bind_variant(
+    struct config_walk *walk, const struct config_field *field, yaml_node_t *node, uint8_t *element)
+{
+    const struct config_variants *variants = field->variants;
+    if (!config_walk_check_type(walk, field, node, YAML_MAPPING_NODE)) {
+        return;
+    }
+    struct target target = {{{variants->common, element}}, 1, true};
+    const struct config_variant *variant = pick_variant(walk, variants, node);
+    void *settings = variant ? config_walk_alloc(walk, node, 1, variant->settings_size) : NULL;
+    if (settings) {
+        config_walk_remember(walk, node, settings, variant->settings_size);
+        memcpy(element + variants->variant_offset, &variant, sizeof(variant));
+        memcpy(element + variants->settings_offset, &settings, sizeof(settings));
+        target.parts[1] = (struct part){variant->fields, settings};
+        target.part_count = 2;
+        target.open = false;
+    }
+    bind_mapping(walk, node, &target);
+}
+
+static void bind_variants(
+    struct config_walk *walk, const struct config_field *field, yaml_node_t *node, void *member)
+{
+    size_t count;
+    if (!config_walk_check_type(walk, field, node, YAML_SEQUENCE_NODE) ||
+        !config_walk_check_count(walk, field, node, count = config_walk_items(node))) {
+        return;
+    }
+    size_t size = field->variants->size;
+    uint8_t *items = config_walk_alloc(walk, node, count, size);
+    for (size_t i = 0; i < count && items; i++) {
+        yaml_node_t *item = config_walk_visit(walk, node->data.sequence.items.start[i]);
+        if (item) {
+            config_walk_remember(walk, item, items + i * size, size);
+            bind_variant(walk, field, item, items + i * size);
+        }
+    }
+    *(struct config_list *)member = (struct config_list){items, items ? count : 0};
+}
+
+static void bind_value(
+    struct config_walk *walk, const struct config_field *field, yaml_node_t *node, void *member)
+{
+    if (config_field_is_scalar(field)) {
+        config_leaf_scalar(walk, field, node, member);
+        return;
+    }
+    config_walk_remember(walk, node, member, config_field_size(field));
+    switch (field->type) {
+    case CONFIG_STRINGS:
+    case CONFIG_PATHS:
+        config_leaf_strings(walk, field, node, member);
+        break;
+    case CONFIG_MAP:
+        config_leaf_map(walk, field, node, member);
+        break;
+    case CONFIG_STRUCT:
+        bind_struct(walk, field, node, field->fields, member);
+        break;
+    case CONFIG_STRUCTS:
+        bind_structs(walk, field, node, member);
+        break;
+    default:
+        bind_variants(walk, field, node, member);
+        break;
+    }
+}
+
+void config_bind(struct config *config, yaml_document_t *document,
+    const struct config_field *fields, void *settings, size_t size, struct config_report *report)
+{
+    static const struct config_field root_field = {.key = "configuration"};
+    struct config_walk walk = {.config = config, .report = report, .document = document};
+    yaml_node_t *root = config_walk_visit(&walk, 1);
+    if (!root || config_walk_is_null(root)) {
+        config_report_add(report, config->file, 1, 1, "the configuration is empty. write one");
+        return;
+    }
+    config_walk_remember(&walk, root, settings, size);
+    bind_struct(&walk, &root_field, root, fields, settings);
+}

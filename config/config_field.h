@@ -1,0 +1,48 @@
+#ifndef ETWSHIP_CONFIG_CONFIG_FIELD_H
+#define ETWSHIP_CONFIG_CONFIG_FIELD_H
+
+#include "base/arena.h"
+#include "config/config.h"
+
+/* Values into members, by the rows of a table; no YAML here. */
+
+/* Where a bound value stood in the file. */
+struct config_place {
+    const uint8_t *start;
+    size_t size;
+    uint32_t line;
+    uint32_t column;
+};
+
+struct config {
+    struct arena arena;
+    config_env_fn env;
+    void *env_self;
+    const char *file;
+    struct config_place *places;
+    size_t place_count;
+    size_t place_capacity;
+};
+
+/* Is the row's value one scalar? */
+bool config_field_is_scalar(const struct config_field *field);
+
+/* The row ${key} of a table, or NULL. */
+const struct config_field *config_field_find(const struct config_field *fields, struct span key);
+
+/* Bytes of the member that a row is bound to. */
+size_t config_field_size(const struct config_field *field);
+
+/* Check ${text} by the row and store it in ${member}, strings as copies owned by ${config}. For
+ * lists of strings, ${member} is one item of it. */
+bool config_field_set(struct config *config, const struct config_field *field, struct span text,
+    void *member, struct error *err);
+
+/* Is ${count} a number of items the row allows? */
+bool config_field_check_count(const struct config_field *field, size_t count, struct error *err);
+
+/* Store the defaults of all rows of a zeroed struct, and of the structs inside it. */
+bool config_field_set_defaults(
+    struct config *config, const struct config_field *fields, void *settings, struct error *err);
+
+#endif

@@ -1,0 +1,114 @@
+#include "config/config_leaf.h"
+
+#include "base/map.h"
+#include "config/config_text.h"
+#include "config/config_yaml.h"
+
+static bool set_text(struct config_walk *walk, const struct config_field *field,
+    const yaml_node_t *node, void *member)
+{
+    struct config *config = walk->config;
+    struct span text = config_yaml_text(node);
+    struct buf expanded;
+    buf_init(&expanded, CONFIG_MAX_VALUE_BYTES);
+    struct error err = {0};
+    bool good = true;
+    if (text.size && memchr(text.data, '$', text.size)) {
+        good = config_text_expand(text, config->env, config->env_self, &expanded, &err);
+        if (!good && field->type == CONFIG_SECRET) {
+            error_set(&err, err.code,
+                "a ${…} in it cannot be resolved. name an environment variable that is set, or "
+                "write $${ for a literal ${");
+        }
+        text = buf_span(&expanded);
+    }
+    good = good && config_field_set(config, field, text, member, &err);
+    buf_fini(&expanded);
+    if (good) {
+        bool is_item = field->type == CONFIG_STRINGS || field->type == CONFIG_PATHS;
+        config_walk_remember(
+            walk, node, member, is_item ? sizeof(const char *) : config_field_size(field));
+    } else if (err.code == ERR_MEMORY) {
+        config_walk_stop(walk, node, err.text);
+    } else {
+        CONFIG_COMPLAIN(walk, node, "%s: %s", field->key, err.text);
+    }
+    return good;
+}
+
+bool config_leaf_scalar(struct config_walk *walk, const struct config_field *field,
+    const yaml_node_t *node, void *member)
+{
+    if (!config_walk_check_type(walk, field, node, YAML_SCALAR_NODE)) {
+        return false;
+    }
+    if (config_walk_is_null(node)) {
+        CONFIG_COMPLAIN(
+            walk, node, "%s: there is no value. write one, or remove the key", field->key);
+        return false;
+    }
+    return set_text(walk, field, node, member);
+}
+
+void config_leaf_strings(
+    struct config_walk *walk, const struct config_field *field, yaml_node_t *node, void *member)
+{
+    size_t count;
+    if (!config_walk_check_type(walk, field, node, YAML_SEQUENCE_NODE) ||
+        !config_walk_check_count(walk, field, node, count = config_walk_items(node))) {
+        return;
+    }
+    struct config_strings strings = {config_walk_alloc(walk, node, count, sizeof(const char *)), 0};
+    for (size_t i = 0; i < count && strings.items; i++) {
+        yaml_node_t *item = config_walk_visit(walk, node->data.sequence.items.start[i]);
+        if (item && config_leaf_scalar(walk, field, item, &strings.items[strings.count])) {
+            strings.count++;
+        }
+    }
+    *(struct config_strings *)member = strings;
+}
+
+/* The text of a key; NULL with an error added if it is none. */
+void config_leaf_map(
+    struct config_walk *walk, const struct config_field *field, yaml_node_t *node, void *member)
+{
+    const struct config_field text_field = {.key = field->key, .type = CONFIG_STRING};
+    size_t count;
+    if (!config_walk_check_type(walk, field, node, YAML_MAPPING_NODE) ||
+        !config_walk_check_count(walk, field, node, count = config_walk_pairs(node))) {
+        return;
+    }
+    if (count > CONFIG_MAX_PAIRS) {
+        CONFIG_COMPLAIN(walk, node, "%s: more than 1000 entries. remove some", field->key);
+        return;
+    }
+    struct config_map bound = {config_walk_alloc(walk, node, count, sizeof(struct config_pair)), 0};
+    struct map seen;
+    map_init(&seen, CONFIG_MAX_PAIRS);
+    for (size_t i = 0; i < count && bound.items; i++) {
+        const yaml_node_pair_t *pair = &node->data.mapping.pairs.start[i];
+        struct config_pair *entry = &bound.items[bound.count];
+        struct span key;
+        yaml_node_t *key_node = config_walk_key(walk, pair->key, &key);
+        yaml_node_t *value = config_walk_visit(walk, pair->value);
+        if (!key_node || !value) {
+            continue;
+        }
+        yaml_node_t *first = map_get(&seen, key);
+        if (first) {
+            config_walk_twice(walk, key_node, key, first);
+        } else if (!map_put(&seen, key, key_node)) {
+            config_walk_stop(walk, node, "out of memory. free some and retry");
+        } else if (config_walk_check_type(walk, &text_field, value, YAML_SCALAR_NODE) &&
+                   set_text(walk, &text_field, value, &entry->value)) {
+            struct error err;
+            if (config_field_set(walk->config, &text_field, key, &entry->key, &err)) {
+                bound.count++;
+            } else {
+                CONFIG_COMPLAIN(walk, key_node, "%s: %s", field->key, err.text);
+            }
+        }
+    }
+    map_fini(&seen);
+    *(struct config_map *)member = bound;
+}

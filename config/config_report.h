@@ -1,0 +1,48 @@
+#ifndef ETWSHIP_CONFIG_CONFIG_REPORT_H
+#define ETWSHIP_CONFIG_CONFIG_REPORT_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/error.h"
+
+/*
+ * Everything that is wrong with a configuration, found in one go, in the order of the file. Each
+ * line reads `FILE:LINE:COLUMN: error: what. what to do`. Bounded: further errors only count.
+ */
+enum { CONFIG_REPORT_MAX_LINES = 100, CONFIG_REPORT_MAX_TEXT = 1024 };
+
+struct config_report_line {
+    uint32_t line; /* 0: the file as a whole */
+    uint32_t column;
+    const char *text;
+};
+
+struct config_report {
+    struct arena arena;
+    struct config_report_line lines[CONFIG_REPORT_MAX_LINES];
+    size_t line_count;
+    size_t error_count; /* line_count and those that found no room */
+};
+
+void config_report_init(struct config_report *report);
+void config_report_fini(struct config_report *report);
+
+static inline bool config_report_ok(const struct config_report *report)
+{
+    return report->error_count == 0;
+}
+
+/* Is there room for another line? If not, composing a text is wasted work. */
+static inline bool config_report_has_room(const struct config_report *report)
+{
+    return report->line_count < CONFIG_REPORT_MAX_LINES;
+}
+
+/* Add an error at ${line}:${column} (from 1; line 0 leaves both out) of ${file}. */
+void config_report_add(struct config_report *report, const char *file, uint32_t line,
+    uint32_t column, const char *format, ...) ETWSHIP_PRINTF(5, 6);
+
+/* Append all lines to ${out}, each behind ${prefix} and ended by a newline, then "and N more". */
+void config_report_write(const struct config_report *report, const char *prefix, struct buf *out);
+
+#endif

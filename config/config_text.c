@@ -1,0 +1,173 @@
+#include "config/config_text.h"
+
+#include <stdio.h>
+
+#include "base/utf.h"
+
+enum { QUOTE_MAX_BYTES = 60, NAME_MAX_BYTES = 64, SHORT_FORM_MIN_BYTES = 3 };
+
+bool config_text_is_control(uint32_t c)
+{
+    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029;
+}
+
+struct config_quote config_text_quote(struct span text)
+{
+    static const char more[] = "\xe2\x80\xa6'";
+    struct config_quote quote = {"'"};
+    size_t used = 1;
+    for (size_t at = 0; at < text.size;) {
+        if (used > QUOTE_MAX_BYTES) {
+            memcpy(quote.text + used, more, sizeof(more));
+            return quote;
+        }
+        uint32_t c = utf8_next(text, &at);
+        if (config_text_is_control(c)) {
+            used += (size_t)snprintf(quote.text + used, 7, "\\x%02x", c);
+        } else {
+            used += utf8_put(c, (uint8_t *)quote.text + used);
+        }
+    }
+    quote.text[used++] = '\'';
+    quote.text[used] = 0;
+    return quote;
+}
+
+void config_text_list(struct config_names *names, const char *name)
+{
+    const char *comma = names->size ? ", " : "";
+    size_t more = strlen(comma) + strlen(name);
+    if (more < sizeof(names->text) - names->size) {
+        snprintf(names->text + names->size, more + 1, "%s%s", comma, name);
+        names->size += more;
+    }
+}
+
+static uint8_t lower(uint8_t c)
+{
+    return (uint8_t)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+}
+
+static size_t min(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Edits (insert, delete, replace, swap of neighbours) between two names: the optimal string
+ * alignment distance, with three rows of its table kept. */
+static size_t distance(struct span a, struct span b)
+{
+    size_t rows[3][NAME_MAX_BYTES + 1];
+    for (size_t j = 0; j <= b.size; j++) {
+        rows[0][j] = j;
+    }
+    for (size_t i = 1; i <= a.size; i++) {
+        size_t *row = rows[i % 3];
+        const size_t *above = rows[(i + 2) % 3];
+        const size_t *two_above = rows[(i + 1) % 3];
+        row[0] = i;
+        for (size_t j = 1; j <= b.size; j++) {
+            uint8_t x = lower(a.data[i - 1]);
+            uint8_t y = lower(b.data[j - 1]);
+            row[j] = min(above[j - 1] + (x != y), min(above[j], row[j - 1]) + 1);
+            if (i > 1 && j > 1 && x == lower(b.data[j - 2]) && y == lower(a.data[i - 2])) {
+                row[j] = min(row[j], two_above[j - 2] + 1);
+            }
+        }
+    }
+    return rows[a.size % 3][b.size];
+}
+
+void config_text_consider(struct config_nearest *nearest, const char *candidate)
+{
+    struct span name = span_text(candidate);
+    if (nearest->text.size > NAME_MAX_BYTES || name.size > NAME_MAX_BYTES) {
+        return;
+    }
+    bool is_start = nearest->text.size >= SHORT_FORM_MIN_BYTES &&
+                    span_equal_nocase(nearest->text, span_first(name, nearest->text.size));
+    size_t edits = is_start ? 1 : distance(nearest->text, name);
+    if (!nearest->best || edits < nearest->distance) {
+        nearest->best = candidate;
+        nearest->distance = edits;
+    }
+}
+
+const char *config_text_meant(const struct config_nearest *nearest)
+{
+    if (!nearest->best) {
+        return NULL;
+    }
+    size_t shorter = min(nearest->text.size, strlen(nearest->best));
+    bool near = nearest->distance < shorter && nearest->distance <= 1 + nearest->text.size / 4;
+    return near ? nearest->best : NULL;
+}
+
+/* Windows has names such as ProgramFiles(x86). */
+static bool is_name_byte(uint8_t c)
+{
+    return (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z') || c == '_' || c == '.' ||
+           c == '-' || c == '(' || c == ')';
+}
+
+/* Resolve what stands between `${` and `}`. */
+static bool expand_one(
+    struct span inside, config_env_fn env, void *env_self, struct buf *out, struct error *err)
+{
+    char name[256];
+    size_t size = 0;
+    while (size < inside.size && is_name_byte(inside.data[size])) {
+        size++;
+    }
+    bool has_default = size < inside.size && inside.data[size] == ':';
+    if (size == 0 || size >= sizeof(name) || (size < inside.size && !has_default)) {
+        return error_set(err, ERR_CONFIG,
+            "%s names no environment variable. write ${NAME}, ${NAME:default}, or $${ for "
+            "a literal ${",
+            config_text_quote(inside).text);
+    }
+    memcpy(name, inside.data, size);
+    name[size] = 0;
+    const char *value = env(env_self, name);
+    if (value) {
+        buf_add_text(out, value);
+    } else if (has_default) {
+        buf_add_span(out, span_from(inside, size + 1));
+    } else {
+        return error_set(err, ERR_CONFIG,
+            "the environment variable %s is not set. set it, or write ${%s:default}", name, name);
+    }
+    return true;
+}
+
+bool config_text_expand(
+    struct span text, config_env_fn env, void *env_self, struct buf *out, struct error *err)
+{
+    size_t at = 0;
+    while (at < text.size) {
+        struct span rest = span_from(text, at);
+        if (span_is(span_first(rest, 3), "$${")) {
+            buf_add_text(out, "${");
+            at += 3;
+        } else if (span_is(span_first(rest, 2), "${")) {
+            const uint8_t *close = memchr(rest.data, '}', rest.size);
+            if (!close) {
+                return error_set(err, ERR_CONFIG,
+                    "a ${ is not closed. close it with }, or write $${ for a literal ${");
+            }
+            size_t size = (size_t)(close - rest.data);
+            struct span inside = span_make(rest.data + 2, size - 2);
+            if (!expand_one(inside, env, env_self, out, err)) {
+                return false;
+            }
+            at += size + 1;
+        } else {
+            buf_add_byte(out, text.data[at++]);
+        }
+    }
+    if (out->failed) {
+        return error_set(err, ERR_LIMIT,
+            "the value has more than %zu bytes after ${…} was resolved. shorten it", out->max);
+    }
+    return true;
+}

@@ -1,0 +1,138 @@
+#include "config/config_walk.h"
+
+#include <stdlib.h>
+
+#include "config/config_text.h"
+#include "config/config_yaml.h"
+
+void config_walk_stop(struct config_walk *walk, const yaml_node_t *node, const char *why)
+{
+    if (!walk->stopped) {
+        CONFIG_COMPLAIN(walk, node, "%s", why);
+    }
+    walk->stopped = true;
+}
+
+void *config_walk_alloc(
+    struct config_walk *walk, const yaml_node_t *node, size_t count, size_t size)
+{
+    void *memory = arena_alloc_array(&walk->config->arena, count, size);
+    if (!memory) {
+        config_walk_stop(
+            walk, node, "the configuration needs more than 64 MB of memory. shorten it");
+    }
+    return memory;
+}
+
+yaml_node_t *config_walk_visit(struct config_walk *walk, int index)
+{
+    yaml_node_t *node = yaml_document_get_node(walk->document, index);
+    if (node && !walk->stopped && ++walk->visits > CONFIG_MAX_NODES) {
+        config_walk_stop(
+            walk, node, "more than 100000 values with aliases followed. use fewer aliases");
+    }
+    return walk->stopped ? NULL : node;
+}
+
+void config_walk_remember(
+    struct config_walk *walk, const yaml_node_t *node, const void *start, size_t size)
+{
+    struct config *config = walk->config;
+    if (config->place_count == config->place_capacity) {
+        size_t capacity = config->place_capacity ? config->place_capacity * 2 : 64;
+        struct config_place *places = realloc(config->places, capacity * sizeof(*config->places));
+        if (!places) {
+            return; /* only places in later messages are lost */
+        }
+        config->places = places;
+        config->place_capacity = capacity;
+    }
+    config->places[config->place_count++] = (struct config_place){
+        .start = start,
+        .size = size,
+        .line = config_yaml_line(&node->start_mark),
+        .column = config_yaml_column(&node->start_mark),
+    };
+}
+
+bool config_walk_is_null(const yaml_node_t *node)
+{
+    if (node->type != YAML_SCALAR_NODE || node->data.scalar.style != YAML_PLAIN_SCALAR_STYLE) {
+        return false;
+    }
+    struct span text = config_yaml_text(node);
+    return text.size == 0 || span_is(text, "~") || span_equal_nocase(text, span_text("null"));
+}
+
+static bool has_foreign_tag(const yaml_node_t *node)
+{
+    const char *tag = (const char *)node->tag;
+    return tag && strcmp(tag, YAML_STR_TAG) != 0 && strcmp(tag, YAML_SEQ_TAG) != 0 &&
+           strcmp(tag, YAML_MAP_TAG) != 0 && strcmp(tag, "!") != 0;
+}
+
+/* Is ${node} of the wanted type, without a tag of its own? If not, say so. */
+bool config_walk_check_type(struct config_walk *walk, const struct config_field *field,
+    const yaml_node_t *node, yaml_node_type_t type)
+{
+    static const char *const wanted[] = {
+        [YAML_SCALAR_NODE] = "one value. write it as text or a number, without brackets",
+        [YAML_SEQUENCE_NODE] = "a list. write [a, b], or lines that start with a dash",
+        [YAML_MAPPING_NODE] = "a mapping. write {key: value}, or indented lines of key: value",
+    };
+    if (has_foreign_tag(node)) {
+        CONFIG_COMPLAIN(walk, node, "%s: tags such as %s have no meaning here. remove it",
+            field->key, config_text_quote(span_text((const char *)node->tag)).text);
+    } else if (type != YAML_SCALAR_NODE && config_walk_is_null(node)) {
+        CONFIG_COMPLAIN(
+            walk, node, "%s: there is no value. write one, or remove the key", field->key);
+    } else if (node->type != type) {
+        CONFIG_COMPLAIN(walk, node, "%s: this must be %s", field->key, wanted[type]);
+    } else {
+        return true;
+    }
+    return false;
+}
+
+/* Resolve ${…} in a scalar and store it by its row. */
+size_t config_walk_items(const yaml_node_t *list)
+{
+    return (size_t)(list->data.sequence.items.top - list->data.sequence.items.start);
+}
+
+size_t config_walk_pairs(const yaml_node_t *mapping)
+{
+    return (size_t)(mapping->data.mapping.pairs.top - mapping->data.mapping.pairs.start);
+}
+
+bool config_walk_check_count(struct config_walk *walk, const struct config_field *field,
+    const yaml_node_t *node, size_t count)
+{
+    struct error err;
+    if (config_field_check_count(field, count, &err)) {
+        return true;
+    }
+    CONFIG_COMPLAIN(walk, node, "%s: %s", field->key, err.text);
+    return false;
+}
+
+yaml_node_t *config_walk_key(struct config_walk *walk, int index, struct span *ret_key)
+{
+    yaml_node_t *node = config_walk_visit(walk, index);
+    if (!node) {
+        return NULL;
+    }
+    if (node->type != YAML_SCALAR_NODE || has_foreign_tag(node) || config_walk_is_null(node)) {
+        CONFIG_COMPLAIN(walk, node, "a key must be plain text. write key: value");
+        return NULL;
+    }
+    *ret_key = config_yaml_text(node);
+    return node;
+}
+
+void config_walk_twice(
+    struct config_walk *walk, const yaml_node_t *node, struct span key, const yaml_node_t *first)
+{
+    CONFIG_COMPLAIN(walk, node, "the key %s is given twice, first in line %u. remove one",
+        config_text_quote(key).text, config_yaml_line(&first->start_mark));
+}

@@ -1,0 +1,64 @@
+#ifndef ETWSHIP_CONFIG_CONFIG_WALK_H
+#define ETWSHIP_CONFIG_CONFIG_WALK_H
+
+#include <yaml.h>
+
+#include "config/config_field.h"
+#include "config/config_report.h"
+
+/*
+ * The state of a walk over a YAML tree, and the steps that every kind of value shares. The tree may
+ * share nodes through aliases, or contain itself: every visit of a node counts against
+ * CONFIG_MAX_NODES, and nesting against CONFIG_MAX_DEPTH.
+ */
+struct config_walk {
+    struct config *config;
+    struct config_report *report;
+    yaml_document_t *document;
+    size_t visits;
+    size_t depth;
+    bool stopped; /* a limit was hit and reported: no further visits */
+};
+
+/* Add an error at ${node}. */
+#define CONFIG_COMPLAIN(walk, node, ...)                                                           \
+    config_report_add((walk)->report, (walk)->config->file, config_yaml_line(&(node)->start_mark), \
+        config_yaml_column(&(node)->start_mark), __VA_ARGS__)
+
+/* Give up at ${node}: one error, then no node is visited any more. */
+void config_walk_stop(struct config_walk *walk, const yaml_node_t *node, const char *why);
+
+/* Zeroed memory of the configuration; NULL stops the walk. */
+void *config_walk_alloc(
+    struct config_walk *walk, const yaml_node_t *node, size_t count, size_t size);
+
+/* The node with number ${index} of the document; NULL once the walk is stopped. */
+yaml_node_t *config_walk_visit(struct config_walk *walk, int index);
+
+/* Visit a key. NULL with an error added if it is no text. */
+yaml_node_t *config_walk_key(struct config_walk *walk, int index, struct span *ret_key);
+
+/* Note where the value bound at ${start} stands, for config_error_at. */
+void config_walk_remember(
+    struct config_walk *walk, const yaml_node_t *node, const void *start, size_t size);
+
+/* Is the value empty, `~` or `null`, not in quotes? */
+bool config_walk_is_null(const yaml_node_t *node);
+
+/* Is ${node} of the wanted type, without a tag of its own? If not, say so. */
+bool config_walk_check_type(struct config_walk *walk, const struct config_field *field,
+    const yaml_node_t *node, yaml_node_type_t type);
+
+/* Does the row allow so many items? If not, say so. */
+bool config_walk_check_count(struct config_walk *walk, const struct config_field *field,
+    const yaml_node_t *node, size_t count);
+
+/* Say that ${key} at ${node} was given before, at ${first}. */
+void config_walk_twice(
+    struct config_walk *walk, const yaml_node_t *node, struct span key, const yaml_node_t *first);
+
+/* Items of a sequence, pairs of a mapping. */
+size_t config_walk_items(const yaml_node_t *sequence);
+size_t config_walk_pairs(const yaml_node_t *mapping);
+
+#endif
