@@ -1,0 +1,352 @@
+#include <stdlib.h>
+
+#include "base/bytes.h"
+#include "base/utf.h"
+#include "input/etl_file.h"
+#include "input/etl_stream.h"
+
+/*
+ * The walk over a file. Buffers stand back to back, and each says how long it is, so a damaged
+ * size loses the way. The rule: a buffer stands if something sensible follows it (a buffer, the end
+ * of the file, or zeros), or if it has the session's size; otherwise the file is searched for the
+ * next bytes that look like a buffer. If those lie inside the buffer, its own size was wrong and it
+ * is left out; if behind it, it stands and what lies between is left out. The position only ever
+ * moves forward, no byte belongs to two buffers and none is searched twice, so time is linear in
+ * the file's size.
+ */
+enum { SEARCH_BYTES = 64 * 1024 };
+
+struct walk {
+    struct etl_file *file;
+    const struct etl_visitor *visitor;
+    struct etl_stream *stream;
+    struct error *err;
+    size_t epoch;
+    bool stopped;
+    bool failed;
+
+    /* The last search: from search_from on there is no buffer before search_found. Kept, so that
+     * no stretch of the file is searched twice. */
+    uint8_t *search; /* SEARCH_BYTES, allocated at the first damage */
+    uint64_t search_from;
+    uint64_t search_found;
+};
+
+static void report(struct walk *w, uint64_t offset, const char *what)
+{
+    if (w->visitor->damage) {
+        w->visitor->damage(w->visitor->self, &w->file->epochs[w->epoch]->info.trace, offset, what);
+    }
+}
+
+static uint64_t file_size(const struct walk *w)
+{
+    return w->file->bytes.size;
+}
+
+/* Read ${size} bytes; those that the file does not have become zero. */
+static bool read_bytes(struct walk *w, uint64_t offset, uint8_t *data, size_t size)
+{
+    size_t got;
+    if (!etl_bytes_read(&w->file->bytes, offset, data, size, &got, w->err)) {
+        w->failed = true;
+        return false;
+    }
+    memset(data + got, 0, size - got);
+    return true;
+}
+
+/* Does the buffer in ${header}, found at ${offset}, make sense: strictly so, and if it is plain
+ * with a record at its start? */
+static bool makes_sense(
+    struct walk *w, const uint8_t *header, uint64_t offset, struct etl_buffer *ret_buffer)
+{
+    const char *problem;
+    uint8_t start[ETL_RECORD_START_SIZE];
+    uint32_t size;
+    return etl_buffer_plausible(header) && etl_buffer_parse(header, offset, ret_buffer, &problem) &&
+           (ret_buffer->flags & ETL_FLAG_COMPRESSED || ret_buffer->empty ||
+               (read_bytes(w, offset + ETL_BUFFER_HEADER_SIZE, start, sizeof(start)) &&
+                   etl_record_frame(start, &size) == ETL_FRAME_RECORD));
+}
+
+static bool has_buffer(struct walk *w, uint64_t offset)
+{
+    uint8_t header[ETL_BUFFER_HEADER_SIZE];
+    struct etl_buffer buffer;
+    return offset < file_size(w) && read_bytes(w, offset, header, sizeof(header)) &&
+           makes_sense(w, header, offset, &buffer);
+}
+
+/* Nothing but zeros where a header would be? */
+static bool has_zeros(struct walk *w, uint64_t offset)
+{
+    static const uint8_t zeros[ETL_BUFFER_HEADER_SIZE];
+    uint8_t header[ETL_BUFFER_HEADER_SIZE];
+    return offset < file_size(w) && read_bytes(w, offset, header, sizeof(header)) &&
+           memcmp(header, zeros, sizeof(zeros)) == 0;
+}
+
+/* A plain buffer of the session's size: all but the first of a file that was not rewritten. */
+static bool is_of_session_size(const struct walk *w, const struct etl_buffer *buffer)
+{
+    return !(buffer->flags & ETL_FLAG_COMPRESSED) &&
+           buffer->size == w->file->epochs[w->epoch]->info.buffer_size;
+}
+
+/* Is what a search came across a buffer? It must have the session's size or be followed by
+ * another, or by the end of the file. */
+static bool is_buffer(struct walk *w, const uint8_t *header, uint64_t offset)
+{
+    struct etl_buffer buffer;
+    if (!makes_sense(w, header, offset, &buffer)) {
+        return false;
+    }
+    uint64_t next = offset + buffer.size;
+    return is_of_session_size(w, &buffer) || next == file_size(w) || has_buffer(w, next);
+}
+
+/* Where the first buffer at or behind ${from} starts; the file's size if there is none. */
+static uint64_t search(struct walk *w, uint64_t from)
+{
+    if (from >= w->search_from && from <= w->search_found) {
+        return w->search_found;
+    }
+    if (!w->search && !(w->search = malloc(SEARCH_BYTES))) {
+        w->failed = true;
+        error_set(w->err, ERR_MEMORY, "%s: out of memory", w->file->bytes.path);
+        return file_size(w);
+    }
+    w->search_from = from;
+    w->search_found = file_size(w);
+    const size_t step = SEARCH_BYTES - ETL_BUFFER_HEADER_SIZE + 1;
+    for (uint64_t at = from; at + ETL_BUFFER_HEADER_SIZE <= file_size(w); at += step) {
+        if (!read_bytes(w, at, w->search, SEARCH_BYTES)) {
+            break;
+        }
+        for (size_t i = 0; i < step && !w->failed; i++) {
+            uint32_t size = load_le32(w->search + i);
+            if (size >= ETL_BUFFER_HEADER_SIZE && size <= ETL_MAX_BUFFER_BYTES &&
+                is_buffer(w, w->search + i, at + i)) {
+                w->search_found = at + i;
+                return w->search_found;
+            }
+        }
+    }
+    return w->search_found;
+}
+
+/* SystemConfig CPU (hook 0x0b0a) tells the computer's name: behind five u32, UTF-16. */
+static void learn_host(struct walk *w, const struct event_record *record)
+{
+    enum { HOOK_CONFIG_CPU = 0x0b0a, NAME_AT = 20, NAME_BYTES = 512 };
+    struct span *host = &w->file->epochs[w->epoch]->info.trace.host_name;
+    if (record->kind != RECORD_KERNEL || record->hook_id != HOOK_CONFIG_CPU || host->size) {
+        return;
+    }
+    struct span name = span_first(span_from(record->payload, NAME_AT), NAME_BYTES);
+    name = span_first(name, utf16_until_nul(name));
+    uint8_t *text = name.size ? arena_alloc(w->file->arena, utf16_json_bound(name.size)) : NULL;
+    if (text) {
+        *host = span_make(text, utf16_to_utf8(name, text));
+    }
+}
+
+enum { GROUP_STACK_WALK = 0x18 };
+
+static void visit_records(struct walk *w, const struct etl_buffer *buffer)
+{
+    const struct etl_visitor *visitor = w->visitor;
+    struct etl_scope scope = etl_file_scope(w->file, buffer, w->epoch);
+    etl_stream_open(w->stream, &w->file->bytes, buffer, w->file->epochs[w->epoch]->format, &scope);
+    while (!w->stopped) {
+        enum etl_step step = etl_stream_next(w->stream);
+        if (step == ETL_STEP_FAILED) {
+            *w->err = *etl_stream_error(w->stream);
+            w->failed = true;
+            return;
+        }
+        if (etl_stream_problem(w->stream)) {
+            report(w, etl_stream_offset(w->stream), etl_stream_problem(w->stream));
+        }
+        if (step != ETL_STEP_RECORD) {
+            return;
+        }
+        const struct event_record *record = etl_stream_record(w->stream);
+        learn_host(w, record);
+        w->file->epochs[w->epoch]->info.trace.has_stacks |=
+            record->kind == RECORD_KERNEL && record->hook_id >> 8 == GROUP_STACK_WALK;
+        w->stopped = visitor->record && !visitor->record(visitor->self, record);
+    }
+}
+
+/* A header buffer further on: another session was appended. */
+static void enter_epoch(struct walk *w, const struct etl_buffer *buffer)
+{
+    struct etl_file *file = w->file;
+    if (w->epoch + 1 < file->epoch_count) { /* known from an earlier walk */
+        w->epoch += file->epochs[w->epoch + 1]->offset == buffer->offset;
+    } else if (file->epoch_count == ETL_INDEX_MAX_EPOCHS) {
+        report(w, buffer->offset, "too many appended sessions: times may be wrong from here on");
+    } else if (etl_file_add_epoch(file, w->stream, buffer, w->err)) {
+        w->epoch++;
+    } else if (w->err->code == ERR_FORMAT || w->err->code == ERR_UNSUPPORTED) {
+        report(w, buffer->offset, "a header buffer without trace header");
+    } else {
+        w->failed = true;
+    }
+}
+
+static void visit(struct walk *w, const struct etl_buffer *found)
+{
+    struct etl_buffer buffer = *found;
+    if (!etl_file_clip(w->file, &buffer)) {
+        report(w, buffer.offset, "buffer skipped: the file ends inside its compressed data");
+        return;
+    }
+    if (buffer.type == ETL_TYPE_HEADER && buffer.offset != 0) {
+        enter_epoch(w, &buffer);
+        if (w->failed) {
+            return;
+        }
+    }
+    if (buffer.flags & ETL_FLAG_COMPRESSED && !w->file->epochs[w->epoch]->format) {
+        report(w, buffer.offset, "buffer skipped: unknown compression format");
+        return;
+    }
+    if (buffer.truncated) {
+        report(w, buffer.offset, "the file ends inside this buffer");
+    }
+    if (w->visitor->buffer && !w->visitor->buffer(w->visitor->self, &buffer, w->epoch)) {
+        w->stopped = true;
+        return;
+    }
+    visit_records(w, &buffer);
+}
+
+/* Nothing at ${offset} and behind it is a buffer. Zeros are no damage where the session made the
+ * file longer than it came to need, or never got to shorten it. */
+static void report_tail(struct walk *w, uint64_t offset)
+{
+    const struct etl_info *info = &w->file->epochs[w->epoch]->info;
+    bool unfinished = info->end_time == 0 || info->mode & ETL_MODE_PREALLOCATE;
+    if (!(unfinished && has_zeros(w, offset))) {
+        report(w, offset, "no buffer from here to the end of the file");
+    }
+}
+
+/* Handle what stands at ${offset} and return where to go on. */
+static uint64_t step(struct walk *w, uint64_t offset)
+{
+    uint8_t header[ETL_BUFFER_HEADER_SIZE];
+    struct etl_buffer buffer;
+    const char *problem;
+    if (!read_bytes(w, offset, header, sizeof(header))) {
+        return offset;
+    }
+    if (offset + sizeof(header) > file_size(w) ||
+        !etl_buffer_parse(header, offset, &buffer, &problem)) {
+        uint64_t found = search(w, offset + 1);
+        if (found == file_size(w)) {
+            report_tail(w, offset);
+        } else {
+            report(w, offset, "no buffer header: skipped to the next buffer");
+        }
+        return found;
+    }
+    uint64_t next = offset + buffer.size;
+    bool trusted = is_of_session_size(w, &buffer);
+    bool sound = next == file_size(w) || has_buffer(w, next) || has_zeros(w, next) ||
+                 (next > file_size(w) && trusted);
+    uint64_t found = sound ? next : search(w, trusted ? next : offset + 1);
+    if (w->failed) {
+        return offset;
+    }
+    if (problem) {
+        report(w, offset, problem);
+        return found;
+    }
+    if (found < next && found < file_size(w)) {
+        report(w, offset, "buffer skipped: its size is wrong");
+        return found;
+    }
+    visit(w, &buffer);
+    return next;
+}
+
+bool etl_file_walk(struct etl_file *file, const struct etl_visitor *visitor, struct error *err)
+{
+    struct error ignored;
+    struct walk w = {
+        .file = file,
+        .visitor = visitor,
+        .stream = etl_stream_create(),
+        .err = err ? err : &ignored,
+        .search_from = UINT64_MAX,
+    };
+    if (!w.stream) {
+        return error_set(err, ERR_MEMORY, "%s: out of memory", file->bytes.path);
+    }
+    for (uint64_t at = 0; at < file_size(&w) && !w.stopped && !w.failed;) {
+        at = step(&w, at);
+    }
+    free(w.search);
+    etl_stream_destroy(w.stream);
+    return !w.failed;
+}
+
+struct index_walk {
+    struct etl_file *file;
+    const struct etl_visitor *inner;
+    bool out_of_memory;
+};
+
+static bool index_buffer(void *self, const struct etl_buffer *buffer, size_t epoch)
+{
+    struct index_walk *walk = self;
+    uint16_t chain = buffer->cpu;
+    if (buffer->type == ETL_TYPE_HEADER) {
+        chain |= ETL_INDEX_HEADER_CHAIN;
+    }
+    if (!etl_index_add(&walk->file->index, buffer->offset, chain, epoch, buffer->sequence)) {
+        walk->out_of_memory = true;
+        return false;
+    }
+    return !walk->inner->buffer || walk->inner->buffer(walk->inner->self, buffer, epoch);
+}
+
+static bool index_record(void *self, const struct event_record *record)
+{
+    struct index_walk *walk = self;
+    return !walk->inner->record || walk->inner->record(walk->inner->self, record);
+}
+
+static void index_damage(
+    void *self, const struct trace_info *trace, uint64_t offset, const char *what)
+{
+    struct index_walk *walk = self;
+    if (walk->inner->damage) {
+        walk->inner->damage(walk->inner->self, trace, offset, what);
+    }
+}
+
+bool etl_file_index(struct etl_file *file, const struct etl_visitor *visitor, struct error *err)
+{
+    static const struct etl_visitor nobody;
+    struct index_walk walk = {.file = file, .inner = visitor ? visitor : &nobody};
+    const struct etl_visitor indexing = {
+        .self = &walk,
+        .buffer = index_buffer,
+        .record = index_record,
+        .damage = index_damage,
+    };
+    etl_index_fini(&file->index);
+    if (!etl_file_walk(file, &indexing, err)) {
+        return false;
+    }
+    if (walk.out_of_memory) {
+        return error_set(err, ERR_MEMORY, "%s: out of memory for its index", file->bytes.path);
+    }
+    etl_index_sort(&file->index);
+    return true;
+}

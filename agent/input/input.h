@@ -1,0 +1,70 @@
+#ifndef ETWSHIP_INPUT_INPUT_H
+#define ETWSHIP_INPUT_INPUT_H
+
+#include "base/error.h"
+#include "event/event.h"
+
+/*
+ * Where records come from. An input is one file and one line in inputs.def; it knows nothing of
+ * decoding, queues or outputs. One object serves one session of the configuration; run() is called
+ * once, on a thread of its own; stop() may be called from any thread, also before run().
+ */
+
+/* What an input hands its records to. All calls come from the thread of run(). */
+struct input_sink {
+    void *self;
+
+    /* Only from replayable inputs, before the first record(): every record of the source that
+     * describes others (event metadata, manifests, stack keys, system configuration), in file
+     * order. Records come again, in their place, through record(). May be NULL. */
+    void (*metadata)(void *self, const struct event_record *record);
+
+    /* A record, valid until the call returns. False asks the input to stop. */
+    bool (*record)(void *self, const struct event_record *record);
+
+    /* Something is known to be missing. May be NULL. */
+    void (*gap)(void *self, const struct gap *gap);
+
+    /* ${what} is wrong at byte ${offset} of ${trace}'s file; what was skipped is not delivered.
+     * May be NULL. */
+    void (*damage)(void *self, const struct trace_info *trace, uint64_t offset, const char *what);
+
+    /* Bytes of the source read so far, both passes. May be NULL. */
+    void (*progress)(void *self, uint64_t done_bytes, uint64_t total_bytes);
+};
+
+enum input_end {
+    INPUT_DONE,    /* the source has ended and everything was delivered */
+    INPUT_STOPPED, /* stop() or the sink asked for it */
+    INPUT_FAILED,  /* the error says why; what was delivered before stands */
+};
+
+/* What to do with kernel call stacks, which come as records of their own. */
+enum stack_walk_mode {
+    STACK_WALK_JOIN,   /* attach; what has no partner is handed on as an event */
+    STACK_WALK_EVENTS, /* hand all of them on as events */
+    STACK_WALK_DROP,   /* leave them out */
+};
+
+/* Settings of a session that concern decoding its records, not reading them. */
+struct input_decoding {
+    uint8_t pointer_size; /* 4 or 8; 0: the record's own, checked against the payload */
+    enum stack_walk_mode stack_walk;
+    bool metadata; /* deliver records that only carry metadata, too */
+};
+
+struct config_field;
+
+struct input_ops {
+    const char *name;                  /* `type:` of a session */
+    const struct config_field *fields; /* its keys, config/config.h */
+    size_t settings_size;
+    bool replayable; /* the source waits and can be read again: back-pressure may block it */
+    void (*decoding)(const void *settings, struct input_decoding *ret_decoding);
+    void *(*create)(const void *settings, struct error *err);
+    enum input_end (*run)(void *self, const struct input_sink *sink, struct error *err);
+    void (*stop)(void *self);
+    void (*destroy)(void *self); /* NULL is fine */
+};
+
+#endif

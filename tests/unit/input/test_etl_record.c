@@ -1,0 +1,568 @@
+#include "input/etl_record.h"
+
+#include <stdlib.h>
+
+#include "base/bytes.h"
+#include "support/test.h"
+
+/* Records are written here by hand, from the tables of the format; the generator is not used. */
+
+static const struct trace_info trace = {
+    .clock = {.type = TRACE_CLOCK_QPC,
+        .start_time = 1000000,
+        .start_raw = 500,
+        .frequency = 10000000},
+    .pointer_size = 8,
+};
+
+static struct extended_item items[RECORD_MAX_EXTENDED];
+static struct event_record record;
+
+/* Frame and read exactly ${size} bytes, from memory of that size so that sanitizers see more. */
+static const char *read_bytes(const uint8_t *bytes, size_t size, struct etl_scope *scope)
+{
+    static uint8_t *copy;
+    free(copy);
+    copy = malloc(size);
+    memcpy(copy, bytes, size);
+    uint32_t framed = 0;
+    assert_int_equal(etl_record_frame(copy, &framed), ETL_FRAME_RECORD);
+    assert_int_equal(framed, size);
+    return etl_record_read(span_make(copy, size), scope, items, &record);
+}
+
+static struct etl_scope scope_new(void)
+{
+    struct etl_scope scope = {.trace = &trace, .cpu = 3};
+    scope.position.buffer_offset = 4096;
+    scope.position.record_offset = 72;
+    return scope;
+}
+
+static uint8_t bytes[1024];
+
+static void begin(uint8_t header_type, size_t size, bool size_at_4)
+{
+    memset(bytes, 0, sizeof(bytes));
+    bytes[2] = header_type;
+    bytes[3] = 0xc0;
+    store_le16(bytes + (size_at_4 ? 4 : 0), (uint16_t)size);
+    memset(bytes + size - 3, 'p', 3);
+}
+
+static const uint8_t guid_bytes[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
+
+static void filler_ends_a_buffer(void **state)
+{
+    (void)state;
+    uint32_t size;
+    assert_int_equal(etl_record_frame((const uint8_t[8]){0}, &size), ETL_FRAME_END);
+    assert_int_equal(
+        etl_record_frame((const uint8_t[8]){0xff, 0xff, 0xff, 0xff}, &size), ETL_FRAME_END);
+}
+
+static void records_smaller_than_their_header_are_bad(void **state)
+{
+    (void)state;
+    static const struct {
+        uint8_t type;
+        uint16_t least;
+        bool at_4;
+    } rows[] = {
+        {1, 0x20, true},
+        {2, 0x20, true},
+        {3, 0x18, true},
+        {4, 0x18, true},
+        {10, 0x30, false},
+        {20, 0x30, false},
+        {11, 0x48, false},
+        {21, 0x48, false},
+        {16, 0x10, true},
+        {17, 0x10, true},
+        {18, 0x50, false},
+        {19, 0x50, false},
+        {12, 8, false},
+        {13, 8, false},
+        {22, 8, false},
+        {5, 8, false},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        uint8_t start[8] = {0, 0, rows[i].type, 0xc0};
+        uint32_t size = 0;
+        store_le16(start + (rows[i].at_4 ? 4 : 0), rows[i].least);
+        assert_int_equal(etl_record_frame(start, &size), ETL_FRAME_RECORD);
+        assert_int_equal(size, rows[i].least);
+        store_le16(start + (rows[i].at_4 ? 4 : 0), (uint16_t)(rows[i].least - 1));
+        assert_int_equal(etl_record_frame(start, &size), ETL_FRAME_BAD);
+    }
+}
+
+static void words_without_a_known_marker_are_bad(void **state)
+{
+    (void)state;
+    static const uint8_t marks[] = {0x01, 0x40, 0x70, 0x80, 0xa0};
+    for (size_t i = 0; i < sizeof(marks); i++) {
+        uint8_t start[8] = {64, 0, 2, marks[i], 64, 0};
+        uint32_t size;
+        assert_int_equal(etl_record_frame(start, &size), ETL_FRAME_BAD);
+    }
+}
+
+static void system_headers_have_hook_ids_and_cpu_times(void **state)
+{
+    (void)state;
+    for (uint8_t type = 1; type <= 2; type++) {
+        struct etl_scope scope = scope_new();
+        begin(type, 0x23, true);
+        store_le16(bytes, 4);
+        store_le16(bytes + 6, 0x030a);
+        store_le32(bytes + 8, 22);
+        store_le32(bytes + 0xc, 11);
+        store_le64(bytes + 0x10, 700);
+        store_le32(bytes + 0x18, 5);
+        store_le32(bytes + 0x1c, 6);
+        assert_null(read_bytes(bytes, 0x23, &scope));
+        assert_int_equal(record.kind, RECORD_KERNEL);
+        assert_int_equal(record.header_type, type);
+        assert_int_equal(record.pointer_size, type == 1 ? 4 : 8);
+        assert_int_equal(record.hook_id, 0x030a);
+        assert_int_equal(record.descriptor.opcode, 10);
+        assert_int_equal(record.descriptor.version, 4);
+        /* 2cb15d1d-5fc1-11d2-abe1-00a0c911f518: Image, though the hook's group is Process. */
+        static const uint8_t image[] = {0x1d, 0x5d, 0xb1, 0x2c, 0xc1, 0x5f, 0xd2, 0x11};
+        assert_memory_equal(record.provider.bytes, image, sizeof(image));
+        assert_int_equal(record.thread_id, 22);
+        assert_int_equal(record.process_id, 11);
+        assert_int_equal(record.kernel_ticks, 5);
+        assert_int_equal(record.user_ticks, 6);
+        assert_int_equal(record.time_raw, 700);
+        assert_int_equal(record.time, 1000200);
+        assert_int_equal(record.present,
+            RECORD_HAS_PROCESS | RECORD_HAS_THREAD | RECORD_HAS_CPU_TIMES | RECORD_HAS_TIME);
+        assert_span(record.payload, "ppp");
+        assert_int_equal(record.cpu, 3);
+        assert_ptr_equal(record.trace, &trace);
+        assert_int_equal(record.position.buffer_offset, 4096);
+        assert_int_equal(record.position.record_offset, 72);
+    }
+}
+
+static void compact_headers_lack_cpu_times(void **state)
+{
+    (void)state;
+    for (uint8_t type = 3; type <= 4; type++) {
+        struct etl_scope scope = scope_new();
+        begin(type, 0x1b, true);
+        store_le16(bytes + 6, 0x0524);
+        store_le32(bytes + 8, UINT32_MAX);
+        store_le32(bytes + 0xc, UINT32_MAX);
+        store_le64(bytes + 0x10, 400);
+        assert_null(read_bytes(bytes, 0x1b, &scope));
+        assert_int_equal(record.kind, RECORD_KERNEL);
+        assert_int_equal(record.pointer_size, type == 3 ? 4 : 8);
+        assert_int_equal(record.time, 999900);             /* before the start */
+        assert_int_equal(record.present, RECORD_HAS_TIME); /* ids nobody knew are absent */
+        assert_span(record.payload, "ppp");
+    }
+}
+
+static void perfinfo_headers_have_neither_ids_nor_times(void **state)
+{
+    (void)state;
+    struct etl_scope scope = scope_new();
+    begin(16, 0x13, true);
+    store_le16(bytes, 2);
+    store_le16(bytes + 6, 0x1f2e); /* no such group */
+    store_le64(bytes + 8, 501);
+    assert_null(read_bytes(bytes, 0x13, &scope));
+    assert_int_equal(record.present, RECORD_HAS_TIME);
+    assert_int_equal(record.pointer_size, 4);
+    assert_int_equal(record.descriptor.version, 2);
+    assert_true(guid_is_zero(&record.provider));
+    assert_int_equal(record.extended_count, 0);
+    assert_span(record.payload, "ppp");
+}
+
+static void perfinfo_counters_become_extended_items(void **state)
+{
+    (void)state;
+    struct etl_scope scope = scope_new();
+    begin(17, 0x10 + 8 + 16 + 3, true);
+    store_le16(bytes, 0x8202); /* PEBS index, two counters, version 2 */
+    store_le16(bytes + 6, 0x0f2e);
+    store_le64(bytes + 0x10, 77);
+    store_le64(bytes + 0x18, 88);
+    assert_null(read_bytes(bytes, 0x10 + 8 + 16 + 3, &scope));
+    assert_int_equal(record.pointer_size, 8);
+    assert_int_equal(record.descriptor.version, 2);
+    assert_int_equal(record.extended_count, 2);
+    const struct extended_item *pebs = record_extended(&record, EXTENDED_PEBS_INDEX);
+    const struct extended_item *pmc = record_extended(&record, EXTENDED_PMC_COUNTERS);
+    assert_int_equal(pebs->data.size, 8);
+    assert_int_equal(load_le64(pebs->data.data), 77);
+    assert_int_equal(pmc->data.size, 16);
+    assert_int_equal(load_le64(pmc->data.data), 88);
+    assert_span(record.payload, "ppp");
+}
+
+static void counters_beyond_the_record_stay_payload(void **state)
+{
+    (void)state;
+    struct etl_scope scope = scope_new();
+    begin(17, 0x10 + 12, true);
+    store_le16(bytes, 0x0702);
+    assert_non_null(read_bytes(bytes, 0x10 + 12, &scope));
+    assert_int_equal(record.extended_count, 0);
+    assert_int_equal(record.payload.size, 12);
+}
+
+static void full_headers_have_a_class(void **state)
+{
+    (void)state;
+    for (int wide = 0; wide < 2; wide++) {
+        struct etl_scope scope = scope_new();
+        begin(wide ? 20 : 10, 0x33, false);
+        bytes[4] = 36;
+        bytes[5] = 4;
+        store_le16(bytes + 6, 2);
+        store_le32(bytes + 8, 22);
+        store_le32(bytes + 0xc, UINT32_MAX);
+        store_le64(bytes + 0x10, 500);
+        memcpy(bytes + 0x18, guid_bytes, 16);
+        store_le32(bytes + 0x28, 5);
+        store_le32(bytes + 0x2c, 6);
+        assert_null(read_bytes(bytes, 0x33, &scope));
+        assert_int_equal(record.kind, RECORD_CLASSIC);
+        assert_int_equal(record.pointer_size, wide ? 8 : 4);
+        assert_int_equal(record.descriptor.opcode, 36);
+        assert_int_equal(record.descriptor.level, 4);
+        assert_int_equal(record.descriptor.version, 2);
+        assert_memory_equal(record.provider.bytes, guid_bytes, 16);
+        assert_int_equal(record.time, 1000000);
+        assert_int_equal(
+            record.present, RECORD_HAS_THREAD | RECORD_HAS_CPU_TIMES | RECORD_HAS_TIME);
+        assert_int_equal(record.kernel_ticks, 5);
+        assert_int_equal(record.user_ticks, 6);
+        assert_span(record.payload, "ppp");
+
+        scope.private_session = true;
+        assert_null(read_bytes(bytes, 0x33, &scope));
+        assert_int_equal(
+            record.present, RECORD_HAS_THREAD | RECORD_HAS_PROCESSOR_TIME | RECORD_HAS_TIME);
+        assert_true(record.processor_time == ((uint64_t)6 << 32 | 5));
+    }
+}
+
+static void instance_headers_have_instances(void **state)
+{
+    (void)state;
+    for (int wide = 0; wide < 2; wide++) {
+        struct etl_scope scope = scope_new();
+        begin(wide ? 21 : 11, 0x4b, false);
+        store_le32(bytes + 0x30, 100);
+        store_le32(bytes + 0x34, 200);
+        memcpy(bytes + 0x38, guid_bytes, 16);
+        assert_null(read_bytes(bytes, 0x4b, &scope));
+        assert_int_equal(record.kind, RECORD_CLASSIC);
+        assert_int_equal(record.pointer_size, wide ? 8 : 4);
+        assert_true(record.present & RECORD_HAS_INSTANCE);
+        assert_int_equal(record.instance_id, 100);
+        assert_int_equal(record.parent_instance_id, 200);
+        assert_memory_equal(record.parent_guid.bytes, guid_bytes, 16);
+        assert_span(record.payload, "ppp");
+    }
+}
+
+static void event_headers_carry_all_their_fields(void **state)
+{
+    (void)state;
+    for (int wide = 0; wide < 2; wide++) {
+        struct etl_scope scope = scope_new();
+        begin(wide ? 19 : 18, 0x53, false);
+        store_le16(bytes + 6, 4);
+        store_le32(bytes + 8, 22);
+        store_le32(bytes + 0xc, 11);
+        store_le64(bytes + 0x10, 510);
+        memcpy(bytes + 0x18, guid_bytes, 16);
+        static const uint8_t descriptor[16] = {
+            0x39, 0x30, 7, 16, 4, 28, 0x11, 0x22, 1, 0, 0, 0, 0, 0, 0, 0x80};
+        memcpy(bytes + 0x28, descriptor, 16);
+        store_le32(bytes + 0x38, 5);
+        store_le32(bytes + 0x3c, 6);
+        memcpy(bytes + 0x40, guid_bytes, 16);
+        assert_null(read_bytes(bytes, 0x53, &scope));
+        assert_int_equal(record.kind, RECORD_EVENT);
+        assert_int_equal(record.pointer_size, wide ? 8 : 4);
+        assert_int_equal(record.event_property, 4);
+        assert_int_equal(record.descriptor.id, 12345);
+        assert_int_equal(record.descriptor.version, 7);
+        assert_int_equal(record.descriptor.channel, 16);
+        assert_int_equal(record.descriptor.level, 4);
+        assert_int_equal(record.descriptor.opcode, 28);
+        assert_int_equal(record.descriptor.task, 0x2211);
+        assert_true(record.descriptor.keyword == 0x8000000000000001);
+        assert_memory_equal(record.activity_id.bytes, guid_bytes, 16);
+        assert_int_equal(record.time, 1000010);
+        assert_int_equal(record.present,
+            RECORD_HAS_PROCESS | RECORD_HAS_THREAD | RECORD_HAS_CPU_TIMES | RECORD_HAS_TIME);
+        assert_span(record.payload, "ppp");
+    }
+}
+
+static void event_flags_decide_what_the_cpu_times_are(void **state)
+{
+    (void)state;
+    static const struct {
+        uint16_t flags;
+        uint16_t present;
+    } rows[] = {
+        {0, RECORD_HAS_CPU_TIMES},
+        {EVENT_FLAG_PRIVATE_SESSION, RECORD_HAS_PROCESSOR_TIME},
+        {EVENT_FLAG_NO_CPUTIME, 0},
+        {EVENT_FLAG_NO_CPUTIME | EVENT_FLAG_PRIVATE_SESSION, 0},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct etl_scope scope = scope_new();
+        begin(19, 0x53, false);
+        store_le16(bytes + 4, rows[i].flags);
+        assert_null(read_bytes(bytes, 0x53, &scope));
+        assert_int_equal(record.flags, rows[i].flags);
+        assert_int_equal(
+            record.present & (RECORD_HAS_CPU_TIMES | RECORD_HAS_PROCESSOR_TIME), rows[i].present);
+    }
+}
+
+/* An extended item as on disk. */
+static size_t put_item(size_t at, uint16_t type, bool more, const char *data)
+{
+    size_t size = strlen(data);
+    size_t padded = (8 + size + 7) & ~(size_t)7;
+    store_le16(bytes + at, (uint16_t)padded);
+    store_le16(bytes + at + 2, type);
+    store_le16(bytes + at + 4, more);
+    store_le16(bytes + at + 6, (uint16_t)size);
+    memcpy(bytes + at + 8, data, size);
+    return at + padded;
+}
+
+static void extended_items_are_chained(void **state)
+{
+    (void)state;
+    struct etl_scope scope = scope_new();
+    begin(19, 0x50 + 16 + 24 + 3, false);
+    bytes[4] = EVENT_FLAG_EXTENDED_INFO;
+    size_t at = put_item(0x50, EXTENDED_PROV_TRAITS, true, "abc");
+    at = put_item(at, EXTENDED_SCHEMA_TL, false, "0123456789");
+    assert_int_equal(at, 0x50 + 16 + 24);
+    assert_null(read_bytes(bytes, at + 3, &scope));
+    assert_int_equal(record.extended_count, 2);
+    assert_span(record_extended(&record, EXTENDED_PROV_TRAITS)->data, "abc");
+    assert_span(record_extended(&record, EXTENDED_SCHEMA_TL)->data, "0123456789");
+    assert_null(record_extended(&record, EXTENDED_SID));
+    assert_span(record.payload, "ppp");
+}
+
+static void a_broken_item_keeps_those_before_it(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t at;
+        uint16_t value;
+    } rows[] = {
+        {0x60, 7},      /* shorter than its header */
+        {0x60, 0x1000}, /* longer than the record, and another should follow */
+        {0x66, 17},     /* more data than its length */
+        {0x66, 0xffff}, /* more data than the record */
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct etl_scope scope = scope_new();
+        begin(19, 0x50 + 16 + 24 + 3, false);
+        bytes[4] = EVENT_FLAG_EXTENDED_INFO;
+        put_item(
+            put_item(0x50, EXTENDED_PROV_TRAITS, true, "abc"), EXTENDED_SID, true, "0123456789");
+        store_le16(bytes + rows[i].at, rows[i].value);
+        assert_non_null(read_bytes(bytes, 0x50 + 16 + 24 + 3, &scope));
+        assert_int_equal(record.extended_count, 1);
+        assert_int_equal(record.payload.size, 24 + 3);
+    }
+}
+
+static void the_last_padding_may_be_missing(void **state)
+{
+    (void)state;
+    struct etl_scope scope = scope_new();
+    begin(19, 0x50 + 11, false);
+    bytes[4] = EVENT_FLAG_EXTENDED_INFO;
+    put_item(0x50, EXTENDED_PROV_TRAITS, false, "abc");
+    assert_null(read_bytes(bytes, 0x50 + 11, &scope));
+    assert_span(record.extended[0].data, "abc");
+    assert_int_equal(record.payload.size, 0);
+}
+
+static void items_beyond_the_limit_are_left_out(void **state)
+{
+    (void)state;
+    struct etl_scope scope = scope_new();
+    size_t count = RECORD_MAX_EXTENDED + 1;
+    begin(19, 0x50 + count * 8 + 3, false);
+    bytes[4] = EVENT_FLAG_EXTENDED_INFO;
+    for (size_t i = 0; i < count; i++) {
+        put_item(0x50 + i * 8, EXTENDED_EVENT_KEY, i + 1 < count, "");
+    }
+    assert_non_null(read_bytes(bytes, 0x50 + count * 8 + 3, &scope));
+    assert_int_equal(record.extended_count, RECORD_MAX_EXTENDED);
+    assert_span(record.payload, "ppp");
+}
+
+static void message_fields_follow_their_flags(void **state)
+{
+    (void)state;
+    static const struct {
+        uint16_t flags;
+        size_t bytes;
+        uint16_t present;
+    } rows[] = {
+        {0x00, 0, 0},
+        {0x01, 4, RECORD_HAS_SEQUENCE},
+        {0x02, 16, 0},
+        {0x04, 4, RECORD_HAS_COMPONENT},
+        {0x06, 4, RECORD_HAS_COMPONENT}, /* both: the component id wins */
+        {0x08, 8, RECORD_HAS_TIME},
+        {0x10, 0, 0},
+        {0x20, 8, RECORD_HAS_THREAD | RECORD_HAS_PROCESS},
+        {0x2b, 36, RECORD_HAS_SEQUENCE | RECORD_HAS_TIME | RECORD_HAS_THREAD | RECORD_HAS_PROCESS},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct etl_scope scope = scope_new();
+        size_t size = 8 + rows[i].bytes + 3;
+        begin(0, size, false);
+        bytes[3] = 0x90;
+        store_le16(bytes + 4, 10);
+        store_le16(bytes + 6, rows[i].flags);
+        size_t at = 8;
+        if (rows[i].flags & 1) {
+            store_le32(bytes + at, 7);
+            at += 4;
+        }
+        if (rows[i].flags & 4) {
+            store_le32(bytes + at, 99);
+            at += 4;
+        } else if (rows[i].flags & 2) {
+            memcpy(bytes + at, guid_bytes, 16);
+            at += 16;
+        }
+        if (rows[i].flags & 8) {
+            store_le64(bytes + at, 600);
+            at += 8;
+        }
+        if (rows[i].flags & 0x20) {
+            store_le32(bytes + at, 22);
+            store_le32(bytes + at + 4, 11);
+        }
+        assert_null(read_bytes(bytes, size, &scope));
+        assert_int_equal(record.kind, RECORD_MESSAGE);
+        assert_int_equal(record.header_type, 15);
+        assert_int_equal(record.descriptor.id, 10);
+        assert_int_equal(record.message_flags, rows[i].flags);
+        assert_int_equal(record.present, rows[i].present);
+        assert_int_equal(record.message_sequence, rows[i].flags & 1 ? 7 : 0);
+        assert_int_equal(record.message_component, rows[i].flags & 4 ? 99 : 0);
+        assert_int_equal(guid_is_zero(&record.provider), (rows[i].flags & 6) != 2);
+        assert_int_equal(record.thread_id, rows[i].flags & 0x20 ? 22 : 0);
+        assert_int_equal(record.process_id, rows[i].flags & 0x20 ? 11 : 0);
+        assert_int_equal(record.time, rows[i].flags & 8 ? 1000100 : 1000000);
+        assert_span(record.payload, "ppp");
+    }
+}
+
+static void message_pointers_are_as_wide_as_flagged(void **state)
+{
+    (void)state;
+    static const uint8_t rows[][2] = {{0x40, 4}, {0x80, 8}, {0x00, 8}};
+    for (size_t i = 0; i < 3; i++) {
+        struct etl_scope scope = scope_new();
+        begin(0, 11, false);
+        bytes[3] = 0x90;
+        bytes[6] = rows[i][0];
+        assert_null(read_bytes(bytes, 11, &scope));
+        assert_int_equal(record.pointer_size, rows[i][1]);
+    }
+}
+
+static void a_message_cut_short_keeps_its_bytes(void **state)
+{
+    (void)state;
+    for (size_t size = 8; size < 8 + 36; size++) {
+        struct etl_scope scope = scope_new();
+        begin(0, size < 11 ? 11 : size, false);
+        bytes[3] = 0x90;
+        bytes[6] = 0x2b;
+        store_le16(bytes, (uint16_t)size);
+        assert_non_null(read_bytes(bytes, size, &scope));
+        assert_int_equal(record.present, 0);
+        assert_int_equal(record.payload.size, size - 8);
+    }
+}
+
+static void records_without_time_take_the_one_before(void **state)
+{
+    (void)state;
+    struct etl_scope scope = scope_new();
+    begin(19, 0x53, false);
+    store_le64(bytes + 0x10, 900);
+    read_bytes(bytes, 0x53, &scope);
+    begin(0, 11, false);
+    bytes[3] = 0x90;
+    read_bytes(bytes, 11, &scope);
+    assert_int_equal(record.time_raw, 900);
+    assert_int_equal(record.time, 1000400);
+    assert_int_equal(record.present, RECORD_HAS_TIME);
+}
+
+static void headers_without_layout_are_opaque(void **state)
+{
+    (void)state;
+    static const uint8_t types[] = {0, 5, 9, 12, 13, 14, 22, 255};
+    for (size_t i = 0; i < sizeof(types); i++) {
+        struct etl_scope scope = scope_new();
+        begin(types[i], 14, false);
+        assert_null(read_bytes(bytes, 14, &scope));
+        assert_int_equal(record.kind, RECORD_OPAQUE);
+        assert_int_equal(record.header_type, types[i]);
+        assert_int_equal(record.payload.size, 6);
+        assert_int_equal(record.present, 0);
+    }
+    struct etl_scope scope = scope_new();
+    begin(0, 14, false);
+    bytes[3] = 0xb0;
+    assert_null(read_bytes(bytes, 14, &scope));
+    assert_int_equal(record.kind, RECORD_OPAQUE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(filler_ends_a_buffer),
+        cmocka_unit_test(records_smaller_than_their_header_are_bad),
+        cmocka_unit_test(words_without_a_known_marker_are_bad),
+        cmocka_unit_test(system_headers_have_hook_ids_and_cpu_times),
+        cmocka_unit_test(compact_headers_lack_cpu_times),
+        cmocka_unit_test(perfinfo_headers_have_neither_ids_nor_times),
+        cmocka_unit_test(perfinfo_counters_become_extended_items),
+        cmocka_unit_test(counters_beyond_the_record_stay_payload),
+        cmocka_unit_test(full_headers_have_a_class),
+        cmocka_unit_test(instance_headers_have_instances),
+        cmocka_unit_test(event_headers_carry_all_their_fields),
+        cmocka_unit_test(event_flags_decide_what_the_cpu_times_are),
+        cmocka_unit_test(extended_items_are_chained),
+        cmocka_unit_test(a_broken_item_keeps_those_before_it),
+        cmocka_unit_test(the_last_padding_may_be_missing),
+        cmocka_unit_test(items_beyond_the_limit_are_left_out),
+        cmocka_unit_test(message_fields_follow_their_flags),
+        cmocka_unit_test(message_pointers_are_as_wide_as_flagged),
+        cmocka_unit_test(a_message_cut_short_keeps_its_bytes),
+        cmocka_unit_test(records_without_time_take_the_one_before),
+        cmocka_unit_test(headers_without_layout_are_opaque),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

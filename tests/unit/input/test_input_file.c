@@ -1,0 +1,273 @@
+#include "input/input_file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "input/registry.h"
+#include "unit/input/trace_bytes.h"
+
+/* The input as the pipeline sees it: settings, resume, limits, losses, failures. Works on files in
+ * the current folder, removed at the end. */
+
+enum { MAX_SEEN = 64 };
+
+struct seen {
+    size_t records;
+    struct record_position positions[MAX_SEEN];
+    uint16_t ids[MAX_SEEN];
+    size_t metadata;
+    size_t damage;
+    size_t gaps;
+    struct gap last_gap;
+    size_t stop_after;
+    void *input;
+    bool host_seen;
+};
+
+static bool on_record(void *self, const struct event_record *record)
+{
+    struct seen *seen = self;
+    assert_true(seen->records < MAX_SEEN);
+    seen->positions[seen->records] = record->position;
+    seen->ids[seen->records++] = record->descriptor.id;
+    seen->host_seen = span_is(record->trace->host_name, "there");
+    return seen->records != seen->stop_after;
+}
+
+static void on_metadata(void *self, const struct event_record *record)
+{
+    struct seen *seen = self;
+    assert_true(record_is_metadata(record) && record->kind != RECORD_KERNEL);
+    seen->metadata++;
+}
+
+static void on_gap(void *self, const struct gap *gap)
+{
+    struct seen *seen = self;
+    seen->gaps++;
+    seen->last_gap = *gap;
+}
+
+static void on_damage(void *self, const struct trace_info *trace, uint64_t offset, const char *what)
+{
+    struct seen *seen = self;
+    (void)offset;
+    assert_true(trace->path.size && what);
+    seen->damage++;
+}
+
+static struct trace t;
+static struct seen seen;
+static struct error err;
+
+static const char *const names[] = {"input_file_a.etl", "input_file_b.etl", "input_file_c.etl"};
+
+static void save(const char *name, const void *bytes, size_t size)
+{
+    FILE *file = fopen(name, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    fclose(file);
+}
+
+/* a: ids 1-3 and 11-13, b: 101-103 and 111-113, interleaved in time; headers have id 0. */
+static int setup(void **state)
+{
+    (void)state;
+    for (uint16_t i = 0; i < 2; i++) {
+        memset(&t, 0, sizeof(t));
+        trace_header(&t,
+            (struct trace_options){.events_lost = i ? 0 : 5, .start_time = trace_start_time + i});
+        trace_buffer(&t, 0, 1, 2000 + i, 10, (uint16_t)(i * 100 + 1), 3);
+        trace_buffer(&t, 1, 2, 2005 + i, 10, (uint16_t)(i * 100 + 11), 3);
+        save(names[i], t.bytes, t.size);
+    }
+    save(names[2], "no trace", 8);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        remove(names[i]);
+    }
+    return 0;
+}
+
+static struct input_file_settings settings_of(size_t files, int merge)
+{
+    static const char *paths[3];
+    memcpy(paths, names, sizeof(paths));
+    return (struct input_file_settings){.paths = {paths, files}, .merge = merge};
+}
+
+static enum input_end run(
+    const struct input_file_settings *settings, const struct record_position *after)
+{
+    size_t stop_after = seen.stop_after;
+    memset(&seen, 0, sizeof(seen));
+    seen.stop_after = stop_after;
+    void *input = input_file.create(settings, &err);
+    assert_non_null(input);
+    if (after) {
+        input_file_resume_after(input, after);
+    }
+    const struct input_sink sink = {
+        .self = &seen,
+        .metadata = on_metadata,
+        .record = on_record,
+        .gap = on_gap,
+        .damage = on_damage,
+    };
+    enum input_end end = input_file.run(input, &sink, &err);
+    input_file.destroy(input);
+    return end;
+}
+
+static void the_registry_knows_the_input(void **state)
+{
+    (void)state;
+    assert_ptr_equal(input_registry_find("file"), &input_file);
+    assert_null(input_registry_find("fil"));
+    assert_null(input_registry_at(1000));
+    assert_true(input_file.replayable);
+}
+
+static void files_come_one_by_one_or_merged(void **state)
+{
+    (void)state;
+    static const uint16_t each[] = {0, 1, 11, 2, 12, 3, 13, 0, 101, 111, 102, 112, 103, 113};
+    static const uint16_t all[] = {0, 0, 1, 101, 11, 111, 2, 102, 12, 112, 3, 103, 13, 113};
+    struct input_file_settings settings = settings_of(2, INPUT_FILE_EACH);
+    assert_int_equal(run(&settings, NULL), INPUT_DONE);
+    assert_int_equal(seen.records, 14);
+    assert_memory_equal(seen.ids, each, sizeof(each));
+    settings.merge = INPUT_FILE_ALL;
+    assert_int_equal(run(&settings, NULL), INPUT_DONE);
+    assert_int_equal(seen.records, 14);
+    assert_memory_equal(seen.ids, all, sizeof(all));
+}
+
+static void resuming_after_any_record_gives_the_rest(void **state)
+{
+    (void)state;
+    for (int merge = 0; merge < 2; merge++) {
+        struct input_file_settings settings = settings_of(2, merge);
+        assert_int_equal(run(&settings, NULL), INPUT_DONE);
+        struct seen whole = seen;
+        for (size_t i = 0; i < whole.records; i++) {
+            assert_int_equal(run(&settings, &whole.positions[i]), INPUT_DONE);
+            assert_int_equal(seen.records, whole.records - i - 1);
+            assert_memory_equal(seen.ids, whole.ids + i + 1, seen.records * sizeof(seen.ids[0]));
+        }
+    }
+}
+
+static void an_unknown_position_is_an_error(void **state)
+{
+    (void)state;
+    for (int merge = 0; merge < 2; merge++) {
+        struct input_file_settings settings = settings_of(2, merge);
+        run(&settings, NULL);
+        struct record_position position = seen.positions[3];
+        position.record_offset++;
+        assert_int_equal(run(&settings, &position), INPUT_FAILED);
+        assert_int_equal(seen.records, 0);
+        assert_non_null(strstr(err.text, "no record to resume after"));
+        position.file_id[5] ^= 1;
+        assert_int_equal(run(&settings, &position), INPUT_FAILED);
+        assert_int_equal(seen.records, 0);
+        assert_non_null(strstr(err.text, "belongs to none"));
+    }
+}
+
+static void start_and_end_limit_what_comes(void **state)
+{
+    (void)state;
+    struct input_file_settings settings = settings_of(1, INPUT_FILE_EACH);
+    settings.start = trace_start_time + 1005; /* raw 2005: id 11 */
+    settings.end = trace_start_time + 1020;   /* raw 2020: id 3, left out */
+    assert_int_equal(run(&settings, NULL), INPUT_DONE);
+    static const uint16_t expected[] = {11, 2, 12};
+    assert_int_equal(seen.records, 3);
+    assert_memory_equal(seen.ids, expected, sizeof(expected));
+    settings.end = settings.start;
+    assert_null(input_file.create(&settings, &err));
+    assert_int_equal(err.code, ERR_CONFIG);
+}
+
+static void recorded_losses_become_gaps(void **state)
+{
+    (void)state;
+    struct input_file_settings settings = settings_of(2, INPUT_FILE_ALL);
+    run(&settings, NULL);
+    assert_int_equal(seen.gaps, 1);
+    assert_string_equal(seen.last_gap.stage, "etw");
+    assert_string_equal(seen.last_gap.reason, "events_lost");
+    assert_string_equal(seen.last_gap.unit, "events");
+    assert_int_equal(seen.last_gap.count, 5);
+    assert_true(seen.last_gap.from == trace_start_time);
+    assert_true(seen.last_gap.to == trace_start_time + 50000000);
+}
+
+static void a_bad_file_does_not_keep_back_the_others(void **state)
+{
+    (void)state;
+    for (int merge = 0; merge < 2; merge++) {
+        const char *paths[] = {names[2], "input_file_missing.etl", names[0]};
+        struct input_file_settings settings = {.paths = {paths, 3}, .merge = merge};
+        assert_int_equal(run(&settings, NULL), INPUT_FAILED);
+        assert_int_equal(seen.records, 7);
+        assert_non_null(strstr(err.text, "missing"));
+    }
+    const char *paths[] = {names[2]};
+    struct input_file_settings settings = {.paths = {paths, 1}};
+    assert_int_equal(run(&settings, NULL), INPUT_FAILED);
+    assert_non_null(strstr(err.text, names[2]));
+    assert_non_null(strstr(err.text, "offset 0"));
+}
+
+static void the_sink_and_stop_end_it_early(void **state)
+{
+    (void)state;
+    struct input_file_settings settings = settings_of(2, INPUT_FILE_ALL);
+    for (size_t i = 1; i <= 3; i++) {
+        seen.stop_after = i;
+        assert_int_equal(run(&settings, NULL), INPUT_STOPPED);
+        assert_int_equal(seen.records, i);
+    }
+    seen.stop_after = 0;
+    void *input = input_file.create(&settings, &err);
+    input_file.stop(input);
+    const struct input_sink sink = {.self = &seen, .record = on_record};
+    assert_int_equal(input_file.run(input, &sink, &err), INPUT_STOPPED);
+    input_file.destroy(input);
+    input_file.destroy(NULL);
+}
+
+static void a_path_named_twice_is_read_once(void **state)
+{
+    (void)state;
+    const char *paths[] = {names[0], "input_file_a*.etl", names[0]};
+    struct input_file_settings settings = {.paths = {paths, 3}, .host = "there"};
+    assert_int_equal(run(&settings, NULL), INPUT_DONE);
+    assert_int_equal(seen.records, 7);
+    assert_true(seen.host_seen);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_registry_knows_the_input),
+        cmocka_unit_test(files_come_one_by_one_or_merged),
+        cmocka_unit_test(resuming_after_any_record_gives_the_rest),
+        cmocka_unit_test(an_unknown_position_is_an_error),
+        cmocka_unit_test(start_and_end_limit_what_comes),
+        cmocka_unit_test(recorded_losses_become_gaps),
+        cmocka_unit_test(a_bad_file_does_not_keep_back_the_others),
+        cmocka_unit_test(the_sink_and_stop_end_it_early),
+        cmocka_unit_test(a_path_named_twice_is_read_once),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
