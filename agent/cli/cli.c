@@ -1,0 +1,69 @@
+#include "cli/cli.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static const struct cli_command *const commands[] = {
+    &cmd_run, &cmd_dump, &cmd_stat, &cmd_providers, &cmd_schema, &cmd_version};
+
+const struct cli_command *cli_command_at(size_t index)
+{
+    return index < sizeof(commands) / sizeof(commands[0]) ? commands[index] : NULL;
+}
+
+static void say(const char *kind, const char *format, va_list args)
+{
+    fprintf(stderr, "etwship: %s", kind);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+}
+
+void cli_error(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say("", format, args);
+    va_end(args);
+}
+
+void cli_warning(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say("warning: ", format, args);
+    va_end(args);
+}
+
+static void print_overview(FILE *to)
+{
+    fputs("usage: etwship COMMAND [OPTION]... [ARGUMENT]...\n\n"
+          "Reads Event Tracing for Windows (ETW) and ships every event as JSON.\n\n",
+        to);
+    for (size_t i = 0; cli_command_at(i); i++) {
+        fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    }
+    fputs("\n`etwship COMMAND --help` tells more about each.\n", to);
+}
+
+int cli_main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_overview(stderr);
+        return EXIT_USAGE;
+    }
+    const char *name = argv[1];
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+        print_overview(stdout);
+        return EXIT_DONE;
+    }
+    if (strcmp(name, "--version") == 0) {
+        name = cmd_version.name;
+    }
+    for (size_t i = 0; cli_command_at(i); i++) {
+        if (strcmp(name, commands[i]->name) == 0) {
+            return commands[i]->run(commands[i], argc - 1, argv + 1);
+        }
+    }
+    cli_error("'%s' is no command. `etwship --help` lists them", name);
+    return EXIT_USAGE;
+}

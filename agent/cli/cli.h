@@ -1,0 +1,88 @@
+#ifndef ETWSHIP_CLI_CLI_H
+#define ETWSHIP_CLI_CLI_H
+
+#include "base/error.h"
+#include "base/span.h"
+
+/*
+ * The command line: a table of commands, one file each, and what they share. Only this layer and
+ * main.c print.
+ */
+enum exit_code {
+    EXIT_DONE = 0,
+    EXIT_FAILED = 1,
+    EXIT_USAGE = 2,   /* usage or configuration */
+    EXIT_LOSSES = 3,  /* finished, but something was damaged, undelivered or undecoded */
+    EXIT_KILLED = 130 /* ended by a second signal */
+};
+
+/* One option. A table ends with a row whose name is NULL. */
+struct cli_option {
+    const char *name;     /* long form without dashes */
+    char letter;          /* short form, or 0 */
+    const char *argument; /* what it takes, for the help; NULL: a flag */
+    bool repeated;
+    const char *help;
+};
+
+struct cli_command {
+    const char *name;
+    const char *synopsis; /* behind the name */
+    const char *summary;  /* a line */
+    const char *description;
+    const struct cli_option *options; /* --help is added */
+    const char *examples;             /* lines, indented by the printer */
+    size_t min_operands;
+    size_t max_operands;
+    int (*run)(const struct cli_command *command, int argc, char **argv);
+};
+
+enum { CLI_MAX_OPTIONS = 24, CLI_MAX_VALUES = 4096 };
+
+/* What the user gave. Everything points into argv. */
+struct cli_args {
+    const struct cli_command *command;
+    const char *flags[CLI_MAX_OPTIONS]; /* last value by row of the table; "" for flags */
+    const char **values;                /* repeated options: option row and value, in order */
+    uint8_t *value_rows;
+    size_t value_count;
+    const char **operands;
+    size_t operand_count;
+};
+
+/*
+ * Parse the arguments behind the command's name; argv[0] is the name. Options may stand anywhere,
+ * `--` ends them. --help prints the page. False: *ret_exit is the exit code, everything is said.
+ */
+bool cli_parse(const struct cli_command *command, int argc, char **argv, struct cli_args *ret_args,
+    int *ret_exit);
+void cli_args_fini(struct cli_args *args);
+
+/* Value of the option ${name}: NULL if it was not given, "" for a flag. */
+const char *cli_value(const struct cli_args *args, const char *name);
+
+/* All values of a repeated option, at most ${max}; how many. */
+size_t cli_values(
+    const struct cli_args *args, const char *name, const char **ret_values, size_t max);
+
+/* A number that must be at least 1, or 0 if the option was not given. */
+bool cli_count(const struct cli_args *args, const char *name, uint64_t *ret_count);
+
+/* `etwship: text` on stderr. */
+void cli_error(const char *format, ...) ETWSHIP_PRINTF(1, 2);
+void cli_warning(const char *format, ...) ETWSHIP_PRINTF(1, 2);
+
+/* Commands, in the order of the help. NULL behind the last. */
+const struct cli_command *cli_command_at(size_t index);
+
+/* Everything behind main(). */
+int cli_main(int argc, char **argv);
+
+extern const struct cli_command cmd_run;
+extern const struct cli_command cmd_dump;
+extern const struct cli_command cmd_stat;
+extern const struct cli_command cmd_providers;
+extern const struct cli_command cmd_schema;
+extern const struct cli_command cmd_version;
+
+#endif

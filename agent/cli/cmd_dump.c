@@ -1,0 +1,263 @@
+#include <stdio.h>
+
+#include "app/agent_identity.h"
+#include "app/provider_selection.h"
+#include "app/session_run.h"
+#include "cli/trace_options.h"
+#include "outputs/registry.h"
+#include "pipeline/stream.h"
+#include "platform/plat_file.h"
+#include "platform/plat_system.h"
+
+/*
+ * `etwship dump`: traces to JSON lines. A configuration of one session and one output, made from
+ * the command line.
+ */
+
+// clang-format off
+static const struct cli_option options[] = {
+    {.name = "format", .letter = 'f', .argument = "native",
+        .help = "Shape of the events. Only `native` so far."},
+    {.name = "provider", .letter = 'p', .argument = "PROVIDER", .repeated = true,
+        .help = "Only events of this provider: (Name|GUID)[:Level[:EventIDs[:AnyKeywords"
+                "[:AllKeywords]]]]. Ids may be ranges and are joined by , or + (1+5-9)."},
+    CLI_OPTION_SCHEMA,
+    {.name = "start", .argument = "TIME", .help = "Only events from this time on (RFC 3339)."},
+    {.name = "end", .argument = "TIME", .help = "Only events before this time (RFC 3339)."},
+    {.name = "max-events", .letter = 'n', .argument = "N", .help = "Stop after N events."},
+    {.name = "pointer-size", .argument = "auto|4|8",
+        .help = "Width of pointers in payloads. auto (the default) takes each event's own, and "
+                "the other one where only that fits."},
+    {.name = "stack-walk", .argument = "join|events|drop",
+        .help = "Kernel call stacks: join (the default) puts them into their event's "
+                "extended.stack, events ships them as events, drop leaves them out."},
+    {.name = "metadata", .help = "Ship records that only carry metadata, too."},
+    {.name = "host", .argument = "NAME",
+        .help = "The recording machine, instead of what the trace says."},
+    {.name = "strict", .help = "Exit with 3 if an event could not be decoded completely."},
+    {.name = "pretty", .help = "For people: a line for the event and one for each value."},
+    {.name = "output", .letter = 'o', .argument = "FILE", .help = "Write to FILE."},
+    {.name = NULL},
+};
+// clang-format on
+
+/* Between the flow and the stream: what the user selected, and how many. */
+struct picker {
+    struct flow_consumer stream;
+    struct provider_selection *selection;
+    uint64_t max_events;
+    uint64_t taken;
+    uint64_t raw;
+    uint64_t partial;
+};
+
+static bool pick_event(void *self, const struct event *event)
+{
+    struct picker *picker = self;
+    if (!provider_selection_passes(picker->selection, event)) {
+        return true;
+    }
+    picker->taken++;
+    picker->raw += event->status == DECODE_RAW && event->record->payload.size > 0;
+    picker->partial += event->status == DECODE_PARTIAL;
+    return picker->stream.event(picker->stream.self, event) &&
+           (picker->max_events == 0 || picker->taken < picker->max_events);
+}
+
+static bool pick_gap(void *self, const struct gap *gap, uint64_t now, uint64_t sequence)
+{
+    struct picker *picker = self;
+    return picker->stream.gap(picker->stream.self, gap, now, sequence);
+}
+
+static bool stopping(void *self)
+{
+    (void)self;
+    return session_run_stopping();
+}
+
+static void warn(void *self, const char *output, const char *text)
+{
+    (void)self;
+    (void)output;
+    cli_warning("%s; trying again", text);
+}
+
+/* The output's settings: stdout, or the file, emptied. */
+static void *output_settings(const struct cli_args *args, struct config *config,
+    const struct output_ops **ret_ops, struct error *err)
+{
+    const char *path = cli_value(args, "output");
+    const struct output_ops *ops = registry_find_output(span_text(path ? "file" : "stdout"));
+    void *settings = config_new(config, ops->fields, ops->settings_size, err);
+    if (settings && path) {
+        struct plat_file *file = plat_file_open(path, PLAT_FILE_CREATE, err);
+        if (!file) {
+            return NULL;
+        }
+        plat_file_close(file);
+        if (!config_set(config, ops->fields, settings, "path", &path, 1, err)) {
+            return NULL;
+        }
+    }
+    *ret_ops = ops;
+    return settings;
+}
+
+static int conclude(const struct session_result *result, const struct picker *picker,
+    const struct delivery_host *host, bool strict)
+{
+    if (result->end == INPUT_FAILED) {
+        cli_error("%s", result->error.text);
+        return EXIT_FAILED;
+    }
+    struct delivery_counts delivered = delivery_host_counts(host);
+    if (delivered.undelivered && !delivery_host_closed(host)) {
+        cli_error("%llu events could not be written", (unsigned long long)delivered.undelivered);
+        return EXIT_LOSSES;
+    }
+    if (strict && (picker->raw || picker->partial)) {
+        cli_error("%llu events could not be decoded, %llu only in part",
+            (unsigned long long)picker->raw, (unsigned long long)picker->partial);
+        return EXIT_LOSSES;
+    }
+    return result->damaged ? EXIT_LOSSES : EXIT_DONE;
+}
+
+/* Everything that dump makes, so that one function can take it apart again. */
+struct dump {
+    struct config *config;
+    struct schema_cache *cache;
+    struct provider_selection *selection;
+    struct buf tail;
+    struct event_writer *writer;
+    struct delivery_host *host;
+    struct stream *stream;
+};
+
+static bool make_output(const struct cli_args *args, struct dump *dump, struct error *err)
+{
+    const struct output_ops *ops;
+    void *settings = output_settings(args, dump->config, &ops, err);
+    if (!settings || !agent_identity_tail(&dump->tail, err)) {
+        return false;
+    }
+    bool pretty = cli_value(args, "pretty") != NULL;
+    struct event_writer_settings writer = {.tail = buf_span(&dump->tail),
+        .colors = pretty && !cli_value(args, "output") && plat_is_terminal(1) && !plat_no_color()};
+    struct delivery_host_settings host = {
+        .ops = ops, .settings = settings, .name = ops->name, .stopping = stopping, .warn = warn};
+    dump->writer = event_writer_create(&writer, err);
+    dump->host = dump->writer ? delivery_host_create(&host, err) : NULL;
+    struct stream_settings stream = {
+        .format = event_format_find(span_text(pretty ? "pretty" : "native")),
+        .writer = dump->writer,
+        .hosts = &dump->host,
+        .host_count = 1};
+    dump->stream = dump->host ? stream_create(&stream, err) : NULL;
+    return dump->stream != NULL;
+}
+
+static int dump_traces(const struct cli_args *args, struct dump *dump, uint64_t max_events)
+{
+    int exit_code = EXIT_FAILED;
+    const struct input_ops *input;
+    void *settings = trace_options_input(args, dump->config, &input, &exit_code);
+    if (!settings) {
+        return exit_code;
+    }
+    struct picker picker = {.stream = stream_consumer(dump->stream),
+        .selection = dump->selection,
+        .max_events = max_events};
+    struct flow_consumer consumer = {.self = &picker, .event = pick_event, .gap = pick_gap};
+    unsigned damage_said = 0;
+    struct session_run_settings run = {.input = input,
+        .settings = settings,
+        .cache = dump->cache,
+        .consumers = &consumer,
+        .consumer_count = 1,
+        .show_progress = !plat_is_terminal(1) || cli_value(args, "output"),
+        .damage = trace_options_damage,
+        .damage_self = &damage_said};
+    struct session_result result;
+    struct error err;
+    if (!session_run_catch_signals(&err) || !session_run(&run, &result, &err)) {
+        cli_error("%s", err.text);
+        return EXIT_FAILED;
+    }
+    stream_flush(dump->stream);
+    return conclude(&result, &picker, dump->host, cli_value(args, "strict") != NULL);
+}
+
+static int dump_with(const struct cli_args *args, struct dump *dump)
+{
+    enum { MAX_PROVIDERS = 256 };
+    const char *providers[MAX_PROVIDERS];
+    size_t provider_count = cli_values(args, "provider", providers, MAX_PROVIDERS);
+    const char *format = cli_value(args, "format");
+    int exit_code = EXIT_FAILED;
+    uint64_t max_events;
+    struct error err;
+    if (format && strcmp(format, "native") != 0) {
+        cli_error("--format %s: only native is there", format);
+        return EXIT_USAGE;
+    }
+    if (!cli_count(args, "max-events", &max_events)) {
+        return EXIT_USAGE;
+    }
+    dump->selection = provider_selection_create(providers, provider_count, &err);
+    if (!dump->selection) {
+        cli_error("%s", err.text);
+        return EXIT_USAGE;
+    }
+    dump->cache = trace_options_cache(args, &exit_code);
+    if (!dump->cache) {
+        return exit_code;
+    }
+    dump->config = config_create(NULL, NULL);
+    if (!dump->config || !make_output(args, dump, &err)) {
+        cli_error("%s", dump->config ? err.text : "out of memory");
+        return EXIT_FAILED;
+    }
+    return dump_traces(args, dump, max_events);
+}
+
+static int run(const struct cli_command *command, int argc, char **argv)
+{
+    struct cli_args args;
+    int exit_code;
+    if (!cli_parse(command, argc, argv, &args, &exit_code)) {
+        return exit_code;
+    }
+    struct dump dump = {0};
+    buf_init(&dump.tail, 64 * 1024);
+    exit_code = dump_with(&args, &dump);
+    stream_destroy(dump.stream);
+    delivery_host_destroy(dump.host);
+    event_writer_destroy(dump.writer);
+    buf_fini(&dump.tail);
+    config_destroy(dump.config);
+    schema_cache_destroy(dump.cache);
+    provider_selection_destroy(dump.selection);
+    cli_args_fini(&args);
+    return exit_code;
+}
+
+const struct cli_command cmd_dump = {
+    .name = "dump",
+    .synopsis = "[OPTION]... FILE...",
+    .summary = "decode traces to JSON lines",
+    .description =
+        "Reads recorded traces (.etl) and writes every event as one line of JSON to standard "
+        "output. Several files are merged into one order of time. Each FILE may be a pattern "
+        "(*, ?, and ** for folders).\n"
+        "Events that nothing describes are shipped with their header and their payload in hex.",
+    .options = options,
+    .examples = "       etwship dump trace.etl\n"
+                "       etwship dump --pretty -n 20 trace.etl\n"
+                "       etwship dump -p Microsoft-Windows-DNS-Client:4 --schema manifests a.etl "
+                "b.etl\n",
+    .min_operands = 1,
+    .max_operands = SIZE_MAX,
+    .run = run,
+};

@@ -1,0 +1,110 @@
+#include <stdio.h>
+
+#include "app/agent_run.h"
+#include "cli/cli.h"
+#include "platform/plat_system.h"
+
+/* `etwship run`: the agent with its configuration. */
+
+// clang-format off
+static const struct cli_option options[] = {
+    {.name = "config", .letter = 'c', .argument = "FILE",
+        .help = "The configuration; without it, the system's: /etc/etwship/etwship.yaml, on "
+                "Windows %ProgramData%\\etwship\\config\\etwship.yaml."},
+    {.name = "max-events", .letter = 'n', .argument = "N",
+        .help = "Stop each session after N events."},
+    {.name = "strict", .help = "Exit with 3 if an event could not be decoded completely."},
+    {.name = NULL},
+};
+// clang-format on
+
+static void warn(void *self, const char *text)
+{
+    (void)self;
+    cli_warning("%s", text);
+}
+
+static bool load(const char *path, struct app_config *ret_config)
+{
+    static struct config_report report;
+    config_report_init(&report);
+    bool ok = app_config_load(path, agent_run_registry(), ret_config, &report);
+    if (!ok) {
+        struct buf text;
+        buf_init(&text, 1024 * 1024);
+        config_report_write(&report, "etwship: ", &text);
+        fwrite(text.data, 1, text.size, stderr);
+        buf_fini(&text);
+    }
+    config_report_fini(&report);
+    return ok;
+}
+
+static int conclude(const struct agent_run_result *result, bool strict)
+{
+    struct buf text;
+    buf_init(&text, 1024 * 1024);
+    summary_write(result->summary, &text);
+    fwrite(text.data, 1, text.size, stderr);
+    buf_fini(&text);
+    if (result->failed_sessions) {
+        return EXIT_FAILED;
+    }
+    bool undecoded = strict && (result->raw || result->partial);
+    return result->damaged || result->undelivered || result->rejected || undecoded ? EXIT_LOSSES
+                                                                                   : EXIT_DONE;
+}
+
+static int run_config(const struct cli_args *args, const struct app_config *config)
+{
+    struct agent_run_settings settings = {
+        .config = config, .colors = plat_is_terminal(1) && !plat_no_color(), .warn = warn};
+    if (!cli_count(args, "max-events", &settings.max_events)) {
+        return EXIT_USAGE;
+    }
+    struct agent_run_result result;
+    struct error err;
+    if (!session_run_catch_signals(&err) || !agent_run(&settings, &result, &err)) {
+        cli_error("%s", err.text);
+        return EXIT_FAILED;
+    }
+    int exit_code = conclude(&result, cli_value(args, "strict") != NULL);
+    summary_destroy(result.summary);
+    return exit_code;
+}
+
+static int run(const struct cli_command *command, int argc, char **argv)
+{
+    struct cli_args args;
+    int exit_code;
+    if (!cli_parse(command, argc, argv, &args, &exit_code)) {
+        return exit_code;
+    }
+    const char *path = cli_value(&args, "config");
+    struct app_config config;
+    if (!load(path ? path : plat_default_config_path(), &config)) {
+        exit_code = EXIT_USAGE;
+    } else {
+        exit_code = run_config(&args, &config);
+        app_config_fini(&config);
+    }
+    cli_args_fini(&args);
+    return exit_code;
+}
+
+const struct cli_command cmd_run = {
+    .name = "run",
+    .synopsis = "[-c FILE] [-n N] [--strict]",
+    .summary = "run the agent with a configuration",
+    .description =
+        "Reads the configuration, runs its sessions and ships their events to its outputs. Ends "
+        "once every finite source is delivered, or at the first SIGINT or SIGTERM (Ctrl-C) in "
+        "good order. A summary is printed at the end.\n"
+        "Everything that is wrong with the configuration is reported at once, as "
+        "FILE:LINE:COLUMN: error: what. what to do.",
+    .options = options,
+    .examples = "       etwship run -c etwship.yaml\n",
+    .min_operands = 0,
+    .max_operands = 0,
+    .run = run,
+};

@@ -1,0 +1,31 @@
+#ifndef ETWSHIP_CLI_TALLY_H
+#define ETWSHIP_CLI_TALLY_H
+
+#include "base/arena.h"
+#include "base/map.h"
+
+/* Counters by key, for `stat`: how many of each kind a trace holds. */
+struct tally_row {
+    struct span key;
+    uint64_t count;
+    void *extra; /* the caller's, e.g. names seen for this key */
+};
+
+struct tally {
+    struct arena arena;
+    struct map map;
+    uint64_t beyond; /* counted where no room was left for another key */
+};
+
+enum { TALLY_MAX_KEYS = 100000 };
+
+void tally_init(struct tally *tally);
+void tally_fini(struct tally *tally);
+
+/* Count one more of ${key}; the row, or NULL where there is no room. */
+struct tally_row *tally_add(struct tally *tally, struct span key);
+
+/* The rows in byte order of their keys: an array that the caller frees; NULL if there are none. */
+struct tally_row **tally_sorted(const struct tally *tally, size_t *ret_count);
+
+#endif

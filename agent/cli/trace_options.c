@@ -1,0 +1,98 @@
+#include "cli/trace_options.h"
+
+#include <stdio.h>
+
+#include "input/registry.h"
+
+enum { MAX_PATHS = 1024, MAX_DAMAGE_LINES = 20 };
+
+static void warn(void *self, const char *text)
+{
+    (void)self;
+    cli_warning("%s", text);
+}
+
+struct schema_cache *trace_options_cache(const struct cli_args *args, int *ret_exit)
+{
+    const char *paths[MAX_PATHS];
+    struct schema_cache_settings settings = {
+        .sources = {.paths = paths, .warn = warn}, .only_source = cli_value(args, "schema-source")};
+    settings.sources.path_count = cli_values(args, "schema", paths, MAX_PATHS);
+    struct error err;
+    struct schema_cache *cache = schema_cache_create(&settings, &err);
+    if (!cache) {
+        cli_error("%s", err.text);
+        *ret_exit = err.code == ERR_CONFIG ? EXIT_USAGE : EXIT_FAILED;
+    }
+    return cache;
+}
+
+/* Option `pointer-size` is key `pointer_size`. */
+static void key_of(const char *option, char *key, size_t size)
+{
+    snprintf(key, size, "%s", option);
+    for (char *p = key; *p; p++) {
+        *p = *p == '-' ? '_' : *p;
+    }
+}
+
+static bool is_key(const struct input_ops *input, const char *key)
+{
+    for (const struct config_field *f = input->fields; f->key; f++) {
+        if (strcmp(f->key, key) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool set_all(const struct cli_args *args, struct config *config,
+    const struct input_ops *input, void *settings, struct error *err)
+{
+    if (!config_set(
+            config, input->fields, settings, "paths", args->operands, args->operand_count, err)) {
+        return false;
+    }
+    for (const struct cli_option *o = args->command->options; o->name; o++) {
+        const char *value = cli_value(args, o->name);
+        char key[64];
+        key_of(o->name, key, sizeof(key));
+        if (value && is_key(input, key)) {
+            value = o->argument ? value : "true";
+            if (!config_set(config, input->fields, settings, key, &value, 1, err)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+void *trace_options_input(const struct cli_args *args, struct config *config,
+    const struct input_ops **ret_input, int *ret_exit)
+{
+    const struct input_ops *input = input_registry_find("file");
+    struct error err;
+    void *settings = config_new(config, input->fields, input->settings_size, &err);
+    static const char *const all = "all";
+    if (!settings || !config_set(config, input->fields, settings, "merge", &all, 1, &err) ||
+        !set_all(args, config, input, settings, &err)) {
+        cli_error("%s", err.text);
+        *ret_exit = EXIT_USAGE;
+        return NULL;
+    }
+    *ret_input = input;
+    return settings;
+}
+
+void trace_options_damage(
+    void *self, const struct trace_info *trace, uint64_t offset, const char *what)
+{
+    unsigned *said = self;
+    if (*said < MAX_DAMAGE_LINES) {
+        cli_warning("%.*s: damaged at byte %llu: %s", SPAN_ARG(trace->path),
+            (unsigned long long)offset, what);
+    } else if (*said == MAX_DAMAGE_LINES) {
+        cli_warning("further damage is counted, not listed");
+    }
+    ++*said;
+}

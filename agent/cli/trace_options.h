@@ -1,0 +1,35 @@
+#ifndef ETWSHIP_CLI_TRACE_OPTIONS_H
+#define ETWSHIP_CLI_TRACE_OPTIONS_H
+
+#include "cli/cli.h"
+#include "config/config.h"
+#include "input/input.h"
+#include "schema/schema_cache.h"
+
+/* What `dump`, `stat` and others make of their common options. Failures are said on stderr. */
+
+#define CLI_OPTION_SCHEMA                                                                  \
+    {.name = "schema",                                                                     \
+        .argument = "PATH",                                                                \
+        .repeated = true,                                                                  \
+        .help = "Take event layouts from this manifest or schema pack, or from all below " \
+                "this folder (.man, .xml, .pack)."},                                       \
+    {                                                                                      \
+        .name = "schema-source", .argument = "NAME",                                       \
+        .help = "Use this source of layouts alone: tracelogging, eventsource, embedded, "  \
+                "kernel, manifest, pack, wpp."                                             \
+    }
+
+/* The cache for --schema and --schema-source; NULL: *ret_exit says why. */
+struct schema_cache *trace_options_cache(const struct cli_args *args, int *ret_exit);
+
+/* Settings of the input `file` for the operands and the options that have the names of its keys
+ * (start, end, pointer-size, stack-walk, metadata, host). Owned by ${config}. */
+void *trace_options_input(const struct cli_args *args, struct config *config,
+    const struct input_ops **ret_input, int *ret_exit);
+
+/* Say where a trace is damaged: struct session_run_settings.damage. */
+void trace_options_damage(
+    void *self, const struct trace_info *trace, uint64_t offset, const char *what);
+
+#endif
