@@ -1,0 +1,315 @@
+"""The command line as users meet it: exit codes, messages, options, and `run` with files.
+
+Works on traces made by etlgen (ETWSHIP_ETLGEN), so it needs nothing else. Each test is a method
+whose name is its claim.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[2]
+BINARY = os.environ["ETWSHIP_BIN"]
+ETLGEN = os.environ["ETWSHIP_ETLGEN"]
+COMMANDS = ["run", "check", "dump", "stat", "providers", "schema", "version"]
+# A net under a program that does not end, no measure.
+TIMEOUT_S = 300
+
+DONE, FAILED, USAGE = 0, 1, 2
+
+
+class Done:
+    def __init__(self, completed):
+        self.code = completed.returncode
+        self.out = completed.stdout.decode("utf-8")
+        self.err = completed.stderr.decode("utf-8")
+
+    def events(self):
+        return [json.loads(line) for line in self.out.splitlines()]
+
+
+class Cli(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.shared_folder = tempfile.TemporaryDirectory()
+        cls.trace = cls.make_trace("one.etl", 500)
+        cls.other = cls.make_trace("two.etl", 300)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.shared_folder.cleanup()
+
+    @classmethod
+    def make_trace(cls, name, events):
+        path = Path(cls.shared_folder.name) / name
+        subprocess.run([ETLGEN, "--mix", "realistic", "--events", str(events), "-o", str(path)],
+                       check=True, timeout=TIMEOUT_S, stdout=subprocess.DEVNULL)
+        return path
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def etwship(self, *arguments, **variables):
+        environment = os.environ | {"XDG_STATE_HOME": str(self.folder), "HOME": str(self.folder)}
+        return Done(subprocess.run(
+            [BINARY, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL, env=environment | variables, cwd=self.folder,
+            timeout=TIMEOUT_S, check=False))
+
+    def expect(self, code, *arguments, **variables):
+        done = self.etwship(*arguments, **variables)
+        self.assertEqual(done.code, code, f"{arguments}: {done.err}")
+        return done
+
+    def assert_error(self, done, *words):
+        """One line per error, each with the program's name; nothing of it on stdout."""
+        self.assertTrue(done.err, "nothing on stderr")
+        for line in done.err.splitlines():
+            self.assertTrue(line.startswith("etwship: "), line)
+        for word in words:
+            self.assertIn(str(word), done.err)
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    # Usage.
+
+    def test_every_command_has_help(self):
+        listed = self.expect(DONE, "--help").out
+        for command in COMMANDS:
+            self.assertIn(command, listed)
+            self.assertTrue(self.expect(DONE, command, "--help").out.strip(), command)
+
+    def test_no_command_is_a_usage_error(self):
+        self.assert_error(self.expect(USAGE))
+
+    def test_an_unknown_command_is_a_usage_error(self):
+        done = self.expect(USAGE, "dumpp", self.trace)
+        self.assert_error(done, "dumpp")
+        self.assertEqual(done.out, "")
+
+    def test_an_unknown_option_is_a_usage_error_of_every_command(self):
+        for command in COMMANDS:
+            done = self.expect(USAGE, command, "--no-such-option")
+            self.assert_error(done, "--no-such-option")
+            self.assertEqual(done.out, "", command)
+
+    def test_an_option_without_its_value_is_a_usage_error(self):
+        for option in ("-n", "-p", "-o", "--start", "--schema", "--pointer-size"):
+            self.assert_error(self.expect(USAGE, "dump", self.trace, option), option)
+
+    def test_a_value_out_of_its_set_is_a_usage_error(self):
+        for option, value in (("-n", "many"), ("-n", "-1"), ("-f", "xml"), ("--start", "yesterday"),
+                              ("--pointer-size", "5"), ("--stack-walk", "maybe"),
+                              ("--schema-source", "guess")):
+            with self.subTest(option=option, value=value):
+                self.assert_error(self.expect(USAGE, "dump", option, value, self.trace), value)
+
+    def test_dump_and_stat_without_a_file_are_usage_errors(self):
+        self.assert_error(self.expect(USAGE, "dump"))
+        self.assert_error(self.expect(USAGE, "stat"))
+
+    def test_version_says_the_same_as_text_and_json(self):
+        as_json = json.loads(self.expect(DONE, "version", "--json").out)
+        self.assertIn(as_json["version"], self.expect(DONE, "version").out)
+
+    # Inputs.
+
+    def test_inputs_that_are_no_traces_fail_with_their_name(self):
+        empty = self.write("empty.etl", "")
+        text = self.write("text.etl", "no trace, but long enough to look into\n" * 100)
+        for path in (self.folder / "missing.etl", empty, text, self.folder):
+            for command in ("dump", "stat"):
+                with self.subTest(path=path.name, command=command):
+                    done = self.expect(FAILED, command, path)
+                    self.assert_error(done, path)
+                    self.assertEqual(done.out, "")
+
+    def test_a_cut_trace_gives_its_events_and_says_so(self):
+        cut = self.folder / "cut.etl"
+        whole = self.trace.read_bytes()
+        cut.write_bytes(whole[:len(whole) * 2 // 3 + 5])
+        done = self.expect(3, "dump", cut)
+        self.assert_error(done, cut)
+        self.assertTrue(done.events())
+
+    # dump.
+
+    def test_dump_writes_the_asked_number_of_events(self):
+        for count in (1, 7):
+            self.assertEqual(len(self.expect(DONE, "dump", "-n", count, self.trace).events()), count)
+        first = self.expect(DONE, "dump", "--max-events", "3", self.trace).out
+        self.assertTrue(self.expect(DONE, "dump", self.trace).out.startswith(first))
+
+    def test_dump_to_a_file_is_dump_to_stdout(self):
+        target = self.folder / "out.ndjson"
+        self.assertEqual(self.expect(DONE, "dump", "-o", target, self.trace).out, "")
+        self.assertEqual(target.read_text(encoding="utf-8"), self.expect(DONE, "dump", self.trace).out)
+
+    def test_dump_to_a_file_that_cannot_be_made_fails_with_its_name(self):
+        target = self.folder / "no" / "such" / "folder.ndjson"
+        self.assert_error(self.expect(FAILED, "dump", "-o", target, self.trace), target)
+
+    def test_dump_of_a_provider_by_name_and_by_guid_is_its_share(self):
+        events = self.expect(DONE, "dump", self.trace).events()
+        named = [e["provider"] for e in events if e["provider"].get("name")]
+        provider = max(named, key=lambda p: sum(p["guid"] == other["guid"] for other in named))
+        want = [e["@timestamp"] for e in events if e["provider"]["guid"] == provider["guid"]]
+        self.assertLess(len(want), len(events))
+        for selection in (provider["name"], provider["guid"], f"{{{provider['guid']}}}"):
+            got = self.expect(DONE, "dump", "-p", selection, self.trace).events()
+            self.assertEqual([e["@timestamp"] for e in got], want, selection)
+
+    def test_dump_between_two_times_is_what_lies_between(self):
+        times = [e["@timestamp"] for e in self.expect(DONE, "dump", self.trace).events()]
+        start, end = times[len(times) // 4], times[len(times) // 2]
+
+        def dumped(*options):
+            got = self.expect(DONE, "dump", *options, self.trace).events()
+            return [e["@timestamp"] for e in got]
+        self.assertEqual(dumped("--start", start), [t for t in times if t >= start])
+        between = dumped("--start", start, "--end", end)
+        # Whether the end itself belongs to it is not fixed; everything before does.
+        self.assertIn(between, ([t for t in times if start <= t < end],
+                                [t for t in times if start <= t <= end]))
+
+    def test_many_files_merge_into_one_time_order(self):
+        def shapes(events):
+            return sorted((e["@timestamp"], e["etw"].get("cpu"), json.dumps(e.get("data")))
+                          for e in events)
+        merged = self.expect(DONE, "dump", self.trace, self.other).events()
+        times = [e["@timestamp"] for e in merged]
+        self.assertEqual(times, sorted(times))
+        apart = self.expect(DONE, "dump", self.trace).events() + \
+            self.expect(DONE, "dump", self.other).events()
+        self.assertEqual(shapes(merged), shapes(apart))
+        self.assertEqual([e["etw"]["sequence"] for e in merged], list(range(1, len(merged) + 1)))
+
+    def test_a_closed_pipe_ends_quietly(self):
+        with subprocess.Popen([BINARY, "dump", self.trace, self.other], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE) as child:
+            self.assertTrue(child.stdout.readline().startswith(b"{"))
+            child.stdout.close()
+            self.assertEqual(child.stderr.read(), b"")
+            self.assertIn(child.wait(TIMEOUT_S), (DONE, -signal.SIGPIPE))
+
+    def test_a_full_device_fails(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("no /dev/full")
+        self.assert_error(self.expect(FAILED, "dump", "-o", "/dev/full", self.trace), "/dev/full")
+
+    def test_pretty_is_for_people_and_holds_every_event(self):
+        plain = self.expect(DONE, "dump", "-n", "20", self.trace).events()
+        pretty = self.expect(DONE, "dump", "-n", "20", "--pretty", self.trace).out
+        self.assertNotIn("\x1b", pretty)
+        for event in plain:
+            name = event["provider"].get("name")
+            self.assertIn(name or event["provider"]["guid"], pretty)
+
+    # stat.
+
+    def test_stat_counts_what_dump_writes(self):
+        counts = json.loads(self.expect(DONE, "stat", "--json", self.trace).out)
+        events = self.expect(DONE, "dump", "--stack-walk", "events", self.trace).events()
+        self.assertEqual(counts["decode"]["events"], len(events))
+        self.assertTrue(self.expect(DONE, "stat", self.trace).out.strip())
+
+    def test_stat_of_two_files_is_two_objects(self):
+        lines = self.expect(DONE, "stat", "--json", self.trace, self.other).out.splitlines()
+        self.assertEqual(len([json.loads(line) for line in lines]), 2)
+
+    # Configuration.
+
+    BROKEN = ("version: 1\n"
+              "sesions: []\n"
+              "outputs:\n"
+              "  - {name: o, type: file, pth: out.ndjson}\n")
+
+    def test_a_broken_configuration_names_every_place(self):
+        path = self.write("broken.yaml", self.BROKEN)
+        for command in ("run", "check"):
+            done = self.expect(USAGE, command, "-c", path)
+            self.assert_error(done, f"{path}:2:1: error: ", f"{path}:4:", "sesions", "sessions",
+                              "pth", "path")
+
+    def test_yaml_that_does_not_parse_names_the_place(self):
+        path = self.write("broken.yaml", "version: 1\nsessions: [\n")
+        self.assertRegex(self.expect(USAGE, "run", "-c", path).err,
+                         r"etwship: .*broken\.yaml:\d+:\d+: error: ")
+
+    def test_a_missing_configuration_is_an_error_with_its_name(self):
+        path = self.folder / "none.yaml"
+        done = self.etwship("run", "-c", path)
+        self.assertIn(done.code, (FAILED, USAGE))
+        self.assert_error(done, path)
+
+    def test_an_undefined_variable_is_an_error(self):
+        path = self.configuration("'${ETWSHIP_NO_SUCH_VARIABLE}/*.etl'")
+        self.assert_error(self.expect(USAGE, "check", "-c", path), "ETWSHIP_NO_SUCH_VARIABLE")
+
+    # run.
+
+    def configuration(self, paths, extra=""):
+        return self.write("etwship.yaml", (
+            "version: 1\n"
+            f"agent: {{data_dir: '{self.folder}/state'}}\n"
+            "sessions:\n"
+            f"  - {{name: archive, type: file, paths: [{paths}]}}\n"
+            "outputs:\n"
+            f"  - {{name: local, type: file, path: '{self.folder}/out.ndjson'}}\n" + extra))
+
+    @staticmethod
+    def without_session(events):
+        """What identifies an event, without what tells the sources apart."""
+        return [(e["@timestamp"], e["provider"], e["event"], e.get("data"), e.get("payload"))
+                for e in events if e["provider"].get("kind") != "agent"]
+
+    def test_run_writes_to_a_file_and_to_stdout_what_dump_writes(self):
+        path = self.configuration("'${TRACES}/*.etl'",
+                                  "  - {name: console, type: stdout, style: ndjson}\n")
+        folder = Path(self.shared_folder.name)
+        done = self.expect(DONE, "run", "-c", path, TRACES=str(folder))
+        want = self.without_session(
+            self.expect(DONE, "dump", *sorted(folder.glob("*.etl"))).events())
+        in_file = [json.loads(line) for line in
+                   (self.folder / "out.ndjson").read_text(encoding="utf-8").splitlines()]
+        self.assertEqual(self.without_session(in_file), want)
+        self.assertEqual(self.without_session(done.events()), want)
+
+    def test_run_ends_after_the_asked_number_of_events(self):
+        path = self.configuration(f"'{self.trace}'")
+        self.expect(DONE, "run", "-c", path, "-n", "10")
+        self.assertEqual(len((self.folder / "out.ndjson").read_text().splitlines()), 10)
+
+    def test_a_good_configuration_checks(self):
+        self.expect(DONE, "check", "-c", self.configuration(f"'{self.trace}'"))
+
+    def test_run_on_traces_that_are_not_there_does_not_end_well(self):
+        done = self.etwship("run", "-c", self.configuration(f"'{self.folder}/missing.etl'"))
+        self.assertNotEqual(done.code, DONE)
+        self.assert_error(done, "missing.etl")
+
+    def test_the_quickstart_configuration_ships_every_event(self):
+        out = self.folder / "out"
+        out.mkdir()
+        traces = Path(self.shared_folder.name)
+        done = self.expect(DONE, "run", "-c", TOP / "config" / "quickstart.yaml",
+                           ETWSHIP_TRACES=str(traces), ETWSHIP_OUT=str(out))
+        self.assertTrue(done.err.strip(), "no closing summary")
+        lines = [line for path in sorted(out.glob("*.ndjson"))
+                 for line in path.read_text(encoding="utf-8").splitlines()]
+        want = self.expect(DONE, "dump", *sorted(traces.glob("*.etl"))).out.splitlines()
+        shipped = [e for e in map(json.loads, lines) if e["provider"].get("kind") != "agent"]
+        self.assertEqual(len(shipped), len(want))
+
+
+if __name__ == "__main__":
+    unittest.main()

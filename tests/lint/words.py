@@ -1,0 +1,82 @@
+"""Rules that a search can hold: no leftovers, no unsafe calls, no file that outgrew its room.
+
+Run from the top of the tree. The layers themselves are held by the build: a library sees only the
+headers of the libraries it names (cmake/Layers.cmake).
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+LINES_AT_MOST = 600
+TEXT = {".c", ".h", ".def", ".py", ".sh", ".md", ".txt", ".cmake", ".yaml", ".yml", ".json", ".in",
+        ".tsv", ".service", ""}
+SOURCES = {".c", ".h"}
+OS_FOLDERS = ("agent/platform/linux/", "agent/platform/windows/", "tests/")
+
+# Written in pieces, so that this file does not hold what it forbids.
+LEFTOVERS = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b|not imple" r"mented|unimple" r"mented")
+# A folder of the machine the code was written on says nothing to anybody else.
+FOREIGN_PATHS = re.compile(r"(?<![\w.-])/(?:wo" r"rk|fa" r"rm|ro" r"ot|ho" r"me/\w+)/")
+UNSAFE = re.compile(r"(?<![\w.>])(strcpy|strcat|sprintf|vsprintf|gets|strtok|alloca|atoi|atol|"
+                    r"scanf|sscanf|setjmp|longjmp|system|tmpnam|mktemp)\s*\(")
+OS_HEADERS = re.compile(r'#\s*include\s*<((?:sys|netinet|arpa|linux)/[^>]*|unistd\.h|pthread\.h|'
+                        r'fcntl\.h|dirent\.h|signal\.h|poll\.h|dlfcn\.h|windows\.h|winsock2\.h|'
+                        r'evntrace\.h|evntcons\.h|tdh\.h)>')
+UPWARD = re.compile(r'#\s*include\s*"\.\./')
+
+
+def files():
+    """What git knows or would add; where there is no git, everything outside build folders."""
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "-z"],
+                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    if listed.returncode == 0 and listed.stdout:
+        return [Path(name) for name in listed.stdout.decode().split("\0") if name]
+    return [path for path in Path(".").rglob("*") if path.is_file()
+            and not path.parts[0].startswith(("build", ".git", "out"))]
+
+
+def without_comments(text):
+    """Blanks comments and strings of C, keeping the lines."""
+    token = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+    return token.sub(lambda m: re.sub(r"[^\n]", " ", m[0]), text)
+
+
+def search(pattern, text, path, what):
+    for number, line in enumerate(text.splitlines(), 1):
+        found = pattern.search(line)
+        if found:
+            yield f"{path}:{number}: {what}: {found[0].strip()}"
+
+
+def check(path):
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        yield f"{path}: not UTF-8 text"
+        return
+    name = path.as_posix()
+    yield from search(LEFTOVERS, text, name, "unfinished")
+    yield from search(FOREIGN_PATHS, text, name, "a path of one machine")
+    if path.suffix not in SOURCES:
+        return
+    lines = text.count("\n")
+    if lines > LINES_AT_MOST:
+        yield f"{name}: {lines} lines; beyond {LINES_AT_MOST} it wants a new room"
+    yield from search(UNSAFE, without_comments(text), name, "banned function")
+    yield from search(UPWARD, text, name, "include by an upward path")
+    if not name.startswith(OS_FOLDERS):
+        yield from search(OS_HEADERS, text, name, "header of an operating system")
+
+
+def main():
+    looked_at = [path for path in files() if path.suffix in TEXT and path.is_file()]
+    found = [line for path in sorted(looked_at) for line in check(path)]
+    print("\n".join(found))
+    print(f"{len(looked_at)} files, {len(found)} findings")
+    sys.exit(1 if found or not looked_at else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,31 @@
+#!/bin/sh
+# Builds etwship and runs its tests: installs what is missing, configures the preset `ci`, builds,
+# runs ctest.
+#
+#   tests/run.sh [--full]      --full adds the tests that take long (label full)
+set -eu
+cd "$(dirname "$0")/.."
+
+full=OFF
+case "${1-}" in
+"") ;;
+--full) full=ON ;;
+*)
+    echo "usage: $0 [--full]" >&2
+    exit 2
+    ;;
+esac
+
+tests/install.sh
+jobs=$(nproc)
+mkdir -p build
+log=build/run.log
+
+echo "Building (preset ci, $jobs jobs)"
+if ! { cmake --preset ci -DETWSHIP_FULL=$full && cmake --build --preset ci -j "$jobs"; } \
+    >"$log" 2>&1; then
+    cat "$log" >&2
+    exit 1
+fi
+
+exec ctest --test-dir build/ci -j "$jobs" --output-on-failure
