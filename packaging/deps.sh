@@ -1,0 +1,61 @@
+#!/bin/sh
+# Installs with apt what is missing to build etwship, or to build and test it.
+#
+#   packaging/deps.sh build|test
+#
+# On systems without apt it only says what is needed.
+set -eu
+
+build="gcc cmake ninja-build pkg-config libyaml-dev libexpat1-dev libxxhash-dev libc6-dev"
+test="git clang clang-format clang-tidy libclang-rt-14-dev libcmocka-dev valgrind python3
+    python3-venv qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
+
+case "${1-}" in
+build) wanted=$build ;;
+test) wanted="$build $test" ;;
+*)
+    echo "usage: $0 build|test" >&2
+    exit 2
+    ;;
+esac
+
+if ! command -v apt-get >/dev/null 2>&1; then
+    echo "No apt here. Needed, under the names of Debian 12:" $wanted >&2
+    exit 0
+fi
+
+missing=
+for package in $wanted; do
+    state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
+    [ "$state" = installed ] || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+
+as_root=
+if [ "$(id -u)" != 0 ]; then
+    if ! command -v sudo >/dev/null 2>&1; then
+        echo "Missing packages; as root: apt-get install$missing" >&2
+        exit 1
+    fi
+    as_root=sudo
+fi
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+install() {
+    # $missing is a list of words.
+    # shellcheck disable=SC2086
+    $as_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -y -q --no-install-recommends $missing >"$log" 2>&1
+}
+
+echo "Installing:$missing"
+# A fresh system has no package lists, an old one stale ones: then they are fetched and it is tried
+# again.
+if ! install; then
+    if ! { $as_root apt-get update -q >"$log" 2>&1 && install; }; then
+        cat "$log" >&2
+        exit 1
+    fi
+fi
