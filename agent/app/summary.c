@@ -1,0 +1,167 @@
+#include "app/summary.h"
+
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "platform/plat_system.h"
+
+enum { MAX_PROVIDERS = 4096, MAX_OUTPUTS = 64, SHOWN = 12 };
+
+struct provider_row {
+    struct guid guid;
+    struct span name;
+    uint64_t events;
+    uint64_t undecoded;
+};
+
+struct output_row {
+    const char *name;
+    uint64_t events;
+    uint64_t bytes;
+};
+
+struct summary {
+    struct arena arena;
+    struct map providers; /* GUID -> provider_row */
+    struct provider_row others;
+    uint64_t events;
+    uint64_t raw;
+    uint64_t partial;
+    uint64_t gaps;
+    uint64_t lost;
+    uint64_t started_ns;
+    struct output_row outputs[MAX_OUTPUTS];
+    size_t output_count;
+};
+
+struct summary *summary_create(void)
+{
+    struct summary *summary = calloc(1, sizeof(*summary));
+    if (summary) {
+        arena_init(&summary->arena, 4 * 1024 * 1024);
+        map_init(&summary->providers, MAX_PROVIDERS);
+        summary->others.name = span_text("(others)");
+        summary->started_ns = plat_monotonic_ns();
+    }
+    return summary;
+}
+
+void summary_destroy(struct summary *summary)
+{
+    if (summary) {
+        map_fini(&summary->providers);
+        arena_fini(&summary->arena);
+        free(summary);
+    }
+}
+
+static struct provider_row *row_of(struct summary *summary, const struct event *event)
+{
+    struct guid guid = event->schema ? event->schema->provider : event->record->provider;
+    struct span key = span_make(guid.bytes, sizeof(guid.bytes));
+    struct provider_row *row = map_get(&summary->providers, key);
+    if (row) {
+        return row;
+    }
+    row = arena_alloc(&summary->arena, sizeof(*row));
+    if (!row) {
+        return &summary->others;
+    }
+    row->guid = guid;
+    if (event->schema) {
+        arena_copy(&summary->arena, event->schema->provider_name, &row->name);
+    }
+    key.data = row->guid.bytes;
+    return map_put(&summary->providers, key, row) ? row : &summary->others;
+}
+
+static bool on_event(void *self, const struct event *event)
+{
+    struct summary *summary = self;
+    bool raw = event->status == DECODE_RAW && event->record->payload.size;
+    struct provider_row *row = row_of(summary, event);
+    row->events++;
+    row->undecoded += raw || event->status == DECODE_PARTIAL;
+    summary->events++;
+    summary->raw += raw;
+    summary->partial += event->status == DECODE_PARTIAL;
+    return true;
+}
+
+static bool on_gap(void *self, const struct gap *gap, uint64_t now, uint64_t sequence)
+{
+    struct summary *summary = self;
+    (void)now;
+    (void)sequence;
+    summary->gaps++;
+    summary->lost += gap->count;
+    return true;
+}
+
+struct flow_consumer summary_consumer(struct summary *summary)
+{
+    return (struct flow_consumer){.self = summary, .event = on_event, .gap = on_gap};
+}
+
+void summary_add_output(struct summary *summary, const char *name, uint64_t events, uint64_t bytes)
+{
+    if (summary->output_count < MAX_OUTPUTS) {
+        summary->outputs[summary->output_count++] = (struct output_row){
+            .name = name, .events = events, .bytes = bytes};
+    }
+}
+
+static int by_events(const void *a, const void *b)
+{
+    const struct provider_row *x = *(struct provider_row *const *)a;
+    const struct provider_row *y = *(struct provider_row *const *)b;
+    if (x->events != y->events) {
+        return x->events > y->events ? -1 : 1;
+    }
+    return memcmp(x->guid.bytes, y->guid.bytes, sizeof(x->guid.bytes));
+}
+
+static void write_providers(const struct summary *summary, struct buf *out)
+{
+    struct provider_row *rows[MAX_PROVIDERS];
+    size_t count = 0;
+    size_t cursor = 0;
+    const struct map_slot *slot;
+    while ((slot = map_next(&summary->providers, &cursor)) && count < MAX_PROVIDERS) {
+        rows[count++] = slot->value;
+    }
+    qsort(rows, count, sizeof(rows[0]), by_events);
+    for (size_t i = 0; i < count && i < SHOWN; i++) {
+        char guid[GUID_TEXT_SIZE];
+        guid_write(&rows[i]->guid, guid);
+        struct span name = rows[i]->name.size ? span_first(rows[i]->name, 200)
+                                              : span_make(guid, sizeof(guid));
+        buf_printf(out, "  %12llu  %.*s", (unsigned long long)rows[i]->events, SPAN_ARG(name));
+        if (rows[i]->undecoded) {
+            buf_printf(out, "  (%llu undecoded)", (unsigned long long)rows[i]->undecoded);
+        }
+        buf_add_byte(out, '\n');
+    }
+    if (count > SHOWN) {
+        buf_printf(out, "  … and %zu more providers\n", count - SHOWN);
+    }
+}
+
+void summary_write(const struct summary *summary, struct buf *out)
+{
+    double seconds = (double)(plat_monotonic_ns() - summary->started_ns) / 1e9;
+    buf_printf(out, "%llu events in %.2f s, %llu undecoded, %llu in part\n",
+        (unsigned long long)summary->events, seconds, (unsigned long long)summary->raw,
+        (unsigned long long)summary->partial);
+    if (summary->gaps) {
+        buf_printf(out, "%llu gaps: %llu events, buffers or bytes lost before they were read\n",
+            (unsigned long long)summary->gaps, (unsigned long long)summary->lost);
+    }
+    write_providers(summary, out);
+    for (size_t i = 0; i < summary->output_count; i++) {
+        const struct output_row *row = &summary->outputs[i];
+        buf_printf(out, "output %s: %llu events, %llu bytes\n", row->name,
+            (unsigned long long)row->events, (unsigned long long)row->bytes);
+    }
+}

@@ -1,0 +1,22 @@
+#ifndef ETWSHIP_APP_SUMMARY_H
+#define ETWSHIP_APP_SUMMARY_H
+
+#include "base/buf.h"
+#include "pipeline/flow.h"
+
+/* What went through a run, in a page: events, bytes, by provider, undecoded, time. */
+struct summary;
+
+struct summary *summary_create(void); /* NULL: out of memory */
+void summary_destroy(struct summary *summary);
+
+/* Counts events as a consumer of flows. */
+struct flow_consumer summary_consumer(struct summary *summary);
+
+/* Add what an output delivered. */
+void summary_add_output(struct summary *summary, const char *name, uint64_t events, uint64_t bytes);
+
+/* The page for people, ended by a newline. */
+void summary_write(const struct summary *summary, struct buf *out);
+
+#endif

@@ -1,0 +1,221 @@
+#include "pipeline/delivery_host.h"
+
+#include <stdlib.h>
+
+#include "platform/plat_system.h"
+
+enum { FIRST_WAIT_MS = 100, LONGEST_WAIT_MS = 5000, WAIT_SLICE_MS = 50 };
+
+struct delivery_host {
+    struct delivery_host_settings settings;
+    void *output;
+    bool connected;
+    bool ended;
+    bool closed;
+    bool warned;
+    unsigned wait_ms;
+    struct delivery_counts counts;
+
+    /* What is left of a partly accepted batch, rebuilt for the next try. */
+    uint8_t *rest;
+    uint32_t *rest_ends;
+    enum record_status *statuses;
+    size_t capacity_bytes;
+    size_t capacity_records;
+};
+
+struct delivery_host *delivery_host_create(
+    const struct delivery_host_settings *settings, struct error *err)
+{
+    struct delivery_host *host = calloc(1, sizeof(*host));
+    if (!host) {
+        error_set(err, ERR_MEMORY, "out of memory");
+        return NULL;
+    }
+    host->settings = *settings;
+    struct output_env env = {.name = settings->name};
+    host->output = settings->ops->create(settings->settings, &env, err);
+    if (!host->output) {
+        free(host);
+        return NULL;
+    }
+    return host;
+}
+
+void delivery_host_destroy(struct delivery_host *host)
+{
+    if (!host) {
+        return;
+    }
+    const struct output_ops *ops = host->settings.ops;
+    if (host->connected && ops->disconnect) {
+        ops->disconnect(host->output);
+    }
+    ops->destroy(host->output);
+    free(host->rest);
+    free(host->rest_ends);
+    free(host->statuses);
+    free(host);
+}
+
+static bool grow(struct delivery_host *host, const struct delivery *delivery)
+{
+    if (delivery->bytes.size > host->capacity_bytes) {
+        uint8_t *rest = realloc(host->rest, delivery->bytes.size);
+        if (!rest) {
+            return false;
+        }
+        host->rest = rest;
+        host->capacity_bytes = delivery->bytes.size;
+    }
+    if (delivery->record_count > host->capacity_records) {
+        uint32_t *ends = realloc(host->rest_ends, delivery->record_count * sizeof(*ends));
+        host->rest_ends = ends ? ends : host->rest_ends;
+        enum record_status *statuses = realloc(
+            host->statuses, delivery->record_count * sizeof(*statuses));
+        host->statuses = statuses ? statuses : host->statuses;
+        if (!ends || !statuses) {
+            return false;
+        }
+        host->capacity_records = delivery->record_count;
+    }
+    return true;
+}
+
+/* ---- verdicts ------------------------------------------------------------------------------------ */
+
+/* Keep only the records that are to be sent again. */
+static void keep_retries(struct delivery_host *host, struct delivery *left)
+{
+    size_t kept = 0;
+    uint32_t size = 0;
+    uint32_t start = 0;
+    for (size_t i = 0; i < left->record_count; i++) {
+        uint32_t end = left->record_ends[i];
+        if (host->statuses[i] == RECORD_DELIVERED) {
+            host->counts.delivered++;
+            host->counts.bytes += end - start;
+        } else if (host->statuses[i] == RECORD_REJECTED) {
+            host->counts.rejected++;
+        } else {
+            memmove(host->rest + size, left->bytes.data + start, end - start);
+            size += end - start;
+            host->rest_ends[kept++] = size;
+        }
+        start = end;
+    }
+    *left = (struct delivery){
+        .bytes = span_make(host->rest, size), .record_ends = host->rest_ends, .record_count = kept};
+}
+
+/* Apply a verdict to what is left. True if the batch is settled. */
+static bool settle(struct delivery_host *host, enum output_verdict verdict,
+    const struct output_report *report, struct delivery *left)
+{
+    switch (verdict) {
+    case OUTPUT_DELIVERED:
+        host->counts.delivered += left->record_count;
+        host->counts.bytes += left->bytes.size;
+        return true;
+    case OUTPUT_REJECTED:
+        host->counts.rejected += left->record_count;
+        return true;
+    case OUTPUT_MIXED:
+        keep_retries(host, left);
+        return left->record_count == 0;
+    case OUTPUT_FATAL:
+        host->ended = true;
+        host->closed = report->error.code == ERR_STOPPED;
+        host->counts.undelivered += left->record_count;
+        return true;
+    case OUTPUT_RECONNECT:
+        if (host->connected && host->settings.ops->disconnect) {
+            host->settings.ops->disconnect(host->output);
+        }
+        host->connected = false;
+        return false;
+    default:
+        return false;
+    }
+}
+
+static void warn_once(struct delivery_host *host, const char *text)
+{
+    if (!host->warned && host->settings.warn) {
+        host->settings.warn(host->settings.self, host->settings.name, text);
+    }
+    host->warned = true;
+}
+
+/* Wait before the next try, twice as long each time. False if the agent is stopping. */
+static bool back_off(struct delivery_host *host)
+{
+    host->counts.retries++;
+    host->wait_ms = host->wait_ms ? host->wait_ms * 2 : FIRST_WAIT_MS;
+    host->wait_ms = host->wait_ms > LONGEST_WAIT_MS ? LONGEST_WAIT_MS : host->wait_ms;
+    for (unsigned waited = 0; waited < host->wait_ms; waited += WAIT_SLICE_MS) {
+        if (host->settings.stopping && host->settings.stopping(host->settings.self)) {
+            return false;
+        }
+        plat_sleep_ms(WAIT_SLICE_MS);
+    }
+    return true;
+}
+
+static enum output_verdict try_once(
+    struct delivery_host *host, const struct delivery *left, struct output_report *report)
+{
+    const struct output_ops *ops = host->settings.ops;
+    report->error = (struct error){0};
+    report->records = host->statuses;
+    if (!host->connected) {
+        if (ops->connect && !ops->connect(host->output, &report->error)) {
+            return OUTPUT_RETRY;
+        }
+        host->connected = true;
+    }
+    return ops->send(host->output, left, report);
+}
+
+bool delivery_host_deliver(struct delivery_host *host, const struct delivery *delivery)
+{
+    struct delivery left = *delivery;
+    if (host->ended || left.record_count == 0) {
+        host->counts.undelivered += left.record_count;
+        return !host->ended;
+    }
+    host->wait_ms = 0;
+    while (!grow(host, &left)) {
+        warn_once(host, "out of memory");
+        if (!back_off(host)) {
+            host->counts.undelivered += left.record_count;
+            return true;
+        }
+    }
+    for (;;) {
+        struct output_report report;
+        enum output_verdict verdict = try_once(host, &left, &report);
+        if (verdict != OUTPUT_DELIVERED &&
+            !(verdict == OUTPUT_FATAL && report.error.code == ERR_STOPPED)) {
+            warn_once(host, report.error.text);
+        }
+        if (settle(host, verdict, &report, &left)) {
+            host->warned = host->warned && verdict != OUTPUT_DELIVERED;
+            return !host->ended;
+        }
+        if (!back_off(host)) {
+            host->counts.undelivered += left.record_count;
+            return true;
+        }
+    }
+}
+
+struct delivery_counts delivery_host_counts(const struct delivery_host *host)
+{
+    return host->counts;
+}
+
+bool delivery_host_closed(const struct delivery_host *host)
+{
+    return host->closed;
+}

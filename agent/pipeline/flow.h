@@ -1,0 +1,58 @@
+#ifndef ETWSHIP_PIPELINE_FLOW_H
+#define ETWSHIP_PIPELINE_FLOW_H
+
+#include "input/input.h"
+#include "schema/schema_cache.h"
+
+/*
+ * From one session's records to decoded events: metadata is learned, stacks are joined, each event
+ * is decoded once and shown to every consumer in turn. All on the thread of input_ops.run, which
+ * the consumers may block: files wait.
+ */
+struct flow;
+
+/* Who takes decoded events. An event is valid until the call returns. False ends the flow. */
+struct flow_consumer {
+    void *self;
+    bool (*event)(void *self, const struct event *event);
+    bool (*gap)(void *self, const struct gap *gap, uint64_t now, uint64_t sequence);
+};
+
+struct flow_settings {
+    struct schema_cache *cache; /* borrowed */
+    struct input_decoding decoding;
+    uint64_t max_events; /* 0: no limit */
+    const struct flow_consumer *consumers;
+    size_t consumer_count;
+};
+
+/* received = metadata + joined + dropped + events (and metadata ones are events too, if asked). */
+struct flow_counts {
+    uint64_t received;    /* records */
+    uint64_t metadata;    /* records that only carry metadata */
+    uint64_t joined;      /* StackWalk records that became part of an event */
+    uint64_t unmatched;   /* StackWalk records shipped as events for want of a partner */
+    uint64_t dropped;     /* StackWalk records left out on request */
+    uint64_t events;      /* given to the consumers */
+    uint64_t raw;         /* events without layout, with payload bytes: shipped as hex */
+    uint64_t partial;     /* events that decoded halfway */
+    uint64_t other_width; /* events decoded with another pointer size than their header says */
+    uint64_t gaps;
+};
+
+/* NULL: out of memory. The consumers are copied. */
+struct flow *flow_create(const struct flow_settings *settings, struct error *err);
+void flow_destroy(struct flow *flow); /* NULL is fine */
+
+/* What an input hands its records to: fill ${ret_sink}; damage and progress are the caller's. */
+void flow_sink(struct flow *flow, struct input_sink *ret_sink);
+
+/* Hand on what is held back, at the end of the input. False if a consumer ended the flow. */
+bool flow_finish(struct flow *flow);
+
+/* The flow ended itself: max_events was reached, or a consumer said so. */
+bool flow_stopped(const struct flow *flow);
+
+struct flow_counts flow_counts(const struct flow *flow);
+
+#endif

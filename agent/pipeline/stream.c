@@ -1,0 +1,96 @@
+#include "pipeline/stream.h"
+
+#include <stdlib.h>
+
+enum { MAX_HOSTS = 64 };
+
+struct stream {
+    const struct event_format *format;
+    struct event_writer *writer;
+    struct delivery_host *hosts[MAX_HOSTS];
+    size_t host_count;
+    struct buf bytes;
+    uint32_t ends[STREAM_BATCH_RECORDS];
+    size_t count;
+};
+
+struct stream *stream_create(const struct stream_settings *settings, struct error *err)
+{
+    struct stream *stream = settings->host_count <= MAX_HOSTS ? calloc(1, sizeof(*stream)) : NULL;
+    if (!stream) {
+        error_set(err, ERR_LIMIT, "no memory for a stream, or more than %d outputs", MAX_HOSTS);
+        return NULL;
+    }
+    stream->format = settings->format;
+    stream->writer = settings->writer;
+    stream->host_count = settings->host_count;
+    for (size_t i = 0; i < settings->host_count; i++) {
+        stream->hosts[i] = settings->hosts[i];
+    }
+    buf_init(&stream->bytes, STREAM_BATCH_BYTES + STREAM_MAX_EVENT_BYTES);
+    return stream;
+}
+
+void stream_destroy(struct stream *stream)
+{
+    if (stream) {
+        buf_fini(&stream->bytes);
+        free(stream);
+    }
+}
+
+bool stream_flush(struct stream *stream)
+{
+    struct delivery delivery = {.bytes = buf_span(&stream->bytes),
+        .record_ends = stream->ends,
+        .record_count = stream->count};
+    bool any = stream->host_count == 0;
+    for (size_t i = 0; i < stream->host_count; i++) {
+        any |= delivery_host_deliver(stream->hosts[i], &delivery);
+    }
+    stream->count = 0;
+    buf_reset(&stream->bytes);
+    return any;
+}
+
+static bool add_record(struct stream *stream)
+{
+    stream->ends[stream->count++] = (uint32_t)stream->bytes.size;
+    if (stream->bytes.size >= STREAM_BATCH_BYTES || stream->count == STREAM_BATCH_RECORDS) {
+        return stream_flush(stream);
+    }
+    return true;
+}
+
+static bool on_event(void *self, const struct event *event)
+{
+    struct stream *stream = self;
+    size_t start = stream->bytes.size;
+    stream->format->event(stream->writer, event, &stream->bytes);
+    if (stream->bytes.failed) {
+        /* Too long to hold: ship its header and say so. Nothing of it may stay half-written. */
+        struct event shorter = *event;
+        shorter.fields = NULL;
+        shorter.field_count = 0;
+        shorter.status = DECODE_PARTIAL;
+        shorter.error = "its values are too long to ship";
+        shorter.rest = span_make(NULL, 0);
+        shorter.stack_count = 0;
+        stream->bytes.failed = false;
+        stream->bytes.size = start;
+        stream->format->event(stream->writer, &shorter, &stream->bytes);
+    }
+    return add_record(stream);
+}
+
+static bool on_gap(void *self, const struct gap *gap, uint64_t now, uint64_t sequence)
+{
+    struct stream *stream = self;
+    stream->format->gap(stream->writer, gap, now, sequence, &stream->bytes);
+    return add_record(stream);
+}
+
+struct flow_consumer stream_consumer(struct stream *stream)
+{
+    return (struct flow_consumer){.self = stream, .event = on_event, .gap = on_gap};
+}

@@ -1,0 +1,35 @@
+#ifndef ETWSHIP_PIPELINE_STREAM_H
+#define ETWSHIP_PIPELINE_STREAM_H
+
+#include "event/event_writer.h"
+#include "pipeline/delivery_host.h"
+#include "pipeline/flow.h"
+
+/*
+ * Events in one format, gathered into batches, for every output that wants this format: each event
+ * is written once, and outputs share the bytes.
+ */
+struct stream;
+
+enum { STREAM_BATCH_BYTES = 256 * 1024, STREAM_BATCH_RECORDS = 4096 };
+
+/* An event whose text is longer than this is shipped without its values. */
+enum { STREAM_MAX_EVENT_BYTES = 8 * 1024 * 1024 };
+
+struct stream_settings {
+    const struct event_format *format;
+    struct event_writer *writer;        /* borrowed */
+    struct delivery_host *const *hosts; /* borrowed; copied list */
+    size_t host_count;
+};
+
+struct stream *stream_create(const struct stream_settings *settings, struct error *err);
+void stream_destroy(struct stream *stream); /* NULL is fine; what is gathered is lost */
+
+/* The stream as a consumer of a flow. It ends the flow when every output has ended. */
+struct flow_consumer stream_consumer(struct stream *stream);
+
+/* Deliver what is gathered. False when every output has ended. */
+bool stream_flush(struct stream *stream);
+
+#endif
