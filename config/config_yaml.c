@@ -84,6 +84,8 @@ static const struct {
     {"mapping values are not allowed in this context", NULL, false,
         "a second key in one line, or one that is indented too far. align keys, and put a text "
         "with ': ' in quotes"},
+    {"did not find expected <document start>", NULL, false,
+        "this does not belong to what stands above. align the keys of one mapping"},
     {"found unexpected end of stream", "while scanning a quoted scalar", true,
         "a quote is not closed. close it"},
 };

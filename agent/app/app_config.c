@@ -139,7 +139,7 @@ struct named_list {
     size_t count;
     size_t size;
     size_t name_offset;
-    size_t type_offset;
+    size_t variant_offset;
 };
 
 struct checker {
@@ -153,9 +153,11 @@ static const char **name_of(const struct named_list *list, size_t i)
     return (const char **)(void *)(list->items + i * list->size + list->name_offset);
 }
 
-static const char *type_of(const struct named_list *list, size_t i)
+/* NULL if the type is unknown, which was reported. */
+static const struct config_variant *variant_of(const struct named_list *list, size_t i)
 {
-    return *(const char *const *)(void *)(list->items + i * list->size + list->type_offset);
+    const uint8_t *element = list->items + i * list->size;
+    return *(const struct config_variant *const *)(const void *)(element + list->variant_offset);
 }
 
 /* Names become parts of file names, ETW session names and metrics. */
@@ -226,19 +228,45 @@ static void check_names(struct checker *checker, const struct named_list *list, 
     check_given_names(checker, list, names);
     for (size_t i = 0; i < list->count && !checker->failed; i++) {
         const char **name = name_of(list, i);
-        if (*name || !type_of(list, i)) {
+        const struct config_variant *variant = variant_of(list, i);
+        if (*name || !variant) {
             continue;
         }
-        *name = make_name(checker, type_of(list, i), names, &next);
+        *name = make_name(checker, variant->type, names, &next);
         checker->failed = !*name || !map_put(names, span_text(*name), list->items + i * list->size);
     }
     map_fini(&next);
 }
 
-/* Every session that an output names exists. */
+static void complain_no_session(struct checker *checker, const char *const *wanted,
+    const struct map *session_names, const struct named_list *sessions)
+{
+    struct config_nearest nearest = {.text = span_text(*wanted)};
+    struct config_names known = {.size = 0};
+    for (size_t i = 0; i < sessions->count; i++) {
+        const char *name = *name_of(sessions, i);
+        if (map_get(session_names, span_text(name))) {
+            config_text_consider(&nearest, name);
+            config_text_list(&known, name);
+        }
+    }
+    const char *meant = config_text_meant(&nearest);
+    config_error_at(checker->memory, wanted, sizeof(*wanted), checker->report,
+        "sessions: there is no session %s. %s%s%sthis file has: %s",
+        config_text_quote(nearest.text).text, meant ? "did you mean '" : "", meant ? meant : "",
+        meant ? "'? " : "", known.size ? known.text : "none");
+}
+
+/* Every session that an output names exists. A session that could not be named, because its type
+ * is wrong, may be the one that is meant: then nothing is said. */
 static void check_references(struct checker *checker, const struct root *root,
     const struct map *session_names, const struct named_list *sessions)
 {
+    for (size_t i = 0; i < sessions->count; i++) {
+        if (!*name_of(sessions, i)) {
+            return;
+        }
+    }
     const struct app_output *outputs = root->outputs.items;
     for (size_t i = 0; i < root->outputs.count; i++) {
         const struct config_strings *wanted = &outputs[i].sessions;
@@ -246,24 +274,11 @@ static void check_references(struct checker *checker, const struct root *root,
             if (map_get(session_names, span_text(wanted->items[k]))) {
                 continue;
             }
-            if (!config_report_has_room(checker->report)) {
+            if (config_report_has_room(checker->report)) {
+                complain_no_session(checker, &wanted->items[k], session_names, sessions);
+            } else {
                 checker->report->error_count++;
-                continue;
             }
-            struct config_nearest nearest = {.text = span_text(wanted->items[k])};
-            struct config_names known = {.size = 0};
-            for (size_t s = 0; s < sessions->count; s++) {
-                const char *name = *name_of(sessions, s);
-                if (name) {
-                    config_text_consider(&nearest, name);
-                    config_text_list(&known, name);
-                }
-            }
-            const char *meant = config_text_meant(&nearest);
-            config_error_at(checker->memory, &wanted->items[k], sizeof(char *), checker->report,
-                "sessions: there is no session %s. %s%s%sthis file has: %s",
-                config_text_quote(nearest.text).text, meant ? "did you mean '" : "",
-                meant ? meant : "", meant ? "'? " : "", known.text);
         }
     }
 }
@@ -272,10 +287,10 @@ static void check_elements(struct checker *checker, const struct root *root)
 {
     const struct named_list sessions = {"session", root->sessions.items, root->sessions.count,
         sizeof(struct app_session), offsetof(struct app_session, name),
-        offsetof(struct app_session, type)};
+        offsetof(struct app_session, variant)};
     const struct named_list outputs = {"output", root->outputs.items, root->outputs.count,
         sizeof(struct app_output), offsetof(struct app_output, name),
-        offsetof(struct app_output, type)};
+        offsetof(struct app_output, variant)};
     struct map session_names;
     struct map output_names;
     map_init(&session_names, sessions.count);

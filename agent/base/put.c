@@ -1,5 +1,6 @@
 #include "base/put.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -96,10 +97,12 @@ static uint8_t *finish_float(uint8_t *p, const char *text)
     return strpbrk(text, ".e") ? p : put_literal(p, ".0");
 }
 
+/* Decimals of 6 digits (15 for double) survive the way to binary and back, so fewer need not be
+ * tried; subnormal numbers hold less. */
 uint8_t *put_float(uint8_t *p, float value)
 {
     char text[32];
-    for (int digits = 6; digits <= 9; digits++) {
+    for (int digits = isnormal(value) ? 6 : 1; digits <= 9; digits++) {
         snprintf(text, sizeof(text), "%.*g", digits, (double)value);
         float back = strtof(text, NULL);
         if (memcmp(&back, &value, sizeof(value)) == 0) {
@@ -112,7 +115,7 @@ uint8_t *put_float(uint8_t *p, float value)
 uint8_t *put_double(uint8_t *p, double value)
 {
     char text[32];
-    for (int digits = 15; digits <= 17; digits++) {
+    for (int digits = isnormal(value) ? 15 : 1; digits <= 17; digits++) {
         snprintf(text, sizeof(text), "%.*g", digits, value);
         double back = strtod(text, NULL);
         if (memcmp(&back, &value, sizeof(value)) == 0) {

@@ -25,16 +25,13 @@ static _Atomic(const struct utf_engine *) chosen;
 
 static const struct utf_engine *choose(void)
 {
-    size_t i = 0;
-    while (!engines[i]->supported()) {
-        i++;
+    const struct utf_engine *best = &utf_scalar;
+    for (size_t i = sizeof(engines) / sizeof(engines[0]); i-- > 0;) {
+        best = engines[i]->supported() ? engines[i] : best;
     }
     /* Not over the choice of utf_set_engine on another thread. */
-    const struct utf_engine *none = NULL;
-    if (!atomic_compare_exchange_strong(&chosen, &none, engines[i])) {
-        return none;
-    }
-    return engines[i];
+    const struct utf_engine *before = NULL;
+    return atomic_compare_exchange_strong(&chosen, &before, best) ? best : before;
 }
 
 static inline const struct utf_engine *engine(void)

@@ -52,10 +52,10 @@ size_t utf16_until_nul(struct span utf16);
  * platform layer (plat_system.h); codepage_1252 is built in.
  */
 struct codepage {
-    uint32_t id;             /* Windows number: 1252, 932, 65001 (UTF-8: single and pairs unused) */
-    uint16_t single[256];    /* UTF-16 unit; 0xfffd undefined; CODEPAGE_LEAD: first byte of a pair */
-    const uint16_t *pairs;   /* [lead * 256 + trail], or NULL where the page has none */
-    bool is_ascii;           /* single[c] == c below 0x80: ASCII text takes the fast way */
+    uint32_t id;           /* Windows number: 1252, 932, 65001 (UTF-8: single and pairs unused) */
+    uint16_t single[256];  /* UTF-16 unit; 0xfffd undefined; CODEPAGE_LEAD: first byte of a pair */
+    const uint16_t *pairs; /* [lead * 256 + trail], or NULL where the page has none */
+    bool is_ascii;         /* single[c] == c below 0x80: ASCII text takes the fast way */
 };
 
 enum { CODEPAGE_LEAD = 0xdc00, CODEPAGE_UTF8 = 65001 };

@@ -123,14 +123,18 @@ struct utf_cursor {
 UTF_INLINE struct utf_cursor utf_scalar_until(
     struct utf_cursor cursor, const uint8_t *until, bool json)
 {
-    while (cursor.in < until) {
-        uint32_t c = utf16_next(&cursor.in, cursor.end);
+    const uint8_t *in = cursor.in;
+    uint8_t *out = cursor.out;
+    while (in < until) {
+        uint32_t c = utf16_next(&in, cursor.end);
         if (utf_is_plain(c)) {
-            *cursor.out++ = (uint8_t)c;
+            *out++ = (uint8_t)c;
         } else {
-            cursor.out = json ? utf_put_json(cursor.out, c) : utf_put_scalar(cursor.out, c);
+            out = json ? utf_put_json(out, c) : utf_put_scalar(out, c);
         }
     }
+    cursor.in = in;
+    cursor.out = out;
     return cursor;
 }
 

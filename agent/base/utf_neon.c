@@ -155,7 +155,7 @@ UTF_INLINE size_t convert(struct span utf16, uint8_t *out, bool json)
                 continue;
             }
             unsigned done = put_block(block, 8, &cursor.out, json);
-            cursor.in += done * 2;
+            cursor.in += (size_t)done * 2;
             if (done < 8) {
                 cursor = utf_scalar_run(cursor, json);
                 continue;
@@ -167,7 +167,7 @@ UTF_INLINE size_t convert(struct span utf16, uint8_t *out, bool json)
             block = vreinterpretq_u16_u8(load_short(cursor.in, left));
         }
         unsigned done = put_block(block, units, &cursor.out, json);
-        cursor.in += done * 2;
+        cursor.in += (size_t)done * 2;
         if (done < units) {
             cursor = utf_scalar_run(cursor, json);
         }

@@ -42,7 +42,7 @@ UTF_INLINE size_t convert(struct span utf16, uint8_t *out, bool json)
         __m128i b = whole ? _mm_loadu_si128((const __m128i *)(cursor.in + 16))
                           : _mm_setzero_si128();
         __m128i packed = _mm_packus_epi16(a, b);
-        unsigned units = whole ? 16 : 8;
+        size_t units = whole ? 16 : 8;
         unsigned stop = not_copied(a, b, packed, json) & ((1U << units) - 1);
         _mm_storeu_si128((__m128i *)cursor.out, packed);
         if (stop == 0) {
@@ -50,7 +50,7 @@ UTF_INLINE size_t convert(struct span utf16, uint8_t *out, bool json)
             cursor.out += units;
             continue;
         }
-        unsigned copied = (unsigned)__builtin_ctz(stop);
+        size_t copied = (unsigned)__builtin_ctz(stop);
         cursor.in += copied * 2;
         cursor.out += copied;
         size_t left = (size_t)(cursor.end - cursor.in);

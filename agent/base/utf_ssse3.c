@@ -191,7 +191,7 @@ INLINE size_t convert(struct span utf16, uint8_t *out, bool json)
                 continue;
             }
             unsigned done = put_block(block, 8, &cursor.out, json);
-            cursor.in += done * 2;
+            cursor.in += (size_t)done * 2;
             if (done < 8) {
                 cursor = utf_scalar_run(cursor, json);
                 continue;
@@ -203,7 +203,7 @@ INLINE size_t convert(struct span utf16, uint8_t *out, bool json)
             block = load_tail(cursor.end, left, (size_t)(cursor.in - utf16.data));
         }
         unsigned done = put_block(block, units, &cursor.out, json);
-        cursor.in += done * 2;
+        cursor.in += (size_t)done * 2;
         if (done < units) {
             cursor = utf_scalar_run(cursor, json);
         }

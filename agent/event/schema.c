@@ -293,21 +293,28 @@ static bool check_reference(
 }
 
 /* Members stand behind their struct, so one pass from the last field to the first knows every
- * depth, and no struct can hold itself. */
-static bool check_structs(struct event_schema *schema, uint8_t *depth, struct error *err)
+ * depth, and no struct can hold itself. Each belongs to one struct alone, or else a few properties
+ * could stand for very many. */
+static bool check_structs(
+    struct event_schema *schema, uint8_t *depth, uint8_t *is_member, struct error *err)
 {
     for (size_t i = schema->field_count; i-- > 0;) {
         const struct schema_field *field = &schema->fields[i];
-        depth[i] = 0;
         if (!(field->flags & FIELD_STRUCT)) {
             continue;
         }
         size_t end = (size_t)field->struct_start + field->struct_members;
-        if (end > schema->field_count || (field->struct_members && field->struct_start <= i)) {
+        if (end > schema->field_count ||
+            (field->struct_members &&
+                (field->struct_start <= i || field->struct_start < schema->top_count))) {
             return fail(err, schema, i, "members out of range");
         }
         uint8_t below = 0;
         for (size_t k = field->struct_start; k < end; k++) {
+            if (is_member[k]) {
+                return fail(err, schema, k, "member of two structs");
+            }
+            is_member[k] = true;
             below = depth[k] > below ? depth[k] : below;
         }
         depth[i] = (uint8_t)(below + 1);
@@ -338,11 +345,11 @@ static bool check_fields(struct event_schema *schema, struct error *err)
             return fail(err, schema, i, "unknown type");
         }
     }
-    uint8_t *depth = calloc(schema->field_count + 1u, 1);
+    uint8_t *depth = calloc(schema->field_count + 1u, 2);
     if (!depth) {
         return error_set(err, ERR_MEMORY, "out of memory");
     }
-    bool ok = check_structs(schema, depth, err);
+    bool ok = check_structs(schema, depth, depth + schema->field_count, err);
     free(depth);
     return ok;
 }
@@ -400,17 +407,18 @@ static bool clean_name(struct arena *arena, size_t index, struct span *name)
 /* Append _2, _3, … until ${field}'s name is not in ${taken}. */
 static bool make_unique(struct arena *arena, struct map *taken, struct schema_field *field)
 {
+    enum { SUFFIX_SIZE = 12 };
     struct span base = field->name;
-    for (unsigned n = 2; map_get(taken, field->name); n++) {
-        uint8_t *copy = arena_alloc(arena, base.size + 12);
+    if (map_get(taken, base)) {
+        uint8_t *copy = arena_alloc(arena, base.size + SUFFIX_SIZE);
         if (!copy) {
             return false;
         }
-        if (base.size) {
-            memcpy(copy, base.data, base.size);
+        memcpy(copy, base.data, base.size);
+        for (unsigned n = 2; map_get(taken, field->name); n++) {
+            int digits = snprintf((char *)copy + base.size, SUFFIX_SIZE, "_%u", n);
+            field->name = span_make(copy, base.size + (size_t)digits);
         }
-        int digits = snprintf((char *)copy + base.size, 12, "_%u", n);
-        field->name = span_make(copy, base.size + (size_t)digits);
     }
     return map_put(taken, field->name, field);
 }
@@ -480,6 +488,9 @@ static void finish_types(struct event_schema *schema)
         field->form = (uint8_t)form_of(field->in_type, field->out_type);
         field->pointer_sized = field->in_type == IN_POINTER || field->in_type == IN_SIZE_T;
         field->fixed_size = fixed_size_of(field->in_type);
+        if (!field->pointer_sized && (field->fixed_size == 0 || field->fixed_size > 8)) {
+            field->map = NULL; /* of numbers only */
+        }
         schema->uses_pointers |= field->pointer_sized || field->in_type == IN_WBEM_SID;
     }
 }
@@ -532,44 +543,6 @@ bool schema_finish(struct event_schema *schema, struct arena *arena, struct erro
         return error_set(err, ERR_MEMORY, "no memory left for event schemas");
     }
     return true;
-}
-
-/* ---- maps ------------------------------------------------------------------------------------ */
-
-static int compare_entries(const void *a, const void *b)
-{
-    const struct schema_map_entry *x = a;
-    const struct schema_map_entry *y = b;
-    if (x->value != y->value) {
-        return x->value < y->value ? -1 : 1;
-    }
-    /* Equal values keep the order of the source: the entries of one array, so compare places. */
-    return x->text.data < y->text.data ? -1 : x->text.data > y->text.data;
-}
-
-void schema_map_sort(struct schema_map_entry *entries, size_t count)
-{
-    if (count > 1) {
-        qsort(entries, count, sizeof(*entries), compare_entries);
-    }
-}
-
-struct span schema_map_find(const struct schema_map *map, uint64_t value)
-{
-    size_t low = 0;
-    size_t high = map->entry_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (map->entries[middle].value < value) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low < map->entry_count && map->entries[low].value == value) {
-        return map->entries[low].text;
-    }
-    return span_make(NULL, 0);
 }
 
 /* ---- predefined names -------------------------------------------------------------------------- */

@@ -434,7 +434,7 @@ static void add_name_list(
             buf_add_byte(out, ',');
         }
         struct span name = value_name(field->schema, bytes);
-        uint8_t text[PUT_MAX];
+        uint8_t text[2 * PUT_MAX + UTF_SLACK]; /* characters need more than numbers */
         if (!name.data) {
             uint8_t *end = put_value(context, text, field->schema, bytes);
             name = span_make(text, (size_t)(end - text));
@@ -465,7 +465,8 @@ static void add_name(
     const struct schema_field *schema = field->schema;
     struct span bytes = span_make(field->data, field->size);
     if (field->shape == FIELD_PACKED) {
-        if (!(schema->map && schema->map->kind == MAP_BITS) && any_named(field)) {
+        if (!(schema->map && schema->map->kind == MAP_BITS) && !is_text(schema) &&
+            any_named(field)) {
             buf_add_byte(out, ',');
             buf_add_span(out, schema->name_key);
             add_name_list(context, field, out);

@@ -174,8 +174,9 @@ static void visit_records(struct walk *w, const struct etl_buffer *buffer)
         }
         const struct event_record *record = etl_stream_record(w->stream);
         learn_host(w, record);
-        w->file->epochs[w->epoch]->info.trace.has_stacks |=
-            record->kind == RECORD_KERNEL && record->hook_id >> 8 == GROUP_STACK_WALK;
+        w->file->epochs[w->epoch]->info.trace.has_stacks |= record->kind == RECORD_KERNEL &&
+                                                            record->hook_id >> 8 ==
+                                                                GROUP_STACK_WALK;
         w->stopped = visitor->record && !visitor->record(visitor->self, record);
     }
 }

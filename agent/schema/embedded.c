@@ -66,7 +66,7 @@ static struct span key_span(const struct info_key *key)
     return span_make(key->bytes, sizeof(key->bytes));
 }
 
-/* ---- learning ------------------------------------------------------------------------------------ */
+/* ---- learning -------------------------------------------------------------------------------- */
 
 static bool add_info(struct embedded *source, const struct info_key *key, struct span bytes)
 {
@@ -146,7 +146,7 @@ static bool embedded_learn(void *self, const struct event_record *record)
     }
 }
 
-/* ---- look-up ----------------------------------------------------------------------------------------- */
+/* ---- look-up --------------------------------------------------------------------------------- */
 
 static const struct schema_map *find_map(void *self, const struct guid *provider, struct span name)
 {

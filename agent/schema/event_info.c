@@ -7,6 +7,7 @@
 enum {
     HEAD_BYTES = 0x70, /* up to EventPropertyInfoArray */
     PROPERTY_BYTES = 24,
+    SKIPPED_BYTES = 20, /* provider message, binary XML and its size, event name, attributes */
     MAP_HEAD_BYTES = 16,
     MAP_ENTRY_BYTES = 8,
     MAX_KEYWORDS = 64,
@@ -76,12 +77,12 @@ static bool read_head(struct span info, struct head *ret_head)
     head.task_name = reader_u32(&r);
     head.opcode_name = reader_u32(&r);
     head.message = reader_u32(&r);
-    reader_skip(&r, 5 * 4); /* provider message, binary XML and its size, event name, attributes */
+    reader_skip(&r, SKIPPED_BYTES);
     head.property_count = reader_u32(&r);
     head.top_count = reader_u32(&r);
     uint32_t flags = reader_u32(&r);
     if (r.failed || source > EVENT_INFO_TLG || head.property_count > SCHEMA_MAX_FIELDS ||
-        head.property_count * PROPERTY_BYTES > reader_left(&r) ||
+        (size_t)head.property_count * PROPERTY_BYTES > reader_left(&r) ||
         head.top_count > head.property_count) {
         return false;
     }
@@ -151,7 +152,7 @@ static void read_keywords(struct maker *m, uint32_t offset, struct event_schema 
     schema->keyword_count = count;
 }
 
-/* ---- properties -------------------------------------------------------------------------------- */
+/* ---- properties ------------------------------------------------------------------------------ */
 
 static uint16_t flags_of(uint32_t property_flags)
 {
@@ -252,7 +253,7 @@ static bool read_properties(struct maker *m, const struct head *head,
     return structs_are_disjoint(schema, m->arena);
 }
 
-/* ---- schemas ------------------------------------------------------------------------------------- */
+/* ---- schemas --------------------------------------------------------------------------------- */
 
 static enum schema_kind kind_of(enum event_info_source source)
 {
@@ -342,7 +343,7 @@ struct event_schema *event_info_schema(struct span info, const struct event_info
     return schema;
 }
 
-/* ---- maps -------------------------------------------------------------------------------------------- */
+/* ---- maps ------------------------------------------------------------------------------------ */
 
 /* What an entry's number means: position of a bit, place in the list, or the value itself. */
 static bool entry_value(uint32_t flags, size_t place, uint32_t number, uint64_t *ret_value)
@@ -367,7 +368,8 @@ bool event_info_map(struct span info, struct arena *arena, struct span *ret_name
     uint32_t flags = reader_u32(&r);
     uint32_t count = reader_u32(&r);
     uint32_t value_type = reader_u32(&r);
-    if (r.failed || count > SCHEMA_MAX_MAP_ENTRIES || count * MAP_ENTRY_BYTES > reader_left(&r)) {
+    if (r.failed || count > SCHEMA_MAX_MAP_ENTRIES ||
+        (size_t)count * MAP_ENTRY_BYTES > reader_left(&r)) {
         return error_set(err, ERR_FORMAT, "no EVENT_MAP_INFO");
     }
     if ((flags & MAP_FLAG_MANIFEST_PATTERNMAP) ||

@@ -139,10 +139,12 @@ static struct pending **find_pending(struct eventsource *source, const struct ev
 static void drop_oldest(struct eventsource *source)
 {
     struct pending **link = &source->pending;
-    while ((*link)->next) {
+    while (*link && (*link)->next) {
         link = &(*link)->next;
     }
-    drop_pending(source, link);
+    if (*link) {
+        drop_pending(source, link);
+    }
 }
 
 /* Make room for ${more} bytes; manifests under way give way, those that are known do not. */
@@ -226,7 +228,7 @@ static uint8_t *join_chunks(const struct pending *pending)
     return text;
 }
 
-/* ---- manifests --------------------------------------------------------------------------------- */
+/* ---- manifests ------------------------------------------------------------------------------- */
 
 static struct known *find_known(
     struct eventsource *source, const struct guid *provider, const XXH128_hash_t *hash)
@@ -338,7 +340,7 @@ static bool eventsource_learn(void *self, const struct event_record *record)
     return news;
 }
 
-/* ---- look-up --------------------------------------------------------------------------------------- */
+/* ---- look-up --------------------------------------------------------------------------------- */
 
 static void add_from(
     const struct known *known, const struct event_record *record, struct schema_candidates *found)

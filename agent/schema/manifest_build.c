@@ -54,7 +54,7 @@ static struct span shown_name(struct builder *b, const struct model_name *name)
     return text.size ? text : names_without_win(name->name);
 }
 
-/* ---- maps and templates ------------------------------------------------------------------------ */
+/* ---- maps and templates ---------------------------------------------------------------------- */
 
 static struct schema_map *build_map(struct builder *b, struct model_map *map)
 {
@@ -155,7 +155,7 @@ static bool find_layout(
     return true;
 }
 
-/* ---- names of events ----------------------------------------------------------------------------- */
+/* ---- names of events ------------------------------------------------------------------------- */
 
 static const struct model_name *find_name(
     const struct builder *b, enum model_kind kind, struct span name)
@@ -286,7 +286,7 @@ static void set_keywords(
     schema->keyword_count = b->keyword_count;
 }
 
-/* ---- events ---------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static bool build_event(struct builder *b, const struct model_event *event)
 {

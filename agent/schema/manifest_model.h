@@ -24,6 +24,9 @@ enum model_kind {
     MODEL_KINDS,
 };
 
+/* Names per provider and kind, and strings per manifest. */
+enum { MODEL_MAX_NAMES = 1 << 20 };
+
 /* A level, task, opcode, keyword or channel. */
 struct model_name {
     struct span name;

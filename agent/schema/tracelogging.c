@@ -136,7 +136,7 @@ static void skip_tags(struct reader *r)
     r->failed = true;
 }
 
-/* ---- fields -------------------------------------------------------------------------------------- */
+/* ---- fields ---------------------------------------------------------------------------------- */
 
 struct tlg_field {
     struct span name;
@@ -193,7 +193,7 @@ static bool fill_node(struct layout_node *node, const struct tlg_field *tlg, str
 
 /* ${left} counts, per open struct, the members still to come; a struct that ends may end those
  * around it. */
-static void close_structs(struct layout *layout, uint8_t *left)
+static void close_structs(struct layout *layout, const uint8_t *left)
 {
     while (layout->depth && left[layout->depth - 1] == 0) {
         layout_close(layout);
@@ -230,7 +230,7 @@ static bool read_fields(
     return true;
 }
 
-/* ---- the source ------------------------------------------------------------------------------------ */
+/* ---- the source ------------------------------------------------------------------------------ */
 
 static struct span provider_name(const struct event_record *record)
 {

@@ -12,7 +12,7 @@
 #include "base/utf.h"
 #include "platform/plat_system.h"
 
-enum { TEXT_UNITS = 64 * 1024, ENGINES = 4 };
+enum { TEXT_UNITS = 64 * 1024, TEXT_BYTES = TEXT_UNITS * 2, ENGINES = 4 };
 
 static const char *const engines[ENGINES] = {"scalar", "sse2", "ssse3", "neon"};
 
@@ -91,10 +91,12 @@ static void run(const struct sample *sample, unsigned rounds, uint8_t *utf16, ui
 int main(int argc, char **argv)
 {
     unsigned rounds = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 300;
-    uint8_t *utf16 = malloc(TEXT_UNITS * 2);
-    uint8_t *out = malloc(utf16_json_bound(TEXT_UNITS * 2));
+    uint8_t *utf16 = malloc(TEXT_BYTES);
+    uint8_t *out = malloc(utf16_json_bound(TEXT_BYTES));
     if (!utf16 || !out) {
         fputs("bench_utf: out of memory\n", stderr);
+        free(utf16);
+        free(out);
         return 1;
     }
     for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++) {

@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     struct reader r = reader_make(span_make(data, size));
-    while (reader_left(&r)) {
+    while (reader_left(&r) && !r.failed) {
         uint8_t opcode = reader_u8(&r);
         uint16_t left = reader_u16(&r);
         const struct event_record record = {

@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     struct reader r = reader_make(span_make(data, size));
-    for (size_t count = 0; reader_left(&r) && count < 1000; count++) {
+    for (size_t count = 0; reader_left(&r) && !r.failed && count < 1000; count++) {
         uint8_t ids = reader_u8(&r);
         uint16_t left = reader_u16(&r);
         struct event_record record = {

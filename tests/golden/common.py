@@ -111,6 +111,11 @@ def class_of(event):
     return event["event"].get("class_guid") or event["provider"].get("guid")
 
 
+def is_of_agent(event):
+    """Gaps and such: what the program itself has to say stands among the events of the trace."""
+    return event["provider"].get("kind") == "agent"
+
+
 def is_decoded(event):
     """An event without a payload has nothing to decode, so only raw bytes count against it."""
     return "payload" not in event

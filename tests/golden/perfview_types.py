@@ -157,20 +157,16 @@ CLR_NAMES = {f"Microsoft-Windows-DotNETRuntime/{name}": (CLR, code)
 # computes it from other events (paths with drive letters, latencies between two events) or reads
 # it from the wrong place, as said beside it.
 RENAMED = {
-    DISK_IO: {"Irp": "Irp", "FileKey": "FileObject", "FileName": None, "Priority": None,
+    DISK_IO: {"FileKey": "FileObject", "FileName": None, "Priority": None,
               "IrpFlags": None, "ElapsedTimeMSec": None, "DiskServiceTimeMSec": None},
     PAGE_FAULT: {"ElapsedTimeMSec": None, "FileKey": "FileObject", "FileName": None},
     # The fields of the 16-bit class version 0, laid over newer ones: context is PID and size.
     UDP_IP: {"context": None, "dsize": None},
-    TCP_IP: {},
     IMAGE: {"ImageChecksum": "ImageCheckSum", "BuildTime": None, "FileName": None,
             # Read behind reserved fields that only exist in newer layouts.
             "TimeDateStamp": None, "DefaultBase": None},
     EVENT_TRACE: {"UtcOffsetMinutes": None, "SessionName": None, "LogFileName": None},
-    IMAGE_ID: {"BuildTime": None, "ProcessID": "ProcessId", "GuidSig": "Guid",
-               "PDBFileName": "PdbName", "OrigFileName": "OrigFileName"},
+    IMAGE_ID: {"BuildTime": None, "PDBFileName": "PdbFileName"},
     KERNEL_FILE: {"IrpPtr": "Irp", "CreateDisposition": None, "CreateOptions": None,
                   "FileAttributes": "CreateAttributes", "ShareAccess": None, "FileName": None},
-    # PerfView resolves ids to names and shifts fields of the version it knows.
-    KERNEL_EVENT_TRACING: {"ProviderName": "ProviderName"},
 }

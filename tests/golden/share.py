@@ -53,6 +53,8 @@ def main():
     for path in common.traces():
         counts, partial, raw = Counter(), Counter(), Counter()
         for event in common.dump("--schema", common.manifests(), path):
+            if common.is_of_agent(event):
+                continue
             key = key_of(event)
             counts[key] += 1
             if not common.is_decoded(event):

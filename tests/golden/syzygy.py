@@ -8,13 +8,14 @@ import json
 
 import common
 
-# Times of day, stacks and such are the writer's; these are the fields the generator set.
-FIELDS_OF_OURS = {"ImageChecksum": "ImageCheckSum", "FileName": "FileName"}
+# The generator's name -> the names of the MOF classes, which changed with the class version.
+MOF_NAMES = {"ImageBase": ["BaseAddress"], "ImageSize": ["ModuleSize"],
+             "FileName": ["ImageFileName"], "ImageChecksum": ["ImageCheckSum"]}
 
 
 def value(event, name):
     data = event.get("data", {})
-    for candidate in (name, FIELDS_OF_OURS.get(name)):
+    for candidate in (name, *MOF_NAMES.get(name, ())):
         if candidate in data:
             return data[candidate]
     return None

@@ -11,8 +11,8 @@
  * the result: `{…} +2` means two bytes left over, `{…} -3 error` that it broke off three bytes
  * before the end.
  */
-static inline void decode_json(const struct event_schema *schema, struct span payload,
-    uint8_t pointer_size, struct buf *out)
+static inline void decode_json(
+    const struct event_schema *schema, struct span payload, uint8_t pointer_size, struct buf *out)
 {
     static const struct trace_clock clock = {
         .type = TRACE_CLOCK_QPC, .start_time = 132000000000000000, .frequency = 10000000};
@@ -45,7 +45,7 @@ static inline void assert_decodes_at(const struct event_schema *schema, const ch
     payload_free(payload);
 }
 
-#define assert_decodes(schema, payload, pointer_size, json)                                        \
+#define assert_decodes(schema, payload, pointer_size, json) \
     assert_decodes_at((schema), (payload), (pointer_size), (json), __FILE__, __LINE__)
 
 #endif

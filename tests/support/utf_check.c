@@ -93,8 +93,8 @@ bool utf_check_every_unit(const char *engine, char *text, size_t text_size)
         for (size_t i = 0; i < UNITS; i++) {
             store_le16(string + i * 2, (uint16_t)('A' + i));
         }
-        store_le16(string + ('\\' - 'A') * 2, '_');
-        struct span in = span_make(string, UNITS * 2);
+        store_le16(string + (size_t)('\\' - 'A') * 2, '_');
+        struct span in = span_make(string, size - alignment);
         for (uint32_t unit = alignment; good && unit <= 0xffff; unit += 16) {
             for (size_t at = 0; good && at < UNITS; at++) {
                 uint16_t old = load_le16(string + at * 2);

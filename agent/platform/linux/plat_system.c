@@ -40,13 +40,14 @@ uint64_t plat_cpu_ns(void)
 uint64_t plat_peak_rss_bytes(void)
 {
     /* Not ru_maxrss alone: it begins with the peak of whoever started this program. */
+    static const char peak[] = "VmHWM:";
     unsigned long long kib = 0;
     FILE *status = fopen("/proc/self/status", "re");
     if (status) {
         char line[256];
         while (kib == 0 && fgets(line, sizeof(line), status)) {
-            if (sscanf(line, "VmHWM: %llu kB", &kib) != 1) {
-                kib = 0;
+            if (strncmp(line, peak, sizeof(peak) - 1) == 0) {
+                kib = strtoull(line + sizeof(peak) - 1, NULL, 10);
             }
         }
         fclose(status);

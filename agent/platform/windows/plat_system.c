@@ -123,5 +123,15 @@ bool plat_no_color(void)
 
 const char *plat_default_config_path(void)
 {
-    return "C:\\ProgramData\\etwship\\etwship.yaml";
+    static const char below[] = "\\etwship\\config\\etwship.yaml";
+    static char path[MAX_PATH * 3 + sizeof(below)];
+    const wchar_t *value = _wgetenv(L"ProgramData");
+    char *folder = plat_wide_to_utf8(value && *value ? value : L"C:\\ProgramData");
+    struct span cut = span_first(span_text(folder), MAX_PATH * 3);
+    if (cut.size) {
+        memcpy(path, cut.data, cut.size);
+    }
+    memcpy(path + cut.size, below, sizeof(below));
+    free(folder);
+    return path;
 }

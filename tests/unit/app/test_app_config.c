@@ -182,6 +182,12 @@ static void what_spans_several_keys_is_checked(void **state)
             "f.yaml:2:48: error: sessions: there is no session 'x'. this file has: main\n"},
         {"sessions: [{type: clock}]\noutputs: [{type: pipe, path: p}]\n",
             "f.yaml:2:30: error: path: no slash. start it with one\n"},
+        {"sessions: [{type: \"a\\n\"}]\noutputs: [{type: clock, sessions: [clock]}]\n",
+            "f.yaml:1:19: error: unknown session type 'a\\x0a'. this build has: clock, pipe\n"},
+        {"sessions: [{type: clock, name: \"a\\n\"}]\noutputs: [{type: clock, sessions: [b]}]\n",
+            "f.yaml:1:32: error: name: 'a\\x0a' cannot be the name of a session. write 1 to 64 "
+            "letters, digits, '.', '_' and '-', not starting with '.'\n"
+            "f.yaml:2:36: error: sessions: there is no session 'b'. this file has: none\n"},
         {"sessions: [{type: clok}]\noutputs: [{type: tcp}]\nagent: {label: {}}\n",
             "f.yaml:1:19: error: unknown session type 'clok'. did you mean 'clock'? this build "
             "has: clock, pipe\n"

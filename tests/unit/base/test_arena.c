@@ -4,11 +4,13 @@
 
 #include "base/arena.h"
 
+enum { SMALL = 16 * 1024, LARGE = 64 * 1024, MIB = 1024 * 1024 };
+
 static void memory_is_zeroed_aligned_and_disjoint(void **state)
 {
     (void)state;
     struct arena arena;
-    arena_init(&arena, 1024 * 1024);
+    arena_init(&arena, MIB);
     uint8_t *last = NULL;
     for (size_t size = 0; size < 300; size++) {
         uint8_t *memory = arena_alloc(&arena, size);
@@ -45,8 +47,8 @@ static void a_large_block_is_fine_up_to_the_maximum(void **state)
 {
     (void)state;
     struct arena arena;
-    arena_init(&arena, 64 * 1024);
-    assert_non_null(arena_alloc(&arena, 64 * 1024));
+    arena_init(&arena, LARGE);
+    assert_non_null(arena_alloc(&arena, LARGE));
     assert_null(arena_alloc(&arena, 1));
     arena_fini(&arena);
 }
@@ -67,7 +69,7 @@ static void a_copy_has_a_terminator_and_lives_in_the_arena(void **state)
 {
     (void)state;
     struct arena arena;
-    arena_init(&arena, 16 * 1024);
+    arena_init(&arena, SMALL);
     char text[] = "name";
     struct span copy = {0};
     assert_true(arena_copy(&arena, span_text(text), &copy));
@@ -78,7 +80,7 @@ static void a_copy_has_a_terminator_and_lives_in_the_arena(void **state)
     assert_int_equal(copy.size, 0);
 
     struct span untouched = copy;
-    static const uint8_t large[16 * 1024];
+    static const uint8_t large[SMALL];
     assert_false(arena_copy(&arena, span_make(large, sizeof(large)), &copy));
     assert_ptr_equal(copy.data, untouched.data);
     arena_fini(&arena);

@@ -73,10 +73,12 @@ static void every_in_type_takes_its_bytes(void **state)
         {IN_FLOAT, 0, "0000c03f", "1.5"},
         {IN_DOUBLE, 0, "000000000000f83f", "1.5"},
         {IN_BOOLEAN, 0, "01000000", "true"},
-        {IN_GUID, 0, "000102030405060708090a0b0c0d0e0f", "\"03020100-0504-0706-0809-0a0b0c0d0e0f\""},
+        {IN_GUID, 0, "000102030405060708090a0b0c0d0e0f",
+            "\"03020100-0504-0706-0809-0a0b0c0d0e0f\""},
         {IN_POINTER, 0, "efbeadde 00000000", "\"0xdeadbeef\""},
         {IN_FILETIME, 0, "0000000000000000", "\"1601-01-01T00:00:00.0000000Z\""},
-        {IN_SYSTEMTIME, 0, "e807 0200 0400 1d00 0c00 2200 3800 4e00", "\"2024-02-29T12:34:56.078\""},
+        {IN_SYSTEMTIME, 0, "e807 0200 0400 1d00 0c00 2200 3800 4e00",
+            "\"2024-02-29T12:34:56.078\""},
         {IN_SID, 0, "0102000000000005 20000000 20020000", "\"S-1-5-32-544\""},
         {IN_HEX_INT32, 0, "ff000000", "\"0xff\""},
         {IN_HEX_INT64, 0, "ff00000000000000", "\"0xff\""},
@@ -155,7 +157,8 @@ static void a_binary_without_length_is_an_error_unless_it_is_last(void **state)
     (void)state;
     static const struct schema_field fields[] = {
         {NAME("V"), .in_type = IN_BINARY}, {NAME("T"), .in_type = IN_UINT8}};
-    assert_decodes(SCHEMA(fields), "0102", 8, "{} -2 V: nothing says how long it is at byte 0 of 2");
+    assert_decodes(
+        SCHEMA(fields), "0102", 8, "{} -2 V: nothing says how long it is at byte 0 of 2");
 }
 
 static void sids_that_are_none_are_errors(void **state)
@@ -187,9 +190,8 @@ static void a_null_sid_has_no_member_and_takes_4_bytes(void **state)
     }
     assert_decodes(SCHEMA(fields), "f0000000 aabbccdd 0101000000000005 12000000 07", 4,
         "{\"V\":\"S-1-5-18\",\"T\":7}");
-    assert_decodes(SCHEMA(fields),
-        "0000000000000000 0000000000000000 0101000000000005 12000000 07", 8,
-        "{\"V\":\"S-1-5-18\",\"T\":7}");
+    assert_decodes(SCHEMA(fields), "0000000000000000 0000000000000000 0101000000000005 12000000 07",
+        8, "{\"V\":\"S-1-5-18\",\"T\":7}");
 }
 
 static void an_optional_field_is_there_only_if_bytes_remain(void **state)
@@ -275,8 +277,7 @@ static void lengths_beyond_the_payload_are_errors_that_take_nothing(void **state
             "{} -6 V: its length goes beyond the payload at byte 2 of 6"},
         {IN_REVERSED_COUNTED_STRING, "ffff L'ab'",
             "{} -6 V: its length goes beyond the payload at byte 2 of 6"},
-        {IN_HEX_DUMP, "ffffffff 00",
-            "{} -5 V: its length goes beyond the payload at byte 4 of 5"},
+        {IN_HEX_DUMP, "ffffffff 00", "{} -5 V: its length goes beyond the payload at byte 4 of 5"},
         {IN_MANIFEST_COUNTED_BINARY, "01", "{} -1 V: the payload ends at byte 0 of 1"},
         {IN_HEX_DUMP, "010000", "{} -3 V: the payload ends at byte 0 of 3"},
     };
@@ -380,8 +381,8 @@ static void each_element_of_a_struct_array_has_its_own_lengths(void **state)
         {NAME("B"), .in_type = IN_BINARY, .flags = FIELD_PARAM_LENGTH, .length = 1},
         {NAME("C"), .in_type = IN_UINT16, .flags = FIELD_PARAM_COUNT, .count = 1},
     };
-    assert_decodes(make_schema(fields, COUNT_OF(fields), 1),
-        "0300 01 aa 0100 00 02 bbcc 0200 0300", 8,
+    assert_decodes(make_schema(fields, COUNT_OF(fields), 1), "0300 01 aa 0100 00 02 bbcc 0200 0300",
+        8,
         "{\"A\":[{\"L\":1,\"B\":\"aa\",\"C\":[1]},{\"L\":0,\"B\":\"\",\"C\":[]},"
         "{\"L\":2,\"B\":\"bbcc\",\"C\":[2,3]}]}");
 }
@@ -418,7 +419,8 @@ static void check_tree(const struct event *event, uint32_t first, uint32_t end)
     for (uint32_t i = first; i < end; i = event->fields[i].end) {
         const struct field *field = &event->fields[i];
         assert_true(field->end > i && field->end <= end);
-        assert_true(field->size == 0 || (field->data >= start && field->data + field->size <= stop));
+        assert_true(
+            field->size == 0 || (field->data >= start && field->data + field->size <= stop));
         check_tree(event, i + 1, field->end);
     }
 }

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "support/test.h"
 #include "unit/input/trace_bytes.h"
 
 /* Opening, walking and damage, on small traces in memory. */

@@ -1,5 +1,6 @@
 #include "input/etl_merge.h"
 
+#include "support/test.h"
 #include "unit/input/trace_bytes.h"
 
 /* The order of records, over processors, buffers and files in memory. */

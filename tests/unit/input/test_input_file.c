@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "input/registry.h"
+#include "support/test.h"
 #include "unit/input/trace_bytes.h"
 
 /* The input as the pipeline sees it: settings, resume, limits, losses, failures. Works on files in

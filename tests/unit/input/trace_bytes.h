@@ -2,7 +2,7 @@
 #define ETWSHIP_TESTS_UNIT_INPUT_TRACE_BYTES_H
 
 #include "base/bytes.h"
-#include "support/test.h"
+#include "base/span.h"
 
 /*
  * Small traces, written byte by byte from the layouts of ntwmi.h and evntrace.h, for tests that

@@ -11,8 +11,9 @@
 #include <unistd.h>
 
 #include "platform/plat_file.h"
+#include "support/temp_folder.h"
 
-static char folder[64];
+static char folder[] = "/tmp/etwship-file-XXXXXX";
 
 static const char *in_folder(const char *name)
 {
@@ -24,16 +25,13 @@ static const char *in_folder(const char *name)
 static int make_folder(void **state)
 {
     (void)state;
-    snprintf(folder, sizeof(folder), "/tmp/etwship-test-XXXXXX");
-    return mkdtemp(folder) ? 0 : -1;
+    return temp_folder_make(folder);
 }
 
 static int remove_folder(void **state)
 {
     (void)state;
-    char command[256];
-    snprintf(command, sizeof(command), "chmod -R u+rwx %s && rm -rf %s", folder, folder);
-    return system(command);
+    return temp_folder_remove(folder);
 }
 
 static void write_file(const char *path, enum plat_file_mode mode, const char *text)

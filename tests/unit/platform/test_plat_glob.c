@@ -2,36 +2,47 @@
 
 #include "support/test.h"
 
+#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "platform/plat_file.h"
+#include "support/temp_folder.h"
 
 /* The matching itself is tested in base/test_glob.c; here, that real folders are read right. */
+static char folder[] = "/tmp/etwship-glob-XXXXXX";
+
 static int make_tree(void **state)
 {
-    static char folder[] = "/tmp/etwship-glob-XXXXXX";
-    if (!mkdtemp(folder)) {
+    (void)state;
+    static const char *const folders[] = {"one", "one/two", "real", "folder.etl"};
+    static const char *const files[] = {
+        "b.etl", "a.etl", "one/c.etl", "one/two/d.etl", "real/e.etl", "x?.etl"};
+    if (temp_folder_make(folder) != 0 || chdir(folder) != 0) {
         return -1;
     }
-    char command[512];
-    snprintf(command, sizeof(command),
-        "cd %s && chmod 755 . && mkdir -p one/two real && touch b.etl a.etl one/c.etl "
-        "one/two/d.etl real/e.etl 'x?.etl' && ln -s ../real one/link && ln -s a.etl l.etl && "
-        "ln -s nothing gone.etl && mkfifo pipe.etl && mkdir folder.etl",
-        folder);
-    *state = folder;
-    return system(command);
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+        if (mkdir(folders[i], 0755) != 0) {
+            return -1;
+        }
+    }
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        int fd = open(files[i], O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
+        if (fd < 0 || close(fd) != 0) {
+            return -1;
+        }
+    }
+    bool good = symlink("../real", "one/link") == 0 && symlink("a.etl", "l.etl") == 0 &&
+                symlink("nothing", "gone.etl") == 0 && mkfifo("pipe.etl", 0600) == 0;
+    return good ? chdir("/") : -1;
 }
 
 static int remove_tree(void **state)
 {
-    char command[128];
-    snprintf(command, sizeof(command), "rm -rf %s", (const char *)*state);
-    return system(command);
+    (void)state;
+    return temp_folder_remove(folder);
 }
 
 static bool collect(void *self, const char *path)
@@ -43,6 +54,7 @@ static bool collect(void *self, const char *path)
 
 static void folders_are_searched_as_the_pattern_says(void **state)
 {
+    (void)state;
     static const struct {
         const char *pattern;
         const char *paths;
@@ -58,7 +70,7 @@ static void folders_are_searched_as_the_pattern_says(void **state)
         {"one/link/*.etl", "one/link/e.etl "},
         {"one/l*/*.etl", "one/link/e.etl "},
     };
-    assert_int_equal(chdir(*state), 0);
+    assert_int_equal(chdir(folder), 0);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct buf paths;
         buf_init(&paths, 10000);
@@ -73,15 +85,16 @@ static void folders_are_searched_as_the_pattern_says(void **state)
 
 static void a_folder_that_cannot_be_read_is_an_error(void **state)
 {
+    (void)state;
     char path[128];
-    snprintf(path, sizeof(path), "%s/locked", (const char *)*state);
+    snprintf(path, sizeof(path), "%s/locked", folder);
     assert_int_equal(mkdir(path, 0), 0);
     bool is_root = geteuid() == 0;
     if (is_root) {
         assert_int_equal(seteuid(65534), 0);
     }
     char pattern[160];
-    snprintf(pattern, sizeof(pattern), "%s/**/*.etl", (const char *)*state);
+    snprintf(pattern, sizeof(pattern), "%s/**/*.etl", folder);
     struct buf paths;
     buf_init(&paths, 10000);
     struct error err = {0};
@@ -96,7 +109,7 @@ static void a_folder_that_cannot_be_read_is_an_error(void **state)
     assert_int_equal(paths.size, 0);
     buf_fini(&paths);
 
-    snprintf(pattern, sizeof(pattern), "%s/missing/*.etl", (const char *)*state);
+    snprintf(pattern, sizeof(pattern), "%s/missing/*.etl", folder);
     assert_false(plat_glob(pattern, collect, &paths, &err));
     assert_non_null(strstr(err.text, "/missing"));
 }

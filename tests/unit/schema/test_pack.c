@@ -24,12 +24,12 @@ static void collect(void *self, const struct event_schema *schema)
 
 /* ---- equality ------------------------------------------------------------------------------------- */
 
-#define assert_same_text(a, b)                                                                     \
-    do {                                                                                           \
-        assert_int_equal((a).size, (b).size);                                                      \
-        if ((a).size) {                                                                            \
-            assert_memory_equal((a).data, (b).data, (a).size);                                     \
-        }                                                                                          \
+#define assert_same_text(a, b)                                 \
+    do {                                                       \
+        assert_int_equal((a).size, (b).size);                  \
+        if ((a).size) {                                        \
+            assert_memory_equal((a).data, (b).data, (a).size); \
+        }                                                      \
     } while (0)
 
 static void assert_same_map(const struct schema_map *a, const struct schema_map *b)
@@ -287,8 +287,8 @@ static void every_kernel_schema_comes_back_as_it_was(void **state)
 static void the_text_is_what_the_readme_describes(void **state)
 {
     (void)state;
-    static const struct schema_map_entry entries[] = {{1, {(const uint8_t *)"A", 1}},
-        {28, {(const uint8_t *)"AAAA", 4}}};
+    static const struct schema_map_entry entries[] = {
+        {1, {(const uint8_t *)"A", 1}}, {28, {(const uint8_t *)"AAAA", 4}}};
     static const struct schema_map types = {MAP_VALUE, entries, 2};
     static const struct schema_field fields[] = {
         {NAME("QueryType"), .in_type = IN_UINT32, .map = &types},
@@ -471,7 +471,8 @@ static void broken_packs_say_file_line_and_what_is_wrong(void **state)
         const char *error;
     } cases[] = {
         {"", "x.pack:1: not a schema pack: it does not begin with etwship-pack and a version"},
-        {"<xml/>", "x.pack:1: not a schema pack: it does not begin with etwship-pack and a version"},
+        {"<xml/>",
+            "x.pack:1: not a schema pack: it does not begin with etwship-pack and a version"},
         {"etwship-pack 2\n", "x.pack:1: written by a newer etwship: its version is not 1"},
         {"etwship-pack\n", "x.pack:1: written by a newer etwship: its version is not 1"},
         {"etwship-pack 1\nevent manifest 1 0\n", "x.pack:2: here cannot stand \"event\""},
@@ -533,8 +534,7 @@ static void maps_belong_to_their_provider(void **state)
                                "provider 1c95126e-7eea-49a9-a3fe-a378b03ddb4e \"Q\"\n"
                                "event manifest 1 0\nfield \"a\" UInt8 map \"m\"\n",
         &err));
-    assert_string_equal(
-        err.text, "x.pack:6: no map of that name stands before, in this provider");
+    assert_string_equal(err.text, "x.pack:6: no map of that name stands before, in this provider");
 }
 
 static void a_pack_cut_anywhere_is_read_or_refused(void **state)
