@@ -1,6 +1,7 @@
 #ifndef ETWSHIP_BASE_BYTES_H
 #define ETWSHIP_BASE_BYTES_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /*
@@ -20,6 +21,21 @@ static inline uint32_t load_le32(const uint8_t *p)
 static inline uint64_t load_le64(const uint8_t *p)
 {
     return load_le32(p) | (uint64_t)load_le32(p + 4) << 32;
+}
+
+/* An unsigned integer of 1, 2, 4 or 8 bytes. */
+static inline uint64_t load_le(const uint8_t *p, size_t size)
+{
+    switch (size) {
+    case 1:
+        return p[0];
+    case 2:
+        return load_le16(p);
+    case 4:
+        return load_le32(p);
+    default:
+        return load_le64(p);
+    }
 }
 
 static inline uint16_t load_be16(const uint8_t *p)

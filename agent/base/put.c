@@ -13,30 +13,75 @@ const char put_pairs[200] =
     "8081828384858687888990919293949596979899";
 // clang-format on
 
-static const char hex_digits[] = "0123456789abcdef";
+/* The eight digits of a number below 10^8, the first in the lowest byte: halves, quarters and
+ * digits are split side by side in one word by multiplication with reciprocals. */
+static uint64_t eight_digits(uint32_t value)
+{
+    uint64_t x = value / 10000 | (uint64_t)(value % 10000) << 32;
+    uint64_t hundreds = (x * 10486 >> 20) & UINT64_C(0x0000007f0000007f);
+    x = hundreds | (x - 100 * hundreds) << 16;
+    uint64_t tens = (x * 103 >> 10) & UINT64_C(0x000f000f000f000f);
+    return tens | (x - 10 * tens) << 8;
+}
+
+static const uint64_t ascii_zeros = UINT64_C(0x3030303030303030);
+
+/* Eight digits with leading zeros. */
+static uint8_t *put_eight(uint8_t *p, uint32_t value)
+{
+    store_le64(p, eight_digits(value) + ascii_zeros);
+    return p + 8;
+}
+
+/* Below 10^8, without leading zeros; writes eight bytes whatever the length. */
+static uint8_t *put_small(uint8_t *p, uint32_t value)
+{
+    uint64_t digits = eight_digits(value);
+    unsigned leading = 0;
+    if (value < 10000) {
+        leading = 4;
+        digits >>= 32;
+        if (value < 100) {
+            leading = 6;
+            digits >>= 16;
+        }
+    } else if (value < 1000000) {
+        leading = 2;
+        digits >>= 16;
+    }
+    if ((digits & 0xff) == 0 && leading < 7) {
+        leading++;
+        digits >>= 8;
+    }
+    store_le64(p, digits + ascii_zeros);
+    return p + 8 - leading;
+}
 
 uint8_t *put_u64(uint8_t *p, uint64_t value)
 {
-    if (value < 10) {
-        *p = (uint8_t)('0' + value);
-        return p + 1;
+    enum { EIGHT = 100000000 };
+    if (value < 100) {
+        if (value < 10) {
+            *p = (uint8_t)('0' + value);
+            return p + 1;
+        }
+        memcpy(p, put_pairs + value * 2, 2);
+        return p + 2;
     }
-    uint8_t digits[20];
-    uint8_t *at = digits + sizeof(digits);
-    while (value >= 100) {
-        at -= 2;
-        memcpy(at, put_pairs + value % 100 * 2, 2);
-        value /= 100;
+    if (value < 10000) {
+        uint32_t high = (uint32_t)value / 100;
+        memcpy(p, put_pairs + high * 2 + (high < 10), 2);
+        p += high < 10 ? 1 : 2;
+        memcpy(p, put_pairs + (uint32_t)value % 100 * 2, 2);
+        return p + 2;
     }
-    if (value >= 10) {
-        at -= 2;
-        memcpy(at, put_pairs + value * 2, 2);
-    } else {
-        *--at = (uint8_t)('0' + value);
+    if (value < EIGHT) {
+        return put_small(p, (uint32_t)value);
     }
-    size_t size = (size_t)(digits + sizeof(digits) - at);
-    memcpy(p, at, size);
-    return p + size;
+    uint64_t high = value / EIGHT;
+    p = high < EIGHT ? put_small(p, (uint32_t)high)
+                     : put_eight(put_small(p, (uint32_t)(high / EIGHT)), (uint32_t)(high % EIGHT));
+    return put_eight(p, (uint32_t)(value % EIGHT));
 }
 
 uint8_t *put_i64(uint8_t *p, int64_t value)
@@ -48,27 +93,59 @@ uint8_t *put_i64(uint8_t *p, int64_t value)
     return put_u64(p, (uint64_t)value);
 }
 
+/* The two digits of each byte. */
+// clang-format off
+#define ROW(high) \
+    high "0" high "1" high "2" high "3" high "4" high "5" high "6" high "7" \
+    high "8" high "9" high "a" high "b" high "c" high "d" high "e" high "f"
+static const char hex_pairs[513] =
+    ROW("0") ROW("1") ROW("2") ROW("3") ROW("4") ROW("5") ROW("6") ROW("7")
+    ROW("8") ROW("9") ROW("a") ROW("b") ROW("c") ROW("d") ROW("e") ROW("f");
+#undef ROW
+// clang-format on
+
+static uint8_t *put_byte(uint8_t *p, uint8_t byte)
+{
+    memcpy(p, hex_pairs + (size_t)byte * 2, 2);
+    return p + 2;
+}
+
+/* Bytes that a number takes without leading zeros, at least one. */
+static unsigned bytes_of(uint64_t value)
+{
+    unsigned bytes = 1;
+    if (value >> 32) {
+        value >>= 32;
+        bytes = 5;
+    }
+    if (value >> 16) {
+        value >>= 16;
+        bytes += 2;
+    }
+    return bytes + (value >> 8 != 0);
+}
+
 uint8_t *put_hex(uint8_t *p, uint64_t value)
 {
+    unsigned shift = bytes_of(value) * 8;
     *p++ = '0';
     *p++ = 'x';
-    unsigned shift = 0;
-    while (shift < 60 && value >> (shift + 4)) {
-        shift += 4;
+    /* The first byte may have one digit only. */
+    p = put_byte(p, (uint8_t)(value >> (shift - 8)));
+    if (value >> (shift - 4) == 0) {
+        p[-2] = p[-1];
+        p--;
     }
-    for (;; shift -= 4) {
-        *p++ = (uint8_t)hex_digits[value >> shift & 15];
-        if (shift == 0) {
-            return p;
-        }
+    for (shift -= 8; shift; shift -= 8) {
+        p = put_byte(p, (uint8_t)(value >> (shift - 8)));
     }
+    return p;
 }
 
 uint8_t *put_hex_bytes(uint8_t *p, struct span bytes)
 {
     for (size_t i = 0; i < bytes.size; i++) {
-        *p++ = (uint8_t)hex_digits[bytes.data[i] >> 4];
-        *p++ = (uint8_t)hex_digits[bytes.data[i] & 15];
+        p = put_byte(p, bytes.data[i]);
     }
     return p;
 }
@@ -77,9 +154,7 @@ uint8_t *put_guid(uint8_t *p, const uint8_t bytes[16])
 {
     static const uint8_t order[16] = {3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15};
     for (size_t i = 0; i < 16; i++) {
-        uint8_t byte = bytes[order[i]];
-        *p++ = (uint8_t)hex_digits[byte >> 4];
-        *p++ = (uint8_t)hex_digits[byte & 15];
+        p = put_byte(p, bytes[order[i]]);
         if (i == 3 || i == 5 || i == 7 || i == 9) {
             *p++ = '-';
         }
@@ -112,8 +187,48 @@ uint8_t *put_float(uint8_t *p, float value)
     return finish_float(p, text);
 }
 
+/*
+ * Numbers that are a decimal of few digits, as most are: value * 10^k is a whole number below
+ * 10^15 and dividing it again gives the value back. A decimal of at most 15 digits belongs to one
+ * double only (DBL_DIG), so with the smallest such k it is the shortest.
+ */
+static uint8_t *put_decimal(uint8_t *p, double value)
+{
+    static const double powers[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
+    double size = value < 0 ? -value : value;
+    if (!(size >= 1e-4 && size < 1e9)) {
+        return NULL;
+    }
+    for (unsigned k = 0; k < sizeof(powers) / sizeof(powers[0]); k++) {
+        double scaled = size * powers[k];
+        uint64_t whole = (uint64_t)scaled;
+        double back = (double)whole / powers[k];
+        if (memcmp(&back, &size, sizeof(size)) == 0) {
+            uint64_t unit = (uint64_t)powers[k];
+            if (value < 0) {
+                *p++ = '-';
+            }
+            p = put_u64(p, whole / unit);
+            *p++ = '.';
+            for (uint64_t rest = whole % unit; unit >= 10; rest %= unit) {
+                unit /= 10;
+                *p++ = (uint8_t)('0' + rest / unit);
+            }
+            if (k == 0) {
+                *p++ = '0';
+            }
+            return p;
+        }
+    }
+    return NULL;
+}
+
 uint8_t *put_double(uint8_t *p, double value)
 {
+    uint8_t *end = put_decimal(p, value);
+    if (end) {
+        return end;
+    }
     char text[32];
     for (int digits = isnormal(value) ? 15 : 1; digits <= 17; digits++) {
         snprintf(text, sizeof(text), "%.*g", digits, value);

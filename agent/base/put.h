@@ -19,6 +19,18 @@ static inline uint8_t *put_span(uint8_t *p, struct span s)
     return p + s.size;
 }
 
+/* The same in whole blocks, for texts of some 20 bytes and more: PUT_PADDING bytes behind ${s} must
+ * be readable, and there must be room for as many behind what is written. */
+enum { PUT_PADDING = 32 };
+
+static inline uint8_t *put_padded(uint8_t *p, struct span s)
+{
+    for (size_t i = 0; i < s.size; i += PUT_PADDING) {
+        memcpy(p + i, s.data + i, PUT_PADDING);
+    }
+    return p + s.size;
+}
+
 /* A string literal. */
 #define put_literal(p, text) ((uint8_t *)memcpy((p), (text), sizeof(text) - 1) + (sizeof(text) - 1))
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "input/registry.h"
+#include "platform/plat_file.h"
 
 enum { MAX_PATHS = 1024, MAX_DAMAGE_LINES = 20 };
 
@@ -18,6 +19,13 @@ struct schema_cache *trace_options_cache(const struct cli_args *args, int *ret_e
     struct schema_cache_settings settings = {
         .sources = {.paths = paths, .warn = warn}, .only_source = cli_value(args, "schema-source")};
     settings.sources.path_count = cli_values(args, "schema", paths, MAX_PATHS);
+    for (size_t i = 0; i < settings.sources.path_count; i++) {
+        if (plat_path_kind(paths[i]) == PLAT_PATH_NONE) {
+            cli_error("--schema %s: there is no such file or folder", paths[i]);
+            *ret_exit = EXIT_USAGE;
+            return NULL;
+        }
+    }
     struct error err;
     struct schema_cache *cache = schema_cache_create(&settings, &err);
     if (!cache) {

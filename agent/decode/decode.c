@@ -116,6 +116,9 @@ static void remember_number(struct walk *w, const struct schema_field *field, st
 
 static bool reset_numbers(struct decoder *d, const struct event_schema *schema)
 {
+    if (!schema->has_numbers) {
+        return true;
+    }
     if (schema->field_count > d->number_capacity) {
         uint32_t *numbers = realloc(d->numbers, schema->field_count * sizeof(*numbers));
         if (!numbers) {
@@ -416,12 +419,58 @@ static bool walk_field(struct walk *w, const struct schema_field *field)
     return take_value(w, field, &bytes) && add_field(w, field, FIELD_VALUE, bytes, 1) != NO_FIELD;
 }
 
+/* The commonest string by far, in line. */
+static inline struct span take_terminated_utf16(struct reader *r)
+{
+    struct span rest = reader_rest(r);
+    size_t size = utf16_until_nul(rest);
+    r->at += size + 2 <= rest.size ? size + 2 : size;
+    return span_make(rest.data, size);
+}
+
+static inline bool take_scalar(
+    struct walk *w, const struct schema_field *field, struct span *ret_bytes)
+{
+    size_t fixed = field->pointer_sized ? w->pointer_size : field->fixed_size;
+    if (fixed && fixed <= reader_left(&w->reader)) {
+        *ret_bytes = span_make(w->reader.at, fixed);
+        w->reader.at += fixed;
+        remember_number(w, field, *ret_bytes);
+        return true;
+    }
+    if (field->in_type == IN_UNICODE_STRING && !field->may_hold_nul) {
+        *ret_bytes = take_terminated_utf16(&w->reader);
+        return true;
+    }
+    return take_value(w, field, ret_bytes);
+}
+
 static bool walk_fields(struct walk *w, size_t first, size_t count)
 {
-    for (size_t i = first; i < first + count; i++) {
-        if (!walk_field(w, &w->schema->fields[i])) {
+    struct decoder *d = w->decoder;
+    const struct schema_field *end = w->schema->fields + first + count;
+    for (const struct schema_field *field = w->schema->fields + first; field < end; field++) {
+        if (field->is_array || (field->flags & (FIELD_STRUCT | FIELD_OPTIONAL))) {
+            if (!walk_field(w, field)) {
+                return false;
+            }
+            continue;
+        }
+        struct span bytes;
+        if (!take_scalar(w, field, &bytes)) {
             return false;
         }
+        if (d->field_count == d->field_capacity && !grow_fields(d)) {
+            return fail(w, field, "too many values");
+        }
+        uint32_t index = d->field_count++;
+        d->fields[index] = (struct field){.schema = field,
+            .data = bytes.data,
+            .size = (uint32_t)bytes.size,
+            .count = 1,
+            .end = index + 1,
+            .shape = FIELD_VALUE,
+            .value_bytes = (uint8_t)bytes.size};
     }
     return true;
 }
@@ -430,10 +479,10 @@ static bool walk_fields(struct walk *w, size_t first, size_t count)
 static size_t walk_fixed(struct walk *w)
 {
     const struct event_schema *schema = w->schema;
-    const uint16_t *offsets = schema->fixed_offsets[w->pointer_size == 8];
+    bool wide = w->pointer_size == 8;
     size_t count = schema->fixed_fields;
     struct decoder *d = w->decoder;
-    if (w->payload.size < offsets[count]) {
+    if (w->payload.size < schema->fixed_size[wide]) {
         return 0;
     }
     while (d->field_capacity < count) {
@@ -441,20 +490,17 @@ static size_t walk_fixed(struct walk *w)
             return 0;
         }
     }
+    const struct field *fixed = schema->fixed[wide];
+    struct field *fields = d->fields;
     for (size_t i = 0; i < count; i++) {
-        const struct schema_field *field = &schema->fields[i];
-        uint32_t size = (uint32_t)(offsets[i + 1] - offsets[i]);
-        d->fields[i] = (struct field){.schema = field,
-            .data = w->payload.data + offsets[i],
-            .size = size,
-            .count = 1,
-            .end = (uint32_t)i + 1,
-            .shape = FIELD_VALUE,
-            .value_bytes = (uint8_t)size};
-        remember_number(w, field, span_make(d->fields[i].data, size));
+        fields[i] = fixed[i];
+        fields[i].data = w->payload.data + (uintptr_t)fixed[i].data;
+    }
+    for (size_t i = 0; schema->has_numbers && i < count; i++) {
+        remember_number(w, &schema->fields[i], span_make(fields[i].data, fields[i].size));
     }
     d->field_count = (uint32_t)count;
-    reader_skip(&w->reader, offsets[count]);
+    w->reader.at += schema->fixed_size[wide];
     return count;
 }
 

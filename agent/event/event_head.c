@@ -9,11 +9,12 @@
  * descriptor: so it is rendered once per schema and kept with the descriptor it was rendered for.
  */
 
+/* No padding: two descriptors are the same if their bytes are. */
+_Static_assert(sizeof(struct event_descriptor) == 16, "event_descriptor has padding");
+
 static bool same_descriptor(const struct event_descriptor *a, const struct event_descriptor *b)
 {
-    return a->id == b->id && a->version == b->version && a->channel == b->channel &&
-           a->level == b->level && a->opcode == b->opcode && a->task == b->task &&
-           a->keyword == b->keyword;
+    return memcmp(a, b, sizeof(*a)) == 0;
 }
 
 static void add_text_member(struct buf *out, const char *key, struct span value)
@@ -199,7 +200,7 @@ static struct event_head *slot_of(struct event_writer *writer, uint32_t serial)
     return &writer->heads[serial];
 }
 
-static struct event_head_view render_fresh(struct event_writer *writer, const struct event *event)
+static void render_fresh(struct event_writer *writer, const struct event *event)
 {
     struct buf *out = &writer->scratch;
     buf_reset(out);
@@ -212,30 +213,47 @@ static struct event_head_view render_fresh(struct event_writer *writer, const st
         }
     }
     struct span all = buf_span(out);
-    return (struct event_head_view){
-        .head = span_first(all, head_size), .message = span_from(all, head_size)};
+    if (!buf_reserve(out, PUT_PADDING)) {
+        all.size = 0;
+    }
+    all.data = out->data;
+    writer->fresh.head = span_first(all, head_size);
+    writer->fresh.message = span_from(all, head_size);
 }
 
-struct event_head_view event_head_get(struct event_writer *writer, const struct event *event)
+/* Keep a copy of the fresh head in ${slot}. */
+static bool keep(
+    struct event_writer *writer, const struct event_record *record, struct event_head *slot)
+{
+    struct span head = writer->fresh.head;
+    struct span message = writer->fresh.message;
+    uint8_t *memory = realloc(slot->memory, head.size + message.size + PUT_PADDING);
+    if (!memory) {
+        return false;
+    }
+    memcpy(memory, writer->scratch.data, head.size + message.size);
+    free(slot->parts);
+    *slot = (struct event_head){.descriptor = record->descriptor,
+        .hook_id = record->hook_id,
+        .valid = true,
+        .head = span_make(memory, head.size),
+        .message = span_make(memory + head.size, message.size),
+        .memory = memory,
+        .parts = message.size ? malloc(sizeof(*slot->parts)) : NULL};
+    if (slot->parts) {
+        event_message_compile(message, slot->parts);
+    }
+    return true;
+}
+
+const struct event_head *event_head_get(struct event_writer *writer, const struct event *event)
 {
     const struct event_record *record = event->record;
     struct event_head *slot = event->schema ? slot_of(writer, event->schema->serial) : NULL;
     if (slot && slot->valid && slot->hook_id == record->hook_id &&
         same_descriptor(&slot->descriptor, &record->descriptor)) {
-        return (struct event_head_view){.head = span_make(slot->text, slot->text_size),
-            .message = span_make(slot->text + slot->text_size, slot->message_size)};
+        return slot;
     }
-    struct event_head_view fresh = render_fresh(writer, event);
-    size_t size = fresh.head.size + fresh.message.size;
-    uint8_t *text = slot && !writer->scratch.failed ? realloc(slot->text, size) : NULL;
-    if (text) {
-        memcpy(text, writer->scratch.data, size);
-        *slot = (struct event_head){.descriptor = record->descriptor,
-            .hook_id = record->hook_id,
-            .valid = true,
-            .text = text,
-            .text_size = (uint32_t)fresh.head.size,
-            .message_size = (uint32_t)fresh.message.size};
-    }
-    return fresh;
+    render_fresh(writer, event);
+    return slot && !writer->scratch.failed && keep(writer, record, slot) ? slot : &writer->fresh;
 }

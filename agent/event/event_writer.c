@@ -17,7 +17,9 @@ struct event_writer *event_writer_create(
     }
     buf_init(&writer->fixed, MAX_SCRATCH_BYTES);
     buf_init(&writer->scratch, MAX_SCRATCH_BYTES);
-    buf_init(&writer->etw_text, MAX_SCRATCH_BYTES);
+    for (size_t i = 0; i < EVENT_TRACE_SLOTS; i++) {
+        buf_init(&writer->traces[i].text, 2 * MAX_SCRATCH_BYTES);
+    }
     buf_add_span(&writer->fixed, settings->tail);
     buf_add_span(&writer->fixed, settings->session);
     if (writer->fixed.failed) {
@@ -39,12 +41,15 @@ void event_writer_destroy(struct event_writer *writer)
         return;
     }
     for (uint32_t i = 0; i < writer->head_count; i++) {
-        free(writer->heads[i].text);
+        free(writer->heads[i].memory);
+        free(writer->heads[i].parts);
     }
     free(writer->heads);
     buf_fini(&writer->fixed);
     buf_fini(&writer->scratch);
-    buf_fini(&writer->etw_text);
+    for (size_t i = 0; i < EVENT_TRACE_SLOTS; i++) {
+        buf_fini(&writer->traces[i].text);
+    }
     free(writer);
 }
 
@@ -86,6 +91,57 @@ uint8_t *event_put_time(struct event_writer *writer, uint8_t *p, uint64_t fileti
     p[6] = (uint8_t)('0' + fraction % 10);
     p[7] = 'Z';
     return p + 8;
+}
+
+/* ---- what all events of a trace share -------------------------------------------------------- */
+
+static void render_trace(
+    struct event_writer *writer, const struct trace_info *trace, struct event_trace_text *slot)
+{
+    struct buf *out = &slot->text;
+    struct span session = writer->session;
+    if (session.size == 0 && trace) {
+        session = trace->session_name;
+    }
+    buf_reset(out);
+    buf_add_text(out, ",\"etw\":{");
+    if (session.size) {
+        buf_add_text(out, "\"session\":");
+        value_json_string(session, out);
+        buf_add_byte(out, ',');
+    }
+    buf_add_text(out, "\"sequence\":");
+    size_t start_size = out->size;
+    if (trace && trace->path.size) {
+        buf_add_text(out, ",\"file\":");
+        value_json_string(trace->path, out);
+    }
+    buf_add_byte(out, '}');
+    size_t file_size = out->size - start_size;
+    if (trace && trace->host_name.size) {
+        buf_add_text(out, ",\"host\":{\"name\":");
+        value_json_string(trace->host_name, out);
+        buf_add_byte(out, '}');
+    }
+    buf_add_span(out, writer->tail);
+    buf_add(out, "}\n", 2);
+    size_t size = out->size;
+    slot->valid = buf_reserve(out, PUT_PADDING) && !out->failed;
+    struct span all = slot->valid ? span_make(out->data, size) : span_make(NULL, 0);
+    slot->trace = trace;
+    slot->start = span_first(all, start_size);
+    slot->file = span_first(span_from(all, start_size), file_size);
+    slot->end = span_from(all, start_size + file_size);
+}
+
+const struct event_trace_text *event_trace_get(
+    struct event_writer *writer, const struct trace_info *trace)
+{
+    struct event_trace_text *slot = &writer->traces[((uintptr_t)trace >> 6) % EVENT_TRACE_SLOTS];
+    if (!slot->valid || slot->trace != trace) {
+        render_trace(writer, trace, slot);
+    }
+    return slot;
 }
 
 /* ---- what a schema and a header say together -------------------------------------------------- */

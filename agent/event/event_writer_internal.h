@@ -6,23 +6,56 @@
 
 /* What the formats share; not for users of event_writer.h. */
 
+/* A piece of a message: text, then the insert number (from 1; 0: none). */
+struct message_part {
+    uint32_t start; /* in the template */
+    uint32_t size;
+    uint32_t insert;
+};
+
+/* A message template taken apart, once per event type. */
+enum { MESSAGE_MAX_PARTS = 32 };
+
+struct message_parts {
+    struct message_part list[MESSAGE_MAX_PARTS];
+    uint32_t count;  /* 0: the template has more than text and inserts, or too many of them */
+    uint64_t wanted; /* inserts 1 to 64, as value_marks.wanted */
+};
+
 /* Bytes that are constant for events of one schema with one descriptor. */
 struct event_head {
     struct event_descriptor descriptor;
     uint16_t hook_id;
     bool valid;
-    uint8_t *text;         /* malloc'd: `","provider":{…},"event":{…}` */
-    uint32_t text_size;    /* of the head */
-    uint32_t message_size; /* escaped message template, behind the head in `text` */
+    struct span head; /* `","provider":{…},"event":{…}`, PUT_PADDING readable bytes behind it */
+    struct span message;         /* JSON-escaped template, empty if none */
+    uint8_t *memory;             /* malloc'd: both of them; NULL in the writer's fresh one */
+    struct message_parts *parts; /* malloc'd; NULL: no message, or no memory */
 };
+
+/* What is constant for the events of one trace. */
+struct event_trace_text {
+    const struct trace_info *trace;
+    bool valid;
+    struct buf text;
+    /* Views into `text`, each with PUT_PADDING readable bytes behind it. */
+    struct span start; /* `,"etw":{"session":"…","sequence":` */
+    struct span file;  /* `,"file":"…"}` or `}`: ends the etw object */
+    struct span end;   /* `,"host":{…}`, the writer's tail, `}` and a newline */
+};
+
+/* Traces whose texts are kept at a time: merged files alternate from event to event. */
+enum { EVENT_TRACE_SLOTS = 64 };
 
 struct event_writer {
     struct value_context values;
+    struct value_marks marks;
     bool colors;
     struct span tail;
     struct span session;
     struct buf fixed; /* memory of tail and session */
 
+    struct event_head fresh;  /* of the last event that no kept head fitted */
     struct event_head *heads; /* by event_schema.serial */
     uint32_t head_count;
     struct buf scratch;
@@ -31,21 +64,27 @@ struct event_writer {
     uint64_t second;
     uint8_t second_text[20];
 
-    /* `,"etw":{"session":"…"` for the trace that was last written. */
-    const struct trace_info *etw_trace;
-    struct buf etw_text;
+    struct event_trace_text traces[EVENT_TRACE_SLOTS];
 };
 
-/* The head for an event, from the cache where it fits, else rendered into ${writer}->scratch. */
-struct event_head_view {
-    struct span head;
-    struct span message; /* JSON-escaped template, empty if none */
-};
-struct event_head_view event_head_get(struct event_writer *writer, const struct event *event);
+/* The head for an event, from the cache where it fits, else rendered into the writer's fresh one.
+ * Valid until the next call. */
+const struct event_head *event_head_get(struct event_writer *writer, const struct event *event);
+
+/* The constant parts for a trace, which may be NULL. Valid until the next call. */
+const struct event_trace_text *event_trace_get(
+    struct event_writer *writer, const struct trace_info *trace);
 
 /* Append the message template with its inserts filled, JSON-escaped, without quotes. */
 void event_message_render(const struct value_context *values, const struct event *event,
     struct span message, struct buf *out);
+
+/* The same with the template taken apart, and fields that value_context.marks knows copied. */
+void event_message_fill(const struct value_context *values, const struct event *event,
+    struct span message, const struct message_parts *parts, struct buf *out);
+
+/* Take ${message} apart. */
+void event_message_compile(struct span message, struct message_parts *ret_parts);
 
 /* `2026-11-21T09:30:00.1234567Z`, or `"0x…"` style digits where that cannot be; 40 bytes. */
 uint8_t *event_put_time(struct event_writer *writer, uint8_t *p, uint64_t filetime);

@@ -34,27 +34,6 @@ static uint8_t *put_process(uint8_t *p, const struct event_record *record)
     return p;
 }
 
-/* `,"etw":{"session":"…"`, constant per trace. */
-static struct span etw_prefix(struct event_writer *writer, const struct trace_info *trace)
-{
-    if (writer->etw_trace != trace || writer->etw_text.size == 0) {
-        struct span session = writer->session;
-        if (session.size == 0 && trace) {
-            session = trace->session_name;
-        }
-        buf_reset(&writer->etw_text);
-        buf_add_text(&writer->etw_text, ",\"etw\":{");
-        if (session.size) {
-            buf_add_text(&writer->etw_text, "\"session\":");
-            value_json_string(session, &writer->etw_text);
-            buf_add_byte(&writer->etw_text, ',');
-        }
-        buf_add_text(&writer->etw_text, "\"sequence\":");
-        writer->etw_trace = trace;
-    }
-    return buf_span(&writer->etw_text);
-}
-
 static uint8_t *put_etw_numbers(uint8_t *p, const struct event *event)
 {
     const struct event_record *record = event->record;
@@ -76,22 +55,6 @@ static uint8_t *put_etw_numbers(uint8_t *p, const struct event *event)
         p = put_u64(p, event->pointer_size);
     }
     return p;
-}
-
-static void add_etw(struct event_writer *writer, const struct event *event, struct buf *out)
-{
-    const struct trace_info *trace = event->record->trace;
-    buf_add_span(out, etw_prefix(writer, trace));
-    if (!buf_reserve(out, 6 * PUT_MAX)) {
-        return;
-    }
-    uint8_t *p = out->data + out->size;
-    out->size += (size_t)(put_etw_numbers(p, event) - p);
-    if (trace && trace->path.size) {
-        buf_add_text(out, ",\"file\":");
-        value_json_string(trace->path, out);
-    }
-    buf_add_byte(out, '}');
 }
 
 /* ---- activity ids --------------------------------------------------------------------------------- */
@@ -191,7 +154,9 @@ static void add_sid(struct buf *out, struct span bytes)
     uint8_t text[256];
     uint8_t *end = text;
     if (put_sid(&end, bytes)) {
-        value_json_string(span_make(text, (size_t)(end - text)), out);
+        buf_add_byte(out, '"');
+        buf_add(out, text, (size_t)(end - text));
+        buf_add_byte(out, '"');
     } else {
         add_hex_member(out, "\"", bytes);
     }
@@ -294,11 +259,29 @@ static bool add_item(struct buf *out, const struct extended_item *item, bool has
     }
 }
 
+static void add_frames(const struct event *event, struct buf *out)
+{
+    buf_add_text(out, "\"stack\":[");
+    for (uint32_t i = 0; i < event->stack_count && buf_reserve(out, PUT_MAX); i++) {
+        uint8_t *p = out->data + out->size;
+        if (i) {
+            *p++ = ',';
+        }
+        *p++ = '"';
+        p = put_hex(p, event->stack[i]);
+        *p++ = '"';
+        out->size = (size_t)(p - out->data);
+    }
+    buf_add_byte(out, ']');
+}
+
 static void add_extended(const struct event *event, struct buf *out)
 {
     const struct event_record *record = event->record;
     size_t start = out->size;
     uint32_t seen = 0;
+    buf_add(out, ",\"extended\":{", 13);
+    size_t first = out->size;
     for (size_t i = 0; i < record->extended_count; i++) {
         const struct extended_item *item = &record->extended[i];
         /* A second item of one type would be a duplicate key. */
@@ -307,36 +290,22 @@ static void add_extended(const struct event *event, struct buf *out)
         }
         seen |= item->type < 32 ? 1u << item->type : 0;
         size_t before = out->size;
-        buf_add_byte(out, ',');
+        if (before != first) {
+            buf_add_byte(out, ',');
+        }
         if (!add_item(out, item, event->stack_count > 0)) {
             out->size = before;
         }
     }
     if (event->stack_count) {
-        buf_add_text(out, ",\"stack\":");
-        buf_add_byte(out, '[');
-        for (uint32_t i = 0; i < event->stack_count && buf_reserve(out, PUT_MAX); i++) {
-            uint8_t *p = out->data + out->size;
-            if (i) {
-                *p++ = ',';
-            }
-            *p++ = '"';
-            p = put_hex(p, event->stack[i]);
-            *p++ = '"';
-            out->size = (size_t)(p - out->data);
+        if (out->size != first) {
+            buf_add_byte(out, ',');
         }
-        buf_add_byte(out, ']');
+        add_frames(event, out);
     }
-    if (out->size == start || out->failed) {
-        return;
-    }
-    /* `,a,b` becomes `,"extended":{a,b}`. */
-    static const char prefix[] = ",\"extended\":{";
-    size_t size = out->size - start - 1;
-    if (buf_reserve(out, sizeof(prefix))) {
-        memmove(out->data + start + sizeof(prefix) - 1, out->data + start + 1, size);
-        memcpy(out->data + start, prefix, sizeof(prefix) - 1);
-        out->size += sizeof(prefix) - 2;
+    if (out->size == first) {
+        out->size = start;
+    } else {
         buf_add_byte(out, '}');
     }
 }
@@ -356,41 +325,38 @@ static void add_wpp(const struct event_record *record, struct buf *out)
     buf_add_byte(out, '}');
 }
 
-static void add_message(
-    struct event_writer *writer, const struct event *event, struct span message, struct buf *out)
+static void add_message(struct event_writer *writer, const struct event *event,
+    const struct event_head *head, struct buf *out)
 {
-    buf_add_text(out, ",\"message\":\"");
-    event_message_render(&writer->values, event, message, out);
-    buf_add_byte(out, '"');
-}
-
-static void add_host(const struct trace_info *trace, struct buf *out)
-{
-    if (trace && trace->host_name.size) {
-        buf_add_text(out, ",\"host\":{\"name\":");
-        value_json_string(trace->host_name, out);
-        buf_add_byte(out, '}');
+    buf_add(out, ",\"message\":\"", 12);
+    if (head->parts && head->parts->count) {
+        event_message_fill(&writer->values, event, head->message, head->parts, out);
+    } else {
+        event_message_render(&writer->values, event, head->message, out);
     }
+    buf_add_byte(out, '"');
 }
 
 static void native_event(struct event_writer *writer, const struct event *event, struct buf *out)
 {
     const struct event_record *record = event->record;
-    struct event_head_view view = event_head_get(writer, event);
+    const struct event_head *head = event_head_get(writer, event);
+    const struct event_trace_text *trace = event_trace_get(writer, record->trace);
     writer->values.clock = record->trace ? &record->trace->clock : NULL;
-    if (!buf_reserve(out, FIXED_ROOM + view.head.size)) {
+    writer->marks.wanted = head->parts ? head->parts->wanted : 0;
+    writer->marks.marked = 0;
+    writer->values.marks = &writer->marks;
+    if (!buf_reserve(out, FIXED_ROOM + head->head.size + trace->start.size + trace->file.size)) {
         return;
     }
     uint8_t *p = put_literal(out->data + out->size, "{\"@timestamp\":\"");
     p = event_put_time(writer, p, record->time);
-    p = put_span(p, view.head);
+    p = put_padded(p, head->head);
     p = put_process(p, record);
-    out->size = (size_t)(p - out->data);
-    add_etw(writer, event, out);
-    if (!buf_reserve(out, FIXED_ROOM)) {
-        return;
-    }
-    p = put_activity(out->data + out->size, record);
+    p = put_padded(p, trace->start);
+    p = put_etw_numbers(p, event);
+    p = put_padded(p, trace->file);
+    p = put_activity(p, record);
     out->size = (size_t)(p - out->data);
     add_data(writer, event, out);
     if (record->extended_count || event->stack_count) {
@@ -399,12 +365,13 @@ static void native_event(struct event_writer *writer, const struct event *event,
     if (record->kind == RECORD_MESSAGE) {
         add_wpp(record, out);
     }
-    if (view.message.size && event->status != DECODE_RAW) {
-        add_message(writer, event, view.message, out);
+    if (head->message.size && event->status != DECODE_RAW) {
+        add_message(writer, event, head, out);
     }
-    add_host(record->trace, out);
-    buf_add_span(out, writer->tail);
-    buf_add(out, "}\n", 2);
+    if (buf_reserve(out, trace->end.size + PUT_PADDING)) {
+        p = put_padded(out->data + out->size, trace->end);
+        out->size = (size_t)(p - out->data);
+    }
 }
 
 /* ---- gaps ---------------------------------------------------------------------------------------------- */
@@ -428,13 +395,11 @@ static void native_gap(struct event_writer *writer, const struct gap *gap, uint6
                       "\"5db7de6b-6094-54a0-e757-044329f62f6d\",\"kind\":\"agent\"},"
                       "\"event\":{\"code\":1,\"name\":\"gap\",\"level\":3,"
                       "\"level_name\":\"Warning\"}");
-    buf_add_span(out, etw_prefix(writer, gap->trace));
+    const struct event_trace_text *trace = event_trace_get(writer, gap->trace);
+    buf_add_span(out, trace->start);
     buf_printf(out, "%llu", (unsigned long long)sequence);
-    if (gap->trace && gap->trace->path.size) {
-        buf_add_text(out, ",\"file\":");
-        value_json_string(gap->trace->path, out);
-    }
-    buf_printf(out, "},\"gap\":{\"stage\":\"%s\",\"reason\":\"%s\",\"unit\":\"%s\",\"count\":%llu",
+    buf_add_span(out, trace->file);
+    buf_printf(out, ",\"gap\":{\"stage\":\"%s\",\"reason\":\"%s\",\"unit\":\"%s\",\"count\":%llu",
         gap->stage, gap->reason, gap->unit, (unsigned long long)gap->count);
     buf_add_text(out, gap->exact ? ",\"exact\":true" : ",\"exact\":false");
     if (gap->from) {
@@ -445,9 +410,7 @@ static void native_gap(struct event_writer *writer, const struct gap *gap, uint6
     }
     buf_printf(out, "},\"message\":\"%llu %s lost at stage %s (%s)\"",
         (unsigned long long)gap->count, gap->unit, gap->stage, gap->reason);
-    add_host(gap->trace, out);
-    buf_add_span(out, writer->tail);
-    buf_add(out, "}\n", 2);
+    buf_add_span(out, trace->end);
 }
 
 const struct event_format event_format_native = {

@@ -146,11 +146,12 @@ static void pretty_event(struct event_writer *writer, const struct event *event,
 {
     const struct palette *color = palette_of(writer);
     writer->values.clock = event->record->trace ? &event->record->trace->clock : NULL;
+    writer->values.marks = NULL;
     add_head(writer, event, out);
     if (event->schema && event->schema->message.size && event->status != DECODE_RAW) {
-        struct event_head_view view = event_head_get(writer, event);
+        const struct event_head *head = event_head_get(writer, event);
         buf_add_text(out, "    ");
-        event_message_render(&writer->values, event, view.message, out);
+        event_message_render(&writer->values, event, head->message, out);
         buf_add_byte(out, '\n');
     }
     add_values(writer, event, out);

@@ -18,12 +18,11 @@ static uint32_t top_field(const struct event *event, unsigned number)
     return index < event->field_count ? index : UINT32_MAX;
 }
 
-/* The insert that starts at at[1]; the first byte behind it. */
-static const uint8_t *render_insert(const struct value_context *values, const struct event *event,
-    const uint8_t *at, const uint8_t *end, struct buf *out)
+/* Number of the insert whose `%` is at ${at}; ${ret_next} is the first byte behind it. */
+static unsigned parse_insert(const uint8_t *at, const uint8_t *end, const uint8_t **ret_next)
 {
-    const uint8_t *start = at++;
-    unsigned number = (unsigned)(*at++ - '0');
+    unsigned number = (unsigned)(at[1] - '0');
+    at += 2;
     if (at < end && *at >= '0' && *at <= '9') {
         number = number * 10 + (unsigned)(*at++ - '0');
     }
@@ -31,13 +30,77 @@ static const uint8_t *render_insert(const struct value_context *values, const st
         const uint8_t *close = memchr(at + 1, '!', (size_t)(end - at - 1));
         at = close ? close + 1 : at;
     }
+    *ret_next = at;
+    return number;
+}
+
+/* The text of an insert; false if the event has no such field. */
+static bool add_insert(
+    const struct value_context *values, const struct event *event, unsigned number, struct buf *out)
+{
+    const struct value_marks *marks = values->marks;
+    if (marks && number <= VALUE_MARKS_MAX && (marks->marked >> (number - 1) & 1)) {
+        size_t size = marks->at[number - 1].size;
+        if (buf_reserve(out, size)) {
+            memcpy(out->data + out->size, out->data + marks->at[number - 1].start, size);
+            out->size += size;
+        }
+        return true;
+    }
     uint32_t index = top_field(event, number);
-    if (index == UINT32_MAX) {
-        buf_add(out, start, (size_t)(at - start));
-    } else {
+    if (index != UINT32_MAX) {
         value_json_text(values, event, index, out);
     }
-    return at;
+    return index != UINT32_MAX;
+}
+
+static const uint8_t *render_insert(const struct value_context *values, const struct event *event,
+    const uint8_t *at, const uint8_t *end, struct buf *out)
+{
+    const uint8_t *next;
+    unsigned number = parse_insert(at, end, &next);
+    if (!add_insert(values, event, number, out)) {
+        buf_add(out, at, (size_t)(next - at));
+    }
+    return next;
+}
+
+void event_message_compile(struct span message, struct message_parts *ret_parts)
+{
+    struct message_parts parts = {.count = 0};
+    const uint8_t *at = message.data;
+    const uint8_t *end = at + message.size;
+    ret_parts->count = 0;
+    ret_parts->wanted = 0;
+    while (at < end) {
+        const uint8_t *percent = memchr(at, '%', (size_t)(end - at));
+        const uint8_t *stop = percent ? percent : end;
+        bool is_insert = percent && end - percent >= 2 && percent[1] >= '1' && percent[1] <= '9';
+        if ((percent && !is_insert) || parts.count == MESSAGE_MAX_PARTS) {
+            return;
+        }
+        struct message_part *part = &parts.list[parts.count++];
+        part->start = (uint32_t)(at - message.data);
+        part->size = (uint32_t)(stop - at);
+        at = stop;
+        if (is_insert) {
+            part->insert = parse_insert(stop, end, &at);
+            parts.wanted |= part->insert <= VALUE_MARKS_MAX ? UINT64_C(1) << (part->insert - 1) : 0;
+        }
+    }
+    *ret_parts = parts;
+}
+
+void event_message_fill(const struct value_context *values, const struct event *event,
+    struct span message, const struct message_parts *parts, struct buf *out)
+{
+    for (uint32_t i = 0; i < parts->count; i++) {
+        const struct message_part *part = &parts->list[i];
+        buf_add(out, message.data + part->start, part->size);
+        if (part->insert && !add_insert(values, event, part->insert, out)) {
+            buf_printf(out, "%%%u", part->insert);
+        }
+    }
 }
 
 void event_message_render(const struct value_context *values, const struct event *event,

@@ -5,6 +5,8 @@
 
 #include "base/map.h"
 #include "base/utf.h"
+#include "event/event.h"
+#include "event/schema_forms.h"
 
 /*
  * schema_finish turns what a source found into something the decoder can run without asking again:
@@ -30,242 +32,6 @@ static bool is_integer(uint16_t in_type)
         return true;
     default:
         return false;
-    }
-}
-
-/* ---- forms: what a pair of types means -------------------------------------------------- */
-
-static enum value_form form_of_string(uint16_t in_type, uint16_t out_type)
-{
-    switch (in_type) {
-    case IN_ANSI_STRING:
-    case IN_MANIFEST_COUNTED_ANSI_STRING:
-    case IN_COUNTED_ANSI_STRING:
-    case IN_REVERSED_COUNTED_ANSI_STRING:
-    case IN_NON_NUL_TERMINATED_ANSI_STRING:
-        return out_type == OUT_UTF8 || out_type == OUT_XML || out_type == OUT_JSON ? FORM_UTF8
-                                                                                   : FORM_ANSI;
-    default:
-        return FORM_UTF16;
-    }
-}
-
-static enum value_form form_of_8_bits(bool is_signed, uint16_t out_type)
-{
-    switch (out_type) {
-    case OUT_STRING:
-        return FORM_CHAR8;
-    case OUT_BOOLEAN:
-        return FORM_BOOL8;
-    case OUT_HEX_INT8:
-    case OUT_HEX_INT16:
-    case OUT_HEX_INT32:
-    case OUT_HEX_INT64:
-        return FORM_HEX8;
-    case OUT_UNSIGNED_BYTE:
-        return FORM_UINT8;
-    case OUT_BYTE:
-        return FORM_INT8;
-    default:
-        return is_signed ? FORM_INT8 : FORM_UINT8;
-    }
-}
-
-static enum value_form form_of_16_bits(bool is_signed, uint16_t out_type)
-{
-    switch (out_type) {
-    case OUT_STRING:
-        return FORM_CHAR16;
-    case OUT_BOOLEAN:
-        return FORM_BOOL16;
-    case OUT_PORT:
-        return FORM_PORT;
-    case OUT_HEX_INT16:
-    case OUT_HEX_INT32:
-    case OUT_HEX_INT64:
-    case OUT_ERROR_CODE:
-        return FORM_HEX16;
-    case OUT_UNSIGNED_SHORT:
-        return FORM_UINT16;
-    case OUT_SHORT:
-        return FORM_INT16;
-    default:
-        return is_signed ? FORM_INT16 : FORM_UINT16;
-    }
-}
-
-static enum value_form form_of_32_bits(bool is_signed, uint16_t out_type)
-{
-    switch (out_type) {
-    case OUT_BOOLEAN:
-        return FORM_BOOL32;
-    case OUT_IPV4:
-        return FORM_IPV4;
-    case OUT_HEX_INT32:
-    case OUT_HEX_INT64:
-    case OUT_ERROR_CODE:
-    case OUT_CODE_POINTER:
-        return FORM_HEX32;
-    case OUT_NTSTATUS:
-        return FORM_NTSTATUS;
-    case OUT_HRESULT:
-        return FORM_HRESULT;
-    case OUT_WIN32_ERROR:
-        return FORM_WIN32_ERROR;
-    case OUT_PID:
-    case OUT_TID:
-    case OUT_UNSIGNED_INT:
-        return FORM_UINT32;
-    case OUT_INT:
-        return FORM_INT32;
-    default:
-        return is_signed ? FORM_INT32 : FORM_UINT32;
-    }
-}
-
-static enum value_form form_of_64_bits(bool is_signed, uint16_t out_type)
-{
-    switch (out_type) {
-    case OUT_HEX_INT64:
-    case OUT_HEX_INT32:
-    case OUT_CODE_POINTER:
-    case OUT_ERROR_CODE:
-        return FORM_HEX64;
-    case OUT_DATETIME:
-    case OUT_DATETIME_UTC:
-    case OUT_CULTURE_INSENSITIVE_DATETIME:
-        return FORM_FILETIME;
-    case OUT_UNSIGNED_LONG:
-    case OUT_PID:
-    case OUT_TID:
-        return FORM_UINT64;
-    case OUT_LONG:
-        return FORM_INT64;
-    default:
-        return is_signed ? FORM_INT64 : FORM_UINT64;
-    }
-}
-
-static enum value_form form_of_pointer(uint16_t out_type)
-{
-    switch (out_type) {
-    case OUT_LONG:
-    case OUT_INT:
-        return FORM_POINTER_SINT;
-    case OUT_UNSIGNED_LONG:
-    case OUT_UNSIGNED_INT:
-    case OUT_PID:
-    case OUT_TID:
-        return FORM_POINTER_INT;
-    default:
-        return FORM_POINTER;
-    }
-}
-
-static enum value_form form_of_binary(uint16_t out_type)
-{
-    switch (out_type) {
-    case OUT_IPV6:
-        return FORM_IPV6;
-    case OUT_SOCKET_ADDRESS:
-        return FORM_SOCKET_ADDRESS;
-    default:
-        return FORM_BINARY;
-    }
-}
-
-static enum value_form form_of(uint16_t in_type, uint16_t out_type)
-{
-    switch (in_type) {
-    case IN_INT8:
-    case IN_UINT8:
-        return form_of_8_bits(in_type == IN_INT8, out_type);
-    case IN_INT16:
-    case IN_UINT16:
-        return form_of_16_bits(in_type == IN_INT16, out_type);
-    case IN_INT32:
-    case IN_UINT32:
-        return form_of_32_bits(in_type == IN_INT32, out_type);
-    case IN_HEX_INT32:
-        return form_of_32_bits(false, out_type == OUT_NULL ? OUT_HEX_INT32 : out_type);
-    case IN_INT64:
-    case IN_UINT64:
-        return form_of_64_bits(in_type == IN_INT64, out_type);
-    case IN_HEX_INT64:
-        return form_of_64_bits(false, out_type == OUT_NULL ? OUT_HEX_INT64 : out_type);
-    case IN_FLOAT:
-        return FORM_FLOAT;
-    case IN_DOUBLE:
-        return FORM_DOUBLE;
-    case IN_BOOLEAN:
-        return FORM_BOOL32;
-    case IN_BINARY:
-    case IN_MANIFEST_COUNTED_BINARY:
-    case IN_HEX_DUMP:
-        return form_of_binary(out_type);
-    case IN_GUID:
-        return FORM_GUID;
-    case IN_POINTER:
-    case IN_SIZE_T:
-        return form_of_pointer(out_type);
-    case IN_FILETIME:
-        return FORM_FILETIME;
-    case IN_SYSTEMTIME:
-        return out_type == OUT_DATETIME_UTC ? FORM_SYSTEMTIME_UTC : FORM_SYSTEMTIME;
-    case IN_SID:
-    case IN_WBEM_SID:
-        return FORM_SID;
-    case IN_UNICODE_CHAR:
-        return FORM_CHAR16;
-    case IN_ANSI_CHAR:
-        return FORM_CHAR8;
-    case IN_WMI_TIME:
-        return FORM_WMI_TIME;
-    case IN_UNICODE_STRING:
-    case IN_ANSI_STRING:
-    case IN_MANIFEST_COUNTED_STRING:
-    case IN_MANIFEST_COUNTED_ANSI_STRING:
-    case IN_COUNTED_STRING:
-    case IN_COUNTED_ANSI_STRING:
-    case IN_REVERSED_COUNTED_STRING:
-    case IN_REVERSED_COUNTED_ANSI_STRING:
-    case IN_NON_NUL_TERMINATED_STRING:
-    case IN_NON_NUL_TERMINATED_ANSI_STRING:
-        return form_of_string(in_type, out_type);
-    default:
-        return FORM_NONE;
-    }
-}
-
-static uint8_t fixed_size_of(uint16_t in_type)
-{
-    switch (in_type) {
-    case IN_INT8:
-    case IN_UINT8:
-    case IN_ANSI_CHAR:
-        return 1;
-    case IN_INT16:
-    case IN_UINT16:
-    case IN_UNICODE_CHAR:
-        return 2;
-    case IN_INT32:
-    case IN_UINT32:
-    case IN_HEX_INT32:
-    case IN_FLOAT:
-    case IN_BOOLEAN:
-        return 4;
-    case IN_INT64:
-    case IN_UINT64:
-    case IN_HEX_INT64:
-    case IN_DOUBLE:
-    case IN_FILETIME:
-    case IN_WMI_TIME:
-        return 8;
-    case IN_GUID:
-    case IN_SYSTEMTIME:
-        return 16;
-    default:
-        return 0;
     }
 }
 
@@ -341,7 +107,8 @@ static bool check_fields(struct event_schema *schema, struct error *err)
             !check_reference(schema, i, field->count, "its count is no earlier integer", err)) {
             return false;
         }
-        if (!(field->flags & FIELD_STRUCT) && form_of(field->in_type, field->out_type) == 0) {
+        if (!(field->flags & FIELD_STRUCT) &&
+            schema_forms_of(field->in_type, field->out_type) == 0) {
             return fail(err, schema, i, "unknown type");
         }
     }
@@ -359,7 +126,7 @@ static bool check_fields(struct event_schema *schema, struct error *err)
 /* Keys are copied in blocks of 32 bytes by the writers: leave that much readable behind them. */
 enum { KEY_PADDING = 32 };
 
-/* `"name":`, or with a suffix `"name_name":`, escaped. */
+/* `,"name":`, or with a suffix `,"name_name":`, escaped. */
 static bool render_key(
     struct arena *arena, struct span name, const char *suffix, struct span *ret_key)
 {
@@ -369,13 +136,13 @@ static bool render_key(
         return false;
     }
     size_t size = utf8_to_json(name, escaped);
-    uint8_t *key = arena_alloc(arena, size + suffix_size + 3 + KEY_PADDING);
+    uint8_t *key = arena_alloc(arena, size + suffix_size + 4 + KEY_PADDING);
     if (key) {
-        key[0] = '"';
-        memcpy(key + 1, escaped, size);
-        memcpy(key + 1 + size, suffix, suffix_size);
-        memcpy(key + 1 + size + suffix_size, "\":", 2);
-        *ret_key = span_make(key, size + suffix_size + 3);
+        memcpy(key, ",\"", 2);
+        memcpy(key + 2, escaped, size);
+        memcpy(key + 2 + size, suffix, suffix_size);
+        memcpy(key + 2 + size + suffix_size, "\":", 2);
+        *ret_key = span_make(key, size + suffix_size + 4);
     }
     free(escaped);
     return key != NULL;
@@ -485,9 +252,13 @@ static void finish_types(struct event_schema *schema)
         if (field->flags & FIELD_STRUCT) {
             continue;
         }
-        field->form = (uint8_t)form_of(field->in_type, field->out_type);
+        field->form = (uint8_t)schema_forms_of(field->in_type, field->out_type);
         field->pointer_sized = field->in_type == IN_POINTER || field->in_type == IN_SIZE_T;
-        field->fixed_size = fixed_size_of(field->in_type);
+        field->fixed_size = schema_forms_fixed_size(field->in_type);
+        field->may_hold_nul = (field->in_type != IN_UNICODE_STRING &&
+                                  field->in_type != IN_ANSI_STRING) ||
+                              field->length ||
+                              (field->flags & (FIELD_PARAM_LENGTH | FIELD_FIXED_LENGTH));
         if (!field->pointer_sized && (field->fixed_size == 0 || field->fixed_size > 8)) {
             field->map = NULL; /* of numbers only */
         }
@@ -510,19 +281,46 @@ static bool finish_offsets(struct event_schema *schema, struct arena *arena)
         count++;
     }
     schema->fixed_fields = count;
-    for (size_t wide = 0; wide < 2; wide++) {
-        uint16_t *offsets = arena_alloc_array(arena, count + 1u, sizeof(*offsets));
-        if (!offsets) {
+    for (unsigned wide = 0; wide < 2; wide++) {
+        struct field *fixed = arena_alloc_array(arena, count, sizeof(*fixed));
+        if (!fixed) {
             return false;
         }
-        for (size_t i = 0; i < count; i++) {
+        uintptr_t offset = 0;
+        for (uint32_t i = 0; i < count; i++) {
             const struct schema_field *field = &schema->fields[i];
-            unsigned size = field->pointer_sized ? (wide ? 8 : 4) : field->fixed_size;
-            offsets[i + 1] = (uint16_t)(offsets[i] + size);
+            uint8_t size = field->pointer_sized ? (wide ? 8 : 4) : field->fixed_size;
+            fixed[i] = (struct field){.schema = field,
+                .data = (const uint8_t *)offset,
+                .size = size,
+                .count = 1,
+                .end = i + 1,
+                .shape = FIELD_VALUE,
+                .value_bytes = size};
+            offset += size;
         }
-        schema->fixed_offsets[wide] = offsets;
+        schema->fixed[wide] = fixed;
+        schema->fixed_size[wide] = (uint16_t)offset;
     }
     return true;
+}
+
+/* 256 is VALUE_PUT_FIXED_ROOM of value_put.h, 32 the block copy of the key. */
+static void finish_room(struct event_schema *schema)
+{
+    enum { FIXED_ROOM = 256 + 32 };
+    schema->has_numbers = false;
+    schema->scalars_room = FIXED_ROOM;
+    bool scalars = schema->top_count == schema->field_count;
+    for (size_t i = 0; i < schema->field_count; i++) {
+        const struct schema_field *field = &schema->fields[i];
+        schema->has_numbers |= (field->flags & FIELD_IS_NUMBER) != 0;
+        schema->scalars_room += field->json_key.size + FIXED_ROOM;
+        scalars = scalars && !field->is_array && !(field->flags & FIELD_STRUCT);
+    }
+    if (!scalars) {
+        schema->scalars_room = 0;
+    }
 }
 
 bool schema_finish(struct event_schema *schema, struct arena *arena, struct error *err)
@@ -542,6 +340,7 @@ bool schema_finish(struct event_schema *schema, struct arena *arena, struct erro
     if (!ok || !finish_offsets(schema, arena)) {
         return error_set(err, ERR_MEMORY, "no memory left for event schemas");
     }
+    finish_room(schema);
     return true;
 }
 

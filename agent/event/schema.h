@@ -187,6 +187,7 @@ struct schema_field {
     uint8_t fixed_size; /* bytes of one value; 0 variable; pointers: see pointer_sized */
     bool pointer_sized; /* 4 or 8 bytes by the record */
     bool is_array;
+    bool may_hold_nul;    /* strings: length given, so the text may end before the bytes do */
     struct span json_key; /* `"Name":` with the escaped, unique name */
     struct span name_key; /* `"Name_name":` */
 };
@@ -206,6 +207,8 @@ struct schema_keyword {
     uint64_t mask;
     struct span name;
 };
+
+struct field;
 
 struct event_schema {
     enum schema_kind kind;
@@ -231,10 +234,15 @@ struct event_schema {
     uint16_t top_count;
 
     /* Set by schema_finish: the leading top-level fields that are scalars of fixed size, no
-     * array, no struct, no optional: their offsets are constant per pointer size ([0]: 4, [1]: 8). */
+     * array, no struct, no optional: their places are constant per pointer size ([0]: 4, [1]: 8).
+     * As decoded fields (event.h), whose data pointers are offsets into the payload. */
     uint16_t fixed_fields;
-    const uint16_t *fixed_offsets[2]; /* fixed_fields + 1 entries each; the last is the end */
+    uint16_t fixed_size[2];
+    const struct field *fixed[2];
     bool uses_pointers;
+    bool has_numbers;    /* some field is the length or count of another */
+    size_t scalars_room; /* events of scalars alone: room for their keys and values as JSON, on top
+                          * of 6 bytes per payload byte; 0: there are arrays or structs */
 };
 
 /* Limits that every source obeys; schema_finish refuses more. */

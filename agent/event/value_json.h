@@ -13,6 +13,22 @@
 struct value_context {
     const struct codepage *ansi;     /* of ANSI strings */
     const struct trace_clock *clock; /* of raw time stamps in payloads; may be NULL */
+    struct value_marks *marks;       /* filled by value_json_object; may be NULL */
+};
+
+/*
+ * Where the texts of some top-level fields stand in the output, so that a message can repeat them
+ * without writing them again: what value_json_text would write.
+ */
+enum { VALUE_MARKS_MAX = 64 };
+
+struct value_marks {
+    uint64_t wanted; /* bit n: mark the n-th top-level field; set by the caller */
+    uint64_t marked; /* those that were */
+    struct {
+        size_t start;
+        size_t size;
+    } at[VALUE_MARKS_MAX];
 };
 
 /* The object `{…}` of the fields [first, end) of ${event} that are siblings. */

@@ -292,6 +292,10 @@ static void read_names(struct maker *m, const struct head *head, struct event_sc
     schema->level_name = names_of_level(descriptor->level, text_at(m, head->level_name));
     schema->channel_name = names_without_win(text_at(m, head->channel_name));
     schema->message = text_at(m, head->message);
+    if (head->key.source == EVENT_INFO_XML) {
+        /* Compiled message tables, from which Windows takes the texts of manifests. */
+        schema->message = names_without_space(schema->message);
+    }
     schema->task_name = text_at(m, head->task_name);
     if (span_is(schema->task_name, "win:None")) {
         schema->task_name = span_make(NULL, 0);
@@ -382,6 +386,9 @@ bool event_info_map(struct span info, struct arena *arena, struct span *ret_name
     size_t used = 0;
     for (size_t i = 0; map && entries && i < count && !m.out_of_memory; i++) {
         struct span text = text_at(&m, reader_u32(&r));
+        if (flags & (MAP_FLAG_MANIFEST_VALUEMAP | MAP_FLAG_MANIFEST_BITMAP)) {
+            text = names_without_space(text);
+        }
         uint64_t value;
         if (entry_value(flags, i, reader_u32(&r), &value)) {
             entries[used++] = (struct schema_map_entry){.value = value, .text = text};

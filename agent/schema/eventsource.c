@@ -342,14 +342,18 @@ static bool eventsource_learn(void *self, const struct event_record *record)
 
 /* ---- look-up --------------------------------------------------------------------------------- */
 
-static void add_from(
-    const struct known *known, const struct event_record *record, struct schema_candidates *found)
+static void add_from(const struct known *known, const struct event_record *record, bool is_own,
+    struct schema_candidates *found)
 {
     size_t first = 0;
     size_t count = manifest_xml_find(known->manifest, &record->provider, record->descriptor.id,
         record->descriptor.version, &first);
     for (size_t i = first; i < first + count; i++) {
-        schema_candidates_add(found, known->manifest->events[i]);
+        if (is_own) {
+            schema_candidates_add(found, known->manifest->events[i]);
+        } else {
+            schema_candidates_add_yielding(found, known->manifest->events[i]);
+        }
     }
 }
 
@@ -390,7 +394,7 @@ static void eventsource_find(
                                   ? known_of_process(source, record)
                                   : NULL;
     if (own) {
-        add_from(own, record, found);
+        add_from(own, record, true, found);
     }
     uint64_t before = UINT64_MAX;
     while (found->count < SCHEMA_MAX_CANDIDATES) {
@@ -400,7 +404,7 @@ static void eventsource_find(
         }
         before = other->latest;
         if (other != own) {
-            add_from(other, record, found);
+            add_from(other, record, false, found);
         }
     }
 }

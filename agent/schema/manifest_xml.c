@@ -9,6 +9,7 @@
  * The XML side of manifests, and the finished ones. Three steps: expat's tags become a model
  * (manifest_elements.c), the model becomes schemas (manifest_build.c), which are sorted to be
  * found.
+ *
  * Hardening: the size of the text, the depth, the memory and the counts are bounded, and a
  * document type ends the parse, so there are no entities to expand or to fetch.
  */

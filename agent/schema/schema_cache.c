@@ -22,6 +22,7 @@ enum {
 #undef SCHEMA_SOURCE
     ,
     KEY_SIZE = 40,
+    WITH_PROCESS = 0x40, /* in byte 0 of a key */
     MAX_CACHE_BYTES = 24 * 1024 * 1024,
     MAX_FIXED_BYTES = 4 * 1024 * 1024,
     MISS_SECONDS = 60,
@@ -41,10 +42,25 @@ struct cache_entry {
     uint64_t retry_after; /* misses: event time (FILETIME) of the next try */
 };
 
+/* The entries met last: most events are of a type that was just here, and then neither a key nor a
+ * hash is needed. Emptied with the entries. */
+enum { RECENT_SLOTS = 1024 };
+
+struct recent_slot {
+    struct guid provider;
+    uint16_t id;
+    uint16_t hook_id;
+    uint8_t version;
+    uint8_t opcode;
+    uint8_t kind;
+    struct cache_entry *entry;
+};
+
 struct schema_cache {
+    struct recent_slot recent[RECENT_SLOTS];
     void *instances[SOURCE_COUNT]; /* NULL: the source is not in use */
-    struct arena arena;         /* lives as long as the cache */
-    struct arena entries_arena; /* emptied whenever a source learns something */
+    struct arena arena;            /* lives as long as the cache */
+    struct arena entries_arena;    /* emptied whenever a source learns something */
     struct map entries;
     struct map manifest_providers; /* providers that sent ManifestData, by GUID */
     struct map provider_names;     /* GUID -> schema that names the provider */
@@ -165,6 +181,7 @@ void schema_cache_learn(struct schema_cache *cache, const struct event_record *r
     if (record_is_manifest_data(record)) {
         remember_manifest_provider(cache, record);
     }
+    memset(cache->recent, 0, sizeof(cache->recent));
     map_clear(&cache->entries);
     arena_fini(&cache->entries_arena);
     map_clear(&cache->provider_names);
@@ -203,7 +220,7 @@ static void make_key(const struct event_record *record, const struct extended_it
         store_le16(key + 21, record->hook_id);
     }
     if (with_process) {
-        key[0] |= 0x40;
+        key[0] |= WITH_PROCESS;
         store_le32(key + 25, record->process_id);
     }
 }
@@ -225,18 +242,40 @@ static bool is_of_trace(size_t source)
     return sources[source]->learn != NULL || sources[source] == &schema_source_tracelogging;
 }
 
+/* Index of the definition that the trace itself gives, or found->count. */
+static size_t best_of_trace(const struct schema_candidates *found)
+{
+    for (size_t i = 0; i < found->count; i++) {
+        if (!found->yields[i]) {
+            return i;
+        }
+    }
+    return found->count;
+}
+
+/* The sources of the trace stand first in the list: one definition of theirs wins alone. */
 static void ask_sources(
     struct schema_cache *cache, const struct event_record *record, struct schema_choice *choice)
 {
     struct schema_candidates found = {.count = 0};
-    for (size_t i = 0; i < SOURCE_COUNT; i++) {
-        if (!cache->instances[i]) {
-            continue;
+    size_t source = 0;
+    for (; source < SOURCE_COUNT && is_of_trace(source); source++) {
+        if (cache->instances[source]) {
+            sources[source]->find(cache->instances[source], record, &found);
         }
-        sources[i]->find(cache->instances[i], record, &found);
-        if (found.count && is_of_trace(i)) {
-            found.count = 1;
+        if (best_of_trace(&found) < found.count) {
             break;
+        }
+    }
+    if (found.count) {
+        size_t best = best_of_trace(&found);
+        found.list[0] = found.list[best < found.count ? best : 0];
+        found.count = 1;
+        source = SOURCE_COUNT;
+    }
+    for (; source < SOURCE_COUNT; source++) {
+        if (cache->instances[source]) {
+            sources[source]->find(cache->instances[source], record, &found);
         }
     }
     for (size_t i = 0; i < found.count; i++) {
@@ -293,7 +332,7 @@ static struct cache_entry *make_entry(struct schema_cache *cache, const struct e
         return NULL;
     }
     struct span guid = span_make(record->provider.bytes, sizeof(record->provider.bytes));
-    entry->per_process = record->kind == RECORD_EVENT && !blob && !(key[0] & 0x40) &&
+    entry->per_process = record->kind == RECORD_EVENT && !blob && !(key[0] & WITH_PROCESS) &&
                          map_get(&cache->manifest_providers, guid) != NULL;
     return entry;
 }
@@ -310,6 +349,68 @@ static void fill_entry(
     entry->retry_after = missed ? record->time + MISS_SECONDS * UINT64_C(10000000) : UINT64_MAX;
 }
 
+static struct recent_slot *recent_slot(
+    struct schema_cache *cache, const struct event_record *record, const struct extended_item *blob)
+{
+    const struct event_descriptor *d = &record->descriptor;
+    uint64_t mix = load_le64(record->provider.bytes) ^ load_le64(record->provider.bytes + 8);
+    mix ^= (uint64_t)d->id << 32 ^ (uint64_t)d->opcode << 48 ^ record->hook_id;
+    mix ^= blob ? blob->data.size << 20 : d->version;
+    return &cache->recent[mix * UINT64_C(0x9e3779b97f4a7c15) >> 54];
+}
+
+static bool is_recent(const struct recent_slot *slot, const struct event_record *record,
+    const struct extended_item *blob)
+{
+    const struct event_descriptor *d = &record->descriptor;
+    if (!slot->entry || slot->kind != record->kind || slot->id != d->id ||
+        slot->version != d->version || slot->opcode != d->opcode ||
+        slot->hook_id != record->hook_id || !guid_equal(&slot->provider, &record->provider) ||
+        record->time > slot->entry->retry_after) {
+        return false;
+    }
+    return span_equal(blob ? blob->data : span_make(NULL, 0), slot->entry->blob);
+}
+
+static void remember(
+    struct recent_slot *slot, const struct event_record *record, struct cache_entry *entry)
+{
+    const struct event_descriptor *d = &record->descriptor;
+    *slot = (struct recent_slot){.provider = record->provider,
+        .id = d->id,
+        .hook_id = record->hook_id,
+        .version = d->version,
+        .opcode = d->opcode,
+        .kind = (uint8_t)record->kind,
+        .entry = entry};
+}
+
+/* The entry for the record's type, filled; NULL where nothing can be kept. */
+static struct cache_entry *find_entry(struct schema_cache *cache, const struct event_record *record,
+    const struct extended_item *blob, bool with_process)
+{
+    uint8_t key[KEY_SIZE];
+    make_key(record, blob, with_process, key);
+    struct cache_entry *entry = map_get(&cache->entries, span_make(key, KEY_SIZE));
+    bool fresh = !entry;
+    if (fresh) {
+        entry = make_entry(cache, record, blob, key);
+        if (!entry) {
+            return NULL;
+        }
+    }
+    if (entry->per_process && !with_process) {
+        return find_entry(cache, record, blob, true);
+    }
+    if (blob && !span_equal(blob->data, entry->blob)) {
+        return NULL;
+    }
+    if (fresh || record->time > entry->retry_after) {
+        fill_entry(cache, record, entry);
+    }
+    return entry;
+}
+
 const struct schema_choice *schema_cache_find(
     struct schema_cache *cache, const struct event_record *record)
 {
@@ -320,30 +421,18 @@ const struct schema_choice *schema_cache_find(
         return &cache->string_choice;
     }
     const struct extended_item *blob = tracelogging_blob(record);
-    bool with_process = false;
-    for (;;) {
-        uint8_t key[KEY_SIZE];
-        make_key(record, blob, with_process, key);
-        struct cache_entry *entry = map_get(&cache->entries, span_make(key, KEY_SIZE));
-        bool fresh = !entry;
-        if (fresh) {
-            entry = make_entry(cache, record, blob, key);
-            if (!entry) {
-                return &nothing;
-            }
-        }
-        if (entry->per_process && !with_process) {
-            with_process = true;
-            continue;
-        }
-        if (blob && !span_equal(blob->data, entry->blob)) {
-            return &nothing;
-        }
-        if (fresh || record->time > entry->retry_after) {
-            fill_entry(cache, record, entry);
-        }
-        return &entry->choice;
+    struct recent_slot *slot = recent_slot(cache, record, blob);
+    if (is_recent(slot, record, blob)) {
+        return &slot->entry->choice;
     }
+    struct cache_entry *entry = find_entry(cache, record, blob, false);
+    if (!entry) {
+        return &nothing;
+    }
+    if (!(entry->key[0] & WITH_PROCESS)) {
+        remember(slot, record, entry);
+    }
+    return &entry->choice;
 }
 
 void schema_cache_list(struct schema_cache *cache,
@@ -359,6 +448,16 @@ void schema_cache_list(struct schema_cache *cache,
 void schema_candidates_add(struct schema_candidates *to, const struct event_schema *schema)
 {
     if (schema && to->count < SCHEMA_MAX_CANDIDATES) {
+        to->yields[to->count] = false;
         to->list[to->count++] = schema;
+    }
+}
+
+void schema_candidates_add_yielding(struct schema_candidates *to, const struct event_schema *schema)
+{
+    size_t before = to->count;
+    schema_candidates_add(to, schema);
+    if (to->count > before) {
+        to->yields[before] = true;
     }
 }

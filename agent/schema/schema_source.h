@@ -13,11 +13,16 @@ enum { SCHEMA_MAX_CANDIDATES = 16 };
 /* Definitions found for one event type, best first. */
 struct schema_candidates {
     const struct event_schema *list[SCHEMA_MAX_CANDIDATES];
+    bool yields[SCHEMA_MAX_CANDIDATES]; /* gives way to what other sources of the trace know */
     size_t count;
 };
 
 /* Add one; silently left out when the list is full or ${schema} is NULL. */
 void schema_candidates_add(struct schema_candidates *to, const struct event_schema *schema);
+
+/* The same for a definition that the trace carries, but for another process than the record's. */
+void schema_candidates_add_yielding(
+    struct schema_candidates *to, const struct event_schema *schema);
 
 struct schema_source_settings {
     const char *const *paths; /* files or folders the user named (manifest, pack) */

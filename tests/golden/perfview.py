@@ -179,6 +179,9 @@ def compare_primitive_types(report):
         report.equal(f"{what}: name", event["event"].get("name"), "PrimitiveTypesTest")
         report.equal(f"{what}: fields", list(event.get("data", {})), list(line.fields))
         system_time = line.fields.pop("system_time_type")
+        # A character there is its number.
+        report.equal(f"{what}.char_type", ord(event["data"].get("char_type", "\0")),
+                     int(line.fields.pop("char_type")))
         compare_event(report, what, event, line, trace.start_100ns)
         raw = payloads[event["@timestamp"]][-16:]
         year, month, _, *rest = (int.from_bytes(raw[i:i + 2], "little") for i in range(0, 16, 2))

@@ -166,7 +166,8 @@ RENAMED = {
             # Read behind reserved fields that only exist in newer layouts.
             "TimeDateStamp": None, "DefaultBase": None},
     EVENT_TRACE: {"UtcOffsetMinutes": None, "SessionName": None, "LogFileName": None},
-    IMAGE_ID: {"BuildTime": None, "PDBFileName": "PdbFileName"},
+    # The process id is read four bytes too early: it shows the upper half of ImageSize, 0.
+    IMAGE_ID: {"BuildTime": None, "ProcessID": None},
     KERNEL_FILE: {"IrpPtr": "Irp", "CreateDisposition": None, "CreateOptions": None,
                   "FileAttributes": "CreateAttributes", "ShareAccess": None, "FileName": None},
 }

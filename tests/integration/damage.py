@@ -23,7 +23,7 @@ ENVIRONMENT = os.environ | {
     "ASAN_OPTIONS": f"exitcode={SANITIZER_EXIT_CODE}:allocator_may_return_null=1",
     "UBSAN_OPTIONS": f"exitcode={SANITIZER_EXIT_CODE}:halt_on_error=1:print_stacktrace=1"}
 # Only a net under a program that does not end; runs take from milliseconds to some seconds.
-TIMEOUT_S = 300
+TIMEOUT_S = 120
 LARGE_BYTES = 1_000_000
 CUTS, FLIPS = 6, 20
 LARGE_CUTS, LARGE_FLIPS = 2, 3

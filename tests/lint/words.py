@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 
 LINES_AT_MOST = 600
+# Tables of cases stand better in one place.
+TEST_LINES_AT_MOST = 700
 TEXT = {".c", ".h", ".def", ".py", ".sh", ".md", ".txt", ".cmake", ".yaml", ".yml", ".json", ".in",
         ".tsv", ".service", ""}
 SOURCES = {".c", ".h"}
@@ -18,7 +20,7 @@ OS_FOLDERS = ("agent/platform/linux/", "agent/platform/windows/", "tests/")
 # Written in pieces, so that this file does not hold what it forbids.
 LEFTOVERS = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b|not imple" r"mented|unimple" r"mented")
 # A folder of the machine the code was written on says nothing to anybody else.
-FOREIGN_PATHS = re.compile(r"(?<![\w.-])/(?:wo" r"rk|fa" r"rm|ro" r"ot|ho" r"me/\w+)/")
+FOREIGN_PATHS = re.compile(r"(?<![\w.-])/(?:wo" r"rk|fa" r"rm|ho" r"me/\w+)/")
 UNSAFE = re.compile(r"(?<![\w.>])(strcpy|strcat|sprintf|vsprintf|gets|strtok|alloca|atoi|atol|"
                     r"scanf|sscanf|setjmp|longjmp|system|tmpnam|mktemp)\s*\(")
 OS_HEADERS = re.compile(r'#\s*include\s*<((?:sys|netinet|arpa|linux)/[^>]*|unistd\.h|pthread\.h|'
@@ -34,7 +36,7 @@ def files():
     if listed.returncode == 0 and listed.stdout:
         return [Path(name) for name in listed.stdout.decode().split("\0") if name]
     return [path for path in Path(".").rglob("*") if path.is_file()
-            and not path.parts[0].startswith(("build", ".git", "out"))]
+            and not path.parts[0].startswith(("build", ".git"))]
 
 
 def without_comments(text):
@@ -61,10 +63,13 @@ def check(path):
     yield from search(FOREIGN_PATHS, text, name, "a path of one machine")
     if path.suffix not in SOURCES:
         return
-    lines = text.count("\n")
-    if lines > LINES_AT_MOST:
-        yield f"{name}: {lines} lines; beyond {LINES_AT_MOST} it wants a new room"
-    yield from search(UNSAFE, without_comments(text), name, "banned function")
+    in_tests = name.startswith("tests/")
+    lines, most = text.count("\n"), TEST_LINES_AT_MOST if in_tests else LINES_AT_MOST
+    if lines > most:
+        yield f"{name}: {lines} lines; beyond {most} it wants a new room"
+    # Tests write literals into large buffers, under AddressSanitizer.
+    if not in_tests:
+        yield from search(UNSAFE, without_comments(text), name, "banned function")
     yield from search(UPWARD, text, name, "include by an upward path")
     if not name.startswith(OS_FOLDERS):
         yield from search(OS_HEADERS, text, name, "header of an operating system")
@@ -73,7 +78,8 @@ def check(path):
 def main():
     looked_at = [path for path in files() if path.suffix in TEXT and path.is_file()]
     found = [line for path in sorted(looked_at) for line in check(path)]
-    print("\n".join(found))
+    for line in found:
+        print(line)
     print(f"{len(looked_at)} files, {len(found)} findings")
     sys.exit(1 if found or not looked_at else 0)
 

@@ -1,3 +1,4 @@
+#include "event/event.h"
 #include "event/schema.h"
 
 #include <stdio.h>
@@ -64,8 +65,9 @@ static void names_become_unique_keys(void **state)
         {NAME("quote\"\n"), .in_type = IN_UINT8},
         {NAME("a"), .in_type = IN_UINT8},
     };
-    static const char *const keys[] = {"\"A\":", "\"A_2\":", "\"A_3\":", "\"b_c\":", "\"b_c_2\":",
-        "\"field_5\":", "\"field_6\":", "\"A_2_2\":", "\"quote\\\"\\n\":", "\"a\":"};
+    static const char *const keys[] = {
+        ",\"A\":", ",\"A_2\":", ",\"A_3\":", ",\"b_c\":", ",\"b_c_2\":", ",\"field_5\":",
+        ",\"field_6\":", ",\"A_2_2\":", ",\"quote\\\"\\n\":", ",\"a\":"};
     struct event_schema schema;
     assert_true(finish(&schema, fields, COUNT_OF(fields), COUNT_OF(fields), NULL));
     for (size_t i = 0; i < COUNT_OF(keys); i++) {
@@ -86,9 +88,9 @@ static void members_have_names_of_their_own(void **state)
     };
     struct event_schema schema;
     assert_true(finish(&schema, fields, COUNT_OF(fields), 2, NULL));
-    assert_span(schema.fields[0].json_key, "\"A\":");
-    assert_span(schema.fields[2].json_key, "\"A\":");
-    assert_span(schema.fields[3].json_key, "\"A_2\":");
+    assert_span(schema.fields[0].json_key, ",\"A\":");
+    assert_span(schema.fields[2].json_key, ",\"A\":");
+    assert_span(schema.fields[3].json_key, ",\"A_2\":");
 }
 
 static void a_generated_name_gives_way_to_a_real_property(void **state)
@@ -107,8 +109,8 @@ static void a_generated_name_gives_way_to_a_real_property(void **state)
         {NAME("I"), .in_type = IN_UINT32},
         {NAME("T"), .in_type = IN_UNICODE_STRING, .map = &map},
     };
-    static const char *const keys[] = {"", "\"B_name\":", "",
-        "\"S_name\":", "\"W_name\":", "\"H_name\":", "\"F_name\":", "\"D_name\":", "", ""};
+    static const char *const keys[] = {"", ",\"B_name\":", "",
+        ",\"S_name\":", ",\"W_name\":", ",\"H_name\":", ",\"F_name\":", ",\"D_name\":", "", ""};
     struct event_schema schema;
     assert_true(finish(&schema, fields, COUNT_OF(fields), COUNT_OF(fields), NULL));
     for (size_t i = 0; i < COUNT_OF(keys); i++) {
@@ -350,11 +352,16 @@ static void leading_fields_of_constant_offset_are_known(void **state)
     };
     struct event_schema schema;
     assert_true(finish(&schema, fields, COUNT_OF(fields), COUNT_OF(fields), NULL));
-    static const uint16_t narrow[] = {0, 1, 5, 21};
-    static const uint16_t wide[] = {0, 1, 9, 25};
+    static const uintptr_t offsets[2][3] = {{0, 1, 5}, {0, 1, 9}};
     assert_int_equal(schema.fixed_fields, 3);
-    assert_memory_equal(schema.fixed_offsets[0], narrow, sizeof(narrow));
-    assert_memory_equal(schema.fixed_offsets[1], wide, sizeof(wide));
+    for (size_t wide = 0; wide < 2; wide++) {
+        for (size_t i = 0; i < 3; i++) {
+            assert_int_equal((uintptr_t)schema.fixed[wide][i].data, offsets[wide][i]);
+            assert_ptr_equal(schema.fixed[wide][i].schema, &schema.fields[i]);
+        }
+    }
+    assert_int_equal(schema.fixed_size[0], 21);
+    assert_int_equal(schema.fixed_size[1], 25);
 }
 
 static void arrays_structs_and_optional_fields_end_the_constant_offsets(void **state)

@@ -13,6 +13,7 @@ struct fixture {
     struct event_schema schema;
     struct schema_field field;
     struct field value;
+    struct event_record record;
     struct event event;
     struct span payload;
     struct buf out;
@@ -31,7 +32,8 @@ static void fixture_init(
     buf_init(&f->out, 1 << 20);
     f->schema = (struct event_schema){.fields = &f->field, .field_count = 1, .top_count = 1};
     assert_true(schema_finish(&f->schema, &f->arena, NULL));
-    f->event = (struct event){.schema = &f->schema, .fields = &f->value, .field_count = 1};
+    f->event = (struct event){
+        .record = &f->record, .schema = &f->schema, .fields = &f->value, .field_count = 1};
 }
 
 static void fixture_fini(struct fixture *f)
@@ -44,6 +46,10 @@ static void fixture_fini(struct fixture *f)
 static void give_value(struct fixture *f, const char *payload, uint32_t count, uint8_t value_bytes)
 {
     f->payload = payload_make(payload);
+    f->record.payload = f->payload;
+    if (value_bytes) {
+        f->schema.scalars_room = 0; /* as schema_finish has it for arrays */
+    }
     f->value = (struct field){.schema = &f->field,
         .data = f->payload.data,
         .size = (uint32_t)f->payload.size,
@@ -273,13 +279,13 @@ static void strings_end_at_their_first_nul_and_are_escaped(void **state)
 {
     (void)state;
     static const struct value_case cases[] = {
-        {IN_UNICODE_STRING, 0, "L'a' 0000 L'b'", "{\"V\":\"a\"}"},
+        {IN_COUNTED_STRING, 0, "L'a' 0000 L'b'", "{\"V\":\"a\"}"},
         {IN_UNICODE_STRING, 0, "L'q\"\\' 0900 0100", "{\"V\":\"q\\\"\\\\\\t\\u0001\"}"},
         {IN_UNICODE_STRING, 0, "3dd8 00de", "{\"V\":\"\xf0\x9f\x98\x80\"}"},
         {IN_UNICODE_STRING, 0, "3dd8", "{\"V\":\"\xef\xbf\xbd\"}"},
         {IN_UNICODE_STRING, 0, "", "{\"V\":\"\"}"},
-        {IN_ANSI_STRING, 0, "'a' e4 80 00 'b'", "{\"V\":\"a\xc3\xa4\xe2\x82\xac\"}"},
-        {IN_ANSI_STRING, OUT_UTF8, "c3a4 00 'b'", "{\"V\":\"\xc3\xa4\"}"},
+        {IN_COUNTED_ANSI_STRING, 0, "'a' e4 80 00 'b'", "{\"V\":\"a\xc3\xa4\xe2\x82\xac\"}"},
+        {IN_COUNTED_ANSI_STRING, OUT_UTF8, "c3a4 00 'b'", "{\"V\":\"\xc3\xa4\"}"},
         {IN_ANSI_STRING, OUT_UTF8, "ff", "{\"V\":\"\xef\xbf\xbd\"}"},
         {IN_UNICODE_CHAR, 0, "e400", "{\"V\":\"\xc3\xa4\"}"},
         {IN_UNICODE_CHAR, 0, "0000", "{\"V\":\"\"}"},
@@ -451,7 +457,8 @@ static void long_names_and_values_are_written_whole(void **state)
     struct event_schema schema = {.fields = &field, .field_count = 1, .top_count = 1};
     assert_true(schema_finish(&schema, &arena, NULL));
     const struct field value = {&field, text, sizeof(text), 1, 1, FIELD_VALUE, 0};
-    struct event event = {.schema = &schema, .fields = &value, .field_count = 1};
+    struct event_record record = {.payload = span_make(value.data, value.size)};
+    struct event event = {.record = &record, .schema = &schema, .fields = &value, .field_count = 1};
     struct buf out;
     buf_init(&out, 1 << 20);
     value_json_object(&context, &event, 0, 1, &out);

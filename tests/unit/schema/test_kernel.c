@@ -403,7 +403,7 @@ static void a_system_configuration_has_texts_of_fixed_length(void **state)
     payload[(34 + 256) * 2] = 'p';
     payload[sizeof(payload) - 4] = 9;
     struct buf out;
-    buf_init(&out, 4096);
+    buf_init(&out, 1 << 20);
     decode_json(schema, span_make(payload, sizeof(payload)), 8, &out);
     assert_span(buf_span(&out), "{\"ServiceName\":\"WS\",\"DisplayName\":\"d\","
                                 "\"ProcessName\":\"p\",\"ProcessId\":9}");
@@ -448,7 +448,7 @@ static void payloads_cut_anywhere_keep_what_is_whole(void **state)
     const struct event_schema *schema = find_one("Process", 1, 4);
     struct span payload = payload_make(process_start);
     struct buf out;
-    buf_init(&out, 4096);
+    buf_init(&out, 1 << 20);
     for (size_t size = 0; size < payload.size; size++) {
         uint8_t *cut = malloc(size ? size : 1);
         assert_non_null(cut);
