@@ -40,7 +40,11 @@ fi
 
 if [ $# -eq 0 ]; then
     etlgen=$(find "$top/build/release" -type f -name etlgen -perm -u+x | head -n 1)
-    "$etlgen" --mix realistic --events 2000 -o "$work/sample.etl"
+    if [ -z "$etlgen" ]; then
+        echo "$0: the build made no etlgen; give a trace instead" >&2
+        exit 1
+    fi
+    "$etlgen" --mix realistic --events 2000 -o "$work/sample.etl" >"$work/sample.txt"
     set -- "$work/sample.etl"
 fi
 

@@ -38,6 +38,20 @@ static void add_text(struct buf *out, struct span utf8)
     }
 }
 
+/* Undo the JSON escapes of `"` and `\\` behind ${start}: people read paths as they are. Escapes of
+ * control characters stay, so that nothing in an event can drive the terminal. */
+static void show_plain(struct buf *out, size_t start)
+{
+    size_t to = start;
+    for (size_t from = start; from < out->size; from++, to++) {
+        bool plain = out->data[from] == '\\' && from + 1 < out->size &&
+                     (out->data[from + 1] == '\\' || out->data[from + 1] == '"');
+        from += plain;
+        out->data[to] = out->data[from];
+    }
+    out->size = to;
+}
+
 static void add_name(const struct event *event, struct buf *out)
 {
     const struct event_record *record = event->record;
@@ -118,7 +132,9 @@ static void add_values(struct event_writer *writer, const struct event *event, s
         }
         add_key(color, field->schema->name, column, out);
         if (field->shape == FIELD_VALUE) {
+            size_t start = out->size;
             value_json_text(&writer->values, event, i, out);
+            show_plain(out, start);
         } else {
             value_json_one(&writer->values, event, i, out);
         }
@@ -151,7 +167,9 @@ static void pretty_event(struct event_writer *writer, const struct event *event,
     if (event->schema && event->schema->message.size && event->status != DECODE_RAW) {
         const struct event_head *head = event_head_get(writer, event);
         buf_add_text(out, "    ");
+        size_t start = out->size;
         event_message_render(&writer->values, event, head->message, out);
+        show_plain(out, start);
         buf_add_byte(out, '\n');
     }
     add_values(writer, event, out);

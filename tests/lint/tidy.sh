@@ -20,4 +20,5 @@ for source in sorted(sources):
     if source.startswith(("agent/", "config/", "outputs/")):
         print(source)
 EOF
-    xargs -P "$(nproc)" -n 4 clang-tidy --quiet -p "$build" --extra-arg=-Wno-unknown-warning-option
+    xargs -P "$(nproc)" -n 1 clang-tidy --quiet -p "$build" --extra-arg=-Wno-unknown-warning-option \
+        --extra-arg=-Wno-ignored-optimization-argument

@@ -46,9 +46,10 @@ def dissect(path, output):
                     fields = dict(struct.__values__) if struct is not None else None
                     shown = {"time": event.ts(), "provider": event.provider_id(),
                              "name": event.symbol()}
-                except (AttributeError, TypeError, ValueError, EOFError) as error:
-                    # One record the library cannot decode does not cost the others.
-                    fields, shown = None, {"error": str(error)}
+                # The library raises what comes on data it does not know; a record costs only
+                # itself.
+                except Exception as error:
+                    fields, shown = None, {"error": repr(error)}
                 output.write({"size": header.size} | shown, fields)
 
 
@@ -83,8 +84,7 @@ def etl_parser(path, output):
                 fields = fields_of()
             except unknown:
                 fields = None
-            # The library raises what comes on data it does not know; a record costs only itself.
-            except Exception as error:
+            except Exception as error:  # as above
                 fields, header["error"] = None, repr(error)
             output.write(header, fields)
 

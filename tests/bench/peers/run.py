@@ -14,6 +14,9 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
+import threading
+import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -33,17 +36,37 @@ class Result:
         return self.records / self.cpu_s if self.cpu_s else 0.0
 
 
-def measured(command, **options):
-    """Runs a command alone; returns its stdout, exit code, CPU seconds and peak memory in MB."""
-    reading, writing = os.pipe()
-    with subprocess.Popen(["timeout", str(TIMEOUT_S), *map(str, command)], stdout=writing,
-                          stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL, **options) as child:
-        os.close(writing)
-        with os.fdopen(reading, "rb") as pipe:
-            output = pipe.read()
+def measured(command):
+    """Runs a command alone; returns its stdout, exit code, CPU seconds and peak memory in MB.
+
+    The peak is VmHWM of /proc, looked at until the end: it only grows, so the last look is close
+    to it. getrusage's maximum is of no use, since it starts with that of this process.
+    """
+    with tempfile.TemporaryFile() as output:
+        child = subprocess.Popen([*map(str, command)], stdout=output, stderr=subprocess.DEVNULL,
+                                 stdin=subprocess.DEVNULL)
+        timer = threading.Timer(TIMEOUT_S, child.kill)
+        timer.start()
+        peak_mb = 0.0
+        while os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
+            peak_mb = max(peak_mb, peak_of(child.pid))
+            time.sleep(0.001)
+        timer.cancel()
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
-    return output, child.returncode, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+        output.seek(0)
+        return output.read(), child.returncode, usage.ru_utime + usage.ru_stime, peak_mb
+
+
+def peak_of(pid):
+    try:
+        with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
+            for line in file:
+                if line.startswith("VmHWM:"):
+                    return int(line.split()[1]) / 1024
+    except OSError:
+        pass
+    return 0.0
 
 
 def etwship(program, trace):
