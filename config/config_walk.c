@@ -94,10 +94,9 @@ bool config_walk_check_type(struct config_walk *walk, const struct config_field 
     return false;
 }
 
-/* Resolve ${…} in a scalar and store it by its row. */
-size_t config_walk_items(const yaml_node_t *list)
+size_t config_walk_items(const yaml_node_t *sequence)
 {
-    return (size_t)(list->data.sequence.items.top - list->data.sequence.items.start);
+    return (size_t)(sequence->data.sequence.items.top - sequence->data.sequence.items.start);
 }
 
 size_t config_walk_pairs(const yaml_node_t *mapping)

@@ -52,11 +52,17 @@ rm -rf "$work/traces"
 mkdir -p "$work/traces"
 for trace in "$@"; do
     folder=$(cd "$(dirname "$trace")" && pwd)
-    link=$work/traces/$(basename "$trace")
+    # The configuration takes *.etl; TRACE.ETL and trace.etl.001 are traces, too.
+    name=$(basename "$trace")
+    case $name in
+    [!.]*.etl) ;;
+    *) name=trace-$name.etl ;;
+    esac
+    link=$work/traces/$name
     # Two traces of one name from different folders both get in.
     n=2
     while [ -e "$link" ]; do
-        link=$work/traces/$n-$(basename "$trace")
+        link=$work/traces/$n-$name
         n=$((n + 1))
     done
     ln -s "$folder/$(basename "$trace")" "$link"

@@ -9,6 +9,7 @@
 #include "outputs/registry.h"
 #include "pipeline/delivery_host.h"
 #include "pipeline/stream.h"
+#include "platform/plat_system.h"
 
 enum { MAX_OUTPUTS = 64, MAX_INPUTS = 16, MAX_SCHEMA_PATHS = 1024 };
 
@@ -22,6 +23,7 @@ struct agent {
 
 /* The streams of one session: outputs grouped by the format that they want. */
 struct session_streams {
+    struct codepage ansi;
     struct event_writer *writers[MAX_OUTPUTS];
     struct stream *streams[MAX_OUTPUTS];
     struct flow_consumer consumers[MAX_OUTPUTS + 1];
@@ -138,6 +140,7 @@ static bool add_stream(struct agent *agent, const struct app_session *session, c
     size_t n = streams->count;
     struct event_writer_settings writer = {.session = span_text(session->name),
         .tail = buf_span(&agent->tail),
+        .ansi = &streams->ansi,
         .colors = agent->settings->colors};
     streams->writers[n] = event_writer_create(&writer, err);
     if (!streams->writers[n]) {
@@ -161,6 +164,14 @@ static bool make_streams(struct agent *agent, const struct app_session *session,
 {
     const struct app_config *config = agent->settings->config;
     bool done[MAX_OUTPUTS] = {false};
+    struct input_decoding decoding = {.codepage = 0};
+    if (session->ops->decoding) {
+        session->ops->decoding(session->settings, &decoding);
+    }
+    if (!plat_codepage_init(
+            &streams->ansi, decoding.codepage ? decoding.codepage : codepage_1252.id, err)) {
+        return false;
+    }
     for (size_t i = 0; i < config->output_count; i++) {
         if (done[i] || !agent->hosts[i] || !app_config_takes(&config->outputs[i], session)) {
             continue;
@@ -188,6 +199,7 @@ static void streams_fini(struct session_streams *streams)
         stream_destroy(streams->streams[i]);
         event_writer_destroy(streams->writers[i]);
     }
+    plat_codepage_fini(&streams->ansi);
 }
 
 static void add_result(

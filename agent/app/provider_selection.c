@@ -1,5 +1,6 @@
 #include "app/provider_selection.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 enum { MAX_PARTS = 5, MAX_RANGES = 64, MAX_PROVIDERS = 256 };
@@ -36,8 +37,9 @@ static bool parse_number(struct span text, uint64_t max, uint64_t *ret_value)
     copy[text.size] = '\0';
     bool hex = copy[0] == '0' && (copy[1] == 'x' || copy[1] == 'X');
     char *end;
+    errno = 0;
     unsigned long long value = strtoull(copy, &end, hex ? 16 : 10);
-    if (*end || value > max) {
+    if (*end || errno || value > max) {
         return false;
     }
     *ret_value = value;
@@ -48,9 +50,9 @@ static bool parse_level(struct span text, uint8_t *ret_level)
 {
     static const char *const names[] = {
         NULL, "critical", "error", "warning", "information", "verbose"};
-    for (uint8_t i = 1; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 1; i < sizeof(names) / sizeof(names[0]); i++) {
         if (span_equal_nocase(text, span_text(names[i]))) {
-            *ret_level = i;
+            *ret_level = (uint8_t)i;
             return true;
         }
     }
@@ -78,11 +80,22 @@ static struct span cut(struct span *text, const char *separators)
     return part;
 }
 
+static bool ends_with_one_of(struct span text, const char *separators)
+{
+    return text.size && strchr(separators, text.data[text.size - 1]);
+}
+
 /* `1+5-9` or `1,5-9`. */
 static bool parse_ids(struct span text, struct selected_provider *provider)
 {
+    if (ends_with_one_of(text, "+,-")) {
+        return false;
+    }
     while (text.size) {
         struct span range = cut(&text, "+,");
+        if (ends_with_one_of(range, "-")) {
+            return false;
+        }
         struct span first = cut(&range, "-");
         uint64_t low;
         uint64_t high;
@@ -128,6 +141,8 @@ static bool parse_provider(const char *text, struct selected_provider *provider,
         (parts[4].size && !parse_number(parts[4], UINT64_MAX, &provider->all))) {
         return error_set(err, ERR_CONFIG, "provider '%s': keywords are numbers here", text);
     }
+    /* As providers check it: an enabled level of 0 means all of them, and so does a mask of 0. */
+    provider->level = provider->level ? provider->level : 0xff;
     provider->any = provider->any ? provider->any : UINT64_MAX;
     return true;
 }
@@ -164,6 +179,12 @@ static bool is_from(const struct selected_provider *provider, const struct event
 {
     const struct event_schema *schema = event->schema;
     if (provider->name.size == 0) {
+        /* Events with a decode GUID are enabled by their control GUID, which is an item of theirs. */
+        const struct extended_item *control = record_extended(event->record, EXTENDED_CONTROL_GUID);
+        if (control && control->data.size == sizeof(provider->guid.bytes) &&
+            memcmp(control->data.data, provider->guid.bytes, control->data.size) == 0) {
+            return true;
+        }
         return guid_equal(&provider->guid, &event->record->provider) ||
                (schema && guid_equal(&provider->guid, &schema->provider));
     }
@@ -191,7 +212,7 @@ static bool selects(const struct selected_provider *provider, const struct event
         return false;
     }
     if (event->record->kind != RECORD_EVENT) {
-        return has_id(provider, d->opcode);
+        return has_id(provider, event->record->kind == RECORD_MESSAGE ? d->id : d->opcode);
     }
     return (d->level == 0 || d->level <= provider->level) && has_id(provider, d->id) &&
            (d->keyword == 0 ||

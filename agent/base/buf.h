@@ -52,7 +52,9 @@ static inline void buf_add_text(struct buf *buf, const char *text)
 
 static inline void buf_add_byte(struct buf *buf, uint8_t byte)
 {
-    buf_add(buf, &byte, 1);
+    if (buf_reserve(buf, 1)) {
+        buf->data[buf->size++] = byte;
+    }
 }
 
 void buf_printf(struct buf *buf, const char *format, ...) ETWSHIP_PRINTF(2, 3);

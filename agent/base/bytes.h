@@ -3,24 +3,38 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /*
- * Little-endian loads and stores on unaligned memory. Compilers turn each into one instruction.
- * The caller has checked the bounds: untrusted bytes go through struct reader (reader.h) first.
+ * Little-endian loads and stores on unaligned memory: one instruction each on little-endian
+ * machines. The caller has checked the bounds: untrusted bytes go through struct reader (reader.h)
+ * first.
  */
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define BYTES_FROM_LE(bits, v) __builtin_bswap##bits(v)
+#else
+#define BYTES_FROM_LE(bits, v) (v)
+#endif
+
 static inline uint16_t load_le16(const uint8_t *p)
 {
-    return (uint16_t)(p[0] | (uint32_t)p[1] << 8);
+    uint16_t v;
+    memcpy(&v, p, sizeof(v));
+    return BYTES_FROM_LE(16, v);
 }
 
 static inline uint32_t load_le32(const uint8_t *p)
 {
-    return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+    uint32_t v;
+    memcpy(&v, p, sizeof(v));
+    return BYTES_FROM_LE(32, v);
 }
 
 static inline uint64_t load_le64(const uint8_t *p)
 {
-    return load_le32(p) | (uint64_t)load_le32(p + 4) << 32;
+    uint64_t v;
+    memcpy(&v, p, sizeof(v));
+    return BYTES_FROM_LE(64, v);
 }
 
 /* An unsigned integer of 1, 2, 4 or 8 bytes. */
@@ -50,20 +64,22 @@ static inline uint32_t load_be32(const uint8_t *p)
 
 static inline void store_le16(uint8_t *p, uint16_t v)
 {
-    p[0] = (uint8_t)v;
-    p[1] = (uint8_t)(v >> 8);
+    v = BYTES_FROM_LE(16, v);
+    memcpy(p, &v, sizeof(v));
 }
 
 static inline void store_le32(uint8_t *p, uint32_t v)
 {
-    store_le16(p, (uint16_t)v);
-    store_le16(p + 2, (uint16_t)(v >> 16));
+    v = BYTES_FROM_LE(32, v);
+    memcpy(p, &v, sizeof(v));
 }
 
 static inline void store_le64(uint8_t *p, uint64_t v)
 {
-    store_le32(p, (uint32_t)v);
-    store_le32(p + 4, (uint32_t)(v >> 32));
+    v = BYTES_FROM_LE(64, v);
+    memcpy(p, &v, sizeof(v));
 }
+
+#undef BYTES_FROM_LE
 
 #endif

@@ -25,7 +25,9 @@ struct error {
     char text[512];
 };
 
-#if defined(__GNUC__)
+#if defined(__MINGW32__)
+#define ETWSHIP_PRINTF(format_at, args_at) __attribute__((format(gnu_printf, format_at, args_at)))
+#elif defined(__GNUC__)
 #define ETWSHIP_PRINTF(format_at, args_at) __attribute__((format(printf, format_at, args_at)))
 #else
 #define ETWSHIP_PRINTF(format_at, args_at)

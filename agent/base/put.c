@@ -7,81 +7,54 @@
 #include "base/bytes.h"
 
 // clang-format off
-const char put_pairs[200] =
+static const char pairs[200] =
     "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
     "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
     "8081828384858687888990919293949596979899";
 // clang-format on
 
-/* The eight digits of a number below 10^8, the first in the lowest byte: halves, quarters and
- * digits are split side by side in one word by multiplication with reciprocals. */
-static uint64_t eight_digits(uint32_t value)
-{
-    uint64_t x = value / 10000 | (uint64_t)(value % 10000) << 32;
-    uint64_t hundreds = (x * 10486 >> 20) & UINT64_C(0x0000007f0000007f);
-    x = hundreds | (x - 100 * hundreds) << 16;
-    uint64_t tens = (x * 103 >> 10) & UINT64_C(0x000f000f000f000f);
-    return tens | (x - 10 * tens) << 8;
-}
-
 static const uint64_t ascii_zeros = UINT64_C(0x3030303030303030);
 
-/* Eight digits with leading zeros. */
-static uint8_t *put_eight(uint8_t *p, uint32_t value)
+/* Bytes below the lowest one that is not zero; ${word} is not zero. */
+static inline unsigned zero_bytes(uint64_t word)
 {
-    store_le64(p, eight_digits(value) + ascii_zeros);
-    return p + 8;
+#if defined(__GNUC__)
+    return (unsigned)__builtin_ctzll(word) / 8;
+#else
+    unsigned count = 0;
+    for (; (word & 0xff) == 0; word >>= 8) {
+        count++;
+    }
+    return count;
+#endif
 }
 
-/* Below 10^8, without leading zeros; writes eight bytes whatever the length. */
-static uint8_t *put_small(uint8_t *p, uint32_t value)
+/* 1 to 10^8 - 1, without leading zeros. Numbers of all lengths mix in real events: a branch on the
+ * length would often be mispredicted. Writes eight bytes whatever the length. */
+static inline uint8_t *put_small(uint8_t *p, uint32_t value)
 {
-    uint64_t digits = eight_digits(value);
-    unsigned leading = 0;
-    if (value < 10000) {
-        leading = 4;
-        digits >>= 32;
-        if (value < 100) {
-            leading = 6;
-            digits >>= 16;
-        }
-    } else if (value < 1000000) {
-        leading = 2;
-        digits >>= 16;
-    }
-    if ((digits & 0xff) == 0 && leading < 7) {
-        leading++;
-        digits >>= 8;
-    }
-    store_le64(p, digits + ascii_zeros);
+    uint64_t digits = put_eight_digits(value);
+    unsigned leading = zero_bytes(digits);
+    store_le64(p, (digits >> leading * 8) + ascii_zeros);
     return p + 8 - leading;
+}
+
+static uint8_t *put_large(uint8_t *p, uint64_t value)
+{
+    uint64_t high = value / PUT_EIGHT;
+    p = high < PUT_EIGHT
+            ? put_small(p, (uint32_t)high)
+            : put_eight(put_small(p, (uint32_t)(high / PUT_EIGHT)), (uint32_t)(high % PUT_EIGHT));
+    return put_eight(p, (uint32_t)(value % PUT_EIGHT));
 }
 
 uint8_t *put_u64(uint8_t *p, uint64_t value)
 {
-    enum { EIGHT = 100000000 };
-    if (value < 100) {
-        if (value < 10) {
-            *p = (uint8_t)('0' + value);
-            return p + 1;
-        }
-        memcpy(p, put_pairs + value * 2, 2);
-        return p + 2;
+    if (value < 10) {
+        *p = (uint8_t)('0' + value);
+        return p + 1;
     }
-    if (value < 10000) {
-        uint32_t high = (uint32_t)value / 100;
-        memcpy(p, put_pairs + high * 2 + (high < 10), 2);
-        p += high < 10 ? 1 : 2;
-        memcpy(p, put_pairs + (uint32_t)value % 100 * 2, 2);
-        return p + 2;
-    }
-    if (value < EIGHT) {
-        return put_small(p, (uint32_t)value);
-    }
-    uint64_t high = value / EIGHT;
-    p = high < EIGHT ? put_small(p, (uint32_t)high)
-                     : put_eight(put_small(p, (uint32_t)(high / EIGHT)), (uint32_t)(high % EIGHT));
-    return put_eight(p, (uint32_t)(value % EIGHT));
+    return value < PUT_EIGHT ? put_small(p, (uint32_t)value) : put_large(p, value);
 }
 
 uint8_t *put_i64(uint8_t *p, int64_t value)
@@ -110,36 +83,38 @@ static uint8_t *put_byte(uint8_t *p, uint8_t byte)
     return p + 2;
 }
 
-/* Bytes that a number takes without leading zeros, at least one. */
-static unsigned bytes_of(uint64_t value)
+/* The eight hexadecimal digits of a word, the first in the lowest byte. */
+static inline uint64_t hex_digits(uint32_t value)
 {
-    unsigned bytes = 1;
-    if (value >> 32) {
-        value >>= 32;
-        bytes = 5;
+    uint64_t x = value >> 16 | (uint64_t)(value & 0xffff) << 32;
+    x = (x >> 8 | x << 16) & UINT64_C(0x00ff00ff00ff00ff);
+    x = (x >> 4 | x << 8) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+    uint64_t letters = (x + UINT64_C(0x0606060606060606)) >> 4 & UINT64_C(0x0101010101010101);
+    return x + ascii_zeros + letters * ('a' - '0' - 10);
+}
+
+/* Zero digits in front of the first other one, at most 15. */
+static inline unsigned leading_zeros(uint64_t value)
+{
+#if defined(__GNUC__)
+    return (unsigned)__builtin_clzll(value | 1) / 4;
+#else
+    unsigned count = 0;
+    for (; count < 15 && value >> 60 == 0; value <<= 4) {
+        count++;
     }
-    if (value >> 16) {
-        value >>= 16;
-        bytes += 2;
-    }
-    return bytes + (value >> 8 != 0);
+    return count;
+#endif
 }
 
 uint8_t *put_hex(uint8_t *p, uint64_t value)
 {
-    unsigned shift = bytes_of(value) * 8;
-    *p++ = '0';
-    *p++ = 'x';
-    /* The first byte may have one digit only. */
-    p = put_byte(p, (uint8_t)(value >> (shift - 8)));
-    if (value >> (shift - 4) == 0) {
-        p[-2] = p[-1];
-        p--;
-    }
-    for (shift -= 8; shift; shift -= 8) {
-        p = put_byte(p, (uint8_t)(value >> (shift - 8)));
-    }
-    return p;
+    unsigned leading = leading_zeros(value);
+    value <<= leading * 4;
+    p = put_literal(p, "0x");
+    store_le64(p, hex_digits((uint32_t)(value >> 32)));
+    store_le64(p + 8, hex_digits((uint32_t)value));
+    return p + 16 - leading;
 }
 
 uint8_t *put_hex_bytes(uint8_t *p, struct span bytes)
@@ -152,14 +127,19 @@ uint8_t *put_hex_bytes(uint8_t *p, struct span bytes)
 
 uint8_t *put_guid(uint8_t *p, const uint8_t bytes[16])
 {
-    static const uint8_t order[16] = {3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15};
-    for (size_t i = 0; i < 16; i++) {
-        p = put_byte(p, bytes[order[i]]);
-        if (i == 3 || i == 5 || i == 7 || i == 9) {
-            *p++ = '-';
-        }
-    }
-    return p;
+    uint64_t second_third = hex_digits(load_le32(bytes + 4) << 16 | load_le16(bytes + 6));
+    uint64_t fourth_fifth = hex_digits(load_be32(bytes + 8));
+    store_le64(p, hex_digits(load_le32(bytes)));
+    p[8] = '-';
+    store_le32(p + 9, (uint32_t)second_third);
+    p[13] = '-';
+    store_le32(p + 14, (uint32_t)(second_third >> 32));
+    p[18] = '-';
+    store_le32(p + 19, (uint32_t)fourth_fifth);
+    p[23] = '-';
+    store_le32(p + 24, (uint32_t)(fourth_fifth >> 32));
+    store_le64(p + 28, hex_digits(load_be32(bytes + 12)));
+    return p + 36;
 }
 
 /* `%g` leaves the point out of whole numbers; a number that looks whole would become an integer
@@ -195,29 +175,22 @@ uint8_t *put_float(uint8_t *p, float value)
 static uint8_t *put_decimal(uint8_t *p, double value)
 {
     static const double powers[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
+    static const uint32_t scales[] = {100000000, 10000000, 1000000, 100000, 10000, 1000, 100};
     double size = value < 0 ? -value : value;
     if (!(size >= 1e-4 && size < 1e9)) {
         return NULL;
     }
     for (unsigned k = 0; k < sizeof(powers) / sizeof(powers[0]); k++) {
-        double scaled = size * powers[k];
-        uint64_t whole = (uint64_t)scaled;
-        double back = (double)whole / powers[k];
+        uint64_t digits = (uint64_t)(size * powers[k]);
+        double back = (double)digits / powers[k];
         if (memcmp(&back, &size, sizeof(size)) == 0) {
-            uint64_t unit = (uint64_t)powers[k];
-            if (value < 0) {
-                *p++ = '-';
-            }
-            p = put_u64(p, whole / unit);
+            uint64_t whole = (uint64_t)size;
+            uint32_t fraction = (uint32_t)(digits - whole * (uint64_t)powers[k]);
+            *p = '-';
+            p = put_u64(p + (value < 0), whole);
             *p++ = '.';
-            for (uint64_t rest = whole % unit; unit >= 10; rest %= unit) {
-                unit /= 10;
-                *p++ = (uint8_t)('0' + rest / unit);
-            }
-            if (k == 0) {
-                *p++ = '0';
-            }
-            return p;
+            put_eight(p, fraction * scales[k]);
+            return p + (k ? k : 1);
         }
     }
     return NULL;
@@ -258,7 +231,7 @@ void put_civil(uint32_t days, unsigned *ret_year, unsigned *ret_month, unsigned 
 
 static uint8_t *put_two(uint8_t *p, unsigned value)
 {
-    memcpy(p, put_pairs + value * 2, 2);
+    memcpy(p, pairs + value * 2, 2);
     return p + 2;
 }
 
@@ -294,12 +267,7 @@ bool put_filetime(uint8_t **p, uint64_t filetime)
     put_civil((uint32_t)days, &year, &month, &day);
     uint8_t *q = put_date_time(*p, year, month, day, (unsigned)(seconds % 86400));
     *q++ = '.';
-    q = put_two(q, fraction / 100000);
-    q = put_two(q, fraction / 1000 % 100);
-    q = put_two(q, fraction / 10 % 100);
-    *q++ = (uint8_t)('0' + fraction % 10);
-    *q++ = 'Z';
-    *p = q;
+    *p = put_fraction(q, fraction);
     return true;
 }
 

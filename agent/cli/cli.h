@@ -32,6 +32,7 @@ struct cli_command {
     const char *description;
     const struct cli_option *options; /* --help is added */
     const char *examples;             /* lines, indented by the printer */
+    const char *operand;              /* what is missing where there are fewer than min_operands */
     size_t min_operands;
     size_t max_operands;
     int (*run)(const struct cli_command *command, int argc, char **argv);

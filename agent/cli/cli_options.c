@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -145,7 +146,7 @@ static bool check_operands(struct cli_args *args, int *ret_exit)
 {
     const struct cli_command *command = args->command;
     if (args->operand_count < command->min_operands) {
-        cli_error("%s: something is missing", command->name);
+        cli_error("%s: %s is missing", command->name, command->operand);
         return usage(command, ret_exit);
     }
     if (args->operand_count > command->max_operands) {
@@ -231,8 +232,9 @@ bool cli_count(const struct cli_args *args, const char *name, uint64_t *ret_coun
         return true;
     }
     char *end;
+    errno = 0;
     unsigned long long value = strtoull(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end || value == 0) {
+    if (*text < '0' || *text > '9' || *end || errno || value == 0) {
         cli_error("--%s %s: not a number from 1 on", name, text);
         return false;
     }

@@ -31,6 +31,8 @@ static const struct cli_option options[] = {
     {.name = "stack-walk", .argument = "join|events|drop",
         .help = "Kernel call stacks: join (the default) puts them into their event's "
                 "extended.stack, events ships them as events, drop leaves them out."},
+    {.name = "codepage", .argument = "N",
+        .help = "Windows code page of ANSI strings in payloads; 1252 without this option."},
     {.name = "metadata", .help = "Ship records that only carry metadata, too."},
     {.name = "host", .argument = "NAME",
         .help = "The recording machine, instead of what the trace says."},
@@ -80,7 +82,7 @@ static void warn(void *self, const char *output, const char *text)
 {
     (void)self;
     (void)output;
-    cli_warning("%s; trying again", text);
+    cli_error("%s", text);
 }
 
 /* The output's settings: stdout, or the file, emptied. */
@@ -113,8 +115,7 @@ static int conclude(const struct session_result *result, const struct picker *pi
     }
     struct delivery_counts delivered = delivery_host_counts(host);
     if (delivered.undelivered && !delivery_host_closed(host)) {
-        cli_error("%llu events could not be written", (unsigned long long)delivered.undelivered);
-        return EXIT_LOSSES;
+        return EXIT_FAILED;
     }
     if (strict && (picker->raw || picker->partial)) {
         cli_error("%llu events could not be decoded, %llu only in part",
@@ -130,23 +131,31 @@ struct dump {
     struct schema_cache *cache;
     struct provider_selection *selection;
     struct buf tail;
+    struct codepage ansi;
     struct event_writer *writer;
     struct delivery_host *host;
     struct stream *stream;
 };
 
-static bool make_output(const struct cli_args *args, struct dump *dump, struct error *err)
+static bool make_output(const struct cli_args *args, const struct input_decoding *decoding,
+    struct dump *dump, struct error *err)
 {
     const struct output_ops *ops;
     void *settings = output_settings(args, dump->config, &ops, err);
-    if (!settings || !agent_identity_tail(&dump->tail, err)) {
+    if (!settings || !agent_identity_tail(&dump->tail, err) ||
+        !plat_codepage_init(&dump->ansi, decoding->codepage, err)) {
         return false;
     }
     bool pretty = cli_value(args, "pretty") != NULL;
     struct event_writer_settings writer = {.tail = buf_span(&dump->tail),
+        .ansi = &dump->ansi,
         .colors = pretty && !cli_value(args, "output") && plat_is_terminal(1) && !plat_no_color()};
-    struct delivery_host_settings host = {
-        .ops = ops, .settings = settings, .name = ops->name, .stopping = stopping, .warn = warn};
+    struct delivery_host_settings host = {.ops = ops,
+        .settings = settings,
+        .name = ops->name,
+        .give_up = true,
+        .stopping = stopping,
+        .warn = warn};
     dump->writer = event_writer_create(&writer, err);
     dump->host = dump->writer ? delivery_host_create(&host, err) : NULL;
     struct stream_settings stream = {
@@ -166,6 +175,13 @@ static int dump_traces(const struct cli_args *args, struct dump *dump, uint64_t 
     if (!settings) {
         return exit_code;
     }
+    struct input_decoding decoding;
+    struct error err;
+    input->decoding(settings, &decoding);
+    if (!make_output(args, &decoding, dump, &err)) {
+        cli_error("%s", err.text);
+        return EXIT_FAILED;
+    }
     struct picker picker = {.stream = stream_consumer(dump->stream),
         .selection = dump->selection,
         .max_events = max_events};
@@ -180,10 +196,9 @@ static int dump_traces(const struct cli_args *args, struct dump *dump, uint64_t 
         .damage = trace_options_damage,
         .damage_self = &damage_said};
     struct session_result result;
-    struct error err;
     if (!session_run_catch_signals(&err) || !session_run(&run, &result, &err)) {
         cli_error("%s", err.text);
-        return EXIT_FAILED;
+        return err.code == ERR_CONFIG ? EXIT_USAGE : EXIT_FAILED;
     }
     stream_flush(dump->stream);
     return conclude(&result, &picker, dump->host, cli_value(args, "strict") != NULL);
@@ -215,8 +230,8 @@ static int dump_with(const struct cli_args *args, struct dump *dump)
         return exit_code;
     }
     dump->config = config_create(NULL, NULL);
-    if (!dump->config || !make_output(args, dump, &err)) {
-        cli_error("%s", dump->config ? err.text : "out of memory");
+    if (!dump->config) {
+        cli_error("out of memory");
         return EXIT_FAILED;
     }
     return dump_traces(args, dump, max_events);
@@ -235,6 +250,7 @@ static int run(const struct cli_command *command, int argc, char **argv)
     stream_destroy(dump.stream);
     delivery_host_destroy(dump.host);
     event_writer_destroy(dump.writer);
+    plat_codepage_fini(&dump.ansi);
     buf_fini(&dump.tail);
     config_destroy(dump.config);
     schema_cache_destroy(dump.cache);
@@ -257,6 +273,7 @@ const struct cli_command cmd_dump = {
                 "       etwship dump --pretty -n 20 trace.etl\n"
                 "       etwship dump -p Microsoft-Windows-DNS-Client:4 --schema manifests a.etl "
                 "b.etl\n",
+    .operand = "FILE",
     .min_operands = 1,
     .max_operands = SIZE_MAX,
     .run = run,

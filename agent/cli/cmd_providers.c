@@ -79,6 +79,7 @@ static int run(const struct cli_command *command, int argc, char **argv)
         struct error err;
         const char *wanted = args.operand_count ? args.operands[0] : NULL;
         schema_list_init(&list, cache);
+        schema_list_sort(&list);
         buf_init(&out, MAX_OUTPUT_BYTES);
         exit_code = EXIT_DONE;
         if (add_providers(&list, wanted, cli_value(&args, "json") != NULL, &out) == 0 && wanted) {

@@ -140,6 +140,7 @@ static int show(const struct cli_args *args, struct schema_cache *cache)
     struct schema_list list;
     struct buf out;
     schema_list_init(&list, cache);
+    schema_list_sort(&list);
     buf_init(&out, MAX_OUTPUT_BYTES);
     for (size_t i = 0; i < list.count; i++) {
         if (is_wanted(list.items[i], &wanted)) {
@@ -165,6 +166,7 @@ static int list_all(const struct cli_args *args, struct schema_cache *cache)
     struct schema_list list;
     struct buf out;
     schema_list_init(&list, cache);
+    schema_list_sort(&list);
     buf_init(&out, MAX_OUTPUT_BYTES);
     for (size_t i = 0; i < list.count; i++) {
         const struct event_schema *s = list.items[i];
@@ -226,6 +228,7 @@ const struct cli_command cmd_schema = {
     .options = options,
     .examples = "       etwship schema export -o clr.pack --schema ClrEtwAll.man\n"
                 "       etwship schema show Process:1\n",
+    .operand = "export, show or list",
     .min_operands = 1,
     .max_operands = SIZE_MAX,
     .run = run,

@@ -260,6 +260,7 @@ const struct cli_command cmd_stat = {
     .options = options,
     .examples = "       etwship stat trace.etl\n"
                 "       etwship stat --json *.etl | jq .decode\n",
+    .operand = "FILE",
     .min_operands = 1,
     .max_operands = SIZE_MAX,
     .run = run,

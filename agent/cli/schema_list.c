@@ -46,6 +46,10 @@ void schema_list_init(struct schema_list *list, struct schema_cache *cache)
 {
     *list = (struct schema_list){.items = NULL};
     schema_cache_list(cache, add, list);
+}
+
+void schema_list_sort(struct schema_list *list)
+{
     if (list->count > 1) {
         qsort((void *)list->items, list->count, sizeof(*list->items), compare_schemas);
     }

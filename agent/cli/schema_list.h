@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "cli/trace_options.h"
 
-/* All schemas that the sources know, sorted by provider, class, id, opcode and version. */
+/* All schemas that the sources know. */
 struct schema_list {
     const struct event_schema **items;
     size_t count;
@@ -12,8 +12,11 @@ struct schema_list {
     bool failed; /* out of memory: the list is not whole */
 };
 
-/* Gather; the schemas stay the cache's. */
+/* Gather, in the order in which definitions are asked; the schemas stay the cache's. */
 void schema_list_init(struct schema_list *list, struct schema_cache *cache);
+
+/* Sort by provider, id, opcode and version, for people. */
+void schema_list_sort(struct schema_list *list);
 void schema_list_fini(struct schema_list *list);
 
 /* Let ${cache} learn what the traces among the operands, from ${first} on, carry. */

@@ -13,6 +13,21 @@ static void warn(void *self, const char *text)
     cli_warning("%s", text);
 }
 
+/* What the sources manifest and pack take. */
+static bool has_known_ending(const char *path)
+{
+    static const char *const endings[] = {".man", ".xml", ".pack"};
+    struct span text = span_text(path);
+    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+        struct span ending = span_text(endings[i]);
+        if (text.size > ending.size &&
+            span_equal_nocase(span_from(text, text.size - ending.size), ending)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 struct schema_cache *trace_options_cache(const struct cli_args *args, int *ret_exit)
 {
     const char *paths[MAX_PATHS];
@@ -20,8 +35,12 @@ struct schema_cache *trace_options_cache(const struct cli_args *args, int *ret_e
         .sources = {.paths = paths, .warn = warn}, .only_source = cli_value(args, "schema-source")};
     settings.sources.path_count = cli_values(args, "schema", paths, MAX_PATHS);
     for (size_t i = 0; i < settings.sources.path_count; i++) {
-        if (plat_path_kind(paths[i]) == PLAT_PATH_NONE) {
-            cli_error("--schema %s: there is no such file or folder", paths[i]);
+        enum plat_path_kind kind = plat_path_kind(paths[i]);
+        if (kind == PLAT_PATH_NONE || (kind == PLAT_PATH_FILE && !has_known_ending(paths[i]))) {
+            cli_error(kind == PLAT_PATH_NONE
+                          ? "--schema %s: there is no such file or folder"
+                          : "--schema %s: a manifest ends in .man or .xml, a schema pack in .pack",
+                paths[i]);
             *ret_exit = EXIT_USAGE;
             return NULL;
         }

@@ -419,59 +419,58 @@ static bool walk_field(struct walk *w, const struct schema_field *field)
     return take_value(w, field, &bytes) && add_field(w, field, FIELD_VALUE, bytes, 1) != NO_FIELD;
 }
 
-/* The commonest string by far, in line. */
-static inline struct span take_terminated_utf16(struct reader *r)
+/* Bytes at ${rest} of a property that needs no thought, SIZE_MAX if it does. ${ret_skip}: bytes
+ * behind them that belong to it, too. */
+static inline size_t plain_size(
+    const struct walk *w, const struct schema_field *field, struct span rest, size_t *ret_skip)
 {
-    struct span rest = reader_rest(r);
-    size_t size = utf16_until_nul(rest);
-    r->at += size + 2 <= rest.size ? size + 2 : size;
-    return span_make(rest.data, size);
+    size_t size;
+    *ret_skip = 0;
+    switch (field->take) {
+    case TAKE_FIXED:
+        size = field->fixed_size;
+        break;
+    case TAKE_POINTER:
+        size = w->pointer_size;
+        break;
+    case TAKE_TEXT16:
+        size = utf16_until_nul(rest);
+        *ret_skip = rest.size - size >= 2 ? 2 : 0;
+        break;
+    default:
+        return SIZE_MAX;
+    }
+    return size <= rest.size ? size : SIZE_MAX;
 }
 
-static inline bool take_scalar(
-    struct walk *w, const struct schema_field *field, struct span *ret_bytes)
-{
-    size_t fixed = field->pointer_sized ? w->pointer_size : field->fixed_size;
-    if (fixed && fixed <= reader_left(&w->reader)) {
-        *ret_bytes = span_make(w->reader.at, fixed);
-        w->reader.at += fixed;
-        remember_number(w, field, *ret_bytes);
-        return true;
-    }
-    if (field->in_type == IN_UNICODE_STRING && !field->may_hold_nul) {
-        *ret_bytes = take_terminated_utf16(&w->reader);
-        return true;
-    }
-    return take_value(w, field, ret_bytes);
-}
-
+/* Most properties are plain values: those are taken here, the others by walk_field. */
 static bool walk_fields(struct walk *w, size_t first, size_t count)
 {
     struct decoder *d = w->decoder;
+    const uint8_t *at = w->reader.at;
     const struct schema_field *end = w->schema->fields + first + count;
     for (const struct schema_field *field = w->schema->fields + first; field < end; field++) {
-        if (field->is_array || (field->flags & (FIELD_STRUCT | FIELD_OPTIONAL))) {
+        size_t skip;
+        size_t size = plain_size(w, field, span_make(at, (size_t)(w->reader.end - at)), &skip);
+        if (size == SIZE_MAX || d->field_count == d->field_capacity) {
+            w->reader.at = at;
             if (!walk_field(w, field)) {
                 return false;
             }
+            at = w->reader.at;
             continue;
-        }
-        struct span bytes;
-        if (!take_scalar(w, field, &bytes)) {
-            return false;
-        }
-        if (d->field_count == d->field_capacity && !grow_fields(d)) {
-            return fail(w, field, "too many values");
         }
         uint32_t index = d->field_count++;
         d->fields[index] = (struct field){.schema = field,
-            .data = bytes.data,
-            .size = (uint32_t)bytes.size,
+            .data = at,
+            .size = (uint32_t)size,
             .count = 1,
             .end = index + 1,
             .shape = FIELD_VALUE,
-            .value_bytes = (uint8_t)bytes.size};
+            .value_bytes = (uint8_t)size};
+        at += size + skip;
     }
+    w->reader.at = at;
     return true;
 }
 

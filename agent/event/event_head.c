@@ -141,7 +141,8 @@ static void add_class_object(const struct event *event, struct buf *out)
         add_text_member(out, ",\"level_name\":", span_text(schema_level_name(d->level)));
     }
     buf_printf(out, ",\"opcode\":%u", d->opcode);
-    add_text_member(out, ",\"opcode_name\":", schema->opcode_name);
+    const char *predefined = schema->opcode_name.size ? NULL : schema_opcode_name(d->opcode);
+    add_text_member(out, ",\"opcode_name\":", name_for(schema->opcode_name, true, predefined));
 }
 
 static void render_head(const struct event *event, struct buf *out)
@@ -234,6 +235,7 @@ static bool keep(
     memcpy(memory, writer->scratch.data, head.size + message.size);
     free(slot->parts);
     *slot = (struct event_head){.descriptor = record->descriptor,
+        .provider = record->provider,
         .hook_id = record->hook_id,
         .valid = true,
         .head = span_make(memory, head.size),
@@ -251,7 +253,8 @@ const struct event_head *event_head_get(struct event_writer *writer, const struc
     const struct event_record *record = event->record;
     struct event_head *slot = event->schema ? slot_of(writer, event->schema->serial) : NULL;
     if (slot && slot->valid && slot->hook_id == record->hook_id &&
-        same_descriptor(&slot->descriptor, &record->descriptor)) {
+        same_descriptor(&slot->descriptor, &record->descriptor) &&
+        guid_equal(&slot->provider, &record->provider)) {
         return slot;
     }
     render_fresh(writer, event);

@@ -85,12 +85,7 @@ uint8_t *event_put_time(struct event_writer *writer, uint8_t *p, uint64_t fileti
     }
     memcpy(p, writer->second_text, sizeof(writer->second_text));
     p += sizeof(writer->second_text);
-    memcpy(p, put_pairs + fraction / 100000 * 2, 2);
-    memcpy(p + 2, put_pairs + fraction / 1000 % 100 * 2, 2);
-    memcpy(p + 4, put_pairs + fraction / 10 % 100 * 2, 2);
-    p[6] = (uint8_t)('0' + fraction % 10);
-    p[7] = 'Z';
-    return p + 8;
+    return put_fraction(p, fraction);
 }
 
 /* ---- what all events of a trace share -------------------------------------------------------- */
@@ -127,7 +122,8 @@ static void render_trace(
     buf_add(out, "}\n", 2);
     size_t size = out->size;
     slot->valid = buf_reserve(out, PUT_PADDING) && !out->failed;
-    struct span all = slot->valid ? span_make(out->data, size) : span_make(NULL, 0);
+    static const uint8_t nothing[PUT_PADDING];
+    struct span all = slot->valid ? span_make(out->data, size) : span_make(nothing, 0);
     slot->trace = trace;
     slot->start = span_first(all, start_size);
     slot->file = span_first(span_from(all, start_size), file_size);

@@ -11,6 +11,7 @@ struct message_part {
     uint32_t start; /* in the template */
     uint32_t size;
     uint32_t insert;
+    uint32_t end; /* of the insert's own text, which stands where there is no such field */
 };
 
 /* A message template taken apart, once per event type. */
@@ -25,6 +26,7 @@ struct message_parts {
 /* Bytes that are constant for events of one schema with one descriptor. */
 struct event_head {
     struct event_descriptor descriptor;
+    struct guid provider; /* of the record: one schema may serve several */
     uint16_t hook_id;
     bool valid;
     struct span head; /* `","provider":{…},"event":{…}`, PUT_PADDING readable bytes behind it */

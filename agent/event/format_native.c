@@ -91,6 +91,7 @@ static void add_hex_member(struct buf *out, const char *key, struct span bytes)
     }
 }
 
+/* The value of `data`, whose key is there already, and what belongs to it; or the raw payload. */
 static void add_data(struct event_writer *writer, const struct event *event, struct buf *out)
 {
     if (event->status == DECODE_RAW) {
@@ -99,7 +100,6 @@ static void add_data(struct event_writer *writer, const struct event *event, str
         }
         return;
     }
-    buf_add_text(out, ",\"data\":");
     value_json_object(&writer->values, event, 0, event->field_count, out);
     if (event->rest.size) {
         add_hex_member(out, ",\"payload_rest\":\"", event->rest);
@@ -151,12 +151,15 @@ static void add_list(struct buf *out, struct span bytes, size_t width, bool hex)
 
 static void add_sid(struct buf *out, struct span bytes)
 {
-    uint8_t text[256];
-    uint8_t *end = text;
+    if (!buf_reserve(out, 256)) {
+        return;
+    }
+    uint8_t *start = out->data + out->size;
+    uint8_t *end = start + 1;
     if (put_sid(&end, bytes)) {
-        buf_add_byte(out, '"');
-        buf_add(out, text, (size_t)(end - text));
-        buf_add_byte(out, '"');
+        *start = '"';
+        *end++ = '"';
+        out->size += (size_t)(end - start);
     } else {
         add_hex_member(out, "\"", bytes);
     }
@@ -173,16 +176,6 @@ static void add_guid(struct buf *out, struct span bytes)
     value_json_string(span_make(text, (size_t)(end - text)), out);
 }
 
-static void add_stack(struct buf *out, struct span bytes, size_t width)
-{
-    uint64_t match_id = bytes.size >= 8 ? load_le64(bytes.data) : 0;
-    if (match_id) {
-        buf_printf(out, "\"stack_match_id\":%llu,", (unsigned long long)match_id);
-    }
-    buf_add_text(out, "\"stack\":");
-    add_list(out, span_from(bytes, 8), width, true);
-}
-
 /* UInt32 id, UInt32 parent id, parent GUID. */
 static void add_instance(struct buf *out, struct span bytes)
 {
@@ -196,117 +189,177 @@ static void add_instance(struct buf *out, struct span bytes)
     buf_add_byte(out, '}');
 }
 
-/* The member for one item; false for items that stand elsewhere or describe only the layout. */
-static bool add_item(struct buf *out, const struct extended_item *item, bool has_joined_stack)
+/* The same from the header of an instance record. */
+static void add_header_instance(struct buf *out, const struct event_record *record)
 {
-    static const struct {
-        uint16_t type;
-        const char *key;
-        void (*add)(struct buf *out, struct span bytes);
-    } simple[] = {
-        {EXTENDED_SID, "\"sid\":", add_sid},
-        {EXTENDED_TS_ID, "\"session_id\":", add_number},
-        {EXTENDED_PEBS_INDEX, "\"pebs_index\":", add_number},
-        {EXTENDED_EVENT_KEY, "\"event_key\":", add_number},
-        {EXTENDED_PROCESS_START_KEY, "\"start_key\":", add_number},
-        {EXTENDED_CONTROL_GUID, "\"control_guid\":", add_guid},
-        {EXTENDED_QPC_DELTA, "\"qpc_delta\":", add_number},
-    };
-    for (size_t i = 0; i < sizeof(simple) / sizeof(simple[0]); i++) {
-        if (simple[i].type == item->type) {
-            buf_add_text(out, simple[i].key);
-            simple[i].add(out, item->data);
+    buf_printf(out, "\"instance\":{\"id\":%lu,\"parent_id\":%lu",
+        (unsigned long)record->instance_id, (unsigned long)record->parent_instance_id);
+    if (!guid_is_zero(&record->parent_guid)) {
+        buf_add_text(out, ",\"parent_guid\":");
+        add_guid(out, span_make(record->parent_guid.bytes, sizeof(record->parent_guid.bytes)));
+    }
+    buf_add_byte(out, '}');
+}
+
+static bool is_stack(uint16_t type)
+{
+    return type == EXTENDED_STACK_TRACE32 || type == EXTENDED_STACK_TRACE64;
+}
+
+/* Items that stand elsewhere or describe only the layout. */
+static bool is_silent(uint16_t type)
+{
+    return type == EXTENDED_RELATED_ACTIVITY_ID || type == EXTENDED_SCHEMA_TL ||
+           type == EXTENDED_PROV_TRAITS;
+}
+
+/* Does an item before number ${index} have the same key? It would be a duplicate in JSON. */
+static bool is_repeated(const struct event_record *record, size_t index)
+{
+    uint16_t type = record->extended[index].type;
+    for (size_t i = 0; i < index; i++) {
+        uint16_t before = record->extended[i].type;
+        bool both_keys = (type == EXTENDED_STACK_KEY32 || type == EXTENDED_STACK_KEY64) &&
+                         (before == EXTENDED_STACK_KEY32 || before == EXTENDED_STACK_KEY64);
+        if (before == type || both_keys) {
             return true;
         }
     }
-    switch (item->type) {
+    return false;
+}
+
+static void add_member(struct buf *out, const char *key,
+    void (*add)(struct buf *out, struct span bytes), struct span bytes)
+{
+    buf_add_text(out, key);
+    add(out, bytes);
+}
+
+/* The member for one item. */
+static void add_item(struct buf *out, uint16_t type, struct span bytes)
+{
+    switch (type) {
+    case EXTENDED_SID:
+        add_member(out, "\"sid\":", add_sid, bytes);
+        break;
+    case EXTENDED_TS_ID:
+        add_member(out, "\"session_id\":", add_number, bytes);
+        break;
+    case EXTENDED_PEBS_INDEX:
+        add_member(out, "\"pebs_index\":", add_number, bytes);
+        break;
+    case EXTENDED_EVENT_KEY:
+        add_member(out, "\"event_key\":", add_number, bytes);
+        break;
+    case EXTENDED_PROCESS_START_KEY:
+        add_member(out, "\"start_key\":", add_number, bytes);
+        break;
+    case EXTENDED_QPC_DELTA:
+        add_member(out, "\"qpc_delta\":", add_number, bytes);
+        break;
+    case EXTENDED_CONTROL_GUID:
+        add_member(out, "\"control_guid\":", add_guid, bytes);
+        break;
+    case EXTENDED_CONTAINER_ID:
+        add_member(out, "\"container_id\":", add_guid, bytes);
+        break;
     case EXTENDED_INSTANCE_INFO:
-        add_instance(out, item->data);
-        return true;
-    case EXTENDED_STACK_TRACE32:
-    case EXTENDED_STACK_TRACE64:
-        if (has_joined_stack) {
-            return false;
-        }
-        add_stack(out, item->data, item->type == EXTENDED_STACK_TRACE32 ? 4 : 8);
-        return true;
+        add_instance(out, bytes);
+        break;
     case EXTENDED_PMC_COUNTERS:
         buf_add_text(out, "\"pmc_counters\":");
-        add_list(out, item->data, 8, false);
-        return true;
+        add_list(out, bytes, 8, false);
+        break;
     case EXTENDED_STACK_KEY32:
-    case EXTENDED_STACK_KEY64:
+    case EXTENDED_STACK_KEY64: {
+        size_t width = type == EXTENDED_STACK_KEY32 ? 4 : 8;
         buf_add_text(out, "\"stack_key\":");
-        add_list(out,
-            span_first(span_from(item->data, 8), item->type == EXTENDED_STACK_KEY32 ? 4 : 8),
-            item->type == EXTENDED_STACK_KEY32 ? 4 : 8, true);
-        return true;
+        add_list(out, span_first(span_from(bytes, 8), width), width, true);
+        break;
+    }
     case EXTENDED_PSM_KEY:
-        add_hex_member(out, "\"psm_key\":\"", item->data);
-        return true;
-    case EXTENDED_CONTAINER_ID:
-        buf_add_text(out, "\"container_id\":");
-        add_guid(out, item->data);
-        return true;
-    case EXTENDED_RELATED_ACTIVITY_ID:
-    case EXTENDED_SCHEMA_TL:
-    case EXTENDED_PROV_TRAITS:
-        return false;
+        add_hex_member(out, "\"psm_key\":\"", bytes);
+        break;
     default:
-        buf_printf(out, "\"type_0x%x\":", item->type);
-        add_hex_member(out, "\"", item->data);
-        return true;
+        buf_printf(out, "\"type_0x%x\":", type);
+        add_hex_member(out, "\"", bytes);
+        break;
     }
 }
 
-static void add_frames(const struct event *event, struct buf *out)
+static void add_frame(struct buf *out, uint64_t frame, const char **separator)
 {
-    buf_add_text(out, "\"stack\":[");
-    for (uint32_t i = 0; i < event->stack_count && buf_reserve(out, PUT_MAX); i++) {
+    if (buf_reserve(out, PUT_MAX)) {
+        buf_add_text(out, *separator);
         uint8_t *p = out->data + out->size;
-        if (i) {
-            *p++ = ',';
-        }
         *p++ = '"';
-        p = put_hex(p, event->stack[i]);
+        p = put_hex(p, frame);
         *p++ = '"';
         out->size = (size_t)(p - out->data);
+        *separator = ",";
     }
-    buf_add_byte(out, ']');
+}
+
+/* The frames of the event's own items (a match id, then addresses), then the joined ones. False if
+ * there are none at all. */
+static bool add_stack(const struct event *event, struct buf *out)
+{
+    const struct event_record *record = event->record;
+    const char *separator = "\"stack\":[";
+    for (size_t i = 0; i < record->extended_count; i++) {
+        struct span data = record->extended[i].data;
+        if (is_stack(record->extended[i].type) && data.size >= 8 && load_le64(data.data)) {
+            buf_printf(out, "\"stack_match_id\":%llu,", (unsigned long long)load_le64(data.data));
+            break;
+        }
+    }
+    bool any = event->stack_count > 0;
+    for (size_t i = 0; i < record->extended_count; i++) {
+        const struct extended_item *item = &record->extended[i];
+        size_t width = item->type == EXTENDED_STACK_TRACE32 ? 4 : 8;
+        if (is_stack(item->type)) {
+            any = true;
+            for (size_t at = 8; at + width <= item->data.size; at += width) {
+                add_frame(out, load_le(item->data.data + at, width), &separator);
+            }
+        }
+    }
+    for (uint32_t i = 0; i < event->stack_count; i++) {
+        add_frame(out, event->stack[i], &separator);
+    }
+    if (any) {
+        buf_add_text(out, *separator == ',' ? "]" : "\"stack\":[]");
+    }
+    return any;
 }
 
 static void add_extended(const struct event *event, struct buf *out)
 {
     const struct event_record *record = event->record;
     size_t start = out->size;
-    uint32_t seen = 0;
-    buf_add(out, ",\"extended\":{", 13);
+    buf_add_text(out, ",\"extended\":{");
     size_t first = out->size;
+    if (record->present & RECORD_HAS_INSTANCE && !record_extended(record, EXTENDED_INSTANCE_INFO)) {
+        add_header_instance(out, record);
+        buf_add_byte(out, ',');
+    }
     for (size_t i = 0; i < record->extended_count; i++) {
         const struct extended_item *item = &record->extended[i];
-        /* A second item of one type would be a duplicate key. */
-        if (item->type < 32 && (seen >> item->type & 1)) {
-            continue;
-        }
-        seen |= item->type < 32 ? 1u << item->type : 0;
-        size_t before = out->size;
-        if (before != first) {
+        if (!is_silent(item->type) && !is_stack(item->type) && !is_repeated(record, i)) {
+            add_item(out, item->type, item->data);
             buf_add_byte(out, ',');
-        }
-        if (!add_item(out, item, event->stack_count > 0)) {
-            out->size = before;
         }
     }
-    if (event->stack_count) {
-        if (out->size != first) {
-            buf_add_byte(out, ',');
-        }
-        add_frames(event, out);
+    if (add_stack(event, out)) {
+        buf_add_byte(out, ',');
+    }
+    if (out->failed) {
+        return;
     }
     if (out->size == first) {
         out->size = start;
     } else {
-        buf_add_byte(out, '}');
+        out->data[out->size - 1] = '}'; /* over the last comma */
     }
 }
 
@@ -328,7 +381,10 @@ static void add_wpp(const struct event_record *record, struct buf *out)
 static void add_message(struct event_writer *writer, const struct event *event,
     const struct event_head *head, struct buf *out)
 {
-    buf_add(out, ",\"message\":\"", 12);
+    if (!buf_reserve(out, PUT_MAX)) {
+        return;
+    }
+    out->size = (size_t)(put_literal(out->data + out->size, ",\"message\":\"") - out->data);
     if (head->parts && head->parts->count) {
         event_message_fill(&writer->values, event, head->message, head->parts, out);
     } else {
@@ -351,15 +407,18 @@ static void native_event(struct event_writer *writer, const struct event *event,
     }
     uint8_t *p = put_literal(out->data + out->size, "{\"@timestamp\":\"");
     p = event_put_time(writer, p, record->time);
-    p = put_padded(p, head->head);
+    p = put_span(p, head->head);
     p = put_process(p, record);
     p = put_padded(p, trace->start);
     p = put_etw_numbers(p, event);
     p = put_padded(p, trace->file);
     p = put_activity(p, record);
+    if (event->status != DECODE_RAW) {
+        p = put_literal(p, ",\"data\":");
+    }
     out->size = (size_t)(p - out->data);
     add_data(writer, event, out);
-    if (record->extended_count || event->stack_count) {
+    if (record->extended_count || event->stack_count || (record->present & RECORD_HAS_INSTANCE)) {
         add_extended(event, out);
     }
     if (record->kind == RECORD_MESSAGE) {
@@ -368,8 +427,8 @@ static void native_event(struct event_writer *writer, const struct event *event,
     if (head->message.size && event->status != DECODE_RAW) {
         add_message(writer, event, head, out);
     }
-    if (buf_reserve(out, trace->end.size + PUT_PADDING)) {
-        p = put_padded(out->data + out->size, trace->end);
+    if (buf_reserve(out, trace->end.size)) {
+        p = put_span(out->data + out->size, trace->end);
         out->size = (size_t)(p - out->data);
     }
 }
@@ -385,6 +444,35 @@ static void add_time(struct event_writer *writer, const char *key, uint64_t time
         *p++ = '"';
         out->size = (size_t)(p - out->data);
     }
+}
+
+/* "1234 events lost by ETW in session security between 09:30:58.1000000 and 09:31:00.0000000" */
+static void add_gap_message(struct event_writer *writer, const struct gap *gap, struct buf *out)
+{
+    enum { CLOCK_AT = 11, CLOCK_SIZE = 16 }; /* in `2026-11-21T09:30:58.1000000Z` */
+    struct span session = writer->session;
+    if (session.size == 0 && gap->trace) {
+        session = gap->trace->session_name;
+    }
+    buf_printf(out, "},\"message\":\"%llu %s lost ", (unsigned long long)gap->count, gap->unit);
+    if (strcmp(gap->stage, "etw") == 0) {
+        buf_add_text(out, "by ETW");
+    } else {
+        buf_printf(out, "at stage %s (%s)", gap->stage, gap->reason);
+    }
+    if (session.size && buf_reserve(out, utf8_json_bound(session.size) + 16)) {
+        buf_add_text(out, " in session ");
+        out->size += utf8_to_json(session, out->data + out->size);
+    }
+    if (gap->from && gap->to) {
+        uint8_t from[PUT_MAX];
+        uint8_t to[PUT_MAX];
+        event_put_time(writer, from, gap->from);
+        event_put_time(writer, to, gap->to);
+        buf_printf(out, " between %.*s and %.*s", CLOCK_SIZE, (const char *)from + CLOCK_AT,
+            CLOCK_SIZE, (const char *)to + CLOCK_AT);
+    }
+    buf_add_byte(out, '"');
 }
 
 static void native_gap(struct event_writer *writer, const struct gap *gap, uint64_t now,
@@ -408,8 +496,7 @@ static void native_gap(struct event_writer *writer, const struct gap *gap, uint6
     if (gap->to) {
         add_time(writer, ",\"to\":\"", gap->to, out);
     }
-    buf_printf(out, "},\"message\":\"%llu %s lost at stage %s (%s)\"",
-        (unsigned long long)gap->count, gap->unit, gap->stage, gap->reason);
+    add_gap_message(writer, gap, out);
     buf_add_span(out, trace->end);
 }
 

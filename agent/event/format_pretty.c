@@ -44,9 +44,9 @@ static void show_plain(struct buf *out, size_t start)
 {
     size_t to = start;
     for (size_t from = start; from < out->size; from++, to++) {
-        bool plain = out->data[from] == '\\' && from + 1 < out->size &&
-                     (out->data[from + 1] == '\\' || out->data[from + 1] == '"');
-        from += plain;
+        bool escaped = out->data[from] == '\\' && from + 1 < out->size &&
+                       (out->data[from + 1] == '\\' || out->data[from + 1] == '"');
+        from += escaped;
         out->data[to] = out->data[from];
     }
     out->size = to;
@@ -107,8 +107,10 @@ static void add_head(struct event_writer *writer, const struct event *event, str
     buf_printf(out, "  cpu %u%s\n", record->cpu, color->off);
 }
 
+/* At least two spaces stand between key and value. */
 static void add_key(const struct palette *color, struct span key, size_t column, struct buf *out)
 {
+    column = key.size > column ? key.size : column;
     buf_printf(out, "    %s", color->key);
     add_text(out, key);
     buf_add_text(out, color->off);

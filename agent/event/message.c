@@ -18,6 +18,23 @@ static uint32_t top_field(const struct event *event, unsigned number)
     return index < event->field_count ? index : UINT32_MAX;
 }
 
+/* `!format!` behind an insert, if it is one: a few characters as printf has them. */
+static const uint8_t *skip_format(const uint8_t *at, const uint8_t *end)
+{
+    enum { LONGEST = 16 };
+    if (at == end || *at != '!') {
+        return at;
+    }
+    size_t left = (size_t)(end - at - 1);
+    const uint8_t *close = memchr(at + 1, '!', left < LONGEST ? left : LONGEST);
+    for (const uint8_t *p = at + 1; close && p < close; p++) {
+        bool fits = (*p >= '0' && *p <= '9') || (*p >= 'a' && *p <= 'z') ||
+                    (*p >= 'A' && *p <= 'Z') || strchr("#+-. *", *p);
+        close = fits ? close : NULL;
+    }
+    return close ? close + 1 : at;
+}
+
 /* Number of the insert whose `%` is at ${at}; ${ret_next} is the first byte behind it. */
 static unsigned parse_insert(const uint8_t *at, const uint8_t *end, const uint8_t **ret_next)
 {
@@ -26,11 +43,7 @@ static unsigned parse_insert(const uint8_t *at, const uint8_t *end, const uint8_
     if (at < end && *at >= '0' && *at <= '9') {
         number = number * 10 + (unsigned)(*at++ - '0');
     }
-    if (at < end && *at == '!') {
-        const uint8_t *close = memchr(at + 1, '!', (size_t)(end - at - 1));
-        at = close ? close + 1 : at;
-    }
-    *ret_next = at;
+    *ret_next = skip_format(at, end);
     return number;
 }
 
@@ -38,15 +51,6 @@ static unsigned parse_insert(const uint8_t *at, const uint8_t *end, const uint8_
 static bool add_insert(
     const struct value_context *values, const struct event *event, unsigned number, struct buf *out)
 {
-    const struct value_marks *marks = values->marks;
-    if (marks && number <= VALUE_MARKS_MAX && (marks->marked >> (number - 1) & 1)) {
-        size_t size = marks->at[number - 1].size;
-        if (buf_reserve(out, size)) {
-            memcpy(out->data + out->size, out->data + marks->at[number - 1].start, size);
-            out->size += size;
-        }
-        return true;
-    }
     uint32_t index = top_field(event, number);
     if (index != UINT32_MAX) {
         value_json_text(values, event, index, out);
@@ -85,20 +89,42 @@ void event_message_compile(struct span message, struct message_parts *ret_parts)
         at = stop;
         if (is_insert) {
             part->insert = parse_insert(stop, end, &at);
+            part->end = (uint32_t)(at - message.data);
             parts.wanted |= part->insert <= VALUE_MARKS_MAX ? UINT64_C(1) << (part->insert - 1) : 0;
         }
     }
     *ret_parts = parts;
 }
 
+/* Add the text of a part and, behind it, that of its insert, which stands in ${out} from ${start} to
+ * ${end} already; without its quotes. */
+static inline void add_marked(struct span text, size_t start, size_t end, struct buf *out)
+{
+    if (!buf_reserve(out, text.size + (end - start) + PUT_PADDING)) {
+        return;
+    }
+    bool quoted = out->data[start] == '"';
+    struct span insert = span_make(out->data + start + quoted, end - start - 2 * quoted);
+    uint8_t *p = put_padded(put_padded(out->data + out->size, text), insert);
+    out->size = (size_t)(p - out->data);
+}
+
 void event_message_fill(const struct value_context *values, const struct event *event,
     struct span message, const struct message_parts *parts, struct buf *out)
 {
+    const struct value_marks *marks = values->marks;
     for (uint32_t i = 0; i < parts->count; i++) {
         const struct message_part *part = &parts->list[i];
-        buf_add(out, message.data + part->start, part->size);
+        struct span text = span_make(message.data + part->start, part->size);
+        uint32_t n = part->insert - 1;
+        if (n < VALUE_MARKS_MAX && (marks->marked >> n & 1)) {
+            add_marked(text, marks->start[n], marks->end[n], out);
+            continue;
+        }
+        buf_add_span(out, text);
         if (part->insert && !add_insert(values, event, part->insert, out)) {
-            buf_printf(out, "%%%u", part->insert);
+            uint32_t written = part->start + part->size;
+            buf_add(out, message.data + written, part->end - written);
         }
     }
 }
@@ -143,8 +169,7 @@ void event_message_render(const struct value_context *values, const struct event
             buf_add_byte(out, ' ');
             break;
         case '\\':
-            /* The escape of whatever follows: not ours to split. */
-            buf_add_byte(out, '%');
+            /* The JSON escape of whatever follows stays whole. */
             at += 1;
             continue;
         default:

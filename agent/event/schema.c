@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/map.h"
+#include "base/put.h"
 #include "base/utf.h"
 #include "event/event.h"
 #include "event/schema_forms.h"
@@ -123,10 +124,7 @@ static bool check_fields(struct event_schema *schema, struct error *err)
 
 /* ---- names -------------------------------------------------------------------------------- */
 
-/* Keys are copied in blocks of 32 bytes by the writers: leave that much readable behind them. */
-enum { KEY_PADDING = 32 };
-
-/* `,"name":`, or with a suffix `,"name_name":`, escaped. */
+/* `,"name":`, or with a suffix `,"name_name":`, escaped, for put_padded. */
 static bool render_key(
     struct arena *arena, struct span name, const char *suffix, struct span *ret_key)
 {
@@ -136,7 +134,7 @@ static bool render_key(
         return false;
     }
     size_t size = utf8_to_json(name, escaped);
-    uint8_t *key = arena_alloc(arena, size + suffix_size + 4 + KEY_PADDING);
+    uint8_t *key = arena_alloc(arena, size + suffix_size + 4 + PUT_PADDING);
     if (key) {
         memcpy(key, ",\"", 2);
         memcpy(key + 2, escaped, size);
@@ -239,6 +237,20 @@ static bool finish_names(
 
 /* ---- derived members ------------------------------------------------------------------------ */
 
+static enum field_take take_of(const struct schema_field *field)
+{
+    if (field->is_array || (field->flags & (FIELD_STRUCT | FIELD_OPTIONAL | FIELD_IS_NUMBER))) {
+        return TAKE_GENERAL;
+    }
+    if (field->pointer_sized) {
+        return TAKE_POINTER;
+    }
+    if (field->fixed_size) {
+        return TAKE_FIXED;
+    }
+    return field->in_type == IN_UNICODE_STRING && !field->may_hold_nul ? TAKE_TEXT16 : TAKE_GENERAL;
+}
+
 static void finish_types(struct event_schema *schema)
 {
     for (size_t i = 0; i < schema->field_count; i++) {
@@ -249,6 +261,7 @@ static void finish_types(struct event_schema *schema)
         if (!field->is_array) {
             field->count = 1;
         }
+        field->take = TAKE_GENERAL;
         if (field->flags & FIELD_STRUCT) {
             continue;
         }
@@ -262,6 +275,8 @@ static void finish_types(struct event_schema *schema)
         if (!field->pointer_sized && (field->fixed_size == 0 || field->fixed_size > 8)) {
             field->map = NULL; /* of numbers only */
         }
+        field->take = (uint8_t)take_of(field);
+        schema->has_numbers |= (field->flags & FIELD_IS_NUMBER) != 0;
         schema->uses_pointers |= field->pointer_sized || field->in_type == IN_WBEM_SID;
     }
 }
@@ -305,27 +320,10 @@ static bool finish_offsets(struct event_schema *schema, struct arena *arena)
     return true;
 }
 
-/* 256 is VALUE_PUT_FIXED_ROOM of value_put.h, 32 the block copy of the key. */
-static void finish_room(struct event_schema *schema)
-{
-    enum { FIXED_ROOM = 256 + 32 };
-    schema->has_numbers = false;
-    schema->scalars_room = FIXED_ROOM;
-    bool scalars = schema->top_count == schema->field_count;
-    for (size_t i = 0; i < schema->field_count; i++) {
-        const struct schema_field *field = &schema->fields[i];
-        schema->has_numbers |= (field->flags & FIELD_IS_NUMBER) != 0;
-        schema->scalars_room += field->json_key.size + FIXED_ROOM;
-        scalars = scalars && !field->is_array && !(field->flags & FIELD_STRUCT);
-    }
-    if (!scalars) {
-        schema->scalars_room = 0;
-    }
-}
-
 bool schema_finish(struct event_schema *schema, struct arena *arena, struct error *err)
 {
     schema->uses_pointers = false;
+    schema->has_numbers = false;
     if (!check_fields(schema, err)) {
         return false;
     }
@@ -340,7 +338,6 @@ bool schema_finish(struct event_schema *schema, struct arena *arena, struct erro
     if (!ok || !finish_offsets(schema, arena)) {
         return error_set(err, ERR_MEMORY, "no memory left for event schemas");
     }
-    finish_room(schema);
     return true;
 }
 

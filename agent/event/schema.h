@@ -154,6 +154,14 @@ enum value_form {
     FORM_WIN32_ERROR,
 };
 
+/* How the decoder finds the bytes of a property. Derived by schema_finish. */
+enum field_take {
+    TAKE_GENERAL, /* what the others are not, also lengths and counts of other properties */
+    TAKE_FIXED,   /* fixed_size bytes */
+    TAKE_POINTER, /* 4 or 8 bytes by the record */
+    TAKE_TEXT16,  /* UTF-16 up to a NUL */
+};
+
 enum map_kind {
     MAP_VALUE, /* exact match */
     MAP_BITS,  /* entries are masks; names of all that are set */
@@ -187,6 +195,7 @@ struct schema_field {
     uint8_t fixed_size; /* bytes of one value; 0 variable; pointers: see pointer_sized */
     bool pointer_sized; /* 4 or 8 bytes by the record */
     bool is_array;
+    uint8_t take;         /* enum field_take */
     bool may_hold_nul;    /* strings: length given, so the text may end before the bytes do */
     struct span json_key; /* `"Name":` with the escaped, unique name */
     struct span name_key; /* `"Name_name":` */
@@ -240,9 +249,7 @@ struct event_schema {
     uint16_t fixed_size[2];
     const struct field *fixed[2];
     bool uses_pointers;
-    bool has_numbers;    /* some field is the length or count of another */
-    size_t scalars_room; /* events of scalars alone: room for their keys and values as JSON, on top
-                          * of 6 bytes per payload byte; 0: there are arrays or structs */
+    bool has_numbers; /* some field is the length or count of another */
 };
 
 /* Limits that every source obeys; schema_finish refuses more. */

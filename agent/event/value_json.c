@@ -7,17 +7,9 @@
 
 /*
  * Every member is written as `,"Name":value`; the first comma becomes the opening brace. Room is
- * reserved once per value, then bytes are put without further checks: value_room says how much.
+ * reserved once per member, for its key and its value (value_put_room), then bytes are put without
+ * further checks.
  */
-
-static void add_value(const struct value_context *context, const struct schema_field *schema,
-    struct span bytes, struct buf *out)
-{
-    if (buf_reserve(out, value_put_room(schema->form, bytes.size))) {
-        uint8_t *p = out->data + out->size;
-        out->size += (size_t)(value_put(context, p, schema, bytes) - p);
-    }
-}
 
 /* ---- arrays -------------------------------------------------------------------------------------- */
 
@@ -27,23 +19,22 @@ static bool is_text(const struct schema_field *schema)
 }
 
 /* Characters side by side are one text. */
-static void add_packed(
-    const struct value_context *context, const struct field *field, struct buf *out)
+static uint8_t *put_packed(
+    const struct value_context *context, uint8_t *p, const struct field *field)
 {
-    if (is_text(field->schema)) {
-        add_value(context, field->schema, span_make(field->data, field->size), out);
-        return;
+    const struct schema_field *schema = field->schema;
+    if (is_text(schema)) {
+        return value_put(context, p, schema, span_make(field->data, field->size));
     }
     const uint8_t *data = field->data;
-    buf_add_byte(out, '[');
-    for (uint32_t i = 0; i < field->count && !out->failed; i++) {
-        if (i) {
-            buf_add_byte(out, ',');
-        }
-        add_value(context, field->schema, span_make(data, field->value_bytes), out);
-        data += field->value_bytes;
+    *p++ = '[';
+    for (uint32_t i = 0; i < field->count; i++, data += field->value_bytes) {
+        p = value_put(context, p, schema, span_make(data, field->value_bytes));
+        *p++ = ',';
     }
-    buf_add_byte(out, ']');
+    p -= field->count > 0;
+    *p++ = ']';
+    return p;
 }
 
 static void add_elements(
@@ -64,19 +55,16 @@ void value_json_one(
     const struct value_context *context, const struct event *event, uint32_t index, struct buf *out)
 {
     const struct field *field = &event->fields[index];
-    switch (field->shape) {
-    case FIELD_VALUE:
-        add_value(context, field->schema, span_make(field->data, field->size), out);
-        break;
-    case FIELD_PACKED:
-        add_packed(context, field, out);
-        break;
-    case FIELD_ARRAY:
+    if (field->shape == FIELD_ARRAY) {
         add_elements(context, event, index, out);
-        break;
-    default:
+    } else if (field->shape == FIELD_GROUP) {
         value_json_object(context, event, index + 1, field->end, out);
-        break;
+    } else if (buf_reserve(out, value_put_room(field->size))) {
+        uint8_t *p = out->data + out->size;
+        struct span bytes = span_make(field->data, field->size);
+        p = field->shape == FIELD_PACKED ? put_packed(context, p, field)
+                                         : value_put(context, p, field->schema, bytes);
+        out->size = (size_t)(p - out->data);
     }
 }
 
@@ -92,6 +80,11 @@ void value_json_string(struct span utf8, struct buf *out)
         *p++ = '"';
         out->size += (size_t)(p - start);
     }
+}
+
+static bool is_bit_map(const struct schema_map *map)
+{
+    return map && map->kind == MAP_BITS;
 }
 
 /* Names of the bits that are set, in the order of the map; what no entry explains in hex. */
@@ -202,8 +195,7 @@ static void add_name(
     const struct schema_field *schema = field->schema;
     struct span bytes = span_make(field->data, field->size);
     if (field->shape == FIELD_PACKED) {
-        if (!(schema->map && schema->map->kind == MAP_BITS) && !is_text(schema) &&
-            any_named(field)) {
+        if (!is_bit_map(schema->map) && !is_text(schema) && any_named(field)) {
             buf_add_span(out, schema->name_key);
             add_name_list(context, field, out);
         }
@@ -212,7 +204,7 @@ static void add_name(
     if (field->shape != FIELD_VALUE) {
         return;
     }
-    if (schema->map && schema->map->kind == MAP_BITS && bytes.size <= 8) {
+    if (is_bit_map(schema->map) && bytes.size <= 8) {
         buf_add_span(out, schema->name_key);
         add_bit_names(schema->map, load_le(bytes.data, bytes.size), out);
         return;
@@ -231,19 +223,8 @@ bool value_json_present(const struct field *field)
     return field->size || field->schema->form != FORM_SID || field->shape != FIELD_VALUE;
 }
 
-/* Keys have 32 readable bytes behind them (schema_finish), and there is room for as
- * many: the common copy is two moves. */
-static uint8_t *put_key(uint8_t *p, struct span key)
-{
-    memcpy(p, key.data, 32);
-    if (key.size > 32) {
-        memcpy(p + 32, key.data + 32, key.size - 32);
-    }
-    return p + key.size;
-}
-
 /* Is there more to say than the value? For most fields that may have a name there is not. */
-static bool needs_name(const struct field *field)
+static inline bool needs_name(const struct field *field)
 {
     const struct schema_field *schema = field->schema;
     if (schema->name_key.size == 0) {
@@ -255,96 +236,75 @@ static bool needs_name(const struct field *field)
     return true;
 }
 
-static void add_member(
-    const struct value_context *context, const struct event *event, uint32_t index, struct buf *out)
+/* Does a message show the value as JSON does, but for quotes? */
+static bool reads_alike(const struct field *field)
 {
-    const struct field *field = &event->fields[index];
-    const struct schema_field *schema = field->schema;
-    if (field->shape != FIELD_VALUE) {
-        buf_add_span(out, schema->json_key);
-        value_json_one(context, event, index, out);
-    } else if (value_json_present(field) &&
-               buf_reserve(
-                   out, schema->json_key.size + 33 + value_put_room(schema->form, field->size))) {
-        uint8_t *p = put_key(out->data + out->size, schema->json_key);
-        p = value_put(context, p, schema, span_make(field->data, field->size));
-        out->size = (size_t)(p - out->data);
-    }
-    if (needs_name(field) && value_json_present(field)) {
-        add_name(context, field, out);
-    }
+    return field->shape == FIELD_VALUE && field->schema->form != FORM_SOCKET_ADDRESS;
 }
 
-/* Remember field ${n}'s text, between ${start} and the end of ${out}, without its quotes. */
-static void mark_value(struct value_marks *marks, unsigned n, const struct field *field,
-    size_t start, const struct buf *out)
-{
-    if (field->schema->form == FORM_SOCKET_ADDRESS) {
-        return;
-    }
-    size_t size = out->size - start;
-    bool quoted = size >= 2 && out->data[start] == '"';
-    marks->at[n].start = start + quoted;
-    marks->at[n].size = size - 2 * quoted;
-    marks->marked |= UINT64_C(1) << n;
-}
-
-/* The same for the name behind the value, if there is one: people read that. */
-static void mark_name(struct value_marks *marks, unsigned n, const struct field *field,
-    size_t start, const struct buf *out)
-{
-    const struct schema_field *schema = field->schema;
-    size_t before = schema->name_key.size + 1;
-    if (out->size > start + before && !(schema->map && schema->map->kind == MAP_BITS)) {
-        marks->at[n].start = start + before;
-        marks->at[n].size = out->size - start - before - 1;
-    }
-}
-
-/* Everything about a member but its value: its mark, its name. */
+/* Behind the value of the ${n}-th member, which starts at ${start}: its name, and the mark for what
+ * people read, which is the name if there is one. */
 static void add_beside(const struct value_context *context, const struct field *field, unsigned n,
-    bool wanted, size_t value_start, struct buf *out)
+    bool wanted, size_t start, struct buf *out)
 {
-    if (wanted) {
-        mark_value(context->marks, n, field, value_start, out);
-    }
+    const struct schema_field *schema = field->schema;
+    size_t end = out->size;
     if (needs_name(field)) {
-        size_t name_start = out->size;
+        size_t name_start = out->size + schema->name_key.size;
         add_name(context, field, out);
-        if (wanted && context->marks->marked >> n & 1) {
-            mark_name(context->marks, n, field, name_start, out);
+        if (out->size > name_start && !is_bit_map(schema->map)) {
+            start = name_start;
+            end = out->size;
         }
     }
+    if (wanted && reads_alike(field)) {
+        context->marks->start[n] = start;
+        context->marks->end[n] = end;
+        context->marks->marked |= UINT64_C(1) << n;
+    }
 }
 
-/* An event of scalars alone, as most are. */
-static void add_flat(
-    const struct value_context *context, const struct event *event, struct buf *out)
+/* The members, each with a comma in front. Between the common ones, ${out} is not touched. */
+static void add_members(const struct value_context *context, const struct event *event,
+    uint32_t first, uint32_t end, struct buf *out)
 {
-    size_t room = event->schema->scalars_room + event->record->payload.size * 6;
-    if (!buf_reserve(out, room)) {
-        return;
-    }
+    const struct field *next = event->fields + first;
+    const struct field *stop = event->fields + end;
+    uint64_t wanted = first == 0 && context->marks ? context->marks->wanted : 0;
     uint8_t *p = out->data + out->size;
-    uint64_t wanted = context->marks ? context->marks->wanted : 0;
-    unsigned n = 0;
-    const struct field *end = event->fields + event->field_count;
-    for (const struct field *field = event->fields; field < end; field++, n++, wanted >>= 1) {
+    const uint8_t *limit = out->data + out->capacity;
+    for (unsigned n = 0; next < stop; n++, wanted >>= 1) {
+        const struct field *field = next++;
         const struct schema_field *schema = field->schema;
         if (!value_json_present(field)) {
             continue;
         }
-        p = put_key(p, schema->json_key);
-        size_t value_start = (size_t)(p - out->data);
-        p = value_put(context, p, schema, span_make(field->data, field->size));
-        if (schema->name_key.size || (wanted & 1)) {
+        size_t room = schema->json_key.size + PUT_PADDING + value_put_room(field->size);
+        if (room > (size_t)(limit - p)) {
             out->size = (size_t)(p - out->data);
-            add_beside(context, field, n, wanted & 1, value_start, out);
-            if (!buf_reserve(out, room)) {
+            if (!buf_grow(out, room)) {
                 return;
             }
             p = out->data + out->size;
+            limit = out->data + out->capacity;
         }
+        p = put_padded(p, schema->json_key);
+        const uint8_t *value = p;
+        if (field->shape == FIELD_VALUE) {
+            p = value_put_fast(context, p, schema, span_make(field->data, field->size));
+            if (schema->name_key.size == 0 && !(wanted & 1)) {
+                continue;
+            }
+        }
+        size_t start = (size_t)(value - out->data);
+        out->size = (size_t)(p - out->data);
+        if (field->shape != FIELD_VALUE) {
+            value_json_one(context, event, (uint32_t)(field - event->fields), out);
+            next = event->fields + field->end;
+        }
+        add_beside(context, field, n, wanted & 1, start, out);
+        p = out->data + out->size;
+        limit = out->data + out->capacity;
     }
     out->size = (size_t)(p - out->data);
 }
@@ -352,14 +312,11 @@ static void add_flat(
 void value_json_object(const struct value_context *context, const struct event *event,
     uint32_t first, uint32_t end, struct buf *out)
 {
-    size_t start = out->size;
-    if (event->schema && event->schema->scalars_room && first == 0) {
-        add_flat(context, event, out);
-    } else {
-        for (uint32_t i = first; i < end && !out->failed; i = event->fields[i].end) {
-            add_member(context, event, i, out);
-        }
+    if (!buf_reserve(out, 2)) {
+        return;
     }
+    size_t start = out->size;
+    add_members(context, event, first, end, out);
     if (out->failed) {
         return;
     }
@@ -388,7 +345,7 @@ void value_json_text(
             }
             return;
         }
-        if (buf_reserve(out, value_put_room(field->schema->form, field->size))) {
+        if (buf_reserve(out, value_put_room(field->size))) {
             uint8_t *p = out->data + out->size;
             struct span bytes = span_make(field->data, field->size);
             out->size += (size_t)(value_put_text(context, p, field->schema, bytes) - p);

@@ -18,17 +18,15 @@ struct value_context {
 
 /*
  * Where the texts of some top-level fields stand in the output, so that a message can repeat them
- * without writing them again: what value_json_text would write.
+ * without writing them again: what value_json_text would write, in quotes where it is a string.
  */
 enum { VALUE_MARKS_MAX = 64 };
 
 struct value_marks {
     uint64_t wanted; /* bit n: mark the n-th top-level field; set by the caller */
     uint64_t marked; /* those that were */
-    struct {
-        size_t start;
-        size_t size;
-    } at[VALUE_MARKS_MAX];
+    size_t start[VALUE_MARKS_MAX];
+    size_t end[VALUE_MARKS_MAX];
 };
 
 /* The object `{…}` of the fields [first, end) of ${event} that are siblings. */

@@ -5,35 +5,6 @@
 #include "base/bytes.h"
 #include "base/put.h"
 
-size_t value_put_room(uint8_t form, size_t size)
-{
-    switch (form) {
-    case FORM_UTF16:
-    case FORM_CHAR16:
-        return utf16_json_bound(size) + 2;
-    case FORM_ANSI:
-    case FORM_UTF8:
-    case FORM_CHAR8:
-        return utf8_json_bound(size) + 2;
-    case FORM_BINARY:
-    case FORM_IPV6:
-    case FORM_SOCKET_ADDRESS:
-        return size * 2 + 2 * PUT_MAX + 64;
-    case FORM_SID:
-        return 256;
-    default:
-        return PUT_MAX + 8;
-    }
-}
-
-static uint8_t *put_quoted_hex(uint8_t *p, uint64_t value)
-{
-    *p++ = '"';
-    p = put_hex(p, value);
-    *p++ = '"';
-    return p;
-}
-
 static uint8_t *put_quoted_bytes(uint8_t *p, struct span bytes)
 {
     *p++ = '"';
@@ -51,7 +22,7 @@ static uint8_t *put_time(uint8_t *p, uint64_t filetime)
 {
     uint8_t *q = p + 1;
     if (!put_filetime(&q, filetime)) {
-        return put_quoted_hex(p, filetime);
+        return value_put_hex(p, filetime);
     }
     *p = '"';
     *q++ = '"';
@@ -126,16 +97,12 @@ static struct span until_nul(struct span text)
     return nul ? span_make(text.data, (size_t)(nul - text.data)) : text;
 }
 
-/* The text of a string value. Only strings whose length was given can hold a NUL; those that one
- * ended were cut there. */
+/* The text of a string value. */
 static uint8_t *put_text(const struct value_context *context, uint8_t *p,
     const struct schema_field *schema, struct span bytes)
 {
     if (schema->form == FORM_UTF16 || schema->form == FORM_CHAR16) {
-        if (schema->may_hold_nul) {
-            bytes.size = utf16_until_nul(bytes);
-        }
-        return p + utf16_to_json(bytes, p);
+        return value_put_utf16(p, schema, bytes);
     }
     if (schema->may_hold_nul) {
         bytes = until_nul(bytes);
@@ -150,13 +117,46 @@ static bool is_text(uint8_t form)
            form == FORM_CHAR8;
 }
 
-/* One value whose form is not a plain number. */
-static uint8_t *put_other(const struct value_context *context, uint8_t *p,
+uint8_t *value_put(const struct value_context *context, uint8_t *p,
     const struct schema_field *schema, struct span bytes)
 {
     const uint8_t *data = bytes.data;
     uint8_t form = schema->form;
     switch (form) {
+    case FORM_UINT8:
+        return put_u64(p, data[0]);
+    case FORM_UINT16:
+        return put_u64(p, load_le16(data));
+    case FORM_UINT32:
+    case FORM_NTSTATUS:
+    case FORM_WIN32_ERROR:
+        return put_u64(p, load_le32(data));
+    case FORM_UINT64:
+        return put_u64(p, load_le64(data));
+    case FORM_INT32:
+        return put_i64(p, (int32_t)load_le32(data));
+    case FORM_INT8:
+        return put_i64(p, (int8_t)data[0]);
+    case FORM_INT16:
+        return put_i64(p, (int16_t)load_le16(data));
+    case FORM_INT64:
+        return put_i64(p, (int64_t)load_le64(data));
+    case FORM_HRESULT:
+        return schema->in_type == IN_INT32 ? put_i64(p, (int32_t)load_le32(data))
+                                           : put_u64(p, load_le32(data));
+    case FORM_PORT:
+        return put_u64(p, load_be16(data));
+    case FORM_POINTER_INT:
+        return put_u64(p, load_le(data, bytes.size));
+    case FORM_POINTER_SINT:
+        return bytes.size == 4 ? put_i64(p, (int32_t)load_le32(data))
+                               : put_i64(p, (int64_t)load_le64(data));
+    case FORM_HEX8:
+    case FORM_HEX16:
+    case FORM_HEX32:
+    case FORM_HEX64:
+    case FORM_POINTER:
+        return value_put_hex(p, load_le(data, bytes.size));
     case FORM_FLOAT:
     case FORM_DOUBLE:
         return put_real(p, form, data);
@@ -203,6 +203,7 @@ static uint8_t *put_other(const struct value_context *context, uint8_t *p,
         return p;
     case FORM_SOCKET_ADDRESS:
         return put_socket_address(p, bytes);
+    case FORM_UTF16:
     case FORM_CHAR16:
     case FORM_UTF8:
     case FORM_ANSI:
@@ -213,57 +214,6 @@ static uint8_t *put_other(const struct value_context *context, uint8_t *p,
         return p;
     default:
         return put_quoted_bytes(p, bytes);
-    }
-}
-
-uint8_t *value_put(const struct value_context *context, uint8_t *p,
-    const struct schema_field *schema, struct span bytes)
-{
-    const uint8_t *data = bytes.data;
-    switch (schema->form) {
-    case FORM_UTF16:
-        *p++ = '"';
-        p = put_text(context, p, schema, bytes);
-        *p++ = '"';
-        return p;
-    case FORM_UINT8:
-        return put_u64(p, data[0]);
-    case FORM_UINT16:
-        return put_u64(p, load_le16(data));
-    case FORM_UINT32:
-    case FORM_NTSTATUS:
-    case FORM_WIN32_ERROR:
-        return put_u64(p, load_le32(data));
-    case FORM_UINT64:
-        return put_u64(p, load_le64(data));
-    case FORM_INT8:
-        return put_i64(p, (int8_t)data[0]);
-    case FORM_INT16:
-        return put_i64(p, (int16_t)load_le16(data));
-    case FORM_HRESULT:
-        if (schema->in_type != IN_INT32) {
-            return put_u64(p, load_le32(data));
-        }
-        return put_i64(p, (int32_t)load_le32(data));
-    case FORM_INT32:
-        return put_i64(p, (int32_t)load_le32(data));
-    case FORM_INT64:
-        return put_i64(p, (int64_t)load_le64(data));
-    case FORM_PORT:
-        return put_u64(p, load_be16(data));
-    case FORM_POINTER_INT:
-        return put_u64(p, load_le(data, bytes.size));
-    case FORM_POINTER_SINT:
-        return bytes.size == 4 ? put_i64(p, (int32_t)load_le32(data))
-                               : put_i64(p, (int64_t)load_le64(data));
-    case FORM_HEX8:
-    case FORM_HEX16:
-    case FORM_HEX32:
-    case FORM_HEX64:
-    case FORM_POINTER:
-        return put_quoted_hex(p, load_le(data, bytes.size));
-    default:
-        return put_other(context, p, schema, bytes);
     }
 }
 

@@ -50,7 +50,8 @@ enum stack_walk_mode {
 struct input_decoding {
     uint8_t pointer_size; /* 4 or 8; 0: the record's own, checked against the payload */
     enum stack_walk_mode stack_walk;
-    bool metadata; /* deliver records that only carry metadata, too */
+    bool metadata;     /* deliver records that only carry metadata, too */
+    uint32_t codepage; /* Windows code page of ANSI strings; 0: 1252 */
 };
 
 struct config_field;

@@ -61,6 +61,9 @@ static const struct config_field fields[] = {
      .help = "Kernel stacks: join them to their events, ship them as events, or drop them."},
     {CONFIG_ROW("host", STRING, struct input_file_settings, host),
      .help = "Name of the recording machine, instead of what the trace says."},
+    {CONFIG_ROW("codepage", INT, struct input_file_settings, codepage),
+        .default_text = "1252", .min = 1, .max = 65535,
+        .help = "Windows code page of the ANSI strings in payloads"},
     {CONFIG_ROW("metadata", BOOL, struct input_file_settings, metadata), .default_text = "false",
      .help = "Deliver records that only describe others, too."},
     {.key = NULL},
@@ -440,7 +443,8 @@ static void decoding(const void *settings, struct input_decoding *ret_decoding)
         [INPUT_FILE_POINTER_AUTO] = 0, [INPUT_FILE_POINTER_4] = 4, [INPUT_FILE_POINTER_8] = 8};
     *ret_decoding = (struct input_decoding){.pointer_size = pointer_sizes[s->pointer_size],
         .stack_walk = (enum stack_walk_mode)s->stack_walk,
-        .metadata = s->metadata};
+        .metadata = s->metadata,
+        .codepage = (uint32_t)s->codepage};
 }
 
 const struct input_ops input_file = {

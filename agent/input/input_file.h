@@ -31,6 +31,7 @@ struct input_file_settings {
     int pointer_size; /* enum input_file_pointer_size */
     int stack_walk;   /* enum input_file_stack_walk */
     bool metadata;
+    int64_t codepage; /* Windows code page of ANSI strings */
 };
 
 /*

@@ -168,6 +168,9 @@ static enum output_verdict try_once(
     const struct output_ops *ops = host->settings.ops;
     report->error = (struct error){0};
     report->records = host->statuses;
+    for (size_t i = 0; i < left->record_count; i++) {
+        host->statuses[i] = RECORD_RETRY; /* for records that the output says nothing of */
+    }
     if (!host->connected) {
         if (ops->connect && !ops->connect(host->output, &report->error)) {
             return OUTPUT_RETRY;
@@ -203,9 +206,10 @@ bool delivery_host_deliver(struct delivery_host *host, const struct delivery *de
             host->warned = host->warned && verdict != OUTPUT_DELIVERED;
             return !host->ended;
         }
-        if (!back_off(host)) {
+        host->ended = host->settings.give_up;
+        if (host->ended || !back_off(host)) {
             host->counts.undelivered += left.record_count;
-            return true;
+            return !host->ended;
         }
     }
 }

@@ -14,6 +14,7 @@ struct delivery_host_settings {
     const struct output_ops *ops;
     const void *settings; /* of the output; borrowed */
     const char *name;     /* of the output; borrowed */
+    bool give_up; /* the first failure ends the output: for commands that a person waits for */
 
     /* Asked while waiting for the next try. */
     bool (*stopping)(void *self);

@@ -36,11 +36,13 @@ static bool try_other_width(struct flow *flow, const struct event_record *record
     return event->status == DECODE_COMPLETE;
 }
 
+/* Does the definition take the payload to its last byte? One of names alone takes nothing. */
 static bool fits(struct flow *flow, const struct event_record *record,
     const struct event_schema *schema, uint8_t pointer_size, struct event *event)
 {
     decoder_run(&flow->decoder, record, schema, pointer_size, event);
-    return event->status == DECODE_COMPLETE || event->status == DECODE_RAW;
+    return event->status == DECODE_COMPLETE ||
+           (event->status == DECODE_RAW && record->payload.size == 0);
 }
 
 static void decode(struct flow *flow, const struct event_record *record, struct event *event)
@@ -127,7 +129,7 @@ static bool on_record(void *self, const struct event_record *record)
 static void on_gap(void *self, const struct gap *gap)
 {
     struct flow *flow = self;
-    if (!stack_join_flush(flow->stacks)) {
+    if (flow->stopped || !stack_join_flush(flow->stacks)) {
         return;
     }
     uint64_t now = gap->to ? gap->to : flow->newest;

@@ -25,8 +25,9 @@ enum {
     MAX_EVENTS = 65536,
     BUCKETS = 16384, /* a power of two */
     MAX_FRAMES = 1024,
+    MAX_STEPS = 4096, /* along a chain: more events of one time stamp are not looked at */
     HOLD_100NS = 10000000,
-    BLOCK_ALIGNMENT = 16,
+    BLOCK_ALIGNMENT = _Alignof(max_align_t),
 };
 
 struct block {
@@ -71,7 +72,7 @@ struct stack_join *stack_join_create(
     }
     if (join && mode == STACK_WALK_JOIN) {
         join->keys = stack_keys_create();
-        join->ring = aligned_alloc(BLOCK_ALIGNMENT, RING_BYTES);
+        join->ring = malloc(RING_BYTES);
     }
     if (!join || (mode == STACK_WALK_JOIN && (!join->keys || !join->ring))) {
         stack_join_destroy(join);
@@ -237,7 +238,7 @@ static struct block *find_owner(struct stack_join *join, const struct stack_owne
     size_t bucket = bucket_of(owner->time_raw);
     struct block *block = join->buckets[bucket];
     uint64_t id = join->bucket_ids[bucket];
-    while (block && id >= join->tail_id) {
+    for (size_t steps = 0; block && id >= join->tail_id && steps < MAX_STEPS; steps++) {
         if (is_owner(record_of(block), owner)) {
             return block;
         }
@@ -256,9 +257,14 @@ static bool attach(
     if (kept + count > MAX_FRAMES) {
         count = MAX_FRAMES - kept;
     }
-    /* There is always room (SLACK_BYTES): the owner is not handed on to make some. */
+    if (before && count == 0) {
+        return true;
+    }
+    /* There is always room (SLACK_BYTES): the owner must not be handed on to make some. */
+    size_t content = (kept + (size_t)count) * sizeof(*frames);
     bool go_on;
-    struct block *block = push_block(join, (kept + (size_t)count) * sizeof(*frames), &go_on);
+    struct block *block = fits(join, block_size(content)) ? push_block(join, content, &go_on)
+                                                          : NULL;
     if (!block) {
         return false;
     }
@@ -273,9 +279,31 @@ static bool attach(
     return true;
 }
 
+static bool is_stack_walk(const struct event_record *record)
+{
+    return record->kind == RECORD_KERNEL && record->hook_id >> 8 == HOOK_GROUP;
+}
+
+/* Let the stacks of ${block} find it. */
+static void link_owner(struct stack_join *join, struct block *block)
+{
+    size_t bucket = bucket_of(record_of(block)->time_raw);
+    block->older = join->buckets[bucket];
+    block->older_id = join->bucket_ids[bucket];
+    join->buckets[bucket] = block;
+    join->bucket_ids[bucket] = block->id;
+}
+
 static bool hold(struct stack_join *join, const struct event_record *record)
 {
     bool go_on;
+    if (record->time + HOLD_100NS < join->newest) {
+        /* Time starts again, with the next file: what is held belongs to the one before. */
+        if (!stack_join_flush(join)) {
+            return false;
+        }
+        join->newest = record->time;
+    }
     struct block *block = push_block(join, record_copy_size(record), &go_on);
     if (!block) {
         /* Larger than the ring is meant for: keep the order, hand it on directly. */
@@ -283,11 +311,9 @@ static bool hold(struct stack_join *join, const struct event_record *record)
     }
     record_copy_make(record, record_of(block));
     block->is_record = true;
-    size_t bucket = bucket_of(record->time_raw);
-    block->older = join->buckets[bucket];
-    block->older_id = join->bucket_ids[bucket];
-    join->buckets[bucket] = block;
-    join->bucket_ids[bucket] = block->id;
+    if (!is_stack_walk(record)) {
+        link_owner(join, block);
+    }
     join->events++;
     join->newest = record->time > join->newest ? record->time : join->newest;
     return true;
@@ -358,11 +384,6 @@ static bool joins(struct stack_join *join, const struct event_record *record)
     return block && attach(join, block, frames, count);
 }
 
-static bool is_stack_walk(const struct event_record *record)
-{
-    return record->kind == RECORD_KERNEL && record->hook_id >> 8 == HOOK_GROUP;
-}
-
 void stack_join_learn(struct stack_join *join, const struct event_record *record)
 {
     if (join->mode == STACK_WALK_JOIN && is_stack_walk(record)) {
@@ -370,33 +391,39 @@ void stack_join_learn(struct stack_join *join, const struct event_record *record
     }
 }
 
-bool stack_join_push(struct stack_join *join, const struct event_record *record)
+/* Hand on what need not be held any longer. False if emit stopped. */
+static bool release(struct stack_join *join)
 {
-    if (join->mode == STACK_WALK_EVENTS ||
-        (join->mode == STACK_WALK_JOIN && record->trace && !record->trace->has_stacks)) {
-        return stack_join_flush(join) && join->emit(join->emit_self, record, NULL, 0);
-    }
-    if (is_stack_walk(record)) {
-        if (join->mode == STACK_WALK_DROP) {
-            join->counts.dropped++;
-            return true;
-        }
-        if (joins(join, record)) {
-            join->counts.joined++;
-            return true;
-        }
-        join->counts.unmatched++;
-    }
-    if (join->mode == STACK_WALK_DROP) {
-        return join->emit(join->emit_self, record, NULL, 0);
-    }
-    if (!hold(join, record)) {
-        return false;
-    }
     while (oldest_is_due(join)) {
         if (!pop(join)) {
             return false;
         }
     }
     return true;
+}
+
+/* Nothing joins to ${record}, and nothing that is held stands before it. */
+static bool passes_by(const struct stack_join *join, const struct event_record *record)
+{
+    return join->mode != STACK_WALK_JOIN ||
+           (join->used == 0 && record->trace && !record->trace->has_stacks);
+}
+
+bool stack_join_push(struct stack_join *join, const struct event_record *record)
+{
+    if (join->mode != STACK_WALK_EVENTS && is_stack_walk(record)) {
+        if (join->mode == STACK_WALK_DROP) {
+            join->counts.dropped++;
+            return true;
+        }
+        if (joins(join, record)) {
+            join->counts.joined++;
+            return release(join);
+        }
+        join->counts.unmatched++;
+    }
+    if (passes_by(join, record)) {
+        return join->emit(join->emit_self, record, NULL, 0);
+    }
+    return hold(join, record) && release(join);
 }

@@ -13,6 +13,7 @@ enum {
     MAX_BYTES = 8 * 1024 * 1024,
     MAX_KEYS = 262144,
     MAX_FRAMES = 1024,
+    MAX_STEPS = 4096, /* definitions of one key that are looked at */
 };
 
 struct definition {
@@ -90,7 +91,10 @@ bool stack_keys_learn(struct stack_keys *keys, const struct event_record *record
     }
     struct definition *before = NULL;
     struct definition *after = first_of(keys, record->trace, key);
-    while (after && after->time < record->time_raw) {
+    for (size_t steps = 0; after && after->time < record->time_raw; steps++) {
+        if (steps == MAX_STEPS) {
+            return false;
+        }
         before = after;
         after = after->next;
     }
@@ -113,12 +117,17 @@ const uint64_t *stack_keys_find(struct stack_keys *keys, const struct trace_info
     uint64_t key, int64_t time, uint32_t *ret_count)
 {
     struct definition *found = NULL;
-    for (struct definition *d = first_of(keys, trace, key); d; d = d->next) {
+    size_t steps = 0;
+    for (struct definition *d = first_of(keys, trace, key); d && steps < MAX_STEPS; d = d->next) {
+        steps++;
         if (d->time >= time && d->type != TYPE_CREATE) {
             found = d;
             break;
         }
-        if (d->type == TYPE_CREATE && (d->time <= time || !found)) {
+        if (d->type == TYPE_CREATE) {
+            if (found && d->time > time) {
+                break; /* the key's next life */
+            }
             found = d;
         } else if (d->type == TYPE_DELETE && d->time < time) {
             found = NULL;
@@ -136,7 +145,10 @@ bool stack_keys_used(const struct stack_keys *keys, const struct event_record *r
 {
     struct reader r = reader_make(record->payload);
     uint64_t key = read_pointer(&r, record);
-    for (struct definition *d = first_of(keys, record->trace, key); d; d = d->next) {
+    size_t steps = 0;
+    for (struct definition *d = first_of(keys, record->trace, key); d && steps < MAX_STEPS;
+         d = d->next) {
+        steps++;
         if (d->time == record->time_raw && d->type == (uint8_t)record->hook_id) {
             return d->used;
         }

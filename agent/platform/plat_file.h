@@ -53,7 +53,7 @@ enum plat_path_kind plat_path_kind(const char *path);
  * be read or nothing matches; ${each} may return false to stop (which is no failure). Symbolic
  * links to folders are not followed by **.
  */
-bool plat_glob(const char *pattern, bool (*each)(void *self, const char *path), void *self,
-    struct error *err);
+bool plat_glob(
+    const char *pattern, bool (*each)(void *self, const char *path), void *self, struct error *err);
 
 #endif

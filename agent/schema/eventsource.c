@@ -2,6 +2,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/bytes.h"
+#include "base/map.h"
 #include "base/reader.h"
 #include "schema/manifest_xml.h"
 #include "schema/schema_source.h"
@@ -16,12 +18,16 @@
  * order is not time order). A chunk that cannot belong to the others starts over. Equal manifests,
  * which are sent again at every enable, are parsed once. Nothing is ever thrown away, since
  * schemas live as long as the source: at the limits new manifests are ignored.
+ *
+ * The versions of a provider form a list, the one seen latest first. A trace can hold thousands of
+ * them and ask for thousands of event types, so only the first MAX_ASKED are asked for each type.
  */
 enum {
     MAX_CHUNKS = 1024,
     MAX_PENDING = 64,                      /* manifests under way; the oldest gives way */
     MAX_KNOWN = 4096,                      /* different manifests */
-    MAX_CLAIMS = 4096,                     /* (provider, process) pairs */
+    MAX_CLAIMS = 65536,                    /* (provider, process) pairs */
+    MAX_ASKED = 64,                        /* versions of one provider, for one event type */
     MAX_TOTAL_BYTES = 64 * 1024 * 1024,    /* chunks and schemas */
     MAX_MANIFEST_BYTES = 16 * 1024 * 1024, /* schemas of one manifest, and parsing it */
     ENVELOPE_BYTES = 8,
@@ -48,16 +54,16 @@ struct pending {
 };
 
 struct known {
-    uint64_t hash[2]; /* of the text */
-    struct guid provider;
-    struct manifest *manifest; /* NULL: the text was unusable */
-    uint64_t latest;           /* when it was last seen, in manifests */
+    uint8_t key[32];           /* provider, then hash of the text */
+    struct manifest *manifest; /* NULL: the text was unusable, and it is no version */
+    struct known *newer;       /* versions of the same provider, by when they were last seen */
+    struct known *older;
     struct known *next;
 };
 
 /* What a process said last about a provider. */
 struct claim {
-    uint32_t process_id;
+    uint8_t key[20]; /* provider, process id */
     struct known *known;
     struct claim *next;
 };
@@ -66,10 +72,10 @@ struct eventsource {
     struct pending *pending;
     size_t pending_count;
     struct known *known;
-    size_t known_count;
     struct claim *claims;
-    size_t claim_count;
-    uint64_t clock;
+    struct map known_by_key;
+    struct map claims_by_key;
+    struct map newest; /* by provider: its version seen latest */
     size_t bytes;
 };
 
@@ -230,25 +236,27 @@ static uint8_t *join_chunks(const struct pending *pending)
 
 /* ---- manifests ------------------------------------------------------------------------------- */
 
-static struct known *find_known(
-    struct eventsource *source, const struct guid *provider, const XXH128_hash_t *hash)
+static void make_claim_key(const struct guid *provider, uint32_t process_id, uint8_t key[20])
 {
-    for (struct known *known = source->known; known; known = known->next) {
-        if (known->hash[0] == hash->low64 && known->hash[1] == hash->high64 &&
-            guid_equal(&known->provider, provider)) {
-            return known;
-        }
-    }
-    return NULL;
+    memcpy(key, provider->bytes, sizeof(provider->bytes));
+    store_le32(key + 16, process_id);
 }
 
-static struct known *add_known(struct eventsource *source, const struct guid *provider,
-    const XXH128_hash_t *hash, struct span text)
+/* The provider at the front of a key. */
+static struct span provider_of(const struct known *known)
 {
-    struct known *known = source->known_count < MAX_KNOWN && make_room(source, sizeof(*known))
-                              ? calloc(1, sizeof(*known))
-                              : NULL;
+    return span_make(known->key, sizeof(struct guid));
+}
+
+static struct known *add_known(struct eventsource *source, const uint8_t key[32], struct span text)
+{
+    struct known *known = make_room(source, sizeof(*known)) ? calloc(1, sizeof(*known)) : NULL;
     if (!known) {
+        return NULL;
+    }
+    memcpy(known->key, key, sizeof(known->key));
+    if (!map_put(&source->known_by_key, span_make(known->key, sizeof(known->key)), known)) {
+        free(known);
         return NULL;
     }
     size_t left = MAX_TOTAL_BYTES - source->bytes;
@@ -258,37 +266,61 @@ static struct known *add_known(struct eventsource *source, const struct guid *pr
         .max_bytes = left < MAX_MANIFEST_BYTES ? left : MAX_MANIFEST_BYTES,
     };
     known->manifest = manifest_xml_parse(text, &options, NULL);
-    known->hash[0] = hash->low64;
-    known->hash[1] = hash->high64;
-    known->provider = *provider;
     known->next = source->known;
     source->known = known;
-    source->known_count++;
     source->bytes += sizeof(*known);
     source->bytes += known->manifest ? known->manifest->arena.used_bytes : 0;
     return known;
 }
 
-/* Remember that ${process_id} uses ${known}. True if that is news. */
-static bool add_claim(struct eventsource *source, uint32_t process_id, struct known *known)
+/* Make ${known} the first version of its provider. False only when memory ends. */
+static bool move_to_front(struct eventsource *source, struct known *known)
 {
-    for (struct claim *claim = source->claims; claim; claim = claim->next) {
-        if (claim->process_id == process_id &&
-            guid_equal(&claim->known->provider, &known->provider)) {
-            bool news = claim->known != known;
-            claim->known = known;
-            return news;
-        }
+    struct known *first = map_get(&source->newest, provider_of(known));
+    if (first == known) {
+        return true;
     }
-    struct claim *claim = source->claim_count < MAX_CLAIMS && make_room(source, sizeof(*claim))
-                              ? calloc(1, sizeof(*claim))
-                              : NULL;
+    if (!map_put(&source->newest, provider_of(known), known)) {
+        return false;
+    }
+    if (known->newer) {
+        known->newer->older = known->older;
+    }
+    if (known->older) {
+        known->older->newer = known->newer;
+    }
+    known->newer = NULL;
+    known->older = first;
+    if (first) {
+        first->newer = known;
+    }
+    return true;
+}
+
+/* Remember that ${process_id} uses ${known}. True if that is news. */
+static bool add_claim(struct eventsource *source, const struct guid *provider, uint32_t process_id,
+    struct known *known)
+{
+    uint8_t key[20];
+    make_claim_key(provider, process_id, key);
+    struct claim *claim = map_get(&source->claims_by_key, span_make(key, sizeof(key)));
+    if (claim) {
+        bool news = claim->known != known;
+        claim->known = known;
+        return news;
+    }
+    claim = make_room(source, sizeof(*claim)) ? calloc(1, sizeof(*claim)) : NULL;
     if (!claim) {
         return false;
     }
-    *claim = (struct claim){.process_id = process_id, .known = known, .next = source->claims};
+    memcpy(claim->key, key, sizeof(key));
+    claim->known = known;
+    if (!map_put(&source->claims_by_key, span_make(claim->key, sizeof(claim->key)), claim)) {
+        free(claim);
+        return false;
+    }
+    claim->next = source->claims;
     source->claims = claim;
-    source->claim_count++;
     source->bytes += sizeof(*claim);
     return true;
 }
@@ -297,17 +329,19 @@ static bool learn_manifest(
     struct eventsource *source, const struct guid *provider, uint32_t process_id, struct span text)
 {
     XXH128_hash_t hash = XXH3_128bits(text.data, text.size);
-    struct known *known = find_known(source, provider, &hash);
-    bool news = false;
-    if (!known) {
-        known = add_known(source, provider, &hash, text);
-        news = known && known->manifest;
+    uint8_t key[32];
+    memcpy(key, provider->bytes, sizeof(provider->bytes));
+    store_le64(key + 16, hash.low64);
+    store_le64(key + 24, hash.high64);
+    struct known *known = map_get(&source->known_by_key, span_make(key, sizeof(key)));
+    bool is_new = !known;
+    if (is_new) {
+        known = add_known(source, key, text);
     }
-    if (!known || !known->manifest) {
+    if (!known || !known->manifest || !move_to_front(source, known)) {
         return false;
     }
-    known->latest = ++source->clock;
-    return add_claim(source, process_id, known) || news;
+    return add_claim(source, provider, process_id, known) || is_new;
 }
 
 static bool eventsource_learn(void *self, const struct event_record *record)
@@ -360,27 +394,10 @@ static void add_from(const struct known *known, const struct event_record *recor
 static const struct known *known_of_process(
     const struct eventsource *source, const struct event_record *record)
 {
-    for (const struct claim *claim = source->claims; claim; claim = claim->next) {
-        if (claim->process_id == record->process_id &&
-            guid_equal(&claim->known->provider, &record->provider)) {
-            return claim->known;
-        }
-    }
-    return NULL;
-}
-
-/* The one seen latest of those seen before ${before}. */
-static const struct known *latest_before(
-    const struct eventsource *source, const struct guid *provider, uint64_t before)
-{
-    const struct known *best = NULL;
-    for (const struct known *known = source->known; known; known = known->next) {
-        if (known->manifest && known->latest < before && guid_equal(&known->provider, provider) &&
-            (!best || known->latest > best->latest)) {
-            best = known;
-        }
-    }
-    return best;
+    uint8_t key[20];
+    make_claim_key(&record->provider, record->process_id, key);
+    const struct claim *claim = map_get(&source->claims_by_key, span_make(key, sizeof(key)));
+    return claim ? claim->known : NULL;
 }
 
 static void eventsource_find(
@@ -396,13 +413,9 @@ static void eventsource_find(
     if (own) {
         add_from(own, record, true, found);
     }
-    uint64_t before = UINT64_MAX;
-    while (found->count < SCHEMA_MAX_CANDIDATES) {
-        const struct known *other = latest_before(source, &record->provider, before);
-        if (!other) {
-            break;
-        }
-        before = other->latest;
+    struct span provider = span_make(record->provider.bytes, sizeof(record->provider.bytes));
+    const struct known *other = map_get(&source->newest, provider);
+    for (size_t asked = 0; other && asked < MAX_ASKED; asked++, other = other->older) {
         if (other != own) {
             add_from(other, record, false, found);
         }
@@ -426,7 +439,11 @@ static void *eventsource_create(const struct schema_source_settings *settings, s
     struct eventsource *source = calloc(1, sizeof(*source));
     if (!source) {
         error_set(err, ERR_MEMORY, "no memory for EventSource manifests");
+        return NULL;
     }
+    map_init(&source->known_by_key, MAX_KNOWN);
+    map_init(&source->claims_by_key, MAX_CLAIMS);
+    map_init(&source->newest, MAX_KNOWN);
     return source;
 }
 
@@ -450,6 +467,9 @@ static void eventsource_destroy(void *self)
         free(source->claims);
         source->claims = next;
     }
+    map_fini(&source->known_by_key);
+    map_fini(&source->claims_by_key);
+    map_fini(&source->newest);
     free(source);
 }
 

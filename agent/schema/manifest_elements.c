@@ -515,6 +515,16 @@ static const struct element *find_element(struct span name, enum context parent)
     return NULL;
 }
 
+/* An unknown element in a template may stand for bytes of the payload: what follows would shift. */
+static void skip_element(struct manifest_parser *p, struct span name, enum context parent)
+{
+    p->skipping = 1;
+    if (p->template && (parent == IN_STRUCT || parent == IN_TEMPLATE) &&
+        !span_is(name, "UserData")) {
+        break_template(p, "unknown element %.*s", SPAN_ARG(name));
+    }
+}
+
 void manifest_elements_start(
     struct manifest_parser *p, const char *name, const XML_Char **attributes)
 {
@@ -528,7 +538,7 @@ void manifest_elements_start(
     enum context parent = p->depth ? p->stack[p->depth - 1] : IN_DOCUMENT;
     const struct element *element = find_element(names_local(span_text(name)), parent);
     if (!element && parent != IN_DOCUMENT) {
-        p->skipping = 1;
+        skip_element(p, names_local(span_text(name)), parent);
         return;
     }
     if (p->depth >= MANIFEST_XML_MAX_DEPTH) {

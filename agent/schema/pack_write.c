@@ -7,7 +7,8 @@
 #include "schema/pack_words.h"
 
 /*
- * Sorts the schemas, then writes one section per provider: its maps, each once, and its events. A
+ * Sorts the schemas, then writes one section per provider: its maps, each once, and its events.
+ * Several definitions of one event stay in the caller's order, since the first that fits is used. A
  * map has no name of its own; it gets that of the first field which uses it.
  */
 enum { MAX_LABELS = 1 << 20, MAX_LABEL_BYTES = 256 * 1024 * 1024 };
@@ -334,7 +335,6 @@ static int compare_events(const struct event_schema *a, const struct event_schem
         compare_numbers(a->kind == SCHEMA_MOF ? a->descriptor.opcode : 0,
             b->kind == SCHEMA_MOF ? b->descriptor.opcode : 0),
         compare_numbers(a->descriptor.version, b->descriptor.version),
-        compare_numbers(a->kind, b->kind),
     };
     for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {
         if (orders[i]) {

@@ -38,8 +38,9 @@ struct cache_entry {
     struct schema_choice choice;
     uint8_t key[KEY_SIZE];
     struct span blob;     /* TraceLogging: the metadata it was made for */
-    bool per_process;     /* look again with the process id */
-    uint64_t retry_after; /* misses: event time (FILETIME) of the next try */
+    bool per_process;     /* look again with the process id, if that process sent a manifest */
+    uint64_t retry_after; /* event time (FILETIME) of the next try; 0: never asked */
+    struct event_schema *named; /* what a miss is shipped with; made once */
 };
 
 /* The entries met last: most events are of a type that was just here, and then neither a key nor a
@@ -63,6 +64,7 @@ struct schema_cache {
     struct arena entries_arena;    /* emptied whenever a source learns something */
     struct map entries;
     struct map manifest_providers; /* providers that sent ManifestData, by GUID */
+    struct map manifest_claims;    /* the processes that did: GUID and process id */
     struct map provider_names;     /* GUID -> schema that names the provider */
     bool names_listed;
     uint32_t next_serial;
@@ -130,6 +132,7 @@ struct schema_cache *schema_cache_create(
     arena_init(&cache->entries_arena, MAX_CACHE_BYTES);
     map_init(&cache->entries, SCHEMA_CACHE_MAX_TYPES);
     map_init(&cache->manifest_providers, SCHEMA_CACHE_MAX_TYPES);
+    map_init(&cache->manifest_claims, SCHEMA_CACHE_MAX_TYPES);
     map_init(&cache->provider_names, SCHEMA_CACHE_MAX_TYPES);
     cache->next_serial = 1;
     if (!make_string_schema(cache, err) || !create_sources(cache, settings, err)) {
@@ -149,6 +152,7 @@ void schema_cache_destroy(struct schema_cache *cache)
     }
     map_fini(&cache->entries);
     map_fini(&cache->manifest_providers);
+    map_fini(&cache->manifest_claims);
     map_fini(&cache->provider_names);
     arena_fini(&cache->entries_arena);
     arena_fini(&cache->arena);
@@ -157,14 +161,36 @@ void schema_cache_destroy(struct schema_cache *cache)
 
 /* ---- learning ----------------------------------------------------------------------------------- */
 
-static void remember_manifest_provider(
-    struct schema_cache *cache, const struct event_record *record)
+static void add_key(struct schema_cache *cache, struct map *map, struct span key)
 {
-    struct span key = span_make(record->provider.bytes, sizeof(record->provider.bytes));
     struct span copy;
-    if (!map_get(&cache->manifest_providers, key) && arena_copy(&cache->arena, key, &copy)) {
-        map_put(&cache->manifest_providers, copy, cache);
+    if (!map_get(map, key) && arena_copy(&cache->arena, key, &copy)) {
+        map_put(map, copy, cache);
     }
+}
+
+enum { CLAIM_SIZE = 20 };
+
+static void make_claim(const struct event_record *record, uint8_t claim[CLAIM_SIZE])
+{
+    memcpy(claim, record->provider.bytes, sizeof(record->provider.bytes));
+    store_le32(claim + sizeof(record->provider.bytes), record->process_id);
+}
+
+static void remember_manifest(struct schema_cache *cache, const struct event_record *record)
+{
+    uint8_t claim[CLAIM_SIZE];
+    make_claim(record, claim);
+    add_key(cache, &cache->manifest_providers,
+        span_make(record->provider.bytes, sizeof(record->provider.bytes)));
+    add_key(cache, &cache->manifest_claims, span_make(claim, sizeof(claim)));
+}
+
+static void forget_entries(struct schema_cache *cache)
+{
+    memset(cache->recent, 0, sizeof(cache->recent));
+    map_clear(&cache->entries);
+    arena_fini(&cache->entries_arena);
 }
 
 void schema_cache_learn(struct schema_cache *cache, const struct event_record *record)
@@ -179,11 +205,9 @@ void schema_cache_learn(struct schema_cache *cache, const struct event_record *r
         return;
     }
     if (record_is_manifest_data(record)) {
-        remember_manifest_provider(cache, record);
+        remember_manifest(cache, record);
     }
-    memset(cache->recent, 0, sizeof(cache->recent));
-    map_clear(&cache->entries);
-    arena_fini(&cache->entries_arena);
+    forget_entries(cache);
     map_clear(&cache->provider_names);
     cache->names_listed = false;
 }
@@ -296,7 +320,7 @@ static void note_provider(void *self, const struct event_schema *schema)
 
 /* An event that nothing describes, of a provider that something else names: ship the name. */
 static void name_provider(
-    struct schema_cache *cache, const struct event_record *record, struct schema_choice *choice)
+    struct schema_cache *cache, const struct event_record *record, struct cache_entry *entry)
 {
     if (record->kind != RECORD_EVENT) {
         return;
@@ -307,16 +331,20 @@ static void name_provider(
     }
     struct span key = span_make(record->provider.bytes, sizeof(record->provider.bytes));
     const struct event_schema *other = map_get(&cache->provider_names, key);
-    struct event_schema *named = other ? arena_alloc(&cache->entries_arena, sizeof(*named)) : NULL;
-    if (named) {
-        *named = (struct event_schema){.kind = SCHEMA_UNKNOWN,
-            .source = "none",
-            .serial = cache->next_serial++,
-            .provider = record->provider,
-            .provider_name = other->provider_name,
-            .descriptor = record->descriptor};
-        choice->list[0] = named;
-        choice->count = 1;
+    if (other && !entry->named) {
+        entry->named = arena_alloc(&cache->entries_arena, sizeof(*entry->named));
+        if (entry->named) {
+            *entry->named = (struct event_schema){.kind = SCHEMA_UNKNOWN,
+                .source = "none",
+                .serial = cache->next_serial++,
+                .provider = record->provider,
+                .provider_name = other->provider_name,
+                .descriptor = record->descriptor};
+        }
+    }
+    if (entry->named) {
+        entry->choice.list[0] = entry->named;
+        entry->choice.count = 1;
     }
 }
 
@@ -344,7 +372,7 @@ static void fill_entry(
     ask_sources(cache, record, &entry->choice);
     bool missed = entry->choice.count == 0;
     if (missed) {
-        name_provider(cache, record, &entry->choice);
+        name_provider(cache, record, entry);
     }
     entry->retry_after = missed ? record->time + MISS_SECONDS * UINT64_C(10000000) : UINT64_MAX;
 }
@@ -385,27 +413,46 @@ static void remember(
         .entry = entry};
 }
 
+/* Did the record's process send a manifest of its provider? Others share what the provider has. */
+static bool has_claim(const struct schema_cache *cache, const struct event_record *record)
+{
+    uint8_t claim[CLAIM_SIZE];
+    make_claim(record, claim);
+    return record->present & RECORD_HAS_PROCESS &&
+           map_get(&cache->manifest_claims, span_make(claim, sizeof(claim))) != NULL;
+}
+
+/* An entry for ${key}, made if there is none. A full cache starts again from nothing: the types
+ * that still come are asked for once more. */
+static struct cache_entry *entry_for(struct schema_cache *cache, const struct event_record *record,
+    const struct extended_item *blob, const uint8_t *key)
+{
+    struct cache_entry *entry = map_get(&cache->entries, span_make(key, KEY_SIZE));
+    if (!entry) {
+        entry = make_entry(cache, record, blob, key);
+    }
+    if (!entry) {
+        forget_entries(cache);
+        entry = make_entry(cache, record, blob, key);
+    }
+    return entry;
+}
+
 /* The entry for the record's type, filled; NULL where nothing can be kept. */
-static struct cache_entry *find_entry(struct schema_cache *cache, const struct event_record *record,
-    const struct extended_item *blob, bool with_process)
+static struct cache_entry *find_entry(
+    struct schema_cache *cache, const struct event_record *record, const struct extended_item *blob)
 {
     uint8_t key[KEY_SIZE];
-    make_key(record, blob, with_process, key);
-    struct cache_entry *entry = map_get(&cache->entries, span_make(key, KEY_SIZE));
-    bool fresh = !entry;
-    if (fresh) {
-        entry = make_entry(cache, record, blob, key);
-        if (!entry) {
-            return NULL;
-        }
+    make_key(record, blob, false, key);
+    struct cache_entry *entry = entry_for(cache, record, blob, key);
+    if (entry && entry->per_process && has_claim(cache, record)) {
+        make_key(record, blob, true, key);
+        entry = entry_for(cache, record, blob, key);
     }
-    if (entry->per_process && !with_process) {
-        return find_entry(cache, record, blob, true);
-    }
-    if (blob && !span_equal(blob->data, entry->blob)) {
+    if (!entry || (blob && !span_equal(blob->data, entry->blob))) {
         return NULL;
     }
-    if (fresh || record->time > entry->retry_after) {
+    if (entry->retry_after == 0 || record->time > entry->retry_after) {
         fill_entry(cache, record, entry);
     }
     return entry;
@@ -425,11 +472,11 @@ const struct schema_choice *schema_cache_find(
     if (is_recent(slot, record, blob)) {
         return &slot->entry->choice;
     }
-    struct cache_entry *entry = find_entry(cache, record, blob, false);
+    struct cache_entry *entry = find_entry(cache, record, blob);
     if (!entry) {
         return &nothing;
     }
-    if (!(entry->key[0] & WITH_PROCESS)) {
+    if (!(entry->key[0] & WITH_PROCESS) && !entry->per_process) {
         remember(slot, record, entry);
     }
     return &entry->choice;

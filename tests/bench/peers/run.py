@@ -4,7 +4,8 @@
 
 Without traces: all of $ETWSHIP_SHARED/data/etl. Prints a Markdown table per trace and one of
 totals. Every reader writes NDJSON to the null device; "named" are the records whose field names and
-values come out. Nobody is given manifests: what a reader brings with it is part of it. CPU seconds
+values come out. What a reader brings with it is part of it; `etwship --schema` is given a folder of
+manifests besides, where one lies beside the traces. CPU seconds
 are user and system time of the process, start-up included. Exit code 77 where the other readers are
 not installed (tests/install.sh does that).
 """
@@ -23,6 +24,7 @@ HERE = Path(__file__).resolve().parent
 TOP = HERE.parents[2]
 SKIPPED = 77
 PEERS = ["dissect", "etl-parser"]
+WITH_MANIFESTS = "etwship --schema"
 # A net under a reader that hangs; the slowest known run takes half a minute.
 TIMEOUT_S = 900
 
@@ -69,16 +71,18 @@ def peak_of(pid):
     return 0.0
 
 
-def etwship(program, trace):
+def etwship(program, trace, options=()):
     """Counted with every record as an event, measured as users run it."""
-    counted = subprocess.run([program, "dump", "--metadata", "--stack-walk", "events", trace],
-                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    counted = subprocess.run(
+        [program, "dump", *options, "--metadata", "--stack-walk", "events", trace],
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
     records = named = 0
     for line in counted.stdout.split(b"\n"):
         if line:
-            records += 1
-            named += bool(json.loads(line).get("data"))
-    _, code, cpu_s, peak_mb = measured([program, "dump", "-o", os.devnull, trace])
+            event = json.loads(line)
+            records += event["provider"]["kind"] != "agent"
+            named += bool(event.get("data"))
+    _, code, cpu_s, peak_mb = measured([program, "dump", *options, "-o", os.devnull, trace])
     return Result(records, named, cpu_s, peak_mb, f"exit code {code}" if code else None)
 
 
@@ -142,12 +146,18 @@ def main():
         print("skipped: the other readers are not installed (tests/install.sh installs them)")
         sys.exit(SKIPPED)
     results = {}
+    readers = ["etwship", *PEERS]
+    manifests = folder.parent / "manifests"
+    if manifests.is_dir():
+        readers.insert(1, WITH_MANIFESTS)
     for trace in traces:
         row = {"etwship": etwship(arguments.etwship, trace)}
+        if WITH_MANIFESTS in readers:
+            row[WITH_MANIFESTS] = etwship(arguments.etwship, trace, ["--schema", manifests])
         for name in PEERS:
             row[name] = peer(arguments.python, name, trace)
         results[trace.stem] = row
-    table(results, ["etwship", *PEERS])
+    table(results, readers)
     # A test only in this: who names the most records. Speed is printed, not judged.
     for name in PEERS:
         worse = [t for t, row in results.items() if row["etwship"].named < row[name].named]

@@ -47,9 +47,6 @@ static void give_value(struct fixture *f, const char *payload, uint32_t count, u
 {
     f->payload = payload_make(payload);
     f->record.payload = f->payload;
-    if (value_bytes) {
-        f->schema.scalars_room = 0; /* as schema_finish has it for arrays */
-    }
     f->value = (struct field){.schema = &f->field,
         .data = f->payload.data,
         .size = (uint32_t)f->payload.size,

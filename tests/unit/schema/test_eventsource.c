@@ -267,6 +267,34 @@ static void many_unfinished_manifests_do_not_grow_without_end(void **state)
     ops->destroy(source);
 }
 
+/* A trace can hold thousands of versions of one provider and ask for thousands of event types. */
+static void only_the_latest_of_very_many_versions_are_asked(void **state)
+{
+    (void)state;
+    enum { VERSIONS = 3000 };
+    void *source = create();
+    char xml[200];
+    for (unsigned i = 1; i <= VERSIONS; i++) {
+        snprintf(xml, sizeof(xml),
+            "<i><provider name=\"My-Source\" guid=\"" GUID_TEXT
+            "\"><event value=\"%u\"/></provider></i>",
+            i);
+        assert_true(send_whole(source, i, xml));
+    }
+    assert_int_equal(find(source, 9999, VERSIONS).count, 1);
+    assert_int_equal(find(source, 9999, VERSIONS - 10).count, 1);
+    assert_int_equal(find(source, 9999, 1).count, 0);
+    assert_int_equal(find(source, 1, 1).count, 1);
+    snprintf(xml, sizeof(xml),
+        "<i><provider name=\"My-Source\" guid=\"" GUID_TEXT
+        "\"><event value=\"%u\"/></provider></i>",
+        1u);
+    assert_false(send_whole(source, 1, xml));
+    assert_int_equal(find(source, 9999, 1).count, 1);
+    assert_int_equal(find(source, 9999, VERSIONS).count, 1);
+    ops->destroy(source);
+}
+
 static void count_schema(void *self, const struct event_schema *schema)
 {
     assert_span(schema->provider_name, "My-Source");
@@ -299,6 +327,7 @@ int main(void)
         cmocka_unit_test(a_manifest_speaks_for_its_own_provider_only),
         cmocka_unit_test(envelopes_that_are_none_are_ignored),
         cmocka_unit_test(many_unfinished_manifests_do_not_grow_without_end),
+        cmocka_unit_test(only_the_latest_of_very_many_versions_are_asked),
         cmocka_unit_test(all_events_of_all_manifests_are_listed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -349,6 +349,10 @@ static void a_broken_reference_costs_its_event_or_name_and_nothing_else(void **s
             false, "unknown inType \"win:What\""},
         {"<template tid=\"t\"><data name=\"a\"/></template><event value=\"1\" template=\"t\"/>",
             false, "unknown inType"},
+        {"<template tid=\"t\"><binary name=\"a\"/><data name=\"b\" "
+         "inType=\"win:UInt8\"/></template>"
+         "<event value=\"1\" template=\"t\"/>",
+            false, "unknown element binary"},
         {"<template tid=\"t\"><data name=\"a\" inType=\"win:Binary\" length=\"b\"/>"
          "<data name=\"b\" inType=\"win:UInt8\"/></template><event value=\"1\" template=\"t\"/>",
             false, "length b is no earlier property"},

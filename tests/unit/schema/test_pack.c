@@ -406,6 +406,30 @@ static void equal_definitions_are_written_once_and_different_ones_in_their_order
     buf_fini(&text);
 }
 
+/* The first definition that fits is used, so the order of the sources must survive. */
+static void definitions_of_different_kinds_stay_in_their_order(void **state)
+{
+    (void)state;
+    static const enum schema_kind kinds[][2] = {
+        {SCHEMA_MANIFEST, SCHEMA_EVENTSOURCE}, {SCHEMA_EVENTSOURCE, SCHEMA_MANIFEST}};
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        const struct event_schema a = {.kind = kinds[i][0], .event_name = span_text("A")};
+        const struct event_schema b = {.kind = kinds[i][1], .event_name = span_text("B")};
+        const struct event_schema *const list[] = {&a, &b};
+        struct buf text;
+        buf_init(&text, 1 << 20);
+        assert_true(pack_write(list, COUNT_OF(list), &text));
+        struct error err = {0};
+        struct pack *pack = pack_read(buf_span(&text), "t.pack", &err);
+        assert_non_null(pack);
+        assert_int_equal(pack->event_count, 2);
+        assert_int_equal(pack->events[0]->kind, kinds[i][0]);
+        assert_int_equal(pack->events[1]->kind, kinds[i][1]);
+        pack_destroy(pack);
+        buf_fini(&text);
+    }
+}
+
 static void writing_into_a_full_buffer_fails(void **state)
 {
     (void)state;
@@ -649,6 +673,7 @@ int main(void)
         cmocka_unit_test(events_are_sorted_by_provider_id_and_version_whatever_their_order),
         cmocka_unit_test(kinds_that_describe_themselves_are_left_out),
         cmocka_unit_test(equal_definitions_are_written_once_and_different_ones_in_their_order),
+        cmocka_unit_test(definitions_of_different_kinds_stay_in_their_order),
         cmocka_unit_test(writing_into_a_full_buffer_fails),
         cmocka_unit_test(people_may_write_it_with_comments_tabs_and_crlf),
         cmocka_unit_test(broken_packs_say_file_line_and_what_is_wrong),

@@ -1,0 +1,37 @@
+#!/bin/sh
+# The project's own measurements, on synthetic traces that are made for the run and removed again.
+#
+#   tests/bench/run.sh [--full] [BUILD_FOLDER]     (default build/ci; --full adds 10^7 events, 3.6 GB)
+#
+# 1. CPU per event of decoding and JSON, against a program that knows every event in advance.
+# 2. Whole traces of growing size: speed, and memory that must not grow.
+# 3. UTF-16 to JSON by instruction set.
+set -eu
+cd "$(dirname "$0")/../.."
+
+full=no
+if [ "${1-}" = --full ]; then
+    full=yes
+    shift
+fi
+build=${1:-build/ci}
+folder=$(mktemp -d "${TMPDIR:-/tmp}/etwship-bench.XXXXXX")
+trap 'rm -rf "$folder"' EXIT INT TERM
+
+echo "CPU per event, decoding and JSON to nowhere"
+"$build/tests/bench/bench_events" 101
+echo
+echo "Whole traces: read, merge, join, decode, JSON to nowhere"
+sizes="100000 1000000"
+[ "$full" = no ] || sizes="$sizes 10000000"
+for events in $sizes; do
+    "$build/tests/support/etlgen" --events "$events" --cpus 8 -o "$folder/plain.etl" >"$folder/log"
+    "$build/tests/bench/bench_trace" "$folder/plain.etl"
+    rm "$folder/plain.etl"
+done
+"$build/tests/support/etlgen" --events 1000000 --cpus 8 --buffer-size 16777216 --compress xpress \
+    -o "$folder/compressed.etl" >"$folder/log"
+"$build/tests/bench/bench_trace" "$folder/compressed.etl"
+echo
+echo "UTF-16 to JSON"
+"$build/tests/bench/bench_utf"

@@ -1,0 +1,113 @@
+#include "app/summary.h"
+
+#include <stdio.h>
+
+#include "support/test.h"
+
+/* The page, without its first line, which has the time that it took. */
+static struct span page_of(const struct summary *summary, struct buf *out, const char *start)
+{
+    buf_reset(out);
+    summary_write(summary, out);
+    struct span page = buf_span(out);
+    assert_span(span_first(page, strlen(start)), start);
+    const uint8_t *end = memchr(page.data, '\n', page.size);
+    assert_non_null(end);
+    assert_int_equal(page.data[page.size - 1], '\n');
+    return span_from(page, (size_t)(end + 1 - page.data));
+}
+
+static void add_events(struct summary *summary, uint8_t provider, const char *name,
+    enum decode_status status, unsigned count)
+{
+    const struct flow_consumer consumer = summary_consumer(summary);
+    const struct event_schema schema = {.provider = {{provider}}, .provider_name = span_text(name)};
+    const struct event_record record = {
+        .provider = {{provider}}, .payload = span_make("x", status == DECODE_RAW ? 1 : 0)};
+    const struct event event = {
+        .record = &record, .schema = name ? &schema : NULL, .status = status};
+    for (unsigned i = 0; i < count; i++) {
+        assert_true(consumer.event(consumer.self, &event));
+    }
+}
+
+static void providers_stand_by_their_number_of_events(void **state)
+{
+    (void)state;
+    struct summary *summary = summary_create();
+    assert_non_null(summary);
+    struct buf out;
+    buf_init(&out, 1 << 16);
+    add_events(summary, 1, "One", DECODE_COMPLETE, 2);
+    add_events(summary, 2, NULL, DECODE_RAW, 3);
+    add_events(summary, 3, "Three", DECODE_RESIDUE, 4);
+    add_events(summary, 3, "Three", DECODE_PARTIAL, 1);
+    summary_add_output(summary, "local", 10, 12345);
+    assert_span(page_of(summary, &out, "10 events in "),
+        "             5  Three  (1 undecoded)\n"
+        "             3  00000002-0000-0000-0000-000000000000  (3 undecoded)\n"
+        "             2  One\n"
+        "output local: 10 events, 12345 bytes\n");
+    buf_add_byte(&out, 0);
+    assert_non_null(strstr((const char *)out.data, " s, 3 undecoded, 1 in part\n"));
+    buf_fini(&out);
+    summary_destroy(summary);
+}
+
+static void nothing_is_a_page_too(void **state)
+{
+    (void)state;
+    struct summary *summary = summary_create();
+    assert_non_null(summary);
+    struct buf out;
+    buf_init(&out, 1 << 16);
+    assert_span(page_of(summary, &out, "0 events in "), "");
+    buf_fini(&out);
+    summary_destroy(summary);
+    summary_destroy(NULL);
+}
+
+static void gaps_are_told(void **state)
+{
+    (void)state;
+    struct summary *summary = summary_create();
+    assert_non_null(summary);
+    struct buf out;
+    buf_init(&out, 1 << 16);
+    const struct flow_consumer consumer = summary_consumer(summary);
+    const struct gap gap = {.stage = "etw", .reason = "lost", .unit = "events", .count = 7};
+    assert_true(consumer.gap(consumer.self, &gap, 0, 1));
+    assert_true(consumer.gap(consumer.self, &gap, 0, 2));
+    static const char start[] = "2 gaps: 14 ";
+    assert_span(span_first(page_of(summary, &out, "0 events in "), sizeof(start) - 1), start);
+    buf_fini(&out);
+    summary_destroy(summary);
+}
+
+static void more_providers_than_a_page_holds_are_counted(void **state)
+{
+    (void)state;
+    struct summary *summary = summary_create();
+    assert_non_null(summary);
+    struct buf out;
+    buf_init(&out, 1 << 16);
+    for (uint8_t i = 1; i <= 20; i++) {
+        add_events(summary, i, "P", DECODE_COMPLETE, i);
+    }
+    struct span page = page_of(summary, &out, "210 events in ");
+    static const char end[] = "and 8 more providers\n";
+    assert_span(span_from(page, page.size - (sizeof(end) - 1)), end);
+    buf_fini(&out);
+    summary_destroy(summary);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(providers_stand_by_their_number_of_events),
+        cmocka_unit_test(nothing_is_a_page_too),
+        cmocka_unit_test(gaps_are_told),
+        cmocka_unit_test(more_providers_than_a_page_holds_are_counted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

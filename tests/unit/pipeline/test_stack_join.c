@@ -1,0 +1,660 @@
+#include "pipeline/stack_join.h"
+
+#include <stdlib.h>
+
+#include "base/buf.h"
+#include "support/test.h"
+#include "unit/pipeline/stack_records.h"
+
+/*
+ * Events have a number as their id; what is handed on is written down as `1 2[a,b] 3`, StackWalk
+ * records by their own number.
+ */
+static const struct trace_info trace_plain = {.has_stacks = false, .pointer_size = 8};
+
+struct fixture {
+    struct stack_join *join;
+    struct buf log;
+    struct buf payload;
+    bool stop;
+};
+
+static bool log_record(
+    void *self, const struct event_record *record, const uint64_t *frames, uint32_t count)
+{
+    struct fixture *f = self;
+    buf_printf(&f->log, "%s%u", f->log.size ? " " : "", record->descriptor.id);
+    for (uint32_t i = 0; i < count; i++) {
+        buf_printf(&f->log, "%s%llx", i ? "," : "[", (unsigned long long)frames[i]);
+    }
+    buf_add_text(&f->log, count ? "]" : "");
+    return !f->stop;
+}
+
+static void fixture_init(struct fixture *f, enum stack_walk_mode mode)
+{
+    *f = (struct fixture){.stop = false};
+    buf_init(&f->log, 1 << 26);
+    buf_init(&f->payload, 1 << 26);
+    f->join = stack_join_create(mode, log_record, f, NULL);
+    assert_non_null(f->join);
+}
+
+static void fixture_fini(struct fixture *f)
+{
+    stack_join_destroy(f->join);
+    buf_fini(&f->log);
+    buf_fini(&f->payload);
+}
+
+static void assert_log(struct fixture *f, const char *text)
+{
+    assert_true(stack_join_flush(f->join));
+    assert_span(buf_span(&f->log), text);
+}
+
+static bool push_event(
+    struct fixture *f, uint16_t id, int64_t time, uint32_t process, uint32_t thread)
+{
+    struct event_record record = event_at(id, time, process, thread);
+    return stack_join_push(f->join, &record);
+}
+
+/* A stack with the frames ${first}, ${first} + 1, … */
+static bool push_stack(struct fixture *f, uint16_t id, int64_t event_time, uint32_t process,
+    uint32_t thread, uint64_t first, size_t count)
+{
+    struct event_record record = stack_of(&f->payload, id, event_time, process, thread);
+    for (size_t i = 0; i < count; i++) {
+        etl_put_u64(&f->payload, first + i);
+    }
+    record.payload = buf_span(&f->payload);
+    return stack_join_push(f->join, &record);
+}
+
+static void push_definition(
+    struct fixture *f, uint16_t id, uint16_t hook, int64_t time, uint64_t key, uint64_t frame)
+{
+    struct event_record record = definition(&f->payload, id, hook, time, key, frame);
+    assert_true(stack_join_push(f->join, &record));
+}
+
+static void learn_definition(
+    struct fixture *f, uint16_t hook, int64_t time, uint64_t key, uint64_t frame)
+{
+    struct event_record record = definition(&f->payload, 0, hook, time, key, frame);
+    stack_join_learn(f->join, &record);
+}
+
+static void push_reference(struct fixture *f, uint16_t id, uint16_t hook, int64_t event_time,
+    uint32_t process, uint32_t thread, uint64_t key)
+{
+    struct event_record record = reference(&f->payload, id, hook, event_time, process, thread, key);
+    assert_true(stack_join_push(f->join, &record));
+}
+
+static void assert_counts(struct fixture *f, uint64_t joined, uint64_t unmatched, uint64_t dropped)
+{
+    struct stack_join_counts counts = stack_join_counts(f->join);
+    assert_int_equal(counts.joined, joined);
+    assert_int_equal(counts.unmatched, unmatched);
+    assert_int_equal(counts.dropped, dropped);
+}
+
+/* ---- who owns a stack --------------------------------------------------------------------------- */
+
+static void a_stack_joins_the_event_with_its_time_thread_and_process(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, STACK_WALK_JOIN);
+    push_event(&f, 1, 100, 10, 11);
+    push_event(&f, 2, 100, 10, 12);
+    push_event(&f, 3, 100, 20, 11);
+    push_event(&f, 4, 101, 10, 11);
+    push_stack(&f, 90, 100, 10, 11, 0xa, 2);
+    push_stack(&f, 91, 100, 10, 12, 0xc, 1);
+    push_stack(&f, 92, 100, 20, 11, 0xd, 1);
+    assert_log(&f, "1[a,b] 2[c] 3[d] 4");
+    assert_counts(&f, 3, 0, 0);
+    fixture_fini(&f);
+}
+
+static void a_stack_without_partner_is_handed_on_in_place_and_counted(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, STACK_WALK_JOIN);
+    push_event(&f, 1, 100, 10, 11);
+    push_stack(&f, 90, 99, 10, 11, 0xa, 1);  /* other time */
+    push_stack(&f, 91, 100, 10, 12, 0xa, 1); /* other thread */
+    push_stack(&f, 92, 100, 12, 11, 0xa, 1); /* other process */
+    push_event(&f, 2, 200, 10, 11);
+    push_stack(&f, 93, 200, 10, 11, 0xb, 1);
+    assert_log(&f, "1 90 91 92 2[b]");
+    assert_counts(&f, 1, 3, 0);
+    fixture_fini(&f);
+}
+
+static void an_event_without_thread_is_found_by_its_processor(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, STACK_WALK_JOIN);
+    for (uint16_t cpu = 0; cpu < 3; cpu++) {
+        struct event_record record = event_at((uint16_t)(cpu + 1), 100, 0, 0);
+        record.kind = RECORD_KERNEL;
+        record.hook_id = 0x0f2e; /* PerfInfo/SampleProf */
+        record.present = 0;
+        record.cpu = cpu;
+        assert_true(stack_join_push(f.join, &record));
+    }
+    struct event_record stack = stack_of(&f.payload, 90, 100, 10, 11);
+    etl_put_u64(&f.payload, 0xa);
+    stack.payload = buf_span(&f.payload);
+    stack.cpu = 1;
+    assert_true(stack_join_push(f.join, &stack));
+    assert_log(&f, "1 2[a] 3");
+    fixture_fini(&f);
+}
+
+static void the_kernel_and_the_user_part_become_one_stack(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, STACK_WALK_JOIN);
+    push_event(&f, 1, 100, 10, 11);
+    push_event(&f, 2, 101, 10, 12);
+    push_stack(&f, 90, 100, 10, 11, 0xa0, 2);
+    push_stack(&f, 91, 101, 10, 12, 0xc0, 1);
+    push_stack(&f, 92, 100, 10, 11, 0xb0, 3);
+    assert_log(&f, "1[a0,a1,b0,b1,b2] 2[c0]");
+    assert_counts(&f, 3, 0, 0);
+    fixture_fini(&f);
+}
+
+static void frames_of_a_32_bit_record_have_4_bytes(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, STACK_WALK_JOIN);
+    push_event(&f, 1, 100, 10, 11);
+    struct event_record stack = stack_of(&f.payload, 90, 100, 10, 11);
+    etl_put_u32(&f.payload, 0xdeadbeef);
+    etl_put_u32(&f.payload, 0x77001234);
+    etl_put_u16(&f.payload, 0xffff); /* half a frame */
+    stack.payload = buf_span(&f.payload);
+    stack.pointer_size = 4;
+    assert_true(stack_join_push(f.join, &stack));
+    assert_log(&f, "1[deadbeef,77001234]");
+    fixture_fini(&f);
+}
+
+static void a_stack_of_another_trace_is_no_partner(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, STACK_WALK_JOIN);
+    push_event(&f, 1, 100, 10, 11);
+    struct event_record other = event_at(2, 100, 10, 11);
+    other.trace = &trace_b;
+    assert_true(stack_join_push(f.join, &other));
+    push_stack(&f, 90, 100, 10, 11, 0xa, 1);
+    struct event_record stack = stack_of(&f.payload, 91, 100, 10, 11);
+    etl_put_u64(&f.payload, 0xb);
+    stack.payload = buf_span(&f.payload);
+    stack.trace = &trace_b;
+    assert_true(stack_join_push(f.join, &stack));
+    assert_log(&f, "1[a] 2[b]");
+    fixture_fini(&f);
+}
+
+static void a_stack_walk_record_never_owns_a_stack(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, STACK_WALK_JOIN);
+    push_stack(&f, 90, 100, 10, 11, 0xa, 1); /* its own time is 105 */
+    push_stack(&f, 91, 105, 10, 11, 0xb, 1);
+    assert_log(&f, "90 91");
+    assert_counts(&f, 0, 2, 0);
+    fixture_fini(&f);
+}
+
+static void a_trace_without_stacks_does_not_part_events_from_theirs(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, STACK_WALK_JOIN);
+    struct event_record plain = event_at(2, 101, 1, 1);
+    plain.trace = &trace_plain;
+    push_event(&f, 1, 100, 10, 11);
+    assert_true(stack_join_push(f.join, &plain));
+    push_stack(&f, 90, 100, 10, 11, 0xa, 1);
+    assert_log(&f, "1[a] 2");
+    /* Nothing is held for it alone. */
+    plain.descriptor.id = 3;
+    assert_true(stack_join_push(f.join, &plain));
+    assert_span(buf_span(&f.log), "1[a] 2 3");
+    fixture_fini(&f);
+}
+
+static void stacks_cut_short_are_handed_on(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, STACK_WALK_JOIN);
+    buf_reset(&f.payload);
+    etl_put_u64(&f.payload, 100);
+    etl_put_u32(&f.payload, 10);
+    etl_put_u32(&f.payload, 11);
+    for (uint16_t hook = STACK; hook <= REFERENCE_USER + 2; hook++) {
+        for (size_t size = 0; size < 16; size++) {
+            uint8_t *exact = malloc(size ? size : 1);
+            assert_non_null(exact);
+            memcpy(exact, f.payload.data, size);
+            struct event_record record = walk_at(&f.payload, 9, hook, 100);
+            record.payload = span_make(exact, size);
+            stack_join_learn(f.join, &record);
+            assert_true(stack_join_push(f.join, &record));
+            free(exact);
+        }
+    }
+    assert_true(stack_join_flush(f.join));
+    assert_counts(&f, 0, (REFERENCE_USER + 3 - STACK) * 16, 0);
+    fixture_fini(&f);
+}
+
+/* ---- modes ---------------------------------------------------------------------------------------- */
+
+static void mode_events_hands_everything_on_at_once(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, STACK_WALK_EVENTS);
+    push_event(&f, 1, 100, 10, 11);
+    push_stack(&f, 90, 100, 10, 11, 0xa, 1);
+    push_definition(&f, 91, KEY_DELETE, 110, 7, 0xb);
+    assert_span(buf_span(&f.log), "1 90 91");
+    assert_counts(&f, 0, 0, 0);
+    fixture_fini(&f);
+}
+
+static void mode_drop_leaves_stacks_out_and_counts_them(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, STACK_WALK_DROP);
+    push_event(&f, 1, 100, 10, 11);
+    push_stack(&f, 90, 100, 10, 11, 0xa, 1);
+    push_definition(&f, 91, KEY_DELETE, 110, 7, 0xb);
+    push_event(&f, 2, 120, 10, 11);
+    assert_span(buf_span(&f.log), "1 2");
+    assert_counts(&f, 0, 0, 2);
+    fixture_fini(&f);
+}
+
+/* ---- keys ------------------------------------------------------------------------------------------ */
+
+static void a_key_that_was_defined_before_is_resolved(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, STACK_WALK_JOIN);
+    push_definition(&f, 90, KEY_CREATE, 90, 7, 0xa);
+    push_event(&f, 1, 100, 10, 11);
+    push_reference(&f, 91, REFERENCE_KERNEL, 100, 10, 11, 7);
+    push_event(&f, 2, 110, 10, 11);
+    push_reference(&f, 92, REFERENCE_USER, 110, 10, 11, 7);
+    push_reference(&f, 93, REFERENCE_USER, 110, 10, 11, 8); /* unknown */
+    assert_log(&f, "90 1[a] 2[a] 93");
+    assert_counts(&f, 2, 2, 0);
+    fixture_fini(&f);
+}
+
+static void a_key_that_is_defined_afterwards_is_known_from_the_metadata_pass(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, STACK_WALK_JOIN);
+    learn_definition(&f, KEY_DELETE, 200, 7, 0xa);
+    learn_definition(&f, KEY_RUNDOWN, 300, 8, 0xb);
+    learn_definition(&f, KEY_RUNDOWN, 300, 9, 0xc);
+    push_event(&f, 1, 100, 10, 11);
+    push_reference(&f, 90, REFERENCE_KERNEL, 100, 10, 11, 7);
+    push_reference(&f, 91, REFERENCE_USER, 100, 10, 11, 8);
+    /* The definitions come again in their place; those that served became part of an event. */
+    push_definition(&f, 92, KEY_DELETE, 200, 7, 0xa);
+    push_definition(&f, 93, KEY_RUNDOWN, 300, 8, 0xb);
+    push_definition(&f, 94, KEY_RUNDOWN, 300, 9, 0xc);
+    assert_log(&f, "1[a,b] 94");
+    assert_counts(&f, 4, 1, 0);
+    fixture_fini(&f);
+}
+
+static void a_key_used_again_after_its_end_means_another_stack(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, STACK_WALK_JOIN);
+    /* Out of order, as buffers of several processors lie in a file. */
+    learn_definition(&f, KEY_RUNDOWN, 400, 7, 0xc);
+    learn_definition(&f, KEY_DELETE, 200, 7, 0xa);
+    learn_definition(&f, KEY_DELETE, 300, 7, 0xb);
+    static const int64_t times[] = {100, 200, 201, 300, 301, 400, 401};
+    for (uint16_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+        push_event(&f, (uint16_t)(i + 1), times[i], 10, 11);
+        push_reference(&f, 90, REFERENCE_KERNEL, times[i], 10, 11, 7);
+    }
+    assert_log(&f, "1[a] 2[a] 3[b] 4[b] 5[c] 6[c] 7 90");
+    fixture_fini(&f);
+}
+
+static void a_new_life_of_a_key_does_not_speak_for_the_one_before(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, STACK_WALK_JOIN);
+    learn_definition(&f, KEY_CREATE, 100, 7, 0xa);
+    learn_definition(&f, KEY_CREATE, 300, 7, 0xb); /* the end of the first one was lost */
+    learn_definition(&f, KEY_DELETE, 400, 7, 0xb);
+    push_event(&f, 1, 150, 10, 11);
+    push_reference(&f, 90, REFERENCE_KERNEL, 150, 10, 11, 7);
+    push_event(&f, 2, 350, 10, 11);
+    push_reference(&f, 91, REFERENCE_KERNEL, 350, 10, 11, 7);
+    assert_log(&f, "1[a] 2[b]");
+    fixture_fini(&f);
+}
+
+static void a_deleted_key_is_unknown_until_it_is_created_again(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, STACK_WALK_JOIN);
+    push_definition(&f, 80, KEY_CREATE, 90, 7, 0xa);
+    push_definition(&f, 81, KEY_DELETE, 100, 7, 0xa);
+    push_event(&f, 1, 110, 10, 11);
+    push_reference(&f, 90, REFERENCE_KERNEL, 110, 10, 11, 7);
+    push_definition(&f, 82, KEY_CREATE, 120, 7, 0xb);
+    push_event(&f, 2, 130, 10, 11);
+    push_reference(&f, 91, REFERENCE_KERNEL, 130, 10, 11, 7);
+    assert_log(&f, "80 81 1 90 82 2[b]");
+    fixture_fini(&f);
+}
+
+static void equal_keys_of_two_traces_are_two_stacks(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, STACK_WALK_JOIN);
+    learn_definition(&f, KEY_RUNDOWN, 300, 7, 0xa);
+    struct event_record of_b = definition(&f.payload, 0, KEY_RUNDOWN, 300, 7, 0xb);
+    of_b.trace = &trace_b;
+    stack_join_learn(f.join, &of_b);
+    push_event(&f, 1, 100, 10, 11);
+    struct event_record event = event_at(2, 100, 10, 11);
+    event.trace = &trace_b;
+    assert_true(stack_join_push(f.join, &event));
+    struct event_record ref = reference(&f.payload, 90, REFERENCE_USER, 100, 10, 11, 7);
+    ref.trace = &trace_b;
+    assert_true(stack_join_push(f.join, &ref));
+    push_reference(&f, 91, REFERENCE_USER, 100, 10, 11, 7);
+    assert_log(&f, "1[a] 2[b]");
+    fixture_fini(&f);
+}
+
+/* ---- limits ---------------------------------------------------------------------------------------- */
+
+static void events_are_held_for_a_second_of_event_time(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, STACK_WALK_JOIN);
+    push_event(&f, 1, 100, 10, 11);
+    push_event(&f, 2, 100 + SECOND, 10, 11);
+    assert_span(buf_span(&f.log), "");
+    push_stack(&f, 90, 100, 10, 11, 0xa, 1);
+    push_event(&f, 3, 101 + SECOND, 10, 11);
+    assert_span(buf_span(&f.log), "1[a]");
+    push_stack(&f, 91, 100, 10, 11, 0xb, 1); /* too late */
+    assert_log(&f, "1[a] 2 3 91");
+    fixture_fini(&f);
+}
+
+static void time_that_starts_again_is_joined_too(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, STACK_WALK_JOIN);
+    push_event(&f, 1, 1000 * (int64_t)SECOND, 10, 11);
+    push_event(&f, 2, 100, 10, 11); /* the next file, recorded earlier */
+    assert_span(buf_span(&f.log), "1");
+    push_event(&f, 3, 101, 10, 11);
+    push_stack(&f, 90, 100, 10, 11, 0xa, 1);
+    assert_log(&f, "1 2[a] 3");
+    fixture_fini(&f);
+}
+
+static size_t records_out;
+static size_t bytes_in_order;
+
+static bool count_record(
+    void *self, const struct event_record *record, const uint64_t *frames, uint32_t count)
+{
+    (void)self;
+    (void)frames;
+    (void)count;
+    assert_int_equal(record->sequence, records_out);
+    records_out++;
+    bytes_in_order += record->payload.size;
+    for (size_t i = 0; i < record->payload.size; i += 997) {
+        assert_int_equal(record->payload.data[i], (uint8_t)record->sequence);
+    }
+    return true;
+}
+
+static void at_most_65536_events_or_8_mb_are_held(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {0, 100, 60000, 1000000};
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        records_out = 0;
+        struct stack_join *join = stack_join_create(STACK_WALK_JOIN, count_record, NULL, NULL);
+        assert_non_null(join);
+        uint8_t *bytes = malloc(sizes[i] + 1);
+        assert_non_null(bytes);
+        size_t events = sizes[i] < 1000 ? 100000 : 300;
+        size_t most = 0;
+        for (size_t n = 0; n < events; n++) {
+            struct event_record record = event_at(1, 100, 10, 11);
+            record.sequence = n;
+            memset(bytes, (int)(n & 0xff), sizes[i]);
+            record.payload = span_make(bytes, sizes[i]);
+            assert_true(stack_join_push(join, &record));
+            most = n + 1 - records_out > most ? n + 1 - records_out : most;
+        }
+        assert_true(most > 1);
+        assert_true(most <= 65536);
+        assert_true(most * sizes[i] <= 8 * 1024 * 1024);
+        assert_true(stack_join_flush(join));
+        assert_int_equal(records_out, events);
+        stack_join_destroy(join);
+        free(bytes);
+    }
+}
+
+static void giant_records_pass_in_their_place(void **state)
+{
+    (void)state;
+    records_out = 0;
+    bytes_in_order = 0;
+    struct stack_join *join = stack_join_create(STACK_WALK_JOIN, count_record, NULL, NULL);
+    assert_non_null(join);
+    static const size_t sizes[] = {10, 9000000, 10, 2500000, 2000000, 2000000, 2000000, 2000000,
+        2000000, 20000000, 1, 1900000, 0};
+    size_t total = 0;
+    for (size_t n = 0; n < sizeof(sizes) / sizeof(sizes[0]); n++) {
+        uint8_t *bytes = malloc(sizes[n] + 1);
+        assert_non_null(bytes);
+        memset(bytes, (int)n, sizes[n]);
+        struct event_record record = event_at(1, 100, 10, 11);
+        record.sequence = n;
+        record.payload = span_make(bytes, sizes[n]);
+        assert_true(stack_join_push(join, &record));
+        free(bytes);
+        total += sizes[n];
+    }
+    assert_true(stack_join_flush(join));
+    assert_int_equal(records_out, sizeof(sizes) / sizeof(sizes[0]));
+    assert_int_equal(bytes_in_order, total);
+    stack_join_destroy(join);
+}
+
+/* A hostile trace repeats the stack of one event: it must not push its own event out. */
+static void a_stack_that_is_repeated_without_end_stays_with_its_event(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, STACK_WALK_JOIN);
+    push_event(&f, 1, 100, 10, 11);
+    push_event(&f, 2, 101, 10, 12);
+    for (int i = 0; i < 3000; i++) {
+        assert_true(push_stack(&f, 90, 100, 10, 11, 0xa, 1000));
+        assert_true(push_stack(&f, 91, 101, 10, 12, 0xb, 1));
+    }
+    assert_true(stack_join_flush(f.join));
+    struct span log = buf_span(&f.log);
+    assert_span(span_first(log, 8), "1[a,b,c,");
+    size_t commas = 0;
+    for (size_t i = 0; i < log.size; i++) {
+        commas += log.data[i] == ',';
+    }
+    /* 1,024 frames at most for each of them. */
+    assert_int_equal(commas, 2 * 1023);
+    struct stack_join_counts counts = stack_join_counts(f.join);
+    assert_int_equal(counts.joined + counts.unmatched, 6000);
+    fixture_fini(&f);
+}
+
+static void many_stacks_in_a_row_keep_the_order(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, STACK_WALK_JOIN);
+    enum { EVENTS = 2000 };
+    for (int i = 0; i < EVENTS; i++) {
+        push_event(&f, (uint16_t)i, 100 + i, 10, 11);
+    }
+    for (int i = 0; i < EVENTS; i++) { /* 16 MB of frames */
+        assert_true(push_stack(&f, 9999, 100 + i, 10, 11, 0x1000, 1024));
+    }
+    assert_true(stack_join_flush(f.join));
+    struct stack_join_counts counts = stack_join_counts(f.join);
+    assert_int_equal(counts.joined + counts.unmatched, EVENTS);
+    assert_true(counts.joined > 800);
+    buf_add_byte(&f.log, 0);
+    unsigned long next = 0;
+    char *at = (char *)f.log.data;
+    while (*at) {
+        unsigned long id = strtoul(at, &at, 10);
+        if (id != 9999) {
+            assert_int_equal(id, next);
+            next++;
+        }
+        at += strcspn(at, " ");
+        at += *at == ' ';
+    }
+    assert_int_equal(next, EVENTS);
+    fixture_fini(&f);
+}
+
+static void extended_items_and_payload_survive_being_held(void **state);
+
+static bool check_copy(
+    void *self, const struct event_record *record, const uint64_t *frames, uint32_t count)
+{
+    (void)frames;
+    (void)count;
+    assert_int_equal(record->extended_count, 3);
+    assert_int_equal(record->extended[0].type, EXTENDED_SID);
+    assert_span(record->extended[0].data, "abc");
+    assert_int_equal(record->extended[1].data.size, 0);
+    assert_int_equal(record->extended[2].type, 0x77);
+    assert_span(record->extended[2].data, "defgh");
+    assert_span(record->payload, "payload");
+    assert_int_equal(record->instance_id, 42);
+    assert_ptr_equal(record->trace, &trace_a);
+    *(int *)self += 1;
+    return true;
+}
+
+static void extended_items_and_payload_survive_being_held(void **state)
+{
+    (void)state;
+    int seen = 0;
+    struct stack_join *join = stack_join_create(STACK_WALK_JOIN, check_copy, &seen, NULL);
+    assert_non_null(join);
+    char text[] = "abcdefghpayload";
+    struct extended_item items[] = {{EXTENDED_SID, span_make(text, 3)},
+        {EXTENDED_TS_ID, span_make(NULL, 0)}, {0x77, span_make(text + 3, 5)}};
+    struct event_record record = event_at(1, 100, 10, 11);
+    record.extended = items;
+    record.extended_count = 3;
+    record.payload = span_make(text + 8, 7);
+    record.instance_id = 42;
+    assert_true(stack_join_push(join, &record));
+    memset(text, 0, sizeof(text));
+    memset(items, 0, sizeof(items));
+    assert_true(stack_join_flush(join));
+    assert_int_equal(seen, 1);
+    stack_join_destroy(join);
+}
+
+static void a_receiver_that_has_enough_stops_everything(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, STACK_WALK_JOIN);
+    f.stop = true;
+    assert_true(push_event(&f, 1, 100, 10, 11));
+    assert_false(push_event(&f, 2, 200 + SECOND, 10, 11));
+    assert_false(stack_join_flush(f.join));
+    fixture_fini(&f);
+    fixture_init(&f, STACK_WALK_EVENTS);
+    f.stop = true;
+    assert_false(push_event(&f, 1, 100, 10, 11));
+    fixture_fini(&f);
+    stack_join_destroy(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_stack_joins_the_event_with_its_time_thread_and_process),
+        cmocka_unit_test(a_stack_without_partner_is_handed_on_in_place_and_counted),
+        cmocka_unit_test(an_event_without_thread_is_found_by_its_processor),
+        cmocka_unit_test(the_kernel_and_the_user_part_become_one_stack),
+        cmocka_unit_test(frames_of_a_32_bit_record_have_4_bytes),
+        cmocka_unit_test(a_stack_of_another_trace_is_no_partner),
+        cmocka_unit_test(a_stack_walk_record_never_owns_a_stack),
+        cmocka_unit_test(a_trace_without_stacks_does_not_part_events_from_theirs),
+        cmocka_unit_test(stacks_cut_short_are_handed_on),
+        cmocka_unit_test(mode_events_hands_everything_on_at_once),
+        cmocka_unit_test(mode_drop_leaves_stacks_out_and_counts_them),
+        cmocka_unit_test(a_key_that_was_defined_before_is_resolved),
+        cmocka_unit_test(a_key_that_is_defined_afterwards_is_known_from_the_metadata_pass),
+        cmocka_unit_test(a_key_used_again_after_its_end_means_another_stack),
+        cmocka_unit_test(a_new_life_of_a_key_does_not_speak_for_the_one_before),
+        cmocka_unit_test(a_deleted_key_is_unknown_until_it_is_created_again),
+        cmocka_unit_test(equal_keys_of_two_traces_are_two_stacks),
+        cmocka_unit_test(events_are_held_for_a_second_of_event_time),
+        cmocka_unit_test(time_that_starts_again_is_joined_too),
+        cmocka_unit_test(at_most_65536_events_or_8_mb_are_held),
+        cmocka_unit_test(giant_records_pass_in_their_place),
+        cmocka_unit_test(a_stack_that_is_repeated_without_end_stays_with_its_event),
+        cmocka_unit_test(many_stacks_in_a_row_keep_the_order),
+        cmocka_unit_test(extended_items_and_payload_survive_being_held),
+        cmocka_unit_test(a_receiver_that_has_enough_stops_everything),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
