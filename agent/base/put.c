@@ -271,6 +271,23 @@ bool put_filetime(uint8_t **p, uint64_t filetime)
     return true;
 }
 
+bool put_clock_filetime(struct put_clock *clock, uint8_t **p, uint64_t filetime)
+{
+    uint64_t second = filetime / 10000000;
+    if (second != clock->second) {
+        uint8_t text[PUT_MAX];
+        uint8_t *end = text;
+        if (!put_filetime(&end, second * 10000000)) {
+            return false;
+        }
+        memcpy(clock->text, text, sizeof(clock->text));
+        clock->second = second;
+    }
+    memcpy(*p, clock->text, sizeof(clock->text));
+    *p = put_fraction(*p + sizeof(clock->text), (uint32_t)(filetime % 10000000));
+    return true;
+}
+
 bool put_systemtime(uint8_t **p, const uint8_t bytes[16])
 {
     unsigned year = load_le16(bytes);

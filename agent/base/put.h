@@ -88,6 +88,14 @@ uint8_t *put_double(uint8_t *p, double value);
 /* FILETIME as `2026-11-21T09:30:00.1234567Z`. False, and nothing written, above the year 9999. */
 bool put_filetime(uint8_t **p, uint64_t filetime);
 
+/* The same for times that mostly fall into the second of the one before, as those of a trace do. */
+struct put_clock {
+    uint64_t second; /* since 1601; UINT64_MAX at first */
+    uint8_t text[20];
+};
+
+bool put_clock_filetime(struct put_clock *clock, uint8_t **p, uint64_t filetime);
+
 /* SYSTEMTIME (8 little-endian u16) as `2026-11-21T09:30:00.123`, without zone. False if a part is
  * out of range. */
 bool put_systemtime(uint8_t **p, const uint8_t bytes[16]);

@@ -180,7 +180,11 @@ void stat_decode_json(const struct stat_decode *stat, struct buf *out)
             (unsigned long long)rows[i]->count);
     }
     free(rows);
-    buf_add_text(out, "}},\"types\":[");
+    buf_add_text(out, "}}");
+    if (stat->types.beyond) {
+        buf_printf(out, ",\"types_not_listed\":%llu", (unsigned long long)stat->types.beyond);
+    }
+    buf_add_text(out, ",\"types\":[");
     rows = tally_sorted(&stat->types, &count);
     for (size_t i = 0; i < count; i++) {
         if (rows[i]->extra) {

@@ -244,8 +244,12 @@ bool stat_trace_record(void *self, const struct event_record *record)
 
 /* ---- JSON ---------------------------------------------------------------------------------------------- */
 
+/* `,"name":{…}`, and what found no room in it. */
 static void add_tally(const char *name, const struct tally *tally, struct buf *out)
 {
+    if (tally->beyond) {
+        buf_printf(out, ",\"%s_not_listed\":%llu", name, (unsigned long long)tally->beyond);
+    }
     size_t count;
     struct tally_row **rows = tally_sorted(tally, &count);
     buf_printf(out, ",\"%s\":{", name);

@@ -4,7 +4,7 @@
 
 void tally_init(struct tally *tally)
 {
-    arena_init(&tally->arena, 64 * 1024 * 1024);
+    arena_init(&tally->arena, TALLY_MAX_BYTES);
     map_init(&tally->map, TALLY_MAX_KEYS);
     tally->beyond = 0;
 }

@@ -17,7 +17,8 @@ struct tally {
     uint64_t beyond; /* counted where no room was left for another key */
 };
 
-enum { TALLY_MAX_KEYS = 100000 };
+/* A hostile trace can hold as many kinds as records: what comes beyond is only counted. */
+enum { TALLY_MAX_KEYS = 65536, TALLY_MAX_BYTES = 16 * 1024 * 1024 };
 
 void tally_init(struct tally *tally);
 void tally_fini(struct tally *tally);

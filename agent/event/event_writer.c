@@ -31,7 +31,9 @@ struct event_writer *event_writer_create(
     writer->session = span_from(buf_span(&writer->fixed), settings->tail.size);
     writer->values.ansi = settings->ansi ? settings->ansi : &codepage_1252;
     writer->colors = settings->colors;
-    writer->second = UINT64_MAX;
+    writer->stamps.second = UINT64_MAX;
+    writer->times.second = UINT64_MAX;
+    writer->values.times = &writer->times;
     return writer;
 }
 
@@ -72,20 +74,7 @@ const struct event_format *event_format_find(struct span name)
 
 uint8_t *event_put_time(struct event_writer *writer, uint8_t *p, uint64_t filetime)
 {
-    uint64_t second = filetime / 10000000;
-    uint32_t fraction = (uint32_t)(filetime % 10000000);
-    if (second != writer->second) {
-        uint8_t text[PUT_MAX];
-        uint8_t *end = text;
-        if (!put_filetime(&end, second * 10000000)) {
-            return put_hex(p, filetime);
-        }
-        memcpy(writer->second_text, text, sizeof(writer->second_text));
-        writer->second = second;
-    }
-    memcpy(p, writer->second_text, sizeof(writer->second_text));
-    p += sizeof(writer->second_text);
-    return put_fraction(p, fraction);
+    return put_clock_filetime(&writer->stamps, &p, filetime) ? p : put_hex(p, filetime);
 }
 
 /* ---- what all events of a trace share -------------------------------------------------------- */

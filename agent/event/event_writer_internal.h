@@ -1,6 +1,7 @@
 #ifndef ETWSHIP_EVENT_EVENT_WRITER_INTERNAL_H
 #define ETWSHIP_EVENT_EVENT_WRITER_INTERNAL_H
 
+#include "base/put.h"
 #include "event/event_writer.h"
 #include "event/value_json.h"
 
@@ -62,9 +63,8 @@ struct event_writer {
     uint32_t head_count;
     struct buf scratch;
 
-    /* The second that was last written, as text `2026-11-21T09:30:00.`. */
-    uint64_t second;
-    uint8_t second_text[20];
+    struct put_clock stamps; /* of the events */
+    struct put_clock times;  /* of the values */
 
     struct event_trace_text traces[EVENT_TRACE_SLOTS];
 };

@@ -5,6 +5,8 @@
 #include "base/utf.h"
 #include "event/event.h"
 
+struct put_clock;
+
 /*
  * Field arrays as JSON. The rules of the values are in agent/event/README.md: the JSON type
  * follows the schema's type, never the value. Output goes to a buf whose failure the caller tests
@@ -14,6 +16,7 @@ struct value_context {
     const struct codepage *ansi;     /* of ANSI strings */
     const struct trace_clock *clock; /* of raw time stamps in payloads; may be NULL */
     struct value_marks *marks;       /* filled by value_json_object; may be NULL */
+    struct put_clock *times;         /* of FILETIME values; may be NULL */
 };
 
 /*

@@ -18,10 +18,11 @@ static uint8_t *put_bool(uint8_t *p, bool value)
     return value ? put_literal(p, "true") : put_literal(p, "false");
 }
 
-static uint8_t *put_time(uint8_t *p, uint64_t filetime)
+static uint8_t *put_time(const struct value_context *context, uint8_t *p, uint64_t filetime)
 {
     uint8_t *q = p + 1;
-    if (!put_filetime(&q, filetime)) {
+    if (!(context->times ? put_clock_filetime(context->times, &q, filetime)
+                         : put_filetime(&q, filetime))) {
         return value_put_hex(p, filetime);
     }
     *p = '"';
@@ -170,10 +171,10 @@ uint8_t *value_put(const struct value_context *context, uint8_t *p,
         *p++ = '"';
         return p;
     case FORM_FILETIME:
-        return put_time(p, load_le64(data));
+        return put_time(context, p, load_le64(data));
     case FORM_WMI_TIME: {
         int64_t raw = (int64_t)load_le64(data);
-        return context->clock ? put_time(p, trace_clock_filetime(context->clock, raw))
+        return context->clock ? put_time(context, p, trace_clock_filetime(context->clock, raw))
                               : put_u64(p, (uint64_t)raw);
     }
     case FORM_SYSTEMTIME:
