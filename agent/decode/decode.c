@@ -523,10 +523,10 @@ void decoder_run(struct decoder *decoder, const struct event_record *record,
         .pointer_size = pointer_size,
         .payload = record->payload};
     w.payload.data = w.reader.at;
-    bool ok = false;
+    bool ok = schema->top_count == 0; /* no fields: nothing to walk */
     if (!reset_numbers(decoder, schema)) {
         snprintf(decoder->error, sizeof(decoder->error), "out of memory");
-    } else {
+    } else if (!ok) {
         size_t done = walk_fixed(&w);
         ok = walk_fields(&w, done, schema->top_count - done);
     }

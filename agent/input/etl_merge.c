@@ -91,9 +91,11 @@ static void drop_stream(struct etl_merge *merge, struct chain *chain)
     merge->stream_count--;
 }
 
-/* Start with the chain's next buffer. One that can no longer be opened gives no records. */
+/* Start with the chain's next buffer. One that can no longer be opened gives no records.
+ * ${continues}: the stream has just ended the buffer before, whose last time records without their
+ * own inherit. */
 static bool open_buffer(
-    struct etl_merge *merge, struct chain *chain, bool *ret_open, struct error *err)
+    struct etl_merge *merge, struct chain *chain, bool continues, bool *ret_open, struct error *err)
 {
     struct etl_file *file = merge->files[chain->key.file];
     const struct etl_index_entry *entry = chain->next++;
@@ -110,6 +112,9 @@ static bool open_buffer(
     if (*ret_open) {
         size_t epoch = etl_index_epoch(entry);
         struct etl_scope scope = etl_file_scope(file, &buffer, epoch);
+        if (continues) {
+            etl_stream_last_time(chain->stream, &scope);
+        }
         etl_stream_open(chain->stream, &file->bytes, &buffer, file->epochs[epoch]->format, &scope);
         chain->current = entry;
         merge->bytes += buffer.size;
@@ -120,6 +125,7 @@ static bool open_buffer(
 /* Go to the chain's next record. ${ret_more} false: there is none. */
 static bool advance(struct etl_merge *merge, struct chain *chain, bool *ret_more, struct error *err)
 {
+    bool continues = false;
     for (;;) {
         if (chain->current) {
             enum etl_step step = etl_stream_next(chain->stream);
@@ -138,13 +144,14 @@ static bool advance(struct etl_merge *merge, struct chain *chain, bool *ret_more
                 return false;
             }
             chain->current = NULL;
+            continues = true;
         }
         bool open = false;
         if (chain->next == chain->end) {
             *ret_more = false;
             return true;
         }
-        if (!open_buffer(merge, chain, &open, err)) {
+        if (!open_buffer(merge, chain, continues, &open, err)) {
             return false;
         }
     }

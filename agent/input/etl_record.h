@@ -24,7 +24,7 @@ struct etl_scope {
     struct record_position position; /* record_offset: of the record that is read next */
     uint16_t cpu;
     bool private_session; /* full headers carry a processor time instead of two tick counts */
-    bool has_last_time;   /* a record of this buffer had a time */
+    bool has_last_time;   /* a record before, of this processor, had a time */
     int64_t last_raw;     /* and this is the latest one: for records without their own */
     uint64_t last_time;
 };

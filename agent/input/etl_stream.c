@@ -62,7 +62,6 @@ void etl_stream_open(struct etl_stream *stream, struct etl_bytes *bytes,
     stream->buffer = *buffer;
     stream->scope = *scope;
     stream->scope.position.buffer_offset = buffer->offset;
-    stream->scope.has_last_time = false;
     stream->base = ETL_BUFFER_HEADER_SIZE;
     stream->at = 0;
     stream->filled = 0;
@@ -178,6 +177,15 @@ static enum etl_step out_of_bytes(struct etl_stream *s)
                                : "rest of the buffer skipped: the file ends inside it";
     }
     return ETL_STEP_DAMAGED;
+}
+
+void etl_stream_last_time(const struct etl_stream *stream, struct etl_scope *scope)
+{
+    if (stream->scope.trace == scope->trace) {
+        scope->has_last_time = stream->scope.has_last_time;
+        scope->last_raw = stream->scope.last_raw;
+        scope->last_time = stream->scope.last_time;
+    }
 }
 
 enum etl_step etl_stream_next(struct etl_stream *s)

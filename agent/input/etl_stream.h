@@ -29,11 +29,14 @@ void etl_stream_destroy(struct etl_stream *stream);
 /*
  * Start with the records of ${buffer} (copied) of ${bytes} (borrowed until the buffer is done).
  * ${format} is the file's compression (enum unpack_format), used if the buffer is compressed.
- * ${scope} (copied) is what its records inherit; position.record_offset and the last time are set
- * here.
+ * ${scope} (copied) is what its records inherit; position.record_offset is set here.
  */
 void etl_stream_open(struct etl_stream *stream, struct etl_bytes *bytes,
     const struct etl_buffer *buffer, uint16_t format, const struct etl_scope *scope);
+
+/* Set the last time in ${scope} to that of the stream's records so far, if it is of the same trace:
+ * what the first records of a processor's next buffer inherit. */
+void etl_stream_last_time(const struct etl_stream *stream, struct etl_scope *scope);
 
 /* The next record, valid until the next call. Call again only after ETL_STEP_RECORD. */
 enum etl_step etl_stream_next(struct etl_stream *stream);
