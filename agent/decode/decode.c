@@ -54,7 +54,7 @@ static bool fail(struct walk *w, const struct schema_field *field, const char *w
 
 static bool grow_fields(struct decoder *d)
 {
-    uint32_t capacity = d->field_capacity * 2;
+    uint32_t capacity = d->field_capacity ? d->field_capacity * 2 : FIRST_CAPACITY;
     if (d->field_count >= DECODE_MAX_FIELDS) {
         return false;
     }

@@ -234,6 +234,10 @@ static bool keep(
     }
     memcpy(memory, writer->scratch.data, head.size + message.size);
     free(slot->parts);
+    struct message_parts *parts = message.size ? malloc(sizeof(*parts)) : NULL;
+    if (parts) {
+        event_message_compile(message, parts);
+    }
     *slot = (struct event_head){.descriptor = record->descriptor,
         .provider = record->provider,
         .hook_id = record->hook_id,
@@ -241,10 +245,7 @@ static bool keep(
         .head = span_make(memory, head.size),
         .message = span_make(memory + head.size, message.size),
         .memory = memory,
-        .parts = message.size ? malloc(sizeof(*slot->parts)) : NULL};
-    if (slot->parts) {
-        event_message_compile(message, slot->parts);
-    }
+        .parts = parts};
     return true;
 }
 
