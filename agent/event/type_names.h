@@ -8,5 +8,10 @@
  * "unknown" for anything else. */
 const char *type_names_in(uint16_t in_type);
 const char *type_names_out(uint16_t out_type);
+bool type_names_knows_out(uint16_t out_type);
+
+/* The type with this name, in any case. False if there is none. */
+bool type_names_find_in(struct span name, uint16_t *ret_type);
+bool type_names_find_out(struct span name, uint16_t *ret_type);
 
 #endif

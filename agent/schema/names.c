@@ -3,11 +3,7 @@
 #include <stdlib.h>
 
 #include "base/utf.h"
-
-struct named_type {
-    const char *name;
-    uint16_t value;
-};
+#include "event/type_names.h"
 
 struct named_value {
     const char *name;
@@ -17,81 +13,6 @@ struct named_value {
 #define COUNT_OF(table) (sizeof(table) / sizeof((table)[0]))
 
 /* clang-format off */
-static const struct named_type in_types[] = {
-    {"UnicodeString", IN_UNICODE_STRING},
-    {"AnsiString", IN_ANSI_STRING},
-    {"Int8", IN_INT8},
-    {"UInt8", IN_UINT8},
-    {"Int16", IN_INT16},
-    {"UInt16", IN_UINT16},
-    {"Int32", IN_INT32},
-    {"UInt32", IN_UINT32},
-    {"Int64", IN_INT64},
-    {"UInt64", IN_UINT64},
-    {"Float", IN_FLOAT},
-    {"Double", IN_DOUBLE},
-    {"Boolean", IN_BOOLEAN},
-    {"Binary", IN_BINARY},
-    {"GUID", IN_GUID},
-    {"Pointer", IN_POINTER},
-    {"FILETIME", IN_FILETIME},
-    {"SYSTEMTIME", IN_SYSTEMTIME},
-    {"SID", IN_SID},
-    {"HexInt32", IN_HEX_INT32},
-    {"HexInt64", IN_HEX_INT64},
-    {"CountedUnicodeString", IN_MANIFEST_COUNTED_STRING},
-    {"CountedAnsiString", IN_MANIFEST_COUNTED_ANSI_STRING},
-    {"CountedBinary", IN_MANIFEST_COUNTED_BINARY},
-    {"UnicodeChar", IN_UNICODE_CHAR},
-    {"AnsiChar", IN_ANSI_CHAR},
-    {"SizeT", IN_SIZE_T},
-    {"HexDump", IN_HEX_DUMP},
-    {"WBEMSID", IN_WBEM_SID},
-};
-
-static const struct named_type out_types[] = {
-    {"string", OUT_STRING},
-    {"dateTime", OUT_DATETIME},
-    {"byte", OUT_BYTE},
-    {"unsignedByte", OUT_UNSIGNED_BYTE},
-    {"short", OUT_SHORT},
-    {"unsignedShort", OUT_UNSIGNED_SHORT},
-    {"int", OUT_INT},
-    {"unsignedInt", OUT_UNSIGNED_INT},
-    {"long", OUT_LONG},
-    {"unsignedLong", OUT_UNSIGNED_LONG},
-    {"float", OUT_FLOAT},
-    {"double", OUT_DOUBLE},
-    {"boolean", OUT_BOOLEAN},
-    {"GUID", OUT_GUID},
-    {"hexBinary", OUT_HEX_BINARY},
-    {"HexInt8", OUT_HEX_INT8},
-    {"HexInt16", OUT_HEX_INT16},
-    {"HexInt32", OUT_HEX_INT32},
-    {"HexInt64", OUT_HEX_INT64},
-    {"PID", OUT_PID},
-    {"TID", OUT_TID},
-    {"Port", OUT_PORT},
-    {"IPv4", OUT_IPV4},
-    {"IPv6", OUT_IPV6},
-    {"SocketAddress", OUT_SOCKET_ADDRESS},
-    {"CIMDateTime", OUT_CIM_DATETIME},
-    {"ETWTIME", OUT_ETW_TIME},
-    {"Xml", OUT_XML},
-    {"ErrorCode", OUT_ERROR_CODE},
-    {"Win32Error", OUT_WIN32_ERROR},
-    {"NTSTATUS", OUT_NTSTATUS},
-    {"HResult", OUT_HRESULT},
-    {"DateTimeCultureInsensitive", OUT_CULTURE_INSENSITIVE_DATETIME},
-    {"Json", OUT_JSON},
-    {"Utf8", OUT_UTF8},
-    {"Pkcs7WithTypeInfo", OUT_PKCS7_WITH_TYPE_INFO},
-    {"CodePointer", OUT_CODE_POINTER},
-    {"DateTimeUtc", OUT_DATETIME_UTC},
-    {"ReducedString", OUT_REDUCED_STRING},
-    {"NoPrint", OUT_NO_PRINT},
-};
-
 static const struct named_value levels[] = {
     {"LogAlways", 0}, {"Critical", 1}, {"Error", 2},
     {"Warning", 3},   {"Informational", 4}, {"Verbose", 5},
@@ -121,19 +42,6 @@ static const struct named_value keywords[] = {
 };
 /* clang-format on */
 
-static bool find_type(
-    const struct named_type *table, size_t count, struct span name, uint16_t *ret_type)
-{
-    name = names_local(name);
-    for (size_t i = 0; i < count; i++) {
-        if (span_equal_nocase(name, span_text(table[i].name))) {
-            *ret_type = table[i].value;
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool find_value(
     const struct named_value *table, size_t count, struct span name, uint64_t *ret_value)
 {
@@ -148,12 +56,18 @@ static bool find_value(
 
 bool names_in_type(struct span name, uint16_t *ret_type)
 {
-    return find_type(in_types, COUNT_OF(in_types), name, ret_type);
+    uint16_t type;
+    if (!type_names_find_in(names_local(name), &type) || type == IN_WMI_TIME ||
+        (type >= IN_COUNTED_STRING && type <= IN_NON_NUL_TERMINATED_ANSI_STRING)) {
+        return false; /* types of classes, which a manifest cannot use */
+    }
+    *ret_type = type;
+    return true;
 }
 
 bool names_out_type(struct span name, uint16_t *ret_type)
 {
-    return find_type(out_types, COUNT_OF(out_types), name, ret_type);
+    return type_names_find_out(names_local(name), ret_type);
 }
 
 bool names_has_length(uint16_t in_type)

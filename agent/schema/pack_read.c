@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "base/map.h"
+#include "event/type_names.h"
 #include "schema/names.h"
 #include "schema/pack.h"
 #include "schema/pack_line.h"
@@ -106,7 +107,8 @@ static bool finish_map(struct pack_reader *r)
 
 static bool read_types(struct pack_reader *r, struct schema_field *field, struct span in_type)
 {
-    if (!pack_words_find(pack_words_in_types, in_type, &field->in_type)) {
+    if (!type_names_find_in(in_type, &field->in_type) ||
+        !span_is(in_type, type_names_in(field->in_type))) {
         return pack_line_fail_word(&r->in, "no type is called", in_type);
     }
     return true;
@@ -116,7 +118,8 @@ static bool read_out_type(struct pack_reader *r, struct schema_field *field)
 {
     struct span word = pack_line_word(&r->in);
     uint64_t number;
-    if (pack_words_find(pack_words_out_types, word, &field->out_type)) {
+    if (type_names_find_out(word, &field->out_type) &&
+        span_is(word, type_names_out(field->out_type))) {
         return true;
     }
     if (!names_number(word, UINT16_MAX, &number)) {

@@ -9,8 +9,6 @@ struct pack_word {
     uint16_t value;
 };
 
-extern const struct pack_word pack_words_in_types[];
-extern const struct pack_word pack_words_out_types[];
 extern const struct pack_word pack_words_flags[]; /* those that stand alone, without a value */
 extern const struct pack_word pack_words_kinds[]; /* of schemas that packs can hold */
 

@@ -3,6 +3,7 @@
 
 #include "base/map.h"
 #include "base/utf.h"
+#include "event/type_names.h"
 #include "schema/pack.h"
 #include "schema/pack_words.h"
 
@@ -195,12 +196,11 @@ static void add_reference(
 static void add_type(struct writer *w, const struct schema_field *field)
 {
     struct buf *out = w->out;
-    buf_printf(out, " %s", pack_words_of(pack_words_in_types, field->in_type));
+    buf_printf(out, " %s", type_names_in(field->in_type));
     if (field->out_type != OUT_NULL) {
-        const char *word = pack_words_of(pack_words_out_types, field->out_type);
         buf_add_text(out, " as ");
-        if (word) {
-            buf_add_text(out, word);
+        if (type_names_knows_out(field->out_type)) {
+            buf_add_text(out, type_names_out(field->out_type));
         } else {
             buf_printf(out, "%u", (unsigned)field->out_type);
         }
