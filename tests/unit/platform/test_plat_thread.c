@@ -1,0 +1,168 @@
+#include "support/test.h"
+
+#include "platform/plat_system.h"
+#include "platform/plat_thread.h"
+
+enum { THREADS = 4, ROUNDS = 20000 };
+
+struct shared {
+    struct plat_mutex mutex;
+    struct plat_cond changed;
+    uint64_t count;
+    unsigned turn;
+    bool ready;
+};
+
+static void shared_init(struct shared *shared)
+{
+    *shared = (struct shared){.count = 0};
+    plat_mutex_init(&shared->mutex);
+    plat_cond_init(&shared->changed);
+}
+
+static void shared_fini(struct shared *shared)
+{
+    plat_cond_fini(&shared->changed);
+    plat_mutex_fini(&shared->mutex);
+}
+
+static void add_many(void *self)
+{
+    struct shared *shared = self;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        plat_mutex_lock(&shared->mutex);
+        shared->count++;
+        plat_mutex_unlock(&shared->mutex);
+    }
+}
+
+static void a_mutex_lets_one_thread_in_at_a_time(void **state)
+{
+    (void)state;
+    struct shared shared;
+    shared_init(&shared);
+    struct plat_thread *threads[THREADS];
+    struct error err;
+    for (unsigned i = 0; i < THREADS; i++) {
+        threads[i] = plat_thread_start("adds", add_many, &shared, &err);
+        assert_non_null(threads[i]);
+    }
+    for (unsigned i = 0; i < THREADS; i++) {
+        plat_thread_join(threads[i]);
+    }
+    assert_int_equal(shared.count, (uint64_t)THREADS * ROUNDS);
+    shared_fini(&shared);
+}
+
+static void answer_turns(void *self)
+{
+    struct shared *shared = self;
+    plat_mutex_lock(&shared->mutex);
+    for (unsigned i = 0; i < ROUNDS / 10; i++) {
+        while (shared->turn % 2 == 0) {
+            plat_cond_wait(&shared->changed, &shared->mutex);
+        }
+        shared->turn++;
+        plat_cond_signal(&shared->changed);
+    }
+    plat_mutex_unlock(&shared->mutex);
+}
+
+static void a_condition_hands_turns_over(void **state)
+{
+    (void)state;
+    struct shared shared;
+    shared_init(&shared);
+    struct error err;
+    struct plat_thread *other = plat_thread_start(
+        "a name that is longer than fifteen bytes", answer_turns, &shared, &err);
+    assert_non_null(other);
+    plat_mutex_lock(&shared.mutex);
+    for (unsigned i = 0; i < ROUNDS / 10; i++) {
+        while (shared.turn % 2 == 1) {
+            plat_cond_wait(&shared.changed, &shared.mutex);
+        }
+        shared.turn++;
+        plat_cond_signal(&shared.changed);
+    }
+    plat_mutex_unlock(&shared.mutex);
+    plat_thread_join(other);
+    assert_int_equal(shared.turn, 2 * (ROUNDS / 10));
+    shared_fini(&shared);
+}
+
+static void a_wait_ends_at_its_deadline_and_not_before(void **state)
+{
+    (void)state;
+    struct shared shared;
+    shared_init(&shared);
+    uint64_t deadline = plat_monotonic_ns() + 20 * UINT64_C(1000000);
+    plat_mutex_lock(&shared.mutex);
+    while (plat_cond_wait_until(&shared.changed, &shared.mutex, deadline)) {}
+    plat_mutex_unlock(&shared.mutex);
+    assert_true(plat_monotonic_ns() >= deadline);
+    shared_fini(&shared);
+}
+
+static void a_deadline_of_the_past_does_not_wait(void **state)
+{
+    (void)state;
+    struct shared shared;
+    shared_init(&shared);
+    plat_mutex_lock(&shared.mutex);
+    assert_false(plat_cond_wait_until(&shared.changed, &shared.mutex, 1));
+    plat_mutex_unlock(&shared.mutex);
+    shared_fini(&shared);
+}
+
+static void wait_for_ready(void *self)
+{
+    struct shared *shared = self;
+    plat_mutex_lock(&shared->mutex);
+    while (!shared->ready) {
+        plat_cond_wait_until(&shared->changed, &shared->mutex, UINT64_MAX / 2);
+    }
+    shared->count++;
+    plat_mutex_unlock(&shared->mutex);
+}
+
+static void a_broadcast_wakes_everybody(void **state)
+{
+    (void)state;
+    struct shared shared;
+    shared_init(&shared);
+    struct plat_thread *threads[THREADS];
+    struct error err;
+    for (unsigned i = 0; i < THREADS; i++) {
+        threads[i] = plat_thread_start("waits", wait_for_ready, &shared, &err);
+        assert_non_null(threads[i]);
+    }
+    plat_mutex_lock(&shared.mutex);
+    shared.ready = true;
+    plat_cond_broadcast(&shared.changed);
+    plat_mutex_unlock(&shared.mutex);
+    for (unsigned i = 0; i < THREADS; i++) {
+        plat_thread_join(threads[i]);
+    }
+    assert_int_equal(shared.count, THREADS);
+    shared_fini(&shared);
+}
+
+static void joining_nothing_is_fine(void **state)
+{
+    (void)state;
+    plat_thread_join(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_mutex_lets_one_thread_in_at_a_time),
+        cmocka_unit_test(a_condition_hands_turns_over),
+        cmocka_unit_test(a_wait_ends_at_its_deadline_and_not_before),
+        cmocka_unit_test(a_deadline_of_the_past_does_not_wait),
+        cmocka_unit_test(a_broadcast_wakes_everybody),
+        cmocka_unit_test(joining_nothing_is_fine),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
