@@ -1,8 +1,10 @@
 #ifndef ETWSHIP_OUTPUTS_OUTPUT_H
 #define ETWSHIP_OUTPUTS_OUTPUT_H
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "base/span.h"
+#include "event/event_template.h"
 
 /*
  * Where batches go. An output is one file and one line in outputs.def. It delivers once and says
@@ -25,6 +27,12 @@ struct delivery {
     struct span bytes;           /* the records back to back, as the stream's format ends them */
     const uint32_t *record_ends; /* end of each record in `bytes` */
     size_t record_count;
+
+    /* For an output with a route: where each record goes, as an index into `route_names`, the
+     * rendered templates. NULL if the output has none. */
+    const uint32_t *routes;
+    const struct span *route_names;
+    size_t route_count;
 };
 
 struct output_report {
@@ -34,9 +42,32 @@ struct output_report {
 
 struct config_field;
 
+/* What the host gives an output at its making, and does for it. All but `name` may be missing. */
 struct output_env {
-    const char *name; /* of the output in the configuration */
+    const char *name;       /* of the output in the configuration */
+    struct span checkpoint; /* what checkpoint() gave last before a restart; copied by create */
+
+    /*
+     * Store the output's checkpoint now, durably, together with the position of the last batch that
+     * was delivered: the host calls checkpoint() on this thread and returns when it is on the disk.
+     * For what must be known before it is done (a new file is about to be written to). Only from
+     * send, before the batch has left a trace, and from idle. False if it was not stored. NULL:
+     * there is no restart to prepare for.
+     */
+    bool (*save)(void *host, struct error *err);
+
+    /* Tell people what is no failed delivery (a rotated file cannot be compressed). Any number of
+     * times; the host thins repetitions. */
+    void (*warn)(void *host, const char *text);
+
+    /* Is it time to give up waiting inside send? Then send returns soon, as OUTPUT_RETRY or
+     * OUTPUT_MIXED. */
+    bool (*stopping)(void *host);
+    void *host; /* first argument of the three */
 };
+
+/* A checkpoint is at most this long. */
+enum { OUTPUT_CHECKPOINT_MAX_BYTES = 1024 * 1024 };
 
 struct output_ops {
     const char *name; /* `type:` in YAML */
@@ -46,6 +77,17 @@ struct output_ops {
     /* Name of the event format whose bytes this output wants, NULL: the `format` setting. */
     const char *(*format)(const void *settings);
 
+    /* The text template (event_template.h) that says where each record goes, NULL: there is none.
+     * The host renders it once per event, with field values made safe by `route_safety`, and hands
+     * the results over in delivery.routes. May be NULL. */
+    const char *(*route)(const void *settings);
+    enum event_template_safety route_safety;
+
+    /* The file that this output writes to (a path or path template), NULL: none. For checks across
+     * outputs and sessions: no two outputs share one, and no session reads what it writes. May be
+     * NULL. */
+    const char *(*target)(const void *settings);
+
     bool (*check)(const void *settings, struct error *err); /* no I/O; may be NULL */
     void *(*create)(const void *settings, const struct output_env *env, struct error *err);
     bool (*connect)(void *self, struct error *err); /* may be NULL */
@@ -53,6 +95,19 @@ struct output_ops {
         void *self, const struct delivery *delivery, struct output_report *report);
     void (*disconnect)(void *self); /* may be NULL */
     void (*destroy)(void *self);    /* NULL and half-built are fine */
+
+    /*
+     * Append to ${out} what must be known after a restart to go on exactly behind the last batch
+     * that was delivered; what was written since is then taken back and delivered again. At most
+     * OUTPUT_CHECKPOINT_MAX_BYTES. On the worker's thread: after a delivered batch, or from
+     * output_env.save. False with ${err} set: keep the checkpoint before, and its position. May be
+     * NULL.
+     */
+    bool (*checkpoint)(void *self, struct buf *out, struct error *err);
+
+    /* Called on the worker's thread at least once a second while there is nothing to send, once
+     * connected: rotation by age, compression, fsync. Returns within about 100 ms. May be NULL. */
+    void (*idle)(void *self);
 };
 
 #define OUTPUT(id) extern const struct output_ops output_##id;

@@ -237,7 +237,8 @@ static enum output_verdict send_records(
     enum record_status records[8];
     memset(records, 0x5a, sizeof(records));
     struct output_report report = {.records = records};
-    const struct delivery delivery = {span_text(bytes), ends, count};
+    const struct delivery delivery = {
+        .bytes = span_text(bytes), .record_ends = ends, .record_count = count};
     enum output_verdict verdict = f->ops->send(f->self, &delivery, &report);
     if (verdict == OUTPUT_DELIVERED) {
         assert_int_equal(report.error.code, ERR_NONE);

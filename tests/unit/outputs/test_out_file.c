@@ -47,7 +47,8 @@ static enum output_verdict send_text(void *self, const char *text, struct error 
 {
     uint32_t end = (uint32_t)strlen(text);
     struct output_report report = {.records = NULL};
-    const struct delivery delivery = {span_text(text), &end, 1};
+    const struct delivery delivery = {
+        .bytes = span_text(text), .record_ends = &end, .record_count = 1};
     enum output_verdict verdict = output_file.send(self, &delivery, &report);
     *err = report.error;
     return verdict;

@@ -35,7 +35,8 @@ static enum output_verdict send_to(void *self, int fd, struct error *err)
 {
     static const uint32_t end = 3;
     struct output_report report = {.records = NULL};
-    const struct delivery delivery = {span_text("{}\n"), &end, 1};
+    const struct delivery delivery = {
+        .bytes = span_text("{}\n"), .record_ends = &end, .record_count = 1};
     fflush(stdout);
     int kept = dup(1);
     dup2(fd, 1);
@@ -49,7 +50,8 @@ static enum output_verdict send_to(void *self, int fd, struct error *err)
 static void *open_output(struct config *config)
 {
     struct error err;
-    void *self = output_stdout.create(make(config, NULL), &(struct output_env){"test"}, &err);
+    void *self = output_stdout.create(
+        make(config, NULL), &(struct output_env){.name = "test"}, &err);
     assert_non_null(self);
     return self;
 }
