@@ -20,6 +20,9 @@ void plat_file_close(struct plat_file *file); /* NULL is fine */
 /* Size in bytes now. */
 bool plat_file_size(struct plat_file *file, uint64_t *ret_bytes, struct error *err);
 
+/* Does ${path} still name this open file, and not a newer one, or nothing? */
+bool plat_file_is_at(struct plat_file *file, const char *path);
+
 /* Read up to ${size} bytes at ${offset}; fewer only at the end of the file. */
 bool plat_file_read_at(struct plat_file *file, uint64_t offset, void *data, size_t size,
     size_t *ret_read, struct error *err);

@@ -115,6 +115,14 @@ bool plat_file_size(struct plat_file *file, uint64_t *ret_bytes, struct error *e
     return true;
 }
 
+bool plat_file_is_at(struct plat_file *file, const char *path)
+{
+    struct stat open_one;
+    struct stat named;
+    return fstat(file->fd, &open_one) == 0 && stat(path, &named) == 0 &&
+           open_one.st_dev == named.st_dev && open_one.st_ino == named.st_ino;
+}
+
 bool plat_file_read_at(struct plat_file *file, uint64_t offset, void *data, size_t size,
     size_t *ret_read, struct error *err)
 {

@@ -114,6 +114,26 @@ bool plat_file_size(struct plat_file *file, uint64_t *ret_bytes, struct error *e
     return true;
 }
 
+bool plat_file_is_at(struct plat_file *file, const char *path)
+{
+    wchar_t *wide = plat_wide_path(path, NULL);
+    HANDLE named = wide ? CreateFileW(wide, FILE_READ_ATTRIBUTES,
+                              FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
+                              OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL, NULL)
+                        : INVALID_HANDLE_VALUE;
+    free(wide);
+    BY_HANDLE_FILE_INFORMATION a;
+    BY_HANDLE_FILE_INFORMATION b;
+    bool same = named != INVALID_HANDLE_VALUE && GetFileInformationByHandle(file->handle, &a) &&
+                GetFileInformationByHandle(named, &b) &&
+                a.dwVolumeSerialNumber == b.dwVolumeSerialNumber &&
+                a.nFileIndexHigh == b.nFileIndexHigh && a.nFileIndexLow == b.nFileIndexLow;
+    if (named != INVALID_HANDLE_VALUE) {
+        CloseHandle(named);
+    }
+    return same;
+}
+
 bool plat_file_read_at(struct plat_file *file, uint64_t offset, void *data, size_t size,
     size_t *ret_read, struct error *err)
 {

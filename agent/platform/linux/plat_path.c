@@ -1,0 +1,106 @@
+#define _GNU_SOURCE
+
+#include "platform/plat_path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+struct plat_lock {
+    int fd;
+};
+
+static bool fail(struct error *err, const char *path, const char *what)
+{
+    int code = errno;
+    return error_set_os(err, code, strerror(code), "%s: %s", path, what);
+}
+
+bool plat_path_rename(const char *from, const char *to, struct error *err)
+{
+    if (rename(from, to) == 0) {
+        return true;
+    }
+    int code = errno;
+    return error_set_os(err, code, strerror(code), "%s: cannot be renamed to %s", from, to);
+}
+
+bool plat_path_remove(const char *path, struct error *err)
+{
+    return unlink(path) == 0 || errno == ENOENT || fail(err, path, "cannot be removed");
+}
+
+bool plat_path_sync_folder(const char *folder, struct error *err)
+{
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) {
+        return fail(err, folder, "cannot open this folder");
+    }
+    int result;
+    do {
+        result = fsync(fd);
+    } while (result != 0 && errno == EINTR);
+    /* Some file systems cannot; there is nothing else to be done on them. */
+    bool good = result == 0 || errno == EINVAL || fail(err, folder, "cannot write to the disk");
+    close(fd);
+    return good;
+}
+
+static uint64_t read_holder(int fd)
+{
+    char text[32];
+    ssize_t got = pread(fd, text, sizeof(text) - 1, 0);
+    text[got > 0 ? got : 0] = '\0';
+    return strtoull(text, NULL, 10);
+}
+
+static bool write_holder(int fd)
+{
+    char text[32];
+    int size = snprintf(text, sizeof(text), "%ld\n", (long)getpid());
+    return ftruncate(fd, 0) == 0 && pwrite(fd, text, (size_t)size, 0) == size;
+}
+
+struct plat_lock *plat_lock_take(const char *path, uint64_t *ret_holder, struct error *err)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+    if (fd < 0) {
+        fail(err, path, "cannot open");
+        return NULL;
+    }
+    /* flock and not fcntl: held by the open file, so that a second lock in this process fails. */
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        if (errno == EWOULDBLOCK) {
+            *ret_holder = read_holder(fd);
+            error_set(err, ERR_STOPPED, "%s: held by another process", path);
+        } else {
+            fail(err, path, "cannot lock");
+        }
+        close(fd);
+        return NULL;
+    }
+    struct plat_lock *lock = malloc(sizeof(*lock));
+    if (!lock) {
+        error_set(err, ERR_MEMORY, "%s: out of memory", path);
+    } else if (!write_holder(fd)) {
+        fail(err, path, "cannot write");
+    } else {
+        lock->fd = fd;
+        return lock;
+    }
+    free(lock);
+    close(fd);
+    return NULL;
+}
+
+void plat_lock_drop(struct plat_lock *lock)
+{
+    if (lock) {
+        close(lock->fd);
+        free(lock);
+    }
+}

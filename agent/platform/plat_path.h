@@ -1,0 +1,32 @@
+#ifndef ETWSHIP_PLATFORM_PLAT_PATH_H
+#define ETWSHIP_PLATFORM_PLAT_PATH_H
+
+#include "base/error.h"
+
+/* Names of files: what must be done in one piece, or survive a power failure. Paths are UTF-8. */
+
+/* Give the file ${from} the name ${to}, in place of a file that has it: at every moment ${to} names
+ * the old or the new one, whole. */
+bool plat_path_rename(const char *from, const char *to, struct error *err);
+
+/* Remove a file. One that is not there is no failure. */
+bool plat_path_remove(const char *path, struct error *err);
+
+/* Force what was made, renamed and removed in ${folder} to the disk. Where the system does so by
+ * itself (Windows) nothing happens. */
+bool plat_path_sync_folder(const char *folder, struct error *err);
+
+/* The file ${path} held by this process alone, until it is closed or the process ends. */
+struct plat_lock;
+
+/*
+ * Make ${path} if it is missing, hold it and write our process id into it. NULL on failure; if
+ * another process (or another lock of this one) holds it, the error is ERR_STOPPED and
+ * ${ret_holder} the id that it wrote, 0 if that cannot be read.
+ */
+struct plat_lock *plat_lock_take(const char *path, uint64_t *ret_holder, struct error *err);
+
+/* Let go of it; the file stays. NULL is fine. */
+void plat_lock_drop(struct plat_lock *lock);
+
+#endif

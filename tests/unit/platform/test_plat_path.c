@@ -1,0 +1,111 @@
+#define _GNU_SOURCE
+
+#include "platform/plat_path.h"
+
+#include <unistd.h>
+
+#include "platform/plat_file.h"
+#include "support/temp_folder.h"
+#include "support/test.h"
+
+static char folder[] = "/tmp/etwship_path_XXXXXX";
+static char a[64];
+static char b[64];
+static struct error err;
+
+static void write_file(const char *path, const char *text)
+{
+    struct plat_file *file = plat_file_open(path, PLAT_FILE_CREATE, &err);
+    assert_non_null(file);
+    assert_true(plat_file_write(file, span_text(text), &err));
+    plat_file_close(file);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    int result = temp_folder_make(folder);
+    snprintf(a, sizeof(a), "%s/a", folder);
+    snprintf(b, sizeof(b), "%s/b", folder);
+    return result;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    return temp_folder_remove(folder);
+}
+
+static void renaming_replaces_what_has_the_name(void **state)
+{
+    (void)state;
+    char *text;
+    size_t size;
+    write_file(a, "new");
+    write_file(b, "old and longer");
+    assert_true(plat_path_rename(a, b, &err));
+    assert_int_equal(plat_path_kind(a), PLAT_PATH_NONE);
+    assert_true(plat_file_load(b, 100, &text, &size, &err));
+    assert_string_equal(text, "new");
+    free(text);
+    assert_true(plat_path_sync_folder(folder, &err));
+    assert_false(plat_path_rename(a, b, &err));
+    assert_non_null(strstr(err.text, a));
+    assert_non_null(strstr(err.text, "No such file"));
+    assert_false(plat_path_sync_folder(a, &err));
+}
+
+static void removing_what_is_not_there_is_fine(void **state)
+{
+    (void)state;
+    write_file(a, "x");
+    assert_true(plat_path_remove(a, &err));
+    assert_int_equal(plat_path_kind(a), PLAT_PATH_NONE);
+    assert_true(plat_path_remove(a, &err));
+    assert_false(plat_path_remove(folder, &err));
+}
+
+static void a_lock_has_one_holder_whose_id_is_told(void **state)
+{
+    (void)state;
+    uint64_t holder = 77;
+    write_file(a, "12345678901234567890, of an earlier holder");
+    struct plat_lock *lock = plat_lock_take(a, &holder, &err);
+    assert_non_null(lock);
+    assert_int_equal(holder, 77);
+    assert_null(plat_lock_take(a, &holder, &err));
+    assert_int_equal(err.code, ERR_STOPPED);
+    assert_int_equal(holder, getpid());
+    plat_lock_drop(lock);
+    lock = plat_lock_take(a, &holder, &err);
+    assert_non_null(lock);
+    plat_lock_drop(lock);
+    plat_lock_drop(NULL);
+    assert_null(plat_lock_take(folder, &holder, &err));
+    assert_int_equal(err.code, ERR_IO);
+}
+
+static void an_open_file_knows_whether_its_path_still_names_it(void **state)
+{
+    (void)state;
+    write_file(a, "x");
+    struct plat_file *file = plat_file_open(a, PLAT_FILE_READ, &err);
+    assert_true(plat_file_is_at(file, a));
+    write_file(b, "x");
+    assert_true(plat_path_rename(b, a, &err));
+    assert_false(plat_file_is_at(file, a));
+    assert_true(plat_path_remove(a, &err));
+    assert_false(plat_file_is_at(file, a));
+    plat_file_close(file);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(renaming_replaces_what_has_the_name),
+        cmocka_unit_test(removing_what_is_not_there_is_fine),
+        cmocka_unit_test(a_lock_has_one_holder_whose_id_is_told),
+        cmocka_unit_test(an_open_file_knows_whether_its_path_still_names_it),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
