@@ -97,6 +97,17 @@ static const struct config_place *find_place(
     return found;
 }
 
+struct config_position config_position_of(
+    const struct config *config, const void *member, size_t size)
+{
+    const struct config_place *place = find_place(config, member, size);
+    return (struct config_position){
+        .file = config->file,
+        .line = place ? place->line : 0,
+        .column = place ? place->column : 0,
+    };
+}
+
 void config_error_at(const struct config *config, const void *member, size_t size,
     struct config_report *report, const char *format, ...)
 {
@@ -109,9 +120,8 @@ void config_error_at(const struct config *config, const void *member, size_t siz
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    const struct config_place *place = find_place(config, member, size);
-    config_report_add(
-        report, config->file, place ? place->line : 0, place ? place->column : 0, "%s", text);
+    struct config_position position = config_position_of(config, member, size);
+    config_report_add(report, position.file, position.line, position.column, "%s", text);
 }
 
 void *config_new(

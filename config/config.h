@@ -15,10 +15,11 @@ enum config_type {
     CONFIG_BOOL,     /* bool: true or false */
     CONFIG_INT,      /* int64_t: decimal or 0x… */
     CONFIG_SIZE,     /* uint64_t, bytes: 64KB, 1MB, 2GiB; powers of 1024 */
-    CONFIG_DURATION, /* uint64_t, nanoseconds: 200ms, 1s, 1h30m; 0 needs no unit */
+    CONFIG_DURATION, /* uint64_t, nanoseconds: 200ms, 1s, 1h30m; 0 needs no unit; may be `never` */
     CONFIG_TIME,     /* uint64_t, FILETIME: RFC 3339 */
     CONFIG_STRING,   /* const char *: never NULL if there is a default or the key is required */
-    CONFIG_PATH,     /* const char *: a string, not empty, without control characters */
+    CONFIG_PATH,     /* const char *: a string, not empty, without control characters; or one of
+                        `names`, which are no paths */
     CONFIG_SECRET,   /* const char *: a string that is never shown; `file:PATH` reads a file */
     CONFIG_ENUM,     /* int: index into `names` */
     CONFIG_STRINGS,  /* struct config_strings */
@@ -65,12 +66,15 @@ struct config_field {
     const char *default_text; /* scalars only, as one would write it; NULL: zero */
     int64_t min;
     int64_t max;
-    const char *const *names;          /* CONFIG_ENUM: ends with NULL */
+    bool may_be_never;                 /* CONFIG_DURATION: takes the word too, as CONFIG_NEVER */
+    const char *const *names;          /* CONFIG_ENUM, CONFIG_PATH: ends with NULL */
     const struct config_field *fields; /* CONFIG_STRUCT, CONFIG_STRUCTS */
     size_t size;                       /* the struct, or one element of CONFIG_STRUCTS */
     const struct config_variants *variants;
     const char *help; /* one sentence for people */
 };
+
+#define CONFIG_NEVER UINT64_MAX
 
 /* Rows of one table, or of the common and the own table of a variant together. */
 enum { CONFIG_MAX_ROWS = 64 };
@@ -172,6 +176,17 @@ void *config_load(struct config *config, const char *path, const struct config_f
  */
 void config_error_at(const struct config *config, const void *member, size_t size,
     struct config_report *report, const char *format, ...) ETWSHIP_PRINTF(5, 6);
+
+/* Where a value stands; line 0: not in a file. */
+struct config_position {
+    const char *file;
+    uint32_t line;
+    uint32_t column;
+};
+
+/* The place of the same, of the mapping around it if it was not given. */
+struct config_position config_position_of(
+    const struct config *config, const void *member, size_t size);
 
 /* Without YAML, for command lines: */
 

@@ -191,6 +191,10 @@ bool config_field_set(struct config *config, const struct config_field *field, s
     case CONFIG_INT:
     case CONFIG_SIZE:
     case CONFIG_DURATION:
+        if (field->may_be_never && span_is(text, "never")) {
+            *(uint64_t *)member = CONFIG_NEVER;
+            return true;
+        }
         return set_number(field, text, member, err);
     case CONFIG_TIME:
         return config_value_time(text, member, err);

@@ -83,7 +83,9 @@ static bool make_cache(struct agent *agent, struct error *err)
     const char *paths[MAX_SCHEMA_PATHS];
     size_t count = 0;
     for (size_t i = 0; i < config->schema_count && count < MAX_SCHEMA_PATHS; i++) {
-        paths[count++] = config->schemas[i].path;
+        if (config->schemas[i].type == APP_SCHEMA_FOLDER) {
+            paths[count++] = config->schemas[i].path;
+        }
     }
     struct schema_cache_settings settings = {
         .sources = {.paths = paths, .path_count = count, .warn = warn_schema, .warn_self = agent}};

@@ -1,135 +1,16 @@
 /*
- * The tables of the top level. What a session or an output knows beyond the common keys comes from
- * the modules in the registry; this file names none of them. The loader checks each value by its
- * row, the second half of this file what spans several: names, references, the modules' own checks.
+ * The loader (config.h) checks each value by its row; this file checks what spans several: names,
+ * references, rules, the modules' own checks.
  */
 #include "app/app_config.h"
 
 #include <stdio.h>
 
+#include "app/app_fields.h"
 #include "base/map.h"
 #include "config/config_text.h"
 
 enum { NAME_MAX_BYTES = 64 };
-
-struct root {
-    int64_t version;
-    struct app_agent agent;
-    struct config_list schemas;
-    struct config_list sessions;
-    struct config_list outputs;
-};
-
-static const struct config_field agent_fields[] = {
-    {CONFIG_ROW("data_dir", PATH, struct app_agent, data_dir),
-        .help = "folder for what the agent keeps; one agent per folder"},
-    {CONFIG_ROW("labels", MAP, struct app_agent, labels),
-        .help = "names and texts added to every event"},
-    {CONFIG_ROW("tags", STRINGS, struct app_agent, tags), .help = "words added to every event"},
-    {.key = NULL},
-};
-
-static const char *const schema_type_names[] = {"folder", NULL};
-
-static const struct config_field schema_fields[] = {
-    {CONFIG_ROW("type", ENUM, struct app_schema, type), .names = schema_type_names,
-        .required = true, .help = "folder: definitions in files below a folder"},
-    {CONFIG_ROW("path", PATH, struct app_schema, path), .required = true,
-        .help = "the folder, or one file"},
-    {.key = NULL},
-};
-
-static const struct config_field session_fields[] = {
-    {CONFIG_ROW("name", STRING, struct app_session, name),
-        .help = "unique name of the session; default: its type"},
-    {CONFIG_ROW("type", STRING, struct app_session, type), .required = true,
-        .help = "where the events come from"},
-    {CONFIG_ROW("enabled", BOOL, struct app_session, enabled), .default_text = "true",
-        .help = "false: checked, but not run"},
-    {.key = NULL},
-};
-
-static const char *const format_names[] = {"native", NULL};
-
-static const struct config_field output_fields[] = {
-    {CONFIG_ROW("name", STRING, struct app_output, name),
-        .help = "unique name of the output; default: its type"},
-    {CONFIG_ROW("type", STRING, struct app_output, type), .required = true,
-        .help = "where the events go"},
-    {CONFIG_ROW("enabled", BOOL, struct app_output, enabled), .default_text = "true",
-        .help = "false: checked, but not run"},
-    {CONFIG_ROW("sessions", STRINGS, struct app_output, sessions), .min = 1, .max = INT64_MAX,
-        .help = "names of the sessions whose events it takes; default: all"},
-    {CONFIG_ROW("format", ENUM, struct app_output, format), .names = format_names,
-        .default_text = "native", .help = "shape of the events"},
-    {.key = NULL},
-};
-
-/* The tables of one build: the rows of the top level refer to the modules of the registry. */
-struct tables {
-    struct config_variants sessions;
-    struct config_variants outputs;
-    struct config_field root[6];
-};
-
-static void fill_root(struct tables *tables)
-{
-    const struct config_field rows[] = {
-        {CONFIG_ROW("version", INT, struct root, version), .default_text = "1", .min = 1, .max = 1,
-            .help = "of this format"},
-        {CONFIG_STRUCT_ROW("agent", struct root, agent, agent_fields), .help = "the agent itself"},
-        {CONFIG_ROW("schema", STRUCTS, struct root, schemas), .fields = schema_fields,
-            .size = sizeof(struct app_schema),
-            .help = "further definitions of events, in the order in which they are asked"},
-        {CONFIG_ROW("sessions", VARIANTS, struct root, sessions), .variants = &tables->sessions,
-            .required = true, .min = 1, .max = INT64_MAX,
-            .help = "a list of where events come from"},
-        {CONFIG_ROW("outputs", VARIANTS, struct root, outputs), .variants = &tables->outputs,
-            .required = true, .min = 1, .max = INT64_MAX, .help = "a list of where events go"},
-        {.key = NULL},
-    };
-    memcpy(tables->root, rows, sizeof(rows));
-}
-
-static struct tables *create_tables(struct config *memory, const struct app_registry *registry)
-{
-    struct tables *tables = config_alloc(memory, sizeof(*tables));
-    struct config_variant *inputs = config_alloc(
-        memory, registry->input_count * sizeof(struct config_variant));
-    struct config_variant *outputs = config_alloc(
-        memory, registry->output_count * sizeof(struct config_variant));
-    if (!tables || !inputs || !outputs) {
-        return NULL;
-    }
-    for (size_t i = 0; i < registry->input_count; i++) {
-        const struct input_ops *ops = registry->inputs[i];
-        inputs[i] = (struct config_variant){ops->name, ops->fields, ops->settings_size, ops};
-    }
-    for (size_t i = 0; i < registry->output_count; i++) {
-        const struct output_ops *ops = registry->outputs[i];
-        outputs[i] = (struct config_variant){ops->name, ops->fields, ops->settings_size, ops};
-    }
-    tables->sessions = (struct config_variants){
-        .noun = "session",
-        .common = session_fields,
-        .size = sizeof(struct app_session),
-        .variant_offset = offsetof(struct app_session, variant),
-        .settings_offset = offsetof(struct app_session, settings),
-        .list = inputs,
-        .count = registry->input_count,
-    };
-    tables->outputs = (struct config_variants){
-        .noun = "output",
-        .common = output_fields,
-        .size = sizeof(struct app_output),
-        .variant_offset = offsetof(struct app_output, variant),
-        .settings_offset = offsetof(struct app_output, settings),
-        .list = outputs,
-        .count = registry->output_count,
-    };
-    fill_root(tables);
-    return tables;
-}
 
 /* What the checks below need, for sessions and outputs alike: a list of elements and where their
  * name and type stand. */
@@ -259,7 +140,7 @@ static void complain_no_session(struct checker *checker, const char *const *want
 
 /* Every session that an output names exists. A session that could not be named, because its type
  * is wrong, may be the one that is meant: then nothing is said. */
-static void check_references(struct checker *checker, const struct root *root,
+static void check_references(struct checker *checker, const struct app_root *root,
     const struct map *session_names, const struct named_list *sessions)
 {
     for (size_t i = 0; i < sessions->count; i++) {
@@ -283,7 +164,51 @@ static void check_references(struct checker *checker, const struct root *root,
     }
 }
 
-static void check_elements(struct checker *checker, const struct root *root)
+static void check_schemas(struct checker *checker, const struct config_list *list)
+{
+    const struct app_schema *schemas = list->items;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct app_schema *schema = &schemas[i];
+        if (schema->type == APP_SCHEMA_FOLDER && !schema->path) {
+            config_error_at(checker->memory, schema, sizeof(*schema), checker->report,
+                "the key 'path' is missing. add it: the folder, or one file");
+        } else if (schema->type == APP_SCHEMA_TDH && schema->path) {
+            config_error_at(checker->memory, &schema->path, sizeof(schema->path), checker->report,
+                "path: tdh reads no files. remove the key");
+        }
+    }
+}
+
+/* Each rule says one thing, and where it stands is known. */
+static void check_rules(struct checker *checker, const struct config_list *list)
+{
+    struct app_rule *rules = list->items;
+    for (size_t i = 0; i < list->count; i++) {
+        struct app_rule *rule = &rules[i];
+        if (!rule->keep == !rule->drop) {
+            config_error_at(checker->memory, rule, sizeof(*rule), checker->report,
+                "a rule has either `keep` or `drop`. write one of them, as in - drop: EXPRESSION");
+            continue;
+        }
+        const char **text = rule->drop ? &rule->drop : &rule->keep;
+        rule->position = config_position_of(checker->memory, text, sizeof(*text));
+    }
+}
+
+static void check_filters(struct checker *checker, const struct app_root *root)
+{
+    check_rules(checker, &root->filters);
+    const struct app_session *sessions = root->sessions.items;
+    for (size_t i = 0; i < root->sessions.count; i++) {
+        check_rules(checker, &sessions[i].filters);
+    }
+    const struct app_output *outputs = root->outputs.items;
+    for (size_t i = 0; i < root->outputs.count; i++) {
+        check_rules(checker, &outputs[i].filters);
+    }
+}
+
+static void check_elements(struct checker *checker, const struct app_root *root)
 {
     const struct named_list sessions = {"session", root->sessions.items, root->sessions.count,
         sizeof(struct app_session), offsetof(struct app_session, name),
@@ -305,7 +230,7 @@ static void check_elements(struct checker *checker, const struct root *root)
 }
 
 /* Set the modules and let them check their settings, which are known to be complete. */
-static void check_modules(struct checker *checker, const struct root *root)
+static void check_modules(struct checker *checker, const struct app_root *root)
 {
     struct app_session *sessions = root->sessions.items;
     for (size_t i = 0; i < root->sessions.count; i++) {
@@ -324,12 +249,14 @@ static void check_modules(struct checker *checker, const struct root *root)
 }
 
 /* Check what was bound to ${root}, and hand it over with its memory if all is well. */
-static bool finish(struct config *memory, const struct root *root, const char *name,
+static bool finish(struct config *memory, const struct app_root *root, const char *name,
     struct app_config *ret_config, struct config_report *report)
 {
     struct checker checker = {.memory = memory, .report = report};
     if (root) {
         check_elements(&checker, root);
+        check_schemas(&checker, &root->schemas);
+        check_filters(&checker, root);
     }
     if (checker.failed) {
         config_report_add(report, name, 0, 0, "out of memory. free some and retry");
@@ -344,6 +271,8 @@ static bool finish(struct config *memory, const struct root *root, const char *n
     *ret_config = (struct app_config){
         .memory = memory,
         .agent = root->agent,
+        .spool = root->spool,
+        .filters = root->filters,
         .schemas = root->schemas.items,
         .schema_count = root->schemas.count,
         .sessions = root->sessions.items,
@@ -359,15 +288,15 @@ static bool load(const struct span *text, const char *name, const struct app_reg
     struct app_config *ret_config, struct config_report *report)
 {
     struct config *memory = config_create(NULL, NULL);
-    const struct tables *tables = memory ? create_tables(memory, registry) : NULL;
-    if (!tables) {
+    const struct config_field *fields = memory ? app_fields_create(memory, registry) : NULL;
+    if (!fields) {
         config_destroy(memory);
         config_report_add(report, name, 0, 0, "out of memory. free some and retry");
         return false;
     }
-    const struct root *root = text ? config_parse(
-                                         memory, *text, name, tables->root, sizeof(*root), report)
-                                   : config_load(memory, name, tables->root, sizeof(*root), report);
+    const struct app_root *root = text ? config_parse(
+                                             memory, *text, name, fields, sizeof(*root), report)
+                                       : config_load(memory, name, fields, sizeof(*root), report);
     return finish(memory, root, name, ret_config, report);
 }
 

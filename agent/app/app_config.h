@@ -8,10 +8,13 @@
 
 /*
  * The configuration of the agent: its own keys, and the sessions and outputs of whatever modules
- * the build has. Everything is owned by the app_config and read-only.
+ * the build knows. Everything is owned by the app_config and read-only. The members follow the
+ * keys of config/REFERENCE.md, which is made from the same tables (app_fields.c).
  */
 
-/* The modules whose `type` a session or an output may have. */
+/*
+ * The modules whose `type` a session or an output may have.
+ */
 struct app_registry {
     const struct input_ops *const *inputs;
     size_t input_count;
@@ -19,36 +22,111 @@ struct app_registry {
     size_t output_count;
 };
 
+enum app_log_level { APP_LOG_ERROR, APP_LOG_WARNING, APP_LOG_INFO, APP_LOG_DEBUG };
+enum app_log_format { APP_LOG_TEXT, APP_LOG_JSON };
+
+struct app_rotate {
+    uint64_t size_bytes;
+    int64_t keep; /* rotated files */
+};
+
+struct app_log {
+    int level;        /* enum app_log_level */
+    const char *file; /* a path, "stderr", or "auto": stderr in the foreground, else a file */
+    int format;       /* enum app_log_format */
+    struct app_rotate rotate;
+    uint64_t stats_ns; /* between two lines, and status events, of counters; 0: none */
+};
+
 struct app_agent {
-    const char *data_dir; /* NULL: the system's place for it */
+    const char *data_dir;  /* NULL: the system's place for it */
+    uint64_t memory_bytes; /* everything queued */
+    int64_t decode_workers;
+    uint64_t shutdown_ns; /* what outputs get to deliver what is queued */
     struct config_map labels;
     struct config_strings tags;
+    struct app_log log;
 };
 
-enum app_schema_type { APP_SCHEMA_FOLDER };
+enum app_spool_mode { APP_SPOOL_MEMORY, APP_SPOOL_DURABLE };
+enum app_spool_full { APP_SPOOL_DROP_OLDEST, APP_SPOOL_DROP_NEWEST, APP_SPOOL_BLOCK };
+enum app_spool_compression { APP_SPOOL_PLAIN, APP_SPOOL_ZSTD };
+
+struct app_sync {
+    uint64_t interval_ns;
+    uint64_t bytes;
+};
+
+struct app_spool {
+    int mode; /* enum app_spool_mode */
+    uint64_t max_size_bytes;
+    uint64_t max_age_ns;
+    uint64_t min_free_disk_bytes;
+    int on_full; /* enum app_spool_full; live sessions only: replayable ones wait */
+    struct app_sync sync;
+    int compression; /* enum app_spool_compression */
+};
+
+enum app_schema_type { APP_SCHEMA_FOLDER, APP_SCHEMA_TDH };
 
 struct app_schema {
-    int type; /* enum app_schema_type */
-    const char *path;
+    int type;         /* enum app_schema_type */
+    const char *path; /* APP_SCHEMA_FOLDER: a folder or a file */
 };
+
+/* One rule of a `filters` list. Either keep or drop is given. */
+struct app_rule {
+    const char *name; /* NULL: none */
+    const char *keep;
+    const char *drop;
+
+    /* Of the expression in the file; the line is 0 if it came from the command line. */
+    struct config_position position;
+};
+
+static inline const char *app_rule_text(const struct app_rule *rule)
+{
+    return rule->drop ? rule->drop : rule->keep;
+}
 
 struct app_session {
     const char *name; /* unique among sessions */
     const char *type;
     bool enabled;
+    struct config_list filters; /* struct app_rule */
+    uint64_t block_for_ns;      /* live: how long to wait for room before events are dropped */
     const struct input_ops *ops;
     void *settings; /* for ops->create */
     const struct config_variant *variant;
 };
 
-enum app_format { APP_FORMAT_NATIVE };
+enum app_format { APP_FORMAT_NATIVE, APP_FORMAT_ECS };
+enum app_uint64 { APP_UINT64_DEFAULT, APP_UINT64_NUMBER, APP_UINT64_STRING };
+
+/* A batch is sealed when it reaches one of these. */
+struct app_batch {
+    int64_t events;
+    uint64_t bytes;
+    uint64_t age_ns;
+};
+
+struct app_retry {
+    uint64_t min_ns;     /* first pause */
+    uint64_t max_ns;     /* longest */
+    uint64_t max_age_ns; /* CONFIG_NEVER: tries for ever */
+};
 
 struct app_output {
     const char *name; /* unique among outputs */
     const char *type;
     bool enabled;
     struct config_strings sessions; /* names; none: every session */
+    struct config_list filters;     /* struct app_rule */
     int format;                     /* enum app_format */
+    int uint64;                     /* enum app_uint64 */
+    struct app_batch batch;
+    int64_t workers;
+    struct app_retry retry;
     const struct output_ops *ops;
     void *settings; /* for ops->create */
     const struct config_variant *variant;
@@ -57,6 +135,8 @@ struct app_output {
 struct app_config {
     struct config *memory;
     struct app_agent agent;
+    struct app_spool spool;
+    struct config_list filters; /* struct app_rule, of every session */
     const struct app_schema *schemas;
     size_t schema_count;
     const struct app_session *sessions;

@@ -193,12 +193,13 @@ static void what_spans_several_keys_is_checked(void **state)
             "has: clock, pipe\n"
             "f.yaml:2:18: error: unknown output type 'tcp'. this build has: pipe, clock\n"
             "f.yaml:3:9: error: unknown key 'label'. did you mean 'labels'?\n"},
-        {"sessions: [x]\noutputs: [{type: pipe}]\nschema: [{type: folder}, {type: tdh, path: x}]\n",
+        {"sessions: [x]\noutputs: [{type: pipe}]\nschema: [{type: folder}, {type: tdx, path: x}]\n",
             "f.yaml:1:12: error: sessions: this must be a mapping. write {key: value}, or "
             "indented lines of key: value\n"
             "f.yaml:2:11: error: the key 'path' is missing. add it: a path\n"
             "f.yaml:3:10: error: the key 'path' is missing. add it: the folder, or one file\n"
-            "f.yaml:3:33: error: type: 'tdh' is not known. use one of: folder\n"},
+            "f.yaml:3:33: error: type: 'tdx' is not known. did you mean 'tdh'? known: folder, "
+            "tdh\n"},
         {"a: [", "f.yaml:2:1: error: no YAML: did not find expected node content, while parsing a "
                  "flow node that starts at 2:1. check indentation, quotes and brackets there\n"},
     };

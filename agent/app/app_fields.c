@@ -1,0 +1,276 @@
+/*
+ * What a session or an output knows beyond the common keys comes from the modules in the registry;
+ * this file names none of them.
+ */
+#include "app/app_fields.h"
+
+#define MB (INT64_C(1) << 20)
+#define GB (INT64_C(1) << 30)
+#define TB (INT64_C(1) << 40)
+#define MS_NS INT64_C(1000000)
+#define SECOND_NS INT64_C(1000000000)
+#define DAY_NS (86400 * SECOND_NS)
+
+// clang-format off
+
+/* ---- agent ------------------------------------------------------------------------------------- */
+
+static const char *const log_level_names[] = {"error", "warning", "info", "debug", NULL};
+static const char *const log_format_names[] = {"text", "json", NULL};
+static const char *const log_file_words[] = {"auto", "stderr", NULL};
+
+static const struct config_field rotate_fields[] = {
+    {CONFIG_ROW("size", SIZE, struct app_rotate, size_bytes), .default_text = "10MB",
+        .min = 64 << 10, .max = TB, .help = "begin a new file at this size"},
+    {CONFIG_ROW("keep", INT, struct app_rotate, keep), .default_text = "5",
+        .min = 0, .max = 1000, .help = "old files that stay"},
+    {.key = NULL},
+};
+
+static const struct config_field log_fields[] = {
+    {CONFIG_ROW("level", ENUM, struct app_log, level), .names = log_level_names,
+        .default_text = "info", .help = "the least important lines that are written"},
+    {CONFIG_ROW("file", PATH, struct app_log, file), .names = log_file_words,
+        .default_text = "auto",
+        .help = "a file, or stderr; auto: stderr, as a service a file in data_dir"},
+    {CONFIG_ROW("format", ENUM, struct app_log, format), .names = log_format_names,
+        .default_text = "text", .help = "text for people, json for programs"},
+    {CONFIG_STRUCT_ROW("rotate", struct app_log, rotate, rotate_fields),
+        .help = "how log files are kept small"},
+    {CONFIG_ROW("stats", DURATION, struct app_log, stats_ns), .default_text = "60s",
+        .max = DAY_NS, .help = "counters are logged, and shipped as an event, this often; 0: never"},
+    {.key = NULL},
+};
+
+static const struct config_field agent_fields[] = {
+    {CONFIG_ROW("data_dir", PATH, struct app_agent, data_dir),
+        .help = "folder for what the agent keeps; one agent per folder"},
+    {CONFIG_ROW("memory", SIZE, struct app_agent, memory_bytes), .default_text = "128MB",
+        .min = 16 * MB, .max = TB, .help = "limit of everything that is queued in memory"},
+    {CONFIG_ROW("decode_workers", INT, struct app_agent, decode_workers), .default_text = "1",
+        .min = 1, .max = 64, .help = "threads that decode events"},
+    {CONFIG_ROW("shutdown", DURATION, struct app_agent, shutdown_ns), .default_text = "10s",
+        .max = DAY_NS, .help = "how long outputs may deliver what is queued after a stop signal"},
+    {CONFIG_ROW("labels", MAP, struct app_agent, labels),
+        .help = "names and texts added to every event"},
+    {CONFIG_ROW("tags", STRINGS, struct app_agent, tags), .help = "words added to every event"},
+    {CONFIG_STRUCT_ROW("log", struct app_agent, log, log_fields),
+        .help = "what the agent says of itself"},
+    {.key = NULL},
+};
+
+/* ---- spool, schema, filters -------------------------------------------------------------------- */
+
+static const char *const spool_mode_names[] = {"memory", "durable", NULL};
+static const char *const spool_full_names[] = {"drop_oldest", "drop_newest", "block", NULL};
+static const char *const spool_compression_names[] = {"none", "zstd", NULL};
+
+static const struct config_field sync_fields[] = {
+    {CONFIG_ROW("interval", DURATION, struct app_sync, interval_ns),
+        .default_text = "200ms", .min = MS_NS, .max = 60 * SECOND_NS,
+        .help = "force what was written to the disk at least this often"},
+    {CONFIG_ROW("bytes", SIZE, struct app_sync, bytes), .default_text = "4MB",
+        .min = 4096, .max = GB, .help = "and after so much"},
+    {.key = NULL},
+};
+
+static const struct config_field spool_fields[] = {
+    {CONFIG_ROW("mode", ENUM, struct app_spool, mode), .names = spool_mode_names,
+        .default_text = "memory", .help = "where batches wait for their outputs"},
+    {CONFIG_ROW("max_size", SIZE, struct app_spool, max_size_bytes), .default_text = "2GB",
+        .min = 16 * MB, .max = 1024 * TB, .help = "limit on disk"},
+    {CONFIG_ROW("max_age", DURATION, struct app_spool, max_age_ns), .default_text = "7d",
+        .min = SECOND_NS, .max = 3650 * DAY_NS, .may_be_never = true,
+        .help = "older batches are dropped; never: only when room is needed"},
+    {CONFIG_ROW("min_free_disk", SIZE, struct app_spool, min_free_disk_bytes),
+        .default_text = "1GB", .max = 1024 * TB,
+        .help = "full, too, where the disk has less than this left"},
+    {CONFIG_ROW("on_full", ENUM, struct app_spool, on_full), .names = spool_full_names,
+        .default_text = "drop_oldest",
+        .help = "what live sessions do when the spool is full; recorded traces wait"},
+    {CONFIG_STRUCT_ROW("sync", struct app_spool, sync, sync_fields),
+        .help = "what a power failure may cost"},
+    {CONFIG_ROW("compression", ENUM, struct app_spool, compression),
+        .names = spool_compression_names, .default_text = "none", .help = "of batches on disk"},
+    {.key = NULL},
+};
+
+static const char *const schema_type_names[] = {"folder", "tdh", NULL};
+
+static const struct config_field schema_fields[] = {
+    {CONFIG_ROW("type", ENUM, struct app_schema, type), .names = schema_type_names,
+        .required = true,
+        .help = "folder: definitions in files below a folder; tdh: what this Windows knows"},
+    {CONFIG_ROW("path", PATH, struct app_schema, path), .help = "folder: the folder, or one file"},
+    {.key = NULL},
+};
+
+static const struct config_field rule_fields[] = {
+    {CONFIG_ROW("name", STRING, struct app_rule, name), .help = "for counters and messages"},
+    {CONFIG_ROW("keep", STRING, struct app_rule, keep),
+        .help = "an expression; events for which it is true pass this list"},
+    {CONFIG_ROW("drop", STRING, struct app_rule, drop),
+        .help = "an expression; events for which it is true are left out"},
+    {.key = NULL},
+};
+
+#define FILTERS_ROW(s, text)                                                 \
+    {CONFIG_ROW("filters", STRUCTS, s, filters), .fields = rule_fields,      \
+        .size = sizeof(struct app_rule), .help = (text)}
+
+/* ---- sessions and outputs ---------------------------------------------------------------------- */
+
+static const struct config_field session_fields[] = {
+    {CONFIG_ROW("name", STRING, struct app_session, name),
+        .help = "unique name of the session; default: its type"},
+    {CONFIG_ROW("type", STRING, struct app_session, type), .required = true,
+        .help = "where the events come from"},
+    {CONFIG_ROW("enabled", BOOL, struct app_session, enabled), .default_text = "true",
+        .help = "false: checked, but not run"},
+    FILTERS_ROW(struct app_session, "rules for the events of this session; the first that "
+        "matches decides"),
+    {CONFIG_ROW("block_for", DURATION, struct app_session, block_for_ns),
+        .default_text = "250ms", .max = 60 * SECOND_NS,
+        .help = "live sessions: how long to wait for room before events are dropped"},
+    {.key = NULL},
+};
+
+static const char *const format_names[] = {"native", "ecs", NULL};
+static const char *const uint64_names[] = {"default", "number", "string", NULL};
+
+static const struct config_field batch_fields[] = {
+    {CONFIG_ROW("events", INT, struct app_batch, events), .default_text = "5000",
+        .min = 1, .max = 1000000, .help = "at most so many"},
+    {CONFIG_ROW("bytes", SIZE, struct app_batch, bytes), .default_text = "1MB",
+        .min = 4096, .max = 64 * MB, .help = "at most so much"},
+    {CONFIG_ROW("age", DURATION, struct app_batch, age_ns), .default_text = "200ms",
+        .max = 60 * SECOND_NS, .help = "sent at the latest after this time"},
+    {.key = NULL},
+};
+
+static const struct config_field retry_fields[] = {
+    {CONFIG_ROW("min", DURATION, struct app_retry, min_ns), .default_text = "1s",
+        .min = MS_NS, .max = DAY_NS, .help = "first pause; it doubles with each failure"},
+    {CONFIG_ROW("max", DURATION, struct app_retry, max_ns), .default_text = "60s",
+        .min = MS_NS, .max = DAY_NS, .help = "longest pause"},
+    {CONFIG_ROW("max_age", DURATION, struct app_retry, max_age_ns),
+        .default_text = "never", .may_be_never = true, .min = SECOND_NS, .max = 3650 * DAY_NS,
+        .help = "when to give a batch up"},
+    {.key = NULL},
+};
+
+static const struct config_field output_fields[] = {
+    {CONFIG_ROW("name", STRING, struct app_output, name),
+        .help = "unique name of the output; default: its type"},
+    {CONFIG_ROW("type", STRING, struct app_output, type), .required = true,
+        .help = "where the events go"},
+    {CONFIG_ROW("enabled", BOOL, struct app_output, enabled), .default_text = "true",
+        .help = "false: checked, but not run"},
+    {CONFIG_ROW("sessions", STRINGS, struct app_output, sessions), .min = 1, .max = INT64_MAX,
+        .help = "names of the sessions whose events it takes; default: all"},
+    FILTERS_ROW(struct app_output, "rules for the events of this output; the first that matches "
+        "decides"),
+    {CONFIG_ROW("format", ENUM, struct app_output, format), .names = format_names,
+        .default_text = "native", .help = "shape of the events"},
+    {CONFIG_ROW("uint64", ENUM, struct app_output, uint64), .names = uint64_names,
+        .default_text = "default",
+        .help = "unsigned 64-bit fields as numbers or strings; default: what the type takes best"},
+    {CONFIG_STRUCT_ROW("batch", struct app_output, batch, batch_fields),
+        .help = "how much is sent at once"},
+    {CONFIG_ROW("workers", INT, struct app_output, workers), .default_text = "1",
+        .min = 1, .max = 64, .help = "batches on their way at the same time"},
+    {CONFIG_STRUCT_ROW("retry", struct app_output, retry, retry_fields),
+        .help = "what happens while the destination does not answer"},
+    {.key = NULL},
+};
+
+/* ---- the root ---------------------------------------------------------------------------------- */
+
+/* The tables of one build: the rows of the top level refer to the modules of the registry. */
+struct tables {
+    struct config_variants sessions;
+    struct config_variants outputs;
+    struct config_field root[8];
+};
+
+static void fill_root(struct tables *tables)
+{
+    const struct config_field rows[] = {
+        {CONFIG_ROW("version", INT, struct app_root, version), .default_text = "1", .min = 1,
+            .max = 1, .help = "of this format"},
+        {CONFIG_STRUCT_ROW("agent", struct app_root, agent, agent_fields),
+            .help = "the agent itself"},
+        {CONFIG_ROW("schema", STRUCTS, struct app_root, schemas), .fields = schema_fields,
+            .size = sizeof(struct app_schema),
+            .help = "further definitions of events, in the order in which they are asked"},
+        {CONFIG_STRUCT_ROW("spool", struct app_root, spool, spool_fields),
+            .help = "where events wait for their outputs"},
+        {CONFIG_ROW("sessions", VARIANTS, struct app_root, sessions),
+            .variants = &tables->sessions, .required = true, .min = 1, .max = INT64_MAX,
+            .help = "a list of where events come from"},
+        FILTERS_ROW(struct app_root, "rules for the events of all sessions; the first that "
+            "matches decides"),
+        {CONFIG_ROW("outputs", VARIANTS, struct app_root, outputs),
+            .variants = &tables->outputs, .required = true, .min = 1, .max = INT64_MAX,
+            .help = "a list of where events go"},
+        {.key = NULL},
+    };
+    memcpy(tables->root, rows, sizeof(rows));
+}
+
+// clang-format on
+
+static struct config_variant *create_inputs(
+    struct config *memory, const struct app_registry *registry)
+{
+    struct config_variant *list = config_alloc(
+        memory, registry->input_count * sizeof(struct config_variant));
+    for (size_t i = 0; i < registry->input_count && list; i++) {
+        const struct input_ops *ops = registry->inputs[i];
+        list[i] = (struct config_variant){ops->name, ops->fields, ops->settings_size, ops};
+    }
+    return list;
+}
+
+static struct config_variant *create_outputs(
+    struct config *memory, const struct app_registry *registry)
+{
+    struct config_variant *list = config_alloc(
+        memory, registry->output_count * sizeof(struct config_variant));
+    for (size_t i = 0; i < registry->output_count && list; i++) {
+        const struct output_ops *ops = registry->outputs[i];
+        list[i] = (struct config_variant){ops->name, ops->fields, ops->settings_size, ops};
+    }
+    return list;
+}
+
+const struct config_field *app_fields_create(
+    struct config *memory, const struct app_registry *registry)
+{
+    struct tables *tables = config_alloc(memory, sizeof(*tables));
+    struct config_variant *inputs = create_inputs(memory, registry);
+    struct config_variant *outputs = create_outputs(memory, registry);
+    if (!tables || !inputs || !outputs) {
+        return NULL;
+    }
+    tables->sessions = (struct config_variants){
+        .noun = "session",
+        .common = session_fields,
+        .size = sizeof(struct app_session),
+        .variant_offset = offsetof(struct app_session, variant),
+        .settings_offset = offsetof(struct app_session, settings),
+        .list = inputs,
+        .count = registry->input_count,
+    };
+    tables->outputs = (struct config_variants){
+        .noun = "output",
+        .common = output_fields,
+        .size = sizeof(struct app_output),
+        .variant_offset = offsetof(struct app_output, variant),
+        .settings_offset = offsetof(struct app_output, settings),
+        .list = outputs,
+        .count = registry->output_count,
+    };
+    fill_root(tables);
+    return tables->root;
+}

@@ -1,0 +1,26 @@
+#ifndef ETWSHIP_APP_APP_FIELDS_H
+#define ETWSHIP_APP_APP_FIELDS_H
+
+#include "app/app_config.h"
+
+/* The option tables of the agent itself, put together with those of the modules. */
+
+/* What a configuration file is bound to. */
+struct app_root {
+    int64_t version;
+    struct app_agent agent;
+    struct app_spool spool;
+    struct config_list schemas;  /* struct app_schema */
+    struct config_list filters;  /* struct app_rule */
+    struct config_list sessions; /* struct app_session */
+    struct config_list outputs;  /* struct app_output */
+};
+
+/*
+ * The rows of struct app_root, with the modules of ${registry} as the variants of `sessions` and
+ * `outputs`; they live as long as ${memory}. NULL: out of memory.
+ */
+const struct config_field *app_fields_create(
+    struct config *memory, const struct app_registry *registry);
+
+#endif
