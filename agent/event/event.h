@@ -60,4 +60,10 @@ struct gap {
     const struct trace_info *trace;
 };
 
+/* What the agent reports of itself at intervals. */
+struct status {
+    struct span counters; /* a JSON object */
+    struct span message;  /* one line of UTF-8; empty: none */
+};
+
 #endif

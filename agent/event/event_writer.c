@@ -7,6 +7,13 @@
 
 enum { MAX_SCRATCH_BYTES = 1024 * 1024 };
 
+static struct span take(struct span *rest, size_t size)
+{
+    struct span taken = span_first(*rest, size);
+    *rest = span_from(*rest, size);
+    return taken;
+}
+
 struct event_writer *event_writer_create(
     const struct event_writer_settings *settings, struct error *err)
 {
@@ -22,13 +29,18 @@ struct event_writer *event_writer_create(
     }
     buf_add_span(&writer->fixed, settings->tail);
     buf_add_span(&writer->fixed, settings->session);
+    buf_add_span(&writer->fixed, settings->dataset);
+    buf_add_span(&writer->fixed, settings->data_namespace);
     if (writer->fixed.failed) {
         error_set(err, ERR_MEMORY, "out of memory for an event writer");
         event_writer_destroy(writer);
         return NULL;
     }
-    writer->tail = span_first(buf_span(&writer->fixed), settings->tail.size);
-    writer->session = span_from(buf_span(&writer->fixed), settings->tail.size);
+    struct span rest = buf_span(&writer->fixed);
+    writer->tail = take(&rest, settings->tail.size);
+    writer->session = take(&rest, settings->session.size);
+    writer->dataset = take(&rest, settings->dataset.size);
+    writer->data_namespace = take(&rest, settings->data_namespace.size);
     writer->values.ansi = settings->ansi ? settings->ansi : &codepage_1252;
     writer->colors = settings->colors;
     writer->stamps.second = UINT64_MAX;
@@ -53,6 +65,11 @@ void event_writer_destroy(struct event_writer *writer)
         buf_fini(&writer->traces[i].text);
     }
     free(writer);
+}
+
+void event_writer_read_at(struct event_writer *writer, uint64_t now)
+{
+    writer->read_at = now;
 }
 
 const struct event_format *event_format_find(struct span name)

@@ -17,12 +17,18 @@ struct event_writer_settings {
     const struct codepage *ansi; /* NULL: 1252 */
     struct span tail;            /* JSON members behind the event: event_tail_render */
     bool colors;                 /* pretty: ANSI colours */
+    struct span dataset;         /* ecs: data_stream.dataset; empty: etw.events */
+    struct span data_namespace;  /* ecs: data_stream.namespace; empty: default */
 };
 
 /* Copies what the settings point to, but for the code page. NULL: out of memory. */
 struct event_writer *event_writer_create(
     const struct event_writer_settings *settings, struct error *err);
 void event_writer_destroy(struct event_writer *writer); /* NULL is fine */
+
+/* What is written from now on was read at FILETIME ${now}: `event.created` of ecs, which is absent
+ * before the first call. To be called now and then, not per event. */
+void event_writer_read_at(struct event_writer *writer, uint64_t now);
 
 struct event_format {
     const char *name; /* `format:` in YAML, `-f` */
@@ -34,6 +40,10 @@ struct event_format {
     /* The same for a gap, at FILETIME ${now} with number ${sequence} of its session. */
     void (*gap)(struct event_writer *writer, const struct gap *gap, uint64_t now, uint64_t sequence,
         struct buf *out);
+
+    /* The same for what the agent reports of itself. */
+    void (*status)(struct event_writer *writer, const struct status *status, uint64_t now,
+        uint64_t sequence, struct buf *out);
 };
 
 /* NULL if there is none of that name. */

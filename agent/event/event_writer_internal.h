@@ -56,7 +56,10 @@ struct event_writer {
     bool colors;
     struct span tail;
     struct span session;
-    struct buf fixed; /* memory of tail and session */
+    struct span dataset;
+    struct span data_namespace;
+    struct buf fixed; /* memory of these four */
+    uint64_t read_at; /* FILETIME; 0: not told */
 
     struct event_head fresh;  /* of the last event that no kept head fitted */
     struct event_head *heads; /* by event_schema.serial */
@@ -84,6 +87,10 @@ void event_message_render(const struct value_context *values, const struct event
 /* The same with the template taken apart, and fields that value_context.marks knows copied. */
 void event_message_fill(const struct value_context *values, const struct event *event,
     struct span message, const struct message_parts *parts, struct buf *out);
+
+/* "1234 events lost by ETW in session security between 09:30:58.1000000 and 09:31:00.0000000",
+ * JSON-escaped, without quotes. */
+void event_gap_message(struct event_writer *writer, const struct gap *gap, struct buf *out);
 
 /* Take ${message} apart. */
 void event_message_compile(struct span message, struct message_parts *ret_parts);

@@ -433,7 +433,7 @@ static void native_event(struct event_writer *writer, const struct event *event,
     }
 }
 
-/* ---- gaps ---------------------------------------------------------------------------------------------- */
+/* ---- events of the agent ---------------------------------------------------------------------------------------------- */
 
 static void add_time(struct event_writer *writer, const char *key, uint64_t time, struct buf *out)
 {
@@ -446,47 +446,29 @@ static void add_time(struct event_writer *writer, const char *key, uint64_t time
     }
 }
 
-/* "1234 events lost by ETW in session security between 09:30:58.1000000 and 09:31:00.0000000" */
-static void add_gap_message(struct event_writer *writer, const struct gap *gap, struct buf *out)
+/* Everything of an event of the agent up to what it reports. */
+static const struct event_trace_text *add_agent_head(struct event_writer *writer, const char *event,
+    const struct trace_info *trace_info, uint64_t now, uint64_t sequence, struct buf *out)
 {
-    enum { CLOCK_AT = 11, CLOCK_SIZE = 16 }; /* in `2026-11-21T09:30:58.1000000Z` */
-    struct span session = writer->session;
-    if (session.size == 0 && gap->trace) {
-        session = gap->trace->session_name;
-    }
-    buf_printf(out, "},\"message\":\"%llu %s lost ", (unsigned long long)gap->count, gap->unit);
-    if (strcmp(gap->stage, "etw") == 0) {
-        buf_add_text(out, "by ETW");
-    } else {
-        buf_printf(out, "at stage %s (%s)", gap->stage, gap->reason);
-    }
-    if (session.size && buf_reserve(out, utf8_json_bound(session.size) + 16)) {
-        buf_add_text(out, " in session ");
-        out->size += utf8_to_json(session, out->data + out->size);
-    }
-    if (gap->from && gap->to) {
-        uint8_t from[PUT_MAX];
-        uint8_t to[PUT_MAX];
-        event_put_time(writer, from, gap->from);
-        event_put_time(writer, to, gap->to);
-        buf_printf(out, " between %.*s and %.*s", CLOCK_SIZE, (const char *)from + CLOCK_AT,
-            CLOCK_SIZE, (const char *)to + CLOCK_AT);
-    }
-    buf_add_byte(out, '"');
+    add_time(writer, "{\"@timestamp\":\"", now, out);
+    buf_add_text(out, ",\"provider\":{\"name\":\"etwship\",\"guid\":"
+                      "\"5db7de6b-6094-54a0-e757-044329f62f6d\",\"kind\":\"agent\"},"
+                      "\"event\":{");
+    buf_add_text(out, event);
+    const struct event_trace_text *trace = event_trace_get(writer, trace_info);
+    buf_add_span(out, trace->start);
+    buf_printf(out, "%llu", (unsigned long long)sequence);
+    buf_add_span(out, trace->file);
+    return trace;
 }
 
 static void native_gap(struct event_writer *writer, const struct gap *gap, uint64_t now,
     uint64_t sequence, struct buf *out)
 {
-    add_time(writer, "{\"@timestamp\":\"", now, out);
-    buf_add_text(out, ",\"provider\":{\"name\":\"etwship\",\"guid\":"
-                      "\"5db7de6b-6094-54a0-e757-044329f62f6d\",\"kind\":\"agent\"},"
-                      "\"event\":{\"code\":1,\"name\":\"gap\",\"level\":3,"
-                      "\"level_name\":\"Warning\"}");
-    const struct event_trace_text *trace = event_trace_get(writer, gap->trace);
-    buf_add_span(out, trace->start);
-    buf_printf(out, "%llu", (unsigned long long)sequence);
-    buf_add_span(out, trace->file);
+    static const char event[] =
+        "\"code\":1,\"name\":\"gap\",\"level\":3,\"level_name\":\"Warning\"}";
+    const struct event_trace_text *trace = add_agent_head(
+        writer, event, gap->trace, now, sequence, out);
     buf_printf(out, ",\"gap\":{\"stage\":\"%s\",\"reason\":\"%s\",\"unit\":\"%s\",\"count\":%llu",
         gap->stage, gap->reason, gap->unit, (unsigned long long)gap->count);
     buf_add_text(out, gap->exact ? ",\"exact\":true" : ",\"exact\":false");
@@ -496,7 +478,24 @@ static void native_gap(struct event_writer *writer, const struct gap *gap, uint6
     if (gap->to) {
         add_time(writer, ",\"to\":\"", gap->to, out);
     }
-    add_gap_message(writer, gap, out);
+    buf_add_text(out, "},\"message\":\"");
+    event_gap_message(writer, gap, out);
+    buf_add_byte(out, '"');
+    buf_add_span(out, trace->end);
+}
+
+static void native_status(struct event_writer *writer, const struct status *status, uint64_t now,
+    uint64_t sequence, struct buf *out)
+{
+    static const char event[] =
+        "\"code\":2,\"name\":\"status\",\"level\":4,\"level_name\":\"Information\"}";
+    const struct event_trace_text *trace = add_agent_head(writer, event, NULL, now, sequence, out);
+    buf_add_text(out, ",\"status\":");
+    buf_add_span(out, status->counters);
+    if (status->message.size) {
+        buf_add_text(out, ",\"message\":");
+        value_json_string(status->message, out);
+    }
     buf_add_span(out, trace->end);
 }
 
@@ -504,4 +503,5 @@ const struct event_format event_format_native = {
     .name = "native",
     .event = native_event,
     .gap = native_gap,
+    .status = native_status,
 };

@@ -204,8 +204,27 @@ static void pretty_gap(struct event_writer *writer, const struct gap *gap, uint6
         gap->reason);
 }
 
+static void pretty_status(struct event_writer *writer, const struct status *status, uint64_t now,
+    uint64_t sequence, struct buf *out)
+{
+    (void)sequence;
+    const struct palette *color = palette_of(writer);
+    uint8_t time[PUT_MAX];
+    uint8_t *end = event_put_time(writer, time, now);
+    buf_add_text(out, color->dim);
+    buf_add(out, time, (size_t)(end - time));
+    buf_printf(out, "  etwship/status%s  ", color->off);
+    if (status->message.size) {
+        add_text(out, status->message);
+    } else {
+        buf_add_span(out, status->counters);
+    }
+    buf_add_byte(out, '\n');
+}
+
 const struct event_format event_format_pretty = {
     .name = "pretty",
     .event = pretty_event,
     .gap = pretty_gap,
+    .status = pretty_status,
 };

@@ -478,6 +478,31 @@ static void a_gap_is_an_event_of_the_agent(void **state)
     fixture_fini(&f);
 }
 
+static void a_status_carries_its_counters(void **state)
+{
+    (void)state;
+    struct writer_fixture f;
+    fixture_init(&f, RECORD_EVENT, SCHEMA_MANIFEST);
+    struct status status = {
+        .counters = span_text("{\"received\":5}"), .message = span_text("say \"5\"")};
+    static const char head[] = FIXTURE_STAMP
+        "\"provider\":{\"name\":\"etwship\",\"guid\":"
+        "\"5db7de6b-6094-54a0-e757-044329f62f6d\",\"kind\":\"agent\"},"
+        "\"event\":{\"code\":2,\"name\":\"status\",\"level\":4,"
+        "\"level_name\":\"Information\"},\"etw\":{\"sequence\":3},"
+        "\"status\":{\"received\":5}";
+    char text[512];
+    snprintf(text, sizeof(text), "%s,\"message\":\"say \\\"5\\\"\"}\n", head);
+    event_format_native.status(f.writer, &status, FIXTURE_TIME, 3, &f.out);
+    assert_span(buf_span(&f.out), text);
+    buf_reset(&f.out);
+    status.message.size = 0;
+    snprintf(text, sizeof(text), "%s}\n", head);
+    event_format_native.status(f.writer, &status, FIXTURE_TIME, 3, &f.out);
+    assert_span(buf_span(&f.out), text);
+    fixture_fini(&f);
+}
+
 /* ---- who ships ----------------------------------------------------------------------------------- */
 
 static void the_tail_names_agent_labels_and_tags(void **state)
@@ -560,6 +585,7 @@ int main(void)
         cmocka_unit_test(two_traces_in_turns_keep_their_session_file_and_host),
         cmocka_unit_test(time_stamps_are_right_in_any_order),
         cmocka_unit_test(a_gap_is_an_event_of_the_agent),
+        cmocka_unit_test(a_status_carries_its_counters),
         cmocka_unit_test(the_tail_names_agent_labels_and_tags),
         cmocka_unit_test(formats_are_found_by_name),
         cmocka_unit_test(a_full_buffer_fails_at_any_length),

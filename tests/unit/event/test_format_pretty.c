@@ -120,6 +120,22 @@ static void a_gap_is_a_line(void **state)
     fixture_fini(&f);
 }
 
+static void a_status_is_a_line(void **state)
+{
+    (void)state;
+    struct writer_fixture f;
+    fixture_init(&f, RECORD_EVENT, SCHEMA_MANIFEST);
+    struct status status = {
+        .counters = span_text("{\"received\":5}"), .message = span_text("5 events\x1b[2J")};
+    event_format_pretty.status(f.writer, &status, FIXTURE_TIME, 9, &f.out);
+    assert_span(buf_span(&f.out), STAMP "  etwship/status  5 events\\u001b[2J\n");
+    buf_reset(&f.out);
+    status.message.size = 0;
+    event_format_pretty.status(f.writer, &status, FIXTURE_TIME, 9, &f.out);
+    assert_span(buf_span(&f.out), STAMP "  etwship/status  {\"received\":5}\n");
+    fixture_fini(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -129,6 +145,7 @@ int main(void)
         cmocka_unit_test(what_is_wrong_is_told),
         cmocka_unit_test(colours_only_where_they_are_wanted),
         cmocka_unit_test(a_gap_is_a_line),
+        cmocka_unit_test(a_status_is_a_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
