@@ -1,0 +1,308 @@
+#include "app/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "app/log_file.h"
+#include "base/buf.h"
+#include "base/put.h"
+#include "base/utf.h"
+#include "platform/plat_system.h"
+#include "platform/plat_thread.h"
+
+/*
+ * Design: one mutex around everything, held while a line is written, so that lines never mix. The
+ * kinds that were written in the last minute stand in a small table; when it is full the oldest one
+ * is told and leaves. Texts hold names and reasons from anywhere, so control characters are shown,
+ * not obeyed: one call gives one line.
+ *
+ * On standard error a line is what all of the program's lines there are (`etwship: warning: …`),
+ * without a time, which a terminal's user does not need and a service manager adds.
+ */
+enum { MAX_KINDS = 64, MAX_KIND_BYTES = 64, MAX_LINE_BYTES = 64 * 1024 };
+
+static const uint64_t window_ns = UINT64_C(60000000000);
+
+const char *const log_level_names[] = {"error", "warning", "info", "debug", NULL};
+const char *const log_format_names[] = {"text", "json", NULL};
+
+struct repeat {
+    char kind[MAX_KIND_BYTES]; /* "": free */
+    enum log_level level;
+    uint64_t since_ns;
+    uint64_t count; /* since then, not written */
+    char text[LOG_MAX_TEXT_BYTES];
+};
+
+struct log {
+    struct log_settings settings;
+    bool to_file;
+    struct log_file file;
+    uint64_t elsewhere; /* lines that the file did not take */
+    struct plat_mutex mutex;
+    struct buf line;
+    struct repeat repeats[MAX_KINDS];
+};
+
+static uint64_t now(const struct log *log)
+{
+    const struct log_settings *s = &log->settings;
+    return s->now_ns ? s->now_ns(s->self) : plat_monotonic_ns();
+}
+
+struct log *log_create(const struct log_settings *settings, struct error *err)
+{
+    struct log *log = calloc(1, sizeof(*log));
+    if (!log) {
+        error_set(err, ERR_MEMORY, "out of memory for the log");
+        return NULL;
+    }
+    log->settings = *settings;
+    log->to_file = settings->path != NULL;
+    if (log->to_file &&
+        !log_file_init(&log->file, settings->path, settings->rotate_size, settings->rotate_keep)) {
+        error_set(err, ERR_MEMORY, "out of memory for the log");
+        free(log);
+        return NULL;
+    }
+    plat_mutex_init(&log->mutex);
+    buf_init(&log->line, MAX_LINE_BYTES);
+    return log;
+}
+
+/* ---- one line ------------------------------------------------------------------------------------ */
+
+static bool is_control(uint32_t c)
+{
+    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029;
+}
+
+static void add_text(struct buf *line, struct span text)
+{
+    for (size_t at = 0; at < text.size;) {
+        uint32_t c = utf8_next(text, &at);
+        uint8_t bytes[4];
+        if (is_control(c)) {
+            buf_printf(line, c < 0x100 ? "\\x%02x" : "\\u%04x", (unsigned)c);
+        } else {
+            buf_add(line, bytes, utf8_put(c, bytes));
+        }
+    }
+}
+
+static void add_time(struct buf *line)
+{
+    if (buf_reserve(line, PUT_MAX)) {
+        uint8_t *end = line->data + line->size;
+        put_filetime(&end, plat_now_filetime());
+        line->size = (size_t)(end - line->data);
+    }
+}
+
+static void add_json(struct buf *line, enum log_level level, struct span text)
+{
+    buf_add_text(line, "{\"@timestamp\":\"");
+    add_time(line);
+    buf_printf(line, "\",\"log.level\":\"%s\",\"message\":\"", log_level_names[level]);
+    if (buf_reserve(line, utf8_json_bound(text.size))) {
+        line->size += utf8_to_json(text, line->data + line->size);
+    }
+    buf_add_text(line, "\"}\n");
+}
+
+static void add_line(const struct log *log, struct buf *line, enum log_level level,
+    struct span text, bool on_console)
+{
+    buf_reset(line);
+    if (log->settings.format == LOG_FORMAT_JSON) {
+        add_json(line, level, text);
+        return;
+    }
+    if (on_console) {
+        buf_add_text(line, "etwship");
+    } else {
+        add_time(line);
+    }
+    buf_printf(line, on_console ? ": %s: " : " %s: ", log_level_names[level]);
+    add_text(line, text);
+    buf_add_byte(line, '\n');
+}
+
+static void write_console(struct log *log, enum log_level level, const char *text)
+{
+    const struct log_settings *s = &log->settings;
+    add_line(log, &log->line, level, span_text(text), true);
+    if (s->console) {
+        s->console(s->self, buf_span(&log->line));
+    } else {
+        fwrite(log->line.data, 1, log->line.size, stderr);
+    }
+}
+
+static void write_line(struct log *log, enum log_level level, const char *text, uint64_t now_ns)
+{
+    if (!log->to_file) {
+        write_console(log, level, text);
+        return;
+    }
+    struct error why;
+    add_line(log, &log->line, level, span_text(text), false);
+    bool written = log_file_write(&log->file, buf_span(&log->line), now_ns, &why);
+    if (why.code != ERR_NONE) {
+        char report[sizeof(why.text) + 64];
+        snprintf(report, sizeof(report), "log: %s%s", why.text,
+            written ? ". the file grows on" : ". lines are written here until it works again");
+        write_console(log, LOG_LEVEL_WARNING, report);
+    }
+    if (!written) {
+        log->elsewhere++;
+        write_console(log, level, text);
+    } else if (log->elsewhere) {
+        char report[96];
+        snprintf(report, sizeof(report), "log: %llu lines went to standard error instead",
+            (unsigned long long)log->elsewhere);
+        log->elsewhere = 0;
+        write_line(log, LOG_LEVEL_WARNING, report, now_ns);
+    }
+}
+
+/* ---- thinning -------------------------------------------------------------------------------------- */
+
+/* Tell what was not written. A kind that kept silent is forgotten: its next line is a first one. */
+static void tell_repeats(struct log *log, struct repeat *repeat, uint64_t now_ns)
+{
+    if (repeat->count == 0) {
+        repeat->kind[0] = '\0';
+        return;
+    }
+    char text[LOG_MAX_TEXT_BYTES + 64];
+    uint64_t seconds = (now_ns - repeat->since_ns + 500000000) / 1000000000;
+    snprintf(text, sizeof(text), "%s (repeated %llu time%s in %llu s)", repeat->text,
+        (unsigned long long)repeat->count, repeat->count == 1 ? "" : "s",
+        (unsigned long long)seconds);
+    repeat->count = 0;
+    repeat->since_ns = now_ns;
+    write_line(log, repeat->level, text, now_ns);
+}
+
+static void tell_due(struct log *log, uint64_t now_ns)
+{
+    for (size_t i = 0; i < MAX_KINDS; i++) {
+        struct repeat *repeat = &log->repeats[i];
+        if (repeat->kind[0] && now_ns - repeat->since_ns >= window_ns) {
+            tell_repeats(log, repeat, now_ns);
+        }
+    }
+}
+
+/* The entry of ${kind}, or one to be made its own, whose kind differs. */
+static struct repeat *find(struct log *log, const char *kind, uint64_t now_ns)
+{
+    struct repeat *oldest = &log->repeats[0];
+    struct repeat *empty = NULL;
+    for (size_t i = 0; i < MAX_KINDS; i++) {
+        struct repeat *repeat = &log->repeats[i];
+        if (!repeat->kind[0]) {
+            empty = repeat;
+        } else if (strncmp(repeat->kind, kind, MAX_KIND_BYTES - 1) == 0) {
+            return repeat;
+        } else if (repeat->since_ns < oldest->since_ns) {
+            oldest = repeat;
+        }
+    }
+    if (empty) {
+        return empty;
+    }
+    tell_repeats(log, oldest, now_ns);
+    oldest->kind[0] = '\0';
+    return oldest;
+}
+
+/* Is the line one of many, and counted instead of written? */
+static bool is_thinned(
+    struct log *log, enum log_level level, const char *kind, const char *text, uint64_t now_ns)
+{
+    struct repeat *repeat = find(log, kind, now_ns);
+    bool known = repeat->kind[0] != '\0';
+    if (!known) {
+        snprintf(repeat->kind, sizeof(repeat->kind), "%s", kind);
+        repeat->since_ns = now_ns;
+        repeat->count = 0;
+    }
+    repeat->count += known;
+    repeat->level = level;
+    snprintf(repeat->text, sizeof(repeat->text), "%s", text);
+    return known;
+}
+
+static void format_text(char *text, const char *format, va_list args)
+{
+    static const char cut[] = "…";
+    int length = vsnprintf(text, LOG_MAX_TEXT_BYTES, format, args);
+    if (length >= LOG_MAX_TEXT_BYTES) {
+        /* Where a character was cut the sign of it stands over its rest. */
+        size_t at = LOG_MAX_TEXT_BYTES - sizeof(cut);
+        while (at > 0 && ((uint8_t)text[at] & 0xc0) == 0x80) {
+            at--;
+        }
+        memcpy(text + at, cut, sizeof(cut));
+    }
+}
+
+void log_write(struct log *log, enum log_level level, const char *kind, const char *format, ...)
+{
+    if (!log || level > log->settings.level) {
+        return;
+    }
+    char text[LOG_MAX_TEXT_BYTES];
+    va_list args;
+    va_start(args, format);
+    format_text(text, format, args);
+    va_end(args);
+
+    plat_mutex_lock(&log->mutex);
+    uint64_t now_ns = now(log);
+    tell_due(log, now_ns);
+    if (!kind || !kind[0] || !is_thinned(log, level, kind, text, now_ns)) {
+        write_line(log, level, text, now_ns);
+    }
+    plat_mutex_unlock(&log->mutex);
+}
+
+void log_tick(struct log *log)
+{
+    if (log) {
+        plat_mutex_lock(&log->mutex);
+        tell_due(log, now(log));
+        plat_mutex_unlock(&log->mutex);
+    }
+}
+
+void log_reopen(struct log *log)
+{
+    if (log && log->to_file) {
+        plat_mutex_lock(&log->mutex);
+        log_file_reopen(&log->file);
+        plat_mutex_unlock(&log->mutex);
+    }
+}
+
+void log_destroy(struct log *log)
+{
+    if (!log) {
+        return;
+    }
+    uint64_t now_ns = now(log);
+    for (size_t i = 0; i < MAX_KINDS; i++) {
+        if (log->repeats[i].kind[0]) {
+            tell_repeats(log, &log->repeats[i], now_ns);
+        }
+    }
+    if (log->to_file) {
+        log_file_fini(&log->file);
+    }
+    plat_mutex_fini(&log->mutex);
+    buf_fini(&log->line);
+    free(log);
+}
