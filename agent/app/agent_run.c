@@ -209,8 +209,8 @@ static void add_result(
 {
     struct agent_run_result *total = &agent->result;
     total->damaged += result->damaged;
-    total->raw += result->counts.raw;
-    total->partial += result->counts.partial;
+    total->raw += result->counts.decode.raw;
+    total->partial += result->counts.decode.partial;
     if (result->end == INPUT_FAILED) {
         char line[700];
         snprintf(line, sizeof(line), "session %s: %s", session->name, result->error.text);

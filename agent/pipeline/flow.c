@@ -2,13 +2,13 @@
 
 #include <stdlib.h>
 
-#include "decode/decode.h"
+#include "pipeline/event_decode.h"
 #include "pipeline/stack_join.h"
 
 enum { MAX_CONSUMERS = 64 };
 
 struct flow {
-    struct schema_cache *cache;
+    struct event_decode decode;
     struct input_decoding decoding;
     uint64_t max_events;
     struct flow_consumer consumers[MAX_CONSUMERS];
@@ -21,60 +21,7 @@ struct flow {
     bool stopped;
 };
 
-/* ---- decoding: the definition and the pointer size that fit ----------------------------------- */
-
-/* A 32-bit logger on a 64-bit machine writes 64-bit payloads behind 32-bit headers. Only classes
- * are tried again: their sizes are exact, so a fit with the other width is no accident. */
-static bool try_other_width(struct flow *flow, const struct event_record *record,
-    const struct event_schema *schema, struct event *event)
-{
-    if (flow->decoding.pointer_size || schema->kind != SCHEMA_MOF || !schema->uses_pointers) {
-        return false;
-    }
-    uint8_t other = record->pointer_size == 8 ? 4 : 8;
-    decoder_run(&flow->decoder, record, schema, other, event);
-    return event->status == DECODE_COMPLETE;
-}
-
-/* Does the definition take the payload to its last byte? One of names alone takes nothing. */
-static bool fits(struct flow *flow, const struct event_record *record,
-    const struct event_schema *schema, uint8_t pointer_size, struct event *event)
-{
-    decoder_run(&flow->decoder, record, schema, pointer_size, event);
-    return event->status == DECODE_COMPLETE ||
-           (event->status == DECODE_RAW && record->payload.size == 0);
-}
-
-static void decode(struct flow *flow, const struct event_record *record, struct event *event)
-{
-    const struct schema_choice *choice = schema_cache_find(flow->cache, record);
-    uint8_t pointer_size = flow->decoding.pointer_size ? flow->decoding.pointer_size
-                                                       : record->pointer_size;
-    for (size_t i = 0; i < choice->count; i++) {
-        if (fits(flow, record, choice->list[i], pointer_size, event)) {
-            return;
-        }
-    }
-    for (size_t i = 0; i < choice->count; i++) {
-        if (try_other_width(flow, record, choice->list[i], event)) {
-            return;
-        }
-    }
-    /* Nothing fits: the first definition stands, with what it could make of it. */
-    decoder_run(
-        &flow->decoder, record, choice->count ? choice->list[0] : NULL, pointer_size, event);
-}
-
 /* ---- handing on ---------------------------------------------------------------------------------- */
-
-static void count_event(struct flow *flow, const struct event *event)
-{
-    struct flow_counts *counts = &flow->counts;
-    counts->events++;
-    counts->raw += event->status == DECODE_RAW && event->record->payload.size > 0;
-    counts->partial += event->status == DECODE_PARTIAL;
-    counts->other_width += event->pointer_size != event->record->pointer_size;
-}
 
 /* stack_join_emit_fn */
 static bool emit(
@@ -88,10 +35,11 @@ static bool emit(
     numbered.sequence = ++flow->sequence;
     flow->newest = record->time > flow->newest ? record->time : flow->newest;
     struct event event;
-    decode(flow, &numbered, &event);
+    event_decode_run(&flow->decode, &numbered, &event);
     event.stack = frames;
     event.stack_count = frame_count;
-    count_event(flow, &event);
+    flow->counts.events++;
+    decode_counts_add(&flow->counts.decode, &event);
     for (size_t i = 0; i < flow->consumer_count; i++) {
         if (!flow->consumers[i].event(flow->consumers[i].self, &event)) {
             flow->stopped = true;
@@ -109,7 +57,7 @@ static void on_metadata(void *self, const struct event_record *record)
     if (record->kind == RECORD_KERNEL) {
         stack_join_learn(flow->stacks, record);
     } else {
-        schema_cache_learn(flow->cache, record);
+        schema_cache_learn(flow->decode.cache, record);
     }
 }
 
@@ -156,7 +104,9 @@ struct flow *flow_create(const struct flow_settings *settings, struct error *err
         error_set(err, ERR_MEMORY, "out of memory");
         return NULL;
     }
-    flow->cache = settings->cache;
+    flow->decode = (struct event_decode){.cache = settings->cache,
+        .decoder = &flow->decoder,
+        .pointer_size = settings->decoding.pointer_size};
     flow->decoding = settings->decoding;
     flow->max_events = settings->max_events;
     flow->consumer_count = settings->consumer_count;

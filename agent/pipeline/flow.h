@@ -2,7 +2,7 @@
 #define ETWSHIP_PIPELINE_FLOW_H
 
 #include "input/input.h"
-#include "schema/schema_cache.h"
+#include "pipeline/event_decode.h"
 
 /*
  * From one session's records to decoded events: metadata is learned, stacks are joined, each event
@@ -28,16 +28,14 @@ struct flow_settings {
 
 /* received = metadata + joined + dropped + events (and metadata ones are events too, if asked). */
 struct flow_counts {
-    uint64_t received;    /* records */
-    uint64_t metadata;    /* records that only carry metadata */
-    uint64_t joined;      /* StackWalk records that became part of an event */
-    uint64_t unmatched;   /* StackWalk records shipped as events for want of a partner */
-    uint64_t dropped;     /* StackWalk records left out on request */
-    uint64_t events;      /* given to the consumers */
-    uint64_t raw;         /* events without layout, with payload bytes: shipped as hex */
-    uint64_t partial;     /* events that decoded halfway */
-    uint64_t other_width; /* events decoded with another pointer size than their header says */
+    uint64_t received;  /* records */
+    uint64_t metadata;  /* records that only carry metadata */
+    uint64_t joined;    /* StackWalk records that became part of an event */
+    uint64_t unmatched; /* StackWalk records shipped as events for want of a partner */
+    uint64_t dropped;   /* StackWalk records left out on request */
+    uint64_t events;    /* given to the consumers */
     uint64_t gaps;
+    struct decode_counts decode; /* of the events */
 };
 
 /* NULL: out of memory. The consumers are copied. */

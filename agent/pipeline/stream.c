@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "pipeline/event_text.h"
+
 enum { MAX_HOSTS = 64 };
 
 struct stream {
@@ -27,7 +29,7 @@ struct stream *stream_create(const struct stream_settings *settings, struct erro
     for (size_t i = 0; i < settings->host_count; i++) {
         stream->hosts[i] = settings->hosts[i];
     }
-    buf_init(&stream->bytes, STREAM_BATCH_BYTES + STREAM_MAX_EVENT_BYTES);
+    buf_init(&stream->bytes, STREAM_BATCH_BYTES + EVENT_TEXT_MAX_BYTES);
     return stream;
 }
 
@@ -65,20 +67,12 @@ static bool add_record(struct stream *stream)
 static bool on_event(void *self, const struct event *event)
 {
     struct stream *stream = self;
-    size_t start = stream->bytes.size;
-    stream->format->event(stream->writer, event, &stream->bytes);
-    if (stream->bytes.failed) {
-        /* Too long to hold: ship its header and say so. Nothing of it may stay half-written. */
-        struct event shorter = *event;
-        shorter.fields = NULL;
-        shorter.field_count = 0;
-        shorter.status = DECODE_PARTIAL;
-        shorter.error = "its values are too long to ship";
-        shorter.rest = span_make(NULL, 0);
-        shorter.stack_count = 0;
-        stream->bytes.failed = false;
-        stream->bytes.size = start;
-        stream->format->event(stream->writer, &shorter, &stream->bytes);
+    if (!event_text_add(stream->format, stream->writer, event, &stream->bytes)) {
+        /* No memory beside what is gathered. */
+        if (!stream_flush(stream) ||
+            !event_text_add(stream->format, stream->writer, event, &stream->bytes)) {
+            return false;
+        }
     }
     return add_record(stream);
 }

@@ -1,8 +1,8 @@
 #ifndef ETWSHIP_PIPELINE_STREAM_H
 #define ETWSHIP_PIPELINE_STREAM_H
 
-#include "event/event_writer.h"
 #include "pipeline/delivery_host.h"
+#include "pipeline/event_text.h"
 #include "pipeline/flow.h"
 
 /*
@@ -12,9 +12,6 @@
 struct stream;
 
 enum { STREAM_BATCH_BYTES = 256 * 1024, STREAM_BATCH_RECORDS = 4096 };
-
-/* An event whose text is longer than this is shipped without its values. */
-enum { STREAM_MAX_EVENT_BYTES = 8 * 1024 * 1024 };
 
 struct stream_settings {
     const struct event_format *format;

@@ -213,8 +213,8 @@ static void every_record_is_counted_once(void **state)
         uint64_t delivered_metadata = cases[i].metadata ? 3 : 0;
         assert_int_equal(counts.received + delivered_metadata,
             counts.metadata + counts.joined + counts.dropped + counts.events);
-        assert_int_equal(counts.partial, 1);
-        assert_int_equal(counts.other_width, 0);
+        assert_int_equal(counts.decode.partial, 1);
+        assert_int_equal(counts.decode.other_width, 0);
         assert_false(flow_stopped(f.flow));
         fixture_fini(&f);
     }
@@ -258,7 +258,7 @@ static void the_first_definition_that_fits_is_taken(void **state)
     assert_true(push(&f, manifest_event(2), "01000000"));
     assert_true(push(&f, manifest_event(2), "01000000 02000000"));
     assert_span(buf_span(&f.log), "1:whole/8/1 2:whole/8/2 ");
-    assert_int_equal(flow_counts(f.flow).raw, 0);
+    assert_int_equal(flow_counts(f.flow).decode.raw, 0);
     fixture_fini(&f);
 }
 
@@ -297,7 +297,7 @@ static void only_classes_are_tried_with_the_other_pointer_size(void **state)
         assert_true(push(&f, record, cases[i].payload));
         assert_span(buf_span(&f.log), cases[i].log);
         bool other = strchr(cases[i].log, '/')[1] != '0' + cases[i].header;
-        assert_int_equal(flow_counts(f.flow).other_width, other);
+        assert_int_equal(flow_counts(f.flow).decode.other_width, other);
         fixture_fini(&f);
     }
 }

@@ -192,15 +192,15 @@ static void an_event_that_is_too_long_is_shortened_and_the_rest_stays(void **sta
     struct fixture f;
     fixture_init(&f, 1);
     assert_true(add_event(&f, 1024));
-    assert_true(add_event(&f, STREAM_MAX_EVENT_BYTES + STREAM_BATCH_BYTES));
+    assert_true(add_event(&f, EVENT_TEXT_MAX_BYTES + STREAM_BATCH_BYTES));
     assert_true(add_event(&f, 2048));
     assert_true(add_event(&f, 40 * 1024 * 1024));
-    assert_true(add_event(&f, STREAM_MAX_EVENT_BYTES - 1024)); /* just fits, and ends the batch */
+    assert_true(add_event(&f, EVENT_TEXT_MAX_BYTES - 1024)); /* just fits, and ends the batch */
     assert_true(add_event(&f, 0));
     assert_true(stream_flush(f.stream));
     assert_span(buf_span(&f.sinks[0].log), "1 !2 3 !4 5;6;");
     assert_int_equal(f.sinks[0].bytes.size,
-        1 + 1024 + 1 + 3 + 1 + 2048 + 1 + 3 + 1 + STREAM_MAX_EVENT_BYTES - 1024 + 1 + 2);
+        1 + 1024 + 1 + 3 + 1 + 2048 + 1 + 3 + 1 + EVENT_TEXT_MAX_BYTES - 1024 + 1 + 2);
     fixture_fini(&f);
 }
 

@@ -1,0 +1,34 @@
+#ifndef ETWSHIP_PIPELINE_EVENT_DECODE_H
+#define ETWSHIP_PIPELINE_EVENT_DECODE_H
+
+#include "decode/decode.h"
+#include "schema/schema_cache.h"
+
+/*
+ * Record to event: which of the definitions that may apply, and which pointer size. Shared by the
+ * flow of one thread (flow.h) and the decode workers. One thread at a time.
+ */
+struct event_decode {
+    struct schema_cache *cache; /* borrowed */
+    struct decoder *decoder;    /* borrowed */
+    uint8_t pointer_size;       /* 4 or 8; 0: the record's own, checked against the payload */
+};
+
+/*
+ * Decode ${record} with the first definition that takes its payload to the last byte, else with the
+ * first one. Never fails: see enum decode_status. ${ret_event} is valid until the next call with
+ * the same decoder, and as long as the record.
+ */
+void event_decode_run(
+    struct event_decode *decode, const struct event_record *record, struct event *ret_event);
+
+/* How well events decoded. */
+struct decode_counts {
+    uint64_t raw;         /* events without layout, with payload bytes: shipped as hex */
+    uint64_t partial;     /* events that decoded halfway */
+    uint64_t other_width; /* events decoded with another pointer size than their header says */
+};
+
+void decode_counts_add(struct decode_counts *counts, const struct event *event);
+
+#endif
