@@ -51,10 +51,10 @@ static const char *kind_name(const struct event *event)
     }
 }
 
-/* A name from the schema where the header has the value that it names, else a predefined one. */
-static struct span name_for(struct span schema_name, bool same_value, const char *predefined)
+/* A name of the schema, where the header has the value that it names. */
+static struct span name_for(struct span schema_name, bool same_value)
 {
-    return schema_name.size && same_value ? schema_name : span_text(predefined);
+    return same_value ? schema_name : span_make(NULL, 0);
 }
 
 struct keyword_list {
@@ -86,31 +86,46 @@ static void add_keywords(const struct event *event, struct buf *out)
 
 static const struct event_schema no_schema;
 
-/* `event` of EVENT_HEADER events. */
-static void add_event_object(const struct event *event, struct buf *out)
+struct event_names event_head_names(const struct event *event)
 {
     const struct event_schema *schema = event->schema ? event->schema : &no_schema;
     const struct event_descriptor *d = &event->record->descriptor;
     const struct event_descriptor *s = &schema->descriptor;
+    const char *level = schema_level_name(d->level);
+    const char *opcode = schema_opcode_name(d->opcode);
+    if (event->record->kind != RECORD_EVENT) {
+        /* Classes name their own types, also those with predefined numbers. */
+        return (struct event_names){.level = span_text(level),
+            .task = schema->task_name,
+            .opcode = schema->opcode_name.size ? schema->opcode_name : span_text(opcode)};
+    }
     /* TraceLogging metadata knows no level, task or opcode: whatever the header has, goes. */
     bool free_form = schema->kind == SCHEMA_TRACELOGGING;
+    return (struct event_names){
+        .level = level ? span_text(level)
+                       : name_for(schema->level_name, free_form || d->level == s->level),
+        .task = name_for(schema->task_name, free_form || d->task == s->task),
+        .opcode = opcode ? span_text(opcode)
+                         : name_for(schema->opcode_name, free_form || d->opcode == s->opcode),
+        .channel = name_for(schema->channel_name, free_form || d->channel == s->channel)};
+}
+
+/* `event` of EVENT_HEADER events. */
+static void add_event_object(const struct event *event, struct buf *out)
+{
+    const struct event_descriptor *d = &event->record->descriptor;
+    struct event_names names = event_head_names(event);
     buf_printf(out, "\"code\":%u,\"version\":%u", d->id, d->version);
-    add_text_member(out, ",\"name\":", schema->event_name);
-    buf_printf(out, ",\"level\":%u", d->level);
-    add_text_member(out, ",\"level_name\":",
-        name_for(d->level >= 1 && d->level <= 5 ? span_make(NULL, 0) : schema->level_name,
-            free_form || d->level == s->level, schema_level_name(d->level)));
-    buf_printf(out, ",\"task\":%u", d->task);
     add_text_member(
-        out, ",\"task_name\":", name_for(schema->task_name, free_form || d->task == s->task, NULL));
+        out, ",\"name\":", event->schema ? event->schema->event_name : no_schema.event_name);
+    buf_printf(out, ",\"level\":%u", d->level);
+    add_text_member(out, ",\"level_name\":", names.level);
+    buf_printf(out, ",\"task\":%u", d->task);
+    add_text_member(out, ",\"task_name\":", names.task);
     buf_printf(out, ",\"opcode\":%u", d->opcode);
-    const char *opcode = schema_opcode_name(d->opcode);
-    add_text_member(out, ",\"opcode_name\":",
-        name_for(opcode ? span_make(NULL, 0) : schema->opcode_name,
-            free_form || d->opcode == s->opcode, opcode));
+    add_text_member(out, ",\"opcode_name\":", names.opcode);
     buf_printf(out, ",\"channel\":%u", d->channel);
-    add_text_member(out, ",\"channel_name\":",
-        name_for(schema->channel_name, free_form || d->channel == s->channel, NULL));
+    add_text_member(out, ",\"channel_name\":", names.channel);
     add_keywords(event, out);
 }
 
@@ -120,6 +135,7 @@ static void add_class_object(const struct event *event, struct buf *out)
     const struct event_record *record = event->record;
     const struct event_descriptor *d = &record->descriptor;
     const struct event_schema *schema = event->schema ? event->schema : &no_schema;
+    struct event_names names = event_head_names(event);
     const char *separator = "";
     if (!guid_is_zero(&record->provider)) {
         add_guid_member(out, "\"class_guid\":", &record->provider);
@@ -138,15 +154,17 @@ static void add_class_object(const struct event *event, struct buf *out)
     buf_printf(out, "%s\"version\":%u", separator, d->version);
     if (d->level) {
         buf_printf(out, ",\"level\":%u", d->level);
-        add_text_member(out, ",\"level_name\":", span_text(schema_level_name(d->level)));
+        add_text_member(out, ",\"level_name\":", names.level);
     }
     buf_printf(out, ",\"opcode\":%u", d->opcode);
-    const char *predefined = schema->opcode_name.size ? NULL : schema_opcode_name(d->opcode);
-    add_text_member(out, ",\"opcode_name\":", name_for(schema->opcode_name, true, predefined));
+    add_text_member(out, ",\"opcode_name\":", names.opcode);
 }
 
-static void render_head(const struct event *event, struct buf *out)
+static void render_head(struct event_writer *writer, const struct event *event, struct buf *out,
+    uint32_t ret_cuts[EVENT_HEAD_CUTS])
 {
+    (void)writer;
+    (void)ret_cuts;
     const struct event_record *record = event->record;
     struct guid provider = event_provider_guid(event);
     struct span name = event_provider_name(event);
@@ -201,11 +219,12 @@ static struct event_head *slot_of(struct event_writer *writer, uint32_t serial)
     return &writer->heads[serial];
 }
 
-static void render_fresh(struct event_writer *writer, const struct event *event)
+static void render_fresh(
+    struct event_writer *writer, const struct event *event, event_head_fn *render)
 {
     struct buf *out = &writer->scratch;
     buf_reset(out);
-    render_head(event, out);
+    render(writer, event, out, writer->fresh.cuts);
     size_t head_size = out->size;
     if (event->schema && event->schema->message.size) {
         struct span message = event->schema->message;
@@ -243,13 +262,15 @@ static bool keep(
         .hook_id = record->hook_id,
         .valid = true,
         .head = span_make(memory, head.size),
+        .cuts = {writer->fresh.cuts[0], writer->fresh.cuts[1]},
         .message = span_make(memory + head.size, message.size),
         .memory = memory,
         .parts = parts};
     return true;
 }
 
-const struct event_head *event_head_get(struct event_writer *writer, const struct event *event)
+const struct event_head *event_head_get_as(
+    struct event_writer *writer, const struct event *event, event_head_fn *render)
 {
     const struct event_record *record = event->record;
     struct event_head *slot = event->schema ? slot_of(writer, event->schema->serial) : NULL;
@@ -258,6 +279,11 @@ const struct event_head *event_head_get(struct event_writer *writer, const struc
         guid_equal(&slot->provider, &record->provider)) {
         return slot;
     }
-    render_fresh(writer, event);
+    render_fresh(writer, event, render);
     return slot && !writer->scratch.failed && keep(writer, record, slot) ? slot : &writer->fresh;
+}
+
+const struct event_head *event_head_get(struct event_writer *writer, const struct event *event)
+{
+    return event_head_get_as(writer, event, render_head);
 }

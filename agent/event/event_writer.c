@@ -96,15 +96,13 @@ uint8_t *event_put_time(struct event_writer *writer, uint8_t *p, uint64_t fileti
 
 /* ---- what all events of a trace share -------------------------------------------------------- */
 
-static void render_trace(
-    struct event_writer *writer, const struct trace_info *trace, struct event_trace_text *slot)
+static void render_trace(struct event_writer *writer, const struct trace_info *trace,
+    struct buf *out, size_t *ret_file, size_t *ret_end)
 {
-    struct buf *out = &slot->text;
     struct span session = writer->session;
     if (session.size == 0 && trace) {
         session = trace->session_name;
     }
-    buf_reset(out);
     buf_add_text(out, ",\"etw\":{");
     if (session.size) {
         buf_add_text(out, "\"session\":");
@@ -112,13 +110,13 @@ static void render_trace(
         buf_add_byte(out, ',');
     }
     buf_add_text(out, "\"sequence\":");
-    size_t start_size = out->size;
+    *ret_file = out->size;
     if (trace && trace->path.size) {
         buf_add_text(out, ",\"file\":");
         value_json_string(trace->path, out);
     }
     buf_add_byte(out, '}');
-    size_t file_size = out->size - start_size;
+    *ret_end = out->size;
     if (trace && trace->host_name.size) {
         buf_add_text(out, ",\"host\":{\"name\":");
         value_json_string(trace->host_name, out);
@@ -126,24 +124,40 @@ static void render_trace(
     }
     buf_add_span(out, writer->tail);
     buf_add(out, "}\n", 2);
+}
+
+static void fill_trace_text(struct event_writer *writer, const struct trace_info *trace,
+    event_trace_fn *render, struct event_trace_text *slot)
+{
+    struct buf *out = &slot->text;
+    size_t file = 0;
+    size_t end = 0;
+    buf_reset(out);
+    render(writer, trace, out, &file, &end);
     size_t size = out->size;
     slot->valid = buf_reserve(out, PUT_PADDING) && !out->failed;
     static const uint8_t nothing[PUT_PADDING];
     struct span all = slot->valid ? span_make(out->data, size) : span_make(nothing, 0);
     slot->trace = trace;
-    slot->start = span_first(all, start_size);
-    slot->file = span_first(span_from(all, start_size), file_size);
-    slot->end = span_from(all, start_size + file_size);
+    slot->start = span_first(all, file);
+    slot->file = span_first(span_from(all, file), end - file);
+    slot->end = span_from(all, end);
+}
+
+const struct event_trace_text *event_trace_get_as(
+    struct event_writer *writer, const struct trace_info *trace, event_trace_fn *render)
+{
+    struct event_trace_text *slot = &writer->traces[((uintptr_t)trace >> 6) % EVENT_TRACE_SLOTS];
+    if (!slot->valid || slot->trace != trace) {
+        fill_trace_text(writer, trace, render, slot);
+    }
+    return slot;
 }
 
 const struct event_trace_text *event_trace_get(
     struct event_writer *writer, const struct trace_info *trace)
 {
-    struct event_trace_text *slot = &writer->traces[((uintptr_t)trace >> 6) % EVENT_TRACE_SLOTS];
-    if (!slot->valid || slot->trace != trace) {
-        render_trace(writer, trace, slot);
-    }
-    return slot;
+    return event_trace_get_as(writer, trace, render_trace);
 }
 
 /* ---- what a schema and a header say together -------------------------------------------------- */

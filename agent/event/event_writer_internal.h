@@ -24,16 +24,21 @@ struct message_parts {
     uint64_t wanted; /* inserts 1 to 64, as value_marks.wanted */
 };
 
+/* Pieces that a format may cut its head into. */
+enum { EVENT_HEAD_CUTS = 2 };
+
 /* Bytes that are constant for events of one schema with one descriptor. */
 struct event_head {
     struct event_descriptor descriptor;
     struct guid provider; /* of the record: one schema may serve several */
     uint16_t hook_id;
     bool valid;
-    struct span head; /* `","provider":{…},"event":{…}`, PUT_PADDING readable bytes behind it */
-    struct span message;         /* JSON-escaped template, empty if none */
-    uint8_t *memory;             /* malloc'd: both of them; NULL in the writer's fresh one */
-    struct message_parts *parts; /* malloc'd; NULL: no message, or no memory */
+    struct span
+        head; /* native: `","provider":{…},"event":{…}`; PUT_PADDING readable bytes behind */
+    uint32_t cuts[EVENT_HEAD_CUTS]; /* offsets into it, for formats that put values in between */
+    struct span message;            /* JSON-escaped template, empty if none */
+    uint8_t *memory;                /* malloc'd: both of them; NULL in the writer's fresh one */
+    struct message_parts *parts;    /* malloc'd; NULL: no message, or no memory */
 };
 
 /* What is constant for the events of one trace. */
@@ -41,7 +46,7 @@ struct event_trace_text {
     const struct trace_info *trace;
     bool valid;
     struct buf text;
-    /* Views into `text`, each with PUT_PADDING readable bytes behind it. */
+    /* Views into `text`, each with PUT_PADDING readable bytes behind it; what they hold natively. */
     struct span start; /* `,"etw":{"session":"…","sequence":` */
     struct span file;  /* `,"file":"…"}` or `}`: ends the etw object */
     struct span end;   /* `,"host":{…}`, the writer's tail, `}` and a newline */
@@ -79,6 +84,26 @@ const struct event_head *event_head_get(struct event_writer *writer, const struc
 /* The constant parts for a trace, which may be NULL. Valid until the next call. */
 const struct event_trace_text *event_trace_get(
     struct event_writer *writer, const struct trace_info *trace);
+
+/* The same in another shape than the native one: ${render} appends the whole text and says where
+ * it is cut. A writer's cache holds one shape: all of its calls must name the same one. */
+typedef void event_head_fn(struct event_writer *writer, const struct event *event, struct buf *out,
+    uint32_t ret_cuts[EVENT_HEAD_CUTS]);
+typedef void event_trace_fn(struct event_writer *writer, const struct trace_info *trace,
+    struct buf *out, size_t *ret_file, size_t *ret_end);
+const struct event_head *event_head_get_as(
+    struct event_writer *writer, const struct event *event, event_head_fn *render);
+const struct event_trace_text *event_trace_get_as(
+    struct event_writer *writer, const struct trace_info *trace, event_trace_fn *render);
+
+/* What is known of an event's descriptor by name; empty spans where nothing is. */
+struct event_names {
+    struct span level;
+    struct span task;
+    struct span opcode;
+    struct span channel;
+};
+struct event_names event_head_names(const struct event *event);
 
 /* Append the message template with its inserts filled, JSON-escaped, without quotes. */
 void event_message_render(const struct value_context *values, const struct event *event,

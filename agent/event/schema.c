@@ -146,6 +146,19 @@ static bool render_key(
     return key != NULL;
 }
 
+/* Broken UTF-8 becomes U+FFFD in JSON: two names that differ only there would be one. */
+static bool mend_name(struct arena *arena, struct span *name)
+{
+    enum { REPLACEMENT_BYTES = 3 };
+    uint8_t *text = arena_alloc(arena, name->size * REPLACEMENT_BYTES);
+    size_t size = 0;
+    for (size_t at = 0; text && at < name->size;) {
+        size += utf8_put(utf8_next(*name, &at), text + size);
+    }
+    *name = span_make(text, size);
+    return text != NULL;
+}
+
 /* The name as JSON shows it: dots become `_`, an empty one is called by its place. */
 static bool clean_name(struct arena *arena, size_t index, struct span *name)
 {
@@ -160,13 +173,15 @@ static bool clean_name(struct arena *arena, size_t index, struct span *name)
         return false;
     }
     uint8_t *bytes = (uint8_t *)(uintptr_t)copy.data;
+    bool is_ascii = true;
     for (size_t i = 0; i < copy.size; i++) {
         if (bytes[i] == '.') {
             bytes[i] = '_';
         }
+        is_ascii &= bytes[i] < 0x80;
     }
     *name = copy;
-    return true;
+    return is_ascii || mend_name(arena, name);
 }
 
 /* Append _2, _3, … until ${field}'s name is not in ${taken}. */
@@ -188,29 +203,34 @@ static bool make_unique(struct arena *arena, struct map *taken, struct schema_fi
     return map_put(taken, field->name, field);
 }
 
-static bool may_have_name(const struct schema_field *field)
+/* A number whose meaning is a text. */
+static bool is_code(const struct schema_field *field)
 {
     switch (field->form) {
     case FORM_NTSTATUS:
     case FORM_HRESULT:
     case FORM_WIN32_ERROR:
-    case FORM_FLOAT:
-    case FORM_DOUBLE:
         return true;
     default:
         return field->map != NULL;
     }
 }
 
-static bool name_is_free(struct map *taken, struct span name)
+static bool may_have_name(const struct schema_field *field)
+{
+    return is_code(field) || field->form == FORM_FLOAT || field->form == FORM_DOUBLE;
+}
+
+static bool is_free(struct map *taken, struct span name, const char *suffix)
 {
     uint8_t text[512];
-    if (name.size + 5 > sizeof(text)) {
-        return true;
+    size_t suffix_size = strlen(suffix);
+    if (name.size + suffix_size > sizeof(text)) {
+        return false; /* not worth a search */
     }
     memcpy(text, name.data, name.size);
-    memcpy(text + name.size, "_name", 5);
-    return map_get(taken, span_make(text, name.size + 5)) == NULL;
+    memcpy(text + name.size, suffix, suffix_size);
+    return map_get(taken, span_make(text, name.size + suffix_size)) == NULL;
 }
 
 /* Names and keys of the siblings [first, first + count). */
@@ -227,8 +247,11 @@ static bool finish_names(
     for (size_t i = first; ok && i < first + count; i++) {
         struct schema_field *field = &schema->fields[i];
         ok = render_key(arena, field->name, "", &field->json_key);
-        if (ok && may_have_name(field) && name_is_free(&taken, field->name)) {
+        if (ok && may_have_name(field) && is_free(&taken, field->name, "_name")) {
             ok = render_key(arena, field->name, "_name", &field->name_key);
+        }
+        if (ok && is_code(field) && is_free(&taken, field->name, "_raw")) {
+            ok = render_key(arena, field->name, "_raw", &field->raw_key);
         }
     }
     map_fini(&taken);

@@ -198,7 +198,8 @@ struct schema_field {
     uint8_t take;         /* enum field_take */
     bool may_hold_nul;    /* strings: length given, so the text may end before the bytes do */
     struct span json_key; /* `"Name":` with the escaped, unique name */
-    struct span name_key; /* `"Name_name":` */
+    struct span name_key; /* `"Name_name":`, for values that may have a name */
+    struct span raw_key;  /* `"Name_raw":`, for numbers that may have a name */
 };
 
 enum schema_kind {
@@ -263,7 +264,7 @@ enum {
  * Check and complete a schema whose public part is filled: every index in range, structs nested at
  * most SCHEMA_MAX_DEPTH deep and never recursive, lengths and counts refer to earlier integer
  * properties; then names are made unique (dots become `_`, a second property of one name gets
- * `_2`, an empty name `field_N`, a generated `_name` gives way to a real property) and the derived
+ * `_2`, an empty name `field_N`, a generated `_name` or `_raw` gives way to a real property) and the derived
  * members are set. Memory comes from ${arena}. On failure the schema must not be used.
  */
 bool schema_finish(struct event_schema *schema, struct arena *arena, struct error *err);

@@ -108,16 +108,38 @@ static void a_generated_name_gives_way_to_a_real_property(void **state)
         {NAME("D"), .in_type = IN_DOUBLE},
         {NAME("I"), .in_type = IN_UINT32},
         {NAME("T"), .in_type = IN_UNICODE_STRING, .map = &map},
+        {NAME("B_raw"), .in_type = IN_UINT8},
     };
     static const char *const keys[] = {"", ",\"B_name\":", "",
-        ",\"S_name\":", ",\"W_name\":", ",\"H_name\":", ",\"F_name\":", ",\"D_name\":", "", ""};
+        ",\"S_name\":", ",\"W_name\":", ",\"H_name\":", ",\"F_name\":", ",\"D_name\":", "", "", ""};
+    static const char *const raw_keys[] = {
+        ",\"A_raw\":", "", "", ",\"S_raw\":", ",\"W_raw\":", ",\"H_raw\":", "", "", "", "", ""};
     struct event_schema schema;
     assert_true(finish(&schema, fields, COUNT_OF(fields), COUNT_OF(fields), NULL));
     for (size_t i = 0; i < COUNT_OF(keys); i++) {
         assert_span(schema.fields[i].name_key, keys[i]);
+        assert_span(schema.fields[i].raw_key, raw_keys[i]);
     }
     /* Strings cannot be looked up: their bytes are no number. */
     assert_null(schema.fields[9].map);
+}
+
+/* Bytes that are no UTF-8 are all shown as U+FFFD. */
+static void names_that_are_shown_alike_are_told_apart(void **state)
+{
+    (void)state;
+    static const struct schema_field fields[] = {
+        {NAME("\xff"), .in_type = IN_UINT8},
+        {NAME("\xfe"), .in_type = IN_UINT8},
+        {NAME("\xc3\xa4"), .in_type = IN_UINT8},
+    };
+    static const char *const keys[] = {
+        ",\"\xef\xbf\xbd\":", ",\"\xef\xbf\xbd_2\":", ",\"\xc3\xa4\":"};
+    struct event_schema schema;
+    assert_true(finish(&schema, fields, COUNT_OF(fields), COUNT_OF(fields), NULL));
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        assert_span(schema.fields[i].json_key, keys[i]);
+    }
 }
 
 static void very_many_equal_names_stay_within_memory(void **state)
@@ -444,6 +466,7 @@ int main(void)
         cmocka_unit_test(names_become_unique_keys),
         cmocka_unit_test(members_have_names_of_their_own),
         cmocka_unit_test(a_generated_name_gives_way_to_a_real_property),
+        cmocka_unit_test(names_that_are_shown_alike_are_told_apart),
         cmocka_unit_test(very_many_equal_names_stay_within_memory),
         cmocka_unit_test(bad_references_are_refused),
         cmocka_unit_test(good_references_mark_their_number),
