@@ -35,7 +35,7 @@ static void add_guid_member(struct buf *out, const char *key, const struct guid 
     buf_add_byte(out, '"');
 }
 
-static const char *kind_name(const struct event *event)
+const char *event_kind_name(const struct event *event)
 {
     if (event->schema) {
         return schema_kind_name(event->schema->kind);
@@ -174,7 +174,7 @@ static void render_head(struct event_writer *writer, const struct event *event, 
         add_guid_member(out, name.size ? ",\"guid\":" : "\"guid\":", &provider);
     }
     buf_printf(out, "%s\"kind\":\"%s\"},\"event\":{",
-        name.size || !guid_is_zero(&provider) ? "," : "", kind_name(event));
+        name.size || !guid_is_zero(&provider) ? "," : "", event_kind_name(event));
     switch (record->kind) {
     case RECORD_EVENT:
         add_event_object(event, out);

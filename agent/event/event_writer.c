@@ -163,7 +163,7 @@ const struct event_trace_text *event_trace_get(
 /* ---- what a schema and a header say together -------------------------------------------------- */
 
 /* {9e814aad-3204-11d2-9a82-006008a86939}, the control GUID of the NT Kernel Logger. */
-static const struct guid system_trace = {{0xad, 0x4a, 0x81, 0x9e, 0x04, 0x32, 0xd2, 0x11, 0x9a,
+const struct guid event_system_trace = {{0xad, 0x4a, 0x81, 0x9e, 0x04, 0x32, 0xd2, 0x11, 0x9a,
     0x82, 0x00, 0x60, 0x08, 0xa8, 0x69, 0x39}};
 
 struct span event_provider_name(const struct event *event)
@@ -182,7 +182,7 @@ struct guid event_provider_guid(const struct event *event)
     if (event->schema && event->schema->kind == SCHEMA_MOF) {
         return event->schema->provider;
     }
-    return event->record->kind == RECORD_KERNEL ? system_trace : event->record->provider;
+    return event->record->kind == RECORD_KERNEL ? event_system_trace : event->record->provider;
 }
 
 void event_each_keyword(

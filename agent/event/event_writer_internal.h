@@ -131,4 +131,10 @@ void event_each_keyword(
 struct span event_provider_name(const struct event *event);
 struct guid event_provider_guid(const struct event *event);
 
+/* `provider.kind`. */
+const char *event_kind_name(const struct event *event);
+
+/* The provider GUID of kernel events without schema. */
+extern const struct guid event_system_trace;
+
 #endif

@@ -140,8 +140,7 @@ static const char *code_name(const struct schema_field *schema, const uint8_t *d
     }
 }
 
-/* The text for one value, or a NULL span. */
-static struct span value_name(const struct schema_field *schema, struct span bytes)
+struct span value_json_name(const struct schema_field *schema, struct span bytes)
 {
     if (schema->map && schema->map->kind == MAP_VALUE && bytes.size <= 8) {
         struct span text = schema_map_find(schema->map, load_le(bytes.data, bytes.size));
@@ -163,7 +162,7 @@ static void add_name_list(
         if (i) {
             buf_add_byte(out, ',');
         }
-        struct span name = value_name(field->schema, bytes);
+        struct span name = value_json_name(field->schema, bytes);
         uint8_t text[2 * PUT_MAX + UTF_SLACK]; /* characters need more than numbers */
         if (!name.data) {
             uint8_t *end = value_put(context, text, field->schema, bytes);
@@ -181,7 +180,7 @@ static bool any_named(const struct field *field)
 {
     for (uint32_t i = 0; i < field->count; i++) {
         const uint8_t *data = field->data + (size_t)i * field->value_bytes;
-        if (value_name(field->schema, span_make(data, field->value_bytes)).data) {
+        if (value_json_name(field->schema, span_make(data, field->value_bytes)).data) {
             return true;
         }
     }
@@ -209,7 +208,7 @@ static void add_name(
         add_bit_names(schema->map, load_le(bytes.data, bytes.size), out);
         return;
     }
-    struct span name = value_name(schema, bytes);
+    struct span name = value_json_name(schema, bytes);
     if (name.data) {
         buf_add_span(out, schema->name_key);
         value_json_string(name, out);
@@ -338,7 +337,7 @@ void value_json_text(
         if (!value_json_present(field)) {
             return;
         }
-        struct span name = value_name(field->schema, span_make(field->data, field->size));
+        struct span name = value_json_name(field->schema, span_make(field->data, field->size));
         if (name.data) {
             if (buf_reserve(out, utf8_json_bound(name.size))) {
                 out->size += utf8_to_json(name, out->data + out->size);

@@ -45,6 +45,9 @@ void value_json_one(const struct value_context *context, const struct event *eve
 void value_json_text(const struct value_context *context, const struct event *event, uint32_t index,
     struct buf *out);
 
+/* The name of one value from its map or a table of codes; NULL data: there is none. */
+struct span value_json_name(const struct schema_field *schema, struct span bytes);
+
 /* Is there anything to show? A SID that is not there has no member. */
 bool value_json_present(const struct field *field);
 
