@@ -1,0 +1,304 @@
+#include "app/positions.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "app/positions_state.h"
+#include "base/put.h"
+#include "platform/plat_file.h"
+#include "platform/plat_path.h"
+#include "platform/plat_system.h"
+#include "platform/plat_thread.h"
+
+/*
+ * Design: changes are made to a struct state under a mutex; a save renders it to text under that
+ * mutex and writes the text outside of it, so that acks never wait for a disk. `changes` counts
+ * what the disk has to learn.
+ *
+ * The order of a save: `state.new` is made, written, forced to the disk, renamed to `state`, and
+ * the folder is forced to the disk. Until the rename the old state stands, from then on the new
+ * one. A left-over `state.new` is never read.
+ */
+enum { MAX_PATH_BYTES = 4096, MAX_ASIDE = 1000 };
+
+struct positions {
+    char *folder;
+    struct plat_lock *lock;
+    struct positions_hooks hooks;
+    struct error notice; /* ERR_NONE: nothing to tell */
+
+    struct plat_mutex mutex; /* for what follows */
+    struct state state;
+    uint64_t changes;
+    uint64_t saved_changes;
+
+    struct buf text; /* of the save that runs */
+};
+
+/* ---- the folder ---------------------------------------------------------------------------------- */
+
+static bool path_in(
+    const struct positions *p, const char *name, char path[MAX_PATH_BYTES], struct error *err)
+{
+    int size = snprintf(path, MAX_PATH_BYTES, "%s/%s", p->folder, name);
+    return (size > 0 && size < MAX_PATH_BYTES) ||
+           error_set(err, ERR_CONFIG, "agent.data_dir is too long");
+}
+
+static bool take_lock(struct positions *p, struct error *err)
+{
+    char path[MAX_PATH_BYTES];
+    struct error why;
+    uint64_t holder = 0;
+    if (!path_in(p, "lock", path, err)) {
+        return false;
+    }
+    p->lock = plat_lock_take(path, &holder, &why);
+    if (p->lock) {
+        return true;
+    }
+    if (why.code != ERR_STOPPED) {
+        return error_set(err, why.code, "agent.data_dir: %s", why.text);
+    }
+    char process[64] = "";
+    if (holder) {
+        snprintf(process, sizeof(process), ", process %llu", (unsigned long long)holder);
+    }
+    return error_set(err, ERR_STOPPED,
+        "%s: used by another etwship%s. stop it, or give each its own agent.data_dir", p->folder,
+        process);
+}
+
+/* Give a damaged state a name that says so and is free. */
+static bool set_aside(struct positions *p, const char *path, const char *why, struct error *err)
+{
+    uint8_t time[PUT_MAX];
+    uint8_t *end = time;
+    put_filetime(&end, plat_now_filetime());
+    for (uint8_t *c = time; c < end; c++) {
+        *c = *c == ':' ? '-' : *c;
+    }
+    char aside[MAX_PATH_BYTES + 64];
+    int second = 19; /* 2026-11-21T09-30-00 */
+    for (unsigned i = 0; i < MAX_ASIDE; i++) {
+        snprintf(aside, sizeof(aside), i ? "%s.damaged-%.*s-%u" : "%s.damaged-%.*s", path, second,
+            (const char *)time, i);
+        if (plat_path_kind(aside) == PLAT_PATH_NONE) {
+            break;
+        }
+    }
+    if (!plat_path_rename(path, aside, err)) {
+        return false;
+    }
+    error_set(&p->notice, ERR_FORMAT,
+        "%s was damaged (%s) and is kept as %s. all sources start again, so events may be "
+        "delivered "
+        "twice",
+        path, why, aside);
+    return true;
+}
+
+static bool load(struct positions *p, struct error *err)
+{
+    char path[MAX_PATH_BYTES];
+    char *text;
+    size_t size;
+    struct error why;
+    if (!path_in(p, "state", path, err)) {
+        return false;
+    }
+    if (plat_path_kind(path) == PLAT_PATH_NONE) {
+        return true;
+    }
+    if (plat_file_load(path, POSITIONS_MAX_FILE_BYTES, &text, &size, &why)) {
+        bool good = state_read(span_make(text, size), &p->state, &why);
+        free(text);
+        if (good) {
+            return true;
+        }
+    }
+    if (why.code == ERR_FORMAT || why.code == ERR_LIMIT) {
+        return set_aside(p, path, why.text, err);
+    }
+    if (why.code == ERR_UNSUPPORTED) {
+        return error_set(err, ERR_UNSUPPORTED,
+            "%s: %s. use that version, or move the file away to start again", path, why.text);
+    }
+    return error_set(err, why.code, "%s: %s", path, why.text);
+}
+
+struct positions *positions_open(
+    const char *data_dir, const struct positions_hooks *hooks, struct error *err)
+{
+    struct positions *p = calloc(1, sizeof(*p));
+    size_t size = strlen(data_dir) + 1;
+    char *folder = malloc(size);
+    if (!p || !folder) {
+        error_set(err, ERR_MEMORY, "out of memory");
+        free(folder);
+        free(p);
+        return NULL;
+    }
+    memcpy(folder, data_dir, size);
+    p->folder = folder;
+    if (hooks) {
+        p->hooks = *hooks;
+    }
+    plat_mutex_init(&p->mutex);
+    buf_init(&p->text, POSITIONS_MAX_FILE_BYTES);
+    if (plat_dir_create(folder, err) && take_lock(p, err) && load(p, err)) {
+        return p;
+    }
+    positions_close(p);
+    return NULL;
+}
+
+void positions_close(struct positions *p)
+{
+    if (p) {
+        state_fini(&p->state);
+        buf_fini(&p->text);
+        plat_mutex_fini(&p->mutex);
+        plat_lock_drop(p->lock);
+        free(p->folder);
+        free(p);
+    }
+}
+
+const char *positions_notice(const struct positions *p)
+{
+    return p->notice.code == ERR_NONE ? NULL : p->notice.text;
+}
+
+/* ---- reading --------------------------------------------------------------------------------------- */
+
+bool positions_find(const struct positions *p, const char *session, const char *output,
+    struct position *ret_position)
+{
+    const struct state_session *s = state_find_session(&p->state, span_text(session));
+    const struct state_blob *o = state_find_output(&p->state, span_text(output));
+    const struct state_at *at = s && o ? state_find_at(s, (size_t)(o - p->state.outputs)) : NULL;
+    if (at) {
+        *ret_position = at->position;
+    }
+    return at != NULL;
+}
+
+struct span positions_checkpoint(const struct positions *p, const char *output)
+{
+    const struct state_blob *o = state_find_output(&p->state, span_text(output));
+    return o ? buf_span(&o->bytes) : span_make(NULL, 0);
+}
+
+struct span positions_source(const struct positions *p, const char *session)
+{
+    const struct state_session *s = state_find_session(&p->state, span_text(session));
+    return s ? buf_span(&s->source.bytes) : span_make(NULL, 0);
+}
+
+bool positions_is_done(const struct positions *p, const char *session, const uint8_t file_id[16])
+{
+    const struct state_session *s = state_find_session(&p->state, span_text(session));
+    return s && state_is_done(s, file_id);
+}
+
+/* ---- changes --------------------------------------------------------------------------------------- */
+
+/* ${done}: the change was made. */
+static bool end_change(struct positions *p, bool done, struct error *err)
+{
+    p->changes += done;
+    plat_mutex_unlock(&p->mutex);
+    return done || error_set(err, ERR_MEMORY,
+                       "what is delivered cannot be noted: out of memory, or more than %d bytes",
+                       (int)POSITIONS_MAX_BLOB_BYTES);
+}
+
+bool positions_ack(struct positions *p, const char *session, const char *output,
+    const struct position *position, struct span checkpoint, struct error *err)
+{
+    plat_mutex_lock(&p->mutex);
+    struct state_session *s = state_session(&p->state, span_text(session));
+    struct state_blob *o = state_output(&p->state, span_text(output));
+    struct state_at *at = s && o ? state_at(s, (size_t)(o - p->state.outputs)) : NULL;
+    bool done = at && state_set_blob(o, checkpoint);
+    if (done) {
+        at->position = *position;
+    }
+    return end_change(p, done, err);
+}
+
+bool positions_finish(
+    struct positions *p, const char *session, const uint8_t file_id[16], struct error *err)
+{
+    plat_mutex_lock(&p->mutex);
+    struct state_session *s = state_session(&p->state, span_text(session));
+    bool done = s && (state_is_done(s, file_id) || state_add_done(s, file_id));
+    return end_change(p, done, err);
+}
+
+bool positions_set_source(
+    struct positions *p, const char *session, struct span source, struct error *err)
+{
+    plat_mutex_lock(&p->mutex);
+    struct state_session *s = state_session(&p->state, span_text(session));
+    return end_change(p, s && state_set_blob(&s->source, source), err);
+}
+
+/* ---- saving ---------------------------------------------------------------------------------------- */
+
+static bool step(struct positions *p, enum positions_step step, struct error *err)
+{
+    return !p->hooks.step || p->hooks.step(p->hooks.self, step) ||
+           error_set(err, ERR_STOPPED, "stopped between two steps");
+}
+
+static bool write_text(
+    struct positions *p, struct plat_file *file, struct span text, struct error *err)
+{
+    return step(p, POSITIONS_STEP_WRITE, err) && plat_file_write(file, text, err) &&
+           step(p, POSITIONS_STEP_SYNC, err) && plat_file_sync(file, err);
+}
+
+static bool replace_state(struct positions *p, struct span text, struct error *err)
+{
+    char path[MAX_PATH_BYTES];
+    char made[MAX_PATH_BYTES];
+    if (!path_in(p, "state", path, err) || !path_in(p, "state.new", made, err) ||
+        !step(p, POSITIONS_STEP_CREATE, err)) {
+        return false;
+    }
+    struct plat_file *file = plat_file_open(made, PLAT_FILE_CREATE, err);
+    if (!file) {
+        return false;
+    }
+    bool good = write_text(p, file, text, err);
+    plat_file_close(file);
+    return good && step(p, POSITIONS_STEP_RENAME, err) && plat_path_rename(made, path, err) &&
+           step(p, POSITIONS_STEP_SYNC_FOLDER, err) && plat_path_sync_folder(p->folder, err) &&
+           step(p, POSITIONS_STEP_DONE, err);
+}
+
+bool positions_save(struct positions *p, struct error *err)
+{
+    plat_mutex_lock(&p->mutex);
+    uint64_t changes = p->changes;
+    bool changed = changes != p->saved_changes;
+    buf_reset(&p->text);
+    if (changed) {
+        state_write(&p->state, &p->text);
+    }
+    plat_mutex_unlock(&p->mutex);
+    if (!changed) {
+        return true;
+    }
+    if (p->text.failed) {
+        return error_set(err, ERR_LIMIT, "%s: the state has no room in memory or in %d bytes",
+            p->folder, (int)POSITIONS_MAX_FILE_BYTES);
+    }
+    if (!replace_state(p, buf_span(&p->text), err)) {
+        return false;
+    }
+    p->saved_changes = changes;
+    return true;
+}

@@ -1,0 +1,175 @@
+#include "app/positions_state.h"
+
+#include <stdlib.h>
+
+/* Linear search throughout: there are a handful of sessions and outputs, and a file is looked for
+ * once, when it is met. */
+
+static void blob_fini(struct state_blob *blob)
+{
+    free(blob->name);
+    buf_fini(&blob->bytes);
+}
+
+void state_fini(struct state *state)
+{
+    for (size_t i = 0; i < state->output_count; i++) {
+        blob_fini(&state->outputs[i]);
+    }
+    for (size_t i = 0; i < state->session_count; i++) {
+        blob_fini(&state->sessions[i].source);
+        free(state->sessions[i].at);
+        free(state->sessions[i].done);
+    }
+    free(state->outputs);
+    free(state->sessions);
+    *state = (struct state){.outputs = NULL};
+}
+
+static bool blob_init(struct state_blob *blob, struct span name)
+{
+    blob->name = malloc(name.size + 1);
+    if (blob->name) {
+        memcpy(blob->name, name.data, name.size);
+        blob->name[name.size] = '\0';
+    }
+    buf_init(&blob->bytes, POSITIONS_MAX_BLOB_BYTES);
+    return blob->name != NULL;
+}
+
+/* Room for one more element of ${size} bytes in the array at ${items}. */
+static bool grow(void **items, size_t count, size_t *capacity, size_t size)
+{
+    if (count < *capacity) {
+        return true;
+    }
+    size_t more = *capacity ? *capacity * 2 : 8;
+    void *grown = realloc(*items, more * size);
+    if (!grown) {
+        return false;
+    }
+    *items = grown;
+    *capacity = more;
+    return true;
+}
+
+const struct state_session *state_find_session(const struct state *state, struct span name)
+{
+    for (size_t i = 0; i < state->session_count; i++) {
+        if (span_is(name, state->sessions[i].source.name)) {
+            return &state->sessions[i];
+        }
+    }
+    return NULL;
+}
+
+const struct state_blob *state_find_output(const struct state *state, struct span name)
+{
+    for (size_t i = 0; i < state->output_count; i++) {
+        if (span_is(name, state->outputs[i].name)) {
+            return &state->outputs[i];
+        }
+    }
+    return NULL;
+}
+
+struct state_at *state_find_at(const struct state_session *session, size_t output)
+{
+    for (size_t i = 0; i < session->at_count; i++) {
+        if (session->at[i].output == output) {
+            return &session->at[i];
+        }
+    }
+    return NULL;
+}
+
+bool state_is_done(const struct state_session *session, const uint8_t file_id[16])
+{
+    for (size_t i = 0; i < session->done_count; i++) {
+        if (memcmp(session->done[i], file_id, sizeof(session->done[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+struct state_session *state_session(struct state *state, struct span name)
+{
+    const struct state_session *known = state_find_session(state, name);
+    if (known) {
+        return &state->sessions[known - state->sessions];
+    }
+    void *items = state->sessions;
+    if (!grow(&items, state->session_count, &state->session_capacity, sizeof(*state->sessions))) {
+        return NULL;
+    }
+    state->sessions = items;
+    struct state_session *session = &state->sessions[state->session_count];
+    *session = (struct state_session){.at = NULL};
+    if (!blob_init(&session->source, name)) {
+        return NULL;
+    }
+    state->session_count++;
+    return session;
+}
+
+struct state_blob *state_output(struct state *state, struct span name)
+{
+    const struct state_blob *known = state_find_output(state, name);
+    if (known) {
+        return &state->outputs[known - state->outputs];
+    }
+    void *items = state->outputs;
+    if (!grow(&items, state->output_count, &state->output_capacity, sizeof(*state->outputs))) {
+        return NULL;
+    }
+    state->outputs = items;
+    struct state_blob *output = &state->outputs[state->output_count];
+    if (!blob_init(output, name)) {
+        return NULL;
+    }
+    state->output_count++;
+    return output;
+}
+
+struct state_at *state_at(struct state_session *session, size_t output)
+{
+    struct state_at *known = state_find_at(session, output);
+    if (known) {
+        return known;
+    }
+    void *items = session->at;
+    if (!grow(&items, session->at_count, &session->at_capacity, sizeof(*session->at))) {
+        return NULL;
+    }
+    session->at = items;
+    struct state_at *at = &session->at[session->at_count++];
+    *at = (struct state_at){.output = output};
+    return at;
+}
+
+bool state_add_done(struct state_session *session, const uint8_t file_id[16])
+{
+    if (session->done_count == POSITIONS_MAX_DONE) {
+        memmove(session->done, session->done + 1, --session->done_count * sizeof(*session->done));
+    }
+    void *items = session->done;
+    if (!grow(&items, session->done_count, &session->done_capacity, sizeof(*session->done))) {
+        return false;
+    }
+    session->done = items;
+    memcpy(session->done[session->done_count++], file_id, sizeof(*session->done));
+    return true;
+}
+
+bool state_set_blob(struct state_blob *blob, struct span bytes)
+{
+    if (bytes.size > blob->bytes.size &&
+        !buf_reserve(&blob->bytes, bytes.size - blob->bytes.size)) {
+        blob->bytes.failed = false; /* a refused value is no lasting state */
+        return false;
+    }
+    buf_reset(&blob->bytes);
+    buf_add_span(&blob->bytes, bytes);
+    return true;
+}
