@@ -16,8 +16,9 @@
 
 // clang-format off
 static const struct cli_option options[] = {
-    {.name = "format", .letter = 'f', .argument = "native",
-        .help = "Shape of the events. Only `native` so far."},
+    {.name = "format", .letter = 'f', .argument = "native|ecs",
+        .help = "Shape of the events: native (the default), or ecs, the fields of the Elastic "
+                "Common Schema as Filebeat's etw input writes them."},
     {.name = "provider", .letter = 'p', .argument = "PROVIDER", .repeated = true,
         .help = "Only events of this provider: (Name|GUID)[:Level[:EventIDs[:AnyKeywords"
                 "[:AllKeywords]]]]. Ids may be ranges and are joined by , or + (1+5-9)."},
@@ -137,6 +138,17 @@ struct dump {
     struct stream *stream;
 };
 
+/* NULL: there is none of that name. */
+static const struct event_format *find_format(const struct cli_args *args)
+{
+    const char *name = cli_value(args, "format");
+    const struct event_format *format = event_format_find(span_text(name ? name : "native"));
+    if (format == &event_format_pretty) {
+        return NULL; /* is an option of its own */
+    }
+    return format && cli_value(args, "pretty") ? &event_format_pretty : format;
+}
+
 static bool make_output(const struct cli_args *args, const struct input_decoding *decoding,
     struct dump *dump, struct error *err)
 {
@@ -159,10 +171,7 @@ static bool make_output(const struct cli_args *args, const struct input_decoding
     dump->writer = event_writer_create(&writer, err);
     dump->host = dump->writer ? delivery_host_create(&host, err) : NULL;
     struct stream_settings stream = {
-        .format = event_format_find(span_text(pretty ? "pretty" : "native")),
-        .writer = dump->writer,
-        .hosts = &dump->host,
-        .host_count = 1};
+        .format = find_format(args), .writer = dump->writer, .hosts = &dump->host, .host_count = 1};
     dump->stream = dump->host ? stream_create(&stream, err) : NULL;
     return dump->stream != NULL;
 }
@@ -209,12 +218,11 @@ static int dump_with(const struct cli_args *args, struct dump *dump)
     enum { MAX_PROVIDERS = 256 };
     const char *providers[MAX_PROVIDERS];
     size_t provider_count = cli_values(args, "provider", providers, MAX_PROVIDERS);
-    const char *format = cli_value(args, "format");
     int exit_code = EXIT_FAILED;
     uint64_t max_events;
     struct error err;
-    if (format && strcmp(format, "native") != 0) {
-        cli_error("--format %s: only native is there", format);
+    if (!find_format(args)) {
+        cli_error("--format %s: there are native and ecs", cli_value(args, "format"));
         return EXIT_USAGE;
     }
     if (!cli_count(args, "max-events", &max_events)) {

@@ -45,6 +45,7 @@ struct event_writer *event_writer_create(
     writer->colors = settings->colors;
     writer->stamps.second = UINT64_MAX;
     writer->times.second = UINT64_MAX;
+    writer->read_clock.second = UINT64_MAX;
     writer->values.times = &writer->times;
     return writer;
 }

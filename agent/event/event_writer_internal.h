@@ -52,6 +52,15 @@ struct event_trace_text {
     struct span end;   /* `,"host":{…}`, the writer's tail, `}` and a newline */
 };
 
+/* The header flags of some events as text; most events of a trace share theirs. */
+enum { EVENT_FLAGS_SLOTS = 16 };
+
+struct event_flags_text {
+    uint16_t flags;
+    size_t size; /* 0: none */
+    uint8_t bytes[256];
+};
+
 /* Traces whose texts are kept at a time: merged files alternate from event to event. */
 enum { EVENT_TRACE_SLOTS = 64 };
 
@@ -73,6 +82,9 @@ struct event_writer {
 
     struct put_clock stamps; /* of the events */
     struct put_clock times;  /* of the values */
+    struct put_clock read_clock;
+
+    struct event_flags_text flags[EVENT_FLAGS_SLOTS]; /* ecs */
 
     struct event_trace_text traces[EVENT_TRACE_SLOTS];
 };

@@ -99,6 +99,10 @@ struct trace_info {
     struct span session_name; /* UTF-8; ETW's logger name */
     struct span path;         /* the file as the user gave it; empty for live sessions */
     struct span host_name;    /* UTF-8; the recording machine if the trace tells it, else empty */
+    struct span os_version;   /* "10.0.19041", of that machine; empty where unknown */
+    struct span host_id;      /* its GUID, only of live sessions */
+    const struct span *host_ips; /* its addresses, only of live sessions */
+    size_t host_ip_count;
     struct trace_clock clock;
     uint64_t boot_time;        /* FILETIME, 0 unknown */
     uint32_t timer_resolution; /* 100 ns per kernel or user tick */

@@ -1,5 +1,7 @@
 #include "input/etl_header.h"
 
+#include <stdio.h>
+
 #include "base/bytes.h"
 #include "base/reader.h"
 #include "base/utf.h"
@@ -95,6 +97,17 @@ static void read_fixed(struct reader *r, bool wide, struct etl_info *info)
     info->buffers_lost = reader_u32(r);
 }
 
+/* "10.0.19041" */
+static struct span version_text(const struct etl_info *info, struct arena *arena)
+{
+    char text[32];
+    int size = snprintf(text, sizeof(text), "%u.%u.%lu", info->os_major, info->os_minor,
+        (unsigned long)info->os_build);
+    struct span version = {NULL, 0};
+    arena_copy(arena, span_make(text, (size_t)size), &version);
+    return version;
+}
+
 bool etl_header_parse(
     struct span record, struct arena *arena, struct etl_info *ret_info, struct error *err)
 {
@@ -112,11 +125,13 @@ bool etl_header_parse(
     }
     info.logger_name = read_name(&r, arena);
     info.log_file_name = read_name(&r, arena);
-    if (!info.logger_name.data || !info.log_file_name.data) {
+    struct span os_version = version_text(&info, arena);
+    if (!info.logger_name.data || !info.log_file_name.data || !os_version.data) {
         return error_set(err, ERR_MEMORY, "out of memory for the trace header");
     }
     info.trace = (struct trace_info){
         .session_name = info.logger_name,
+        .os_version = os_version,
         .clock = clock_of(&info, (int64_t)load_le64(record.data + 0x10)),
         .boot_time = info.boot_time,
         .timer_resolution = info.timer_resolution,

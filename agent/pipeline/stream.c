@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "pipeline/event_text.h"
+#include "platform/plat_system.h"
 
 enum { MAX_HOSTS = 64 };
 
@@ -64,9 +65,18 @@ static bool add_record(struct stream *stream)
     return true;
 }
 
+/* The clock is read once per batch. */
+static void begin_record(struct stream *stream)
+{
+    if (stream->count == 0) {
+        event_writer_read_at(stream->writer, plat_now_filetime());
+    }
+}
+
 static bool on_event(void *self, const struct event *event)
 {
     struct stream *stream = self;
+    begin_record(stream);
     if (!event_text_add(stream->format, stream->writer, event, &stream->bytes)) {
         /* No memory beside what is gathered. */
         if (!stream_flush(stream) ||
@@ -80,6 +90,7 @@ static bool on_event(void *self, const struct event *event)
 static bool on_gap(void *self, const struct gap *gap, uint64_t now, uint64_t sequence)
 {
     struct stream *stream = self;
+    begin_record(stream);
     stream->format->gap(stream->writer, gap, now, sequence, &stream->bytes);
     return add_record(stream);
 }

@@ -1,0 +1,288 @@
+#include "event/ecs_head.h"
+
+#include <stdio.h>
+
+#include "base/put.h"
+#include "event/ecs_value.h"
+
+/* The version of the Elastic Common Schema whose fields these are. */
+#define ECS_VERSION "8.17.0"
+
+/* {5db7de6b-6094-54a0-e757-044329f62f6d}: provider of the agent's own events. */
+static const struct guid agent_provider = {{0x6b, 0xde, 0xb7, 0x5d, 0x94, 0x60, 0xa0, 0x54, 0xe7,
+    0x57, 0x04, 0x43, 0x29, 0xf6, 0x2f, 0x6d}};
+
+static void add_text_member(struct buf *out, const char *key, struct span value)
+{
+    if (value.size) {
+        buf_add_text(out, key);
+        value_json_string(value, out);
+    }
+}
+
+static struct span or_default(struct span value, const char *other)
+{
+    return value.size ? value : span_text(other);
+}
+
+static struct span dataset(const struct event_writer *writer)
+{
+    return or_default(writer->dataset, "etw.events");
+}
+
+static void add_hex(struct buf *out, const char *key, uint64_t value)
+{
+    uint8_t text[PUT_MAX];
+    uint8_t *end = ecs_value_put_hex(text, value);
+    buf_add_text(out, key);
+    buf_add(out, text, (size_t)(end - text));
+}
+
+/* ---- event, log ------------------------------------------------------------------------------------ */
+
+/* log.level as Filebeat names ETW's levels: 0 is "log always". */
+static const char *const log_levels[] = {
+    "information", "critical", "error", "warning", "information", "verbose"};
+
+enum { LOG_LEVELS = sizeof(log_levels) / sizeof(log_levels[0]) };
+
+/* Only EVENT_HEADER events always have a level. */
+static bool has_level(const struct event_record *record)
+{
+    return record->kind == RECORD_EVENT || record->descriptor.level;
+}
+
+static void add_code(struct buf *out, unsigned code)
+{
+    buf_printf(out, "\"code\":\"%u\",", code);
+}
+
+/* The rest of the event object behind its code. */
+static void add_event_object(const struct event_writer *writer, struct span provider,
+    struct span action, bool has_severity, uint8_t level, struct buf *out)
+{
+    buf_add_text(out, "\"kind\":\"event\"");
+    if (has_severity) {
+        buf_printf(out, ",\"severity\":%u", level);
+    }
+    add_text_member(out, ",\"provider\":", provider);
+    add_text_member(out, ",\"action\":", action);
+    add_text_member(out, ",\"dataset\":", dataset(writer));
+    buf_add_text(out, ",\"sequence\":");
+}
+
+static void add_log_level(struct buf *out, bool has_severity, uint8_t level)
+{
+    if (has_severity && level < LOG_LEVELS) {
+        buf_printf(out, "\"level\":\"%s\"", log_levels[level]);
+    }
+}
+
+/* ---- winlog ------------------------------------------------------------------------------------------- */
+
+struct keyword_list {
+    struct buf *out;
+    const char *separator;
+};
+
+static void add_keyword(void *self, struct span name)
+{
+    struct keyword_list *list = self;
+    buf_add_text(list->out, list->separator);
+    value_json_string(name, list->out);
+    list->separator = ",";
+}
+
+static void add_keywords(const struct event *event, struct buf *out)
+{
+    static const char start[] = ",\"keywords\":[";
+    struct keyword_list list = {.out = out, .separator = start};
+    if (event->schema) {
+        event_each_keyword(event, add_keyword, &list);
+    }
+    buf_add_text(out, list.separator == start ? "" : "]");
+    add_hex(out, ",\"keywords_raw\":", event->record->descriptor.keyword);
+}
+
+static void add_guid_member(struct buf *out, const struct guid *guid)
+{
+    if (!guid_is_zero(guid) && buf_reserve(out, PUT_MAX)) {
+        buf_add_text(out, ",\"provider_guid\":");
+        uint8_t text[PUT_MAX];
+        uint8_t *end = ecs_value_put_guid(text, guid->bytes);
+        buf_add(out, text, (size_t)(end - text));
+    }
+}
+
+/* TDH has the names of TraceLogging events where the tasks of others stand. */
+static struct span task_name(const struct event *event, const struct event_names *names)
+{
+    const struct event_schema *schema = event->schema;
+    return schema && schema->kind == SCHEMA_TRACELOGGING && names->task.size == 0
+               ? schema->event_name
+               : names->task;
+}
+
+static void add_winlog(const struct event *event, struct buf *out)
+{
+    const struct event_record *record = event->record;
+    const struct event_descriptor *d = &record->descriptor;
+    struct guid provider = event_provider_guid(event);
+    add_guid_member(out, &provider);
+    if (record->kind == RECORD_MESSAGE || record->kind == RECORD_OPAQUE) {
+        return;
+    }
+    struct event_names names = event_head_names(event);
+    add_text_member(out, ",\"channel\":", names.channel);
+    if (record->kind == RECORD_EVENT) {
+        add_keywords(event, out);
+    }
+    if (has_level(record)) {
+        add_text_member(out, ",\"level\":", names.level);
+        buf_printf(out, ",\"level_raw\":%u", d->level);
+    }
+    add_text_member(out, ",\"opcode\":", names.opcode);
+    buf_printf(out, ",\"opcode_raw\":%u", d->opcode);
+    add_text_member(out, ",\"task\":", task_name(event, &names));
+    if (record->kind == RECORD_EVENT) {
+        buf_printf(out, ",\"task_raw\":%u", d->task);
+    }
+    buf_printf(out, ",\"version\":%u", d->version);
+}
+
+void ecs_head_render(struct event_writer *writer, const struct event *event, struct buf *out,
+    uint32_t ret_cuts[EVENT_HEAD_CUTS])
+{
+    const struct event_record *record = event->record;
+    struct span none = span_make(NULL, 0);
+    buf_add_text(out, "\",\"event\":{");
+    if (record->kind == RECORD_EVENT || record->kind == RECORD_MESSAGE) {
+        add_code(out, record->descriptor.id);
+    }
+    add_event_object(writer, event_provider_name(event),
+        event->schema ? event->schema->event_name : none, has_level(record),
+        record->descriptor.level, out);
+    ret_cuts[0] = (uint32_t)out->size;
+    add_log_level(out, has_level(record), record->descriptor.level);
+    ret_cuts[1] = (uint32_t)out->size;
+    add_winlog(event, out);
+}
+
+void ecs_head_agent(struct event_writer *writer, const char *action, unsigned code, uint8_t level,
+    struct buf *out, uint32_t ret_cuts[EVENT_HEAD_CUTS])
+{
+    buf_add_text(out, "\",\"event\":{");
+    add_code(out, code);
+    add_event_object(writer, span_text("etwship"), span_text(action), true, level, out);
+    ret_cuts[0] = (uint32_t)out->size;
+    add_log_level(out, true, level);
+    ret_cuts[1] = (uint32_t)out->size;
+    add_guid_member(out, &agent_provider);
+    add_text_member(out, ",\"level\":", span_text(schema_level_name(level)));
+    buf_printf(out, ",\"level_raw\":%u", level);
+}
+
+/* ---- flags -------------------------------------------------------------------------------------------- */
+
+static const struct {
+    uint16_t flag;
+    const char *name;
+} flag_names[] = {
+    /* in the order of the names */
+    {EVENT_FLAG_32_BIT, "32_BIT_HEADER"},
+    {EVENT_FLAG_64_BIT, "64_BIT_HEADER"},
+    {EVENT_FLAG_CLASSIC, "CLASSIC_HEADER"},
+    {EVENT_FLAG_DECODE_GUID, "DECODE_GUID"},
+    {EVENT_FLAG_EXTENDED_INFO, "EXTENDED_INFO"},
+    {EVENT_FLAG_NO_CPUTIME, "NO_CPUTIME"},
+    {EVENT_FLAG_PRIVATE_SESSION, "PRIVATE_SESSION"},
+    {EVENT_FLAG_PROCESSOR_INDEX, "PROCESSOR_INDEX"},
+    {EVENT_FLAG_STRING_ONLY, "STRING_ONLY"},
+    {EVENT_FLAG_TRACE_MESSAGE, "TRACE_MESSAGE"},
+};
+
+static uint8_t *put_text(uint8_t *p, const char *text)
+{
+    return put_span(p, span_text(text));
+}
+
+/* At most 220 bytes. */
+static void render_flags(struct event_flags_text *text)
+{
+    unsigned left = text->flags;
+    uint8_t *p = text->bytes;
+    const char *separator = ",\"flags\":[\"";
+    for (size_t i = 0; i < sizeof(flag_names) / sizeof(flag_names[0]); i++) {
+        if (left & flag_names[i].flag) {
+            p = put_text(put_text(p, separator), flag_names[i].name);
+            separator = "\",\"";
+            left &= ~(unsigned)flag_names[i].flag;
+        }
+    }
+    if (left) {
+        char unknown[24];
+        snprintf(unknown, sizeof(unknown), "UNKNOWN(0x%04X)", left);
+        p = put_text(put_text(p, separator), unknown);
+    }
+    p = text->flags ? put_literal(p, "\"]") : p;
+    p = put_literal(p, ",\"flags_raw\":");
+    p = ecs_value_put_hex(p, text->flags);
+    text->size = (size_t)(p - text->bytes);
+}
+
+struct span ecs_head_flags(struct event_writer *writer, uint16_t flags)
+{
+    /* Flags of one trace differ in a bit or two: spread them. */
+    uint16_t hash = (uint16_t)(flags * 0x9e37u);
+    struct event_flags_text *text = &writer->flags[hash / (0x10000 / EVENT_FLAGS_SLOTS)];
+    if (text->size == 0 || text->flags != flags) {
+        text->flags = flags;
+        render_flags(text);
+    }
+    return span_make(text->bytes, text->size);
+}
+
+/* ---- traces ------------------------------------------------------------------------------------------ */
+
+/* The machine that recorded: events of ETW come from Windows. */
+static void add_host(const struct trace_info *trace, struct buf *out)
+{
+    buf_add_text(out, ",\"host\":{\"os\":{\"type\":\"windows\"");
+    add_text_member(out, ",\"version\":", trace->os_version);
+    buf_add_byte(out, '}');
+    add_text_member(out, ",\"name\":", trace->host_name);
+    add_text_member(out, ",\"hostname\":", trace->host_name);
+    add_text_member(out, ",\"id\":", trace->host_id);
+    for (size_t i = 0; i < trace->host_ip_count; i++) {
+        buf_add_text(out, i ? "," : ",\"ip\":[");
+        value_json_string(trace->host_ips[i], out);
+    }
+    buf_add_text(out, trace->host_ip_count ? "]}" : "}");
+}
+
+void ecs_head_trace(struct event_writer *writer, const struct trace_info *trace, struct buf *out,
+    size_t *ret_file, size_t *ret_end)
+{
+    struct span session = writer->session;
+    if (session.size == 0 && trace) {
+        session = trace->session_name;
+    }
+    add_text_member(out, ",\"session\":", session);
+    *ret_file = out->size;
+    if (trace && trace->path.size) {
+        buf_add_text(out, "\"file\":{\"path\":");
+        value_json_string(trace->path, out);
+        buf_add_byte(out, '}');
+    }
+    *ret_end = out->size;
+    if (trace) {
+        add_host(trace, out);
+    }
+    buf_add_text(out, ",\"data_stream\":{\"type\":\"logs\",\"dataset\":");
+    value_json_string(dataset(writer), out);
+    buf_add_text(out, ",\"namespace\":");
+    value_json_string(or_default(writer->data_namespace, "default"), out);
+    buf_add_text(out, "},\"ecs\":{\"version\":\"" ECS_VERSION "\"}");
+    buf_add_span(out, writer->tail);
+    buf_add(out, "}\n", 2);
+}

@@ -1,0 +1,289 @@
+#include "base/put.h"
+#include "event/ecs_data.h"
+#include "event/ecs_head.h"
+#include "event/ecs_value.h"
+
+/*
+ * The shape of Filebeat's etw input, in the fields of the Elastic Common Schema. ecs.tsv is the
+ * table of its fields, agent/event/ecs.md the page made from it. Members that are constant per
+ * event type and per trace come rendered from ecs_head.c, the payload's from ecs_data.c; this file
+ * puts the values of one event between them.
+ */
+
+/* Everything of bounded size in front of the data: time, ids, numbers, flags. */
+enum { FIXED_ROOM = 1536 };
+
+static uint8_t *put_created(struct event_writer *writer, uint8_t *p)
+{
+    if (writer->read_at) {
+        uint8_t *q = put_literal(p, ",\"created\":\"");
+        if (put_clock_filetime(&writer->read_clock, &q, writer->read_at)) {
+            *q++ = '"';
+            p = q;
+        }
+    }
+    *p++ = '}';
+    return p;
+}
+
+/* The log object of a level and a file, each of which may be empty. */
+static uint8_t *put_log(uint8_t *p, struct span level, struct span file)
+{
+    if (level.size || file.size) {
+        p = put_literal(p, ",\"log\":{");
+        p = put_span(p, level);
+        if (level.size && file.size) {
+            *p++ = ',';
+        }
+        p = put_span(p, file);
+        *p++ = '}';
+    }
+    return p;
+}
+
+static uint8_t *put_process(uint8_t *p, const struct event_record *record)
+{
+    bool has_process = record->present & RECORD_HAS_PROCESS;
+    bool has_thread = record->present & RECORD_HAS_THREAD;
+    if (!has_process && !has_thread) {
+        return p;
+    }
+    p = put_literal(p, ",\"process\":{");
+    if (has_process) {
+        p = put_literal(p, "\"pid\":");
+        p = put_u64(p, record->process_id);
+    }
+    if (has_thread) {
+        p = has_process ? put_literal(p, ",\"thread\":{\"id\":")
+                        : put_literal(p, "\"thread\":{\"id\":");
+        p = put_u64(p, record->thread_id);
+        *p++ = '}';
+    }
+    *p++ = '}';
+    return p;
+}
+
+/* ---- winlog ------------------------------------------------------------------------------------------- */
+
+static uint8_t *put_ids(uint8_t *p, const struct event_record *record)
+{
+    if (record->present & RECORD_HAS_PROCESS) {
+        p = put_literal(p, ",\"process_id\":");
+        p = ecs_value_put_number(p, record->process_id);
+    }
+    if (record->present & RECORD_HAS_THREAD) {
+        p = put_literal(p, ",\"thread_id\":");
+        p = ecs_value_put_number(p, record->thread_id);
+    }
+    if (!guid_is_zero(&record->activity_id)) {
+        p = put_literal(p, ",\"activity_id\":");
+        p = ecs_value_put_guid(p, record->activity_id.bytes);
+    }
+    if (record->extended_count) {
+        static const uint8_t zero[16];
+        const struct extended_item *related = record_extended(record, EXTENDED_RELATED_ACTIVITY_ID);
+        if (related && related->data.size >= 16 && memcmp(related->data.data, zero, 16) != 0) {
+            p = put_literal(p, ",\"related_activity_id\":");
+            p = ecs_value_put_guid(p, related->data.data);
+        }
+    }
+    return p;
+}
+
+/* Members were written as `,"name":value` from ${start} on: the first comma becomes the brace. If
+ * there are none, the object's key goes as well, which starts at ${key}. */
+static void close_object(struct buf *out, size_t key, size_t start)
+{
+    if (out->failed) {
+        return;
+    }
+    if (out->size == start) {
+        out->size = key;
+        return;
+    }
+    out->data[start] = '{';
+    buf_add_byte(out, '}');
+}
+
+#define WINLOG_KEY ",\"winlog\":"
+
+static void add_winlog(struct event_writer *writer, const struct event *event, struct span head,
+    struct span session, struct buf *out)
+{
+    const struct event_record *record = event->record;
+    uint8_t *p = out->data + out->size;
+    size_t key = out->size;
+    size_t start = key + sizeof(WINLOG_KEY) - 1;
+    p = put_literal(p, WINLOG_KEY);
+    p = put_span(p, head);
+    p = put_span(p, session);
+    p = put_ids(p, record);
+    if (record->kind == RECORD_EVENT) {
+        p = put_span(p, ecs_head_flags(writer, record->flags));
+    }
+    out->size = (size_t)(p - out->data);
+    ecs_data_add(&writer->values, event, out);
+    close_object(out, key, start);
+}
+
+/* ---- what could not be decoded ----------------------------------------------------------------------- */
+
+static void add_bytes_member(struct buf *out, const char *key, struct span bytes)
+{
+    buf_add_text(out, key);
+    if (buf_reserve(out, bytes.size * 2 + PUT_MAX)) {
+        uint8_t *p = out->data + out->size;
+        out->size += (size_t)(ecs_value_put_bytes(p, bytes) - p);
+    }
+    buf_add_byte(out, '}');
+}
+
+static void add_undecoded(const struct event *event, struct buf *out)
+{
+    if (event->status == DECODE_PARTIAL) {
+        buf_add_text(out, ",\"error\":{\"message\":");
+        value_json_string(span_text(event->error), out);
+        buf_add_byte(out, '}');
+    }
+    if (event->status == DECODE_RAW && event->record->payload.size) {
+        add_bytes_member(out, ",\"etw\":{\"payload\":", event->record->payload);
+    } else if (event->rest.size) {
+        add_bytes_member(out, ",\"etw\":{\"payload_rest\":", event->rest);
+    }
+}
+
+/* ---- events --------------------------------------------------------------------------------------------- */
+
+static void add_message(struct event_writer *writer, const struct event *event,
+    const struct event_head *head, struct buf *out)
+{
+    static const char key[] = ",\"message\":\"";
+    size_t start = out->size;
+    buf_add(out, key, sizeof(key) - 1);
+    if (head->parts && head->parts->count) {
+        event_message_fill(&writer->values, event, head->message, head->parts, out);
+    } else {
+        event_message_render(&writer->values, event, head->message, out);
+    }
+    if (out->size == start + sizeof(key) - 1) {
+        out->size = start;
+    } else {
+        buf_add_byte(out, '"');
+    }
+}
+
+static void ecs_event(struct event_writer *writer, const struct event *event, struct buf *out)
+{
+    const struct event_record *record = event->record;
+    const struct event_head *head = event_head_get_as(writer, event, ecs_head_render);
+    const struct event_trace_text *trace = event_trace_get_as(
+        writer, record->trace, ecs_head_trace);
+    writer->values.clock = record->trace ? &record->trace->clock : NULL;
+    writer->values.marks = &writer->marks;
+    writer->marks.wanted = 0;
+    writer->marks.marked = 0;
+    if (!buf_reserve(out, FIXED_ROOM + head->head.size + trace->start.size + trace->file.size)) {
+        return;
+    }
+    struct span level = span_make(head->head.data + head->cuts[0], head->cuts[1] - head->cuts[0]);
+    uint8_t *p = put_literal(out->data + out->size, "{\"@timestamp\":\"");
+    p = event_put_time(writer, p, record->time);
+    p = put_span(p, span_first(head->head, head->cuts[0]));
+    p = put_u64(p, record->sequence);
+    p = put_created(writer, p);
+    p = put_log(p, level, trace->file);
+    p = put_process(p, record);
+    out->size = (size_t)(p - out->data);
+    add_winlog(writer, event, span_from(head->head, head->cuts[1]), trace->start, out);
+    if (event->status != DECODE_COMPLETE) {
+        add_undecoded(event, out);
+    }
+    if (head->message.size && event->status != DECODE_RAW) {
+        add_message(writer, event, head, out);
+    }
+    buf_add_span(out, trace->end);
+}
+
+/* ---- events of the agent ------------------------------------------------------------------------------ */
+
+/* Everything up to what the agent reports. */
+static void add_agent_head(struct event_writer *writer, const char *action, unsigned code,
+    uint8_t level, const struct event_trace_text *trace, uint64_t now, uint64_t sequence,
+    struct buf *out)
+{
+    struct buf *head = &writer->scratch;
+    uint32_t cuts[EVENT_HEAD_CUTS];
+    buf_reset(head);
+    ecs_head_agent(writer, action, code, level, head, cuts);
+    if (!buf_reserve(out, FIXED_ROOM + head->size + trace->start.size + trace->file.size)) {
+        return;
+    }
+    uint8_t *p = put_literal(out->data + out->size, "{\"@timestamp\":\"");
+    p = event_put_time(writer, p, now);
+    p = put_span(p, span_make(head->data, cuts[0]));
+    p = put_u64(p, sequence);
+    p = put_created(writer, p);
+    p = put_log(p, span_make(head->data + cuts[0], cuts[1] - cuts[0]), trace->file);
+    size_t start = (size_t)(p - out->data) + sizeof(WINLOG_KEY) - 1;
+    p = put_literal(p, WINLOG_KEY);
+    p = put_span(p, span_from(buf_span(head), cuts[1]));
+    p = put_span(p, trace->start);
+    *p++ = '}';
+    out->data[start] = '{';
+    out->size = (size_t)(p - out->data);
+}
+
+static void add_time(struct event_writer *writer, const char *key, uint64_t time, struct buf *out)
+{
+    buf_add_text(out, key);
+    if (buf_reserve(out, PUT_MAX)) {
+        uint8_t *p = event_put_time(writer, out->data + out->size, time);
+        *p++ = '"';
+        out->size = (size_t)(p - out->data);
+    }
+}
+
+static void ecs_gap(struct event_writer *writer, const struct gap *gap, uint64_t now,
+    uint64_t sequence, struct buf *out)
+{
+    enum { CODE = 1, WARNING = 3 };
+    const struct event_trace_text *trace = event_trace_get_as(writer, gap->trace, ecs_head_trace);
+    add_agent_head(writer, "gap", CODE, WARNING, trace, now, sequence, out);
+    buf_printf(out,
+        ",\"etw\":{\"gap\":{\"stage\":\"%s\",\"reason\":\"%s\",\"unit\":\"%s\",\"count\":%llu",
+        gap->stage, gap->reason, gap->unit, (unsigned long long)gap->count);
+    buf_add_text(out, gap->exact ? ",\"exact\":true" : ",\"exact\":false");
+    if (gap->from) {
+        add_time(writer, ",\"from\":\"", gap->from, out);
+    }
+    if (gap->to) {
+        add_time(writer, ",\"to\":\"", gap->to, out);
+    }
+    buf_add_text(out, "}},\"message\":\"");
+    event_gap_message(writer, gap, out);
+    buf_add_byte(out, '"');
+    buf_add_span(out, trace->end);
+}
+
+static void ecs_status(struct event_writer *writer, const struct status *status, uint64_t now,
+    uint64_t sequence, struct buf *out)
+{
+    enum { CODE = 2, INFORMATION = 4 };
+    const struct event_trace_text *trace = event_trace_get_as(writer, NULL, ecs_head_trace);
+    add_agent_head(writer, "status", CODE, INFORMATION, trace, now, sequence, out);
+    buf_add_text(out, ",\"etw\":{\"status\":");
+    buf_add_span(out, status->counters);
+    buf_add_byte(out, '}');
+    if (status->message.size) {
+        buf_add_text(out, ",\"message\":");
+        value_json_string(status->message, out);
+    }
+    buf_add_span(out, trace->end);
+}
+
+const struct event_format event_format_ecs = {
+    .name = "ecs",
+    .event = ecs_event,
+    .gap = ecs_gap,
+    .status = ecs_status,
+};
