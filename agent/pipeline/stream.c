@@ -68,7 +68,7 @@ static bool add_record(struct stream *stream)
 /* The clock is read once per batch. */
 static void begin_record(struct stream *stream)
 {
-    if (stream->count == 0) {
+    if (stream->count == 0 && stream->writer) {
         event_writer_read_at(stream->writer, plat_now_filetime());
     }
 }
