@@ -5,8 +5,11 @@
 #include <stdlib.h>
 
 #include "config/config_bind.h"
-#include "config/config_field.h"
+#include "config/config_override.h"
+#include "config/config_path.h"
 #include "config/config_text.h"
+#include "config/config_tree.h"
+#include "config/config_walk.h"
 #include "config/config_yaml.h"
 #include "platform/plat_file.h"
 
@@ -25,7 +28,7 @@ struct config *config_create(config_env_fn env, void *env_self)
     arena_init(&config->arena, CONFIG_MAX_MEMORY_BYTES);
     config->env = env ? env : process_env;
     config->env_self = env_self;
-    config->file = "";
+    config->base = "";
     return config;
 }
 
@@ -43,22 +46,146 @@ void *config_alloc(struct config *config, size_t size)
     return arena_alloc(&config->arena, size);
 }
 
+void config_use(struct config *config, const struct config_sources *sources)
+{
+    config->sources = sources;
+}
+
+/* ---- sources --------------------------------------------------------------------------------------- */
+
+/* Read a file, reporting a failure at ${node} (NULL: the file itself). The caller frees. */
+static bool read_file(struct config_tree *tree, const yaml_node_t *node, const char *path,
+    char **ret_text, size_t *ret_size)
+{
+    struct error err;
+    if (plat_file_load(path, CONFIG_MAX_FILE_BYTES, ret_text, ret_size, &err)) {
+        return true;
+    }
+    char text[sizeof(err.text) + 64];
+    snprintf(text, sizeof(text), "include: %s", err.text);
+    config_tree_complain(tree, node, text);
+    return false;
+}
+
+/* Files that an include key names. */
+struct includes {
+    struct config_tree *tree;
+    int node; /* the pattern */
+    const char *reserved;
+};
+
+static bool is_known(const struct config *config, const char *path)
+{
+    for (size_t i = 0; i < config->file_count; i++) {
+        if (strcmp(config->files[i].name, path) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A file that two patterns name, or that names itself, is read once. */
+static bool include_file(void *self, const char *path)
+{
+    struct includes *includes = self;
+    struct config_tree *tree = includes->tree;
+    const yaml_node_t *node = yaml_document_get_node(&tree->document, includes->node);
+    char *text = NULL;
+    size_t size = 0;
+    if (is_known(tree->config, path)) {
+        return true;
+    }
+    if (tree->config->file_count >= CONFIG_MAX_FILES) {
+        config_tree_complain(tree, node, "include: more than 255 files. merge some");
+        return false;
+    }
+    if (read_file(tree, node, path, &text, &size)) {
+        int file = config_tree_add_file(tree, path, config_path_folder(span_text(path)));
+        if (file >= 0) {
+            config_tree_merge(tree, file, span_make(text, size), includes->reserved);
+        }
+    }
+    free(text);
+    return !tree->failed;
+}
+
+/* A pattern that matches nothing is an empty conf.d; a plain path is wanted. What is no path is
+ * for the walk over the tree to report. */
+static void include_pattern(struct includes *includes)
+{
+    struct config *config = includes->tree->config;
+    const yaml_node_t *node = yaml_document_get_node(&includes->tree->document, includes->node);
+    struct buf path;
+    struct buf pattern;
+    buf_init(&path, CONFIG_MAX_VALUE_BYTES);
+    buf_init(&pattern, 2 * CONFIG_MAX_VALUE_BYTES);
+    struct error err;
+    if (node->type == YAML_SCALAR_NODE &&
+        config_text_expand(config_yaml_text(node), config->env, config->env_self, &path, &err) &&
+        config_path_check(buf_span(&path), &err)) {
+        bool wild = memchr(path.data, '*', path.size) || memchr(path.data, '?', path.size);
+        config_path_join(config->files[config_tree_file(node)].base, buf_span(&path), &pattern);
+        buf_add_byte(&pattern, 0);
+        if (!wild && !pattern.failed) {
+            include_file(includes, (const char *)pattern.data);
+        } else if (!pattern.failed &&
+                   !plat_glob((const char *)pattern.data, include_file, includes, &err) &&
+                   err.code != ERR_CONFIG) {
+            config_tree_complain(includes->tree,
+                yaml_document_get_node(&includes->tree->document, includes->node), err.text);
+        }
+    }
+    buf_fini(&path);
+    buf_fini(&pattern);
+}
+
+static void include_files(struct config_tree *tree, const char *key)
+{
+    const yaml_node_t *root = config_tree_root(tree);
+    const yaml_node_pair_t *pair = root ? config_tree_find(tree, root, span_text(key)) : NULL;
+    int list = pair ? pair->value : 0;
+    struct includes includes = {.tree = tree, .reserved = key};
+    for (size_t i = 0; list && !tree->failed; i++) {
+        const yaml_node_t *node = yaml_document_get_node(&tree->document, list);
+        if (node->type != YAML_SEQUENCE_NODE || i >= config_walk_items(node)) {
+            break;
+        }
+        includes.node = node->data.sequence.items.start[i];
+        include_pattern(&includes);
+    }
+}
+
+static void *bind(struct config_tree *tree, const struct config_field *fields, size_t size)
+{
+    const struct config_sources *sources = tree->config->sources;
+    if (sources && sources->include_key && !sources->no_include) {
+        include_files(tree, sources->include_key);
+    }
+    for (size_t i = 0; sources && i < sources->override_count && config_tree_root(tree); i++) {
+        config_override_apply(tree, sources->overrides[i]);
+    }
+    if (tree->failed) {
+        return NULL;
+    }
+    void *settings = config_alloc(tree->config, size);
+    if (settings) {
+        config_bind(tree->config, &tree->document, fields, settings, size, tree->report);
+    } else {
+        config_report_add(
+            tree->report, tree->config->files[0].name, 0, 0, "out of memory. free some and retry");
+    }
+    return settings;
+}
+
 void *config_parse(struct config *config, struct span text, const char *name,
     const struct config_field *fields, size_t size, struct config_report *report)
 {
-    struct span file;
-    void *settings = config_alloc(config, size);
-    if (!settings || !arena_copy(&config->arena, span_text(name), &file)) {
-        config_report_add(report, name, 0, 0, "out of memory. free some and retry");
+    struct config_tree tree;
+    if (!config_tree_init(&tree, config, name, text, report)) {
         return NULL;
     }
-    config->file = (const char *)file.data;
-    yaml_document_t document;
-    if (!config_yaml_load(text, name, &document, report)) {
-        return NULL;
-    }
-    config_bind(config, &document, fields, settings, size, report);
-    yaml_document_delete(&document);
+    void *settings = bind(&tree, fields, size);
+    config_tree_fini(&tree);
     return settings;
 }
 
@@ -80,13 +207,37 @@ void *config_load(struct config *config, const char *path, const struct config_f
     return settings;
 }
 
+/* ---- places ---------------------------------------------------------------------------------------- */
+
+/* The first of the sorted places that begins at ${start} or behind it. */
+static size_t lower_bound(const struct config *config, const uint8_t *start)
+{
+    size_t low = 0;
+    size_t high = config->place_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if ((uintptr_t)config->places[middle].start < (uintptr_t)start) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
 /* The smallest bound value that contains ${size} bytes at ${member}; the latest of equals. */
 static const struct config_place *find_place(
     const struct config *config, const void *member, size_t size)
 {
     const struct config_place *found = NULL;
     uintptr_t at = (uintptr_t)member;
-    for (size_t i = 0; i < config->place_count; i++) {
+    for (size_t i = lower_bound(config, member);
+         i < config->place_count && (uintptr_t)config->places[i].start == at; i++) {
+        found = config->places[i].size == size ? &config->places[i] : found;
+    }
+    bool exact = found != NULL;
+    /* Nothing was given there: what is around it. */
+    for (size_t i = 0; !exact && i < config->place_count; i++) {
         const struct config_place *place = &config->places[i];
         uintptr_t start = (uintptr_t)place->start;
         bool contains = at >= start && size <= place->size && at - start <= place->size - size;
@@ -101,11 +252,17 @@ struct config_position config_position_of(
     const struct config *config, const void *member, size_t size)
 {
     const struct config_place *place = find_place(config, member, size);
-    return (struct config_position){
-        .file = config->file,
-        .line = place ? place->line : 0,
-        .column = place ? place->column : 0,
-    };
+    return place ? place->position : (struct config_position){.file = config->files[0].name};
+}
+
+bool config_is_flawed(const struct config *config, const void *element)
+{
+    bool flawed = false;
+    for (size_t i = lower_bound(config, element);
+         i < config->place_count && (const void *)config->places[i].start == element; i++) {
+        flawed = flawed || config->places[i].flawed;
+    }
+    return flawed;
 }
 
 void config_error_at(const struct config *config, const void *member, size_t size,

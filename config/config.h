@@ -22,11 +22,14 @@ enum config_type {
                         `names`, which are no paths */
     CONFIG_SECRET,   /* const char *: a string that is never shown; `file:PATH` reads a file */
     CONFIG_ENUM,     /* int: index into `names` */
-    CONFIG_STRINGS,  /* struct config_strings */
+    CONFIG_STRINGS,  /* struct config_strings; each of `names`, if there are any */
     CONFIG_PATHS,    /* struct config_strings, each item as CONFIG_PATH */
     CONFIG_MAP,      /* struct config_map: values are text exactly as written */
     CONFIG_STRUCT,   /* the struct itself, by `fields` */
-    CONFIG_STRUCTS,  /* struct config_list of structs of `size` bytes, by `fields` */
+    CONFIG_STRUCTS,  /* struct config_list of structs of `size` bytes, by `fields`; or, if there is
+                        a `shorthand`, by one value */
+    CONFIG_KEYED,    /* the same from a mapping whose keys are free: each struct begins with a
+                        const char * for its key */
     CONFIG_VARIANTS, /* struct config_list, by `variants` */
 };
 
@@ -66,10 +69,11 @@ struct config_field {
     const char *default_text; /* scalars only, as one would write it; NULL: zero */
     int64_t min;
     int64_t max;
-    bool may_be_never;                 /* CONFIG_DURATION: takes the word too, as CONFIG_NEVER */
-    const char *const *names;          /* CONFIG_ENUM, CONFIG_PATH: ends with NULL */
-    const struct config_field *fields; /* CONFIG_STRUCT, CONFIG_STRUCTS */
-    size_t size;                       /* the struct, or one element of CONFIG_STRUCTS */
+    bool may_be_never;        /* CONFIG_DURATION: takes the word too, as CONFIG_NEVER */
+    const char *const *names; /* CONFIG_ENUM, CONFIG_PATH, CONFIG_STRINGS: ends with NULL */
+    const struct config_field *fields;    /* CONFIG_STRUCT, CONFIG_STRUCTS, CONFIG_KEYED */
+    const struct config_field *shorthand; /* CONFIG_STRUCTS: what one value stands for */
+    size_t size;                          /* the struct, or one element of the list */
     const struct config_variants *variants;
     const char *help; /* one sentence for people */
 };
@@ -129,6 +133,7 @@ struct config_variants {
 #define CONFIG_C_PATHS struct config_strings
 #define CONFIG_C_MAP struct config_map
 #define CONFIG_C_STRUCTS struct config_list
+#define CONFIG_C_KEYED struct config_list
 #define CONFIG_C_VARIANTS struct config_list
 
 /*
@@ -147,20 +152,43 @@ void config_destroy(struct config *config); /* NULL is fine */
 
 /* Limits against hostile files. A value's bytes are counted after ${…} was resolved. */
 enum {
+    CONFIG_MAX_FILES = 256, /* with all that are included */
     CONFIG_MAX_FILE_BYTES = 4 * 1024 * 1024,
     CONFIG_MAX_VALUE_BYTES = 64 * 1024,
     CONFIG_MAX_MEMORY_BYTES = 64 * 1024 * 1024,
-    CONFIG_MAX_NODES = 100000, /* in the file, and again with aliases followed */
+    CONFIG_MAX_NODES = 100000, /* of all files, and again with aliases followed */
     CONFIG_MAX_DEPTH = 32,
     CONFIG_MAX_ANCHORS = 256,
-    CONFIG_MAX_PAIRS = 1000, /* of a CONFIG_MAP */
+    CONFIG_MAX_PAIRS = 1000, /* of a CONFIG_MAP or CONFIG_KEYED */
+    CONFIG_MAX_OVERRIDES = 1000,
 };
+
+/* What a configuration is made of besides its first file. Zero: nothing. */
+struct config_sources {
+    /* The key of the root that lists further files, or patterns of them: relative to the first
+     * file, in byte order of their paths. Lists are appended, mappings merged; one value in two
+     * files is an error. NULL: there is no such key. */
+    const char *include_key;
+    bool no_include; /* leave the files alone */
+
+    /* "KEY=VALUE", applied in order on top of all files. A key is a path such as
+     * outputs.local.path; elements of lists go by `name`, else by `type`, or by their number. A
+     * value that starts with [ or { is YAML, any other one text. */
+    const char *const *overrides;
+    size_t override_count;
+};
+
+/* Before config_parse or config_load: read these, too. They outlive ${config}. */
+void config_use(struct config *config, const struct config_sources *sources);
 
 /*
  * Bind the YAML ${text}, called ${name} in messages, to a new struct of ${size} bytes described by
- * ${fields}. Everything that is wrong is added to ${report}. Returns the struct, owned by
- * ${config} and complete only if the report has no errors, so that the caller can add findings of
- * its own first; NULL if there is nothing to bind (no YAML, a limit, no memory).
+ * ${fields}. Everything that is wrong is added to ${report}. Returns the
+ * struct, owned by ${config} and complete only if the report has no errors, so that the caller can
+ * add findings of its own first; NULL if there is nothing to bind (no YAML, a limit, no memory).
+ *
+ * Relative paths are taken relative to the folder of the file they stand in; those of overrides
+ * stay as they are.
  */
 void *config_parse(struct config *config, struct span text, const char *name,
     const struct config_field *fields, size_t size, struct config_report *report);
@@ -177,7 +205,11 @@ void *config_load(struct config *config, const char *path, const struct config_f
 void config_error_at(const struct config *config, const void *member, size_t size,
     struct config_report *report, const char *format, ...) ETWSHIP_PRINTF(5, 6);
 
-/* Where a value stands; line 0: not in a file. */
+/* Was something wrong inside of the element of a list, or the settings blob, that starts at
+ * ${element}, so that it may be incomplete? */
+bool config_is_flawed(const struct config *config, const void *element);
+
+/* Where a value stands. Line 0: not in a file; `file` says then where it comes from. */
 struct config_position {
     const char *file;
     uint32_t line;

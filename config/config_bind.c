@@ -5,6 +5,9 @@
  */
 #include "config/config_bind.h"
 
+#include <stdlib.h>
+
+#include "base/map.h"
 #include "config/config_leaf.h"
 #include "config/config_text.h"
 #include "config/config_yaml.h"
@@ -18,7 +21,8 @@ struct part {
 struct target {
     struct part parts[2];
     size_t part_count;
-    bool open; /* the type is unknown: other keys than the common ones cannot be judged */
+    bool open;      /* the type is unknown: other keys than the common ones cannot be judged */
+    bool shorthand; /* the mapping stands where one value might stand, too */
 };
 
 static void bind_value(
@@ -35,11 +39,47 @@ static const struct config_field *find_row(
     return field;
 }
 
-static void complain_unknown(
-    struct config_walk *walk, const yaml_node_t *node, struct span key, const struct target *target)
+/*
+ * In { } and [ ] YAML cuts at commas and makes keys of texts that end with a colon, so that an
+ * expression arrives in pieces: keys without a value. ${before}: the key in front, NULL: none.
+ */
+static bool complain_cut(struct config_walk *walk, const yaml_node_t *mapping,
+    const yaml_node_pair_t *pair, struct span key, bool shorthand)
 {
+    const yaml_node_t *key_node = yaml_document_get_node(walk->document, pair->key);
+    const yaml_node_t *value = yaml_document_get_node(walk->document, pair->value);
+    if (!config_walk_is_null(value) || value->data.scalar.length) {
+        return false;
+    }
+    if (shorthand && config_walk_pairs(mapping) == 1) {
+        CONFIG_COMPLAIN(walk, key_node,
+            "%s became a key, because of a colon behind it or braces around it. quote the whole "
+            "entry",
+            config_text_quote(key).text);
+        return true;
+    }
+    if (mapping->data.mapping.style != YAML_FLOW_MAPPING_STYLE ||
+        pair == mapping->data.mapping.pairs.start) {
+        return false;
+    }
+    const yaml_node_t *before = yaml_document_get_node(walk->document, pair[-1].key);
+    struct span name = before->type == YAML_SCALAR_NODE ? config_yaml_text(before) : span_text("?");
+    CONFIG_COMPLAIN(walk, key_node,
+        "%s became a key, because in { } a comma ends a value. quote the whole expression behind "
+        "%s",
+        config_text_quote(key).text, config_text_quote(name).text);
+    return true;
+}
+
+static void complain_unknown(struct config_walk *walk, const yaml_node_t *mapping,
+    const yaml_node_pair_t *pair, struct span key, const struct target *target)
+{
+    const yaml_node_t *node = yaml_document_get_node(walk->document, pair->key);
     if (!config_report_has_room(walk->report)) {
         walk->report->error_count++;
+        return;
+    }
+    if (complain_cut(walk, mapping, pair, key, target->shorthand)) {
         return;
     }
     struct config_nearest nearest = {.text = key};
@@ -120,7 +160,7 @@ static void bind_pairs(struct config_walk *walk, yaml_node_t *node, const struct
         const struct config_field *field = find_row(target, key, &part);
         if (!field) {
             if (!target->open) {
-                complain_unknown(walk, key_node, key, target);
+                complain_unknown(walk, node, pair, key, target);
             }
             continue;
         }
@@ -158,7 +198,43 @@ static void bind_struct(struct config_walk *walk, const struct config_field *fie
     yaml_node_t *node, const struct config_field *fields, void *base)
 {
     if (config_walk_check_type(walk, field, node, YAML_MAPPING_NODE)) {
-        bind_mapping(walk, node, &(struct target){{{fields, base}}, 1, false});
+        bind_mapping(walk, node, &(struct target){.parts = {{fields, base}}, .part_count = 1});
+    }
+}
+
+/* A text where a mapping belongs may be the rest of one that a comma cut. */
+static bool complain_rest(
+    struct config_walk *walk, const yaml_node_t *sequence, size_t at, const yaml_node_t *item)
+{
+    bool is_rest = sequence->data.sequence.style == YAML_FLOW_SEQUENCE_STYLE && at > 0 &&
+                   item->type == YAML_SCALAR_NODE &&
+                   item->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+    if (is_rest) {
+        CONFIG_COMPLAIN(walk, item,
+            "%s became an item, because in [ ] a comma ends the one before. quote the whole "
+            "expression",
+            config_text_quote(config_yaml_text(item)).text);
+    }
+    return is_rest;
+}
+
+/* One element of a list of structs. */
+static void bind_element(struct config_walk *walk, const struct config_field *field,
+    const yaml_node_t *sequence, size_t at, yaml_node_t *item, uint8_t *element)
+{
+    const struct config_field *shorthand = field->shorthand;
+    const struct target target = {
+        .parts = {{field->fields, element}}, .part_count = 1, .shorthand = shorthand != NULL};
+    if (shorthand && item->type == YAML_SCALAR_NODE) {
+        struct error err;
+        if (!config_field_set_defaults(walk->config, field->fields, element, &err)) {
+            config_walk_stop(walk, item, err.text);
+        } else {
+            config_leaf_scalar(walk, shorthand, item, element + shorthand->offset);
+        }
+    } else if (!complain_rest(walk, sequence, at, item) &&
+               config_walk_check_type(walk, field, item, YAML_MAPPING_NODE)) {
+        bind_mapping(walk, item, &target);
     }
 }
 
@@ -174,11 +250,71 @@ static void bind_structs(
     for (size_t i = 0; i < count && items; i++) {
         yaml_node_t *item = config_walk_visit(walk, node->data.sequence.items.start[i]);
         if (item) {
-            config_walk_remember(walk, item, items + i * field->size, field->size);
-            bind_struct(walk, field, item, field->fields, items + i * field->size);
+            uint8_t *element = items + i * field->size;
+            size_t errors = walk->report->error_count;
+            size_t place = config_walk_remember(walk, item, element, field->size);
+            bind_element(walk, field, node, i, item, element);
+            config_walk_blame(walk, place, errors);
         }
     }
     *(struct config_list *)member = (struct config_list){items, items ? count : 0};
+}
+
+/* One pair of a CONFIG_KEYED mapping. False if it has no usable key. */
+static bool bind_keyed_pair(struct config_walk *walk, const struct config_field *field,
+    const yaml_node_pair_t *pair, struct map *seen, uint8_t *element)
+{
+    const struct config_field key_field = {.key = field->key, .type = CONFIG_STRING};
+    struct span key;
+    struct error err;
+    yaml_node_t *key_node = config_walk_key(walk, pair->key, &key);
+    yaml_node_t *value = config_walk_visit(walk, pair->value);
+    if (!key_node || !value) {
+        return false;
+    }
+    yaml_node_t *first = map_get(seen, key);
+    if (first) {
+        config_walk_twice(walk, key_node, key, first);
+        return false;
+    }
+    if (!map_put(seen, key, key_node)) {
+        config_walk_stop(walk, key_node, "out of memory. free some and retry");
+        return false;
+    }
+    if (!config_field_set(walk->config, &key_field, key, element, &err)) {
+        CONFIG_COMPLAIN(walk, key_node, "%s: %s", field->key, err.text);
+        return false;
+    }
+    size_t errors = walk->report->error_count;
+    size_t place = config_walk_remember(walk, key_node, element, field->size);
+    bind_struct(walk, field, value, field->fields, element);
+    config_walk_blame(walk, place, errors);
+    return true;
+}
+
+static void bind_keyed(
+    struct config_walk *walk, const struct config_field *field, yaml_node_t *node, void *member)
+{
+    size_t count;
+    if (!config_walk_check_type(walk, field, node, YAML_MAPPING_NODE) ||
+        !config_walk_check_count(walk, field, node, count = config_walk_pairs(node))) {
+        return;
+    }
+    if (count > CONFIG_MAX_PAIRS) {
+        CONFIG_COMPLAIN(walk, node, "%s: more than 1000 entries. remove some", field->key);
+        return;
+    }
+    struct config_list list = {config_walk_alloc(walk, node, count, field->size), 0};
+    struct map seen;
+    map_init(&seen, CONFIG_MAX_PAIRS);
+    for (size_t i = 0; i < count && list.items; i++) {
+        uint8_t *element = (uint8_t *)list.items + list.count * field->size;
+        if (bind_keyed_pair(walk, field, &node->data.mapping.pairs.start[i], &seen, element)) {
+            list.count++;
+        }
+    }
+    map_fini(&seen);
+    *(struct config_list *)member = list;
 }
 
 /* The value of the `type` key of a mapping, without judging the rest of it. */
@@ -236,11 +372,13 @@ static void bind_variant(
     if (!config_walk_check_type(walk, field, node, YAML_MAPPING_NODE)) {
         return;
     }
-    struct target target = {{{variants->common, element}}, 1, true};
+    struct target target = {.parts = {{variants->common, element}}, .part_count = 1, .open = true};
+    size_t errors = walk->report->error_count;
+    size_t place = SIZE_MAX;
     const struct config_variant *variant = pick_variant(walk, variants, node);
     void *settings = variant ? config_walk_alloc(walk, node, 1, variant->settings_size) : NULL;
     if (settings) {
-        config_walk_remember(walk, node, settings, variant->settings_size);
+        place = config_walk_remember(walk, node, settings, variant->settings_size);
         memcpy(element + variants->variant_offset, &variant, sizeof(variant));
         memcpy(element + variants->settings_offset, &settings, sizeof(settings));
         target.parts[1] = (struct part){variant->fields, settings};
@@ -248,6 +386,7 @@ static void bind_variant(
         target.open = false;
     }
     bind_mapping(walk, node, &target);
+    config_walk_blame(walk, place, errors);
 }
 
 static void bind_variants(
@@ -263,8 +402,10 @@ static void bind_variants(
     for (size_t i = 0; i < count && items; i++) {
         yaml_node_t *item = config_walk_visit(walk, node->data.sequence.items.start[i]);
         if (item) {
-            config_walk_remember(walk, item, items + i * size, size);
+            size_t errors = walk->report->error_count;
+            size_t place = config_walk_remember(walk, item, items + i * size, size);
             bind_variant(walk, field, item, items + i * size);
+            config_walk_blame(walk, place, errors);
         }
     }
     *(struct config_list *)member = (struct config_list){items, items ? count : 0};
@@ -292,10 +433,25 @@ static void bind_value(
     case CONFIG_STRUCTS:
         bind_structs(walk, field, node, member);
         break;
+    case CONFIG_KEYED:
+        bind_keyed(walk, field, node, member);
+        break;
     default:
         bind_variants(walk, field, node, member);
         break;
     }
+}
+
+static int compare_places(const void *a_, const void *b_)
+{
+    const struct config_place *a = a_;
+    const struct config_place *b = b_;
+    uintptr_t at = (uintptr_t)a->start;
+    uintptr_t bt = (uintptr_t)b->start;
+    if (at != bt) {
+        return at < bt ? -1 : 1;
+    }
+    return a->order < b->order ? -1 : 1;
 }
 
 void config_bind(struct config *config, yaml_document_t *document,
@@ -305,9 +461,13 @@ void config_bind(struct config *config, yaml_document_t *document,
     struct config_walk walk = {.config = config, .report = report, .document = document};
     yaml_node_t *root = config_walk_visit(&walk, 1);
     if (!root || config_walk_is_null(root)) {
-        config_report_add(report, config->file, 1, 1, "the configuration is empty. write one");
+        config_report_add(
+            report, config->files[0].name, 1, 1, "the configuration is empty. write one");
         return;
     }
     config_walk_remember(&walk, root, settings, size);
     bind_struct(&walk, &root_field, root, fields, settings);
+    if (config->place_count) {
+        qsort(config->places, config->place_count, sizeof(*config->places), compare_places);
+    }
 }

@@ -8,7 +8,7 @@
 
 /*
  * Bind the root of ${document} to ${settings}, a zeroed struct of ${size} bytes owned by
- * ${config}, whose `file` is the name used in messages. What is wrong is added to ${report} and
+ * ${config}. What is wrong is added to ${report} and
  * leaves the default in place.
  */
 void config_bind(struct config *config, yaml_document_t *document,

@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/utf.h"
+#include "base/buf.h"
+#include "config/config_path.h"
 #include "config/config_text.h"
 #include "config/config_value.h"
 #include "platform/plat_file.h"
@@ -47,6 +48,7 @@ size_t config_field_size(const struct config_field *field)
     case CONFIG_MAP:
         return sizeof(struct config_map);
     case CONFIG_STRUCTS:
+    case CONFIG_KEYED:
     case CONFIG_VARIANTS:
         return sizeof(struct config_list);
     case CONFIG_STRUCT:
@@ -127,24 +129,6 @@ static bool set_number(
     return true;
 }
 
-static bool check_path(struct span text, struct error *err)
-{
-    if (text.size == 0) {
-        return error_set(err, ERR_CONFIG, "the path is empty. write one, or remove the key");
-    }
-    for (size_t at = 0; at < text.size;) {
-        uint32_t c = utf8_next(text, &at);
-        if (config_text_is_control(c)) {
-            return error_set(err, ERR_CONFIG,
-                "%s holds the control character U+%04X. in double quotes YAML reads \\t as a TAB, "
-                "\\n as a line break, \\L and \\P as other breaks: write the path in single "
-                "quotes, as in 'C:\\temp'",
-                config_text_quote(text).text, (unsigned)c);
-        }
-    }
-    return true;
-}
-
 static bool set_string(struct config *config, struct span text, void *member, struct error *err)
 {
     if (text.size && memchr(text.data, 0, text.size)) {
@@ -159,6 +143,16 @@ static bool set_string(struct config *config, struct span text, void *member, st
     return true;
 }
 
+static bool set_path(struct config *config, struct span text, void *member, struct error *err)
+{
+    struct buf path;
+    buf_init(&path, 2 * CONFIG_MAX_VALUE_BYTES);
+    config_path_join(config->base, text, &path);
+    bool good = set_string(config, buf_span(&path), member, err);
+    buf_fini(&path);
+    return good;
+}
+
 /* `file:PATH`: the content of the file without its last line break. Nothing of it is ever shown. */
 static bool set_secret(struct config *config, struct span text, void *member, struct error *err)
 {
@@ -171,8 +165,17 @@ static bool set_secret(struct config *config, struct span text, void *member, st
     const char *name = NULL;
     char *data = NULL;
     size_t size = 0;
-    if (!check_path(path, err) || !set_string(config, path, &name, err) ||
-        !plat_file_load(name, CONFIG_MAX_VALUE_BYTES, &data, &size, err)) {
+    bool is_private = false;
+    if (!config_path_check(path, err) || !set_path(config, path, &name, err) ||
+        !plat_file_is_private(name, &is_private, err)) {
+        return false;
+    }
+    if (!is_private) {
+        return error_set(err, ERR_CONFIG,
+            "%s can be read by every user of this machine. take that right away from others",
+            config_text_quote(span_text(name)).text);
+    }
+    if (!plat_file_load(name, CONFIG_MAX_VALUE_BYTES, &data, &size, err)) {
         return false;
     }
     size -= size && data[size - 1] == '\n';
@@ -180,6 +183,16 @@ static bool set_secret(struct config *config, struct span text, void *member, st
     bool good = set_string(config, span_make(data, size), member, err);
     free(data);
     return good;
+}
+
+static bool is_one_of(struct span text, const char *const *names)
+{
+    for (; *names; names++) {
+        if (span_is(text, *names)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 bool config_field_set(struct config *config, const struct config_field *field, struct span text,
@@ -204,13 +217,19 @@ bool config_field_set(struct config *config, const struct config_field *field, s
         return set_secret(config, text, member, err);
     case CONFIG_PATH:
     case CONFIG_PATHS:
-        return check_path(text, err) && set_string(config, text, member, err);
+        if (field->names && is_one_of(text, field->names)) {
+            return set_string(config, text, member, err);
+        }
+        return config_path_check(text, err) && set_path(config, text, member, err);
     case CONFIG_STRING:
-    case CONFIG_STRINGS:
         return set_string(config, text, member, err);
+    case CONFIG_STRINGS:
+        return (!field->names || config_value_enum(text, field->names, &(int){0}, err)) &&
+               set_string(config, text, member, err);
     case CONFIG_MAP:
     case CONFIG_STRUCT:
     case CONFIG_STRUCTS:
+    case CONFIG_KEYED:
     case CONFIG_VARIANTS:
         break;
     }

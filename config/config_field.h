@@ -6,20 +6,30 @@
 
 /* Values into members, by the rows of a table; no YAML here. */
 
-/* Where a bound value stood in the file. */
+/* Where a bound value stood. */
 struct config_place {
     const uint8_t *start;
     size_t size;
-    uint32_t line;
-    uint32_t column;
+    size_t order; /* of binding */
+    struct config_position position;
+    bool flawed;
+};
+
+/* Where values come from: a file, or an override. */
+struct config_file {
+    const char *name; /* in messages */
+    const char *base; /* what relative paths are relative to, with its separator; "": nothing */
 };
 
 struct config {
     struct arena arena;
     config_env_fn env;
     void *env_self;
-    const char *file;
-    struct config_place *places;
+    const struct config_sources *sources; /* NULL: one file */
+    const char *base;                     /* of what is being bound */
+    struct config_file files[CONFIG_MAX_FILES + CONFIG_MAX_OVERRIDES];
+    size_t file_count;
+    struct config_place *places; /* once all is bound, by start and size */
     size_t place_count;
     size_t place_capacity;
 };

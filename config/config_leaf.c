@@ -22,7 +22,9 @@ static bool set_text(struct config_walk *walk, const struct config_field *field,
         }
         text = buf_span(&expanded);
     }
+    config->base = config->files[config_tree_file(node)].base;
     good = good && config_field_set(config, field, text, member, &err);
+    config->base = "";
     buf_fini(&expanded);
     if (good) {
         bool is_item = field->type == CONFIG_STRINGS || field->type == CONFIG_PATHS;
@@ -68,7 +70,6 @@ void config_leaf_strings(
     *(struct config_strings *)member = strings;
 }
 
-/* The text of a key; NULL with an error added if it is none. */
 void config_leaf_map(
     struct config_walk *walk, const struct config_field *field, yaml_node_t *node, void *member)
 {

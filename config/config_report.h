@@ -6,19 +6,28 @@
 #include "base/error.h"
 
 /*
- * Everything that is wrong with a configuration, found in one go, in the order of the file. Each
- * line reads `FILE:LINE:COLUMN: error: what. what to do`. Bounded: further errors only count.
+ * Everything that is wrong with a configuration, found in one go: file after file in the order in
+ * which they were named first, each from its first line to its last. A line reads
+ * `FILE:LINE:COLUMN: error: what. what to do`. Bounded: further errors only count.
  */
-enum { CONFIG_REPORT_MAX_LINES = 100, CONFIG_REPORT_MAX_TEXT = 1024 };
+enum {
+    CONFIG_REPORT_MAX_LINES = 100,
+    CONFIG_REPORT_MAX_FILES = 300,
+    CONFIG_REPORT_MAX_TEXT = 1024,
+};
 
 struct config_report_line {
+    size_t file;   /* index into files */
     uint32_t line; /* 0: the file as a whole */
     uint32_t column;
     const char *text;
+    const char *detail; /* further lines, without a final newline; NULL: none */
 };
 
 struct config_report {
     struct arena arena;
+    const char *files[CONFIG_REPORT_MAX_FILES];
+    size_t file_count;
     struct config_report_line lines[CONFIG_REPORT_MAX_LINES];
     size_t line_count;
     size_t error_count; /* line_count and those that found no room */
@@ -41,6 +50,14 @@ static inline bool config_report_has_room(const struct config_report *report)
 /* Add an error at ${line}:${column} (from 1; line 0 leaves both out) of ${file}. */
 void config_report_add(struct config_report *report, const char *file, uint32_t line,
     uint32_t column, const char *format, ...) ETWSHIP_PRINTF(5, 6);
+
+/* Give ${file} its place in the order before there is an error in it. */
+void config_report_name(struct config_report *report, const char *file);
+
+/* The same as config_report_add, with an excerpt below: ${text}, and a ^ under its character
+ * ${offset}. Left out where it is too long to be read. */
+void config_report_add_excerpt(struct config_report *report, const char *file, uint32_t line,
+    uint32_t column, const char *what, struct span text, size_t offset);
 
 /* Append all lines to ${out}, each behind ${prefix} and ended by a newline, then "and N more". */
 void config_report_write(const struct config_report *report, const char *prefix, struct buf *out);

@@ -34,7 +34,7 @@ yaml_node_t *config_walk_visit(struct config_walk *walk, int index)
     return walk->stopped ? NULL : node;
 }
 
-void config_walk_remember(
+size_t config_walk_remember(
     struct config_walk *walk, const yaml_node_t *node, const void *start, size_t size)
 {
     struct config *config = walk->config;
@@ -42,17 +42,31 @@ void config_walk_remember(
         size_t capacity = config->place_capacity ? config->place_capacity * 2 : 64;
         struct config_place *places = realloc(config->places, capacity * sizeof(*config->places));
         if (!places) {
-            return; /* only places in later messages are lost */
+            config_walk_stop(walk, node, "out of memory. free some and retry");
+            return SIZE_MAX;
         }
         config->places = places;
         config->place_capacity = capacity;
     }
-    config->places[config->place_count++] = (struct config_place){
+    config->places[config->place_count] = (struct config_place){
         .start = start,
         .size = size,
-        .line = config_yaml_line(&node->start_mark),
-        .column = config_yaml_column(&node->start_mark),
+        .order = config->place_count,
+        .position =
+            {
+                .file = config->files[config_tree_file(node)].name,
+                .line = config_yaml_line(&node->start_mark),
+                .column = config_yaml_column(&node->start_mark),
+            },
     };
+    return config->place_count++;
+}
+
+void config_walk_blame(struct config_walk *walk, size_t number, size_t errors_before)
+{
+    if (number != SIZE_MAX && walk->report->error_count > errors_before) {
+        walk->config->places[number].flawed = true;
+    }
 }
 
 bool config_walk_is_null(const yaml_node_t *node)
@@ -132,6 +146,12 @@ yaml_node_t *config_walk_key(struct config_walk *walk, int index, struct span *r
 void config_walk_twice(
     struct config_walk *walk, const yaml_node_t *node, struct span key, const yaml_node_t *first)
 {
-    CONFIG_COMPLAIN(walk, node, "the key %s is given twice, first in line %u. remove one",
-        config_text_quote(key).text, config_yaml_line(&first->start_mark));
+    if (config_tree_file(node) == config_tree_file(first)) {
+        CONFIG_COMPLAIN(walk, node, "the key %s is given twice, first in line %u. remove one",
+            config_text_quote(key).text, config_yaml_line(&first->start_mark));
+    } else {
+        CONFIG_COMPLAIN(walk, node, "the key %s is given twice, first in %.600s:%u:%u. remove one",
+            config_text_quote(key).text, walk->config->files[config_tree_file(first)].name,
+            config_yaml_line(&first->start_mark), config_yaml_column(&first->start_mark));
+    }
 }

@@ -5,6 +5,8 @@
 
 #include "config/config_field.h"
 #include "config/config_report.h"
+#include "config/config_tree.h"
+#include "config/config_yaml.h"
 
 /*
  * The state of a walk over a YAML tree, and the steps that every kind of value shares. The tree may
@@ -21,9 +23,10 @@ struct config_walk {
 };
 
 /* Add an error at ${node}. */
-#define CONFIG_COMPLAIN(walk, node, ...)                                                           \
-    config_report_add((walk)->report, (walk)->config->file, config_yaml_line(&(node)->start_mark), \
-        config_yaml_column(&(node)->start_mark), __VA_ARGS__)
+#define CONFIG_COMPLAIN(walk, node, ...)                                                  \
+    config_report_add((walk)->report, (walk)->config->files[config_tree_file(node)].name, \
+        config_yaml_line(&(node)->start_mark), config_yaml_column(&(node)->start_mark),   \
+        __VA_ARGS__)
 
 /* Give up at ${node}: one error, then no node is visited any more. */
 void config_walk_stop(struct config_walk *walk, const yaml_node_t *node, const char *why);
@@ -38,9 +41,14 @@ yaml_node_t *config_walk_visit(struct config_walk *walk, int index);
 /* Visit a key. NULL with an error added if it is no text. */
 yaml_node_t *config_walk_key(struct config_walk *walk, int index, struct span *ret_key);
 
-/* Note where the value bound at ${start} stands, for config_error_at. */
-void config_walk_remember(
+/* Note where the value bound at ${start} stands, for config_error_at. Its number, for
+ * config_walk_blame. */
+size_t config_walk_remember(
     struct config_walk *walk, const yaml_node_t *node, const void *start, size_t size);
+
+/* What was remembered as ${number} is flawed (config_is_flawed) if there are more errors now than
+ * ${errors_before}. */
+void config_walk_blame(struct config_walk *walk, size_t number, size_t errors_before);
 
 /* Is the value empty, `~` or `null`, not in quotes? */
 bool config_walk_is_null(const yaml_node_t *node);

@@ -20,10 +20,13 @@ static inline struct span config_yaml_text(const yaml_node_t *scalar)
     return span_make(scalar->data.scalar.value, scalar->data.scalar.length);
 }
 
-/* libyaml counts from 0, people from 1. Columns are characters. */
+/* libyaml counts from 0, people from 1. Columns are characters. The line of what stands in no file
+ * is 0. */
+#define CONFIG_YAML_NO_LINE SIZE_MAX
+
 static inline uint32_t config_yaml_line(const yaml_mark_t *mark)
 {
-    return (uint32_t)mark->line + 1;
+    return (uint32_t)(mark->line + 1);
 }
 
 static inline uint32_t config_yaml_column(const yaml_mark_t *mark)

@@ -145,16 +145,25 @@ struct app_config {
     size_t output_count;
 };
 
+/* How to read the configuration beyond its file. Zero is fine. */
+struct app_config_options {
+    const char *const *settings; /* "KEY=VALUE" of --set, in order */
+    size_t setting_count;
+    bool no_include; /* `include` is checked, but no file is opened */
+};
+
 /*
  * Load the file ${path}. True if nothing is wrong: the caller frees ${ret_config} with
  * app_config_fini. Else everything that is wrong is in ${report}, and ${ret_config} is untouched.
+ * ${options} may be NULL.
  */
 bool app_config_load(const char *path, const struct app_registry *registry,
-    struct app_config *ret_config, struct config_report *report);
+    const struct app_config_options *options, struct app_config *ret_config, struct config_report *report);
 
 /* The same for a text, called ${name} in messages. */
 bool app_config_parse(struct span text, const char *name, const struct app_registry *registry,
-    struct app_config *ret_config, struct config_report *report);
+    const struct app_config_options *options, struct app_config *ret_config,
+    struct config_report *report);
 
 void app_config_fini(struct app_config *config);
 

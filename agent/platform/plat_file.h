@@ -50,6 +50,9 @@ bool plat_dir_create(const char *path, struct error *err);
 enum plat_path_kind { PLAT_PATH_NONE, PLAT_PATH_FILE, PLAT_PATH_DIR };
 enum plat_path_kind plat_path_kind(const char *path);
 
+/* May nobody but the owner, a group of his, and administrators read the file? */
+bool plat_file_is_private(const char *path, bool *ret_private, struct error *err);
+
 /*
  * Call ${each} for every file that ${pattern} names, in byte order of the paths: a plain path, or
  * one with * and ? inside a component and ** for any number of folders. False if a folder cannot

@@ -1,7 +1,10 @@
+#define _GNU_SOURCE
+
 #include "support/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "config/config.h"
 #include "config/config_report.h"
@@ -333,6 +336,14 @@ static void a_secret_may_stand_in_a_file(void **state)
     fputs("top secret \r\n", file);
     fclose(file);
     struct loaded l;
+    assert_int_equal(chmod(path, 0644), 0);
+    load(&l, "key: file:test_config.secret", 28);
+    assert_int_equal(l.report.error_count, 1);
+    assert_string_equal(l.report.lines[0].text,
+        "f.yaml:1:6: error: key: 'test_config.secret' can be read by every user of this machine. "
+        "take that right away from others");
+    unload(&l);
+    assert_int_equal(chmod(path, 0640), 0);
     const struct root *r = load_good(
         &l, "key: file:test_config.secret\ntext: file:test_config.secret\n");
     assert_string_equal(r->key, "top secret ");

@@ -1,0 +1,64 @@
+#include <windows.h>
+
+#include <aclapi.h>
+#include <stdlib.h>
+
+#include "platform/plat_file.h"
+#include "platform/windows/plat_wide.h"
+
+/* Rights that let a user read the content or give himself the right to. */
+static bool lets_read(ACCESS_MASK mask)
+{
+    return (mask & (FILE_READ_DATA | WRITE_DAC | WRITE_OWNER | GENERIC_READ | GENERIC_ALL)) != 0;
+}
+
+/* Is ${sid} one of the groups that every user of the machine belongs to? */
+static bool is_everybody(PSID sid)
+{
+    static const WELL_KNOWN_SID_TYPE groups[] = {WinWorldSid, WinAuthenticatedUserSid,
+        WinBuiltinUsersSid, WinBuiltinGuestsSid, WinInteractiveSid, WinAnonymousSid};
+    for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+        if (IsWellKnownSid(sid, groups[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* No list at all lets everybody in. */
+static bool is_private(PACL list)
+{
+    for (DWORD i = 0; list && i < list->AceCount; i++) {
+        void *entry;
+        if (!GetAce(list, i, &entry)) {
+            return false;
+        }
+        const ACE_HEADER *header = entry;
+        if (header->AceType == ACCESS_ALLOWED_ACE_TYPE && !(header->AceFlags & INHERIT_ONLY_ACE)) {
+            ACCESS_ALLOWED_ACE *allowed = entry;
+            if (lets_read(allowed->Mask) && is_everybody(&allowed->SidStart)) {
+                return false;
+            }
+        }
+    }
+    return list != NULL;
+}
+
+bool plat_file_is_private(const char *path, bool *ret_private, struct error *err)
+{
+    wchar_t *wide = plat_wide_path(path, err);
+    if (!wide) {
+        return false;
+    }
+    PACL list = NULL;
+    PSECURITY_DESCRIPTOR descriptor = NULL;
+    DWORD code = GetNamedSecurityInfoW(
+        wide, SE_FILE_OBJECT, DACL_SECURITY_INFORMATION, NULL, NULL, &list, NULL, &descriptor);
+    free(wide);
+    if (code != ERROR_SUCCESS) {
+        return plat_wide_error(err, code, path, "cannot read its access rights");
+    }
+    *ret_private = is_private(list);
+    LocalFree(descriptor);
+    return true;
+}

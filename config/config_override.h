@@ -1,0 +1,10 @@
+#ifndef ETWSHIP_CONFIG_CONFIG_OVERRIDE_H
+#define ETWSHIP_CONFIG_CONFIG_OVERRIDE_H
+
+#include "config/config_tree.h"
+
+/* Apply "KEY=VALUE" (struct config_sources) to a tree whose root is a mapping. What is wrong is
+ * reported under the name `--set KEY`. */
+void config_override_apply(struct config_tree *tree, const char *text);
+
+#endif

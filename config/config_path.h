@@ -1,0 +1,20 @@
+#ifndef ETWSHIP_CONFIG_CONFIG_PATH_H
+#define ETWSHIP_CONFIG_CONFIG_PATH_H
+
+#include "base/buf.h"
+
+/* Paths as people write them: of Windows and of POSIX, with patterns and templates in them. */
+
+/* Is ${path} fit to be one: not empty, no control character, no %NAME% of cmd.exe? */
+bool config_path_check(struct span path, struct error *err);
+
+/* Does ${path} start at a root: `/`, `\` or `C:`? */
+bool config_path_is_absolute(struct span path);
+
+/* Append ${path} to ${out}, behind ${base} if it is relative. */
+void config_path_join(const char *base, struct span path, struct buf *out);
+
+/* What stands before the last component of ${path}, its separator included; may be empty. */
+struct span config_path_folder(struct span path);
+
+#endif
