@@ -109,7 +109,20 @@ static bool include_file(void *self, const char *path)
     return !tree->failed;
 }
 
-/* A pattern that matches nothing is an empty conf.d; a plain path is wanted. What is no path is
+/* Does the folder exist in which ${pattern} starts to match? */
+static bool has_folder(const char *pattern)
+{
+    struct span fixed = config_path_folder(span_first(span_text(pattern), strcspn(pattern, "*?")));
+    char folder[4096];
+    if (fixed.size == 0 || fixed.size >= sizeof(folder)) {
+        return true;
+    }
+    memcpy(folder, fixed.data, fixed.size);
+    folder[fixed.size] = 0;
+    return plat_path_kind(folder) != PLAT_PATH_NONE;
+}
+
+/* A pattern that matches nothing is an empty conf.d, or none yet; a plain path is wanted. What is no path is
  * for the walk over the tree to report. */
 static void include_pattern(struct includes *includes)
 {
@@ -128,7 +141,7 @@ static void include_pattern(struct includes *includes)
         buf_add_byte(&pattern, 0);
         if (!wild && !pattern.failed) {
             include_file(includes, (const char *)pattern.data);
-        } else if (!pattern.failed &&
+        } else if (!pattern.failed && has_folder((const char *)pattern.data) &&
                    !plat_glob((const char *)pattern.data, include_file, includes, &err) &&
                    err.code != ERR_CONFIG) {
             config_tree_complain(includes->tree,

@@ -29,7 +29,8 @@ enum config_type {
     CONFIG_STRUCTS,  /* struct config_list of structs of `size` bytes, by `fields`; or, if there is
                         a `shorthand`, by one value */
     CONFIG_KEYED,    /* the same from a mapping whose keys are free: each struct begins with a
-                        const char * for its key */
+                        const char * for its key; the values are mappings by `fields`, or what
+                        `shorthand` says */
     CONFIG_VARIANTS, /* struct config_list, by `variants` */
 };
 
@@ -72,7 +73,7 @@ struct config_field {
     bool may_be_never;        /* CONFIG_DURATION: takes the word too, as CONFIG_NEVER */
     const char *const *names; /* CONFIG_ENUM, CONFIG_PATH, CONFIG_STRINGS: ends with NULL */
     const struct config_field *fields;    /* CONFIG_STRUCT, CONFIG_STRUCTS, CONFIG_KEYED */
-    const struct config_field *shorthand; /* CONFIG_STRUCTS: what one value stands for */
+    const struct config_field *shorthand; /* a row of the same struct, not of its table */
     size_t size;                          /* the struct, or one element of the list */
     const struct config_variants *variants;
     const char *help; /* one sentence for people */
@@ -178,7 +179,7 @@ struct config_sources {
     size_t override_count;
 };
 
-/* Before config_parse or config_load: read these, too. They outlive ${config}. */
+/* Before config_parse or config_load: read these, too. They outlive the loading. */
 void config_use(struct config *config, const struct config_sources *sources);
 
 /*
@@ -214,7 +215,14 @@ struct config_position {
     const char *file;
     uint32_t line;
     uint32_t column;
+
+    /* A text that stands in its line as it is starts so many characters behind `column`: 1 in
+     * quotes, else 0. CONFIG_NOT_AS_WRITTEN where that cannot be said: several lines, escapes,
+     * variables. */
+    uint32_t text_offset;
 };
+
+#define CONFIG_NOT_AS_WRITTEN UINT32_MAX
 
 /* The place of the same, of the mapping around it if it was not given. */
 struct config_position config_position_of(

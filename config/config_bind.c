@@ -287,7 +287,11 @@ static bool bind_keyed_pair(struct config_walk *walk, const struct config_field 
     }
     size_t errors = walk->report->error_count;
     size_t place = config_walk_remember(walk, key_node, element, field->size);
-    bind_struct(walk, field, value, field->fields, element);
+    if (field->shorthand) {
+        bind_value(walk, field->shorthand, value, element + field->shorthand->offset);
+    } else {
+        bind_struct(walk, field, value, field->fields, element);
+    }
     config_walk_blame(walk, place, errors);
     return true;
 }

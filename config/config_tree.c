@@ -66,12 +66,14 @@ static size_t node_count(const yaml_document_t *document)
 }
 
 /* Note where the node ${index} of the tree comes from; 0: it could not be made. */
-static int mark(struct config_tree *tree, int index, yaml_mark_t start)
+static int mark(struct config_tree *tree, int index, yaml_mark_t start, yaml_mark_t end)
 {
     if (!index) {
         fail(tree, start.index, "out of memory. free some and retry");
     } else {
-        yaml_document_get_node(&tree->document, index)->start_mark = start;
+        yaml_node_t *node = yaml_document_get_node(&tree->document, index);
+        node->start_mark = start;
+        node->end_mark = end;
     }
     return index;
 }
@@ -123,7 +125,7 @@ static int copy_node(struct import *import, int index)
         *copy = yaml_document_add_mapping(to, from->tag, from->data.mapping.style);
         break;
     }
-    if (mark(import->tree, *copy, from->start_mark)) {
+    if (mark(import->tree, *copy, from->start_mark, from->end_mark)) {
         copy_children(import, index, *copy);
     }
     return *copy;
@@ -138,19 +140,19 @@ int config_tree_add_text(struct config_tree *tree, int file, struct span text)
 {
     int index = yaml_document_add_scalar(&tree->document, NULL, (const yaml_char_t *)text.data,
         (int)text.size, YAML_SINGLE_QUOTED_SCALAR_STYLE);
-    return mark(tree, index, place_of(file));
+    return mark(tree, index, place_of(file), place_of(file));
 }
 
 int config_tree_add_mapping(struct config_tree *tree, int file)
 {
     int index = yaml_document_add_mapping(&tree->document, NULL, YAML_BLOCK_MAPPING_STYLE);
-    return mark(tree, index, place_of(file));
+    return mark(tree, index, place_of(file), place_of(file));
 }
 
 int config_tree_add_sequence(struct config_tree *tree, int file)
 {
     int index = yaml_document_add_sequence(&tree->document, NULL, YAML_BLOCK_SEQUENCE_STYLE);
-    return mark(tree, index, place_of(file));
+    return mark(tree, index, place_of(file), place_of(file));
 }
 
 /* ---- merging --------------------------------------------------------------------------------------- */

@@ -34,6 +34,22 @@ yaml_node_t *config_walk_visit(struct config_walk *walk, int index)
     return walk->stopped ? NULL : node;
 }
 
+/* How far behind its mark a scalar's text starts, if it stands there as it is. */
+static uint32_t text_offset(const yaml_node_t *node)
+{
+    if (node->type != YAML_SCALAR_NODE || node->start_mark.line != node->end_mark.line ||
+        memchr(node->data.scalar.value, '$', node->data.scalar.length)) {
+        return CONFIG_NOT_AS_WRITTEN;
+    }
+    size_t characters = 0;
+    for (size_t i = 0; i < node->data.scalar.length; i++) {
+        characters += (node->data.scalar.value[i] & 0xc0) != 0x80;
+    }
+    bool plain = node->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+    size_t width = node->end_mark.column - node->start_mark.column;
+    return width == characters + (plain ? 0 : 2) ? !plain : CONFIG_NOT_AS_WRITTEN;
+}
+
 size_t config_walk_remember(
     struct config_walk *walk, const yaml_node_t *node, const void *start, size_t size)
 {
@@ -57,6 +73,7 @@ size_t config_walk_remember(
                 .file = config->files[config_tree_file(node)].name,
                 .line = config_yaml_line(&node->start_mark),
                 .column = config_yaml_column(&node->start_mark),
+                .text_offset = text_offset(node),
             },
     };
     return config->place_count++;

@@ -5,13 +5,11 @@
 
 #include "app/agent_identity.h"
 #include "event/event_writer.h"
-#include "input/registry.h"
-#include "outputs/registry.h"
 #include "pipeline/delivery_host.h"
 #include "pipeline/stream.h"
 #include "platform/plat_system.h"
 
-enum { MAX_OUTPUTS = 64, MAX_INPUTS = 16, MAX_SCHEMA_PATHS = 1024 };
+enum { MAX_OUTPUTS = 64, MAX_SCHEMA_PATHS = 1024 };
 
 struct agent {
     const struct agent_run_settings *settings;
@@ -29,21 +27,6 @@ struct session_streams {
     struct flow_consumer consumers[MAX_OUTPUTS + 1];
     size_t count;
 };
-
-const struct app_registry *agent_run_registry(void)
-{
-    static const struct input_ops *inputs[MAX_INPUTS];
-    static struct app_registry registry;
-    if (registry.input_count == 0) {
-        while (registry.input_count < MAX_INPUTS && input_registry_at(registry.input_count)) {
-            inputs[registry.input_count] = input_registry_at(registry.input_count);
-            registry.input_count++;
-        }
-        registry.inputs = inputs;
-        registry.outputs = registry_outputs(&registry.output_count);
-    }
-    return &registry;
-}
 
 static void warn_schema(void *self, const char *text)
 {

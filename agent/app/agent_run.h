@@ -35,7 +35,4 @@ struct agent_run_result {
 bool agent_run(const struct agent_run_settings *settings, struct agent_run_result *ret_result,
     struct error *err);
 
-/* The modules of this build. */
-const struct app_registry *agent_run_registry(void);
-
 #endif

@@ -1,6 +1,7 @@
 #ifndef ETWSHIP_APP_APP_CONFIG_H
 #define ETWSHIP_APP_APP_CONFIG_H
 
+#include "app/provider_spec.h"
 #include "config/config.h"
 #include "config/config_report.h"
 #include "input/input.h"
@@ -13,7 +14,8 @@
  */
 
 /*
- * The modules whose `type` a session or an output may have.
+ * The modules whose `type` a session or an output may have. One without a `create` is known, so
+ * that its keys can be checked, but not in this build.
  */
 struct app_registry {
     const struct input_ops *const *inputs;
@@ -89,12 +91,90 @@ static inline const char *app_rule_text(const struct app_rule *rule)
     return rule->drop ? rule->drop : rule->keep;
 }
 
+/* Members of app_provider, as they are written. */
+struct app_keywords {
+    struct config_strings any;
+    struct config_strings all;
+};
+
+struct app_events {
+    struct config_strings include;
+    struct config_strings exclude;
+};
+
+struct app_capture {
+    bool at_start;
+    uint64_t every_ns; /* 0: not again */
+};
+
+/* Nothing: every process. */
+struct app_processes {
+    struct config_strings executables;
+    struct config_strings pids; /* numbers */
+    struct config_strings packages;
+};
+
+/* A condition that ETW itself evaluates (PAYLOAD_FILTER_PREDICATE); one of them is given. */
+struct app_predicate {
+    const char *field;
+    const char *is;
+    const char *is_not;
+    const char *contains;
+    const char *not_contains;
+    const char *below;
+    const char *above;
+    const char *at_most;
+    const char *at_least;
+    struct config_strings between; /* two */
+    struct config_strings not_between;
+};
+
+/* Conditions on the fields of one event, all of which must hold. */
+struct app_payload {
+    const char *id;            /* of the event, a number */
+    struct config_list fields; /* struct app_predicate */
+};
+
+/* An entry of `providers`. */
+struct app_provider {
+    struct provider_spec spec; /* name, level, keywords, events: what both forms amount to */
+    bool optional;             /* it may be missing on a machine */
+    uint32_t extended;         /* 1 << enum app_extended */
+    struct app_capture capture_state;
+    struct app_processes processes;
+    struct config_list payload; /* struct app_payload, each with conditions on an event */
+    const char *wpp;            /* definitions of WPP messages, NULL: none */
+    struct config_strings flags;
+    struct config_list filters; /* struct app_rule */
+
+    /* As written; the shorthand alone, or the others. */
+    struct {
+        const char *compact;
+        const char *name;
+        const char *level;
+        struct app_keywords keywords;
+        struct app_events events;
+        struct config_strings extended;
+    } text;
+};
+
+enum app_extended {
+    APP_EXTENDED_SID,
+    APP_EXTENDED_SESSION_ID,
+    APP_EXTENDED_STACK,
+    APP_EXTENDED_PSM_KEY,
+    APP_EXTENDED_EVENT_KEY,
+    APP_EXTENDED_START_KEY,
+    APP_EXTENDED_CONTAINER_ID,
+};
+
 struct app_session {
     const char *name; /* unique among sessions */
     const char *type;
     bool enabled;
-    struct config_list filters; /* struct app_rule */
-    uint64_t block_for_ns;      /* live: how long to wait for room before events are dropped */
+    struct config_list providers; /* struct app_provider */
+    struct config_list filters;   /* struct app_rule */
+    uint64_t block_for_ns;        /* live: how long to wait for room before events are dropped */
     const struct input_ops *ops;
     void *settings; /* for ops->create */
     const struct config_variant *variant;
@@ -132,8 +212,11 @@ struct app_output {
     const struct config_variant *variant;
 };
 
+struct app_root;
+
 struct app_config {
     struct config *memory;
+    const struct app_root *root; /* what was bound (app_fields.h), for places in the file */
     struct app_agent agent;
     struct app_spool spool;
     struct config_list filters; /* struct app_rule, of every session */
@@ -158,7 +241,8 @@ struct app_config_options {
  * ${options} may be NULL.
  */
 bool app_config_load(const char *path, const struct app_registry *registry,
-    const struct app_config_options *options, struct app_config *ret_config, struct config_report *report);
+    const struct app_config_options *options, struct app_config *ret_config,
+    struct config_report *report);
 
 /* The same for a text, called ${name} in messages. */
 bool app_config_parse(struct span text, const char *name, const struct app_registry *registry,
@@ -169,5 +253,12 @@ void app_config_fini(struct app_config *config);
 
 /* Does ${output} take the events of ${session}? */
 bool app_config_takes(const struct app_output *output, const struct app_session *session);
+
+/*
+ * Add to ${report}, at its place, everything that is enabled and valid but cannot run: modules,
+ * formats and modes that are not in this build, sessions that need another system. True if there is
+ * nothing.
+ */
+bool app_config_can_run(const struct app_config *config, struct config_report *report);
 
 #endif

@@ -118,6 +118,102 @@ static const struct config_field rule_fields[] = {
     {CONFIG_ROW("filters", STRUCTS, s, filters), .fields = rule_fields,      \
         .size = sizeof(struct app_rule), .help = (text)}
 
+/* ---- providers --------------------------------------------------------------------------------- */
+
+const char *const app_extended_names[] = {
+    "sid", "session_id", "stack", "psm_key", "event_key", "start_key", "container_id", NULL};
+
+static const struct config_field keywords_fields[] = {
+    {CONFIG_ROW("any", STRINGS, struct app_keywords, any), .max = 64,
+        .help = "numbers or names; an event needs one of the bits"},
+    {CONFIG_ROW("all", STRINGS, struct app_keywords, all), .max = 64,
+        .help = "numbers or names; an event needs all of the bits"},
+    {.key = NULL},
+};
+
+static const struct config_field events_fields[] = {
+    {CONFIG_ROW("include", STRINGS, struct app_events, include), .max = 1000,
+        .help = "these alone: ids, ranges such as 10-15, or names of TraceLogging events"},
+    {CONFIG_ROW("exclude", STRINGS, struct app_events, exclude), .max = 1000,
+        .help = "all but these"},
+    {.key = NULL},
+};
+
+static const struct config_field capture_fields[] = {
+    {CONFIG_ROW("at_start", BOOL, struct app_capture, at_start), .default_text = "false",
+        .help = "ask the provider for its state when the session starts"},
+    {CONFIG_ROW("every", DURATION, struct app_capture, every_ns), .max = 365 * DAY_NS,
+        .help = "and again after this time; 0: not again"},
+    {.key = NULL},
+};
+
+static const struct config_field process_fields[] = {
+    {CONFIG_ROW("executables", STRINGS, struct app_processes, executables), .min = 1, .max = 64,
+        .help = "names of programs, with .exe"},
+    {CONFIG_ROW("pids", STRINGS, struct app_processes, pids), .min = 1, .max = 8,
+        .help = "processes that run already"},
+    {CONFIG_ROW("packages", STRINGS, struct app_processes, packages), .min = 1, .max = 64,
+        .help = "full names of app packages"},
+    {.key = NULL},
+};
+
+/* The names of ETW's operators: PAYLOAD_OPERATOR of tdh.h. */
+static const struct config_field predicate_fields[] = {
+    {CONFIG_ROW("is", STRING, struct app_predicate, is), .help = "equal; numbers or texts"},
+    {CONFIG_ROW("is_not", STRING, struct app_predicate, is_not), .help = "not equal"},
+    {CONFIG_ROW("contains", STRING, struct app_predicate, contains),
+        .help = "texts; upper and lower case count"},
+    {CONFIG_ROW("not_contains", STRING, struct app_predicate, not_contains), .help = "texts"},
+    {CONFIG_ROW("below", STRING, struct app_predicate, below), .help = "numbers"},
+    {CONFIG_ROW("above", STRING, struct app_predicate, above), .help = "numbers"},
+    {CONFIG_ROW("at_most", STRING, struct app_predicate, at_most), .help = "numbers"},
+    {CONFIG_ROW("at_least", STRING, struct app_predicate, at_least), .help = "numbers"},
+    {CONFIG_ROW("between", STRINGS, struct app_predicate, between), .min = 2, .max = 2,
+        .help = "two numbers, both included"},
+    {CONFIG_ROW("not_between", STRINGS, struct app_predicate, not_between), .min = 2, .max = 2,
+        .help = "two numbers"},
+    {.key = NULL},
+};
+
+static const struct config_field payload_row = {
+    CONFIG_ROW("payload", KEYED, struct app_payload, fields), .fields = predicate_fields,
+    .size = sizeof(struct app_predicate), .min = 1, .max = 8,
+    .help = "conditions by the name of a field; all of them must hold"};
+
+static const struct config_field compact_row = {
+    CONFIG_ROW("providers", STRING, struct app_provider, text.compact),
+    .help = "(Name|GUID)[:Level[:EventIDs[:AnyKeywords[:AllKeywords]]]]"};
+
+static const struct config_field provider_fields[] = {
+    {CONFIG_ROW("name", STRING, struct app_provider, text.name),
+        .help = "of the provider, or its GUID"},
+    {CONFIG_ROW("level", STRING, struct app_provider, text.level),
+        .help = "the least severe that is wanted: critical, error, warning, information, "
+            "verbose, or a number; default: all"},
+    {CONFIG_STRUCT_ROW("keywords", struct app_provider, text.keywords, keywords_fields),
+        .help = "masks; events without a keyword pass them all"},
+    {CONFIG_STRUCT_ROW("events", struct app_provider, text.events, events_fields),
+        .help = "which events"},
+    {CONFIG_ROW("payload", KEYED, struct app_provider, payload), .shorthand = &payload_row,
+        .size = sizeof(struct app_payload), .max = 64,
+        .help = "by the id of an event: conditions on its fields that ETW evaluates"},
+    {CONFIG_ROW("extended", STRINGS, struct app_provider, text.extended),
+        .names = app_extended_names, .max = 16, .help = "what ETW adds to each event"},
+    {CONFIG_STRUCT_ROW("capture_state", struct app_provider, capture_state, capture_fields),
+        .help = "ask the provider for events that describe its state"},
+    {CONFIG_STRUCT_ROW("processes", struct app_provider, processes, process_fields),
+        .help = "events of these processes alone"},
+    {CONFIG_ROW("optional", BOOL, struct app_provider, optional), .default_text = "false",
+        .help = "true: the session starts where this machine does not know the provider, too"},
+    {CONFIG_ROW("wpp", PATH, struct app_provider, wpp),
+        .help = "WPP messages instead: the file that describes them (.tmf .tmc .pdb)"},
+    {CONFIG_ROW("flags", STRINGS, struct app_provider, flags), .max = 32,
+        .help = "wpp: names or numbers of its flags; default: all"},
+    FILTERS_ROW(struct app_provider, "rules for the events of this provider; the first that "
+        "matches decides"),
+    {.key = NULL},
+};
+
 /* ---- sessions and outputs ---------------------------------------------------------------------- */
 
 static const struct config_field session_fields[] = {
@@ -127,6 +223,9 @@ static const struct config_field session_fields[] = {
         .help = "where the events come from"},
     {CONFIG_ROW("enabled", BOOL, struct app_session, enabled), .default_text = "true",
         .help = "false: checked, but not run"},
+    {CONFIG_ROW("providers", STRUCTS, struct app_session, providers), .fields = provider_fields,
+        .shorthand = &compact_row, .size = sizeof(struct app_provider), .max = 1024,
+        .help = "whose events; for files: which of those that are there"},
     FILTERS_ROW(struct app_session, "rules for the events of this session; the first that "
         "matches decides"),
     {CONFIG_ROW("block_for", DURATION, struct app_session, block_for_ns),
@@ -190,7 +289,7 @@ static const struct config_field output_fields[] = {
 struct tables {
     struct config_variants sessions;
     struct config_variants outputs;
-    struct config_field root[8];
+    struct config_field root[9];
 };
 
 static void fill_root(struct tables *tables)
@@ -205,6 +304,8 @@ static void fill_root(struct tables *tables)
             .help = "further definitions of events, in the order in which they are asked"},
         {CONFIG_STRUCT_ROW("spool", struct app_root, spool, spool_fields),
             .help = "where events wait for their outputs"},
+        {CONFIG_ROW("include", PATHS, struct app_root, include), .max = 255,
+            .help = "further files, in the order of their names; * and ? match inside a folder"},
         {CONFIG_ROW("sessions", VARIANTS, struct app_root, sessions),
             .variants = &tables->sessions, .required = true, .min = 1, .max = INT64_MAX,
             .help = "a list of where events come from"},

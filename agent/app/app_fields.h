@@ -10,10 +10,11 @@ struct app_root {
     int64_t version;
     struct app_agent agent;
     struct app_spool spool;
-    struct config_list schemas;  /* struct app_schema */
-    struct config_list filters;  /* struct app_rule */
-    struct config_list sessions; /* struct app_session */
-    struct config_list outputs;  /* struct app_output */
+    struct config_list schemas;    /* struct app_schema */
+    struct config_strings include; /* taken care of by the loader */
+    struct config_list filters;    /* struct app_rule */
+    struct config_list sessions;   /* struct app_session */
+    struct config_list outputs;    /* struct app_output */
 };
 
 /*
@@ -22,5 +23,8 @@ struct app_root {
  */
 const struct config_field *app_fields_create(
     struct config *memory, const struct app_registry *registry);
+
+/* Names of enum app_extended, by value; ends with NULL. */
+extern const char *const app_extended_names[];
 
 #endif

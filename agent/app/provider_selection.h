@@ -1,19 +1,24 @@
 #ifndef ETWSHIP_APP_PROVIDER_SELECTION_H
 #define ETWSHIP_APP_PROVIDER_SELECTION_H
 
+#include "app/provider_spec.h"
 #include "event/event.h"
 
 /*
- * Which events of a trace a user wants, in the compact form of providers
- *   (Name|GUID)[:Level[:EventIDs[:AnyKeywords[:AllKeywords]]]]
- * and by ETW's own rules: level 0 and keyword 0 events pass every mask (EnableTraceEx2 on
- * learn.microsoft.com). An empty part is its default: level 0xff, all ids, any = all bits, all = 0.
+ * Which events of a trace a user wants, by ETW's own rules: level 0 and keyword 0 events pass every
+ * mask (EnableTraceEx2 on learn.microsoft.com).
  */
 struct provider_selection;
 
-/* No ${texts}: everything passes. NULL with ${err} set on a part that cannot be read. */
+/* By texts in the compact form (provider_spec.h), which outlive the selection. No ${texts}:
+ * everything passes. NULL with ${err} set on a part that cannot be read. */
 struct provider_selection *provider_selection_create(
     const char *const *texts, size_t count, struct error *err);
+
+/* The same by ${specs}, which are copied; what they point to outlives the selection. Names of
+ * keywords count for nothing: turn them into bits before (provider_names.h). */
+struct provider_selection *provider_selection_create_from(
+    const struct provider_spec *const *specs, size_t count, struct error *err);
 void provider_selection_destroy(struct provider_selection *selection); /* NULL is fine */
 
 /* Does ${event} belong to what was selected? */

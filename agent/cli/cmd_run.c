@@ -1,16 +1,14 @@
 #include <stdio.h>
 
 #include "app/agent_run.h"
-#include "cli/cli.h"
+#include "cli/config_options.h"
 #include "platform/plat_system.h"
 
 /* `etwship run`: the agent with its configuration. */
 
 // clang-format off
 static const struct cli_option options[] = {
-    {.name = "config", .letter = 'c', .argument = "FILE",
-        .help = "The configuration; without it, the system's: /etc/etwship/etwship.yaml, on "
-                "Windows %ProgramData%\\etwship\\config\\etwship.yaml."},
+    CLI_OPTIONS_CONFIG,
     {.name = "max-events", .letter = 'n', .argument = "N",
         .help = "Stop each session after N events."},
     {.name = "strict", .help = "Exit with 3 if an event could not be decoded completely."},
@@ -22,22 +20,6 @@ static void warn(void *self, const char *text)
 {
     (void)self;
     cli_warning("%s", text);
-}
-
-static bool load(const char *path, struct app_config *ret_config)
-{
-    static struct config_report report;
-    config_report_init(&report);
-    bool ok = app_config_load(path, agent_run_registry(), ret_config, &report);
-    if (!ok) {
-        struct buf text;
-        buf_init(&text, 1024 * 1024);
-        config_report_write(&report, "etwship: ", &text);
-        fwrite(text.data, 1, text.size, stderr);
-        buf_fini(&text);
-    }
-    config_report_fini(&report);
-    return ok;
 }
 
 static int conclude(const struct agent_run_result *result, bool strict)
@@ -80,12 +62,12 @@ static int run(const struct cli_command *command, int argc, char **argv)
     if (!cli_parse(command, argc, argv, &args, &exit_code)) {
         return exit_code;
     }
-    const char *path = cli_value(&args, "config");
     struct app_config config;
-    if (!load(path ? path : plat_default_config_path(), &config)) {
-        exit_code = EXIT_USAGE;
-    } else {
-        exit_code = run_config(&args, &config);
+    exit_code = EXIT_USAGE;
+    if (config_options_load(&args, &config)) {
+        if (config_options_can_run(&config)) {
+            exit_code = run_config(&args, &config);
+        }
         app_config_fini(&config);
     }
     cli_args_fini(&args);
@@ -94,7 +76,7 @@ static int run(const struct cli_command *command, int argc, char **argv)
 
 const struct cli_command cmd_run = {
     .name = "run",
-    .synopsis = "[-c FILE] [-n N] [--strict]",
+    .synopsis = "[-c FILE] [--set KEY=VALUE]... [-n N] [--strict]",
     .summary = "run the agent with a configuration",
     .description =
         "Reads the configuration, runs its sessions and ships their events to its outputs. Ends "

@@ -56,13 +56,24 @@ struct input_decoding {
 
 struct config_field;
 
+/* What `providers` of a session means. */
+enum input_providers {
+    INPUT_PROVIDERS_OPTIONAL, /* none: every event that is there */
+    INPUT_PROVIDERS_REQUIRED, /* they are switched on for it */
+    INPUT_PROVIDERS_NONE,     /* its events do not come from providers */
+};
+
 struct input_ops {
     const char *name;                  /* `type:` of a session */
     const struct config_field *fields; /* its keys, config/config.h */
     size_t settings_size;
-    bool replayable; /* the source waits and can be read again: back-pressure may block it */
+    bool replayable;       /* the source waits and can be read again: back-pressure may block it */
+    bool needs_etw;        /* runs on Windows alone */
+    bool delivers_nothing; /* its events go elsewhere: no output takes them */
+    enum input_providers providers;
+    bool (*check)(const void *settings, struct error *err); /* no I/O; may be NULL */
     void (*decoding)(const void *settings, struct input_decoding *ret_decoding);
-    void *(*create)(const void *settings, struct error *err);
+    void *(*create)(const void *settings, struct error *err); /* NULL: not in this build */
     enum input_end (*run)(void *self, const struct input_sink *sink, struct error *err);
     void (*stop)(void *self);
     void (*destroy)(void *self); /* NULL is fine */

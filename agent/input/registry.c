@@ -1,5 +1,7 @@
 #include "input/registry.h"
 
+#include "input/live_options.h"
+
 #define INPUT(id) extern const struct input_ops input_##id;
 #include "input/inputs.def"
 #undef INPUT
@@ -13,6 +15,17 @@ static const struct input_ops *const inputs[] = {
 const struct input_ops *input_registry_at(size_t index)
 {
     return index < sizeof(inputs) / sizeof(inputs[0]) ? inputs[index] : NULL;
+}
+
+static const struct input_ops *const known[] = {
+#define INPUT(id) &input_##id,
+#include "input/known.def"
+#undef INPUT
+};
+
+const struct input_ops *input_registry_known_at(size_t index)
+{
+    return index < sizeof(known) / sizeof(known[0]) ? known[index] : NULL;
 }
 
 const struct input_ops *input_registry_find(const char *name)

@@ -27,6 +27,9 @@ void plat_host_name(char *name, size_t size);
 /* Random bytes good enough for ids. */
 bool plat_random(void *data, size_t size, struct error *err);
 
+/* Has this system Event Tracing for Windows? */
+bool plat_has_etw(void);
+
 /* Is the stream (1 stdout, 2 stderr) a terminal? */
 bool plat_is_terminal(int stream);
 

@@ -90,7 +90,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct config_report report;
     config_report_init(&report);
     struct app_config config;
-    bool good = app_config_parse(span_make(data, size), "f.yaml", &registry, &config, &report);
+    bool good = app_config_parse(
+        span_make(data, size), "f.yaml", &registry, NULL, &config, &report);
     require(good == config_report_ok(&report));
     require(report.line_count <= CONFIG_REPORT_MAX_LINES);
     for (size_t i = 0; i < report.line_count; i++) {

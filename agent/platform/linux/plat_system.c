@@ -84,6 +84,11 @@ bool plat_random(void *data, size_t size, struct error *err)
     return true;
 }
 
+bool plat_has_etw(void)
+{
+    return false;
+}
+
 bool plat_is_terminal(int stream)
 {
     return isatty(stream) == 1;

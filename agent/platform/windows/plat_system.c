@@ -94,6 +94,11 @@ static HANDLE console_of(int stream)
     return GetStdHandle(stream == 2 ? STD_ERROR_HANDLE : STD_OUTPUT_HANDLE);
 }
 
+bool plat_has_etw(void)
+{
+    return true;
+}
+
 bool plat_is_terminal(int stream)
 {
     DWORD mode;

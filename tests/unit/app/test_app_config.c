@@ -49,7 +49,7 @@ static void parse_good(const char *text, struct app_config *config)
 {
     struct config_report report;
     config_report_init(&report);
-    if (!app_config_parse(span_text(text), "f.yaml", &registry, config, &report)) {
+    if (!app_config_parse(span_text(text), "f.yaml", &registry, NULL, config, &report)) {
         fail_msg("%s", report.line_count ? report.lines[0].text : "no reason");
     }
     config_report_fini(&report);
@@ -62,7 +62,7 @@ static void assert_errors(const char *text, const char *expected)
     struct app_config config;
     memset(&config, 0x55, sizeof(config));
     struct app_config before = config;
-    assert_false(app_config_parse(span_text(text), "f.yaml", &registry, &config, &report));
+    assert_false(app_config_parse(span_text(text), "f.yaml", &registry, NULL, &config, &report));
     assert_memory_equal(&config, &before, sizeof(config));
     struct buf out;
     buf_init(&out, 1 << 20);
@@ -112,8 +112,8 @@ static void every_key_of_this_version_is_taken(void **state)
                "  tags: [a, b]\n"
                "schema: [{type: folder, path: s}]\n"
                "sessions:\n"
-               "  - {name: one, type: clock, every: 2s}\n"
-               "  - {name: two, type: pipe, path: /in, enabled: false}\n"
+               "  - {name: one, type: clock, every: 2s, enabled: false}\n"
+               "  - {name: two, type: pipe, path: /in}\n"
                "outputs:\n"
                "  - {name: out, type: pipe, path: /p, sessions: [two], format: native}\n",
         &c);
@@ -122,7 +122,7 @@ static void every_key_of_this_version_is_taken(void **state)
     assert_string_equal(c.agent.tags.items[1], "b");
     assert_int_equal(c.schemas[0].type, APP_SCHEMA_FOLDER);
     assert_string_equal(c.schemas[0].path, "s");
-    assert_false(c.sessions[1].enabled);
+    assert_false(c.sessions[0].enabled);
     assert_false(app_config_takes(&c.outputs[0], &c.sessions[0]));
     assert_true(app_config_takes(&c.outputs[0], &c.sessions[1]));
     app_config_fini(&c);

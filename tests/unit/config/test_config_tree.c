@@ -252,7 +252,7 @@ static void what_two_files_say_is_reported_with_both_places(void **state)
 static void errors_of_included_files_come_behind_those_of_the_first(void **state)
 {
     (void)state;
-    put("main.yaml", "include: [a.yaml, none.yaml, x?.yaml]\nitms: []\n");
+    put("main.yaml", "include: [a.yaml, none.yaml, x?.yaml, none/*.yaml]\nitms: []\n");
     put("a.yaml", "a: [\n");
     struct loaded l;
     load(&l, NULL);

@@ -1,0 +1,60 @@
+#include "app/app_fields.h"
+#include "config/config_text.h"
+#include "event/event_writer.h"
+#include "platform/plat_system.h"
+
+/* Names of enum app_format as formats.def has them. */
+static const char *const format_names[] = {"native", "ecs"};
+
+static void check_session(
+    const struct config *memory, const struct app_session *session, struct config_report *report)
+{
+    if (session->ops->create) {
+        return;
+    }
+    if (session->ops->needs_etw && !plat_has_etw()) {
+        config_error_at(memory, &session->type, sizeof(session->type), report,
+            "type: '%s' needs Windows: this system has no ETW. read recorded traces with type: "
+            "file, or write enabled: false",
+            session->type);
+    } else {
+        config_error_at(memory, &session->type, sizeof(session->type), report,
+            "type: '%s' is not in this build. use another type, or write enabled: false",
+            session->type);
+    }
+}
+
+static void check_output(
+    const struct config *memory, const struct app_output *output, struct config_report *report)
+{
+    if (!output->ops->create) {
+        config_error_at(memory, &output->type, sizeof(output->type), report,
+            "type: '%s' is not in this build. use another type, or write enabled: false",
+            output->type);
+    }
+    if (!event_format_find(span_text(format_names[output->format]))) {
+        config_error_at(memory, &output->format, sizeof(output->format), report,
+            "format: '%s' is not in this build. write native", format_names[output->format]);
+    }
+}
+
+bool app_config_can_run(const struct app_config *config, struct config_report *report)
+{
+    size_t before = report->error_count;
+    for (size_t i = 0; i < config->session_count; i++) {
+        if (config->sessions[i].enabled) {
+            check_session(config->memory, &config->sessions[i], report);
+        }
+    }
+    for (size_t i = 0; i < config->output_count; i++) {
+        if (config->outputs[i].enabled) {
+            check_output(config->memory, &config->outputs[i], report);
+        }
+    }
+    if (config->spool.mode == APP_SPOOL_DURABLE) {
+        const int *mode = &config->root->spool.mode;
+        config_error_at(config->memory, mode, sizeof(*mode), report,
+            "spool: mode: 'durable' is not in this build. write memory");
+    }
+    return report->error_count == before;
+}

@@ -1,0 +1,191 @@
+#include "app/app_providers.h"
+
+#include <stdlib.h>
+
+#include "app/app_fields.h"
+#include "config/config_value.h"
+
+enum { MAX_EXECUTABLE_BYTES = 1024, MAX_ID = 65535 };
+
+struct checker {
+    struct config *memory;
+    struct config_report *report;
+};
+
+/* An error at ${member}, whose text reads "KEY: what. what to do". */
+static void complain(const struct checker *checker, const void *member, size_t size,
+    const char *key, const char *text)
+{
+    config_error_at(checker->memory, member, size, checker->report, "%s: %s", key, text);
+}
+
+/* Each item is a number, put into ${bits}, or a name. */
+static bool split_keywords(const struct checker *checker, const struct config_strings *items,
+    struct provider_keywords *keywords)
+{
+    const char **names = config_alloc(checker->memory, items->count * sizeof(const char *));
+    if (!names) {
+        return false;
+    }
+    keywords->names = names;
+    for (size_t i = 0; i < items->count; i++) {
+        uint64_t bits;
+        if (provider_spec_parse_bits(span_text(items->items[i]), &bits)) {
+            keywords->bits |= bits;
+        } else if (items->items[i][0] == 0 ||
+                   (items->items[i][0] >= '0' && items->items[i][0] <= '9')) {
+            complain(checker, &items->items[i], sizeof(items->items[i]), "keywords",
+                "this is no mask. write a number such as 0x10, or the name of a keyword");
+        } else {
+            names[keywords->name_count++] = items->items[i];
+        }
+    }
+    return true;
+}
+
+/* Each item is an id, a range of them, or a name. */
+static bool split_events(const struct checker *checker, const struct config_strings *items,
+    struct provider_events *events)
+{
+    const char **names = config_alloc(checker->memory, items->count * sizeof(const char *));
+    if (!names) {
+        return false;
+    }
+    events->names = names;
+    for (size_t i = 0; i < items->count; i++) {
+        const char *item = items->items[i];
+        bool is_id = item[0] >= '0' && item[0] <= '9';
+        struct error err;
+        if (!is_id && item[0]) {
+            names[events->name_count++] = item;
+        } else if (!provider_spec_add_range(events, span_text(item), &err)) {
+            complain(checker, &items->items[i], sizeof(item), "events", err.text);
+        }
+    }
+    return true;
+}
+
+static void check_compact(const struct checker *checker, struct app_provider *provider)
+{
+    const char **text = &provider->text.compact;
+    struct error err;
+    if (!provider_spec_parse(&provider->spec, span_text(*text), &err)) {
+        complain(checker, text, sizeof(*text), "providers", err.text);
+    }
+}
+
+static void check_payload(const struct checker *checker, const struct app_payload *payload)
+{
+    uint64_t id;
+    if (!provider_spec_parse_bits(span_text(payload->id), &id) || id > MAX_ID) {
+        complain(checker, payload, sizeof(*payload), "payload",
+            "this is no event id. write a number from 0 to 65535");
+    }
+    const struct app_predicate *list = payload->fields.items;
+    for (size_t i = 0; i < payload->fields.count; i++) {
+        const struct app_predicate *p = &list[i];
+        int given = (p->is != NULL) + (p->is_not != NULL) + (p->contains != NULL) +
+                    (p->not_contains != NULL) + (p->below != NULL) + (p->above != NULL) +
+                    (p->at_most != NULL) + (p->at_least != NULL) + (p->between.count > 0) +
+                    (p->not_between.count > 0);
+        if (given != 1 && !config_is_flawed(checker->memory, p)) {
+            complain(checker, p, sizeof(*p), "payload",
+                "a field takes one condition. write one, as in {contains: text}");
+        }
+    }
+}
+
+static void check_processes(const struct checker *checker, const struct app_processes *processes)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < processes->executables.count; i++) {
+        bytes += 2 * (strlen(processes->executables.items[i]) + 1);
+    }
+    if (bytes > MAX_EXECUTABLE_BYTES) {
+        complain(checker, &processes->executables, sizeof(processes->executables), "executables",
+            "ETW takes 511 characters in all. name fewer, or filter by process");
+    }
+    for (size_t i = 0; i < processes->pids.count; i++) {
+        uint64_t pid;
+        if (!provider_spec_parse_bits(span_text(processes->pids.items[i]), &pid) ||
+            pid > UINT32_MAX) {
+            complain(checker, &processes->pids.items[i], sizeof(const char *), "pids",
+                "this is no process id. write a number");
+        }
+    }
+}
+
+static bool check_long(const struct checker *checker, struct app_provider *provider)
+{
+    struct provider_spec *spec = &provider->spec;
+    struct error err;
+    if (!provider->text.name && !provider->wpp) {
+        complain(checker, provider, sizeof(*provider), "providers",
+            "the entry says no name. add name: NAME or GUID");
+    } else if (provider->text.name &&
+               !provider_spec_set_name(spec, span_text(provider->text.name), &err)) {
+        complain(checker, &provider->text.name, sizeof(const char *), "name", err.text);
+    }
+    if (provider->text.level &&
+        !provider_spec_parse_level(span_text(provider->text.level), &spec->level, &err)) {
+        complain(checker, &provider->text.level, sizeof(const char *), "level", err.text);
+    }
+    if (provider->flags.count && !provider->wpp) {
+        complain(checker, &provider->flags, sizeof(provider->flags), "flags",
+            "only WPP has flags. write keywords: {any: [...]}");
+    }
+    for (size_t i = 0; i < provider->text.extended.count; i++) {
+        int value;
+        if (config_value_enum(
+                span_text(provider->text.extended.items[i]), app_extended_names, &value, &err)) {
+            provider->extended |= UINT32_C(1) << value;
+        }
+    }
+    const struct app_payload *payloads = provider->payload.items;
+    for (size_t i = 0; i < provider->payload.count; i++) {
+        check_payload(checker, &payloads[i]);
+    }
+    check_processes(checker, &provider->processes);
+    return split_keywords(checker, &provider->text.keywords.any, &spec->any) &&
+           split_keywords(checker, &provider->text.keywords.all, &spec->all) &&
+           split_events(checker, &provider->text.events.include, &spec->include) &&
+           split_events(checker, &provider->text.events.exclude, &spec->exclude);
+}
+
+static void check_count(const struct checker *checker, const struct app_session *session)
+{
+    const struct input_ops *ops = session->variant->module;
+    if (ops->providers == INPUT_PROVIDERS_REQUIRED && session->providers.count == 0 &&
+        !config_is_flawed(checker->memory, session)) {
+        config_error_at(checker->memory, session, sizeof(*session), checker->report,
+            "the key 'providers' is missing. add it: a list of whose events are wanted");
+    }
+    if (ops->providers == INPUT_PROVIDERS_NONE && session->providers.count) {
+        config_error_at(checker->memory, &session->providers, sizeof(session->providers),
+            checker->report,
+            "providers: sessions of type '%s' have none. remove the key, or use type: realtime",
+            session->variant->type);
+    }
+}
+
+bool app_providers_check(
+    struct config *memory, struct app_session *session, struct config_report *report)
+{
+    struct checker checker = {memory, report};
+    struct app_provider *providers = session->providers.items;
+    if (session->variant) {
+        check_count(&checker, session);
+    }
+    for (size_t i = 0; i < session->providers.count; i++) {
+        provider_spec_init(&providers[i].spec);
+        if (config_is_flawed(memory, &providers[i])) {
+            continue;
+        }
+        if (providers[i].text.compact) {
+            check_compact(&checker, &providers[i]);
+        } else if (!check_long(&checker, &providers[i])) {
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,65 @@
+#ifndef ETWSHIP_APP_PROVIDER_SPEC_H
+#define ETWSHIP_APP_PROVIDER_SPEC_H
+
+#include "base/guid.h"
+#include "config/config.h"
+
+/*
+ * What is wanted of one provider: what both forms of an entry of `providers` amount to. The compact
+ * one is
+ *   (Name|GUID)[:Level[:EventIDs[:AnyKeywords[:AllKeywords]]]]
+ * where an empty part is its default: every level, all ids, any = all bits, all = 0.
+ */
+enum {
+    PROVIDER_LEVEL_ALL = 0xff, /* an enabled level of 0 means the same */
+    PROVIDER_MAX_RANGES = 64,
+};
+
+struct provider_id_range {
+    uint16_t first;
+    uint16_t last;
+};
+
+/* Ids, and names of events that have no id of their own (TraceLogging). */
+struct provider_events {
+    struct provider_id_range ranges[PROVIDER_MAX_RANGES];
+    size_t range_count;
+    const char *const *names;
+    size_t name_count;
+};
+
+/* Bits, and names that only the provider's definition turns into bits. */
+struct provider_keywords {
+    uint64_t bits;
+    const char *const *names;
+    size_t name_count;
+};
+
+/* Spans and names are borrowed from the text, or the strings, it was read from. */
+struct provider_spec {
+    struct span name; /* empty: given by GUID */
+    struct guid guid; /* zero: given by name */
+    uint8_t level;
+    struct provider_keywords any; /* no bits and no names: every event */
+    struct provider_keywords all;
+    struct provider_events include; /* nothing: every event */
+    struct provider_events exclude;
+};
+
+/* Everything of every provider. */
+void provider_spec_init(struct provider_spec *spec);
+
+/* Read the compact form. Errors read "what. what to do". */
+bool provider_spec_parse(struct provider_spec *spec, struct span text, struct error *err);
+
+/* Parts of the long form. A name that is a GUID is taken as one. */
+bool provider_spec_set_name(struct provider_spec *spec, struct span text, struct error *err);
+bool provider_spec_parse_level(struct span text, uint8_t *ret_level, struct error *err);
+
+/* A number; else false: it may be a name. */
+bool provider_spec_parse_bits(struct span text, uint64_t *ret_bits);
+
+/* `5` or `5-9`, added to ${events}. */
+bool provider_spec_add_range(struct provider_events *events, struct span text, struct error *err);
+
+#endif

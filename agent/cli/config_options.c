@@ -1,0 +1,40 @@
+#include "cli/config_options.h"
+
+#include <stdio.h>
+
+#include "app/app_modules.h"
+#include "platform/plat_system.h"
+
+/* Print ${report}, if there is something in it, and be done with it. */
+static void finish(struct config_report *report)
+{
+    struct buf text;
+    buf_init(&text, 1024 * 1024);
+    config_report_write(report, "etwship: ", &text);
+    fwrite(text.data, 1, text.size, stderr);
+    buf_fini(&text);
+    config_report_fini(report);
+}
+
+bool config_options_load(const struct cli_args *args, struct app_config *ret_config)
+{
+    static struct config_report report;
+    const char *settings[CONFIG_MAX_OVERRIDES];
+    const struct app_config_options options = {.settings = settings,
+        .setting_count = cli_values(args, "set", settings, CONFIG_MAX_OVERRIDES)};
+    const char *path = cli_value(args, "config");
+    config_report_init(&report);
+    bool good = app_config_load(
+        path ? path : plat_default_config_path(), app_modules(), &options, ret_config, &report);
+    finish(&report);
+    return good;
+}
+
+bool config_options_can_run(const struct app_config *config)
+{
+    static struct config_report report;
+    config_report_init(&report);
+    bool good = app_config_can_run(config, &report);
+    finish(&report);
+    return good;
+}

@@ -1,0 +1,28 @@
+#ifndef ETWSHIP_CLI_CONFIG_OPTIONS_H
+#define ETWSHIP_CLI_CONFIG_OPTIONS_H
+
+#include "app/app_config.h"
+#include "cli/cli.h"
+
+/* What commands that take a configuration have in common. */
+
+#define CLI_OPTIONS_CONFIG                                                                       \
+    {.name = "config",                                                                           \
+        .letter = 'c',                                                                           \
+        .argument = "FILE",                                                                      \
+        .help = "The configuration; without it, the system's: /etc/etwship/etwship.yaml, on "    \
+                "Windows %ProgramData%\\etwship\\config\\etwship.yaml."},                        \
+    {                                                                                            \
+        .name = "set", .argument = "KEY=VALUE", .repeated = true,                                \
+        .help = "Set a value on top of the configuration, as in outputs.local.path=/tmp/x or "   \
+                "sessions.0.enabled=false: elements of lists go by their name or their number. " \
+                "A value that starts with [ or { is read as YAML."                               \
+    }
+
+/* Load what --config and --set name. False: everything wrong is said on stderr. */
+bool config_options_load(const struct cli_args *args, struct app_config *ret_config);
+
+/* Can it run here? If not, everything that keeps it from that is said on stderr. */
+bool config_options_can_run(const struct app_config *config);
+
+#endif

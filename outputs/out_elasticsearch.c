@@ -1,0 +1,108 @@
+#include "config/config.h"
+#include "outputs/http_options.h"
+#include "outputs/output.h"
+
+/* Elasticsearch and OpenSearch. Known by its keys; there is no sender in this build. */
+
+struct data_stream {
+    const char *dataset; /* NULL: by format */
+    const char *namespace;
+};
+
+struct settings {
+    struct config_strings hosts;
+    struct data_stream data_stream;
+    const char *index;
+    struct http_auth auth;
+    struct http_tls tls;
+    const char *proxy;
+    int compression; /* enum http_compression */
+    uint64_t max_string_bytes;
+};
+
+// clang-format off
+static const struct config_field data_stream_fields[] = {
+    {CONFIG_ROW("dataset", STRING, struct data_stream, dataset),
+        .help = "default: etw.events for ecs, etw.native for native; may be a template"},
+    {CONFIG_ROW("namespace", STRING, struct data_stream, namespace), .default_text = "default",
+        .help = "to tell sites or stages apart"},
+    {.key = NULL},
+};
+
+static const struct config_field fields[] = {
+    {CONFIG_ROW("hosts", STRINGS, struct settings, hosts), .required = true, .min = 1, .max = 256,
+        .help = "addresses of the nodes, tried in turn"},
+    {CONFIG_STRUCT_ROW("data_stream", struct settings, data_stream, data_stream_fields),
+        .help = "the data stream that events go to"},
+    {CONFIG_ROW("index", STRING, struct settings, index),
+        .help = "an index instead of a data stream; may be a template, 'etw-{provider.name}-%Y'"},
+    HTTP_ROWS(struct settings, "gzip"),
+    {CONFIG_ROW("max_string", SIZE, struct settings, max_string_bytes), .default_text = "32000",
+        .min = 256, .max = 32766,
+        .help = "longer strings are cut; the whole of them stands under overflow"},
+    {.key = NULL},
+};
+// clang-format on
+
+/* Does a template begin with text of its own? Else anybody who can log an event names indices. */
+static bool has_prefix(const char *text)
+{
+    return text[0] && text[0] != '{' && text[0] != '%';
+}
+
+/* The literal parts; fields and dates are made safe when they are put in. ${barred}: characters
+ * that Elasticsearch takes nowhere in a name (its documentation, create index, Path parameters). */
+static bool check_name(const char *key, const char *text, const char *barred, struct error *err)
+{
+    size_t size = strlen(text);
+    bool inside = false;
+    if (!has_prefix(text) || strchr("-_+.", text[0])) {
+        return error_set(err, ERR_CONFIG,
+            "%s: it must begin with a letter or digit of its own. write one in front, as in "
+            "etw-{provider.name}",
+            key);
+    }
+    if (size > 100) {
+        return error_set(err, ERR_CONFIG, "%s: more than 100 characters. shorten it", key);
+    }
+    for (const char *c = text; *c; c++) {
+        inside = *c == '{' || (inside && *c != '}');
+        bool date = *c == '%' && c[1];
+        bool upper = *c >= 'A' && *c <= 'Z';
+        if (!inside && *c != '}' && !date && (upper || (uint8_t)*c <= ' ' || strchr(barred, *c))) {
+            return error_set(err, ERR_CONFIG,
+                "%s: '%c' cannot stand in it. write lower case letters, digits, '_' and '.'", key,
+                (uint8_t)*c < ' ' ? '?' : *c);
+        }
+        c += date;
+    }
+    return true;
+}
+
+static bool elasticsearch_check(const void *settings, struct error *err)
+{
+    static const char index_barred[] = "\\/*?\"<>|,#:";
+    static const char stream_barred[] = "\\/*?\"<>|,#:-";
+    const struct settings *s = settings;
+    for (size_t i = 0; i < s->hosts.count; i++) {
+        if (!http_options_check_url("hosts", s->hosts.items[i], err)) {
+            return false;
+        }
+    }
+    if (s->index && s->data_stream.dataset) {
+        return error_set(
+            err, ERR_CONFIG, "index: there is a data_stream, too. keep one of the two");
+    }
+    return (!s->index || check_name("index", s->index, index_barred, err)) &&
+           (!s->data_stream.dataset ||
+               check_name("dataset", s->data_stream.dataset, stream_barred, err)) &&
+           check_name("namespace", s->data_stream.namespace, stream_barred, err) &&
+           http_options_check(&s->auth, &s->tls, s->proxy, err);
+}
+
+const struct output_ops output_elasticsearch = {
+    .name = "elasticsearch",
+    .fields = fields,
+    .settings_size = sizeof(struct settings),
+    .check = elasticsearch_check,
+};

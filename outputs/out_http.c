@@ -1,0 +1,75 @@
+#include "config/config.h"
+#include "outputs/http_options.h"
+#include "outputs/output.h"
+
+/* Batches as bodies of HTTP requests. Known by its keys; there is no sender in this build. */
+
+enum framing { FRAMING_NDJSON, FRAMING_ARRAY };
+
+static const char *const framing_names[] = {"ndjson", "array", NULL};
+
+struct settings {
+    const char *url;
+    int framing; /* enum framing */
+    struct config_map headers;
+    struct http_auth auth;
+    struct http_tls tls;
+    const char *proxy;
+    int compression; /* enum http_compression */
+};
+
+// clang-format off
+static const struct config_field fields[] = {
+    {CONFIG_ROW("url", STRING, struct settings, url), .required = true,
+        .help = "address that batches are posted to"},
+    {CONFIG_ROW("framing", ENUM, struct settings, framing), .names = framing_names,
+        .default_text = "ndjson", .help = "ndjson: one event per line; array: one JSON array"},
+    {CONFIG_ROW("headers", MAP, struct settings, headers), .max = 64,
+        .help = "further headers of each request; their values are not shown"},
+    HTTP_ROWS(struct settings, "none"),
+    {.key = NULL},
+};
+// clang-format on
+
+/* The token of RFC 9110, 5.6.2. */
+static bool is_header_name(const char *name)
+{
+    size_t size = strlen(name);
+    return size && size == strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                        "0123456789!#$%&'*+-.^_`|~");
+}
+
+static bool check_headers(const struct config_map *headers, struct error *err)
+{
+    for (size_t i = 0; i < headers->count; i++) {
+        const char *name = headers->items[i].key;
+        if (!is_header_name(name)) {
+            return error_set(err, ERR_CONFIG,
+                "headers: '%.60s' cannot be the name of a header. write letters, digits and -",
+                name);
+        }
+        for (const char *c = headers->items[i].value; *c; c++) {
+            if (((uint8_t)*c < ' ' && *c != '\t') || *c == 0x7f) {
+                return error_set(err, ERR_CONFIG,
+                    "headers: the value of '%.60s' holds a line break or another control "
+                    "character. remove it",
+                    name);
+            }
+        }
+    }
+    return true;
+}
+
+static bool http_check(const void *settings, struct error *err)
+{
+    const struct settings *s = settings;
+    return http_options_check_url("url", s->url, err) && check_headers(&s->headers, err) &&
+           http_options_check(&s->auth, &s->tls, s->proxy, err);
+}
+
+const struct output_ops output_http = {
+    .name = "http",
+    .fields = fields,
+    .settings_size = sizeof(struct settings),
+    .check = http_check,
+};
