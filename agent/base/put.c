@@ -15,6 +15,24 @@ static const char pairs[200] =
 
 static const uint64_t ascii_zeros = UINT64_C(0x3030303030303030);
 
+// clang-format off
+#define TEN(ab, end) \
+    { ab "0" end }, { ab "1" end }, { ab "2" end }, { ab "3" end }, { ab "4" end }, \
+    { ab "5" end }, { ab "6" end }, { ab "7" end }, { ab "8" end }, { ab "9" end },
+#define HUNDRED(a) \
+    TEN(a "0", "\0") TEN(a "1", "\0") TEN(a "2", "\0") TEN(a "3", "\0") TEN(a "4", "\0") \
+    TEN(a "5", "\0") TEN(a "6", "\0") TEN(a "7", "\0") TEN(a "8", "\0") TEN(a "9", "\0")
+const uint8_t put_thousand[1000][4] = {
+    TEN("00", "\20")
+    TEN("01", "\10") TEN("02", "\10") TEN("03", "\10") TEN("04", "\10") TEN("05", "\10")
+    TEN("06", "\10") TEN("07", "\10") TEN("08", "\10") TEN("09", "\10")
+    HUNDRED("1") HUNDRED("2") HUNDRED("3") HUNDRED("4") HUNDRED("5")
+    HUNDRED("6") HUNDRED("7") HUNDRED("8") HUNDRED("9")
+};
+#undef HUNDRED
+#undef TEN
+// clang-format on
+
 /* Bytes below the lowest one that is not zero; ${word} is not zero. */
 static inline unsigned zero_bytes(uint64_t word)
 {
@@ -29,8 +47,8 @@ static inline unsigned zero_bytes(uint64_t word)
 #endif
 }
 
-/* 1 to 10^8 - 1, without leading zeros. Numbers of all lengths mix in real events: a branch on the
- * length would often be mispredicted. Writes eight bytes whatever the length. */
+/* 1 to 10^8 - 1, without leading zeros and without a branch on their number. Writes eight bytes
+ * whatever the length. */
 static inline uint8_t *put_small(uint8_t *p, uint32_t value)
 {
     uint64_t digits = put_eight_digits(value);
@@ -39,31 +57,16 @@ static inline uint8_t *put_small(uint8_t *p, uint32_t value)
     return p + 8 - leading;
 }
 
-static uint8_t *put_large(uint8_t *p, uint64_t value)
+uint8_t *put_wide(uint8_t *p, uint64_t value)
 {
+    if (value < PUT_EIGHT) {
+        return put_small(p, (uint32_t)value);
+    }
     uint64_t high = value / PUT_EIGHT;
     p = high < PUT_EIGHT
             ? put_small(p, (uint32_t)high)
             : put_eight(put_small(p, (uint32_t)(high / PUT_EIGHT)), (uint32_t)(high % PUT_EIGHT));
     return put_eight(p, (uint32_t)(value % PUT_EIGHT));
-}
-
-uint8_t *put_u64(uint8_t *p, uint64_t value)
-{
-    if (value < 10) {
-        *p = (uint8_t)('0' + value);
-        return p + 1;
-    }
-    return value < PUT_EIGHT ? put_small(p, (uint32_t)value) : put_large(p, value);
-}
-
-uint8_t *put_i64(uint8_t *p, int64_t value)
-{
-    if (value < 0) {
-        *p++ = '-';
-        return put_u64(p, 0 - (uint64_t)value);
-    }
-    return put_u64(p, (uint64_t)value);
 }
 
 /* The two digits of each byte. */

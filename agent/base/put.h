@@ -68,8 +68,43 @@ static inline uint8_t *put_fraction(uint8_t *p, uint32_t fraction)
     return p + 8;
 }
 
-uint8_t *put_u64(uint8_t *p, uint64_t value);
-uint8_t *put_i64(uint8_t *p, int64_t value);
+/* 0 to 999: three digits, and 8 times the number of zeros in front that do not count. 4 KB, since
+ * most numbers of real events are this small, and many others are made of two. */
+extern const uint8_t put_thousand[1000][4];
+
+/* 10^6 and more. */
+uint8_t *put_wide(uint8_t *p, uint64_t value);
+
+/* Writes four bytes, or seven, whatever the length: numbers of all lengths mix in real events, and
+ * a branch on the length would often be mispredicted. */
+static inline uint8_t *put_u64(uint8_t *p, uint64_t value)
+{
+    if (value >= 1000000) {
+        return put_wide(p, value);
+    }
+    uint32_t first = (uint32_t)value;
+    if (first >= 1000) {
+        first /= 1000;
+    }
+    uint32_t digits = load_le32(put_thousand[first]);
+    uint32_t leading_bits = digits >> 24;
+    store_le32(p, digits >> leading_bits);
+    p += 3 - leading_bits / 8;
+    if (value >= 1000) {
+        memcpy(p, put_thousand[(uint32_t)value - first * 1000], 4);
+        p += 3;
+    }
+    return p;
+}
+
+static inline uint8_t *put_i64(uint8_t *p, int64_t value)
+{
+    if (value < 0) {
+        *p++ = '-';
+        return put_u64(p, 0 - (uint64_t)value);
+    }
+    return put_u64(p, (uint64_t)value);
+}
 
 /* `0x…`, lower case, no padding. */
 uint8_t *put_hex(uint8_t *p, uint64_t value);
