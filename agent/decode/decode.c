@@ -9,10 +9,10 @@
 /*
  * One walk over the properties of a schema, with a bounded reader over the payload.
  *
- * The leading properties of constant offset need one bounds check together and no thought each;
- * the rest goes through take_value, which knows the bytes of every TDH_IN_TYPE. Every step either
- * appends a field (at most DECODE_MAX_FIELDS) or ends the walk, so hostile counts cannot make it
- * long. Sources: TDH_IN_TYPE in tdh.h; "Using TdhFormatProperty to consume event data" on
+ * Neighbours of constant size need one bounds check together and no thought each, common strings
+ * little; the rest goes through take_value, which knows the bytes of every TDH_IN_TYPE. Every step
+ * either appends a field (at most DECODE_MAX_FIELDS) or ends the walk, so hostile counts cannot
+ * make it long. Sources: TDH_IN_TYPE in tdh.h; "Using TdhFormatProperty to consume event data" on
  * learn.microsoft.com.
  */
 struct walk {
@@ -173,15 +173,20 @@ static bool take_utf16(struct walk *w, const struct schema_field *field, struct 
     return true;
 }
 
+static inline size_t until_nul(const uint8_t *text, size_t size)
+{
+    const uint8_t *nul = size ? memchr(text, 0, size) : NULL;
+    return nul ? (size_t)(nul - text) : size;
+}
+
 static bool take_ansi(struct walk *w, const struct schema_field *field, struct span *ret_bytes)
 {
     if (has_length(field)) {
         return take_counted(w, field, length_of(w, field), 1, ret_bytes);
     }
     struct span rest = reader_rest(&w->reader);
-    const uint8_t *nul = rest.size ? memchr(rest.data, 0, rest.size) : NULL;
-    *ret_bytes = reader_take(&w->reader, nul ? (size_t)(nul - rest.data) : rest.size);
-    if (nul) {
+    *ret_bytes = reader_take(&w->reader, until_nul(rest.data, rest.size));
+    if (reader_left(&w->reader) >= 1) {
         reader_skip(&w->reader, 1);
     }
     return true;
@@ -419,28 +424,58 @@ static bool walk_field(struct walk *w, const struct schema_field *field)
     return take_value(w, field, &bytes) && add_field(w, field, FIELD_VALUE, bytes, 1) != NO_FIELD;
 }
 
-/* Bytes at ${rest} of a property that needs no thought, SIZE_MAX if it does. ${ret_skip}: bytes
- * behind them that belong to it, too. */
-static inline size_t plain_size(
-    const struct walk *w, const struct schema_field *field, struct span rest, size_t *ret_skip)
+/* Bytes of the plain value at ${*at}, which is moved to its first; ${ret_skip}: bytes behind it that
+ * belong to it, too. SIZE_MAX: the property needs thought, or the payload does not hold it. */
+static inline size_t plain_size(const struct schema_field *field, size_t pointer_size,
+    const uint8_t **at, const uint8_t *end, size_t *ret_skip)
 {
-    size_t size;
+    size_t left = (size_t)(end - *at);
+    size_t size = field->fixed_size;
     *ret_skip = 0;
     switch (field->take) {
-    case TAKE_FIXED:
-        size = field->fixed_size;
-        break;
     case TAKE_POINTER:
-        size = w->pointer_size;
+        size = pointer_size;
+        break;
+    case TAKE_FIXED:
         break;
     case TAKE_TEXT16:
-        size = utf16_until_nul(rest);
-        *ret_skip = rest.size - size >= 2 ? 2 : 0;
-        break;
+        size = utf16_until_nul(span_make(*at, left));
+        *ret_skip = left - size >= 2 ? 2 : 0;
+        return size;
+    case TAKE_TEXT8:
+        size = until_nul(*at, left);
+        *ret_skip = left > size;
+        return size;
+    case TAKE_COUNTED:
+        if (left < 2 || load_le16(*at) > left - 2) {
+            return SIZE_MAX;
+        }
+        size = load_le16(*at);
+        *at += 2;
+        return size;
     default:
         return SIZE_MAX;
     }
-    return size <= rest.size ? size : SIZE_MAX;
+    return size <= left ? size : SIZE_MAX;
+}
+
+/* Fields whose places are constant: one check of bounds for all. */
+static inline void take_run(struct walk *w, const struct schema_field *first,
+    const struct schema_run *run, const uint8_t *at)
+{
+    struct decoder *d = w->decoder;
+    uint32_t index = d->field_count;
+    uint32_t count = first->run;
+    struct field *fields = d->fields + index;
+    for (uint32_t i = 0; i < count; i++) {
+        fields[i] = run->fields[i];
+        fields[i].data = at + (uintptr_t)run->fields[i].data;
+        fields[i].end = index + run->fields[i].end;
+    }
+    d->field_count = index + count;
+    for (uint32_t i = 0; w->schema->has_numbers && i < count; i++) {
+        remember_number(w, &first[i], span_make(fields[i].data, fields[i].size));
+    }
 }
 
 /* Most properties are plain values: those are taken here, the others by walk_field. */
@@ -448,59 +483,45 @@ static bool walk_fields(struct walk *w, size_t first, size_t count)
 {
     struct decoder *d = w->decoder;
     const uint8_t *at = w->reader.at;
-    const struct schema_field *end = w->schema->fields + first + count;
-    for (const struct schema_field *field = w->schema->fields + first; field < end; field++) {
+    const uint8_t *end = w->reader.end;
+    const struct schema_field *field = w->schema->fields + first;
+    const struct schema_field *stop = field + count;
+    bool wide = w->pointer_size == 8;
+    while (field < stop) {
+        const struct schema_run *run = field->run ? &field->runs[wide] : NULL;
+        if (run && field->run <= stop - field && run->bytes <= end - at &&
+            field->run <= d->field_capacity - d->field_count) {
+            take_run(w, field, run, at);
+            at += run->bytes;
+            field += field->run;
+            continue;
+        }
         size_t skip;
-        size_t size = plain_size(w, field, span_make(at, (size_t)(w->reader.end - at)), &skip);
-        if (size == SIZE_MAX || d->field_count == d->field_capacity) {
+        uint32_t index = d->field_count;
+        size_t size = index < d->field_capacity
+                          ? plain_size(field, w->pointer_size, &at, end, &skip)
+                          : SIZE_MAX;
+        if (size != SIZE_MAX) {
+            d->field_count = index + 1;
+            d->fields[index] = (struct field){.schema = field,
+                .data = at,
+                .size = (uint32_t)size,
+                .count = 1,
+                .end = index + 1,
+                .shape = FIELD_VALUE,
+                .value_bytes = (uint8_t)size};
+            at += size + skip;
+        } else {
             w->reader.at = at;
             if (!walk_field(w, field)) {
                 return false;
             }
             at = w->reader.at;
-            continue;
         }
-        uint32_t index = d->field_count++;
-        d->fields[index] = (struct field){.schema = field,
-            .data = at,
-            .size = (uint32_t)size,
-            .count = 1,
-            .end = index + 1,
-            .shape = FIELD_VALUE,
-            .value_bytes = (uint8_t)size};
-        at += size + skip;
+        field++;
     }
     w->reader.at = at;
     return true;
-}
-
-/* The leading properties of constant offset, if the payload holds them all. How many were done. */
-static size_t walk_fixed(struct walk *w)
-{
-    const struct event_schema *schema = w->schema;
-    bool wide = w->pointer_size == 8;
-    size_t count = schema->fixed_fields;
-    struct decoder *d = w->decoder;
-    if (w->payload.size < schema->fixed_size[wide]) {
-        return 0;
-    }
-    while (d->field_capacity < count) {
-        if (!grow_fields(d)) {
-            return 0;
-        }
-    }
-    const struct field *fixed = schema->fixed[wide];
-    struct field *fields = d->fields;
-    for (size_t i = 0; i < count; i++) {
-        fields[i] = fixed[i];
-        fields[i].data = w->payload.data + (uintptr_t)fixed[i].data;
-    }
-    for (size_t i = 0; schema->has_numbers && i < count; i++) {
-        remember_number(w, &schema->fields[i], span_make(fields[i].data, fields[i].size));
-    }
-    d->field_count = (uint32_t)count;
-    w->reader.at += schema->fixed_size[wide];
-    return count;
 }
 
 void decoder_run(struct decoder *decoder, const struct event_record *record,
@@ -527,8 +548,7 @@ void decoder_run(struct decoder *decoder, const struct event_record *record,
     if (!reset_numbers(decoder, schema)) {
         snprintf(decoder->error, sizeof(decoder->error), "out of memory");
     } else if (!ok) {
-        size_t done = walk_fixed(&w);
-        ok = walk_fields(&w, done, schema->top_count - done);
+        ok = walk_fields(&w, 0, schema->top_count);
     }
     ret_event->fields = decoder->fields;
     ret_event->field_count = decoder->field_count;

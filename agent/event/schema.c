@@ -253,6 +253,8 @@ static bool finish_names(
         if (ok && is_code(field) && is_free(&taken, field->name, "_raw")) {
             ok = render_key(arena, field->name, "_raw", &field->raw_key);
         }
+        field->is_special = field->name_key.size || field->form == FORM_SID ||
+                            field->form == FORM_SOCKET_ADDRESS;
     }
     map_fini(&taken);
     return ok;
@@ -271,7 +273,20 @@ static enum field_take take_of(const struct schema_field *field)
     if (field->fixed_size) {
         return TAKE_FIXED;
     }
-    return field->in_type == IN_UNICODE_STRING && !field->may_hold_nul ? TAKE_TEXT16 : TAKE_GENERAL;
+    switch (field->in_type) {
+    case IN_UNICODE_STRING:
+        return field->may_hold_nul ? TAKE_GENERAL : TAKE_TEXT16;
+    case IN_ANSI_STRING:
+        return field->may_hold_nul ? TAKE_GENERAL : TAKE_TEXT8;
+    case IN_MANIFEST_COUNTED_STRING:
+    case IN_MANIFEST_COUNTED_ANSI_STRING:
+    case IN_MANIFEST_COUNTED_BINARY:
+    case IN_COUNTED_STRING:
+    case IN_COUNTED_ANSI_STRING:
+        return TAKE_COUNTED;
+    default:
+        return TAKE_GENERAL;
+    }
 }
 
 static void finish_types(struct event_schema *schema)
@@ -285,6 +300,7 @@ static void finish_types(struct event_schema *schema)
             field->count = 1;
         }
         field->take = TAKE_GENERAL;
+        field->run = 0;
         if (field->flags & FIELD_STRUCT) {
             continue;
         }
@@ -310,37 +326,69 @@ static bool is_fixed(const struct schema_field *field)
            (field->fixed_size || field->pointer_sized);
 }
 
-static bool finish_offsets(struct event_schema *schema, struct arena *arena)
+/* As many of [first, first + count) as make a run. */
+static size_t run_length(const struct schema_field *first, size_t count)
 {
-    /* Offsets are 16 bits, as is the size of a record: further fields take the general way. */
-    uint16_t count = 0;
-    while (count < schema->top_count && count < UINT16_MAX / 16 - 1 &&
-           is_fixed(&schema->fields[count])) {
-        count++;
+    /* Sizes of values and records are 16 bits at most. */
+    enum { MAX_RUN = UINT16_MAX / 16 };
+    size_t length = 0;
+    while (length < count && length < MAX_RUN && is_fixed(&first[length])) {
+        length++;
     }
-    schema->fixed_fields = count;
-    for (unsigned wide = 0; wide < 2; wide++) {
-        struct field *fixed = arena_alloc_array(arena, count, sizeof(*fixed));
-        if (!fixed) {
+    return length;
+}
+
+static bool finish_run(struct schema_field *first, size_t length, struct arena *arena)
+{
+    struct schema_run *runs = arena_alloc_array(arena, 2, sizeof(*runs));
+    for (unsigned wide = 0; runs && wide < 2; wide++) {
+        struct field *fields = arena_alloc_array(arena, length, sizeof(*fields));
+        if (!fields) {
             return false;
         }
-        uintptr_t offset = 0;
-        for (uint32_t i = 0; i < count; i++) {
-            const struct schema_field *field = &schema->fields[i];
-            uint8_t size = field->pointer_sized ? (wide ? 8 : 4) : field->fixed_size;
-            fixed[i] = (struct field){.schema = field,
-                .data = (const uint8_t *)offset,
+        uint32_t bytes = 0;
+        for (uint32_t i = 0; i < length; i++) {
+            uint8_t size = first[i].pointer_sized ? (wide ? 8 : 4) : first[i].fixed_size;
+            fields[i] = (struct field){.schema = &first[i],
+                .data = (const uint8_t *)(uintptr_t)bytes,
                 .size = size,
                 .count = 1,
                 .end = i + 1,
                 .shape = FIELD_VALUE,
                 .value_bytes = size};
-            offset += size;
+            bytes += size;
         }
-        schema->fixed[wide] = fixed;
-        schema->fixed_size[wide] = (uint16_t)offset;
+        runs[wide] = (struct schema_run){.fields = fields, .bytes = bytes};
+    }
+    first->run = (uint16_t)length;
+    first->runs = runs;
+    return runs != NULL;
+}
+
+/* A field alone is no run: that would cost more than it saves. */
+static bool finish_siblings(struct schema_field *fields, size_t count, struct arena *arena)
+{
+    for (size_t i = 0; i < count;) {
+        size_t length = run_length(&fields[i], count - i);
+        if (length > 1 && !finish_run(&fields[i], length, arena)) {
+            return false;
+        }
+        i += length ? length : 1;
     }
     return true;
+}
+
+static bool finish_runs(struct event_schema *schema, struct arena *arena)
+{
+    bool ok = finish_siblings(schema->fields, schema->top_count, arena);
+    for (size_t i = 0; ok && i < schema->field_count; i++) {
+        const struct schema_field *field = &schema->fields[i];
+        if (field->flags & FIELD_STRUCT) {
+            ok = finish_siblings(
+                schema->fields + field->struct_start, field->struct_members, arena);
+        }
+    }
+    return ok;
 }
 
 bool schema_finish(struct event_schema *schema, struct arena *arena, struct error *err)
@@ -358,7 +406,7 @@ bool schema_finish(struct event_schema *schema, struct arena *arena, struct erro
             ok = finish_names(schema, field->struct_start, field->struct_members, arena);
         }
     }
-    if (!ok || !finish_offsets(schema, arena)) {
+    if (!ok || !finish_runs(schema, arena)) {
         return error_set(err, ERR_MEMORY, "no memory left for event schemas");
     }
     return true;

@@ -160,6 +160,8 @@ enum field_take {
     TAKE_FIXED,   /* fixed_size bytes */
     TAKE_POINTER, /* 4 or 8 bytes by the record */
     TAKE_TEXT16,  /* UTF-16 up to a NUL */
+    TAKE_TEXT8,   /* bytes up to a NUL */
+    TAKE_COUNTED, /* a u16 that counts the bytes behind it */
 };
 
 enum map_kind {
@@ -179,6 +181,18 @@ struct schema_map {
     size_t entry_count;
 };
 
+struct field;
+
+/*
+ * Siblings that are scalars of fixed size, no array, no struct, no optional: their places behind
+ * the start of the first are constant. As decoded fields (event.h), whose data pointers are offsets
+ * into the run, and whose ends count from its first.
+ */
+struct schema_run {
+    const struct field *fields; /* schema_field.run of them */
+    uint32_t bytes;
+};
+
 struct schema_field {
     struct span name; /* as the source spells it; may be empty until schema_finish */
     uint16_t in_type;
@@ -196,10 +210,13 @@ struct schema_field {
     bool pointer_sized; /* 4 or 8 bytes by the record */
     bool is_array;
     uint8_t take;         /* enum field_take */
+    bool is_special;      /* a single value is not all there is to show, or may be absent */
     bool may_hold_nul;    /* strings: length given, so the text may end before the bytes do */
     struct span json_key; /* `"Name":` with the escaped, unique name */
     struct span name_key; /* `"Name_name":`, for values that may have a name */
     struct span raw_key;  /* `"Name_raw":`, for numbers that may have a name */
+    uint16_t run;         /* fields of the run that starts here; 0: none does */
+    const struct schema_run *runs; /* by pointer size: [0] 4, [1] 8 */
 };
 
 enum schema_kind {
@@ -217,8 +234,6 @@ struct schema_keyword {
     uint64_t mask;
     struct span name;
 };
-
-struct field;
 
 struct event_schema {
     enum schema_kind kind;
@@ -243,12 +258,7 @@ struct event_schema {
     uint16_t field_count;
     uint16_t top_count;
 
-    /* Set by schema_finish: the leading top-level fields that are scalars of fixed size, no
-     * array, no struct, no optional: their places are constant per pointer size ([0]: 4, [1]: 8).
-     * As decoded fields (event.h), whose data pointers are offsets into the payload. */
-    uint16_t fixed_fields;
-    uint16_t fixed_size[2];
-    const struct field *fixed[2];
+    /* Set by schema_finish. */
     bool uses_pointers;
     bool has_numbers; /* some field is the length or count of another */
 };

@@ -362,7 +362,7 @@ static void types_become_forms(void **state)
     }
 }
 
-static void leading_fields_of_constant_offset_are_known(void **state)
+static void neighbours_of_constant_size_are_a_run(void **state)
 {
     (void)state;
     static const struct schema_field fields[] = {
@@ -371,36 +371,55 @@ static void leading_fields_of_constant_offset_are_known(void **state)
         {NAME("C"), .in_type = IN_GUID},
         {NAME("S"), .in_type = IN_UNICODE_STRING},
         {NAME("D"), .in_type = IN_UINT8},
+        {NAME("E"), .in_type = IN_UINT32},
     };
     struct event_schema schema;
     assert_true(finish(&schema, fields, COUNT_OF(fields), COUNT_OF(fields), NULL));
-    static const uintptr_t offsets[2][3] = {{0, 1, 5}, {0, 1, 9}};
-    assert_int_equal(schema.fixed_fields, 3);
-    for (size_t wide = 0; wide < 2; wide++) {
-        for (size_t i = 0; i < 3; i++) {
-            assert_int_equal((uintptr_t)schema.fixed[wide][i].data, offsets[wide][i]);
-            assert_ptr_equal(schema.fixed[wide][i].schema, &schema.fields[i]);
+    static const struct {
+        size_t first;
+        uint16_t length;
+        uint32_t bytes[2];
+        uintptr_t offsets[2][3];
+    } runs[] = {
+        {0, 3, {21, 25}, {{0, 1, 5}, {0, 1, 9}}},
+        {4, 2, {5, 5}, {{0, 1}, {0, 1}}},
+    };
+    for (size_t r = 0; r < COUNT_OF(runs); r++) {
+        const struct schema_field *first = &schema.fields[runs[r].first];
+        assert_int_equal(first->run, runs[r].length);
+        for (size_t wide = 0; wide < 2; wide++) {
+            const struct schema_run *run = &first->runs[wide];
+            assert_int_equal(run->bytes, runs[r].bytes[wide]);
+            for (size_t i = 0; i < first->run; i++) {
+                assert_int_equal((uintptr_t)run->fields[i].data, runs[r].offsets[wide][i]);
+                assert_int_equal(run->fields[i].end, i + 1);
+                assert_ptr_equal(run->fields[i].schema, first + i);
+            }
         }
     }
-    assert_int_equal(schema.fixed_size[0], 21);
-    assert_int_equal(schema.fixed_size[1], 25);
+    static const size_t others[] = {1, 2, 3, 5};
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
+        assert_int_equal(schema.fields[others[i]].run, 0);
+    }
 }
 
-static void arrays_structs_and_optional_fields_end_the_constant_offsets(void **state)
+static void arrays_structs_and_optional_fields_end_a_run(void **state)
 {
     (void)state;
     static const struct schema_field ends[] = {
         {NAME("V"), .in_type = IN_UINT8, .count = 2},
         {NAME("V"), .in_type = IN_UINT8, .flags = FIELD_FIXED_COUNT, .count = 1},
         {NAME("V"), .in_type = IN_UINT8, .flags = FIELD_OPTIONAL},
-        {NAME("V"), .flags = FIELD_STRUCT, .struct_start = 2},
+        {NAME("V"), .flags = FIELD_STRUCT, .struct_start = 3},
         {NAME("V"), .in_type = IN_BINARY, .length = 4},
     };
     for (size_t i = 0; i < COUNT_OF(ends); i++) {
-        const struct schema_field fields[] = {{NAME("A"), .in_type = IN_UINT8}, ends[i]};
+        const struct schema_field fields[] = {
+            {NAME("A"), .in_type = IN_UINT8}, {NAME("B"), .in_type = IN_UINT8}, ends[i]};
         struct event_schema schema;
-        assert_true(finish(&schema, fields, 2, 2, NULL));
-        assert_int_equal(schema.fixed_fields, 1);
+        assert_true(finish(&schema, fields, 3, 3, NULL));
+        assert_int_equal(schema.fields[0].run, 2);
+        assert_int_equal(schema.fields[2].run, 0);
     }
 }
 
@@ -475,8 +494,8 @@ int main(void)
         cmocka_unit_test(unknown_types_and_too_many_fields_are_refused),
         cmocka_unit_test(a_full_arena_is_an_error),
         cmocka_unit_test(types_become_forms),
-        cmocka_unit_test(leading_fields_of_constant_offset_are_known),
-        cmocka_unit_test(arrays_structs_and_optional_fields_end_the_constant_offsets),
+        cmocka_unit_test(neighbours_of_constant_size_are_a_run),
+        cmocka_unit_test(arrays_structs_and_optional_fields_end_a_run),
         cmocka_unit_test(maps_find_exact_values_and_the_first_of_equal_ones),
         cmocka_unit_test(maps_of_any_size_and_order_are_sorted_without_changing_equals),
         cmocka_unit_test(predefined_names_are_those_of_winmeta),
