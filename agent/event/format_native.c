@@ -11,6 +11,23 @@
 /* Everything of bounded size in front of the data: time, ids, numbers. */
 enum { FIXED_ROOM = 1024 };
 
+/* The types of an event's extended items, a bit each; unknown ones share the highest. */
+#define EXTENDED_BIT(type) (UINT64_C(1) << ((type) < 63 ? (type) : 63))
+
+/* Items that stand elsewhere or describe only the layout. */
+#define EXTENDED_SILENT                                                              \
+    (EXTENDED_BIT(EXTENDED_RELATED_ACTIVITY_ID) | EXTENDED_BIT(EXTENDED_SCHEMA_TL) | \
+        EXTENDED_BIT(EXTENDED_PROV_TRAITS))
+
+static uint64_t extended_types(const struct event_record *record)
+{
+    uint64_t types = 0;
+    for (size_t i = 0; i < record->extended_count; i++) {
+        types |= EXTENDED_BIT(record->extended[i].type);
+    }
+    return types;
+}
+
 /* ---- process, etw ------------------------------------------------------------------------------- */
 
 static uint8_t *put_process(uint8_t *p, const struct event_record *record)
@@ -59,14 +76,14 @@ static uint8_t *put_etw_numbers(uint8_t *p, const struct event *event)
 
 /* ---- activity ids --------------------------------------------------------------------------------- */
 
-static uint8_t *put_activity(uint8_t *p, const struct event_record *record)
+static uint8_t *put_activity(uint8_t *p, const struct event_record *record, uint64_t types)
 {
     if (!guid_is_zero(&record->activity_id)) {
         p = put_literal(p, ",\"activity_id\":\"");
         p = put_guid(p, record->activity_id.bytes);
         *p++ = '"';
     }
-    if (record->extended_count) {
+    if (types & EXTENDED_BIT(EXTENDED_RELATED_ACTIVITY_ID)) {
         static const uint8_t zero[16];
         const struct extended_item *related = record_extended(record, EXTENDED_RELATED_ACTIVITY_ID);
         if (related && related->data.size >= 16 && memcmp(related->data.data, zero, 16) != 0) {
@@ -206,13 +223,6 @@ static bool is_stack(uint16_t type)
     return type == EXTENDED_STACK_TRACE32 || type == EXTENDED_STACK_TRACE64;
 }
 
-/* Items that stand elsewhere or describe only the layout. */
-static bool is_silent(uint16_t type)
-{
-    return type == EXTENDED_RELATED_ACTIVITY_ID || type == EXTENDED_SCHEMA_TL ||
-           type == EXTENDED_PROV_TRAITS;
-}
-
 /* Does an item before number ${index} have the same key? It would be a duplicate in JSON. */
 static bool is_repeated(const struct event_record *record, size_t index)
 {
@@ -345,7 +355,8 @@ static void add_extended(const struct event *event, struct buf *out)
     }
     for (size_t i = 0; i < record->extended_count; i++) {
         const struct extended_item *item = &record->extended[i];
-        if (!is_silent(item->type) && !is_stack(item->type) && !is_repeated(record, i)) {
+        if (!(EXTENDED_BIT(item->type) & EXTENDED_SILENT) && !is_stack(item->type) &&
+            !is_repeated(record, i)) {
             add_item(out, item->type, item->data);
             buf_add_byte(out, ',');
         }
@@ -398,6 +409,7 @@ static void native_event(struct event_writer *writer, const struct event *event,
     const struct event_record *record = event->record;
     const struct event_head *head = event_head_get(writer, event);
     const struct event_trace_text *trace = event_trace_get(writer, record->trace);
+    uint64_t types = extended_types(record);
     writer->values.clock = record->trace ? &record->trace->clock : NULL;
     writer->marks.wanted = head->parts ? head->parts->wanted : 0;
     writer->marks.marked = 0;
@@ -412,13 +424,14 @@ static void native_event(struct event_writer *writer, const struct event *event,
     p = put_padded(p, trace->start);
     p = put_etw_numbers(p, event);
     p = put_padded(p, trace->file);
-    p = put_activity(p, record);
+    p = put_activity(p, record, types);
     if (event->status != DECODE_RAW) {
         p = put_literal(p, ",\"data\":");
     }
     out->size = (size_t)(p - out->data);
     add_data(writer, event, out);
-    if (record->extended_count || event->stack_count || (record->present & RECORD_HAS_INSTANCE)) {
+    if ((types & ~EXTENDED_SILENT) || event->stack_count ||
+        (record->present & RECORD_HAS_INSTANCE)) {
         add_extended(event, out);
     }
     if (record->kind == RECORD_MESSAGE) {

@@ -28,9 +28,16 @@ static uint8_t *put_packed(
     }
     const uint8_t *data = field->data;
     *p++ = '[';
-    for (uint32_t i = 0; i < field->count; i++, data += field->value_bytes) {
-        p = value_put(context, p, schema, span_make(data, field->value_bytes));
-        *p++ = ',';
+    if (schema->form == FORM_UINT32) {
+        for (uint32_t i = 0; i < field->count; i++, data += 4) {
+            p = put_u64(p, load_le32(data));
+            *p++ = ',';
+        }
+    } else {
+        for (uint32_t i = 0; i < field->count; i++, data += field->value_bytes) {
+            p = value_put(context, p, schema, span_make(data, field->value_bytes));
+            *p++ = ',';
+        }
     }
     p -= field->count > 0;
     *p++ = ']';
@@ -263,47 +270,64 @@ static void add_beside(const struct value_context *context, const struct field *
     }
 }
 
-/* The members, each with a comma in front. Between the common ones, ${out} is not touched. */
+/* One member, whatever it is, the ${n}-th of its object. Returns the field behind it. */
+static const struct field *add_member(const struct value_context *context,
+    const struct event *event, const struct field *field, unsigned n, bool wanted, struct buf *out)
+{
+    const struct schema_field *schema = field->schema;
+    const struct field *next = event->fields + field->end;
+    if (!value_json_present(field) ||
+        !buf_reserve(out, schema->json_key.size + PUT_PADDING + value_put_room(field->size))) {
+        return next;
+    }
+    uint8_t *p = put_padded(out->data + out->size, schema->json_key);
+    size_t start = (size_t)(p - out->data);
+    if (field->shape == FIELD_VALUE) {
+        p = value_put(context, p, schema, span_make(field->data, field->size));
+    } else if (field->shape == FIELD_PACKED) {
+        p = put_packed(context, p, field);
+    }
+    out->size = (size_t)(p - out->data);
+    if (field->shape == FIELD_GROUP) {
+        value_json_object(context, event, (uint32_t)(field - event->fields) + 1, field->end, out);
+    } else if (field->shape == FIELD_ARRAY) {
+        add_elements(context, event, (uint32_t)(field - event->fields), out);
+    }
+    if (wanted || schema->name_key.size) {
+        add_beside(context, field, n, wanted, start, out);
+    }
+    return next;
+}
+
+/* The members, each with a comma in front. Common ones are put here without touching ${out}, the
+ * others by add_member. */
 static void add_members(const struct value_context *context, const struct event *event,
     uint32_t first, uint32_t end, struct buf *out)
 {
-    const struct field *next = event->fields + first;
+    const struct field *field = event->fields + first;
     const struct field *stop = event->fields + end;
     uint64_t wanted = first == 0 && context->marks ? context->marks->wanted : 0;
     uint8_t *p = out->data + out->size;
     const uint8_t *limit = out->data + out->capacity;
-    for (unsigned n = 0; next < stop; n++, wanted >>= 1) {
-        const struct field *field = next++;
+    for (unsigned n = 0; field < stop; n++, wanted >>= 1) {
         const struct schema_field *schema = field->schema;
-        if (!value_json_present(field)) {
-            continue;
-        }
         size_t room = schema->json_key.size + PUT_PADDING + value_put_room(field->size);
-        if (room > (size_t)(limit - p)) {
+        if ((field->shape | schema->is_special) || room > (size_t)(limit - p)) {
             out->size = (size_t)(p - out->data);
-            if (!buf_grow(out, room)) {
-                return;
-            }
+            field = add_member(context, event, field, n, wanted & 1, out);
             p = out->data + out->size;
             limit = out->data + out->capacity;
+            continue;
         }
         p = put_padded(p, schema->json_key);
-        const uint8_t *value = p;
-        if (field->shape == FIELD_VALUE) {
-            p = value_put_fast(context, p, schema, span_make(field->data, field->size));
-            if (schema->name_key.size == 0 && !(wanted & 1)) {
-                continue;
-            }
+        uint8_t *start = p;
+        p = value_put_fast(context, p, schema, span_make(field->data, field->size));
+        if (wanted & 1) {
+            context->marks->start[n] = (size_t)(start - out->data);
+            context->marks->end[n] = (size_t)(p - out->data);
+            context->marks->marked |= UINT64_C(1) << n;
         }
-        size_t start = (size_t)(value - out->data);
-        out->size = (size_t)(p - out->data);
-        if (field->shape != FIELD_VALUE) {
-            value_json_one(context, event, (uint32_t)(field - event->fields), out);
-            next = event->fields + field->end;
-        }
-        add_beside(context, field, n, wanted & 1, start, out);
-        p = out->data + out->size;
-        limit = out->data + out->capacity;
+        field++;
     }
     out->size = (size_t)(p - out->data);
 }

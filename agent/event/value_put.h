@@ -70,8 +70,19 @@ static inline uint8_t *value_put_fast(const struct value_context *context, uint8
     case FORM_UINT64:
         value = load_le64(data);
         break;
+    case FORM_PORT:
+        value = load_be16(data);
+        break;
     case FORM_INT32:
         return put_i64(p, (int32_t)load_le32(data));
+    case FORM_BOOL8:
+    case FORM_BOOL32:
+        return load_le(data, bytes.size) ? put_literal(p, "true") : put_literal(p, "false");
+    case FORM_IPV4:
+        *p++ = '"';
+        p = put_ipv4(p, data);
+        *p++ = '"';
+        return p;
     case FORM_HEX32:
     case FORM_HEX64:
     case FORM_POINTER:
