@@ -1,6 +1,7 @@
 #ifndef ETWSHIP_BASE_GUID_H
 #define ETWSHIP_BASE_GUID_H
 
+#include "base/bytes.h"
 #include "base/span.h"
 
 /* A GUID as Windows stores it: u32, u16, u16 little-endian, then 8 bytes (RFC 9562 calls this the
@@ -13,13 +14,13 @@ enum { GUID_TEXT_SIZE = 36 };
 
 static inline bool guid_equal(const struct guid *a, const struct guid *b)
 {
-    return memcmp(a->bytes, b->bytes, sizeof(a->bytes)) == 0;
+    return load_le64(a->bytes) == load_le64(b->bytes) &&
+           load_le64(a->bytes + 8) == load_le64(b->bytes + 8);
 }
 
 static inline bool guid_is_zero(const struct guid *g)
 {
-    static const struct guid zero;
-    return guid_equal(g, &zero);
+    return (load_le64(g->bytes) | load_le64(g->bytes + 8)) == 0;
 }
 
 /* Write 36 characters, lower case with dashes, no braces, no terminator. */
