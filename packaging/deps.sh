@@ -6,7 +6,8 @@
 # On systems without apt it only says what is needed.
 set -eu
 
-build="gcc cmake ninja-build pkg-config libyaml-dev libexpat1-dev libxxhash-dev libc6-dev"
+build="gcc cmake ninja-build pkg-config libyaml-dev libexpat1-dev libxxhash-dev libpcre2-dev
+    libc6-dev"
 test="git clang clang-format clang-tidy libclang-rt-14-dev libcmocka-dev valgrind python3
     python3-venv qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
 

@@ -1,0 +1,11 @@
+#ifndef ETWSHIP_BASE_RFC3339_H
+#define ETWSHIP_BASE_RFC3339_H
+
+#include "base/span.h"
+
+/* A time as RFC 3339 section 5.6 has it, `2026-11-21T09:30:00.5+01:00`, of the years 1601 to 9999,
+ * as FILETIME (UTC). Digits below 100 ns are cut off; a leap second is refused, FILETIME cannot say
+ * it. False if ${text} is no such time. */
+bool rfc3339_parse(struct span text, uint64_t *ret_filetime);
+
+#endif

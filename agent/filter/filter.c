@@ -1,0 +1,213 @@
+#include "filter/filter.h"
+
+#include <stdlib.h>
+
+#include "base/nearest.h"
+#include "base/utf.h"
+#include "filter/filter_program.h"
+
+enum { MAX_FILTER_BYTES = 64 * 1024 * 1024, MAX_FOLDED_BYTES = 2 * EVENT_VALUE_MAX_TEXT };
+
+/* ---- life -------------------------------------------------------------------------------------- */
+
+static bool compile_rule(struct filter *filter, const struct filter_rule *rule,
+    struct filter_code *code, size_t *ret_offset, struct error *err)
+{
+    struct span text;
+    *ret_offset = 0;
+    if (rule->text.size > FILTER_MAX_TEXT_BYTES) {
+        return error_set(
+            err, ERR_LIMIT, "an expression has at most %d bytes", FILTER_MAX_TEXT_BYTES);
+    }
+    if (!arena_copy(&filter->arena, rule->text, &text) ||
+        !arena_copy(&filter->arena, rule->name.size ? rule->name : rule->text, &code->name)) {
+        return error_set(err, ERR_MEMORY, "no memory left for filters");
+    }
+    code->action = rule->action;
+    return filter_parse(filter, text, code, ret_offset, err);
+}
+
+static bool compile_rules(struct filter *filter, const struct filter_rule *rules, size_t count,
+    struct filter_place *ret_place, struct error *err)
+{
+    *ret_place = (struct filter_place){.rule = 0};
+    if (count > FILTER_MAX_RULES) {
+        return error_set(err, ERR_LIMIT, "more than %d rules in one list", FILTER_MAX_RULES);
+    }
+    filter->rules = arena_alloc_array(&filter->arena, count, sizeof(*filter->rules));
+    if (!filter->rules) {
+        return error_set(err, ERR_MEMORY, "no memory left for filters");
+    }
+    for (size_t i = 0; i < count; i++) {
+        ret_place->rule = i;
+        if (!compile_rule(filter, &rules[i], &filter->rules[i], &ret_place->offset, err)) {
+            return false;
+        }
+        filter->rule_count++;
+    }
+    return true;
+}
+
+struct filter *filter_create(const struct filter_rule *rules, size_t count,
+    struct filter_place *ret_place, struct error *err)
+{
+    struct filter *filter = calloc(1, sizeof(*filter));
+    if (!filter) {
+        error_set(err, ERR_MEMORY, "no memory left for filters");
+        return NULL;
+    }
+    arena_init(&filter->arena, MAX_FILTER_BYTES);
+    if (!compile_rules(filter, rules, count, ret_place, err)) {
+        filter_destroy(filter);
+        return NULL;
+    }
+    return filter;
+}
+
+void filter_destroy(struct filter *filter)
+{
+    if (!filter) {
+        return;
+    }
+    for (struct filter_regex *regex = filter->regexes; regex; regex = regex->next) {
+        pcre2_code_free(regex->code);
+    }
+    arena_fini(&filter->arena);
+    free(filter);
+}
+
+size_t filter_rule_count(const struct filter *filter)
+{
+    return filter->rule_count;
+}
+
+struct span filter_rule_name(const struct filter *filter, size_t rule)
+{
+    return filter->rules[rule].name;
+}
+
+enum event_path_need filter_need(const struct filter *filter)
+{
+    uint8_t need = EVENT_PATH_RECORD;
+    for (size_t i = 0; i < filter->rule_count; i++) {
+        need = filter->rules[i].need > need ? filter->rules[i].need : need;
+    }
+    return (enum event_path_need)need;
+}
+
+/* ---- scratch ----------------------------------------------------------------------------------- */
+
+bool filter_scratch_init(
+    struct filter_scratch *scratch, const struct codepage *ansi, struct error *err)
+{
+    /* What one search may cost: some milliseconds, and memory of its own. */
+    enum { MATCH_LIMIT = 200000, HEAP_LIMIT_KB = 2048, FOLDED_ROOM = 256 * 1024 };
+    *scratch = (struct filter_scratch){.given_up = 0};
+    buf_init(&scratch->folded, MAX_FOLDED_BYTES);
+    if (!event_path_context_init(&scratch->paths, ansi, err)) {
+        return false;
+    }
+    pcre2_match_context *limits = pcre2_match_context_create(NULL);
+    scratch->match_limits = limits;
+    scratch->match = pcre2_match_data_create(1, NULL);
+    if (!limits || !scratch->match || !buf_reserve(&scratch->folded, FOLDED_ROOM)) {
+        return error_set(err, ERR_MEMORY, "no memory left for filters");
+    }
+    pcre2_set_match_limit(limits, MATCH_LIMIT);
+    pcre2_set_depth_limit(limits, MATCH_LIMIT);
+    pcre2_set_heap_limit(limits, HEAP_LIMIT_KB);
+    return true;
+}
+
+void filter_scratch_fini(struct filter_scratch *scratch)
+{
+    event_path_context_fini(&scratch->paths);
+    buf_fini(&scratch->folded);
+    pcre2_match_data_free(scratch->match);
+    pcre2_match_context_free(scratch->match_limits);
+}
+
+/* ---- for people -------------------------------------------------------------------------------- */
+
+void filter_position(struct span text, size_t offset, size_t *ret_line, size_t *ret_column)
+{
+    *ret_line = 1;
+    *ret_column = 1;
+    for (size_t at = 0; at < offset && at < text.size;) {
+        uint32_t c = utf8_next(text, &at);
+        *ret_line += c == '\n';
+        *ret_column = c == '\n' ? 1 : *ret_column + 1;
+    }
+}
+
+void filter_show_place(struct span text, size_t offset, struct buf *out)
+{
+    size_t start = offset < text.size ? offset : text.size;
+    while (start > 0 && text.data[start - 1] != '\n') {
+        start--;
+    }
+    size_t end = start;
+    while (end < text.size && text.data[end] != '\n' && text.data[end] != '\r') {
+        end++;
+    }
+    buf_add_text(out, "  ");
+    for (size_t at = start; at < end; at++) {
+        /* Nothing that could drive a terminal; one column each. */
+        uint8_t c = text.data[at];
+        buf_add_byte(out, c < ' ' || c == 0x7f ? ' ' : c);
+    }
+    buf_add_text(out, "\n  ");
+    for (size_t at = start; at < offset && at < end;) {
+        utf8_next(text, &at);
+        buf_add_byte(out, ' ');
+    }
+    buf_add_text(out, "^");
+}
+
+/* ---- fields of the payload --------------------------------------------------------------------- */
+
+void filter_each_field(const struct filter *filter, filter_field_fn *each, void *self)
+{
+    for (size_t rule = 0; rule < filter->rule_count; rule++) {
+        const struct filter_code *code = &filter->rules[rule];
+        for (uint32_t i = 0; i < code->op_count; i++) {
+            const struct filter_op *op = &code->ops[i];
+            if (op->path.need == EVENT_PATH_EVENT && op->path.step_count) {
+                struct filter_field field = {.place = {.rule = rule, .offset = op->offset},
+                    .path = op->path_text,
+                    .name = op->path.steps[0].name};
+                each(self, &field);
+            }
+        }
+    }
+}
+
+struct lookup {
+    struct span name;
+    struct nearest nearest;
+    bool known;
+};
+
+static void consider(void *self, struct span name)
+{
+    static const size_t suffix_size = sizeof("_name") - 1;
+    struct lookup *lookup = self;
+    bool generated = lookup->name.size == name.size + suffix_size &&
+                     span_equal(span_first(lookup->name, name.size), name) &&
+                     span_is(span_from(lookup->name, name.size), "_name");
+    lookup->known = lookup->known || generated || span_equal(name, lookup->name);
+    if (!lookup->known) {
+        nearest_consider(&lookup->nearest, name);
+    }
+}
+
+bool filter_field_known(
+    const struct filter_field *field, const struct filter_names *names, struct span *ret_meant)
+{
+    struct lookup lookup = {.name = field->name, .nearest = {.text = field->name}};
+    names->each(names->self, consider, &lookup);
+    if (!lookup.known) {
+        *ret_meant = nearest_meant(&lookup.nearest);
+    }
+    return lookup.known;
+}

@@ -1,0 +1,125 @@
+#ifndef ETWSHIP_FILTER_FILTER_H
+#define ETWSHIP_FILTER_FILTER_H
+
+#include "base/buf.h"
+#include "event/event_path.h"
+
+/*
+ * Rules that keep or drop events, in the expression language of agent/filter/README.md. A list of
+ * rules is compiled once into a flat program, which any number of threads may run, each with a
+ * scratch of its own. What the header of an event decides, is decided before anybody looks for its
+ * schema; nothing is allocated while it runs.
+ */
+struct filter;
+
+enum filter_action { FILTER_ACTION_KEEP, FILTER_ACTION_DROP };
+
+/* One rule as somebody wrote it. */
+struct filter_rule {
+    enum filter_action action;
+    struct span text;
+    struct span name; /* for counts; empty: the text */
+};
+
+/* Limits of one rule's text. */
+enum {
+    FILTER_MAX_TEXT_BYTES = 64 * 1024,
+    FILTER_MAX_DEPTH = 64,
+    FILTER_MAX_TESTS = 4096,
+    FILTER_MAX_LITERALS = 16384,
+    FILTER_MAX_RULES = 4096,
+};
+
+/* Where in the rules something is wrong: bytes from the start of a rule's text. */
+struct filter_place {
+    size_t rule;
+    size_t offset;
+};
+
+/* The first rule that matches decides, and KEEP if none does. The texts are copied. NULL: ${err}
+ * says what is wrong and what to do, ${ret_place} where. */
+struct filter *filter_create(const struct filter_rule *rules, size_t count,
+    struct filter_place *ret_place, struct error *err);
+void filter_destroy(struct filter *filter); /* NULL is fine; no thread may be running it */
+
+size_t filter_rule_count(const struct filter *filter);
+struct span filter_rule_name(const struct filter *filter, size_t rule);
+
+/* How much of an event the filter may have to look at. */
+enum event_path_need filter_need(const struct filter *filter);
+
+/* ---- running ----------------------------------------------------------------------------------- */
+
+/* Memory of one thread, for all its filters; `paths.session` and `paths.agent` are the caller's to
+ * set. */
+struct filter_scratch {
+    struct event_path_context paths;
+    struct buf folded;
+    void *match;        /* of the regex library */
+    void *match_limits; /* the same */
+    uint64_t given_up;  /* regex searches that took too long and count as no match */
+};
+
+/* ${ansi} NULL: 1252. On failure, too, fini is allowed. */
+bool filter_scratch_init(
+    struct filter_scratch *scratch, const struct codepage *ansi, struct error *err);
+void filter_scratch_fini(struct filter_scratch *scratch);
+
+enum filter_verdict { FILTER_KEEP, FILTER_DROP, FILTER_UNDECIDED };
+
+/*
+ * The verdict on ${event}, of which ${known} says what may be looked at: with EVENT_PATH_RECORD its
+ * record alone, with EVENT_PATH_SCHEMA schema and stack, too, with EVENT_PATH_EVENT everything.
+ * UNDECIDED, never in the last case: more must be known. ${ret_rule} is the rule that decided,
+ * filter_rule_count() if none matched: for the caller's counts; untouched if undecided.
+ */
+enum filter_verdict filter_run(const struct filter *filter, struct filter_scratch *scratch,
+    const struct event *event, enum event_path_need known, size_t *ret_rule);
+
+/* The same for a record alone. */
+enum filter_verdict filter_header(const struct filter *filter, struct filter_scratch *scratch,
+    const struct event_record *record, size_t *ret_rule);
+
+/* The same for a record that one of ${schemas} will decode, NULL among them for none: decided where
+ * the verdict and the rule are the same for all. ${event} has the record and the stack. */
+enum filter_verdict filter_candidates(const struct filter *filter, struct filter_scratch *scratch,
+    const struct event *event, const struct event_schema *const *schemas, size_t count,
+    size_t *ret_rule);
+
+/* The same for a decoded event. */
+enum filter_verdict filter_event(const struct filter *filter, struct filter_scratch *scratch,
+    const struct event *event, size_t *ret_rule);
+
+/* ---- for people -------------------------------------------------------------------------------- */
+
+/* Line and column of a place, from 1; columns are characters. */
+void filter_position(struct span text, size_t offset, size_t *ret_line, size_t *ret_column);
+
+/* Append the line of ${text} with ${offset}, and below it a `^`; each indented by two. */
+void filter_show_place(struct span text, size_t offset, struct buf *out);
+
+/* A field of the payload that a rule asks for. */
+struct filter_field {
+    struct filter_place place;
+    struct span path; /* valid as long as the filter */
+    struct span name; /* the first name below `data` */
+};
+
+typedef void filter_field_fn(void *self, const struct filter_field *field);
+
+/* The payload fields that the program needs, as often as they are asked for. */
+void filter_each_field(const struct filter *filter, filter_field_fn *each, void *self);
+
+/* Names of payload fields that are known: calls ${take} for each. */
+typedef void filter_name_fn(void *self, struct span name);
+struct filter_names {
+    void (*each)(void *self, filter_name_fn *take, void *take_self);
+    void *self;
+};
+
+/* Is the field among ${names}, itself or as the generated `_name` of one? If not, ${ret_meant} is
+ * the nearest one, or empty. */
+bool filter_field_known(
+    const struct filter_field *field, const struct filter_names *names, struct span *ret_meant);
+
+#endif

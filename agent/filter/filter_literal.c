@@ -1,0 +1,203 @@
+#include "base/fold.h"
+#include "base/rfc3339.h"
+#include "filter/filter_program.h"
+
+/*
+ * Literals meet their field: what cannot be compared is refused here, with the way to write it,
+ * where the field's type is known; values of payloads show their types only when they come.
+ */
+
+static bool is_number_type(uint8_t type)
+{
+    return type == EVENT_VALUE_UINT || type == EVENT_VALUE_HEX;
+}
+
+static bool is_order(enum filter_test test)
+{
+    return test >= TEST_LESS && test <= TEST_GREATER_EQUAL;
+}
+
+static bool is_search(enum filter_test test)
+{
+    return test >= TEST_CONTAINS && test <= TEST_MATCHES;
+}
+
+static const char *test_word(enum filter_test test)
+{
+    static const char *const words[] = {[TEST_CONTAINS] = "contains",
+        [TEST_STARTS] = "startswith",
+        [TEST_ENDS] = "endswith",
+        [TEST_LIKE] = "like",
+        [TEST_MATCHES] = "matches"};
+    return words[test];
+}
+
+/* ---- what a text is beside text ---------------------------------------------------------------- */
+
+/* `2026-11-21` or more of a time than that: such text compares as text with the ISO form. */
+static bool looks_like_time(struct span text)
+{
+    static const char form[] = "dddd-dd-ddTdd:dd:dd.ddddddd";
+    for (size_t i = 0; i < text.size; i++) {
+        bool fits = i < sizeof(form) - 1 &&
+                    (form[i] == 'd' ? text.data[i] >= '0' && text.data[i] <= '9'
+                                    : form[i] == (char)text.data[i]);
+        if (!fits) {
+            return false;
+        }
+    }
+    return text.size >= 4;
+}
+
+static void read_text(struct filter_literal *literal)
+{
+    uint64_t filetime;
+    literal->is_time = rfc3339_parse(literal->text, &filetime);
+    literal->time = literal->is_time ? (int64_t)filetime : 0;
+    literal->is_guid = guid_parse(literal->text, &literal->guid);
+    literal->is_address = ip_parse(literal->text, &literal->address);
+    literal->is_number = filter_number_parse(literal->text, &literal->low) && !literal->low.is_real;
+}
+
+static bool fold(struct filter *filter, struct filter_literal *literal, struct error *err)
+{
+    uint8_t *folded = arena_alloc(&filter->arena, fold_bound(literal->text.size));
+    if (!folded) {
+        return error_set(err, ERR_MEMORY, "no memory left for filters");
+    }
+    literal->text = span_make(folded, fold_utf8(literal->text, folded));
+    return true;
+}
+
+static bool compile_regex(
+    struct filter *filter, struct filter_literal *literal, size_t *ret_offset, struct error *err)
+{
+    enum { MAX_PATTERN_BYTES = 4096 };
+    if (literal->text.size > MAX_PATTERN_BYTES) {
+        return error_set(err, ERR_CONFIG, "a pattern has at most %d bytes", (int)MAX_PATTERN_BYTES);
+    }
+    int code = 0;
+    PCRE2_SIZE offset = 0;
+    uint32_t options = PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_NEVER_BACKSLASH_C |
+                       (literal->exact ? 0 : PCRE2_CASELESS);
+    struct filter_regex *regex = arena_alloc(&filter->arena, sizeof(*regex));
+    if (!regex) {
+        return error_set(err, ERR_MEMORY, "no memory left for filters");
+    }
+    regex->code = pcre2_compile(
+        literal->text.data, literal->text.size, options, &code, &offset, NULL);
+    if (!regex->code) {
+        char why[128] = "";
+        pcre2_get_error_message(code, (PCRE2_UCHAR *)why, sizeof(why));
+        *ret_offset = offset < literal->text.size ? offset : literal->text.size;
+        return error_set(err, ERR_CONFIG, "this is no regular expression: %s", why);
+    }
+    /* Without it, as where memory may not be made executable, the search is slower. */
+    pcre2_jit_compile(regex->code, PCRE2_JIT_COMPLETE);
+    regex->next = filter->regexes;
+    filter->regexes = regex;
+    literal->regex = regex->code;
+    return true;
+}
+
+/* ---- types ------------------------------------------------------------------------------------- */
+
+/* ==, !=, <, … and in, for fields of the header. */
+static bool check_comparison(const struct filter_literal *literal, enum filter_test test,
+    const struct event_path *path, struct span name, struct error *err)
+{
+    bool is_text = literal->type == LITERAL_TEXT;
+    struct span shown = span_first(literal->source, 60);
+    if (literal->type == LITERAL_BOOL) {
+        return path->type == EVENT_VALUE_NONE || path->type == EVENT_VALUE_BOOL ||
+               error_set(err, ERR_CONFIG, "%.*s is never true or false", SPAN_ARG(name));
+    }
+    switch (path->type) {
+    case EVENT_VALUE_NONE:
+        return true;
+    case EVENT_VALUE_UINT:
+    case EVENT_VALUE_HEX:
+        return !is_text || (path->type == EVENT_VALUE_HEX && literal->is_number) ||
+               error_set(
+                   err, ERR_CONFIG, "%.*s is a number. write one, without quotes", SPAN_ARG(name));
+    case EVENT_VALUE_TIME:
+        return (is_text && (literal->is_time || looks_like_time(literal->text))) ||
+               error_set(err, ERR_CONFIG, "%.*s is no time. write it as in '2026-11-21T09:30:00Z'",
+                   SPAN_ARG(shown));
+    case EVENT_VALUE_GUID:
+        return (is_text && (literal->is_guid || literal->exact || is_order(test))) ||
+               error_set(
+                   err, ERR_CONFIG, "%.*s is no GUID. write all of it, in quotes", SPAN_ARG(shown));
+    default:
+        return is_text ||
+               error_set(err, ERR_CONFIG, "%.*s is text. write it in quotes", SPAN_ARG(name));
+    }
+}
+
+static bool check_has(const struct filter_literal *literal, const struct event_path *path,
+    struct span name, struct error *err)
+{
+    bool is_text = literal->type == LITERAL_TEXT;
+    bool holds_numbers = is_number_type(path->type);
+    if (!is_text && (literal->type != LITERAL_NUMBER || literal->low.is_real)) {
+        return error_set(err, ERR_CONFIG, "has takes a name in quotes, or the bits as a number");
+    }
+    if (path->type != EVENT_VALUE_NONE && !path->is_list && !holds_numbers) {
+        return error_set(err, ERR_CONFIG,
+            "%.*s is neither a list nor a number. write == or contains", SPAN_ARG(name));
+    }
+    if (path->is_list && is_text && holds_numbers && !literal->is_number) {
+        return error_set(err, ERR_CONFIG, "%.*s holds numbers", SPAN_ARG(name));
+    }
+    if (path->is_list && !is_text && !holds_numbers) {
+        return error_set(err, ERR_CONFIG, "%.*s holds text. write it in quotes", SPAN_ARG(name));
+    }
+    struct event_path names;
+    if (!path->is_list && is_text && path->type != EVENT_VALUE_NONE &&
+        !event_path_names(path, &names)) {
+        return error_set(err, ERR_CONFIG, "bits of %.*s have no names", SPAN_ARG(name));
+    }
+    return is_text || literal->low.size ||
+           error_set(err, ERR_CONFIG, "0 has no bits. no bit at all is == 0");
+}
+
+bool filter_literal_prepare(struct filter *filter, struct filter_literal *literal,
+    enum filter_test test, const struct event_path *path, struct span path_text, size_t *ret_offset,
+    struct error *err)
+{
+    bool is_text = literal->type == LITERAL_TEXT;
+    struct span name = span_first(path_text, 60);
+    if (is_text && !literal->exact) {
+        read_text(literal);
+    }
+    if (test == TEST_CIDR) {
+        if (!is_text || !ip_network_parse(literal->text, &literal->network)) {
+            return error_set(err, ERR_CONFIG,
+                "%.*s is no network. write it as in '10.0.0.0/8' or 'fe80::/10'",
+                SPAN_ARG(span_first(literal->source, 60)));
+        }
+        return !is_number_type(path->type) ||
+               error_set(err, ERR_CONFIG, "%.*s is a number, no address", SPAN_ARG(name));
+    }
+    if (is_search(test)) {
+        if (!is_text) {
+            return error_set(err, ERR_CONFIG, "%s takes text in quotes", test_word(test));
+        }
+        if (path->type == EVENT_VALUE_UINT) {
+            return error_set(
+                err, ERR_CONFIG, "%.*s is a number. compare it with == or in", SPAN_ARG(name));
+        }
+        if (test == TEST_MATCHES) {
+            return compile_regex(filter, literal, ret_offset, err);
+        }
+    } else if (test == TEST_HAS) {
+        if (!check_has(literal, path, name, err)) {
+            return false;
+        }
+    } else if (is_order(test) && literal->type == LITERAL_BOOL) {
+        return error_set(err, ERR_CONFIG, "true and false have no order. write == or !=");
+    } else if (!check_comparison(literal, test, path, name, err)) {
+        return false;
+    }
+    return !is_text || literal->exact || fold(filter, literal, err);
+}

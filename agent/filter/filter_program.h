@@ -1,0 +1,130 @@
+#ifndef ETWSHIP_FILTER_FILTER_PROGRAM_H
+#define ETWSHIP_FILTER_FILTER_PROGRAM_H
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
+#include "base/arena.h"
+#include "base/ip.h"
+#include "filter/filter.h"
+
+/*
+ * A compiled filter: a row of tests. Each names the test that comes next if it is true and if it
+ * is false; `and`, `or`, `not` and parentheses are in these jumps alone. Not for users of filter.h.
+ */
+
+enum filter_test {
+    TEST_EQUAL,
+    TEST_UNEQUAL,
+    TEST_LESS,
+    TEST_LESS_EQUAL,
+    TEST_GREATER,
+    TEST_GREATER_EQUAL,
+    TEST_IN,
+    TEST_CONTAINS,
+    TEST_STARTS,
+    TEST_ENDS,
+    TEST_LIKE,
+    TEST_MATCHES,
+    TEST_CIDR,
+    TEST_EXISTS,
+    TEST_HAS,
+};
+
+/* Integers of either sign, or a real. */
+struct filter_number {
+    bool is_real;
+    bool negative; /* integers */
+    uint64_t size; /* integers: without sign */
+    double real;
+};
+
+enum filter_literal_type { LITERAL_TEXT, LITERAL_NUMBER, LITERAL_RANGE, LITERAL_BOOL };
+
+struct filter_literal {
+    enum filter_literal_type type;
+    bool exact;               /* `c` behind the quote */
+    bool truth;               /* BOOL */
+    struct filter_number low; /* NUMBER, RANGE; TEXT with is_number */
+    struct filter_number high;
+    struct span text; /* TEXT: folded unless exact */
+    size_t offset;    /* in the rule's text, for errors */
+    struct span source;
+    /* What a text without `c` may be beside text. */
+    bool is_number; /* of fields shown as "0x…" */
+    bool is_time;
+    bool is_guid;
+    bool is_address;
+    int64_t time;
+    struct guid guid;
+    struct ip_address address;
+    struct ip_network network; /* CIDR */
+    pcre2_code *regex;         /* MATCHES */
+};
+
+struct filter_op {
+    uint8_t test;
+    uint8_t need;      /* enum event_path_need */
+    bool inverted;     /* below an odd number of `not`: see filter_run.c */
+    bool has_names;    /* HAS: `names` is valid */
+    uint32_t on_true;  /* next test, or FILTER_TRUE, FILTER_FALSE */
+    uint32_t on_false; /* the same */
+    uint32_t literal_count;
+    const struct filter_literal *literals;
+    struct event_path path;
+    struct event_path names; /* HAS: names beside numbers */
+    struct span path_text;
+    size_t offset;
+};
+
+enum { FILTER_TRUE = 0x7ffffffe, FILTER_FALSE = 0x7fffffff };
+
+struct filter_code {
+    uint32_t start;
+    enum filter_action action;
+    struct span name;
+    struct filter_op *ops;
+    uint32_t op_count;
+    uint8_t need; /* of its tests together */
+};
+
+/* Compiled patterns are the only memory outside of the arena. */
+struct filter_regex {
+    pcre2_code *code;
+    struct filter_regex *next;
+};
+
+struct filter {
+    struct arena arena;
+    struct filter_regex *regexes;
+    struct filter_code *rules;
+    size_t rule_count;
+};
+
+/* Compile ${text}, which outlives the filter, into ${code}. ${ret_offset}: where the error is. */
+bool filter_parse(struct filter *filter, struct span text, struct filter_code *code,
+    size_t *ret_offset, struct error *err);
+
+/* Prepare a literal for ${test} on ${path}: check its type, fold its text, compile what it is.
+ * ${ret_offset} is set where the error is not at the literal's start. */
+bool filter_literal_prepare(struct filter *filter, struct filter_literal *literal,
+    enum filter_test test, const struct event_path *path, struct span path_text, size_t *ret_offset,
+    struct error *err);
+
+int filter_number_compare(const struct filter_number *a, const struct filter_number *b);
+
+/* A whole or real number as literals have it, without sign. */
+bool filter_number_parse(struct span text, struct filter_number *ret_number);
+
+/* Is ${value} what ${op} asks for? Not for EXISTS. */
+bool filter_value_test(
+    struct filter_scratch *scratch, const struct filter_op *op, const struct event_value *value);
+
+/* Does the value equal one of the literals? */
+bool filter_value_in(
+    struct filter_scratch *scratch, const struct filter_op *op, const struct event_value *value);
+
+/* Are the bits of one of the literals set in the value? */
+bool filter_value_has_bits(const struct filter_op *op, const struct event_value *value);
+
+#endif

@@ -1,0 +1,142 @@
+#include "filter/filter_program.h"
+
+/*
+ * Tests run one after another, each naming the next. With only a part of an event known, the
+ * program runs twice: once with every unknown test answered so that the whole becomes false if it
+ * can (a test below an odd number of `not`s is answered true for that), once the other way round.
+ * If both runs agree, no knowledge can change the answer.
+ */
+
+enum truth { FALSE_, TRUE_, UNKNOWN };
+
+struct run {
+    struct filter_scratch *scratch;
+    const struct event *event;
+    uint8_t known; /* enum event_path_need */
+    const struct filter_op *op;
+};
+
+/* event_path_each_fn: false ends the walk, since the answer is known. */
+static bool test_value(void *self, const struct event_value *value)
+{
+    const struct run *run = self;
+    return !filter_value_test(run->scratch, run->op, value);
+}
+
+static bool test_element(void *self, const struct event_value *value)
+{
+    const struct run *run = self;
+    return !filter_value_in(run->scratch, run->op, value);
+}
+
+static bool has(struct run *run)
+{
+    const struct filter_op *op = run->op;
+    struct event_path_context *paths = &run->scratch->paths;
+    struct event_value value = event_path_get(&op->path, run->event, paths);
+    switch (value.type) {
+    case EVENT_VALUE_LIST: {
+        struct event_path elements = op->path;
+        elements.each = true;
+        return event_path_each(&elements, run->event, paths, test_element, run);
+    }
+    case EVENT_VALUE_INT:
+    case EVENT_VALUE_UINT:
+    case EVENT_VALUE_HEX:
+        return filter_value_has_bits(op, &value) ||
+               (op->has_names && event_path_each(&op->names, run->event, paths, test_element, run));
+    default:
+        return false;
+    }
+}
+
+static bool test(struct run *run)
+{
+    const struct filter_op *op = run->op;
+    struct event_path_context *paths = &run->scratch->paths;
+    switch (op->test) {
+    case TEST_EXISTS:
+        return event_path_get(&op->path, run->event, paths).type != EVENT_VALUE_NONE;
+    case TEST_HAS:
+        return has(run);
+    default:
+        return event_path_each(&op->path, run->event, paths, test_value, run);
+    }
+}
+
+/* The value of one rule, with unknown tests answered in favour of ${hope}. */
+static bool run_rule(struct run *run, const struct filter_code *code, bool hope)
+{
+    uint32_t at = code->start;
+    while (at < FILTER_TRUE) {
+        run->op = &code->ops[at];
+        bool truth = run->op->need <= run->known ? test(run) : hope != run->op->inverted;
+        at = truth ? run->op->on_true : run->op->on_false;
+    }
+    return at == FILTER_TRUE;
+}
+
+static enum truth truth_of(struct run *run, const struct filter_code *code)
+{
+    if (run_rule(run, code, false)) {
+        return TRUE_;
+    }
+    return code->need > run->known && run_rule(run, code, true) ? UNKNOWN : FALSE_;
+}
+
+enum filter_verdict filter_run(const struct filter *filter, struct filter_scratch *scratch,
+    const struct event *event, enum event_path_need known, size_t *ret_rule)
+{
+    struct run run = {.scratch = scratch, .event = event, .known = (uint8_t)known};
+    for (size_t i = 0; i < filter->rule_count; i++) {
+        const struct filter_code *code = &filter->rules[i];
+        switch (truth_of(&run, code)) {
+        case TRUE_:
+            *ret_rule = i;
+            return code->action == FILTER_ACTION_KEEP ? FILTER_KEEP : FILTER_DROP;
+        case UNKNOWN:
+            return FILTER_UNDECIDED;
+        case FALSE_:
+            break;
+        }
+    }
+    *ret_rule = filter->rule_count;
+    return FILTER_KEEP;
+}
+
+enum filter_verdict filter_header(const struct filter *filter, struct filter_scratch *scratch,
+    const struct event_record *record, size_t *ret_rule)
+{
+    struct event event = {.record = record, .status = DECODE_RAW};
+    return filter_run(filter, scratch, &event, EVENT_PATH_RECORD, ret_rule);
+}
+
+enum filter_verdict filter_event(const struct filter *filter, struct filter_scratch *scratch,
+    const struct event *event, size_t *ret_rule)
+{
+    return filter_run(filter, scratch, event, EVENT_PATH_EVENT, ret_rule);
+}
+
+enum filter_verdict filter_candidates(const struct filter *filter, struct filter_scratch *scratch,
+    const struct event *event, const struct event_schema *const *schemas, size_t count,
+    size_t *ret_rule)
+{
+    struct event known = *event;
+    enum filter_verdict verdict = FILTER_UNDECIDED;
+    size_t rule = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t other_rule = 0;
+        known.schema = schemas[i];
+        enum filter_verdict other = filter_run(
+            filter, scratch, &known, EVENT_PATH_SCHEMA, &other_rule);
+        if (other == FILTER_UNDECIDED || (i && (other != verdict || other_rule != rule))) {
+            return FILTER_UNDECIDED;
+        }
+        verdict = other;
+        rule = other_rule;
+    }
+    if (verdict != FILTER_UNDECIDED) {
+        *ret_rule = rule;
+    }
+    return verdict;
+}
