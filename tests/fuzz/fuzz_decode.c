@@ -2,13 +2,16 @@
 
 #include "base/reader.h"
 #include "decode/decode.h"
+#include "event/event_writer.h"
 #include "event/value_json.h"
 #include "fuzz/fuzz.h"
+#include "support/json_check.h"
 
 /*
  * The first bytes describe a schema, as a trace could: byte 0 and 1 are the number of properties
  * and of top-level ones, byte 2 where a map goes, then 8 bytes per property: in type, out type,
- * flags, count, length, struct start, struct members, name. The rest is the payload.
+ * flags, count, length, struct start, struct members, name. The rest is the payload, whose first
+ * bytes also make the items of an extended header.
  */
 enum { MAX_FIELDS = 40, MAX_JSON = 1 << 26, ARENA_BYTES = 1 << 20 };
 
@@ -64,16 +67,69 @@ static void check_fields(const struct event *event, uint32_t first, uint32_t end
     }
 }
 
+/* Whatever the event, its line is one JSON object and a newline. */
+static void check_line(const struct event_format *format, const struct event *event)
+{
+    static const struct event_writer_settings settings = {.session = {(const uint8_t *)"s\"", 2}};
+    struct event_writer *writer = event_writer_create(&settings, NULL);
+    if (!writer) {
+        return;
+    }
+    event_writer_read_at(writer, UINT64_C(132000000000000000));
+    struct buf out;
+    buf_init(&out, MAX_JSON);
+    format->event(writer, event, &out);
+    size_t at;
+    if (!out.failed && (out.size < 3 || out.data[out.size - 1] != '\n' || out.data[0] != '{' ||
+                           json_check(span_make(out.data, out.size - 1), &at))) {
+        abort();
+    }
+    buf_fini(&out);
+    event_writer_destroy(writer);
+}
+
+enum { MAX_ITEMS = 6 };
+
+/* Types and sizes by the bytes of the payload; the items lie over each other. */
+static size_t make_items(struct span payload, struct extended_item items[MAX_ITEMS])
+{
+    size_t count = payload.size / 2 < MAX_ITEMS ? payload.size / 2 : MAX_ITEMS;
+    for (size_t i = 0; i < count; i++) {
+        items[i].type = payload.data[2 * i] % 0x15;
+        items[i].data = span_first(span_from(payload, i), payload.data[2 * i + 1] % 80);
+    }
+    return count;
+}
+
+static const struct trace_clock clock = {
+    .type = TRACE_CLOCK_QPC, .start_time = 132000000000000000, .frequency = 10000000};
+
+static void check_lines(const struct event *event)
+{
+    const struct trace_info trace = {
+        .path = {(const uint8_t *)"C:\\a", 4}, .pointer_size = 8, .clock = clock};
+    struct extended_item items[MAX_ITEMS];
+    struct event_record record = *event->record;
+    record.extended = items;
+    record.extended_count = make_items(record.payload, items);
+    record.flags = (uint16_t)(record.payload.size * 257);
+    record.present = (uint16_t)record.payload.size;
+    record.kind = (enum record_kind)(record.payload.size % (RECORD_OPAQUE + 1));
+    record.trace = &trace;
+    struct event full = *event;
+    full.record = &record;
+    check_line(&event_format_native, &full);
+    check_line(&event_format_ecs, &full);
+}
+
 static void run(const struct event_schema *schema, struct span payload, uint8_t pointer_size)
 {
-    static const struct trace_clock clock = {
-        .type = TRACE_CLOCK_QPC, .start_time = 132000000000000000, .frequency = 10000000};
     const struct value_context context = {.ansi = &codepage_1252, .clock = &clock};
     struct decoder decoder;
     if (!decoder_init(&decoder, NULL)) {
         return;
     }
-    struct event_record record = {.payload = payload};
+    struct event_record record = {.payload = payload, .pointer_size = 8};
     struct event event;
     decoder_run(&decoder, &record, schema, pointer_size, &event);
     bool partial = event.status == DECODE_PARTIAL;
@@ -94,6 +150,9 @@ static void run(const struct event_schema *schema, struct span payload, uint8_t 
         value_json_text(&context, &event, i, &out);
     }
     buf_fini(&out);
+    if (pointer_size == 8) { /* lines take most of the time */
+        check_lines(&event);
+    }
     decoder_fini(&decoder);
 }
 
