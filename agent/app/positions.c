@@ -196,12 +196,6 @@ struct span positions_source(const struct positions *p, const char *session)
     return s ? buf_span(&s->source.bytes) : span_make(NULL, 0);
 }
 
-bool positions_is_done(const struct positions *p, const char *session, const uint8_t file_id[16])
-{
-    const struct state_session *s = state_find_session(&p->state, span_text(session));
-    return s && state_is_done(s, file_id);
-}
-
 /* ---- changes --------------------------------------------------------------------------------------- */
 
 /* ${done}: the change was made. */
@@ -228,21 +222,57 @@ bool positions_ack(struct positions *p, const char *session, const char *output,
     return end_change(p, done, err);
 }
 
-bool positions_finish(
-    struct positions *p, const char *session, const uint8_t file_id[16], struct error *err)
+bool positions_finish(struct positions *p, const char *session, const uint8_t file_id[16],
+    uint64_t sequence, struct error *err)
 {
+    struct state_done done = {.sequence = sequence};
+    memcpy(done.file_id, file_id, sizeof(done.file_id));
     plat_mutex_lock(&p->mutex);
     struct state_session *s = state_session(&p->state, span_text(session));
-    bool done = s && (state_is_done(s, file_id) || state_add_done(s, file_id));
-    return end_change(p, done, err);
+    return end_change(p, s && (state_find_done(s, file_id) || state_add_done(s, &done)), err);
 }
 
-bool positions_set_source(
-    struct positions *p, const char *session, struct span source, struct error *err)
+bool positions_is_done(
+    struct positions *p, const char *session, const uint8_t file_id[16], uint64_t *ret_sequence)
+{
+    plat_mutex_lock(&p->mutex);
+    const struct state_session *s = state_find_session(&p->state, span_text(session));
+    const struct state_done *done = s ? state_find_done(s, file_id) : NULL;
+    if (done) {
+        *ret_sequence = done->sequence;
+    }
+    plat_mutex_unlock(&p->mutex);
+    return done != NULL;
+}
+
+/* Take the input's state. */
+static bool take_source(struct state_session *s, struct error *err)
+{
+    struct buf bytes;
+    buf_init(&bytes, POSITIONS_MAX_BLOB_BYTES);
+    bool good = s->watch(s->watch_self, &bytes, err) &&
+                (state_set_blob(&s->source, buf_span(&bytes)) ||
+                    error_set(err, ERR_MEMORY, "out of memory"));
+    buf_fini(&bytes);
+    return good;
+}
+
+bool positions_watch_source(struct positions *p, const char *session, positions_state_fn *state,
+    void *self, struct error *err)
 {
     plat_mutex_lock(&p->mutex);
     struct state_session *s = state_session(&p->state, span_text(session));
-    return end_change(p, s && state_set_blob(&s->source, source), err);
+    bool good = s || error_set(err, ERR_MEMORY, "out of memory");
+    if (good && s->watch) {
+        good = take_source(s, err);
+        p->changes++;
+    }
+    if (s) {
+        s->watch = state;
+        s->watch_self = self;
+    }
+    plat_mutex_unlock(&p->mutex);
+    return good;
 }
 
 /* ---- saving ---------------------------------------------------------------------------------------- */
@@ -279,18 +309,30 @@ static bool replace_state(struct positions *p, struct span text, struct error *e
            step(p, POSITIONS_STEP_DONE, err);
 }
 
+/* The state of this moment as text. */
+static bool render(struct positions *p, struct error *err)
+{
+    bool good = true;
+    for (size_t i = 0; good && i < p->state.session_count; i++) {
+        struct state_session *s = &p->state.sessions[i];
+        good = !s->watch || take_source(s, err);
+    }
+    buf_reset(&p->text);
+    if (good) {
+        state_write(&p->state, &p->text);
+    }
+    return good;
+}
+
 bool positions_save(struct positions *p, struct error *err)
 {
     plat_mutex_lock(&p->mutex);
     uint64_t changes = p->changes;
     bool changed = changes != p->saved_changes;
-    buf_reset(&p->text);
-    if (changed) {
-        state_write(&p->state, &p->text);
-    }
+    bool good = !changed || render(p, err);
     plat_mutex_unlock(&p->mutex);
-    if (!changed) {
-        return true;
+    if (!changed || !good) {
+        return good;
     }
     if (p->text.failed) {
         return error_set(err, ERR_LIMIT, "%s: the state has no room in memory or in %d bytes",

@@ -73,12 +73,8 @@ bool positions_find(const struct positions *positions, const char *session, cons
  * first change. */
 struct span positions_checkpoint(const struct positions *positions, const char *output);
 
-/* What the session's input needs to replay as before (input_file_restore); empty if nothing. */
+/* What the session's input needs to replay as before (input_ops.restore); empty: nothing. */
 struct span positions_source(const struct positions *positions, const char *session);
-
-/* Have all outputs of ${session} taken the whole file of this identity? */
-bool positions_is_done(
-    const struct positions *positions, const char *session, const uint8_t file_id[16]);
 
 /* ---- changes, in memory; any thread ----------------------------------------------------------------- */
 
@@ -89,13 +85,24 @@ bool positions_is_done(
 bool positions_ack(struct positions *positions, const char *session, const char *output,
     const struct position *position, struct span checkpoint, struct error *err);
 
-/* All outputs of ${session} have taken the whole file. */
-bool positions_finish(
-    struct positions *positions, const char *session, const uint8_t file_id[16], struct error *err);
+/* All outputs of ${session} have taken the whole file, which ended with event ${sequence}. */
+bool positions_finish(struct positions *positions, const char *session, const uint8_t file_id[16],
+    uint64_t sequence, struct error *err);
 
-/* The session's input has a new state. Call it before a save whose positions depend on it. */
-bool positions_set_source(
-    struct positions *positions, const char *session, struct span source, struct error *err);
+/* Have all outputs of ${session} taken the whole file of this identity? Then ${ret_sequence} is the
+ * number of the last event up to its end; else untouched. Any time, any thread. */
+bool positions_is_done(struct positions *positions, const char *session, const uint8_t file_id[16],
+    uint64_t *ret_sequence);
+
+/*
+ * Where the state of the session's input comes from (input_ops.state): ${state} is called inside
+ * each positions_save that has something to write, when nothing more can be acked, so that what is
+ * saved of the input is at least as new as what is acked of it. It must not call back. NULL before
+ * ${self} goes: the state is taken a last time.
+ */
+typedef bool positions_state_fn(void *self, struct buf *out, struct error *err);
+bool positions_watch_source(struct positions *positions, const char *session,
+    positions_state_fn *state, void *self, struct error *err);
 
 /* ---- saving; one thread at a time -------------------------------------------------------------------- */
 

@@ -83,14 +83,15 @@ struct state_at *state_find_at(const struct state_session *session, size_t outpu
     return NULL;
 }
 
-bool state_is_done(const struct state_session *session, const uint8_t file_id[16])
+const struct state_done *state_find_done(
+    const struct state_session *session, const uint8_t file_id[16])
 {
     for (size_t i = 0; i < session->done_count; i++) {
-        if (memcmp(session->done[i], file_id, sizeof(session->done[i])) == 0) {
-            return true;
+        if (memcmp(session->done[i].file_id, file_id, sizeof(session->done[i].file_id)) == 0) {
+            return &session->done[i];
         }
     }
-    return false;
+    return NULL;
 }
 
 struct state_session *state_session(struct state *state, struct span name)
@@ -148,7 +149,7 @@ struct state_at *state_at(struct state_session *session, size_t output)
     return at;
 }
 
-bool state_add_done(struct state_session *session, const uint8_t file_id[16])
+bool state_add_done(struct state_session *session, const struct state_done *done)
 {
     if (session->done_count == POSITIONS_MAX_DONE) {
         memmove(session->done, session->done + 1, --session->done_count * sizeof(*session->done));
@@ -158,7 +159,7 @@ bool state_add_done(struct state_session *session, const uint8_t file_id[16])
         return false;
     }
     session->done = items;
-    memcpy(session->done[session->done_count++], file_id, sizeof(*session->done));
+    session->done[session->done_count++] = *done;
     return true;
 }
 

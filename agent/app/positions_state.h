@@ -11,7 +11,7 @@
  *   etwship-state 1
  *   output NAME CHECKPOINT            every output; CHECKPOINT is `-` or hex
  *   session NAME SOURCE               then what concerns it; SOURCE is `-` or hex
- *   done FILE-ID
+ *   done FILE-ID SEQUENCE
  *   at OUTPUT SEQUENCE FILE-ID BUFFER-OFFSET RECORD-OFFSET
  *   end CHECKSUM                      XXH3-64 of everything before this line
  *
@@ -27,12 +27,19 @@ struct state_at {
     struct position position;
 };
 
+struct state_done {
+    uint8_t file_id[16];
+    uint64_t sequence; /* of the session, at its end */
+};
+
 struct state_session {
     struct state_blob source;
+    positions_state_fn *watch; /* where `source` comes from; NULL: nowhere any more */
+    void *watch_self;
     struct state_at *at;
     size_t at_count;
     size_t at_capacity;
-    uint8_t (*done)[16]; /* in the order in which they were finished */
+    struct state_done *done; /* in the order in which they were finished */
     size_t done_count;
     size_t done_capacity;
 };
@@ -53,7 +60,8 @@ void state_fini(struct state *state);
 const struct state_session *state_find_session(const struct state *state, struct span name);
 const struct state_blob *state_find_output(const struct state *state, struct span name);
 struct state_at *state_find_at(const struct state_session *session, size_t output);
-bool state_is_done(const struct state_session *session, const uint8_t file_id[16]);
+const struct state_done *state_find_done(
+    const struct state_session *session, const uint8_t file_id[16]);
 
 /* The entry, made if missing; NULL without memory. Valid until the next one of its kind is made. */
 struct state_session *state_session(struct state *state, struct span name);
@@ -61,7 +69,7 @@ struct state_blob *state_output(struct state *state, struct span name);
 struct state_at *state_at(struct state_session *session, size_t output);
 
 /* Add a file that is not among them. False without memory. */
-bool state_add_done(struct state_session *session, const uint8_t file_id[16]);
+bool state_add_done(struct state_session *session, const struct state_done *done);
 
 /* Copy ${bytes} into ${blob}; false, and unchanged, without memory or above
  * POSITIONS_MAX_BLOB_BYTES. */

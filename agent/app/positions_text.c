@@ -59,8 +59,8 @@ static void put_session(
     put_blob(out, "session ", &session->source);
     for (size_t i = 0; i < session->done_count; i++) {
         buf_add_text(out, "done ");
-        put_bytes(out, span_make(session->done[i], sizeof(session->done[i])));
-        buf_add_byte(out, '\n');
+        put_bytes(out, span_make(session->done[i].file_id, sizeof(session->done[i].file_id)));
+        buf_printf(out, " %" PRIu64 "\n", session->done[i].sequence);
     }
     for (size_t i = 0; i < session->at_count; i++) {
         const struct position *p = &session->at[i].position;
@@ -291,14 +291,14 @@ static bool read_at(struct state_reader *r, struct state_session *session)
 
 static bool read_done(struct state_reader *r, struct state_session *session)
 {
-    uint8_t id[16];
-    if (!read_id(r, id)) {
+    struct state_done done;
+    if (!read_id(r, done.file_id) || !read_number(r, UINT64_MAX, &done.sequence)) {
         return false;
     }
     if (session->done_count == POSITIONS_MAX_DONE) {
         return complain(r, "too many files");
     }
-    return state_add_done(session, id) || no_memory(r);
+    return state_add_done(session, &done) || no_memory(r);
 }
 
 static bool read_line(struct state_reader *r)

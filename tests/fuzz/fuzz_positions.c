@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 }
 
 static const char *const seeds[] = {
-    "output a -\noutput b%20c 00ff\nsession s 0102\ndone 000102030405060708090a0b0c0d0e0f\n"
+    "output a -\noutput b%20c 00ff\nsession s 0102\ndone 000102030405060708090a0b0c0d0e0f 12\n"
     "at a 1 000102030405060708090a0b0c0d0e0f 65536 72\n"
     "at b%20c 18446744073709551615 ffffffffffffffffffffffffffffffff 0 4294967295\nsession t -\n",
     "session s -\noutput a -\nat a 0 00000000000000000000000000000000 0 0\n",

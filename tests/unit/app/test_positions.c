@@ -85,6 +85,14 @@ static void assert_at(
     assert_span(positions_checkpoint(p, output), checkpoint);
 }
 
+static bool is_done(struct positions *p, const char *session, const uint8_t *id)
+{
+    uint64_t sequence = 99;
+    bool done = positions_is_done(p, session, id, &sequence);
+    assert_int_equal(sequence, done ? 7 : 99);
+    return done;
+}
+
 static void write_file(const char *path, struct span bytes)
 {
     struct plat_file *file = plat_file_open(path, PLAT_FILE_CREATE, &err);
@@ -115,11 +123,19 @@ static void a_new_folder_knows_nothing(void **state)
     assert_int_equal(position.sequence, 77);
     assert_int_equal(positions_checkpoint(p, "o").size, 0);
     assert_int_equal(positions_source(p, "s").size, 0);
-    assert_false(positions_is_done(p, "s", file_a));
+    assert_false(is_done(p, "s", file_a));
     assert_true(positions_save(p, &err)); /* nothing to write */
     assert_int_equal(plat_path_kind(state_path), PLAT_PATH_NONE);
     positions_close(p);
     positions_close(NULL);
+}
+
+/* An input's state: the bytes of the span. */
+static bool give_state(void *self, struct buf *out, struct error *error)
+{
+    const struct span *bytes = self;
+    buf_add_span(out, *bytes);
+    return !out->failed || error_set(error, ERR_LIMIT, "too long");
 }
 
 static void what_was_saved_is_found_again(void **state)
@@ -136,10 +152,11 @@ static void what_was_saved_is_found_again(void **state)
     for (size_t i = 0; i < sizeof(blob); i++) {
         blob[i] = (uint8_t)i;
     }
-    assert_true(positions_set_source(p, names[1], span_make(blob, sizeof(blob)), &err));
-    assert_true(positions_finish(p, names[2], file_a, &err));
-    assert_true(positions_finish(p, names[2], file_a, &err));
-    assert_true(positions_finish(p, names[2], file_b, &err));
+    struct span whole = span_make(blob, sizeof(blob));
+    assert_true(positions_watch_source(p, names[1], give_state, &whole, &err));
+    assert_true(positions_finish(p, names[2], file_a, 7, &err));
+    assert_true(positions_finish(p, names[2], file_a, 7, &err));
+    assert_true(positions_finish(p, names[2], file_b, 7, &err));
     struct position last = {.sequence = UINT64_MAX,
         .record = {.buffer_offset = UINT64_MAX, .record_offset = UINT32_MAX}};
     assert_true(positions_ack(p, "limits", "o", &last, span_make(NULL, 0), &err));
@@ -155,9 +172,9 @@ static void what_was_saved_is_found_again(void **state)
     struct span source = positions_source(p, names[1]);
     assert_int_equal(source.size, sizeof(blob));
     assert_memory_equal(source.data, blob, sizeof(blob));
-    assert_true(positions_is_done(p, names[2], file_a));
-    assert_true(positions_is_done(p, names[2], file_b));
-    assert_false(positions_is_done(p, names[1], file_a));
+    assert_true(is_done(p, names[2], file_a));
+    assert_true(is_done(p, names[2], file_b));
+    assert_false(is_done(p, names[1], file_a));
     struct position found;
     assert_true(positions_find(p, "limits", "o", &found));
     assert_true(found.sequence == UINT64_MAX && found.record.buffer_offset == UINT64_MAX);
@@ -259,7 +276,7 @@ static void damage_is_set_aside_and_told_whichever_byte_it_hits(void **state)
     (void)state;
     struct positions *p = open_or_fail(NULL);
     ack(p, "s", "o", 1);
-    assert_true(positions_finish(p, "s", file_a, &err));
+    assert_true(positions_finish(p, "s", file_a, 7, &err));
     assert_true(positions_save(p, &err));
     positions_close(p);
     char *text;
@@ -274,7 +291,7 @@ static void damage_is_set_aside_and_told_whichever_byte_it_hits(void **state)
         p = open_or_fail(NULL);
         struct position position;
         assert_false(positions_find(p, "s", "o", &position));
-        assert_false(positions_is_done(p, "s", file_a));
+        assert_false(is_done(p, "s", file_a));
         assert_non_null(strstr(positions_notice(p), "state.damaged-"));
         assert_non_null(strstr(positions_notice(p), "twice"));
         assert_int_equal(plat_path_kind(state_path), PLAT_PATH_NONE);
@@ -312,10 +329,13 @@ static void limits_change_nothing(void **state)
     struct position position = position_of(2);
     assert_false(positions_ack(
         p, "s", "o", &position, span_make(large, POSITIONS_MAX_BLOB_BYTES + 1), &err));
-    assert_false(
-        positions_set_source(p, "s", span_make(large, POSITIONS_MAX_BLOB_BYTES + 1), &err));
     assert_at(p, "s", "o", 1);
-    assert_true(positions_set_source(p, "s", span_make(large, POSITIONS_MAX_BLOB_BYTES), &err));
+    struct span source = span_make(large, POSITIONS_MAX_BLOB_BYTES + 1);
+    assert_true(positions_watch_source(p, "s", give_state, &source, &err));
+    assert_false(positions_save(p, &err));
+    assert_string_equal(err.text, "too long");
+    assert_int_equal(plat_path_kind(state_path), PLAT_PATH_NONE);
+    source.size--;
     assert_true(positions_save(p, &err));
     positions_close(p);
     p = open_or_fail(NULL);
@@ -331,15 +351,15 @@ static void the_oldest_of_too_many_files_is_forgotten(void **state)
     struct state many = {.outputs = NULL};
     struct state_session *session = state_session(&many, span_text("s"));
     assert_non_null(session);
-    uint8_t id[16] = {0};
+    struct state_done done = {.sequence = 1};
     for (uint32_t i = 0; i < POSITIONS_MAX_DONE + OVER; i++) {
-        memcpy(id, &i, sizeof(i));
-        assert_true(state_add_done(session, id));
+        memcpy(done.file_id, &i, sizeof(i));
+        assert_true(state_add_done(session, &done));
     }
     assert_int_equal(session->done_count, POSITIONS_MAX_DONE);
     for (uint32_t i = 0; i < 2 * OVER; i++) {
-        memcpy(id, &i, sizeof(i));
-        assert_int_equal(state_is_done(session, id), i >= OVER);
+        memcpy(done.file_id, &i, sizeof(i));
+        assert_int_equal(state_find_done(session, done.file_id) != NULL, i >= OVER);
     }
     state_fini(&many);
 }
@@ -386,6 +406,43 @@ static void acks_of_several_threads_meet_a_save(void **state)
     positions_close(p);
 }
 
+struct input {
+    struct positions *positions;
+    uint64_t delivered;
+};
+
+/* The input's state is as new as what was acked: nobody acks while it is taken. */
+static bool state_of_input(void *self, struct buf *out, struct error *error)
+{
+    (void)error;
+    const struct input *input = self;
+    buf_printf(out, "%d", (int)input->delivered);
+    return true;
+}
+
+static void the_state_of_an_input_is_taken_with_each_save_and_at_its_end(void **state)
+{
+    (void)state;
+    struct positions *p = open_or_fail(NULL);
+    struct input input = {.positions = p};
+    assert_true(positions_watch_source(p, "s", state_of_input, &input, &err));
+    for (uint64_t i = 1; i <= 3; i++) {
+        input.delivered = i;
+        ack(p, "s", "o", i);
+        if (i < 3) {
+            assert_true(positions_save(p, &err));
+            assert_int_equal(positions_source(p, "s").data[0], '0' + i);
+        }
+    }
+    assert_true(positions_watch_source(p, "s", NULL, NULL, &err));
+    input.delivered = 9; /* it is gone */
+    assert_true(positions_save(p, &err));
+    positions_close(p);
+    p = open_or_fail(NULL);
+    assert_span(positions_source(p, "s"), "3");
+    positions_close(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -399,6 +456,7 @@ int main(void)
         cmocka_unit_test_setup(a_state_of_a_newer_version_is_left_alone, begin),
         cmocka_unit_test_setup(limits_change_nothing, begin),
         cmocka_unit_test_setup(the_oldest_of_too_many_files_is_forgotten, begin),
+        cmocka_unit_test_setup(the_state_of_an_input_is_taken_with_each_save_and_at_its_end, begin),
         cmocka_unit_test_setup(acks_of_several_threads_meet_a_save, begin),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
