@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_INPUT_INPUT_H
 #define ETWSHIP_INPUT_INPUT_H
 
-#include "base/error.h"
+#include "base/buf.h"
 #include "event/event.h"
 
 /*
@@ -31,6 +31,23 @@ struct input_sink {
 
     /* Bytes of the source read so far, both passes. May be NULL. */
     void (*progress)(void *self, uint64_t done_bytes, uint64_t total_bytes);
+
+    /* For going on after a restart; all NULL where nobody keeps positions. The input gives what it
+     * gave before, in the same order, so that counting it again gives the same numbers. */
+
+    /* Everything of this file was given (and of all files that were merged with it). */
+    void (*file_end)(void *self, const uint8_t file_id[16]);
+
+    /* Was the file taken by everybody in an earlier run? Then it is not given again. */
+    bool (*is_done)(void *self, const uint8_t file_id[16]);
+
+    /* Instead of the records up to the end of this file, which is done: go on counting from what
+     * was counted at its file_end. */
+    void (*skipped)(void *self, const uint8_t file_id[16]);
+
+    /* What was given in earlier runs cannot be given again as it was (damage() said why): what
+     * follows counts as new, above everything that was acked. Some of it was given before. */
+    void (*renumber)(void *self);
 };
 
 enum input_end {
@@ -74,6 +91,16 @@ struct input_ops {
     bool (*check)(const void *settings, struct error *err); /* no I/O; may be NULL */
     void (*decoding)(const void *settings, struct input_decoding *ret_decoding);
     void *(*create)(const void *settings, struct error *err); /* NULL: not in this build */
+
+    /* Where the order of records depends on more than the source itself, what is needed to give
+     * them in the same order again: `state` appends it, on any thread while run() runs; `restore`
+     * takes it back before run(). `forget`, on any thread: everybody has taken the file (file_end)
+     * and will be remembered for it (is_done), so the state need not begin before its end. NULL:
+     * there is nothing to know. */
+    bool (*state)(void *self, struct buf *out, struct error *err);
+    void (*restore)(void *self, struct span state);
+    void (*forget)(void *self, const uint8_t file_id[16]);
+
     enum input_end (*run)(void *self, const struct input_sink *sink, struct error *err);
     void (*stop)(void *self);
     void (*destroy)(void *self); /* NULL is fine */
