@@ -249,6 +249,11 @@ const char *etl_stream_problem(const struct etl_stream *stream)
     return stream->problem;
 }
 
+bool etl_stream_is_complete(const struct etl_stream *stream)
+{
+    return stream->buffer.end - stream->base - stream->at < ETL_RECORD_START_SIZE;
+}
+
 uint64_t etl_stream_offset(const struct etl_stream *stream)
 {
     uint64_t in_buffer = stream->packed ? 0 : (uint64_t)stream->base + stream->record_at;

@@ -50,6 +50,9 @@ struct span etl_stream_record_bytes(const struct etl_stream *stream);
  * NULL if nothing. Static text. */
 const char *etl_stream_problem(const struct etl_stream *stream);
 
+/* After ETL_STEP_END: did the records reach to the buffer's end, rather than to filler before it? */
+bool etl_stream_is_complete(const struct etl_stream *stream);
+
 /* Where in the file: the record, or the whole buffer if it is compressed. */
 uint64_t etl_stream_offset(const struct etl_stream *stream);
 

@@ -1,8 +1,9 @@
+#include "input/etl_walk.h"
+
 #include <stdlib.h>
 
 #include "base/bytes.h"
 #include "base/utf.h"
-#include "input/etl_file.h"
 #include "input/etl_stream.h"
 
 /*
@@ -16,11 +17,12 @@
  */
 enum { SEARCH_BYTES = 64 * 1024 };
 
-struct walk {
+struct etl_walk {
     struct etl_file *file;
-    const struct etl_visitor *visitor;
+    struct etl_visitor visitor;
     struct etl_stream *stream;
     struct error *err;
+    uint64_t offset;
     size_t epoch;
     bool stopped;
     bool failed;
@@ -32,20 +34,20 @@ struct walk {
     uint64_t search_found;
 };
 
-static void report(struct walk *w, uint64_t offset, const char *what)
+static void report(struct etl_walk *w, uint64_t offset, const char *what)
 {
-    if (w->visitor->damage) {
-        w->visitor->damage(w->visitor->self, &w->file->epochs[w->epoch]->info.trace, offset, what);
+    if (w->visitor.damage) {
+        w->visitor.damage(w->visitor.self, &w->file->epochs[w->epoch]->info.trace, offset, what);
     }
 }
 
-static uint64_t file_size(const struct walk *w)
+static uint64_t file_size(const struct etl_walk *w)
 {
     return w->file->bytes.size;
 }
 
 /* Read ${size} bytes; those that the file does not have become zero. */
-static bool read_bytes(struct walk *w, uint64_t offset, uint8_t *data, size_t size)
+static bool read_bytes(struct etl_walk *w, uint64_t offset, uint8_t *data, size_t size)
 {
     size_t got;
     if (!etl_bytes_read(&w->file->bytes, offset, data, size, &got, w->err)) {
@@ -59,7 +61,7 @@ static bool read_bytes(struct walk *w, uint64_t offset, uint8_t *data, size_t si
 /* Does the buffer in ${header}, found at ${offset}, make sense: strictly so, and if it is plain
  * with a record at its start? */
 static bool makes_sense(
-    struct walk *w, const uint8_t *header, uint64_t offset, struct etl_buffer *ret_buffer)
+    struct etl_walk *w, const uint8_t *header, uint64_t offset, struct etl_buffer *ret_buffer)
 {
     const char *problem;
     uint8_t start[ETL_RECORD_START_SIZE];
@@ -70,7 +72,7 @@ static bool makes_sense(
                    etl_record_frame(start, &size) == ETL_FRAME_RECORD));
 }
 
-static bool has_buffer(struct walk *w, uint64_t offset)
+static bool has_buffer(struct etl_walk *w, uint64_t offset)
 {
     uint8_t header[ETL_BUFFER_HEADER_SIZE];
     struct etl_buffer buffer;
@@ -79,7 +81,7 @@ static bool has_buffer(struct walk *w, uint64_t offset)
 }
 
 /* Nothing but zeros where a header would be? */
-static bool has_zeros(struct walk *w, uint64_t offset)
+static bool has_zeros(struct etl_walk *w, uint64_t offset)
 {
     static const uint8_t zeros[ETL_BUFFER_HEADER_SIZE];
     uint8_t header[ETL_BUFFER_HEADER_SIZE];
@@ -88,7 +90,7 @@ static bool has_zeros(struct walk *w, uint64_t offset)
 }
 
 /* A plain buffer of the session's size: all but the first of a file that was not rewritten. */
-static bool is_of_session_size(const struct walk *w, const struct etl_buffer *buffer)
+static bool is_of_session_size(const struct etl_walk *w, const struct etl_buffer *buffer)
 {
     return !(buffer->flags & ETL_FLAG_COMPRESSED) &&
            buffer->size == w->file->epochs[w->epoch]->info.buffer_size;
@@ -96,7 +98,7 @@ static bool is_of_session_size(const struct walk *w, const struct etl_buffer *bu
 
 /* Is what a search came across a buffer? It must have the session's size or be followed by
  * another, or by the end of the file. */
-static bool is_buffer(struct walk *w, const uint8_t *header, uint64_t offset)
+static bool is_buffer(struct etl_walk *w, const uint8_t *header, uint64_t offset)
 {
     struct etl_buffer buffer;
     if (!makes_sense(w, header, offset, &buffer)) {
@@ -107,7 +109,7 @@ static bool is_buffer(struct walk *w, const uint8_t *header, uint64_t offset)
 }
 
 /* Where the first buffer at or behind ${from} starts; the file's size if there is none. */
-static uint64_t search(struct walk *w, uint64_t from)
+static uint64_t search(struct etl_walk *w, uint64_t from)
 {
     if (from >= w->search_from && from <= w->search_found) {
         return w->search_found;
@@ -137,7 +139,7 @@ static uint64_t search(struct walk *w, uint64_t from)
 }
 
 /* SystemConfig CPU (hook 0x0b0a) tells the computer's name: behind five u32, UTF-16. */
-static void learn_host(struct walk *w, const struct event_record *record)
+static void learn_host(struct etl_walk *w, const struct event_record *record)
 {
     enum { HOOK_CONFIG_CPU = 0x0b0a, NAME_AT = 20, NAME_BYTES = 512 };
     struct span *host = &w->file->epochs[w->epoch]->info.trace.host_name;
@@ -154,9 +156,9 @@ static void learn_host(struct walk *w, const struct event_record *record)
 
 enum { GROUP_STACK_WALK = 0x18 };
 
-static void visit_records(struct walk *w, const struct etl_buffer *buffer)
+static void visit_records(struct etl_walk *w, const struct etl_buffer *buffer)
 {
-    const struct etl_visitor *visitor = w->visitor;
+    const struct etl_visitor *visitor = &w->visitor;
     struct etl_scope scope = etl_file_scope(w->file, buffer, w->epoch);
     etl_stream_open(w->stream, &w->file->bytes, buffer, w->file->epochs[w->epoch]->format, &scope);
     while (!w->stopped) {
@@ -182,7 +184,7 @@ static void visit_records(struct walk *w, const struct etl_buffer *buffer)
 }
 
 /* A header buffer further on: another session was appended. */
-static void enter_epoch(struct walk *w, const struct etl_buffer *buffer)
+static void enter_epoch(struct etl_walk *w, const struct etl_buffer *buffer)
 {
     struct etl_file *file = w->file;
     if (w->epoch + 1 < file->epoch_count) { /* known from an earlier walk */
@@ -198,7 +200,7 @@ static void enter_epoch(struct walk *w, const struct etl_buffer *buffer)
     }
 }
 
-static void visit(struct walk *w, const struct etl_buffer *found)
+static void visit(struct etl_walk *w, const struct etl_buffer *found)
 {
     struct etl_buffer buffer = *found;
     if (!etl_file_clip(w->file, &buffer)) {
@@ -218,7 +220,7 @@ static void visit(struct walk *w, const struct etl_buffer *found)
     if (buffer.truncated) {
         report(w, buffer.offset, "the file ends inside this buffer");
     }
-    if (w->visitor->buffer && !w->visitor->buffer(w->visitor->self, &buffer, w->epoch)) {
+    if (w->visitor.buffer && !w->visitor.buffer(w->visitor.self, &buffer, w->epoch)) {
         w->stopped = true;
         return;
     }
@@ -227,7 +229,7 @@ static void visit(struct walk *w, const struct etl_buffer *found)
 
 /* Nothing at ${offset} and behind it is a buffer. Zeros are no damage where the session made the
  * file longer than it came to need, or never got to shorten it. */
-static void report_tail(struct walk *w, uint64_t offset)
+static void report_tail(struct etl_walk *w, uint64_t offset)
 {
     const struct etl_info *info = &w->file->epochs[w->epoch]->info;
     bool unfinished = info->end_time == 0 || info->mode & ETL_MODE_PREALLOCATE;
@@ -237,7 +239,7 @@ static void report_tail(struct walk *w, uint64_t offset)
 }
 
 /* Handle what stands at ${offset} and return where to go on. */
-static uint64_t step(struct walk *w, uint64_t offset)
+static uint64_t step(struct etl_walk *w, uint64_t offset)
 {
     uint8_t header[ETL_BUFFER_HEADER_SIZE];
     struct etl_buffer buffer;
@@ -275,25 +277,103 @@ static uint64_t step(struct walk *w, uint64_t offset)
     return next;
 }
 
-bool etl_file_walk(struct etl_file *file, const struct etl_visitor *visitor, struct error *err)
+/* Are all records of the buffer there? Its header may be written before them. */
+static bool has_all_records(struct etl_walk *w, const struct etl_buffer *buffer)
+{
+    struct etl_scope scope = etl_file_scope(w->file, buffer, w->epoch);
+    etl_stream_open(w->stream, &w->file->bytes, buffer, w->file->epochs[w->epoch]->format, &scope);
+    enum etl_step step;
+    do {
+        step = etl_stream_next(w->stream);
+    } while (step == ETL_STEP_RECORD);
+    if (step == ETL_STEP_FAILED) {
+        *w->err = *etl_stream_error(w->stream);
+        w->failed = true;
+    }
+    return step == ETL_STEP_END && etl_stream_is_complete(w->stream);
+}
+
+/* Is what stands at the walk's offset there to stay, in a file that is still being written? */
+static bool is_ready(struct etl_walk *w, enum etl_walk_mode mode)
+{
+    uint8_t header[ETL_BUFFER_HEADER_SIZE];
+    struct etl_buffer buffer;
+    const char *problem = NULL;
+    if (w->offset + sizeof(header) > file_size(w) || has_zeros(w, w->offset) ||
+        !read_bytes(w, w->offset, header, sizeof(header))) {
+        return false;
+    }
+    if (!etl_buffer_parse(header, w->offset, &buffer, &problem)) {
+        return search(w, w->offset + 1) < file_size(w);
+    }
+    uint64_t next = w->offset + buffer.size;
+    if (next > file_size(w) || mode == ETL_WALK_CLOSED) {
+        return next <= file_size(w);
+    }
+    /* Behind it nothing yet: it may be half written. */
+    bool is_last = next == file_size(w) || has_zeros(w, next);
+    return !is_last || (!problem && has_all_records(w, &buffer));
+}
+
+struct etl_walk *etl_walk_create(
+    struct etl_file *file, const struct etl_visitor *visitor, struct error *err)
+{
+    struct etl_walk *walk = calloc(1, sizeof(*walk));
+    struct etl_stream *stream = walk ? etl_stream_create() : NULL;
+    if (!stream) {
+        free(walk);
+        error_set(err, ERR_MEMORY, "%s: out of memory", file->bytes.path);
+        return NULL;
+    }
+    *walk = (struct etl_walk){
+        .file = file, .visitor = *visitor, .stream = stream, .search_from = UINT64_MAX};
+    return walk;
+}
+
+void etl_walk_destroy(struct etl_walk *walk)
+{
+    if (walk) {
+        free(walk->search);
+        etl_stream_destroy(walk->stream);
+        free(walk);
+    }
+}
+
+uint64_t etl_walk_offset(const struct etl_walk *walk)
+{
+    return walk->offset;
+}
+
+enum etl_walk_step etl_walk_next(struct etl_walk *walk, enum etl_walk_mode mode, struct error *err)
 {
     struct error ignored;
-    struct walk w = {
-        .file = file,
-        .visitor = visitor,
-        .stream = etl_stream_create(),
-        .err = err ? err : &ignored,
-        .search_from = UINT64_MAX,
-    };
-    if (!w.stream) {
-        return error_set(err, ERR_MEMORY, "%s: out of memory", file->bytes.path);
+    walk->err = err ? err : &ignored;
+    bool ready = walk->offset < file_size(walk) && (mode == ETL_WALK_WHOLE || is_ready(walk, mode));
+    if (ready && !walk->failed) {
+        walk->offset = step(walk, walk->offset);
     }
-    for (uint64_t at = 0; at < file_size(&w) && !w.stopped && !w.failed;) {
-        at = step(&w, at);
+    if (walk->failed) {
+        walk->failed = false;
+        return ETL_WALK_FAILED;
     }
-    free(w.search);
-    etl_stream_destroy(w.stream);
-    return !w.failed;
+    if (!ready) {
+        walk->search_from = UINT64_MAX; /* what was not found may be there the next time */
+    }
+    return walk->stopped ? ETL_WALK_STOPPED : ready ? ETL_WALK_ON : ETL_WALK_END;
+}
+
+bool etl_file_walk(struct etl_file *file, const struct etl_visitor *visitor, struct error *err)
+{
+    struct etl_walk *walk = etl_walk_create(file, visitor, err);
+    if (!walk) {
+        return false;
+    }
+    enum etl_walk_step step;
+    do {
+        step = etl_walk_next(walk, ETL_WALK_WHOLE, err);
+    } while (step == ETL_WALK_ON);
+    etl_walk_destroy(walk);
+    return step != ETL_WALK_FAILED;
 }
 
 struct index_walk {
