@@ -22,6 +22,11 @@ struct input_sink {
     /* A record, valid until the call returns. False asks the input to stop. */
     bool (*record)(void *self, const struct event_record *record);
 
+    /* There is nothing more for the moment: what was handed over goes on its way. Inputs that wait
+     * for their source call it before they do, and at least once a second while they do. May be
+     * NULL. */
+    void (*pause)(void *self);
+
     /* Something is known to be missing. May be NULL. */
     void (*gap)(void *self, const struct gap *gap);
 

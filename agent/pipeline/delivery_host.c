@@ -4,6 +4,11 @@
 
 #include "platform/plat_system.h"
 
+/*
+ * The verdict table is settle(); all else serves it. Waits between tries follow "full jitter": a
+ * random time up to a bound that doubles with each try, so that many agents that lost one
+ * destination do not come back at once (Brooker, "Exponential Backoff And Jitter", 2015).
+ */
 enum { FIRST_WAIT_MS = 100, LONGEST_WAIT_MS = 5000, WAIT_SLICE_MS = 50 };
 
 struct delivery_host {
@@ -13,12 +18,15 @@ struct delivery_host {
     bool ended;
     bool closed;
     bool warned;
-    unsigned wait_ms;
+    uint64_t bound_ms; /* of the next wait */
+    uint64_t random;   /* state of the jitter; never 0 */
+    uint64_t begun_ns; /* of the batch that is being delivered */
     struct delivery_counts counts;
 
     /* What is left of a partly accepted batch, rebuilt for the next try. */
     uint8_t *rest;
     uint32_t *rest_ends;
+    uint32_t *rest_routes;
     enum record_status *statuses;
     size_t capacity_bytes;
     size_t capacity_records;
@@ -33,7 +41,13 @@ struct delivery_host *delivery_host_create(
         return NULL;
     }
     host->settings = *settings;
-    struct output_env env = {.name = settings->name};
+    struct output_env env = settings->env ? *settings->env : (struct output_env){0};
+    env.name = settings->name;
+    if (!plat_random(&host->random, sizeof(host->random), NULL)) {
+        host->random = plat_monotonic_ns();
+    }
+    host->random |= 1;
+    host->settings.env = NULL;
     host->output = settings->ops->create(settings->settings, &env, err);
     if (!host->output) {
         free(host);
@@ -54,6 +68,7 @@ void delivery_host_destroy(struct delivery_host *host)
     ops->destroy(host->output);
     free(host->rest);
     free(host->rest_ends);
+    free(host->rest_routes);
     free(host->statuses);
     free(host);
 }
@@ -71,10 +86,12 @@ static bool grow(struct delivery_host *host, const struct delivery *delivery)
     if (delivery->record_count > host->capacity_records) {
         uint32_t *ends = realloc(host->rest_ends, delivery->record_count * sizeof(*ends));
         host->rest_ends = ends ? ends : host->rest_ends;
+        uint32_t *routes = realloc(host->rest_routes, delivery->record_count * sizeof(*routes));
+        host->rest_routes = routes ? routes : host->rest_routes;
         enum record_status *statuses = realloc(
             host->statuses, delivery->record_count * sizeof(*statuses));
         host->statuses = statuses ? statuses : host->statuses;
-        if (!ends || !statuses) {
+        if (!ends || !routes || !statuses) {
             return false;
         }
         host->capacity_records = delivery->record_count;
@@ -100,12 +117,15 @@ static void keep_retries(struct delivery_host *host, struct delivery *left)
         } else {
             memmove(host->rest + size, left->bytes.data + start, end - start);
             size += end - start;
+            host->rest_routes[kept] = left->routes ? left->routes[i] : 0;
             host->rest_ends[kept++] = size;
         }
         start = end;
     }
-    *left = (struct delivery){
-        .bytes = span_make(host->rest, size), .record_ends = host->rest_ends, .record_count = kept};
+    left->bytes = span_make(host->rest, size);
+    left->record_ends = host->rest_ends;
+    left->record_count = kept;
+    left->routes = left->routes ? host->rest_routes : NULL;
 }
 
 /* Apply a verdict to what is left. True if the batch is settled. */
@@ -147,19 +167,46 @@ static void warn_once(struct delivery_host *host, const char *text)
     host->warned = true;
 }
 
-/* Wait before the next try, twice as long each time. False if the agent is stopping. */
-static bool back_off(struct delivery_host *host)
+/* xorshift64 (Marsaglia 2003): spreading waits asks for no more. */
+static uint64_t next_random(struct delivery_host *host)
 {
-    host->counts.retries++;
-    host->wait_ms = host->wait_ms ? host->wait_ms * 2 : FIRST_WAIT_MS;
-    host->wait_ms = host->wait_ms > LONGEST_WAIT_MS ? LONGEST_WAIT_MS : host->wait_ms;
-    for (unsigned waited = 0; waited < host->wait_ms; waited += WAIT_SLICE_MS) {
+    host->random ^= host->random << 13;
+    host->random ^= host->random >> 7;
+    host->random ^= host->random << 17;
+    return host->random;
+}
+
+static bool sleep_in_slices(struct delivery_host *host, unsigned ms)
+{
+    for (unsigned waited = 0; waited < ms; waited += WAIT_SLICE_MS) {
         if (host->settings.stopping && host->settings.stopping(host->settings.self)) {
             return false;
         }
-        plat_sleep_ms(WAIT_SLICE_MS);
+        plat_sleep_ms(ms - waited < WAIT_SLICE_MS ? ms - waited : WAIT_SLICE_MS);
     }
-    return true;
+    return !host->settings.stopping || !host->settings.stopping(host->settings.self);
+}
+
+/* Wait before the next try. False if the agent is stopping. */
+static bool back_off(struct delivery_host *host)
+{
+    const struct delivery_retry *retry = &host->settings.retry;
+    uint64_t longest = retry->max_ms ? retry->max_ms : LONGEST_WAIT_MS;
+    uint64_t first = retry->min_ms ? retry->min_ms : FIRST_WAIT_MS;
+    host->counts.retries++;
+    host->bound_ms = host->bound_ms ? host->bound_ms * 2 : first;
+    host->bound_ms = host->bound_ms > longest ? longest : host->bound_ms;
+    unsigned ms = (unsigned)(1 + next_random(host) % host->bound_ms);
+    if (host->settings.wait) {
+        return host->settings.wait(host->settings.self, ms);
+    }
+    return sleep_in_slices(host, ms);
+}
+
+static bool is_too_old(const struct delivery_host *host)
+{
+    uint64_t max = host->settings.retry.max_age_ns;
+    return max && plat_monotonic_ns() - host->begun_ns > max;
 }
 
 static enum output_verdict try_once(
@@ -187,7 +234,8 @@ bool delivery_host_deliver(struct delivery_host *host, const struct delivery *de
         host->counts.undelivered += left.record_count;
         return !host->ended;
     }
-    host->wait_ms = 0;
+    host->bound_ms = 0;
+    host->begun_ns = host->settings.retry.max_age_ns ? plat_monotonic_ns() : 0;
     while (!grow(host, &left)) {
         warn_once(host, "out of memory");
         if (!back_off(host)) {
@@ -206,6 +254,10 @@ bool delivery_host_deliver(struct delivery_host *host, const struct delivery *de
             host->warned = host->warned && verdict != OUTPUT_DELIVERED;
             return !host->ended;
         }
+        if (is_too_old(host)) {
+            host->counts.too_old += left.record_count;
+            return true;
+        }
         host->ended = host->settings.give_up;
         if (host->ended || !back_off(host)) {
             host->counts.undelivered += left.record_count;
@@ -214,9 +266,27 @@ bool delivery_host_deliver(struct delivery_host *host, const struct delivery *de
     }
 }
 
+void delivery_host_idle(struct delivery_host *host)
+{
+    if (host->connected && !host->ended && host->settings.ops->idle) {
+        host->settings.ops->idle(host->output);
+    }
+}
+
+bool delivery_host_checkpoint(struct delivery_host *host, struct buf *out, struct error *err)
+{
+    const struct output_ops *ops = host->settings.ops;
+    return ops->checkpoint && ops->checkpoint(host->output, out, err);
+}
+
 struct delivery_counts delivery_host_counts(const struct delivery_host *host)
 {
     return host->counts;
+}
+
+bool delivery_host_ended(const struct delivery_host *host)
+{
+    return host->ended;
 }
 
 bool delivery_host_closed(const struct delivery_host *host)

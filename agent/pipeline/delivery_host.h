@@ -10,14 +10,24 @@
  */
 struct delivery_host;
 
+struct delivery_retry {
+    unsigned min_ms;     /* the longest first wait; 0: 100 ms */
+    unsigned max_ms;     /* the longest wait; 0: 5 s */
+    uint64_t max_age_ns; /* records that were tried for longer are dropped; 0: never */
+};
+
 struct delivery_host_settings {
     const struct output_ops *ops;
-    const void *settings; /* of the output; borrowed */
-    const char *name;     /* of the output; borrowed */
+    const void *settings;         /* of the output; borrowed */
+    const char *name;             /* of the output; borrowed */
+    const struct output_env *env; /* but for its name; NULL: none. Copied */
+    struct delivery_retry retry;
     bool give_up; /* the first failure ends the output: for commands that a person waits for */
 
     /* Asked while waiting for the next try. */
     bool (*stopping)(void *self);
+    /* Wait for ${ms}; false if the agent is stopping. NULL: sleep, and ask `stopping`. */
+    bool (*wait)(void *self, unsigned ms);
     /* Told, once per series of failures, why delivery has to wait. */
     void (*warn)(void *self, const char *output, const char *text);
     void *self;
@@ -26,6 +36,7 @@ struct delivery_host_settings {
 struct delivery_counts {
     uint64_t delivered;
     uint64_t rejected;    /* refused by the destination for good */
+    uint64_t too_old;     /* given up on after retry.max_age */
     uint64_t undelivered; /* given up on: the agent stopped, or the output ended */
     uint64_t bytes;       /* delivered */
     uint64_t retries;
@@ -39,7 +50,17 @@ void delivery_host_destroy(struct delivery_host *host); /* NULL is fine */
 /* False if the output has ended and will take nothing more. */
 bool delivery_host_deliver(struct delivery_host *host, const struct delivery *delivery);
 
+/* Nothing is there to send: let the output do what it does then. */
+void delivery_host_idle(struct delivery_host *host);
+
+/* Append the output's checkpoint to ${out}. False if it has none (then ${err} is untouched and its
+ * code ERR_NONE, if it was), or cannot tell. */
+bool delivery_host_checkpoint(struct delivery_host *host, struct buf *out, struct error *err);
+
 struct delivery_counts delivery_host_counts(const struct delivery_host *host);
+
+/* Has the output ended? It takes nothing more. */
+bool delivery_host_ended(const struct delivery_host *host);
 
 /* Has the reader of the output gone away (a closed pipe)? Then ending is no failure. */
 bool delivery_host_closed(const struct delivery_host *host);

@@ -1,0 +1,81 @@
+#include "pipeline/batch.h"
+
+#include <stdlib.h>
+
+#include "pipeline/grow.h"
+
+struct batch *batch_create(size_t route_count, uint64_t now_ns)
+{
+    struct batch *batch = calloc(1, sizeof(*batch));
+    if (batch && !piece_init(&batch->piece, route_count)) {
+        batch_destroy(batch);
+        return NULL;
+    }
+    if (batch) {
+        batch->opened_ns = now_ns;
+    }
+    return batch;
+}
+
+void batch_destroy(struct batch *batch)
+{
+    if (batch) {
+        piece_fini(&batch->piece);
+        free(batch->segments);
+        free(batch);
+    }
+}
+
+bool batch_mark(struct batch *batch, uint32_t session, uint64_t last_sequence, bool cut)
+{
+    if (batch->segment_count) {
+        struct batch_segment *last = &batch->segments[batch->segment_count - 1];
+        if (last->session == session && !last->cut) {
+            last->last_sequence = last_sequence;
+            last->record_end = batch->piece.count;
+            last->cut = cut;
+            return true;
+        }
+    }
+    struct batch_segment *segments = grow_list(
+        batch->segments, batch->segment_count, &batch->segment_capacity, sizeof(*segments));
+    if (!segments) {
+        return false;
+    }
+    batch->segments = segments;
+    batch->segments[batch->segment_count++] = (struct batch_segment){.session = session,
+        .cut = cut,
+        .last_sequence = last_sequence,
+        .record_end = batch->piece.count};
+    return true;
+}
+
+size_t batch_memory(const struct batch *batch)
+{
+    return sizeof(*batch) + piece_memory(&batch->piece) +
+           batch->segment_capacity * sizeof(*batch->segments);
+}
+
+struct delivery batch_delivery(
+    const struct batch *batch, size_t first, size_t count, size_t route, uint32_t *ends)
+{
+    const struct piece *piece = &batch->piece;
+    uint32_t start = piece_start(piece, first);
+    uint32_t end = piece_start(piece, first + count);
+    struct delivery delivery = {.bytes = span_make(piece->bytes.data + start, end - start),
+        .record_ends = piece->ends,
+        .record_count = count};
+    if (first) {
+        for (size_t i = 0; i < count; i++) {
+            ends[i] = piece->ends[first + i] - start;
+        }
+        delivery.record_ends = ends;
+    }
+    if (route < piece->route_count) {
+        const struct routes *routes = &piece->routes[route];
+        delivery.routes = routes->indexes + first;
+        delivery.route_names = routes->names;
+        delivery.route_count = routes->name_count;
+    }
+    return delivery;
+}

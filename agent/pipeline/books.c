@@ -1,0 +1,161 @@
+#include "pipeline/books.h"
+
+#include <stdlib.h>
+
+#include "platform/plat_thread.h"
+
+struct books {
+    struct plat_mutex mutex;
+    struct session_counts *sessions;
+    struct output_counts *outputs;
+    size_t session_count;
+    size_t output_count;
+};
+
+const char *books_session_drop_stage(enum session_drop reason)
+{
+    static const char *const stages[] = {[SESSION_DROP_STACK_WALK] = "filter",
+        [SESSION_DROP_FULL] = "queue",
+        [SESSION_DROP_STOPPED] = "queue"};
+    return stages[reason];
+}
+
+const char *books_session_drop_reason(enum session_drop reason)
+{
+    static const char *const reasons[] = {[SESSION_DROP_STACK_WALK] = "stack_walk",
+        [SESSION_DROP_FULL] = "full",
+        [SESSION_DROP_STOPPED] = "stopped"};
+    return reasons[reason];
+}
+
+const char *books_output_drop_reason(enum output_drop reason)
+{
+    static const char *const reasons[] = {[OUTPUT_DROP_REJECTED] = "rejected",
+        [OUTPUT_DROP_TOO_OLD] = "too_old",
+        [OUTPUT_DROP_ENDED] = "ended",
+        [OUTPUT_DROP_STOPPED] = "stopped"};
+    return reasons[reason];
+}
+
+struct books *books_create(size_t session_count, size_t output_count, struct error *err)
+{
+    struct books *books = calloc(1, sizeof(*books));
+    if (books) {
+        plat_mutex_init(&books->mutex);
+        books->session_count = session_count;
+        books->output_count = output_count;
+        books->sessions = calloc(session_count + 1, sizeof(*books->sessions));
+        books->outputs = calloc(output_count + 1, sizeof(*books->outputs));
+    }
+    if (!books || !books->sessions || !books->outputs) {
+        books_destroy(books);
+        error_set(err, ERR_MEMORY, "out of memory for counters");
+        return NULL;
+    }
+    return books;
+}
+
+void books_destroy(struct books *books)
+{
+    if (books) {
+        plat_mutex_fini(&books->mutex);
+        free(books->sessions);
+        free(books->outputs);
+        free(books);
+    }
+}
+
+void books_add_session(struct books *books, size_t session, const struct session_counts *counts)
+{
+    plat_mutex_lock(&books->mutex);
+    struct session_counts *to = &books->sessions[session];
+    to->received += counts->received;
+    to->metadata += counts->metadata;
+    to->joined += counts->joined;
+    to->filtered += counts->filtered;
+    to->accepted += counts->accepted;
+    for (size_t i = 0; i < SESSION_DROP_COUNT; i++) {
+        to->dropped[i] += counts->dropped[i];
+    }
+    to->unmatched += counts->unmatched;
+    to->gaps += counts->gaps;
+    to->decode.raw += counts->decode.raw;
+    to->decode.partial += counts->decode.partial;
+    to->decode.other_width += counts->decode.other_width;
+    plat_mutex_unlock(&books->mutex);
+}
+
+void books_offer(struct books *books, size_t output, uint64_t events, uint64_t filtered, bool own)
+{
+    plat_mutex_lock(&books->mutex);
+    struct output_counts *to = &books->outputs[output];
+    if (own) {
+        to->own_offered += events;
+        to->own_pending += events;
+    } else {
+        to->offered += events;
+        to->filtered += filtered;
+        to->pending += events - filtered;
+    }
+    plat_mutex_unlock(&books->mutex);
+}
+
+void books_settle(
+    struct books *books, size_t output, const struct books_settlement *settlement, bool own)
+{
+    uint64_t dropped = 0;
+    for (size_t i = 0; i < OUTPUT_DROP_COUNT; i++) {
+        dropped += settlement->dropped[i];
+    }
+    uint64_t settled = settlement->acked + settlement->dead_lettered + dropped;
+    plat_mutex_lock(&books->mutex);
+    struct output_counts *to = &books->outputs[output];
+    to->retries += settlement->retries;
+    to->batches++;
+    to->bytes += settlement->bytes;
+    if (own) {
+        to->own_acked += settlement->acked;
+        to->own_dropped += dropped + settlement->dead_lettered;
+        to->own_pending -= settled;
+    } else {
+        to->acked += settlement->acked;
+        to->dead_lettered += settlement->dead_lettered;
+        for (size_t i = 0; i < OUTPUT_DROP_COUNT; i++) {
+            to->dropped[i] += settlement->dropped[i];
+        }
+        to->pending -= settled;
+    }
+    plat_mutex_unlock(&books->mutex);
+}
+
+void books_look(
+    struct books *books, struct session_counts *ret_sessions, struct output_counts *ret_outputs)
+{
+    plat_mutex_lock(&books->mutex);
+    if (ret_sessions && books->session_count) {
+        memcpy(ret_sessions, books->sessions, books->session_count * sizeof(*ret_sessions));
+    }
+    if (ret_outputs && books->output_count) {
+        memcpy(ret_outputs, books->outputs, books->output_count * sizeof(*ret_outputs));
+    }
+    plat_mutex_unlock(&books->mutex);
+}
+
+bool books_session_balances(const struct session_counts *counts)
+{
+    uint64_t sum = counts->metadata + counts->joined + counts->filtered + counts->accepted;
+    for (size_t i = 0; i < SESSION_DROP_COUNT; i++) {
+        sum += counts->dropped[i];
+    }
+    return counts->received == sum;
+}
+
+bool books_output_balances(const struct output_counts *counts)
+{
+    uint64_t sum = counts->filtered + counts->acked + counts->dead_lettered + counts->pending;
+    for (size_t i = 0; i < OUTPUT_DROP_COUNT; i++) {
+        sum += counts->dropped[i];
+    }
+    return counts->offered == sum &&
+           counts->own_offered == counts->own_acked + counts->own_dropped + counts->own_pending;
+}

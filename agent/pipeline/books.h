@@ -1,0 +1,99 @@
+#ifndef ETWSHIP_PIPELINE_BOOKS_H
+#define ETWSHIP_PIPELINE_BOOKS_H
+
+#include "base/error.h"
+#include "base/span.h"
+#include "pipeline/event_decode.h"
+
+/*
+ * The books of the agent: what came in, and what became of it. Entries are made per slab and per
+ * batch under one lock, so that at every moment
+ *
+ *   per session: received = metadata + joined + filtered + accepted + dropped, all reasons
+ *   per output:  offered  = filtered + acked + dead_lettered + dropped, all reasons + pending
+ *
+ * Events of the agent itself (gaps, status) are counted apart. All functions: any thread.
+ */
+struct books;
+
+/* Why a session's record did not become an accepted event. */
+enum session_drop {
+    SESSION_DROP_STACK_WALK, /* left out on request: stack_walk: drop */
+    SESSION_DROP_FULL,       /* a live session, and the queue was full */
+    SESSION_DROP_STOPPED,    /* the agent stopped before it was decoded */
+    SESSION_DROP_COUNT,
+};
+
+struct session_counts {
+    uint64_t received; /* records */
+    uint64_t metadata; /* records that only carry metadata, and were not asked for */
+    uint64_t joined;   /* StackWalk records that became part of an event */
+    uint64_t filtered; /* events that the filters of agent and session dropped */
+    uint64_t accepted; /* events offered to the streams */
+    uint64_t dropped[SESSION_DROP_COUNT];
+    uint64_t unmatched; /* of the events: StackWalk records for want of a partner */
+    uint64_t gaps;
+    struct decode_counts decode; /* of the accepted events */
+};
+
+/* Why an output never got, or never took, an event. */
+enum output_drop {
+    OUTPUT_DROP_REJECTED, /* the destination will never take it */
+    OUTPUT_DROP_TOO_OLD,  /* retry.max_age */
+    OUTPUT_DROP_ENDED,    /* the output cannot go on */
+    OUTPUT_DROP_STOPPED,  /* undelivered at the deadline of the stop */
+    OUTPUT_DROP_COUNT,
+};
+
+struct output_counts {
+    uint64_t offered;  /* accepted events of its sessions */
+    uint64_t filtered; /* by its own filters */
+    uint64_t acked;
+    uint64_t dead_lettered;
+    uint64_t dropped[OUTPUT_DROP_COUNT];
+    uint64_t pending;
+    uint64_t bytes; /* acked */
+    uint64_t batches;
+    uint64_t retries;
+    /* Events of the agent itself. */
+    uint64_t own_offered;
+    uint64_t own_acked;
+    uint64_t own_dropped;
+    uint64_t own_pending;
+};
+
+/* For `dropped` in status events: "queue", "full". */
+const char *books_session_drop_stage(enum session_drop reason);
+const char *books_session_drop_reason(enum session_drop reason);
+const char *books_output_drop_reason(enum output_drop reason);
+
+struct books *books_create(size_t session_count, size_t output_count, struct error *err);
+void books_destroy(struct books *books); /* NULL is fine */
+
+/* Add ${counts} to the session's. */
+void books_add_session(struct books *books, size_t session, const struct session_counts *counts);
+
+/* ${events} of a stream were offered to an output, of which ${filtered} its filters took; the rest
+ * is pending. ${own}: events of the agent itself. */
+void books_offer(struct books *books, size_t output, uint64_t events, uint64_t filtered, bool own);
+
+/* What became of pending events. */
+struct books_settlement {
+    uint64_t acked;
+    uint64_t bytes; /* of the acked ones */
+    uint64_t dead_lettered;
+    uint64_t dropped[OUTPUT_DROP_COUNT];
+    uint64_t retries;
+};
+void books_settle(
+    struct books *books, size_t output, const struct books_settlement *settlement, bool own);
+
+/* One consistent look: arrays of session_count and output_count entries; either may be NULL. */
+void books_look(
+    struct books *books, struct session_counts *ret_sessions, struct output_counts *ret_outputs);
+
+/* Do the equations above hold? For tests, and for the agent's own watch over itself. */
+bool books_session_balances(const struct session_counts *counts);
+bool books_output_balances(const struct output_counts *counts);
+
+#endif

@@ -1,0 +1,367 @@
+#include "pipeline/decode_worker.h"
+
+#include <stdlib.h>
+
+#include "pipeline/event_text.h"
+#include "platform/plat_system.h"
+#include "platform/plat_thread.h"
+
+/*
+ * One thread. What an event needs is found by session (cache, paths) and by session and stream
+ * (writer). The loop over a slab's events calls nothing that locks, allocates or asks the system,
+ * but for growing the pieces.
+ *
+ * An event that has no room is tried again when there is: the worker hands over what it has and
+ * waits, which holds back its source; nothing is left out.
+ */
+enum { NO_MEMORY_WAIT_MS = 50, MAX_ROUTE_BYTES = 64 * 1024 };
+
+struct context {
+    struct event_decode decode;
+    struct event_writer **writers; /* by piece */
+    struct event_path_context paths;
+    bool has_paths;
+};
+
+struct decode_worker {
+    struct decode_worker_settings settings;
+    struct decoder decoder;
+    struct context *contexts; /* by session */
+    struct buf route;
+    struct plat_thread *thread;
+};
+
+/* ---- pieces ----------------------------------------------------------------------------------- */
+
+static const struct worker_stream *stream_of(
+    const struct decode_worker *worker, const struct slab *slab, size_t piece)
+{
+    const struct worker_session *session = &worker->settings.sessions[slab->session];
+    return &worker->settings.streams[session->streams[piece]];
+}
+
+static bool make_pieces(struct decode_worker *worker, struct slab *slab)
+{
+    size_t count = worker->settings.sessions[slab->session].stream_count;
+    slab->pieces = calloc(count ? count : 1, sizeof(*slab->pieces));
+    if (!slab->pieces) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (!piece_init(&slab->pieces[i], stream_of(worker, slab, i)->route_count)) {
+            return false;
+        }
+        slab->piece_count++;
+    }
+    return true;
+}
+
+static void wait_for_memory(struct decode_worker *worker)
+{
+    (void)worker;
+    plat_sleep_ms(NO_MEMORY_WAIT_MS);
+}
+
+static size_t piece_bytes(const struct slab *slab)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < slab->piece_count; i++) {
+        size += slab->pieces[i].bytes.size;
+    }
+    return size;
+}
+
+/* ---- writing ---------------------------------------------------------------------------------- */
+
+/* Either an event, or a gap, or a status. */
+struct item {
+    const struct event *event;
+    const struct slab *slab;
+};
+
+static bool write_text(struct decode_worker *worker, const struct item *item, size_t index)
+{
+    const struct slab *slab = item->slab;
+    struct event_writer *writer = worker->contexts[slab->session].writers[index];
+    const struct event_format *format = stream_of(worker, slab, index)->format;
+    struct buf *out = &slab->pieces[index].bytes;
+    if (item->event) {
+        return event_text_add(format, writer, item->event, out);
+    }
+    size_t start = out->size;
+    if (slab->kind == SLAB_GAP) {
+        format->gap(writer, &slab->gap, slab->now, slab->last_sequence, out);
+    } else {
+        format->status(writer, &slab->status, slab->now, slab->last_sequence, out);
+    }
+    if (out->failed) {
+        out->failed = false;
+        out->size = start;
+        return false;
+    }
+    return true;
+}
+
+static bool add_routes(struct decode_worker *worker, const struct item *item, size_t index)
+{
+    const struct slab *slab = item->slab;
+    const struct worker_stream *stream = stream_of(worker, slab, index);
+    struct event_path_context *paths = &worker->contexts[slab->session].paths;
+    for (size_t i = 0; i < stream->route_count; i++) {
+        buf_reset(&worker->route);
+        if (item->event) {
+            event_template_render(stream->routes[i], item->event, paths, &worker->route);
+        } else {
+            event_template_render_own(stream->routes[i], slab->kind == SLAB_GAP ? "gap" : "status",
+                slab->gap.trace, slab->now, paths, &worker->route);
+        }
+        if (worker->route.failed ||
+            !routes_add(&slab->pieces[index].routes[i], buf_span(&worker->route))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool write_once(
+    struct decode_worker *worker, const struct item *item, size_t index, uint64_t sequence)
+{
+    struct piece *piece = &item->slab->pieces[index];
+    uint32_t start = piece_start(piece, piece->count);
+    if (write_text(worker, item, index) && add_routes(worker, item, index)) {
+        return piece_end_record(piece, sequence);
+    }
+    piece_take_back(piece, start);
+    return false;
+}
+
+/* Write one record of a stream. False only if the agent stops. */
+static bool write_record(
+    struct decode_worker *worker, const struct item *item, size_t index, uint64_t sequence)
+{
+    while (!write_once(worker, item, index, sequence)) {
+        if (sealer_is_cancelled(worker->settings.sealer)) {
+            return false;
+        }
+        wait_for_memory(worker);
+    }
+    return true;
+}
+
+/* ---- events ----------------------------------------------------------------------------------- */
+
+static bool write_event(struct decode_worker *worker, struct slab *slab, const struct event *event)
+{
+    const struct worker_session *session = &worker->settings.sessions[slab->session];
+    uint64_t sequence = event->record->sequence;
+    const struct item item = {.event = event, .slab = slab};
+    for (size_t i = 0; i < slab->piece_count; i++) {
+        if (sequence <= session->resume[i]) {
+            continue;
+        }
+        if (!write_record(worker, &item, i, sequence)) {
+            return false;
+        }
+        slab->pieces[i].seen++;
+    }
+    return true;
+}
+
+static bool work_on_event(
+    struct decode_worker *worker, struct slab *slab, const struct slab_item *item)
+{
+    struct context *context = &worker->contexts[slab->session];
+    const struct flow_consumer *observer = &worker->settings.observer;
+    struct event event;
+    event_decode_run(&context->decode, item->record, &event);
+    event.stack = item->frames;
+    event.stack_count = item->frame_count;
+    if (!write_event(worker, slab, &event)) {
+        return false;
+    }
+    slab->tally.accepted++;
+    decode_counts_add(&slab->tally.decode, &event);
+    if (observer->event) {
+        observer->event(observer->self, &event);
+    }
+    slab->done_sequence = item->record->sequence;
+    return true;
+}
+
+static bool work_on_records(struct decode_worker *worker, struct slab *slab)
+{
+    struct sealer *sealer = worker->settings.sealer;
+    struct slab_item item;
+    size_t cursor = 0;
+    while (slab_next(slab, &cursor, &item)) {
+        if (!work_on_event(worker, slab, &item)) {
+            return false;
+        }
+        if (piece_bytes(slab) > PIECE_FULL_BYTES && !sealer_take(sealer, slab)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A gap or a status: one record of every stream. */
+static bool work_on_own(struct decode_worker *worker, struct slab *slab)
+{
+    const struct worker_session *session = &worker->settings.sessions[slab->session];
+    const struct flow_consumer *observer = &worker->settings.observer;
+    const struct item item = {.slab = slab};
+    for (size_t i = 0; i < slab->piece_count; i++) {
+        if (slab->last_sequence > session->resume[i] &&
+            !write_record(worker, &item, i, slab->last_sequence)) {
+            return false;
+        }
+    }
+    if (slab->kind == SLAB_GAP && observer->gap) {
+        observer->gap(observer->self, &slab->gap, slab->now, slab->last_sequence);
+    }
+    return true;
+}
+
+static void work_on(struct decode_worker *worker, struct slab *slab)
+{
+    struct sealer *sealer = worker->settings.sealer;
+    struct context *context = &worker->contexts[slab->session];
+    uint64_t now = plat_now_filetime();
+    bool ok = !sealer_is_cancelled(sealer);
+    while (ok && !make_pieces(worker, slab)) {
+        slab_forget_pieces(slab);
+        wait_for_memory(worker);
+        ok = !sealer_is_cancelled(sealer);
+    }
+    for (size_t i = 0; ok && i < slab->piece_count; i++) {
+        event_writer_read_at(context->writers[i], now);
+    }
+    if (ok) {
+        ok = slab->kind == SLAB_RECORDS ? work_on_records(worker, slab) : work_on_own(worker, slab);
+    }
+    slab->undecoded = !ok;
+    slab->done_sequence = slab->last_sequence;
+    sealer_finish(sealer, slab);
+}
+
+static void learn(struct decode_worker *worker, struct slab *lesson)
+{
+    struct slab_item item;
+    size_t cursor = 0;
+    while (slab_next(lesson, &cursor, &item)) {
+        schema_cache_learn(worker->settings.caches[lesson->session], item.record);
+    }
+    slab_queue_learned(worker->settings.queue, lesson);
+}
+
+static void run(void *self)
+{
+    struct decode_worker *worker = self;
+    struct slab *slab;
+    while ((slab = slab_queue_pop(worker->settings.queue, worker->settings.index))) {
+        if (slab->kind == SLAB_LESSONS) {
+            learn(worker, slab);
+        } else {
+            work_on(worker, slab);
+        }
+    }
+}
+
+/* ---- life ------------------------------------------------------------------------------------- */
+
+static bool make_context(struct decode_worker *worker, size_t index, struct error *err)
+{
+    const struct decode_worker_settings *settings = &worker->settings;
+    const struct worker_session *session = &settings->sessions[index];
+    struct context *context = &worker->contexts[index];
+    context->decode = (struct event_decode){.cache = settings->caches[index],
+        .decoder = &worker->decoder,
+        .pointer_size = session->pointer_size};
+    if (!event_path_context_init(&context->paths, session->ansi, err)) {
+        return false;
+    }
+    context->has_paths = true;
+    context->paths.session = span_text(session->name);
+    context->paths.agent = settings->agent;
+    context->writers = calloc(session->stream_count + 1, sizeof(*context->writers));
+    if (!context->writers) {
+        return error_set(err, ERR_MEMORY, "out of memory for a decode worker");
+    }
+    for (size_t i = 0; i < session->stream_count; i++) {
+        const struct worker_stream *stream = &settings->streams[session->streams[i]];
+        struct event_writer_settings writer = {.session = span_text(session->name),
+            .ansi = session->ansi,
+            .tail = settings->tail,
+            .colors = stream->colors,
+            .dataset = stream->dataset,
+            .data_namespace = stream->data_namespace};
+        context->writers[i] = event_writer_create(&writer, err);
+        if (!context->writers[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void fini_context(struct decode_worker *worker, size_t index)
+{
+    struct context *context = &worker->contexts[index];
+    const struct worker_session *session = &worker->settings.sessions[index];
+    for (size_t i = 0; context->writers && i < session->stream_count; i++) {
+        event_writer_destroy(context->writers[i]);
+    }
+    free(context->writers);
+    if (context->has_paths) {
+        event_path_context_fini(&context->paths);
+    }
+}
+
+struct decode_worker *decode_worker_create(
+    const struct decode_worker_settings *settings, struct error *err)
+{
+    struct decode_worker *worker = calloc(1, sizeof(*worker));
+    struct context *contexts = calloc(settings->session_count + 1, sizeof(*contexts));
+    if (!worker || !contexts) {
+        free(worker);
+        free(contexts);
+        error_set(err, ERR_MEMORY, "out of memory for a decode worker");
+        return NULL;
+    }
+    worker->settings = *settings;
+    worker->contexts = contexts;
+    buf_init(&worker->route, MAX_ROUTE_BYTES);
+    bool ok = decoder_init(&worker->decoder, err);
+    for (size_t i = 0; ok && i < settings->session_count; i++) {
+        ok = make_context(worker, i, err);
+    }
+    if (!ok) {
+        decode_worker_destroy(worker);
+        return NULL;
+    }
+    return worker;
+}
+
+void decode_worker_destroy(struct decode_worker *worker)
+{
+    if (worker) {
+        for (size_t i = 0; i < worker->settings.session_count; i++) {
+            fini_context(worker, i);
+        }
+        decoder_fini(&worker->decoder);
+        buf_fini(&worker->route);
+        free(worker->contexts);
+        free(worker);
+    }
+}
+
+bool decode_worker_start(struct decode_worker *worker, struct error *err)
+{
+    worker->thread = plat_thread_start("decode", run, worker, err);
+    return worker->thread != NULL;
+}
+
+void decode_worker_join(struct decode_worker *worker)
+{
+    plat_thread_join(worker->thread);
+    worker->thread = NULL;
+}

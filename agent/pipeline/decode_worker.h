@@ -1,0 +1,64 @@
+#ifndef ETWSHIP_PIPELINE_DECODE_WORKER_H
+#define ETWSHIP_PIPELINE_DECODE_WORKER_H
+
+#include "event/event_template.h"
+#include "event/event_writer.h"
+#include "pipeline/flow.h"
+#include "pipeline/sealer.h"
+#include "pipeline/slab_queue.h"
+
+/*
+ * The middle of the pipeline: a thread that takes slabs from the queue, decodes and filters their
+ * events, writes each once per stream, and hands the slab to the sealer. A worker has caches,
+ * writers and a decoder of its own, per session, so nothing is shared and nothing locked.
+ */
+struct decode_worker;
+
+enum { STREAM_MAX_ROUTES = 8 };
+
+/* Events of some sessions in one format, as some outputs want them. */
+struct worker_stream {
+    const struct event_format *format;
+    const struct event_template *routes[STREAM_MAX_ROUTES];
+    size_t route_count;
+    struct span dataset; /* these three: see event_writer_settings */
+    struct span data_namespace;
+    bool colors;
+};
+
+struct worker_session {
+    const char *name;            /* etw.session; NULL: the agent itself */
+    uint8_t pointer_size;        /* event_decode.h */
+    const struct codepage *ansi; /* of its strings */
+    const size_t *streams;       /* that take it, by piece of a slab */
+    const uint64_t *resume;      /* by piece: what is numbered up to here, all outputs of that
+                                    stream had before a restart */
+    size_t stream_count;
+};
+
+struct decode_worker_settings {
+    size_t index;
+    struct slab_queue *queue; /* borrowed, like all else here */
+    struct sealer *sealer;
+    const struct worker_stream *streams;
+    size_t stream_count;
+    const struct worker_session *sessions;
+    size_t session_count;
+    struct schema_cache *const *caches; /* by session, this worker's own; NULL: the agent itself */
+    struct span tail;                   /* event_writer_settings.tail */
+    const struct event_agent *agent;    /* for filters and routes */
+
+    /* Sees every accepted event, on the worker's thread; event NULL: nobody. */
+    struct flow_consumer observer;
+};
+
+struct decode_worker *decode_worker_create(
+    const struct decode_worker_settings *settings, struct error *err);
+void decode_worker_destroy(struct decode_worker *worker); /* joined, or never started; NULL */
+
+bool decode_worker_start(struct decode_worker *worker, struct error *err);
+
+/* Wait for its end: the queue is closed and empty. */
+void decode_worker_join(struct decode_worker *worker);
+
+#endif

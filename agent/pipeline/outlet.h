@@ -1,0 +1,71 @@
+#ifndef ETWSHIP_PIPELINE_OUTLET_H
+#define ETWSHIP_PIPELINE_OUTLET_H
+
+#include "pipeline/books.h"
+#include "pipeline/delivery_host.h"
+#include "pipeline/spool.h"
+
+/*
+ * One output at work: its threads take the batches of a cursor, deliver them and ack. An outlet
+ * waits for its destination alone, so one that is stuck does not delay another.
+ */
+struct outlet;
+
+struct outlet_settings {
+    size_t index;     /* of the output, in the books */
+    const char *name; /* borrowed */
+    const struct output_ops *ops;
+    const void *settings; /* of the output; borrowed */
+    struct delivery_retry retry;
+    size_t workers;         /* threads; batches of several may arrive in any order */
+    size_t route;           /* template of the stream that it is routed by; SIZE_MAX: none */
+    struct span checkpoint; /* of the run before; copied */
+    const uint64_t
+        *resume; /* by session: what lies at or below was delivered then; NULL: nothing */
+    size_t session_count;
+
+    struct spool *spool; /* borrowed */
+    size_t cursor;
+    struct books *books; /* borrowed */
+
+    /*
+     * Store what outlet_state tells, durably; called on a thread of the output. NULL: there is no
+     * place to store it.
+     */
+    bool (*save)(void *self, struct error *err);
+    /* The output has ended for good; ${closed}: as its reader wished. Any thread. May be NULL. */
+    void (*ended)(void *self, size_t index, bool closed);
+    /* What people should know. Any thread. */
+    void (*warn)(void *self, const char *output, const char *text);
+    void *self;
+};
+
+/* Makes the output objects; starts nothing. NULL with ${err} set on failure. */
+struct outlet *outlet_create(const struct outlet_settings *settings, struct error *err);
+
+/* Joined, or never started. NULL is fine. */
+void outlet_destroy(struct outlet *outlet);
+
+bool outlet_start(struct outlet *outlet, struct error *err);
+
+/* Stop waiting for the destination: what is left is counted as dropped, its positions stay. */
+void outlet_give_up(struct outlet *outlet);
+
+/*
+ * Wait until its threads have ended: they do at the end of the spool. False if one has not two
+ * seconds after outlet_give_up: it is stuck inside the output, and the outlet must not be destroyed.
+ */
+bool outlet_join(struct outlet *outlet);
+
+/*
+ * What must be stored to go on from here: by session the sequence up to which everything is acked,
+ * and the checkpoint that belongs to it, appended to ${checkpoint}. Returns a number that grows
+ * with every change; with ${known_change} equal to it, nothing is written. Any thread.
+ */
+uint64_t outlet_state(
+    struct outlet *outlet, uint64_t known_change, uint64_t *ret_sequences, struct buf *checkpoint);
+
+/* Has its reader gone away? Then what it did not take is no loss. */
+bool outlet_closed(struct outlet *outlet);
+
+#endif

@@ -1,0 +1,130 @@
+#include "pipeline/piece.h"
+
+#include <stdlib.h>
+
+#include "pipeline/grow.h"
+
+bool piece_init(struct piece *piece, size_t route_count)
+{
+    *piece = (struct piece){.count = 0};
+    buf_init(&piece->bytes, PIECE_MAX_BYTES);
+    if (route_count) {
+        piece->routes = calloc(route_count, sizeof(*piece->routes));
+        if (!piece->routes) {
+            return false;
+        }
+        piece->route_count = route_count;
+        for (size_t i = 0; i < route_count; i++) {
+            routes_init(&piece->routes[i]);
+        }
+    }
+    return true;
+}
+
+void piece_fini(struct piece *piece)
+{
+    for (size_t i = 0; i < piece->route_count; i++) {
+        routes_fini(&piece->routes[i]);
+    }
+    free(piece->routes);
+    buf_fini(&piece->bytes);
+    free(piece->ends);
+    free(piece->sequences);
+    *piece = (struct piece){.count = 0};
+}
+
+static bool grow_marks(struct piece *piece, bool with_sequences)
+{
+    uint32_t *ends = grow_list(piece->ends, piece->count, &piece->capacity, sizeof(*ends));
+    if (!ends) {
+        return false;
+    }
+    piece->ends = ends;
+    if (with_sequences) {
+        uint64_t *sequences = grow_list(
+            piece->sequences, piece->count, &piece->sequence_capacity, sizeof(*sequences));
+        if (!sequences) {
+            return false;
+        }
+        piece->sequences = sequences;
+    }
+    return true;
+}
+
+static void cut_routes(struct piece *piece)
+{
+    for (size_t i = 0; i < piece->route_count; i++) {
+        if (piece->routes[i].count > piece->count) {
+            piece->routes[i].count = piece->count;
+        }
+    }
+}
+
+void piece_take_back(struct piece *piece, uint32_t start)
+{
+    piece->bytes.size = start;
+    cut_routes(piece);
+}
+
+bool piece_end_record(struct piece *piece, uint64_t sequence)
+{
+    if (!grow_marks(piece, true)) {
+        piece_take_back(piece, piece_start(piece, piece->count));
+        return false;
+    }
+    piece->ends[piece->count] = (uint32_t)piece->bytes.size;
+    piece->sequences[piece->count] = sequence;
+    piece->count++;
+    return true;
+}
+
+bool piece_append(struct piece *piece, const struct piece *from, size_t first, size_t count)
+{
+    size_t size_before = piece->bytes.size;
+    size_t count_before = piece->count;
+    uint32_t start = piece_start(from, first);
+    size_t size = from->ends[first + count - 1] - start;
+    buf_add(&piece->bytes, from->bytes.data + start, size);
+    bool ok = !piece->bytes.failed;
+    for (size_t i = 0; ok && i < piece->route_count; i++) {
+        ok = routes_append(&piece->routes[i], &from->routes[i], first, count);
+    }
+    for (size_t i = 0; ok && i < count; i++) {
+        ok = grow_marks(piece, false);
+        if (ok) {
+            piece->ends[piece->count++] = (uint32_t)(size_before + from->ends[first + i] - start);
+        }
+    }
+    if (!ok) {
+        piece->bytes.failed = false;
+        piece->bytes.size = size_before;
+        piece->count = count_before;
+        cut_routes(piece);
+    }
+    return ok;
+}
+
+void piece_trim(struct piece *piece)
+{
+    struct buf *bytes = &piece->bytes;
+    if (bytes->size && bytes->size < bytes->capacity / 4 * 3) {
+        uint8_t *data = realloc(bytes->data, bytes->size);
+        if (data) {
+            bytes->data = data;
+            bytes->capacity = bytes->size;
+        }
+    }
+    free(piece->sequences);
+    piece->sequences = NULL;
+    piece->sequence_capacity = 0;
+}
+
+size_t piece_memory(const struct piece *piece)
+{
+    size_t size = sizeof(*piece) + piece->bytes.capacity + piece->capacity * sizeof(*piece->ends) +
+                  piece->sequence_capacity * sizeof(*piece->sequences);
+    for (size_t i = 0; i < piece->route_count; i++) {
+        size += sizeof(piece->routes[i]) + routes_bytes(&piece->routes[i]);
+    }
+    return size;
+}

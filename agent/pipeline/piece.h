@@ -1,0 +1,54 @@
+#ifndef ETWSHIP_PIPELINE_PIECE_H
+#define ETWSHIP_PIPELINE_PIECE_H
+
+#include "base/buf.h"
+#include "pipeline/routes.h"
+
+/*
+ * Records of one stream, written: their bytes, where each ends, its sequence number, and where it
+ * is routed to. Workers make pieces, batches are made of them. One thread at a time.
+ */
+struct piece {
+    struct buf bytes;
+    uint32_t *ends;
+    uint64_t *sequences; /* of the record's session; NULL in batches, which do not need them */
+    size_t count;
+    size_t capacity;
+    size_t sequence_capacity;
+    struct routes *routes; /* by template of the stream */
+    size_t route_count;
+
+    uint64_t seen;     /* events that came by for this stream … */
+    uint64_t filtered; /* … and that its filters dropped */
+};
+
+/* Above this a worker hands over what it has; one more event may follow. */
+enum { PIECE_FULL_BYTES = 4 * 1024 * 1024, PIECE_MAX_BYTES = 16 * 1024 * 1024 };
+
+bool piece_init(struct piece *piece, size_t route_count); /* false: out of memory */
+void piece_fini(struct piece *piece);
+
+/* What was appended to `bytes` since the record before is a record; its routes were added. False:
+ * out of memory, and the record is taken back, routes too. */
+bool piece_end_record(struct piece *piece, uint64_t sequence);
+
+/* Take back what was appended to `bytes` behind ${start}, and to the routes, since the last record. */
+void piece_take_back(struct piece *piece, uint32_t start);
+
+/* Append ${count} records of ${from}, the first at ${first}; sequences are left out. False: out of
+ * memory, and ${piece} is as it was. */
+bool piece_append(struct piece *piece, const struct piece *from, size_t first, size_t count);
+
+/* Where record ${index} starts in `bytes`; also for index == count. */
+static inline uint32_t piece_start(const struct piece *piece, size_t index)
+{
+    return index ? piece->ends[index - 1] : 0;
+}
+
+/* Give back memory that is not needed for what is in it. */
+void piece_trim(struct piece *piece);
+
+/* Bytes of memory that it holds. */
+size_t piece_memory(const struct piece *piece);
+
+#endif

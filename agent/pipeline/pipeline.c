@@ -1,0 +1,466 @@
+#include "pipeline/pipeline.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+/*
+ * Assembly only: the threads and locks are those of the parts.
+ *
+ *   source threads ──► slab_queue ──► decode workers ──► sealer ──► spool ──► outlets
+ *
+ * Memory: the queue and what the workers hold have a fixed share of the budget, the spool has the
+ * rest. Whoever puts bytes into the spool waits for room first, so the whole chain stops when it is
+ * full: workers wait, the queue fills, sources wait or drop.
+ *
+ * The agent itself is one more session, behind the others: its events (status) come with a name but
+ * without a source.
+ */
+enum {
+    MIN_QUEUE_BYTES = SLAB_BYTES,
+    MAX_QUEUE_BYTES = 8 * 1024 * 1024,
+    QUEUE_SHARE = 16,
+    WORKER_BYTES = 4 * 1024 * 1024, /* a slab and its pieces, being made and being parked */
+};
+
+static const uint64_t slab_age_ns = UINT64_C(50000000);
+static const uint64_t default_gap_age_ns = UINT64_C(1000000000);
+
+struct pipeline {
+    struct pipeline_settings settings;
+    size_t session_count; /* with the agent itself */
+
+    /* What the parts are told, built once. */
+    struct worker_stream *worker_streams;
+    struct worker_session *worker_sessions;
+    struct sealer_stream *sealer_streams;
+    struct sealer_session *sealer_sessions;
+    size_t *stream_outputs;       /* by stream: its outputs, side by side */
+    size_t *all_streams;          /* of the agent itself */
+    uint64_t *resume;             /* with a row for the agent itself */
+    uint64_t *output_resume;      /* [output * session_count + session] */
+    uint64_t *stream_resume;      /* [session * stream_count + piece] */
+    struct schema_cache **caches; /* [worker * session_count + session] */
+
+    struct books *books;
+    struct spool *spool;
+    struct slab_queue *queue;
+    struct sealer *sealer;
+    struct source **sources;
+    struct decode_worker **workers;
+    struct outlet **outlets;
+    size_t workers_started;
+    size_t outlets_started;
+    bool stuck;
+
+    uint64_t reports; /* numbers of status events */
+    atomic_size_t reports_in_flight;
+};
+
+/* ---- what the parts are told ------------------------------------------------------------------ */
+
+static bool allocate(struct pipeline *p, struct error *err)
+{
+    const struct pipeline_settings *s = &p->settings;
+    size_t sessions = p->session_count;
+    size_t streams = s->stream_count + 1;
+    size_t outputs = s->output_count + 1;
+    p->worker_streams = calloc(streams, sizeof(*p->worker_streams));
+    p->worker_sessions = calloc(sessions, sizeof(*p->worker_sessions));
+    p->sealer_streams = calloc(streams, sizeof(*p->sealer_streams));
+    p->sealer_sessions = calloc(sessions, sizeof(*p->sealer_sessions));
+    p->stream_outputs = calloc(outputs, sizeof(*p->stream_outputs));
+    p->all_streams = calloc(streams, sizeof(*p->all_streams));
+    p->resume = calloc(sessions * outputs, sizeof(*p->resume));
+    p->output_resume = calloc(sessions * outputs, sizeof(*p->output_resume));
+    p->stream_resume = calloc(sessions * streams, sizeof(*p->stream_resume));
+    p->caches = calloc(sessions * s->worker_count, sizeof(struct schema_cache *));
+    p->sources = calloc(sessions, sizeof(struct source *));
+    p->workers = calloc(s->worker_count, sizeof(struct decode_worker *));
+    p->outlets = calloc(outputs, sizeof(struct outlet *));
+    bool ok = p->worker_streams && p->worker_sessions && p->sealer_streams && p->sealer_sessions &&
+              p->stream_outputs && p->all_streams && p->resume && p->output_resume &&
+              p->stream_resume && p->caches && p->sources && p->workers && p->outlets;
+    return ok || error_set(err, ERR_MEMORY, "out of memory for the pipeline");
+}
+
+static uint64_t resume_of(const struct pipeline *p, size_t session, size_t output)
+{
+    return p->resume[session * p->settings.output_count + output];
+}
+
+static void plan_streams(struct pipeline *p)
+{
+    const struct pipeline_settings *s = &p->settings;
+    size_t used = 0;
+    for (size_t i = 0; i < s->stream_count; i++) {
+        const struct pipeline_stream *stream = &s->streams[i];
+        size_t first = used;
+        for (size_t o = 0; o < s->output_count; o++) {
+            if (s->outputs[o].stream == i) {
+                p->stream_outputs[used++] = o;
+            }
+        }
+        p->all_streams[i] = i;
+        p->worker_streams[i] = stream->shape;
+        p->sealer_streams[i] = (struct sealer_stream){.route_count = stream->shape.route_count,
+            .max_bytes = stream->max_bytes,
+            .max_events = stream->max_events,
+            .max_age_ns = stream->max_age_ns,
+            .outputs = p->stream_outputs + first,
+            .output_count = used - first};
+    }
+}
+
+/* What all outputs of a stream have of a session. */
+static uint64_t lowest_resume(const struct pipeline *p, size_t session, size_t stream)
+{
+    const struct sealer_stream *outputs = &p->sealer_streams[stream];
+    uint64_t lowest = outputs->output_count ? UINT64_MAX : 0;
+    for (size_t i = 0; i < outputs->output_count; i++) {
+        uint64_t resume = resume_of(p, session, outputs->outputs[i]);
+        lowest = resume < lowest ? resume : lowest;
+    }
+    return lowest;
+}
+
+static void plan_sessions(struct pipeline *p)
+{
+    const struct pipeline_settings *s = &p->settings;
+    for (size_t i = 0; i < p->session_count; i++) {
+        bool own = i == s->session_count;
+        const struct pipeline_session *session = own ? NULL : &s->sessions[i];
+        const size_t *streams = own ? p->all_streams : session->streams;
+        size_t count = own ? s->stream_count : session->stream_count;
+        uint64_t *resume = p->stream_resume + i * (s->stream_count + 1);
+        for (size_t k = 0; k < count; k++) {
+            resume[k] = lowest_resume(p, i, streams[k]);
+        }
+        p->worker_sessions[i] = (struct worker_session){.name = own ? NULL : session->name,
+            .pointer_size = own ? 0 : session->decoding.pointer_size,
+            .ansi = own ? NULL : session->ansi,
+            .streams = streams,
+            .resume = resume,
+            .stream_count = count};
+        p->sealer_sessions[i] = (struct sealer_session){.streams = streams, .stream_count = count};
+    }
+}
+
+static void plan_resume(struct pipeline *p)
+{
+    const struct pipeline_settings *s = &p->settings;
+    for (size_t i = 0; s->resume && i < s->session_count * s->output_count; i++) {
+        p->resume[i] = s->resume[i];
+    }
+    for (size_t o = 0; o < s->output_count; o++) {
+        for (size_t i = 0; i < p->session_count; i++) {
+            p->output_resume[o * p->session_count + i] = resume_of(p, i, o);
+        }
+    }
+}
+
+/* ---- parts ------------------------------------------------------------------------------------ */
+
+static size_t queue_bytes(const struct pipeline_settings *s)
+{
+    size_t bytes = s->memory_bytes / QUEUE_SHARE;
+    bytes = bytes > MAX_QUEUE_BYTES ? MAX_QUEUE_BYTES : bytes;
+    return bytes < MIN_QUEUE_BYTES ? MIN_QUEUE_BYTES : bytes;
+}
+
+static size_t spool_bytes(const struct pipeline_settings *s)
+{
+    size_t fixed = queue_bytes(s) + s->worker_count * WORKER_BYTES;
+    for (size_t i = 0; i < s->stream_count; i++) {
+        fixed += s->streams[i].max_bytes;
+    }
+    size_t least = s->memory_bytes / 4;
+    return s->memory_bytes > fixed + least ? s->memory_bytes - fixed : least;
+}
+
+static bool make_core(struct pipeline *p, struct error *err)
+{
+    const struct pipeline_settings *s = &p->settings;
+    p->books = books_create(p->session_count, s->output_count, err);
+    p->spool = p->books ? spool_memory_create(s->stream_count, spool_bytes(s), err) : NULL;
+    p->queue = p->spool ? slab_queue_create(queue_bytes(s), s->worker_count, err) : NULL;
+    struct sealer_settings sealer = {.streams = p->sealer_streams,
+        .stream_count = s->stream_count,
+        .sessions = p->sealer_sessions,
+        .session_count = p->session_count,
+        .output_count = s->output_count,
+        .resume = p->resume,
+        .worker_count = s->worker_count,
+        .spool = p->spool,
+        .books = p->books};
+    p->sealer = p->queue ? sealer_create(&sealer, err) : NULL;
+    return p->sealer != NULL;
+}
+
+static bool make_sources(struct pipeline *p, struct error *err)
+{
+    const struct pipeline_settings *s = &p->settings;
+    for (size_t i = 0; i < s->session_count; i++) {
+        const struct pipeline_session *session = &s->sessions[i];
+        uint64_t resume = session->stream_count ? UINT64_MAX : 0;
+        for (size_t k = 0; k < session->stream_count; k++) {
+            uint64_t stream = p->worker_sessions[i].resume[k];
+            resume = stream < resume ? stream : resume;
+        }
+        struct source_settings source = {.session = (uint32_t)i,
+            .queue = p->queue,
+            .books = p->books,
+            .decoding = session->decoding,
+            .replayable = session->replayable,
+            .block_for_ns = session->block_for_ns,
+            .slab_age_ns = slab_age_ns,
+            .gap_age_ns = s->gap_age_ns ? s->gap_age_ns : default_gap_age_ns,
+            .max_events = session->max_events,
+            .resume = resume};
+        p->sources[i] = source_create(&source, err);
+        if (!p->sources[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool make_workers(struct pipeline *p, struct error *err)
+{
+    const struct pipeline_settings *s = &p->settings;
+    for (size_t w = 0; w < s->worker_count; w++) {
+        struct schema_cache **caches = p->caches + w * p->session_count;
+        for (size_t i = 0; i < s->session_count; i++) {
+            caches[i] = s->make_cache(s->self, i, w, err);
+            if (!caches[i]) {
+                return false;
+            }
+        }
+        struct decode_worker_settings worker = {.index = w,
+            .queue = p->queue,
+            .sealer = p->sealer,
+            .streams = p->worker_streams,
+            .stream_count = s->stream_count,
+            .sessions = p->worker_sessions,
+            .session_count = p->session_count,
+            .caches = caches,
+            .tail = s->tail,
+            .agent = s->agent};
+        if (s->observe) {
+            worker.observer = s->observe(s->self, w);
+        }
+        p->workers[w] = decode_worker_create(&worker, err);
+        if (!p->workers[w]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool make_outlets(struct pipeline *p, struct error *err)
+{
+    const struct pipeline_settings *s = &p->settings;
+    for (size_t i = 0; i < s->output_count; i++) {
+        const struct pipeline_output *output = &s->outputs[i];
+        struct outlet_settings outlet = {.index = i,
+            .name = output->name,
+            .ops = output->ops,
+            .settings = output->settings,
+            .retry = output->retry,
+            .workers = output->workers,
+            .route = output->route,
+            .checkpoint = output->checkpoint,
+            .resume = p->output_resume + i * p->session_count,
+            .session_count = p->session_count,
+            .spool = p->spool,
+            .books = p->books,
+            .save = s->save,
+            .ended = s->ended,
+            .warn = s->warn,
+            .self = s->self};
+        if (!p->spool->ops->add_cursor(p->spool, output->stream, &outlet.cursor, err)) {
+            return false;
+        }
+        p->outlets[i] = outlet_create(&outlet, err);
+        if (!p->outlets[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- life ------------------------------------------------------------------------------------- */
+
+struct pipeline *pipeline_create(const struct pipeline_settings *settings, struct error *err)
+{
+    struct pipeline *p = calloc(1, sizeof(*p));
+    if (!p) {
+        error_set(err, ERR_MEMORY, "out of memory for the pipeline");
+        return NULL;
+    }
+    p->settings = *settings;
+    p->session_count = settings->session_count + 1;
+    atomic_init(&p->reports_in_flight, 0);
+    bool ok = allocate(p, err);
+    if (ok) {
+        plan_resume(p);
+        plan_streams(p);
+        plan_sessions(p);
+        ok = make_core(p, err) && make_sources(p, err) && make_workers(p, err) &&
+             make_outlets(p, err);
+    }
+    if (!ok) {
+        pipeline_destroy(p);
+        return NULL;
+    }
+    return p;
+}
+
+static void free_plans(struct pipeline *p)
+{
+    free(p->worker_streams);
+    free(p->worker_sessions);
+    free(p->sealer_streams);
+    free(p->sealer_sessions);
+    free(p->stream_outputs);
+    free(p->all_streams);
+    free(p->resume);
+    free(p->output_resume);
+    free(p->stream_resume);
+    free(p->caches);
+    free(p->sources);
+    free(p->workers);
+    free(p->outlets);
+    free(p);
+}
+
+void pipeline_destroy(struct pipeline *p)
+{
+    if (!p || p->stuck) {
+        return;
+    }
+    const struct pipeline_settings *s = &p->settings;
+    for (size_t i = 0; p->outlets && i < s->output_count; i++) {
+        outlet_destroy(p->outlets[i]);
+    }
+    for (size_t i = 0; p->workers && i < s->worker_count; i++) {
+        decode_worker_destroy(p->workers[i]);
+    }
+    for (size_t i = 0; p->caches && i < s->worker_count * p->session_count; i++) {
+        schema_cache_destroy(p->caches[i]);
+    }
+    sealer_destroy(p->sealer);
+    slab_queue_destroy(p->queue);
+    for (size_t i = 0; p->sources && i < s->session_count; i++) {
+        source_destroy(p->sources[i]);
+    }
+    spool_destroy(p->spool);
+    books_destroy(p->books);
+    free_plans(p);
+}
+
+bool pipeline_start(struct pipeline *p, struct error *err)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < p->settings.output_count; i++) {
+        ok = outlet_start(p->outlets[i], err);
+        p->outlets_started += 1; /* some of its threads may run */
+    }
+    for (size_t i = 0; ok && i < p->settings.worker_count; i++) {
+        ok = decode_worker_start(p->workers[i], err);
+        p->workers_started += ok;
+    }
+    if (!ok) {
+        pipeline_drain(p);
+    }
+    return ok;
+}
+
+bool pipeline_drain(struct pipeline *p)
+{
+    slab_queue_close(p->queue);
+    for (size_t i = 0; i < p->workers_started; i++) {
+        decode_worker_join(p->workers[i]);
+    }
+    p->workers_started = 0;
+    sealer_flush(p->sealer);
+    p->spool->ops->close(p->spool);
+    for (size_t i = 0; i < p->outlets_started; i++) {
+        p->stuck |= !outlet_join(p->outlets[i]);
+    }
+    p->outlets_started = 0;
+    return !p->stuck;
+}
+
+void pipeline_give_up(struct pipeline *p)
+{
+    slab_queue_cancel(p->queue);
+    p->spool->ops->cancel(p->spool);
+    for (size_t i = 0; i < p->settings.output_count; i++) {
+        outlet_give_up(p->outlets[i]);
+    }
+}
+
+/* ---- sources ---------------------------------------------------------------------------------- */
+
+void pipeline_sink(struct pipeline *p, size_t session, struct input_sink *ret_sink)
+{
+    source_sink(p->sources[session], ret_sink);
+}
+
+void pipeline_finish_source(struct pipeline *p, size_t session, bool stopped)
+{
+    source_finish(p->sources[session], stopped);
+}
+
+struct source_counts pipeline_source_counts(const struct pipeline *p, size_t session)
+{
+    return source_counts(p->sources[session]);
+}
+
+void pipeline_report(struct pipeline *p, const struct status *status, uint64_t now)
+{
+    if (atomic_load(&p->reports_in_flight)) {
+        return;
+    }
+    size_t size = status->counters.size + status->message.size;
+    struct slab *slab = slab_create(SLAB_STATUS, (uint32_t)p->settings.session_count, size);
+    if (!slab) {
+        return;
+    }
+    uint8_t *text = (uint8_t *)slab->memory;
+    memcpy(text, status->counters.data, status->counters.size);
+    if (status->message.size) {
+        memcpy(text + status->counters.size, status->message.data, status->message.size);
+    }
+    slab->status.counters = span_make(text, status->counters.size);
+    slab->status.message = span_make(text + status->counters.size, status->message.size);
+    slab->now = now;
+    slab->last_sequence = ++p->reports;
+    slab->in_flight = &p->reports_in_flight;
+    atomic_fetch_add(&p->reports_in_flight, 1);
+    if (slab_queue_push_now(p->queue, slab) != SLAB_PUSHED) {
+        slab_destroy(slab);
+    }
+}
+
+/* ---- looking ---------------------------------------------------------------------------------- */
+
+struct books *pipeline_books(struct pipeline *p)
+{
+    return p->books;
+}
+
+struct spool *pipeline_spool(struct pipeline *p)
+{
+    return p->spool;
+}
+
+struct outlet *pipeline_outlet(struct pipeline *p, size_t output)
+{
+    return p->outlets[output];
+}
+
+size_t pipeline_queue_bytes(const struct pipeline *p)
+{
+    return slab_queue_bytes(p->queue);
+}

@@ -1,0 +1,108 @@
+#ifndef ETWSHIP_PIPELINE_PIPELINE_H
+#define ETWSHIP_PIPELINE_PIPELINE_H
+
+#include "pipeline/decode_worker.h"
+#include "pipeline/outlet.h"
+#include "pipeline/source.h"
+
+/*
+ * Sources, queue, workers, sealer, spool and outlets put together. The caller runs the inputs, each
+ * on a thread of its own, and knows what the parts are for; the pipeline knows sessions, streams and
+ * outputs by their numbers.
+ *
+ * Order: create, start, run the inputs, pipeline_finish_source for each, drain, destroy.
+ */
+struct pipeline;
+
+struct pipeline_stream {
+    struct worker_stream shape;
+    size_t max_bytes; /* of a batch */
+    size_t max_events;
+    uint64_t max_age_ns;
+};
+
+struct pipeline_session {
+    const char *name;
+    struct input_decoding decoding;
+    const struct codepage *ansi;
+    bool replayable;
+    uint64_t block_for_ns;
+    uint64_t max_events;
+    const size_t *streams; /* that take it */
+    size_t stream_count;
+};
+
+struct pipeline_output {
+    const char *name;
+    const struct output_ops *ops;
+    const void *settings; /* of the output */
+    struct delivery_retry retry;
+    size_t workers;
+    size_t stream;
+    size_t route; /* template of the stream; SIZE_MAX: none */
+    struct span checkpoint;
+};
+
+/* Everything is borrowed, and outlives the pipeline. */
+struct pipeline_settings {
+    const struct pipeline_session *sessions;
+    size_t session_count;
+    const struct pipeline_stream *streams;
+    size_t stream_count;
+    const struct pipeline_output *outputs;
+    size_t output_count;
+    const uint64_t *resume; /* [session * output_count + output]: sequence that the output has come
+                               to in an earlier run; NULL: there was none */
+    size_t worker_count;
+    size_t memory_bytes; /* of everything queued */
+    uint64_t gap_age_ns; /* 0: 1 s */
+    struct span tail;    /* event_writer_settings.tail */
+    const struct event_agent *agent;
+
+    /* A cache for one session and worker; the pipeline destroys it. */
+    struct schema_cache *(*make_cache)(
+        void *self, size_t session, size_t worker, struct error *err);
+    /* Sees the events of one worker; may be NULL. */
+    struct flow_consumer (*observe)(void *self, size_t worker);
+    /* See outlet.h. */
+    bool (*save)(void *self, struct error *err);
+    void (*ended)(void *self, size_t output, bool closed);
+    void (*warn)(void *self, const char *output, const char *text);
+    void *self;
+};
+
+struct pipeline *pipeline_create(const struct pipeline_settings *settings, struct error *err);
+
+/* Drained, or never started. NULL is fine. If an output is stuck in a call, what it uses is not
+ * freed, as the process is about to end. */
+void pipeline_destroy(struct pipeline *pipeline);
+
+bool pipeline_start(struct pipeline *pipeline, struct error *err);
+
+/* What the input of ${session} hands its records to; see source.h. */
+void pipeline_sink(struct pipeline *pipeline, size_t session, struct input_sink *ret_sink);
+
+/* The input of ${session} has ended; ${stopped}: before its end. On the thread that it ran on. */
+void pipeline_finish_source(struct pipeline *pipeline, size_t session, bool stopped);
+
+/* After pipeline_finish_source. */
+struct source_counts pipeline_source_counts(const struct pipeline *pipeline, size_t session);
+
+/* Ship a status event through every stream, at FILETIME ${now}. Left out when the last one is still
+ * under way. One thread at a time. */
+void pipeline_report(struct pipeline *pipeline, const struct status *status, uint64_t now);
+
+/* Every source is finished: wait until everything is delivered, or given up. False if an output is
+ * stuck inside a call. */
+bool pipeline_drain(struct pipeline *pipeline);
+
+/* The time to stop is over: nobody waits for a destination or for room any more, what is left is
+ * counted as dropped. Any thread. */
+void pipeline_give_up(struct pipeline *pipeline);
+
+struct books *pipeline_books(struct pipeline *pipeline);
+struct spool *pipeline_spool(struct pipeline *pipeline);
+struct outlet *pipeline_outlet(struct pipeline *pipeline, size_t output);
+size_t pipeline_queue_bytes(const struct pipeline *pipeline);
+
+#endif

@@ -1,0 +1,453 @@
+#include "pipeline/sealer.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "platform/plat_system.h"
+#include "platform/plat_thread.h"
+
+/*
+ * Workers finish slabs in any order. A finished slab is parked in a small ring at its ticket; the
+ * worker that finds the next ticket there takes the role of the sealer (`busy`), and keeps it until
+ * the ring has a hole. So slabs are sealed in order without a thread of their own, and a worker
+ * waits only when the ring is full.
+ *
+ * The mutex guards the ring and the open batches. It is let go of while the spool has no room:
+ * `busy` keeps the order then. The thread that seals by age takes the mutex, not the role: sealing
+ * an open batch does not change the order of anything. Lock order: sealer, then books or spool.
+ *
+ * Bytes are not copied where a whole piece fits: the piece becomes the batch.
+ */
+enum { RETRY_MS = 50 };
+
+struct stream {
+    const struct sealer_stream *settings;
+    struct batch *open; /* NULL: none */
+};
+
+struct sealer {
+    struct sealer_settings settings;
+    struct stream *streams;
+    uint64_t *last_resume; /* by session: the highest of its outputs' */
+
+    struct plat_mutex mutex;
+    struct plat_cond turn;   /* workers wait for their ticket, or for the ring */
+    struct plat_cond opened; /* the clock waits for a batch to grow old */
+    struct plat_cond memory; /* never signalled: for waits until a moment */
+    struct slab **ring;
+    size_t ring_size;
+    uint64_t next_ticket;
+    bool busy;
+    bool over;
+    atomic_bool cancelled;
+    struct plat_thread *clock;
+};
+
+/* ---- batches ---------------------------------------------------------------------------------- */
+
+static void seal(struct sealer *sealer, size_t index)
+{
+    struct stream *stream = &sealer->streams[index];
+    struct batch *batch = stream->open;
+    if (batch) {
+        stream->open = NULL;
+        piece_trim(&batch->piece);
+        sealer->settings.spool->ops->append(sealer->settings.spool, index, batch);
+    }
+}
+
+/* There is no memory. Nothing is given up for that: somebody else is going to free some. */
+static void wait_for_memory(struct sealer *sealer)
+{
+    uint64_t until = plat_monotonic_ns() + RETRY_MS * UINT64_C(1000000);
+    while (plat_cond_wait_until(&sealer->memory, &sealer->mutex, until)) {}
+}
+
+static struct batch *open_batch(struct sealer *sealer, size_t index)
+{
+    struct stream *stream = &sealer->streams[index];
+    while (!stream->open) {
+        stream->open = batch_create(stream->settings->route_count, plat_monotonic_ns());
+        if (!stream->open) {
+            wait_for_memory(sealer);
+        } else {
+            plat_cond_signal(&sealer->opened);
+        }
+    }
+    return stream->open;
+}
+
+static bool is_full(const struct stream *stream)
+{
+    if (!stream->open) {
+        return false;
+    }
+    const struct piece *piece = &stream->open->piece;
+    return piece->bytes.size >= stream->settings->max_bytes ||
+           piece->count >= stream->settings->max_events;
+}
+
+/* How many of the piece's records from ${first} on fit into the open batch; at least one if it is
+ * empty. */
+static size_t count_fitting(const struct stream *stream, const struct batch *batch,
+    const struct piece *piece, size_t first, size_t end)
+{
+    const struct piece *open = &batch->piece;
+    size_t room = stream->settings->max_bytes > open->bytes.size
+                      ? stream->settings->max_bytes - open->bytes.size
+                      : 0;
+    size_t most = stream->settings->max_events - open->count;
+    uint32_t start = piece_start(piece, first);
+    end = end - first > most ? first + most : end;
+    if (end > first && piece->ends[end - 1] - start <= room) {
+        return end - first;
+    }
+    size_t count = 0;
+    while (first + count < end && piece->ends[first + count] - start <= room) {
+        count++;
+    }
+    return count == 0 && open->count == 0 && end > first ? 1 : count;
+}
+
+/* Records of a piece to the open batch. All of them become the batch where that is empty. */
+static void move_records(
+    struct sealer *sealer, size_t index, struct piece *piece, size_t first, size_t count)
+{
+    struct batch *batch = open_batch(sealer, index);
+    if (first == 0 && count == piece->count && batch->piece.count == 0) {
+        struct piece empty = batch->piece;
+        batch->piece = *piece;
+        *piece = empty;
+        return;
+    }
+    while (!piece_append(&open_batch(sealer, index)->piece, piece, first, count)) {
+        wait_for_memory(sealer);
+    }
+}
+
+static void mark(struct sealer *sealer, size_t index, uint32_t session, uint64_t sequence, bool cut)
+{
+    while (!batch_mark(open_batch(sealer, index), session, sequence, cut)) {
+        wait_for_memory(sealer);
+    }
+}
+
+/* ---- where outputs go on after a restart -------------------------------------------------------- */
+
+static uint64_t resume_of(const struct sealer *sealer, uint32_t session, size_t output)
+{
+    const struct sealer_settings *settings = &sealer->settings;
+    return settings->resume ? settings->resume[session * settings->output_count + output] : 0;
+}
+
+/* The first sequence from ${sequence} on behind which an output of the stream goes on. */
+static uint64_t next_cut(
+    const struct sealer *sealer, size_t index, uint32_t session, uint64_t sequence)
+{
+    uint64_t cut = UINT64_MAX;
+    if (sequence > sealer->last_resume[session]) {
+        return cut;
+    }
+    const struct sealer_stream *stream = &sealer->settings.streams[index];
+    for (size_t i = 0; i < stream->output_count; i++) {
+        uint64_t resume = resume_of(sealer, session, stream->outputs[i]);
+        if (resume >= sequence && resume < cut) {
+            cut = resume;
+        }
+    }
+    return cut;
+}
+
+/* ---- slabs ------------------------------------------------------------------------------------ */
+
+/* Index behind the last record from ${first} on that is numbered up to ${sequence}. */
+static size_t end_of(const struct piece *piece, size_t first, uint64_t sequence)
+{
+    if (piece->count && piece->sequences[piece->count - 1] <= sequence) {
+        return piece->count;
+    }
+    size_t end = first;
+    while (end < piece->count && piece->sequences[end] <= sequence) {
+        end++;
+    }
+    return end;
+}
+
+static void add_piece(
+    struct sealer *sealer, size_t index, const struct slab *slab, struct piece *piece)
+{
+    struct stream *stream = &sealer->streams[index];
+    size_t first = 0;
+    uint64_t from = piece->count ? piece->sequences[0] : slab->done_sequence;
+    for (;;) {
+        uint64_t cut = next_cut(sealer, index, slab->session, from);
+        bool is_cut = cut <= slab->done_sequence;
+        size_t total = piece->count;
+        size_t end = is_cut ? end_of(piece, first, cut) : total;
+        size_t count = count_fitting(stream, open_batch(sealer, index), piece, first, end);
+        bool last = first + count == end;
+        /* The sequence up to here, taken before the piece may become the batch. */
+        uint64_t sequence = is_cut ? cut : slab->done_sequence;
+        if (!last && first + count > 0) {
+            sequence = piece->sequences[first + count - 1];
+        }
+        if (count) {
+            move_records(sealer, index, piece, first, count);
+        }
+        if (count || last) {
+            mark(sealer, index, slab->session, sequence, last && is_cut);
+        }
+        first = piece->count ? first + count : 0;
+        if (!last || is_full(stream)) {
+            seal(sealer, index);
+        }
+        if (last && !(is_cut && cut < slab->done_sequence)) {
+            return;
+        }
+        from = sequence + 1;
+    }
+}
+
+/* Events of the agent itself are batches of their own, so that they can be counted apart. */
+static void add_own_piece(
+    struct sealer *sealer, size_t index, const struct slab *slab, struct piece *piece)
+{
+    seal(sealer, index);
+    open_batch(sealer, index)->own = true;
+    add_piece(sealer, index, slab, piece);
+    seal(sealer, index);
+}
+
+/* How many of a stream's events an output is offered: what it had before a restart, it is not. */
+static void offer(
+    struct sealer *sealer, const struct slab *slab, const struct piece *piece, size_t output)
+{
+    uint64_t resume = resume_of(sealer, slab->session, output);
+    bool own = slab->kind != SLAB_RECORDS;
+    if (piece->count == 0 || piece->sequences[0] > resume) {
+        if (resume < slab->done_sequence) {
+            books_offer(sealer->settings.books, output, own ? piece->count : piece->seen,
+                piece->filtered, own);
+        }
+        return;
+    }
+    uint64_t count = piece->count - end_of(piece, 0, resume);
+    books_offer(sealer->settings.books, output, count, 0, own);
+}
+
+static void add_slab(struct sealer *sealer, struct slab *slab)
+{
+    const struct sealer_session *session = &sealer->settings.sessions[slab->session];
+    for (size_t i = 0; i < slab->piece_count; i++) {
+        size_t index = session->streams[i];
+        const struct sealer_stream *stream = &sealer->settings.streams[index];
+        for (size_t k = 0; k < stream->output_count; k++) {
+            offer(sealer, slab, &slab->pieces[i], stream->outputs[k]);
+        }
+        if (slab->kind == SLAB_RECORDS) {
+            add_piece(sealer, index, slab, &slab->pieces[i]);
+        } else {
+            add_own_piece(sealer, index, slab, &slab->pieces[i]);
+        }
+    }
+}
+
+/* The agent stops, and there is no room: the slab's events are lost to it. */
+static void drop_slab(struct sealer *sealer, struct slab *slab)
+{
+    struct session_counts *tally = &slab->tally;
+    uint64_t counted = tally->metadata + tally->joined;
+    for (size_t i = 0; i < SESSION_DROP_COUNT; i++) {
+        counted += tally->dropped[i];
+    }
+    tally->filtered = 0;
+    tally->accepted = 0;
+    tally->decode = (struct decode_counts){0};
+    tally->dropped[SESSION_DROP_STOPPED] += tally->received - counted;
+    books_add_session(sealer->settings.books, slab->session, tally);
+}
+
+/* Seal what is parked, in order. Holds the mutex but while waiting for room. */
+static void work_off(struct sealer *sealer)
+{
+    struct spool *spool = sealer->settings.spool;
+    struct slab *slab;
+    sealer->busy = true;
+    while ((slab = sealer->ring[sealer->next_ticket % sealer->ring_size])) {
+        sealer->ring[sealer->next_ticket % sealer->ring_size] = NULL;
+        plat_mutex_unlock(&sealer->mutex);
+        bool ok = spool->ops->wait_room(spool);
+        plat_mutex_lock(&sealer->mutex);
+        if (ok && !slab->undecoded) {
+            add_slab(sealer, slab);
+            books_add_session(sealer->settings.books, slab->session, &slab->tally);
+        } else {
+            atomic_store(&sealer->cancelled, !ok || atomic_load(&sealer->cancelled));
+            drop_slab(sealer, slab);
+        }
+        slab_destroy(slab);
+        sealer->next_ticket++;
+        plat_cond_broadcast(&sealer->turn);
+    }
+    sealer->busy = false;
+    plat_cond_broadcast(&sealer->turn);
+}
+
+void sealer_finish(struct sealer *sealer, struct slab *slab)
+{
+    plat_mutex_lock(&sealer->mutex);
+    while (slab->ticket >= sealer->next_ticket + sealer->ring_size) {
+        plat_cond_wait(&sealer->turn, &sealer->mutex);
+    }
+    sealer->ring[slab->ticket % sealer->ring_size] = slab;
+    if (!sealer->busy) {
+        work_off(sealer);
+    }
+    plat_mutex_unlock(&sealer->mutex);
+}
+
+bool sealer_take(struct sealer *sealer, struct slab *slab)
+{
+    struct spool *spool = sealer->settings.spool;
+    plat_mutex_lock(&sealer->mutex);
+    while (slab->ticket != sealer->next_ticket || sealer->busy) {
+        plat_cond_wait(&sealer->turn, &sealer->mutex);
+    }
+    sealer->busy = true;
+    plat_mutex_unlock(&sealer->mutex);
+    bool ok = spool->ops->wait_room(spool);
+    plat_mutex_lock(&sealer->mutex);
+    if (ok) {
+        add_slab(sealer, slab);
+    } else {
+        atomic_store(&sealer->cancelled, true);
+    }
+    sealer->busy = false;
+    plat_cond_broadcast(&sealer->turn);
+    plat_mutex_unlock(&sealer->mutex);
+    const struct sealer_session *session = &sealer->settings.sessions[slab->session];
+    for (size_t i = 0; ok && i < slab->piece_count; i++) {
+        piece_fini(&slab->pieces[i]);
+        ok = piece_init(
+            &slab->pieces[i], sealer->settings.streams[session->streams[i]].route_count);
+    }
+    return ok;
+}
+
+bool sealer_is_cancelled(const struct sealer *sealer)
+{
+    return atomic_load_explicit(&sealer->cancelled, memory_order_relaxed);
+}
+
+/* ---- age ------------------------------------------------------------------------------------- */
+
+/* Seal what is old enough; returns when the next batch will be. */
+static uint64_t seal_old(struct sealer *sealer, uint64_t now)
+{
+    uint64_t next = UINT64_MAX;
+    for (size_t i = 0; i < sealer->settings.stream_count; i++) {
+        const struct batch *open = sealer->streams[i].open;
+        if (!open) {
+            continue;
+        }
+        uint64_t due = open->opened_ns + sealer->streams[i].settings->max_age_ns;
+        if (due <= now) {
+            seal(sealer, i);
+        } else if (due < next) {
+            next = due;
+        }
+    }
+    return next;
+}
+
+static void run_clock(void *self)
+{
+    struct sealer *sealer = self;
+    plat_mutex_lock(&sealer->mutex);
+    while (!sealer->over) {
+        uint64_t next = seal_old(sealer, plat_monotonic_ns());
+        if (next == UINT64_MAX) {
+            plat_cond_wait(&sealer->opened, &sealer->mutex);
+        } else {
+            plat_cond_wait_until(&sealer->opened, &sealer->mutex, next);
+        }
+    }
+    plat_mutex_unlock(&sealer->mutex);
+}
+
+void sealer_flush(struct sealer *sealer)
+{
+    plat_mutex_lock(&sealer->mutex);
+    for (size_t i = 0; i < sealer->settings.stream_count; i++) {
+        seal(sealer, i);
+    }
+    plat_mutex_unlock(&sealer->mutex);
+}
+
+/* ---- life ------------------------------------------------------------------------------------- */
+
+struct sealer *sealer_create(const struct sealer_settings *settings, struct error *err)
+{
+    struct sealer *sealer = calloc(1, sizeof(*sealer));
+    if (!sealer) {
+        error_set(err, ERR_MEMORY, "out of memory for batches");
+        return NULL;
+    }
+    plat_mutex_init(&sealer->mutex);
+    plat_cond_init(&sealer->turn);
+    plat_cond_init(&sealer->opened);
+    plat_cond_init(&sealer->memory);
+    atomic_init(&sealer->cancelled, false);
+    sealer->settings = *settings;
+    sealer->ring_size = 2 * settings->worker_count;
+    sealer->ring = calloc(sealer->ring_size, sizeof(struct slab *));
+    sealer->streams = calloc(settings->stream_count + 1, sizeof(*sealer->streams));
+    sealer->last_resume = calloc(settings->session_count + 1, sizeof(*sealer->last_resume));
+    if (!sealer->ring || !sealer->streams || !sealer->last_resume) {
+        sealer_destroy(sealer);
+        error_set(err, ERR_MEMORY, "out of memory for batches");
+        return NULL;
+    }
+    for (size_t i = 0; i < settings->stream_count; i++) {
+        sealer->streams[i].settings = &settings->streams[i];
+    }
+    for (uint32_t s = 0; s < settings->session_count; s++) {
+        for (size_t o = 0; o < settings->output_count; o++) {
+            uint64_t resume = resume_of(sealer, s, o);
+            sealer->last_resume[s] = resume > sealer->last_resume[s] ? resume
+                                                                     : sealer->last_resume[s];
+        }
+    }
+    sealer->clock = plat_thread_start("seal", run_clock, sealer, err);
+    if (!sealer->clock) {
+        sealer_destroy(sealer);
+        return NULL;
+    }
+    return sealer;
+}
+
+void sealer_destroy(struct sealer *sealer)
+{
+    if (!sealer) {
+        return;
+    }
+    plat_mutex_lock(&sealer->mutex);
+    sealer->over = true;
+    plat_cond_signal(&sealer->opened);
+    plat_mutex_unlock(&sealer->mutex);
+    plat_thread_join(sealer->clock);
+    for (size_t i = 0; sealer->streams && i < sealer->settings.stream_count; i++) {
+        batch_destroy(sealer->streams[i].open);
+    }
+    for (size_t i = 0; sealer->ring && i < sealer->ring_size; i++) {
+        slab_destroy(sealer->ring[i]);
+    }
+    free(sealer->streams);
+    free(sealer->ring);
+    free(sealer->last_resume);
+    plat_cond_fini(&sealer->turn);
+    plat_cond_fini(&sealer->opened);
+    plat_cond_fini(&sealer->memory);
+    plat_mutex_fini(&sealer->mutex);
+    free(sealer);
+}

@@ -1,0 +1,500 @@
+#include "pipeline/source.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pipeline/stack_join.h"
+#include "platform/plat_system.h"
+
+/*
+ * One thread, no lock: slabs are handed over through the queue. `slab` is being filled. While a
+ * live source drops, `slab` is the full one that found no room; it keeps its place before the gap.
+ *
+ * A record is counted as received when it is known what becomes of it: at its emission by the join,
+ * or as joined, left out or metadata. Those counts travel in the slab and reach the books with what
+ * the workers add, so the books balance at every moment.
+ */
+enum {
+    GAP_BYTES = 0, /* a gap lies in the slab's head */
+    MAX_GAPS = 4,
+    MAX_GAPS_IN_FLIGHT = 8,
+    CLOCK_EVERY = 32, /* records between two looks at the clock */
+    NO_MEMORY_WAIT_MS = 50,
+};
+
+static const uint64_t second_ns = UINT64_C(1000000000);
+
+/* One per stage and reason, open if its count is not 0. */
+struct open_gap {
+    struct gap gap;
+    uint64_t opened_ns;
+    struct slab *room; /* for shipping it, kept from the beginning */
+};
+
+struct source {
+    struct source_settings settings;
+    struct stack_join *stacks;
+    struct stack_join_counts told; /* to the books */
+    struct source_counts counts;
+    uint64_t events; /* numbered, without gaps */
+    uint64_t newest; /* FILETIME */
+    bool stopped;
+
+    struct slab *slab;
+    uint64_t slab_opened_ns;
+    struct slab *lessons;
+    struct session_counts tally; /* since the last slab */
+    unsigned until_clock;
+
+    bool dropping;
+    struct open_gap gaps[MAX_GAPS];
+    atomic_size_t gaps_in_flight;
+
+    uint64_t quiet_since_ns; /* no record since then; 0: there was one since the last pause */
+};
+
+/* ---- handing over ----------------------------------------------------------------------------- */
+
+/* What the join did since the last slab. */
+static void tally_stacks(struct source *source)
+{
+    struct stack_join_counts now = stack_join_counts(source->stacks);
+    uint64_t joined = now.joined - source->told.joined;
+    uint64_t dropped = now.dropped - source->told.dropped;
+    source->tally.joined += joined;
+    source->tally.dropped[SESSION_DROP_STACK_WALK] += dropped;
+    source->tally.received += joined + dropped;
+    source->tally.unmatched += now.unmatched - source->told.unmatched;
+    source->told = now;
+}
+
+/* The queue takes nothing more: what a slab holds is counted as dropped. */
+static void abandon(struct source *source, struct slab *slab)
+{
+    struct session_counts *tally = &slab->tally;
+    uint64_t counted = tally->metadata + tally->joined;
+    for (size_t i = 0; i < SESSION_DROP_COUNT; i++) {
+        counted += tally->dropped[i];
+    }
+    tally->dropped[SESSION_DROP_STOPPED] += tally->received - counted;
+    books_add_session(source->settings.books, source->settings.session, tally);
+    slab_destroy(slab);
+    source->stopped = true;
+    source->counts.complete = false;
+}
+
+static void complete_slab(struct source *source, struct slab *slab)
+{
+    tally_stacks(source);
+    slab->tally = source->tally;
+    slab->last_sequence = source->counts.sequence;
+    source->tally = (struct session_counts){0};
+}
+
+/* Queue the slab that is being filled. False if it stays: no room until ${deadline_ns}. */
+static bool hand_over(struct source *source, uint64_t deadline_ns)
+{
+    struct slab *slab = source->slab;
+    if (!slab) {
+        return true;
+    }
+    if (!slab->completed) {
+        complete_slab(source, slab);
+        slab->completed = true;
+    }
+    enum slab_push push = slab_queue_push(source->settings.queue, slab, deadline_ns);
+    if (push == SLAB_QUEUE_FULL) {
+        return false;
+    }
+    source->slab = NULL;
+    if (push == SLAB_QUEUE_OVER) {
+        abandon(source, slab);
+    }
+    return true;
+}
+
+static uint64_t deadline_of(const struct source *source)
+{
+    return source->settings.replayable ? UINT64_MAX
+                                       : plat_monotonic_ns() + source->settings.block_for_ns;
+}
+
+/* A new slab; replayable sources wait for memory. NULL: none. */
+static struct slab *make_slab(struct source *source, enum slab_kind kind, size_t capacity)
+{
+    struct slab *slab = slab_create(kind, source->settings.session, capacity);
+    while (!slab && source->settings.replayable) {
+        plat_sleep_ms(NO_MEMORY_WAIT_MS);
+        slab = slab_create(kind, source->settings.session, capacity);
+    }
+    return slab;
+}
+
+static void push_lessons(struct source *source)
+{
+    struct slab *lessons = source->lessons;
+    if (lessons) {
+        source->lessons = NULL;
+        if (slab_queue_push(source->settings.queue, lessons, deadline_of(source)) != SLAB_PUSHED) {
+            slab_destroy(lessons);
+        }
+    }
+}
+
+/* ---- gaps ------------------------------------------------------------------------------------- */
+
+static void fill_gap(struct source *source, struct slab *slab, const struct gap *gap)
+{
+    slab->gap = *gap;
+    slab->now = gap->to ? gap->to : source->newest;
+    slab->last_sequence = ++source->counts.sequence;
+    source->tally.gaps++;
+    complete_slab(source, slab);
+}
+
+/* The open gap of this stage and reason, or a free place for it. */
+static struct open_gap *gap_for(struct source *source, const char *stage, const char *reason)
+{
+    struct open_gap *place = &source->gaps[MAX_GAPS - 1];
+    for (size_t i = MAX_GAPS; i-- > 0;) {
+        struct open_gap *open = &source->gaps[i];
+        if (open->gap.count == 0) {
+            place = open;
+        } else if (strcmp(open->gap.stage, stage) == 0 && strcmp(open->gap.reason, reason) == 0) {
+            return open;
+        }
+    }
+    return place;
+}
+
+static void add_to_gap(struct source *source, const struct gap *more)
+{
+    struct open_gap *open = gap_for(source, more->stage, more->reason);
+    if (open->gap.count == 0) {
+        open->gap = *more;
+        open->opened_ns = plat_monotonic_ns();
+        return;
+    }
+    open->gap.count += more->count;
+    open->gap.exact = open->gap.exact && more->exact;
+    open->gap.to = more->to;
+}
+
+/* Ship an open gap, with room in the queue or without: its slab is there. While too many are under
+ * way it stays open and grows, but for ${force}. */
+static void close_gap(struct source *source, struct open_gap *open, bool force)
+{
+    struct slab *slab = open->room;
+    bool too_many = atomic_load(&source->gaps_in_flight) >= MAX_GAPS_IN_FLIGHT;
+    if (open->gap.count == 0 || !slab || (too_many && !force)) {
+        return;
+    }
+    fill_gap(source, slab, &open->gap);
+    open->gap.count = 0;
+    open->room = NULL;
+    atomic_fetch_add(&source->gaps_in_flight, 1);
+    slab->in_flight = &source->gaps_in_flight;
+    if (slab_queue_push_now(source->settings.queue, slab) != SLAB_PUSHED) {
+        abandon(source, slab);
+    }
+    open->room = slab_create(SLAB_GAP, source->settings.session, GAP_BYTES);
+}
+
+static void close_gaps(struct source *source, bool force)
+{
+    for (size_t i = 0; i < MAX_GAPS; i++) {
+        close_gap(source, &source->gaps[i], force);
+    }
+}
+
+static void drop(struct source *source, const struct event_record *record)
+{
+    struct gap gap = {.stage = books_session_drop_stage(SESSION_DROP_FULL),
+        .reason = books_session_drop_reason(SESSION_DROP_FULL),
+        .unit = "events",
+        .count = 1,
+        .exact = true,
+        .from = record->time,
+        .to = record->time,
+        .trace = record->trace};
+    add_to_gap(source, &gap);
+    source->tally.dropped[SESSION_DROP_FULL]++;
+}
+
+/* Gaps do not stay open for ever because there is no room. The full slab goes on its way first,
+ * beyond the bound, so that they stand behind it; no other one is filled until there is room. */
+static void close_old_gaps(struct source *source)
+{
+    uint64_t now = plat_monotonic_ns();
+    for (size_t i = 0; i < MAX_GAPS; i++) {
+        struct open_gap *open = &source->gaps[i];
+        if (open->gap.count == 0 || now - open->opened_ns < source->settings.gap_age_ns ||
+            atomic_load(&source->gaps_in_flight) >= MAX_GAPS_IN_FLIGHT) {
+            continue;
+        }
+        struct slab *slab = source->slab;
+        source->slab = NULL;
+        if (slab && slab_queue_push_now(source->settings.queue, slab) != SLAB_PUSHED) {
+            abandon(source, slab);
+        }
+        close_gap(source, open, false);
+    }
+}
+
+/* While dropping: is there room again? */
+static bool resume(struct source *source)
+{
+    if (!slab_queue_is_half_empty(source->settings.queue)) {
+        if (source->until_clock-- == 0) {
+            source->until_clock = CLOCK_EVERY;
+            close_old_gaps(source);
+        }
+        return false;
+    }
+    if (!hand_over(source, 0)) {
+        return false;
+    }
+    close_gaps(source, true);
+    source->dropping = false;
+    return true;
+}
+
+/* ---- events ----------------------------------------------------------------------------------- */
+
+static bool is_old(struct source *source)
+{
+    if (source->settings.replayable || source->until_clock-- != 0) {
+        return false;
+    }
+    source->until_clock = CLOCK_EVERY;
+    return plat_monotonic_ns() - source->slab_opened_ns >= source->settings.slab_age_ns;
+}
+
+static bool open_slab(struct source *source, size_t size)
+{
+    source->slab = make_slab(source, SLAB_RECORDS, size > SLAB_BYTES ? size : SLAB_BYTES);
+    source->slab_opened_ns = source->settings.replayable ? 0 : plat_monotonic_ns();
+    return source->slab != NULL;
+}
+
+/* Copy an event into a slab. False if there is no room for it: it is to be dropped. */
+static bool put(struct source *source, const struct event_record *record, const uint64_t *frames,
+    uint32_t frame_count)
+{
+    size_t size = slab_item_size(record, frame_count);
+    if (source->dropping && !resume(source)) {
+        return false;
+    }
+    uint64_t sequence = source->counts.sequence + 1;
+    if (source->slab && !source->slab->completed && !is_old(source) &&
+        slab_add(source->slab, record, frames, frame_count, size, sequence)) {
+        return true;
+    }
+    if (!hand_over(source, deadline_of(source)) || (!source->slab && !open_slab(source, size))) {
+        source->dropping = true;
+        return false;
+    }
+    return slab_add(source->slab, record, frames, frame_count, size, sequence);
+}
+
+/* stack_join_emit_fn */
+static bool emit(
+    void *self, const struct event_record *record, const uint64_t *frames, uint32_t frame_count)
+{
+    struct source *source = self;
+    if (source->stopped) {
+        return false;
+    }
+    source->newest = record->time > source->newest ? record->time : source->newest;
+    source->events++;
+    if (source->counts.sequence < source->settings.resume) {
+        source->counts.resumed++;
+    } else {
+        if (!put(source, record, frames, frame_count)) {
+            drop(source, record);
+        }
+        source->tally.received++;
+    }
+    source->counts.sequence++;
+    if (source->settings.max_events && source->events >= source->settings.max_events) {
+        source->stopped = true;
+    }
+    return !source->stopped;
+}
+
+static void learn(struct source *source, const struct event_record *record)
+{
+    if (record->kind == RECORD_KERNEL) {
+        stack_join_learn(source->stacks, record);
+        return;
+    }
+    size_t size = slab_item_size(record, 0);
+    if (!hand_over(source, deadline_of(source)) || source->stopped) {
+        return;
+    }
+    for (int tries = 0; tries < 2; tries++) {
+        if (!source->lessons) {
+            source->lessons = make_slab(
+                source, SLAB_LESSONS, size > SLAB_BYTES ? size : SLAB_BYTES);
+        }
+        if (!source->lessons || slab_add(source->lessons, record, NULL, 0, size, 0)) {
+            return;
+        }
+        push_lessons(source);
+    }
+}
+
+static void on_metadata(void *self, const struct event_record *record)
+{
+    learn(self, record);
+}
+
+static bool on_record(void *self, const struct event_record *record)
+{
+    struct source *source = self;
+    source->counts.seen++;
+    source->quiet_since_ns = 0;
+    if (source->lessons) {
+        push_lessons(source);
+    }
+    if (record_is_metadata(record)) {
+        if (!source->settings.replayable) {
+            learn(source, record);
+        }
+        if (!source->settings.decoding.metadata) {
+            source->tally.metadata++;
+            source->tally.received++;
+            return !source->stopped;
+        }
+    }
+    return stack_join_push(source->stacks, record) && !source->stopped;
+}
+
+static void on_gap(void *self, const struct gap *gap)
+{
+    struct source *source = self;
+    if (source->stopped || !stack_join_flush(source->stacks)) {
+        return;
+    }
+    push_lessons(source);
+    if (source->counts.sequence < source->settings.resume) {
+        source->counts.sequence++; /* shipped in an earlier run */
+        return;
+    }
+    if (source->settings.replayable) {
+        hand_over(source, UINT64_MAX);
+    } else if (!source->dropping && !hand_over(source, 0)) {
+        source->dropping = true;
+    }
+    add_to_gap(source, gap);
+    if (!source->dropping) {
+        close_gaps(source, true);
+    }
+}
+
+/* Events whose stacks must have come by now, as the source has been quiet for so long. */
+static void release_quiet(struct source *source)
+{
+    uint64_t now = plat_monotonic_ns();
+    if (source->quiet_since_ns == 0) {
+        source->quiet_since_ns = now;
+    } else if (now - source->quiet_since_ns >= second_ns) {
+        stack_join_flush(source->stacks);
+        source->quiet_since_ns = now;
+    }
+}
+
+/* Counts alone travel in an empty slab. */
+static void hand_over_counts(struct source *source)
+{
+    tally_stacks(source);
+    if (!source->slab && source->tally.received) {
+        source->slab = make_slab(source, SLAB_RECORDS, 0);
+    }
+}
+
+static void on_pause(void *self)
+{
+    struct source *source = self;
+    if (source->stopped) {
+        return;
+    }
+    push_lessons(source);
+    release_quiet(source);
+    if (source->dropping && !resume(source)) {
+        close_old_gaps(source);
+        return;
+    }
+    hand_over_counts(source);
+    hand_over(source, source->settings.replayable ? UINT64_MAX : 0);
+}
+
+/* ---- life ------------------------------------------------------------------------------------- */
+
+struct source *source_create(const struct source_settings *settings, struct error *err)
+{
+    struct source *source = calloc(1, sizeof(*source));
+    if (source) {
+        source->settings = *settings;
+        source->counts.complete = true;
+        atomic_init(&source->gaps_in_flight, 0);
+    }
+    bool ok = source != NULL;
+    for (size_t i = 0; ok && i < MAX_GAPS; i++) {
+        source->gaps[i].room = slab_create(SLAB_GAP, settings->session, GAP_BYTES);
+        ok = source->gaps[i].room != NULL;
+    }
+    if (!ok) {
+        source_destroy(source);
+        error_set(err, ERR_MEMORY, "out of memory for a session");
+        return NULL;
+    }
+    source->stacks = stack_join_create(settings->decoding.stack_walk, emit, source, err);
+    if (!source->stacks) {
+        source_destroy(source);
+        return NULL;
+    }
+    return source;
+}
+
+void source_destroy(struct source *source)
+{
+    if (source) {
+        stack_join_destroy(source->stacks);
+        slab_destroy(source->slab);
+        for (size_t i = 0; i < MAX_GAPS; i++) {
+            slab_destroy(source->gaps[i].room);
+        }
+        slab_destroy(source->lessons);
+        free(source);
+    }
+}
+
+void source_sink(struct source *source, struct input_sink *ret_sink)
+{
+    *ret_sink = (struct input_sink){.self = source,
+        .metadata = on_metadata,
+        .record = on_record,
+        .pause = on_pause,
+        .gap = on_gap};
+}
+
+void source_finish(struct source *source, bool stopped)
+{
+    push_lessons(source);
+    if (!source->stopped && !(stopped && source->settings.replayable)) {
+        stack_join_flush(source->stacks);
+    }
+    hand_over_counts(source);
+    hand_over(source, UINT64_MAX);
+    close_gaps(source, true);
+    /* Counts that came up since, or that a gap which could not be shipped would have carried. */
+    hand_over_counts(source);
+    hand_over(source, UINT64_MAX);
+}
+
+struct source_counts source_counts(const struct source *source)
+{
+    return source->counts;
+}

@@ -1,0 +1,54 @@
+#ifndef ETWSHIP_PIPELINE_SOURCE_H
+#define ETWSHIP_PIPELINE_SOURCE_H
+
+#include "input/input.h"
+#include "pipeline/slab_queue.h"
+
+/*
+ * The first part of a session: what its input hands over is joined with its stacks, numbered,
+ * copied into slabs and queued for the decode workers. All on the thread of input_ops.run.
+ *
+ * When the queue is full, a replayable source waits. A live one waits for block_for, then drops
+ * until the queue is half empty, and a gap record says how many. Room for it is kept beforehand;
+ * one gap is open at a time, closed with the next event that is accepted, or after gap_age.
+ */
+struct source;
+
+struct source_settings {
+    uint32_t session;
+    struct slab_queue *queue; /* borrowed */
+    struct books *books;      /* borrowed */
+    struct input_decoding decoding;
+    bool replayable;
+    uint64_t block_for_ns; /* live sources */
+    uint64_t slab_age_ns;  /* live sources: no event waits longer for its slab to fill */
+    uint64_t gap_age_ns;
+    uint64_t max_events; /* 0: no limit */
+    uint64_t resume;     /* events numbered up to here were delivered in an earlier run: left out */
+};
+
+struct source *source_create(const struct source_settings *settings, struct error *err);
+
+/* Its slabs are gone. NULL is fine. */
+void source_destroy(struct source *source);
+
+/* What the input hands its records to: fill ${ret_sink}; damage and progress are the caller's. */
+void source_sink(struct source *source, struct input_sink *ret_sink);
+
+/*
+ * The input has ended: hand on what is held back. ${stopped}: before its end. Then a replayable
+ * source leaves out events whose stacks may still have come, since they come again.
+ */
+void source_finish(struct source *source, bool stopped);
+
+struct source_counts {
+    uint64_t seen;     /* records that the input handed over */
+    uint64_t resumed;  /* events left out, as delivered in an earlier run */
+    uint64_t sequence; /* the last number that was given */
+    bool complete;     /* everything up to `sequence` was queued */
+};
+
+/* On the source's thread, or after source_finish. */
+struct source_counts source_counts(const struct source *source);
+
+#endif

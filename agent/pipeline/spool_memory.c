@@ -1,0 +1,240 @@
+#include <stdlib.h>
+
+#include "pipeline/spool.h"
+#include "platform/plat_thread.h"
+
+/*
+ * A list of batches per stream, oldest first. A batch counts the cursors that have yet to ack it;
+ * the last ack frees it, wherever in the list it stands: acks may overtake one another. A cursor
+ * points to the batch that it gets next, NULL when it has to wait for one to be appended.
+ *
+ * One mutex over everything, held for some pointers' time, once per batch and cursor.
+ */
+enum { MAX_CURSORS = 256 };
+
+struct queue {
+    struct batch *head;
+    struct batch *tail;
+    size_t cursor_count;
+    uint64_t last_number;
+};
+
+struct cursor {
+    size_t stream;
+    struct batch *next;
+    struct plat_cond ready;
+};
+
+struct spool_memory {
+    struct spool base;
+    struct plat_mutex mutex;
+    struct plat_cond room;
+    struct queue *streams;
+    size_t stream_count;
+    struct cursor cursors[MAX_CURSORS];
+    size_t cursor_count;
+    size_t bytes;
+    size_t batches;
+    size_t max_bytes;
+    bool closed;
+    bool cancelled;
+};
+
+static struct spool_memory *self_of(struct spool *spool)
+{
+    return (struct spool_memory *)spool;
+}
+
+static bool add_cursor(struct spool *base, size_t stream, size_t *ret_cursor, struct error *err)
+{
+    struct spool_memory *spool = self_of(base);
+    if (spool->cursor_count == MAX_CURSORS) {
+        return error_set(err, ERR_LIMIT, "more than %d outputs", MAX_CURSORS);
+    }
+    struct cursor *cursor = &spool->cursors[spool->cursor_count];
+    cursor->stream = stream;
+    plat_cond_init(&cursor->ready);
+    spool->streams[stream].cursor_count++;
+    *ret_cursor = spool->cursor_count++;
+    return true;
+}
+
+static bool wait_room(struct spool *base)
+{
+    struct spool_memory *spool = self_of(base);
+    plat_mutex_lock(&spool->mutex);
+    while (spool->bytes >= spool->max_bytes && !spool->cancelled) {
+        plat_cond_wait(&spool->room, &spool->mutex);
+    }
+    bool ok = !spool->cancelled;
+    plat_mutex_unlock(&spool->mutex);
+    return ok;
+}
+
+static void append(struct spool *base, size_t stream, struct batch *batch)
+{
+    struct spool_memory *spool = self_of(base);
+    struct queue *queue = &spool->streams[stream];
+    batch->next = NULL;
+    batch->memory = batch_memory(batch);
+    batch->readers_left = queue->cursor_count;
+    if (queue->cursor_count == 0) {
+        batch_destroy(batch);
+        return;
+    }
+    plat_mutex_lock(&spool->mutex);
+    spool->bytes += batch->memory;
+    spool->batches++;
+    batch->number = ++queue->last_number;
+    batch->previous = queue->tail;
+    if (queue->tail) {
+        queue->tail->next = batch;
+    } else {
+        queue->head = batch;
+    }
+    queue->tail = batch;
+    for (size_t i = 0; i < spool->cursor_count; i++) {
+        struct cursor *cursor = &spool->cursors[i];
+        if (cursor->stream == stream && !cursor->next) {
+            cursor->next = batch;
+            plat_cond_broadcast(&cursor->ready);
+        }
+    }
+    plat_mutex_unlock(&spool->mutex);
+}
+
+static enum spool_next next(
+    struct spool *base, size_t index, uint64_t deadline_ns, const struct batch **ret_batch)
+{
+    struct spool_memory *spool = self_of(base);
+    struct cursor *cursor = &spool->cursors[index];
+    enum spool_next result = SPOOL_NOTHING;
+    bool in_time = true;
+    plat_mutex_lock(&spool->mutex);
+    while (!cursor->next && !spool->closed && in_time) {
+        in_time = plat_cond_wait_until(&cursor->ready, &spool->mutex, deadline_ns);
+    }
+    if (cursor->next) {
+        *ret_batch = cursor->next;
+        cursor->next = cursor->next->next;
+        result = SPOOL_BATCH;
+    } else if (spool->closed) {
+        result = SPOOL_END;
+    }
+    plat_mutex_unlock(&spool->mutex);
+    return result;
+}
+
+static void unlink_batch(struct queue *queue, struct batch *batch)
+{
+    if (batch->previous) {
+        batch->previous->next = batch->next;
+    } else {
+        queue->head = batch->next;
+    }
+    if (batch->next) {
+        batch->next->previous = batch->previous;
+    } else {
+        queue->tail = batch->previous;
+    }
+}
+
+static void ack(struct spool *base, size_t index, const struct batch *given)
+{
+    struct spool_memory *spool = self_of(base);
+    struct batch *batch = (struct batch *)(uintptr_t)given;
+    plat_mutex_lock(&spool->mutex);
+    bool last = --batch->readers_left == 0;
+    if (last) {
+        unlink_batch(&spool->streams[spool->cursors[index].stream], batch);
+        spool->bytes -= batch->memory;
+        spool->batches--;
+        plat_cond_broadcast(&spool->room);
+    }
+    plat_mutex_unlock(&spool->mutex);
+    if (last) {
+        batch_destroy(batch);
+    }
+}
+
+static void close_spool(struct spool *base)
+{
+    struct spool_memory *spool = self_of(base);
+    plat_mutex_lock(&spool->mutex);
+    spool->closed = true;
+    for (size_t i = 0; i < spool->cursor_count; i++) {
+        plat_cond_broadcast(&spool->cursors[i].ready);
+    }
+    plat_mutex_unlock(&spool->mutex);
+}
+
+static void cancel(struct spool *base)
+{
+    struct spool_memory *spool = self_of(base);
+    plat_mutex_lock(&spool->mutex);
+    spool->cancelled = true;
+    plat_cond_broadcast(&spool->room);
+    plat_mutex_unlock(&spool->mutex);
+}
+
+static void usage(struct spool *base, struct spool_usage *ret_usage)
+{
+    struct spool_memory *spool = self_of(base);
+    plat_mutex_lock(&spool->mutex);
+    *ret_usage = (struct spool_usage){
+        .bytes = spool->bytes, .batches = spool->batches, .max_bytes = spool->max_bytes};
+    plat_mutex_unlock(&spool->mutex);
+}
+
+static void destroy(struct spool *base)
+{
+    struct spool_memory *spool = self_of(base);
+    for (size_t i = 0; spool->streams && i < spool->stream_count; i++) {
+        struct batch *batch = spool->streams[i].head;
+        while (batch) {
+            struct batch *behind = batch->next;
+            batch_destroy(batch);
+            batch = behind;
+        }
+    }
+    for (size_t i = 0; i < spool->cursor_count; i++) {
+        plat_cond_fini(&spool->cursors[i].ready);
+    }
+    plat_cond_fini(&spool->room);
+    plat_mutex_fini(&spool->mutex);
+    free(spool->streams);
+    free(spool);
+}
+
+static const struct spool_ops memory_ops = {
+    .add_cursor = add_cursor,
+    .wait_room = wait_room,
+    .append = append,
+    .next = next,
+    .ack = ack,
+    .close = close_spool,
+    .cancel = cancel,
+    .usage = usage,
+    .destroy = destroy,
+};
+
+struct spool *spool_memory_create(size_t stream_count, size_t max_bytes, struct error *err)
+{
+    struct spool_memory *spool = calloc(1, sizeof(*spool));
+    if (spool) {
+        spool->base.ops = &memory_ops;
+        plat_mutex_init(&spool->mutex);
+        plat_cond_init(&spool->room);
+        spool->stream_count = stream_count;
+        spool->max_bytes = max_bytes;
+        spool->streams = calloc(stream_count + 1, sizeof(*spool->streams));
+    }
+    if (!spool || !spool->streams) {
+        if (spool) {
+            destroy(&spool->base);
+        }
+        error_set(err, ERR_MEMORY, "out of memory for batches");
+        return NULL;
+    }
+    return &spool->base;
+}
