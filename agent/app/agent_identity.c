@@ -71,12 +71,21 @@ static bool finish(const struct buf *out, struct error *err)
     return !out->failed || error_set(err, ERR_MEMORY, "out of memory");
 }
 
+const struct event_agent *agent_identity_plain(void)
+{
+    static char host[HOST_NAME_SIZE];
+    static struct event_agent agent;
+    if (agent.version.size == 0) {
+        plat_host_name(host, sizeof(host));
+        agent.name = span_text(host);
+        agent.version = span_text(ETWSHIP_VERSION);
+    }
+    return &agent;
+}
+
 bool agent_identity_tail(struct buf *out, struct error *err)
 {
-    char host[HOST_NAME_SIZE];
-    plat_host_name(host, sizeof(host));
-    struct event_agent agent = {.name = span_text(host), .version = span_text(ETWSHIP_VERSION)};
-    event_tail_render(&agent, out);
+    event_tail_render(agent_identity_plain(), out);
     return finish(out, err);
 }
 

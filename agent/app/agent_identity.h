@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "config/config.h"
+#include "event/event_writer.h"
 
 /*
  * Who ships: the `agent`, `labels` and `tags` members at the end of every event.
@@ -12,6 +13,7 @@
  */
 
 /* For commands without configuration: name, type and version. */
+const struct event_agent *agent_identity_plain(void);
 bool agent_identity_tail(struct buf *out, struct error *err);
 
 /* For `run`. ${data_dir} may be NULL: then there is no agent.id. */

@@ -108,6 +108,7 @@ bool session_run(const struct session_run_settings *settings, struct session_res
     struct flow_settings flow_settings = {.cache = settings->cache,
         .decoding = decoding_of(settings),
         .max_events = settings->max_events,
+        .filter = settings->filter,
         .consumers = settings->consumers,
         .consumer_count = settings->consumer_count};
     struct flow *flow = flow_create(&flow_settings, err);

@@ -12,6 +12,7 @@ struct session_run_settings {
     const void *settings; /* of the input */
     struct schema_cache *cache;
     uint64_t max_events;
+    const struct flow_filter *filter; /* NULL: all events */
     const struct flow_consumer *consumers;
     size_t consumer_count;
     bool show_progress; /* a bar on stderr, if that is a terminal */

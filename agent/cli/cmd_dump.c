@@ -4,6 +4,7 @@
 #include "app/provider_selection.h"
 #include "app/session_run.h"
 #include "cli/trace_options.h"
+#include "cli/where.h"
 #include "outputs/registry.h"
 #include "pipeline/stream.h"
 #include "platform/plat_file.h"
@@ -22,6 +23,9 @@ static const struct cli_option options[] = {
     {.name = "provider", .letter = 'p', .argument = "PROVIDER", .repeated = true,
         .help = "Only events of this provider: (Name|GUID)[:Level[:EventIDs[:AnyKeywords"
                 "[:AllKeywords]]]]. Ids may be ranges and are joined by , or + (1+5-9)."},
+    {.name = "where", .argument = "EXPR",
+        .help = "Only events for which the expression is true, as in \"event.level <= 3 and "
+                "data.Image endswith '\\cmd.exe'\"."},
     CLI_OPTION_SCHEMA,
     {.name = "start", .argument = "TIME", .help = "Only events from this time on (RFC 3339)."},
     {.name = "end", .argument = "TIME", .help = "Only events before this time (RFC 3339)."},
@@ -136,6 +140,7 @@ struct dump {
     struct event_writer *writer;
     struct delivery_host *host;
     struct stream *stream;
+    struct where where;
 };
 
 /* NULL: there is none of that name. */
@@ -187,7 +192,10 @@ static int dump_traces(const struct cli_args *args, struct dump *dump, uint64_t 
     struct input_decoding decoding;
     struct error err;
     input->decoding(settings, &decoding);
-    if (!make_output(args, &decoding, dump, &err)) {
+    struct flow_filter filter_storage;
+    const struct flow_filter *filter;
+    if (!make_output(args, &decoding, dump, &err) ||
+        !where_flow_filter(&dump->where, &dump->ansi, &filter_storage, &filter, &err)) {
         cli_error("%s", err.text);
         return EXIT_FAILED;
     }
@@ -199,6 +207,7 @@ static int dump_traces(const struct cli_args *args, struct dump *dump, uint64_t 
     struct session_run_settings run = {.input = input,
         .settings = settings,
         .cache = dump->cache,
+        .filter = filter,
         .consumers = &consumer,
         .consumer_count = 1,
         .show_progress = !plat_is_terminal(1) || cli_value(args, "output"),
@@ -227,6 +236,9 @@ static int dump_with(const struct cli_args *args, struct dump *dump)
     }
     if (!cli_count(args, "max-events", &max_events)) {
         return EXIT_USAGE;
+    }
+    if (!where_init(&dump->where, cli_value(args, "where"), &exit_code)) {
+        return exit_code;
     }
     dump->selection = provider_selection_create(providers, provider_count, &err);
     if (!dump->selection) {
@@ -258,6 +270,7 @@ static int run(const struct cli_command *command, int argc, char **argv)
     stream_destroy(dump.stream);
     delivery_host_destroy(dump.host);
     event_writer_destroy(dump.writer);
+    where_fini(&dump.where);
     plat_codepage_fini(&dump.ansi);
     buf_fini(&dump.tail);
     config_destroy(dump.config);
@@ -279,6 +292,8 @@ const struct cli_command cmd_dump = {
     .options = options,
     .examples = "       etwship dump trace.etl\n"
                 "       etwship dump --pretty -n 20 trace.etl\n"
+                "       etwship dump --where \"process.pid == 4 and not event.opcode in (3, 4)\" "
+                "trace.etl\n"
                 "       etwship dump -p Microsoft-Windows-DNS-Client:4 --schema manifests a.etl "
                 "b.etl\n",
     .operand = "FILE",

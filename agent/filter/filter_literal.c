@@ -117,11 +117,13 @@ static bool check_comparison(const struct filter_literal *literal, enum filter_t
         return true;
     case EVENT_VALUE_UINT:
     case EVENT_VALUE_HEX:
-        return !is_text || (path->type == EVENT_VALUE_HEX && literal->is_number) ||
+        return !is_text ||
+               (path->type == EVENT_VALUE_HEX && (literal->is_number || literal->exact)) ||
                error_set(
                    err, ERR_CONFIG, "%.*s is a number. write one, without quotes", SPAN_ARG(name));
     case EVENT_VALUE_TIME:
-        return (is_text && (literal->is_time || looks_like_time(literal->text))) ||
+        return (is_text &&
+                   (literal->is_time || literal->exact || looks_like_time(literal->text))) ||
                error_set(err, ERR_CONFIG, "%.*s is no time. write it as in '2026-11-21T09:30:00Z'",
                    SPAN_ARG(shown));
     case EVENT_VALUE_GUID:

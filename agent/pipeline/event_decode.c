@@ -22,10 +22,9 @@ static bool fits(struct event_decode *decode, const struct event_record *record,
            (event->status == DECODE_RAW && record->payload.size == 0);
 }
 
-void event_decode_run(
-    struct event_decode *decode, const struct event_record *record, struct event *ret_event)
+void event_decode_with(struct event_decode *decode, const struct event_record *record,
+    const struct schema_choice *choice, struct event *ret_event)
 {
-    const struct schema_choice *choice = schema_cache_find(decode->cache, record);
     uint8_t pointer_size = decode->pointer_size ? decode->pointer_size : record->pointer_size;
     for (size_t i = 0; i < choice->count; i++) {
         if (fits(decode, record, choice->list[i], pointer_size, ret_event)) {
@@ -40,6 +39,12 @@ void event_decode_run(
     /* Nothing fits: the first definition stands, with what it could make of it. */
     decoder_run(
         decode->decoder, record, choice->count ? choice->list[0] : NULL, pointer_size, ret_event);
+}
+
+void event_decode_run(
+    struct event_decode *decode, const struct event_record *record, struct event *ret_event)
+{
+    event_decode_with(decode, record, schema_cache_find(decode->cache, record), ret_event);
 }
 
 void decode_counts_add(struct decode_counts *counts, const struct event *event)

@@ -22,6 +22,11 @@ struct event_decode {
 void event_decode_run(
     struct event_decode *decode, const struct event_record *record, struct event *ret_event);
 
+/* The same with the definitions that schema_cache_find gave for ${record}: for filters, which look
+ * at them first. */
+void event_decode_with(struct event_decode *decode, const struct event_record *record,
+    const struct schema_choice *choice, struct event *ret_event);
+
 /* How well events decoded. */
 struct decode_counts {
     uint64_t raw;         /* events without layout, with payload bytes: shipped as hex */

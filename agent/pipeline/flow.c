@@ -11,6 +11,7 @@ struct flow {
     struct event_decode decode;
     struct input_decoding decoding;
     uint64_t max_events;
+    struct flow_filter filter; /* filter.filter is NULL: all pass */
     struct flow_consumer consumers[MAX_CONSUMERS];
     size_t consumer_count;
     struct decoder decoder;
@@ -20,6 +21,49 @@ struct flow {
     uint64_t newest; /* FILETIME of the latest event, the time of gaps */
     bool stopped;
 };
+
+/* ---- filter ------------------------------------------------------------------------------------ */
+
+/* Does the verdict let the event go on? A decided one is counted. */
+static bool passes(struct flow *flow, enum filter_verdict verdict, size_t rule)
+{
+    if (verdict != FILTER_UNDECIDED && flow->filter.hits) {
+        flow->filter.hits[rule]++;
+    }
+    flow->counts.filtered += verdict == FILTER_DROP;
+    return verdict != FILTER_DROP;
+}
+
+/* Decode ${event}, of which record and stack are there. False: the filter drops it, as early as
+ * header or schema allow. */
+static bool decode_filtered(struct flow *flow, struct event *event)
+{
+    const struct flow_filter *f = &flow->filter;
+    const struct event_record *record = event->record;
+    const struct event_schema *const nothing = NULL;
+    size_t rule = 0;
+    enum filter_verdict verdict = filter_header(f->filter, f->scratch, record, &rule);
+    if (!passes(flow, verdict, rule)) {
+        return false;
+    }
+    const struct schema_choice *choice = schema_cache_find(flow->decode.cache, record);
+    if (verdict == FILTER_UNDECIDED) {
+        verdict = filter_candidates(f->filter, f->scratch, event,
+            choice->count ? choice->list : &nothing, choice->count ? choice->count : 1, &rule);
+        if (!passes(flow, verdict, rule)) {
+            return false;
+        }
+    }
+    const struct event before = *event;
+    event_decode_with(&flow->decode, record, choice, event);
+    event->stack = before.stack;
+    event->stack_count = before.stack_count;
+    if (verdict == FILTER_KEEP) {
+        return true;
+    }
+    verdict = filter_event(f->filter, f->scratch, event, &rule);
+    return passes(flow, verdict, rule);
+}
 
 /* ---- handing on ---------------------------------------------------------------------------------- */
 
@@ -34,10 +78,14 @@ static bool emit(
     struct event_record numbered = *record;
     numbered.sequence = ++flow->sequence;
     flow->newest = record->time > flow->newest ? record->time : flow->newest;
-    struct event event;
-    event_decode_run(&flow->decode, &numbered, &event);
-    event.stack = frames;
-    event.stack_count = frame_count;
+    struct event event = {.record = &numbered, .stack = frames, .stack_count = frame_count};
+    if (!flow->filter.filter) {
+        event_decode_run(&flow->decode, &numbered, &event);
+        event.stack = frames;
+        event.stack_count = frame_count;
+    } else if (!decode_filtered(flow, &event)) {
+        return true;
+    }
     flow->counts.events++;
     decode_counts_add(&flow->counts.decode, &event);
     for (size_t i = 0; i < flow->consumer_count; i++) {
@@ -109,6 +157,9 @@ struct flow *flow_create(const struct flow_settings *settings, struct error *err
         .pointer_size = settings->decoding.pointer_size};
     flow->decoding = settings->decoding;
     flow->max_events = settings->max_events;
+    if (settings->filter) {
+        flow->filter = *settings->filter;
+    }
     flow->consumer_count = settings->consumer_count;
     for (size_t i = 0; i < settings->consumer_count; i++) {
         flow->consumers[i] = settings->consumers[i];

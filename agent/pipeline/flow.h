@@ -1,6 +1,7 @@
 #ifndef ETWSHIP_PIPELINE_FLOW_H
 #define ETWSHIP_PIPELINE_FLOW_H
 
+#include "filter/filter.h"
 #include "input/input.h"
 #include "pipeline/event_decode.h"
 
@@ -18,21 +19,31 @@ struct flow_consumer {
     bool (*gap)(void *self, const struct gap *gap, uint64_t now, uint64_t sequence);
 };
 
+/* Which events the consumers see. All borrowed. */
+struct flow_filter {
+    const struct filter *filter;
+    struct filter_scratch *scratch;
+    uint64_t *hits; /* events by the rule that decided, then those that none did; may be NULL */
+};
+
 struct flow_settings {
     struct schema_cache *cache; /* borrowed */
     struct input_decoding decoding;
-    uint64_t max_events; /* 0: no limit */
+    uint64_t max_events;              /* 0: no limit */
+    const struct flow_filter *filter; /* copied; NULL: all events */
     const struct flow_consumer *consumers;
     size_t consumer_count;
 };
 
-/* received = metadata + joined + dropped + events (and metadata ones are events too, if asked). */
+/* received = metadata + joined + dropped + filtered + events (and metadata ones are one of the last
+ * two, too, if asked). */
 struct flow_counts {
     uint64_t received;  /* records */
     uint64_t metadata;  /* records that only carry metadata */
     uint64_t joined;    /* StackWalk records that became part of an event */
     uint64_t unmatched; /* StackWalk records shipped as events for want of a partner */
     uint64_t dropped;   /* StackWalk records left out on request */
+    uint64_t filtered;  /* dropped by the filter, numbered as others */
     uint64_t events;    /* given to the consumers */
     uint64_t gaps;
     struct decode_counts decode; /* of the events */

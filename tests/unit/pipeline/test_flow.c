@@ -85,7 +85,8 @@ static bool on_other_event(void *self, const struct event *event)
     return true;
 }
 
-static void fixture_init(struct fixture *f, struct input_decoding decoding, uint64_t max_events)
+static void fixture_init_filtered(struct fixture *f, struct input_decoding decoding,
+    uint64_t max_events, const struct flow_filter *filter)
 {
     *f = (struct fixture){.stop_at = 0};
     static const char *const paths[] = {pack_path};
@@ -99,11 +100,17 @@ static void fixture_init(struct fixture *f, struct input_decoding decoding, uint
     const struct flow_settings settings = {.cache = f->cache,
         .decoding = decoding,
         .max_events = max_events,
+        .filter = filter,
         .consumers = consumers,
         .consumer_count = 2};
     f->flow = flow_create(&settings, NULL);
     assert_non_null(f->flow);
     flow_sink(f->flow, &f->sink);
+}
+
+static void fixture_init(struct fixture *f, struct input_decoding decoding, uint64_t max_events)
+{
+    fixture_init_filtered(f, decoding, max_events, NULL);
 }
 
 static void fixture_fini(struct fixture *f)
@@ -386,6 +393,52 @@ static void a_consumer_can_have_enough_at_a_gap(void **state)
     fixture_fini(&f);
 }
 
+/* Header, schema and payload decide; numbers and gaps are as without a filter. */
+static void a_filter_drops_and_counts_events_by_rule(void **state)
+{
+    (void)state;
+    static const struct filter_rule rules[] = {
+        {FILTER_ACTION_DROP, {(const uint8_t *)"event.opcode == 1", 17}, {0}},
+        {FILTER_ACTION_DROP, {(const uint8_t *)"not exists(provider.name)", 25}, {0}},
+        {FILTER_ACTION_KEEP, {(const uint8_t *)"exists(data.A) and data.A == 17", 31}, {0}},
+        {FILTER_ACTION_DROP, {(const uint8_t *)"event.code in (1-2)", 19}, {0}},
+        {FILTER_ACTION_DROP, {(const uint8_t *)"exists(extended.stack)", 22}, {0}},
+    };
+    uint64_t hits[6] = {0};
+    struct filter_scratch scratch;
+    struct filter_place place;
+    struct filter *filter = filter_create(rules, 5, &place, NULL);
+    assert_non_null(filter);
+    assert_true(filter_scratch_init(&scratch, NULL, NULL));
+    struct flow_filter by = {.filter = filter, .scratch = &scratch, .hits = hits};
+    struct fixture f;
+    fixture_init_filtered(&f, (struct input_decoding){.stack_walk = STACK_WALK_JOIN}, 3, &by);
+    struct event_record started = manifest_event(3);
+    started.descriptor.opcode = 1;
+    assert_true(push(&f, started, "")); /* 1: rule 0 */
+    struct event_record unknown = manifest_event(1);
+    unknown.provider = (struct guid){{7}};
+    assert_true(push(&f, unknown, "00"));                 /* 2: rule 1 */
+    assert_true(push(&f, manifest_event(2), "11000000")); /* 3: rule 2 */
+    assert_true(push(&f, manifest_event(2), "12000000")); /* 4: rule 3 */
+    assert_true(push(&f, manifest_event(3), ""));         /* 5: none */
+    const struct gap gap = {.stage = "etw", .reason = "lost", .to = 4};
+    f.sink.gap(f.sink.self, &gap);                    /* 6 */
+    assert_true(push(&f, manifest_event(1), "0011")); /* 7: rule 3 */
+    assert_false(push(&f, manifest_event(3), "00"));  /* 8: none, the third to pass */
+    assert_true(flow_stopped(f.flow));
+    assert_span(buf_span(&f.log), "3:whole/8/1 5:whole/8/0 6:lost@4 8:rest/8/0 ");
+    struct flow_counts counts = flow_counts(f.flow);
+    assert_int_equal(counts.events, 3);
+    assert_int_equal(counts.filtered, 4);
+    assert_int_equal(counts.received, counts.events + counts.filtered);
+    static const uint64_t expected[] = {1, 1, 1, 2, 0, 2};
+    assert_memory_equal(hits, expected, sizeof(expected));
+    fixture_fini(&f);
+    filter_scratch_fini(&scratch);
+    filter_destroy(filter);
+}
+
 static void too_many_consumers_are_refused(void **state)
 {
     (void)state;
@@ -410,6 +463,7 @@ int main(void)
         cmocka_unit_test(a_consumer_that_has_enough_ends_the_flow_for_all),
         cmocka_unit_test(a_gap_stands_behind_what_came_before_it),
         cmocka_unit_test(a_consumer_can_have_enough_at_a_gap),
+        cmocka_unit_test(a_filter_drops_and_counts_events_by_rule),
         cmocka_unit_test(too_many_consumers_are_refused),
     };
     return cmocka_run_group_tests(tests, make_pack, remove_pack);
