@@ -69,11 +69,10 @@ static uint8_t *put_real(uint8_t *p, uint8_t form, const uint8_t *data)
         uint64_t bits = load_le64(data);
         memcpy(&value, &bits, sizeof(value));
     }
-    if (isnan(value)) {
-        return put_literal(p, "\"nan\"");
-    }
-    if (isinf(value)) {
-        return value < 0 ? put_literal(p, "\"-inf\"") : put_literal(p, "\"inf\"");
+    if (!isfinite(value)) {
+        return value != value ? put_literal(p, "\"nan\"")
+               : value < 0    ? put_literal(p, "\"-inf\"")
+                              : put_literal(p, "\"inf\"");
     }
     return p + snprintf((char *)p, LONGEST, "\"%f\"", value);
 }

@@ -164,7 +164,8 @@ static void render_head(struct event_writer *writer, const struct event *event, 
     uint32_t ret_cuts[EVENT_HEAD_CUTS])
 {
     (void)writer;
-    (void)ret_cuts;
+    ret_cuts[0] = 0;
+    ret_cuts[1] = 0;
     const struct event_record *record = event->record;
     struct guid provider = event_provider_guid(event);
     struct span name = event_provider_name(event);
