@@ -238,19 +238,25 @@ static size_t lower_bound(const struct config *config, const uint8_t *start)
     return low;
 }
 
+/* The value of ${size} bytes that was given at ${member}, else NULL. */
+static const struct config_place *find_exact(
+    const struct config *config, const void *member, size_t size)
+{
+    const struct config_place *found = NULL;
+    for (size_t i = lower_bound(config, member);
+         i < config->place_count && (const void *)config->places[i].start == member; i++) {
+        found = config->places[i].size == size ? &config->places[i] : found;
+    }
+    return found;
+}
+
 /* The smallest bound value that contains ${size} bytes at ${member}; the latest of equals. */
-static const struct config_place *find_place(
+static const struct config_place *find_around(
     const struct config *config, const void *member, size_t size)
 {
     const struct config_place *found = NULL;
     uintptr_t at = (uintptr_t)member;
-    for (size_t i = lower_bound(config, member);
-         i < config->place_count && (uintptr_t)config->places[i].start == at; i++) {
-        found = config->places[i].size == size ? &config->places[i] : found;
-    }
-    bool exact = found != NULL;
-    /* Nothing was given there: what is around it. */
-    for (size_t i = 0; !exact && i < config->place_count; i++) {
+    for (size_t i = 0; i < config->place_count; i++) {
         const struct config_place *place = &config->places[i];
         uintptr_t start = (uintptr_t)place->start;
         bool contains = at >= start && size <= place->size && at - start <= place->size - size;
@@ -264,8 +270,17 @@ static const struct config_place *find_place(
 struct config_position config_position_of(
     const struct config *config, const void *member, size_t size)
 {
-    const struct config_place *place = find_place(config, member, size);
+    const struct config_place *place = find_exact(config, member, size);
+    if (!place) {
+        place = find_around(config, member, size);
+    }
     return place ? place->position : (struct config_position){.file = config->files[0].name};
+}
+
+const char *config_written(const struct config *config, const void *member, size_t size)
+{
+    const struct config_place *place = find_exact(config, member, size);
+    return place ? place->written : NULL;
 }
 
 bool config_is_flawed(const struct config *config, const void *element)

@@ -70,6 +70,7 @@ struct config_field {
     const char *default_text; /* scalars only, as one would write it; NULL: zero */
     int64_t min;
     int64_t max;
+    bool hide_values;         /* CONFIG_MAP: do not show them */
     bool may_be_never;        /* CONFIG_DURATION: takes the word too, as CONFIG_NEVER */
     const char *const *names; /* CONFIG_ENUM, CONFIG_PATH, CONFIG_STRINGS: ends with NULL */
     const struct config_field *fields;    /* CONFIG_STRUCT, CONFIG_STRUCTS, CONFIG_KEYED */
@@ -227,6 +228,9 @@ struct config_position {
 /* The place of the same, of the mapping around it if it was not given. */
 struct config_position config_position_of(
     const struct config *config, const void *member, size_t size);
+
+/* What was written for the value at ${member}, if there are variables in it; else NULL. */
+const char *config_written(const struct config *config, const void *member, size_t size);
 
 /* Without YAML, for command lines: */
 

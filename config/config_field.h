@@ -12,6 +12,7 @@ struct config_place {
     size_t size;
     size_t order; /* of binding */
     struct config_position position;
+    const char *written; /* a text with variables in it, as it stands in the file; else NULL */
     bool flawed;
 };
 

@@ -28,8 +28,9 @@ static bool set_text(struct config_walk *walk, const struct config_field *field,
     buf_fini(&expanded);
     if (good) {
         bool is_item = field->type == CONFIG_STRINGS || field->type == CONFIG_PATHS;
-        config_walk_remember(
+        size_t place = config_walk_remember(
             walk, node, member, is_item ? sizeof(const char *) : config_field_size(field));
+        config_walk_keep_written(walk, node, place);
     } else if (err.code == ERR_MEMORY) {
         config_walk_stop(walk, node, err.text);
     } else {

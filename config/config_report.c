@@ -13,6 +13,7 @@ void config_report_init(struct config_report *report)
     report->line_count = 0;
     report->error_count = 0;
     report->file_count = 0;
+    report->kind = "error";
     arena_init(&report->arena, REPORT_MAX_BYTES);
 }
 
@@ -64,7 +65,7 @@ static const char *copy_line(struct config_report *report, const char *file, uin
         snprintf(place, sizeof(place), ":%u:%u", line, column);
     }
     char text[2 * CONFIG_REPORT_MAX_TEXT];
-    int size = snprintf(text, sizeof(text), "%.900s%s: error: %s", file, place, what);
+    int size = snprintf(text, sizeof(text), "%.900s%s: %s: %s", file, place, report->kind, what);
     struct span copy;
     return size >= 0 && arena_copy(&report->arena, span_text(text), &copy) ? (const char *)copy.data
                                                                            : NULL;
@@ -73,6 +74,7 @@ static const char *copy_line(struct config_report *report, const char *file, uin
 static void add(struct config_report *report, const char *file, uint32_t line, uint32_t column,
     const char *what, const char *detail)
 {
+    size_t what_size = strlen(what);
     struct config_report_line added = {
         .file = index_of(report, file),
         .line = line,
@@ -83,6 +85,7 @@ static void add(struct config_report *report, const char *file, uint32_t line, u
     if (!added.text) {
         return;
     }
+    added.what = added.text + strlen(added.text) - what_size;
     size_t at = report->line_count++;
     for (; at > 0 && is_behind(&report->lines[at - 1], &added); at--) {
         report->lines[at] = report->lines[at - 1];

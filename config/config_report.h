@@ -20,12 +20,14 @@ struct config_report_line {
     size_t file;   /* index into files */
     uint32_t line; /* 0: the file as a whole */
     uint32_t column;
-    const char *text;
+    const char *text;   /* the whole line */
+    const char *what;   /* the same without its place and kind */
     const char *detail; /* further lines, without a final newline; NULL: none */
 };
 
 struct config_report {
     struct arena arena;
+    const char *kind; /* "error"; may be set to something else between init and the first line */
     const char *files[CONFIG_REPORT_MAX_FILES];
     size_t file_count;
     struct config_report_line lines[CONFIG_REPORT_MAX_LINES];

@@ -79,6 +79,21 @@ size_t config_walk_remember(
     return config->place_count++;
 }
 
+void config_walk_keep_written(struct config_walk *walk, const yaml_node_t *node, size_t number)
+{
+    struct span text = config_yaml_text(node);
+    struct span copy;
+    if (number == SIZE_MAX || text.size == 0 || !memchr(text.data, '$', text.size)) {
+        return;
+    }
+    if (arena_copy(&walk->config->arena, text, &copy)) {
+        walk->config->places[number].written = (const char *)copy.data;
+    } else {
+        config_walk_stop(
+            walk, node, "the configuration needs more than 64 MB of memory. shorten it");
+    }
+}
+
 void config_walk_blame(struct config_walk *walk, size_t number, size_t errors_before)
 {
     if (number != SIZE_MAX && walk->report->error_count > errors_before) {

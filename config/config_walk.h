@@ -46,6 +46,10 @@ yaml_node_t *config_walk_key(struct config_walk *walk, int index, struct span *r
 size_t config_walk_remember(
     struct config_walk *walk, const yaml_node_t *node, const void *start, size_t size);
 
+/* If the text of ${node} has variables in it, keep it for whoever shows the value ${number}: what is
+ * in the environment is not for everybody's eyes. */
+void config_walk_keep_written(struct config_walk *walk, const yaml_node_t *node, size_t number);
+
 /* What was remembered as ${number} is flawed (config_is_flawed) if there are more errors now than
  * ${errors_before}. */
 void config_walk_blame(struct config_walk *walk, size_t number, size_t errors_before);

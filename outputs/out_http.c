@@ -24,7 +24,7 @@ static const struct config_field fields[] = {
         .help = "address that batches are posted to"},
     {CONFIG_ROW("framing", ENUM, struct settings, framing), .names = framing_names,
         .default_text = "ndjson", .help = "ndjson: one event per line; array: one JSON array"},
-    {CONFIG_ROW("headers", MAP, struct settings, headers), .max = 64,
+    {CONFIG_ROW("headers", MAP, struct settings, headers), .max = 64, .hide_values = true,
         .help = "further headers of each request; their values are not shown"},
     HTTP_ROWS(struct settings, "none"),
     {.key = NULL},

@@ -8,6 +8,7 @@
 #include "app/app_fields.h"
 #include "app/app_names.h"
 #include "app/app_providers.h"
+#include "app/app_rules.h"
 #include "config/config_text.h"
 
 struct checker {
@@ -30,32 +31,20 @@ static void check_schemas(struct checker *checker, const struct config_list *lis
     }
 }
 
-/* Each rule says one thing, and where it stands is known. */
-static void check_rules(struct checker *checker, const struct config_list *list)
+static void check_filters(const struct checker *checker, const struct app_root *root)
 {
-    struct app_rule *rules = list->items;
-    for (size_t i = 0; i < list->count; i++) {
-        struct app_rule *rule = &rules[i];
-        if (!rule->keep == !rule->drop) {
-            config_error_at(checker->memory, rule, sizeof(*rule), checker->report,
-                "a rule has either `keep` or `drop`. write one of them, as in - drop: EXPRESSION");
-            continue;
-        }
-        const char **text = rule->drop ? &rule->drop : &rule->keep;
-        rule->position = config_position_of(checker->memory, text, sizeof(*text));
-    }
-}
-
-static void check_filters(struct checker *checker, const struct app_root *root)
-{
-    check_rules(checker, &root->filters);
+    app_rules_check(checker->memory, &root->filters, checker->report);
     const struct app_session *sessions = root->sessions.items;
     for (size_t i = 0; i < root->sessions.count; i++) {
-        check_rules(checker, &sessions[i].filters);
+        const struct app_provider *providers = sessions[i].providers.items;
+        app_rules_check(checker->memory, &sessions[i].filters, checker->report);
+        for (size_t k = 0; k < sessions[i].providers.count; k++) {
+            app_rules_check(checker->memory, &providers[k].filters, checker->report);
+        }
     }
     const struct app_output *outputs = root->outputs.items;
     for (size_t i = 0; i < root->outputs.count; i++) {
-        check_rules(checker, &outputs[i].filters);
+        app_rules_check(checker->memory, &outputs[i].filters, checker->report);
     }
 }
 
@@ -112,6 +101,25 @@ static void check_modules(const struct checker *checker, const struct app_root *
     }
 }
 
+/* Two outputs in one file would cut each other's batches. */
+static void check_targets(const struct checker *checker, const struct app_root *root)
+{
+    const struct app_output *outputs = root->outputs.items;
+    for (size_t i = 0; i < root->outputs.count; i++) {
+        const char *target = app_config_target(&outputs[i]);
+        for (size_t k = 0; k < i && target && outputs[i].enabled; k++) {
+            const char *other = outputs[k].enabled ? app_config_target(&outputs[k]) : NULL;
+            if (other && strcmp(other, target) == 0) {
+                config_error_at(checker->memory, outputs[i].settings, outputs[i].ops->settings_size,
+                    checker->report,
+                    "output %s writes to the file of output %s. give each its own path",
+                    outputs[i].name, outputs[k].name);
+                break;
+            }
+        }
+    }
+}
+
 static bool check(struct config *memory, const struct app_root *root, struct config_report *report)
 {
     struct checker checker = {.memory = memory, .report = report};
@@ -129,13 +137,17 @@ static bool check(struct config *memory, const struct app_root *root, struct con
             check_routes(&checker, root);
         }
         check_modules(&checker, root);
+        if (config_report_ok(report)) {
+            check_targets(&checker, root);
+        }
     }
     return good;
 }
 
 /* Check what was bound to ${root}, and hand it over with its memory if all is well. */
-static bool finish(struct config *memory, const struct app_root *root, const char *name,
-    struct app_config *ret_config, struct config_report *report)
+static bool finish(struct config *memory, const struct app_root *root,
+    const struct config_field *fields, const char *name, struct app_config *ret_config,
+    struct config_report *report)
 {
     if (root && !check(memory, root, report)) {
         config_report_add(report, name, 0, 0, "out of memory. free some and retry");
@@ -147,6 +159,7 @@ static bool finish(struct config *memory, const struct app_root *root, const cha
     *ret_config = (struct app_config){
         .memory = memory,
         .root = root,
+        .fields = fields,
         .agent = root->agent,
         .spool = root->spool,
         .filters = root->filters,
@@ -183,7 +196,7 @@ static bool load(const struct span *text, const char *name, const struct app_reg
                                              memory, *text, name, fields, sizeof(*root), report)
                                        : config_load(memory, name, fields, sizeof(*root), report);
     config_use(memory, NULL);
-    return finish(memory, root, name, ret_config, report);
+    return finish(memory, root, fields, name, ret_config, report);
 }
 
 bool app_config_load(const char *path, const struct app_registry *registry,
@@ -213,4 +226,42 @@ bool app_config_takes(const struct app_output *output, const struct app_session 
         takes = strcmp(output->sessions.items[i], session->name) == 0;
     }
     return takes;
+}
+
+const char *app_config_target(const struct app_output *output)
+{
+    return output->ops && output->ops->target ? output->ops->target(output->settings) : NULL;
+}
+
+static bool same_strings(const struct config_strings *a, const struct config_strings *b)
+{
+    bool same = a->count == b->count;
+    for (size_t i = 0; i < a->count && same; i++) {
+        same = strcmp(a->items[i], b->items[i]) == 0;
+    }
+    return same;
+}
+
+static bool same_rules(const struct config_list *a, const struct config_list *b)
+{
+    const struct app_rule *x = a->items;
+    const struct app_rule *y = b->items;
+    bool same = a->count == b->count;
+    for (size_t i = 0; i < a->count && same; i++) {
+        same = !x[i].drop == !y[i].drop && strcmp(app_rule_text(&x[i]), app_rule_text(&y[i])) == 0;
+    }
+    return same;
+}
+
+static const char *own_format(const struct app_output *output)
+{
+    const char *own = output->ops->format ? output->ops->format(output->settings) : NULL;
+    return own ? own : "";
+}
+
+bool app_config_same_stream(const struct app_output *a, const struct app_output *b)
+{
+    return a->format == b->format && a->uint64 == b->uint64 &&
+           strcmp(own_format(a), own_format(b)) == 0 && same_strings(&a->sessions, &b->sessions) &&
+           same_rules(&a->filters, &b->filters);
 }

@@ -216,7 +216,8 @@ struct app_root;
 
 struct app_config {
     struct config *memory;
-    const struct app_root *root; /* what was bound (app_fields.h), for places in the file */
+    const struct app_root *root;       /* what was bound (app_fields.h), for places in the file */
+    const struct config_field *fields; /* of root */
     struct app_agent agent;
     struct app_spool spool;
     struct config_list filters; /* struct app_rule, of every session */
@@ -253,6 +254,12 @@ void app_config_fini(struct app_config *config);
 
 /* Does ${output} take the events of ${session}? */
 bool app_config_takes(const struct app_output *output, const struct app_session *session);
+
+/* Do both outputs want the same bytes: of the same sessions, by the same rules, in one shape? */
+bool app_config_same_stream(const struct app_output *a, const struct app_output *b);
+
+/* The file, or template of files, that an output writes; NULL: none. */
+const char *app_config_target(const struct app_output *output);
 
 /*
  * Add to ${report}, at its place, everything that is enabled and valid but cannot run: modules,

@@ -265,7 +265,7 @@ static const struct config_field output_fields[] = {
         .help = "where the events go"},
     {CONFIG_ROW("enabled", BOOL, struct app_output, enabled), .default_text = "true",
         .help = "false: checked, but not run"},
-    {CONFIG_ROW("sessions", STRINGS, struct app_output, sessions), .min = 1, .max = INT64_MAX,
+    {CONFIG_ROW("sessions", STRINGS, struct app_output, sessions), .min = 1, .max = 1024,
         .help = "names of the sessions whose events it takes; default: all"},
     FILTERS_ROW(struct app_output, "rules for the events of this output; the first that matches "
         "decides"),
@@ -307,12 +307,12 @@ static void fill_root(struct tables *tables)
         {CONFIG_ROW("include", PATHS, struct app_root, include), .max = 255,
             .help = "further files, in the order of their names; * and ? match inside a folder"},
         {CONFIG_ROW("sessions", VARIANTS, struct app_root, sessions),
-            .variants = &tables->sessions, .required = true, .min = 1, .max = INT64_MAX,
+            .variants = &tables->sessions, .required = true, .min = 1, .max = 1024,
             .help = "a list of where events come from"},
         FILTERS_ROW(struct app_root, "rules for the events of all sessions; the first that "
             "matches decides"),
         {CONFIG_ROW("outputs", VARIANTS, struct app_root, outputs),
-            .variants = &tables->outputs, .required = true, .min = 1, .max = INT64_MAX,
+            .variants = &tables->outputs, .required = true, .min = 1, .max = 64,
             .help = "a list of where events go"},
         {.key = NULL},
     };

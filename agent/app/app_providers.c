@@ -28,6 +28,7 @@ static bool split_keywords(const struct checker *checker, const struct config_st
         return false;
     }
     keywords->names = names;
+    keywords->given = items->count > 0;
     for (size_t i = 0; i < items->count; i++) {
         uint64_t bits;
         if (provider_spec_parse_bits(span_text(items->items[i]), &bits)) {

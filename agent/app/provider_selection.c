@@ -115,8 +115,8 @@ static bool selects(const struct provider_spec *spec, const struct event *event)
         uint16_t id = event->record->kind == RECORD_MESSAGE ? d->id : d->opcode;
         return is_wanted(spec, id, event);
     }
-    return (d->level == 0 || d->level <= spec->level) && is_wanted(spec, d->id, event) &&
-           passes_masks(spec, d->keyword);
+    bool level = d->level == 0 || spec->level == 0 || d->level <= spec->level;
+    return level && is_wanted(spec, d->id, event) && passes_masks(spec, d->keyword);
 }
 
 bool provider_selection_passes(

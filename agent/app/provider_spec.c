@@ -53,7 +53,7 @@ bool provider_spec_parse_level(struct span text, uint8_t *ret_level, struct erro
     }
     uint64_t value;
     if (provider_spec_parse_bits(text, &value) && value <= MAX_LEVEL) {
-        *ret_level = value ? (uint8_t)value : PROVIDER_LEVEL_ALL;
+        *ret_level = (uint8_t)value;
         return true;
     }
     const char *meant = config_text_meant(&nearest);
@@ -124,6 +124,7 @@ static bool parse_keywords(struct provider_keywords *keywords, struct span text,
             "{any: [NAME]}",
             config_text_quote(text).text);
     }
+    keywords->given = text.size > 0;
     return true;
 }
 

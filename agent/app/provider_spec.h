@@ -11,7 +11,7 @@
  * where an empty part is its default: every level, all ids, any = all bits, all = 0.
  */
 enum {
-    PROVIDER_LEVEL_ALL = 0xff, /* an enabled level of 0 means the same */
+    PROVIDER_LEVEL_ALL = 0xff, /* a level of 0 means the same */
     PROVIDER_MAX_RANGES = 64,
 };
 
@@ -30,6 +30,7 @@ struct provider_events {
 
 /* Bits, and names that only the provider's definition turns into bits. */
 struct provider_keywords {
+    bool given; /* something was written, even if it is 0 */
     uint64_t bits;
     const char *const *names;
     size_t name_count;

@@ -293,3 +293,56 @@ bool glob_run(const char *pattern, const struct glob_fs *fs, glob_each_fn *each,
     buf_fini(&walk.path);
     return good;
 }
+
+/* Take the first component off ${rest}; false at the end. */
+static bool take_component(struct span *rest, const char *separators, struct span *ret_component)
+{
+    if (!rest->data) {
+        return false;
+    }
+    size_t size = 0;
+    while (size < rest->size && !strchr(separators, rest->data[size])) {
+        size++;
+    }
+    *ret_component = span_first(*rest, size);
+    *rest = size < rest->size ? span_from(*rest, size + 1) : span_make(NULL, 0);
+    return true;
+}
+
+/* Only the last `**` needs to be come back to: what it swallows, an earlier one could, too. */
+bool glob_match_path(struct span pattern, struct span path, const char *separators, bool fold_case)
+{
+    struct span any_pattern = {NULL, 0}; /* behind the last `**` */
+    struct span any_path = {NULL, 0};    /* what is left of the path for that */
+    bool any = false;
+    for (;;) {
+        struct span want;
+        struct span have;
+        struct span pattern_rest = pattern;
+        struct span path_rest = path;
+        bool wanted = take_component(&pattern_rest, separators, &want);
+        if (wanted && span_is(want, "**")) {
+            any = true;
+            any_pattern = pattern_rest;
+            any_path = path;
+            pattern = pattern_rest;
+            if (!pattern.data) {
+                return path.data != NULL;
+            }
+            continue;
+        }
+        bool is_there = take_component(&path_rest, separators, &have);
+        if (!wanted && !is_there) {
+            return true;
+        }
+        if (wanted && is_there && glob_match(want, have, fold_case)) {
+            pattern = pattern_rest;
+            path = path_rest;
+        } else if (any && take_component(&any_path, separators, &have)) {
+            pattern = any_pattern;
+            path = any_path;
+        } else {
+            return false;
+        }
+    }
+}

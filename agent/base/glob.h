@@ -37,4 +37,7 @@ bool glob_run(const char *pattern, const struct glob_fs *fs, glob_each_fn *each,
 /* Does one component of a pattern match a whole name? UTF-8. */
 bool glob_match(struct span pattern, struct span name, bool fold_case);
 
+/* Does a whole pattern match a whole path, as glob_run would find it? Without the file system. */
+bool glob_match_path(struct span pattern, struct span path, const char *separators, bool fold_case);
+
 #endif

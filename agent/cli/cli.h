@@ -80,6 +80,7 @@ const struct cli_command *cli_command_at(size_t index);
 int cli_main(int argc, char **argv);
 
 extern const struct cli_command cmd_run;
+extern const struct cli_command cmd_check;
 extern const struct cli_command cmd_dump;
 extern const struct cli_command cmd_stat;
 extern const struct cli_command cmd_providers;

@@ -77,6 +77,7 @@ struct input_decoding {
 };
 
 struct config_field;
+struct config_strings;
 
 /* What `providers` of a session means. */
 enum input_providers {
@@ -95,6 +96,7 @@ struct input_ops {
     enum input_providers providers;
     bool (*check)(const void *settings, struct error *err); /* no I/O; may be NULL */
     void (*decoding)(const void *settings, struct input_decoding *ret_decoding);
+    const struct config_strings *(*paths)(const void *settings); /* what it reads; may be NULL */
     void *(*create)(const void *settings, struct error *err); /* NULL: not in this build */
 
     /* Where the order of records depends on more than the source itself, what is needed to give

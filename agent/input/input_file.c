@@ -70,11 +70,17 @@ static const struct config_field fields[] = {
 };
 // clang-format on
 
+static bool check(const void *settings, struct error *err)
+{
+    const struct input_file_settings *s = settings;
+    return !s->end || s->end > s->start ||
+           error_set(err, ERR_CONFIG, "end: it is not after start. no event can lie between them");
+}
+
 static void *create(const void *settings, struct error *err)
 {
     const struct input_file_settings *s = settings;
-    if (s->end && s->end <= s->start) {
-        error_set(err, ERR_CONFIG, "end is not after start. no event can lie between them");
+    if (!check(settings, err)) {
         return NULL;
     }
     struct input *in = calloc(1, sizeof(*in));
@@ -447,12 +453,20 @@ static void decoding(const void *settings, struct input_decoding *ret_decoding)
         .codepage = (uint32_t)s->codepage};
 }
 
+static const struct config_strings *paths(const void *settings)
+{
+    const struct input_file_settings *s = settings;
+    return &s->paths;
+}
+
 const struct input_ops input_file = {
     .name = "file",
     .fields = fields,
     .settings_size = sizeof(struct input_file_settings),
     .replayable = true,
+    .check = check,
     .decoding = decoding,
+    .paths = paths,
     .create = create,
     .run = run,
     .stop = stop,

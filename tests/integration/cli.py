@@ -15,7 +15,7 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parents[2]
 BINARY = os.environ["ETWSHIP_BIN"]
 ETLGEN = os.environ["ETWSHIP_ETLGEN"]
-COMMANDS = ["run", "dump", "stat", "providers", "schema", "version"]
+COMMANDS = ["run", "check", "dump", "stat", "providers", "schema", "version"]
 # A net under a program that does not end, no measure.
 TIMEOUT_S = 120
 

@@ -163,7 +163,7 @@ static void what_spans_several_keys_is_checked(void **state)
                "go\n"},
         {"version: 2\nsessions: []\noutputs: [{type: clock}]\n",
             "f.yaml:1:10: error: version: 2 is out of range. the only value is 1\n"
-            "f.yaml:2:11: error: sessions: 0 items are too few. write at least 1\n"},
+            "f.yaml:2:11: error: sessions: 0 items are too few. write from 1 to 1024\n"},
         {"sessions: [{type: clock, name: a}, {type: clock, name: a}]\noutputs: [{type: clock}]\n",
             "f.yaml:1:56: error: name: another session is called 'a' too. give each its own "
             "name\n"},
@@ -214,13 +214,13 @@ static void many_sessions_without_a_name_get_one_quickly(void **state)
     struct buf text;
     buf_init(&text, 1 << 20);
     buf_add_text(&text, "outputs: [{type: clock}]\nsessions:\n");
-    for (size_t i = 0; i < 20000; i++) {
+    for (size_t i = 0; i < 1024; i++) {
         buf_add_text(&text, " - {type: clock}\n");
     }
     buf_add_byte(&text, 0);
     struct app_config c;
     parse_good((char *)text.data, &c);
-    assert_string_equal(c.sessions[19999].name, "clock-20000");
+    assert_string_equal(c.sessions[1023].name, "clock-1024");
     app_config_fini(&c);
     buf_fini(&text);
 }

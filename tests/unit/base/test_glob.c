@@ -221,6 +221,39 @@ static void names_match_patterns(void **state)
     }
 }
 
+static void paths_match_whole_patterns(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *pattern;
+        const char *path;
+        bool matches;
+    } cases[] = {
+        {"/a/*.etl", "/a/b.etl", true},
+        {"/a/*.etl", "/a/b/c.etl", false},
+        {"/a/*.etl", "a/b.etl", false},
+        {"/a/**/*.etl", "/a/b.etl", true},
+        {"/a/**/*.etl", "/a/b/c/d.etl", true},
+        {"/a/**/*.etl", "/a/b/c/d.log", false},
+        {"/a/**/c/**/d", "/a/x/c/y/c/d", true},
+        {"/a/**/c/**/d", "/a/x/y/d", false},
+        {"/a/**", "/a/b/c", true},
+        {"/a/**", "/a", false},
+        {"C:\\t/*.etl", "C:\\t\\x.etl", true},
+        {"**/x", "x", true},
+        {"a", "a", true},
+        {"a", "", false},
+        {"", "a", false},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        bool got = glob_match_path(
+            span_text(cases[i].pattern), span_text(cases[i].path), "/\\", false);
+        if (got != cases[i].matches) {
+            fail_msg("%s, %s", cases[i].pattern, cases[i].path);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -230,6 +263,7 @@ int main(void)
         cmocka_unit_test(a_pattern_of_many_components_is_refused),
         cmocka_unit_test(endless_folders_end_at_a_limit),
         cmocka_unit_test(names_match_patterns),
+        cmocka_unit_test(paths_match_whole_patterns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,220 @@
+#include "app/app_warnings.h"
+
+#include "app/app_fields.h"
+#include "app/app_rules.h"
+#include "base/glob.h"
+#include "config/config_text.h"
+#include "platform/plat_file.h"
+#include "platform/plat_system.h"
+
+struct search {
+    const struct app_config *config;
+    struct config_report *report;
+};
+
+#define WARN(search, member, ...) \
+    config_error_at(              \
+        (search)->config->memory, (member), sizeof(*(member)), (search)->report, __VA_ARGS__)
+
+/* ---- rules ----------------------------------------------------------------------------------------- */
+
+static bool is_true(const char *text)
+{
+    text += strspn(text, " ");
+    return strncmp(text, "true", 4) == 0 && text[4 + strspn(text + 4, " ")] == 0;
+}
+
+static void warn_of_rules(void *self, const char *where, const struct config_list *list)
+{
+    const struct search *search = self;
+    const struct app_rule *rules = list->items;
+    (void)where;
+    for (size_t i = 0; i + 1 < list->count; i++) {
+        if (is_true(app_rule_text(&rules[i]))) {
+            WARN(search, &rules[i + 1],
+                "no rule behind `true` is ever asked. put it last, or remove what follows");
+            return;
+        }
+    }
+}
+
+/* ---- providers ------------------------------------------------------------------------------------- */
+
+static void warn_of_providers(const struct search *search, const struct app_session *session)
+{
+    const struct app_provider *providers = session->providers.items;
+    for (size_t i = 0; i < session->providers.count; i++) {
+        const struct app_provider *p = &providers[i];
+        const struct provider_spec *spec = &p->spec;
+        if (spec->level == 0) {
+            WARN(search, p, "level 0 means every level. write verbose, or leave it out");
+        }
+        if (spec->any.given && spec->any.bits == 0 && spec->any.name_count == 0) {
+            WARN(search, p, "keywords 0 means every keyword. leave them out");
+        }
+        if (spec->all.bits && !spec->any.given && session->ops->needs_etw) {
+            WARN(search, p,
+                "ETW does not look at `all` where `any` is missing. write any: "
+                "[0xffffffffffffffff], too");
+        }
+        if (p->wpp && p->payload.count) {
+            WARN(search, p, "WPP messages have no fields: payload has no effect. use filters");
+        }
+    }
+}
+
+/* ---- sessions and outputs -------------------------------------------------------------------------- */
+
+static void warn_of_paths(const struct search *search, const struct app_session *session)
+{
+    const struct config_strings *paths = session->ops->paths
+                                             ? session->ops->paths(session->settings)
+                                             : NULL;
+    for (size_t i = 0; paths && i < paths->count; i++) {
+        const char *path = paths->items[i];
+        if (!strpbrk(path, "*?") && plat_path_kind(path) == PLAT_PATH_NONE) {
+            WARN(search, &paths->items[i], "there is no file %s now. check the path",
+                config_text_quote(span_text(path)).text);
+        } else if (plat_path_kind(path) == PLAT_PATH_DIR) {
+            WARN(search, &paths->items[i], "%s is a folder. name files, as in %s/*.etl",
+                config_text_quote(span_text(path)).text, path);
+        }
+    }
+}
+
+/* A path template with something in place of dates and fields. */
+static size_t fill_template(const char *template, char *path, size_t size)
+{
+    size_t used = 0;
+    for (const char *c = template; *c && used + 1 < size; c++) {
+        const char *close = *c == '{' ? strchr(c, '}') : NULL;
+        bool date = *c == '%' && c[1];
+        path[used++] = date || close ? 'x' : *c;
+        c = close ? close : date ? c + 1 : c;
+    }
+    path[used] = 0;
+    return used;
+}
+
+/* An output that writes to where a session looks for traces feeds the agent with itself. */
+static void warn_of_loops(const struct search *search, const struct app_output *output)
+{
+    char path[4096];
+    const char *target = app_config_target(output);
+    if (!target) {
+        return;
+    }
+    struct span written = span_make(path, fill_template(target, path, sizeof(path)));
+    for (size_t i = 0; i < search->config->session_count; i++) {
+        const struct app_session *session = &search->config->sessions[i];
+        const struct config_strings *paths = session->enabled && session->ops->paths
+                                                 ? session->ops->paths(session->settings)
+                                                 : NULL;
+        for (size_t k = 0; paths && k < paths->count; k++) {
+            if (glob_match_path(span_text(paths->items[k]), written, "/\\", plat_has_etw())) {
+                config_error_at(search->config->memory, output->settings,
+                    output->ops->settings_size, search->report,
+                    "output %s writes into what session %s reads, %s. write elsewhere",
+                    output->name, session->name,
+                    config_text_quote(span_text(paths->items[k])).text);
+            }
+        }
+    }
+}
+
+static void warn_of_output(const struct search *search, const struct app_output *output)
+{
+    const struct app_config *config = search->config;
+    size_t taken = 0;
+    for (size_t i = 0; i < config->session_count; i++) {
+        const struct app_session *session = &config->sessions[i];
+        taken += session->enabled && !session->ops->delivers_nothing &&
+                 app_config_takes(output, session);
+    }
+    if (!taken) {
+        WARN(search, output, "output %s gets nothing: none of its sessions is enabled. enable one",
+            output->name);
+    }
+    if (output->batch.bytes > config->agent.memory_bytes / 4) {
+        WARN(search, &output->batch.bytes,
+            "one batch may take more than a quarter of agent.memory. make it smaller, or "
+            "agent.memory larger");
+    }
+    warn_of_loops(search, output);
+}
+
+static void warn_of_schemas(const struct search *search)
+{
+    for (size_t i = 0; i < search->config->schema_count; i++) {
+        const struct app_schema *schema = &search->config->schemas[i];
+        if (schema->type == APP_SCHEMA_TDH && !plat_has_etw()) {
+            WARN(search, schema, "tdh knows nothing on this system. name folders of manifests");
+        } else if (schema->type == APP_SCHEMA_FOLDER &&
+                   plat_path_kind(schema->path) == PLAT_PATH_NONE) {
+            WARN(search, &schema->path, "there is no %s. make it, or remove the entry",
+                config_text_quote(span_text(schema->path)).text);
+        }
+    }
+}
+
+void app_warnings_find(const struct app_config *config, struct config_report *report)
+{
+    struct search search = {config, report};
+    app_rules_each(config, warn_of_rules, &search);
+    warn_of_schemas(&search);
+    for (size_t i = 0; i < config->session_count; i++) {
+        const struct app_session *session = &config->sessions[i];
+        warn_of_providers(&search, session);
+        if (session->enabled) {
+            warn_of_paths(&search, session);
+        }
+    }
+    for (size_t i = 0; i < config->output_count; i++) {
+        if (config->outputs[i].enabled) {
+            warn_of_output(&search, &config->outputs[i]);
+        }
+    }
+}
+
+/* ---- what definitions say -------------------------------------------------------------------------- */
+
+static void warn_of_names(const struct search *search, const struct app_provider *provider,
+    const char *noun, const char *const *names, size_t count, uint64_t found)
+{
+    for (size_t i = 0; i < count && i < 64; i++) {
+        if (!(found >> i & 1)) {
+            WARN(search, provider, "the definition of the provider has no %s %s. check the name",
+                noun, config_text_quote(span_text(names[i])).text);
+        }
+    }
+}
+
+void app_warnings_of_facts(const struct app_config *config, const struct app_provider *provider,
+    const struct provider_facts *facts, struct config_report *report)
+{
+    struct search search = {config, report};
+    const struct provider_spec *spec = &provider->spec;
+    if (!facts->found) {
+        return;
+    }
+    for (size_t i = 0; i < spec->include.range_count && i < 64; i++) {
+        const struct provider_id_range *range = &spec->include.ranges[i];
+        if (facts->ids_found >> i & 1) {
+            continue;
+        }
+        if (range->first == range->last) {
+            WARN(&search, provider, "the definition of the provider has no event %u. check the id",
+                range->first);
+        } else {
+            WARN(&search, provider,
+                "the definition of the provider has no event from %u to %u. check the ids",
+                range->first, range->last);
+        }
+    }
+    warn_of_names(&search, provider, "event", spec->include.names, spec->include.name_count,
+        facts->names_found);
+    warn_of_names(
+        &search, provider, "keyword", spec->any.names, spec->any.name_count, facts->any_found);
+    warn_of_names(
+        &search, provider, "keyword", spec->all.names, spec->all.name_count, facts->all_found);
+}

@@ -1,0 +1,28 @@
+#ifndef ETWSHIP_APP_PROVIDER_NAMES_H
+#define ETWSHIP_APP_PROVIDER_NAMES_H
+
+#include "app/provider_spec.h"
+#include "schema/schema_cache.h"
+
+/*
+ * What the definitions at hand say of a provider: its other name, the bits of its keywords, which
+ * of the wanted events they know. Spans live as long as the cache.
+ */
+struct provider_facts {
+    const struct provider_spec *spec;
+    bool found;
+    struct guid guid;
+    struct span name;   /* empty: unknown */
+    size_t event_count; /* definitions of events */
+    uint64_t any_bits;  /* of spec->any: numbers, and names that were found */
+    uint64_t all_bits;
+    uint64_t any_found; /* bit i: name i of spec->any was found; beyond 64 it is not looked for */
+    uint64_t all_found;
+    uint64_t ids_found;   /* bit i: some event lies in range i of spec->include */
+    uint64_t names_found; /* bit i: name i of spec->include */
+};
+
+/* Fill all but `spec` of ${count} facts in one pass over everything that ${cache} knows. */
+void provider_names_find(struct schema_cache *cache, struct provider_facts *facts, size_t count);
+
+#endif

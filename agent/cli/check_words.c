@@ -1,0 +1,375 @@
+#include "cli/check_words.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "app/app_fields.h"
+#include "app/app_rules.h"
+#include "config/config_show.h"
+#include "config/config_value.h"
+#include "event/event_writer.h"
+#include "event/value_json.h"
+
+/* ---- providers ------------------------------------------------------------------------------------- */
+
+static void put_events(const char *word, const struct provider_events *events, struct buf *out)
+{
+    if (events->range_count + events->name_count == 0) {
+        return;
+    }
+    buf_add_text(out, word);
+    for (size_t i = 0; i < events->range_count; i++) {
+        const struct provider_id_range *range = &events->ranges[i];
+        buf_printf(out, "%s%u", i ? ", " : " ", range->first);
+        if (range->last != range->first) {
+            buf_printf(out, "-%u", range->last);
+        }
+    }
+    for (size_t i = 0; i < events->name_count; i++) {
+        buf_printf(out, "%s%s", i + events->range_count ? ", " : " ", events->names[i]);
+    }
+}
+
+static void put_keywords(const char *word, const struct provider_keywords *keywords, uint64_t bits,
+    bool resolved, struct buf *out)
+{
+    if (!keywords->bits && !keywords->name_count) {
+        return;
+    }
+    buf_printf(out, "; keywords: %s of", word);
+    for (size_t i = 0; i < keywords->name_count; i++) {
+        buf_printf(out, " %s", keywords->names[i]);
+    }
+    if (keywords->bits || resolved) {
+        buf_printf(out, keywords->name_count ? " (0x%" PRIx64 ")" : " 0x%" PRIx64,
+            resolved ? bits : keywords->bits);
+    }
+}
+
+static void put_extras(const struct app_provider *provider, struct buf *out)
+{
+    for (size_t i = 0; app_extended_names[i]; i++) {
+        if (provider->extended >> i & 1) {
+            buf_printf(out, "; with %s", app_extended_names[i]);
+        }
+    }
+    const struct config_strings *programs = &provider->processes.executables;
+    for (size_t i = 0; i < programs->count; i++) {
+        buf_printf(out, "%s%s", i ? ", " : "; only of ", programs->items[i]);
+    }
+    if (provider->payload.count) {
+        buf_printf(out, "; ETW looks into %zu of its events", provider->payload.count);
+    }
+    if (provider->optional) {
+        buf_add_text(out, "; may be missing");
+    }
+}
+
+static void put_provider(
+    const struct app_provider *provider, const struct provider_facts *facts, struct buf *out)
+{
+    const struct provider_spec *spec = &provider->spec;
+    char guid[GUID_TEXT_SIZE];
+    guid_write(facts && facts->found ? &facts->guid : &spec->guid, guid);
+    bool has_guid = (facts && facts->found) || spec->name.size == 0;
+    struct span name = facts && facts->found ? facts->name : spec->name;
+    buf_add_text(out, "      ");
+    if (provider->wpp) {
+        buf_printf(out, "WPP messages of %s", provider->wpp);
+    } else {
+        buf_printf(out, "%.*s%s", SPAN_ARG(name), name.size && has_guid ? " " : "");
+        if (has_guid) {
+            buf_printf(out, "{%.36s}", guid);
+        }
+    }
+    if (facts && !provider->wpp && !facts->found) {
+        buf_add_text(out, " (no definition at hand)");
+    }
+    if (spec->level == 0 || spec->level == PROVIDER_LEVEL_ALL) {
+        buf_add_text(out, ": every level");
+    } else {
+        buf_printf(out, ": level %u and more severe", spec->level);
+    }
+    put_events("; only events", &spec->include, out);
+    put_events("; not events", &spec->exclude, out);
+    put_keywords("any", &spec->any, facts ? facts->any_bits : 0, facts && facts->found, out);
+    put_keywords("all", &spec->all, facts ? facts->all_bits : 0, facts && facts->found, out);
+    put_extras(provider, out);
+    buf_add_byte(out, '\n');
+}
+
+/* ---- rules ----------------------------------------------------------------------------------------- */
+
+static const char *place_of(const struct app_rule *rule)
+{
+    static const char *const places[] = {
+        [EVENT_PATH_RECORD] = "by the header, before the definition is looked up",
+        [EVENT_PATH_SCHEMA] = "by the definition, before the payload is read",
+        [EVENT_PATH_EVENT] = "by the payload",
+    };
+    const struct filter_rule one = app_rules_filter_rule(rule);
+    struct filter_place place;
+    struct filter *filter = filter_create(&one, 1, &place, NULL);
+    const char *text = filter ? places[filter_need(filter)] : "";
+    filter_destroy(filter);
+    return text;
+}
+
+static void put_rules(
+    const char *indent, const struct config_list *list, bool verbose, struct buf *out)
+{
+    const struct app_rule *rules = list->items;
+    for (size_t i = 0; i < list->count && verbose; i++) {
+        buf_printf(out, "%s%s %s\n%s  decided %s\n", indent, rules[i].drop ? "drop" : "keep",
+            app_rule_text(&rules[i]), indent, place_of(&rules[i]));
+    }
+}
+
+/* ---- sessions -------------------------------------------------------------------------------------- */
+
+static void put_outputs_of(
+    const struct app_config *config, const struct app_session *session, struct buf *out)
+{
+    const char *comma = "";
+    buf_add_text(out, session->ops->delivers_nothing ? "no output" : "");
+    for (size_t i = 0; i < config->output_count; i++) {
+        const struct app_output *output = &config->outputs[i];
+        if (output->enabled && app_config_takes(output, session) &&
+            !session->ops->delivers_nothing) {
+            buf_printf(out, "%s%s", comma, output->name);
+            comma = ", ";
+        }
+    }
+}
+
+static void put_session(const struct check *check, const struct app_session *session,
+    const struct provider_facts *facts, struct buf *out)
+{
+    const struct config_strings *paths = session->ops->paths
+                                             ? session->ops->paths(session->settings)
+                                             : NULL;
+    buf_printf(
+        out, "  %s (%s)%s", session->name, session->type, session->enabled ? "" : ", not enabled");
+    for (size_t i = 0; paths && i < paths->count; i++) {
+        const char *written = config_written(
+            check->config->memory, &paths->items[i], sizeof(paths->items[i]));
+        buf_printf(out, "%s%s", i ? ", " : ": ", written ? written : paths->items[i]);
+    }
+    if (session->providers.count) {
+        buf_printf(out, "; %zu provider%s", session->providers.count,
+            session->providers.count == 1 ? "" : "s");
+    }
+    if (session->filters.count) {
+        buf_printf(
+            out, "; %zu rule%s", session->filters.count, session->filters.count == 1 ? "" : "s");
+    }
+    buf_add_text(out, "\n    to ");
+    put_outputs_of(check->config, session, out);
+    buf_add_byte(out, '\n');
+    const struct app_provider *providers = session->providers.items;
+    for (size_t i = 0; i < session->providers.count && check->verbose; i++) {
+        put_provider(&providers[i], facts ? &facts[i] : NULL, out);
+        put_rules("        ", &providers[i].filters, true, out);
+    }
+    put_rules("      ", &session->filters, check->verbose, out);
+}
+
+/* ---- outputs --------------------------------------------------------------------------------------- */
+
+static const char *format_of(const struct app_output *output)
+{
+    const char *own = output->ops->format ? output->ops->format(output->settings) : NULL;
+    return own ? own : output->format == APP_FORMAT_ECS ? "ecs" : "native";
+}
+
+static void put_output(const struct check *check, const struct app_output *output, struct buf *out)
+{
+    const struct app_batch *batch = &output->batch;
+    buf_printf(out, "  %s (%s)%s: %s", output->name, output->type,
+        output->enabled ? "" : ", not enabled", format_of(output));
+    for (size_t i = 0; i < output->sessions.count; i++) {
+        buf_printf(out, "%s%s", i ? ", " : " of ", output->sessions.items[i]);
+    }
+    buf_printf(out, output->sessions.count ? "" : " of every session");
+    buf_printf(out, "; at once %" PRId64 " events, %s or %s", batch->events,
+        config_value_write_size(batch->bytes).text,
+        config_value_write_duration(batch->age_ns).text);
+    if (output->filters.count) {
+        buf_printf(
+            out, "; %zu rule%s", output->filters.count, output->filters.count == 1 ? "" : "s");
+    }
+    buf_add_byte(out, '\n');
+    put_rules("      ", &output->filters, check->verbose, out);
+}
+
+/* Outputs that share bytes, once for each set of them. */
+static size_t put_streams(const struct app_config *config, struct buf *out)
+{
+    size_t streams = 0;
+    for (size_t i = 0; i < config->output_count; i++) {
+        const struct app_output *output = &config->outputs[i];
+        bool first = output->enabled;
+        for (size_t k = 0; k < i && first; k++) {
+            first = !config->outputs[k].enabled ||
+                    !app_config_same_stream(output, &config->outputs[k]);
+        }
+        if (!first) {
+            continue;
+        }
+        buf_printf(out, "  %s to %s", format_of(output), output->name);
+        for (size_t k = i + 1; k < config->output_count; k++) {
+            if (config->outputs[k].enabled && app_config_same_stream(output, &config->outputs[k])) {
+                buf_printf(out, ", %s", config->outputs[k].name);
+            }
+        }
+        buf_add_byte(out, '\n');
+        streams++;
+    }
+    return streams;
+}
+
+/* ---- budgets --------------------------------------------------------------------------------------- */
+
+static void put_budgets(const struct app_config *config, struct buf *out)
+{
+    const struct app_spool *spool = &config->spool;
+    const struct app_rotate *rotate = &config->agent.log.rotate;
+    buf_printf(out, "Memory\n  at most %s of events are queued\n",
+        config_value_write_size(config->agent.memory_bytes).text);
+    buf_printf(out, "Disk\n  data_dir: %s\n",
+        config->agent.data_dir ? config->agent.data_dir : "the system's place for it");
+    if (spool->mode == APP_SPOOL_DURABLE) {
+        buf_printf(out, "  spool: at most %s; %s of the disk stay free\n",
+            config_value_write_size(spool->max_size_bytes).text,
+            config_value_write_size(spool->min_free_disk_bytes).text);
+    } else {
+        buf_add_text(out, "  spool: none; what is queued at a stop is read again from recorded "
+                          "traces, and lost from live sessions\n");
+    }
+    buf_printf(out, "  log: at most %s, and %" PRId64 " older files\n",
+        config_value_write_size(rotate->size_bytes).text, rotate->keep);
+}
+
+static void put_can_run(const struct check *check, struct buf *out)
+{
+    buf_printf(out, "%s: good%s\n", check->path, check->can_run ? "" : ", but it cannot run here");
+}
+
+void check_words_write(const struct check *check, struct buf *out)
+{
+    const struct app_config *config = check->config;
+    put_can_run(check, out);
+    buf_add_text(out, "Sessions\n");
+    const struct provider_facts *facts = check->facts;
+    for (size_t i = 0; i < config->session_count; i++) {
+        put_session(check, &config->sessions[i], facts, out);
+        facts = facts ? facts + config->sessions[i].providers.count : NULL;
+    }
+    if (config->filters.count) {
+        buf_printf(out, "Rules for every session: %zu\n", config->filters.count);
+        put_rules("      ", &config->filters, check->verbose, out);
+    }
+    buf_add_text(out, "Outputs\n");
+    for (size_t i = 0; i < config->output_count; i++) {
+        put_output(check, &config->outputs[i], out);
+    }
+    buf_add_text(out, "Streams: each event is written once for each\n");
+    put_streams(config, out);
+    put_budgets(config, out);
+    if (check->verbose) {
+        buf_add_text(out, "Everything that is set, defaults included\n");
+        config_show_yaml(config->memory, config->fields, config->root, 2, out);
+    }
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------------ */
+
+static void put_report(const char *key, const struct config_report *report, struct buf *out)
+{
+    buf_printf(out, ",\"%s\":[", key);
+    for (size_t i = 0; i < report->line_count; i++) {
+        const struct config_report_line *line = &report->lines[i];
+        buf_printf(out, "%s{\"file\":", i ? "," : "");
+        value_json_string(span_text(report->files[line->file]), out);
+        if (line->line) {
+            buf_printf(out, ",\"line\":%u,\"column\":%u", line->line, line->column);
+        }
+        buf_add_text(out, ",\"text\":");
+        value_json_string(span_text(line->what), out);
+        buf_add_byte(out, '}');
+    }
+    buf_add_byte(out, ']');
+}
+
+static void put_fact(
+    const struct app_session *session, const struct provider_facts *facts, struct buf *out)
+{
+    char guid[GUID_TEXT_SIZE];
+    guid_write(&facts->guid, guid);
+    buf_printf(
+        out, "{\"session\":\"%s\",\"found\":%s", session->name, facts->found ? "true" : "false");
+    if (facts->found || facts->spec->name.size == 0) {
+        buf_printf(out, ",\"guid\":\"%.36s\"", guid);
+    }
+    if (facts->name.size) {
+        buf_add_text(out, ",\"name\":");
+        value_json_string(facts->name, out);
+    }
+    buf_printf(out,
+        ",\"level\":%u,\"any\":\"0x%" PRIx64 "\",\"all\":\"0x%" PRIx64 "\",\"event_count\":%zu}",
+        facts->spec->level, facts->any_bits, facts->all_bits, facts->event_count);
+}
+
+static void put_facts(const struct check *check, struct buf *out)
+{
+    const struct app_config *config = check->config;
+    size_t at = 0;
+    buf_add_text(out, ",\"providers\":[");
+    for (size_t i = 0; i < config->session_count; i++) {
+        for (size_t k = 0; k < config->sessions[i].providers.count; k++) {
+            buf_add_text(out, at ? "," : "");
+            put_fact(&config->sessions[i], &check->facts[at++], out);
+        }
+    }
+    buf_add_byte(out, ']');
+}
+
+static void put_json_streams(const struct app_config *config, struct buf *out)
+{
+    buf_add_text(out, ",\"streams\":[");
+    bool done[64] = {false};
+    const char *comma = "";
+    for (size_t i = 0; i < config->output_count && i < 64; i++) {
+        const struct app_output *output = &config->outputs[i];
+        if (done[i] || !output->enabled) {
+            continue;
+        }
+        buf_printf(out, "%s{\"format\":\"%s\",\"outputs\":[", comma, format_of(output));
+        for (size_t k = i; k < config->output_count && k < 64; k++) {
+            if (config->outputs[k].enabled && app_config_same_stream(output, &config->outputs[k])) {
+                buf_printf(out, "%s\"%s\"", k > i ? "," : "", config->outputs[k].name);
+                done[k] = true;
+            }
+        }
+        buf_add_text(out, "]}");
+        comma = ",";
+    }
+    buf_add_byte(out, ']');
+}
+
+void check_words_write_json(const struct check *check, struct buf *out)
+{
+    const struct app_config *config = check->config;
+    buf_add_text(out, "{\"file\":");
+    value_json_string(span_text(check->path), out);
+    buf_printf(out, ",\"can_run\":%s", check->can_run ? "true" : "false");
+    put_report("refusals", &check->refusals, out);
+    put_report("warnings", &check->warnings, out);
+    put_json_streams(config, out);
+    if (check->facts) {
+        put_facts(check, out);
+    }
+    buf_add_text(out, ",\"config\":");
+    config_show_json(config->memory, config->fields, config->root, out);
+    buf_add_text(out, "}\n");
+}

@@ -1,0 +1,24 @@
+#ifndef ETWSHIP_CLI_CHECK_WORDS_H
+#define ETWSHIP_CLI_CHECK_WORDS_H
+
+#include "app/app_warnings.h"
+
+/* What `etwship check` found out. */
+struct check {
+    const char *path;
+    const struct app_config *config;
+    bool verbose;
+    bool can_run;
+    struct provider_facts *facts; /* of all providers, in order; NULL: nobody asked */
+    size_t fact_count;
+    struct config_report warnings;
+    struct config_report refusals;
+};
+
+/* Append it for people. */
+void check_words_write(const struct check *check, struct buf *out);
+
+/* Append it as one JSON object and a newline. */
+void check_words_write_json(const struct check *check, struct buf *out);
+
+#endif

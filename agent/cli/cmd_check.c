@@ -1,0 +1,230 @@
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "app/app_fields.h"
+#include "app/app_modules.h"
+#include "cli/check_words.h"
+#include "cli/config_options.h"
+#include "config/config_reference.h"
+#include "config/config_schema.h"
+#include "platform/plat_file.h"
+#include "platform/plat_system.h"
+
+/* `etwship check`: is a configuration right, and what does it amount to? */
+
+enum { MAX_OUTPUT_BYTES = 64 * 1024 * 1024, MAX_SCHEMA_PATHS = 1024 };
+
+// clang-format off
+static const struct cli_option options[] = {
+    CLI_OPTIONS_CONFIG,
+    {.name = "verbose", .letter = 'v',
+        .help = "Also show every provider, rule and value, defaults included. Secrets are never "
+                "shown."},
+    {.name = "json", .help = "One JSON object instead of words."},
+    {.name = "resolve",
+        .help = "Look providers, events and keywords up in the definitions that `schema` names."},
+    {.name = "strict", .help = "Warnings count, too: exit with 2 if there is one."},
+    {.name = "print-schema", .help = "Print a JSON schema of configurations, for editors."},
+    {.name = "print-reference", .help = "Print a page of all keys, in Markdown."},
+    {.name = NULL},
+};
+// clang-format on
+
+/* Print what ${out} holds on stdout, and be done with it. */
+static bool print(struct buf *out)
+{
+    struct error err;
+    bool good = !out->failed || error_set(&err, ERR_LIMIT, "too much to print");
+    good = good &&
+           (plat_file_write(plat_file_stdout(), buf_span(out), &err) || err.code == ERR_STOPPED);
+    if (!good) {
+        cli_error("%s", err.text);
+    }
+    buf_fini(out);
+    return good;
+}
+
+/* ---- pages of the tables ----------------------------------------------------------------------- */
+
+static int print_page(bool reference)
+{
+    static const char id[] = "https://etwship.example/etwship.schema.json";
+    struct buf out;
+    buf_init(&out, MAX_OUTPUT_BYTES);
+    struct config *memory = config_create(NULL, NULL);
+    const struct config_field *fields = memory ? app_fields_create(memory, app_modules()) : NULL;
+    if (!fields) {
+        config_destroy(memory);
+        cli_error("out of memory");
+        return EXIT_FAILED;
+    }
+    if (reference) {
+        buf_add_text(&out,
+            "# Keys of the configuration\n\n"
+            "Made by `etwship check --print-reference` from the tables that the program itself "
+            "reads; do not edit. What the words mean stands in [README.md](README.md).\n\n"
+            "`a.b` is the key `b` inside the mapping `a`, `a[].b` the key `b` of each element of "
+            "the list `a`, `*` a key of your choice.\n");
+        config_reference_write(fields, &out);
+    } else {
+        config_schema_write(fields, id, "Configuration of etwship", &out);
+    }
+    config_destroy(memory);
+    return print(&out) ? EXIT_DONE : EXIT_FAILED;
+}
+
+/* ---- the definitions at hand ------------------------------------------------------------------- */
+
+static void warn(void *self, const char *text)
+{
+    (void)self;
+    cli_warning("%s", text);
+}
+
+static struct schema_cache *make_cache(const struct app_config *config, struct error *err)
+{
+    const char *paths[MAX_SCHEMA_PATHS];
+    size_t count = 0;
+    for (size_t i = 0; i < config->schema_count && count < MAX_SCHEMA_PATHS; i++) {
+        if (config->schemas[i].type == APP_SCHEMA_FOLDER) {
+            paths[count++] = config->schemas[i].path;
+        }
+    }
+    struct schema_cache_settings settings = {
+        .sources = {.paths = paths, .path_count = count, .warn = warn}};
+    return schema_cache_create(&settings, err);
+}
+
+/* All providers of all sessions, in order. */
+static size_t gather(const struct app_config *config, struct provider_facts *facts)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < config->session_count; i++) {
+        const struct app_provider *providers = config->sessions[i].providers.items;
+        for (size_t k = 0; k < config->sessions[i].providers.count; k++) {
+            if (facts) {
+                facts[count].spec = &providers[k].spec;
+            }
+            count++;
+        }
+    }
+    return count;
+}
+
+static bool resolve(struct check *check, struct schema_cache *cache)
+{
+    const struct app_config *config = check->config;
+    check->fact_count = gather(config, NULL);
+    check->facts = calloc(check->fact_count + 1, sizeof(*check->facts));
+    if (!check->facts) {
+        return false;
+    }
+    gather(config, check->facts);
+    provider_names_find(cache, check->facts, check->fact_count);
+    size_t at = 0;
+    for (size_t i = 0; i < config->session_count; i++) {
+        const struct app_provider *providers = config->sessions[i].providers.items;
+        for (size_t k = 0; k < config->sessions[i].providers.count; k++) {
+            app_warnings_of_facts(config, &providers[k], &check->facts[at++], &check->warnings);
+        }
+    }
+    return true;
+}
+
+/* ---- the command ------------------------------------------------------------------------------- */
+
+static void say(const struct config_report *report)
+{
+    struct buf text;
+    buf_init(&text, 1024 * 1024);
+    config_report_write(report, "etwship: ", &text);
+    fwrite(text.data, 1, text.size, stderr);
+    buf_fini(&text);
+}
+
+static int finish(const struct cli_args *args, const struct check *check)
+{
+    struct buf out;
+    buf_init(&out, MAX_OUTPUT_BYTES);
+    if (cli_value(args, "json")) {
+        check_words_write_json(check, &out);
+    } else {
+        check_words_write(check, &out);
+        say(&check->refusals);
+        say(&check->warnings);
+    }
+    bool strict = cli_value(args, "strict") && !config_report_ok(&check->warnings);
+    return !print(&out) ? EXIT_FAILED : strict ? EXIT_USAGE : EXIT_DONE;
+}
+
+static int check_config(const struct cli_args *args, const struct app_config *config)
+{
+    static struct check check;
+    const char *path = cli_value(args, "config");
+    struct schema_cache *cache = NULL;
+    struct error err;
+    int exit_code = EXIT_FAILED;
+    check = (struct check){.config = config,
+        .path = path ? path : plat_default_config_path(),
+        .verbose = cli_value(args, "verbose") != NULL};
+    config_report_init(&check.warnings);
+    check.warnings.kind = "warning";
+    config_report_init(&check.refusals);
+    check.refusals.kind = "not here";
+    check.can_run = app_config_can_run(config, &check.refusals);
+    app_warnings_find(config, &check.warnings);
+    bool good = true;
+    if (cli_value(args, "resolve")) {
+        cache = make_cache(config, &err);
+        good = cache && (resolve(&check, cache) || error_set(&err, ERR_MEMORY, "out of memory"));
+    }
+    if (good) {
+        exit_code = finish(args, &check);
+    } else {
+        cli_error("%s", err.text);
+    }
+    free(check.facts);
+    schema_cache_destroy(cache);
+    config_report_fini(&check.warnings);
+    config_report_fini(&check.refusals);
+    return exit_code;
+}
+
+static int run(const struct cli_command *command, int argc, char **argv)
+{
+    struct cli_args args;
+    struct app_config config;
+    int exit_code;
+    if (!cli_parse(command, argc, argv, &args, &exit_code)) {
+        return exit_code;
+    }
+    if (cli_value(&args, "print-schema") || cli_value(&args, "print-reference")) {
+        exit_code = print_page(cli_value(&args, "print-reference") != NULL);
+    } else if (!config_options_load(&args, &config)) {
+        exit_code = EXIT_USAGE;
+    } else {
+        exit_code = check_config(&args, &config);
+        app_config_fini(&config);
+    }
+    cli_args_fini(&args);
+    return exit_code;
+}
+
+const struct cli_command cmd_check = {
+    .name = "check",
+    .synopsis = "[-c FILE] [--set KEY=VALUE]... [-v] [--json] [--resolve] [--strict]",
+    .summary = "check a configuration and say what it amounts to",
+    .description =
+        "Everything that is wrong is reported at once, as FILE:LINE:COLUMN: error: what. what to "
+        "do. If nothing is, it says in words what `run` would do: sessions, providers, rules and "
+        "where each acts, outputs, which of them share the writing of events, and what memory and "
+        "disk that may take; and it warns of what is valid but hardly meant.\n"
+        "A configuration for another system or build is checked all the same; what could not run "
+        "here is listed.",
+    .options = options,
+    .examples = "       etwship check -c etwship.yaml -v\n"
+                "       etwship check --print-schema > etwship.schema.json\n",
+    .min_operands = 0,
+    .max_operands = 0,
+    .run = run,
+};
