@@ -115,7 +115,7 @@ static void agent_fini(struct agent *agent)
 static const char *format_of(const struct app_output *output)
 {
     const char *own = output->ops->format ? output->ops->format(output->settings) : NULL;
-    return own ? own : "native";
+    return own ? own : output->format == APP_FORMAT_ECS ? "ecs" : "native";
 }
 
 static bool add_stream(struct agent *agent, const struct app_session *session, const char *format,

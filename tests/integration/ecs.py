@@ -45,12 +45,16 @@ def no_constant(text):
     raise ValueError(f"{text} is no JSON")
 
 
+def parse(line):
+    return json.loads(line, object_pairs_hook=unique_members, parse_constant=no_constant)
+
+
 def dump(path, *options):
     """The events of a trace, parsed strictly."""
     with subprocess.Popen([BINARY, "dump", "-n", str(EVENTS_AT_MOST), *options, str(path)],
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         for line in process.stdout:
-            yield json.loads(line, object_pairs_hook=unique_members, parse_constant=no_constant)
+            yield parse(line)
 
 
 # ---- table -----------------------------------------------------------------------------------------
@@ -330,7 +334,30 @@ class Ecs(unittest.TestCase):
                         kinds[native["provider"]["kind"]] += 1
         self.assertTrue({"manifest", "tracelogging", "mof"} <= set(kinds), kinds)
 
-    def test_labels_and_data_stream_come_last(self):
+    def test_outputs_of_one_run_take_different_shapes(self):
+        folder = Path(self.folder.name)
+        config = folder / "run.yaml"
+        config.write_text(f"""
+agent: {{data_dir: '{folder}/state', labels: {{site: berlin}}, tags: [a, b]}}
+sessions: [{{name: s, type: file, paths: ['{self.traces[0]}']}}]
+outputs:
+  - {{name: one, type: file, path: '{folder}/one.json', format: ecs}}
+  - {{name: two, type: file, path: '{folder}/two.json'}}
+""", encoding="utf-8")
+        subprocess.run([BINARY, "run", "-c", str(config)], timeout=TIMEOUT_S, check=True,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        read = [[parse(line) for line in (folder / name).read_text("utf-8").splitlines()]
+                for name in ("one.json", "two.json")]
+        self.assertEqual(len(read[0]), len(read[1]))
+        seen = {}
+        for ecs, native in zip(*read):
+            self.check_types(ecs, seen)
+            self.check_agreement(native, ecs)
+        self.assertEqual(read[0][0]["winlog"]["session"], "s")
+        self.assertEqual(read[0][0]["labels"], {"site": "berlin"})
+        self.assertEqual(read[0][0]["tags"], ["a", "b"])
+
+    def test_the_data_stream_is_the_default_one(self):
         ecs = next(dump(self.traces[0], "-f", "ecs"))
         self.assertEqual(list(ecs)[0], "@timestamp")
         self.assertEqual(ecs["data_stream"],
