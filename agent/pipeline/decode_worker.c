@@ -19,8 +19,11 @@ enum { NO_MEMORY_WAIT_MS = 50, MAX_ROUTE_BYTES = 64 * 1024 };
 struct context {
     struct event_decode decode;
     struct event_writer **writers; /* by piece */
-    struct event_path_context paths;
-    bool has_paths;
+    struct filter_scratch scratch; /* for filters and routes */
+    bool has_scratch;
+    struct gate_view *gates;        /* of the session */
+    struct gate_view *stream_gates; /* by piece; no gate: the stream keeps everything */
+    bool is_filtered;               /* there is any of them */
 };
 
 struct decode_worker {
@@ -106,7 +109,7 @@ static bool add_routes(struct decode_worker *worker, const struct item *item, si
 {
     const struct slab *slab = item->slab;
     const struct worker_stream *stream = stream_of(worker, slab, index);
-    struct event_path_context *paths = &worker->contexts[slab->session].paths;
+    struct event_path_context *paths = &worker->contexts[slab->session].scratch.paths;
     for (size_t i = 0; i < stream->route_count; i++) {
         buf_reset(&worker->route);
         if (item->event) {
@@ -148,18 +151,108 @@ static bool write_record(
     return true;
 }
 
-/* ---- events ----------------------------------------------------------------------------------- */
+/* ---- filters ---------------------------------------------------------------------------------- */
 
-static bool write_event(struct decode_worker *worker, struct slab *slab, const struct event *event)
+/* What is known of an event when gates are asked. */
+struct stage {
+    const struct event *event;
+    const struct schema_choice *choice;
+    bool decoded;
+};
+
+/* Ask all gates that are still open. DROP: the session does not want the event, or no stream does
+ * (*ret_accepted); UNDECIDED: more must be known. */
+static enum filter_verdict ask_gates(struct decode_worker *worker, const struct slab *slab,
+    const struct stage *stage, bool *ret_accepted)
 {
     const struct worker_session *session = &worker->settings.sessions[slab->session];
+    struct context *context = &worker->contexts[slab->session];
+    *ret_accepted = false;
+    enum filter_verdict verdict = gate_ask_all(context->gates, session->gate_count,
+        &context->scratch, stage->event, stage->choice, stage->decoded);
+    if (verdict != FILTER_KEEP) {
+        return verdict;
+    }
+    if (session->selects) {
+        if (!stage->decoded) {
+            return FILTER_UNDECIDED;
+        }
+        if (!session->selects(session->selection, &context->scratch, stage->event)) {
+            return FILTER_DROP;
+        }
+    }
+    *ret_accepted = true;
+    size_t dropped = 0;
+    for (size_t i = 0; i < slab->piece_count; i++) {
+        struct gate_view *view = &context->stream_gates[i];
+        enum filter_verdict one = FILTER_KEEP;
+        if (view->gate) {
+            one = gate_ask(view, &context->scratch, stage->event, stage->choice, stage->decoded);
+        }
+        dropped += one == FILTER_DROP;
+        verdict = one == FILTER_UNDECIDED ? one : verdict;
+    }
+    return dropped == slab->piece_count && dropped ? FILTER_DROP : verdict;
+}
+
+/* Decode ${event}, of which record and stack are there, as far as it is wanted. False: it is not,
+ * and *ret_accepted says whether the session at least wants it. */
+static bool decode_wanted(
+    struct decode_worker *worker, const struct slab *slab, struct event *event, bool *ret_accepted)
+{
+    struct context *context = &worker->contexts[slab->session];
+    struct stage stage = {.event = event};
+    gate_begin(context->gates, worker->settings.sessions[slab->session].gate_count);
+    gate_begin(context->stream_gates, slab->piece_count);
+    enum filter_verdict verdict = ask_gates(worker, slab, &stage, ret_accepted);
+    if (verdict == FILTER_DROP) {
+        return false;
+    }
+    stage.choice = schema_cache_find(context->decode.cache, event->record);
+    if (verdict == FILTER_UNDECIDED) {
+        verdict = ask_gates(worker, slab, &stage, ret_accepted);
+        if (verdict == FILTER_DROP) {
+            return false;
+        }
+    }
+    const struct event before = *event;
+    event_decode_with(&context->decode, event->record, stage.choice, event);
+    event->stack = before.stack;
+    event->stack_count = before.stack_count;
+    stage.decoded = true;
+    return verdict == FILTER_KEEP || ask_gates(worker, slab, &stage, ret_accepted) != FILTER_DROP;
+}
+
+static void flush_gates(struct decode_worker *worker, const struct slab *slab)
+{
+    const struct worker_session *session = &worker->settings.sessions[slab->session];
+    struct context *context = &worker->contexts[slab->session];
+    for (size_t i = 0; i < session->gate_count; i++) {
+        gate_flush(&context->gates[i]);
+    }
+    for (size_t i = 0; i < session->stream_count; i++) {
+        gate_flush(&context->stream_gates[i]);
+    }
+}
+
+/* ---- events ----------------------------------------------------------------------------------- */
+
+/* ${wanted}: by some stream; its own gate has the verdict for each. */
+static bool write_event(
+    struct decode_worker *worker, struct slab *slab, const struct event *event, bool wanted)
+{
+    const struct worker_session *session = &worker->settings.sessions[slab->session];
+    const struct context *context = &worker->contexts[slab->session];
     uint64_t sequence = event->record->sequence;
     const struct item item = {.event = event, .slab = slab};
     for (size_t i = 0; i < slab->piece_count; i++) {
         if (sequence <= session->resume[i]) {
             continue;
         }
-        if (!write_record(worker, &item, i, sequence)) {
+        const struct gate_view *view = &context->stream_gates[i];
+        if (!wanted || (view->gate && view->verdict == FILTER_DROP)) {
+            slab->pieces[i].filtered++;
+        } else if (!write_record(worker, &item, i, sequence)) {
             return false;
         }
         slab->pieces[i].seen++;
@@ -172,17 +265,28 @@ static bool work_on_event(
 {
     struct context *context = &worker->contexts[slab->session];
     const struct flow_consumer *observer = &worker->settings.observer;
-    struct event event;
-    event_decode_run(&context->decode, item->record, &event);
-    event.stack = item->frames;
-    event.stack_count = item->frame_count;
-    if (!write_event(worker, slab, &event)) {
+    struct event event = {.record = item->record};
+    bool wanted = true;
+    bool accepted = true;
+    if (context->is_filtered) {
+        event.stack = item->frames;
+        event.stack_count = item->frame_count;
+        wanted = decode_wanted(worker, slab, &event, &accepted);
+    } else {
+        event_decode_run(&context->decode, item->record, &event);
+        event.stack = item->frames;
+        event.stack_count = item->frame_count;
+    }
+    if (accepted && !write_event(worker, slab, &event, wanted)) {
         return false;
     }
-    slab->tally.accepted++;
-    decode_counts_add(&slab->tally.decode, &event);
-    if (observer->event) {
-        observer->event(observer->self, &event);
+    slab->tally.accepted += accepted;
+    slab->tally.filtered += !accepted;
+    if (wanted) {
+        decode_counts_add(&slab->tally.decode, &event);
+        if (observer->event) {
+            observer->event(observer->self, &event);
+        }
     }
     slab->done_sequence = item->record->sequence;
     return true;
@@ -239,6 +343,7 @@ static void work_on(struct decode_worker *worker, struct slab *slab)
     if (ok) {
         ok = slab->kind == SLAB_RECORDS ? work_on_records(worker, slab) : work_on_own(worker, slab);
     }
+    flush_gates(worker, slab);
     slab->undecoded = !ok;
     slab->done_sequence = slab->last_sequence;
     sealer_finish(sealer, slab);
@@ -269,6 +374,27 @@ static void run(void *self)
 
 /* ---- life ------------------------------------------------------------------------------------- */
 
+static bool make_gates(struct decode_worker *worker, size_t index, struct error *err)
+{
+    const struct worker_session *session = &worker->settings.sessions[index];
+    struct context *context = &worker->contexts[index];
+    context->gates = calloc(session->gate_count + 1, sizeof(*context->gates));
+    context->stream_gates = calloc(session->stream_count + 1, sizeof(*context->stream_gates));
+    bool ok = context->gates && context->stream_gates;
+    context->is_filtered = session->gate_count || session->selects;
+    for (size_t i = 0; ok && i < session->gate_count; i++) {
+        ok = gate_view_init(&context->gates[i], &session->gates[i], err);
+    }
+    for (size_t i = 0; ok && i < session->stream_count; i++) {
+        const struct gate *gate = &worker->settings.streams[session->streams[i]].gate;
+        if (gate->filter) {
+            context->is_filtered = true;
+            ok = gate_view_init(&context->stream_gates[i], gate, err);
+        }
+    }
+    return ok;
+}
+
 static bool make_context(struct decode_worker *worker, size_t index, struct error *err)
 {
     const struct decode_worker_settings *settings = &worker->settings;
@@ -277,14 +403,14 @@ static bool make_context(struct decode_worker *worker, size_t index, struct erro
     context->decode = (struct event_decode){.cache = settings->caches[index],
         .decoder = &worker->decoder,
         .pointer_size = session->pointer_size};
-    if (!event_path_context_init(&context->paths, session->ansi, err)) {
+    context->has_scratch = true; /* fini is allowed from here on */
+    if (!filter_scratch_init(&context->scratch, session->ansi, err)) {
         return false;
     }
-    context->has_paths = true;
-    context->paths.session = span_text(session->name);
-    context->paths.agent = settings->agent;
+    context->scratch.paths.session = span_text(session->name);
+    context->scratch.paths.agent = settings->agent;
     context->writers = calloc(session->stream_count + 1, sizeof(*context->writers));
-    if (!context->writers) {
+    if (!context->writers || !make_gates(worker, index, err)) {
         return error_set(err, ERR_MEMORY, "out of memory for a decode worker");
     }
     for (size_t i = 0; i < session->stream_count; i++) {
@@ -311,8 +437,16 @@ static void fini_context(struct decode_worker *worker, size_t index)
         event_writer_destroy(context->writers[i]);
     }
     free(context->writers);
-    if (context->has_paths) {
-        event_path_context_fini(&context->paths);
+    for (size_t i = 0; context->gates && i < session->gate_count; i++) {
+        gate_view_fini(&context->gates[i]);
+    }
+    for (size_t i = 0; context->stream_gates && i < session->stream_count; i++) {
+        gate_view_fini(&context->stream_gates[i]);
+    }
+    free(context->gates);
+    free(context->stream_gates);
+    if (context->has_scratch) {
+        filter_scratch_fini(&context->scratch);
     }
 }
 

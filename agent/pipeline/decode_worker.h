@@ -4,6 +4,7 @@
 #include "event/event_template.h"
 #include "event/event_writer.h"
 #include "pipeline/flow.h"
+#include "pipeline/gate.h"
 #include "pipeline/sealer.h"
 #include "pipeline/slab_queue.h"
 
@@ -14,11 +15,12 @@
  */
 struct decode_worker;
 
-enum { STREAM_MAX_ROUTES = 8 };
+enum { STREAM_MAX_ROUTES = 8, SESSION_MAX_GATES = 8 };
 
 /* Events of some sessions in one format, as some outputs want them. */
 struct worker_stream {
     const struct event_format *format;
+    struct gate gate; /* what the outputs keep; no filter: everything */
     const struct event_template *routes[STREAM_MAX_ROUTES];
     size_t route_count;
     struct span dataset; /* these three: see event_writer_settings */
@@ -30,8 +32,13 @@ struct worker_session {
     const char *name;            /* etw.session; NULL: the agent itself */
     uint8_t pointer_size;        /* event_decode.h */
     const struct codepage *ansi; /* of its strings */
-    const size_t *streams;       /* that take it, by piece of a slab */
-    const uint64_t *resume;      /* by piece: what is numbered up to here, all outputs of that
+    const struct gate *gates;    /* lists of rules that every event must pass */
+    size_t gate_count;
+    /* Is a decoded event wanted at all (the session's providers)? Any worker. NULL: all are. */
+    bool (*selects)(const void *self, struct filter_scratch *scratch, const struct event *event);
+    const void *selection;
+    const size_t *streams;  /* that take it, by piece of a slab */
+    const uint64_t *resume; /* by piece: what is numbered up to here, all outputs of that
                                     stream had before a restart */
     size_t stream_count;
 };

@@ -138,6 +138,10 @@ static void plan_sessions(struct pipeline *p)
         p->worker_sessions[i] = (struct worker_session){.name = own ? NULL : session->name,
             .pointer_size = own ? 0 : session->decoding.pointer_size,
             .ansi = own ? NULL : session->ansi,
+            .gates = own ? NULL : session->gates,
+            .gate_count = own ? 0 : session->gate_count,
+            .selects = own ? NULL : session->selects,
+            .selection = own ? NULL : session->selection,
             .streams = streams,
             .resume = resume,
             .stream_count = count};
@@ -202,9 +206,13 @@ static bool make_sources(struct pipeline *p, struct error *err)
     for (size_t i = 0; i < s->session_count; i++) {
         const struct pipeline_session *session = &s->sessions[i];
         uint64_t resume = session->stream_count ? UINT64_MAX : 0;
+        uint64_t resume_max = 0;
         for (size_t k = 0; k < session->stream_count; k++) {
             uint64_t stream = p->worker_sessions[i].resume[k];
             resume = stream < resume ? stream : resume;
+        }
+        for (size_t o = 0; o < s->output_count; o++) {
+            resume_max = resume_of(p, i, o) > resume_max ? resume_of(p, i, o) : resume_max;
         }
         struct source_settings source = {.session = (uint32_t)i,
             .queue = p->queue,
@@ -215,7 +223,11 @@ static bool make_sources(struct pipeline *p, struct error *err)
             .slab_age_ns = slab_age_ns,
             .gap_age_ns = s->gap_age_ns ? s->gap_age_ns : default_gap_age_ns,
             .max_events = session->max_events,
-            .resume = resume};
+            .resume = resume,
+            .resume_max = resume_max,
+            .file_end = s->file_end,
+            .is_done = s->is_done,
+            .self = s->self};
         p->sources[i] = source_create(&source, err);
         if (!p->sources[i]) {
             return false;

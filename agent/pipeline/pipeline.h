@@ -25,6 +25,10 @@ struct pipeline_session {
     const char *name;
     struct input_decoding decoding;
     const struct codepage *ansi;
+    const struct gate *gates; /* see worker_session */
+    size_t gate_count;
+    bool (*selects)(const void *self, struct filter_scratch *scratch, const struct event *event);
+    const void *selection;
     bool replayable;
     uint64_t block_for_ns;
     uint64_t max_events;
@@ -64,6 +68,11 @@ struct pipeline_settings {
         void *self, size_t session, size_t worker, struct error *err);
     /* Sees the events of one worker; may be NULL. */
     struct flow_consumer (*observe)(void *self, size_t worker);
+    /* See source.h; NULL: positions are not kept. */
+    void (*file_end)(
+        void *self, uint32_t session, const uint8_t file_id[16], uint64_t last_sequence);
+    bool (*is_done)(
+        void *self, uint32_t session, const uint8_t file_id[16], uint64_t *ret_last_sequence);
     /* See outlet.h. */
     bool (*save)(void *self, struct error *err);
     void (*ended)(void *self, size_t output, bool closed);

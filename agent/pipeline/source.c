@@ -393,6 +393,47 @@ static void on_gap(void *self, const struct gap *gap)
     }
 }
 
+/* ---- files of which it is known what became of them ------------------------------------------- */
+
+static void on_file_end(void *self, const uint8_t file_id[16])
+{
+    struct source *source = self;
+    const struct source_settings *settings = &source->settings;
+    /* All stacks of the file's events have come. */
+    if (!source->stopped && stack_join_flush(source->stacks)) {
+        settings->file_end(settings->self, settings->session, file_id, source->counts.sequence);
+    }
+}
+
+static bool on_is_done(void *self, const uint8_t file_id[16])
+{
+    const struct source_settings *settings = &((struct source *)self)->settings;
+    uint64_t sequence;
+    return settings->is_done(settings->self, settings->session, file_id, &sequence);
+}
+
+static void on_skipped(void *self, const uint8_t file_id[16])
+{
+    struct source *source = self;
+    const struct source_settings *settings = &source->settings;
+    uint64_t sequence;
+    if (settings->is_done(settings->self, settings->session, file_id, &sequence) &&
+        sequence > source->counts.sequence) {
+        source->counts.sequence = sequence;
+    }
+}
+
+static void on_renumber(void *self)
+{
+    struct source *source = self;
+    if (!source->stopped && stack_join_flush(source->stacks) &&
+        source->counts.sequence < source->settings.resume_max) {
+        source->counts.sequence = source->settings.resume_max;
+    }
+}
+
+/* ---- quiet sources ---------------------------------------------------------------------------- */
+
 /* Events whose stacks must have come by now, as the source has been quiet for so long. */
 static void release_quiet(struct source *source)
 {
@@ -478,6 +519,12 @@ void source_sink(struct source *source, struct input_sink *ret_sink)
         .record = on_record,
         .pause = on_pause,
         .gap = on_gap};
+    if (source->settings.is_done) {
+        ret_sink->file_end = on_file_end;
+        ret_sink->is_done = on_is_done;
+        ret_sink->skipped = on_skipped;
+        ret_sink->renumber = on_renumber;
+    }
 }
 
 void source_finish(struct source *source, bool stopped)

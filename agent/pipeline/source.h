@@ -24,7 +24,16 @@ struct source_settings {
     uint64_t slab_age_ns;  /* live sources: no event waits longer for its slab to fill */
     uint64_t gap_age_ns;
     uint64_t max_events; /* 0: no limit */
-    uint64_t resume;     /* events numbered up to here were delivered in an earlier run: left out */
+    uint64_t resume; /* what is numbered up to here, all outputs had in an earlier run: left out */
+    uint64_t resume_max; /* what is numbered above, no output had */
+
+    /* For sessions whose positions are kept, else NULL: see input_sink.file_end and is_done, and
+     * what the file's last event is numbered. */
+    void (*file_end)(
+        void *self, uint32_t session, const uint8_t file_id[16], uint64_t last_sequence);
+    bool (*is_done)(
+        void *self, uint32_t session, const uint8_t file_id[16], uint64_t *ret_last_sequence);
+    void *self;
 };
 
 struct source *source_create(const struct source_settings *settings, struct error *err);

@@ -1,0 +1,70 @@
+#include "pipeline/gate.h"
+
+#include <stdlib.h>
+
+bool gate_view_init(struct gate_view *view, const struct gate *gate, struct error *err)
+{
+    *view = (struct gate_view){.gate = gate};
+    if (gate->hits) {
+        view->hits = calloc(filter_rule_count(gate->filter) + 1, sizeof(*view->hits));
+        if (!view->hits) {
+            return error_set(err, ERR_MEMORY, "out of memory for filters");
+        }
+    }
+    return true;
+}
+
+void gate_view_fini(struct gate_view *view)
+{
+    free(view->hits);
+    view->hits = NULL;
+}
+
+enum filter_verdict gate_ask(struct gate_view *view, struct filter_scratch *scratch,
+    const struct event *event, const struct schema_choice *choice, bool decoded)
+{
+    static const struct event_schema *const nothing = NULL;
+    const struct filter *filter = view->gate->filter;
+    size_t rule = 0;
+    if (view->verdict != FILTER_UNDECIDED) {
+        return view->verdict;
+    }
+    if (decoded) {
+        view->verdict = filter_event(filter, scratch, event, &rule);
+    } else if (choice) {
+        view->verdict = filter_candidates(filter, scratch, event,
+            choice->count ? choice->list : &nothing, choice->count ? choice->count : 1, &rule);
+    } else {
+        view->verdict = filter_header(filter, scratch, event->record, &rule);
+    }
+    if (view->verdict != FILTER_UNDECIDED && view->hits) {
+        view->hits[rule]++;
+    }
+    return view->verdict;
+}
+
+enum filter_verdict gate_ask_all(struct gate_view *views, size_t count,
+    struct filter_scratch *scratch, const struct event *event, const struct schema_choice *choice,
+    bool decoded)
+{
+    enum filter_verdict all = FILTER_KEEP;
+    for (size_t i = 0; i < count; i++) {
+        enum filter_verdict verdict = gate_ask(&views[i], scratch, event, choice, decoded);
+        if (verdict == FILTER_DROP) {
+            return verdict;
+        }
+        all = verdict == FILTER_UNDECIDED ? verdict : all;
+    }
+    return all;
+}
+
+void gate_flush(struct gate_view *view)
+{
+    size_t count = view->hits ? filter_rule_count(view->gate->filter) + 1 : 0;
+    for (size_t i = 0; i < count; i++) {
+        if (view->hits[i]) {
+            atomic_fetch_add_explicit(&view->gate->hits[i], view->hits[i], memory_order_relaxed);
+            view->hits[i] = 0;
+        }
+    }
+}

@@ -1,0 +1,51 @@
+#ifndef ETWSHIP_PIPELINE_GATE_H
+#define ETWSHIP_PIPELINE_GATE_H
+
+#include <stdatomic.h>
+
+#include "filter/filter.h"
+#include "schema/schema_cache.h"
+
+/*
+ * One list of filter rules at work: of the agent, a session or an output. Shared by all workers,
+ * who count for themselves and add it up now and then.
+ */
+struct gate {
+    const struct filter *filter;
+    atomic_uint_fast64_t *hits; /* by rule, then what no rule decided; NULL: nobody counts */
+};
+
+/* A worker's side of a gate. */
+struct gate_view {
+    const struct gate *gate;
+    uint64_t *hits;              /* since gate_flush; NULL: not counted */
+    enum filter_verdict verdict; /* on the event that is looked at */
+};
+
+bool gate_view_init(struct gate_view *view, const struct gate *gate, struct error *err);
+void gate_view_fini(struct gate_view *view); /* zeroed is fine */
+
+/* The next event comes: nothing is known about it. */
+static inline void gate_begin(struct gate_view *views, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        views[i].verdict = FILTER_UNDECIDED;
+    }
+}
+
+/*
+ * Ask the gate while its verdict is open, with what is known by now: the record (${choice} NULL),
+ * the definitions that may decode it, or the decoded event (${decoded}).
+ */
+enum filter_verdict gate_ask(struct gate_view *view, struct filter_scratch *scratch,
+    const struct event *event, const struct schema_choice *choice, bool decoded);
+
+/* Ask several, of which every one must keep the event: the first DROP, else UNDECIDED if one is. */
+enum filter_verdict gate_ask_all(struct gate_view *views, size_t count,
+    struct filter_scratch *scratch, const struct event *event, const struct schema_choice *choice,
+    bool decoded);
+
+/* Add the counts of this worker to those of all. */
+void gate_flush(struct gate_view *view);
+
+#endif
