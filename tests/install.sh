@@ -1,21 +1,23 @@
 #!/bin/sh
-# What the tests need: the packages of packaging/deps.sh, and in build/venv two readers of .etl
-# files written by others, for comparison. The readers are best effort: without a package index
-# the tests that run them are skipped.
+# What the tests need: the packages of packaging/deps.sh, and in build/venv readers written by
+# others (of .etl files, of YAML and JSON schema), for comparison. The readers are best effort:
+# without a package index the tests that run them are skipped.
 set -eu
 cd "$(dirname "$0")/.."
 
 packaging/deps.sh test
 
 venv=build/venv
-readers=tests/bench/peers/requirements.txt
+wanted=build/wanted.txt
+mkdir -p build
+cat tests/bench/peers/requirements.txt tests/integration/requirements.txt >"$wanted"
 if [ ! -x "$venv/bin/python" ] && ! python3 -m venv "$venv" >/dev/null 2>&1; then
     echo "No virtual environment (python3 -m venv $venv): tests with other readers are skipped"
-elif ! cmp -s "$readers" "$venv/installed.txt"; then
+elif ! cmp -s "$wanted" "$venv/installed.txt"; then
     if "$venv/bin/python" -m pip install -q --disable-pip-version-check --timeout 20 --retries 1 \
-        -r "$readers" >"$venv/pip.log" 2>&1; then
-        cp "$readers" "$venv/installed.txt"
+        -r "$wanted" >"$venv/pip.log" 2>&1; then
+        cp "$wanted" "$venv/installed.txt"
     else
-        echo "pip could not install $readers ($venv/pip.log): tests with other readers are skipped"
+        echo "pip could not install $wanted ($venv/pip.log): tests with other readers are skipped"
     fi
 fi

@@ -1,0 +1,328 @@
+"""Configurations from outside: the examples, the pages made from the tables, a walk from mistakes to
+a configuration that works, and what must never be shown.
+
+Works on traces made by etlgen (ETWSHIP_ETLGEN). The JSON schema is tried with other people's
+readers of YAML and JSON schema (requirements.txt); without them those tests are skipped.
+"""
+
+import json
+import os
+import re
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+try:
+    import jsonschema
+    import yaml
+except ImportError:
+    jsonschema = None
+
+TOP = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).resolve().parent
+BINARY = os.environ["ETWSHIP_BIN"]
+ETLGEN = os.environ["ETWSHIP_ETLGEN"]
+TIMEOUT_S = 120
+DONE, USAGE = 0, 2
+
+EXAMPLES = sorted((TOP / "config" / "examples").glob("*.yaml"))
+EVERYTHING = HERE / "every_key.yaml"
+
+
+def documents():
+    """Every configuration of the tree that is right."""
+    parts = sorted((TOP / "config" / "examples").glob("*/*.yaml"))
+    return [*EXAMPLES, TOP / "config" / "quickstart.yaml", EVERYTHING], parts
+
+
+class Config(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.traces = self.folder / "traces"
+        self.out = self.folder / "out"
+        self.traces.mkdir()
+        self.out.mkdir()
+
+    def etwship(self, *arguments, cwd=None, **variables):
+        environment = os.environ | {
+            "XDG_STATE_HOME": str(self.folder / "state"), "HOME": str(self.folder),
+            "ETWSHIP_TRACES": str(self.traces), "ETWSHIP_OUT": str(self.out),
+            "ES_API_KEY": "key-of-the-environment", "TOKEN": "token-of-the-environment"}
+        done = subprocess.run([BINARY, *map(str, arguments)], capture_output=True,
+                              stdin=subprocess.DEVNULL, env=environment | variables,
+                              cwd=cwd or self.folder, timeout=TIMEOUT_S, check=False)
+        done.out = done.stdout.decode("utf-8")
+        done.err = done.stderr.decode("utf-8")
+        return done
+
+    def expect(self, code, *arguments, **variables):
+        done = self.etwship(*arguments, **variables)
+        self.assertEqual(done.returncode, code, f"{arguments}: {done.out}{done.err}")
+        return done
+
+    def make_traces(self):
+        for name, events in (("one.etl", 400), ("two.etl", 300)):
+            subprocess.run([ETLGEN, "--mix", "realistic", "--events", str(events), "-o",
+                            str(self.traces / name)], check=True, timeout=TIMEOUT_S,
+                           stdout=subprocess.DEVNULL)
+
+    def dump(self, *options):
+        done = self.expect(DONE, "dump", *options, *sorted(self.traces.glob("*.etl")))
+        return [json.loads(line) for line in done.out.splitlines()]
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    # What is made from the tables.
+
+    def test_the_committed_pages_are_what_the_program_prints(self):
+        for option, name in (("--print-schema", "etwship.schema.json"),
+                             ("--print-reference", "REFERENCE.md")):
+            self.assertEqual(self.expect(DONE, "check", option).out,
+                             (TOP / "config" / name).read_text(encoding="utf-8"),
+                             f"config/{name} is old: etwship check {option} > config/{name}")
+
+    def test_the_reference_names_every_key_of_the_schema(self):
+        reference = self.expect(DONE, "check", "--print-reference").out
+        schema = json.loads(self.expect(DONE, "check", "--print-schema").out)
+
+        def keys(node):
+            if isinstance(node, dict):
+                yield from node.get("properties", {})
+                for value in node.values():
+                    yield from keys(value)
+            elif isinstance(node, list):
+                for value in node:
+                    yield from keys(value)
+
+        for key in set(keys(schema)):
+            self.assertRegex(reference, rf"[`.]{re.escape(key)}[`.\[]", key)
+
+    @unittest.skipUnless(jsonschema, "no jsonschema and yaml (tests/install.sh)")
+    def test_the_schema_takes_every_configuration_of_the_tree(self):
+        validator = self.validator()
+        whole, parts = documents()
+        for path in whole:
+            with self.subTest(path=path.name):
+                errors = [f"{list(e.path)}: {e.message}" for e in
+                          validator.iter_errors(self.load(path))]
+                self.assertEqual(errors, [] if "include" not in self.load(path) or
+                                 "sessions" in self.load(path) else
+                                 ["[]: 'sessions' is a required property"])
+        for path in parts:
+            with self.subTest(path=path.name):
+                for error in validator.iter_errors(self.load(path)):
+                    self.assertEqual(error.validator, "required", error.message)
+
+    @unittest.skipUnless(jsonschema, "no jsonschema and yaml (tests/install.sh)")
+    def test_the_schema_refuses_what_the_program_refuses(self):
+        validator = self.validator()
+        good = "sessions: [{type: file, paths: [a]}]\noutputs: [{type: stdout}]\n"
+        self.assertTrue(validator.is_valid(yaml.load(good, self.loader())))
+        for text in (good + "onn: 1\n", good + "version: 2\n", good + "agent: {memory: 12x}\n",
+                     good + "agent: {decode_workers: 0}\n", good + "agent: {log: {stats: 60}}\n",
+                     "sessions: []\noutputs: [{type: stdout}]\n",
+                     "sessions: [{type: fil, paths: [a]}]\noutputs: [{type: stdout}]\n",
+                     "sessions: [{type: file}]\noutputs: [{type: stdout}]\n",
+                     "sessions: [{type: file, paths: a}]\noutputs: [{type: stdout}]\n",
+                     "sessions: [{type: file, paths: [a]}]\noutputs: [{type: stdout, url: x}]\n",
+                     "sessions: [{type: file, paths: [a]}]\noutputs: [{type: stdout, "
+                     "style: prety}]\n"):
+            with self.subTest(text=text):
+                self.assertFalse(validator.is_valid(yaml.load(text, self.loader())))
+                self.expect(USAGE, "check", "-c", self.write("c.yaml", text))
+
+    def validator(self):
+        schema = json.loads(self.expect(DONE, "check", "--print-schema").out)
+        jsonschema.Draft202012Validator.check_schema(schema)
+        return jsonschema.Draft202012Validator(schema)
+
+    @staticmethod
+    def loader():
+        """YAML 1.2 as editors read it: no times, and yes, no, on and off are texts."""
+        class Loader(yaml.SafeLoader):
+            pass
+        Loader.yaml_implicit_resolvers = {
+            first: [(tag, pattern) for tag, pattern in resolvers
+                    if tag not in ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:bool")]
+            for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()}
+        Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("^(?:true|false)$"),
+                                     list("tf"))
+        return Loader
+
+    def load(self, path):
+        return yaml.load(path.read_text(encoding="utf-8"), self.loader())
+
+    # The examples.
+
+    def test_every_example_is_right(self):
+        self.assertGreaterEqual(len(EXAMPLES), 6)
+        for path in documents()[0]:
+            with self.subTest(path=path.name):
+                done = self.expect(DONE, "check", "-c", path)
+                self.assertIn(": good", done.out)
+                told = json.loads(self.expect(DONE, "check", "--json", "-v", "-c", path).out)
+                self.assertEqual(told["can_run"], not told["refusals"])
+
+    def test_what_needs_windows_is_refused_by_run_in_clear_words(self):
+        for path in EXAMPLES:
+            told = json.loads(self.expect(DONE, "check", "--json", "-c", path).out)
+            if not told["can_run"]:
+                done = self.expect(USAGE, "run", "-c", path)
+                self.assertEqual(done.out, "")
+                self.assertEqual(len(done.err.splitlines()), len(told["refusals"]))
+                for line in done.err.splitlines():
+                    self.assertRegex(line, "needs Windows|is not in this build")
+
+    def test_a_folder_of_traces_goes_to_standard_output(self):
+        self.make_traces()
+        done = self.expect(DONE, "run", "-c", TOP / "config" / "examples" / "folder-to-stdout.yaml")
+        shipped = [json.loads(line) for line in done.out.splitlines()]
+        shipped = [e for e in shipped if e["provider"].get("kind") != "agent"]
+        want = [(e["@timestamp"], e["provider"], e["event"]) for e in self.dump()]
+        self.assertEqual([(e["@timestamp"], e["provider"], e["event"]) for e in shipped], want)
+
+    def test_an_included_file_brings_its_session(self):
+        self.make_traces()
+        done = self.expect(DONE, "run", "-c", TOP / "config" / "examples" / "split.yaml")
+        first = json.loads(done.out.splitlines()[0])
+        self.assertEqual(first["labels"], {"site": "berlin", "stage": "test"})
+        self.assertEqual(first["etw"]["session"], "archive")
+
+    # From mistakes to a configuration that works.
+
+    def test_five_mistakes_lead_to_a_working_configuration(self):
+        mistakes = (HERE / "five_mistakes.yaml").read_text(encoding="utf-8")
+        transcript = (HERE / "five_mistakes.txt").read_text(encoding="utf-8")
+        self.write("wrong.yaml", mistakes)
+        done = self.expect(USAGE, "check", "-c", "wrong.yaml")
+        self.assertEqual("$ etwship check -c wrong.yaml\n" + done.err, transcript)
+        # What each message says to do, in the words of the file. The message goes, the others
+        # stay.
+        fixes = ((":2:", "64 Megabytes", "64MB"),
+                 (":6:", '"C:\\temp\\new.etl"', "'C:\\temp\\new.etl'"),
+                 (":8:", "{drop: event.id in (1, 2)}", "{drop: 'event.id in (1, 2)'}"),
+                 (":9:", "provder", "provider"),
+                 (":12:", "archiv]", "archive]"))
+        text = mistakes
+        left = [fix[0] for fix in fixes]
+        for place, wrong, right in fixes:
+            self.assertEqual(text.count(wrong), 1)
+            text = text.replace(wrong, right)
+            left.remove(place)
+            self.write("wrong.yaml", text)
+            done = self.etwship("check", "-c", "wrong.yaml")
+            lines = [line for line in done.err.splitlines() if ": error: " in line]
+            self.assertEqual([re.search(r":\d+:", line)[0] for line in lines], left)
+        self.assertEqual(done.returncode, DONE)
+
+    # Settings on the command line.
+
+    def test_run_and_check_take_settings(self):
+        self.make_traces()
+        path = TOP / "config" / "examples" / "folder-to-stdout.yaml"
+        done = self.expect(DONE, "run", "-c", path, "--set", "outputs.0.type=file", "--set",
+                           f"outputs.0.path={self.out}/set.ndjson", "--set",
+                           "agent.labels={case: 'a, b'}")
+        self.assertEqual(done.out, "")
+        lines = (self.out / "set.ndjson").read_text(encoding="utf-8").splitlines()
+        self.assertEqual(json.loads(lines[0])["labels"], {"case": "a, b"})
+        done = self.expect(USAGE, "check", "-c", path, "--set", "outputs.stdout.stile=pretty")
+        self.assertIn("--set 'outputs.stdout.stile': error: unknown key 'stile'", done.err)
+
+    def test_relative_paths_belong_to_the_file_they_stand_in(self):
+        self.make_traces()
+        path = self.write("etc/etwship.yaml", "sessions: [{type: file, paths: [../traces/*.etl]}]\n"
+                          "outputs: [{type: file, path: results/events.ndjson}]\n")
+        self.expect(DONE, "run", "-c", path, cwd=self.out)
+        self.assertTrue((self.folder / "etc" / "results" / "events.ndjson").stat().st_size)
+
+    # Secrets.
+
+    def test_secrets_and_the_environment_are_never_shown(self):
+        secret = self.write("secret.key", "secret-of-a-file\n")
+        secret.chmod(0o600)
+        text = ("sessions: [{type: file, paths: ['${ETWSHIP_TRACES}/*.etl']}]\n"
+                "outputs:\n"
+                "  - {type: http, url: 'https://h/${TOKEN}', auth: {bearer: 'file:secret.key'},\n"
+                "     headers: {X-Key: '${ES_API_KEY}'}, proxy: 'http://u:literal-secret@p'}\n"
+                "  - {type: elasticsearch, hosts: ['https://h'], auth: {api_key: '${ES_API_KEY}'}}\n")
+        path = self.write("c.yaml", text)
+        for options in (["-v"], ["--json"], ["-v", "--json"], ["-v", "--resolve"]):
+            done = self.expect(DONE, "check", *options, "-c", path)
+            for word in ("secret-of-a-file", "of-the-environment", "literal-secret"):
+                self.assertNotIn(word, done.out + done.err)
+        secret.chmod(0o644)
+        done = self.expect(USAGE, "check", "-c", path)
+        self.assertIn("can be read by every user", done.err)
+        self.assertNotIn("secret-of-a-file", done.err)
+
+    # Warnings.
+
+    WARNINGS = (
+        ("providers: [A:0]", "level 0 means every level"),
+        ("providers: ['A:4::0']", "keywords 0 means every keyword"),
+        ("paths: [OUT/none.etl]", "there is no file"),
+        ("paths: [OUT]", "is a folder"),
+        ("filters: [{drop: 'true'}, {keep: event.id == 1}]", "no rule behind `true`"),
+    )
+
+    def test_what_is_valid_but_hardly_meant_is_warned_of(self):
+        for keys, warning in self.WARNINGS:
+            with self.subTest(keys=keys):
+                keys = keys.replace("OUT", str(self.out))
+                paths = "" if "paths" in keys else f", paths: ['{self.traces}/*.etl']"
+                path = self.write("c.yaml", f"sessions: [{{type: file, {keys}{paths}}}]\n"
+                                  "outputs: [{type: file, name: o, "
+                                  f"path: '{self.out}/events.ndjson'}}]\n")
+                done = self.expect(DONE, "check", "-c", path)
+                self.assertRegex(done.err, r"etwship: .*:\d+:\d+: warning: .*" + warning)
+                self.assertEqual(len(done.err.splitlines()), 1, done.err)
+                self.expect(USAGE, "check", "-c", path, "--strict")
+        path = self.write("c.yaml", f"sessions: [{{type: file, paths: ['{self.traces}/*.etl']}}]\n"
+                          "outputs: [{type: stdout}]\n")
+        self.assertEqual(self.expect(DONE, "check", "-c", path, "--strict").err, "")
+
+    MANIFEST = """<instrumentationManifest xmlns="http://schemas.microsoft.com/win/2004/08/events">
+<instrumentation><events>
+<provider name="Made-Up" guid="{0f0e0d0c-0b0a-0908-0706-050403020100}" symbol="S"
+ resourceFileName="r" messageFileName="m">
+<keywords><keyword name="Files" mask="0x20"/></keywords>
+<events><event value="7" symbol="E" keywords="Files"/></events>
+</provider></events></instrumentation></instrumentationManifest>
+"""
+
+    def test_resolve_asks_the_definitions_at_hand(self):
+        self.write("schema/made-up.man", self.MANIFEST)
+        path = self.write("c.yaml",
+                          "schema: [{type: folder, path: schema}]\n"
+                          "sessions:\n"
+                          "  - type: realtime\n"
+                          "    providers:\n"
+                          "      - Made-Up:4:7\n"
+                          "      - {name: 0f0e0d0c-0b0a-0908-0706-050403020100, keywords: {any: "
+                          "[Files]}, events: {include: [7, 8, 9-12]}}\n"
+                          "      - {name: Made-Up, keywords: {any: [Flies]}}\n"
+                          "      - Unknown\n"
+                          "outputs: [{type: stdout}]\n")
+        done = self.expect(DONE, "check", "-c", path, "-v", "--resolve")
+        self.assertIn("Made-Up {0f0e0d0c-0b0a-0908-0706-050403020100}: level 4", done.out)
+        self.assertIn("any of Files (0x20)", done.out)
+        self.assertIn("Unknown (no definition at hand)", done.out)
+        warnings = [line for line in done.err.splitlines() if "warning" in line]
+        self.assertEqual(len(warnings), 3, done.err)
+        for line, word in zip(warnings, ("event 8", "from 9 to 12", "keyword 'Flies'")):
+            self.assertIn(word, line)
+        told = json.loads(self.expect(DONE, "check", "-c", path, "--json", "--resolve").out)
+        self.assertEqual([p["found"] for p in told["providers"]], [True, True, True, False])
+        self.assertEqual(told["providers"][1]["any"], "0x20")
+
+
+if __name__ == "__main__":
+    unittest.main()

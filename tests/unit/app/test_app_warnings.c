@@ -1,0 +1,118 @@
+#include "support/test.h"
+
+#include "app/app_warnings.h"
+
+/* What the program from outside cannot show: an output with a target, whatever its name. */
+
+struct source {
+    struct config_strings paths;
+};
+
+struct sink {
+    const char *path;
+};
+
+static const struct config_field source_fields[] = {
+    {CONFIG_ROW("paths", PATHS, struct source, paths), .required = true},
+    {.key = NULL},
+};
+
+static const struct config_field sink_fields[] = {
+    {CONFIG_ROW("path", PATH, struct sink, path), .required = true},
+    {.key = NULL},
+};
+
+static const struct config_strings *source_paths(const void *settings)
+{
+    const struct source *s = settings;
+    return &s->paths;
+}
+
+static const char *sink_target(const void *settings)
+{
+    const struct sink *s = settings;
+    return s->path;
+}
+
+static const struct input_ops source = {.name = "source",
+    .fields = source_fields,
+    .settings_size = sizeof(struct source),
+    .paths = source_paths};
+static const struct output_ops sink = {.name = "sink",
+    .fields = sink_fields,
+    .settings_size = sizeof(struct sink),
+    .target = sink_target};
+static const struct input_ops *const inputs[] = {&source};
+static const struct output_ops *const outputs[] = {&sink};
+static const struct app_registry registry = {inputs, 1, outputs, 1};
+
+/* Load ${text}, and the first line of what is found to warn of, or to refuse. */
+static void assert_first(const char *text, const char *expected)
+{
+    struct config_report report;
+    config_report_init(&report);
+    struct app_config config;
+    if (app_config_parse(span_text(text), "f.yaml", &registry, NULL, &config, &report)) {
+        report.kind = "warning";
+        app_warnings_find(&config, &report);
+        app_config_fini(&config);
+    }
+    const char *got = report.line_count ? report.lines[0].text : "";
+    if (strcmp(got, expected) != 0) {
+        print_error("text:\n%s\ngot:\n%s\nexpected:\n%s\n", text, got, expected);
+        fail();
+    }
+    config_report_fini(&report);
+}
+
+static void an_output_in_a_watched_folder_is_warned_of(void **state)
+{
+    (void)state;
+    static const char warning[] =
+        "f.yaml:2:11: warning: output o writes into what session source reads, '/w/**/*.log'. "
+        "write elsewhere";
+    assert_first("sessions: [{type: source, paths: ['/w/**/*.log']}]\n"
+                 "outputs: [{type: sink, name: o, path: /w/a/%Y-{host.name}/x.log}]\n",
+        warning);
+    assert_first("sessions: [{type: source, paths: ['/w/**/*.log']}]\n"
+                 "outputs: [{type: sink, name: o, path: /w/x.log}]\n",
+        warning);
+    assert_first("sessions: [{type: source, paths: ['/w/**/*.log']}]\n"
+                 "outputs: [{type: sink, name: o, path: /v/x.log}]\n",
+        "");
+    assert_first(
+        "sessions: [{type: source, paths: ['/w/**/*.log']}]\n"
+        "outputs: [{type: sink, path: /w/x.log, enabled: false}, {type: sink, path: /v}]\n",
+        "");
+}
+
+static void two_outputs_do_not_share_a_file(void **state)
+{
+    (void)state;
+    assert_first("sessions: [{type: source, paths: ['/w/*']}]\n"
+                 "outputs: [{type: sink, path: /v}, {type: sink, name: b, path: /v}]\n",
+        "f.yaml:2:34: error: output b writes to the file of output sink. give each its own path");
+    assert_first("sessions: [{type: source, paths: ['/w/*']}]\n"
+                 "outputs: [{type: sink, path: /v, enabled: false}, {type: sink, path: /v}]\n",
+        "");
+}
+
+static void an_output_of_disabled_sessions_is_warned_of(void **state)
+{
+    (void)state;
+    assert_first("sessions: [{type: source, name: a, enabled: false, paths: ['/w/*']},"
+                 " {type: source, name: b, paths: ['/w/*']}]\n"
+                 "outputs: [{type: sink, path: /v, sessions: [a]}, {type: sink, path: /u}]\n",
+        "f.yaml:2:11: warning: output sink gets nothing: none of its sessions is enabled. enable "
+        "one");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_output_in_a_watched_folder_is_warned_of),
+        cmocka_unit_test(two_outputs_do_not_share_a_file),
+        cmocka_unit_test(an_output_of_disabled_sessions_is_warned_of),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
