@@ -110,8 +110,8 @@ static void check_targets(const struct checker *checker, const struct app_root *
         for (size_t k = 0; k < i && target && outputs[i].enabled; k++) {
             const char *other = outputs[k].enabled ? app_config_target(&outputs[k]) : NULL;
             if (other && strcmp(other, target) == 0) {
-                config_error_at(checker->memory, outputs[i].settings, outputs[i].ops->settings_size,
-                    checker->report,
+                config_error_at(checker->memory, app_config_target_member(&outputs[i]),
+                    sizeof(const char *), checker->report,
                     "output %s writes to the file of output %s. give each its own path",
                     outputs[i].name, outputs[k].name);
                 break;
@@ -231,6 +231,18 @@ bool app_config_takes(const struct app_output *output, const struct app_session 
 const char *app_config_target(const struct app_output *output)
 {
     return output->ops && output->ops->target ? output->ops->target(output->settings) : NULL;
+}
+
+const void *app_config_target_member(const struct app_output *output)
+{
+    const char *target = app_config_target(output);
+    for (const struct config_field *f = output->variant->fields; target && f->key; f++) {
+        const uint8_t *member = (const uint8_t *)output->settings + f->offset;
+        if (f->type == CONFIG_PATH && *(const char *const *)(const void *)member == target) {
+            return member;
+        }
+    }
+    return output->settings;
 }
 
 static bool same_strings(const struct config_strings *a, const struct config_strings *b)

@@ -261,6 +261,9 @@ bool app_config_same_stream(const struct app_output *a, const struct app_output 
 /* The file, or template of files, that an output writes; NULL: none. */
 const char *app_config_target(const struct app_output *output);
 
+/* The member of its settings that says so, for places in the file. */
+const void *app_config_target_member(const struct app_output *output);
+
 /*
  * Add to ${report}, at its place, everything that is enabled and valid but cannot run: modules,
  * formats and modes that are not in this build, sessions that need another system. True if there is

@@ -112,8 +112,8 @@ static void warn_of_loops(const struct search *search, const struct app_output *
                                                  : NULL;
         for (size_t k = 0; paths && k < paths->count; k++) {
             if (glob_match_path(span_text(paths->items[k]), written, "/\\", plat_has_etw())) {
-                config_error_at(search->config->memory, output->settings,
-                    output->ops->settings_size, search->report,
+                config_error_at(search->config->memory, app_config_target_member(output),
+                    sizeof(const char *), search->report,
                     "output %s writes into what session %s reads, %s. write elsewhere",
                     output->name, session->name,
                     config_text_quote(span_text(paths->items[k])).text);

@@ -69,10 +69,10 @@ static void an_output_in_a_watched_folder_is_warned_of(void **state)
 {
     (void)state;
     static const char warning[] =
-        "f.yaml:2:11: warning: output o writes into what session source reads, '/w/**/*.log'. "
+        "f.yaml:2:39: warning: output o writes into what session source reads, '/w/**/*.log'. "
         "write elsewhere";
     assert_first("sessions: [{type: source, paths: ['/w/**/*.log']}]\n"
-                 "outputs: [{type: sink, name: o, path: /w/a/%Y-{host.name}/x.log}]\n",
+                 "outputs: [{type: sink, name: o, path: '/w/a/%Y-{host.name}/x.log'}]\n",
         warning);
     assert_first("sessions: [{type: source, paths: ['/w/**/*.log']}]\n"
                  "outputs: [{type: sink, name: o, path: /w/x.log}]\n",
@@ -91,7 +91,7 @@ static void two_outputs_do_not_share_a_file(void **state)
     (void)state;
     assert_first("sessions: [{type: source, paths: ['/w/*']}]\n"
                  "outputs: [{type: sink, path: /v}, {type: sink, name: b, path: /v}]\n",
-        "f.yaml:2:34: error: output b writes to the file of output sink. give each its own path");
+        "f.yaml:2:63: error: output b writes to the file of output sink. give each its own path");
     assert_first("sessions: [{type: source, paths: ['/w/*']}]\n"
                  "outputs: [{type: sink, path: /v, enabled: false}, {type: sink, path: /v}]\n",
         "");
