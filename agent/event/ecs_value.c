@@ -191,19 +191,20 @@ uint8_t *ecs_value_put(const struct value_context *context, uint8_t *p,
 
 /* ---- texts for numbers ------------------------------------------------------------------------- */
 
-/* The names of the bits that are set as `A|B|0x40`. False, and nothing written, if none has one. */
+/* The names of the bits that are set as `A, B, 0x40`. False, and nothing written, if none has one. */
 static bool add_bits(const struct schema_map *map, uint64_t value, struct buf *out)
 {
     uint64_t left = value;
     const char *separator = "\"";
+    const size_t separator_bytes = 2;
     size_t start = out->size;
     for (size_t i = 0; i < map->entry_count && !out->failed; i++) {
         const struct schema_map_entry *entry = &map->entries[i];
         bool applies = entry->value ? (value & entry->value) == entry->value : value == 0;
-        if (applies && buf_reserve(out, 1 + utf8_json_bound(entry->text.size))) {
+        if (applies && buf_reserve(out, separator_bytes + utf8_json_bound(entry->text.size))) {
             buf_add_text(out, separator);
             out->size += utf8_to_json(entry->text, out->data + out->size);
-            separator = "|";
+            separator = ", ";
             left &= ~entry->value;
         }
     }

@@ -166,7 +166,7 @@ def same_text(native, name, ecs):
         names = name if name else [None] * len(native)
         return all(map(same_text, native, names, ecs))
     if isinstance(name, list):
-        return ecs == "|".join(item if not HEX.fullmatch(item) else "0x" + item[2:].upper()
+        return ecs == ", ".join(item if not HEX.fullmatch(item) else "0x" + item[2:].upper()
                                for item in name) or same_payload(native, ecs)
     unknown = STATUS.fullmatch(ecs)
     if unknown:
