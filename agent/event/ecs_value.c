@@ -56,6 +56,39 @@ uint8_t *ecs_value_put_number(uint8_t *p, uint64_t value)
 
 /* ---- types --------------------------------------------------------------------------------------- */
 
+/* `5.250000`, rounded half to even as printf rounds. False, and nothing written, for values whose
+ * fraction has more than 50 bits: these are doubles below 4, mostly. */
+static bool put_six_decimals(uint8_t **p, double value)
+{
+    static const double unit = 1125899906842624.0; /* 2^50 */
+    double magnitude = fabs(value);
+    if (magnitude >= unit) {
+        return false;
+    }
+    uint64_t whole = (uint64_t)magnitude;
+    double scaled = (magnitude - (double)whole) * unit;
+    uint64_t fraction = (uint64_t)scaled;
+    if ((double)fraction != scaled) {
+        return false;
+    }
+    /* Millionths are fraction * 10^6 / 2^50, and 10^6 is 15625 * 2^6. */
+    enum { SHIFT = 50 - 6, MILLION = 1000000 };
+    const uint64_t half = UINT64_C(1) << (SHIFT - 1);
+    uint64_t product = fraction * 15625;
+    uint32_t millionths = (uint32_t)(product >> SHIFT);
+    uint64_t rest = product & (2 * half - 1);
+    millionths += rest > half || (rest == half && (millionths & 1));
+    uint8_t *q = *p;
+    if (signbit(value)) {
+        *q++ = '-';
+    }
+    q = put_u64(q, whole + millionths / MILLION);
+    *q++ = '.';
+    put_eight(q, millionths % MILLION * 100);
+    *p = q + 6;
+    return true;
+}
+
 static uint8_t *put_real(uint8_t *p, uint8_t form, const uint8_t *data)
 {
     enum { LONGEST = 336 };
@@ -74,7 +107,12 @@ static uint8_t *put_real(uint8_t *p, uint8_t form, const uint8_t *data)
                : value < 0    ? put_literal(p, "\"-inf\"")
                               : put_literal(p, "\"inf\"");
     }
-    return p + snprintf((char *)p, LONGEST, "\"%f\"", value);
+    *p++ = '"';
+    if (!put_six_decimals(&p, value)) {
+        p += snprintf((char *)p, LONGEST, "%f", value);
+    }
+    *p++ = '"';
+    return p;
 }
 
 /* Nine digits of a second, of which FILETIME has seven. */

@@ -1,8 +1,10 @@
 #include "event/ecs_data.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdio.h>
 
-#include "event/value_json.h"
+#include "event/ecs_value.h"
 #include "support/json_check.h"
 #include "unit/event/writer_fixture.h"
 
@@ -134,6 +136,52 @@ static void the_largest_numbers_fit(void **state)
     assert_int_equal(strspn(digits + 6, "0123456789"), 309);
     assert_non_null(strstr(text, "\"W\":\"-340282346638528859811704183484516925440.000000\""));
     fixture_fini(&f);
+}
+
+static uint64_t next_random(uint64_t *state)
+{
+    *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return *state >> 11 ^ *state << 31;
+}
+
+/* Floats are spelled as printf spells them, whatever their bits. */
+static void assert_six_decimals(uint16_t form, double value, const void *bytes, size_t size)
+{
+    const struct schema_field field = {.form = (uint8_t)form};
+    uint8_t text[512];
+    char expected[512];
+    int length = snprintf(expected, sizeof(expected), "\"%f\"", value);
+    uint8_t *end = ecs_value_put(&context, text, &field, span_make(bytes, size));
+    assert_int_equal(end - text, length);
+    assert_memory_equal(text, expected, (size_t)length);
+}
+
+static void floats_have_six_decimals(void **state)
+{
+    (void)state;
+    static const double edges[] = {0.0, -0.0, 0.5e-6, 1.5e-6, 2.5e-6, 0.0000005, 0.9999995,
+        1.9999999999, 4.0000005, -7.00000049999, 1.0 / 64, 3.0 / 128, 5.0 / 8388608,
+        1125899906842623.5, 1125899906842624.0, 1e15, 1e300, 5e-324, 4503599627370495.5,
+        65535.99999999999};
+    enum { EDGES = sizeof(edges) / sizeof(edges[0]), RANDOM = 200000 };
+    uint64_t random = 1;
+    for (size_t i = 0; i < EDGES + RANDOM; i++) {
+        /* Numbers such as measurements are; every third has any bits. */
+        uint64_t number = next_random(&random);
+        double value = i % 2 ? (double)(int64_t)number / 0x1p48 : (double)(int32_t)number / 1000;
+        if (i < EDGES) {
+            value = edges[i];
+        } else if (i % 3 == 0) {
+            memcpy(&value, &number, sizeof(value));
+        }
+        if (fabs(value) <= DBL_MAX) {
+            assert_six_decimals(FORM_DOUBLE, value, &value, sizeof(value));
+        }
+        if (fabs(value) <= (double)FLT_MAX) {
+            float single = (float)value;
+            assert_six_decimals(FORM_FLOAT, (double)single, &single, sizeof(single));
+        }
+    }
 }
 
 /* ---- codes ----------------------------------------------------------------------------------------------- */
@@ -298,6 +346,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_type_has_its_spelling),
         cmocka_unit_test(the_largest_numbers_fit),
+        cmocka_unit_test(floats_have_six_decimals),
         cmocka_unit_test(texts_for_numbers_have_the_number_beside_them),
         cmocka_unit_test(a_number_gives_way_to_a_property_of_its_name),
         cmocka_unit_test(empty_strings_are_left_out),
