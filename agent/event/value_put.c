@@ -235,6 +235,24 @@ static uint8_t *put_endpoint(uint8_t *p, struct span bytes)
     return put_u64(p, load_be16(bytes.data + 2));
 }
 
+/* An object inside of a string: nothing but its quotes needs an escape. */
+static uint8_t *escape_quotes(uint8_t *p, const uint8_t *end)
+{
+    size_t size = (size_t)(end - p);
+    size_t quotes = 0;
+    for (size_t i = 0; i < size; i++) {
+        quotes += p[i] == '"';
+    }
+    uint8_t *to = p + size + quotes;
+    for (size_t from = size; from-- > 0;) {
+        *--to = p[from];
+        if (p[from] == '"') {
+            *--to = '\\';
+        }
+    }
+    return p + size + quotes;
+}
+
 uint8_t *value_put_text(const struct value_context *context, uint8_t *p,
     const struct schema_field *schema, struct span bytes)
 {
@@ -246,6 +264,9 @@ uint8_t *value_put_text(const struct value_context *context, uint8_t *p,
         return end;
     }
     end = value_put(context, p, schema, bytes);
+    if (schema->form == FORM_SOCKET_ADDRESS) {
+        return escape_quotes(p, end);
+    }
     if (end - p < 2 || *p != '"') {
         return end;
     }

@@ -439,6 +439,10 @@ static void text_for_people_prefers_the_name(void **state)
     assert_text(IN_UNICODE_STRING, 0, NULL, "", "");
     assert_text(IN_POINTER, 0, NULL, "10000000", "0x10");
     assert_text(IN_WBEM_SID, 0, NULL, "", "");
+    assert_text(IN_BINARY, OUT_SOCKET_ADDRESS, NULL, "0200 01bb c0000207", "192.0.2.7:443");
+    assert_text(IN_BINARY, OUT_SOCKET_ADDRESS, NULL, "0100 2f00",
+        "{\\\"family\\\":1,\\\"raw\\\":\\\"01002f00\\\"}");
+    assert_text(IN_BINARY, OUT_SOCKET_ADDRESS, NULL, "", "{}");
 }
 
 static void long_names_and_values_are_written_whole(void **state)
