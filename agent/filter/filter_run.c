@@ -29,25 +29,37 @@ static bool test_element(void *self, const struct event_value *value)
     return !filter_value_in(run->scratch, run->op, value);
 }
 
+/* For HAS: a number whose bits are set ends the walk, a list and numbers without are noted. */
+struct holders {
+    struct run *run;
+    bool any_list;
+    bool any_number;
+};
+
+static bool test_holder(void *self, const struct event_value *value)
+{
+    struct holders *holders = self;
+    holders->any_list |= value->type == EVENT_VALUE_LIST;
+    holders->any_number |= value->type == EVENT_VALUE_INT || value->type == EVENT_VALUE_UINT ||
+                           value->type == EVENT_VALUE_HEX;
+    return !filter_value_has_bits(holders->run->op, value);
+}
+
 static bool has(struct run *run)
 {
     const struct filter_op *op = run->op;
     struct event_path_context *paths = &run->scratch->paths;
-    struct event_value value = event_path_get(&op->path, run->event, paths);
-    switch (value.type) {
-    case EVENT_VALUE_LIST: {
+    struct holders holders = {.run = run};
+    if (event_path_each(&op->path, run->event, paths, test_holder, &holders)) {
+        return true;
+    }
+    if (holders.any_list) {
         struct event_path elements = op->path;
         elements.each = true;
         return event_path_each(&elements, run->event, paths, test_element, run);
     }
-    case EVENT_VALUE_INT:
-    case EVENT_VALUE_UINT:
-    case EVENT_VALUE_HEX:
-        return filter_value_has_bits(op, &value) ||
-               (op->has_names && event_path_each(&op->names, run->event, paths, test_element, run));
-    default:
-        return false;
-    }
+    return holders.any_number && op->has_names &&
+           event_path_each(&op->names, run->event, paths, test_element, run);
 }
 
 static bool test(struct run *run)
