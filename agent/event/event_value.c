@@ -231,6 +231,8 @@ static uint8_t *put_plain(uint8_t *p, const struct event_value *value)
         return put_u64(p, value->unsigned_number);
     case EVENT_VALUE_HEX:
         return put_hex(p, value->unsigned_number);
+    case EVENT_VALUE_TEXT: /* of a trace, so it may be broken */
+        return p + codepage_to_utf8(&utf8_page, value->bytes, p);
     case EVENT_VALUE_TIME:
         put_filetime(&p, (uint64_t)value->time);
         return p;
@@ -246,6 +248,15 @@ static uint8_t *put_plain(uint8_t *p, const struct event_value *value)
     }
 }
 
+static bool is_ascii(struct span text)
+{
+    uint8_t any = 0;
+    for (size_t i = 0; i < text.size; i++) {
+        any |= text.data[i];
+    }
+    return any < 0x80;
+}
+
 struct span event_value_text(struct event_value_context *context, const struct event_value *value)
 {
     const struct schema_field *schema = value->schema;
@@ -253,10 +264,11 @@ struct span event_value_text(struct event_value_context *context, const struct e
         value->type == EVENT_VALUE_NONE) {
         return span_make(NULL, 0);
     }
-    if (value->type == EVENT_VALUE_TEXT && !schema) {
+    struct buf *text = &context->text;
+    if (value->type == EVENT_VALUE_TEXT && !schema &&
+        (value->bytes.data == text->data || is_ascii(value->bytes))) {
         return value->bytes;
     }
-    struct buf *text = &context->text;
     buf_reset(text);
     if (!buf_reserve(text, value_put_room(value->bytes.size))) {
         return span_make(NULL, 0);

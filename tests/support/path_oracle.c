@@ -4,7 +4,7 @@
 
 #include "support/json_tree.h"
 
-enum { MAX_NODES = 1 << 17, MAX_PATH = 4096 };
+enum { MAX_PATH = 4096 };
 
 struct oracle {
     const struct event *event;
@@ -107,6 +107,26 @@ static bool join(struct buf *path, struct span parent, struct span name)
 
 static bool check_nodes(struct nodes *nodes);
 
+/* The nodes below ${parent}, into ${list} unless that is NULL; how many. */
+static size_t gather(
+    const struct nodes *parent, const struct span *name, const struct json_node **list)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < parent->count; i++) {
+        const struct json_node *node = parent->list[i];
+        const struct json_node *child = name                       ? json_tree_member(node, *name)
+                                        : node->type == JSON_ARRAY ? node->child
+                                                                   : NULL;
+        for (; child; child = name ? NULL : child->next) {
+            if (list) {
+                list[count] = child;
+            }
+            count++;
+        }
+    }
+    return count;
+}
+
 /* The nodes below ${parent}: members of one name, or the elements with NULL ${name}. */
 static bool check_below(struct nodes *parent, const struct span *name)
 {
@@ -121,16 +141,10 @@ static bool check_below(struct nodes *parent, const struct span *name)
         buf_add_text(&path, "[*]");
     }
     below.path = buf_span(&path);
-    below.list = calloc(MAX_NODES, sizeof(struct json_node *));
-    for (size_t i = 0; below.list && i < parent->count; i++) {
-        const struct json_node *node = parent->list[i];
-        const struct json_node *child = name                       ? json_tree_member(node, *name)
-                                        : node->type == JSON_ARRAY ? node->child
-                                                                   : NULL;
-        while (child && below.count < MAX_NODES) {
-            below.list[below.count++] = child;
-            child = name ? NULL : child->next;
-        }
+    below.count = gather(parent, name, NULL);
+    below.list = calloc(below.count + 1, sizeof(*below.list));
+    if (below.list) {
+        gather(parent, name, below.list);
     }
     bool ok = below.list && (!can_be_said || path.failed || check_nodes(&below));
     free(below.list);
