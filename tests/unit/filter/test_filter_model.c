@@ -58,9 +58,7 @@ static const char *const blobs[] = {"", "00ff", "abcd"};
 static const char *const systems[] = {
     "ea07 0b00 0600 1500 0900 1e00 0000 7b00", "ea07 0d00 0600 1500 0900 1e00 0000 7b00"};
 static const char *const sockets[] = {"0200 01bb 0a010203 0000000000000000",
-    "1700 0500 00000000 20010db8000000000000000000000001 "
-    "05000000",
-    "0100 2f00"};
+    "1700 0500 00000000 20010db8000000000000000000000001 05000000", "0100 2f00"};
 
 struct kind {
     uint16_t in_type;

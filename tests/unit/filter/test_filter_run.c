@@ -192,9 +192,7 @@ static void parts_of_text_are_found(void **state)
         "data.Image matches ('^x', '^c:\\\\win')", "data.City matches '^m\xc3\x9cn'",
         "data.City matches '^M.nchen$'c", "data.Guid startswith '1C95'",
         "data.Time startswith '2026-11'", "message contains 'cmd.exe for 10'",
-        "data.V4 startswith '10.1.'", "data.Raw endswith '10'",
-        "message == "
-        "'ran C:\\Windows\\System32\\cmd.exe for 10'c"};
+        "data.V4 startswith '10.1.'", "data.Raw endswith '10'", "message startswith 'ran C:'c"};
     static const char *const no[] = {"data.Image contains 'system33'",
         "data.Image contains 'SYSTEM32'c", "data.Image startswith 'windows'",
         "data.Image endswith 'cmd'", "data.Image like '*.ex'", "data.Image like 'c:'",
