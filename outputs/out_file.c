@@ -1,62 +1,171 @@
 /*
- * A file of events, appended to. A batch is in it whole or not at all: after a failed write (full
- * disk) the file is cut back to where the batch began, and if even that fails, no batch is written
- * before it has succeeded. A last line that somebody else left unfinished, a killed process for
- * one, is closed with a line break, never removed.
+ * Files of events, appended to. A batch is in them whole or not at all, also after a failed write
+ * (full disk), a rotation in its middle, and, where the host stores checkpoints, a kill at any
+ * moment: file_set.c says how. A last line that somebody else left unfinished is closed with a line
+ * break, never removed.
  *
- * One object writes to a path at a time: two would cut each other's batches. Delivered means that
- * the operating system has the bytes; `fsync` says how long it may keep them from the disk.
+ *   file_batch    one delivery spread over its files
+ *   file_set      the files, what was delivered to each, taking back what was not
+ *   file_rotate   rotation, and what is to be done with rotated files: file_gzip, file_keep
+ *
+ * One object writes to a path at a time: a second one is refused by a lock. Delivered means that
+ * the operating system has the bytes; `fsync` says how long it may keep them from the disk, and with
+ * it a stored checkpoint is never ahead of the disk, so that not even a power failure loses events
+ * that can be read again.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "config/config.h"
+#include "outputs/file_batch.h"
 #include "outputs/output.h"
-#include "platform/plat_file.h"
 #include "platform/plat_system.h"
+
+enum {
+    LEAST_CHORE_BYTES = 256 * 1024,
+    IDLE_CHORE_BYTES = 1024 * 1024,
+    MAX_KEEP = 1000000,
+};
+
+static const uint64_t idle_ns = UINT64_C(50000000);
+static const uint64_t last_chores_ns = UINT64_C(2000000000);
 
 struct settings {
     const char *path;
     uint64_t fsync_ns;
+    struct file_rotation rotate;
+};
+
+static const struct config_field rotate_fields[] = {
+    {CONFIG_ROW("size", SIZE, struct file_rotation, size_bytes), .default_text = "0",
+        .help = "begin a new file before one grows beyond this; 0: never"},
+    {CONFIG_ROW("age", DURATION, struct file_rotation, age_ns), .default_text = "0",
+        .help = "begin a new file when one is so old; 0: never"},
+    {CONFIG_ROW("keep", INT, struct file_rotation, keep), .default_text = "0", .min = 0,
+        .max = MAX_KEEP,
+        .help = "keep so many finished files for each set of fields in the path; 0: all"},
+    {CONFIG_ROW("gzip", BOOL, struct file_rotation, gzip), .default_text = "false",
+        .help = "compress rotated files"},
+    {.key = NULL},
 };
 
 static const struct config_field fields[] = {
     {CONFIG_ROW("path", PATH, struct settings, path), .required = true,
-        .help = "the file to append to; missing folders are made"},
+        .help = "the file to append to; may hold %Y %m %d %H %M of the event (UTC) and {fields}; "
+                "missing folders are made"},
     {CONFIG_ROW("fsync", DURATION, struct settings, fsync_ns), .default_text = "0",
-        .help = "force written events to the disk at most this often while events arrive, and at "
-                "the end; 0 leaves it to the system"},
+        .help = "force written events to the disk at most this often, and at the end; 0 leaves it "
+                "to the system"},
+    {CONFIG_STRUCT_ROW("rotate", struct settings, rotate, rotate_fields),
+        .help = "PATH becomes PATH.1, later PATH.2, and so on: the highest is the newest"},
     {.key = NULL},
 };
 
 struct out_file {
+    struct output_env env; /* without name and checkpoint */
+    struct settings settings;
     char *path;
-    uint64_t fsync_ns;
-    struct plat_file *file; /* NULL: not connected */
+    struct event_template *template;
+    bool routed; /* records come with their paths; else there is one */
+    bool connected;
     uint64_t synced_at_ns;
-    bool unsynced;
-    bool torn;            /* a failed batch could not be cut off yet */
-    uint64_t whole_bytes; /* if torn: the size to cut back to */
+    struct file_set set;
+    struct file_rotator rotator;
+    struct file_batch batch;
+
+    /* Given at the start and not yet applied. */
+    uint8_t *checkpoint;
+    size_t checkpoint_size;
 };
+
+static bool has_parts(const char *path)
+{
+    return strpbrk(path, "%{}") != NULL;
+}
 
 static bool file_check(const void *settings, struct error *err)
 {
     const struct settings *s = settings;
-    if (strpbrk(s->path, "%{")) {
-        return error_set(err, ERR_UNSUPPORTED,
-            "path: path templates are not in this build. write a path without %% and {");
+    size_t size = strlen(s->path);
+    if (strpbrk(s->path, "*?")) {
+        return error_set(err, ERR_CONFIG, "path: * and ? cannot be part of it. write {field}");
     }
-    return true;
+    if (s->path[size - 1] == '/' || s->path[size - 1] == '\\') {
+        return error_set(err, ERR_CONFIG, "path: names a folder. write the name of a file");
+    }
+    struct error reason;
+    struct event_template *template = event_template_create(
+        span_text(s->path), EVENT_TEMPLATE_PATH, &reason);
+    event_template_destroy(template);
+    return template || error_set(err, reason.code, "path: %s", reason.text);
 }
 
-static void file_disconnect(void *self_)
+static const char *file_target(const void *settings)
 {
-    struct out_file *self = self_;
-    if (self->file && self->fsync_ns && self->unsynced) {
-        plat_file_sync(self->file, NULL); /* too late for anybody to act on a failure */
+    return ((const struct settings *)settings)->path;
+}
+
+static const char *file_route(const void *settings)
+{
+    const char *path = file_target(settings);
+    return has_parts(path) ? path : NULL;
+}
+
+/* ---- make and destroy ---------------------------------------------------------------------------- */
+
+static void file_destroy(void *self_);
+static void file_disconnect(void *self_);
+
+static void warn(void *self_, const char *text)
+{
+    const struct out_file *self = self_;
+    if (self->env.warn) {
+        self->env.warn(self->env.host, text);
     }
-    plat_file_close(self->file);
-    self->file = NULL;
-    self->unsynced = false;
+}
+
+static bool copy_in(struct out_file *self, const struct output_env *env, struct error *err)
+{
+    size_t size = strlen(self->settings.path) + 1;
+    self->path = malloc(size);
+    self->checkpoint = malloc(env->checkpoint.size + 1);
+    if (!self->path || !self->checkpoint) {
+        return error_set(err, ERR_MEMORY, "out of memory");
+    }
+    memcpy(self->path, self->settings.path, size);
+    if (env->checkpoint.size) {
+        memcpy(self->checkpoint, env->checkpoint.data, env->checkpoint.size);
+    }
+    self->checkpoint_size = env->checkpoint.size;
+    self->template = event_template_create(span_text(self->path), EVENT_TEMPLATE_PATH, err);
+    return self->template != NULL;
+}
+
+static void *file_create(const void *settings, const struct output_env *env, struct error *err)
+{
+    struct out_file *self = calloc(1, sizeof(*self));
+    if (!self) {
+        error_set(err, ERR_MEMORY, "out of memory");
+        return NULL;
+    }
+    self->settings = *(const struct settings *)settings;
+    self->env = *env;
+    file_set_init(&self->set, self->settings.fsync_ns != 0);
+    file_batch_init(&self->batch);
+    bool good = copy_in(self, env, err);
+    self->settings.path = self->path;
+    self->env.name = NULL;
+    self->env.checkpoint = span_make(NULL, 0);
+    self->routed = good && has_parts(self->path);
+    file_rotator_init(
+        &self->rotator, &self->settings.rotate, &self->set, self->routed ? self->template : NULL);
+    self->rotator.warn = warn;
+    self->rotator.warn_self = self;
+    if (!good) {
+        file_destroy(self);
+        return NULL;
+    }
+    return self;
 }
 
 static void file_destroy(void *self_)
@@ -64,151 +173,236 @@ static void file_destroy(void *self_)
     struct out_file *self = self_;
     if (self) {
         file_disconnect(self);
+        file_rotator_fini(&self->rotator);
+        file_batch_fini(&self->batch);
+        file_set_fini(&self->set);
+        event_template_destroy(self->template);
+        free(self->checkpoint);
         free(self->path);
         free(self);
     }
 }
 
-static void *file_create(const void *settings, const struct output_env *env, struct error *err)
+/* ---- checkpoint ---------------------------------------------------------------------------------- */
+
+/* Can this output have written there? A checkpoint is cut to nothing else. */
+static bool is_ours(void *self_, struct span path)
 {
-    (void)env;
-    const struct settings *s = settings;
-    size_t size = strlen(s->path) + 1;
-    struct out_file *self = calloc(1, sizeof(*self));
-    char *path = malloc(size);
-    if (!self || !path) {
-        free(self);
-        free(path);
-        error_set(err, ERR_MEMORY, "out of memory");
-        return NULL;
+    const struct out_file *self = self_;
+    if (!self->routed) {
+        return span_is(path, self->path);
     }
-    memcpy(path, s->path, size);
-    self->path = path;
-    self->fsync_ns = s->fsync_ns;
-    return self;
+    uint8_t *mask = malloc(path.size + 1);
+    bool found = mask && event_template_find_times(self->template, path, mask);
+    free(mask);
+    return found;
 }
 
-/* Make the folder that ${path} lies in. */
-static bool create_parent(const char *path, struct error *err)
+/* Bring the files to where the checkpoint has them. */
+static bool restore(struct out_file *self, struct error *err)
 {
-    size_t size = strlen(path);
-    while (size && path[size - 1] != '/' && path[size - 1] != '\\') {
-        size--;
+    if (self->checkpoint_size) {
+        struct reader in = reader_make(span_make(self->checkpoint, self->checkpoint_size));
+        struct error reason;
+        if (!file_set_load(&self->set, &in, is_ours, self, &reason) ||
+            !file_rotator_load(&self->rotator, &in, is_ours, self, &reason)) {
+            if (reason.code == ERR_MEMORY) {
+                return error_set(err, reason.code, "%s", reason.text);
+            }
+            warn(self, "its checkpoint cannot be read: events may stand in the files twice");
+        }
+        self->checkpoint_size = 0;
     }
-    while (size > 1 && (path[size - 1] == '/' || path[size - 1] == '\\')) {
-        size--;
-    }
-    if (size == 0) {
-        return true;
-    }
-    char *folder = malloc(size + 1);
-    if (!folder) {
-        return error_set(err, ERR_MEMORY, "out of memory");
-    }
-    memcpy(folder, path, size);
-    folder[size] = 0;
-    bool good = plat_path_kind(folder) == PLAT_PATH_DIR || plat_dir_create(folder, err);
-    free(folder);
-    return good;
-}
-
-/* Does the file at ${path} end in the middle of a line? What cannot be read (a device, a file that
- * may only be written) is taken to be whole. */
-static bool is_unfinished(const char *path)
-{
-    if (plat_path_kind(path) != PLAT_PATH_FILE) {
+    if (!file_set_undo(&self->set, err)) {
         return false;
     }
-    struct plat_file *file = plat_file_open(path, PLAT_FILE_READ, NULL);
-    if (!file) {
-        return false;
+    if (self->set.shorter) {
+        warn(self, "a file is shorter than what was delivered to it: events were removed from it");
+        self->set.shorter = false;
     }
-    uint64_t size = 0;
-    uint8_t last = '\n';
-    size_t read = 0;
-    bool good = plat_file_size(file, &size, NULL) && size > 0 &&
-                plat_file_read_at(file, size - 1, &last, 1, &read, NULL);
-    plat_file_close(file);
-    return good && read == 1 && last != '\n';
-}
-
-static bool file_connect(void *self_, struct error *err)
-{
-    struct out_file *self = self_;
-    file_disconnect(self);
-    bool unfinished = !self->torn && is_unfinished(self->path);
-    if (!create_parent(self->path, err)) {
-        return false;
-    }
-    self->file = plat_file_open(self->path, PLAT_FILE_APPEND, err);
-    if (!self->file) {
-        return false;
-    }
-    if (unfinished && !plat_file_write(self->file, span_text("\n"), err)) {
-        file_disconnect(self);
-        return false;
-    }
-    self->synced_at_ns = plat_monotonic_ns();
     return true;
 }
 
-/* Cut a failed batch off again, unless somebody else has made the file shorter than that. */
-static bool mend(struct out_file *self, struct error *err)
+static bool file_checkpoint(void *self_, struct buf *out, struct error *err)
 {
-    uint64_t size_bytes;
-    if (self->torn) {
-        self->torn = !plat_file_size(self->file, &size_bytes, err) ||
-                     (size_bytes > self->whole_bytes &&
-                         !plat_file_truncate(self->file, self->whole_bytes, err));
+    struct out_file *self = self_;
+    if (self->checkpoint_size) {
+        buf_add(out, self->checkpoint, self->checkpoint_size);
+        return true;
     }
-    return !self->torn;
+    if (self->settings.fsync_ns && !file_set_sync(&self->set, err)) {
+        return false;
+    }
+    size_t start = out->size;
+    file_set_save(&self->set, OUTPUT_CHECKPOINT_MAX_BYTES / 4 * 3, out);
+    file_rotator_save(&self->rotator, OUTPUT_CHECKPOINT_MAX_BYTES - 64 - (out->size - start), out);
+    return !out->failed || error_set(err, ERR_MEMORY, "no room for the checkpoint");
+}
+
+/* Have it stored. Nothing has been written since the last delivered batch. */
+static bool save(struct out_file *self, struct error *err)
+{
+    if (self->env.save && !self->env.save(self->env.host, err)) {
+        return false;
+    }
+    file_set_cover(&self->set);
+    self->rotator.renamed = false;
+    return true;
+}
+
+/* ---- chores -------------------------------------------------------------------------------------- */
+
+static void do_chores(struct out_file *self, size_t bytes)
+{
+    struct error err;
+    if (!file_rotator_has_chores(&self->rotator)) {
+        return;
+    }
+    if (self->rotator.renamed && !save(self, &err)) {
+        warn(self, err.text);
+        return;
+    }
+    file_rotator_step(&self->rotator, bytes);
+}
+
+static void do_chores_for(struct out_file *self, uint64_t limit_ns)
+{
+    uint64_t end_ns = plat_monotonic_ns() + limit_ns;
+    while (file_rotator_has_chores(&self->rotator) && plat_monotonic_ns() < end_ns &&
+           !(self->env.stopping && self->env.stopping(self->env.host))) {
+        do_chores(self, IDLE_CHORE_BYTES);
+        if (self->rotator.renamed) {
+            return; /* cannot be saved now */
+        }
+    }
 }
 
 static bool sync_if_due(struct out_file *self, struct error *err)
 {
     uint64_t now_ns = plat_monotonic_ns();
-    if (self->fsync_ns == 0 || now_ns - self->synced_at_ns < self->fsync_ns) {
+    if (self->settings.fsync_ns == 0 || now_ns - self->synced_at_ns < self->settings.fsync_ns) {
         return true;
     }
-    if (!plat_file_sync(self->file, err)) {
+    self->synced_at_ns = now_ns;
+    return file_set_sync(&self->set, err);
+}
+
+static void rotate_old(struct out_file *self)
+{
+    struct error err;
+    for (size_t i = self->set.count; i-- > 0;) {
+        struct file_entry *entry = self->set.entries[i];
+        if (entry->state != FILE_KNOWN || !file_rotator_is_due(&self->rotator, entry, 0)) {
+            continue;
+        }
+        if (file_rotator_rotate(&self->rotator, entry, &err)) {
+            file_set_forget(&self->set, entry); /* the next event begins it again */
+        } else {
+            warn(self, err.text);
+        }
+    }
+}
+
+static void file_idle(void *self_)
+{
+    struct out_file *self = self_;
+    struct error err;
+    if (!self->connected) {
+        return;
+    }
+    if (!file_set_undo(&self->set, &err) || !sync_if_due(self, &err)) {
+        warn(self, err.text);
+        return;
+    }
+    rotate_old(self);
+    do_chores_for(self, idle_ns);
+}
+
+/* ---- deliver ------------------------------------------------------------------------------------- */
+
+static bool file_connect(void *self_, struct error *err)
+{
+    struct out_file *self = self_;
+    file_set_close_all(&self->set);
+    if (!restore(self, err)) {
         return false;
     }
-    self->synced_at_ns = now_ns;
-    self->unsynced = false;
+    if (!self->routed) {
+        struct file_entry *entry = file_set_get(&self->set, span_text(self->path), err);
+        if (!entry || !file_set_open(&self->set, entry, err)) {
+            return false;
+        }
+    }
+    self->synced_at_ns = plat_monotonic_ns();
+    self->connected = true;
     return true;
+}
+
+static void file_disconnect(void *self_)
+{
+    struct out_file *self = self_;
+    if (self->connected && file_set_undo(&self->set, NULL)) {
+        do_chores_for(self, last_chores_ns);
+    }
+    if (self->settings.fsync_ns) {
+        file_set_sync(&self->set, NULL); /* too late for anybody to act on a failure */
+    }
+    file_set_close_all(&self->set);
+    self->connected = false;
+}
+
+static bool deliver(struct out_file *self, const struct delivery *delivery, struct error *err)
+{
+    bool covered = false;
+    const char *path = self->routed ? NULL : self->path;
+    if (!file_batch_prepare(&self->batch, &self->rotator, path, delivery, &covered, err) ||
+        (!covered && !save(self, err))) {
+        return false;
+    }
+    if (file_batch_write(&self->batch, &self->rotator, delivery, err) && sync_if_due(self, err)) {
+        file_set_commit(&self->set);
+        return true;
+    }
+    file_set_undo(&self->set, NULL); /* tried again before the next batch */
+    return false;
 }
 
 static enum output_verdict file_send(
     void *self_, const struct delivery *delivery, struct output_report *report)
 {
     struct out_file *self = self_;
-    if (!self->file) {
-        error_set(&report->error, ERR_IO, "%s is not open", self->path);
+    struct error *err = &report->error;
+    if (!self->connected) {
+        error_set(err, ERR_IO, "%s is not open", self->path);
         return OUTPUT_RECONNECT;
     }
-    uint64_t size_bytes;
-    if (!mend(self, &report->error) || !plat_file_size(self->file, &size_bytes, &report->error)) {
+    if (self->routed && !delivery->routes && delivery->record_count) {
+        error_set(err, ERR_CONFIG, "%s: its records come without routes", self->path);
+        return OUTPUT_FATAL;
+    }
+    if (!file_set_undo(&self->set, err)) {
         return OUTPUT_RETRY;
     }
-    self->unsynced = true;
-    if (plat_file_write(self->file, delivery->bytes, &report->error) &&
-        sync_if_due(self, &report->error)) {
-        return OUTPUT_DELIVERED;
-    }
-    self->torn = true;
-    self->whole_bytes = size_bytes;
-    mend(self, NULL);
-    return OUTPUT_RETRY;
+    file_set_trim(&self->set);
+    /* More than what comes in, so that what is left to be compressed stays bounded. */
+    size_t chores = delivery->bytes.size * 2;
+    do_chores(self, chores > LEAST_CHORE_BYTES ? chores : LEAST_CHORE_BYTES);
+    return deliver(self, delivery, err) ? OUTPUT_DELIVERED : OUTPUT_RETRY;
 }
 
 const struct output_ops output_file = {
     .name = "file",
     .fields = fields,
     .settings_size = sizeof(struct settings),
+    .route = file_route,
+    .route_safety = EVENT_TEMPLATE_PATH,
+    .target = file_target,
     .check = file_check,
     .create = file_create,
     .connect = file_connect,
     .send = file_send,
     .disconnect = file_disconnect,
     .destroy = file_destroy,
+    .checkpoint = file_checkpoint,
+    .idle = file_idle,
 };

@@ -51,8 +51,8 @@ struct output_env {
      * Store the output's checkpoint now, durably, together with the position of the last batch that
      * was delivered: the host calls checkpoint() on this thread and returns when it is on the disk.
      * For what must be known before it is done (a new file is about to be written to). Only from
-     * send, before the batch has left a trace, and from idle. False if it was not stored. NULL:
-     * there is no restart to prepare for.
+     * send, before the batch has left a trace, from idle and from disconnect. False if it was not
+     * stored. NULL: there is no restart to prepare for.
      */
     bool (*save)(void *host, struct error *err);
 

@@ -7,7 +7,7 @@
 set -eu
 
 build="gcc cmake ninja-build pkg-config libyaml-dev libexpat1-dev libxxhash-dev libpcre2-dev
-    libc6-dev"
+    zlib1g-dev libc6-dev"
 test="git clang clang-format clang-tidy libclang-rt-14-dev libcmocka-dev valgrind python3
     python3-venv qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
 

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <xxhash.h>
 #include <yaml.h>
+#include <zlib.h>
 
 #include "base/utf.h"
 #include "cli/cli.h"
@@ -33,12 +34,13 @@ static int run(const struct cli_command *command, int argc, char **argv)
     const char *format =
         cli_value(&args, "json")
             ? "{\"version\":\"%s\",\"commit\":\"%s\",\"compiler\":\"%s\",\"text_engine\":\"%s\","
-              "\"libraries\":{\"expat\":\"%d.%d.%d\",\"libyaml\":\"%s\",\"xxhash\":\"%u.%u.%u\"}}\n"
+              "\"libraries\":{\"expat\":\"%d.%d.%d\",\"libyaml\":\"%s\",\"xxhash\":\"%u.%u.%u\","
+              "\"zlib\":\"%s\"}}\n"
             : "etwship %s (%s)\ncompiler %s\ntext engine %s\nexpat %d.%d.%d, libyaml %s, xxHash "
-              "%u.%u.%u\n";
+              "%u.%u.%u, zlib %s\n";
     printf(format, ETWSHIP_VERSION, ETWSHIP_COMMIT, COMPILER, utf_engine(), expat.major,
         expat.minor, expat.micro, yaml_get_version_string(), xxhash / 10000, xxhash / 100 % 100,
-        xxhash % 100);
+        xxhash % 100, zlibVersion());
     cli_args_fini(&args);
     return EXIT_DONE;
 }

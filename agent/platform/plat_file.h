@@ -23,6 +23,21 @@ bool plat_file_size(struct plat_file *file, uint64_t *ret_bytes, struct error *e
 /* Does ${path} still name this open file, and not a newer one, or nothing? */
 bool plat_file_is_at(struct plat_file *file, const char *path);
 
+/* Which file it is, whatever its name: the same over restarts and renames, and not that of a later
+ * file where the system tells when files were made. */
+struct plat_file_id {
+    uint64_t file; /* inode, file index */
+    uint64_t born; /* FILETIME; 0: unknown */
+};
+
+/* False for what is no ordinary file (a device, a pipe); plat_file_id_at: or is not there. */
+bool plat_file_id(struct plat_file *file, struct plat_file_id *ret_id);
+bool plat_file_id_at(const char *path, struct plat_file_id *ret_id);
+
+/* Write to it alone until it is closed, as far as others ask, too. False with ERR_STOPPED if
+ * somebody else does, in this process or another. Where the system has no such locks: true. */
+bool plat_file_lock(struct plat_file *file, struct error *err);
+
 /* Read up to ${size} bytes at ${offset}; fewer only at the end of the file. */
 bool plat_file_read_at(struct plat_file *file, uint64_t offset, void *data, size_t size,
     size_t *ret_read, struct error *err);

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -121,6 +122,38 @@ bool plat_file_is_at(struct plat_file *file, const char *path)
     struct stat named;
     return fstat(file->fd, &open_one) == 0 && stat(path, &named) == 0 &&
            open_one.st_dev == named.st_dev && open_one.st_ino == named.st_ino;
+}
+
+static bool id_of(int folder, const char *path, int flags, struct plat_file_id *ret_id)
+{
+    struct statx st;
+    if (statx(folder, path, flags, STATX_TYPE | STATX_INO | STATX_BTIME, &st) != 0 ||
+        !S_ISREG(st.stx_mode)) {
+        return false;
+    }
+    ret_id->file = st.stx_ino;
+    /* 1601-01-01 to 1970-01-01 in 100 ns. */
+    ret_id->born = st.stx_mask & STATX_BTIME ? (uint64_t)st.stx_btime.tv_sec * 10000000 +
+                                                   st.stx_btime.tv_nsec / 100 + 116444736000000000
+                                             : 0;
+    return true;
+}
+
+bool plat_file_id(struct plat_file *file, struct plat_file_id *ret_id)
+{
+    return id_of(file->fd, "", AT_EMPTY_PATH, ret_id);
+}
+
+bool plat_file_id_at(const char *path, struct plat_file_id *ret_id)
+{
+    return id_of(AT_FDCWD, path, 0, ret_id);
+}
+
+bool plat_file_lock(struct plat_file *file, struct error *err)
+{
+    /* Any other failure is of a file system without locks. */
+    return flock(file->fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK ||
+           error_set(err, ERR_STOPPED, "%s: something else is writing to it", file->name);
 }
 
 bool plat_file_read_at(struct plat_file *file, uint64_t offset, void *data, size_t size,

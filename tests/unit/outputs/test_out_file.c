@@ -2,10 +2,14 @@
 
 #include "support/test.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "config/config.h"
 #include "config/config_report.h"
@@ -62,14 +66,19 @@ static void write_file(const char *text)
     fclose(file);
 }
 
-static void assert_file(const char *expected)
+static void assert_content(const char *file, const char *expected)
 {
     struct error err;
     char *data = NULL;
     size_t size = 0;
-    assert_true(plat_file_load(path, 1 << 20, &data, &size, &err));
+    assert_true(plat_file_load(file, 1 << 20, &data, &size, &err));
     assert_string_equal(data, expected);
     free(data);
+}
+
+static void assert_file(const char *expected)
+{
+    assert_content(path, expected);
 }
 
 /* Files may grow to ${bytes}: a write beyond is cut short, the next one fails (setrlimit(2)). */
@@ -167,32 +176,229 @@ static void settings_that_cannot_work_are_refused(void **state)
         const char *yaml;
         const char *error;
     } cases[] = {
-        {"{}", "f.yaml:1:1: error: the key 'path' is missing. add it: the file to append to; "
-               "missing folders are made"},
+        {"{}",
+            "f.yaml:1:1: error: the key 'path' is missing. add it: the file to append to; may hold "
+            "%Y %m %d %H %M of the event (UTC) and {fields}; missing folders are made"},
         {"{path: x, fsync: 5}", "f.yaml:1:18: error: fsync: '5' is no duration. write whole "
                                 "numbers with units (ms s m h d), as in 30s or 1h30m"},
-        {"{path: x, rotate: {}}", "f.yaml:1:11: error: unknown key 'rotate'. known here: path, "
-                                  "fsync"},
+        {"{path: x, rotate: {sise: 1}}",
+            "f.yaml:1:20: error: unknown key 'sise'. did you mean 'size'?"},
+        {"{path: x, rotate: {keep: -1}}", NULL},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct fixture f;
         parse(&f, cases[i].yaml);
         assert_int_equal(f.report.error_count, 1);
-        assert_string_equal(f.report.lines[0].text, cases[i].error);
+        if (cases[i].error) {
+            assert_string_equal(f.report.lines[0].text, cases[i].error);
+        }
         fini(&f);
     }
-    static const char *const templates[] = {
-        "{path: etw-%Y.ndjson}", "{path: '{etw.session}.ndjson'}"};
-    for (size_t i = 0; i < 2; i++) {
+    static const struct {
+        const char *yaml;
+        const char *error;
+    } checks[] = {
+        {"{path: 'a/'}", "path: names a folder. write the name of a file"},
+        {"{path: 'a*'}", "path: * and ? cannot be part of it. write {field}"},
+        {"{path: '%TEMP%/x'}", "path: column 1: %TEMP% is not replaced here. write ${TEMP}, or %% "
+                               "for a percent sign"},
+        {"{path: 'x-{provider.nam}'}", NULL},
+    };
+    for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
         struct fixture f;
-        struct error err;
-        parse(&f, templates[i]);
+        struct error err = {0};
+        parse(&f, checks[i].yaml);
         assert_true(config_report_ok(&f.report));
         assert_false(output_file.check(f.settings, &err));
-        assert_string_equal(
-            err.text, "path: path templates are not in this build. write a path without % and {");
+        if (checks[i].error) {
+            assert_string_equal(err.text, checks[i].error);
+        }
         fini(&f);
     }
+}
+
+static void a_path_is_a_route_only_if_it_has_parts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *yaml;
+        const char *route;
+    } cases[] = {{"{path: a/b}", NULL}, {"{path: 'a/%Y'}", "a/%Y"}, {"{path: 'a{{'}", "a{{"}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct fixture f;
+        struct error err;
+        parse(&f, cases[i].yaml);
+        assert_true(output_file.check(f.settings, &err));
+        const char *route = output_file.route(f.settings);
+        assert_int_equal(route != NULL, cases[i].route != NULL);
+        if (route) {
+            assert_string_equal(route, cases[i].route);
+            assert_string_equal(output_file.target(f.settings), cases[i].route);
+        }
+        fini(&f);
+    }
+}
+
+static void two_outputs_cannot_write_to_one_file(void **state)
+{
+    (void)state;
+    struct fixture first;
+    struct fixture second;
+    struct error err = {0};
+    void *one = open_output(&first, "{path: out_file.tmp}");
+    void *two = open_output(&second, "{path: ./out_file.tmp}");
+    assert_true(output_file.connect(one, &err));
+    assert_false(output_file.connect(two, &err));
+    assert_int_equal(err.code, ERR_STOPPED);
+    assert_non_null(strstr(err.text, "out_file.tmp: something else is writing to it"));
+    output_file.disconnect(one);
+    assert_true(output_file.connect(two, &err));
+    assert_int_equal(send_text(two, "{}\n", &err), OUTPUT_DELIVERED);
+    output_file.destroy(one);
+    output_file.destroy(two);
+    assert_file("{}\n");
+    fini(&first);
+    fini(&second);
+    remove(path);
+}
+
+static void a_file_that_was_removed_moved_or_cut_is_begun_again(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct error err;
+    void *self = open_output(&f, "{path: out_file.tmp.d/a/out_file.tmp}");
+    static const char nested[] = "out_file.tmp.d/a/out_file.tmp";
+    assert_true(output_file.connect(self, &err));
+    assert_int_equal(send_text(self, "1\n", &err), OUTPUT_DELIVERED);
+    assert_int_equal(rename(nested, path), 0);
+    assert_int_equal(remove("out_file.tmp.d/a"), 0);
+    assert_int_equal(remove("out_file.tmp.d"), 0);
+    assert_int_equal(send_text(self, "2\n", &err), OUTPUT_DELIVERED);
+    assert_file("1\n");
+    assert_int_equal(rename(nested, path), 0);
+    assert_int_equal(send_text(self, "3\n", &err), OUTPUT_DELIVERED);
+    assert_file("2\n");
+    assert_int_equal(truncate(nested, 1), 0);
+    assert_int_equal(send_text(self, "4\n", &err), OUTPUT_DELIVERED);
+    output_file.destroy(self);
+    assert_int_equal(rename(nested, path), 0);
+    assert_file("3\n4\n");
+    fini(&f);
+    remove(path);
+    remove("out_file.tmp.d/a");
+    remove("out_file.tmp.d");
+}
+
+/* A folder that may not be written to: nothing is lost, and it goes on when the right is back. */
+static void a_lost_right_is_waited_for(void **state)
+{
+    (void)state;
+    static const char folder[] = "/tmp/out_file_rights";
+    static const char file[] = "/tmp/out_file_rights/x";
+    struct fixture f;
+    struct error err;
+    enum { NOBODY = 65534 };
+    bool root = geteuid() == 0; /* whom no missing right stops */
+    mkdir(folder, 0700);
+    if (root && (chown(folder, NOBODY, NOBODY) != 0 || seteuid(NOBODY) != 0)) {
+        fail_msg("cannot become somebody else");
+    }
+    void *self = open_output(&f, "{path: /tmp/out_file_rights/x}");
+    bool connected = output_file.connect(self, &err);
+    remove(file);
+    chmod(folder, 0500);
+    enum output_verdict before = send_text(self, "1\n", &err);
+    int os_code = (int)err.os_code;
+    chmod(folder, 0700);
+    enum output_verdict after = send_text(self, "1\n", &err);
+    output_file.destroy(self);
+    if (root) {
+        assert_int_equal(seteuid(0), 0);
+    }
+    assert_true(connected);
+    assert_int_equal(before, OUTPUT_RETRY);
+    assert_int_equal(os_code, EACCES);
+    assert_int_equal(after, OUTPUT_DELIVERED);
+    assert_content(file, "1\n");
+    fini(&f);
+    remove(file);
+    remove(folder);
+}
+
+static void fill(const char *ballast, size_t bytes)
+{
+    FILE *file = fopen(ballast, "wb");
+    assert_non_null(file);
+    for (size_t i = 0; i < bytes; i++) {
+        fputc('x', file);
+    }
+    fclose(file);
+}
+
+/* The first byte of every line of 8 KB in PATH.1, PATH.2, … and PATH, in this order. */
+static void first_letters(const char *base, char *out)
+{
+    for (int number = 1; number < 10; number++) {
+        char name[64];
+        snprintf(name, sizeof(name), "%s.%d", base, number);
+        char *data = NULL;
+        size_t size = 0;
+        bool last = !plat_file_load(name, 1 << 20, &data, &size, NULL);
+        if (last) {
+            assert_true(plat_file_load(base, 1 << 20, &data, &size, NULL));
+        }
+        for (size_t at = 0; at < size; at += 8191) {
+            *out++ = data[at];
+            assert_int_equal(data[at + 8190], '\n');
+        }
+        free(data);
+        *out = '\0';
+        if (last) {
+            return;
+        }
+    }
+}
+
+static void a_full_disk_is_waited_for(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct error err = {0};
+    mkdir("out_file.mnt", 0700);
+    if (mount("none", "out_file.mnt", "tmpfs", 0, "size=80k") != 0) {
+        remove("out_file.mnt");
+        print_message("skipped: cannot mount a small tmpfs here\n");
+        skip();
+    }
+    fill("out_file.mnt/ballast", 40000);
+    char line[8192];
+    char letters[64] = "";
+    memset(line, 'x', sizeof(line) - 2);
+    line[sizeof(line) - 2] = '\n';
+    line[sizeof(line) - 1] = '\0';
+    void *self = open_output(&f, "{path: out_file.mnt/x, rotate: {size: 20000}}");
+    assert_true(output_file.connect(self, &err));
+    int retries = 0;
+    for (int i = 0; i < 7;) {
+        line[0] = (char)('a' + i);
+        if (send_text(self, line, &err) == OUTPUT_DELIVERED) {
+            i++;
+            continue;
+        }
+        assert_int_equal(err.os_code, ENOSPC);
+        if (++retries == 3) {
+            remove("out_file.mnt/ballast");
+        }
+        assert_true(retries < 10);
+    }
+    output_file.destroy(self);
+    first_letters("out_file.mnt/x", letters);
+    umount("out_file.mnt");
+    remove("out_file.mnt");
+    fini(&f);
+    assert_int_equal(retries, 3);
+    assert_string_equal(letters, "abcdefg");
 }
 
 int main(void)
@@ -203,6 +409,11 @@ int main(void)
         cmocka_unit_test(a_full_device_is_tried_again),
         cmocka_unit_test(a_path_that_cannot_be_opened_fails_at_connect),
         cmocka_unit_test(settings_that_cannot_work_are_refused),
+        cmocka_unit_test(a_path_is_a_route_only_if_it_has_parts),
+        cmocka_unit_test(two_outputs_cannot_write_to_one_file),
+        cmocka_unit_test(a_file_that_was_removed_moved_or_cut_is_begun_again),
+        cmocka_unit_test(a_lost_right_is_waited_for),
+        cmocka_unit_test(a_full_disk_is_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -232,6 +232,49 @@ static void loading_has_a_limit(void **state)
     assert_content(path, "");
 }
 
+static void a_file_is_known_by_more_than_its_name(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    char other[256];
+    struct plat_file_id id;
+    struct plat_file_id renamed;
+    const char *path = in_folder("id");
+    struct plat_file *file = plat_file_open(path, PLAT_FILE_APPEND, &err);
+    assert_non_null(file);
+    assert_true(plat_file_id(file, &id));
+    assert_true(plat_file_is_at(file, path));
+    snprintf(other, sizeof(other), "%s", in_folder("id2"));
+    assert_int_equal(rename(in_folder("id"), other), 0);
+    assert_true(plat_file_id_at(other, &renamed));
+    assert_memory_equal(&id, &renamed, sizeof(id));
+    assert_false(plat_file_id_at(in_folder("id"), &renamed));
+    write_file(in_folder("id"), PLAT_FILE_CREATE, "");
+    assert_true(plat_file_id_at(in_folder("id"), &renamed));
+    assert_memory_not_equal(&id, &renamed, sizeof(id));
+    assert_false(plat_file_id_at(folder, &renamed));
+    assert_false(plat_file_id_at("/dev/null", &renamed));
+    plat_file_close(file);
+}
+
+static void a_lock_holds_against_another_opening(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    const char *path = in_folder("lock");
+    struct plat_file *one = plat_file_open(path, PLAT_FILE_APPEND, &err);
+    struct plat_file *two = plat_file_open(path, PLAT_FILE_APPEND, &err);
+    assert_true(one && two);
+    assert_true(plat_file_lock(one, &err));
+    assert_true(plat_file_lock(one, &err));
+    assert_false(plat_file_lock(two, &err));
+    assert_int_equal(err.code, ERR_STOPPED);
+    assert_non_null(strstr(err.text, "something else is writing to it"));
+    plat_file_close(one);
+    assert_true(plat_file_lock(two, &err));
+    plat_file_close(two);
+}
+
 static void folders_are_made_with_their_parents(void **state)
 {
     (void)state;
@@ -261,6 +304,8 @@ int main(void)
         cmocka_unit_test(a_closed_pipe_means_stop),
         cmocka_unit_test(a_pipe_that_does_not_block_is_waited_for),
         cmocka_unit_test(loading_has_a_limit),
+        cmocka_unit_test(a_file_is_known_by_more_than_its_name),
+        cmocka_unit_test(a_lock_holds_against_another_opening),
         cmocka_unit_test(folders_are_made_with_their_parents),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
