@@ -200,8 +200,8 @@ static void settings_that_cannot_work_are_refused(void **state)
     } checks[] = {
         {"{path: 'a/'}", "path: names a folder. write the name of a file"},
         {"{path: 'a*'}", "path: * and ? cannot be part of it. write {field}"},
-        {"{path: '%TEMP%/x'}", "path: column 1: %TEMP% is not replaced here. write ${TEMP}, or %% "
-                               "for a percent sign"},
+        {"{path: 'x%q'}", "path: column 2: not a part of the time. write one of %Y %m %d %H %M, or "
+                          "%% for a percent sign"},
         {"{path: 'x-{provider.nam}'}", NULL},
     };
     for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
