@@ -89,14 +89,13 @@ bool agent_identity_tail(struct buf *out, struct error *err)
     return finish(out, err);
 }
 
-bool agent_identity_tail_full(const char *data_dir, const struct config_map *labels,
-    const struct config_strings *tags, struct buf *out, struct error *err)
+bool agent_identity_init(struct agent_identity *identity, const char *data_dir,
+    const struct config_map *labels, const struct config_strings *tags, struct error *err)
 {
-    char host[HOST_NAME_SIZE];
-    char id[GUID_TEXT_SIZE + 1] = "";
-    char ephemeral_id[GUID_TEXT_SIZE + 1];
-    plat_host_name(host, sizeof(host));
-    if (!make_uuid(ephemeral_id, err) || (data_dir && !stable_id(data_dir, id, err))) {
+    *identity = (struct agent_identity){.texts = NULL};
+    plat_host_name(identity->host, sizeof(identity->host));
+    if (!make_uuid(identity->ephemeral_id, err) ||
+        (data_dir && !stable_id(data_dir, identity->id, err))) {
         return false;
     }
     struct span *texts = calloc(labels->count * 2 + tags->count + 1, sizeof(*texts));
@@ -111,15 +110,33 @@ bool agent_identity_tail_full(const char *data_dir, const struct config_map *lab
     for (size_t i = 0; i < tags->count; i++) {
         tag_texts[i] = span_text(tags->items[i]);
     }
-    struct event_agent agent = {.id = span_text(id),
-        .ephemeral_id = span_text(ephemeral_id),
-        .name = span_text(host),
+    identity->texts = texts;
+    identity->agent = (struct event_agent){.id = span_text(identity->id),
+        .ephemeral_id = span_text(identity->ephemeral_id),
+        .name = span_text(identity->host),
         .version = span_text(ETWSHIP_VERSION),
         .labels = texts,
         .label_count = labels->count,
         .tags = tag_texts,
         .tag_count = tags->count};
-    event_tail_render(&agent, out);
-    free(texts);
-    return finish(out, err);
+    return true;
+}
+
+void agent_identity_fini(struct agent_identity *identity)
+{
+    free(identity->texts);
+    identity->texts = NULL;
+}
+
+bool agent_identity_tail_full(const char *data_dir, const struct config_map *labels,
+    const struct config_strings *tags, struct buf *out, struct error *err)
+{
+    struct agent_identity identity;
+    bool ok = agent_identity_init(&identity, data_dir, labels, tags, err);
+    if (ok) {
+        event_tail_render(&identity.agent, out);
+        ok = finish(out, err);
+    }
+    agent_identity_fini(&identity);
+    return ok;
 }

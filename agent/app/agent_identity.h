@@ -2,6 +2,7 @@
 #define ETWSHIP_APP_AGENT_IDENTITY_H
 
 #include "base/buf.h"
+#include "base/guid.h"
 #include "config/config.h"
 #include "event/event_writer.h"
 
@@ -16,7 +17,21 @@
 const struct event_agent *agent_identity_plain(void);
 bool agent_identity_tail(struct buf *out, struct error *err);
 
-/* For `run`. ${data_dir} may be NULL: then there is no agent.id. */
+/* For `run`: the same with ids, labels and tags, for filters and templates. ${data_dir} may be NULL:
+ * then there is no agent.id. Labels and tags are borrowed. On failure, too, fini is allowed. */
+struct agent_identity {
+    struct event_agent agent;
+    char host[256];
+    char id[GUID_TEXT_SIZE + 1];
+    char ephemeral_id[GUID_TEXT_SIZE + 1];
+    struct span *texts;
+};
+
+bool agent_identity_init(struct agent_identity *identity, const char *data_dir,
+    const struct config_map *labels, const struct config_strings *tags, struct error *err);
+void agent_identity_fini(struct agent_identity *identity);
+
+/* Its members for events. */
 bool agent_identity_tail_full(const char *data_dir, const struct config_map *labels,
     const struct config_strings *tags, struct buf *out, struct error *err);
 

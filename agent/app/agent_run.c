@@ -1,67 +1,67 @@
-#include "app/agent_run.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "app/agent_identity.h"
-#include "event/event_writer.h"
-#include "pipeline/delivery_host.h"
-#include "pipeline/stream.h"
+#include "app/agent_internal.h"
 #include "platform/plat_system.h"
 
-enum { MAX_OUTPUTS = 64, MAX_SCHEMA_PATHS = 1024 };
+/*
+ * The order of things. Start: log, plan, positions, pipeline, inputs, signals; then the pipeline's
+ * threads, the control thread, the sessions' threads. End: inputs end or are stopped, the pipeline
+ * drains, positions are stored a last time, and everything is freed in the reverse order.
+ *
+ * Threads: this one waits for the sessions and the drain; agent_control.c keeps time;
+ * agent_session.c runs inputs; the platform's signal thread calls stop_current.
+ */
+enum { MAX_SCHEMA_PATHS = 1024 };
 
-struct agent {
-    const struct agent_run_settings *settings;
-    struct schema_cache *cache;
-    struct buf tail;
-    struct delivery_host *hosts[MAX_OUTPUTS]; /* by output; NULL: disabled */
-    struct agent_run_result result;
-};
+/* For the signal thread, which lives longer than an agent. */
+static struct {
+    struct plat_mutex mutex;
+    struct agent *agent;
+    bool made;
+} current;
 
-/* The streams of one session: outputs grouped by the format that they want. */
-struct session_streams {
-    struct codepage ansi;
-    struct event_writer *writers[MAX_OUTPUTS];
-    struct stream *streams[MAX_OUTPUTS];
-    struct flow_consumer consumers[MAX_OUTPUTS + 1];
-    size_t count;
-};
+static void stop_current(void *self)
+{
+    (void)self;
+    plat_mutex_lock(&current.mutex);
+    if (current.agent) {
+        agent_stop(current.agent, true);
+    }
+    plat_mutex_unlock(&current.mutex);
+}
+
+static void reopen_current(void *self)
+{
+    (void)self;
+    plat_mutex_lock(&current.mutex);
+    if (current.agent) {
+        log_reopen(current.agent->log);
+    }
+    plat_mutex_unlock(&current.mutex);
+}
+
+static void set_current(struct agent *agent)
+{
+    if (!current.made) {
+        plat_mutex_init(&current.mutex);
+        current.made = true;
+    }
+    plat_mutex_lock(&current.mutex);
+    current.agent = agent;
+    plat_mutex_unlock(&current.mutex);
+}
+
+/* ---- what the pipeline asks ------------------------------------------------------------------- */
 
 static void warn_schema(void *self, const char *text)
 {
-    struct agent *agent = self;
-    agent->settings->warn(agent->settings->warn_self, text);
+    log_write(((struct agent *)self)->log, LOG_LEVEL_WARNING, NULL, "%s", text);
 }
 
-static void warn_output(void *self, const char *output, const char *text)
+static struct schema_cache *make_cache(void *self, size_t session, size_t worker, struct error *err)
 {
     struct agent *agent = self;
-    char line[700];
-    snprintf(line, sizeof(line), "output %s: %s; trying again", output, text);
-    agent->settings->warn(agent->settings->warn_self, line);
-}
-
-static void warn_damage(
-    void *self, const struct trace_info *trace, uint64_t offset, const char *what)
-{
-    struct agent *agent = self;
-    char line[700];
-    snprintf(line, sizeof(line), "%.*s: damaged at byte %llu: %s",
-        SPAN_ARG(span_first(trace->path, 400)), (unsigned long long)offset, what);
-    agent->settings->warn(agent->settings->warn_self, line);
-}
-
-static bool stopping(void *self)
-{
-    (void)self;
-    return session_run_stopping();
-}
-
-/* ---- what lives as long as the agent -------------------------------------------------------------- */
-
-static bool make_cache(struct agent *agent, struct error *err)
-{
     const struct app_config *config = agent->settings->config;
     const char *paths[MAX_SCHEMA_PATHS];
     size_t count = 0;
@@ -70,206 +70,280 @@ static bool make_cache(struct agent *agent, struct error *err)
             paths[count++] = config->schemas[i].path;
         }
     }
-    struct schema_cache_settings settings = {
-        .sources = {.paths = paths, .path_count = count, .warn = warn_schema, .warn_self = agent}};
-    agent->cache = schema_cache_create(&settings, err);
-    return agent->cache != NULL;
+    /* All caches read the same files: what is wrong with them is said once. */
+    bool first = session == 0 && worker == 0;
+    struct schema_cache_settings settings = {.sources = {.paths = paths,
+                                                 .path_count = count,
+                                                 .warn = first ? warn_schema : NULL,
+                                                 .warn_self = agent}};
+    return schema_cache_create(&settings, err);
 }
 
-static bool make_hosts(struct agent *agent, struct error *err)
+static struct flow_consumer observe(void *self, size_t worker)
 {
-    const struct app_config *config = agent->settings->config;
-    if (config->output_count > MAX_OUTPUTS) {
-        return error_set(err, ERR_LIMIT, "more than %d outputs", MAX_OUTPUTS);
-    }
-    for (size_t i = 0; i < config->output_count; i++) {
-        const struct app_output *output = &config->outputs[i];
-        if (!output->enabled) {
-            continue;
-        }
-        struct delivery_host_settings settings = {.ops = output->ops,
-            .settings = output->settings,
-            .name = output->name,
-            .stopping = stopping,
-            .warn = warn_output,
-            .self = agent};
-        agent->hosts[i] = delivery_host_create(&settings, err);
-        if (!agent->hosts[i]) {
+    return summary_consumer(((struct agent *)self)->summaries[worker]);
+}
+
+static bool save(void *self, struct error *err)
+{
+    return agent_store_save(self, err);
+}
+
+static void warn_output(void *self, const char *output, const char *text)
+{
+    char kind[64];
+    snprintf(kind, sizeof(kind), "output %s", output);
+    log_write(((struct agent *)self)->log, LOG_LEVEL_WARNING, kind, "output %s: %s", output, text);
+}
+
+static bool all_ended(const struct agent *agent, size_t session)
+{
+    const struct agent_plan *plan = &agent->plan;
+    for (size_t o = 0; o < plan->output_count; o++) {
+        if (plan->takes[session * plan->output_count + o] && !agent->ended[o]) {
             return false;
         }
     }
     return true;
 }
 
-static void agent_fini(struct agent *agent)
+/* An output has ended: sessions that none is left for need not go on. */
+static void output_ended(void *self, size_t output, bool closed)
 {
-    for (size_t i = 0; i < MAX_OUTPUTS; i++) {
-        delivery_host_destroy(agent->hosts[i]);
+    struct agent *agent = self;
+    const struct agent_plan *plan = &agent->plan;
+    const char *name = plan->output_configs[output]->name;
+    log_write(agent->log, closed ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR, NULL,
+        closed ? "output %s: its reader has gone" : "output %s has ended: it takes nothing more",
+        name);
+    bool any_left = false;
+    plat_mutex_lock(&agent->mutex);
+    agent->ended[output] = true;
+    for (size_t i = 0; i < plan->output_count; i++) {
+        any_left |= !agent->ended[i];
     }
-    schema_cache_destroy(agent->cache);
-    buf_fini(&agent->tail);
+    for (size_t s = 0; s < plan->session_count; s++) {
+        if (all_ended(agent, s)) {
+            plan->session_configs[s]->ops->stop(agent->sessions[s].input);
+        }
+    }
+    plat_mutex_unlock(&agent->mutex);
+    if (!any_left) {
+        agent_stop(agent, false);
+    }
 }
 
-/* ---- one session ---------------------------------------------------------------------------------- */
+/* ---- start ------------------------------------------------------------------------------------ */
 
-static const char *format_of(const struct app_output *output)
+static bool open_log(struct agent *agent, struct error *err)
 {
-    const char *own = output->ops->format ? output->ops->format(output->settings) : NULL;
-    return own ? own : output->format == APP_FORMAT_ECS ? "ecs" : "native";
+    const struct app_log *config = &agent->settings->config->agent.log;
+    bool on_stderr = strcmp(config->file, "auto") == 0 || strcmp(config->file, "stderr") == 0;
+    struct log_settings settings = {.level = (enum log_level)config->level,
+        .format = (enum log_format)config->format,
+        .path = on_stderr ? NULL : config->file,
+        .rotate_size = config->rotate.size_bytes,
+        .rotate_keep = (unsigned)config->rotate.keep};
+    agent->logs_to_file = !on_stderr;
+    agent->log = log_create(&settings, err);
+    return agent->log != NULL;
 }
 
-static bool add_stream(struct agent *agent, const struct app_session *session, const char *format,
-    struct delivery_host **hosts, size_t host_count, struct session_streams *streams,
-    struct error *err)
+static bool make_identity(struct agent *agent, struct error *err)
 {
-    size_t n = streams->count;
-    struct event_writer_settings writer = {.session = span_text(session->name),
+    const struct app_agent *config = &agent->settings->config->agent;
+    if (!agent_identity_init(
+            &agent->identity, config->data_dir, &config->labels, &config->tags, err)) {
+        return false;
+    }
+    event_tail_render(&agent->identity.agent, &agent->tail);
+    return !agent->tail.failed || error_set(err, ERR_MEMORY, "out of memory");
+}
+
+static bool make_summaries(struct agent *agent, struct error *err)
+{
+    size_t count = (size_t)agent->settings->config->agent.decode_workers;
+    agent->summaries = calloc(count, sizeof(struct summary *));
+    for (size_t i = 0; agent->summaries && i < count; i++) {
+        agent->summaries[i] = summary_create();
+        if (!agent->summaries[i]) {
+            return error_set(err, ERR_MEMORY, "out of memory");
+        }
+    }
+    return agent->summaries || error_set(err, ERR_MEMORY, "out of memory");
+}
+
+static bool make_pipeline(struct agent *agent, struct error *err)
+{
+    struct agent_plan *plan = &agent->plan;
+    const struct app_agent *config = &agent->settings->config->agent;
+    for (size_t i = 0; i < plan->output_count; i++) {
+        plan->outputs[i].checkpoint = agent_store_checkpoint(agent, i);
+    }
+    bool keeps = agent->positions != NULL;
+    struct pipeline_settings settings = {.sessions = plan->sessions,
+        .session_count = plan->session_count,
+        .streams = plan->streams,
+        .stream_count = plan->stream_count,
+        .outputs = plan->outputs,
+        .output_count = plan->output_count,
+        .resume = agent->resume,
+        .worker_count = (size_t)config->decode_workers,
+        .memory_bytes = (size_t)config->memory_bytes,
         .tail = buf_span(&agent->tail),
-        .ansi = &streams->ansi,
+        .agent = &agent->identity.agent,
+        .make_cache = make_cache,
+        .observe = observe,
+        .damage = agent_session_damage,
+        .file_end = keeps ? agent_store_file_end : NULL,
+        .is_done = keeps ? agent_store_is_done : NULL,
+        .save = keeps ? save : NULL,
+        .ended = output_ended,
+        .warn = warn_output,
+        .self = agent};
+    agent->pipeline = pipeline_create(&settings, err);
+    return agent->pipeline != NULL;
+}
+
+static bool make_agent(struct agent *agent, struct error *err)
+{
+    struct agent_plan_settings plan = {.config = agent->settings->config,
+        .max_events = agent->settings->max_events,
         .colors = agent->settings->colors};
-    streams->writers[n] = event_writer_create(&writer, err);
-    if (!streams->writers[n]) {
+    plat_mutex_init(&agent->mutex);
+    plat_mutex_init(&agent->store_mutex);
+    plat_cond_init(&agent->changed);
+    buf_init(&agent->tail, 1024 * 1024);
+    agent->started_ns = plat_monotonic_ns();
+    agent->ended = calloc(agent->settings->config->output_count + 1, sizeof(*agent->ended));
+    return (agent->ended || error_set(err, ERR_MEMORY, "out of memory")) && open_log(agent, err) &&
+           agent_plan_init(&agent->plan, &plan, err) && agent_store_open(agent, err) &&
+           make_identity(agent, err) && make_summaries(agent, err) &&
+           agent_status_init(&agent->status, &agent->plan, err) &&
+           agent_sessions_create(agent, err) && agent_store_restore(agent, err) &&
+           make_pipeline(agent, err);
+}
+
+static void free_agent(struct agent *agent)
+{
+    agent_store_unwatch(agent);
+    pipeline_destroy(agent->pipeline);
+    agent_sessions_destroy(agent);
+    agent_store_close(agent);
+    size_t workers = (size_t)agent->settings->config->agent.decode_workers;
+    for (size_t i = 0; agent->summaries && i < workers; i++) {
+        summary_destroy(agent->summaries[i]);
+    }
+    free(agent->summaries);
+    agent_status_fini(&agent->status);
+    agent_identity_fini(&agent->identity);
+    buf_fini(&agent->tail);
+    agent_plan_fini(&agent->plan);
+    log_destroy(agent->log);
+    free(agent->ended);
+    plat_cond_fini(&agent->changed);
+    plat_mutex_fini(&agent->store_mutex);
+    plat_mutex_fini(&agent->mutex);
+    free(agent);
+}
+
+/* ---- end -------------------------------------------------------------------------------------- */
+
+static void count_sessions(struct agent *agent, struct agent_run_result *result)
+{
+    for (size_t i = 0; i < agent->plan.session_count; i++) {
+        const struct session_counts *counts = &agent->status.sessions[i];
+        result->raw += counts->decode.raw;
+        result->partial += counts->decode.partial;
+        result->undelivered += counts->dropped[SESSION_DROP_STOPPED];
+        result->damaged += agent->sessions[i].damaged;
+        result->failed_sessions += agent->sessions[i].end == INPUT_FAILED;
+    }
+}
+
+static void count_outputs(struct agent *agent, struct agent_run_result *result)
+{
+    for (size_t i = 0; i < agent->plan.output_count; i++) {
+        const struct output_counts *counts = &agent->status.outputs[i];
+        summary_add_output(
+            result->summary, agent->plan.output_configs[i]->name, counts->acked, counts->bytes);
+        result->rejected += counts->dropped[OUTPUT_DROP_REJECTED] +
+                            counts->dropped[OUTPUT_DROP_TOO_OLD];
+        if (!outlet_closed(pipeline_outlet(agent->pipeline, i))) {
+            result->undelivered += counts->dropped[OUTPUT_DROP_STOPPED] +
+                                   counts->dropped[OUTPUT_DROP_ENDED];
+        }
+    }
+}
+
+static void conclude(struct agent *agent, struct agent_run_result *result)
+{
+    size_t workers = (size_t)agent->settings->config->agent.decode_workers;
+    agent_status_look(&agent->status, agent->pipeline);
+    result->summary = agent->summaries[0];
+    agent->summaries[0] = NULL;
+    for (size_t i = 1; i < workers; i++) {
+        summary_merge(result->summary, agent->summaries[i]);
+    }
+    count_sessions(agent, result);
+    count_outputs(agent, result);
+    result->stopped = agent->signalled;
+    if (agent->logs_to_file) { /* on the terminal, the summary says it */
+        struct buf line;
+        buf_init(&line, 64 * 1024);
+        agent_status_line(&agent->status, &agent->plan, &line);
+        log_write(agent->log, LOG_LEVEL_INFO, NULL, "ended: %.*s", SPAN_ARG(buf_span(&line)));
+        buf_fini(&line);
+    }
+}
+
+static bool start(struct agent *agent, struct error *err)
+{
+    set_current(agent);
+    if (!plat_on_stop(stop_current, NULL, err) || !plat_on_reopen(reopen_current, NULL, err) ||
+        !pipeline_start(agent->pipeline, err)) {
         return false;
     }
-    struct stream_settings settings = {.format = event_format_find(span_text(format)),
-        .writer = streams->writers[n],
-        .hosts = hosts,
-        .host_count = host_count};
-    streams->count++;
-    streams->streams[n] = stream_create(&settings, err);
-    if (!streams->streams[n]) {
-        return false;
+    bool ok = agent_control_start(agent, err) && agent_sessions_start(agent, err);
+    if (!ok) {
+        agent_stop(agent, false);
     }
-    streams->consumers[n] = stream_consumer(streams->streams[n]);
-    return true;
-}
-
-static bool make_streams(struct agent *agent, const struct app_session *session,
-    struct session_streams *streams, struct error *err)
-{
-    const struct app_config *config = agent->settings->config;
-    bool done[MAX_OUTPUTS] = {false};
-    struct input_decoding decoding = {.codepage = 0};
-    if (session->ops->decoding) {
-        session->ops->decoding(session->settings, &decoding);
-    }
-    if (!plat_codepage_init(
-            &streams->ansi, decoding.codepage ? decoding.codepage : codepage_1252.id, err)) {
-        return false;
-    }
-    for (size_t i = 0; i < config->output_count; i++) {
-        if (done[i] || !agent->hosts[i] || !app_config_takes(&config->outputs[i], session)) {
-            continue;
-        }
-        const char *format = format_of(&config->outputs[i]);
-        struct delivery_host *hosts[MAX_OUTPUTS];
-        size_t count = 0;
-        for (size_t k = i; k < config->output_count; k++) {
-            if (agent->hosts[k] && app_config_takes(&config->outputs[k], session) &&
-                strcmp(format, format_of(&config->outputs[k])) == 0) {
-                done[k] = true;
-                hosts[count++] = agent->hosts[k];
-            }
-        }
-        if (!add_stream(agent, session, format, hosts, count, streams, err)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static void streams_fini(struct session_streams *streams)
-{
-    for (size_t i = 0; i < streams->count; i++) {
-        stream_destroy(streams->streams[i]);
-        event_writer_destroy(streams->writers[i]);
-    }
-    plat_codepage_fini(&streams->ansi);
-}
-
-static void add_result(
-    struct agent *agent, const struct app_session *session, const struct session_result *result)
-{
-    struct agent_run_result *total = &agent->result;
-    total->damaged += result->damaged;
-    total->raw += result->counts.decode.raw;
-    total->partial += result->counts.decode.partial;
-    if (result->end == INPUT_FAILED) {
-        char line[700];
-        snprintf(line, sizeof(line), "session %s: %s", session->name, result->error.text);
-        agent->settings->warn(agent->settings->warn_self, line);
-        total->failed_sessions++;
-    }
-}
-
-static bool run_session(struct agent *agent, const struct app_session *session, struct error *err)
-{
-    struct session_streams streams = {.count = 0};
-    bool ok = make_streams(agent, session, &streams, err);
-    if (ok) {
-        streams.consumers[streams.count] = summary_consumer(agent->result.summary);
-        struct session_run_settings settings = {.input = session->ops,
-            .settings = session->settings,
-            .cache = agent->cache,
-            .max_events = agent->settings->max_events,
-            .consumers = streams.consumers,
-            .consumer_count = streams.count + 1,
-            .damage = warn_damage,
-            .damage_self = agent};
-        struct session_result result;
-        ok = session_run(&settings, &result, err);
-        for (size_t i = 0; i < streams.count; i++) {
-            stream_flush(streams.streams[i]);
-        }
-        if (ok) {
-            add_result(agent, session, &result);
-        }
-    }
-    streams_fini(&streams);
     return ok;
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------ */
-
-static void count_outputs(struct agent *agent)
+/* Wait for the end of everything that start() began, wherever it failed. */
+static bool finish(struct agent *agent)
 {
-    const struct app_config *config = agent->settings->config;
-    for (size_t i = 0; i < config->output_count; i++) {
-        if (!agent->hosts[i]) {
-            continue;
-        }
-        struct delivery_counts counts = delivery_host_counts(agent->hosts[i]);
-        summary_add_output(
-            agent->result.summary, config->outputs[i].name, counts.delivered, counts.bytes);
-        agent->result.rejected += counts.rejected;
-        agent->result.undelivered += delivery_host_closed(agent->hosts[i]) ? 0 : counts.undelivered;
+    agent_sessions_join(agent);
+    bool whole = pipeline_drain(agent->pipeline);
+    if (agent->control) {
+        agent_control_end(agent);
     }
+    set_current(NULL);
+    return whole;
 }
 
 bool agent_run(const struct agent_run_settings *settings, struct agent_run_result *ret_result,
     struct error *err)
 {
-    const struct app_config *config = settings->config;
-    struct agent agent = {.settings = settings};
-    buf_init(&agent.tail, 1024 * 1024);
-    agent.result.summary = summary_create();
-    bool ok = agent.result.summary || error_set(err, ERR_MEMORY, "out of memory");
-    ok = ok &&
-         agent_identity_tail_full(config->agent.data_dir, &config->agent.labels,
-             &config->agent.tags, &agent.tail, err) &&
-         make_cache(&agent, err) && make_hosts(&agent, err);
-    for (size_t i = 0; ok && i < config->session_count && !session_run_stopping(); i++) {
-        if (config->sessions[i].enabled) {
-            ok = run_session(&agent, &config->sessions[i], err);
-        }
+    struct agent *agent = calloc(1, sizeof(*agent));
+    if (!agent) {
+        return error_set(err, ERR_MEMORY, "out of memory");
     }
+    agent->settings = settings;
+    if (!make_agent(agent, err)) {
+        free_agent(agent);
+        return false;
+    }
+    struct agent_run_result result = {.stuck = false};
+    bool ok = start(agent, err);
+    result.stuck = !finish(agent);
     if (ok) {
-        agent.result.stopped = session_run_stopping();
-        count_outputs(&agent);
-        *ret_result = agent.result;
-    } else {
-        summary_destroy(agent.result.summary);
+        conclude(agent, &result);
+        *ret_result = result;
     }
-    agent_fini(&agent);
+    if (!result.stuck) {
+        free_agent(agent);
+    }
     return ok;
 }

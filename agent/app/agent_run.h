@@ -2,22 +2,17 @@
 #define ETWSHIP_APP_AGENT_RUN_H
 
 #include "app/app_config.h"
-#include "app/session_run.h"
 #include "app/summary.h"
 
 /*
- * `etwship run`: every enabled session of a configuration through its outputs, one session after
- * the other. Sessions share the outputs and the schema cache; outputs of a session that want the
- * same format share the bytes.
+ * `etwship run`: every enabled session of a configuration at the same time, each to its outputs,
+ * until all finite sources are delivered or somebody asks for an end. Once per process.
  */
 struct agent_run_settings {
     const struct app_config *config;
-    uint64_t max_events; /* per session; 0: no limit */
-    bool colors;         /* pretty output to a terminal */
-
-    /* Told what a person should know while it runs. */
-    void (*warn)(void *self, const char *text);
-    void *warn_self;
+    uint64_t max_events;  /* per session; 0: no limit */
+    uint64_t duration_ns; /* 0: no limit */
+    bool colors;          /* pretty output to a terminal */
 };
 
 struct agent_run_result {
@@ -29,6 +24,7 @@ struct agent_run_result {
     uint64_t rejected;
     uint64_t failed_sessions;
     bool stopped; /* by a signal */
+    bool stuck;   /* inside an output, which still uses the configuration: end the process */
 };
 
 /* False with ${err} set if it could not start. */

@@ -25,6 +25,7 @@ struct summary {
     struct arena arena;
     struct map providers; /* GUID -> provider_row */
     struct provider_row others;
+    struct provider_row *last; /* most events are of the provider that was just there */
     uint64_t events;
     uint64_t raw;
     uint64_t partial;
@@ -56,24 +57,35 @@ void summary_destroy(struct summary *summary)
     }
 }
 
+static struct provider_row *find_row(
+    struct summary *summary, const struct guid *guid, struct span name)
+{
+    if (summary->last && guid_equal(&summary->last->guid, guid)) {
+        return summary->last;
+    }
+    struct span key = span_make(guid->bytes, sizeof(guid->bytes));
+    struct provider_row *row = map_get(&summary->providers, key);
+    if (!row) {
+        row = arena_alloc(&summary->arena, sizeof(*row));
+        if (!row) {
+            return &summary->others;
+        }
+        row->guid = *guid;
+        arena_copy(&summary->arena, name, &row->name);
+        key.data = row->guid.bytes;
+        if (!map_put(&summary->providers, key, row)) {
+            return &summary->others;
+        }
+    }
+    summary->last = row;
+    return row;
+}
+
 static struct provider_row *row_of(struct summary *summary, const struct event *event)
 {
-    struct guid guid = event->schema ? event->schema->provider : event->record->provider;
-    struct span key = span_make(guid.bytes, sizeof(guid.bytes));
-    struct provider_row *row = map_get(&summary->providers, key);
-    if (row) {
-        return row;
-    }
-    row = arena_alloc(&summary->arena, sizeof(*row));
-    if (!row) {
-        return &summary->others;
-    }
-    row->guid = guid;
-    if (event->schema) {
-        arena_copy(&summary->arena, event->schema->provider_name, &row->name);
-    }
-    key.data = row->guid.bytes;
-    return map_put(&summary->providers, key, row) ? row : &summary->others;
+    const struct event_schema *schema = event->schema;
+    return find_row(summary, schema ? &schema->provider : &event->record->provider,
+        schema ? schema->provider_name : span_make(NULL, 0));
 }
 
 static bool on_event(void *self, const struct event *event)
@@ -102,6 +114,25 @@ static bool on_gap(void *self, const struct gap *gap, uint64_t now, uint64_t seq
 struct flow_consumer summary_consumer(struct summary *summary)
 {
     return (struct flow_consumer){.self = summary, .event = on_event, .gap = on_gap};
+}
+
+void summary_merge(struct summary *summary, const struct summary *other)
+{
+    size_t cursor = 0;
+    const struct map_slot *slot;
+    while ((slot = map_next(&other->providers, &cursor))) {
+        const struct provider_row *from = slot->value;
+        struct provider_row *row = find_row(summary, &from->guid, from->name);
+        row->events += from->events;
+        row->undecoded += from->undecoded;
+    }
+    summary->others.events += other->others.events;
+    summary->others.undecoded += other->others.undecoded;
+    summary->events += other->events;
+    summary->raw += other->raw;
+    summary->partial += other->partial;
+    summary->gaps += other->gaps;
+    summary->lost += other->lost;
 }
 
 void summary_add_output(struct summary *summary, const char *name, uint64_t events, uint64_t bytes)

@@ -13,6 +13,9 @@ void summary_destroy(struct summary *summary);
 /* Counts events as a consumer of flows. */
 struct flow_consumer summary_consumer(struct summary *summary);
 
+/* Add the events of another one. */
+void summary_merge(struct summary *summary, const struct summary *other);
+
 /* Add what an output delivered. */
 void summary_add_output(struct summary *summary, const char *name, uint64_t events, uint64_t bytes);
 

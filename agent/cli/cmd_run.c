@@ -2,6 +2,7 @@
 
 #include "app/agent_run.h"
 #include "cli/config_options.h"
+#include "config/config_value.h"
 #include "platform/plat_system.h"
 
 /* `etwship run`: the agent with its configuration. */
@@ -10,17 +11,13 @@
 static const struct cli_option options[] = {
     CLI_OPTIONS_CONFIG,
     {.name = "max-events", .letter = 'n', .argument = "N",
-        .help = "Stop each session after N events."},
+        .help = "Stop each session after N events, counted before filters."},
+    {.name = "duration", .argument = "D",
+        .help = "Stop in good order after this time, as in 90s or 1h30m."},
     {.name = "strict", .help = "Exit with 3 if an event could not be decoded completely."},
     {.name = NULL},
 };
 // clang-format on
-
-static void warn(void *self, const char *text)
-{
-    (void)self;
-    cli_warning("%s", text);
-}
 
 static int conclude(const struct agent_run_result *result, bool strict)
 {
@@ -37,21 +34,36 @@ static int conclude(const struct agent_run_result *result, bool strict)
                                                                                    : EXIT_DONE;
 }
 
-static int run_config(const struct cli_args *args, const struct app_config *config)
+static bool read_duration(const struct cli_args *args, uint64_t *ret_ns)
+{
+    const char *text = cli_value(args, "duration");
+    struct error err;
+    *ret_ns = 0;
+    if (text && !config_value_duration(span_text(text), ret_ns, &err)) {
+        cli_error("--duration: %s", err.text);
+        return false;
+    }
+    return true;
+}
+
+/* ${ret_stuck}: an output is still inside a call and uses the configuration. */
+static int run_config(const struct cli_args *args, const struct app_config *config, bool *ret_stuck)
 {
     struct agent_run_settings settings = {
-        .config = config, .colors = plat_is_terminal(1) && !plat_no_color(), .warn = warn};
-    if (!cli_count(args, "max-events", &settings.max_events)) {
+        .config = config, .colors = plat_is_terminal(1) && !plat_no_color()};
+    if (!cli_count(args, "max-events", &settings.max_events) ||
+        !read_duration(args, &settings.duration_ns)) {
         return EXIT_USAGE;
     }
     struct agent_run_result result;
     struct error err;
-    if (!session_run_catch_signals(&err) || !agent_run(&settings, &result, &err)) {
+    if (!agent_run(&settings, &result, &err)) {
         cli_error("%s", err.text);
-        return EXIT_FAILED;
+        return err.code == ERR_CONFIG ? EXIT_USAGE : EXIT_FAILED;
     }
     int exit_code = conclude(&result, cli_value(args, "strict") != NULL);
     summary_destroy(result.summary);
+    *ret_stuck = result.stuck;
     return exit_code;
 }
 
@@ -63,20 +75,25 @@ static int run(const struct cli_command *command, int argc, char **argv)
         return exit_code;
     }
     struct app_config config;
+    bool stuck = false;
     exit_code = EXIT_USAGE;
     if (config_options_load(&args, &config)) {
         if (config_options_can_run(&config)) {
-            exit_code = run_config(&args, &config);
+            exit_code = run_config(&args, &config, &stuck);
         }
-        app_config_fini(&config);
+        if (!stuck) {
+            app_config_fini(&config);
+        }
     }
-    cli_args_fini(&args);
+    if (!stuck) {
+        cli_args_fini(&args);
+    }
     return exit_code;
 }
 
 const struct cli_command cmd_run = {
     .name = "run",
-    .synopsis = "[-c FILE] [--set KEY=VALUE]... [-n N] [--strict]",
+    .synopsis = "[-c FILE] [--set KEY=VALUE]... [--duration D] [-n N] [--strict]",
     .summary = "run the agent with a configuration",
     .description =
         "Reads the configuration, runs its sessions and ships their events to its outputs. Ends "

@@ -225,6 +225,7 @@ static bool make_sources(struct pipeline *p, struct error *err)
             .max_events = session->max_events,
             .resume = resume,
             .resume_max = resume_max,
+            .damage = s->damage,
             .file_end = s->file_end,
             .is_done = s->is_done,
             .self = s->self};

@@ -68,7 +68,9 @@ struct pipeline_settings {
         void *self, size_t session, size_t worker, struct error *err);
     /* Sees the events of one worker; may be NULL. */
     struct flow_consumer (*observe)(void *self, size_t worker);
-    /* See source.h; NULL: positions are not kept. */
+    /* These three: see source.h; the last two NULL: positions are not kept. */
+    void (*damage)(void *self, uint32_t session, const struct trace_info *trace, uint64_t offset,
+        const char *what);
     void (*file_end)(
         void *self, uint32_t session, const uint8_t file_id[16], uint64_t last_sequence);
     bool (*is_done)(

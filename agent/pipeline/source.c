@@ -423,6 +423,12 @@ static void on_skipped(void *self, const uint8_t file_id[16])
     }
 }
 
+static void on_damage(void *self, const struct trace_info *trace, uint64_t offset, const char *what)
+{
+    const struct source_settings *settings = &((struct source *)self)->settings;
+    settings->damage(settings->self, settings->session, trace, offset, what);
+}
+
 static void on_renumber(void *self)
 {
     struct source *source = self;
@@ -519,6 +525,9 @@ void source_sink(struct source *source, struct input_sink *ret_sink)
         .record = on_record,
         .pause = on_pause,
         .gap = on_gap};
+    if (source->settings.damage) {
+        ret_sink->damage = on_damage;
+    }
     if (source->settings.is_done) {
         ret_sink->file_end = on_file_end;
         ret_sink->is_done = on_is_done;

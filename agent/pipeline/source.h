@@ -27,6 +27,9 @@ struct source_settings {
     uint64_t resume; /* what is numbered up to here, all outputs had in an earlier run: left out */
     uint64_t resume_max; /* what is numbered above, no output had */
 
+    /* See input_sink.damage; may be NULL. */
+    void (*damage)(void *self, uint32_t session, const struct trace_info *trace, uint64_t offset,
+        const char *what);
     /* For sessions whose positions are kept, else NULL: see input_sink.file_end and is_done, and
      * what the file's last event is numbered. */
     void (*file_end)(
@@ -41,7 +44,7 @@ struct source *source_create(const struct source_settings *settings, struct erro
 /* Its slabs are gone. NULL is fine. */
 void source_destroy(struct source *source);
 
-/* What the input hands its records to: fill ${ret_sink}; damage and progress are the caller's. */
+/* What the input hands its records to: fill ${ret_sink}; progress is the caller's. */
 void source_sink(struct source *source, struct input_sink *ret_sink);
 
 /*

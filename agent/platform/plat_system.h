@@ -56,4 +56,8 @@ void plat_codepage_fini(struct codepage *page);
  */
 bool plat_on_stop(void (*stop)(void *self), void *self, struct error *err);
 
+/* The same for SIGHUP, any number of times: ${reopen} is called when somebody has moved log files
+ * away. Windows has no such signal. */
+bool plat_on_reopen(void (*reopen)(void *self), void *self, struct error *err);
+
 #endif

@@ -11,78 +11,118 @@
 #include "platform/plat_system.h"
 
 /*
- * The handler does what is allowed in one: it counts, and writes a byte to a pipe. A thread that
+ * A handler does what is allowed in one: it sets a flag, and writes a byte to a pipe. A thread that
  * waits on the pipe calls back. So it does not matter which thread the system picks for a signal or
- * when that thread was made, and the second signal works even while the first is being handled.
- * Thread and pipe live as long as the process.
+ * when that thread was made, and the second stop works even while the first is being handled.
+ * A full pipe is no loss: the thread is about to wake up, and looks at the flags. Thread and pipe
+ * live as long as the process.
  */
+struct callback {
+    void (*call)(void *self);
+    void *self;
+};
+
 static struct {
     int read_fd;
     int write_fd;
-    void (*stop)(void *self);
-    void *self;
-} stopper = {.read_fd = -1, .write_fd = -1};
+    struct callback stop;
+    struct callback reopen;
+} wakeup = {.read_fd = -1, .write_fd = -1};
 
-static atomic_int signals_seen;
+static atomic_int stops_seen;
+static atomic_bool stop_wanted;
+static atomic_bool reopen_wanted;
 
 enum { EXIT_SECOND_SIGNAL = 130 };
 
-static void on_signal(int number)
+static void wake(void)
 {
-    (void)number;
-    if (atomic_fetch_add(&signals_seen, 1) > 0) {
-        _exit(EXIT_SECOND_SIGNAL);
-    }
     int saved = errno;
     static const char byte = 1;
-    if (write(stopper.write_fd, &byte, 1) != 1) {
+    if (write(wakeup.write_fd, &byte, 1) != 1 && errno != EAGAIN) {
         _exit(EXIT_SECOND_SIGNAL); /* nobody would ever know that a stop was asked for */
     }
     errno = saved;
 }
 
-static void *wait_for_signal(void *unused)
+static void on_stop_signal(int number)
 {
-    (void)unused;
-    char byte;
-    ssize_t got;
-    do {
-        got = read(stopper.read_fd, &byte, 1);
-    } while (got < 0 && errno == EINTR);
-    if (got == 1) {
-        stopper.stop(stopper.self);
+    (void)number;
+    if (atomic_fetch_add(&stops_seen, 1) > 0) {
+        _exit(EXIT_SECOND_SIGNAL);
     }
-    return NULL;
+    atomic_store(&stop_wanted, true);
+    wake();
 }
 
-static bool install(int number, void (*handler)(int))
+static void on_hangup(int number)
+{
+    (void)number;
+    atomic_store(&reopen_wanted, true);
+    wake();
+}
+
+static void *wait_for_signals(void *unused)
+{
+    (void)unused;
+    for (;;) {
+        char bytes[64];
+        ssize_t got = read(wakeup.read_fd, bytes, sizeof(bytes));
+        if (got <= 0 && errno != EINTR) {
+            return NULL;
+        }
+        if (atomic_exchange(&stop_wanted, false)) {
+            wakeup.stop.call(wakeup.stop.self);
+        }
+        if (atomic_exchange(&reopen_wanted, false)) {
+            wakeup.reopen.call(wakeup.reopen.self);
+        }
+    }
+}
+
+static bool install(int number, void (*handler)(int), struct error *err)
 {
     struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
-    return sigaction(number, &action, NULL) == 0;
+    return sigaction(number, &action, NULL) == 0 ||
+           error_set_os(err, errno, strerror(errno), "cannot handle signals");
 }
 
-bool plat_on_stop(void (*stop)(void *self), void *self, struct error *err)
+/* Pipe and thread, once. */
+static bool start(struct error *err)
 {
+    if (wakeup.read_fd >= 0) {
+        return true;
+    }
     int fds[2];
     if (pipe2(fds, O_CLOEXEC) != 0) {
         return error_set_os(err, errno, strerror(errno), "cannot make a pipe for signals");
     }
-    stopper.read_fd = fds[0];
-    stopper.write_fd = fds[1];
-    stopper.stop = stop;
-    stopper.self = self;
+    fcntl(fds[1], F_SETFL, O_NONBLOCK); /* a handler never waits */
+    wakeup.read_fd = fds[0];
+    wakeup.write_fd = fds[1];
 
     pthread_t thread;
-    int code = pthread_create(&thread, NULL, wait_for_signal, NULL);
+    int code = pthread_create(&thread, NULL, wait_for_signals, NULL);
     if (code != 0) {
         close(fds[0]);
         close(fds[1]);
+        wakeup.read_fd = wakeup.write_fd = -1;
         return error_set_os(err, code, strerror(code), "cannot start the thread for signals");
     }
     pthread_detach(thread);
-    if (!install(SIGINT, on_signal) || !install(SIGTERM, on_signal) || !install(SIGPIPE, SIG_IGN)) {
-        return error_set_os(err, errno, strerror(errno), "cannot handle signals");
-    }
     return true;
+}
+
+bool plat_on_stop(void (*stop)(void *self), void *self, struct error *err)
+{
+    wakeup.stop = (struct callback){.call = stop, .self = self};
+    return start(err) && install(SIGINT, on_stop_signal, err) &&
+           install(SIGTERM, on_stop_signal, err) && install(SIGPIPE, SIG_IGN, err);
+}
+
+bool plat_on_reopen(void (*reopen)(void *self), void *self, struct error *err)
+{
+    wakeup.reopen = (struct callback){.call = reopen, .self = self};
+    return start(err) && install(SIGHUP, on_hangup, err);
 }

@@ -39,3 +39,11 @@ bool plat_on_stop(void (*stop)(void *self), void *self, struct error *err)
     }
     return true;
 }
+
+bool plat_on_reopen(void (*reopen)(void *self), void *self, struct error *err)
+{
+    (void)reopen;
+    (void)self;
+    (void)err;
+    return true; /* nobody asks for it this way here */
+}

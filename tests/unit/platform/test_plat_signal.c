@@ -75,6 +75,19 @@ static void closed_pipe(int number)
     _exit(write(fds[1], "x", 1) == -1 ? STOPPED : NO_STOP);
 }
 
+static void hangups(int number)
+{
+    (void)number;
+    if (!plat_on_reopen(tell, NULL, NULL) || !plat_on_stop(never_return, NULL, NULL)) {
+        _exit(NO_STOP);
+    }
+    for (int i = 0; i < 3; i++) {
+        kill(getpid(), SIGHUP);
+        wait_for_stop();
+    }
+    _exit(STOPPED);
+}
+
 static int exit_code_of(void (*body)(int number), int number)
 {
     assert_int_equal(pipe2(stop_pipe, O_CLOEXEC), 0);
@@ -106,6 +119,12 @@ static void a_second_signal_ends_even_a_stop_that_hangs(void **state)
     assert_int_equal(exit_code_of(second_signal, SIGTERM), 130);
 }
 
+static void every_hangup_asks_for_log_files_to_be_reopened(void **state)
+{
+    (void)state;
+    assert_int_equal(exit_code_of(hangups, 0), STOPPED);
+}
+
 static void a_closed_pipe_is_no_signal(void **state)
 {
     (void)state;
@@ -117,6 +136,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_signal_asks_to_stop),
         cmocka_unit_test(a_second_signal_ends_even_a_stop_that_hangs),
+        cmocka_unit_test(every_hangup_asks_for_log_files_to_be_reopened),
         cmocka_unit_test(a_closed_pipe_is_no_signal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

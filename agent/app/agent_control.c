@@ -1,0 +1,138 @@
+#include "app/agent_internal.h"
+#include "platform/plat_system.h"
+
+/*
+ * One thread that keeps time: counters at intervals, positions a moment after they move, the end of
+ * --duration, and the end of the patience with outputs once the agent stops. It sleeps until the
+ * next of these, or until agent_stop wakes it.
+ */
+static const uint64_t save_every_ns = UINT64_C(200000000);
+
+struct clock {
+    uint64_t next_stats;
+    uint64_t next_save;
+    uint64_t end; /* of --duration */
+};
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void save(struct agent *agent)
+{
+    struct error err;
+    if (!agent_store_save(agent, &err)) {
+        log_write(agent->log, LOG_LEVEL_WARNING, "positions",
+            "positions are not stored: %s; events may come twice after a crash", err.text);
+    }
+}
+
+static void report(struct agent *agent)
+{
+    struct buf line;
+    struct buf json;
+    buf_init(&line, 64 * 1024);
+    buf_init(&json, 1024 * 1024);
+    agent_status_look(&agent->status, agent->pipeline);
+    agent_status_line(&agent->status, &agent->plan, &line);
+    agent_status_json(&agent->status, &agent->plan, agent->pipeline, &json);
+    log_write(agent->log, LOG_LEVEL_INFO, NULL, "%.*s", SPAN_ARG(buf_span(&line)));
+    log_tick(agent->log);
+    if (!json.failed) {
+        struct status status = {.counters = buf_span(&json), .message = buf_span(&line)};
+        pipeline_report(agent->pipeline, &status, plat_now_filetime());
+    }
+    buf_fini(&line);
+    buf_fini(&json);
+}
+
+/* What is due now; without the mutex. */
+static void tick(struct agent *agent, struct clock *clock, uint64_t now)
+{
+    uint64_t stats_ns = agent->settings->config->agent.log.stats_ns;
+    if (now >= clock->next_save) {
+        save(agent);
+        clock->next_save = plat_monotonic_ns() + save_every_ns;
+    }
+    if (now >= clock->next_stats) {
+        report(agent);
+        clock->next_stats += stats_ns * ((now - clock->next_stats) / stats_ns + 1);
+    }
+    if (now >= clock->end) {
+        agent_stop(agent, false);
+        clock->end = UINT64_MAX;
+    }
+}
+
+static void give_up(struct agent *agent)
+{
+    log_write(agent->log, LOG_LEVEL_WARNING, NULL,
+        "stopping: not everything was delivered in time. raise agent.shutdown for more");
+    pipeline_give_up(agent->pipeline);
+}
+
+static void run(void *self)
+{
+    struct agent *agent = self;
+    uint64_t stats_ns = agent->settings->config->agent.log.stats_ns;
+    uint64_t duration_ns = agent->settings->duration_ns;
+    struct clock clock = {.next_stats = stats_ns ? agent->started_ns + stats_ns : UINT64_MAX,
+        .next_save = agent->positions ? agent->started_ns + save_every_ns : UINT64_MAX,
+        .end = duration_ns ? agent->started_ns + duration_ns : UINT64_MAX};
+    plat_mutex_lock(&agent->mutex);
+    while (!agent->over) {
+        uint64_t now = plat_monotonic_ns();
+        bool late = agent->stopping && !agent->gave_up && now >= agent->deadline_ns;
+        agent->gave_up = agent->gave_up || late;
+        plat_mutex_unlock(&agent->mutex);
+        if (late) {
+            give_up(agent);
+        }
+        tick(agent, &clock, now);
+        plat_mutex_lock(&agent->mutex);
+        uint64_t next = earlier(clock.next_stats, earlier(clock.next_save, clock.end));
+        if (agent->stopping && !agent->gave_up) {
+            next = earlier(next, agent->deadline_ns);
+        }
+        if (!agent->over && next == UINT64_MAX) {
+            plat_cond_wait(&agent->changed, &agent->mutex);
+        } else if (!agent->over) {
+            plat_cond_wait_until(&agent->changed, &agent->mutex, next);
+        }
+    }
+    plat_mutex_unlock(&agent->mutex);
+    save(agent);
+}
+
+bool agent_control_start(struct agent *agent, struct error *err)
+{
+    agent->control = plat_thread_start("control", run, agent, err);
+    return agent->control != NULL;
+}
+
+void agent_control_end(struct agent *agent)
+{
+    plat_mutex_lock(&agent->mutex);
+    agent->over = true;
+    plat_cond_broadcast(&agent->changed);
+    plat_mutex_unlock(&agent->mutex);
+    plat_thread_join(agent->control);
+    agent->control = NULL;
+}
+
+void agent_stop(struct agent *agent, bool signalled)
+{
+    plat_mutex_lock(&agent->mutex);
+    agent->signalled = agent->signalled || signalled;
+    bool first = !agent->stopping;
+    if (first) {
+        agent->stopping = true;
+        agent->deadline_ns = plat_monotonic_ns() + agent->settings->config->agent.shutdown_ns;
+    }
+    plat_cond_broadcast(&agent->changed);
+    plat_mutex_unlock(&agent->mutex);
+    for (size_t i = 0; first && i < agent->plan.session_count; i++) {
+        agent->plan.session_configs[i]->ops->stop(agent->sessions[i].input);
+    }
+}

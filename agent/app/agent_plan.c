@@ -1,0 +1,425 @@
+#include "app/agent_plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "platform/plat_system.h"
+
+/*
+ * Sessions and outputs that are not enabled are left out, so numbers here are not those of the
+ * configuration. Filters are compiled once each: of the agent, of each session, of each provider
+ * with rules, and of each stream.
+ */
+struct provider_gate {
+    struct provider_selection *selection; /* of this entry alone */
+    struct gate gate;
+};
+
+struct session_selection {
+    struct provider_selection *selection; /* of all entries; NULL: everything */
+    struct provider_gate *gates;          /* entries with rules of their own */
+    size_t gate_count;
+};
+
+/* ---- filters ---------------------------------------------------------------------------------- */
+
+static const struct app_rule *rules_of(const struct config_list *list)
+{
+    return list->items;
+}
+
+static bool explain(
+    const struct app_rule *rule, const struct filter_place *place, struct error *err)
+{
+    size_t line;
+    size_t column;
+    char text[sizeof(err->text)];
+    filter_position(span_text(app_rule_text(rule)), place->offset, &line, &column);
+    snprintf(text, sizeof(text), "%s", err->text);
+    return error_set(err, ERR_CONFIG, "%s:%u:%u: error: at character %zu of the expression: %.300s",
+        rule->position.file ? rule->position.file : "--set", (unsigned)rule->position.line,
+        (unsigned)rule->position.column, column, text);
+}
+
+/* Compile a list; an empty one leaves ${ret_gate} as it is. */
+static bool compile(struct agent_plan *plan, const struct config_list *list, const char *of,
+    const char *name, struct gate *ret_gate, struct error *err)
+{
+    if (list->count == 0) {
+        return true;
+    }
+    struct filter_rule *rules = calloc(list->count, sizeof(*rules));
+    struct agent_filter *filter = &plan->filters[plan->filter_count];
+    snprintf(filter->where, sizeof(filter->where), "%s%s", of, name);
+    if (!rules) {
+        return error_set(err, ERR_MEMORY, "out of memory for filters");
+    }
+    plan->filter_count++;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct app_rule *rule = &rules_of(list)[i];
+        rules[i].action = rule->drop ? FILTER_ACTION_DROP : FILTER_ACTION_KEEP;
+        rules[i].text = span_text(app_rule_text(rule));
+        rules[i].name = span_text(rule->name);
+    }
+    struct filter_place place = {.rule = 0};
+    filter->filter = filter_create(rules, list->count, &place, err);
+    free(rules);
+    if (!filter->filter) {
+        return err->code == ERR_MEMORY ? false : explain(&rules_of(list)[place.rule], &place, err);
+    }
+    filter->hits = calloc(list->count + 1, sizeof(*filter->hits));
+    if (!filter->hits) {
+        return error_set(err, ERR_MEMORY, "out of memory for filters");
+    }
+    *ret_gate = (struct gate){.filter = filter->filter, .hits = filter->hits};
+    return true;
+}
+
+static size_t count_filters(const struct app_config *config)
+{
+    size_t count = 1 + config->output_count;
+    for (size_t i = 0; i < config->session_count; i++) {
+        count += 1 + config->sessions[i].providers.count;
+    }
+    return count;
+}
+
+/* ---- providers of a session -------------------------------------------------------------------- */
+
+static bool passes_gate(
+    const struct provider_gate *gate, struct filter_scratch *scratch, const struct event *event)
+{
+    size_t rule = 0;
+    if (!provider_selection_passes(gate->selection, event)) {
+        return true;
+    }
+    bool keep = filter_event(gate->gate.filter, scratch, event, &rule) == FILTER_KEEP;
+    atomic_fetch_add_explicit(&gate->gate.hits[rule], 1, memory_order_relaxed);
+    return keep;
+}
+
+static bool selects(const void *self, struct filter_scratch *scratch, const struct event *event)
+{
+    const struct session_selection *selection = self;
+    if (!provider_selection_passes(selection->selection, event)) {
+        return false;
+    }
+    for (size_t i = 0; i < selection->gate_count; i++) {
+        if (!passes_gate(&selection->gates[i], scratch, event)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool plan_providers(struct agent_plan *plan, const struct app_session *config,
+    struct session_selection *selection, struct error *err)
+{
+    const struct app_provider *providers = config->providers.items;
+    size_t count = config->providers.count;
+    const struct provider_spec **specs = calloc(count, sizeof(*specs));
+    selection->gates = calloc(count, sizeof(*selection->gates));
+    if (!specs || !selection->gates) {
+        free(specs);
+        return error_set(err, ERR_MEMORY, "out of memory for providers");
+    }
+    bool ok = true;
+    for (size_t i = 0; i < count; i++) {
+        specs[i] = &providers[i].spec;
+    }
+    selection->selection = provider_selection_create_from(specs, count, err);
+    ok = selection->selection != NULL;
+    for (size_t i = 0; ok && i < count; i++) {
+        if (providers[i].filters.count == 0) {
+            continue;
+        }
+        struct provider_gate *gate = &selection->gates[selection->gate_count];
+        gate->selection = provider_selection_create_from(&specs[i], 1, err);
+        ok = gate->selection != NULL;
+        if (ok) {
+            selection->gate_count++;
+            ok = compile(plan, &providers[i].filters, "providers of session ", config->name,
+                &gate->gate, err);
+        }
+    }
+    free(specs);
+    return ok;
+}
+
+/* ---- outputs and streams ------------------------------------------------------------------------- */
+
+static const char *format_of(const struct app_output *output)
+{
+    static const char *const names[] = {[APP_FORMAT_NATIVE] = "native", [APP_FORMAT_ECS] = "ecs"};
+    const char *own = output->ops->format ? output->ops->format(output->settings) : NULL;
+    return own ? own : names[output->format];
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool same_rules(const struct config_list *a, const struct config_list *b)
+{
+    if (a->count != b->count) {
+        return false;
+    }
+    for (size_t i = 0; i < a->count; i++) {
+        const struct app_rule *x = &rules_of(a)[i];
+        const struct app_rule *y = &rules_of(b)[i];
+        if (!same_text(x->keep, y->keep) || !same_text(x->drop, y->drop)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool same_stream(const struct agent_plan *plan, size_t a, size_t b)
+{
+    const struct app_output *x = plan->output_configs[a];
+    const struct app_output *y = plan->output_configs[b];
+    if (strcmp(format_of(x), format_of(y)) != 0 || x->uint64 != y->uint64 ||
+        !same_rules(&x->filters, &y->filters)) {
+        return false;
+    }
+    for (size_t s = 0; s < plan->session_count; s++) {
+        if (plan->takes[s * plan->output_count + a] != plan->takes[s * plan->output_count + b]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Batches of a stream are sealed as the most impatient of its outputs wants it. */
+static void narrow(struct pipeline_stream *stream, const struct app_batch *batch)
+{
+    size_t events = (size_t)batch->events;
+    stream->max_events = events < stream->max_events ? events : stream->max_events;
+    stream->max_bytes = batch->bytes < stream->max_bytes ? (size_t)batch->bytes : stream->max_bytes;
+    stream->max_age_ns = batch->age_ns < stream->max_age_ns ? batch->age_ns : stream->max_age_ns;
+}
+
+/* The stream's template for the output, if it has one; false: the stream has no room for it. */
+static bool route(
+    struct agent_plan *plan, struct pipeline_output *output, const char *text, struct error *err)
+{
+    struct pipeline_stream *stream = &plan->streams[output->stream];
+    if (stream->shape.route_count == STREAM_MAX_ROUTES ||
+        plan->template_count == sizeof(plan->templates) / sizeof(plan->templates[0])) {
+        return error_set(err, ERR_LIMIT,
+            "output %s: too many outputs with paths or indexes of "
+            "their own. at most %d for one format and filter",
+            output->name, STREAM_MAX_ROUTES);
+    }
+    struct event_template *template = event_template_create(
+        span_text(text), output->ops->route_safety, err);
+    if (!template) {
+        return false;
+    }
+    plan->templates[plan->template_count++] = template;
+    output->route = stream->shape.route_count;
+    stream->shape.routes[stream->shape.route_count++] = template;
+    return true;
+}
+
+static size_t find_stream(const struct agent_plan *plan, size_t output)
+{
+    for (size_t i = 0; i < output; i++) {
+        size_t stream = plan->outputs[i].stream;
+        bool full = plan->streams[stream].shape.route_count == STREAM_MAX_ROUTES;
+        if (same_stream(plan, i, output) && !full) {
+            return stream;
+        }
+    }
+    return plan->stream_count;
+}
+
+static bool plan_output(struct agent_plan *plan, size_t index,
+    const struct agent_plan_settings *settings, struct error *err)
+{
+    enum { NS_PER_MS = 1000000, MAX_WAIT_MS = 24 * 3600 * 1000 };
+    const struct app_output *config = plan->output_configs[index];
+    uint64_t min_ms = config->retry.min_ns / NS_PER_MS;
+    uint64_t max_ms = config->retry.max_ns / NS_PER_MS;
+    struct pipeline_output *output = &plan->outputs[index];
+    size_t stream_index = find_stream(plan, index);
+    *output = (struct pipeline_output){.name = config->name,
+        .ops = config->ops,
+        .settings = config->settings,
+        .retry = {.min_ms = (unsigned)(min_ms > MAX_WAIT_MS ? MAX_WAIT_MS : min_ms),
+            .max_ms = (unsigned)(max_ms > MAX_WAIT_MS ? MAX_WAIT_MS : max_ms),
+            .max_age_ns = config->retry.max_age_ns == CONFIG_NEVER ? 0 : config->retry.max_age_ns},
+        .workers = (size_t)config->workers,
+        .stream = stream_index,
+        .route = SIZE_MAX};
+    struct pipeline_stream *stream = &plan->streams[stream_index];
+    if (stream_index == plan->stream_count) {
+        *stream = (struct pipeline_stream){
+            .shape = {.format = event_format_find(span_text(format_of(config))),
+                .colors = settings->colors},
+            .max_bytes = SIZE_MAX,
+            .max_events = SIZE_MAX,
+            .max_age_ns = UINT64_MAX};
+        if (!stream->shape.format) {
+            return error_set(err, ERR_CONFIG, "output %s: format %s is not in this build",
+                config->name, format_of(config));
+        }
+        plan->stream_count++;
+        if (!compile(plan, &config->filters, "output ", config->name, &stream->shape.gate, err)) {
+            return false;
+        }
+    }
+    narrow(stream, &config->batch);
+    const char *text = config->ops->route ? config->ops->route(config->settings) : NULL;
+    return !text || route(plan, output, text, err);
+}
+
+/* ---- sessions ----------------------------------------------------------------------------------- */
+
+static void list_streams(struct agent_plan *plan, size_t index)
+{
+    struct pipeline_session *session = &plan->sessions[index];
+    size_t *list = plan->stream_lists + index * (plan->output_count + 1);
+    session->streams = list;
+    for (size_t i = 0; i < plan->stream_count; i++) {
+        for (size_t o = 0; o < plan->output_count; o++) {
+            if (plan->outputs[o].stream == i && plan->takes[index * plan->output_count + o]) {
+                list[session->stream_count++] = i;
+                break;
+            }
+        }
+    }
+}
+
+static bool plan_session(struct agent_plan *plan, size_t index,
+    const struct agent_plan_settings *settings, struct error *err)
+{
+    const struct app_session *config = plan->session_configs[index];
+    struct pipeline_session *session = &plan->sessions[index];
+    struct codepage *ansi = &plan->codepages[index];
+    struct gate *gates = plan->gates + index * 2;
+    *session = (struct pipeline_session){.name = config->name,
+        .ansi = ansi,
+        .gates = gates,
+        .replayable = config->ops->replayable,
+        .block_for_ns = config->block_for_ns,
+        .max_events = settings->max_events};
+    if (config->ops->decoding) {
+        config->ops->decoding(config->settings, &session->decoding);
+    }
+    uint32_t codepage = session->decoding.codepage;
+    if (!plat_codepage_init(ansi, codepage ? codepage : codepage_1252.id, err)) {
+        return false;
+    }
+    list_streams(plan, index);
+    if (plan->all.filter) {
+        gates[session->gate_count++] = plan->all;
+    }
+    struct gate own = {.filter = NULL};
+    if (!compile(plan, &config->filters, "session ", config->name, &own, err)) {
+        return false;
+    }
+    if (own.filter) {
+        gates[session->gate_count++] = own;
+    }
+    if (config->providers.count) {
+        struct session_selection *selection = &plan->selections[index];
+        session->selects = selects;
+        session->selection = selection;
+        return plan_providers(plan, config, selection, err);
+    }
+    return true;
+}
+
+/* ---- all of it ---------------------------------------------------------------------------------- */
+
+static bool allocate(struct agent_plan *plan, const struct app_config *config, struct error *err)
+{
+    size_t sessions = config->session_count + 1;
+    size_t outputs = config->output_count + 1;
+    plan->sessions = calloc(sessions, sizeof(*plan->sessions));
+    plan->session_configs = calloc(sessions, sizeof(*plan->session_configs));
+    plan->streams = calloc(outputs, sizeof(*plan->streams));
+    plan->outputs = calloc(outputs, sizeof(*plan->outputs));
+    plan->output_configs = calloc(outputs, sizeof(*plan->output_configs));
+    plan->takes = calloc(sessions * outputs, sizeof(*plan->takes));
+    plan->stream_lists = calloc(sessions * outputs, sizeof(*plan->stream_lists));
+    plan->codepages = calloc(sessions, sizeof(*plan->codepages));
+    plan->gates = calloc(sessions * 2, sizeof(*plan->gates));
+    plan->selections = calloc(sessions, sizeof(*plan->selections));
+    plan->filters = calloc(count_filters(config), sizeof(*plan->filters));
+    bool ok = plan->sessions && plan->session_configs && plan->streams && plan->outputs &&
+              plan->output_configs && plan->takes && plan->stream_lists && plan->codepages &&
+              plan->gates && plan->selections && plan->filters;
+    return ok || error_set(err, ERR_MEMORY, "out of memory");
+}
+
+static void choose(struct agent_plan *plan, const struct app_config *config)
+{
+    for (size_t i = 0; i < config->session_count; i++) {
+        if (config->sessions[i].enabled) {
+            plan->session_configs[plan->session_count++] = &config->sessions[i];
+        }
+    }
+    for (size_t i = 0; i < config->output_count; i++) {
+        if (config->outputs[i].enabled) {
+            plan->output_configs[plan->output_count++] = &config->outputs[i];
+        }
+    }
+    for (size_t s = 0; s < plan->session_count; s++) {
+        for (size_t o = 0; o < plan->output_count; o++) {
+            plan->takes[s * plan->output_count + o] = app_config_takes(
+                plan->output_configs[o], plan->session_configs[s]);
+        }
+    }
+}
+
+bool agent_plan_init(
+    struct agent_plan *plan, const struct agent_plan_settings *settings, struct error *err)
+{
+    *plan = (struct agent_plan){.session_count = 0};
+    if (!allocate(plan, settings->config, err)) {
+        return false;
+    }
+    choose(plan, settings->config);
+    bool ok = compile(plan, &settings->config->filters, "all sessions", "", &plan->all, err);
+    for (size_t i = 0; ok && i < plan->output_count; i++) {
+        ok = plan_output(plan, i, settings, err);
+    }
+    for (size_t i = 0; ok && i < plan->session_count; i++) {
+        ok = plan_session(plan, i, settings, err);
+    }
+    return ok;
+}
+
+void agent_plan_fini(struct agent_plan *plan)
+{
+    for (size_t i = 0; i < plan->session_count; i++) {
+        struct session_selection *selection = &plan->selections[i];
+        for (size_t k = 0; k < selection->gate_count; k++) {
+            provider_selection_destroy(selection->gates[k].selection);
+        }
+        free(selection->gates);
+        provider_selection_destroy(selection->selection);
+        plat_codepage_fini(&plan->codepages[i]);
+    }
+    for (size_t i = 0; i < plan->filter_count; i++) {
+        filter_destroy(plan->filters[i].filter);
+        free(plan->filters[i].hits);
+    }
+    for (size_t i = 0; i < plan->template_count; i++) {
+        event_template_destroy(plan->templates[i]);
+    }
+    free(plan->sessions);
+    free(plan->session_configs);
+    free(plan->streams);
+    free(plan->outputs);
+    free(plan->output_configs);
+    free(plan->takes);
+    free(plan->stream_lists);
+    free(plan->codepages);
+    free(plan->gates);
+    free(plan->selections);
+    free(plan->filters);
+}

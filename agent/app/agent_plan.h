@@ -1,0 +1,53 @@
+#ifndef ETWSHIP_APP_AGENT_PLAN_H
+#define ETWSHIP_APP_AGENT_PLAN_H
+
+#include "app/app_config.h"
+#include "app/provider_selection.h"
+#include "pipeline/pipeline.h"
+
+/*
+ * What a configuration amounts to: which sessions run, which outputs share a stream (the same
+ * format, sessions and filters), where they route, and every filter compiled. Read-only once made.
+ */
+struct agent_plan {
+    struct pipeline_session *sessions;
+    const struct app_session **session_configs; /* by session */
+    size_t session_count;
+    struct pipeline_stream *streams;
+    size_t stream_count;
+    struct pipeline_output *outputs;
+    const struct app_output **output_configs; /* by output */
+    bool *takes;                              /* [session * output_count + output] */
+    size_t output_count;
+
+    /* Behind them. */
+    size_t *stream_lists;
+    struct codepage *codepages;
+    struct gate all;    /* rules of the agent */
+    struct gate *gates; /* two by session: of the agent, its own */
+    struct session_selection *selections;
+    struct agent_filter *filters;
+    size_t filter_count;
+    struct event_template *templates[256];
+    size_t template_count;
+};
+
+/* A compiled list of rules, and how often each decided. */
+struct agent_filter {
+    char where[128]; /* "session x", for people */
+    struct filter *filter;
+    atomic_uint_fast64_t *hits;
+};
+
+struct agent_plan_settings {
+    const struct app_config *config;
+    uint64_t max_events; /* per session; 0: no limit */
+    bool colors;
+};
+
+/* The configuration outlives the plan. False with ${err} set on failure; fini is allowed. */
+bool agent_plan_init(
+    struct agent_plan *plan, const struct agent_plan_settings *settings, struct error *err);
+void agent_plan_fini(struct agent_plan *plan);
+
+#endif

@@ -1,0 +1,84 @@
+#include <stdlib.h>
+
+#include "app/agent_internal.h"
+#include "platform/plat_system.h"
+
+/*
+ * A thread per session runs its input, whose records go to the session's source in the pipeline; the
+ * source is finished on the same thread. Inputs live until everything is delivered: records refer to
+ * what they own.
+ */
+
+void agent_session_damage(
+    void *self, uint32_t index, const struct trace_info *trace, uint64_t offset, const char *what)
+{
+    struct agent *agent = self;
+    agent->sessions[index].damaged++;
+    log_write(agent->log, LOG_LEVEL_WARNING, NULL, "%.*s: damaged at byte %llu: %s",
+        SPAN_ARG(span_first(trace->path, 400)), (unsigned long long)offset, what);
+}
+
+static void run(void *self)
+{
+    struct agent_session *session = self;
+    struct agent *agent = session->agent;
+    const struct input_ops *ops = agent->plan.session_configs[session->index]->ops;
+    struct input_sink sink;
+    pipeline_sink(agent->pipeline, session->index, &sink);
+    session->end = ops->run(session->input, &sink, &session->error);
+    if (session->end == INPUT_FAILED) {
+        log_write(agent->log, LOG_LEVEL_ERROR, NULL, "session %s: %s",
+            agent->plan.session_configs[session->index]->name, session->error.text);
+    }
+    pipeline_finish_source(agent->pipeline, session->index, session->end == INPUT_STOPPED);
+}
+
+bool agent_sessions_create(struct agent *agent, struct error *err)
+{
+    size_t count = agent->plan.session_count;
+    agent->sessions = calloc(count + 1, sizeof(*agent->sessions));
+    if (!agent->sessions) {
+        return error_set(err, ERR_MEMORY, "out of memory");
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct app_session *config = agent->plan.session_configs[i];
+        agent->sessions[i] = (struct agent_session){.agent = agent, .index = i};
+        agent->sessions[i].input = config->ops->create(config->settings, err);
+        if (!agent->sessions[i].input) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool agent_sessions_start(struct agent *agent, struct error *err)
+{
+    for (size_t i = 0; i < agent->plan.session_count; i++) {
+        struct agent_session *session = &agent->sessions[i];
+        session->thread = plat_thread_start(
+            agent->plan.session_configs[i]->name, run, session, err);
+        if (!session->thread) {
+            return false;
+        }
+        agent->sessions_started++;
+    }
+    return true;
+}
+
+void agent_sessions_join(struct agent *agent)
+{
+    for (size_t i = 0; i < agent->sessions_started; i++) {
+        plat_thread_join(agent->sessions[i].thread);
+    }
+    agent->sessions_started = 0;
+}
+
+void agent_sessions_destroy(struct agent *agent)
+{
+    for (size_t i = 0; agent->sessions && i < agent->plan.session_count; i++) {
+        if (agent->sessions[i].input) {
+            agent->plan.session_configs[i]->ops->destroy(agent->sessions[i].input);
+        }
+    }
+    free(agent->sessions);
+}

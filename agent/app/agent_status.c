@@ -1,0 +1,155 @@
+#include "app/agent_status.h"
+
+#include <stdlib.h>
+
+#include "event/value_json.h"
+#include "platform/plat_system.h"
+
+bool agent_status_init(
+    struct agent_status *status, const struct agent_plan *plan, struct error *err)
+{
+    status->sessions = calloc(plan->session_count + 1, sizeof(*status->sessions));
+    status->outputs = calloc(plan->output_count + 1, sizeof(*status->outputs));
+    return (status->sessions && status->outputs) || error_set(err, ERR_MEMORY, "out of memory");
+}
+
+void agent_status_fini(struct agent_status *status)
+{
+    free(status->sessions);
+    free(status->outputs);
+}
+
+void agent_status_look(struct agent_status *status, struct pipeline *pipeline)
+{
+    books_look(pipeline_books(pipeline), status->sessions, status->outputs);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------- */
+
+static void add_number(struct buf *out, const char *name, uint64_t value)
+{
+    buf_printf(out, ",\"%s\":%llu", name, (unsigned long long)value);
+}
+
+static void add_session(struct buf *out, const char *name, const struct session_counts *counts)
+{
+    buf_add_text(out, "{\"name\":");
+    value_json_string(span_text(name), out);
+    add_number(out, "received", counts->received);
+    add_number(out, "metadata", counts->metadata);
+    add_number(out, "joined", counts->joined);
+    add_number(out, "filtered", counts->filtered);
+    add_number(out, "accepted", counts->accepted);
+    buf_add_text(out, ",\"dropped\":{");
+    for (int i = 0; i < SESSION_DROP_COUNT; i++) {
+        buf_printf(out, "%s\"%s_%s\":%llu", i ? "," : "",
+            books_session_drop_stage((enum session_drop)i),
+            books_session_drop_reason((enum session_drop)i),
+            (unsigned long long)counts->dropped[i]);
+    }
+    buf_add_byte(out, '}');
+    add_number(out, "gaps", counts->gaps);
+    add_number(out, "undecoded", counts->decode.raw);
+    add_number(out, "partial", counts->decode.partial);
+    buf_add_byte(out, '}');
+}
+
+static void add_output(struct buf *out, const char *name, const struct output_counts *counts)
+{
+    buf_add_text(out, "{\"name\":");
+    value_json_string(span_text(name), out);
+    add_number(out, "offered", counts->offered);
+    add_number(out, "filtered", counts->filtered);
+    add_number(out, "acked", counts->acked);
+    add_number(out, "dead_lettered", counts->dead_lettered);
+    buf_add_text(out, ",\"dropped\":{");
+    for (int i = 0; i < OUTPUT_DROP_COUNT; i++) {
+        buf_printf(out, "%s\"%s\":%llu", i ? "," : "",
+            books_output_drop_reason((enum output_drop)i), (unsigned long long)counts->dropped[i]);
+    }
+    buf_add_byte(out, '}');
+    add_number(out, "pending", counts->pending);
+    add_number(out, "bytes", counts->bytes);
+    add_number(out, "retries", counts->retries);
+    buf_printf(out, ",\"own\":{\"offered\":%llu,\"acked\":%llu,\"dropped\":%llu,\"pending\":%llu}}",
+        (unsigned long long)counts->own_offered, (unsigned long long)counts->own_acked,
+        (unsigned long long)counts->own_dropped, (unsigned long long)counts->own_pending);
+}
+
+static void add_filter(struct buf *out, const struct agent_filter *filter)
+{
+    size_t count = filter_rule_count(filter->filter);
+    buf_add_text(out, "{\"of\":");
+    value_json_string(span_text(filter->where), out);
+    buf_add_text(out, ",\"rules\":[");
+    for (size_t i = 0; i < count; i++) {
+        buf_add_text(out, i ? ",{\"name\":" : "{\"name\":");
+        value_json_string(span_first(filter_rule_name(filter->filter, i), 200), out);
+        add_number(out, "hits", atomic_load_explicit(&filter->hits[i], memory_order_relaxed));
+        buf_add_byte(out, '}');
+    }
+    buf_add_byte(out, ']');
+    add_number(out, "unmatched", atomic_load_explicit(&filter->hits[count], memory_order_relaxed));
+    buf_add_byte(out, '}');
+}
+
+void agent_status_json(const struct agent_status *status, const struct agent_plan *plan,
+    struct pipeline *pipeline, struct buf *out)
+{
+    buf_add_text(out, "{\"sessions\":[");
+    for (size_t i = 0; i < plan->session_count; i++) {
+        buf_add_text(out, i ? "," : "");
+        add_session(out, plan->session_configs[i]->name, &status->sessions[i]);
+    }
+    buf_add_text(out, "],\"outputs\":[");
+    for (size_t i = 0; i < plan->output_count; i++) {
+        buf_add_text(out, i ? "," : "");
+        add_output(out, plan->output_configs[i]->name, &status->outputs[i]);
+    }
+    buf_add_text(out, "],\"filters\":[");
+    for (size_t i = 0; i < plan->filter_count; i++) {
+        buf_add_text(out, i ? "," : "");
+        add_filter(out, &plan->filters[i]);
+    }
+    struct spool_usage spool;
+    pipeline_spool(pipeline)->ops->usage(pipeline_spool(pipeline), &spool);
+    buf_printf(out, "],\"memory\":{\"queue_bytes\":%llu",
+        (unsigned long long)pipeline_queue_bytes(pipeline));
+    add_number(out, "spool_bytes", spool.bytes);
+    add_number(out, "spool_max_bytes", spool.max_bytes);
+    add_number(out, "spool_batches", spool.batches);
+    add_number(out, "peak_rss_bytes", plat_peak_rss_bytes());
+    buf_add_byte(out, '}');
+    add_number(out, "cpu_ms", plat_cpu_ns() / 1000000);
+    buf_add_byte(out, '}');
+}
+
+/* ---- a line ----------------------------------------------------------------------------------- */
+
+void agent_status_line(
+    const struct agent_status *status, const struct agent_plan *plan, struct buf *out)
+{
+    for (size_t i = 0; i < plan->session_count; i++) {
+        const struct session_counts *counts = &status->sessions[i];
+        uint64_t dropped = counts->dropped[SESSION_DROP_FULL] +
+                           counts->dropped[SESSION_DROP_STOPPED];
+        buf_printf(out, "%ssession %.100s: %llu received, %llu accepted", i ? "; " : "",
+            plan->session_configs[i]->name, (unsigned long long)counts->received,
+            (unsigned long long)counts->accepted);
+        if (dropped) {
+            buf_printf(out, ", %llu dropped", (unsigned long long)dropped);
+        }
+    }
+    for (size_t i = 0; i < plan->output_count; i++) {
+        const struct output_counts *counts = &status->outputs[i];
+        uint64_t dropped = counts->dead_lettered;
+        for (int k = 0; k < OUTPUT_DROP_COUNT; k++) {
+            dropped += counts->dropped[k];
+        }
+        buf_printf(out, "; output %.100s: %llu acked, %llu pending", plan->output_configs[i]->name,
+            (unsigned long long)counts->acked, (unsigned long long)counts->pending);
+        if (dropped) {
+            buf_printf(out, ", %llu dropped", (unsigned long long)dropped);
+        }
+    }
+}
