@@ -66,6 +66,10 @@ static const char *copy_line(struct config_report *report, const char *file, uin
     }
     char text[2 * CONFIG_REPORT_MAX_TEXT];
     int size = snprintf(text, sizeof(text), "%.900s%s: %s: %s", file, place, report->kind, what);
+    /* One line, whatever a module, a file's name or the system has put into it. */
+    for (char *c = text; *c; c++) {
+        *c = (uint8_t)*c < ' ' || *c == 0x7f ? '?' : *c;
+    }
     struct span copy;
     return size >= 0 && arena_copy(&report->arena, span_text(text), &copy) ? (const char *)copy.data
                                                                            : NULL;

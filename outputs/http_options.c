@@ -1,5 +1,7 @@
 #include "outputs/http_options.h"
 
+#include "config/config_text.h"
+
 const char *const http_compression_names[] = {"none", "gzip", "zstd", NULL};
 
 static const char *const verify_names[] = {"full", "ca", "none", NULL};
@@ -80,8 +82,8 @@ bool http_options_check(
     for (size_t i = 0; i < tls->pin_sha256.count; i++) {
         if (!is_pin(tls->pin_sha256.items[i])) {
             return error_set(err, ERR_CONFIG,
-                "tls: pin_sha256: '%.60s' is no SHA-256 in base64. write its 44 characters",
-                tls->pin_sha256.items[i]);
+                "tls: pin_sha256: %s is no SHA-256 in base64. write its 44 characters",
+                config_text_quote(span_text(tls->pin_sha256.items[i])).text);
         }
     }
     if (proxy && proxy[0] && !strstr(proxy, "://")) {

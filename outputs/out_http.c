@@ -1,4 +1,5 @@
 #include "config/config.h"
+#include "config/config_text.h"
 #include "outputs/http_options.h"
 #include "outputs/output.h"
 
@@ -45,15 +46,15 @@ static bool check_headers(const struct config_map *headers, struct error *err)
         const char *name = headers->items[i].key;
         if (!is_header_name(name)) {
             return error_set(err, ERR_CONFIG,
-                "headers: '%.60s' cannot be the name of a header. write letters, digits and -",
-                name);
+                "headers: %s cannot be the name of a header. write letters, digits and -",
+                config_text_quote(span_text(name)).text);
         }
         for (const char *c = headers->items[i].value; *c; c++) {
             if (((uint8_t)*c < ' ' && *c != '\t') || *c == 0x7f) {
                 return error_set(err, ERR_CONFIG,
-                    "headers: the value of '%.60s' holds a line break or another control "
+                    "headers: the value of %s holds a line break or another control "
                     "character. remove it",
-                    name);
+                    config_text_quote(span_text(name)).text);
             }
         }
     }

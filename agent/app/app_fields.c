@@ -116,7 +116,7 @@ static const struct config_field rule_fields[] = {
 
 #define FILTERS_ROW(s, text)                                                 \
     {CONFIG_ROW("filters", STRUCTS, s, filters), .fields = rule_fields,      \
-        .size = sizeof(struct app_rule), .help = (text)}
+        .size = sizeof(struct app_rule), .max = 4096, .help = (text)}
 
 /* ---- providers --------------------------------------------------------------------------------- */
 

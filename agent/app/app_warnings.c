@@ -57,6 +57,12 @@ static void warn_of_providers(const struct search *search, const struct app_sess
                 "ETW does not look at `all` where `any` is missing. write any: "
                 "[0xffffffffffffffff], too");
         }
+        if (!session->ops->needs_etw &&
+            (p->payload.count || p->processes.executables.count || p->processes.packages.count)) {
+            WARN(search, p,
+                "payload and processes by name are for ETW: they do not count in recorded traces. "
+                "use filters");
+        }
         if (p->wpp && p->payload.count) {
             WARN(search, p, "WPP messages have no fields: payload has no effect. use filters");
         }

@@ -4,6 +4,7 @@
 
 enum { MAX_PROVIDERS = 1024 };
 
+/* In here a spec by name has the GUID that EventSource and TraceLogging derive from the name. */
 struct provider_selection {
     size_t count;
     struct provider_spec specs[];
@@ -23,6 +24,13 @@ static struct provider_selection *allocate(size_t count, struct error *err)
     return selection;
 }
 
+static void derive_guid(struct provider_spec *spec)
+{
+    if (spec->name.size) {
+        spec->guid = guid_from_name(spec->name);
+    }
+}
+
 struct provider_selection *provider_selection_create(
     const char *const *texts, size_t count, struct error *err)
 {
@@ -34,17 +42,20 @@ struct provider_selection *provider_selection_create(
             provider_selection_destroy(selection);
             return NULL;
         }
+        derive_guid(&selection->specs[i]);
         selection->count++;
     }
     return selection;
 }
 
 struct provider_selection *provider_selection_create_from(
-    const struct provider_spec *const *specs, size_t count, struct error *err)
+    const struct provider_spec *specs, size_t count, struct error *err)
 {
     struct provider_selection *selection = allocate(count, err);
     for (size_t i = 0; selection && i < count; i++) {
-        selection->specs[selection->count++] = *specs[i];
+        selection->specs[i] = specs[i];
+        derive_guid(&selection->specs[i]);
+        selection->count++;
     }
     return selection;
 }
@@ -69,11 +80,8 @@ static bool is_from(const struct provider_spec *spec, const struct event *event)
         return guid_equal(&spec->guid, &event->record->provider) ||
                (schema && guid_equal(&spec->guid, &schema->provider));
     }
-    if (schema && span_equal_nocase(spec->name, schema->provider_name)) {
-        return true;
-    }
-    struct guid by_name = guid_from_name(spec->name);
-    return guid_equal(&by_name, &event->record->provider);
+    return guid_equal(&spec->guid, &event->record->provider) ||
+           (schema && span_equal_nocase(spec->name, schema->provider_name));
 }
 
 static bool lists(const struct provider_events *events, uint16_t id, struct span name)
@@ -119,13 +127,19 @@ static bool selects(const struct provider_spec *spec, const struct event *event)
     return level && is_wanted(spec, d->id, event) && passes_masks(spec, d->keyword);
 }
 
+size_t provider_selection_find(
+    const struct provider_selection *selection, const struct event *event, size_t from)
+{
+    for (size_t i = from; i < selection->count; i++) {
+        if (selects(&selection->specs[i], event)) {
+            return i;
+        }
+    }
+    return SIZE_MAX;
+}
+
 bool provider_selection_passes(
     const struct provider_selection *selection, const struct event *event)
 {
-    for (size_t i = 0; i < selection->count; i++) {
-        if (selects(&selection->specs[i], event)) {
-            return true;
-        }
-    }
-    return selection->count == 0;
+    return selection->count == 0 || provider_selection_find(selection, event, 0) != SIZE_MAX;
 }

@@ -18,11 +18,15 @@ struct provider_selection *provider_selection_create(
 /* The same by ${specs}, which are copied; what they point to outlives the selection. Names of
  * keywords count for nothing: turn them into bits before (provider_names.h). */
 struct provider_selection *provider_selection_create_from(
-    const struct provider_spec *const *specs, size_t count, struct error *err);
+    const struct provider_spec *specs, size_t count, struct error *err);
 void provider_selection_destroy(struct provider_selection *selection); /* NULL is fine */
 
 /* Does ${event} belong to what was selected? */
 bool provider_selection_passes(
     const struct provider_selection *selection, const struct event *event);
+
+/* The first provider from number ${from} on that selects ${event}; SIZE_MAX: none does. */
+size_t provider_selection_find(
+    const struct provider_selection *selection, const struct event *event, size_t from);
 
 #endif

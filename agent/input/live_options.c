@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "config/config_text.h"
+
 #define MS_NS INT64_C(1000000)
 #define SECOND_NS INT64_C(1000000000)
 
@@ -142,9 +144,9 @@ static bool check_stacks(const struct config_strings *stacks, struct error *err)
         bool is_name = slash && slash != text && slash[1] && !strchr(slash + 1, '/');
         if (!is_name && !(is_hex && strlen(text) <= 6) && !(is_number && strlen(text) <= 5)) {
             return error_set(err, ERR_CONFIG,
-                "stacks: '%.100s' is no kernel event. write Class/Name, as in Process/Start, or "
+                "stacks: %s is no kernel event. write Class/Name, as in Process/Start, or "
                 "the number of a hook, as in 0x1402",
-                text);
+                config_text_quote(span_text(text)).text);
         }
     }
     return true;

@@ -1,0 +1,376 @@
+#include "app/app_modules.h"
+
+#include "support/test.h"
+
+#include <stdio.h>
+
+/* The tables of the real modules: everything they take, and what their checks refuse. */
+
+static bool parse(
+    const char *sessions, const char *rest, struct app_config *config, struct config_report *report)
+{
+    char text[4096];
+    snprintf(text, sizeof(text), "sessions:\n%s\n%s", sessions, rest);
+    config_report_init(report);
+    return app_config_parse(span_text(text), "f.yaml", app_modules(), NULL, config, report);
+}
+
+/* The first line of what is wrong, "" if nothing is. */
+static void assert_first(const char *sessions, const char *rest, const char *expected)
+{
+    struct app_config config;
+    struct config_report report;
+    bool good = parse(sessions, rest, &config, &report);
+    const char *got = report.line_count ? report.lines[0].text : "";
+    if (strcmp(got, expected) != 0) {
+        print_error("%s\n%s\ngot:\n%s\nexpected:\n%s\n", sessions, rest, got, expected);
+        fail();
+    }
+    if (good) {
+        app_config_fini(&config);
+    }
+    config_report_fini(&report);
+}
+
+#define STDOUT "outputs: [{type: stdout}]"
+#define ONE_FILE "- {type: file, paths: [a]}"
+
+static void every_session_type_is_known_everywhere(void **state)
+{
+    (void)state;
+    assert_first("- {type: realtime, providers: [A], buffers: {size: 1MB, min: 4, max: 8, paged: "
+                 "true}, flush: 500ms, clock: system, sequence: local, on_existing: attach, boot: "
+                 "true, keep_on_restart: true, block_for: 0}\n"
+                 "- {type: system, flags: [process, sysconfig], stacks: [Process/Start, 0x1402, "
+                 "5122], providers: [A]}\n"
+                 "- {type: kernel, flags: [cswitch]}\n"
+                 "- {type: attach, session: Some Logger, providers: [B]}\n"
+                 "- {type: heap, launch: 'C:\\a.exe -x', stacks: [alloc, free]}\n"
+                 "- {type: record, providers: [A], log_file: {path: 'C:\\t%d.etl', mode: newfile, "
+                 "max_size: 1MB}}\n"
+                 "- {type: file, paths: [a], start: 2026-11-21T00:00:00Z, end: "
+                 "2026-11-22T00:00:00Z}\n",
+        STDOUT, "");
+}
+
+static void sessions_check_what_belongs_together(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *sessions;
+        const char *error;
+    } cases[] = {
+        {"- {type: realtime}", "f.yaml:2:3: error: the key 'providers' is missing. add it: a list "
+                               "of whose events are wanted"},
+        {"- {type: kernel, flags: [cpu]}",
+            "f.yaml:2:26: error: flags: 'cpu' is not known. use one of: process, thread, "
+            "image_load, process_counters, cswitch, dpc, interrupt, systemcall, disk_io, "
+            "disk_file_io, disk_io_init, dispatcher, memory_page_faults, memory_hard_faults, "
+            "virtual_alloc, vamap, network_tcpip, registry, dbgprint, job, alpc, split_io, "
+            "debug_events, driver, profile, file_io, file_io_init, no_sysconfig, memory, pool, "
+            "compact_cswitch, pmc_profile, spinlock, sync_objects, dpc_queue, meminfo, "
+            "meminfo_ws, k"},
+        {"- {type: kernel, flags: [proces]}", NULL},
+        {"- {type: kernel, flags: [process], providers: [A]}",
+            "f.yaml:2:47: error: providers: sessions of type 'kernel' have none. remove the key, "
+            "or use type: realtime"},
+        {"- {type: system, flags: [process], stacks: [Process]}",
+            "f.yaml:2:3: error: stacks: 'Process' is no kernel event. write Class/Name, as in "
+            "Process/Start, or the number of a hook, as in 0x1402"},
+        {"- {type: system, flags: [process], buffers: {paged: true}}",
+            "f.yaml:2:3: error: buffers: kernel events cannot be kept in paged memory. remove "
+            "paged"},
+        {"- {type: realtime, providers: [A], buffers: {min: 9, max: 8}}",
+            "f.yaml:2:3: error: buffers: min is above max. swap them"},
+        {"- {type: record, providers: [A], log_file: {path: a.etl, mode: circular}}",
+            "f.yaml:2:3: error: log_file: mode circular needs a limit. add max_size"},
+        {"- {type: record, providers: [A], log_file: {path: a.etl, mode: newfile, max_size: 1MB}}",
+            "f.yaml:2:3: error: log_file: mode newfile numbers its files. write %d where the "
+            "number belongs in path"},
+        {"- {type: heap}", "f.yaml:2:3: error: the key 'launch' is missing. add it: command line "
+                           "of the program whose heap is traced"},
+        {"- {type: file, paths: [a], start: 2026-11-21T00:00:00Z, end: 2026-11-21T00:00:00Z}",
+            "f.yaml:2:3: error: end: it is not after start. no event can lie between them"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct app_config config;
+        struct config_report report;
+        assert_false(parse(cases[i].sessions, STDOUT, &config, &report));
+        assert_int_equal(report.line_count, 1);
+        const char *expected = cases[i].error ? cases[i].error : "did you mean 'process'?";
+        if (!strstr(report.lines[0].text, expected)) {
+            print_error("got:\n%s\nexpected:\n%s\n", report.lines[0].text, expected);
+            fail();
+        }
+        config_report_fini(&report);
+    }
+}
+
+static void outputs_over_http_check_what_belongs_together(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *output;
+        const char *error; /* without its place; "": none */
+    } cases[] = {
+        {"{type: http, url: 'https://h/x', framing: array, compression: zstd, headers: {X-A: b}, "
+         "auth: {user: u, password: p}, proxy: '', tls: {ca: c, cert: d, key: e, verify: ca, "
+         "min_version: 1.3, pin_sha256: ['AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=']}}",
+            ""},
+        {"{type: elasticsearch, hosts: ['http://h:9200'], index: 'etw-{provider.name}-%Y.%m.%d', "
+         "auth: {bearer: t}, max_string: 16000, uint64: number, retry: {max_age: 1h}}",
+            ""},
+        {"{type: http, url: h}", "url: this is no address. write it as in https://host:9200"},
+        {"{type: http, url: 'https:///x'}",
+            "url: this is no address. write it as in https://host:9200"},
+        {"{type: http, url: 'https://u:secret@h/'}",
+            "url: the address holds a user or a password. write them under auth"},
+        {"{type: http, url: 'https://h/a b'}", "url: the address holds a space. remove it"},
+        {"{type: http, url: 'https://h', headers: {'a b': c}}",
+            "headers: 'a b' cannot be the name of a header. write letters, digits and -"},
+        {"{type: http, url: 'https://h', headers: {a: \"b\\nc: d\"}}",
+            "headers: the value of 'a' holds a line break or another control character. remove "
+            "it"},
+        {"{type: http, url: 'https://h', auth: {user: u}}",
+            "auth: user and password belong together. add the other"},
+        {"{type: http, url: 'https://h', auth: {api_key: a, bearer: b}}",
+            "auth: more than one way to log in. keep api_key, bearer, or user and password"},
+        {"{type: http, url: 'https://h', tls: {cert: a}}",
+            "tls: cert and key belong together. add the other"},
+        {"{type: http, url: 'https://h', tls: {pin_sha256: [abc]}}",
+            "tls: pin_sha256: 'abc' is no SHA-256 in base64. write its 44 characters"},
+        {"{type: http, url: 'https://h', proxy: h}",
+            "proxy: this is no address. write it as in http://proxy:3128"},
+        {"{type: elasticsearch, hosts: [h]}",
+            "hosts: this is no address. write it as in https://host:9200"},
+        {"{type: elasticsearch, hosts: ['http://h'], index: '{provider.name}'}",
+            "index: it must begin with a letter or digit of its own. write one in front, as in "
+            "etw-{provider.name}"},
+        {"{type: elasticsearch, hosts: ['http://h'], index: Etw}",
+            "index: 'E' cannot stand in it. write lower case letters, digits, '_' and '.'"},
+        {"{type: elasticsearch, hosts: ['http://h'], data_stream: {dataset: a-b}}",
+            "dataset: '-' cannot stand in it. write lower case letters, digits, '_' and '.'"},
+        {"{type: elasticsearch, hosts: ['http://h'], data_stream: {dataset: a}, index: b}",
+            "index: there is a data_stream, too. keep one of the two"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char rest[512];
+        char expected[512];
+        snprintf(rest, sizeof(rest), "outputs:\n- %s", cases[i].output);
+        snprintf(expected, sizeof(expected), "%s%s", cases[i].error[0] ? "f.yaml:4:3: error: " : "",
+            cases[i].error);
+        assert_first(ONE_FILE, rest, expected);
+    }
+}
+
+static void entries_of_providers_are_read_in_both_forms(void **state)
+{
+    (void)state;
+    struct app_config config;
+    struct config_report report;
+    assert_true(
+        parse("- type: realtime\n"
+              "  providers:\n"
+              "  - Name-A:warning:1+5-9:0x10:0x30\n"
+              "  - '{1c95126e-7eea-49a9-a3fe-a378b03ddb4d}'\n"
+              "  - name: Name-B\n"
+              "    level: 0x3\n"
+              "    keywords: {any: [0x40, One, 2], all: [Two]}\n"
+              "    events: {include: [1, 2-3, Start], exclude: [7]}\n"
+              "    payload: {1: {A: {contains: x}, B: {between: [1, 2]}}, 2: {A: {is: 1}}}\n"
+              "    extended: [stack, sid]\n"
+              "    processes: {pids: [4, 0x10], executables: [a.exe]}\n"
+              "    filters: [{keep: 'event.id == 1'}]\n"
+              "  - {wpp: a.tmf, flags: [X], level: verbose}\n",
+            STDOUT, &config, &report));
+    const struct app_provider *p = config.sessions[0].providers.items;
+    assert_int_equal(config.sessions[0].providers.count, 4);
+    assert_span(p[0].spec.name, "Name-A");
+    assert_int_equal(p[0].spec.level, 3);
+    assert_int_equal(p[0].spec.include.range_count, 2);
+    assert_int_equal(p[0].spec.include.ranges[1].first, 5);
+    assert_int_equal(p[0].spec.include.ranges[1].last, 9);
+    assert_int_equal(p[0].spec.any.bits, 0x10);
+    assert_int_equal(p[0].spec.all.bits, 0x30);
+    assert_int_equal(p[1].spec.name.size, 0);
+    assert_int_equal(p[1].spec.guid.bytes[0], 0x6e);
+    assert_int_equal(p[1].spec.level, PROVIDER_LEVEL_ALL);
+    assert_span(p[2].spec.name, "Name-B");
+    assert_int_equal(p[2].spec.level, 3);
+    assert_int_equal(p[2].spec.any.bits, 0x42);
+    assert_int_equal(p[2].spec.any.name_count, 1);
+    assert_string_equal(p[2].spec.any.names[0], "One");
+    assert_string_equal(p[2].spec.all.names[0], "Two");
+    assert_int_equal(p[2].spec.include.range_count, 2);
+    assert_string_equal(p[2].spec.include.names[0], "Start");
+    assert_int_equal(p[2].spec.exclude.ranges[0].first, 7);
+    assert_int_equal(p[2].extended, 1 << APP_EXTENDED_STACK | 1 << APP_EXTENDED_SID);
+    const struct app_payload *payload = p[2].payload.items;
+    assert_int_equal(p[2].payload.count, 2);
+    assert_string_equal(payload[0].id, "1");
+    const struct app_predicate *predicate = payload[0].fields.items;
+    assert_string_equal(predicate[0].field, "A");
+    assert_string_equal(predicate[0].contains, "x");
+    assert_string_equal(predicate[1].between.items[1], "2");
+    assert_int_equal(p[2].filters.count, 1);
+    assert_string_equal(p[3].wpp, "a.tmf");
+    assert_int_equal(p[3].spec.level, 5);
+    app_config_fini(&config);
+    config_report_fini(&report);
+}
+
+static void wrong_entries_of_providers_are_all_reported(void **state)
+{
+    (void)state;
+    struct app_config config;
+    struct config_report report;
+    static const char *const expected[] = {
+        "f.yaml:4:6: error: providers: '4104' is no provider: in [ ] a comma starts a new entry. "
+        "quote the whole entry before it, or join ids with +",
+        "f.yaml:5:6: error: providers: 'varning' is no level. did you mean 'warning'? write a "
+        "number from 0 to 255, critical, error, warning, information or verbose",
+        "f.yaml:6:6: error: providers: '70000' is no event id. write a number from 0 to 65535, or "
+        "a range such as 5-9",
+        "f.yaml:7:6: error: providers: 'Files' is no keyword mask. write it as a number; names "
+        "work in the long form, keywords: {any: [NAME]}",
+        "f.yaml:8:6: error: providers: 'A:1:2:3:4:5' has too many parts. write (Name|GUID)"
+        "[:Level[:EventIDs[:AnyKeywords[:AllKeywords]]]]",
+        "f.yaml:9:6: error: providers: the entry says no name. add name: NAME or GUID",
+        "f.yaml:10:23: error: level: '256' is no level. write a number from 0 to 255, critical, "
+        "error, warning, information or verbose",
+        "f.yaml:11:35: error: events: '9-5' is no event id. write a number from 0 to 65535, or a "
+        "range such as 5-9",
+        "f.yaml:12:33: error: keywords: this is no mask. write a number such as 0x10, or the name "
+        "of a keyword",
+        "f.yaml:13:26: error: payload: this is no event id. write a number from 0 to 65535",
+        "f.yaml:14:30: error: payload: a field takes one condition. write one, as in {contains: "
+        "text}",
+        "f.yaml:15:35: error: pids: this is no process id. write a number",
+        "f.yaml:16:23: error: flags: only WPP has flags. write keywords: {any: [...]}",
+    };
+    assert_false(parse("- type: realtime\n"
+                       "  providers:\n"
+                       "   - 4104\n" /* the parts of a list that was cut */
+                       "   - A:varning\n"
+                       "   - A:4:70000\n"
+                       "   - A:::Files\n"
+                       "   - A:1:2:3:4:5\n"
+                       "   - {level: 4}\n"
+                       "   - {name: A, level: 256}\n"
+                       "   - {name: A, events: {include: [9-5]}}\n"
+                       "   - {name: A, keywords: {any: [0xg]}}\n"
+                       "   - {name: A, payload: {x: {A: {is: 1}}}}\n"
+                       "   - {name: A, payload: {1: {A: {is: 1, contains: 2}}}}\n"
+                       "   - {name: A, processes: {pids: [x]}}\n"
+                       "   - {name: A, flags: [x]}\n",
+        STDOUT, &config, &report));
+    size_t count = sizeof(expected) / sizeof(expected[0]);
+    for (size_t i = 0; i < report.line_count; i++) {
+        if (i >= count || strcmp(report.lines[i].text, expected[i]) != 0) {
+            print_error("got:\n%s\nexpected:\n%s\n", report.lines[i].text,
+                i < count ? expected[i] : "nothing more");
+            fail();
+        }
+    }
+    assert_int_equal(report.line_count, count);
+    config_report_fini(&report);
+}
+
+static void rules_point_at_the_place_in_their_expression(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *filters;
+        const char *error;
+        const char *detail;
+    } cases[] = {
+        {"filters: [{drop: 'event.id = = 3'}]",
+            "f.yaml:4:28: error: drop: ", "    event.id = = 3\n             ^"},
+        {"filters:\n- keep: event.id in (1, x)",
+            "f.yaml:5:25: error: keep: ", "    event.id in (1, x)\n                    ^"},
+        {"filters:\n- drop: \"\\u00e4 == 1\"",
+            "f.yaml:5:9: error: drop: ", "    \xc3\xa4 == 1\n    ^"},
+        {"filters:\n- drop: >-\n    event.id ==\n    == 3",
+            "f.yaml:5:9: error: drop: ", "    event.id == == 3\n                ^"},
+        {"filters:\n- drop: event.level < warning",
+            "f.yaml:5:23: error: drop: ", "    event.level < warning\n                  ^"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct app_config config;
+        struct config_report report;
+        char rest[512];
+        snprintf(rest, sizeof(rest), STDOUT "\n%s\n", cases[i].filters);
+        assert_false(parse(ONE_FILE, rest, &config, &report));
+        const struct config_report_line *line = &report.lines[0];
+        if (report.line_count != 1 || !strstr(line->text, cases[i].error) || !line->detail ||
+            strcmp(line->detail, cases[i].detail) != 0) {
+            print_error("%s\ngot:\n%s\n%s\nexpected:\n%s\n%s\n", cases[i].filters, line->text,
+                line->detail ? line->detail : "", cases[i].error, cases[i].detail);
+            fail();
+        }
+        config_report_fini(&report);
+    }
+    assert_first(ONE_FILE, "filters: [{name: x}]\n" STDOUT,
+        "f.yaml:3:11: error: a rule has either `keep` or `drop`. write one of them, as in - drop: "
+        "EXPRESSION");
+    assert_first(ONE_FILE, "filters: [{keep: 'true', drop: 'true'}]\n" STDOUT,
+        "f.yaml:3:11: error: a rule has either `keep` or `drop`. write one of them, as in - drop: "
+        "EXPRESSION");
+}
+
+static void what_cannot_run_is_listed_with_reasons(void **state)
+{
+    (void)state;
+    struct app_config config;
+    struct config_report report;
+    assert_true(parse("- {type: realtime, providers: [A]}\n"
+                      "- {type: heap, launch: x, enabled: false}\n"
+                      "- {type: file, paths: [a]}\n",
+        "spool: {mode: durable}\n"
+        "outputs: [{type: stdout}, {type: http, url: 'http://h'}, {type: elasticsearch, enabled: "
+        "false, hosts: ['http://h']}]",
+        &config, &report));
+    assert_false(app_config_can_run(&config, &report));
+    static const char *const expected[] = {
+        "f.yaml:2:10: error: type: 'realtime' needs Windows: this system has no ETW. read recorded "
+        "traces with type: file, or write enabled: false",
+        "f.yaml:6:15: error: spool: mode: 'durable' is not in this build. write memory",
+        "f.yaml:7:34: error: type: 'http' is not in this build. use another type, or write "
+        "enabled: false",
+    };
+    assert_int_equal(report.line_count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_string_equal(report.lines[i].text, expected[i]);
+    }
+    app_config_fini(&config);
+    config_report_fini(&report);
+}
+
+static void sessions_that_no_output_takes_are_errors(void **state)
+{
+    (void)state;
+    static const char sessions[] = "- {type: file, name: a, paths: [a]}\n"
+                                   "- {type: file, name: b, paths: [a]}\n"
+                                   "- {type: record, log_file: {path: a}, providers: [A]}\n";
+    assert_first(sessions, "outputs: [{type: stdout, sessions: [a]}]",
+        "f.yaml:3:3: error: no output takes the events of session 'b'. add it to the `sessions` of "
+        "one that is enabled, or write enabled: false here");
+    assert_first(sessions, "outputs: [{type: stdout, sessions: [a, b]}]", "");
+    assert_first(sessions,
+        "outputs: [{type: stdout, sessions: [a, b], enabled: false}, {type: file, path: x}]", "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_session_type_is_known_everywhere),
+        cmocka_unit_test(sessions_check_what_belongs_together),
+        cmocka_unit_test(outputs_over_http_check_what_belongs_together),
+        cmocka_unit_test(entries_of_providers_are_read_in_both_forms),
+        cmocka_unit_test(wrong_entries_of_providers_are_all_reported),
+        cmocka_unit_test(rules_point_at_the_place_in_their_expression),
+        cmocka_unit_test(what_cannot_run_is_listed_with_reasons),
+        cmocka_unit_test(sessions_that_no_output_takes_are_errors),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
