@@ -1,43 +1,18 @@
 #include "input/input_file.h"
 
-#include <inttypes.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
-#include "base/map.h"
-#include "input/etl_merge.h"
-#include "platform/plat_file.h"
+#include "input/input_file_parts.h"
 
 /*
- * Design: a group of files (all of them, or one) is opened, indexed in a first pass that also
- * hands out metadata and damage, and merged. The only state between groups is the position to
- * resume from and the first failure.
+ * Design: whole files come in groups (all of them, or one), indexed in a first pass that also hands
+ * out metadata and damage, and merged. Growing files are read in turns, as they grow. What was done
+ * in which order is noted in a schedule before it is done: after a restart the schedule is done
+ * again, so that the same records come in the same order, and then it goes on.
  */
 
 /* Paths, and what records refer to: about 1 KB per file. */
 enum { ARENA_MAX_BYTES = 256 * 1024 * 1024, MAX_PATHS = 1000000 };
-
-struct input {
-    struct input_file_settings settings;
-    atomic_bool stop;
-    bool skipping;       /* until the record at `position` has passed */
-    bool position_known; /* a file has its identity */
-    struct record_position position;
-
-    struct arena arena;
-    struct etl_handles handles;
-    struct map seen;
-    const char **paths;
-    size_t path_count;
-    size_t path_capacity;
-
-    const struct input_sink *sink;
-    uint64_t done_bytes;
-    uint64_t total_bytes;
-
-    struct error failure; /* the first one */
-    size_t failures;
-};
 
 static const char *const merge_names[] = {"each", "all", NULL};
 static const char *const pointer_names[] = {"auto", "4", "8", NULL};
@@ -49,6 +24,11 @@ static const struct config_field fields[] = {
      .max = 100000, .help = "Trace files; * and ? match inside a folder, ** any folders."},
     {CONFIG_ROW("merge", ENUM, struct input_file_settings, merge), .default_text = "each",
      .names = merge_names, .help = "all: one time order over all files; each: file after file."},
+    {CONFIG_ROW("follow", BOOL, struct input_file_settings, follow), .default_text = "false",
+     .help = "Go on for ever: read traces while they are written, and files that come later."},
+    {CONFIG_ROW("poll", DURATION, struct input_file_settings, poll_ns), .default_text = "500ms",
+     .min = 10000000, .max = 3600000000000,
+     .help = "With follow: how often to look for new files and for what was written."},
     {CONFIG_ROW("start", TIME, struct input_file_settings, start),
      .help = "Only events at or after this time."},
     {CONFIG_ROW("end", TIME, struct input_file_settings, end),
@@ -90,29 +70,46 @@ static void *create(const void *settings, struct error *err)
     }
     in->settings = *s;
     atomic_init(&in->stop, false);
+    plat_mutex_init(&in->mutex);
+    plat_cond_init(&in->stopped);
+    input_schedule_init(&in->schedule);
+    input_schedule_init(&in->restored);
     arena_init(&in->arena, ARENA_MAX_BYTES);
-    map_init(&in->seen, MAX_PATHS);
+    map_init(&in->by_path, MAX_PATHS);
+    map_init(&in->by_id, MAX_PATHS);
     return in;
 }
 
 static void destroy(void *self)
 {
     struct input *in = self;
-    if (in) {
-        map_fini(&in->seen);
-        arena_fini(&in->arena);
-        free(in->paths);
-        free(in);
+    if (!in) {
+        return;
     }
+    for (size_t i = 0; i < in->path_count; i++) {
+        etl_follow_destroy(in->paths[i]->follow);
+    }
+    free(in->paths);
+    map_fini(&in->by_path);
+    map_fini(&in->by_id);
+    arena_fini(&in->arena);
+    input_schedule_fini(&in->restored);
+    input_schedule_fini(&in->schedule);
+    plat_cond_fini(&in->stopped);
+    plat_mutex_fini(&in->mutex);
+    free(in);
 }
 
 static void stop(void *self)
 {
     struct input *in = self;
+    plat_mutex_lock(&in->mutex);
     atomic_store_explicit(&in->stop, true, memory_order_relaxed);
+    plat_cond_broadcast(&in->stopped);
+    plat_mutex_unlock(&in->mutex);
 }
 
-static bool is_stopped(struct input *in)
+bool input_file_is_stopped(struct input *in)
 {
     return atomic_load_explicit(&in->stop, memory_order_relaxed);
 }
@@ -124,306 +121,72 @@ void input_file_resume_after(void *self, const struct record_position *position)
     in->skipping = true;
 }
 
-static void remember_failure(struct input *in, const struct error *why)
+void input_file_remember(struct input *in, const struct error *why)
 {
     if (in->failures++ == 0) {
         in->failure = *why;
     }
 }
 
-static bool add_path(void *self, const char *path)
+void input_file_tell(struct input *in, const char *path, const char *what)
+{
+    struct trace_info *trace = arena_alloc(&in->arena, sizeof(*trace));
+    if (trace && in->sink->damage) {
+        trace->path = span_text(path);
+        trace->clock.frequency = 10000000;
+        in->sink->damage(in->sink->self, trace, 0, what);
+    }
+}
+
+/* ---- the schedule -------------------------------------------------------------------------------- */
+
+void input_file_note(
+    struct input *in, enum schedule_kind kind, const uint8_t file_id[16], uint64_t value)
+{
+    if (!in->replaying) {
+        plat_mutex_lock(&in->mutex);
+        input_schedule_add(&in->schedule, kind, file_id, value);
+        plat_mutex_unlock(&in->mutex);
+    }
+}
+
+static bool state(void *self, struct buf *out, struct error *err)
 {
     struct input *in = self;
-    struct span copy;
-    if (map_get(&in->seen, span_text(path))) {
-        return true;
-    }
-    if (in->path_count == in->path_capacity) {
-        size_t capacity = in->path_capacity ? in->path_capacity * 2 : 64;
-        const char **paths = realloc(in->paths, capacity * sizeof(*paths));
-        if (!paths) {
-            goto full;
-        }
-        in->paths = paths;
-        in->path_capacity = capacity;
-    }
-    if (!arena_copy(&in->arena, span_text(path), &copy) ||
-        !map_put(&in->seen, copy, (void *)copy.data)) {
-        goto full;
-    }
-    in->paths[in->path_count++] = (const char *)copy.data;
-    return true;
-
-full:;
-    struct error why;
-    error_set(&why, ERR_LIMIT, "%s: too many files for one session", path);
-    remember_failure(in, &why);
-    return false;
+    plat_mutex_lock(&in->mutex);
+    bool good = input_schedule_write(&in->schedule, out, err);
+    plat_mutex_unlock(&in->mutex);
+    return good;
 }
 
-/* All files, in the order of the settings; and their size, if anybody wants to know. */
-static void find_paths(struct input *in)
-{
-    for (size_t i = 0; i < in->settings.paths.count; i++) {
-        struct error why;
-        if (!plat_glob(in->settings.paths.items[i], add_path, in, &why)) {
-            remember_failure(in, &why);
-        }
-    }
-    for (size_t i = 0; in->sink->progress && i < in->path_count; i++) {
-        struct plat_file *file = plat_file_open(in->paths[i], PLAT_FILE_READ, NULL);
-        uint64_t size;
-        if (file && plat_file_size(file, &size, NULL)) {
-            in->total_bytes += 2 * size;
-        }
-        plat_file_close(file);
-    }
-}
-
-static void tell_progress(struct input *in, uint64_t done_bytes)
-{
-    if (in->sink->progress) {
-        in->sink->progress(in->sink->self, done_bytes, in->total_bytes);
-    }
-}
-
-/* Does the record describe others, so that it is wanted before they come? */
-static bool is_wanted_first(const struct event_record *record)
-{
-    enum { STACK_KEY_CREATE = 0x1822, STACK_KEY_RUNDOWN = 0x1824, CONFIG_CPU = 0x0b0a };
-    if (record->kind == RECORD_KERNEL) {
-        uint16_t hook = record->hook_id;
-        return (hook >= STACK_KEY_CREATE && hook <= STACK_KEY_RUNDOWN) || hook == CONFIG_CPU;
-    }
-    return record_is_metadata(record);
-}
-
-static bool first_pass_buffer(void *self, const struct etl_buffer *buffer, size_t epoch)
+static void restore(void *self, struct span bytes)
 {
     struct input *in = self;
-    (void)epoch;
-    in->done_bytes += buffer->size;
-    tell_progress(in, in->done_bytes);
-    return !is_stopped(in);
+    in->restore_failed = bytes.size && (!input_schedule_read(bytes, &in->restored, NULL) ||
+                                           !input_schedule_read(bytes, &in->schedule, NULL));
 }
 
-static bool first_pass_record(void *self, const struct event_record *record)
+static void forget(void *self, const uint8_t file_id[16])
 {
     struct input *in = self;
-    if (is_wanted_first(record) && in->sink->metadata) {
-        in->sink->metadata(in->sink->self, record);
-    }
-    return true;
+    plat_mutex_lock(&in->mutex);
+    input_schedule_forget(&in->schedule, file_id);
+    plat_mutex_unlock(&in->mutex);
 }
 
-static void first_pass_damage(
-    void *self, const struct trace_info *trace, uint64_t offset, const char *what)
-{
-    struct input *in = self;
-    if (in->sink->damage) {
-        in->sink->damage(in->sink->self, trace, offset, what);
-    }
-}
-
-static bool is_outside(const struct input *in, const struct event_record *record)
-{
-    const struct input_file_settings *s = &in->settings;
-    return record->present & RECORD_HAS_TIME &&
-           (record->time < s->start || (s->end && record->time >= s->end));
-}
-
-static void tell_loss(
-    struct input *in, const struct etl_info *info, const char *reason, const char *unit, uint32_t n)
-{
-    const struct input_file_settings *s = &in->settings;
-    bool outside = (info->end_time && info->end_time < s->start) ||
-                   (s->end && info->start_time >= s->end);
-    if (n && !outside && in->sink->gap) {
-        in->sink->gap(in->sink->self, &(struct gap){
-                                          .stage = "etw",
-                                          .reason = reason,
-                                          .unit = unit,
-                                          .count = n,
-                                          .exact = true,
-                                          .from = info->start_time,
-                                          .to = info->end_time,
-                                          .trace = &info->trace,
-                                      });
-    }
-}
-
-static void tell_losses(struct input *in, const struct etl_file *file)
-{
-    for (size_t i = 0; i < file->epoch_count; i++) {
-        const struct etl_info *info = &file->epochs[i]->info;
-        tell_loss(in, info, "events_lost", "events", info->events_lost);
-        tell_loss(in, info, "buffers_lost", "buffers", info->buffers_lost);
-    }
-}
-
-/* Still before the record to resume after, or at it? */
-static bool is_skipped(struct input *in, const struct event_record *record)
-{
-    if (!in->skipping) {
-        return false;
-    }
-    const struct record_position *a = &record->position;
-    const struct record_position *b = &in->position;
-    if (a->record_offset == b->record_offset && a->buffer_offset == b->buffer_offset &&
-        memcmp(a->file_id, b->file_id, sizeof(a->file_id)) == 0) {
-        in->skipping = false;
-    }
-    return true;
-}
-
-/* Second pass over indexed files. */
-static enum input_end deliver(
-    struct input *in, struct etl_file *const *files, struct etl_merge *merge, struct error *err)
-{
-    const struct input_sink *sink = in->sink;
-    uint64_t told_bytes = UINT64_MAX;
-    while (!is_stopped(in)) {
-        const struct event_record *record;
-        size_t file;
-        switch (etl_merge_next(merge, &record, &file, err)) {
-        case ETL_MERGE_RECORD:
-            if (is_skipped(in, record) || is_outside(in, record)) {
-                break;
-            }
-            if (!sink->record(sink->self, record)) {
-                return INPUT_STOPPED;
-            }
-            break;
-        case ETL_MERGE_FILE_END:
-            if (!in->skipping) {
-                tell_losses(in, files[file]);
-            }
-            break;
-        case ETL_MERGE_END:
-            return INPUT_DONE;
-        case ETL_MERGE_FAILED:
-            return INPUT_FAILED;
-        }
-        if (etl_merge_bytes(merge) != told_bytes) {
-            told_bytes = etl_merge_bytes(merge);
-            tell_progress(in, in->done_bytes + told_bytes);
-        }
-    }
-    return INPUT_STOPPED;
-}
-
-/* Index and deliver the files of a group. */
-static enum input_end run_group(
-    struct input *in, struct etl_file *const *files, size_t count, struct error *err)
-{
-    const struct etl_visitor visitor = {
-        .self = in,
-        .buffer = first_pass_buffer,
-        .record = first_pass_record,
-        .damage = first_pass_damage,
-    };
-    for (size_t i = 0; i < count; i++) {
-        if (!etl_file_index(files[i], &visitor, err)) {
-            return INPUT_FAILED;
-        }
-        if (is_stopped(in)) {
-            return INPUT_STOPPED;
-        }
-    }
-    struct etl_merge *merge = etl_merge_create(files, count, err);
-    if (!merge) {
-        return INPUT_FAILED;
-    }
-    enum input_end end = deliver(in, files, merge, err);
-    in->done_bytes += etl_merge_bytes(merge);
-    etl_merge_destroy(merge);
-    if (end == INPUT_DONE && in->skipping) {
-        error_set(err, ERR_FORMAT,
-            "%s: no record to resume after at offset %" PRIu64 ", record %" PRIu32
-            ". the file has changed since",
-            files[0]->bytes.path, in->position.buffer_offset, in->position.record_offset);
-        return INPUT_FAILED;
-    }
-    return end;
-}
-
-/* Open a file; NULL, with the failure remembered, if that is not possible. */
-static struct etl_file *open_file(struct input *in, const char *path)
-{
-    struct error why;
-    struct etl_file *file = etl_file_open(
-        path, span_text(in->settings.host), &in->handles, &in->arena, &why);
-    if (!file) {
-        remember_failure(in, &why);
-    } else if (in->skipping && memcmp(file->id, in->position.file_id, sizeof(file->id)) == 0) {
-        in->position_known = true;
-    }
-    return file;
-}
-
-static enum input_end run_each(struct input *in)
-{
-    for (size_t i = 0; i < in->path_count && !is_stopped(in); i++) {
-        struct etl_file *file = open_file(in, in->paths[i]);
-        if (!file) {
-            continue;
-        }
-        struct error why;
-        enum input_end end = INPUT_DONE;
-        if (!in->skipping || in->position_known) { /* else delivered in an earlier run */
-            end = run_group(in, &file, 1, &why);
-        }
-        etl_file_destroy(file);
-        if (end == INPUT_FAILED) {
-            remember_failure(in, &why);
-            if (in->skipping) {
-                break;
-            }
-        } else if (end == INPUT_STOPPED) {
-            return end;
-        }
-    }
-    return is_stopped(in) ? INPUT_STOPPED : INPUT_DONE;
-}
-
-static enum input_end run_all(struct input *in)
-{
-    struct error why;
-    struct etl_file **files = calloc(
-        in->path_count ? in->path_count : 1, sizeof(struct etl_file *));
-    if (!files) {
-        error_set(&why, ERR_MEMORY, "out of memory for %zu files", in->path_count);
-        remember_failure(in, &why);
-        return INPUT_DONE;
-    }
-    size_t count = 0;
-    for (size_t i = 0; i < in->path_count && !is_stopped(in); i++) {
-        struct etl_file *file = open_file(in, in->paths[i]);
-        if (file) {
-            files[count++] = file;
-        }
-    }
-    enum input_end end = is_stopped(in) ? INPUT_STOPPED : INPUT_DONE;
-    if (end == INPUT_DONE && count && (!in->skipping || in->position_known)) {
-        end = run_group(in, files, count, &why);
-    }
-    if (end == INPUT_FAILED) {
-        remember_failure(in, &why);
-        end = INPUT_DONE;
-    }
-    for (size_t i = 0; i < count; i++) {
-        etl_file_destroy(files[i]);
-    }
-    free(files);
-    return end;
-}
+/* ---- from start to end --------------------------------------------------------------------------- */
 
 static enum input_end run(void *self, const struct input_sink *sink, struct error *err)
 {
     struct input *in = self;
     in->sink = sink;
-    find_paths(in);
-    enum input_end end = in->settings.merge == INPUT_FILE_ALL ? run_all(in) : run_each(in);
+    input_paths_find(in, in->settings.follow);
+    enum input_end end = input_replay_run(in);
+    if (end == INPUT_DONE) {
+        end = in->settings.follow ? input_follow_run(in)
+                                  : input_group_take(in, in->paths, in->path_count,
+                                        in->settings.merge == INPUT_FILE_ALL);
+    }
     if (end == INPUT_STOPPED) {
         return end;
     }
@@ -431,7 +194,7 @@ static enum input_end run(void *self, const struct input_sink *sink, struct erro
         struct error why;
         error_set(
             &why, ERR_FORMAT, "the position to resume from belongs to none of the session's files");
-        remember_failure(in, &why);
+        input_file_remember(in, &why);
     }
     if (in->failures) {
         if (err) {
@@ -468,6 +231,9 @@ const struct input_ops input_file = {
     .decoding = decoding,
     .paths = paths,
     .create = create,
+    .state = state,
+    .restore = restore,
+    .forget = forget,
     .run = run,
     .stop = stop,
     .destroy = destroy,

@@ -23,9 +23,11 @@ enum input_file_stack_walk {
 struct input_file_settings {
     struct config_strings paths; /* files, or patterns (plat_glob) */
     int merge;                   /* enum input_file_merge */
-    uint64_t start;              /* FILETIME; only records from here on; 0: no limit */
-    uint64_t end;                /* FILETIME; only records before it; 0: no limit */
-    const char *host;            /* the recording machine, instead of what a trace says */
+    bool follow;                 /* see below */
+    uint64_t poll_ns;
+    uint64_t start;   /* FILETIME; only records from here on; 0: no limit */
+    uint64_t end;     /* FILETIME; only records before it; 0: no limit */
+    const char *host; /* the recording machine, instead of what a trace says */
 
     /* For whoever decodes and delivers; not used here. */
     int pointer_size; /* enum input_file_pointer_size */

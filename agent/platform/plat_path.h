@@ -5,6 +5,16 @@
 
 /* Names of files: what must be done in one piece, or survive a power failure. Paths are UTF-8. */
 
+/* What changes when a file is written to, or its name comes to mean another one. */
+struct plat_stamp {
+    uint64_t id; /* 0 where the system does not tell without opening the file */
+    uint64_t size;
+    uint64_t modified; /* in the system's own unit */
+};
+
+/* Zero for a name that means nothing. */
+struct plat_stamp plat_path_stamp(const char *path);
+
 /* Give the file ${from} the name ${to}, in place of a file that has it: at every moment ${to} names
  * the old or the new one, whole. */
 bool plat_path_rename(const char *from, const char *to, struct error *err);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct plat_lock {
@@ -18,6 +19,19 @@ static bool fail(struct error *err, const char *path, const char *what)
 {
     int code = errno;
     return error_set_os(err, code, strerror(code), "%s: %s", path, what);
+}
+
+struct plat_stamp plat_path_stamp(const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) != 0) {
+        return (struct plat_stamp){.id = 0};
+    }
+    return (struct plat_stamp){
+        .id = (uint64_t)st.st_ino,
+        .size = (uint64_t)st.st_size,
+        .modified = (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec,
+    };
 }
 
 bool plat_path_rename(const char *from, const char *to, struct error *err)

@@ -14,6 +14,20 @@ struct plat_lock {
     HANDLE handle;
 };
 
+struct plat_stamp plat_path_stamp(const char *path)
+{
+    WIN32_FILE_ATTRIBUTE_DATA data;
+    struct plat_stamp stamp = {.id = 0};
+    wchar_t *wide = plat_wide_path(path, NULL);
+    if (wide && GetFileAttributesExW(wide, GetFileExInfoStandard, &data)) {
+        stamp.size = (uint64_t)data.nFileSizeHigh << 32 | data.nFileSizeLow;
+        stamp.modified = (uint64_t)data.ftLastWriteTime.dwHighDateTime << 32 |
+                         data.ftLastWriteTime.dwLowDateTime;
+    }
+    free(wide);
+    return stamp;
+}
+
 bool plat_path_rename(const char *from, const char *to, struct error *err)
 {
     wchar_t *old_name = plat_wide_path(from, err);

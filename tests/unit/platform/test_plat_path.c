@@ -99,12 +99,30 @@ static void an_open_file_knows_whether_its_path_still_names_it(void **state)
     plat_file_close(file);
 }
 
+static void a_stamp_changes_with_the_file(void **state)
+{
+    (void)state;
+    assert_true(plat_path_remove(a, &err) && plat_path_remove(b, &err));
+    struct plat_stamp none = plat_path_stamp(a);
+    assert_true(none.id == 0 && none.size == 0 && none.modified == 0);
+    write_file(a, "x");
+    struct plat_stamp first = plat_path_stamp(a);
+    struct plat_stamp again = plat_path_stamp(a);
+    assert_memory_equal(&first, &again, sizeof(first));
+    write_file(a, "xy");
+    assert_true(plat_path_stamp(a).size == 2);
+    write_file(b, "x");
+    assert_true(plat_path_rename(b, a, &err));
+    assert_true(plat_path_stamp(a).id != first.id);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(renaming_replaces_what_has_the_name),
         cmocka_unit_test(removing_what_is_not_there_is_fine),
         cmocka_unit_test(a_lock_has_one_holder_whose_id_is_told),
+        cmocka_unit_test(a_stamp_changes_with_the_file),
         cmocka_unit_test(an_open_file_knows_whether_its_path_still_names_it),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -1,0 +1,140 @@
+#ifndef ETWSHIP_INPUT_INPUT_FILE_PARTS_H
+#define ETWSHIP_INPUT_INPUT_FILE_PARTS_H
+
+#include <stdatomic.h>
+
+#include "base/map.h"
+#include "input/etl_follow.h"
+#include "input/input_file.h"
+#include "input/input_schedule.h"
+#include "platform/plat_path.h"
+#include "platform/plat_thread.h"
+
+/* The input `file` among its own rooms: input_file.c (settings, start and end), input_paths.c (which
+ * files there are), input_group.c (whole files), input_follow.c (growing ones), input_replay.c (the
+ * same again after a restart). All but what `mutex` guards belongs to the thread of run(). */
+
+enum path_state {
+    PATH_NEW,      /* nothing was taken from it yet */
+    PATH_TAKEN,    /* everything was, now or in an earlier run */
+    PATH_FOLLOWED, /* it is being followed */
+    PATH_BAD,      /* no trace, or not readable: told, left alone until it changes */
+};
+
+struct input_path {
+    struct input *in;
+    const char *path;
+    enum path_state state;
+    struct plat_stamp stamp; /* when it was found bad or taken */
+    struct etl_follow *follow;
+    bool started;      /* of a circular trace: its start is in the schedule */
+    const uint8_t *id; /* of the trace that was found there last; NULL: none yet */
+};
+
+struct input {
+    struct input_file_settings settings;
+    atomic_bool stop;
+
+    struct plat_mutex mutex;
+    struct plat_cond stopped;       /* `stop` was set */
+    struct input_schedule schedule; /* guarded by `mutex` */
+
+    struct input_schedule restored; /* what the earlier run did */
+    bool restore_failed;
+    bool replaying; /* the schedule knows already what is being done */
+
+    bool skipping;       /* until the record at `position` has passed */
+    bool position_known; /* a file has its identity */
+    struct record_position position;
+
+    struct arena arena;
+    struct etl_handles handles;
+    struct map by_path; /* of struct input_path */
+    struct map by_id;
+    struct input_path **paths;
+    size_t path_count;
+    size_t path_capacity;
+    size_t followed;
+
+    const struct input_sink *sink;
+    uint64_t done_bytes;
+    uint64_t total_bytes;
+    bool gave; /* something came from a followed file */
+
+    struct error failure; /* the first one */
+    size_t failures;
+};
+
+/* ---- input_file.c --------------------------------------------------------------------------------- */
+
+bool input_file_is_stopped(struct input *in);
+
+/* ${why} makes run() fail at its end. */
+void input_file_remember(struct input *in, const struct error *why);
+
+/* Tell of ${what} that concerns ${path} as a whole: for inputs that have no end. */
+void input_file_tell(struct input *in, const char *path, const char *what);
+
+/* Note what is going to be done, before the records that it brings. */
+void input_file_note(
+    struct input *in, enum schedule_kind kind, const uint8_t file_id[16], uint64_t value);
+
+/* ---- input_paths.c -------------------------------------------------------------------------------- */
+
+/* Find what matches now and is not known yet; in the order of the settings. ${quiet}: that nothing
+ * matches is no failure. */
+void input_paths_find(struct input *in, bool quiet);
+
+/* Read the identities of all paths that are new. */
+void input_paths_identify(struct input *in);
+
+/* The path with this identity, or NULL. */
+struct input_path *input_paths_by_id(struct input *in, const uint8_t file_id[16]);
+
+/* Read the identity of what is there now; false if it is no trace. */
+bool input_paths_read_id(struct input *in, const char *path, uint8_t ret_id[16]);
+
+/* The name of a file has changed: each path gets the other's. */
+void input_paths_swap_names(struct input *in, struct input_path *a, struct input_path *b);
+
+/* Is there an earlier path with the identity of ${file}, or was it done in an earlier run? If not,
+ * the path has it from now on. */
+bool input_paths_is_taken(struct input *in, struct input_path *path, const struct etl_file *file);
+
+/* Open it; NULL, with the failure remembered, if that is not possible. */
+struct etl_file *input_paths_open(struct input *in, const struct input_path *path);
+
+/* ---- input_group.c -------------------------------------------------------------------------------- */
+
+/* Hand on a record that describes others. */
+void input_group_teach(struct input *in, const struct event_record *record);
+
+/* Hand on a record, unless it is left out. False: stop. */
+bool input_group_give(struct input *in, const struct event_record *record);
+
+/* Tell what the sessions of the file have lost. */
+void input_group_tell_losses(struct input *in, const struct etl_file *file);
+
+/* Index and deliver whole files in one order. */
+enum input_end input_group_run(
+    struct input *in, struct etl_file *const *files, size_t count, struct error *err);
+
+/* Take the paths (state NEW) one by one, or with ${merge} in one order. */
+enum input_end input_group_take(
+    struct input *in, struct input_path *const *paths, size_t count, bool merge);
+
+/* ---- input_follow.c ------------------------------------------------------------------------------- */
+
+/* Follow until stopped. */
+enum input_end input_follow_run(struct input *in);
+
+/* One step of a schedule on a followed file. False: stopped. */
+bool input_follow_replay(
+    struct input *in, struct input_path *path, const struct schedule_entry *entry);
+
+/* ---- input_replay.c ------------------------------------------------------------------------------- */
+
+/* Do again what an earlier run did. DONE also if there was none, or it cannot be done again. */
+enum input_end input_replay_run(struct input *in);
+
+#endif

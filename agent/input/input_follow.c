@@ -1,0 +1,382 @@
+#include "input/etl_probe.h"
+#include "input/input_file_parts.h"
+#include "platform/plat_file.h"
+#include "platform/plat_system.h"
+
+/*
+ * Growing files: in rounds, all of them in turns, so that none keeps another waiting, not even one
+ * that is never closed. A round finds new files, and reads on in each as far as it has grown. After
+ * a round that brought nothing it waits, to be ended at once by stop(). Records that wait for a slow
+ * processor are given when nothing came to their file between two rounds.
+ *
+ * Files that are there whole when they are found are read as without `follow`.
+ */
+enum { MAX_FOLLOWED = 256 };
+
+/* ---- what etl_follow.h calls: self is the path ----------------------------------------------------- */
+
+static bool on_record(void *self, const struct event_record *record)
+{
+    const struct input_path *path = self;
+    return input_group_give(path->in, record);
+}
+
+static void on_metadata(void *self, const struct event_record *record)
+{
+    const struct input_path *path = self;
+    input_group_teach(path->in, record);
+}
+
+static void on_damage(void *self, const struct trace_info *trace, uint64_t offset, const char *what)
+{
+    const struct input_path *path = self;
+    const struct input_sink *sink = path->in->sink;
+    if (sink->damage) {
+        sink->damage(sink->self, trace, offset, what);
+    }
+}
+
+static void on_overwritten(void *self, const struct trace_info *trace, uint64_t buffers)
+{
+    const struct input_path *path = self;
+    const struct input_sink *sink = path->in->sink;
+    if (sink->gap) {
+        sink->gap(sink->self, &(struct gap){.stage = "file",
+                                  .reason = "overwritten",
+                                  .unit = "buffers",
+                                  .count = buffers,
+                                  .exact = true,
+                                  .trace = trace});
+    }
+}
+
+static bool on_reads(void *self, uint64_t to)
+{
+    struct input_path *path = self;
+    const struct etl_file *file = etl_follow_file(path->follow);
+    path->in->gave = true;
+    if (!path->started && etl_file_info(file)->mode & ETL_MODE_CIRCULAR) {
+        path->started = true;
+        input_file_note(path->in, SCHEDULE_START, file->id, to);
+    }
+    input_file_note(path->in, SCHEDULE_READ, file->id, to);
+    return !input_file_is_stopped(path->in);
+}
+
+/* ---- one file -------------------------------------------------------------------------------------- */
+
+/* Begin with a path. False, and told, if that is not possible. */
+static bool open_path(struct input_path *path, uint32_t header_end, struct error *err)
+{
+    struct input *in = path->in;
+    const struct etl_follow_events events = {
+        .self = path,
+        .metadata = on_metadata,
+        .record = on_record,
+        .damage = on_damage,
+        .overwritten = on_overwritten,
+        .reads = on_reads,
+    };
+    path->follow = etl_follow_open(
+        path->path, span_text(in->settings.host), &in->arena, header_end, &events, err);
+    return path->follow != NULL;
+}
+
+static void begin(struct input_path *path)
+{
+    path->state = PATH_FOLLOWED;
+    path->started = false;
+    path->in->followed++;
+}
+
+/* Leave the path. ${ended}: all of it was given. */
+static void leave(struct input_path *path, bool ended, enum path_state state)
+{
+    struct input *in = path->in;
+    const struct etl_file *file = etl_follow_file(path->follow);
+    input_file_note(in, SCHEDULE_END, file->id, ended);
+    if (ended) {
+        input_group_tell_losses(in, file);
+        if (in->sink->file_end) {
+            in->sink->file_end(in->sink->self, file->id);
+        }
+    }
+    etl_follow_destroy(path->follow);
+    path->follow = NULL;
+    path->state = state;
+    path->stamp = plat_path_stamp(path->path);
+    in->followed--;
+}
+
+/* False: stopped. A failure is told and ends the file. */
+static bool accept(struct input_path *path, enum etl_follow_end end, const struct error *why)
+{
+    if (end == ETL_FOLLOW_FAILED) {
+        input_file_tell(path->in, path->path, why->text);
+        leave(path, false, PATH_TAKEN);
+    }
+    return end != ETL_FOLLOW_STOPPED;
+}
+
+static bool flush(struct input_path *path)
+{
+    struct error why;
+    input_file_note(path->in, SCHEDULE_FLUSH, etl_follow_file(path->follow)->id, 0);
+    path->in->gave = true;
+    return accept(path, etl_follow_flush(path->follow, &why), &why);
+}
+
+/* Nothing came: what waits is given, then a file that has ended is left. */
+static bool settle(struct input_path *path, const struct etl_follow_look *look)
+{
+    if (etl_follow_is_waiting(path->follow)) {
+        return flush(path);
+    }
+    if (look->closed || look->moved) {
+        path->in->gave = true;
+        leave(path, true, look->moved ? PATH_NEW : PATH_TAKEN);
+    }
+    return true;
+}
+
+/* A path's turn. False: stopped. */
+static bool take_turn(struct input_path *path)
+{
+    struct error why;
+    struct etl_follow_look look;
+    struct input *in = path->in;
+    bool gave_before = in->gave;
+    if (!etl_follow_look(path->follow, path->path, &look, &why)) {
+        return accept(path, ETL_FOLLOW_FAILED, &why);
+    }
+    if (look.replaced) {
+        input_file_tell(in, path->path,
+            "other bytes stand where its own were: what was not read "
+            "before that is lost");
+        leave(path, false, PATH_NEW);
+        return true;
+    }
+    in->gave = false;
+    bool go_on = true;
+    if (look.header_end > etl_follow_header_end(path->follow)) {
+        in->gave = true;
+        input_file_note(in, SCHEDULE_HEADER, etl_follow_file(path->follow)->id, look.header_end);
+        go_on = accept(path, etl_follow_grow_header(path->follow, look.header_end, &why), &why);
+    }
+    if (go_on && path->follow) {
+        go_on = accept(path, etl_follow_read(path->follow, UINT64_MAX, &why), &why);
+    }
+    if (go_on && path->follow && !in->gave) {
+        go_on = settle(path, &look);
+    }
+    in->gave = in->gave || gave_before;
+    return go_on;
+}
+
+/* ---- new files ------------------------------------------------------------------------------------- */
+
+static void find_bad(struct input_path *path, const char *why)
+{
+    if (plat_path_kind(path->path) == PLAT_PATH_NONE) {
+        return; /* it came and went */
+    }
+    input_file_tell(path->in, path->path, why);
+    path->state = PATH_BAD;
+    path->stamp = plat_path_stamp(path->path);
+}
+
+/* Has a file that is followed under another name been given this one? Then it keeps it. */
+static bool is_renamed(struct input_path *path, const struct etl_file *file)
+{
+    struct input_path *known = input_paths_by_id(path->in, file->id);
+    bool renamed = known && known != path && known->state == PATH_FOLLOWED &&
+                   etl_follow_is_at(known->follow, path->path);
+    if (renamed) {
+        input_paths_swap_names(path->in, known, path);
+    }
+    return renamed;
+}
+
+/* False: stopped. */
+static bool start_following(struct input_path *path)
+{
+    struct error why;
+    struct input *in = path->in;
+    if (in->followed == MAX_FOLLOWED) {
+        return true; /* until another one ends */
+    }
+    if (!open_path(path, 0, &why)) {
+        find_bad(path, why.text);
+        return true;
+    }
+    const struct etl_file *file = etl_follow_file(path->follow);
+    bool renamed = is_renamed(path, file);
+    if (renamed || input_paths_is_taken(in, path, file)) {
+        etl_follow_destroy(path->follow);
+        path->follow = NULL;
+        path->state = renamed ? PATH_NEW : PATH_TAKEN;
+        path->stamp = plat_path_stamp(path->path);
+        return true;
+    }
+    begin(path);
+    in->gave = true;
+    input_file_note(in, SCHEDULE_OPEN, file->id, etl_follow_header_end(path->follow));
+    bool taught = etl_follow_teach(path->follow, &why);
+    return accept(path, taught ? ETL_FOLLOW_DONE : ETL_FOLLOW_FAILED, &why);
+}
+
+/* Has something else come where a file was taken or bad? */
+static bool has_changed(struct input_path *path)
+{
+    struct plat_stamp now = plat_path_stamp(path->path);
+    uint8_t id[16];
+    if (memcmp(&now, &path->stamp, sizeof(now)) == 0) {
+        return false;
+    }
+    if (path->state == PATH_BAD) {
+        return true;
+    }
+    if (!input_paths_read_id(path->in, path->path, id)) {
+        return false; /* nothing there, or not yet */
+    }
+    if (path->id && memcmp(id, path->id, sizeof(id)) == 0) {
+        if (now.size > path->stamp.size) {
+            input_file_tell(path->in, path->path,
+                "it has grown after its session was closed: what was added is not read");
+        }
+        path->stamp = now;
+        return false;
+    }
+    return true;
+}
+
+/* Look at what is not followed; whole files are left to the caller. False: stopped. */
+static bool discover(struct input_path *path, bool *ret_whole)
+{
+    struct error why;
+    *ret_whole = false;
+    if (path->state == PATH_FOLLOWED || (path->state != PATH_NEW && !has_changed(path))) {
+        return true;
+    }
+    path->state = PATH_NEW;
+    switch (etl_probe_path(path->path, &why)) {
+    case ETL_PROBE_WAIT:
+        break;
+    case ETL_PROBE_NO_TRACE:
+        find_bad(path, why.text);
+        break;
+    case ETL_PROBE_GROWING:
+        return start_following(path);
+    case ETL_PROBE_WHOLE:
+        *ret_whole = true;
+        break;
+    }
+    return true;
+}
+
+/* Whole files, at once or together. False: stopped. */
+static bool take_whole(struct input *in, struct input_path *const *paths, size_t count)
+{
+    enum input_end end = input_group_take(in, paths, count, in->settings.merge == INPUT_FILE_ALL);
+    if (in->failures) {
+        input_file_tell(in, paths[0]->path, in->failure.text);
+        in->failures = 0;
+    }
+    in->gave = true;
+    return end != INPUT_STOPPED;
+}
+
+static bool discover_all(struct input *in)
+{
+    struct input_path *whole[64];
+    size_t count = 0;
+    const size_t most = in->settings.merge == INPUT_FILE_ALL ? sizeof(whole) / sizeof(whole[0]) : 1;
+    input_paths_find(in, true);
+    for (size_t i = 0; i < in->path_count; i++) {
+        bool is_whole;
+        if (input_file_is_stopped(in) || !discover(in->paths[i], &is_whole)) {
+            return false;
+        }
+        if (is_whole) {
+            whole[count++] = in->paths[i];
+        }
+        if (count && (count == most || i + 1 == in->path_count)) {
+            if (!take_whole(in, whole, count)) {
+                return false;
+            }
+            count = 0;
+        }
+    }
+    return count == 0 || take_whole(in, whole, count);
+}
+
+/* ---- rounds ---------------------------------------------------------------------------------------- */
+
+static void wait_for_more(struct input *in)
+{
+    uint64_t deadline_ns = plat_monotonic_ns() + in->settings.poll_ns;
+    plat_mutex_lock(&in->mutex);
+    while (
+        !input_file_is_stopped(in) && plat_cond_wait_until(&in->stopped, &in->mutex, deadline_ns)) {
+        continue;
+    }
+    plat_mutex_unlock(&in->mutex);
+}
+
+enum input_end input_follow_run(struct input *in)
+{
+    while (!input_file_is_stopped(in)) {
+        in->gave = false;
+        if (!discover_all(in)) {
+            break;
+        }
+        for (size_t i = 0; i < in->path_count; i++) {
+            struct input_path *path = in->paths[i];
+            if (path->state == PATH_FOLLOWED && !take_turn(path)) {
+                return INPUT_STOPPED;
+            }
+        }
+        if (!in->gave) {
+            wait_for_more(in);
+        }
+    }
+    return INPUT_STOPPED;
+}
+
+/* ---- the same again -------------------------------------------------------------------------------- */
+
+bool input_follow_replay(
+    struct input *in, struct input_path *path, const struct schedule_entry *entry)
+{
+    struct error why;
+    if (entry->kind == SCHEDULE_OPEN) {
+        if (!open_path(path, (uint32_t)entry->value, &why)) {
+            find_bad(path, why.text);
+            return true;
+        }
+        begin(path);
+        bool taught = etl_follow_teach(path->follow, &why);
+        return accept(path, taught ? ETL_FOLLOW_DONE : ETL_FOLLOW_FAILED, &why);
+    }
+    if (!path->follow) {
+        return true;
+    }
+    switch (entry->kind) {
+    case SCHEDULE_START:
+        path->started = true;
+        return true;
+    case SCHEDULE_READ:
+        return accept(path, etl_follow_read(path->follow, entry->value, &why), &why);
+    case SCHEDULE_FLUSH:
+        return accept(path, etl_follow_flush(path->follow, &why), &why);
+    case SCHEDULE_HEADER:
+        return accept(
+            path, etl_follow_grow_header(path->follow, (uint32_t)entry->value, &why), &why);
+    case SCHEDULE_END:
+        leave(path, entry->value, PATH_TAKEN);
+        break;
+    default:
+        break;
+    }
+    return !input_file_is_stopped(in);
+}

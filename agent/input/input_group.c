@@ -1,0 +1,280 @@
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "input/etl_merge.h"
+#include "input/input_file_parts.h"
+
+/* Whole files: a first pass over each for the index, metadata and damage, a second one in the order
+ * of the merge. Losses that a trace's header tells come at its end. */
+
+static void tell_progress(struct input *in, uint64_t done_bytes)
+{
+    if (in->sink->progress) {
+        in->sink->progress(in->sink->self, done_bytes, in->total_bytes);
+    }
+}
+
+/* Does the record describe others, so that it is wanted before they come? */
+static bool is_wanted_first(const struct event_record *record)
+{
+    enum { STACK_KEY_CREATE = 0x1822, STACK_KEY_RUNDOWN = 0x1824, CONFIG_CPU = 0x0b0a };
+    if (record->kind == RECORD_KERNEL) {
+        uint16_t hook = record->hook_id;
+        return (hook >= STACK_KEY_CREATE && hook <= STACK_KEY_RUNDOWN) || hook == CONFIG_CPU;
+    }
+    return record_is_metadata(record);
+}
+
+static bool first_pass_buffer(void *self, const struct etl_buffer *buffer, size_t epoch)
+{
+    struct input *in = self;
+    (void)epoch;
+    in->done_bytes += buffer->size;
+    tell_progress(in, in->done_bytes);
+    return !input_file_is_stopped(in);
+}
+
+void input_group_teach(struct input *in, const struct event_record *record)
+{
+    if (is_wanted_first(record) && in->sink->metadata) {
+        in->sink->metadata(in->sink->self, record);
+    }
+}
+
+static bool first_pass_record(void *self, const struct event_record *record)
+{
+    input_group_teach(self, record);
+    return true;
+}
+
+static void first_pass_damage(
+    void *self, const struct trace_info *trace, uint64_t offset, const char *what)
+{
+    struct input *in = self;
+    if (in->sink->damage) {
+        in->sink->damage(in->sink->self, trace, offset, what);
+    }
+}
+
+static bool is_outside(const struct input *in, const struct event_record *record)
+{
+    const struct input_file_settings *s = &in->settings;
+    return record->present & RECORD_HAS_TIME &&
+           (record->time < s->start || (s->end && record->time >= s->end));
+}
+
+static void tell_loss(
+    struct input *in, const struct etl_info *info, const char *reason, const char *unit, uint32_t n)
+{
+    const struct input_file_settings *s = &in->settings;
+    bool outside = (info->end_time && info->end_time < s->start) ||
+                   (s->end && info->start_time >= s->end);
+    if (n && !outside && in->sink->gap) {
+        in->sink->gap(in->sink->self, &(struct gap){
+                                          .stage = "etw",
+                                          .reason = reason,
+                                          .unit = unit,
+                                          .count = n,
+                                          .exact = true,
+                                          .from = info->start_time,
+                                          .to = info->end_time,
+                                          .trace = &info->trace,
+                                      });
+    }
+}
+
+void input_group_tell_losses(struct input *in, const struct etl_file *file)
+{
+    for (size_t i = 0; i < file->epoch_count; i++) {
+        const struct etl_info *info = &file->epochs[i]->info;
+        tell_loss(in, info, "events_lost", "events", info->events_lost);
+        tell_loss(in, info, "buffers_lost", "buffers", info->buffers_lost);
+    }
+}
+
+/* Still before the record to resume after, or at it? */
+static bool is_skipped(struct input *in, const struct event_record *record)
+{
+    if (!in->skipping) {
+        return false;
+    }
+    const struct record_position *a = &record->position;
+    const struct record_position *b = &in->position;
+    if (a->record_offset == b->record_offset && a->buffer_offset == b->buffer_offset &&
+        memcmp(a->file_id, b->file_id, sizeof(a->file_id)) == 0) {
+        in->skipping = false;
+    }
+    return true;
+}
+
+bool input_group_give(struct input *in, const struct event_record *record)
+{
+    if (input_file_is_stopped(in)) {
+        return false;
+    }
+    return is_skipped(in, record) || is_outside(in, record) ||
+           in->sink->record(in->sink->self, record);
+}
+
+/* Second pass over indexed files. */
+static enum input_end deliver(
+    struct input *in, struct etl_file *const *files, struct etl_merge *merge, struct error *err)
+{
+    uint64_t told_bytes = UINT64_MAX;
+    for (;;) {
+        const struct event_record *record;
+        size_t file;
+        switch (etl_merge_next(merge, &record, &file, err)) {
+        case ETL_MERGE_RECORD:
+            if (!input_group_give(in, record)) {
+                return INPUT_STOPPED;
+            }
+            break;
+        case ETL_MERGE_FILE_END:
+            if (!in->skipping) {
+                input_group_tell_losses(in, files[file]);
+            }
+            break;
+        case ETL_MERGE_END:
+            return INPUT_DONE;
+        case ETL_MERGE_FAILED:
+            return INPUT_FAILED;
+        }
+        if (etl_merge_bytes(merge) != told_bytes) {
+            told_bytes = etl_merge_bytes(merge);
+            tell_progress(in, in->done_bytes + told_bytes);
+        }
+    }
+}
+
+static void tell_ends(struct input *in, struct etl_file *const *files, size_t count)
+{
+    for (size_t i = 0; in->sink->file_end && i < count; i++) {
+        in->sink->file_end(in->sink->self, files[i]->id);
+    }
+}
+
+enum input_end input_group_run(
+    struct input *in, struct etl_file *const *files, size_t count, struct error *err)
+{
+    const struct etl_visitor visitor = {
+        .self = in,
+        .buffer = first_pass_buffer,
+        .record = first_pass_record,
+        .damage = first_pass_damage,
+    };
+    for (size_t i = 0; i < count; i++) {
+        if (!etl_file_index(files[i], &visitor, err)) {
+            return INPUT_FAILED;
+        }
+        if (input_file_is_stopped(in)) {
+            return INPUT_STOPPED;
+        }
+    }
+    struct etl_merge *merge = etl_merge_create(files, count, err);
+    if (!merge) {
+        return INPUT_FAILED;
+    }
+    enum input_end end = deliver(in, files, merge, err);
+    in->done_bytes += etl_merge_bytes(merge);
+    etl_merge_destroy(merge);
+    if (end == INPUT_DONE && in->skipping) {
+        error_set(err, ERR_FORMAT,
+            "%s: no record to resume after at offset %" PRIu64 ", record %" PRIu32
+            ". the file has changed since",
+            files[0]->bytes.path, in->position.buffer_offset, in->position.record_offset);
+        return INPUT_FAILED;
+    }
+    if (end == INPUT_DONE) {
+        tell_ends(in, files, count);
+    }
+    return end;
+}
+
+/* ---- the paths that a session has now -------------------------------------------------------------- */
+
+/* Open the path's file if it is to be read. */
+static struct etl_file *open_new(struct input *in, struct input_path *path)
+{
+    struct etl_file *file = input_paths_open(in, path);
+    bool wanted = file && !input_paths_is_taken(in, path, file);
+    path->state = file ? PATH_TAKEN : PATH_BAD;
+    path->stamp = plat_path_stamp(path->path);
+    if (!wanted) {
+        etl_file_destroy(file);
+    }
+    return wanted ? file : NULL;
+}
+
+static enum input_end take_each(struct input *in, struct input_path *const *paths, size_t count)
+{
+    for (size_t i = 0; i < count && !input_file_is_stopped(in); i++) {
+        struct etl_file *file = paths[i]->state == PATH_NEW ? open_new(in, paths[i]) : NULL;
+        if (!file) {
+            continue;
+        }
+        struct error why;
+        enum input_end end = INPUT_DONE;
+        if (!in->skipping || in->position_known) { /* else delivered in an earlier run */
+            input_file_note(in, SCHEDULE_WHOLE, file->id, 0);
+            end = input_group_run(in, &file, 1, &why);
+        }
+        etl_file_destroy(file);
+        if (end == INPUT_FAILED) {
+            input_file_remember(in, &why);
+            if (in->skipping) {
+                break;
+            }
+        } else if (end == INPUT_STOPPED) {
+            return end;
+        }
+    }
+    return input_file_is_stopped(in) ? INPUT_STOPPED : INPUT_DONE;
+}
+
+static enum input_end take_merged(struct input *in, struct etl_file *const *files, size_t count)
+{
+    struct error why;
+    for (size_t i = 0; i < count; i++) {
+        input_file_note(in, SCHEDULE_WHOLE, files[i]->id, i + 1 < count);
+    }
+    enum input_end end = input_group_run(in, files, count, &why);
+    if (end == INPUT_FAILED) {
+        input_file_remember(in, &why);
+        end = INPUT_DONE;
+    }
+    return end;
+}
+
+static enum input_end take_all(struct input *in, struct input_path *const *paths, size_t count)
+{
+    struct etl_file **files = calloc(count + 1, sizeof(struct etl_file *));
+    if (!files) {
+        struct error why;
+        error_set(&why, ERR_MEMORY, "out of memory for %zu files", count);
+        input_file_remember(in, &why);
+        return INPUT_DONE;
+    }
+    size_t opened = 0;
+    for (size_t i = 0; i < count && !input_file_is_stopped(in); i++) {
+        struct etl_file *file = paths[i]->state == PATH_NEW ? open_new(in, paths[i]) : NULL;
+        if (file) {
+            files[opened++] = file;
+        }
+    }
+    enum input_end end = input_file_is_stopped(in) ? INPUT_STOPPED : INPUT_DONE;
+    if (end == INPUT_DONE && opened && (!in->skipping || in->position_known)) {
+        end = take_merged(in, files, opened);
+    }
+    for (size_t i = 0; i < opened; i++) {
+        etl_file_destroy(files[i]);
+    }
+    free(files);
+    return end;
+}
+
+enum input_end input_group_take(
+    struct input *in, struct input_path *const *paths, size_t count, bool merge)
+{
+    return merge ? take_all(in, paths, count) : take_each(in, paths, count);
+}

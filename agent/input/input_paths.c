@@ -1,0 +1,140 @@
+#include <stdlib.h>
+
+#include "input/input_file_parts.h"
+#include "platform/plat_file.h"
+
+/* Which files the session has: what its patterns match, found again and again where files may come
+ * later. A path is known for good; two paths with one trace in them count as one. */
+
+static struct input_path *add_path(struct input *in, const char *path)
+{
+    if (in->path_count == in->path_capacity) {
+        size_t capacity = in->path_capacity ? in->path_capacity * 2 : 64;
+        struct input_path **paths = realloc(in->paths, capacity * sizeof(struct input_path *));
+        if (!paths) {
+            return NULL;
+        }
+        in->paths = paths;
+        in->path_capacity = capacity;
+    }
+    struct span copy;
+    struct input_path *added = arena_alloc(&in->arena, sizeof(*added));
+    if (!added || !arena_copy(&in->arena, span_text(path), &copy) ||
+        !map_put(&in->by_path, copy, added)) {
+        return NULL;
+    }
+    added->in = in;
+    added->path = (const char *)copy.data;
+    in->paths[in->path_count++] = added;
+    return added;
+}
+
+static bool on_path(void *self, const char *path)
+{
+    struct input *in = self;
+    if (map_get(&in->by_path, span_text(path)) || add_path(in, path)) {
+        return true;
+    }
+    struct error why;
+    error_set(&why, ERR_LIMIT, "%s: too many files for one session", path);
+    input_file_remember(in, &why);
+    return false;
+}
+
+/* The size of all of them, if anybody wants to know. */
+static void add_sizes(struct input *in)
+{
+    for (size_t i = 0; in->sink->progress && i < in->path_count; i++) {
+        in->total_bytes += 2 * plat_path_stamp(in->paths[i]->path).size;
+    }
+}
+
+void input_paths_find(struct input *in, bool quiet)
+{
+    for (size_t i = 0; i < in->settings.paths.count; i++) {
+        struct error why;
+        if (!plat_glob(in->settings.paths.items[i], on_path, in, &why) && !quiet) {
+            input_file_remember(in, &why);
+        }
+    }
+    if (!quiet) {
+        add_sizes(in);
+    }
+}
+
+struct input_path *input_paths_by_id(struct input *in, const uint8_t file_id[16])
+{
+    return map_get(&in->by_id, span_make(file_id, 16));
+}
+
+/* The path holds this trace from now on. Without memory it is not known by it: then a copy of it
+ * would be read as well. */
+static void set_id(struct input *in, struct input_path *path, const uint8_t file_id[16])
+{
+    struct span id;
+    if (arena_copy(&in->arena, span_make(file_id, 16), &id) && map_put(&in->by_id, id, path)) {
+        path->id = id.data;
+    }
+}
+
+bool input_paths_read_id(struct input *in, const char *path, uint8_t ret_id[16])
+{
+    enum { HEADER_BYTES = 64 * 1024 };
+    struct arena arena;
+    arena_init(&arena, HEADER_BYTES);
+    struct etl_file *file = etl_file_open(path, span_make(NULL, 0), &in->handles, &arena, NULL);
+    if (file) {
+        memcpy(ret_id, file->id, sizeof(file->id));
+    }
+    etl_file_destroy(file);
+    arena_fini(&arena);
+    return file != NULL;
+}
+
+void input_paths_identify(struct input *in)
+{
+    for (size_t i = 0; i < in->path_count; i++) {
+        struct input_path *path = in->paths[i];
+        uint8_t id[16];
+        if (path->state == PATH_NEW && input_paths_read_id(in, path->path, id) &&
+            !input_paths_by_id(in, id)) {
+            set_id(in, path, id);
+        }
+    }
+}
+
+/* The names are known already, so that no memory is needed. */
+void input_paths_swap_names(struct input *in, struct input_path *a, struct input_path *b)
+{
+    const char *name = a->path;
+    a->path = b->path;
+    b->path = name;
+    map_put(&in->by_path, span_text(a->path), a);
+    map_put(&in->by_path, span_text(b->path), b);
+}
+
+bool input_paths_is_taken(struct input *in, struct input_path *path, const struct etl_file *file)
+{
+    const struct input_sink *sink = in->sink;
+    if (!sink->is_done && !in->settings.follow) {
+        return false; /* nobody keeps positions: copies are files of their own */
+    }
+    const struct input_path *known = input_paths_by_id(in, file->id);
+    if (!known) {
+        set_id(in, path, file->id);
+    }
+    return (known && known != path) || (sink->is_done && sink->is_done(sink->self, file->id));
+}
+
+struct etl_file *input_paths_open(struct input *in, const struct input_path *path)
+{
+    struct error why;
+    struct etl_file *file = etl_file_open(
+        path->path, span_text(in->settings.host), &in->handles, &in->arena, &why);
+    if (!file) {
+        input_file_remember(in, &why);
+    } else if (in->skipping && memcmp(file->id, in->position.file_id, sizeof(file->id)) == 0) {
+        in->position_known = true;
+    }
+    return file;
+}

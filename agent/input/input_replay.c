@@ -1,0 +1,204 @@
+#include <stdlib.h>
+
+#include "input/etl_ring.h"
+#include "input/input_file_parts.h"
+
+/*
+ * After a restart: what the schedule of the earlier run says is done again, so that the same records
+ * come in the same order, however much has been added since. That needs the files: if one is gone
+ * that not everybody has taken whole, or a circular one has overwritten where reading began, the
+ * schedule is given up and everything that is not done is read as new. Events may then come twice;
+ * none is left out.
+ */
+
+static const struct schedule_entry *entry_at(const struct input *in, size_t index)
+{
+    const struct input_schedule *s = &in->restored;
+    return &s->entries[s->first + index];
+}
+
+static const uint8_t *id_of(const struct input *in, const struct schedule_entry *entry)
+{
+    return in->restored.files[entry->file].id;
+}
+
+/* How many entries make a group of merged files: 1 for one file. */
+static size_t group_size(const struct input *in, size_t first)
+{
+    size_t count = 1;
+    while (entry_at(in, first + count - 1)->value && first + count < in->restored.count &&
+           entry_at(in, first + count)->kind == SCHEDULE_WHOLE) {
+        count++;
+    }
+    return count;
+}
+
+static bool is_done(const struct input *in, const struct schedule_entry *entry)
+{
+    return in->sink->is_done && in->sink->is_done(in->sink->self, id_of(in, entry));
+}
+
+static bool is_group_done(const struct input *in, size_t first, size_t count)
+{
+    for (size_t i = first; i < first + count; i++) {
+        if (!is_done(in, entry_at(in, i))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Does the ring still hold what was read first? */
+static bool has_start(struct input *in, const struct input_path *path, uint64_t start)
+{
+    enum { HEADER_BYTES = 64 * 1024 };
+    struct arena arena;
+    uint64_t oldest = 0;
+    arena_init(&arena, HEADER_BYTES);
+    struct etl_file *file = etl_file_open(
+        path->path, span_make(NULL, 0), &in->handles, &arena, NULL);
+    struct etl_ring *ring = file ? etl_ring_create(file, NULL) : NULL;
+    bool has = ring && etl_ring_oldest(ring, &oldest, NULL) && oldest && oldest <= start;
+    etl_ring_destroy(ring);
+    etl_file_destroy(file);
+    arena_fini(&arena);
+    return has;
+}
+
+/* What keeps the schedule from being done again; NULL: nothing. ${ret_path}: where. */
+static const char *find_obstacle(struct input *in, const char **ret_path)
+{
+    *ret_path = in->settings.paths.items[0];
+    if (in->restore_failed) {
+        return "what was noted of the files read is damaged: they are read again, and events may "
+               "come twice";
+    }
+    for (size_t i = 0; i < in->restored.count;) {
+        const struct schedule_entry *entry = entry_at(in, i);
+        size_t count = entry->kind == SCHEDULE_WHOLE ? group_size(in, i) : 1;
+        bool done = entry->kind == SCHEDULE_WHOLE && is_group_done(in, i, count);
+        for (size_t end = i + count; i < end; i++) {
+            const struct input_path *path = input_paths_by_id(in, id_of(in, entry_at(in, i)));
+            if (!done && !path) {
+                return "a file that was being read is gone: the others are read again, and events "
+                       "may come twice";
+            }
+            if (entry->kind == SCHEDULE_START && !has_start(in, path, entry->value)) {
+                *ret_path = path->path;
+                return "it was overwritten while nobody read: what is there is read again, and "
+                       "events may come twice";
+            }
+        }
+    }
+    return NULL;
+}
+
+static void give_up(struct input *in, const char *path, const char *why)
+{
+    input_file_tell(in, path, why);
+    input_schedule_fini(&in->restored);
+    input_schedule_init(&in->restored);
+    plat_mutex_lock(&in->mutex);
+    input_schedule_fini(&in->schedule);
+    input_schedule_init(&in->schedule);
+    plat_mutex_unlock(&in->mutex);
+    if (in->sink->renumber) {
+        in->sink->renumber(in->sink->self);
+    }
+}
+
+static void take_paths(struct input *in, size_t first, size_t count)
+{
+    for (size_t i = first; i < first + count; i++) {
+        struct input_path *path = input_paths_by_id(in, id_of(in, entry_at(in, i)));
+        if (path) {
+            path->state = PATH_TAKEN;
+            path->stamp = plat_path_stamp(path->path);
+        }
+    }
+}
+
+static enum input_end open_and_run(
+    struct input *in, size_t first, size_t count, struct etl_file **files)
+{
+    size_t opened = 0;
+    struct error why;
+    for (size_t i = first; i < first + count; i++) {
+        const struct input_path *path = input_paths_by_id(in, id_of(in, entry_at(in, i)));
+        struct etl_file *file = input_paths_open(in, path);
+        if (file) {
+            files[opened++] = file;
+        }
+    }
+    enum input_end end = opened ? input_group_run(in, files, opened, &why) : INPUT_DONE;
+    if (end == INPUT_FAILED) {
+        input_file_remember(in, &why);
+        end = INPUT_DONE;
+    }
+    for (size_t i = 0; i < opened; i++) {
+        etl_file_destroy(files[i]);
+    }
+    return end;
+}
+
+static enum input_end replay_group(struct input *in, size_t first, size_t count)
+{
+    take_paths(in, first, count);
+    if (is_group_done(in, first, count)) {
+        if (in->sink->skipped) {
+            in->sink->skipped(in->sink->self, id_of(in, entry_at(in, first)));
+        }
+        return INPUT_DONE;
+    }
+    struct etl_file **files = calloc(count, sizeof(struct etl_file *));
+    if (!files) {
+        struct error why;
+        error_set(&why, ERR_MEMORY, "out of memory for %zu files", count);
+        input_file_remember(in, &why);
+        return INPUT_STOPPED;
+    }
+    enum input_end end = open_and_run(in, first, count, files);
+    free(files);
+    return end;
+}
+
+static enum input_end replay(struct input *in)
+{
+    enum input_end end = INPUT_DONE;
+    if (in->restored.has_base && in->sink->skipped) {
+        in->sink->skipped(in->sink->self, in->restored.base);
+    }
+    for (size_t i = 0; i < in->restored.count && end == INPUT_DONE;) {
+        const struct schedule_entry *entry = entry_at(in, i);
+        if (entry->kind == SCHEDULE_WHOLE) {
+            size_t count = group_size(in, i);
+            end = replay_group(in, i, count);
+            i += count;
+            continue;
+        }
+        struct input_path *path = input_paths_by_id(in, id_of(in, entry));
+        end = input_follow_replay(in, path, entry) ? INPUT_DONE : INPUT_STOPPED;
+        i++;
+    }
+    return end;
+}
+
+enum input_end input_replay_run(struct input *in)
+{
+    if (!in->restore_failed && in->restored.count == 0 && !in->restored.has_base) {
+        return INPUT_DONE;
+    }
+    const char *path;
+    input_paths_identify(in);
+    const char *obstacle = find_obstacle(in, &path);
+    if (obstacle) {
+        give_up(in, path, obstacle);
+        return INPUT_DONE;
+    }
+    in->replaying = true;
+    enum input_end end = replay(in);
+    in->replaying = false;
+    input_schedule_fini(&in->restored);
+    input_schedule_init(&in->restored);
+    return end;
+}
