@@ -16,6 +16,8 @@ TYPES = {"string", "number", "boolean", "strings", "numbers", "object", "values"
 MAPPINGS = {"date", "keyword", "constant_keyword", "match_only_text", "long", "boolean", "ip",
             "object", "unindexed", "unmapped"}
 
+EXTENDED = "winlog.event_data.extended_data."
+
 HEAD = """# Fields of the ecs event
 
 Made from [ecs.tsv](ecs.tsv) by `tests/integration/ecs_table.py --write`; what the values look like
@@ -54,11 +56,13 @@ def read():
 
 
 def find(rows, path):
-    """The row for a field: its own, else the longest pattern that fits."""
+    """The row for a field: its own, else the longest pattern that fits. What the payload has is
+    free, but nothing that stands beside a named field: no pattern reaches into extended_data."""
     exact = [row for row in rows if row.field == path]
     if exact:
         return exact[0]
-    fitting = [row for row in rows if "*" in row.field and fnmatch.fnmatchcase(path, row.field)]
+    fitting = [row for row in rows if "*" in row.field and fnmatch.fnmatchcase(path, row.field)
+               and (EXTENDED in row.field or not path.startswith(EXTENDED))]
     return max(fitting, key=lambda row: len(row.field), default=None)
 
 

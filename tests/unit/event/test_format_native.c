@@ -537,6 +537,7 @@ static void formats_are_found_by_name(void **state)
 {
     (void)state;
     assert_ptr_equal(event_format_find(span_text("native")), &event_format_native);
+    assert_ptr_equal(event_format_find(span_text("ecs")), &event_format_ecs);
     assert_ptr_equal(event_format_find(span_text("pretty")), &event_format_pretty);
     assert_null(event_format_find(span_text("nativ")));
     assert_null(event_format_find(span_text("")));
