@@ -1,13 +1,21 @@
 /*
- * Standard output. What was written cannot be taken back: after a failed write (a redirect to a
- * full disk) part of a line may stand there, so the next try starts on a line of its own. A closed
- * pipe never comes back and ends the output.
+ * Standard output. A terminal that was stopped and a pipe that nobody reads keep a send waiting, but
+ * no longer than the host wants to wait. What was written cannot be taken back: when a send ends
+ * before its end, the records that are out are delivered, and so is the one that is half out, whose
+ * rest is kept and comes first the next time. So a line is never torn and never repeated, unless the
+ * process ends in its middle. A closed pipe never comes back and ends the output.
  */
 #include <stdlib.h>
 
 #include "config/config.h"
 #include "outputs/output.h"
 #include "platform/plat_file.h"
+#include "platform/plat_system.h"
+
+enum {
+    SLICE_MS = 100,
+    ALONE_MS = 1000 /* how long to wait without a host that says when to stop */
+};
 
 enum style { STYLE_NDJSON, STYLE_PRETTY };
 
@@ -25,8 +33,12 @@ static const struct config_field fields[] = {
 };
 
 struct out_stdout {
-    struct plat_file *file;
-    bool torn; /* the last write may have ended in the middle of a line */
+    bool (*stopping)(void *host);
+    void *host;
+    struct plat_file *file; /* NULL: not connected */
+    uint8_t *rest;          /* of a record that is half out, NULL: none */
+    size_t rest_size;
+    size_t rest_at;
 };
 
 static const char *stdout_format(const void *settings)
@@ -38,36 +50,139 @@ static const char *stdout_format(const void *settings)
 static void *stdout_create(const void *settings, const struct output_env *env, struct error *err)
 {
     (void)settings;
-    (void)env;
     struct out_stdout *self = calloc(1, sizeof(*self));
     if (!self) {
         error_set(err, ERR_MEMORY, "out of memory");
         return NULL;
     }
-    self->file = plat_file_stdout();
+    self->stopping = env->stopping;
+    self->host = env->host;
     return self;
+}
+
+static bool stdout_connect(void *self_, struct error *err)
+{
+    struct out_stdout *self = self_;
+    if (!self->file) {
+        self->file = plat_file_stdout_open(err);
+    }
+    return self->file != NULL;
+}
+
+static struct span rest_of(const struct out_stdout *self)
+{
+    return span_from(span_make(self->rest, self->rest_size), self->rest_at);
+}
+
+static void stdout_disconnect(void *self_)
+{
+    struct out_stdout *self = self_;
+    size_t written = 0;
+    if (self->file && self->rest) { /* the last chance for a whole line */
+        plat_file_write_some(self->file, rest_of(self), SLICE_MS, &written, NULL);
+        self->rest_at += written;
+    }
+    plat_file_close(self->file);
+    self->file = NULL;
+}
+
+static bool must_stop(const struct out_stdout *self, uint64_t waited_ms)
+{
+    return self->stopping ? self->stopping(self->host) : waited_ms >= ALONE_MS;
+}
+
+/* Write all of ${bytes}, or as much as goes before it is time to stop. False: not all. */
+static bool write_patiently(
+    struct out_stdout *self, struct span bytes, size_t *ret_written, struct error *err)
+{
+    uint64_t waited_ms = 0;
+    *ret_written = 0;
+    for (;;) {
+        size_t written;
+        bool good = plat_file_write_some(self->file, bytes, SLICE_MS, &written, err);
+        bytes = span_from(bytes, written);
+        *ret_written += written;
+        if (!good || bytes.size == 0) {
+            return good;
+        }
+        waited_ms = written ? 0 : waited_ms + SLICE_MS;
+        if (must_stop(self, waited_ms)) {
+            return error_set(err, ERR_IO, "standard output: nobody reads it");
+        }
+    }
+}
+
+static bool write_rest(struct out_stdout *self, struct error *err)
+{
+    size_t written = 0;
+    bool good = write_patiently(self, rest_of(self), &written, err);
+    self->rest_at += written;
+    if (good) {
+        free(self->rest);
+        self->rest = NULL;
+    }
+    return good;
+}
+
+/* ${written} bytes are out. The record in which they end is ours to complete. False: there is no
+ * memory for that, and it stays torn. */
+static bool account(struct out_stdout *self, const struct delivery *delivery, size_t written,
+    struct output_report *report)
+{
+    uint32_t start = 0;
+    bool good = true;
+    for (size_t i = 0; i < delivery->record_count; i++) {
+        uint32_t end = delivery->record_ends[i];
+        report->records[i] = start < written ? RECORD_DELIVERED : RECORD_RETRY;
+        if (start < written && written < end) {
+            self->rest_at = 0;
+            self->rest_size = end - written;
+            self->rest = malloc(self->rest_size);
+            good = self->rest != NULL;
+            if (good) {
+                memcpy(self->rest, delivery->bytes.data + written, self->rest_size);
+            }
+        }
+        start = end;
+    }
+    return good;
+}
+
+static enum output_verdict verdict_of(const struct error *err)
+{
+    return err->code == ERR_STOPPED ? OUTPUT_FATAL : OUTPUT_RETRY;
 }
 
 static enum output_verdict stdout_send(
     void *self_, const struct delivery *delivery, struct output_report *report)
 {
     struct out_stdout *self = self_;
-    bool good = !self->torn || plat_file_write(self->file, span_text("\n"), &report->error);
-    if (good) {
-        good = plat_file_write(self->file, delivery->bytes, &report->error);
-        self->torn = !good;
+    size_t written = 0;
+    if (!self->file) {
+        error_set(&report->error, ERR_IO, "standard output is not open");
+        return OUTPUT_RECONNECT;
     }
-    if (good) {
+    if (self->rest && !write_rest(self, &report->error)) {
+        return verdict_of(&report->error);
+    }
+    if (write_patiently(self, delivery->bytes, &written, &report->error)) {
         return OUTPUT_DELIVERED;
     }
-    return report->error.code == ERR_STOPPED ? OUTPUT_FATAL : OUTPUT_RETRY;
+    if (report->error.code == ERR_STOPPED || written == 0) {
+        return verdict_of(&report->error);
+    }
+    if (!account(self, delivery, written, report)) {
+        error_set(&report->error, ERR_MEMORY, "out of memory");
+    }
+    return OUTPUT_MIXED;
 }
 
 static void stdout_destroy(void *self_)
 {
     struct out_stdout *self = self_;
     if (self) {
-        plat_file_close(self->file);
+        stdout_disconnect(self);
+        free(self->rest);
         free(self);
     }
 }
@@ -78,6 +193,8 @@ const struct output_ops output_stdout = {
     .settings_size = sizeof(struct settings),
     .format = stdout_format,
     .create = stdout_create,
+    .connect = stdout_connect,
     .send = stdout_send,
+    .disconnect = stdout_disconnect,
     .destroy = stdout_destroy,
 };

@@ -55,6 +55,15 @@ bool plat_file_sync(struct plat_file *file, struct error *err);
  * pipe fails with ERR_STOPPED. */
 struct plat_file *plat_file_stdout(void);
 
+/* Standard output for plat_file_write_some: a terminal or pipe that nobody reads does not block it,
+ * nor do other programs that share it notice. NULL on failure; to be closed. */
+struct plat_file *plat_file_stdout_open(struct error *err);
+
+/* Write as much of ${bytes} as goes within ${timeout_ms}; ${ret_written} may be less than their
+ * size, and 0, which is no failure. A failure comes with ${ret_written}, too. */
+bool plat_file_write_some(struct plat_file *file, struct span bytes, unsigned timeout_ms,
+    size_t *ret_written, struct error *err);
+
 /* Read a whole file of at most ${max_bytes}; the caller frees ${ret_data} (a NUL follows it). */
 bool plat_file_load(
     const char *path, size_t max_bytes, char **ret_data, size_t *ret_size, struct error *err);

@@ -35,18 +35,28 @@ struct fake_output *fake_output_create(const struct fake_step *steps, size_t cou
     if (!fake) {
         abort();
     }
-    fake->steps = calloc(count + 1, sizeof(*steps));
-    if (!fake->steps) {
-        abort();
-    }
-    if (count) {
-        memcpy(fake->steps, steps, count * sizeof(*steps));
-    }
-    fake->step_count = count;
     buf_init(&fake->received, RECEIVED_MAX_BYTES);
     plat_mutex_init(&fake->lock);
     plat_cond_init(&fake->changed);
+    fake_output_script(fake, steps, count);
     return fake;
+}
+
+void fake_output_script(struct fake_output *fake, const struct fake_step *steps, size_t count)
+{
+    struct fake_step *copy = calloc(count + 1, sizeof(*copy));
+    if (!copy) {
+        abort();
+    }
+    if (count) {
+        memcpy(copy, steps, count * sizeof(*copy));
+    }
+    plat_mutex_lock(&fake->lock);
+    free(fake->steps);
+    fake->steps = copy;
+    fake->step_count = count;
+    fake->step_at = 0;
+    plat_mutex_unlock(&fake->lock);
 }
 
 void fake_output_destroy(struct fake_output *fake)

@@ -24,7 +24,10 @@ struct fake_step {
 
 /* ${steps} is copied. Aborts where there is no memory, as tests do. */
 struct fake_output *fake_output_create(const struct fake_step *steps, size_t count);
-void fake_output_destroy(struct fake_output *fake);
+void fake_output_destroy(struct fake_output *fake); /* NULL is fine */
+
+/* From now on it answers by ${steps}, which are copied, instead of what is left of its script. */
+void fake_output_script(struct fake_output *fake, const struct fake_step *steps, size_t count);
 
 struct fake_settings {
     struct fake_output *fake;

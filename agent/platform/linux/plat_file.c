@@ -216,6 +216,70 @@ bool plat_file_write(struct plat_file *file, struct span bytes, struct error *er
     return true;
 }
 
+/*
+ * O_NONBLOCK belongs to the open file, which a shell shares with everything it starts, so it is not
+ * set on file descriptor 1 but on one of our own, opened anew. That works for terminals and pipes,
+ * for which it is needed; an ordinary file opened anew would be written to from its beginning.
+ */
+struct plat_file *plat_file_stdout_open(struct error *err)
+{
+    struct plat_file *file = malloc(sizeof(*file));
+    if (!file) {
+        error_set(err, ERR_MEMORY, "out of memory");
+        return NULL;
+    }
+    *file = *plat_file_stdout();
+    struct stat st;
+    file->fd = -1;
+    if (fstat(STDOUT_FILENO, &st) == 0 && (S_ISFIFO(st.st_mode) || isatty(STDOUT_FILENO))) {
+        file->fd = open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    }
+    if (file->fd < 0) {
+        file->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    }
+    if (file->fd < 0) {
+        fail(err, file->name, "cannot be written to");
+        free(file);
+        return NULL;
+    }
+    return file;
+}
+
+/* What can be written to a thing that may block: as much as a pipe takes at once, where it is not
+ * known to be non-blocking. */
+static size_t piece_of(const struct plat_file *file, size_t size)
+{
+    struct stat st;
+    int flags = fcntl(file->fd, F_GETFL);
+    if ((flags >= 0 && flags & O_NONBLOCK) || (fstat(file->fd, &st) == 0 && S_ISREG(st.st_mode))) {
+        return size < MAX_CALL_BYTES ? size : MAX_CALL_BYTES;
+    }
+    return size < PIPE_BUF ? size : PIPE_BUF;
+}
+
+bool plat_file_write_some(struct plat_file *file, struct span bytes, unsigned timeout_ms,
+    size_t *ret_written, struct error *err)
+{
+    *ret_written = 0;
+    while (bytes.size) {
+        struct pollfd ready = {.fd = file->fd, .events = POLLOUT};
+        int found = poll(&ready, 1, (int)(timeout_ms < INT_MAX ? timeout_ms : INT_MAX));
+        if (found <= 0) {
+            return true; /* also when interrupted: whoever calls looks at the time */
+        }
+        ssize_t written = write(file->fd, bytes.data, piece_of(file, bytes.size));
+        if (written >= 0) {
+            bytes = span_from(bytes, (size_t)written);
+            *ret_written += (size_t)written;
+        } else if (errno == EAGAIN) {
+            return true;
+        } else if (!can_retry(file, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool plat_file_sync(struct plat_file *file, struct error *err)
 {
     while (fdatasync(file->fd) != 0) {

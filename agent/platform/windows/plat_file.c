@@ -227,6 +227,44 @@ bool plat_file_write(struct plat_file *file, struct span bytes, struct error *er
     return true;
 }
 
+struct plat_file *plat_file_stdout_open(struct error *err)
+{
+    struct plat_file *file = malloc(sizeof(*file));
+    if (!file) {
+        error_set(err, ERR_MEMORY, "out of memory");
+        return NULL;
+    }
+    *file = stdout_file;
+    HANDLE self = GetCurrentProcess();
+    if (!DuplicateHandle(self, GetStdHandle(STD_OUTPUT_HANDLE), self, &file->handle, 0, FALSE,
+            DUPLICATE_SAME_ACCESS)) {
+        fail(err, file->name, "cannot be written to");
+        free(file);
+        return NULL;
+    }
+    return file;
+}
+
+/* Windows has no way to ask whether a pipe or console takes more: it is written to in small pieces,
+ * and one that blocks is ended with the process. */
+bool plat_file_write_some(struct plat_file *file, struct span bytes, unsigned timeout_ms,
+    size_t *ret_written, struct error *err)
+{
+    enum { PIECE_BYTES = 4096 };
+    ULONGLONG end = GetTickCount64() + timeout_ms;
+    *ret_written = 0;
+    do {
+        DWORD want = (DWORD)(bytes.size < PIECE_BYTES ? bytes.size : PIECE_BYTES);
+        DWORD written = 0;
+        if (want && !WriteFile(handle_of(file), bytes.data, want, &written, NULL)) {
+            return write_failed(file, err);
+        }
+        bytes = span_from(bytes, written);
+        *ret_written += written;
+    } while (bytes.size && GetTickCount64() < end);
+    return true;
+}
+
 bool plat_file_sync(struct plat_file *file, struct error *err)
 {
     HANDLE handle = handle_of(file);

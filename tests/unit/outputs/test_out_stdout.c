@@ -2,8 +2,12 @@
 
 #include "support/test.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "config/config.h"
@@ -30,30 +34,39 @@ static void the_style_picks_the_format_of_the_events(void **state)
     config_destroy(config);
 }
 
-/* Send one record while file descriptor 1 is ${fd}. */
-static enum output_verdict send_to(void *self, int fd, struct error *err)
-{
-    static const uint32_t end = 3;
-    struct output_report report = {.records = NULL};
-    const struct delivery delivery = {
-        .bytes = span_text("{}\n"), .record_ends = &end, .record_count = 1};
-    fflush(stdout);
-    int kept = dup(1);
-    dup2(fd, 1);
-    enum output_verdict verdict = output_stdout.send(self, &delivery, &report);
-    dup2(kept, 1);
-    close(kept);
-    *err = report.error;
-    return verdict;
-}
-
-static void *open_output(struct config *config)
+/* An output made while file descriptor 1 is ${fd}. */
+static void *open_output(struct config *config, int fd, const struct output_env *env)
 {
     struct error err;
-    void *self = output_stdout.create(
-        make(config, NULL), &(struct output_env){.name = "test"}, &err);
-    assert_non_null(self);
+    fflush(stdout);
+    int kept = dup(1);
+    assert_int_equal(dup2(fd, 1), 1);
+    void *self = output_stdout.create(make(config, NULL), env, &err);
+    bool connected = self && output_stdout.connect(self, &err);
+    dup2(kept, 1);
+    close(kept);
+    assert_true(connected);
     return self;
+}
+
+static const struct output_env alone = {.name = "test"};
+
+static enum output_verdict send_text(
+    void *self, const char *text, enum record_status *records, struct error *err)
+{
+    uint32_t ends[8];
+    size_t count = 0;
+    for (uint32_t i = 0; text[i]; i++) {
+        if (text[i] == '\n') {
+            ends[count++] = i + 1;
+        }
+    }
+    struct output_report report = {.records = records};
+    const struct delivery delivery = {
+        .bytes = span_text(text), .record_ends = ends, .record_count = count};
+    enum output_verdict verdict = output_stdout.send(self, &delivery, &report);
+    *err = report.error;
+    return verdict;
 }
 
 static void a_closed_pipe_ends_the_output(void **state)
@@ -61,42 +74,148 @@ static void a_closed_pipe_ends_the_output(void **state)
     (void)state;
     int ends[2];
     assert_int_equal(pipe(ends), 0);
-    close(ends[0]);
     struct config *config = config_create(NULL, NULL);
-    void *self = open_output(config);
+    void *early = open_output(config, ends[1], &alone);
+    close(ends[0]);
+    void *late = open_output(config, ends[1], &alone);
     struct error err;
-    enum output_verdict verdict = send_to(self, ends[1], &err);
-    assert_int_equal(verdict, OUTPUT_FATAL);
+    assert_int_equal(send_text(early, "{}\n", NULL, &err), OUTPUT_FATAL);
     assert_int_equal(err.code, ERR_STOPPED);
-    output_stdout.destroy(self);
+    assert_int_equal(send_text(late, "{}\n", NULL, &err), OUTPUT_FATAL);
+    assert_int_equal(err.code, ERR_STOPPED);
+    output_stdout.destroy(early);
+    output_stdout.destroy(late);
     config_destroy(config);
     close(ends[1]);
 }
 
-static void after_a_failed_write_the_next_try_starts_a_new_line(void **state)
+static void a_full_disk_is_tried_again(void **state)
 {
     (void)state;
     int full = open("/dev/full", O_WRONLY);
     if (full < 0) {
         skip();
     }
-    int ends[2];
-    assert_int_equal(pipe(ends), 0);
     struct config *config = config_create(NULL, NULL);
-    void *self = open_output(config);
+    void *self = open_output(config, full, &alone);
     struct error err;
-    assert_int_equal(send_to(self, full, &err), OUTPUT_RETRY);
-    assert_int_equal(err.code, ERR_IO);
-    assert_int_equal(send_to(self, ends[1], &err), OUTPUT_DELIVERED);
-    assert_int_equal(send_to(self, ends[1], &err), OUTPUT_DELIVERED);
-    char got[16] = "";
-    assert_int_equal(read(ends[0], got, sizeof(got)), 7);
-    assert_memory_equal(got, "\n{}\n{}\n", 7);
+    assert_int_equal(send_text(self, "{}\n", NULL, &err), OUTPUT_RETRY);
+    assert_int_equal(err.os_code, ENOSPC);
     output_stdout.destroy(self);
     config_destroy(config);
     close(full);
+}
+
+static bool stop_at_once(void *host)
+{
+    (*(int *)host)++;
+    return true;
+}
+
+/* Read what is there, and say how much. */
+static size_t drain(int fd, char *out, size_t size)
+{
+    size_t got = 0;
+    ssize_t n = 1;
+    fcntl(fd, F_SETFL, O_NONBLOCK);
+    while (n > 0 && got < size) {
+        n = read(fd, out + got, size - got);
+        got += n > 0 ? (size_t)n : 0;
+    }
+    return got;
+}
+
+enum { LONG = 100000 };
+
+/* Two records that no pipe or terminal takes at once, between two short ones. */
+static char *long_text(void)
+{
+    char *text = malloc(2 * LONG + 8);
+    assert_non_null(text);
+    memset(text, 'x', 2 * LONG + 7);
+    memcpy(text, "{}\n", 3);
+    text[LONG] = '\n';
+    text[2 * LONG] = '\n';
+    memcpy(text + 2 * LONG + 1, "last\n", 6);
+    return text;
+}
+
+static void assert_nothing_is_lost_or_torn(int writing, int reading)
+{
+    enum { WANT = 2 * LONG + 6 };
+    int asked = 0;
+    const struct output_env env = {.name = "test", .stopping = stop_at_once, .host = &asked};
+    struct config *config = config_create(NULL, NULL);
+    void *self = open_output(config, writing, &env);
+    char *text = long_text();
+    char *got = malloc(WANT + 100);
+    size_t size = 0;
+    size_t at = 0; /* of what is still to be sent */
+    bool seen[4] = {false};
+    for (int tries = 0; at < WANT; tries++) {
+        enum record_status records[8] = {RECORD_RETRY};
+        struct error err;
+        enum output_verdict verdict = send_text(self, text + at, records, &err);
+        seen[verdict == OUTPUT_MIXED] = true;
+        assert_true(
+            verdict == OUTPUT_DELIVERED || verdict == OUTPUT_MIXED || verdict == OUTPUT_RETRY);
+        for (size_t i = 0;
+             at < WANT && (verdict == OUTPUT_DELIVERED ||
+                              (verdict == OUTPUT_MIXED && records[i] == RECORD_DELIVERED));
+             i++) {
+            at = (size_t)(strchr(text + at, '\n') - text) + 1;
+        }
+        size += drain(reading, got + size, WANT + 100 - size);
+        assert_true(tries < 1000);
+    }
+    size += drain(reading, got + size, WANT + 100 - size);
+    assert_true(seen[1] && asked > 0);
+    assert_int_equal(size, WANT);
+    assert_memory_equal(got, text, WANT);
+    output_stdout.destroy(self);
+    config_destroy(config);
+    free(text);
+    free(got);
+}
+
+static void a_pipe_that_nobody_reads_does_not_hold_a_stop_back(void **state)
+{
+    (void)state;
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    assert_nothing_is_lost_or_torn(ends[1], ends[0]);
+    assert_int_equal(fcntl(ends[1], F_GETFL) & O_NONBLOCK, 0);
     close(ends[0]);
     close(ends[1]);
+}
+
+static void a_socket_that_nobody_reads_does_neither(void **state)
+{
+    (void)state;
+    int ends[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    assert_nothing_is_lost_or_torn(ends[1], ends[0]);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static void a_stopped_terminal_does_neither(void **state)
+{
+    (void)state;
+    int master = posix_openpt(O_RDWR | O_NOCTTY);
+    if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0) {
+        print_message("skipped: there are no terminals here\n");
+        skip();
+    }
+    int slave = open(ptsname(master), O_RDWR | O_NOCTTY);
+    assert_true(slave >= 0);
+    struct termios raw;
+    tcgetattr(slave, &raw);
+    raw.c_oflag &= ~(tcflag_t)OPOST; /* bytes as they are */
+    tcsetattr(slave, TCSANOW, &raw);
+    assert_nothing_is_lost_or_torn(slave, master);
+    close(slave);
+    close(master);
 }
 
 int main(void)
@@ -104,7 +223,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_style_picks_the_format_of_the_events),
         cmocka_unit_test(a_closed_pipe_ends_the_output),
-        cmocka_unit_test(after_a_failed_write_the_next_try_starts_a_new_line),
+        cmocka_unit_test(a_full_disk_is_tried_again),
+        cmocka_unit_test(a_pipe_that_nobody_reads_does_not_hold_a_stop_back),
+        cmocka_unit_test(a_socket_that_nobody_reads_does_neither),
+        cmocka_unit_test(a_stopped_terminal_does_neither),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
