@@ -262,12 +262,14 @@ bool positions_watch_source(struct positions *p, const char *session, positions_
 {
     plat_mutex_lock(&p->mutex);
     struct state_session *s = state_session(&p->state, span_text(session));
-    bool good = s || error_set(err, ERR_MEMORY, "out of memory");
-    if (good && s->watch) {
-        good = take_source(s, err);
-        p->changes++;
-    }
-    if (s) {
+    bool good = s != NULL;
+    if (!s) {
+        error_set(err, ERR_MEMORY, "out of memory");
+    } else {
+        if (s->watch) {
+            good = take_source(s, err);
+            p->changes++;
+        }
         s->watch = state;
         s->watch_self = self;
     }
