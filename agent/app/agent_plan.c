@@ -117,7 +117,7 @@ static bool plan_providers(struct agent_plan *plan, const struct app_session *co
 {
     const struct app_provider *providers = config->providers.items;
     size_t count = config->providers.count;
-    const struct provider_spec **specs = calloc(count, sizeof(*specs));
+    struct provider_spec *specs = calloc(count, sizeof(*specs));
     selection->gates = calloc(count, sizeof(*selection->gates));
     if (!specs || !selection->gates) {
         free(specs);
@@ -125,7 +125,7 @@ static bool plan_providers(struct agent_plan *plan, const struct app_session *co
     }
     bool ok = true;
     for (size_t i = 0; i < count; i++) {
-        specs[i] = &providers[i].spec;
+        specs[i] = providers[i].spec;
     }
     selection->selection = provider_selection_create_from(specs, count, err);
     ok = selection->selection != NULL;
