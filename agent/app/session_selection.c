@@ -76,14 +76,18 @@ static struct provider_spec *resolve_all(
     size_t count = session->providers.count;
     struct provider_spec *specs = calloc(count, sizeof(*specs));
     struct provider_facts *facts = calloc(count, sizeof(*facts));
-    bool good = (specs && facts) || error_set(err, ERR_MEMORY, "out of memory");
-    for (size_t i = 0; i < count && good; i++) {
+    if (!specs || !facts) {
+        free(specs);
+        free(facts);
+        error_set(err, ERR_MEMORY, "out of memory");
+        return NULL;
+    }
+    for (size_t i = 0; i < count; i++) {
         specs[i] = providers[i].spec;
         facts[i].spec = &providers[i].spec;
     }
-    if (good) {
-        provider_names_find(cache, facts, count);
-    }
+    provider_names_find(cache, facts, count);
+    bool good = true;
     for (size_t i = 0; i < count && good; i++) {
         good = resolve(session, &facts[i], &specs[i], err);
     }
