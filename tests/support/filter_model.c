@@ -57,7 +57,9 @@ static bool is_hex(const struct json_node *value)
 static void copy_text(struct span text, char *out)
 {
     size_t size = text.size < MAX_TEXT - 1 ? text.size : MAX_TEXT - 1;
-    memcpy(out, text.data, size);
+    if (size) {
+        memcpy(out, text.data, size);
+    }
     out[size] = '\0';
 }
 
