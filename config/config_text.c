@@ -2,9 +2,10 @@
 
 #include <stdio.h>
 
+#include "base/nearest.h"
 #include "base/utf.h"
 
-enum { QUOTE_MAX_BYTES = 60, NAME_MAX_BYTES = 64, SHORT_FORM_MIN_BYTES = 3 };
+enum { QUOTE_MAX_BYTES = 60 };
 
 bool config_text_is_control(uint32_t c)
 {
@@ -48,59 +49,23 @@ static uint8_t lower(uint8_t c)
     return (uint8_t)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
 }
 
-static size_t min(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Edits (insert, delete, replace, swap of neighbours) between two names: the optimal string
- * alignment distance, with three rows of its table kept. */
-static size_t distance(struct span a, struct span b)
-{
-    size_t rows[3][NAME_MAX_BYTES + 1];
-    for (size_t j = 0; j <= b.size; j++) {
-        rows[0][j] = j;
-    }
-    for (size_t i = 1; i <= a.size; i++) {
-        size_t *row = rows[i % 3];
-        const size_t *above = rows[(i + 2) % 3];
-        const size_t *two_above = rows[(i + 1) % 3];
-        row[0] = i;
-        for (size_t j = 1; j <= b.size; j++) {
-            uint8_t x = lower(a.data[i - 1]);
-            uint8_t y = lower(b.data[j - 1]);
-            row[j] = min(above[j - 1] + (x != y), min(above[j], row[j - 1]) + 1);
-            if (i > 1 && j > 1 && x == lower(b.data[j - 2]) && y == lower(a.data[i - 2])) {
-                row[j] = min(row[j], two_above[j - 2] + 1);
-            }
-        }
-    }
-    return rows[a.size % 3][b.size];
-}
-
 void config_text_consider(struct config_nearest *nearest, const char *candidate)
 {
+    struct nearest one = {
+        .text = nearest->text, .best = span_text(nearest->best), .edits = nearest->distance};
     struct span name = span_text(candidate);
-    if (nearest->text.size > NAME_MAX_BYTES || name.size > NAME_MAX_BYTES) {
-        return;
-    }
-    bool is_start = nearest->text.size >= SHORT_FORM_MIN_BYTES &&
-                    span_equal_nocase(nearest->text, span_first(name, nearest->text.size));
-    size_t edits = is_start ? 1 : distance(nearest->text, name);
-    if (!nearest->best || edits < nearest->distance) {
+    nearest_consider(&one, name);
+    if (one.best.data == name.data) {
         nearest->best = candidate;
-        nearest->distance = edits;
+        nearest->distance = one.edits;
     }
 }
 
 const char *config_text_meant(const struct config_nearest *nearest)
 {
-    if (!nearest->best) {
-        return NULL;
-    }
-    size_t shorter = min(nearest->text.size, strlen(nearest->best));
-    bool near = nearest->distance < shorter && nearest->distance <= 1 + nearest->text.size / 4;
-    return near ? nearest->best : NULL;
+    struct nearest one = {
+        .text = nearest->text, .best = span_text(nearest->best), .edits = nearest->distance};
+    return nearest_meant(&one).size ? nearest->best : NULL;
 }
 
 /* Windows has names such as ProgramFiles(x86). */
