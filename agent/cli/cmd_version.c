@@ -1,5 +1,9 @@
+#define PCRE2_CODE_UNIT_WIDTH 8
+
 #include <expat.h>
+#include <pcre2.h>
 #include <stdio.h>
+#include <string.h>
 #include <xxhash.h>
 #include <yaml.h>
 #include <zlib.h>
@@ -31,16 +35,21 @@ static int run(const struct cli_command *command, int argc, char **argv)
     }
     XML_Expat_Version expat = XML_ExpatVersionInfo();
     unsigned xxhash = XXH_versionNumber();
+    char pcre2[64] = "";
+    pcre2_config(PCRE2_CONFIG_VERSION, pcre2); /* and a date */
+    pcre2[strcspn(pcre2, " ")] = '\0';
     const char *format =
         cli_value(&args, "json")
             ? "{\"version\":\"%s\",\"commit\":\"%s\",\"compiler\":\"%s\",\"text_engine\":\"%s\","
-              "\"libraries\":{\"expat\":\"%d.%d.%d\",\"libyaml\":\"%s\",\"xxhash\":\"%u.%u.%u\","
+              "\"libraries\":{\"expat\":\"%d.%d.%d\",\"libyaml\":\"%s\",\"pcre2\":\"%s\","
+              "\"xxhash\":\"%u.%u.%u\","
               "\"zlib\":\"%s\"}}\n"
-            : "etwship %s (%s)\ncompiler %s\ntext engine %s\nexpat %d.%d.%d, libyaml %s, xxHash "
+            : "etwship %s (%s)\ncompiler %s\ntext engine %s\nexpat %d.%d.%d, libyaml %s, PCRE2 %s, "
+              "xxHash "
               "%u.%u.%u, zlib %s\n";
     printf(format, ETWSHIP_VERSION, ETWSHIP_COMMIT, COMPILER, utf_engine(), expat.major,
-        expat.minor, expat.micro, yaml_get_version_string(), xxhash / 10000, xxhash / 100 % 100,
-        xxhash % 100, zlibVersion());
+        expat.minor, expat.micro, yaml_get_version_string(), pcre2, xxhash / 10000,
+        xxhash / 100 % 100, xxhash % 100, zlibVersion());
     cli_args_fini(&args);
     return EXIT_DONE;
 }

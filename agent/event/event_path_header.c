@@ -8,26 +8,6 @@
  * is there are those of event_head.c and format_native.c.
  */
 
-static struct event_value none(void)
-{
-    return event_value_plain(EVENT_VALUE_NONE);
-}
-
-static struct event_value uint_if(bool is_there, uint64_t number)
-{
-    return is_there ? event_value_uint(number) : none();
-}
-
-static struct event_value object_if(bool is_there)
-{
-    return event_value_plain(is_there ? EVENT_VALUE_OBJECT : EVENT_VALUE_NONE);
-}
-
-static struct event_value guid_if(bool is_there, const uint8_t *bytes)
-{
-    return is_there ? event_value_bytes(EVENT_VALUE_GUID, span_make(bytes, 16)) : none();
-}
-
 static const struct event_schema no_schema;
 
 static const struct event_schema *schema_of(const struct event *event)
@@ -46,13 +26,13 @@ static struct event_value provider_guid(const struct event *event)
 {
     const struct event_schema *schema = event->schema;
     if (schema && schema->kind == SCHEMA_MOF) {
-        return guid_if(!guid_is_zero(&schema->provider), schema->provider.bytes);
+        return event_path_guid_if(!guid_is_zero(&schema->provider), schema->provider.bytes);
     }
     if (event->record->kind == RECORD_KERNEL) {
-        return guid_if(true, event_system_trace.bytes);
+        return event_path_guid_if(true, event_system_trace.bytes);
     }
     const struct guid *provider = &event->record->provider;
-    return guid_if(!guid_is_zero(provider), provider->bytes);
+    return event_path_guid_if(!guid_is_zero(provider), provider->bytes);
 }
 
 static struct event_value name_if(bool is_there, struct span name)
@@ -103,26 +83,26 @@ static struct event_value event_member(enum event_path_field field, const struct
     bool is_event = record->kind == RECORD_EVENT;
     switch (field) {
     case PATH_EVENT_CODE:
-        return uint_if(is_event || record->kind == RECORD_MESSAGE, d->id);
+        return event_path_uint_if(is_event || record->kind == RECORD_MESSAGE, d->id);
     case PATH_EVENT_CLASS_GUID:
-        return guid_if(
+        return event_path_guid_if(
             is_class(record) && !guid_is_zero(&record->provider), record->provider.bytes);
     case PATH_EVENT_HEADER_TYPE:
-        return uint_if(record->kind == RECORD_OPAQUE, record->header_type);
+        return event_path_uint_if(record->kind == RECORD_OPAQUE, record->header_type);
     case PATH_EVENT_VERSION:
-        return uint_if(is_event || is_class(record), d->version);
+        return event_path_uint_if(is_event || is_class(record), d->version);
     case PATH_EVENT_NAME:
         return name_if(record->kind != RECORD_OPAQUE, schema_of(event)->event_name);
     case PATH_EVENT_LEVEL:
-        return uint_if(is_event || (is_class(record) && d->level), d->level);
+        return event_path_uint_if(is_event || (is_class(record) && d->level), d->level);
     case PATH_EVENT_TASK:
-        return uint_if(is_event, d->task);
+        return event_path_uint_if(is_event, d->task);
     case PATH_EVENT_OPCODE:
-        return uint_if(is_event || is_class(record), d->opcode);
+        return event_path_uint_if(is_event || is_class(record), d->opcode);
     case PATH_EVENT_CHANNEL:
-        return uint_if(is_event, d->channel);
+        return event_path_uint_if(is_event, d->channel);
     case PATH_EVENT_KEYWORDS:
-        return is_event ? event_value_hex(d->keyword) : none();
+        return is_event ? event_value_hex(d->keyword) : event_path_none();
     default:
         return event_name_member(field, event);
     }
@@ -154,13 +134,14 @@ static struct event_value etw_member(enum event_path_field field, const struct e
     case PATH_ETW_CPU:
         return event_value_uint(record->cpu);
     case PATH_ETW_KERNEL_TICKS:
-        return uint_if(record->present & RECORD_HAS_CPU_TIMES, record->kernel_ticks);
+        return event_path_uint_if(record->present & RECORD_HAS_CPU_TIMES, record->kernel_ticks);
     case PATH_ETW_USER_TICKS:
-        return uint_if(record->present & RECORD_HAS_CPU_TIMES, record->user_ticks);
+        return event_path_uint_if(record->present & RECORD_HAS_CPU_TIMES, record->user_ticks);
     case PATH_ETW_PROCESSOR_TIME:
-        return uint_if(record->present & RECORD_HAS_PROCESSOR_TIME, record->processor_time);
+        return event_path_uint_if(
+            record->present & RECORD_HAS_PROCESSOR_TIME, record->processor_time);
     case PATH_ETW_POINTER_SIZE:
-        return uint_if(event->pointer_size != record->pointer_size, event->pointer_size);
+        return event_path_uint_if(event->pointer_size != record->pointer_size, event->pointer_size);
     default:
         return trace_text(trace, trace ? trace->path : span_make(NULL, 0));
     }
@@ -171,127 +152,7 @@ static struct event_value related_activity(const struct event_record *record)
     static const uint8_t zero[16];
     const struct extended_item *item = record_extended(record, EXTENDED_RELATED_ACTIVITY_ID);
     bool is_there = item && item->data.size >= 16 && memcmp(item->data.data, zero, 16) != 0;
-    return guid_if(is_there, is_there ? item->data.data : NULL);
-}
-
-/* ---- extended ---------------------------------------------------------------------------------- */
-
-static bool is_stack(uint16_t type)
-{
-    return type == EXTENDED_STACK_TRACE32 || type == EXTENDED_STACK_TRACE64;
-}
-
-static bool has_extended(const struct event *event)
-{
-    const struct event_record *record = event->record;
-    for (size_t i = 0; i < record->extended_count; i++) {
-        uint16_t type = record->extended[i].type;
-        if (type != EXTENDED_RELATED_ACTIVITY_ID && type != EXTENDED_SCHEMA_TL &&
-            type != EXTENDED_PROV_TRAITS) {
-            return true;
-        }
-    }
-    return event->stack_count || (record->present & RECORD_HAS_INSTANCE);
-}
-
-static struct event_value number_item(struct span bytes)
-{
-    return bytes.size == 8   ? event_value_uint(load_le64(bytes.data))
-           : bytes.size == 4 ? event_value_uint(load_le32(bytes.data))
-                             : event_value_bytes(EVENT_VALUE_BYTES, bytes);
-}
-
-static struct event_value guid_item(struct span bytes)
-{
-    return event_value_bytes(bytes.size == 16 ? EVENT_VALUE_GUID : EVENT_VALUE_BYTES, bytes);
-}
-
-static struct event_value instance_member(
-    enum event_path_field field, const struct event_record *record)
-{
-    const struct extended_item *item = record_extended(record, EXTENDED_INSTANCE_INFO);
-    if (!item) {
-        bool is_there = record->present & RECORD_HAS_INSTANCE;
-        switch (field) {
-        case PATH_EXTENDED_INSTANCE:
-            return object_if(is_there);
-        case PATH_EXTENDED_INSTANCE_ID:
-            return uint_if(is_there, record->instance_id);
-        case PATH_EXTENDED_INSTANCE_PARENT_ID:
-            return uint_if(is_there, record->parent_instance_id);
-        default:
-            return guid_if(
-                is_there && !guid_is_zero(&record->parent_guid), record->parent_guid.bytes);
-        }
-    }
-    const uint8_t *data = item->data.data;
-    bool whole = item->data.size >= 24;
-    switch (field) {
-    case PATH_EXTENDED_INSTANCE:
-        return whole ? object_if(true) : event_value_bytes(EVENT_VALUE_BYTES, item->data);
-    case PATH_EXTENDED_INSTANCE_ID:
-        return uint_if(whole, whole ? load_le32(data) : 0);
-    case PATH_EXTENDED_INSTANCE_PARENT_ID:
-        return uint_if(whole, whole ? load_le32(data + 4) : 0);
-    default:
-        return guid_if(whole, whole ? data + 8 : NULL);
-    }
-}
-
-static struct event_value stack_match_id(const struct event_record *record)
-{
-    for (size_t i = 0; i < record->extended_count; i++) {
-        struct span data = record->extended[i].data;
-        if (is_stack(record->extended[i].type) && data.size >= 8 && load_le64(data.data)) {
-            return event_value_uint(load_le64(data.data));
-        }
-    }
-    return none();
-}
-
-static struct event_value extended_item(const struct event_record *record, uint16_t type,
-    struct event_value (*value)(struct span bytes))
-{
-    const struct extended_item *item = record_extended(record, (enum extended_type)type);
-    return item ? value(item->data) : none();
-}
-
-static struct event_value bytes_item(struct span bytes)
-{
-    return event_value_bytes(EVENT_VALUE_BYTES, bytes);
-}
-
-static struct event_value extended_member(const struct event_path *path, const struct event *event)
-{
-    const struct event_record *record = event->record;
-    switch (path->field) {
-    case PATH_EXTENDED:
-        return object_if(has_extended(event));
-    case PATH_EXTENDED_SID:
-        return extended_item(record, EXTENDED_SID, event_value_sid);
-    case PATH_EXTENDED_SESSION_ID:
-        return extended_item(record, EXTENDED_TS_ID, number_item);
-    case PATH_EXTENDED_STACK_MATCH_ID:
-        return stack_match_id(record);
-    case PATH_EXTENDED_PEBS_INDEX:
-        return extended_item(record, EXTENDED_PEBS_INDEX, number_item);
-    case PATH_EXTENDED_PSM_KEY:
-        return extended_item(record, EXTENDED_PSM_KEY, bytes_item);
-    case PATH_EXTENDED_EVENT_KEY:
-        return extended_item(record, EXTENDED_EVENT_KEY, number_item);
-    case PATH_EXTENDED_START_KEY:
-        return extended_item(record, EXTENDED_PROCESS_START_KEY, number_item);
-    case PATH_EXTENDED_CONTROL_GUID:
-        return extended_item(record, EXTENDED_CONTROL_GUID, guid_item);
-    case PATH_EXTENDED_QPC_DELTA:
-        return extended_item(record, EXTENDED_QPC_DELTA, number_item);
-    case PATH_EXTENDED_CONTAINER_ID:
-        return extended_item(record, EXTENDED_CONTAINER_ID, guid_item);
-    case PATH_EXTENDED_TYPE:
-        return extended_item(record, path->item, bytes_item);
-    default:
-        return instance_member((enum event_path_field)path->field, record);
-    }
+    return event_path_guid_if(is_there, is_there ? item->data.data : NULL);
 }
 
 /* ---- message ----------------------------------------------------------------------------------- */
@@ -331,7 +192,7 @@ static struct event_value message(const struct event *event, struct event_path_c
 {
     struct span source = schema_of(event)->message;
     if (source.size == 0 || event->status == DECODE_RAW) {
-        return none();
+        return event_path_none();
     }
     struct buf *text = &context->values.text;
     struct buf *spare = &context->spare;
@@ -353,16 +214,16 @@ static struct event_value wpp_member(enum event_path_field field, const struct e
     bool is_message = record->kind == RECORD_MESSAGE;
     switch (field) {
     case PATH_WPP:
-        return object_if(is_message);
+        return event_path_object_if(is_message);
     case PATH_WPP_MESSAGE_NUMBER:
-        return uint_if(is_message, record->descriptor.id);
+        return event_path_uint_if(is_message, record->descriptor.id);
     case PATH_WPP_MESSAGE_FLAGS:
-        return is_message ? event_value_hex(record->message_flags) : none();
+        return is_message ? event_value_hex(record->message_flags) : event_path_none();
     case PATH_WPP_SEQUENCE:
-        return uint_if(
+        return event_path_uint_if(
             is_message && (record->present & RECORD_HAS_SEQUENCE), record->message_sequence);
     default:
-        return uint_if(
+        return event_path_uint_if(
             is_message && (record->present & RECORD_HAS_COMPONENT), record->message_component);
     }
 }
@@ -370,11 +231,11 @@ static struct event_value wpp_member(enum event_path_field field, const struct e
 static struct event_value agent_member(enum event_path_field field, const struct event_agent *agent)
 {
     if (!agent) {
-        return none();
+        return event_path_none();
     }
     switch (field) {
     case PATH_AGENT:
-        return object_if(true);
+        return event_path_object_if(true);
     case PATH_AGENT_ID:
         return event_value_utf8(agent->id);
     case PATH_AGENT_EPHEMERAL_ID:
@@ -394,14 +255,15 @@ static struct event_value payload_member(enum event_path_field field, const stru
     switch (field) {
     case PATH_PAYLOAD: {
         struct span payload = event->record->payload;
-        return raw && payload.size ? event_value_bytes(EVENT_VALUE_BYTES, payload) : none();
+        return raw && payload.size ? event_value_bytes(EVENT_VALUE_BYTES, payload)
+                                   : event_path_none();
     }
     case PATH_PAYLOAD_REST:
         return !raw && event->rest.size ? event_value_bytes(EVENT_VALUE_BYTES, event->rest)
-                                        : none();
+                                        : event_path_none();
     default:
         if (event->status != DECODE_PARTIAL) {
-            return none();
+            return event_path_none();
         }
         return (struct event_value){.type = EVENT_VALUE_TEXT, .bytes = span_text(event->error)};
     }
@@ -418,7 +280,7 @@ struct event_value event_path_header(
     case PATH_PROVIDER:
     case PATH_EVENT:
     case PATH_ETW:
-        return object_if(true);
+        return event_path_object_if(true);
     case PATH_PROVIDER_NAME:
         return event_value_utf8(event_provider_name(event));
     case PATH_PROVIDER_GUID:
@@ -426,15 +288,15 @@ struct event_value event_path_header(
     case PATH_PROVIDER_KIND:
         return provider_kind(event);
     case PATH_PROCESS:
-        return object_if(record->present & (RECORD_HAS_PROCESS | RECORD_HAS_THREAD));
+        return event_path_object_if(record->present & (RECORD_HAS_PROCESS | RECORD_HAS_THREAD));
     case PATH_PROCESS_PID:
-        return uint_if(record->present & RECORD_HAS_PROCESS, record->process_id);
+        return event_path_uint_if(record->present & RECORD_HAS_PROCESS, record->process_id);
     case PATH_PROCESS_THREAD:
-        return object_if(record->present & RECORD_HAS_THREAD);
+        return event_path_object_if(record->present & RECORD_HAS_THREAD);
     case PATH_PROCESS_THREAD_ID:
-        return uint_if(record->present & RECORD_HAS_THREAD, record->thread_id);
+        return event_path_uint_if(record->present & RECORD_HAS_THREAD, record->thread_id);
     case PATH_ACTIVITY_ID:
-        return guid_if(!guid_is_zero(&record->activity_id), record->activity_id.bytes);
+        return event_path_guid_if(!guid_is_zero(&record->activity_id), record->activity_id.bytes);
     case PATH_RELATED_ACTIVITY_ID:
         return related_activity(record);
     case PATH_PAYLOAD:
@@ -444,7 +306,7 @@ struct event_value event_path_header(
     case PATH_MESSAGE:
         return message(event, context);
     case PATH_HOST:
-        return object_if(record->trace && record->trace->host_name.size);
+        return event_path_object_if(record->trace && record->trace->host_name.size);
     case PATH_HOST_NAME:
         return event_value_utf8(record->trace ? record->trace->host_name : span_make(NULL, 0));
     default:
@@ -462,5 +324,5 @@ struct event_value event_path_header(
     if (field >= PATH_AGENT && field <= PATH_AGENT_VERSION) {
         return agent_member(field, context->agent);
     }
-    return field == PATH_GAP ? none() : extended_member(path, event);
+    return field == PATH_GAP ? event_path_none() : event_path_extended(path, event);
 }

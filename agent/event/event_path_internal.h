@@ -98,9 +98,33 @@ static inline bool event_path_give(
     return value->type == EVENT_VALUE_NONE || sink->each(sink->self, value);
 }
 
+/* A value if it is there. */
+static inline struct event_value event_path_none(void)
+{
+    return event_value_plain(EVENT_VALUE_NONE);
+}
+
+static inline struct event_value event_path_uint_if(bool is_there, uint64_t number)
+{
+    return is_there ? event_value_uint(number) : event_path_none();
+}
+
+static inline struct event_value event_path_object_if(bool is_there)
+{
+    return event_value_plain(is_there ? EVENT_VALUE_OBJECT : EVENT_VALUE_NONE);
+}
+
+static inline struct event_value event_path_guid_if(bool is_there, const uint8_t *bytes)
+{
+    return is_there ? event_value_bytes(EVENT_VALUE_GUID, span_make(bytes, 16)) : event_path_none();
+}
+
 /* A member that is no list, of everything but data and labels. */
 struct event_value event_path_header(
     const struct event_path *path, const struct event *event, struct event_path_context *context);
+
+/* The same for members of `extended`. */
+struct event_value event_path_extended(const struct event_path *path, const struct event *event);
 
 /* The list at ${path}, LIST or NONE; and its elements. */
 struct event_value event_path_list(const struct event_path *path, const struct event *event,
