@@ -1,7 +1,5 @@
 #include "event/event_path.h"
 
-#include <stdio.h>
-
 #include "base/nearest.h"
 #include "event/event_path_internal.h"
 
@@ -114,20 +112,23 @@ static bool fail_unknown(struct span text, struct error *err)
 /* `type_0x7f` of items that have no name. */
 static bool parse_item(struct span name, uint16_t *ret_item)
 {
-    char text[16];
-    char again[16];
-    unsigned item;
-    if (name.size >= sizeof(text)) {
+    static const char digits[] = "0123456789abcdef";
+    static const size_t prefix_size = sizeof("type_0x") - 1;
+    struct span number = span_from(name, prefix_size);
+    unsigned item = 0;
+    bool padded = number.size > 1 && number.data[0] == '0';
+    if (!span_is(span_first(name, prefix_size), "type_0x") || number.size > 4 || padded) {
         return false;
     }
-    memcpy(text, name.data, name.size);
-    text[name.size] = '\0';
-    if (sscanf(text, "type_0x%4x", &item) != 1) {
-        return false;
+    for (size_t i = 0; i < number.size; i++) {
+        const char *digit = number.data[i] ? strchr(digits, number.data[i]) : NULL;
+        if (!digit) {
+            return false;
+        }
+        item = item << 4 | (unsigned)(digit - digits);
     }
-    snprintf(again, sizeof(again), "type_0x%x", item);
     *ret_item = (uint16_t)item;
-    return strcmp(text, again) == 0 && (item == 0 || item > EXTENDED_STACK_KEY64);
+    return number.size && (item == 0 || item > EXTENDED_STACK_KEY64);
 }
 
 static bool compile_header(struct span text, struct event_path *path)

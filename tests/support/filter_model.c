@@ -116,39 +116,56 @@ static void make_texts(
     }
 }
 
-/* `dddd-dd-ddTdd:dd:dd`, fraction, zone; without zone only where a value may be. */
-static bool parse_time(const char *text, bool needs_zone, long double *ret_ticks)
+/* ${form} with digits in place of each d? */
+static bool has_form(const char *text, const char *form)
 {
-    struct tm tm = {0};
-    int at = 0;
-    int fraction_at = 0;
-    if (strlen(text) < 19 ||
-        sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d%n", &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &tm.tm_hour,
-            &tm.tm_min, &tm.tm_sec, &at) != 6 ||
-        at != 19) {
-        return false;
-    }
-    tm.tm_year -= 1900;
-    tm.tm_mon -= 1;
-    long double fraction = 0;
-    long double scale = 1;
-    if (text[at] == '.') {
-        for (fraction_at = ++at; text[at] >= '0' && text[at] <= '9'; at++) {
-            scale /= 10;
-            fraction += (long double)(text[at] - '0') * 10000000 * scale;
-        }
-        if (at == fraction_at) {
+    for (; *form; form++, text++) {
+        if (*form == 'd' ? !(*text >= '0' && *text <= '9') : *text != *form) {
             return false;
         }
     }
-    int hours = 0;
-    int minutes = 0;
-    if (strcmp(text + at, "Z") != 0 && sscanf(text + at, "+%2d:%2d", &hours, &minutes) != 2 &&
-        (needs_zone || text[at])) {
+    return true;
+}
+
+static int digits(const char *text, int count)
+{
+    int number = 0;
+    while (count-- > 0) {
+        number = number * 10 + (*text++ - '0');
+    }
+    return number;
+}
+
+/* Date, time, fraction, zone; without zone only where a value may be. */
+static bool parse_time(const char *text, bool needs_zone, long double *ret_ticks)
+{
+    if (!has_form(text, "dddd-dd-ddTdd:dd:dd")) {
         return false;
     }
-    *ret_ticks = (long double)(timegm(&tm) - hours * 3600 - minutes * 60) * 10000000 +
-                 (long double)(long long)(fraction + 0.5L);
+    struct tm tm = {.tm_year = digits(text, 4) - 1900,
+        .tm_mon = digits(text + 5, 2) - 1,
+        .tm_mday = digits(text + 8, 2),
+        .tm_hour = digits(text + 11, 2),
+        .tm_min = digits(text + 14, 2),
+        .tm_sec = digits(text + 17, 2)};
+    long long ticks = 0;
+    text += 19;
+    if (*text == '.' && has_form(text + 1, "d")) {
+        int count = 0;
+        for (text++; has_form(text, "d"); text++, count++) {
+            ticks = count < 7 ? ticks * 10 + digits(text, 1) : ticks;
+        }
+        for (; count < 7; count++) {
+            ticks *= 10;
+        }
+    }
+    int east = 0;
+    if (has_form(text, "+dd:dd") && strlen(text) == 6) {
+        east = digits(text + 1, 2) * 3600 + digits(text + 4, 2) * 60;
+    } else if (strcmp(text, "Z") != 0 && (needs_zone || *text)) {
+        return false;
+    }
+    *ret_ticks = (long double)(timegm(&tm) - east) * 10000000 + (long double)ticks;
     return true;
 }
 
@@ -301,7 +318,7 @@ static bool in_network(const struct json_node *value, const struct model_literal
     copy_text(value->text, text);
     snprintf(network, sizeof(network), "%s", literal->text);
     char *slash = strchr(network, '/');
-    int bits = slash ? atoi(slash + 1) : -1;
+    int bits = slash ? (int)strtol(slash + 1, NULL, 10) : -1;
     if (slash) {
         *slash = '\0';
     }
