@@ -28,7 +28,7 @@ enum {
 };
 
 static const uint64_t idle_ns = UINT64_C(50000000);
-static const uint64_t last_chores_ns = UINT64_C(2000000000);
+static const uint64_t last_chores_ns = UINT64_C(5000000000);
 
 struct settings {
     const char *path;
@@ -341,7 +341,9 @@ static bool file_connect(void *self_, struct error *err)
 static void file_disconnect(void *self_)
 {
     struct out_file *self = self_;
-    if (self->connected && file_set_undo(&self->set, NULL)) {
+    /* Also where there was nothing to deliver: a run before may have left something half done. */
+    bool is_made = self->template != NULL;
+    if (is_made && (self->connected || self->checkpoint_size) && restore(self, NULL)) {
         do_chores_for(self, last_chores_ns);
     }
     if (self->settings.fsync_ns) {

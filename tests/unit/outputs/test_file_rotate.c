@@ -22,6 +22,7 @@ struct fixture {
     void *self;
     size_t saves;
     bool refuses; /* to store checkpoints */
+    bool connects_late;
     struct buf stored;
     char warned[512];
 };
@@ -61,7 +62,7 @@ static void open_again(struct fixture *f, const char *yaml, struct span checkpoi
         .name = "test", .checkpoint = checkpoint, .save = store, .warn = warn, .host = f};
     f->self = output_file.create(settings, &env, &err);
     assert_non_null(f->self);
-    if (!output_file.connect(f->self, &err)) {
+    if (!f->connects_late && !output_file.connect(f->self, &err)) {
         fail_msg("%s", err.text);
     }
 }
@@ -259,6 +260,32 @@ static void what_a_run_before_left_is_compressed_by_the_next(void **state)
     assert_int_equal(files_in_folder(), 4);
 }
 
+/* All is delivered, so the host never connects: what was half done is completed all the same. */
+static void a_run_without_events_completes_what_was_left(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct error err;
+    const char *yaml = "{path: '%s/e', rotate: {size: 2, gzip: true}}";
+    open_output(&f, yaml);
+    assert_int_equal(send_lines(&f, "1\n2\n", NULL), OUTPUT_DELIVERED);
+    assert_true(store(&f, &err));
+    assert_int_equal(send_lines(&f, "3\n", NULL), OUTPUT_DELIVERED);
+    f.refuses = true;
+    close_output(&f);
+    assert_true(is_there("e.1"));
+    f.refuses = false;
+    f.connects_late = true;
+    struct buf checkpoint = f.stored;
+    buf_init(&f.stored, OUTPUT_CHECKPOINT_MAX_BYTES);
+    open_again(&f, yaml, buf_span(&checkpoint));
+    buf_fini(&checkpoint);
+    fini(&f);
+    assert_content("e.1.gz", "1\n");
+    assert_content("e", "2\n");
+    assert_int_equal(files_in_folder(), 2);
+}
+
 static void only_the_newest_are_kept(void **state)
 {
     (void)state;
@@ -432,6 +459,7 @@ int main(void)
         cmocka_unit_test(rotated_files_are_compressed_in_the_end),
         cmocka_unit_test(nothing_is_made_for_good_before_the_checkpoint_is_stored),
         cmocka_unit_test(what_a_run_before_left_is_compressed_by_the_next),
+        cmocka_unit_test(a_run_without_events_completes_what_was_left),
         cmocka_unit_test(only_the_newest_are_kept),
         cmocka_unit_test(each_family_keeps_its_own_over_all_times),
         cmocka_unit_test(an_old_file_is_set_aside_without_an_event),
