@@ -219,6 +219,9 @@ static int dump_traces(const struct cli_args *args, struct dump *dump, uint64_t 
         return err.code == ERR_CONFIG ? EXIT_USAGE : EXIT_FAILED;
     }
     stream_flush(dump->stream);
+    if (result.counts.filtered && picker.taken == 0) {
+        where_warn_fields(&dump->where, dump->cache);
+    }
     return conclude(&result, &picker, dump->host, cli_value(args, "strict") != NULL);
 }
 

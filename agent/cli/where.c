@@ -64,3 +64,42 @@ bool where_flow_filter(struct where *where, const struct codepage *ansi,
     *ret_filter = storage;
     return true;
 }
+
+/* ---- fields that no event has ------------------------------------------------------------------ */
+
+struct names {
+    filter_name_fn *take;
+    void *take_self;
+};
+
+static void take_fields(void *self, const struct event_schema *schema)
+{
+    const struct names *names = self;
+    for (uint16_t i = 0; i < schema->top_count; i++) {
+        names->take(names->take_self, schema->fields[i].name);
+    }
+}
+
+static void each_known(void *self, filter_name_fn *take, void *take_self)
+{
+    struct names names = {.take = take, .take_self = take_self};
+    schema_cache_list(self, take_fields, &names);
+}
+
+static void warn_field(void *self, const struct filter_field *field)
+{
+    const struct filter_names names = {.each = each_known, .self = self};
+    struct span meant = span_make(NULL, 0);
+    if (!filter_field_known(field, &names, &meant) && meant.size) {
+        cli_warning(
+            "--where: no event that is known has a field data.%.*s. did you mean data.%.*s?",
+            SPAN_ARG(field->name), SPAN_ARG(meant));
+    }
+}
+
+void where_warn_fields(const struct where *where, struct schema_cache *cache)
+{
+    if (where->filter) {
+        filter_each_field(where->filter, warn_field, cache);
+    }
+}

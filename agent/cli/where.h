@@ -22,4 +22,8 @@ void where_fini(struct where *where);
 bool where_flow_filter(struct where *where, const struct codepage *ansi,
     struct flow_filter *storage, const struct flow_filter **ret_filter, struct error *err);
 
+/* Say which fields of the expression no known event has, where one with nearly that name is known:
+ * for when nothing passed. */
+void where_warn_fields(const struct where *where, struct schema_cache *cache);
+
 #endif

@@ -254,6 +254,17 @@ class Where(unittest.TestCase):
             self.assertEqual(shown[0], "  " + (text.split("\n") + [""])[line - 1])
             self.assertEqual(shown[1], "  " + " " * (column - 1) + "^")
 
+    def test_a_misspelt_field_of_the_payload_is_told_where_nothing_passes(self):
+        name = "Etwship-Sample-Dns"
+        event = json.loads(lines_of(etwship("dump", "-n", 1, "-p", name, self.trace))[0])
+        field = max(event["data"], key=len)
+        wrong = field[:-2] + field[-1] + field[-2] if field[-1] != field[-2] else field + "x"
+        done = etwship("dump", "--where", f"data.{wrong} == 'x'", self.trace)
+        self.assertEqual(done.stdout, b"")
+        self.assertIn(f"did you mean data.{field}?", done.stderr.decode())
+        self.assertEqual(
+            etwship("dump", "--where", f"data.{field} == 'not there'", self.trace).stderr, b"")
+
     def test_a_limit_counts_the_events_that_pass(self):
         passing = lines_of(etwship("dump", "--where", "event.opcode == 1", self.trace))
         self.assertGreater(len(passing), 10)
@@ -262,9 +273,10 @@ class Where(unittest.TestCase):
             passing[:7])
 
     def test_both_a_provider_and_an_expression_must_let_an_event_pass(self):
-        name = "Microsoft-Windows-DNS-Client"
+        name = "Etwship-Sample-Dns"
         by_name = lines_of(etwship("dump", "-p", name, self.trace))
         both = lines_of(etwship("dump", "-p", name, "--where", "event.code == 3008", self.trace))
+        self.assertTrue(both)
         self.assertEqual(both, [line for line in by_name
                                 if json.loads(line)["event"].get("code") == 3008])
 
