@@ -17,6 +17,7 @@ from pathlib import Path
 
 BINARY = os.environ["ETWSHIP_BIN"]
 ETLGEN = os.environ["ETWSHIP_ETLGEN"]
+PATH_CHECK = os.environ["ETWSHIP_PATH_CHECK"]
 SHARED = Path(os.environ.get("ETWSHIP_SHARED", "")) / "data" / "etl"
 TIMEOUT_S = 300
 # Bigger traces are asked less.
@@ -237,6 +238,12 @@ class Where(unittest.TestCase):
         for trace in traces:
             with self.subTest(trace=trace.name):
                 self.check_trace(trace, MANY if trace.stat().st_size < SMALL_BYTES else FEW)
+
+    def test_every_value_by_its_path_is_the_value_in_the_json(self):
+        traces = [self.trace, *sorted(SHARED.glob("*.etl"))]
+        done = subprocess.run([PATH_CHECK, *map(str, traces)], stdout=subprocess.PIPE,
+                              timeout=TIMEOUT_S, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout.decode("utf-8", "replace")[:2000])
 
     def test_a_mistake_is_shown_with_its_place_and_is_a_usage_error(self):
         for text, place, words in [
