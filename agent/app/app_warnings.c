@@ -128,6 +128,24 @@ static void warn_of_loops(const struct search *search, const struct app_output *
     }
 }
 
+/* A file cannot have a folder's name, and none of the user's belongs among the agent's own. */
+static void warn_of_target(const struct search *search, const struct app_output *output)
+{
+    const char *target = app_config_target(output);
+    const char *own = search->config->agent.data_dir;
+    size_t own_size = own ? strlen(own) : 0;
+    bool is_own = own_size && strncmp(target ? target : "", own, own_size) == 0 &&
+                  strchr("/\\", target[own_size]);
+    if (target && (is_own || plat_path_kind(target) == PLAT_PATH_DIR)) {
+        config_error_at(search->config->memory, app_config_target_member(output),
+            sizeof(const char *), search->report,
+            is_own ? "output %s writes into agent.data_dir, which is the agent's own. write "
+                     "elsewhere"
+                   : "output %s writes to a folder. write the name of a file in it",
+            output->name);
+    }
+}
+
 static void warn_of_output(const struct search *search, const struct app_output *output)
 {
     const struct app_config *config = search->config;
@@ -147,6 +165,7 @@ static void warn_of_output(const struct search *search, const struct app_output 
             "agent.memory larger");
     }
     warn_of_loops(search, output);
+    warn_of_target(search, output);
 }
 
 static void warn_of_schemas(const struct search *search)

@@ -86,6 +86,23 @@ static void an_output_in_a_watched_folder_is_warned_of(void **state)
         "");
 }
 
+static void an_output_that_cannot_have_its_file_is_warned_of(void **state)
+{
+    (void)state;
+    assert_first("agent: {data_dir: /v}\n"
+                 "sessions: [{type: source, paths: ['/w/*']}]\n"
+                 "outputs: [{type: sink, name: o, path: /v/spool/x}]\n",
+        "f.yaml:3:39: warning: output o writes into agent.data_dir, which is the agent's own. "
+        "write elsewhere");
+    assert_first("agent: {data_dir: /v}\n"
+                 "sessions: [{type: source, paths: ['/w/*']}]\n"
+                 "outputs: [{type: sink, name: o, path: /vx}]\n",
+        "");
+    assert_first("sessions: [{type: source, paths: ['/w/*']}]\n"
+                 "outputs: [{type: sink, name: o, path: .}]\n",
+        "f.yaml:2:39: warning: output o writes to a folder. write the name of a file in it");
+}
+
 static void two_outputs_do_not_share_a_file(void **state)
 {
     (void)state;
@@ -111,6 +128,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_output_in_a_watched_folder_is_warned_of),
+        cmocka_unit_test(an_output_that_cannot_have_its_file_is_warned_of),
         cmocka_unit_test(two_outputs_do_not_share_a_file),
         cmocka_unit_test(an_output_of_disabled_sessions_is_warned_of),
     };
