@@ -270,8 +270,9 @@ static void count_outputs(struct agent *agent, struct agent_run_result *result)
         result->rejected += counts->dropped[OUTPUT_DROP_REJECTED] +
                             counts->dropped[OUTPUT_DROP_TOO_OLD];
         if (!outlet_closed(pipeline_outlet(agent->pipeline, i))) {
+            /* Pending are only those of an output that is stuck. */
             result->undelivered += counts->dropped[OUTPUT_DROP_STOPPED] +
-                                   counts->dropped[OUTPUT_DROP_ENDED];
+                                   counts->dropped[OUTPUT_DROP_ENDED] + counts->pending;
         }
     }
 }

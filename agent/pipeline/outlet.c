@@ -19,6 +19,9 @@
  * The mutex guards the state that is stored (acked, stored, checkpoint, early), and is held for
  * moments only; never while the output is called.
  */
+/* A checkpoint may cost the output an fsync. */
+static const uint64_t checkpoint_every_ns = UINT64_C(100000000);
+
 static const uint64_t stuck_ns = UINT64_C(2000000000);
 
 enum { IDLE_NS = 500 * 1000 * 1000, MAX_LANES = 64, MAX_EARLY = 1024 };
@@ -31,6 +34,7 @@ struct lane {
     uint32_t *ends; /* for a part of a batch */
     size_t end_capacity;
     struct delivery_counts told; /* to the books */
+    uint64_t checkpoint_ns;      /* when the last one was taken */
 };
 
 /* A batch that is done while an earlier one is not. */
@@ -157,6 +161,12 @@ static void settle_batch(struct outlet *outlet, const struct batch *batch)
     plat_cond_broadcast(&outlet->changed);
 }
 
+/* One object can say how far it is; of several, none can say it for all. */
+static bool has_checkpoints(const struct outlet *outlet)
+{
+    return outlet->settings.ops->checkpoint && outlet->settings.workers <= 1;
+}
+
 /* Ask the output for its checkpoint; it and the positions of this moment are what is stored next.
  * False if the ones before stand. */
 static bool take_checkpoint(struct lane *lane, struct error *err)
@@ -165,7 +175,7 @@ static bool take_checkpoint(struct lane *lane, struct error *err)
     const struct outlet_settings *settings = &outlet->settings;
     struct buf fresh;
     buf_init(&fresh, OUTPUT_CHECKPOINT_MAX_BYTES);
-    bool ok = !settings->ops->checkpoint || delivery_host_checkpoint(lane->host, &fresh, err);
+    bool ok = !has_checkpoints(outlet) || delivery_host_checkpoint(lane->host, &fresh, err);
     if (fresh.failed) {
         ok = error_set(err, ERR_LIMIT, "its checkpoint is too long");
     }
@@ -293,6 +303,16 @@ static void note_end(struct lane *lane)
     }
 }
 
+/* Take a checkpoint, unless that is not possible now: then the one before stands. */
+static void note_position(struct lane *lane)
+{
+    struct error err;
+    lane->checkpoint_ns = plat_monotonic_ns();
+    if (!take_checkpoint(lane, &err)) {
+        warn(lane, err.text);
+    }
+}
+
 static void work_on(struct lane *lane, const struct batch *batch)
 {
     struct outlet *outlet = lane->outlet;
@@ -302,9 +322,8 @@ static void work_on(struct lane *lane, const struct batch *batch)
         plat_mutex_lock(&outlet->mutex);
         settle_batch(outlet, batch);
         plat_mutex_unlock(&outlet->mutex);
-        struct error err;
-        if (!take_checkpoint(lane, &err)) {
-            warn(lane, err.text);
+        if (plat_monotonic_ns() - lane->checkpoint_ns >= checkpoint_every_ns) {
+            note_position(lane);
         }
     } else if (delivery_host_ended(lane->host)) {
         note_end(lane);
@@ -328,9 +347,10 @@ static void run_lane(void *self)
             work_on(lane, batch);
         } else {
             delivery_host_idle(lane->host);
-            take_checkpoint(lane, NULL); /* if that fails, the one before stands */
+            note_position(lane);
         }
     }
+    note_position(lane);
     plat_mutex_lock(&outlet->mutex);
     lane->done = true;
     plat_cond_broadcast(&outlet->changed);
@@ -345,8 +365,9 @@ static bool make_lane(struct outlet *outlet, struct error *err)
     struct lane *lane = &outlet->lanes[outlet->lane_count];
     lane->outlet = outlet;
     lane->done = true;
-    struct output_env env = {.checkpoint = settings->checkpoint,
-        .save = settings->save ? save : NULL,
+    bool checkpoints = has_checkpoints(outlet);
+    struct output_env env = {.checkpoint = checkpoints ? settings->checkpoint : span_make(NULL, 0),
+        .save = checkpoints && settings->save ? save : NULL,
         .warn = warn,
         .stopping = is_giving_up,
         .host = lane};
