@@ -6,6 +6,8 @@
 
 struct books {
     struct plat_mutex mutex;
+    struct plat_cond settled; /* an output has nothing pending, or there is a hurry */
+    bool hurry;
     struct session_counts *sessions;
     struct output_counts *outputs;
     size_t session_count;
@@ -42,6 +44,7 @@ struct books *books_create(size_t session_count, size_t output_count, struct err
     struct books *books = calloc(1, sizeof(*books));
     if (books) {
         plat_mutex_init(&books->mutex);
+        plat_cond_init(&books->settled);
         books->session_count = session_count;
         books->output_count = output_count;
         books->sessions = calloc(session_count + 1, sizeof(*books->sessions));
@@ -58,6 +61,7 @@ struct books *books_create(size_t session_count, size_t output_count, struct err
 void books_destroy(struct books *books)
 {
     if (books) {
+        plat_cond_fini(&books->settled);
         plat_mutex_fini(&books->mutex);
         free(books->sessions);
         free(books->outputs);
@@ -124,7 +128,37 @@ void books_settle(
             to->dropped[i] += settlement->dropped[i];
         }
         to->pending -= settled;
+        if (to->pending == 0) {
+            plat_cond_broadcast(&books->settled);
+        }
     }
+    plat_mutex_unlock(&books->mutex);
+}
+
+static bool is_settled(const struct books *books)
+{
+    for (size_t i = 0; i < books->output_count; i++) {
+        if (books->outputs[i].pending) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void books_wait_settled(struct books *books)
+{
+    plat_mutex_lock(&books->mutex);
+    while (!books->hurry && !is_settled(books)) {
+        plat_cond_wait(&books->settled, &books->mutex);
+    }
+    plat_mutex_unlock(&books->mutex);
+}
+
+void books_hurry(struct books *books)
+{
+    plat_mutex_lock(&books->mutex);
+    books->hurry = true;
+    plat_cond_broadcast(&books->settled);
     plat_mutex_unlock(&books->mutex);
 }
 

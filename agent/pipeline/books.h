@@ -88,6 +88,11 @@ struct books_settlement {
 void books_settle(
     struct books *books, size_t output, const struct books_settlement *settlement, bool own);
 
+/* Wait until no output has an event pending (those of the agent itself apart), or until somebody has
+ * called books_hurry: then nobody waits here any more. */
+void books_wait_settled(struct books *books);
+void books_hurry(struct books *books);
+
 /* One consistent look: arrays of session_count and output_count entries; either may be NULL. */
 void books_look(
     struct books *books, struct session_counts *ret_sessions, struct output_counts *ret_outputs);

@@ -388,8 +388,19 @@ bool pipeline_start(struct pipeline *p, struct error *err)
     return ok;
 }
 
+/* Everything that the sources gave is settled; reports on that still go their way meanwhile. */
+static void wait_settled(struct pipeline *p)
+{
+    sealer_wait(p->sealer, slab_queue_tickets(p->queue));
+    sealer_flush(p->sealer);
+    books_wait_settled(p->books);
+}
+
 bool pipeline_drain(struct pipeline *p)
 {
+    if (p->workers_started == p->settings.worker_count) {
+        wait_settled(p);
+    }
     slab_queue_close(p->queue);
     for (size_t i = 0; i < p->workers_started; i++) {
         decode_worker_join(p->workers[i]);
@@ -406,6 +417,7 @@ bool pipeline_drain(struct pipeline *p)
 
 void pipeline_give_up(struct pipeline *p)
 {
+    books_hurry(p->books);
     slab_queue_cancel(p->queue);
     p->spool->ops->cancel(p->spool);
     for (size_t i = 0; i < p->settings.output_count; i++) {

@@ -375,6 +375,15 @@ static void run_clock(void *self)
     plat_mutex_unlock(&sealer->mutex);
 }
 
+void sealer_wait(struct sealer *sealer, uint64_t ticket)
+{
+    plat_mutex_lock(&sealer->mutex);
+    while (sealer->next_ticket < ticket) {
+        plat_cond_wait(&sealer->turn, &sealer->mutex);
+    }
+    plat_mutex_unlock(&sealer->mutex);
+}
+
 void sealer_flush(struct sealer *sealer)
 {
     plat_mutex_lock(&sealer->mutex);

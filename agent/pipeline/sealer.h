@@ -62,7 +62,10 @@ bool sealer_take(struct sealer *sealer, struct slab *slab);
  * dropped. */
 bool sealer_is_cancelled(const struct sealer *sealer);
 
-/* All slabs have come: seal what is open, whatever its age. */
+/* Wait until all slabs with tickets below ${ticket} were sealed. */
+void sealer_wait(struct sealer *sealer, uint64_t ticket);
+
+/* Seal what is open, whatever its age. */
 void sealer_flush(struct sealer *sealer);
 
 #endif

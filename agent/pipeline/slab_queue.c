@@ -180,6 +180,14 @@ enum slab_push slab_queue_push_now(struct slab_queue *queue, struct slab *slab)
     return over ? SLAB_QUEUE_OVER : SLAB_PUSHED;
 }
 
+uint64_t slab_queue_tickets(struct slab_queue *queue)
+{
+    plat_mutex_lock(&queue->mutex);
+    uint64_t tickets = queue->next_ticket;
+    plat_mutex_unlock(&queue->mutex);
+    return tickets;
+}
+
 size_t slab_queue_bytes(const struct slab_queue *queue)
 {
     return atomic_load_explicit(&queue->bytes, memory_order_relaxed);
