@@ -362,7 +362,7 @@ static const struct config_variant *pick_variant(
     }
     if (type.size || node) {
         const char *meant = config_text_meant(&nearest);
-        CONFIG_COMPLAIN(walk, node ? node : mapping, "unknown %s type %s. %s%s%sthis build has: %s",
+        CONFIG_COMPLAIN(walk, node ? node : mapping, "unknown %s type %s. %s%s%sknown: %s",
             variants->noun, config_text_quote(type).text, meant ? "did you mean '" : "",
             meant ? meant : "", meant ? "'? " : "", names.text);
     }

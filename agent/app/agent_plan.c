@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "app/app_providers.h"
 #include "platform/plat_system.h"
 
 /*
@@ -112,8 +113,8 @@ static bool selects(const void *self, struct filter_scratch *scratch, const stru
     return true;
 }
 
-static bool plan_providers(struct agent_plan *plan, const struct app_session *config,
-    struct session_selection *selection, struct error *err)
+static bool plan_providers(struct agent_plan *plan, const struct app_config *all,
+    const struct app_session *config, struct session_selection *selection, struct error *err)
 {
     const struct app_provider *providers = config->providers.items;
     size_t count = config->providers.count;
@@ -127,8 +128,11 @@ static bool plan_providers(struct agent_plan *plan, const struct app_session *co
     for (size_t i = 0; i < count; i++) {
         specs[i] = providers[i].spec;
     }
-    selection->selection = provider_selection_create_from(specs, count, err);
-    ok = selection->selection != NULL;
+    ok = app_providers_resolve(all, config, specs, err);
+    if (ok) {
+        selection->selection = provider_selection_create_from(specs, count, err);
+        ok = selection->selection != NULL;
+    }
     for (size_t i = 0; ok && i < count; i++) {
         if (providers[i].filters.count == 0) {
             continue;
@@ -147,49 +151,6 @@ static bool plan_providers(struct agent_plan *plan, const struct app_session *co
 }
 
 /* ---- outputs and streams ------------------------------------------------------------------------- */
-
-static const char *format_of(const struct app_output *output)
-{
-    static const char *const names[] = {[APP_FORMAT_NATIVE] = "native", [APP_FORMAT_ECS] = "ecs"};
-    const char *own = output->ops->format ? output->ops->format(output->settings) : NULL;
-    return own ? own : names[output->format];
-}
-
-static bool same_text(const char *a, const char *b)
-{
-    return a == b || (a && b && strcmp(a, b) == 0);
-}
-
-static bool same_rules(const struct config_list *a, const struct config_list *b)
-{
-    if (a->count != b->count) {
-        return false;
-    }
-    for (size_t i = 0; i < a->count; i++) {
-        const struct app_rule *x = &rules_of(a)[i];
-        const struct app_rule *y = &rules_of(b)[i];
-        if (!same_text(x->keep, y->keep) || !same_text(x->drop, y->drop)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool same_stream(const struct agent_plan *plan, size_t a, size_t b)
-{
-    const struct app_output *x = plan->output_configs[a];
-    const struct app_output *y = plan->output_configs[b];
-    if (strcmp(format_of(x), format_of(y)) != 0 || x->uint64 != y->uint64 ||
-        !same_rules(&x->filters, &y->filters)) {
-        return false;
-    }
-    for (size_t s = 0; s < plan->session_count; s++) {
-        if (plan->takes[s * plan->output_count + a] != plan->takes[s * plan->output_count + b]) {
-            return false;
-        }
-    }
-    return true;
-}
 
 /* Batches of a stream are sealed as the most impatient of its outputs wants it. */
 static void narrow(struct pipeline_stream *stream, const struct app_batch *batch)
@@ -223,12 +184,14 @@ static bool route(
     return true;
 }
 
-static size_t find_stream(const struct agent_plan *plan, size_t output)
+static size_t find_stream(
+    const struct agent_plan *plan, const struct app_config *config, size_t output)
 {
     for (size_t i = 0; i < output; i++) {
         size_t stream = plan->outputs[i].stream;
         bool full = plan->streams[stream].shape.route_count == STREAM_MAX_ROUTES;
-        if (same_stream(plan, i, output) && !full) {
+        if (!full &&
+            app_config_same_stream(config, plan->output_configs[i], plan->output_configs[output])) {
             return stream;
         }
     }
@@ -243,7 +206,7 @@ static bool plan_output(struct agent_plan *plan, size_t index,
     uint64_t min_ms = config->retry.min_ns / NS_PER_MS;
     uint64_t max_ms = config->retry.max_ns / NS_PER_MS;
     struct pipeline_output *output = &plan->outputs[index];
-    size_t stream_index = find_stream(plan, index);
+    size_t stream_index = find_stream(plan, settings->config, index);
     *output = (struct pipeline_output){.name = config->name,
         .ops = config->ops,
         .settings = config->settings,
@@ -256,14 +219,14 @@ static bool plan_output(struct agent_plan *plan, size_t index,
     struct pipeline_stream *stream = &plan->streams[stream_index];
     if (stream_index == plan->stream_count) {
         *stream = (struct pipeline_stream){
-            .shape = {.format = event_format_find(span_text(format_of(config))),
+            .shape = {.format = event_format_find(span_text(app_config_format(config))),
                 .colors = settings->colors},
             .max_bytes = SIZE_MAX,
             .max_events = SIZE_MAX,
             .max_age_ns = UINT64_MAX};
         if (!stream->shape.format) {
             return error_set(err, ERR_CONFIG, "output %s: format %s is not in this build",
-                config->name, format_of(config));
+                config->name, app_config_format(config));
         }
         plan->stream_count++;
         if (!compile(plan, &config->filters, "output ", config->name, &stream->shape.gate, err)) {
@@ -327,7 +290,7 @@ static bool plan_session(struct agent_plan *plan, size_t index,
         struct session_selection *selection = &plan->selections[index];
         session->selects = selects;
         session->selection = selection;
-        return plan_providers(plan, config, selection, err);
+        return plan_providers(plan, settings->config, config, selection, err);
     }
     return true;
 }

@@ -3,9 +3,6 @@
 #include "event/event_writer.h"
 #include "platform/plat_system.h"
 
-/* Names of enum app_format as formats.def has them. */
-static const char *const format_names[] = {"native", "ecs"};
-
 static void check_session(
     const struct config *memory, const struct app_session *session, struct config_report *report)
 {
@@ -32,9 +29,13 @@ static void check_output(
             "type: '%s' is not in this build. use another type, or write enabled: false",
             output->type);
     }
-    if (!event_format_find(span_text(format_names[output->format]))) {
+    if (!event_format_find(span_text(app_config_format(output)))) {
         config_error_at(memory, &output->format, sizeof(output->format), report,
-            "format: '%s' is not in this build. write native", format_names[output->format]);
+            "format: '%s' is not in this build. write native", app_config_format(output));
+    }
+    if (output->uint64 == APP_UINT64_STRING) {
+        config_error_at(memory, &output->uint64, sizeof(output->uint64), report,
+            "uint64: strings are not in this build. write number, or leave it out");
     }
 }
 

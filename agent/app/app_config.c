@@ -245,15 +245,6 @@ const void *app_config_target_member(const struct app_output *output)
     return output->settings;
 }
 
-static bool same_strings(const struct config_strings *a, const struct config_strings *b)
-{
-    bool same = a->count == b->count;
-    for (size_t i = 0; i < a->count && same; i++) {
-        same = strcmp(a->items[i], b->items[i]) == 0;
-    }
-    return same;
-}
-
 static bool same_rules(const struct config_list *a, const struct config_list *b)
 {
     const struct app_rule *x = a->items;
@@ -265,15 +256,21 @@ static bool same_rules(const struct config_list *a, const struct config_list *b)
     return same;
 }
 
-static const char *own_format(const struct app_output *output)
+const char *app_config_format(const struct app_output *output)
 {
+    static const char *const names[] = {[APP_FORMAT_NATIVE] = "native", [APP_FORMAT_ECS] = "ecs"};
     const char *own = output->ops->format ? output->ops->format(output->settings) : NULL;
-    return own ? own : "";
+    return own ? own : names[output->format];
 }
 
-bool app_config_same_stream(const struct app_output *a, const struct app_output *b)
+bool app_config_same_stream(
+    const struct app_config *config, const struct app_output *a, const struct app_output *b)
 {
-    return a->format == b->format && a->uint64 == b->uint64 &&
-           strcmp(own_format(a), own_format(b)) == 0 && same_strings(&a->sessions, &b->sessions) &&
-           same_rules(&a->filters, &b->filters);
+    bool same = strcmp(app_config_format(a), app_config_format(b)) == 0 && a->uint64 == b->uint64 &&
+                same_rules(&a->filters, &b->filters);
+    for (size_t i = 0; i < config->session_count && same; i++) {
+        const struct app_session *session = &config->sessions[i];
+        same = !session->enabled || app_config_takes(a, session) == app_config_takes(b, session);
+    }
+    return same;
 }

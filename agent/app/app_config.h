@@ -255,8 +255,12 @@ void app_config_fini(struct app_config *config);
 /* Does ${output} take the events of ${session}? */
 bool app_config_takes(const struct app_output *output, const struct app_session *session);
 
+/* Name of the shape of an output's events, as formats.def has it. */
+const char *app_config_format(const struct app_output *output);
+
 /* Do both outputs want the same bytes: of the same sessions, by the same rules, in one shape? */
-bool app_config_same_stream(const struct app_output *a, const struct app_output *b);
+bool app_config_same_stream(
+    const struct app_config *config, const struct app_output *a, const struct app_output *b);
 
 /* The file, or template of files, that an output writes; NULL: none. */
 const char *app_config_target(const struct app_output *output);

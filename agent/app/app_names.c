@@ -128,9 +128,9 @@ static void complain_no_session(struct checker *checker, const char *const *want
     }
     const char *meant = config_text_meant(&nearest);
     config_error_at(checker->memory, wanted, sizeof(*wanted), checker->report,
-        "sessions: there is no session %s. %s%s%sthis file has: %s",
-        config_text_quote(nearest.text).text, meant ? "did you mean '" : "", meant ? meant : "",
-        meant ? "'? " : "", known.size ? known.text : "none");
+        "sessions: there is no session %s. %s%s%sknown: %s", config_text_quote(nearest.text).text,
+        meant ? "did you mean '" : "", meant ? meant : "", meant ? "'? " : "",
+        known.size ? known.text : "none");
 }
 
 /* Every session that an output names exists. A session that could not be named, because its type

@@ -96,7 +96,8 @@ static void check_payload(const struct checker *checker, const struct app_payloa
     }
 }
 
-static void check_processes(const struct checker *checker, const struct app_processes *processes)
+static void check_processes(const struct checker *checker, const struct app_processes *processes,
+    struct provider_spec *spec)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < processes->executables.count; i++) {
@@ -112,6 +113,8 @@ static void check_processes(const struct checker *checker, const struct app_proc
             pid > UINT32_MAX) {
             complain(checker, &processes->pids.items[i], sizeof(const char *), "pids",
                 "this is no process id. write a number");
+        } else if (spec->pid_count < PROVIDER_MAX_PIDS) {
+            spec->pids[spec->pid_count++] = (uint32_t)pid;
         }
     }
 }
@@ -146,7 +149,7 @@ static bool check_long(const struct checker *checker, struct app_provider *provi
     for (size_t i = 0; i < provider->payload.count; i++) {
         check_payload(checker, &payloads[i]);
     }
-    check_processes(checker, &provider->processes);
+    check_processes(checker, &provider->processes, spec);
     return split_keywords(checker, &provider->text.keywords.any, &spec->any) &&
            split_keywords(checker, &provider->text.keywords.all, &spec->all) &&
            split_events(checker, &provider->text.events.include, &spec->include) &&
@@ -189,4 +192,93 @@ bool app_providers_check(
         }
     }
     return true;
+}
+
+/* ---- names ----------------------------------------------------------------------------------------- */
+
+static bool refuse_name(const struct app_session *session, const struct provider_facts *facts,
+    const char *name, struct error *err)
+{
+    struct span provider = span_first(facts->name, 200);
+    if (!facts->found) {
+        return error_set(err, ERR_CONFIG,
+            "session %s: no definition of provider %.*s is at hand, so its keyword '%.100s' has no "
+            "bits. name its manifest under schema, or write the bits",
+            session->name, SPAN_ARG(provider), name);
+    }
+    return error_set(err, ERR_CONFIG,
+        "session %s: the definition of provider %.*s has no keyword '%.100s'. write its bits",
+        session->name, SPAN_ARG(provider), name);
+}
+
+static bool put_bits(const struct app_session *session, const struct provider_facts *facts,
+    struct provider_spec *spec, struct error *err)
+{
+    for (size_t i = 0; i < spec->any.name_count; i++) {
+        if (i >= 64 || !(facts->any_found >> i & 1)) {
+            return refuse_name(session, facts, spec->any.names[i], err);
+        }
+    }
+    for (size_t i = 0; i < spec->all.name_count; i++) {
+        if (i >= 64 || !(facts->all_found >> i & 1)) {
+            return refuse_name(session, facts, spec->all.names[i], err);
+        }
+    }
+    spec->any.bits = facts->any_bits;
+    spec->any.name_count = 0;
+    spec->all.bits = facts->all_bits;
+    spec->all.name_count = 0;
+    return true;
+}
+
+struct schema_cache *app_providers_schemas(const struct app_config *config,
+    void (*warn)(void *self, const char *text), void *warn_self, struct error *err)
+{
+    size_t count = 0;
+    const char **paths = calloc(config->schema_count + 1, sizeof(*paths));
+    if (!paths) {
+        error_set(err, ERR_MEMORY, "out of memory");
+        return NULL;
+    }
+    for (size_t i = 0; i < config->schema_count; i++) {
+        if (config->schemas[i].type == APP_SCHEMA_FOLDER) {
+            paths[count++] = config->schemas[i].path;
+        }
+    }
+    struct schema_cache_settings settings = {
+        .sources = {.paths = paths, .path_count = count, .warn = warn, .warn_self = warn_self}};
+    struct schema_cache *cache = schema_cache_create(&settings, err);
+    free(paths);
+    return cache;
+}
+
+bool app_providers_resolve(const struct app_config *config, const struct app_session *session,
+    struct provider_spec *specs, struct error *err)
+{
+    size_t count = session->providers.count;
+    bool named = false;
+    for (size_t i = 0; i < count; i++) {
+        named = named || specs[i].any.name_count || specs[i].all.name_count;
+    }
+    if (!named) {
+        return true;
+    }
+    struct provider_facts *facts = calloc(count, sizeof(*facts));
+    if (!facts) {
+        return error_set(err, ERR_MEMORY, "out of memory");
+    }
+    for (size_t i = 0; i < count; i++) {
+        facts[i].spec = &specs[i];
+    }
+    struct schema_cache *cache = app_providers_schemas(config, NULL, NULL, err);
+    bool good = cache != NULL;
+    if (good) {
+        provider_names_find(cache, facts, count);
+    }
+    for (size_t i = 0; i < count && good; i++) {
+        good = put_bits(session, &facts[i], &specs[i], err);
+    }
+    schema_cache_destroy(cache);
+    free(facts);
+    return good;
 }

@@ -1,7 +1,6 @@
 #include "app/app_rules.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/utf.h"
 
@@ -29,30 +28,6 @@ void app_rules_complain(
     }
     config_report_add_excerpt(
         report, position->file, position->line, column, what, text, characters);
-}
-
-bool app_rules_compile(
-    const struct config_list *list, struct filter **ret_filter, struct error *err)
-{
-    const struct app_rule *rules = list->items;
-    if (list->count == 0) {
-        *ret_filter = NULL;
-        return true;
-    }
-    struct filter_rule *all = calloc(list->count, sizeof(*all));
-    if (!all) {
-        return error_set(err, ERR_MEMORY, "out of memory");
-    }
-    for (size_t i = 0; i < list->count; i++) {
-        all[i] = app_rules_filter_rule(&rules[i]);
-    }
-    struct filter_place place;
-    struct filter *filter = filter_create(all, list->count, &place, err);
-    free(all);
-    if (filter) {
-        *ret_filter = filter;
-    }
-    return filter != NULL;
 }
 
 static void compile(const struct app_rule *rule, struct config_report *report)

@@ -12,11 +12,6 @@ void app_rules_check(
 /* A rule as the filter takes it. */
 struct filter_rule app_rules_filter_rule(const struct app_rule *rule);
 
-/* The filter of a whole list, which was checked; the caller destroys it. ${ret_filter} gets NULL if
- * the list is empty. */
-bool app_rules_compile(
-    const struct config_list *list, struct filter **ret_filter, struct error *err);
-
 /* Add a line at byte ${offset} of the rule's expression, which is shown below it. */
 void app_rules_complain(
     const struct app_rule *rule, size_t offset, const char *what, struct config_report *report);

@@ -113,10 +113,20 @@ static bool passes_masks(const struct provider_spec *spec, uint64_t keyword)
     return keyword == 0 || (any && (keyword & spec->all.bits) == spec->all.bits);
 }
 
+static bool is_of_process(const struct provider_spec *spec, const struct event_record *record)
+{
+    for (size_t i = 0; i < spec->pid_count; i++) {
+        if (record->present & RECORD_HAS_PROCESS && record->process_id == spec->pids[i]) {
+            return true;
+        }
+    }
+    return spec->pid_count == 0;
+}
+
 static bool selects(const struct provider_spec *spec, const struct event *event)
 {
     const struct event_descriptor *d = &event->record->descriptor;
-    if (!is_from(spec, event)) {
+    if (!is_from(spec, event) || !is_of_process(spec, event->record)) {
         return false;
     }
     if (event->record->kind != RECORD_EVENT) {
@@ -127,19 +137,13 @@ static bool selects(const struct provider_spec *spec, const struct event *event)
     return level && is_wanted(spec, d->id, event) && passes_masks(spec, d->keyword);
 }
 
-size_t provider_selection_find(
-    const struct provider_selection *selection, const struct event *event, size_t from)
-{
-    for (size_t i = from; i < selection->count; i++) {
-        if (selects(&selection->specs[i], event)) {
-            return i;
-        }
-    }
-    return SIZE_MAX;
-}
-
 bool provider_selection_passes(
     const struct provider_selection *selection, const struct event *event)
 {
-    return selection->count == 0 || provider_selection_find(selection, event, 0) != SIZE_MAX;
+    for (size_t i = 0; i < selection->count; i++) {
+        if (selects(&selection->specs[i], event)) {
+            return true;
+        }
+    }
+    return selection->count == 0;
 }

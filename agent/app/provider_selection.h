@@ -16,7 +16,8 @@ struct provider_selection *provider_selection_create(
     const char *const *texts, size_t count, struct error *err);
 
 /* The same by ${specs}, which are copied; what they point to outlives the selection. Names of
- * keywords count for nothing: turn them into bits before (provider_names.h). */
+ * keywords count for nothing: turn them into bits before
+ * (app_providers_resolve). */
 struct provider_selection *provider_selection_create_from(
     const struct provider_spec *specs, size_t count, struct error *err);
 void provider_selection_destroy(struct provider_selection *selection); /* NULL is fine */
@@ -24,9 +25,5 @@ void provider_selection_destroy(struct provider_selection *selection); /* NULL i
 /* Does ${event} belong to what was selected? */
 bool provider_selection_passes(
     const struct provider_selection *selection, const struct event *event);
-
-/* The first provider from number ${from} on that selects ${event}; SIZE_MAX: none does. */
-size_t provider_selection_find(
-    const struct provider_selection *selection, const struct event *event, size_t from);
 
 #endif

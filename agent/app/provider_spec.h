@@ -13,6 +13,7 @@
 enum {
     PROVIDER_LEVEL_ALL = 0xff, /* a level of 0 means the same */
     PROVIDER_MAX_RANGES = 64,
+    PROVIDER_MAX_PIDS = 8, /* as many as ETW takes */
 };
 
 struct provider_id_range {
@@ -45,6 +46,8 @@ struct provider_spec {
     struct provider_keywords all;
     struct provider_events include; /* nothing: every event */
     struct provider_events exclude;
+    uint32_t pids[PROVIDER_MAX_PIDS];
+    size_t pid_count; /* 0: every process */
 };
 
 /* Everything of every provider. */

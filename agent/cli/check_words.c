@@ -176,17 +176,11 @@ static void put_session(const struct check *check, const struct app_session *ses
 
 /* ---- outputs --------------------------------------------------------------------------------------- */
 
-static const char *format_of(const struct app_output *output)
-{
-    const char *own = output->ops->format ? output->ops->format(output->settings) : NULL;
-    return own ? own : output->format == APP_FORMAT_ECS ? "ecs" : "native";
-}
-
 static void put_output(const struct check *check, const struct app_output *output, struct buf *out)
 {
     const struct app_batch *batch = &output->batch;
     buf_printf(out, "  %s (%s)%s: %s", output->name, output->type,
-        output->enabled ? "" : ", not enabled", format_of(output));
+        output->enabled ? "" : ", not enabled", app_config_format(output));
     for (size_t i = 0; i < output->sessions.count; i++) {
         buf_printf(out, "%s%s", i ? ", " : " of ", output->sessions.items[i]);
     }
@@ -211,14 +205,15 @@ static size_t put_streams(const struct app_config *config, struct buf *out)
         bool first = output->enabled;
         for (size_t k = 0; k < i && first; k++) {
             first = !config->outputs[k].enabled ||
-                    !app_config_same_stream(output, &config->outputs[k]);
+                    !app_config_same_stream(config, output, &config->outputs[k]);
         }
         if (!first) {
             continue;
         }
-        buf_printf(out, "  %s to %s", format_of(output), output->name);
+        buf_printf(out, "  %s to %s", app_config_format(output), output->name);
         for (size_t k = i + 1; k < config->output_count; k++) {
-            if (config->outputs[k].enabled && app_config_same_stream(output, &config->outputs[k])) {
+            if (config->outputs[k].enabled &&
+                app_config_same_stream(config, output, &config->outputs[k])) {
                 buf_printf(out, ", %s", config->outputs[k].name);
             }
         }
@@ -344,9 +339,10 @@ static void put_json_streams(const struct app_config *config, struct buf *out)
         if (done[i] || !output->enabled) {
             continue;
         }
-        buf_printf(out, "%s{\"format\":\"%s\",\"outputs\":[", comma, format_of(output));
+        buf_printf(out, "%s{\"format\":\"%s\",\"outputs\":[", comma, app_config_format(output));
         for (size_t k = i; k < config->output_count && k < 64; k++) {
-            if (config->outputs[k].enabled && app_config_same_stream(output, &config->outputs[k])) {
+            if (config->outputs[k].enabled &&
+                app_config_same_stream(config, output, &config->outputs[k])) {
                 buf_printf(out, "%s\"%s\"", k > i ? "," : "", config->outputs[k].name);
                 done[k] = true;
             }

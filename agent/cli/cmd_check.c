@@ -3,6 +3,7 @@
 
 #include "app/app_fields.h"
 #include "app/app_modules.h"
+#include "app/app_providers.h"
 #include "cli/check_words.h"
 #include "cli/config_options.h"
 #include "config/config_reference.h"
@@ -12,7 +13,7 @@
 
 /* `etwship check`: is a configuration right, and what does it amount to? */
 
-enum { MAX_OUTPUT_BYTES = 64 * 1024 * 1024, MAX_SCHEMA_PATHS = 1024 };
+enum { MAX_OUTPUT_BYTES = 64 * 1024 * 1024 };
 
 // clang-format off
 static const struct cli_option options[] = {
@@ -79,20 +80,6 @@ static void warn(void *self, const char *text)
 {
     (void)self;
     cli_warning("%s", text);
-}
-
-static struct schema_cache *make_cache(const struct app_config *config, struct error *err)
-{
-    const char *paths[MAX_SCHEMA_PATHS];
-    size_t count = 0;
-    for (size_t i = 0; i < config->schema_count && count < MAX_SCHEMA_PATHS; i++) {
-        if (config->schemas[i].type == APP_SCHEMA_FOLDER) {
-            paths[count++] = config->schemas[i].path;
-        }
-    }
-    struct schema_cache_settings settings = {
-        .sources = {.paths = paths, .path_count = count, .warn = warn}};
-    return schema_cache_create(&settings, err);
 }
 
 /* All providers of all sessions, in order. */
@@ -175,7 +162,7 @@ static int check_config(const struct cli_args *args, const struct app_config *co
     app_warnings_find(config, &check.warnings);
     bool good = true;
     if (cli_value(args, "resolve")) {
-        cache = make_cache(config, &err);
+        cache = app_providers_schemas(config, warn, NULL, &err);
         good = cache && (resolve(&check, cache) || error_set(&err, ERR_MEMORY, "out of memory"));
     }
     if (good) {

@@ -177,21 +177,21 @@ static void what_spans_several_keys_is_checked(void **state)
             "letters, digits, '.', '_' and '-', not starting with '.'\n"},
         {"sessions: [{type: clock, name: main}]\n"
          "outputs: [{type: clock, sessions: [main, mian, x]}]\n",
-            "f.yaml:2:42: error: sessions: there is no session 'mian'. did you mean 'main'? this "
-            "file has: main\n"
-            "f.yaml:2:48: error: sessions: there is no session 'x'. this file has: main\n"},
+            "f.yaml:2:42: error: sessions: there is no session 'mian'. did you mean 'main'? known: "
+            "main\n"
+            "f.yaml:2:48: error: sessions: there is no session 'x'. known: main\n"},
         {"sessions: [{type: clock}]\noutputs: [{type: pipe, path: p}]\n",
             "f.yaml:2:30: error: path: no slash. start it with one\n"},
         {"sessions: [{type: \"a\\n\"}]\noutputs: [{type: clock, sessions: [clock]}]\n",
-            "f.yaml:1:19: error: unknown session type 'a\\x0a'. this build has: clock, pipe\n"},
+            "f.yaml:1:19: error: unknown session type 'a\\x0a'. known: clock, pipe\n"},
         {"sessions: [{type: clock, name: \"a\\n\"}]\noutputs: [{type: clock, sessions: [b]}]\n",
             "f.yaml:1:32: error: name: 'a\\x0a' cannot be the name of a session. write 1 to 64 "
             "letters, digits, '.', '_' and '-', not starting with '.'\n"
-            "f.yaml:2:36: error: sessions: there is no session 'b'. this file has: none\n"},
+            "f.yaml:2:36: error: sessions: there is no session 'b'. known: none\n"},
         {"sessions: [{type: clok}]\noutputs: [{type: tcp}]\nagent: {label: {}}\n",
-            "f.yaml:1:19: error: unknown session type 'clok'. did you mean 'clock'? this build "
-            "has: clock, pipe\n"
-            "f.yaml:2:18: error: unknown output type 'tcp'. this build has: pipe, clock\n"
+            "f.yaml:1:19: error: unknown session type 'clok'. did you mean 'clock'? known: clock, "
+            "pipe\n"
+            "f.yaml:2:18: error: unknown output type 'tcp'. known: pipe, clock\n"
             "f.yaml:3:9: error: unknown key 'label'. did you mean 'labels'?\n"},
         {"sessions: [x]\noutputs: [{type: pipe}]\nschema: [{type: folder}, {type: tdx, path: x}]\n",
             "f.yaml:1:12: error: sessions: this must be a mapping. write {key: value}, or "

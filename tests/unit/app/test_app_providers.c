@@ -1,10 +1,11 @@
 #define _GNU_SOURCE
 
-#include "app/session_selection.h"
+#include "app/app_providers.h"
 
 #include "support/test.h"
 
 #include "app/app_modules.h"
+#include "app/provider_selection.h"
 #include "support/temp_folder.h"
 
 /* Events that are made up, against sessions as people write them. */
@@ -42,9 +43,8 @@ static int tear_down(void **state)
 
 struct fixture {
     struct app_config config;
-    struct schema_cache *cache;
-    struct session_selection *selection;
-    struct filter_scratch scratch;
+    struct provider_spec specs[4];
+    struct provider_selection *selection;
 };
 
 /* False: ${err} says why the session cannot select. */
@@ -52,28 +52,31 @@ static bool start(struct fixture *f, const char *providers, struct error *err)
 {
     char text[1024];
     snprintf(text, sizeof(text),
+        "schema: [{type: folder, path: %s}]\n"
         "sessions: [{type: file, paths: [a], providers: [%s]}]\noutputs: [{type: stdout}]\n",
-        providers);
+        folder, providers);
     struct config_report report;
     config_report_init(&report);
     if (!app_config_parse(span_text(text), "f.yaml", app_modules(), NULL, &f->config, &report)) {
         fail_msg("%s", report.lines[0].text);
     }
     config_report_fini(&report);
-    const char *paths[] = {folder};
-    struct schema_cache_settings settings = {.sources = {.paths = paths, .path_count = 1}};
-    f->cache = schema_cache_create(&settings, err);
-    assert_non_null(f->cache);
-    assert_true(filter_scratch_init(&f->scratch, NULL, err));
+    const struct app_session *session = &f->config.sessions[0];
+    const struct app_provider *list = session->providers.items;
+    for (size_t i = 0; i < session->providers.count; i++) {
+        f->specs[i] = list[i].spec;
+    }
     f->selection = NULL;
-    return session_selection_create(&f->config.sessions[0], f->cache, &f->selection, err);
+    if (!app_providers_resolve(&f->config, session, f->specs, err)) {
+        return false;
+    }
+    f->selection = provider_selection_create_from(f->specs, session->providers.count, err);
+    return f->selection != NULL;
 }
 
 static void stop(struct fixture *f)
 {
-    session_selection_destroy(f->selection);
-    filter_scratch_fini(&f->scratch);
-    schema_cache_destroy(f->cache);
+    provider_selection_destroy(f->selection);
     app_config_fini(&f->config);
 }
 
@@ -85,17 +88,7 @@ static bool passes(struct fixture *f, uint16_t id, uint64_t keyword, uint32_t pi
         .process_id = pid,
         .descriptor = {.id = id, .keyword = keyword, .level = 4}};
     const struct event event = {.record = &record};
-    return session_selection_passes(f->selection, &f->scratch, &event);
-}
-
-static void a_session_without_providers_wants_everything(void **state)
-{
-    (void)state;
-    struct fixture f;
-    struct error err;
-    assert_true(start(&f, "", &err));
-    assert_null(f.selection);
-    stop(&f);
+    return provider_selection_passes(f->selection, &event);
 }
 
 static void names_of_keywords_become_bits_of_the_definition(void **state)
@@ -124,15 +117,14 @@ static void names_of_keywords_become_bits_of_the_definition(void **state)
     stop(&f);
 }
 
-static void an_event_passes_if_one_entry_and_its_rules_want_it(void **state)
+static void an_event_passes_if_one_entry_wants_it(void **state)
 {
     (void)state;
     struct fixture f;
     struct error err;
     assert_true(start(&f,
-        "{name: 0f0e0d0c-0b0a-0908-0706-050403020100, events: {include: [1-5]}, filters: [{drop: "
-        "'event.id == 3'}]}, {name: 0f0e0d0c-0b0a-0908-0706-050403020100, processes: {pids: [4, "
-        "0x10]}}, Other",
+        "{name: 0f0e0d0c-0b0a-0908-0706-050403020100, events: {include: [1-5], exclude: [3]}}, "
+        "{name: 0f0e0d0c-0b0a-0908-0706-050403020100, processes: {pids: [4, 0x10]}}, Other",
         &err));
     assert_true(passes(&f, 1, 0, 1));
     assert_false(passes(&f, 3, 0, 1));
@@ -142,12 +134,21 @@ static void an_event_passes_if_one_entry_and_its_rules_want_it(void **state)
     stop(&f);
 }
 
+static void definitions_are_only_read_for_names(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct error err;
+    assert_true(start(&f, "Unknown:4::0x10", &err));
+    stop(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_session_without_providers_wants_everything),
         cmocka_unit_test(names_of_keywords_become_bits_of_the_definition),
-        cmocka_unit_test(an_event_passes_if_one_entry_and_its_rules_want_it),
+        cmocka_unit_test(an_event_passes_if_one_entry_wants_it),
+        cmocka_unit_test(definitions_are_only_read_for_names),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
