@@ -64,6 +64,7 @@ static bool on_buffer(void *self, const struct etl_buffer *buffer, size_t epoch)
     f->arrived = true;
     f->buffer = *buffer;
     f->epoch = epoch;
+    f->file->epochs[epoch]->info.trace.has_stacks = true;
     f->latest = 0;
     return true;
 }
@@ -140,6 +141,9 @@ struct etl_follow *etl_follow_open(const char *path, struct span host, struct ar
     }
     f->events = *events;
     f->file = etl_file_open(path, host, &f->handles, arena, err);
+    if (f->file) {
+        f->file->epochs[0]->info.trace.has_stacks = true; /* who knows what comes */
+    }
     if (f->file && keep_header(f, header_end, err) && make_parts(f, err)) {
         return f;
     }
@@ -163,6 +167,11 @@ void etl_follow_destroy(struct etl_follow *f)
 const struct etl_file *etl_follow_file(const struct etl_follow *f)
 {
     return f->file;
+}
+
+void etl_follow_set_id(struct etl_follow *f, const uint8_t id[16])
+{
+    memcpy(f->file->id, id, sizeof(f->file->id));
 }
 
 uint32_t etl_follow_header_end(const struct etl_follow *f)

@@ -27,6 +27,11 @@ struct input_sink {
      * NULL. */
     void (*pause)(void *self);
 
+    /* Nothing has come for long: what is held back for records that belong to it need not wait for
+     * them. Only from replayable inputs, which say so at the same place again when they replay. May
+     * be NULL. */
+    void (*settle)(void *self);
+
     /* Something is known to be missing. May be NULL. */
     void (*gap)(void *self, const struct gap *gap);
 
@@ -97,7 +102,7 @@ struct input_ops {
     bool (*check)(const void *settings, struct error *err); /* no I/O; may be NULL */
     void (*decoding)(const void *settings, struct input_decoding *ret_decoding);
     const struct config_strings *(*paths)(const void *settings); /* what it reads; may be NULL */
-    void *(*create)(const void *settings, struct error *err); /* NULL: not in this build */
+    void *(*create)(const void *settings, struct error *err);    /* NULL: not in this build */
 
     /* Where the order of records depends on more than the source itself, what is needed to give
      * them in the same order again: `state` appends it, on any thread while run() runs; `restore`

@@ -28,7 +28,8 @@ struct input_path {
     struct plat_stamp stamp; /* when it was found bad or taken */
     struct etl_follow *follow;
     bool started;      /* of a circular trace: its start is in the schedule */
-    const uint8_t *id; /* of the trace that was found there last; NULL: none yet */
+    const uint8_t *id; /* by which the trace there is known to the agent; NULL: none yet */
+    uint8_t trace[16]; /* the trace's own, as etl_file.h tells it */
 };
 
 struct input {
@@ -59,7 +60,10 @@ struct input {
     const struct input_sink *sink;
     uint64_t done_bytes;
     uint64_t total_bytes;
-    bool gave; /* something came from a followed file */
+    bool gave;               /* something came from a followed file */
+    bool unsettled;          /* and kernel events among it may wait for their stacks */
+    uint8_t last_read[16];   /* the file */
+    uint64_t quiet_since_ns; /* nothing came since; 0: the last round brought something */
 
     struct error failure; /* the first one */
     size_t failures;
@@ -97,12 +101,19 @@ bool input_paths_read_id(struct input *in, const char *path, uint8_t ret_id[16])
 /* The name of a file has changed: each path gets the other's. */
 void input_paths_swap_names(struct input *in, struct input_path *a, struct input_path *b);
 
-/* Is there an earlier path with the identity of ${file}, or was it done in an earlier run? If not,
- * the path has it from now on. */
-bool input_paths_is_taken(struct input *in, struct input_path *path, const struct etl_file *file);
+/*
+ * Settle by which identity the trace that was found at ${path} is known: its own, or if that is
+ * another path's, one made of it and the path's name, so that two traces never count as one. True
+ * if there is nothing to read: it was done in an earlier run, or another path's file got this name.
+ */
+bool input_paths_is_taken(struct input *in, struct input_path *path, const uint8_t trace[16]);
 
-/* Open it; NULL, with the failure remembered, if that is not possible. */
+/* Open it, known by the path's identity if it has one; NULL, with the failure remembered, if that is
+ * not possible. */
 struct etl_file *input_paths_open(struct input *in, const struct input_path *path);
+
+/* Other bytes have come to the path: it is as new. */
+void input_paths_renew(struct input_path *path);
 
 /* ---- input_group.c -------------------------------------------------------------------------------- */
 

@@ -13,12 +13,19 @@
  */
 enum { MAX_FOLLOWED = 256 };
 
+static const uint64_t second_ns = 1000000000;
+
 /* ---- what etl_follow.h calls: self is the path ----------------------------------------------------- */
 
 static bool on_record(void *self, const struct event_record *record)
 {
     const struct input_path *path = self;
-    return input_group_give(path->in, record);
+    struct input *in = path->in;
+    if (record->kind == RECORD_KERNEL && record->hook_id >> 8 != 0 && !in->unsettled) {
+        in->unsettled = true;
+        memcpy(in->last_read, record->position.file_id, sizeof(in->last_read));
+    }
+    return input_group_give(in, record);
 }
 
 static void on_metadata(void *self, const struct event_record *record)
@@ -79,6 +86,9 @@ static bool open_path(struct input_path *path, uint32_t header_end, struct error
     };
     path->follow = etl_follow_open(
         path->path, span_text(in->settings.host), &in->arena, header_end, &events, err);
+    if (path->follow && path->id) {
+        etl_follow_set_id(path->follow, path->id);
+    }
     return path->follow != NULL;
 }
 
@@ -96,6 +106,7 @@ static void leave(struct input_path *path, bool ended, enum path_state state)
     const struct etl_file *file = etl_follow_file(path->follow);
     input_file_note(in, SCHEDULE_END, file->id, ended);
     if (ended) {
+        in->unsettled = false; /* the end of a file settles all */
         input_group_tell_losses(in, file);
         if (in->sink->file_end) {
             in->sink->file_end(in->sink->self, file->id);
@@ -103,9 +114,13 @@ static void leave(struct input_path *path, bool ended, enum path_state state)
     }
     etl_follow_destroy(path->follow);
     path->follow = NULL;
-    path->state = state;
     path->stamp = plat_path_stamp(path->path);
     in->followed--;
+    if (state == PATH_NEW) {
+        input_paths_renew(path);
+    } else {
+        path->state = state;
+    }
 }
 
 /* False: stopped. A failure is told and ends the file. */
@@ -211,12 +226,15 @@ static bool start_following(struct input_path *path)
     }
     const struct etl_file *file = etl_follow_file(path->follow);
     bool renamed = is_renamed(path, file);
-    if (renamed || input_paths_is_taken(in, path, file)) {
+    if (renamed || input_paths_is_taken(in, path, file->id)) {
         etl_follow_destroy(path->follow);
         path->follow = NULL;
         path->state = renamed ? PATH_NEW : PATH_TAKEN;
         path->stamp = plat_path_stamp(path->path);
         return true;
+    }
+    if (path->id) {
+        etl_follow_set_id(path->follow, path->id);
     }
     begin(path);
     in->gave = true;
@@ -239,7 +257,7 @@ static bool has_changed(struct input_path *path)
     if (!input_paths_read_id(path->in, path->path, id)) {
         return false; /* nothing there, or not yet */
     }
-    if (path->id && memcmp(id, path->id, sizeof(id)) == 0) {
+    if (memcmp(id, path->trace, sizeof(id)) == 0) {
         if (now.size > path->stamp.size) {
             input_file_tell(path->in, path->path,
                 "it has grown after its session was closed: what was added is not read");
@@ -258,7 +276,9 @@ static bool discover(struct input_path *path, bool *ret_whole)
     if (path->state == PATH_FOLLOWED || (path->state != PATH_NEW && !has_changed(path))) {
         return true;
     }
-    path->state = PATH_NEW;
+    if (path->state != PATH_NEW) {
+        input_paths_renew(path);
+    }
     switch (etl_probe_path(path->path, &why)) {
     case ETL_PROBE_WAIT:
         break;
@@ -312,15 +332,37 @@ static bool discover_all(struct input *in)
 
 /* ---- rounds ---------------------------------------------------------------------------------------- */
 
+/* Let the sink know that nothing comes, and after a while that stacks need not be waited for. */
+static void tell_pause(struct input *in, uint64_t now_ns)
+{
+    const struct input_sink *sink = in->sink;
+    if (in->unsettled && sink->settle && now_ns - in->quiet_since_ns >= second_ns) {
+        input_file_note(in, SCHEDULE_SETTLE, in->last_read, 0);
+        in->unsettled = false;
+        sink->settle(sink->self);
+    }
+    if (sink->pause) {
+        sink->pause(sink->self);
+    }
+}
+
+/* In steps of a second at most, as the sink wants it. */
 static void wait_for_more(struct input *in)
 {
-    uint64_t deadline_ns = plat_monotonic_ns() + in->settings.poll_ns;
-    plat_mutex_lock(&in->mutex);
-    while (
-        !input_file_is_stopped(in) && plat_cond_wait_until(&in->stopped, &in->mutex, deadline_ns)) {
-        continue;
+    uint64_t now_ns = plat_monotonic_ns();
+    uint64_t deadline_ns = now_ns + in->settings.poll_ns;
+    in->quiet_since_ns = in->quiet_since_ns ? in->quiet_since_ns : now_ns;
+    while (!input_file_is_stopped(in) && now_ns < deadline_ns) {
+        tell_pause(in, now_ns);
+        uint64_t step_ns = deadline_ns - now_ns < second_ns ? deadline_ns : now_ns + second_ns;
+        plat_mutex_lock(&in->mutex);
+        bool in_time = true;
+        while (in_time && !input_file_is_stopped(in)) {
+            in_time = plat_cond_wait_until(&in->stopped, &in->mutex, step_ns);
+        }
+        plat_mutex_unlock(&in->mutex);
+        now_ns = plat_monotonic_ns();
     }
-    plat_mutex_unlock(&in->mutex);
 }
 
 enum input_end input_follow_run(struct input *in)
@@ -336,7 +378,9 @@ enum input_end input_follow_run(struct input *in)
                 return INPUT_STOPPED;
             }
         }
-        if (!in->gave) {
+        if (in->gave) {
+            in->quiet_since_ns = 0;
+        } else {
             wait_for_more(in);
         }
     }
@@ -357,6 +401,13 @@ bool input_follow_replay(
         begin(path);
         bool taught = etl_follow_teach(path->follow, &why);
         return accept(path, taught ? ETL_FOLLOW_DONE : ETL_FOLLOW_FAILED, &why);
+    }
+    if (entry->kind == SCHEDULE_SETTLE) {
+        in->unsettled = false;
+        if (in->sink->settle) {
+            in->sink->settle(in->sink->self);
+        }
+        return true;
     }
     if (!path->follow) {
         return true;

@@ -197,7 +197,10 @@ enum input_end input_group_run(
 static struct etl_file *open_new(struct input *in, struct input_path *path)
 {
     struct etl_file *file = input_paths_open(in, path);
-    bool wanted = file && !input_paths_is_taken(in, path, file);
+    bool wanted = file && !input_paths_is_taken(in, path, file->id);
+    if (wanted && path->id) {
+        memcpy(file->id, path->id, sizeof(file->id));
+    }
     path->state = file ? PATH_TAKEN : PATH_BAD;
     path->stamp = plat_path_stamp(path->path);
     if (!wanted) {

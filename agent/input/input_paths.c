@@ -1,10 +1,12 @@
 #include <stdlib.h>
+#include <xxhash.h>
 
 #include "input/input_file_parts.h"
 #include "platform/plat_file.h"
 
 /* Which files the session has: what its patterns match, found again and again where files may come
- * later. A path is known for good; two paths with one trace in them count as one. */
+ * later. A path is known for good. A trace is known by its identity, whatever its name becomes;
+ * a second one with the same identity, a copy as a rule, by identity and name. */
 
 static struct input_path *add_path(struct input *in, const char *path)
 {
@@ -67,14 +69,52 @@ struct input_path *input_paths_by_id(struct input *in, const uint8_t file_id[16]
     return map_get(&in->by_id, span_make(file_id, 16));
 }
 
-/* The path holds this trace from now on. Without memory it is not known by it: then a copy of it
- * would be read as well. */
-static void set_id(struct input *in, struct input_path *path, const uint8_t file_id[16])
+/* Without memory the path is not known by it: then it may be read again after a restart. */
+static void set_id(struct input *in, struct input_path *path, const uint8_t id[16])
 {
-    struct span id;
-    if (arena_copy(&in->arena, span_make(file_id, 16), &id) && map_put(&in->by_id, id, path)) {
-        path->id = id.data;
+    struct span copy;
+    if (arena_copy(&in->arena, span_make(id, 16), &copy) && map_put(&in->by_id, copy, path)) {
+        path->id = copy.data;
     }
+}
+
+/* The identity of a trace that shares its own with that of another path. */
+static void derive_id(const struct input_path *path, uint8_t ret_id[16])
+{
+    XXH128_canonical_t id;
+    XXH128_hash_t trace = XXH3_128bits(path->trace, sizeof(path->trace));
+    XXH128_hash_t both = XXH3_128bits_withSeed(
+        path->path, strlen(path->path), trace.low64 ^ trace.high64);
+    XXH128_canonicalFromHash(&id, both);
+    memcpy(ret_id, id.digest, sizeof(id.digest));
+}
+
+/* Was there something of this identity in an earlier run? */
+static bool was_known(const struct input *in, const uint8_t id[16])
+{
+    const struct input_sink *sink = in->sink;
+    return map_get(&in->restored.by_id, span_make(id, 16)) ||
+           (sink->is_done && sink->is_done(sink->self, id));
+}
+
+/* Does the file that is known by the trace's own identity have another name now? */
+static bool is_renamed(struct input *in, const struct input_path *known, const uint8_t trace[16])
+{
+    uint8_t there[16];
+    return !input_paths_read_id(in, known->path, there) || memcmp(there, trace, sizeof(there)) != 0;
+}
+
+static void claim_id(struct input *in, struct input_path *path, bool own_is_free)
+{
+    uint8_t derived[16];
+    derive_id(path, derived);
+    set_id(in, path, own_is_free && !was_known(in, derived) ? path->trace : derived);
+}
+
+void input_paths_renew(struct input_path *path)
+{
+    path->state = PATH_NEW;
+    path->id = NULL;
 }
 
 bool input_paths_read_id(struct input *in, const char *path, uint8_t ret_id[16])
@@ -96,9 +136,9 @@ void input_paths_identify(struct input *in)
     for (size_t i = 0; i < in->path_count; i++) {
         struct input_path *path = in->paths[i];
         uint8_t id[16];
-        if (path->state == PATH_NEW && input_paths_read_id(in, path->path, id) &&
-            !input_paths_by_id(in, id)) {
-            set_id(in, path, id);
+        if (path->state == PATH_NEW && input_paths_read_id(in, path->path, id)) {
+            memcpy(path->trace, id, sizeof(id));
+            claim_id(in, path, !input_paths_by_id(in, id));
         }
     }
 }
@@ -113,17 +153,21 @@ void input_paths_swap_names(struct input *in, struct input_path *a, struct input
     map_put(&in->by_path, span_text(b->path), b);
 }
 
-bool input_paths_is_taken(struct input *in, struct input_path *path, const struct etl_file *file)
+bool input_paths_is_taken(struct input *in, struct input_path *path, const uint8_t trace[16])
 {
     const struct input_sink *sink = in->sink;
     if (!sink->is_done && !in->settings.follow) {
-        return false; /* nobody keeps positions: copies are files of their own */
+        return false; /* nobody wants to know them again */
     }
-    const struct input_path *known = input_paths_by_id(in, file->id);
-    if (!known) {
-        set_id(in, path, file->id);
+    if (!path->id) {
+        const struct input_path *known = input_paths_by_id(in, trace);
+        memcpy(path->trace, trace, sizeof(path->trace));
+        if (known && known != path && is_renamed(in, known, trace)) {
+            return true;
+        }
+        claim_id(in, path, !known);
     }
-    return (known && known != path) || (sink->is_done && sink->is_done(sink->self, file->id));
+    return path->id && sink->is_done && sink->is_done(sink->self, path->id);
 }
 
 struct etl_file *input_paths_open(struct input *in, const struct input_path *path)
@@ -133,7 +177,12 @@ struct etl_file *input_paths_open(struct input *in, const struct input_path *pat
         path->path, span_text(in->settings.host), &in->handles, &in->arena, &why);
     if (!file) {
         input_file_remember(in, &why);
-    } else if (in->skipping && memcmp(file->id, in->position.file_id, sizeof(file->id)) == 0) {
+        return NULL;
+    }
+    if (path->id) {
+        memcpy(file->id, path->id, sizeof(file->id));
+    }
+    if (in->skipping && memcmp(file->id, in->position.file_id, sizeof(file->id)) == 0) {
         in->position_known = true;
     }
     return file;

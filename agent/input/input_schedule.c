@@ -127,7 +127,8 @@ void input_schedule_forget(struct input_schedule *s, const uint8_t file_id[16])
     s->files[file].done = true;
     size_t *last = find_last(s);
     size_t dropped = 0;
-    size_t needed = 0; /* entries that must go if what was looked at so far goes */
+    size_t needed = 0;     /* entries that must go if what was looked at so far goes */
+    uint32_t ended = file; /* the file that ended last in it */
     for (size_t i = 0; last && i < s->count; i++) {
         const struct schedule_entry *entry = &s->entries[s->first + i];
         if (!s->files[entry->file].done) {
@@ -136,10 +137,13 @@ void input_schedule_forget(struct input_schedule *s, const uint8_t file_id[16])
         bool merged = entry->kind == SCHEDULE_WHOLE && entry->value;
         size_t end = last[entry->file] + 1 + merged;
         needed = end > needed ? end : needed;
+        if (entry->kind == SCHEDULE_WHOLE || entry->kind == SCHEDULE_END) {
+            ended = entry->file;
+        }
         if (needed == i + 1) {
             dropped = needed;
             s->has_base = true;
-            memcpy(s->base, s->files[entry->file].id, sizeof(s->base));
+            memcpy(s->base, s->files[ended].id, sizeof(s->base));
         }
     }
     free(last);

@@ -19,6 +19,7 @@ enum schedule_kind {
     SCHEDULE_FLUSH,  /* etl_follow_flush */
     SCHEDULE_HEADER, /* etl_follow_grow_header; value: the end */
     SCHEDULE_END,    /* nothing more comes from the file; value 1: it ended, 0: it was lost */
+    SCHEDULE_SETTLE, /* input_sink.settle; the file is one that had given what it concerns */
     SCHEDULE_KINDS,
 };
 

@@ -468,13 +468,23 @@ static void on_pause(void *self)
         return;
     }
     push_lessons(source);
-    release_quiet(source);
+    if (!source->settings.replayable) {
+        release_quiet(source); /* others say when: on_settle */
+    }
     if (source->dropping && !resume(source)) {
         close_old_gaps(source);
         return;
     }
     hand_over_counts(source);
     hand_over(source, source->settings.replayable ? UINT64_MAX : 0);
+}
+
+static void on_settle(void *self)
+{
+    struct source *source = self;
+    if (!source->stopped) {
+        stack_join_flush(source->stacks);
+    }
 }
 
 /* ---- life ------------------------------------------------------------------------------------- */
@@ -524,6 +534,7 @@ void source_sink(struct source *source, struct input_sink *ret_sink)
         .metadata = on_metadata,
         .record = on_record,
         .pause = on_pause,
+        .settle = on_settle,
         .gap = on_gap};
     if (source->settings.damage) {
         ret_sink->damage = on_damage;

@@ -374,18 +374,42 @@ static void what_is_no_trace_is_told_once_and_tried_again_when_it_changes(void *
     assert_all_once(0);
 }
 
-static void a_copy_of_a_trace_is_not_read_again(void **state)
+/* Traces whose first records are the same are not mistaken for each other. */
+static void a_copy_of_a_trace_is_a_trace_of_its_own(void **state)
 {
     (void)state;
     write_all(0);
     for (size_t i = 0; i < g[0].write_count; i++) {
         growing_write(&g[0], i, paths[1]);
     }
-    write_all(2);
     struct plat_thread *thread = start(MILLISECOND);
     wait_for(&run.ends, 2);
     finish(thread);
     assert_int_equal(run.seen.count, 2 * (EVENTS + 1));
+    assert_memory_not_equal(run.ended[0], run.ended[1], 16);
+
+    /* Each is known again, also when the first is gone. */
+    run.known_ends = 2;
+    assert_int_equal(unlink(paths[0]), 0);
+    write_all(2);
+    thread = start(MILLISECOND);
+    wait_for(&run.ends, 3);
+    finish(thread);
+    assert_int_equal(run.seen.count, 3 * (EVENTS + 1));
+}
+
+static void a_taken_file_with_a_new_name_is_not_read_again(void **state)
+{
+    (void)state;
+    write_all(0);
+    struct plat_thread *thread = start(MILLISECOND);
+    wait_for(&run.ends, 1);
+    assert_int_equal(rename(paths[0], paths[1]), 0);
+    write_all(2);
+    wait_for(&run.ends, 2);
+    finish(thread);
+    assert_int_equal(run.seen.count, 2 * (EVENTS + 1));
+    unlink(paths[1]);
 }
 
 /* ---- restarts -------------------------------------------------------------------------------------- */
@@ -572,7 +596,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_renamed_file_keeps_being_followed, begin, end),
         cmocka_unit_test_setup_teardown(
             what_is_no_trace_is_told_once_and_tried_again_when_it_changes, begin, end),
-        cmocka_unit_test_setup_teardown(a_copy_of_a_trace_is_not_read_again, begin, end),
+        cmocka_unit_test_setup_teardown(a_copy_of_a_trace_is_a_trace_of_its_own, begin, end),
+        cmocka_unit_test_setup_teardown(a_taken_file_with_a_new_name_is_not_read_again, begin, end),
         cmocka_unit_test_setup_teardown(
             a_restart_gives_the_same_records_in_the_same_order, begin, end),
         cmocka_unit_test_setup_teardown(files_that_are_done_are_skipped_and_counted, begin, end),

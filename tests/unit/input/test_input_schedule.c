@@ -143,9 +143,10 @@ static void files_read_in_turns_are_forgotten_together(void **state)
     input_schedule_add(&schedule, SCHEDULE_OPEN, b, 0);
     input_schedule_add(&schedule, SCHEDULE_END, a, 1);
     input_schedule_add(&schedule, SCHEDULE_END, b, 1);
+    input_schedule_add(&schedule, SCHEDULE_SETTLE, a, 0);
     input_schedule_add(&schedule, SCHEDULE_WHOLE, c, 0);
     input_schedule_forget(&schedule, a);
-    assert_int_equal(schedule.count, 5);
+    assert_int_equal(schedule.count, 6);
     input_schedule_forget(&schedule, b);
     assert_int_equal(schedule.count, 1);
     assert_memory_equal(schedule.base, b, 16); /* the one that ended last */
