@@ -134,9 +134,12 @@ static void warn_of_target(const struct search *search, const struct app_output 
     const char *target = app_config_target(output);
     const char *own = search->config->agent.data_dir;
     size_t own_size = own ? strlen(own) : 0;
-    bool is_own = own_size && strncmp(target ? target : "", own, own_size) == 0 &&
+    if (!target) {
+        return;
+    }
+    bool is_own = own_size && strncmp(target, own, own_size) == 0 &&
                   strchr("/\\", target[own_size]);
-    if (target && (is_own || plat_path_kind(target) == PLAT_PATH_DIR)) {
+    if (is_own || plat_path_kind(target) == PLAT_PATH_DIR) {
         config_error_at(search->config->memory, app_config_target_member(output),
             sizeof(const char *), search->report,
             is_own ? "output %s writes into agent.data_dir, which is the agent's own. write "
