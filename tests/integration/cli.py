@@ -37,16 +37,18 @@ class Cli(unittest.TestCase):
     def setUpClass(cls):
         cls.shared_folder = tempfile.TemporaryDirectory()
         cls.trace = cls.make_trace("one.etl", 500)
-        cls.other = cls.make_trace("two.etl", 300)
+        # Another trace, not the beginning of the first: that would be taken for a copy of it.
+        cls.other = cls.make_trace("two.etl", 300, "--seed", "2")
 
     @classmethod
     def tearDownClass(cls):
         cls.shared_folder.cleanup()
 
     @classmethod
-    def make_trace(cls, name, events):
+    def make_trace(cls, name, events, *options):
         path = Path(cls.shared_folder.name) / name
-        subprocess.run([ETLGEN, "--mix", "realistic", "--events", str(events), "-o", str(path)],
+        subprocess.run([ETLGEN, "--mix", "realistic", "--events", str(events), *options,
+                        "-o", str(path)],
                        check=True, timeout=TIMEOUT_S, stdout=subprocess.DEVNULL)
         return path
 
