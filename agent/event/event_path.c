@@ -215,6 +215,39 @@ bool event_path_compile(struct span text, struct event_path *ret_path, struct er
     return true;
 }
 
+static bool has_field(const struct event_schema *schema, struct span name)
+{
+    for (uint16_t i = 0; i < schema->top_count; i++) {
+        if (span_equal(schema->fields[i].name, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool event_path_possible(const struct event_path *path, const struct event_schema *schema)
+{
+    static const size_t suffix_size = sizeof("_name") - 1;
+    switch (path->field) {
+    case PATH_MESSAGE:
+        return schema && schema->has_layout && schema->message.size;
+    case PATH_PAYLOAD_REST:
+    case PATH_DECODE_ERROR:
+        return schema && schema->has_layout;
+    case PATH_DATA:
+        break;
+    default:
+        return true;
+    }
+    if (!schema || !schema->has_layout || path->step_count == 0) {
+        return schema && schema->has_layout;
+    }
+    struct span name = path->steps[0].name;
+    return has_field(schema, name) ||
+           (name.size > suffix_size && span_is(span_from(name, name.size - suffix_size), "_name") &&
+               has_field(schema, span_first(name, name.size - suffix_size)));
+}
+
 bool event_path_names(const struct event_path *path, struct event_path *ret_names)
 {
     struct event_path names = *path;

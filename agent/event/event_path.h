@@ -41,6 +41,10 @@ struct event_path {
  * knows the nearest one. */
 bool event_path_compile(struct span text, struct event_path *ret_path, struct error *err);
 
+/* May an event that ${schema} (NULL: none) decodes have a value there? No, where the schema has no
+ * such field: known without decoding. */
+bool event_path_possible(const struct event_path *path, const struct event_schema *schema);
+
 /* Path of the names beside a number (`data.Flags_name` for `data.Flags`, `event.keywords_name` for
  * `event.keywords`). False where there never are any. */
 bool event_path_names(const struct event_path *path, struct event_path *ret_names);

@@ -76,14 +76,29 @@ static bool test(struct run *run)
     }
 }
 
+/* What the schema alone says of a test for which the payload is missing: it is false, if there is no
+ * such field. */
+static bool is_hopeless(const struct run *run)
+{
+    return run->known == EVENT_PATH_SCHEMA &&
+           !event_path_possible(&run->op->path, run->event->schema);
+}
+
+static bool answer(struct run *run, bool hope)
+{
+    if (run->op->need <= run->known) {
+        return test(run);
+    }
+    return !is_hopeless(run) && hope != run->op->inverted;
+}
+
 /* The value of one rule, with unknown tests answered in favour of ${hope}. */
 static bool run_rule(struct run *run, const struct filter_code *code, bool hope)
 {
     uint32_t at = code->start;
     while (at < FILTER_TRUE) {
         run->op = &code->ops[at];
-        bool truth = run->op->need <= run->known ? test(run) : hope != run->op->inverted;
-        at = truth ? run->op->on_true : run->op->on_false;
+        at = answer(run, hope) ? run->op->on_true : run->op->on_false;
     }
     return at == FILTER_TRUE;
 }

@@ -295,6 +295,13 @@ static const struct {
     {"event.keywords has 'net'", FILTER_UNDECIDED, FILTER_KEEP},
     {"exists(message)", FILTER_UNDECIDED, FILTER_UNDECIDED},
     {"exists(data)", FILTER_UNDECIDED, FILTER_UNDECIDED},
+    {"data.Missing == 1", FILTER_UNDECIDED, FILTER_DROP},
+    {"data.Missing.X[*] has 'x' or data.Missing_name == 'x'", FILTER_UNDECIDED, FILTER_DROP},
+    {"not exists(data.Missing)", FILTER_UNDECIDED, FILTER_KEEP},
+    {"not data.Missing == 1 and event.code == 3008", FILTER_UNDECIDED, FILTER_KEEP},
+    {"data.Missing == 1 or data.Num == 10", FILTER_UNDECIDED, FILTER_UNDECIDED},
+    {"data.Bits_name has 'READ'", FILTER_UNDECIDED, FILTER_UNDECIDED},
+    {"exists(payload_rest)", FILTER_UNDECIDED, FILTER_UNDECIDED},
     {"true", FILTER_KEEP, FILTER_KEEP},
 };
 
@@ -320,6 +327,30 @@ static void the_header_decides_what_no_payload_can_change(void **state)
         }
         filter_destroy(filter);
     }
+    filter_scratch_fini(&scratch);
+    fixture_fini(&f);
+}
+
+static void a_schema_without_layout_or_none_has_no_data(void **state)
+{
+    (void)state;
+    struct writer_fixture f;
+    struct filter_scratch scratch;
+    make_event(&f);
+    assert_true(filter_scratch_init(&scratch, NULL, NULL));
+    struct event_schema names_only = f.schema;
+    names_only.has_layout = false;
+    const struct event_schema *schemas[] = {&names_only, NULL};
+    struct filter_rule rule_text = {FILTER_ACTION_DROP,
+        span_text("exists(data) or data.Num == 10 or exists(message) or exists(decode_error)"),
+        {0}};
+    struct filter_place place;
+    struct filter *filter = filter_create(&rule_text, 1, &place, NULL);
+    assert_non_null(filter);
+    size_t rule = 7;
+    assert_int_equal(filter_candidates(filter, &scratch, &f.event, schemas, 2, &rule), FILTER_KEEP);
+    assert_int_equal(rule, 1);
+    filter_destroy(filter);
     filter_scratch_fini(&scratch);
     fixture_fini(&f);
 }
@@ -440,6 +471,7 @@ int main(void)
         cmocka_unit_test(has_asks_for_names_bits_and_elements),
         cmocka_unit_test(logic_binds_not_before_and_before_or),
         cmocka_unit_test(the_header_decides_what_no_payload_can_change),
+        cmocka_unit_test(a_schema_without_layout_or_none_has_no_data),
         cmocka_unit_test(candidates_decide_only_together),
         cmocka_unit_test(the_first_rule_that_matches_decides_and_keep_is_the_default),
         cmocka_unit_test(a_search_that_takes_too_long_is_given_up_and_counted),
