@@ -132,3 +132,28 @@ size_t fold_utf8(struct span utf8, uint8_t *out)
     }
     return (size_t)(out - start);
 }
+
+size_t fold_match(struct span utf8, struct span folded)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < folded.size;) {
+        if (at == utf8.size) {
+            return SIZE_MAX;
+        }
+        uint8_t c = utf8.data[at];
+        if (c < 0x80) {
+            at++;
+            if (folded.data[i++] != (uint8_t)fold_character(c)) {
+                return SIZE_MAX;
+            }
+            continue;
+        }
+        uint8_t character[4];
+        size_t size = utf8_put(fold_character(utf8_next(utf8, &at)), character);
+        if (folded.size - i < size || memcmp(folded.data + i, character, size) != 0) {
+            return SIZE_MAX;
+        }
+        i += size;
+    }
+    return at;
+}

@@ -19,6 +19,10 @@ static inline size_t fold_bound(size_t size)
  * ${out} must not overlap. */
 size_t fold_utf8(struct span utf8, uint8_t *out);
 
+/* How many bytes of ${utf8} fold to ${folded}, which is folded already; SIZE_MAX if it does not
+ * start with them. Stops at the first difference. */
+size_t fold_match(struct span utf8, struct span folded);
+
 uint32_t fold_character(uint32_t character);
 
 #endif

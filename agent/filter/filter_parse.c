@@ -509,5 +509,10 @@ bool filter_parse(struct filter *filter, struct span text, struct filter_code *c
     code->ops = emitter.ops;
     code->op_count = p.test_count;
     code->need = emitter.need;
+    code->least_need = p.test_count ? UINT8_MAX : EVENT_PATH_RECORD;
+    for (uint32_t i = 0; i < p.test_count; i++) {
+        uint8_t need = code->ops[i].need;
+        code->least_need = need < code->least_need ? need : code->least_need;
+    }
     return true;
 }

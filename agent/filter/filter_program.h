@@ -85,7 +85,8 @@ struct filter_code {
     struct span name;
     struct filter_op *ops;
     uint32_t op_count;
-    uint8_t need; /* of its tests together */
+    uint8_t need;       /* of its tests together: the most */
+    uint8_t least_need; /* of any of them; RECORD if there are none */
 };
 
 /* Compiled patterns are the only memory outside of the arena. */

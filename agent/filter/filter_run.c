@@ -89,7 +89,7 @@ static bool answer(struct run *run, bool hope)
     if (run->op->need <= run->known) {
         return test(run);
     }
-    return !is_hopeless(run) && hope != run->op->inverted;
+    return hope != run->op->inverted && !is_hopeless(run);
 }
 
 /* The value of one rule, with unknown tests answered in favour of ${hope}. */
@@ -105,6 +105,9 @@ static bool run_rule(struct run *run, const struct filter_code *code, bool hope)
 
 static enum truth truth_of(struct run *run, const struct filter_code *code)
 {
+    if (run->known == EVENT_PATH_RECORD && code->least_need > EVENT_PATH_RECORD) {
+        return UNKNOWN;
+    }
     if (run_rule(run, code, false)) {
         return TRUE_;
     }

@@ -121,14 +121,24 @@ static bool equal(struct subject *subject, const struct filter_literal *literal)
     if (value->type == EVENT_VALUE_ADDRESS && literal->is_address) {
         return span_equal(value->bytes, span_make(literal->address.bytes, literal->address.size));
     }
+    bool is_text = literal->type == LITERAL_TEXT && !literal->exact &&
+                   is_shown_as_text(value->type) && value->type != EVENT_VALUE_HEX &&
+                   value->type != EVENT_VALUE_TIME;
+    if (is_text && !subject->has_folded) {
+        struct span text = text_of(subject);
+        return fold_match(text, literal->text) == text.size;
+    }
     return compare(subject, literal, &order) && order == 0;
 }
 
 /* ---- text -------------------------------------------------------------------------------------- */
 
-static bool starts(struct span text, struct span start)
+static bool starts(struct subject *subject, const struct filter_literal *literal)
 {
-    return span_equal(span_first(text, start.size), start);
+    struct span text = text_of(subject);
+    struct span start = literal->text;
+    return literal->exact ? span_equal(span_first(text, start.size), start)
+                          : fold_match(text, start) != SIZE_MAX;
 }
 
 static bool ends(struct span text, struct span end)
@@ -203,7 +213,7 @@ static bool search(
     case TEST_CONTAINS:
         return contains(form_of(subject, literal), literal->text);
     case TEST_STARTS:
-        return starts(form_of(subject, literal), literal->text);
+        return starts(subject, literal);
     case TEST_ENDS:
         return ends(form_of(subject, literal), literal->text);
     case TEST_LIKE:

@@ -60,11 +60,41 @@ static void every_character_folds_once_and_within_bounds(void **state)
     }
 }
 
+static void a_match_counts_the_bytes_before_the_first_difference(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *folded;
+        size_t size;
+    } cases[] = {
+        {"", "", 0},
+        {"ABC", "", 0},
+        {"ABC", "abc", 3},
+        {"ABCD", "abc", 3},
+        {"AB", "abc", SIZE_MAX},
+        {"ABD", "abc", SIZE_MAX},
+        {"M\xc3\x9cN", "m\xc3\xbc", 3},
+        {"M\xc3\x9cN", "m\xc3", SIZE_MAX},
+        {"\xe2\x84\xaa!", "k", 3},
+        {"\xc8\xba", "\xe2\xb1\xa5", 2},
+        {"k", "\xe2\x84\xaa", SIZE_MAX},
+        {"\xff", "\xef\xbf\xbd", 1},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        size_t size = fold_match(span_text(cases[i].text), span_text(cases[i].folded));
+        if (size != cases[i].size) {
+            fail_msg("%zu: %zu", i, size);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(letters_of_any_script_lose_their_case),
         cmocka_unit_test(what_is_no_character_becomes_one_replacement),
+        cmocka_unit_test(a_match_counts_the_bytes_before_the_first_difference),
         cmocka_unit_test(every_character_folds_once_and_within_bounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
