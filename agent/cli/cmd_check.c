@@ -4,6 +4,7 @@
 #include "app/app_fields.h"
 #include "app/app_modules.h"
 #include "app/app_providers.h"
+#include "app/field_warnings.h"
 #include "cli/check_words.h"
 #include "cli/config_options.h"
 #include "config/config_reference.h"
@@ -115,6 +116,7 @@ static bool resolve(struct check *check, struct schema_cache *cache)
             app_warnings_of_facts(config, &providers[k], &check->facts[at++], &check->warnings);
         }
     }
+    field_warnings_find(config, cache, check->facts, check->fact_count, &check->warnings);
     return true;
 }
 

@@ -294,7 +294,8 @@ class Config(unittest.TestCase):
 <provider name="Made-Up" guid="{0f0e0d0c-0b0a-0908-0706-050403020100}" symbol="S"
  resourceFileName="r" messageFileName="m">
 <keywords><keyword name="Files" mask="0x20"/></keywords>
-<events><event value="7" symbol="E" keywords="Files"/></events>
+<templates><template tid="T"><data name="FileName" inType="win:UnicodeString"/></template></templates>
+<events><event value="7" symbol="E" keywords="Files" template="T"/></events>
 </provider></events></instrumentation></instrumentationManifest>
 """
 
@@ -322,6 +323,26 @@ class Config(unittest.TestCase):
         told = json.loads(self.expect(DONE, "check", "-c", path, "--json", "--resolve").out)
         self.assertEqual([p["found"] for p in told["providers"]], [True, True, True, False])
         self.assertEqual(told["providers"][1]["any"], "0x20")
+
+
+    def test_resolve_knows_the_fields_that_rules_ask_for(self):
+        self.write("schema/made-up.man", self.MANIFEST)
+        text = ("schema: [{type: folder, path: schema}]\n"
+                "sessions: [{type: file, paths: [schema/made-up.man], providers: [PROVIDERS]}]\n"
+                "filters:\n"
+                "  - drop: data.FileName endswith '.log'\n"
+                "  - keep: event.id == 7 and data.FleName contains 'x'\n"
+                "  - drop: exists(data.Other)\n"
+                "outputs: [{type: stdout}]\n")
+        path = self.write("c.yaml", text.replace("PROVIDERS", "Made-Up"))
+        lines = self.expect(DONE, "check", "-c", path, "--resolve").err.splitlines()
+        self.assertRegex(lines[0], r":5:29: warning: .*'FleName'.* did you mean 'FileName'\?")
+        self.assertEqual(lines[2].index("^"), lines[1].index("data.FleName"))
+        self.assertRegex(lines[3], r":6:18: warning: .*'Other'.* check its name")
+        self.assertEqual(len(lines), 6)
+        # Events of providers that nobody knows may have any field.
+        path = self.write("c.yaml", text.replace("PROVIDERS", "Made-Up, Unknown"))
+        self.assertEqual(self.expect(DONE, "check", "-c", path, "--resolve").err, "")
 
 
 if __name__ == "__main__":
