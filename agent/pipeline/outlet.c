@@ -232,20 +232,33 @@ static bool reserve_ends(struct lane *lane, size_t count)
     return true;
 }
 
-/* What it leaves undelivered is counted by tell_books. */
-static void deliver_range(struct lane *lane, const struct batch *batch, size_t first, size_t count)
+/* False if some of it was not settled, which tell_books counts. */
+static bool deliver_range(struct lane *lane, const struct batch *batch, size_t first, size_t count)
 {
     const struct outlet_settings *settings = &lane->outlet->settings;
     if (count == 0 || atomic_load(&lane->outlet->giving_up) || atomic_load(&lane->outlet->ended)) {
-        return;
+        return count == 0;
     }
     while (first && !reserve_ends(lane, count)) {
         if (!wait_ms(lane, 50)) {
-            return;
+            return false;
         }
     }
     struct delivery delivery = batch_delivery(batch, first, count, settings->route, lane->ends);
+    uint64_t before = delivery_host_counts(lane->host).undelivered;
     delivery_host_deliver(lane->host, &delivery);
+    return delivery_host_counts(lane->host).undelivered == before;
+}
+
+/* The first ${count} segments are settled: a checkpoint that the output has stored while it takes
+ * the rest of the batch must know it. */
+static void settle_segments(struct outlet *outlet, const struct batch *batch, size_t count)
+{
+    plat_mutex_lock(&outlet->mutex);
+    if (batch->number == outlet->next_number) {
+        apply(outlet, batch->segments, count);
+    }
+    plat_mutex_unlock(&outlet->mutex);
 }
 
 /* Deliver what this output has not had before a restart; how many records that are. */
@@ -255,10 +268,16 @@ static size_t deliver(struct lane *lane, const struct batch *batch)
     size_t total = 0;
     size_t first = 0;
     size_t end = 0;
+    bool settled = true;
     for (size_t i = 0; i < batch->segment_count; i++) {
         const struct batch_segment *segment = &batch->segments[i];
         if (resume && segment->last_sequence <= resume[segment->session]) {
-            deliver_range(lane, batch, first, end - first);
+            if (end > first) {
+                settled = deliver_range(lane, batch, first, end - first) && settled;
+                if (settled) {
+                    settle_segments(lane->outlet, batch, i);
+                }
+            }
             total += end - first;
             first = segment->record_end;
         }

@@ -27,6 +27,7 @@ struct worker {
     bool connected;
     bool busy;
     bool routed;
+    bool saves;
 };
 
 struct fake_output *fake_output_create(const struct fake_step *steps, size_t count)
@@ -188,6 +189,7 @@ static void *fake_create(const void *settings_, const struct output_env *env, st
     self->fake = settings->fake;
     self->env = *env;
     self->routed = settings->route != NULL;
+    self->saves = settings->saves;
     enter(self)->counts.created++;
     take_back(self->fake, env->checkpoint);
     leave(self);
@@ -277,6 +279,9 @@ static enum output_verdict fake_send(
     void *self_, const struct delivery *delivery, struct output_report *report)
 {
     struct worker *self = self_;
+    if (self->saves && self->env.save && !self->env.save(self->env.host, &report->error)) {
+        return OUTPUT_RETRY;
+    }
     struct fake_output *fake = enter(self);
     fake->counts.sends++;
     fake->counts.misused += !is_sound(self, delivery);

@@ -34,6 +34,7 @@ struct fake_settings {
     const char *route;  /* a template, or NULL */
     const char *target; /* a path, or NULL */
     const char *format; /* wants events in this format, or NULL */
+    bool saves;         /* has its checkpoint stored before each delivery, as for a new file */
 };
 
 /* `type: fake`. It connects, checkpoints, has idle time, and routes if the settings have one. */
