@@ -54,7 +54,7 @@ static bool complain_cut(struct config_walk *walk, const yaml_node_t *mapping,
     if (shorthand && config_walk_pairs(mapping) == 1) {
         CONFIG_COMPLAIN(walk, key_node,
             "%s became a key, because of a colon behind it or braces around it. quote the whole "
-            "entry",
+            "expression",
             config_text_quote(key).text);
         return true;
     }

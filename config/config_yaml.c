@@ -85,12 +85,15 @@ static const struct {
         "a second key in one line, or one that is indented too far. align keys, and put a text "
         "with ': ' in quotes"},
     {"found unexpected ':'", NULL, true,
-        "in [ ] and { } a text with a colon at its end, or before a comma, needs quotes. quote it"},
+        "in [ ] and { } a text with a colon at its end, or before a comma, needs quotes. quote the "
+        "whole expression"},
     {"did not find expected '-' indicator", NULL, false,
-        "this cannot follow what stands before it. quote the whole entry, and align the dashes of "
+        "this cannot follow what stands before it. quote the whole expression, and align the "
+        "dashes of "
         "one list"},
     {"did not find expected key", "while parsing a block mapping", false,
-        "this cannot follow what stands before it. quote the whole value, and align the keys of "
+        "this cannot follow what stands before it. quote the whole expression, and align the keys "
+        "of "
         "one mapping"},
     {"did not find expected <document start>", NULL, false,
         "this does not belong to what stands above. align the keys of one mapping"},

@@ -147,8 +147,8 @@ bool provider_spec_set_name(struct provider_spec *spec, struct span text, struct
     }
     if (is_only_ids(text)) {
         return error_set(err, ERR_CONFIG,
-            "%s is no provider: in [ ] a comma starts a new entry. quote the whole entry before "
-            "it, or join ids with +",
+            "%s is no provider: in [ ] a comma starts a new entry. quote the whole expression "
+            "before it, or join ids with +",
             config_text_quote(text).text);
     }
     if (!guid_parse(text, &spec->guid)) {

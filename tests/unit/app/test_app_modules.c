@@ -226,7 +226,7 @@ static void wrong_entries_of_providers_are_all_reported(void **state)
     struct config_report report;
     static const char *const expected[] = {
         "f.yaml:4:6: error: providers: '4104' is no provider: in [ ] a comma starts a new entry. "
-        "quote the whole entry before it, or join ids with +",
+        "quote the whole expression before it, or join ids with +",
         "f.yaml:5:6: error: providers: 'varning' is no level. did you mean 'warning'? write a "
         "number from 0 to 255, critical, error, warning, information or verbose",
         "f.yaml:6:6: error: providers: '70000' is no event id. write a number from 0 to 65535, or "

@@ -369,13 +369,13 @@ static void expressions_that_yaml_cuts_are_reported_as_such(void **state)
             "before. quote the whole expression\n"},
         {"items: [Some-Provider:]\n", "main.yaml:1:9: error: in [ ] and { } a text with a colon at "
                                       "its end, or before a comma, "
-                                      "needs quotes. quote it\n"},
+                                      "needs quotes. quote the whole expression\n"},
         {"items:\n  - Some-Provider:\n",
             "main.yaml:2:5: error: 'Some-Provider' became a key, because of a colon behind it or "
-            "braces around it. quote the whole entry\n"},
+            "braces around it. quote the whole expression\n"},
         {"items:\n  - {1c95126e-7eea-49a9-a3fe-a378b03ddb4d}\n",
             "main.yaml:2:6: error: '1c95126e-7eea-49a9-a3fe-a378b03ddb4d' became a key, because "
-            "of a colon behind it or braces around it. quote the whole entry\n"},
+            "of a colon behind it or braces around it. quote the whole expression\n"},
         {"items: [{path: '%TEMP%\\x'}, {path: 'a-%Y_%m-%d'}]\n",
             "main.yaml:1:16: error: path: '%TEMP%' is not resolved here. write ${TEMP}, in "
             "quotes, for the environment variable\n"},
