@@ -1,19 +1,11 @@
+#include "filter/filter_emit.h"
 #include "filter/filter_lex.h"
 #include "filter/filter_program.h"
 
 /*
- * Recursive descent, one token ahead, into a tree; then the tree into tests and jumps. `and` and
- * `or` are nodes of any number of children, so only parentheses and `not` nest.
+ * Recursive descent, one token ahead, into the tree of filter_emit.h. The first mistake ends it, with
+ * the byte where it stands.
  */
-
-enum node_type { NODE_TEST, NODE_TRUE, NODE_AND, NODE_OR, NODE_NOT };
-
-struct node {
-    enum node_type type;
-    struct filter_op *op;
-    struct node *last; /* children, the last one first */
-    struct node *before;
-};
 
 struct parser {
     struct filter *filter;
@@ -67,9 +59,9 @@ static bool expect(struct parser *p, enum filter_token_type type, const char *wh
     return p->token.type == type ? advance(p) : fail_expected(p, what);
 }
 
-static bool new_node(struct parser *p, enum node_type type, struct node **ret_node)
+static bool new_node(struct parser *p, enum filter_node_type type, struct filter_node **ret_node)
 {
-    struct node *node = arena_alloc(&p->filter->arena, sizeof(*node));
+    struct filter_node *node = arena_alloc(&p->filter->arena, sizeof(*node));
     if (!node) {
         return fail_memory(p);
     }
@@ -341,7 +333,7 @@ static bool parse_function(struct parser *p, struct filter_op *op, enum filter_t
                              : expect(p, TOKEN_RIGHT, ")");
 }
 
-static bool parse_test(struct parser *p, struct node **ret_node)
+static bool parse_test(struct parser *p, struct filter_node **ret_node)
 {
     if (++p->test_count > FILTER_MAX_TESTS) {
         return FAIL(p, p->token.offset, "more than %d tests in one expression", FILTER_MAX_TESTS);
@@ -353,7 +345,7 @@ static bool parse_test(struct parser *p, struct node **ret_node)
     bool ok = at_word(p, "exists") ? parse_function(p, op, TEST_EXISTS)
               : at_word(p, "cidr") ? parse_function(p, op, TEST_CIDR)
                                    : parse_comparison(p, op);
-    if (!ok || !new_node(p, NODE_TEST, ret_node)) {
+    if (!ok || !new_node(p, FILTER_NODE_TEST, ret_node)) {
         return false;
     }
     (*ret_node)->op = op;
@@ -362,26 +354,26 @@ static bool parse_test(struct parser *p, struct node **ret_node)
 
 /* ---- and, or, not, parentheses ------------------------------------------------------------------ */
 
-static bool parse_any(struct parser *p, struct node **ret_node);
+static bool parse_any(struct parser *p, struct filter_node **ret_node);
 
-static bool parse_parentheses(struct parser *p, struct node **ret_node)
+static bool parse_parentheses(struct parser *p, struct filter_node **ret_node)
 {
     return advance(p) && parse_any(p, ret_node) && expect(p, TOKEN_RIGHT, "and, or or )");
 }
 
-static bool parse_single(struct parser *p, struct node **ret_node);
+static bool parse_single(struct parser *p, struct filter_node **ret_node);
 
-static bool parse_not(struct parser *p, struct node **ret_node)
+static bool parse_not(struct parser *p, struct filter_node **ret_node)
 {
-    struct node *node;
-    if (!new_node(p, NODE_NOT, &node) || !advance(p) || !parse_single(p, &node->last)) {
+    struct filter_node *node;
+    if (!new_node(p, FILTER_NODE_NOT, &node) || !advance(p) || !parse_single(p, &node->last)) {
         return false;
     }
     *ret_node = node;
     return true;
 }
 
-static bool parse_single(struct parser *p, struct node **ret_node)
+static bool parse_single(struct parser *p, struct filter_node **ret_node)
 {
     if (p->depth == FILTER_MAX_DEPTH) {
         return FAIL(p, p->token.offset, "nested more than %d deep", FILTER_MAX_DEPTH);
@@ -393,7 +385,7 @@ static bool parse_single(struct parser *p, struct node **ret_node)
     } else if (at_word(p, "not")) {
         ok = parse_not(p, ret_node);
     } else if (at_word(p, "true")) {
-        ok = new_node(p, NODE_TRUE, ret_node) && advance(p);
+        ok = new_node(p, FILTER_NODE_TRUE, ret_node) && advance(p);
     } else if (p->token.type == TOKEN_WORD) {
         ok = parse_test(p, ret_node);
     } else {
@@ -403,17 +395,17 @@ static bool parse_single(struct parser *p, struct node **ret_node)
     return ok;
 }
 
-static void add_child(struct node *node, struct node *child)
+static void add_child(struct filter_node *node, struct filter_node *child)
 {
     child->before = node->last;
     node->last = child;
 }
 
-static bool parse_row(struct parser *p, enum node_type type, const char *word,
-    bool (*parse)(struct parser *p, struct node **ret_node), struct node **ret_node)
+static bool parse_row(struct parser *p, enum filter_node_type type, const char *word,
+    bool (*parse)(struct parser *p, struct filter_node **ret_node), struct filter_node **ret_node)
 {
-    struct node *row = NULL;
-    struct node *child;
+    struct filter_node *row = NULL;
+    struct filter_node *child;
     if (!parse(p, &child)) {
         return false;
     }
@@ -435,84 +427,36 @@ static bool parse_row(struct parser *p, enum node_type type, const char *word,
     return true;
 }
 
-static bool parse_all(struct parser *p, struct node **ret_node)
+static bool parse_all(struct parser *p, struct filter_node **ret_node)
 {
-    return parse_row(p, NODE_AND, "and", parse_single, ret_node);
+    return parse_row(p, FILTER_NODE_AND, "and", parse_single, ret_node);
 }
 
-static bool parse_any(struct parser *p, struct node **ret_node)
+static bool parse_any(struct parser *p, struct filter_node **ret_node)
 {
-    return parse_row(p, NODE_OR, "or", parse_all, ret_node);
-}
-
-/* ---- jumps --------------------------------------------------------------------------------------- */
-
-struct emitter {
-    struct filter_op *ops;
-    uint32_t left; /* tests not yet placed: they are placed from the last one on */
-    uint8_t need;
-};
-
-/* Place the tests of ${node}; the number of the one to begin with. */
-static uint32_t emit(struct emitter *emitter, const struct node *node, uint32_t on_true,
-    uint32_t on_false, bool inverted)
-{
-    uint32_t next = node->type == NODE_AND ? on_true : on_false;
-    switch (node->type) {
-    case NODE_TRUE:
-        return on_true;
-    case NODE_NOT:
-        return emit(emitter, node->last, on_false, on_true, !inverted);
-    case NODE_AND:
-        for (const struct node *child = node->last; child; child = child->before) {
-            next = emit(emitter, child, next, on_false, inverted);
-        }
-        return next;
-    case NODE_OR:
-        for (const struct node *child = node->last; child; child = child->before) {
-            next = emit(emitter, child, on_true, next, inverted);
-        }
-        return next;
-    case NODE_TEST:
-        break;
-    }
-    struct filter_op *op = &emitter->ops[--emitter->left];
-    *op = *node->op;
-    op->on_true = on_true;
-    op->on_false = on_false;
-    op->inverted = inverted;
-    emitter->need = op->need > emitter->need ? op->need : emitter->need;
-    return emitter->left;
+    return parse_row(p, FILTER_NODE_OR, "or", parse_all, ret_node);
 }
 
 bool filter_parse(struct filter *filter, struct span text, struct filter_code *code,
     size_t *ret_offset, struct error *err)
 {
     struct parser p = {.filter = filter, .text = text, .err = err};
-    struct node *root = NULL;
+    struct filter_node *root = NULL;
     bool ok = filter_lex_next(text, 0, &filter->arena, &p.token, err) ||
               fail_at(&p, p.token.offset);
     ok = ok && parse_any(&p, &root);
     if (ok && p.token.type != TOKEN_END) {
         ok = fail_expected(&p, "and, or or the end of the expression");
     }
-    struct emitter emitter = {.left = p.test_count};
+    struct filter_op *ops = NULL;
     if (ok) {
-        emitter.ops = arena_alloc_array(&filter->arena, p.test_count, sizeof(*emitter.ops));
-        ok = emitter.ops || fail_memory(&p);
+        ops = arena_alloc_array(&filter->arena, p.test_count, sizeof(*ops));
+        ok = ops || fail_memory(&p);
     }
     if (!ok) {
         *ret_offset = p.error_offset;
         return false;
     }
-    code->start = emit(&emitter, root, FILTER_TRUE, FILTER_FALSE, false);
-    code->ops = emitter.ops;
-    code->op_count = p.test_count;
-    code->need = emitter.need;
-    code->least_need = p.test_count ? UINT8_MAX : EVENT_PATH_RECORD;
-    for (uint32_t i = 0; i < p.test_count; i++) {
-        uint8_t need = code->ops[i].need;
-        code->least_need = need < code->least_need ? need : code->least_need;
-    }
+    filter_emit(root, ops, p.test_count, code);
     return true;
 }
