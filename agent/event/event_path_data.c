@@ -124,34 +124,6 @@ static bool walk_names(const struct walk *walk, const struct field *field, unsig
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Members of SOCKADDR_IN and SOCKADDR_IN6, as value_put.c shows them. */
-static struct event_value socket_member(struct span bytes, struct span name)
-{
-    if (bytes.size == 0) {
-        return event_value_plain(EVENT_VALUE_NONE);
-    }
-    unsigned family = bytes.size >= 2 ? load_le16(bytes.data) : bytes.data[0];
-    bool v4 = family == 2 && bytes.size >= 8;
-    bool v6 = family == 23 && bytes.size >= 24;
-    if (span_is(name, "family")) {
-        return event_value_uint(family);
-    }
-    if (!v4 && !v6) {
-        return span_is(name, "raw") ? event_value_bytes(EVENT_VALUE_BYTES, bytes)
-                                    : event_value_plain(EVENT_VALUE_NONE);
-    }
-    if (span_is(name, "address")) {
-        struct span address = v4 ? span_make(bytes.data + 4, 4) : span_make(bytes.data + 8, 16);
-        return event_value_bytes(EVENT_VALUE_ADDRESS, address);
-    }
-    if (span_is(name, "port")) {
-        return event_value_uint(load_be16(bytes.data + 2));
-    }
-    uint32_t scope_id = v6 && bytes.size >= 28 ? load_le32(bytes.data + 24) : 0;
-    return span_is(name, "scope_id") && scope_id ? event_value_uint(scope_id)
-                                                 : event_value_plain(EVENT_VALUE_NONE);
-}
-
 static bool give_value(
     const struct walk *walk, const struct schema_field *schema, struct span bytes, unsigned step)
 {
@@ -163,7 +135,7 @@ static bool give_value(
         walk->path->names) {
         return true;
     }
-    return give(walk, socket_member(bytes, member->name));
+    return give(walk, event_value_socket_member(bytes, member->name));
 }
 
 static bool walk_packed(const struct walk *walk, const struct field *field, unsigned step)

@@ -193,6 +193,34 @@ struct event_value event_value_of(
     }
 }
 
+/* Members of SOCKADDR_IN and SOCKADDR_IN6, as value_put.c shows them. */
+struct event_value event_value_socket_member(struct span bytes, struct span name)
+{
+    if (bytes.size == 0) {
+        return event_value_plain(EVENT_VALUE_NONE);
+    }
+    unsigned family = bytes.size >= 2 ? load_le16(bytes.data) : bytes.data[0];
+    bool v4 = family == 2 && bytes.size >= 8;
+    bool v6 = family == 23 && bytes.size >= 24;
+    if (span_is(name, "family")) {
+        return event_value_uint(family);
+    }
+    if (!v4 && !v6) {
+        return span_is(name, "raw") ? event_value_bytes(EVENT_VALUE_BYTES, bytes)
+                                    : event_value_plain(EVENT_VALUE_NONE);
+    }
+    if (span_is(name, "address")) {
+        struct span address = v4 ? span_make(bytes.data + 4, 4) : span_make(bytes.data + 8, 16);
+        return event_value_bytes(EVENT_VALUE_ADDRESS, address);
+    }
+    if (span_is(name, "port")) {
+        return event_value_uint(load_be16(bytes.data + 2));
+    }
+    uint32_t scope_id = v6 && bytes.size >= 28 ? load_le32(bytes.data + 24) : 0;
+    return span_is(name, "scope_id") && scope_id ? event_value_uint(scope_id)
+                                                 : event_value_plain(EVENT_VALUE_NONE);
+}
+
 /* ---- text ------------------------------------------------------------------------------------ */
 
 static struct span until_nul(struct span text)

@@ -96,6 +96,9 @@ static inline struct event_value event_value_bytes(enum event_value_type type, s
 /* A SID, or the hex of bytes that are none. */
 struct event_value event_value_sid(struct span bytes);
 
+/* address, port, family, scope_id or raw of a socket address, which is an OBJECT. */
+struct event_value event_value_socket_member(struct span bytes, struct span name);
+
 /* A FILETIME; in hex above the year 9999. */
 struct event_value event_value_filetime(uint64_t filetime);
 

@@ -230,6 +230,10 @@ static bool in_network(struct subject *subject, const struct ip_network *network
     if (value->type == EVENT_VALUE_ADDRESS) {
         return ip_network_holds(network, value->bytes);
     }
+    if (value->type == EVENT_VALUE_OBJECT && value->schema) {
+        struct event_value inner = event_value_socket_member(value->bytes, span_text("address"));
+        return inner.type == EVENT_VALUE_ADDRESS && ip_network_holds(network, inner.bytes);
+    }
     return value->type == EVENT_VALUE_TEXT && ip_parse(text_of(subject), &address) &&
            ip_network_holds(network, span_make(address.bytes, address.size));
 }

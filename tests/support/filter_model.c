@@ -312,6 +312,12 @@ static bool in_network(const struct json_node *value, const struct model_literal
     char network[MODEL_TEXT_SIZE];
     unsigned char a[16];
     unsigned char n[16];
+    if (value->type == JSON_OBJECT) {
+        value = json_tree_member(value, span_text("address")); /* of a socket */
+        if (!value) {
+            return false;
+        }
+    }
     if (value->type != JSON_STRING) {
         return false;
     }

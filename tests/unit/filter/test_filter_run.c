@@ -208,13 +208,14 @@ static void addresses_lie_in_networks(void **state)
     static const char *const yes[] = {"cidr(data.V4, '10.0.0.0/8')", "cidr(data.V4, '10.1.2.3')",
         "cidr(data.V4, '192.0.2.0/24', '10.1.0.0/16')", "cidr(data.V6, '2001:DB8::/32')",
         "cidr(data.AddrText, '192.0.2.0/29')", "cidr(data.Sock.address, '192.0.2.7/32')",
-        "cidr(data.V4, '0.0.0.0/0')", "cidr(data.V6, '::/0')", "cidr(data.Mapped, '10.0.0.0/8')",
-        "cidr(data.Mapped, '::ffff:0:0/96')", "data.V6 == '2001:0DB8:0:0::1'",
-        "data.V4 in ('10.1.2.3')"};
+        "cidr(data.Sock, '192.0.2.0/24')", "cidr(data.V4, '0.0.0.0/0')", "cidr(data.V6, '::/0')",
+        "cidr(data.Mapped, '10.0.0.0/8')", "cidr(data.Mapped, '::ffff:0:0/96')",
+        "data.V6 == '2001:0DB8:0:0::1'", "data.V4 in ('10.1.2.3')"};
     static const char *const no[] = {"cidr(data.V4, '10.0.0.0/16')", "cidr(data.V4, '::/0')",
         "cidr(data.V6, '0.0.0.0/0')", "cidr(data.Image, '0.0.0.0/0')",
         "cidr(data.Num, '0.0.0.0/0')", "cidr(data.V6, '2001:db9::/32')",
-        "cidr(data.Missing, '0.0.0.0/0')", "data.V6 == '2001:0DB8:0:0::1'c"};
+        "cidr(data.Missing, '0.0.0.0/0')", "cidr(data.Sock, '192.0.3.0/24')",
+        "data.V6 == '2001:0DB8:0:0::1'c"};
     ASSERT_TRUE_AND_FALSE(yes, no);
 }
 
