@@ -100,6 +100,13 @@ static void put_provider(
 
 /* ---- rules ----------------------------------------------------------------------------------------- */
 
+/* A text as it stands in the file: what is in the environment is not for everybody's eyes. */
+static const char *as_written(const struct check *check, const char *const *member)
+{
+    const char *written = config_written(check->config->memory, member, sizeof(*member));
+    return written ? written : *member;
+}
+
 static const char *place_of(const struct app_rule *rule)
 {
     static const char *const places[] = {
@@ -116,12 +123,13 @@ static const char *place_of(const struct app_rule *rule)
 }
 
 static void put_rules(
-    const char *indent, const struct config_list *list, bool verbose, struct buf *out)
+    const struct check *check, const char *indent, const struct config_list *list, struct buf *out)
 {
     const struct app_rule *rules = list->items;
-    for (size_t i = 0; i < list->count && verbose; i++) {
+    for (size_t i = 0; i < list->count && check->verbose; i++) {
+        const char *const *text = rules[i].drop ? &rules[i].drop : &rules[i].keep;
         buf_printf(out, "%s%s %s\n%s  decided %s\n", indent, rules[i].drop ? "drop" : "keep",
-            app_rule_text(&rules[i]), indent, place_of(&rules[i]));
+            as_written(check, text), indent, place_of(&rules[i]));
     }
 }
 
@@ -142,19 +150,29 @@ static void put_outputs_of(
     }
 }
 
+/* The texts among the keys of its own that a session has: paths, flags, another session's name. */
+static void put_texts(const struct check *check, const struct app_session *session, struct buf *out)
+{
+    for (const struct config_field *f = session->variant->fields; f->key; f++) {
+        const void *member = (const uint8_t *)session->settings + f->offset;
+        if (f->type == CONFIG_STRINGS || f->type == CONFIG_PATHS) {
+            const struct config_strings *strings = member;
+            for (size_t i = 0; i < strings->count; i++) {
+                buf_printf(out, "%s%s%s%s", i ? ", " : "; ", i ? "" : f->key, i ? "" : " ",
+                    as_written(check, &strings->items[i]));
+            }
+        } else if (f->type == CONFIG_STRING && *(const char *const *)member) {
+            buf_printf(out, "; %s %s", f->key, as_written(check, member));
+        }
+    }
+}
+
 static void put_session(const struct check *check, const struct app_session *session,
     const struct provider_facts *facts, struct buf *out)
 {
-    const struct config_strings *paths = session->ops->paths
-                                             ? session->ops->paths(session->settings)
-                                             : NULL;
     buf_printf(
         out, "  %s (%s)%s", session->name, session->type, session->enabled ? "" : ", not enabled");
-    for (size_t i = 0; paths && i < paths->count; i++) {
-        const char *written = config_written(
-            check->config->memory, &paths->items[i], sizeof(paths->items[i]));
-        buf_printf(out, "%s%s", i ? ", " : ": ", written ? written : paths->items[i]);
-    }
+    put_texts(check, session, out);
     if (session->providers.count) {
         buf_printf(out, "; %zu provider%s", session->providers.count,
             session->providers.count == 1 ? "" : "s");
@@ -169,9 +187,9 @@ static void put_session(const struct check *check, const struct app_session *ses
     const struct app_provider *providers = session->providers.items;
     for (size_t i = 0; i < session->providers.count && check->verbose; i++) {
         put_provider(&providers[i], facts ? &facts[i] : NULL, out);
-        put_rules("        ", &providers[i].filters, true, out);
+        put_rules(check, "        ", &providers[i].filters, out);
     }
-    put_rules("      ", &session->filters, check->verbose, out);
+    put_rules(check, "      ", &session->filters, out);
 }
 
 /* ---- outputs --------------------------------------------------------------------------------------- */
@@ -193,7 +211,7 @@ static void put_output(const struct check *check, const struct app_output *outpu
             out, "; %zu rule%s", output->filters.count, output->filters.count == 1 ? "" : "s");
     }
     buf_add_byte(out, '\n');
-    put_rules("      ", &output->filters, check->verbose, out);
+    put_rules(check, "      ", &output->filters, out);
 }
 
 /* Outputs that share bytes, once for each set of them. */
@@ -225,14 +243,16 @@ static size_t put_streams(const struct app_config *config, struct buf *out)
 
 /* ---- budgets --------------------------------------------------------------------------------------- */
 
-static void put_budgets(const struct app_config *config, struct buf *out)
+static void put_budgets(const struct check *check, struct buf *out)
 {
+    const struct app_config *config = check->config;
+    const char *const *data_dir = &config->root->agent.data_dir;
     const struct app_spool *spool = &config->spool;
     const struct app_rotate *rotate = &config->agent.log.rotate;
     buf_printf(out, "Memory\n  at most %s of events are queued\n",
         config_value_write_size(config->agent.memory_bytes).text);
     buf_printf(out, "Disk\n  data_dir: %s\n",
-        config->agent.data_dir ? config->agent.data_dir : "the system's place for it");
+        *data_dir ? as_written(check, data_dir) : "the system's place for it");
     if (spool->mode == APP_SPOOL_DURABLE) {
         buf_printf(out, "  spool: at most %s; %s of the disk stay free\n",
             config_value_write_size(spool->max_size_bytes).text,
@@ -262,7 +282,7 @@ void check_words_write(const struct check *check, struct buf *out)
     }
     if (config->filters.count) {
         buf_printf(out, "Rules for every session: %zu\n", config->filters.count);
-        put_rules("      ", &config->filters, check->verbose, out);
+        put_rules(check, "      ", &config->filters, out);
     }
     buf_add_text(out, "Outputs\n");
     for (size_t i = 0; i < config->output_count; i++) {
@@ -270,7 +290,7 @@ void check_words_write(const struct check *check, struct buf *out)
     }
     buf_add_text(out, "Streams: each event is written once for each\n");
     put_streams(config, out);
-    put_budgets(config, out);
+    put_budgets(check, out);
     if (check->verbose) {
         buf_add_text(out, "Everything that is set, defaults included\n");
         config_show_yaml(config->memory, config->fields, config->root, 2, out);

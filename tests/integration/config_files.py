@@ -188,6 +188,27 @@ class Config(unittest.TestCase):
         want = [(e["@timestamp"], e["provider"], e["event"]) for e in self.dump()]
         self.assertEqual([(e["@timestamp"], e["provider"], e["event"]) for e in shipped], want)
 
+    def test_routing_gives_each_output_what_it_asks_for(self):
+        self.make_traces()
+        # Without events of the agent itself.
+        self.expect(DONE, "run", "-c", TOP / "config" / "examples" / "routing.yaml", "--set",
+                    "agent.log.stats=0")
+
+        def of_outputs(name):
+            lines = (self.out / name).read_text(encoding="utf-8").splitlines()
+            return [json.loads(line)["@timestamp"] for line in lines]
+
+        def of_dump(*options):
+            return [e["@timestamp"] for e in self.dump(*options)]
+
+        self.assertEqual(of_outputs("all.ndjson"), of_dump())
+        names = of_dump("--where", "exists(data.QueryName)")
+        self.assertTrue(names)
+        self.assertEqual(of_outputs("names.ndjson"), names)
+        alarms = of_dump("--where", "event.level in (critical, error, warning)")
+        self.assertTrue(alarms)
+        self.assertEqual(of_outputs("alarms.ndjson"), alarms)
+
     def test_an_included_file_brings_its_session(self):
         self.make_traces()
         done = self.expect(DONE, "run", "-c", TOP / "config" / "examples" / "split.yaml")
@@ -249,6 +270,7 @@ class Config(unittest.TestCase):
         secret = self.write("secret.key", "secret-of-a-file\n")
         secret.chmod(0o600)
         text = ("sessions: [{type: file, paths: ['${ETWSHIP_TRACES}/*.etl']}]\n"
+                "filters: [{drop: \"data.Key == '${TOKEN}'\"}]\n"
                 "outputs:\n"
                 "  - {type: http, url: 'https://h/${TOKEN}', auth: {bearer: 'file:secret.key'},\n"
                 "     headers: {X-Key: '${ES_API_KEY}'}, proxy: 'http://u:literal-secret@p'}\n"
