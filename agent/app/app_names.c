@@ -45,6 +45,26 @@ static bool is_good_name(const char *name)
                size;
 }
 
+/* ${first}: the element that has the name. */
+static void complain_same_name(const struct checker *checker, const struct named_list *list,
+    const char *const *name, const void *first)
+{
+    const void *first_name = (const uint8_t *)first + list->name_offset;
+    struct config_position here = config_position_of(checker->memory, name, sizeof(*name));
+    struct config_position there = config_position_of(checker->memory, first_name, sizeof(*name));
+    char place[CONFIG_REPORT_MAX_TEXT];
+    if (strcmp(here.file, there.file) == 0) {
+        snprintf(place, sizeof(place), "line %u", there.line);
+    } else if (there.line) {
+        snprintf(place, sizeof(place), "%.600s:%u:%u", there.file, there.line, there.column);
+    } else {
+        snprintf(place, sizeof(place), "%.600s", there.file);
+    }
+    config_error_at(checker->memory, name, sizeof(*name), checker->report,
+        "name: another %s is called %s too, in %s. give each its own name", list->noun,
+        config_text_quote(span_text(*name)).text, place);
+}
+
 static void check_given_names(
     struct checker *checker, const struct named_list *list, struct map *names)
 {
@@ -60,9 +80,7 @@ static void check_given_names(
                 "and '-', not starting with '.'",
                 quote.text, list->noun[0] == 'o' ? "an" : "a", list->noun);
         } else if (map_get(names, span_text(*name))) {
-            config_error_at(checker->memory, name, sizeof(*name), checker->report,
-                "name: another %s is called %s too. give each its own name", list->noun,
-                quote.text);
+            complain_same_name(checker, list, name, map_get(names, span_text(*name)));
         } else if (!map_put(names, span_text(*name), list->items + i * list->size)) {
             checker->failed = true;
         }

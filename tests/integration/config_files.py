@@ -257,6 +257,20 @@ class Config(unittest.TestCase):
         done = self.expect(USAGE, "check", "-c", path, "--set", "outputs.stdout.stile=pretty")
         self.assertIn("--set 'outputs.stdout.stile': error: unknown key 'stile'", done.err)
 
+    def test_what_two_files_say_names_both_places(self):
+        self.write("conf.d/a.yaml", "agent: {memory: 64MB}\nsessions:\n"
+                   "  - {type: file, name: same, paths: [x]}\n")
+        path = self.write("c.yaml", "include: [conf.d/*.yaml]\nagent: {memory: 128MB}\n"
+                          "sessions: [{type: file, name: same, paths: [y]}]\n"
+                          "outputs: [{type: stdout}]\n")
+        err = self.expect(USAGE, "check", "-c", path).err.splitlines()
+        first = self.folder / "conf.d" / "a.yaml"
+        self.assertEqual(len(err), 2)
+        self.assertTrue(err[0].startswith(f"etwship: {first}:1:9: error: the key 'memory'"), err[0])
+        self.assertIn(f"first in {path}:2:9", err[0])
+        self.assertTrue(err[1].startswith(f"etwship: {first}:3:24: error: name: another"), err[1])
+        self.assertIn(f"in {path}:3:31", err[1])
+
     def test_relative_paths_belong_to_the_file_they_stand_in(self):
         self.make_traces()
         path = self.write("etc/etwship.yaml", "sessions: [{type: file, paths: [../traces/*.etl]}]\n"

@@ -165,10 +165,12 @@ static void what_spans_several_keys_is_checked(void **state)
             "f.yaml:1:10: error: version: 2 is out of range. the only value is 1\n"
             "f.yaml:2:11: error: sessions: 0 items are too few. write from 1 to 1024\n"},
         {"sessions: [{type: clock, name: a}, {type: clock, name: a}]\noutputs: [{type: clock}]\n",
-            "f.yaml:1:56: error: name: another session is called 'a' too. give each its own "
+            "f.yaml:1:56: error: name: another session is called 'a' too, in line 1. give "
+            "each its own "
             "name\n"},
         {"sessions: [{type: clock}]\noutputs: [{type: clock, name: o}, {type: clock, name: o}]\n",
-            "f.yaml:2:55: error: name: another output is called 'o' too. give each its own "
+            "f.yaml:2:55: error: name: another output is called 'o' too, in line 2. give "
+            "each its own "
             "name\n"},
         {"sessions: [{type: clock, name: a/b}]\noutputs: [{type: clock, name: ''}]\n",
             "f.yaml:1:32: error: name: 'a/b' cannot be the name of a session. write 1 to 64 "
