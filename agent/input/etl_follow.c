@@ -196,20 +196,30 @@ static bool teach_record(void *self, const struct event_record *record)
     return true;
 }
 
-bool etl_follow_teach(struct etl_follow *f, struct error *err)
+static bool teach_buffer(void *self, const struct etl_buffer *buffer, size_t epoch)
+{
+    const struct etl_follow_events *events = &((struct etl_follow *)self)->events;
+    (void)buffer;
+    (void)epoch;
+    return !events->is_stopped || !events->is_stopped(events->self);
+}
+
+enum etl_follow_end etl_follow_teach(struct etl_follow *f, struct error *err)
 {
     const struct etl_visitor visitor = {
-        .self = f, .record = f->events.metadata ? teach_record : NULL};
+        .self = f, .buffer = teach_buffer, .record = f->events.metadata ? teach_record : NULL};
     struct etl_walk *walk = etl_walk_create(f->file, &visitor, err);
     if (!walk) {
-        return false;
+        return ETL_FOLLOW_FAILED;
     }
     enum etl_walk_step step;
     do {
         step = etl_walk_next(walk, ETL_WALK_GROWING, err);
     } while (step == ETL_WALK_ON);
     etl_walk_destroy(walk);
-    return step != ETL_WALK_FAILED;
+    return step == ETL_WALK_FAILED    ? ETL_FOLLOW_FAILED
+           : step == ETL_WALK_STOPPED ? ETL_FOLLOW_STOPPED
+                                      : ETL_FOLLOW_DONE;
 }
 
 /* ---- looking --------------------------------------------------------------------------------------- */

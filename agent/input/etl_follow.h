@@ -22,6 +22,7 @@ struct etl_follow_events {
     /* What was read reaches to ${to}: an argument for etl_follow_read, before the records that this
      * brings. False stops. */
     bool (*reads)(void *self, uint64_t to);
+    bool (*is_stopped)(void *self); /* asked while nothing else is called; may be NULL */
 };
 
 /*
@@ -42,9 +43,6 @@ void etl_follow_set_id(struct etl_follow *follow, const uint8_t id[16]);
 /* How far the header buffer's records are taken: the argument for opening it again. */
 uint32_t etl_follow_header_end(const struct etl_follow *follow);
 
-/* Go over what is there now and hand its records to events.metadata. */
-bool etl_follow_teach(struct etl_follow *follow, struct error *err);
-
 /* How the file is doing. */
 struct etl_follow_look {
     bool closed;         /* its session was closed, and all of its buffers are read */
@@ -62,6 +60,9 @@ enum etl_follow_end {
     ETL_FOLLOW_STOPPED, /* a callback said so */
     ETL_FOLLOW_FAILED,
 };
+
+/* Go over what is there now and hand its records to events.metadata. */
+enum etl_follow_end etl_follow_teach(struct etl_follow *follow, struct error *err);
 
 /*
  * Read on: to ${to}, which events.reads told in an earlier run, or with UINT64_MAX as far as there

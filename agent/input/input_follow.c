@@ -1,3 +1,5 @@
+#include <stdlib.h>
+
 #include "input/etl_probe.h"
 #include "input/input_file_parts.h"
 #include "platform/plat_file.h"
@@ -70,6 +72,12 @@ static bool on_reads(void *self, uint64_t to)
     return !input_file_is_stopped(path->in);
 }
 
+static bool is_stopped(void *self)
+{
+    const struct input_path *path = self;
+    return input_file_is_stopped(path->in);
+}
+
 /* ---- one file -------------------------------------------------------------------------------------- */
 
 /* Begin with a path. False, and told, if that is not possible. */
@@ -83,6 +91,7 @@ static bool open_path(struct input_path *path, uint32_t header_end, struct error
         .damage = on_damage,
         .overwritten = on_overwritten,
         .reads = on_reads,
+        .is_stopped = is_stopped,
     };
     path->follow = etl_follow_open(
         path->path, span_text(in->settings.host), &in->arena, header_end, &events, err);
@@ -239,8 +248,7 @@ static bool start_following(struct input_path *path)
     begin(path);
     in->gave = true;
     input_file_note(in, SCHEDULE_OPEN, file->id, etl_follow_header_end(path->follow));
-    bool taught = etl_follow_teach(path->follow, &why);
-    return accept(path, taught ? ETL_FOLLOW_DONE : ETL_FOLLOW_FAILED, &why);
+    return accept(path, etl_follow_teach(path->follow, &why), &why);
 }
 
 /* Has something else come where a file was taken or bad? */
@@ -306,28 +314,29 @@ static bool take_whole(struct input *in, struct input_path *const *paths, size_t
     return end != INPUT_STOPPED;
 }
 
+/* Look at all paths. With `merge: all` the whole files among them are taken together, else each as
+ * it is met. False: stopped. */
 static bool discover_all(struct input *in)
 {
-    struct input_path *whole[64];
+    bool merge = in->settings.merge == INPUT_FILE_ALL;
     size_t count = 0;
-    const size_t most = in->settings.merge == INPUT_FILE_ALL ? sizeof(whole) / sizeof(whole[0]) : 1;
+    bool go_on = true;
     input_paths_find(in, true);
-    for (size_t i = 0; i < in->path_count; i++) {
+    struct input_path **whole = calloc(in->path_count + 1, sizeof(struct input_path *));
+    for (size_t i = 0; whole && go_on && i < in->path_count; i++) {
         bool is_whole;
-        if (input_file_is_stopped(in) || !discover(in->paths[i], &is_whole)) {
-            return false;
-        }
-        if (is_whole) {
+        go_on = !input_file_is_stopped(in) && discover(in->paths[i], &is_whole);
+        if (go_on && is_whole) {
             whole[count++] = in->paths[i];
         }
-        if (count && (count == most || i + 1 == in->path_count)) {
-            if (!take_whole(in, whole, count)) {
-                return false;
-            }
+        if (go_on && count && !merge) {
+            go_on = take_whole(in, whole, count);
             count = 0;
         }
     }
-    return count == 0 || take_whole(in, whole, count);
+    go_on = go_on && (count == 0 || take_whole(in, whole, count));
+    free(whole);
+    return go_on;
 }
 
 /* ---- rounds ---------------------------------------------------------------------------------------- */
@@ -399,8 +408,7 @@ bool input_follow_replay(
             return true;
         }
         begin(path);
-        bool taught = etl_follow_teach(path->follow, &why);
-        return accept(path, taught ? ETL_FOLLOW_DONE : ETL_FOLLOW_FAILED, &why);
+        return accept(path, etl_follow_teach(path->follow, &why), &why);
     }
     if (entry->kind == SCHEDULE_SETTLE) {
         in->unsettled = false;
