@@ -282,6 +282,7 @@ static void damage_is_set_aside_and_told_whichever_byte_it_hits(void **state)
     char *text;
     size_t size;
     assert_true(plat_file_load(state_path, 1 << 20, &text, &size, &err));
+    assert_true(size > 0);
     size_t damaged = 0;
     for (size_t i = 0; i < 2 * size; i++) { /* first cut at every byte, then every byte changed */
         size_t at = i % size;
