@@ -130,15 +130,26 @@ static int by_use(const void *a_, const void *b_)
 
 void file_set_trim(struct file_set *set)
 {
-    if (set->count <= FILE_SET_MAX_KNOWN) {
+    size_t bytes = 0;
+    for (size_t i = 0; i < set->count; i++) {
+        bytes += strlen(set->entries[i]->path);
+    }
+    if (set->count <= FILE_SET_MAX_KNOWN && bytes <= FILE_SET_MAX_PATHS_BYTES) {
         return;
     }
     qsort(set->entries, set->count, sizeof(struct file_entry *), by_use);
-    for (size_t i = FILE_SET_MAX_KNOWN / 2; i < set->count; i++) {
+    size_t kept = 0;
+    for (bytes = 0; kept < set->count && kept < FILE_SET_MAX_KNOWN / 2; kept++) {
+        bytes += strlen(set->entries[kept]->path);
+        if (bytes > FILE_SET_MAX_PATHS_BYTES / 2) {
+            break;
+        }
+    }
+    for (size_t i = kept; i < set->count; i++) {
         file_set_close(set, set->entries[i]);
         free_entry(set->entries[i]);
     }
-    set->count = FILE_SET_MAX_KNOWN / 2;
+    set->count = kept;
     rebuild_map(set);
 }
 

@@ -54,8 +54,12 @@ struct file_set {
 };
 
 /* At most this many files are open at a time; more are only remembered, and of those about so many,
- * the last used. */
-enum { FILE_SET_MAX_OPEN = 64, FILE_SET_MAX_KNOWN = 4096 };
+ * the last used. The files of one batch are remembered in any case. */
+enum {
+    FILE_SET_MAX_OPEN = 64,
+    FILE_SET_MAX_KNOWN = 4096,
+    FILE_SET_MAX_PATHS_BYTES = 256 * 1024, /* so that a checkpoint has room for all, and a batch */
+};
 
 void file_set_init(struct file_set *set, bool syncs);
 void file_set_fini(struct file_set *set); /* closes, takes nothing back */

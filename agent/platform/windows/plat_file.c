@@ -9,6 +9,7 @@ enum { MAX_CALL_BYTES = 1 << 30 };
 
 struct plat_file {
     HANDLE handle;
+    bool appends;   /* writes go to the end, wherever that is then */
     char name[128]; /* for texts: the end of the path */
 };
 
@@ -37,7 +38,8 @@ static HANDLE open_handle(const wchar_t *path, enum plat_file_mode mode)
         DWORD disposition;
     } modes[] = {
         [PLAT_FILE_READ] = {GENERIC_READ, OPEN_EXISTING},
-        [PLAT_FILE_APPEND] = {FILE_APPEND_DATA | FILE_READ_ATTRIBUTES | SYNCHRONIZE, OPEN_ALWAYS},
+        /* FILE_APPEND_DATA alone could not be cut. */
+        [PLAT_FILE_APPEND] = {FILE_GENERIC_WRITE | FILE_READ_ATTRIBUTES, OPEN_ALWAYS},
         [PLAT_FILE_CREATE] = {GENERIC_WRITE, CREATE_ALWAYS},
     };
     DWORD share = mode == PLAT_FILE_READ ? FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE
@@ -79,6 +81,7 @@ struct plat_file *plat_file_open(const char *path, enum plat_file_mode mode, str
         return NULL;
     }
     file->handle = handle;
+    file->appends = mode == PLAT_FILE_APPEND;
     set_name(file, path);
     return file;
 }
@@ -219,7 +222,8 @@ bool plat_file_write(struct plat_file *file, struct span bytes, struct error *er
     while (bytes.size) {
         DWORD want = (DWORD)(bytes.size < MAX_CALL_BYTES ? bytes.size : MAX_CALL_BYTES);
         DWORD written = 0;
-        if (!WriteFile(handle_of(file), bytes.data, want, &written, NULL)) {
+        OVERLAPPED end = {.Offset = 0xffffffff, .OffsetHigh = 0xffffffff}; /* WriteFile: append */
+        if (!WriteFile(handle_of(file), bytes.data, want, &written, file->appends ? &end : NULL)) {
             return write_failed(file, err);
         }
         bytes = span_from(bytes, written);
@@ -310,4 +314,11 @@ failed:
     free(data);
     plat_file_close(file);
     return false;
+}
+
+bool plat_file_truncate(struct plat_file *file, uint64_t bytes, struct error *err)
+{
+    FILE_END_OF_FILE_INFO end = {.EndOfFile.QuadPart = (LONGLONG)bytes};
+    return SetFileInformationByHandle(file->handle, FileEndOfFileInfo, &end, sizeof(end)) ||
+           fail(err, file->name, "cannot be cut");
 }

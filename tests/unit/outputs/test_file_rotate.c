@@ -386,6 +386,37 @@ static void more_files_than_may_be_open_are_written_to(void **state)
     assert_content("191.e", "0191\n0191\n");
 }
 
+static void of_very_many_files_the_last_used_are_remembered(void **state)
+{
+    (void)state;
+    struct file_set set;
+    struct error err;
+    char path[256];
+    file_set_init(&set, false);
+    for (size_t i = 0; i < FILE_SET_MAX_KNOWN; i++) {
+        snprintf(path, sizeof(path), "%zu", i);
+        assert_non_null(file_set_get(&set, span_text(path), &err));
+    }
+    file_set_trim(&set);
+    assert_int_equal(set.count, FILE_SET_MAX_KNOWN);
+    file_set_get(&set, span_text("0"), &err);
+    file_set_get(&set, span_text("more"), &err);
+    file_set_trim(&set);
+    assert_int_equal(set.count, FILE_SET_MAX_KNOWN / 2);
+    assert_non_null(file_set_find(&set, span_text("0")));
+    assert_non_null(file_set_find(&set, span_text("more")));
+    assert_null(file_set_find(&set, span_text("1")));
+    memset(path, 'x', sizeof(path));
+    for (size_t i = 0; i < FILE_SET_MAX_PATHS_BYTES / sizeof(path); i++) {
+        path[i % 200] = (char)('a' + i % 26);
+        assert_non_null(file_set_get(&set, span_make(path, sizeof(path)), &err));
+    }
+    file_set_trim(&set);
+    assert_true(set.count <= FILE_SET_MAX_PATHS_BYTES / 2 / sizeof(path));
+    assert_non_null(file_set_find(&set, span_make(path, sizeof(path))));
+    file_set_fini(&set);
+}
+
 static void a_checkpoint_cuts_only_its_own_files(void **state)
 {
     (void)state;
@@ -465,6 +496,7 @@ int main(void)
         cmocka_unit_test(an_old_file_is_set_aside_without_an_event),
         cmocka_unit_test(a_file_that_cannot_be_rotated_goes_on),
         cmocka_unit_test(more_files_than_may_be_open_are_written_to),
+        cmocka_unit_test(of_very_many_files_the_last_used_are_remembered),
         cmocka_unit_test(a_checkpoint_cuts_only_its_own_files),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
