@@ -211,7 +211,8 @@ class Agent(unittest.TestCase):
     def test_a_duration_is_an_end(self):
         process = self.start(self.slow_config(shutdown="100ms"), "--duration", "100ms",
                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        self.assertEqual(process.wait(timeout=TIMEOUT_S), LOSSES)
+        # On a slow machine nothing was read by then, and so nothing was left.
+        self.assertIn(process.wait(timeout=TIMEOUT_S), (DONE, LOSSES))
         process.communicate()
 
     def test_a_hangup_reopens_the_log(self):
