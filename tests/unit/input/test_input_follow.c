@@ -490,6 +490,50 @@ static void a_restart_gives_the_same_records_in_the_same_order(void **state)
     }
 }
 
+/* Write to a circular trace up to, and without, write ${to}. */
+static void write_ring(const struct growing *ring, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++) {
+        growing_write(ring, i, paths[0]);
+    }
+}
+
+static void a_circular_trace_goes_on_unless_it_was_overwritten(void **state)
+{
+    (void)state;
+    enum { SLOTS = 8, READ = 30 };
+    static struct seen first;
+    const struct etl_options options = {
+        .buffer_size = 1024, .processors = 1, .circular_buffers = SLOTS};
+    struct growing ring;
+    growing_init(&ring, &options);
+    for (size_t i = 0; i < 20 * 9; i++) {
+        growing_put(&ring, 0, 1000 + (int64_t)i * 10, (uint16_t)(i + 1));
+    }
+    growing_close(&ring);
+    for (size_t later = 6; later <= 14; later += 8) {
+        unlink(paths[0]);
+        run.damage = 0;
+        run.renumbered = 0;
+        write_ring(&ring, 0, 6); /* the header and five buffers */
+        run_until(READ, false);
+        first = run.seen;
+        write_ring(&ring, 6, later);
+        bool lost = later > 1 + SLOTS;
+        size_t there = lost ? SLOTS : later - 1;
+        /* The newest buffer waits for the one behind it, or for a round without change. */
+        run_until(1 + there * 9, true);
+        assert_int_equal(run.renumbered, lost);
+        assert_int_equal(run.damage, lost);
+        size_t same = lost ? 1 : READ;
+        assert_memory_equal(first.positions, run.seen.positions, same * sizeof(first.positions[0]));
+        for (size_t i = 0; i < there * 9; i++) {
+            assert_int_equal(run.seen.ids[i + 1], (later - 1 - there) * 9 + i + 1);
+        }
+    }
+    growing_fini(&ring);
+}
+
 static void files_that_are_done_are_skipped_and_counted(void **state)
 {
     (void)state;
@@ -600,6 +644,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_taken_file_with_a_new_name_is_not_read_again, begin, end),
         cmocka_unit_test_setup_teardown(
             a_restart_gives_the_same_records_in_the_same_order, begin, end),
+        cmocka_unit_test_setup_teardown(
+            a_circular_trace_goes_on_unless_it_was_overwritten, begin, end),
         cmocka_unit_test_setup_teardown(files_that_are_done_are_skipped_and_counted, begin, end),
         cmocka_unit_test_setup_teardown(
             a_file_that_is_gone_lets_the_others_be_read_again, begin, end),
