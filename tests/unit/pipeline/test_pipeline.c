@@ -737,6 +737,46 @@ static void records_are_routed_by_their_outputs_template(void **state)
     event_template_destroy(fixed);
 }
 
+static void a_live_session_loses_events_but_never_the_count_of_them(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, 1, 2, (const size_t[]){0, 1}, 2);
+    rig.sessions[0].replayable = false;
+    rig.settings.memory_bytes = 8 * 1024 * 1024;
+    rig.settings.worker_count = 2;
+    rig_script(&rig, 0, NULL, 0);
+    fake_output_hold(rig.fakes[0]);
+    rig_start(&rig);
+    for (int i = 0; i < 30; i++) {
+        assert_true(rig_push(&rig, 0, 1000, 1000)); /* a megabyte of text, each time */
+        struct input_sink sink;
+        pipeline_sink(rig.pipeline, 0, &sink);
+        sink.pause(sink.self);
+        check_books(&rig);
+    }
+    fake_output_let_go(rig.fakes[0]);
+    assert_true(rig_push(&rig, 0, 10000, 1000));
+    rig_finish(&rig);
+    struct session_counts counts = session_counts(&rig, 0);
+    uint64_t dropped = counts.dropped[SESSION_DROP_FULL];
+    assert_int_equal(counts.received, pipeline_source_counts(rig.pipeline, 0).seen);
+    assert_int_equal(counts.accepted + dropped, counts.received);
+    assert_true(dropped > 0);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(output_counts(&rig, i).acked, counts.accepted);
+        assert_int_equal(output_counts(&rig, i).own_acked, counts.gaps);
+        char *text = fake_output_text(rig.fakes[i]);
+        uint64_t in_gaps = 0;
+        for (char *at = text; (at = strstr(at, "gap queue/full ")); at++) {
+            in_gaps += strtoull(at + strlen("gap queue/full "), NULL, 10);
+        }
+        free(text);
+        assert_int_equal(in_gaps, dropped);
+    }
+    rig_fini(&rig);
+}
+
 static void a_limit_ends_the_source_and_ships_what_came_before(void **state)
 {
     (void)state;
@@ -771,6 +811,7 @@ int main(void)
         cmocka_unit_test(gaps_go_through_every_stream_and_are_counted_apart),
         cmocka_unit_test(the_agent_reports_on_itself_through_every_stream),
         cmocka_unit_test(records_are_routed_by_their_outputs_template),
+        cmocka_unit_test(a_live_session_loses_events_but_never_the_count_of_them),
         cmocka_unit_test(a_limit_ends_the_source_and_ships_what_came_before),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,167 @@
+#include "pipeline/spool.h"
+
+#include <stdatomic.h>
+
+#include "platform/plat_thread.h"
+#include "support/test.h"
+
+static struct spool *make_spool(size_t streams, size_t max_bytes)
+{
+    struct error err;
+    struct spool *spool = spool_memory_create(streams, max_bytes, &err);
+    assert_non_null(spool);
+    return spool;
+}
+
+static size_t add_cursor(struct spool *spool, size_t stream)
+{
+    struct error err;
+    size_t cursor;
+    assert_true(spool->ops->add_cursor(spool, stream, &cursor, &err));
+    return cursor;
+}
+
+static void append(struct spool *spool, size_t stream, size_t bytes)
+{
+    struct batch *batch = batch_create(0, 0);
+    assert_non_null(batch);
+    for (size_t i = 0; i < bytes; i++) {
+        buf_add_byte(&batch->piece.bytes, 'x');
+    }
+    assert_true(piece_end_record(&batch->piece, 1));
+    spool->ops->append(spool, stream, batch);
+}
+
+static const struct batch *next(struct spool *spool, size_t cursor)
+{
+    const struct batch *batch = NULL;
+    assert_int_equal(spool->ops->next(spool, cursor, 0, &batch), SPOOL_BATCH);
+    return batch;
+}
+
+static struct spool_usage usage(struct spool *spool)
+{
+    struct spool_usage now;
+    spool->ops->usage(spool, &now);
+    return now;
+}
+
+static void a_batch_stays_until_every_reader_has_acked_it(void **state)
+{
+    (void)state;
+    struct spool *spool = make_spool(2, 1000000);
+    size_t a = add_cursor(spool, 0);
+    size_t b = add_cursor(spool, 0);
+    size_t c = add_cursor(spool, 1);
+    append(spool, 0, 100);
+    append(spool, 0, 200);
+    append(spool, 1, 300);
+    assert_int_equal(usage(spool).batches, 3);
+    const struct batch *first = next(spool, a);
+    const struct batch *second = next(spool, a);
+    assert_int_equal(first->number, 1);
+    assert_int_equal(second->number, 2);
+    assert_int_equal(first->piece.bytes.size, 100);
+    spool->ops->ack(spool, a, second); /* acks may overtake one another */
+    spool->ops->ack(spool, a, first);
+    assert_int_equal(usage(spool).batches, 3);
+    assert_ptr_equal(next(spool, b), first);
+    spool->ops->ack(spool, b, first);
+    assert_int_equal(usage(spool).batches, 2);
+    const struct batch *none;
+    assert_int_equal(spool->ops->next(spool, a, 0, &none), SPOOL_NOTHING);
+    assert_int_equal(next(spool, c)->number, 1);
+    spool_destroy(spool); /* with two batches in it */
+}
+
+static void a_stream_that_nobody_reads_keeps_nothing(void **state)
+{
+    (void)state;
+    struct spool *spool = make_spool(2, 1000);
+    add_cursor(spool, 0);
+    append(spool, 1, 100);
+    assert_int_equal(usage(spool).bytes, 0);
+    spool_destroy(spool);
+}
+
+static void a_closed_spool_ends_when_everything_was_handed_out(void **state)
+{
+    (void)state;
+    struct spool *spool = make_spool(1, 1000);
+    size_t a = add_cursor(spool, 0);
+    append(spool, 0, 100);
+    spool->ops->close(spool);
+    const struct batch *batch = next(spool, a);
+    const struct batch *none;
+    assert_int_equal(spool->ops->next(spool, a, UINT64_MAX / 2, &none), SPOOL_END);
+    spool->ops->ack(spool, a, batch);
+    spool_destroy(spool);
+}
+
+struct waiter {
+    struct spool *spool;
+    atomic_int result; /* of wait_room; -1 before */
+};
+
+static void wait_room(void *self)
+{
+    struct waiter *waiter = self;
+    atomic_store(&waiter->result, waiter->spool->ops->wait_room(waiter->spool));
+}
+
+static void a_full_spool_has_room_again_when_a_batch_is_acked(void **state)
+{
+    (void)state;
+    struct spool *spool = make_spool(1, 1000);
+    size_t a = add_cursor(spool, 0);
+    assert_true(spool->ops->wait_room(spool));
+    append(spool, 0, 2000);
+    struct waiter waiter = {.spool = spool, .result = -1};
+    struct error err;
+    struct plat_thread *thread = plat_thread_start("waits", wait_room, &waiter, &err);
+    const struct batch *batch = next(spool, a);
+    assert_int_equal(atomic_load(&waiter.result), -1);
+    spool->ops->ack(spool, a, batch);
+    plat_thread_join(thread);
+    assert_int_equal(atomic_load(&waiter.result), true);
+    assert_int_equal(usage(spool).bytes, 0);
+    spool_destroy(spool);
+}
+
+static void cancelling_ends_the_wait_for_room(void **state)
+{
+    (void)state;
+    struct spool *spool = make_spool(1, 1000);
+    add_cursor(spool, 0);
+    append(spool, 0, 2000);
+    struct waiter waiter = {.spool = spool, .result = -1};
+    struct error err;
+    struct plat_thread *thread = plat_thread_start("waits", wait_room, &waiter, &err);
+    spool->ops->cancel(spool);
+    plat_thread_join(thread);
+    assert_int_equal(atomic_load(&waiter.result), false);
+    spool_destroy(spool);
+}
+
+static void memory_is_counted_with_what_lies_around_the_bytes(void **state)
+{
+    (void)state;
+    struct spool *spool = make_spool(1, 1000000);
+    add_cursor(spool, 0);
+    append(spool, 0, 1000);
+    assert_true(usage(spool).bytes > 1000 + sizeof(struct batch));
+    spool_destroy(spool);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_batch_stays_until_every_reader_has_acked_it),
+        cmocka_unit_test(a_stream_that_nobody_reads_keeps_nothing),
+        cmocka_unit_test(a_closed_spool_ends_when_everything_was_handed_out),
+        cmocka_unit_test(a_full_spool_has_room_again_when_a_batch_is_acked),
+        cmocka_unit_test(cancelling_ends_the_wait_for_room),
+        cmocka_unit_test(memory_is_counted_with_what_lies_around_the_bytes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
