@@ -396,6 +396,7 @@ const struct output_ops output_file = {
     .name = "file",
     .fields = fields,
     .settings_size = sizeof(struct settings),
+    .alone = true,
     .route = file_route,
     .route_safety = EVENT_TEMPLATE_PATH,
     .target = file_target,

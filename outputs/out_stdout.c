@@ -191,6 +191,7 @@ const struct output_ops output_stdout = {
     .name = "stdout",
     .fields = fields,
     .settings_size = sizeof(struct settings),
+    .alone = true,
     .format = stdout_format,
     .create = stdout_create,
     .connect = stdout_connect,

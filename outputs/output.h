@@ -74,6 +74,9 @@ struct output_ops {
     const struct config_field *fields;
     size_t settings_size;
 
+    bool
+        alone; /* of one output there can be one object, one worker: two would cut in on each other */
+
     /* Name of the event format whose bytes this output wants, NULL: the `format` setting. */
     const char *(*format)(const void *settings);
 

@@ -98,6 +98,11 @@ static void check_modules(const struct checker *checker, const struct app_root *
             config_error_at(checker->memory, &outputs[i].retry, sizeof(outputs[i].retry),
                 checker->report, "retry: min is above max. swap them");
         }
+        if (ops && ops->alone && outputs[i].workers > 1) {
+            config_error_at(checker->memory, &outputs[i].workers, sizeof(outputs[i].workers),
+                checker->report, "workers: output type %s works with one. remove the key",
+                ops->name);
+        }
     }
 }
 

@@ -106,6 +106,16 @@ static void sessions_check_what_belongs_together(void **state)
     }
 }
 
+static void an_output_that_stands_alone_has_one_worker(void **state)
+{
+    (void)state;
+    assert_first(ONE_FILE, "outputs: [{type: stdout, workers: 2}]",
+        "f.yaml:3:35: error: workers: output type stdout works with one. remove the key");
+    assert_first(ONE_FILE, "outputs: [{type: file, path: x, workers: 2}]",
+        "f.yaml:3:42: error: workers: output type file works with one. remove the key");
+    assert_first(ONE_FILE, "outputs: [{type: stdout, workers: 1}]", "");
+}
+
 static void outputs_over_http_check_what_belongs_together(void **state)
 {
     (void)state;
@@ -365,6 +375,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_session_type_is_known_everywhere),
         cmocka_unit_test(sessions_check_what_belongs_together),
+        cmocka_unit_test(an_output_that_stands_alone_has_one_worker),
         cmocka_unit_test(outputs_over_http_check_what_belongs_together),
         cmocka_unit_test(entries_of_providers_are_read_in_both_forms),
         cmocka_unit_test(wrong_entries_of_providers_are_all_reported),
