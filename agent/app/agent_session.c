@@ -14,6 +14,11 @@ void agent_session_damage(
 {
     struct agent *agent = self;
     agent->sessions[index].damaged++;
+    if (offset == INPUT_WHOLE_FILE) {
+        log_write(agent->log, LOG_LEVEL_WARNING, NULL, "%.*s: %s",
+            SPAN_ARG(span_first(trace->path, 400)), what);
+        return;
+    }
     log_write(agent->log, LOG_LEVEL_WARNING, NULL, "%.*s: damaged at byte %llu: %s",
         SPAN_ARG(span_first(trace->path, 400)), (unsigned long long)offset, what);
 }

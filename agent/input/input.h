@@ -10,6 +10,8 @@
  * once, on a thread of its own; stop() may be called from any thread, also before run().
  */
 
+#define INPUT_WHOLE_FILE UINT64_MAX
+
 /* What an input hands its records to. All calls come from the thread of run(). */
 struct input_sink {
     void *self;
@@ -36,7 +38,7 @@ struct input_sink {
     void (*gap)(void *self, const struct gap *gap);
 
     /* ${what} is wrong at byte ${offset} of ${trace}'s file; what was skipped is not delivered.
-     * May be NULL. */
+     * ${offset} INPUT_WHOLE_FILE: it concerns the file as a whole. May be NULL. */
     void (*damage)(void *self, const struct trace_info *trace, uint64_t offset, const char *what);
 
     /* Bytes of the source read so far, both passes. May be NULL. */

@@ -131,10 +131,14 @@ void input_file_remember(struct input *in, const struct error *why)
 void input_file_tell(struct input *in, const char *path, const char *what)
 {
     struct trace_info *trace = arena_alloc(&in->arena, sizeof(*trace));
+    size_t size = strlen(path);
+    if (strncmp(what, path, size) == 0 && strncmp(what + size, ": ", 2) == 0) {
+        what += size + 2; /* an error's text; the path is told with it */
+    }
     if (trace && in->sink->damage) {
         trace->path = span_text(path);
         trace->clock.frequency = 10000000;
-        in->sink->damage(in->sink->self, trace, 0, what);
+        in->sink->damage(in->sink->self, trace, INPUT_WHOLE_FILE, what);
     }
 }
 

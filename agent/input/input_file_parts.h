@@ -28,6 +28,7 @@ struct input_path {
     struct plat_stamp stamp; /* when it was found bad or taken */
     struct etl_follow *follow;
     bool started;      /* of a circular trace: its start is in the schedule */
+    unsigned moved;    /* rounds that its name has not been its own any more */
     const uint8_t *id; /* by which the trace there is known to the agent; NULL: none yet */
     uint8_t trace[16]; /* the trace's own, as etl_file.h tells it */
 };
@@ -104,7 +105,8 @@ void input_paths_swap_names(struct input *in, struct input_path *a, struct input
 /*
  * Settle by which identity the trace that was found at ${path} is known: its own, or if that is
  * another path's, one made of it and the path's name, so that two traces never count as one. True
- * if there is nothing to read: it was done in an earlier run, or another path's file got this name.
+ * if there is nothing to read: it was done in an earlier run, or taken before in this one, be it
+ * under another name.
  */
 bool input_paths_is_taken(struct input *in, struct input_path *path, const uint8_t trace[16]);
 

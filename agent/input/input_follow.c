@@ -13,7 +13,7 @@
  *
  * Files that are there whole when they are found are read as without `follow`.
  */
-enum { MAX_FOLLOWED = 256 };
+enum { MAX_FOLLOWED = 256, MOVED_ROUNDS = 4 };
 
 static const uint64_t second_ns = 1000000000;
 
@@ -105,6 +105,7 @@ static void begin(struct input_path *path)
 {
     path->state = PATH_FOLLOWED;
     path->started = false;
+    path->moved = 0;
     path->in->followed++;
 }
 
@@ -156,6 +157,9 @@ static bool settle(struct input_path *path, const struct etl_follow_look *look)
     if (etl_follow_is_waiting(path->follow)) {
         return flush(path);
     }
+    if (look->moved && ++path->moved < MOVED_ROUNDS) {
+        return true; /* the next round may find it under its new name */
+    }
     if (look->closed || look->moved) {
         path->in->gave = true;
         leave(path, true, look->moved ? PATH_NEW : PATH_TAKEN);
@@ -181,6 +185,7 @@ static bool take_turn(struct input_path *path)
         return true;
     }
     in->gave = false;
+    path->moved = look.moved ? path->moved : 0;
     bool go_on = true;
     if (look.header_end > etl_follow_header_end(path->follow)) {
         in->gave = true;
@@ -264,6 +269,10 @@ static bool has_changed(struct input_path *path)
     }
     if (!input_paths_read_id(path->in, path->path, id)) {
         return false; /* nothing there, or not yet */
+    }
+    const struct input_path *known = input_paths_by_id(path->in, id);
+    if (known && known != path && known->state == PATH_FOLLOWED) {
+        return true; /* it may have this name now */
     }
     if (memcmp(id, path->trace, sizeof(id)) == 0) {
         if (now.size > path->stamp.size) {

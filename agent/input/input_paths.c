@@ -97,11 +97,21 @@ static bool was_known(const struct input *in, const uint8_t id[16])
            (sink->is_done && sink->is_done(sink->self, id));
 }
 
-/* Does the file that is known by the trace's own identity have another name now? */
-static bool is_renamed(struct input *in, const struct input_path *known, const uint8_t trace[16])
+/* Is what was found at ${path} the file that is known as ${known}, under another name, rather than a
+ * copy beside it? It may be getting its name just now: then it has only one of the two. */
+static bool is_same_file(struct input *in, const struct input_path *known,
+    const struct input_path *path, const uint8_t trace[16])
 {
     uint8_t there[16];
-    return !input_paths_read_id(in, known->path, there) || memcmp(there, trace, sizeof(there)) != 0;
+    if (known == path || !input_paths_read_id(in, known->path, there) ||
+        memcmp(there, trace, sizeof(there)) != 0) {
+        return true;
+    }
+    struct plat_file *file = plat_file_open(known->path, PLAT_FILE_READ, NULL);
+    bool same = !file || plat_file_is_at(file, path->path) ||
+                plat_path_kind(path->path) == PLAT_PATH_NONE;
+    plat_file_close(file);
+    return same;
 }
 
 static void claim_id(struct input *in, struct input_path *path, bool own_is_free)
@@ -162,7 +172,7 @@ bool input_paths_is_taken(struct input *in, struct input_path *path, const uint8
     if (!path->id) {
         const struct input_path *known = input_paths_by_id(in, trace);
         memcpy(path->trace, trace, sizeof(path->trace));
-        if (known && known != path && is_renamed(in, known, trace)) {
+        if (known && is_same_file(in, known, path, trace)) {
             return true;
         }
         claim_id(in, path, !known);
