@@ -21,7 +21,7 @@ PATH_CHECK = os.environ["ETWSHIP_PATH_CHECK"]
 SHARED = Path(os.environ.get("ETWSHIP_SHARED", "")) / "data" / "etl"
 TIMEOUT_S = 300
 # Bigger traces are asked less.
-SMALL_BYTES, MANY, FEW = 2_000_000, 16, 3
+SMALL_BYTES, MANY, FEW = 2_000_000, 10, 3
 
 
 def etwship(*arguments, code=0):
