@@ -82,6 +82,17 @@ static bool has_records(const struct file_batch *batch, size_t route)
     return batch->starts[route] < batch->starts[route + 1];
 }
 
+static struct file_entry *find_target(struct file_set *set, struct span path, struct error *err)
+{
+    struct file_entry *entry = file_set_get(set, path, err);
+    struct file_entry *twin = entry && entry->state == FILE_UNKNOWN ? file_set_find_twin(set, entry)
+                                                                    : NULL;
+    if (twin) {
+        file_set_forget(set, entry);
+    }
+    return twin ? twin : entry;
+}
+
 bool file_batch_prepare(struct file_batch *batch, struct file_rotator *rotator, const char *path,
     const struct delivery *delivery, bool *ret_covered, struct error *err)
 {
@@ -94,7 +105,7 @@ bool file_batch_prepare(struct file_batch *batch, struct file_rotator *rotator, 
             continue;
         }
         struct span name = delivery->routes ? delivery->route_names[r] : span_text(path);
-        struct file_entry *entry = file_set_get(rotator->set, name, err);
+        struct file_entry *entry = find_target(rotator->set, name, err);
         bool is_new = entry && entry->state == FILE_UNKNOWN;
         if (!entry || !file_set_open(rotator->set, entry, err)) {
             return false;

@@ -236,6 +236,22 @@ static bool same_file(const struct plat_file_id *a, const struct plat_file_id *b
     return a->file == b->file && a->born == b->born;
 }
 
+struct file_entry *file_set_find_twin(const struct file_set *set, const struct file_entry *entry)
+{
+    struct plat_file_id id;
+    if (!plat_file_id_at(entry->path, &id)) {
+        return NULL;
+    }
+    for (size_t i = 0; i < set->count; i++) {
+        struct file_entry *other = set->entries[i];
+        if (other != entry && other->state == FILE_KNOWN && other->ordinary &&
+            same_file(&id, &other->id)) {
+            return other;
+        }
+    }
+    return NULL;
+}
+
 /* What is at the path now is where we go on. */
 static void adopt(struct file_entry *entry, const struct plat_file_id *id, uint64_t bytes)
 {

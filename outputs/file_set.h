@@ -72,6 +72,13 @@ struct file_entry *file_set_get(struct file_set *set, struct span path, struct e
 struct file_entry *file_set_find(const struct file_set *set, struct span path);
 
 /*
+ * The entry of the file that ${entry}, never looked at, leads to by another path: through a link, or
+ * where case does not tell names apart. NULL: there is none. Two entries of one file would cut each
+ * other's batches.
+ */
+struct file_entry *file_set_find_twin(const struct file_set *set, const struct file_entry *entry);
+
+/*
  * Make sure that the file is open, is still where its path leads, and that `bytes` is its size. One
  * that somebody else removed is made again, one that they changed is taken as it is: such a file is
  * not covered any more.

@@ -386,6 +386,23 @@ static void more_files_than_may_be_open_are_written_to(void **state)
     assert_content("191.e", "0191\n0191\n");
 }
 
+static void two_paths_to_one_file_are_one_file(void **state)
+{
+    (void)state;
+    struct fixture f;
+    char path[256];
+    static const char *const routes[] = {"a/x.e", "b/x.e", "a/x.e"};
+    open_output(&f, "{path: '%s/{provider.name}/x.e', rotate: {size: 6}}");
+    snprintf(path, sizeof(path), "%s/b", folder);
+    assert_int_equal(symlink("a", path), 0);
+    assert_int_equal(send_lines(&f, "1\n2\n3\n", routes), OUTPUT_DELIVERED);
+    assert_content("a/x.e", "1\n2\n3\n");
+    assert_int_equal(send_lines(&f, "4\n5\n6\n", routes), OUTPUT_DELIVERED);
+    fini(&f);
+    assert_content("a/x.e.1", "1\n2\n3\n");
+    assert_content("a/x.e", "4\n5\n6\n");
+}
+
 static void of_very_many_files_the_last_used_are_remembered(void **state)
 {
     (void)state;
@@ -496,6 +513,7 @@ int main(void)
         cmocka_unit_test(an_old_file_is_set_aside_without_an_event),
         cmocka_unit_test(a_file_that_cannot_be_rotated_goes_on),
         cmocka_unit_test(more_files_than_may_be_open_are_written_to),
+        cmocka_unit_test(two_paths_to_one_file_are_one_file),
         cmocka_unit_test(of_very_many_files_the_last_used_are_remembered),
         cmocka_unit_test(a_checkpoint_cuts_only_its_own_files),
     };
