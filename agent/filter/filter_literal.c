@@ -1,3 +1,5 @@
+#include <stdlib.h>
+
 #include "base/fold.h"
 #include "base/rfc3339.h"
 #include "filter/filter_program.h"
@@ -202,4 +204,30 @@ bool filter_literal_prepare(struct filter *filter, struct filter_literal *litera
         return false;
     }
     return !is_text || literal->exact || fold(filter, literal, err);
+}
+
+static bool is_sortable(const struct filter_literal *literal)
+{
+    return literal->type == LITERAL_TEXT && !literal->exact;
+}
+
+static int compare_literals(const void *a, const void *b)
+{
+    const struct filter_literal *x = a;
+    const struct filter_literal *y = b;
+    int groups = is_sortable(y) - is_sortable(x);
+    if (groups || !is_sortable(x)) {
+        return groups ? groups : (x->offset > y->offset) - (x->offset < y->offset);
+    }
+    return filter_compare_spans(x->text, y->text);
+}
+
+uint32_t filter_literal_sort(struct filter_literal *literals, uint32_t count)
+{
+    uint32_t sorted = 0;
+    qsort(literals, count, sizeof(*literals), compare_literals);
+    while (sorted < count && is_sortable(&literals[sorted])) {
+        sorted++;
+    }
+    return sorted;
 }

@@ -220,6 +220,9 @@ static bool parse_list(struct parser *p, struct filter_op *op)
     for (uint32_t i = 0; i < count; i++, first = first->next) {
         array[i] = first->literal;
     }
+    if (op->test == TEST_IN) {
+        op->sorted_count = filter_literal_sort(array, count);
+    }
     op->literals = array;
     op->literal_count = count;
     return true;

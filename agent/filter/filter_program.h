@@ -71,6 +71,7 @@ struct filter_op {
     uint32_t on_false; /* the same */
     uint32_t literal_count;
     const struct filter_literal *literals;
+    uint32_t sorted_count; /* IN: texts without `c` stand first, in the order of their bytes */
     struct event_path path;
     struct event_path names; /* HAS: names beside numbers */
     struct span path_text;
@@ -111,6 +112,17 @@ bool filter_parse(struct filter *filter, struct span text, struct filter_code *c
 bool filter_literal_prepare(struct filter *filter, struct filter_literal *literal,
     enum filter_test test, const struct event_path *path, struct span path_text, size_t *ret_offset,
     struct error *err);
+
+/* Put texts without `c` to the front, in order; how many. */
+uint32_t filter_literal_sort(struct filter_literal *literals, uint32_t count);
+
+/* Order of bytes: -1, 0 or 1 as memcmp. */
+static inline int filter_compare_spans(struct span a, struct span b)
+{
+    size_t size = a.size < b.size ? a.size : b.size;
+    int order = size ? memcmp(a.data, b.data, size) : 0;
+    return order ? order : (a.size > b.size) - (a.size < b.size);
+}
 
 int filter_number_compare(const struct filter_number *a, const struct filter_number *b);
 

@@ -68,13 +68,6 @@ static bool number_of(const struct event_value *value, struct filter_number *num
     }
 }
 
-static int compare_spans(struct span a, struct span b)
-{
-    size_t size = a.size < b.size ? a.size : b.size;
-    int order = size ? memcmp(a.data, b.data, size) : 0;
-    return order ? order : (a.size > b.size) - (a.size < b.size);
-}
-
 /* ---- comparison -------------------------------------------------------------------------------- */
 
 /* Where the two stand to each other; false if they cannot be compared. */
@@ -96,7 +89,7 @@ static bool compare(struct subject *subject, const struct filter_literal *litera
         *ret_order = (value->time > literal->time) - (value->time < literal->time);
         return true;
     }
-    *ret_order = compare_spans(form_of(subject, literal), literal->text);
+    *ret_order = filter_compare_spans(form_of(subject, literal), literal->text);
     return true;
 }
 
@@ -254,11 +247,35 @@ static bool is_ordered(enum filter_test test, int order)
     }
 }
 
+/* Text, for which texts are nothing but text. */
+static bool is_among_sorted(struct subject *subject, const struct filter_op *op)
+{
+    struct span text = form_of(subject, &op->literals[0]);
+    uint32_t low = 0;
+    uint32_t high = op->sorted_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        int order = filter_compare_spans(op->literals[middle].text, text);
+        if (order == 0) {
+            return true;
+        }
+        low = order < 0 ? middle + 1 : low;
+        high = order < 0 ? high : middle;
+    }
+    return false;
+}
+
 bool filter_value_in(
     struct filter_scratch *scratch, const struct filter_op *op, const struct event_value *value)
 {
+    enum { FEW = 3 }; /* are faster asked one by one */
     struct subject subject = {.scratch = scratch, .value = value};
-    for (uint32_t i = 0; i < op->literal_count; i++) {
+    bool is_text = value->type == EVENT_VALUE_TEXT || value->type == EVENT_VALUE_BYTES;
+    uint32_t first = is_text && op->sorted_count > FEW ? op->sorted_count : 0;
+    if (first && is_among_sorted(&subject, op)) {
+        return true;
+    }
+    for (uint32_t i = first; i < op->literal_count; i++) {
         if (equal(&subject, &op->literals[i])) {
             return true;
         }

@@ -29,7 +29,7 @@ enum model_test {
 
 enum model_literal_type { MODEL_TEXT, MODEL_NUMBER, MODEL_RANGE, MODEL_BOOL };
 
-enum { MODEL_TEXT_SIZE = 96, MODEL_NUMBER_SIZE = 32, MODEL_MAX_LITERALS = 4, MODEL_MAX_STEPS = 4 };
+enum { MODEL_TEXT_SIZE = 96, MODEL_NUMBER_SIZE = 32, MODEL_MAX_LITERALS = 6, MODEL_MAX_STEPS = 4 };
 
 struct model_literal {
     enum model_literal_type type;

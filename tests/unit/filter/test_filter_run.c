@@ -179,6 +179,25 @@ static void lists_of_values_match_any(void **state)
     ASSERT_TRUE_AND_FALSE(yes, no);
 }
 
+/* Long lists are searched, not walked; what is no text without case is still found. */
+static void long_lists_hold_values_of_every_kind(void **state)
+{
+    (void)state;
+#define MANY "'zz', 'Y', 'x', 'x', 'w', 'v', 'u', 'B', 'a', '', 'MUNCHEN', 'c:\\x', 5-6, 'Q'c, "
+    static const char *const yes[] = {"data.City in (" MANY "'M\xc3\x9cNCHEN')",
+        "data.City in ('M\xc3\x9cNCHEN', " MANY "7)", "data.Empty in (" MANY "7)",
+        "data.Num in (" MANY "10)", "data.Quote in (" MANY "'it''s'c)",
+        "data.Raw in (" MANY "'00FF10')", "data.Ptr in (" MANY "'0x1ab000')",
+        "data.Guid in (" MANY "'{1c95126e-7eea-49a9-a3fe-a378b03ddb4d}')",
+        "data.V6 in (" MANY "'2001:db8:0::1')", "data.Yes in (" MANY "true)",
+        "data.Time in (" MANY "'2026-11-21T09:30:00Z') or true"};
+    static const char *const no[] = {"data.City in (" MANY "'M\xc3\x9cNCHEN'c)",
+        "data.Quote in (" MANY "'its')", "data.Missing in (" MANY "7)", "data.Nan in (" MANY "7)",
+        "data.Num in (" MANY "'10')"};
+    ASSERT_TRUE_AND_FALSE(yes, no);
+#undef MANY
+}
+
 static void parts_of_text_are_found(void **state)
 {
     (void)state;
@@ -466,6 +485,7 @@ int main(void)
         cmocka_unit_test(hex_shown_fields_are_numbers_that_have_a_text),
         cmocka_unit_test(text_compares_without_case_unless_told),
         cmocka_unit_test(lists_of_values_match_any),
+        cmocka_unit_test(long_lists_hold_values_of_every_kind),
         cmocka_unit_test(parts_of_text_are_found),
         cmocka_unit_test(addresses_lie_in_networks),
         cmocka_unit_test(times_and_guids_compare_as_what_they_are),
