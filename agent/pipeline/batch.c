@@ -4,10 +4,10 @@
 
 #include "pipeline/grow.h"
 
-struct batch *batch_create(size_t route_count, uint64_t now_ns)
+struct batch *batch_create(size_t route_count, struct block_pool *pool, uint64_t now_ns)
 {
     struct batch *batch = calloc(1, sizeof(*batch));
-    if (batch && !piece_init(&batch->piece, route_count)) {
+    if (batch && !piece_init(&batch->piece, route_count, pool)) {
         batch_destroy(batch);
         return NULL;
     }

@@ -34,8 +34,9 @@ struct batch {
     size_t memory;
 };
 
-struct batch *batch_create(size_t route_count, uint64_t now_ns); /* NULL: out of memory */
-void batch_destroy(struct batch *batch);                         /* NULL is fine */
+/* ${pool}: see piece_init. NULL: out of memory */
+struct batch *batch_create(size_t route_count, struct block_pool *pool, uint64_t now_ns);
+void batch_destroy(struct batch *batch); /* NULL is fine */
 
 /*
  * Note that the batch takes ${session} to ${last_sequence} with the records that are in it now.

@@ -24,6 +24,7 @@ struct context {
     struct gate_view *gates;        /* of the session */
     struct gate_view *stream_gates; /* by piece; no gate: the stream keeps everything */
     bool is_filtered;               /* there is any of them */
+    size_t *sizes;                  /* by piece: bytes of the last one */
 };
 
 struct decode_worker {
@@ -43,6 +44,19 @@ static const struct worker_stream *stream_of(
     return &worker->settings.streams[session->streams[piece]];
 }
 
+/* Room for what is going to be written, as far as the last slab tells; and for more to be appended
+ * where the piece may become a batch. Not having it is no failure. */
+static void reserve(struct piece *piece, size_t last_bytes, size_t batch_bytes)
+{
+    size_t room = last_bytes + last_bytes / 8;
+    if (last_bytes > batch_bytes / 4 && room < batch_bytes) {
+        room = batch_bytes;
+    }
+    if (room < PIECE_FULL_BYTES) {
+        piece_reserve(piece, room);
+    }
+}
+
 static bool make_pieces(struct decode_worker *worker, struct slab *slab)
 {
     size_t count = worker->settings.sessions[slab->session].stream_count;
@@ -51,9 +65,11 @@ static bool make_pieces(struct decode_worker *worker, struct slab *slab)
         return false;
     }
     for (size_t i = 0; i < count; i++) {
-        if (!piece_init(&slab->pieces[i], stream_of(worker, slab, i)->route_count)) {
+        const struct worker_stream *stream = stream_of(worker, slab, i);
+        if (!piece_init(&slab->pieces[i], stream->route_count, worker->settings.pool)) {
             return false;
         }
+        reserve(&slab->pieces[i], worker->contexts[slab->session].sizes[i], stream->batch_bytes);
         slab->piece_count++;
     }
     return true;
@@ -343,6 +359,9 @@ static void work_on(struct decode_worker *worker, struct slab *slab)
     if (ok) {
         ok = slab->kind == SLAB_RECORDS ? work_on_records(worker, slab) : work_on_own(worker, slab);
     }
+    for (size_t i = 0; i < slab->piece_count; i++) {
+        context->sizes[i] = slab->pieces[i].bytes.size;
+    }
     flush_gates(worker, slab);
     slab->undecoded = !ok;
     slab->done_sequence = slab->last_sequence;
@@ -410,7 +429,8 @@ static bool make_context(struct decode_worker *worker, size_t index, struct erro
     context->scratch.paths.session = span_text(session->name);
     context->scratch.paths.agent = settings->agent;
     context->writers = calloc(session->stream_count + 1, sizeof(*context->writers));
-    if (!context->writers || !make_gates(worker, index, err)) {
+    context->sizes = calloc(session->stream_count + 1, sizeof(*context->sizes));
+    if (!context->writers || !context->sizes || !make_gates(worker, index, err)) {
         return error_set(err, ERR_MEMORY, "out of memory for a decode worker");
     }
     for (size_t i = 0; i < session->stream_count; i++) {
@@ -437,6 +457,7 @@ static void fini_context(struct decode_worker *worker, size_t index)
         event_writer_destroy(context->writers[i]);
     }
     free(context->writers);
+    free(context->sizes);
     for (size_t i = 0; context->gates && i < session->gate_count; i++) {
         gate_view_fini(&context->gates[i]);
     }

@@ -26,6 +26,7 @@ struct worker_stream {
     struct span dataset; /* these three: see event_writer_settings */
     struct span data_namespace;
     bool colors;
+    size_t batch_bytes; /* that batches are sealed at */
 };
 
 struct worker_session {
@@ -52,6 +53,7 @@ struct decode_worker_settings {
     const struct worker_session *sessions;
     size_t session_count;
     struct schema_cache *const *caches; /* by session, this worker's own; NULL: the agent itself */
+    struct block_pool *pool;            /* for pieces; may be NULL */
     struct span tail;                   /* event_writer_settings.tail */
     const struct event_agent *agent;    /* for filters and routes */
 

@@ -4,9 +4,9 @@
 
 #include "pipeline/grow.h"
 
-bool piece_init(struct piece *piece, size_t route_count)
+bool piece_init(struct piece *piece, size_t route_count, struct block_pool *pool)
 {
-    *piece = (struct piece){.count = 0};
+    *piece = (struct piece){.pool = pool};
     buf_init(&piece->bytes, PIECE_MAX_BYTES);
     if (route_count) {
         piece->routes = calloc(route_count, sizeof(*piece->routes));
@@ -27,10 +27,18 @@ void piece_fini(struct piece *piece)
         routes_fini(&piece->routes[i]);
     }
     free(piece->routes);
-    buf_fini(&piece->bytes);
+    block_pool_give(piece->pool, piece->bytes.data, piece->bytes.capacity);
     free(piece->ends);
     free(piece->sequences);
     *piece = (struct piece){.count = 0};
+}
+
+void piece_reserve(struct piece *piece, size_t bytes)
+{
+    struct buf *buf = &piece->bytes;
+    if (buf->capacity == 0 && bytes && bytes <= buf->max) {
+        buf->data = block_pool_take(piece->pool, bytes, &buf->capacity);
+    }
 }
 
 static bool grow_marks(struct piece *piece, bool with_sequences)

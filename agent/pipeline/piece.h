@@ -2,6 +2,7 @@
 #define ETWSHIP_PIPELINE_PIECE_H
 
 #include "base/buf.h"
+#include "pipeline/block_pool.h"
 #include "pipeline/routes.h"
 
 /*
@@ -17,6 +18,7 @@ struct piece {
     size_t sequence_capacity;
     struct routes *routes; /* by template of the stream */
     size_t route_count;
+    struct block_pool *pool; /* where the memory of `bytes` goes back to; NULL: none */
 
     uint64_t seen;     /* events that came by for this stream … */
     uint64_t filtered; /* … and that its filters dropped */
@@ -25,8 +27,12 @@ struct piece {
 /* Above this a worker hands over what it has; one more event may follow. */
 enum { PIECE_FULL_BYTES = 4 * 1024 * 1024, PIECE_MAX_BYTES = 16 * 1024 * 1024 };
 
-bool piece_init(struct piece *piece, size_t route_count); /* false: out of memory */
+/* ${pool} outlives the piece; may be NULL. False: out of memory. */
+bool piece_init(struct piece *piece, size_t route_count, struct block_pool *pool);
 void piece_fini(struct piece *piece);
+
+/* Make room in an empty piece, from the pool if it has a block. Not having any is no failure. */
+void piece_reserve(struct piece *piece, size_t bytes);
 
 /* What was appended to `bytes` since the record before is a record; its routes were added. False:
  * out of memory, and the record is taken back, routes too. */

@@ -41,6 +41,7 @@ struct pipeline {
     uint64_t *stream_resume;      /* [session * stream_count + piece] */
     struct schema_cache **caches; /* [worker * session_count + session] */
 
+    struct block_pool *pool;
     struct books *books;
     struct spool *spool;
     struct slab_queue *queue;
@@ -102,6 +103,7 @@ static void plan_streams(struct pipeline *p)
         }
         p->all_streams[i] = i;
         p->worker_streams[i] = stream->shape;
+        p->worker_streams[i].batch_bytes = stream->max_bytes;
         p->sealer_streams[i] = (struct sealer_stream){.route_count = stream->shape.route_count,
             .max_bytes = stream->max_bytes,
             .max_events = stream->max_events,
@@ -184,6 +186,7 @@ static size_t spool_bytes(const struct pipeline_settings *s)
 static bool make_core(struct pipeline *p, struct error *err)
 {
     const struct pipeline_settings *s = &p->settings;
+    p->pool = block_pool_create(queue_bytes(s) / 2 + s->worker_count * WORKER_BYTES);
     p->books = books_create(p->session_count, s->output_count, err);
     p->spool = p->books ? spool_memory_create(s->stream_count, spool_bytes(s), err) : NULL;
     p->queue = p->spool ? slab_queue_create(queue_bytes(s), s->worker_count, err) : NULL;
@@ -194,6 +197,7 @@ static bool make_core(struct pipeline *p, struct error *err)
         .output_count = s->output_count,
         .resume = p->resume,
         .worker_count = s->worker_count,
+        .pool = p->pool,
         .spool = p->spool,
         .books = p->books};
     p->sealer = p->queue ? sealer_create(&sealer, err) : NULL;
@@ -217,6 +221,7 @@ static bool make_sources(struct pipeline *p, struct error *err)
         struct source_settings source = {.session = (uint32_t)i,
             .queue = p->queue,
             .books = p->books,
+            .pool = p->pool,
             .decoding = session->decoding,
             .replayable = session->replayable,
             .block_for_ns = session->block_for_ns,
@@ -256,6 +261,7 @@ static bool make_workers(struct pipeline *p, struct error *err)
             .sessions = p->worker_sessions,
             .session_count = p->session_count,
             .caches = caches,
+            .pool = p->pool,
             .tail = s->tail,
             .agent = s->agent};
         if (s->observe) {
@@ -368,6 +374,7 @@ void pipeline_destroy(struct pipeline *p)
     }
     spool_destroy(p->spool);
     books_destroy(p->books);
+    block_pool_destroy(p->pool);
     free_plans(p);
 }
 
@@ -448,7 +455,7 @@ void pipeline_report(struct pipeline *p, const struct status *status, uint64_t n
         return;
     }
     size_t size = status->counters.size + status->message.size;
-    struct slab *slab = slab_create(SLAB_STATUS, (uint32_t)p->settings.session_count, size);
+    struct slab *slab = slab_create(SLAB_STATUS, (uint32_t)p->settings.session_count, size, NULL);
     if (!slab) {
         return;
     }

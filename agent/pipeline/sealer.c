@@ -67,7 +67,8 @@ static struct batch *open_batch(struct sealer *sealer, size_t index)
 {
     struct stream *stream = &sealer->streams[index];
     while (!stream->open) {
-        stream->open = batch_create(stream->settings->route_count, plat_monotonic_ns());
+        stream->open = batch_create(
+            stream->settings->route_count, sealer->settings.pool, plat_monotonic_ns());
         if (!stream->open) {
             wait_for_memory(sealer);
         } else {
@@ -328,8 +329,8 @@ bool sealer_take(struct sealer *sealer, struct slab *slab)
     const struct sealer_session *session = &sealer->settings.sessions[slab->session];
     for (size_t i = 0; ok && i < slab->piece_count; i++) {
         piece_fini(&slab->pieces[i]);
-        ok = piece_init(
-            &slab->pieces[i], sealer->settings.streams[session->streams[i]].route_count);
+        ok = piece_init(&slab->pieces[i], sealer->settings.streams[session->streams[i]].route_count,
+            sealer->settings.pool);
     }
     return ok;
 }

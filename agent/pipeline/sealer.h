@@ -35,8 +35,9 @@ struct sealer_settings {
     const uint64_t *resume; /* [session * output_count + output]: the output has everything up to
                                this sequence; NULL: nothing anywhere */
     size_t worker_count;
-    struct spool *spool; /* borrowed */
-    struct books *books; /* borrowed */
+    struct block_pool *pool; /* borrowed; may be NULL */
+    struct spool *spool;     /* borrowed */
+    struct books *books;     /* borrowed */
 };
 
 /* Starts the thread that seals by age. NULL with ${err} set on failure. */

@@ -16,11 +16,17 @@ static size_t align(size_t size)
     return (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
 }
 
-struct slab *slab_create(enum slab_kind kind, uint32_t session, size_t capacity)
+struct slab *slab_create(
+    enum slab_kind kind, uint32_t session, size_t capacity, struct block_pool *pool)
 {
-    struct slab *slab = malloc(sizeof(*slab) + capacity);
+    size_t block_bytes;
+    struct slab *slab = block_pool_take(pool, sizeof(*slab) + capacity, &block_bytes);
     if (slab) {
-        *slab = (struct slab){.kind = kind, .session = session, .capacity = capacity};
+        *slab = (struct slab){.kind = kind,
+            .session = session,
+            .capacity = capacity,
+            .pool = pool,
+            .block_bytes = block_bytes};
     }
     return slab;
 }
@@ -42,7 +48,7 @@ void slab_destroy(struct slab *slab)
         if (slab->in_flight) {
             atomic_fetch_sub(slab->in_flight, 1);
         }
-        free(slab);
+        block_pool_give(slab->pool, slab, slab->block_bytes);
     }
 }
 

@@ -51,13 +51,17 @@ struct slab {
     uint64_t done_sequence;
     bool undecoded; /* the agent stops: its events are to be counted as dropped */
 
+    struct block_pool *pool; /* where its memory goes back to */
+    size_t block_bytes;      /* of it all */
     size_t capacity;
     size_t used;
     max_align_t memory[];
 };
 
-/* An empty slab with room for ${capacity} bytes. NULL: out of memory. */
-struct slab *slab_create(enum slab_kind kind, uint32_t session, size_t capacity);
+/* An empty slab with room for ${capacity} bytes, from ${pool}, which may be NULL. NULL: out of
+ * memory. */
+struct slab *slab_create(
+    enum slab_kind kind, uint32_t session, size_t capacity, struct block_pool *pool);
 void slab_destroy(struct slab *slab); /* NULL is fine; its pieces too */
 void slab_forget_pieces(struct slab *slab);
 

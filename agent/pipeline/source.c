@@ -123,10 +123,11 @@ static uint64_t deadline_of(const struct source *source)
 /* A new slab; replayable sources wait for memory. NULL: none. */
 static struct slab *make_slab(struct source *source, enum slab_kind kind, size_t capacity)
 {
-    struct slab *slab = slab_create(kind, source->settings.session, capacity);
+    struct slab *slab = slab_create(
+        kind, source->settings.session, capacity, source->settings.pool);
     while (!slab && source->settings.replayable) {
         plat_sleep_ms(NO_MEMORY_WAIT_MS);
-        slab = slab_create(kind, source->settings.session, capacity);
+        slab = slab_create(kind, source->settings.session, capacity, source->settings.pool);
     }
     return slab;
 }
@@ -198,7 +199,7 @@ static void close_gap(struct source *source, struct open_gap *open, bool force)
     if (slab_queue_push_now(source->settings.queue, slab) != SLAB_PUSHED) {
         abandon(source, slab);
     }
-    open->room = slab_create(SLAB_GAP, source->settings.session, GAP_BYTES);
+    open->room = slab_create(SLAB_GAP, source->settings.session, GAP_BYTES, NULL);
 }
 
 static void close_gaps(struct source *source, bool force)
@@ -499,7 +500,7 @@ struct source *source_create(const struct source_settings *settings, struct erro
     }
     bool ok = source != NULL;
     for (size_t i = 0; ok && i < MAX_GAPS; i++) {
-        source->gaps[i].room = slab_create(SLAB_GAP, settings->session, GAP_BYTES);
+        source->gaps[i].room = slab_create(SLAB_GAP, settings->session, GAP_BYTES, NULL);
         ok = source->gaps[i].room != NULL;
     }
     if (!ok) {

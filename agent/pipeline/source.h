@@ -18,6 +18,7 @@ struct source_settings {
     uint32_t session;
     struct slab_queue *queue; /* borrowed */
     struct books *books;      /* borrowed */
+    struct block_pool *pool;  /* for slabs, borrowed; may be NULL */
     struct input_decoding decoding;
     bool replayable;
     uint64_t block_for_ns; /* live sources */

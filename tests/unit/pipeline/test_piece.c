@@ -23,7 +23,7 @@ static void records_know_where_they_end_and_go(void **state)
 {
     (void)state;
     struct piece piece;
-    assert_true(piece_init(&piece, 1));
+    assert_true(piece_init(&piece, 1, NULL));
     add(&piece, "one", "x", 5);
     add(&piece, "", "y", 7);
     add(&piece, "three", "x", 8);
@@ -44,8 +44,8 @@ static void a_part_of_a_piece_is_appended_with_its_routes(void **state)
     (void)state;
     struct piece from;
     struct piece to;
-    assert_true(piece_init(&from, 1));
-    assert_true(piece_init(&to, 1));
+    assert_true(piece_init(&from, 1, NULL));
+    assert_true(piece_init(&to, 1, NULL));
     add(&to, "zero", "c", 1);
     add(&from, "one", "a", 2);
     add(&from, "two", "b", 3);
@@ -69,8 +69,8 @@ static void what_does_not_fit_leaves_a_piece_as_it_was(void **state)
     (void)state;
     struct piece from;
     struct piece to;
-    assert_true(piece_init(&from, 1));
-    assert_true(piece_init(&to, 1));
+    assert_true(piece_init(&from, 1, NULL));
+    assert_true(piece_init(&to, 1, NULL));
     add(&to, "zero", "c", 1);
     char text[1000] = "";
     memset(text, 'x', sizeof(text) - 1);
@@ -89,7 +89,7 @@ static void a_record_can_be_taken_back_before_its_end(void **state)
 {
     (void)state;
     struct piece piece;
-    assert_true(piece_init(&piece, 1));
+    assert_true(piece_init(&piece, 1, NULL));
     add(&piece, "one", "a", 1);
     buf_add_text(&piece.bytes, "half of");
     assert_true(routes_add(&piece.routes[0], span_text("b")));
@@ -104,7 +104,7 @@ static void many_routes_are_each_kept_once(void **state)
 {
     (void)state;
     struct piece piece;
-    assert_true(piece_init(&piece, 1));
+    assert_true(piece_init(&piece, 1, NULL));
     for (uint64_t i = 0; i < 5000; i++) {
         char name[32];
         snprintf(name, sizeof(name), "route-%u", (unsigned)(i * 7 % 1000));

@@ -18,7 +18,7 @@ static struct slab_queue *make_queue(size_t slabs, size_t workers)
 
 static void push(struct slab_queue *queue, enum slab_kind kind)
 {
-    struct slab *slab = slab_create(kind, 0, SLAB);
+    struct slab *slab = slab_create(kind, 0, SLAB, NULL);
     assert_non_null(slab);
     assert_int_equal(slab_queue_push(queue, slab, UINT64_MAX), SLAB_PUSHED);
 }
@@ -46,7 +46,7 @@ static void a_full_queue_takes_nothing_until_its_deadline(void **state)
     push(queue, SLAB_RECORDS);
     push(queue, SLAB_RECORDS);
     assert_false(slab_queue_is_half_empty(queue));
-    struct slab *slab = slab_create(SLAB_RECORDS, 0, SLAB);
+    struct slab *slab = slab_create(SLAB_RECORDS, 0, SLAB, NULL);
     assert_int_equal(slab_queue_push(queue, slab, 0), SLAB_QUEUE_FULL);
     assert_int_equal(slab_queue_push_now(queue, slab), SLAB_PUSHED);
     assert_int_equal(slab_queue_bytes(queue), 3 * SLAB);
@@ -61,7 +61,7 @@ static void an_empty_queue_takes_a_slab_of_any_size(void **state)
 {
     (void)state;
     struct slab_queue *queue = make_queue(1, 1);
-    struct slab *slab = slab_create(SLAB_RECORDS, 0, 100 * SLAB);
+    struct slab *slab = slab_create(SLAB_RECORDS, 0, 100 * SLAB, NULL);
     assert_int_equal(slab_queue_push(queue, slab, 0), SLAB_PUSHED);
     slab_queue_destroy(queue);
 }
@@ -73,7 +73,7 @@ static void a_closed_queue_gives_what_it_has_and_takes_nothing(void **state)
     push(queue, SLAB_LESSONS);
     push(queue, SLAB_RECORDS);
     slab_queue_close(queue);
-    struct slab *late = slab_create(SLAB_RECORDS, 0, SLAB);
+    struct slab *late = slab_create(SLAB_RECORDS, 0, SLAB, NULL);
     assert_int_equal(slab_queue_push(queue, late, UINT64_MAX), SLAB_QUEUE_OVER);
     assert_int_equal(slab_queue_push_now(queue, late), SLAB_QUEUE_OVER);
     slab_destroy(late);
@@ -151,7 +151,7 @@ static void workers_share_slabs_and_all_learn_all_lessons(void **state)
     uint64_t lessons = 0;
     for (uint64_t i = 0; i < SLABS; i++) {
         bool is_lesson = i % 7 == 0;
-        struct slab *slab = slab_create(is_lesson ? SLAB_LESSONS : SLAB_RECORDS, 0, SLAB);
+        struct slab *slab = slab_create(is_lesson ? SLAB_LESSONS : SLAB_RECORDS, 0, SLAB, NULL);
         slab->last_sequence = lessons;
         lessons += is_lesson;
         assert_int_equal(slab_queue_push(shared.queue, slab, UINT64_MAX), SLAB_PUSHED);

@@ -23,7 +23,7 @@ static size_t add_cursor(struct spool *spool, size_t stream)
 
 static void append(struct spool *spool, size_t stream, size_t bytes)
 {
-    struct batch *batch = batch_create(0, 0);
+    struct batch *batch = batch_create(0, NULL, 0);
     assert_non_null(batch);
     for (size_t i = 0; i < bytes; i++) {
         buf_add_byte(&batch->piece.bytes, 'x');
