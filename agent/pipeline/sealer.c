@@ -29,11 +29,11 @@ struct sealer {
     struct sealer_settings settings;
     struct stream *streams;
     uint64_t *last_resume; /* by session: the highest of its outputs' */
+    uint64_t *done;        /* by session: the sequence that its slabs have come to */
 
     struct plat_mutex mutex;
     struct plat_cond turn;   /* workers wait for their ticket, or for the ring */
     struct plat_cond opened; /* the clock waits for a batch to grow old */
-    struct plat_cond memory; /* never signalled: for waits until a moment */
     struct slab **ring;
     size_t ring_size;
     uint64_t next_ticket;
@@ -56,11 +56,11 @@ static void seal(struct sealer *sealer, size_t index)
     }
 }
 
-/* There is no memory. Nothing is given up for that: somebody else is going to free some. */
-static void wait_for_memory(struct sealer *sealer)
+/* There is no memory. Nothing is given up for that: outputs are going to free some, and they never
+ * need the mutex, which is held on to: half of a piece in a batch that is sealed would be lost. */
+static void wait_for_memory(void)
 {
-    uint64_t until = plat_monotonic_ns() + RETRY_MS * UINT64_C(1000000);
-    while (plat_cond_wait_until(&sealer->memory, &sealer->mutex, until)) {}
+    plat_sleep_ms(RETRY_MS);
 }
 
 static struct batch *open_batch(struct sealer *sealer, size_t index)
@@ -70,7 +70,7 @@ static struct batch *open_batch(struct sealer *sealer, size_t index)
         stream->open = batch_create(
             stream->settings->route_count, sealer->settings.pool, plat_monotonic_ns());
         if (!stream->open) {
-            wait_for_memory(sealer);
+            wait_for_memory();
         } else {
             plat_cond_signal(&sealer->opened);
         }
@@ -122,14 +122,14 @@ static void move_records(
         return;
     }
     while (!piece_append(&open_batch(sealer, index)->piece, piece, first, count)) {
-        wait_for_memory(sealer);
+        wait_for_memory();
     }
 }
 
 static void mark(struct sealer *sealer, size_t index, uint32_t session, uint64_t sequence, bool cut)
 {
     while (!batch_mark(open_batch(sealer, index), session, sequence, cut)) {
-        wait_for_memory(sealer);
+        wait_for_memory();
     }
 }
 
@@ -179,7 +179,7 @@ static void add_piece(
 {
     struct stream *stream = &sealer->streams[index];
     size_t first = 0;
-    uint64_t from = piece->count ? piece->sequences[0] : slab->done_sequence;
+    uint64_t from = sealer->done[slab->session] + 1;
     for (;;) {
         uint64_t cut = next_cut(sealer, index, slab->session, from);
         bool is_cut = cut <= slab->done_sequence;
@@ -189,8 +189,8 @@ static void add_piece(
         bool last = first + count == end;
         /* The sequence up to here, taken before the piece may become the batch. */
         uint64_t sequence = is_cut ? cut : slab->done_sequence;
-        if (!last && first + count > 0) {
-            sequence = piece->sequences[first + count - 1];
+        if (!last) { /* with no room for any of them, what comes next is as before */
+            sequence = count ? piece->sequences[first + count - 1] : from - 1;
         }
         if (count) {
             move_records(sealer, index, piece, first, count);
@@ -251,6 +251,7 @@ static void add_slab(struct sealer *sealer, struct slab *slab)
             add_own_piece(sealer, index, slab, &slab->pieces[i]);
         }
     }
+    sealer->done[slab->session] = slab->done_sequence;
 }
 
 /* The agent stops, and there is no room: the slab's events are lost to it. */
@@ -406,14 +407,14 @@ struct sealer *sealer_create(const struct sealer_settings *settings, struct erro
     plat_mutex_init(&sealer->mutex);
     plat_cond_init(&sealer->turn);
     plat_cond_init(&sealer->opened);
-    plat_cond_init(&sealer->memory);
     atomic_init(&sealer->cancelled, false);
     sealer->settings = *settings;
     sealer->ring_size = 2 * settings->worker_count;
     sealer->ring = calloc(sealer->ring_size, sizeof(struct slab *));
     sealer->streams = calloc(settings->stream_count + 1, sizeof(*sealer->streams));
     sealer->last_resume = calloc(settings->session_count + 1, sizeof(*sealer->last_resume));
-    if (!sealer->ring || !sealer->streams || !sealer->last_resume) {
+    sealer->done = calloc(settings->session_count + 1, sizeof(*sealer->done));
+    if (!sealer->ring || !sealer->streams || !sealer->last_resume || !sealer->done) {
         sealer_destroy(sealer);
         error_set(err, ERR_MEMORY, "out of memory for batches");
         return NULL;
@@ -455,9 +456,9 @@ void sealer_destroy(struct sealer *sealer)
     free(sealer->streams);
     free(sealer->ring);
     free(sealer->last_resume);
+    free(sealer->done);
     plat_cond_fini(&sealer->turn);
     plat_cond_fini(&sealer->opened);
-    plat_cond_fini(&sealer->memory);
     plat_mutex_fini(&sealer->mutex);
     free(sealer);
 }

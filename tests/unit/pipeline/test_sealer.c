@@ -1,0 +1,178 @@
+#include "pipeline/sealer.h"
+
+#include <stdlib.h>
+
+#include "support/test.h"
+
+/* One session, one stream, two outputs: the sealer between slabs made by hand and a memory spool. */
+
+enum { OUTPUTS = 2, RECORD_BYTES = 10 };
+
+struct rig {
+    struct sealer_stream stream;
+    struct sealer_session session;
+    uint64_t resume[OUTPUTS];
+    size_t cursors[OUTPUTS];
+    struct spool *spool;
+    struct books *books;
+    struct sealer *sealer;
+    uint64_t next_ticket;
+    uint64_t next_sequence;
+};
+
+static const size_t outputs[OUTPUTS] = {0, 1};
+static const size_t streams[1] = {0};
+
+static void rig_init(struct rig *rig, size_t batch_records, uint64_t first, uint64_t second)
+{
+    struct error err;
+    *rig = (struct rig){.resume = {first, second}, .next_sequence = 1};
+    rig->stream = (struct sealer_stream){.max_bytes = batch_records * RECORD_BYTES,
+        .max_events = 1000,
+        .max_age_ns = UINT64_C(3600000000000),
+        .outputs = outputs,
+        .output_count = OUTPUTS};
+    rig->session = (struct sealer_session){.streams = streams, .stream_count = 1};
+    rig->spool = spool_memory_create(1, 64 * 1024 * 1024, &err);
+    rig->books = books_create(1, OUTPUTS, &err);
+    assert_non_null(rig->spool);
+    assert_non_null(rig->books);
+    for (size_t i = 0; i < OUTPUTS; i++) {
+        assert_true(rig->spool->ops->add_cursor(rig->spool, 0, &rig->cursors[i], &err));
+    }
+    struct sealer_settings settings = {.streams = &rig->stream,
+        .stream_count = 1,
+        .sessions = &rig->session,
+        .session_count = 1,
+        .output_count = OUTPUTS,
+        .resume = rig->resume,
+        .worker_count = 1,
+        .spool = rig->spool,
+        .books = rig->books};
+    rig->sealer = sealer_create(&settings, &err);
+    assert_non_null(rig->sealer);
+}
+
+static void rig_fini(struct rig *rig)
+{
+    sealer_destroy(rig->sealer);
+    spool_destroy(rig->spool);
+    books_destroy(rig->books);
+}
+
+/* A decoded slab of ${count} records of RECORD_BYTES; every ${filtered_each}th was filtered. */
+static void finish_slab(struct rig *rig, size_t count, size_t filtered_each)
+{
+    struct slab *slab = slab_create(SLAB_RECORDS, 0, 0, NULL);
+    assert_non_null(slab);
+    slab->pieces = calloc(1, sizeof(*slab->pieces));
+    assert_non_null(slab->pieces);
+    assert_true(piece_init(&slab->pieces[0], 0, NULL));
+    slab->piece_count = 1;
+    struct piece *piece = &slab->pieces[0];
+    for (size_t i = 0; i < count; i++, rig->next_sequence++) {
+        piece->seen++;
+        if (filtered_each && rig->next_sequence % filtered_each == 0) {
+            piece->filtered++;
+            continue;
+        }
+        buf_printf(&piece->bytes, "%09llu\n", (unsigned long long)rig->next_sequence);
+        assert_true(piece_end_record(piece, rig->next_sequence));
+    }
+    slab->ticket = rig->next_ticket++;
+    slab->last_sequence = slab->done_sequence = rig->next_sequence - 1;
+    slab->tally.received = slab->tally.accepted = count;
+    sealer_finish(rig->sealer, slab);
+}
+
+/* What an output that goes on behind ${resume} would deliver, as outlets do: the segments behind it.
+ * Each record that comes must be behind it, and none may be missing. */
+static void check_output(struct rig *rig, size_t output, size_t filtered_each)
+{
+    uint64_t resume = rig->resume[output];
+    uint64_t expected = resume + 1;
+    const struct batch *batch;
+    while (rig->spool->ops->next(rig->spool, rig->cursors[output], 0, &batch) == SPOOL_BATCH) {
+        size_t start = 0;
+        for (size_t s = 0; s < batch->segment_count; s++) {
+            const struct batch_segment *segment = &batch->segments[s];
+            for (size_t i = start; i < segment->record_end; i++) {
+                const uint8_t *text = batch->piece.bytes.data + piece_start(&batch->piece, i);
+                uint64_t sequence = strtoull((const char *)text, NULL, 10);
+                if (segment->last_sequence <= resume) {
+                    assert_true(sequence <= resume);
+                    continue;
+                }
+                while (filtered_each && expected % filtered_each == 0) {
+                    expected++;
+                }
+                assert_int_equal(sequence, expected);
+                expected++;
+            }
+            start = segment->record_end;
+        }
+        assert_int_equal(start, batch->piece.count);
+        rig->spool->ops->ack(rig->spool, rig->cursors[output], batch);
+    }
+    while (filtered_each && expected % filtered_each == 0) {
+        expected++;
+    }
+    assert_true(expected >= rig->next_sequence);
+}
+
+static void check_both(struct rig *rig, size_t filtered_each)
+{
+    sealer_flush(rig->sealer);
+    for (size_t i = 0; i < OUTPUTS; i++) {
+        check_output(rig, i, filtered_each);
+    }
+    struct output_counts counts[OUTPUTS];
+    books_look(rig->books, NULL, counts);
+    for (size_t i = 0; i < OUTPUTS; i++) {
+        assert_true(books_output_balances(&counts[i]));
+    }
+}
+
+static void a_cut_is_made_where_the_open_batch_has_no_room_for_what_is_before_it(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, 4, 0, 5);
+    rig.stream.max_bytes = 35;
+    finish_slab(&rig, 3, 0);
+    finish_slab(&rig, 6, 0);
+    check_both(&rig, 0);
+    rig_fini(&rig);
+}
+
+/* Every pair of positions, with slabs and batches of many sizes. */
+static void outputs_of_one_stream_go_on_where_each_had_come_to(void **state)
+{
+    (void)state;
+    enum { EVENTS = 24 };
+    for (size_t slab = 1; slab <= 7; slab += 2) {
+        for (size_t batch = 1; batch <= 8; batch++) {
+            for (size_t filtered = 0; filtered <= 4; filtered += 2) {
+                for (uint64_t second = 0; second <= EVENTS; second++) {
+                    struct rig rig;
+                    rig_init(&rig, batch, second / 3, second);
+                    rig.stream.max_bytes += batch % 3 * 3; /* room that no record fits into */
+                    while (rig.next_sequence <= EVENTS) {
+                        finish_slab(&rig, slab, filtered);
+                    }
+                    check_both(&rig, filtered);
+                    rig_fini(&rig);
+                }
+            }
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_cut_is_made_where_the_open_batch_has_no_room_for_what_is_before_it),
+        cmocka_unit_test(outputs_of_one_stream_go_on_where_each_had_come_to),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
