@@ -97,7 +97,7 @@ static void a_checkpoint_stored_between_two_parts_of_a_batch_knows_the_first(voi
     struct error err = {0};
     setup(&rig, (const uint64_t[]){0, 20});
     books_offer(rig.books, 0, 9, 0, false);
-    struct batch *batch = batch_create(0, 0);
+    struct batch *batch = batch_create(0, NULL, 0);
     assert_non_null(batch);
     add_events(batch, 0, 3, 3);
     add_events(batch, 1, 5, 20); /* had before */
