@@ -168,6 +168,9 @@ static void plan_resume(struct pipeline *p)
 
 static size_t queue_bytes(const struct pipeline_settings *s)
 {
+    if (s->queue_bytes) {
+        return s->queue_bytes;
+    }
     size_t bytes = s->memory_bytes / QUEUE_SHARE;
     bytes = bytes > MAX_QUEUE_BYTES ? MAX_QUEUE_BYTES : bytes;
     return bytes < MIN_QUEUE_BYTES ? MIN_QUEUE_BYTES : bytes;
@@ -175,18 +178,19 @@ static size_t queue_bytes(const struct pipeline_settings *s)
 
 static size_t spool_bytes(const struct pipeline_settings *s)
 {
-    size_t fixed = queue_bytes(s) + s->worker_count * WORKER_BYTES;
+    size_t least = s->memory_bytes / 4;
+    size_t fixed = s->worker_count * WORKER_BYTES;
+    fixed += queue_bytes(s) < s->memory_bytes ? queue_bytes(s) : s->memory_bytes;
     for (size_t i = 0; i < s->stream_count; i++) {
         fixed += s->streams[i].max_bytes;
     }
-    size_t least = s->memory_bytes / 4;
     return s->memory_bytes > fixed + least ? s->memory_bytes - fixed : least;
 }
 
 static bool make_core(struct pipeline *p, struct error *err)
 {
     const struct pipeline_settings *s = &p->settings;
-    p->pool = block_pool_create(queue_bytes(s) / 2 + s->worker_count * WORKER_BYTES);
+    p->pool = block_pool_create((1 + s->worker_count) * WORKER_BYTES);
     p->books = books_create(p->session_count, s->output_count, err);
     p->spool = p->books ? spool_memory_create(s->stream_count, spool_bytes(s), err) : NULL;
     p->queue = p->spool ? slab_queue_create(queue_bytes(s), s->worker_count, err) : NULL;

@@ -59,6 +59,7 @@ struct pipeline_settings {
                                to in an earlier run; NULL: there was none */
     size_t worker_count;
     size_t memory_bytes; /* of everything queued */
+    size_t queue_bytes;  /* of it, for slabs before decoding; 0: a sixteenth */
     uint64_t gap_age_ns; /* 0: 1 s */
     struct span tail;    /* event_writer_settings.tail */
     const struct event_agent *agent;
