@@ -337,6 +337,50 @@ static yaml_node_t *find_type(struct config_walk *walk, const yaml_node_t *mappi
     return NULL;
 }
 
+/*
+ * ${variant} is what a mapping without a type is. A key that it does not know, but others do, tells
+ * that another one was meant: reported, and true.
+ */
+static bool complain_type_left_out(struct config_walk *walk, const struct config_variants *variants,
+    const struct config_variant *variant, const yaml_node_t *mapping)
+{
+    for (size_t i = 0; i < config_walk_pairs(mapping); i++) {
+        const yaml_node_pair_t *pair = &mapping->data.mapping.pairs.start[i];
+        const yaml_node_t *node = yaml_document_get_node(walk->document, pair->key);
+        struct span key = node->type == YAML_SCALAR_NODE ? config_yaml_text(node) : span_text("");
+        if (config_field_find(variants->common, key) || config_field_find(variant->fields, key)) {
+            continue;
+        }
+        struct config_names owners = {.size = 0};
+        for (size_t k = 0; k < variants->count; k++) {
+            if (config_field_find(variants->list[k].fields, key)) {
+                config_text_list(&owners, variants->list[k].type);
+            }
+        }
+        if (owners.size) {
+            CONFIG_COMPLAIN(walk, mapping,
+                "the key 'type' is missing, and '%s' does not know %s. add it: %s", variant->type,
+                config_text_quote(key).text, owners.text);
+            return true;
+        }
+    }
+    return false;
+}
+
+static const struct config_variant *find_variant(const struct config_variants *variants,
+    struct span type, struct config_nearest *nearest, struct config_names *names)
+{
+    for (size_t i = 0; i < variants->count; i++) {
+        const char *known = variants->list[i].type;
+        if (span_is(type, known)) {
+            return &variants->list[i];
+        }
+        config_text_consider(nearest, known);
+        config_text_list(names, known);
+    }
+    return NULL;
+}
+
 /* The variant that a mapping asks for, or NULL with an error added (here, or by the row `type`). */
 static const struct config_variant *pick_variant(
     struct config_walk *walk, const struct config_variants *variants, const yaml_node_t *mapping)
@@ -352,13 +396,10 @@ static const struct config_variant *pick_variant(
     }
     struct config_nearest nearest = {.text = type};
     struct config_names names = {.size = 0};
-    for (size_t i = 0; i < variants->count; i++) {
-        const char *known = variants->list[i].type;
-        if (span_is(type, known)) {
-            return &variants->list[i];
-        }
-        config_text_consider(&nearest, known);
-        config_text_list(&names, known);
+    const struct config_variant *variant = find_variant(variants, type, &nearest, &names);
+    if (variant) {
+        bool left_out = !node && complain_type_left_out(walk, variants, variant, mapping);
+        return left_out ? NULL : variant;
     }
     if (type.size || node) {
         const char *meant = config_text_meant(&nearest);

@@ -4,6 +4,17 @@
 #include "config/config_text.h"
 #include "config/config_yaml.h"
 
+/* Nothing but ${NAME}: that is no part of a secret, but where it is kept. */
+static bool is_one_variable(struct span text)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+    bool good = text.size > 3 && memcmp(text.data, "${", 2) == 0 && text.data[text.size - 1] == '}';
+    for (size_t i = 2; i + 1 < text.size && good; i++) {
+        good = memchr(letters, text.data[i], sizeof(letters) - 1) != NULL;
+    }
+    return good;
+}
+
 static bool set_text(struct config_walk *walk, const struct config_field *field,
     const yaml_node_t *node, void *member)
 {
@@ -15,7 +26,7 @@ static bool set_text(struct config_walk *walk, const struct config_field *field,
     bool good = true;
     if (text.size && memchr(text.data, '$', text.size)) {
         good = config_text_expand(text, config->env, config->env_self, &expanded, &err);
-        if (!good && field->type == CONFIG_SECRET) {
+        if (!good && field->type == CONFIG_SECRET && !is_one_variable(text)) {
             error_set(&err, err.code,
                 "a ${…} in it cannot be resolved. name an environment variable that is set, or "
                 "write $${ for a literal ${");

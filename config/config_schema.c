@@ -246,18 +246,20 @@ static void write_structs(struct writer *w, const struct config_field *field)
 }
 
 /* The rows of both tables that must be given. */
-static void write_required(
-    struct writer *w, const struct config_field *a, const struct config_field *b)
+/* ${always}: a row that is required here whatever it says of itself; may be NULL. */
+static void write_required(struct writer *w, const struct config_field *a,
+    const struct config_field *b, const char *always)
 {
     const struct config_field *tables[] = {a, b};
     bool opened = false;
     for (size_t i = 0; i < 2; i++) {
         for (const struct config_field *f = tables[i]; f && f->key; f++) {
-            if (f->required && !opened) {
+            bool required = f->required || (always && strcmp(f->key, always) == 0);
+            if (required && !opened) {
                 open(w, "required", '[');
                 opened = true;
             }
-            if (f->required) {
+            if (required) {
                 next(w, NULL);
                 put_string(w, f->key);
             }
@@ -281,7 +283,10 @@ static void write_variant(
     open(w, NULL, '{');
     member(w, "title", variant->type);
     member(w, "type", "object");
-    write_required(w, variants->common, variant->fields);
+    /* A mapping without a type is of the default one alone. */
+    const struct config_field *type = config_field_find(variants->common, span_text("type"));
+    bool by_default = type->default_text && strcmp(type->default_text, variant->type) == 0;
+    write_required(w, variants->common, variant->fields, by_default ? NULL : "type");
     open(w, "properties", '{');
     for (const struct config_field *f = variants->common; f->key; f++) {
         char reference[128];
@@ -319,7 +324,7 @@ static void write_variants(struct writer *w, const struct config_field *field)
 static void write_object(struct writer *w, const struct config_field *fields)
 {
     member(w, "type", "object");
-    write_required(w, fields, NULL);
+    write_required(w, fields, NULL, NULL);
     open(w, "properties", '{');
     for (const struct config_field *f = fields; f->key; f++) {
         write_property(w, f);

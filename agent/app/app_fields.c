@@ -219,7 +219,7 @@ static const struct config_field provider_fields[] = {
 static const struct config_field session_fields[] = {
     {CONFIG_ROW("name", STRING, struct app_session, name),
         .help = "unique name of the session; default: its type"},
-    {CONFIG_ROW("type", STRING, struct app_session, type), .required = true,
+    {CONFIG_ROW("type", STRING, struct app_session, type), .default_text = "realtime",
         .help = "where the events come from"},
     {CONFIG_ROW("enabled", BOOL, struct app_session, enabled), .default_text = "true",
         .help = "false: checked, but not run"},

@@ -53,6 +53,23 @@ static void every_session_type_is_known_everywhere(void **state)
         STDOUT, "");
 }
 
+static void a_session_without_a_type_is_a_live_one(void **state)
+{
+    (void)state;
+    assert_first("- {providers: [Microsoft-Windows-DNS-Client]}", STDOUT, "");
+    assert_first("- {}", STDOUT,
+        "f.yaml:2:3: error: the key 'providers' is missing. add it: a list of whose events are "
+        "wanted");
+    assert_first("- {paths: [a]}", STDOUT,
+        "f.yaml:2:3: error: the key 'type' is missing, and 'realtime' does not know 'paths'. add "
+        "it: file");
+    assert_first("- {flags: [process]}", STDOUT,
+        "f.yaml:2:3: error: the key 'type' is missing, and 'realtime' does not know 'flags'. add "
+        "it: system, kernel, record");
+    assert_first("- {provider: [A]}", STDOUT,
+        "f.yaml:2:4: error: unknown key 'provider'. did you mean 'providers'?");
+}
+
 static void sessions_check_what_belongs_together(void **state)
 {
     (void)state;
@@ -374,6 +391,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_session_type_is_known_everywhere),
+        cmocka_unit_test(a_session_without_a_type_is_a_live_one),
         cmocka_unit_test(sessions_check_what_belongs_together),
         cmocka_unit_test(an_output_that_stands_alone_has_one_worker),
         cmocka_unit_test(outputs_over_http_check_what_belongs_together),
