@@ -73,8 +73,8 @@ bool agent_sessions_create(struct agent *agent, struct error *err);
 bool agent_sessions_start(struct agent *agent, struct error *err);
 void agent_sessions_join(struct agent *agent);
 void agent_sessions_destroy(struct agent *agent);
-void agent_session_damage(void *agent, uint32_t session, const struct trace_info *trace,
-    uint64_t offset, const char *what);
+void agent_session_damage(
+    void *self, uint32_t index, const struct trace_info *trace, uint64_t offset, const char *what);
 
 /* agent_control.c: the thread that keeps time. */
 bool agent_control_start(struct agent *agent, struct error *err);
@@ -88,9 +88,9 @@ void agent_store_unwatch(struct agent *agent);
 /* Take what the outputs have acked, and write it. Any thread. */
 bool agent_store_save(struct agent *agent, struct error *err);
 void agent_store_file_end(
-    void *agent, uint32_t session, const uint8_t file_id[16], uint64_t last_sequence);
+    void *self, uint32_t session, const uint8_t file_id[16], uint64_t last_sequence);
 bool agent_store_is_done(
-    void *agent, uint32_t session, const uint8_t file_id[16], uint64_t *ret_last_sequence);
+    void *self, uint32_t session, const uint8_t file_id[16], uint64_t *ret_last_sequence);
 struct span agent_store_checkpoint(const struct agent *agent, size_t output);
 void agent_store_close(struct agent *agent);
 

@@ -11,6 +11,8 @@
  * configuration. Filters are compiled once each: of the agent, of each session, of each provider
  * with rules, and of each stream.
  */
+enum { MAX_PLAN_BYTES = 256 * 1024 * 1024 };
+
 struct provider_gate {
     struct provider_selection *selection; /* of this entry alone */
     struct gate gate;
@@ -299,19 +301,20 @@ static bool plan_session(struct agent_plan *plan, size_t index,
 
 static bool allocate(struct agent_plan *plan, const struct app_config *config, struct error *err)
 {
+    struct arena *memory = &plan->memory;
     size_t sessions = config->session_count + 1;
     size_t outputs = config->output_count + 1;
-    plan->sessions = calloc(sessions, sizeof(*plan->sessions));
-    plan->session_configs = calloc(sessions, sizeof(*plan->session_configs));
-    plan->streams = calloc(outputs, sizeof(*plan->streams));
-    plan->outputs = calloc(outputs, sizeof(*plan->outputs));
-    plan->output_configs = calloc(outputs, sizeof(*plan->output_configs));
-    plan->takes = calloc(sessions * outputs, sizeof(*plan->takes));
-    plan->stream_lists = calloc(sessions * outputs, sizeof(*plan->stream_lists));
-    plan->codepages = calloc(sessions, sizeof(*plan->codepages));
-    plan->gates = calloc(sessions * 2, sizeof(*plan->gates));
-    plan->selections = calloc(sessions, sizeof(*plan->selections));
-    plan->filters = calloc(count_filters(config), sizeof(*plan->filters));
+    plan->sessions = arena_alloc_array(memory, sessions, sizeof(*plan->sessions));
+    plan->session_configs = arena_alloc_array(memory, sessions, sizeof(*plan->session_configs));
+    plan->streams = arena_alloc_array(memory, outputs, sizeof(*plan->streams));
+    plan->outputs = arena_alloc_array(memory, outputs, sizeof(*plan->outputs));
+    plan->output_configs = arena_alloc_array(memory, outputs, sizeof(*plan->output_configs));
+    plan->takes = arena_alloc_array(memory, sessions * outputs, sizeof(*plan->takes));
+    plan->stream_lists = arena_alloc_array(memory, sessions * outputs, sizeof(*plan->stream_lists));
+    plan->codepages = arena_alloc_array(memory, sessions, sizeof(*plan->codepages));
+    plan->gates = arena_alloc_array(memory, sessions * 2, sizeof(*plan->gates));
+    plan->selections = arena_alloc_array(memory, sessions, sizeof(*plan->selections));
+    plan->filters = arena_alloc_array(memory, count_filters(config), sizeof(*plan->filters));
     bool ok = plan->sessions && plan->session_configs && plan->streams && plan->outputs &&
               plan->output_configs && plan->takes && plan->stream_lists && plan->codepages &&
               plan->gates && plan->selections && plan->filters;
@@ -342,6 +345,7 @@ bool agent_plan_init(
     struct agent_plan *plan, const struct agent_plan_settings *settings, struct error *err)
 {
     *plan = (struct agent_plan){.session_count = 0};
+    arena_init(&plan->memory, MAX_PLAN_BYTES);
     if (!allocate(plan, settings->config, err)) {
         return false;
     }
@@ -374,15 +378,5 @@ void agent_plan_fini(struct agent_plan *plan)
     for (size_t i = 0; i < plan->template_count; i++) {
         event_template_destroy(plan->templates[i]);
     }
-    free(plan->sessions);
-    free(plan->session_configs);
-    free(plan->streams);
-    free(plan->outputs);
-    free(plan->output_configs);
-    free(plan->takes);
-    free(plan->stream_lists);
-    free(plan->codepages);
-    free(plan->gates);
-    free(plan->selections);
-    free(plan->filters);
+    arena_fini(&plan->memory);
 }

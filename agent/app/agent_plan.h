@@ -21,6 +21,7 @@ struct agent_plan {
     size_t output_count;
 
     /* Behind them. */
+    struct arena memory; /* of all arrays here */
     size_t *stream_lists;
     struct codepage *codepages;
     struct gate all;    /* rules of the agent */

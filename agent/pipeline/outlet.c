@@ -109,14 +109,16 @@ static void apply(struct outlet *outlet, const struct batch_segment *segments, s
     }
 }
 
+/* Apply the batch that is next by now, if it is among those that were early. */
 static bool apply_early(struct outlet *outlet)
 {
     for (size_t i = 0; i < outlet->early_count; i++) {
-        struct early early = outlet->early[i];
-        if (early.number == outlet->next_number) {
-            apply(outlet, early.segments, early.segment_count);
-            free(early.segments);
-            outlet->early[i] = outlet->early[--outlet->early_count];
+        struct early *early = &outlet->early[i];
+        if (early->number == outlet->next_number) {
+            apply(outlet, early->segments, early->segment_count);
+            free(early->segments);
+            outlet->early_count--;
+            memmove(early, early + 1, (outlet->early_count - i) * sizeof(*early));
             outlet->next_number++;
             return true;
         }
