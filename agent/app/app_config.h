@@ -42,7 +42,7 @@ struct app_log {
 
 struct app_agent {
     const char *data_dir;  /* NULL: the system's place for it */
-    uint64_t memory_bytes; /* everything queued */
+    uint64_t memory_bytes; /* of the process */
     int64_t decode_workers;
     uint64_t shutdown_ns; /* what outputs get to deliver what is queued */
     struct config_map labels;

@@ -46,7 +46,7 @@ static const struct config_field agent_fields[] = {
     {CONFIG_ROW("data_dir", PATH, struct app_agent, data_dir),
         .help = "folder for what the agent keeps; one agent per folder"},
     {CONFIG_ROW("memory", SIZE, struct app_agent, memory_bytes), .default_text = "128MB",
-        .min = 16 * MB, .max = TB, .help = "limit of everything that is queued in memory"},
+        .min = 16 * MB, .max = TB, .help = "limit of the process's memory: its own needs, then queues"},
     {CONFIG_ROW("decode_workers", INT, struct app_agent, decode_workers), .default_text = "1",
         .min = 1, .max = 64, .help = "threads that decode events"},
     {CONFIG_ROW("shutdown", DURATION, struct app_agent, shutdown_ns), .default_text = "10s",

@@ -52,7 +52,8 @@ bool batch_mark(struct batch *batch, uint32_t session, uint64_t last_sequence, b
 
 size_t batch_memory(const struct batch *batch)
 {
-    return sizeof(*batch) + piece_memory(&batch->piece) +
+    enum { ALLOCATOR_BYTES = 8 * 1024 }; /* large blocks are whole pages with a head of their own */
+    return ALLOCATOR_BYTES + sizeof(*batch) + piece_memory(&batch->piece) +
            batch->segment_capacity * sizeof(*batch->segments);
 }
 

@@ -8,8 +8,10 @@
  *
  *   source threads ──► slab_queue ──► decode workers ──► sealer ──► spool ──► outlets
  *
- * Memory: the queue and what the workers hold have a fixed share of the budget, the spool has the
- * rest. Whoever puts bytes into the spool waits for room first, so the whole chain stops when it is
+ * Memory: one budget for the process. What is there whatever happens (the program, a session's stack
+ * join and reading windows, what workers hold, open batches, a batch that an output has to put
+ * together again) is taken off it first, the queue has a fixed share, and the spool has the rest.
+ * Whoever puts bytes into the spool waits for room first, so the whole chain stops when it is
  * full: workers wait, the queue fills, sources wait or drop.
  *
  * The agent itself is one more session, behind the others: its events (status) come with a name but
@@ -19,7 +21,10 @@ enum {
     MIN_QUEUE_BYTES = SLAB_BYTES,
     MAX_QUEUE_BYTES = 8 * 1024 * 1024,
     QUEUE_SHARE = 16,
-    WORKER_BYTES = 4 * 1024 * 1024, /* a slab and its pieces, being made and being parked */
+    WORKER_BYTES = 4 * 1024 * 1024,   /* a slab and its pieces, being made and being parked */
+    PROGRAM_BYTES = 8 * 1024 * 1024,  /* measured: code, C library, stacks of threads, schemas */
+    SESSION_BYTES = 10 * 1024 * 1024, /* the ring of the stack join, and reading windows */
+    LEAST_SPOOL_SHARE = 8,            /* of budgets that are too small for all that */
 };
 
 static const uint64_t slab_age_ns = UINT64_C(50000000);
@@ -176,14 +181,24 @@ static size_t queue_bytes(const struct pipeline_settings *s)
     return bytes < MIN_QUEUE_BYTES ? MIN_QUEUE_BYTES : bytes;
 }
 
+/* The pool's blocks are none of it: they are those of queue and spool while these are not full. */
+static size_t fixed_bytes(const struct pipeline_settings *s)
+{
+    size_t bytes = PROGRAM_BYTES + s->session_count * SESSION_BYTES +
+                   s->worker_count * WORKER_BYTES + queue_bytes(s);
+    for (size_t i = 0; i < s->stream_count; i++) {
+        bytes += s->streams[i].max_bytes;
+    }
+    for (size_t i = 0; i < s->output_count; i++) {
+        bytes += s->outputs[i].workers * s->streams[s->outputs[i].stream].max_bytes;
+    }
+    return bytes;
+}
+
 static size_t spool_bytes(const struct pipeline_settings *s)
 {
-    size_t least = s->memory_bytes / 4;
-    size_t fixed = s->worker_count * WORKER_BYTES;
-    fixed += queue_bytes(s) < s->memory_bytes ? queue_bytes(s) : s->memory_bytes;
-    for (size_t i = 0; i < s->stream_count; i++) {
-        fixed += s->streams[i].max_bytes;
-    }
+    size_t fixed = fixed_bytes(s);
+    size_t least = s->memory_bytes / LEAST_SPOOL_SHARE;
     return s->memory_bytes > fixed + least ? s->memory_bytes - fixed : least;
 }
 

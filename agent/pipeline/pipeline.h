@@ -58,7 +58,7 @@ struct pipeline_settings {
     const uint64_t *resume; /* [session * output_count + output]: sequence that the output has come
                                to in an earlier run; NULL: there was none */
     size_t worker_count;
-    size_t memory_bytes; /* of everything queued */
+    size_t memory_bytes; /* of the process: what it needs itself, and everything queued */
     size_t queue_bytes;  /* of it, for slabs before decoding; 0: a sixteenth */
     uint64_t gap_age_ns; /* 0: 1 s */
     struct span tail;    /* event_writer_settings.tail */
