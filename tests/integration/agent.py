@@ -100,10 +100,10 @@ class Agent(unittest.TestCase):
 
     def test_each_output_gets_what_its_sessions_and_filters_say(self):
         keep = "provider.name == 'Etwship-Sample-Dns'"
-        drop = "event.level <= 3"
+        drop = "event.opcode == 1"
         odd = "data.ProcessId > 3000"
         config = {
-            "filters": [{"drop": "event.code == 11"}],
+            "filters": [{"drop": "event.code == 2"}],
             "sessions": [
                 {"name": "one", "type": "file", "paths": [str(self.one)]},
                 {"name": "two", "type": "file", "paths": [str(self.two)],
@@ -117,7 +117,7 @@ class Agent(unittest.TestCase):
         for workers in (1, 2):
             config["agent"] = {"decode_workers": workers}
             self.run_agent(config)
-            first = "not event.code == 11"
+            first = "not event.code == 2"
             self.assert_same_events(self.of_session("all", "one"),
                                     self.dump("--where", first, self.one))
             self.assert_same_events(self.of_session("all", "two"),
@@ -127,6 +127,8 @@ class Agent(unittest.TestCase):
             self.assert_same_events(self.lines("dns"), dns)
             ecs = self.dump("-f", "ecs", "--where", f"{first} and not {odd} and not {drop}",
                             self.two)
+            self.assertGreater(len(ecs), 10)
+            self.assertLess(len(ecs), len(self.of_session("all", "two")))
             self.assertEqual([json.loads(line)["@timestamp"] for line in self.lines("ecs")],
                              [json.loads(line)["@timestamp"] for line in ecs])
             for name in ("all", "dns", "ecs"):

@@ -1,0 +1,108 @@
+#include "pipeline/gate.h"
+
+#include <stdlib.h>
+
+#include "support/test.h"
+
+enum { MAX_RULES = 4 };
+
+struct rig {
+    struct filter *filters[2];
+    atomic_uint_fast64_t hits[2][MAX_RULES];
+    struct gate gates[2];
+    struct gate_view views[2];
+    struct filter_scratch scratch;
+};
+
+static void rig_init(struct rig *rig, const char *first, const char *second)
+{
+    struct error err;
+    const char *texts[2] = {first, second};
+    *rig = (struct rig){.filters = {NULL}};
+    assert_true(filter_scratch_init(&rig->scratch, NULL, &err));
+    for (int i = 0; i < 2; i++) {
+        struct filter_rule rule = {.action = FILTER_ACTION_DROP, .text = span_text(texts[i])};
+        struct filter_place place;
+        rig->filters[i] = filter_create(&rule, 1, &place, &err);
+        assert_non_null(rig->filters[i]);
+        rig->gates[i] = (struct gate){.filter = rig->filters[i], .hits = rig->hits[i]};
+        assert_true(gate_view_init(&rig->views[i], &rig->gates[i], &err));
+    }
+}
+
+static void rig_fini(struct rig *rig)
+{
+    for (int i = 0; i < 2; i++) {
+        gate_view_fini(&rig->views[i]);
+        filter_destroy(rig->filters[i]);
+    }
+    filter_scratch_fini(&rig->scratch);
+}
+
+static enum filter_verdict ask(struct rig *rig, uint8_t level, bool decoded)
+{
+    struct event_record record = {.kind = RECORD_EVENT, .descriptor = {.level = level}};
+    struct event event = {.record = &record};
+    return gate_ask_all(rig->views, 2, &rig->scratch, &event, NULL, decoded);
+}
+
+static void every_list_must_keep_an_event(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, "event.level == 1", "event.level == 2");
+    static const struct {
+        uint8_t level;
+        enum filter_verdict verdict;
+    } cases[] = {{1, FILTER_DROP}, {2, FILTER_DROP}, {3, FILTER_KEEP}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        gate_begin(rig.views, 2);
+        assert_int_equal(ask(&rig, cases[i].level, false), cases[i].verdict);
+    }
+    rig_fini(&rig);
+}
+
+static void what_needs_the_payload_is_open_until_it_is_decoded(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, "event.level == 1", "exists(data.Name)");
+    gate_begin(rig.views, 2);
+    assert_int_equal(ask(&rig, 1, false), FILTER_DROP);
+    gate_begin(rig.views, 2);
+    assert_int_equal(ask(&rig, 3, false), FILTER_UNDECIDED);
+    assert_int_equal(ask(&rig, 3, true), FILTER_KEEP);
+    rig_fini(&rig);
+}
+
+static void each_event_is_counted_once_by_what_decided(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, "event.level == 1", "exists(data.Name)");
+    for (uint8_t level = 0; level < 5; level++) {
+        gate_begin(rig.views, 2);
+        if (ask(&rig, level, false) == FILTER_UNDECIDED) {
+            ask(&rig, level, true);
+        }
+    }
+    assert_int_equal(rig.hits[0][0], 0); /* not before the worker adds them up */
+    gate_flush(&rig.views[0]);
+    gate_flush(&rig.views[1]);
+    gate_flush(&rig.views[1]);
+    assert_int_equal(rig.hits[0][0], 1);
+    assert_int_equal(rig.hits[0][1], 4);
+    assert_int_equal(rig.hits[1][0], 0);
+    assert_int_equal(rig.hits[1][1], 4);
+    rig_fini(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_list_must_keep_an_event),
+        cmocka_unit_test(what_needs_the_payload_is_open_until_it_is_decoded),
+        cmocka_unit_test(each_event_is_counted_once_by_what_decided),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
