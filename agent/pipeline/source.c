@@ -132,14 +132,31 @@ static struct slab *make_slab(struct source *source, enum slab_kind kind, size_t
     return slab;
 }
 
-static void push_lessons(struct source *source)
+/* Queue the lessons that were gathered. Those of a live source that find no room stay: without them
+ * nobody could read what comes when there is some. */
+static void push_lessons(struct source *source, uint64_t deadline_ns)
 {
     struct slab *lessons = source->lessons;
-    if (lessons) {
-        source->lessons = NULL;
-        if (slab_queue_push(source->settings.queue, lessons, deadline_of(source)) != SLAB_PUSHED) {
-            slab_destroy(lessons);
-        }
+    if (!lessons) {
+        return;
+    }
+    enum slab_push push = slab_queue_push(source->settings.queue, lessons, deadline_ns);
+    if (push == SLAB_QUEUE_FULL) {
+        source->dropping = true;
+        return;
+    }
+    source->lessons = NULL;
+    if (push == SLAB_QUEUE_OVER) {
+        slab_destroy(lessons);
+    }
+}
+
+/* The same, waiting as for an event; while events are dropped, not before those have room. */
+static void offer_lessons(struct source *source)
+{
+    if (source->lessons &&
+        (!source->dropping || slab_queue_is_half_empty(source->settings.queue))) {
+        push_lessons(source, source->dropping ? 0 : deadline_of(source));
     }
 }
 
@@ -331,7 +348,10 @@ static void learn(struct source *source, const struct event_record *record)
         return;
     }
     size_t size = slab_item_size(record, 0);
-    if (!hand_over(source, deadline_of(source)) || source->stopped) {
+    if (!source->dropping && !hand_over(source, deadline_of(source))) {
+        source->dropping = true;
+    }
+    if (source->stopped) {
         return;
     }
     for (int tries = 0; tries < 2; tries++) {
@@ -342,7 +362,7 @@ static void learn(struct source *source, const struct event_record *record)
         if (!source->lessons || slab_add(source->lessons, record, NULL, 0, size, 0)) {
             return;
         }
-        push_lessons(source);
+        offer_lessons(source);
     }
 }
 
@@ -356,9 +376,7 @@ static bool on_record(void *self, const struct event_record *record)
     struct source *source = self;
     source->counts.seen++;
     source->quiet_since_ns = 0;
-    if (source->lessons) {
-        push_lessons(source);
-    }
+    offer_lessons(source);
     if (record_is_metadata(record)) {
         if (!source->settings.replayable) {
             learn(source, record);
@@ -378,7 +396,7 @@ static void on_gap(void *self, const struct gap *gap)
     if (source->stopped || !stack_join_flush(source->stacks)) {
         return;
     }
-    push_lessons(source);
+    offer_lessons(source);
     if (source->counts.sequence < source->settings.resume) {
         source->counts.sequence++; /* shipped in an earlier run */
         return;
@@ -468,7 +486,7 @@ static void on_pause(void *self)
     if (source->stopped) {
         return;
     }
-    push_lessons(source);
+    offer_lessons(source);
     if (!source->settings.replayable) {
         release_quiet(source); /* others say when: on_settle */
     }
@@ -550,7 +568,7 @@ void source_sink(struct source *source, struct input_sink *ret_sink)
 
 void source_finish(struct source *source, bool stopped)
 {
-    push_lessons(source);
+    push_lessons(source, UINT64_MAX);
     if (!source->stopped && !(stopped && source->settings.replayable)) {
         stack_join_flush(source->stacks);
     }

@@ -347,6 +347,35 @@ static void a_live_session_drops_until_the_queue_is_half_empty(void **state)
     rig_fini(&rig);
 }
 
+static void what_describes_events_is_kept_while_a_live_session_drops(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, false);
+    rig_start(&rig);
+    uint64_t first = fill(&rig);
+    push_many(&rig, 10); /* these find no room … */
+    struct event_record lesson = {.kind = RECORD_EVENT, .trace = &rig.trace};
+    rig.sink.metadata(rig.sink.self, &lesson); /* … nor does this, … */
+    push_many(&rig, 5);
+    rig.sink.metadata(rig.sink.self, &lesson);
+    take(&rig);
+    take(&rig);
+    push_many(&rig, 1); /* now both have room, and need what there is */
+    take(&rig);
+    push_many(&rig, 3);
+    rig_finish(&rig, true);
+    char expected[100];
+    int size = snprintf(expected, sizeof(expected),
+        "1-%llu learn(2) %llu-%llu queue/full(16)@%llu %llu-%llu ", (unsigned long long)first - 26,
+        (unsigned long long)first - 25, (unsigned long long)first - 1,
+        (unsigned long long)first + 16, (unsigned long long)first + 17,
+        (unsigned long long)first + 19);
+    assert_true(size > 0);
+    assert_log(&rig, expected);
+    rig_fini(&rig);
+}
+
 static void a_live_session_waits_for_a_while_before_it_drops(void **state)
 {
     (void)state;
@@ -454,6 +483,7 @@ int main(void)
         cmocka_unit_test(numbers_go_on_behind_files_that_are_done),
         cmocka_unit_test(a_recorded_trace_waits_for_room),
         cmocka_unit_test(a_live_session_drops_until_the_queue_is_half_empty),
+        cmocka_unit_test(what_describes_events_is_kept_while_a_live_session_drops),
         cmocka_unit_test(a_live_session_waits_for_a_while_before_it_drops),
         cmocka_unit_test(a_gap_does_not_stay_open_for_ever),
         cmocka_unit_test(gaps_of_a_live_session_are_gathered_while_there_is_no_room),
