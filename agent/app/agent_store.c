@@ -209,6 +209,9 @@ bool agent_store_save(struct agent *agent, struct error *err)
     if (!agent->positions) {
         return true;
     }
+    if (!agent->pipeline) {
+        return error_set(err, ERR_STOPPED, "the agent has not started");
+    }
     plat_mutex_lock(&agent->store_mutex);
     for (size_t o = 0; ok && o < agent->plan.output_count; o++) {
         ok = take_output(agent, o, err);

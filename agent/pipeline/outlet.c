@@ -442,13 +442,21 @@ struct outlet *outlet_create(const struct outlet_settings *settings, struct erro
     return outlet;
 }
 
+void outlet_close(struct outlet *outlet)
+{
+    for (size_t i = 0; i < outlet->lane_count; i++) {
+        delivery_host_destroy(outlet->lanes[i].host);
+        outlet->lanes[i].host = NULL;
+    }
+}
+
 void outlet_destroy(struct outlet *outlet)
 {
     if (!outlet) {
         return;
     }
+    outlet_close(outlet);
     for (size_t i = 0; i < outlet->lane_count; i++) {
-        delivery_host_destroy(outlet->lanes[i].host);
         free(outlet->lanes[i].ends);
     }
     for (size_t i = 0; i < outlet->early_count; i++) {

@@ -48,6 +48,12 @@ void outlet_destroy(struct outlet *outlet);
 
 bool outlet_start(struct outlet *outlet, struct error *err);
 
+/*
+ * End the output, which may do its last chores and have its state saved meanwhile: a save asks every
+ * outlet for its state, so all of them are closed before the first is destroyed. After outlet_join.
+ */
+void outlet_close(struct outlet *outlet);
+
 /* Stop waiting for the destination: what is left is counted as dropped, its positions stay. */
 void outlet_give_up(struct outlet *outlet);
 

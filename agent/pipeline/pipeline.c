@@ -378,6 +378,11 @@ void pipeline_destroy(struct pipeline *p)
     }
     const struct pipeline_settings *s = &p->settings;
     for (size_t i = 0; p->outlets && i < s->output_count; i++) {
+        if (p->outlets[i]) {
+            outlet_close(p->outlets[i]);
+        }
+    }
+    for (size_t i = 0; p->outlets && i < s->output_count; i++) {
         outlet_destroy(p->outlets[i]);
     }
     for (size_t i = 0; p->workers && i < s->worker_count; i++) {

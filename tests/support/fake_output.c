@@ -28,6 +28,7 @@ struct worker {
     bool busy;
     bool routed;
     bool saves;
+    bool saves_last;
 };
 
 struct fake_output *fake_output_create(const struct fake_step *steps, size_t count)
@@ -190,6 +191,7 @@ static void *fake_create(const void *settings_, const struct output_env *env, st
     self->env = *env;
     self->routed = settings->route != NULL;
     self->saves = settings->saves;
+    self->saves_last = settings->saves_last;
     enter(self)->counts.created++;
     take_back(self->fake, env->checkpoint);
     leave(self);
@@ -312,6 +314,10 @@ static enum output_verdict fake_send(
 static void fake_disconnect(void *self_)
 {
     struct worker *self = self_;
+    if (self->saves_last && self->env.save) {
+        struct error err;
+        self->env.save(self->env.host, &err);
+    }
     enter(self)->counts.disconnects++;
     self->connected = false;
     leave(self);

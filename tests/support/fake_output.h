@@ -35,6 +35,7 @@ struct fake_settings {
     const char *target; /* a path, or NULL */
     const char *format; /* wants events in this format, or NULL */
     bool saves;         /* has its checkpoint stored before each delivery, as for a new file */
+    bool saves_last;    /* and when it disconnects, as for files that it still renames then */
 };
 
 /* `type: fake`. It connects, checkpoints, has idle time, and routes if the settings have one. */

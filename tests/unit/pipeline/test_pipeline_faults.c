@@ -267,6 +267,39 @@ static void a_live_session_loses_events_but_never_the_count_of_them(void **state
     rig_fini(&rig);
 }
 
+/* As the agent does: a save takes the state of every output. */
+static bool save_all(void *self, struct error *err)
+{
+    struct rig *rig = self;
+    (void)err;
+    for (size_t i = 0; i < rig->settings.output_count; i++) {
+        uint64_t sequences[MAX_SESSIONS + 1] = {0};
+        struct buf checkpoint;
+        buf_init(&checkpoint, 100);
+        outlet_state(pipeline_outlet(rig->pipeline, i), 0, sequences, &checkpoint);
+        assert_int_equal(sequences[0], 100);
+        buf_fini(&checkpoint);
+    }
+    atomic_fetch_add(&rig->saves, 1);
+    return true;
+}
+
+static void outputs_that_save_as_they_end_find_the_state_of_all(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, 1, 1, (const size_t[]){0, 0, 0}, 3);
+    rig.settings.save = save_all;
+    for (size_t i = 0; i < 3; i++) {
+        rig.fake_settings[i].saves_last = true;
+    }
+    rig_start(&rig);
+    assert_true(rig_push(&rig, 0, 100, 0));
+    rig_finish(&rig);
+    rig_fini(&rig);
+    assert_int_equal(rig.saves, 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -279,6 +312,7 @@ int main(void)
         cmocka_unit_test(outputs_go_on_where_each_had_come_to),
         cmocka_unit_test(a_stored_position_and_its_checkpoint_belong_together),
         cmocka_unit_test(a_live_session_loses_events_but_never_the_count_of_them),
+        cmocka_unit_test(outputs_that_save_as_they_end_find_the_state_of_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
