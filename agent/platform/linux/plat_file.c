@@ -245,13 +245,20 @@ struct plat_file *plat_file_stdout_open(struct error *err)
     return file;
 }
 
+/* Files, and devices that are no terminals (/dev/null), do not wait for a reader. */
+static bool has_no_reader(const struct plat_file *file)
+{
+    struct stat st;
+    return fstat(file->fd, &st) == 0 &&
+           (S_ISREG(st.st_mode) || (S_ISCHR(st.st_mode) && !isatty(file->fd)));
+}
+
 /* What can be written to a thing that may block: as much as a pipe takes at once, where it is not
  * known to be non-blocking. */
 static size_t piece_of(const struct plat_file *file, size_t size)
 {
-    struct stat st;
     int flags = fcntl(file->fd, F_GETFL);
-    if ((flags >= 0 && flags & O_NONBLOCK) || (fstat(file->fd, &st) == 0 && S_ISREG(st.st_mode))) {
+    if ((flags >= 0 && flags & O_NONBLOCK) || has_no_reader(file)) {
         return size < MAX_CALL_BYTES ? size : MAX_CALL_BYTES;
     }
     return size < PIPE_BUF ? size : PIPE_BUF;
