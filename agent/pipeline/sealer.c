@@ -88,6 +88,18 @@ static bool is_full(const struct stream *stream)
            piece->count >= stream->settings->max_events;
 }
 
+/* Records that fill much of a batch make the next one, uncopied, rather than fill up one that is
+ * half full. */
+static bool is_better_alone(
+    const struct stream *stream, const struct piece *open, size_t count, size_t bytes)
+{
+    const struct sealer_stream *settings = stream->settings;
+    bool is_half_full = open->bytes.size >= settings->max_bytes / 2 ||
+                        open->count >= settings->max_events / 2;
+    return open->count && is_half_full && count <= settings->max_events &&
+           bytes <= settings->max_bytes && bytes >= settings->max_bytes / 4;
+}
+
 /* How many of the piece's records from ${first} on fit into the open batch; at least one if it is
  * empty. */
 static size_t count_fitting(const struct stream *stream, const struct batch *batch,
@@ -99,9 +111,13 @@ static size_t count_fitting(const struct stream *stream, const struct batch *bat
                       : 0;
     size_t most = stream->settings->max_events - open->count;
     uint32_t start = piece_start(piece, first);
+    size_t wanted = end;
     end = end - first > most ? first + most : end;
-    if (end > first && piece->ends[end - 1] - start <= room) {
+    if (end > first && piece->ends[end - 1] - start <= room && end == wanted) {
         return end - first;
+    }
+    if (is_better_alone(stream, open, wanted - first, piece_start(piece, wanted) - start)) {
+        return 0;
     }
     size_t count = 0;
     while (first + count < end && piece->ends[first + count] - start <= room) {
