@@ -102,7 +102,54 @@ static size_t fill_template(const char *template, char *path, size_t size)
     return used;
 }
 
+static size_t folder_size(struct span path)
+{
+    size_t size = path.size;
+    while (size && path.data[size - 1] != '/' && path.data[size - 1] != '\\') {
+        size--;
+    }
+    return size;
+}
+
+/* Would ${pattern} find ${written} if it were called as it likes? */
+static bool is_watched(struct span pattern, struct span written)
+{
+    char path[4096];
+    size_t folder = folder_size(pattern);
+    struct span name = span_from(written, folder_size(written));
+    struct span last = span_from(pattern, folder);
+    if (folder + name.size > sizeof(path) ||
+        !(memchr(last.data, '*', last.size) || memchr(last.data, '?', last.size))) {
+        return false;
+    }
+    memcpy(path, pattern.data, folder);
+    memcpy(path + folder, name.data, name.size);
+    return glob_match_path(span_make(path, folder + name.size), written, "/\\", plat_has_etw());
+}
+
+static bool is_one_file(const char *a, const char *b)
+{
+    struct plat_file_id first;
+    struct plat_file_id second;
+    return plat_file_id_at(a, &first) && plat_file_id_at(b, &second) &&
+           memcmp(&first, &second, sizeof(first)) == 0;
+}
+
 /* An output that writes to where a session looks for traces feeds the agent with itself. */
+static void warn_of_loop(const struct search *search, const struct app_output *output,
+    struct span written, const struct app_session *session, const char *pattern)
+{
+    bool is_read = glob_match_path(span_text(pattern), written, "/\\", plat_has_etw()) ||
+                   is_one_file(pattern, app_config_target(output));
+    if (is_read || is_watched(span_text(pattern), written)) {
+        config_error_at(search->config->memory, app_config_target_member(output),
+            sizeof(const char *), search->report, "output %s writes into %s session %s %s, %s. %s",
+            output->name, is_read ? "what" : "a folder that", session->name,
+            is_read ? "reads" : "watches", config_text_quote(span_text(pattern)).text,
+            "write elsewhere");
+    }
+}
+
 static void warn_of_loops(const struct search *search, const struct app_output *output)
 {
     char path[4096];
@@ -117,13 +164,7 @@ static void warn_of_loops(const struct search *search, const struct app_output *
                                                  ? session->ops->paths(session->settings)
                                                  : NULL;
         for (size_t k = 0; paths && k < paths->count; k++) {
-            if (glob_match_path(span_text(paths->items[k]), written, "/\\", plat_has_etw())) {
-                config_error_at(search->config->memory, app_config_target_member(output),
-                    sizeof(const char *), search->report,
-                    "output %s writes into what session %s reads, %s. write elsewhere",
-                    output->name, session->name,
-                    config_text_quote(span_text(paths->items[k])).text);
-            }
+            warn_of_loop(search, output, written, session, paths->items[k]);
         }
     }
 }

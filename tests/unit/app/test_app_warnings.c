@@ -86,6 +86,28 @@ static void an_output_in_a_watched_folder_is_warned_of(void **state)
         "");
 }
 
+static void an_output_beside_what_is_read_is_warned_of(void **state)
+{
+    (void)state;
+    static const char warning[] =
+        "f.yaml:2:39: warning: output o writes into a folder that session source watches, "
+        "'/w/*.log'. write elsewhere";
+    assert_first("sessions: [{type: source, paths: ['/w/*.log']}]\n"
+                 "outputs: [{type: sink, name: o, path: '/w/x.json'}]\n",
+        warning);
+    assert_first("sessions: [{type: source, paths: ['/w/*.log']}]\n"
+                 "outputs: [{type: sink, name: o, path: '/w/v/x.json'}]\n",
+        "");
+    assert_first("sessions: [{type: source, paths: ['/etc/passwd']}]\n"
+                 "outputs: [{type: sink, name: o, path: '/etc/x.json'}]\n",
+        "");
+    /* The same file by two names. */
+    assert_first("sessions: [{type: source, paths: ['/etc/passwd']}]\n"
+                 "outputs: [{type: sink, name: o, path: '/etc/../etc/./passwd'}]\n",
+        "f.yaml:2:39: warning: output o writes into what session source reads, '/etc/passwd'. "
+        "write elsewhere");
+}
+
 static void an_output_that_cannot_have_its_file_is_warned_of(void **state)
 {
     (void)state;
@@ -128,6 +150,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_output_in_a_watched_folder_is_warned_of),
+        cmocka_unit_test(an_output_beside_what_is_read_is_warned_of),
         cmocka_unit_test(an_output_that_cannot_have_its_file_is_warned_of),
         cmocka_unit_test(two_outputs_do_not_share_a_file),
         cmocka_unit_test(an_output_of_disabled_sessions_is_warned_of),
