@@ -330,7 +330,7 @@ class Agent(unittest.TestCase):
 
     def test_memory_stays_in_its_budget_beside_a_blocked_output(self):
         """Only a pipe that nobody reads, and a trace much larger than the budget."""
-        trace = make_trace(self.folder / "large.etl", 6000000 if FULL else 400000)
+        trace = make_trace(self.folder / "large.etl", 2800000 if FULL else 400000)
         config = {"agent": {"memory": "64MB", "shutdown": "100ms"},
                   "sessions": [{"name": "s", "type": "file", "paths": [str(trace)]}],
                   "outputs": [{"name": "console", "type": "stdout", "style": "ndjson"},
