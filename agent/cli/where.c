@@ -84,6 +84,7 @@ static void each_known(void *self, filter_name_fn *take, void *take_self)
 {
     struct names names = {.take = take, .take_self = take_self};
     schema_cache_list(self, take_fields, &names);
+    schema_cache_list_met(self, take_fields, &names);
 }
 
 static void warn_field(void *self, const struct filter_field *field)

@@ -281,6 +281,9 @@ struct event_value event_path_header(
     case PATH_EVENT:
     case PATH_ETW:
         return event_path_object_if(true);
+    case PATH_GAP:
+    case PATH_WPP_FORMAT:
+        return event_path_none();
     case PATH_PROVIDER_NAME:
         return event_value_utf8(event_provider_name(event));
     case PATH_PROVIDER_GUID:
@@ -324,5 +327,5 @@ struct event_value event_path_header(
     if (field >= PATH_AGENT && field <= PATH_AGENT_VERSION) {
         return agent_member(field, context->agent);
     }
-    return field == PATH_GAP ? event_path_none() : event_path_extended(path, event);
+    return event_path_extended(path, event);
 }

@@ -70,6 +70,7 @@ enum event_path_field {
     PATH_WPP_MESSAGE_FLAGS,
     PATH_WPP_SEQUENCE,
     PATH_WPP_COMPONENT_ID,
+    PATH_WPP_FORMAT,
     PATH_GAP,
     PATH_MESSAGE,
     PATH_HOST,

@@ -108,6 +108,8 @@ static bool has_list(const struct event_path *path, const struct event *event,
         return stack_key(record) != NULL;
     case PATH_EXTENDED_PMC_COUNTERS:
         return record_extended(record, EXTENDED_PMC_COUNTERS) != NULL;
+    case PATH_WPP_FORMAT:
+        return false;
     default:
         return context->agent && context->agent->tag_count;
     }
@@ -137,6 +139,8 @@ bool event_path_list_each(const struct event_path *path, const struct event *eve
         const struct extended_item *item = record_extended(record, EXTENDED_PMC_COUNTERS);
         return !item || each_number(item->data, 8, false, sink);
     }
+    case PATH_WPP_FORMAT:
+        return true;
     default:
         for (size_t i = 0; context->agent && i < context->agent->tag_count; i++) {
             struct event_value value = {.type = EVENT_VALUE_TEXT, .bytes = context->agent->tags[i]};

@@ -492,6 +492,19 @@ void schema_cache_list(struct schema_cache *cache,
     }
 }
 
+void schema_cache_list_met(struct schema_cache *cache,
+    void (*each)(void *self, const struct event_schema *schema), void *self)
+{
+    const struct map_slot *slot;
+    size_t cursor = 0;
+    while ((slot = map_next(&cache->entries, &cursor))) {
+        const struct cache_entry *entry = slot->value;
+        for (size_t i = 0; i < entry->choice.count; i++) {
+            each(self, entry->choice.list[i]);
+        }
+    }
+}
+
 void schema_candidates_add(struct schema_candidates *to, const struct event_schema *schema)
 {
     if (schema && to->count < SCHEMA_MAX_CANDIDATES) {

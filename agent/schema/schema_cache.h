@@ -42,6 +42,10 @@ void schema_cache_learn(struct schema_cache *cache, const struct event_record *r
 const struct schema_choice *schema_cache_find(
     struct schema_cache *cache, const struct event_record *record);
 
+/* The schemas of the events that were looked up, those that describe themselves included. */
+void schema_cache_list_met(struct schema_cache *cache,
+    void (*each)(void *self, const struct event_schema *schema), void *self);
+
 /* Every schema that the sources know by now; see schema_source_ops.list. */
 void schema_cache_list(struct schema_cache *cache,
     void (*each)(void *self, const struct event_schema *schema), void *self);

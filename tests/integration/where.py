@@ -271,6 +271,14 @@ class Where(unittest.TestCase):
         self.assertIn(f"did you mean data.{field}?", done.stderr.decode())
         self.assertEqual(
             etwship("dump", "--where", f"data.{field} == 'not there'", self.trace).stderr, b"")
+        # Events that describe themselves are known once they were met.
+        self.assertEqual(
+            etwship("dump", "--where", "data.Secure == 'not there'", self.trace).stderr, b"")
+
+    def test_members_that_only_formats_of_messages_tell_are_names(self):
+        for test in ("wpp.function == 'main'", "wpp.line > 0", "wpp.args has 'i'",
+                     "exists(wpp.module)", "exists(gap.output)"):
+            self.assertEqual(etwship("dump", "--where", test, self.trace).stdout, b"", test)
 
     def test_a_limit_counts_the_events_that_pass(self):
         passing = lines_of(etwship("dump", "--where", "event.opcode == 1", self.trace))
