@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/put.h"
 #include "base/utf.h"
+#include "platform/plat_file.h"
 #include "platform/plat_system.h"
 #include "platform/plat_thread.h"
 
@@ -18,9 +19,10 @@
  * not obeyed: one call gives one line.
  *
  * On standard error a line is what all of the program's lines there are (`etwship: warning: …`),
- * without a time, which a terminal's user does not need and a service manager adds.
+ * without a time, which a terminal's user does not need and a service manager adds. A terminal that
+ * was halted, or a pipe that nobody reads, holds up nobody: lines are left out meanwhile, and counted.
  */
-enum { MAX_KINDS = 64, MAX_KIND_BYTES = 64, MAX_LINE_BYTES = 64 * 1024 };
+enum { MAX_KINDS = 64, MAX_KIND_BYTES = 64, MAX_LINE_BYTES = 64 * 1024, READER_WAIT_MS = 100 };
 
 static const uint64_t window_ns = UINT64_C(60000000000);
 
@@ -39,7 +41,10 @@ struct log {
     struct log_settings settings;
     bool to_file;
     struct log_file file;
-    uint64_t elsewhere; /* lines that the file did not take */
+    uint64_t elsewhere;            /* lines that the file did not take */
+    struct plat_file *stderr_file; /* NULL: there is none */
+    struct buf rest;               /* of a line that standard error has taken a part of */
+    uint64_t left_out;             /* lines since then */
     struct plat_mutex mutex;
     struct buf line;
     struct repeat repeats[MAX_KINDS];
@@ -68,6 +73,8 @@ struct log *log_create(const struct log_settings *settings, struct error *err)
     }
     plat_mutex_init(&log->mutex);
     buf_init(&log->line, MAX_LINE_BYTES);
+    buf_init(&log->rest, MAX_LINE_BYTES);
+    log->stderr_file = settings->console ? NULL : plat_file_stderr_open(NULL);
     return log;
 }
 
@@ -129,6 +136,55 @@ static void add_line(const struct log *log, struct buf *line, enum log_level lev
     buf_add_byte(line, '\n');
 }
 
+/* Write as much of ${text} as standard error takes; false if something is left, which is kept. */
+static bool write_some(struct log *log, struct span text, unsigned wait_ms)
+{
+    size_t written = 0;
+    if (!plat_file_write_some(log->stderr_file, text, wait_ms, &written, NULL)) {
+        return true; /* it is closed: nobody misses anything */
+    }
+    if (written == 0 || written == text.size) {
+        return written == text.size;
+    }
+    struct span left = span_from(text, written);
+    if (left.data != log->rest.data + written) {
+        buf_reset(&log->rest);
+        buf_add_span(&log->rest, left);
+        return false;
+    }
+    memmove(log->rest.data, left.data, left.size);
+    log->rest.size = left.size;
+    return false;
+}
+
+static void write_stderr(struct log *log, struct span line)
+{
+    unsigned wait_ms = log->left_out || log->rest.size ? 0 : READER_WAIT_MS;
+    if (!log->stderr_file) {
+        return;
+    }
+    if (log->rest.size) {
+        if (!write_some(log, buf_span(&log->rest), wait_ms)) {
+            log->left_out++;
+            return;
+        }
+        buf_reset(&log->rest);
+    }
+    if (log->left_out) {
+        char report[96];
+        int size = snprintf(report, sizeof(report),
+            "etwship: warning: %llu lines were left out: nobody read standard error\n",
+            (unsigned long long)log->left_out);
+        bool whole = write_some(log, span_make(report, (size_t)size), wait_ms);
+        if (!whole) {
+            log->left_out = log->rest.size ? 1 : log->left_out + 1;
+            return;
+        }
+        log->left_out = 0;
+    }
+    log->left_out += !write_some(log, line, wait_ms) && log->rest.size == 0;
+}
+
 static void write_console(struct log *log, enum log_level level, const char *text)
 {
     const struct log_settings *s = &log->settings;
@@ -136,7 +192,7 @@ static void write_console(struct log *log, enum log_level level, const char *tex
     if (s->console) {
         s->console(s->self, buf_span(&log->line));
     } else {
-        fwrite(log->line.data, 1, log->line.size, stderr);
+        write_stderr(log, buf_span(&log->line));
     }
 }
 
@@ -303,6 +359,8 @@ void log_destroy(struct log *log)
         log_file_fini(&log->file);
     }
     plat_mutex_fini(&log->mutex);
+    plat_file_close(log->stderr_file);
     buf_fini(&log->line);
+    buf_fini(&log->rest);
     free(log);
 }

@@ -1,8 +1,7 @@
-#include <stdio.h>
-
 #include "app/agent_run.h"
 #include "cli/config_options.h"
 #include "config/config_value.h"
+#include "platform/plat_file.h"
 #include "platform/plat_system.h"
 
 /* `etwship run`: the agent with its configuration. */
@@ -19,12 +18,24 @@ static const struct cli_option options[] = {
 };
 // clang-format on
 
+/* A terminal that was halted does not keep the agent from ending. */
+static void put_summary(struct span text)
+{
+    enum { READER_WAIT_MS = 1000 };
+    size_t written;
+    struct plat_file *file = plat_file_stderr_open(NULL);
+    if (file) {
+        plat_file_write_some(file, text, READER_WAIT_MS, &written, NULL);
+    }
+    plat_file_close(file);
+}
+
 static int conclude(const struct agent_run_result *result, bool strict)
 {
     struct buf text;
     buf_init(&text, 1024 * 1024);
     summary_write(result->summary, &text);
-    fwrite(text.data, 1, text.size, stderr);
+    put_summary(buf_span(&text));
     buf_fini(&text);
     if (result->failed_sessions) {
         return EXIT_FAILED;

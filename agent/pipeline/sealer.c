@@ -345,9 +345,11 @@ bool sealer_take(struct sealer *sealer, struct slab *slab)
     plat_mutex_unlock(&sealer->mutex);
     const struct sealer_session *session = &sealer->settings.sessions[slab->session];
     for (size_t i = 0; ok && i < slab->piece_count; i++) {
+        const struct sealer_stream *stream = &sealer->settings.streams[session->streams[i]];
         piece_fini(&slab->pieces[i]);
-        ok = piece_init(&slab->pieces[i], sealer->settings.streams[session->streams[i]].route_count,
-            sealer->settings.pool);
+        while (!piece_init(&slab->pieces[i], stream->route_count, sealer->settings.pool)) {
+            wait_for_memory();
+        }
     }
     return ok;
 }

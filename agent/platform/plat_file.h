@@ -59,6 +59,9 @@ struct plat_file *plat_file_stdout(void);
  * nor do other programs that share it notice. NULL on failure; to be closed. */
 struct plat_file *plat_file_stdout_open(struct error *err);
 
+/* The same for standard error. */
+struct plat_file *plat_file_stderr_open(struct error *err);
+
 /* Write as much of ${bytes} as goes within ${timeout_ms}; ${ret_written} may be less than their
  * size, and 0, which is no failure. A failure comes with ${ret_written}, too. */
 bool plat_file_write_some(struct plat_file *file, struct span bytes, unsigned timeout_ms,

@@ -193,6 +193,24 @@ class Agent(unittest.TestCase):
         self.assertTrue(text.endswith(b"\n"))
         process.communicate()
 
+    def test_a_halted_terminal_holds_up_nothing_else(self):
+        """Standard output and standard error are one pipe, which is full."""
+        reader, writer = os.pipe()
+        self.addCleanup(os.close, reader)
+        os.set_blocking(writer, False)
+        with self.assertRaises(BlockingIOError):
+            while True:
+                os.write(writer, b"x" * 4096)
+        os.set_blocking(writer, True)
+        config = self.slow_config(memory="1GB", shutdown="100ms", log={"stats": "1s"})
+        process = self.start(config, stdout=writer, stderr=writer)
+        os.close(writer)
+        out = self.folder / "out"
+        while not out.exists() or out.read_bytes().count(b'"name":"status"') < 2:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(timeout=TIMEOUT_S), LOSSES)
+
     def test_a_second_signal_ends_at_once(self):
         process = self.start(self.slow_config(shutdown="1h"), stdout=subprocess.PIPE,
                              stderr=subprocess.DEVNULL)

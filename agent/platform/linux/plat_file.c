@@ -218,24 +218,26 @@ bool plat_file_write(struct plat_file *file, struct span bytes, struct error *er
 
 /*
  * O_NONBLOCK belongs to the open file, which a shell shares with everything it starts, so it is not
- * set on file descriptor 1 but on one of our own, opened anew. That works for terminals and pipes,
+ * set on file descriptor 1 or 2 but on one of our own, opened anew. That works for terminals and pipes,
  * for which it is needed; an ordinary file opened anew would be written to from its beginning.
  */
-struct plat_file *plat_file_stdout_open(struct error *err)
+static struct plat_file *open_standard(int fd, const char *name, struct error *err)
 {
-    struct plat_file *file = malloc(sizeof(*file));
+    struct plat_file *file = calloc(1, sizeof(*file));
     if (!file) {
         error_set(err, ERR_MEMORY, "out of memory");
         return NULL;
     }
-    *file = *plat_file_stdout();
+    (void)plat_file_stdout(); /* from now on a closed pipe is an error, and no signal */
+    strncpy(file->name, name, sizeof(file->name) - 1);
     struct stat st;
     file->fd = -1;
-    if (fstat(STDOUT_FILENO, &st) == 0 && (S_ISFIFO(st.st_mode) || isatty(STDOUT_FILENO))) {
-        file->fd = open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || isatty(fd))) {
+        const char *path = fd == STDOUT_FILENO ? "/proc/self/fd/1" : "/proc/self/fd/2";
+        file->fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     }
     if (file->fd < 0) {
-        file->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+        file->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
     }
     if (file->fd < 0) {
         fail(err, file->name, "cannot be written to");
@@ -243,6 +245,16 @@ struct plat_file *plat_file_stdout_open(struct error *err)
         return NULL;
     }
     return file;
+}
+
+struct plat_file *plat_file_stdout_open(struct error *err)
+{
+    return open_standard(STDOUT_FILENO, stdout_file.name, err);
+}
+
+struct plat_file *plat_file_stderr_open(struct error *err)
+{
+    return open_standard(STDERR_FILENO, "standard error", err);
 }
 
 /* Files, and devices that are no terminals (/dev/null), do not wait for a reader. */

@@ -231,22 +231,32 @@ bool plat_file_write(struct plat_file *file, struct span bytes, struct error *er
     return true;
 }
 
-struct plat_file *plat_file_stdout_open(struct error *err)
+static struct plat_file *open_standard(DWORD which, const char *name, struct error *err)
 {
-    struct plat_file *file = malloc(sizeof(*file));
+    struct plat_file *file = calloc(1, sizeof(*file));
     if (!file) {
         error_set(err, ERR_MEMORY, "out of memory");
         return NULL;
     }
-    *file = stdout_file;
+    strncpy(file->name, name, sizeof(file->name) - 1);
     HANDLE self = GetCurrentProcess();
-    if (!DuplicateHandle(self, GetStdHandle(STD_OUTPUT_HANDLE), self, &file->handle, 0, FALSE,
-            DUPLICATE_SAME_ACCESS)) {
+    if (!DuplicateHandle(
+            self, GetStdHandle(which), self, &file->handle, 0, FALSE, DUPLICATE_SAME_ACCESS)) {
         fail(err, file->name, "cannot be written to");
         free(file);
         return NULL;
     }
     return file;
+}
+
+struct plat_file *plat_file_stdout_open(struct error *err)
+{
+    return open_standard(STD_OUTPUT_HANDLE, stdout_file.name, err);
+}
+
+struct plat_file *plat_file_stderr_open(struct error *err)
+{
+    return open_standard(STD_ERROR_HANDLE, "standard error", err);
 }
 
 /* Windows has no way to ask whether a pipe or console takes more: it is written to in small pieces,
