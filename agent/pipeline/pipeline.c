@@ -9,8 +9,8 @@
  *   source threads ──► slab_queue ──► decode workers ──► sealer ──► spool ──► outlets
  *
  * Memory: one budget for the process. What is there whatever happens (the program, a session's stack
- * join and reading windows, what workers hold, open batches, a batch that an output has to put
- * together again) is taken off it first, the queue has a fixed share, and the spool has the rest.
+ * join and reading windows, what workers hold, kept blocks, open batches, a batch that an output has
+ * to put together again) is taken off it first, the queue has a fixed share, and the spool has the rest.
  * Whoever puts bytes into the spool waits for room first, so the whole chain stops when it is
  * full: workers wait, the queue fills, sources wait or drop.
  *
@@ -21,10 +21,11 @@ enum {
     MIN_QUEUE_BYTES = SLAB_BYTES,
     MAX_QUEUE_BYTES = 8 * 1024 * 1024,
     QUEUE_SHARE = 16,
-    WORKER_BYTES = 4 * 1024 * 1024,   /* a slab and its pieces, being made and being parked */
-    PROGRAM_BYTES = 8 * 1024 * 1024,  /* measured: code, C library, stacks of threads, schemas */
-    SESSION_BYTES = 10 * 1024 * 1024, /* the ring of the stack join, and reading windows */
-    LEAST_SPOOL_SHARE = 8,            /* of budgets that are too small for all that */
+    SLABS_PER_WORKER = 3,              /* one in work, two that wait for their turn */
+    KEPT_PER_WORKER = 4 * 1024 * 1024, /* blocks of memory, for the next use */
+    PROGRAM_BYTES = 8 * 1024 * 1024,   /* measured: code, C library, stacks of threads, schemas */
+    SESSION_BYTES = 10 * 1024 * 1024,  /* the ring of the stack join, and reading windows */
+    LEAST_SPOOL_SHARE = 8,             /* of budgets that are too small for all that */
 };
 
 static const uint64_t slab_age_ns = UINT64_C(50000000);
@@ -181,18 +182,26 @@ static size_t queue_bytes(const struct pipeline_settings *s)
     return bytes < MIN_QUEUE_BYTES ? MIN_QUEUE_BYTES : bytes;
 }
 
-/* The pool's blocks are none of it: they are those of queue and spool while these are not full. */
+static size_t kept_bytes(const struct pipeline_settings *s)
+{
+    return (1 + s->worker_count) * KEPT_PER_WORKER;
+}
+
+/* What is there whatever happens. */
 static size_t fixed_bytes(const struct pipeline_settings *s)
 {
-    size_t bytes = PROGRAM_BYTES + s->session_count * SESSION_BYTES +
-                   s->worker_count * WORKER_BYTES + queue_bytes(s);
+    size_t slab = SLAB_BYTES; /* with its pieces */
+    size_t batches = 0;
     for (size_t i = 0; i < s->stream_count; i++) {
-        bytes += s->streams[i].max_bytes;
+        size_t piece = s->streams[i].max_bytes;
+        slab += piece < PIECE_FULL_BYTES ? piece : PIECE_FULL_BYTES;
+        batches += s->streams[i].max_bytes;
     }
     for (size_t i = 0; i < s->output_count; i++) {
-        bytes += s->outputs[i].workers * s->streams[s->outputs[i].stream].max_bytes;
+        batches += s->outputs[i].workers * s->streams[s->outputs[i].stream].max_bytes;
     }
-    return bytes;
+    return PROGRAM_BYTES + s->session_count * SESSION_BYTES +
+           s->worker_count * SLABS_PER_WORKER * slab + queue_bytes(s) + kept_bytes(s) + batches;
 }
 
 static size_t spool_bytes(const struct pipeline_settings *s)
@@ -205,7 +214,7 @@ static size_t spool_bytes(const struct pipeline_settings *s)
 static bool make_core(struct pipeline *p, struct error *err)
 {
     const struct pipeline_settings *s = &p->settings;
-    p->pool = block_pool_create((1 + s->worker_count) * WORKER_BYTES);
+    p->pool = block_pool_create(kept_bytes(s));
     p->books = books_create(p->session_count, s->output_count, err);
     p->spool = p->books ? spool_memory_create(s->stream_count, spool_bytes(s), err) : NULL;
     p->queue = p->spool ? slab_queue_create(queue_bytes(s), s->worker_count, err) : NULL;

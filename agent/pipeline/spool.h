@@ -31,7 +31,8 @@ struct spool_ops {
     /* Wait until there is room for a batch. False if there will be none: cancelled. */
     bool (*wait_room)(struct spool *spool);
 
-    /* Take a batch of ${stream}, and number it: 1, 2, 3, … A stream without cursors forgets it. It may go beyond the room. */
+    /* Take a batch of ${stream}, and number it: 1, 2, 3, … A stream without cursors forgets it. It
+     * may go beyond the room. */
     void (*append)(struct spool *spool, size_t stream, struct batch *batch);
 
     /* The batch behind the one that the cursor got before; each is handed out once. Waits until
