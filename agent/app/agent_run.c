@@ -5,7 +5,7 @@
 #include "platform/plat_system.h"
 
 /*
- * The order of things. Start: log, plan, positions, pipeline, inputs, signals; then the pipeline's
+ * The order of things. Start: signals, log, plan, positions, inputs, pipeline; then the pipeline's
  * threads, the control thread, the sessions' threads. End: inputs end or are stopped, the pipeline
  * drains, positions are stored a last time, and everything is freed in the reverse order.
  *
@@ -18,6 +18,7 @@ enum { MAX_SCHEMA_PATHS = 1024 };
 static struct {
     struct plat_mutex mutex;
     struct agent *agent;
+    bool asked; /* to stop, maybe before there was an agent */
     bool made;
 } current;
 
@@ -25,6 +26,7 @@ static void stop_current(void *self)
 {
     (void)self;
     plat_mutex_lock(&current.mutex);
+    current.asked = true;
     if (current.agent) {
         agent_stop(current.agent, true);
     }
@@ -49,6 +51,9 @@ static void set_current(struct agent *agent)
     }
     plat_mutex_lock(&current.mutex);
     current.agent = agent;
+    if (agent && current.asked) {
+        agent_stop(agent, true);
+    }
     plat_mutex_unlock(&current.mutex);
 }
 
@@ -301,8 +306,7 @@ static void conclude(struct agent *agent, struct agent_run_result *result)
 static bool start(struct agent *agent, struct error *err)
 {
     set_current(agent);
-    if (!plat_on_stop(stop_current, NULL, err) || !plat_on_reopen(reopen_current, NULL, err) ||
-        !pipeline_start(agent->pipeline, err)) {
+    if (!pipeline_start(agent->pipeline, err)) {
         return false;
     }
     bool ok = agent_control_start(agent, err) && agent_sessions_start(agent, err);
@@ -332,6 +336,12 @@ bool agent_run(const struct agent_run_settings *settings, struct agent_run_resul
         return error_set(err, ERR_MEMORY, "out of memory");
     }
     agent->settings = settings;
+    set_current(NULL);
+    /* First of all, as reading schemas takes its time. */
+    if (!plat_on_stop(stop_current, NULL, err) || !plat_on_reopen(reopen_current, NULL, err)) {
+        free(agent);
+        return false;
+    }
     if (!make_agent(agent, err)) {
         free_agent(agent);
         return false;
