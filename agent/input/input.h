@@ -25,9 +25,9 @@ struct input_sink {
     bool (*record)(void *self, const struct event_record *record);
 
     /* There is nothing more for the moment: what was handed over goes on its way. Inputs that wait
-     * for their source call it before they do, and at least once a second while they do. May be
-     * NULL. */
-    void (*pause)(void *self);
+     * for their source call it before they do, and at least once a second while they do. False asks
+     * the input to stop. May be NULL. */
+    bool (*pause)(void *self);
 
     /* Nothing has come for long: what is held back for records that belong to it need not wait for
      * them. Only from replayable inputs, which say so at the same place again when they replay. May

@@ -320,6 +320,9 @@ static bool take_whole(struct input *in, struct input_path *const *paths, size_t
         in->failures = 0;
     }
     in->gave = true;
+    if (end != INPUT_STOPPED && in->sink->settle) {
+        in->sink->settle(in->sink->self); /* the end of a file settles all */
+    }
     return end != INPUT_STOPPED;
 }
 
@@ -350,8 +353,9 @@ static bool discover_all(struct input *in)
 
 /* ---- rounds ---------------------------------------------------------------------------------------- */
 
-/* Let the sink know that nothing comes, and after a while that stacks need not be waited for. */
-static void tell_pause(struct input *in, uint64_t now_ns)
+/* Let the sink know that nothing comes, and after a while that stacks need not be waited for. False:
+ * it wants no more. */
+static bool tell_pause(struct input *in, uint64_t now_ns)
 {
     const struct input_sink *sink = in->sink;
     if (in->unsettled && sink->settle && now_ns - in->quiet_since_ns >= second_ns) {
@@ -359,19 +363,19 @@ static void tell_pause(struct input *in, uint64_t now_ns)
         in->unsettled = false;
         sink->settle(sink->self);
     }
-    if (sink->pause) {
-        sink->pause(sink->self);
-    }
+    return !sink->pause || sink->pause(sink->self);
 }
 
-/* In steps of a second at most, as the sink wants it. */
-static void wait_for_more(struct input *in)
+/* In steps of a second at most, as the sink wants it. False: it wants no more. */
+static bool wait_for_more(struct input *in)
 {
     uint64_t now_ns = plat_monotonic_ns();
     uint64_t deadline_ns = now_ns + in->settings.poll_ns;
     in->quiet_since_ns = in->quiet_since_ns ? in->quiet_since_ns : now_ns;
     while (!input_file_is_stopped(in) && now_ns < deadline_ns) {
-        tell_pause(in, now_ns);
+        if (!tell_pause(in, now_ns)) {
+            return false;
+        }
         uint64_t step_ns = deadline_ns - now_ns < second_ns ? deadline_ns : now_ns + second_ns;
         plat_mutex_lock(&in->mutex);
         bool in_time = true;
@@ -381,6 +385,7 @@ static void wait_for_more(struct input *in)
         plat_mutex_unlock(&in->mutex);
         now_ns = plat_monotonic_ns();
     }
+    return true;
 }
 
 enum input_end input_follow_run(struct input *in)
@@ -398,8 +403,8 @@ enum input_end input_follow_run(struct input *in)
         }
         if (in->gave) {
             in->quiet_since_ns = 0;
-        } else {
-            wait_for_more(in);
+        } else if (!wait_for_more(in)) {
+            break;
         }
     }
     return INPUT_STOPPED;

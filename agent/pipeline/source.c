@@ -480,11 +480,11 @@ static void hand_over_counts(struct source *source)
     }
 }
 
-static void on_pause(void *self)
+static bool on_pause(void *self)
 {
     struct source *source = self;
     if (source->stopped) {
-        return;
+        return false;
     }
     offer_lessons(source);
     if (!source->settings.replayable) {
@@ -492,10 +492,11 @@ static void on_pause(void *self)
     }
     if (source->dropping && !resume(source)) {
         close_old_gaps(source);
-        return;
+        return true;
     }
     hand_over_counts(source);
     hand_over(source, source->settings.replayable ? UINT64_MAX : 0);
+    return !source->stopped;
 }
 
 static void on_settle(void *self)

@@ -145,6 +145,34 @@ outputs:
         self.assertEqual(code, 0, errors)
         self.compare(made)
 
+    def run_without_positions(self, *options):
+        """Where nobody keeps positions; the events as lines. Ends by itself or at `options`."""
+        trace = self.make("made.etl", 500)
+        config = self.folder / "plain.yaml"
+        config.write_text(json.dumps({
+            "version": 1,
+            "sessions": [{"name": "live", "type": "file", "paths": [str(trace)], "follow": True}],
+            "outputs": [{"type": "stdout", "style": "ndjson"}],
+        }), encoding="utf-8")
+        self.agent = subprocess.Popen([BINARY, "run", "-c", str(config), *options],
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        return self.dump(trace)
+
+    def test_a_whole_trace_needs_nothing_behind_it_to_be_delivered(self):
+        expected = self.run_without_positions()
+        lines = [self.agent.stdout.readline() for _ in expected]
+        self.assertTrue(all(lines), "the agent ended")
+        code, errors = self.stop()
+        self.assertEqual(code, 0, errors)
+
+    def test_as_many_events_as_asked_for_end_the_wait_for_more(self):
+        expected = self.run_without_positions("-n", "3")
+        out, errors = self.agent.communicate(timeout=TIMEOUT_S)
+        self.assertEqual(self.agent.returncode, 0, errors)
+        self.agent = None
+        got = [bare(json.loads(line)) for line in out.splitlines()]
+        self.assertEqual(got, [bare(json.loads(line)) for line in expected[:3]])
+
     def test_a_new_trace_beside_one_that_is_never_closed_is_read(self):
         first = self.make("first.etl", 500)
         second = self.make("second.etl", 500, "--seed", "7")
