@@ -1,6 +1,8 @@
 #include "cli/cli.h"
+#include "platform/plat_system.h"
 
 int main(int argc, char **argv)
 {
+    plat_process_init(&argc, &argv);
     return cli_main(argc, argv);
 }

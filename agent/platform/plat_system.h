@@ -6,6 +6,13 @@
 
 /* The machine and the process around us. */
 
+/*
+ * First of all in main: make the process ready. On Windows the arguments become UTF-8 that lives as
+ * long as the process, output is written as it is, consoles show UTF-8 and colours, and libraries
+ * are loaded from the system's folder only.
+ */
+void plat_process_init(int *argc, char ***argv);
+
 /* Now, as FILETIME (100 ns since 1601, UTC). */
 uint64_t plat_now_filetime(void);
 

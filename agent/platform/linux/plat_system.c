@@ -21,6 +21,12 @@ static uint64_t clock_ns(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+void plat_process_init(int *argc, char ***argv)
+{
+    (void)argc;
+    (void)argv;
+}
+
 uint64_t plat_now_filetime(void)
 {
     /* 1601-01-01 to 1970-01-01 in 100 ns. */

@@ -1,9 +1,9 @@
 #include "platform/plat_system.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <windows.h>
-/* After windows.h, on which they depend. */
-#include <bcrypt.h>
+/* After windows.h, on which it depends. */
 #include <psapi.h>
 
 #include "platform/windows/plat_wide.h"
@@ -74,11 +74,32 @@ void plat_host_name(char *name, size_t size)
     free(wide);
 }
 
+/* BCryptGenRandom, found at run time: bcrypt.dll is none of the "known DLLs", so Windows would look
+ * for it beside the program first. */
+typedef LONG WINAPI random_fn(void *algorithm, UCHAR *data, ULONG size, ULONG flags);
+
+static random_fn *find_random(struct error *err)
+{
+    random_fn *random = NULL;
+    HMODULE bcrypt = LoadLibraryExW(L"bcrypt.dll", NULL, LOAD_LIBRARY_SEARCH_SYSTEM32);
+    FARPROC found = bcrypt ? GetProcAddress(bcrypt, "BCryptGenRandom") : NULL;
+    if (!found) {
+        plat_wide_error(err, GetLastError(), "BCryptGenRandom", "no random numbers");
+    }
+    memcpy(&random, &found, sizeof(random));
+    return random;
+}
+
 bool plat_random(void *data, size_t size, struct error *err)
 {
+    enum { MAX_CALL_BYTES = 65536, SYSTEM_PREFERRED = 2 };
+    random_fn *random = find_random(err);
+    if (!random) {
+        return false;
+    }
     while (size) {
-        ULONG want = size < 65536 ? (ULONG)size : 65536;
-        NTSTATUS status = BCryptGenRandom(NULL, data, want, BCRYPT_USE_SYSTEM_PREFERRED_RNG);
+        ULONG want = size < MAX_CALL_BYTES ? (ULONG)size : MAX_CALL_BYTES;
+        LONG status = random(NULL, data, want, SYSTEM_PREFERRED);
         if (status < 0) {
             return error_set_os(
                 err, status, "BCryptGenRandom failed", "no random numbers (0x%08lx)", status);

@@ -1,0 +1,94 @@
+#include <fcntl.h>
+#include <io.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <windows.h>
+/* After windows.h, on which it depends. */
+#include <shellapi.h>
+
+#include "platform/plat_system.h"
+#include "platform/windows/plat_wide.h"
+
+/*
+ * The manifest makes UTF-8 the code page of the process, but systems before Windows 10 1903 ignore
+ * that, and no version asks consoles; so both are done by hand here.
+ */
+static const DWORD streams[] = {STD_OUTPUT_HANDLE, STD_ERROR_HANDLE};
+
+enum { STREAMS = sizeof(streams) / sizeof(streams[0]) };
+
+/* A console outlives us: it gets back what it had. */
+static struct {
+    UINT code_page; /* 0: there is no console */
+    struct {
+        DWORD mode;
+        bool changed;
+    } stream[STREAMS];
+} before;
+
+static void restore_console(void)
+{
+    for (int i = 0; i < STREAMS; i++) {
+        if (before.stream[i].changed) {
+            SetConsoleMode(GetStdHandle(streams[i]), before.stream[i].mode);
+        }
+    }
+    SetConsoleOutputCP(before.code_page);
+}
+
+static void init_console(void)
+{
+    before.code_page = GetConsoleOutputCP();
+    if (!before.code_page || atexit(restore_console) != 0) {
+        return;
+    }
+    SetConsoleOutputCP(CP_UTF8);
+    for (int i = 0; i < STREAMS; i++) {
+        HANDLE handle = GetStdHandle(streams[i]);
+        DWORD mode;
+        if (GetConsoleMode(handle, &mode)) {
+            before.stream[i].mode = mode;
+            before.stream[i].changed = SetConsoleMode(
+                handle, mode | ENABLE_VIRTUAL_TERMINAL_PROCESSING);
+        }
+    }
+}
+
+/* The C library's own have lost what the code page cannot say, and have patterns replaced by what
+ * they match. Without memory they stay as they are. */
+static void init_arguments(int *argc, char ***argv)
+{
+    int count = 0;
+    wchar_t **wide = CommandLineToArgvW(GetCommandLineW(), &count);
+    char **texts = wide ? calloc((size_t)count + 1, sizeof(*texts)) : NULL;
+    bool good = texts != NULL;
+    for (int i = 0; good && i < count; i++) {
+        texts[i] = plat_wide_to_utf8(wide[i]);
+        good = texts[i] != NULL;
+    }
+    LocalFree(wide);
+    if (good) {
+        *argc = count;
+        *argv = texts;
+        return;
+    }
+    for (int i = 0; texts && i < count; i++) {
+        free(texts[i]);
+    }
+    free(texts);
+}
+
+void plat_process_init(int *argc, char ***argv)
+{
+    /* No library from where we were started or installed: what the program is linked with are
+     * "known DLLs", which Windows takes from its own folder always. */
+    SetDefaultDllDirectories(LOAD_LIBRARY_SEARCH_SYSTEM32);
+    SetDllDirectoryW(L"");
+    HeapSetInformation(NULL, HeapEnableTerminationOnCorruption, NULL, 0);
+    /* A missing drive is an error of the call, not a window. */
+    SetErrorMode(SEM_FAILCRITICALERRORS | SEM_NOOPENFILEERRORBOX);
+    _setmode(_fileno(stdout), _O_BINARY);
+    _setmode(_fileno(stderr), _O_BINARY);
+    init_console();
+    init_arguments(argc, argv);
+}
