@@ -1,7 +1,9 @@
 #!/bin/sh
 # Installs with apt what is missing to build etwship, or to build and test it.
 #
-#   packaging/deps.sh build|test
+#   packaging/deps.sh build|test|windows
+#
+# `windows`: what cross-builds and runs etwship.exe.
 #
 # On systems without apt it only says what is needed.
 set -eu
@@ -10,12 +12,15 @@ build="gcc cmake ninja-build pkg-config libyaml-dev libexpat1-dev libxxhash-dev 
     zlib1g-dev libc6-dev"
 test="git clang clang-format clang-tidy libclang-rt-14-dev libcmocka-dev valgrind python3
     python3-venv qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
+windows="gcc-mingw-w64-x86-64-win32 binutils-mingw-w64-x86-64 cmake ninja-build pkg-config dpkg-dev
+    debian-archive-keyring make xz-utils wine64"
 
 case "${1-}" in
 build) wanted=$build ;;
 test) wanted="$build $test" ;;
+windows) wanted=$windows ;;
 *)
-    echo "usage: $0 build|test" >&2
+    echo "usage: $0 build|test|windows" >&2
     exit 2
     ;;
 esac

@@ -1,0 +1,32 @@
+# Builds for Windows (x86-64) with mingw-w64, and with the libraries of prefix.sh.
+set(CMAKE_SYSTEM_NAME Windows)
+set(CMAKE_SYSTEM_PROCESSOR x86_64)
+
+set(target x86_64-w64-mingw32)
+set(CMAKE_C_COMPILER ${target}-gcc)
+set(CMAKE_RC_COMPILER ${target}-windres)
+
+if(NOT ETWSHIP_MINGW_PREFIX)
+    set(ETWSHIP_MINGW_PREFIX $ENV{ETWSHIP_MINGW_PREFIX})
+endif()
+if(NOT ETWSHIP_MINGW_PREFIX)
+    message(FATAL_ERROR "packaging/windows/cross/build.sh builds for Windows; by hand, set "
+        "ETWSHIP_MINGW_PREFIX to what packaging/windows/cross/prefix.sh prints")
+endif()
+set(ETWSHIP_MINGW_PREFIX ${ETWSHIP_MINGW_PREFIX} CACHE PATH "Libraries for Windows")
+# For the projects by which CMake tries the compiler.
+list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES ETWSHIP_MINGW_PREFIX)
+set(ENV{ETWSHIP_MINGW_PREFIX} ${ETWSHIP_MINGW_PREFIX})
+
+set(CMAKE_FIND_ROOT_PATH ${ETWSHIP_MINGW_PREFIX} /usr/${target})
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+set(ENV{PKG_CONFIG_LIBDIR} ${ETWSHIP_MINGW_PREFIX}/lib/pkgconfig)
+unset(ENV{PKG_CONFIG_PATH})
+
+# The library of the compiler goes into the program: it needs no DLL but those of Windows.
+set(CMAKE_EXE_LINKER_FLAGS_INIT -static)
+# printf and its kin as C11 has them, not as the oldest msvcrt.dll.
+add_compile_definitions(__USE_MINGW_ANSI_STDIO=1)

@@ -1,0 +1,204 @@
+#!/bin/sh
+# Makes the static libraries that etwship.exe is linked with, and prints the folder they lie in.
+#
+#   packaging/windows/cross/prefix.sh
+#
+# The sources are those of the distribution: the versions of the -dev packages that the Linux build
+# uses, or the suite's newest where those are gone. What is made is kept under
+# ${XDG_CACHE_HOME:-~/.cache}/etwship, by a hash of all that decides about it: this recipe, the
+# versions, the compiler and the toolchain file. Needs packages of `packaging/deps.sh windows`.
+#
+# apt gets a configuration of its own, made from the machine's by asking for sources instead of
+# packages: so this needs no root, and the machine stays as it is.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+toolchain=$here/mingw.cmake
+target=x86_64-w64-mingw32
+
+say() {
+    echo "$*" >&2
+}
+
+# name of the source package, of the -dev package whose version counts
+packages="libyaml:libyaml-dev expat:libexpat1-dev xxhash:libxxhash-dev pcre2:libpcre2-dev
+    zlib:zlib1g-dev cmocka:libcmocka-dev"
+
+wanted=
+for pair in $packages; do
+    version=$(dpkg-query -W -f '${source:Version}' "${pair#*:}" 2>/dev/null || true)
+    wanted="$wanted ${pair%%:*}=$version"
+done
+
+for tool in $target-gcc apt-get dpkg-source cmake ninja; do
+    if ! command -v "$tool" >/dev/null 2>&1; then
+        say "No libraries for Windows: no $tool (packaging/deps.sh windows)"
+        exit 77
+    fi
+done
+
+key=$( (cat "$here/prefix.sh" "$toolchain"; echo "$wanted"; $target-gcc --version) |
+    sha256sum | cut -c1-16)
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/etwship
+prefix=$cache/mingw-$key
+if [ -d "$prefix" ]; then
+    echo "$prefix"
+    exit 0
+fi
+
+mkdir -p "$cache"
+work=$(mktemp -d "$cache/work-XXXXXX")
+: >"$work/log"
+
+finish() {
+    code=$?
+    if [ $code != 0 ] && [ $code != 77 ]; then
+        tail -n 40 "$work/log" >&2
+    fi
+    rm -rf "$work"
+}
+trap finish EXIT
+made=$work/prefix
+mkdir -p "$made/include" "$made/lib/pkgconfig"
+
+# ---- sources ------------------------------------------------------------------------------------
+
+# The distribution's own entries, for sources: others have none, or other ones. The suite after the
+# machine's is asked, too: not all sources of security updates are kept on the mirrors.
+write_sources() {
+    codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
+    newer=$codename
+    [ "$codename" != bookworm ] || newer=trixie
+    mkdir -p "$work/apt/sources" "$work/apt/lists/partial" "$work/apt/cache/archives/partial"
+    for file in /etc/apt/sources.list.d/*.sources; do
+        [ -f "$file" ] || continue
+        awk -v RS= -v ORS='\n\n' -v suite="$codename" -v newer="$newer" '
+            $0 ~ "(^|\n)Suites:([^\n]* )?" suite "([ -][^\n]*)?(\n|$)" {
+                sub(/(^|\n)Types:[^\n]*/, "\nTypes: deb-src")
+                print
+                if (newer != suite && $0 ~ "\nSuites: *" suite "( |\n|$)") {
+                    sub(/\nSuites:[^\n]*/, "\nSuites: " newer)
+                    print
+                }
+            }' "$file"
+    done >"$work/apt/sources/machine.sources"
+    for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
+        [ -f "$file" ] || continue
+        awk -v suite="$codename" -v newer="$newer" '
+            $1 == "deb" {
+                for (i = 2; i <= NF; i++) {
+                    if ($i ~ "^" suite "(-updates|-security)?$") {
+                        sub(/deb/, "deb-src")
+                        print
+                        if ($i == suite && newer != suite) {
+                            $i = newer
+                            print
+                        }
+                        break
+                    }
+                }
+            }' "$file"
+    done >"$work/apt/sources/machine.list"
+}
+
+apt() {
+    apt-get -q -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$work/apt/sources" \
+        -o Dir::State::Lists="$work/apt/lists" -o Dir::Cache="$work/apt/cache" \
+        -o APT::Sandbox::User= "$@" >>"$work/log" 2>&1
+}
+
+fetch() {
+    mkdir "$work/src"
+    cd "$work/src"
+    write_sources
+    apt update || true # what is missing shows below
+    for package in $wanted; do
+        # A version that was replaced meanwhile is gone from the mirrors.
+        apt source "${package%=}" || apt source "${package%%=*}" || {
+            tail -n 5 "$work/log" >&2
+            say "No libraries for Windows: no source of ${package%%=*}. Is there a network?"
+            exit 77
+        }
+    done
+}
+
+# The folder that a source package was unpacked to.
+source_of() {
+    for folder in "$work/src/$1"-*/; do
+        echo "${folder%/}"
+    done
+}
+
+# ---- building -----------------------------------------------------------------------------------
+
+# name of the .pc file, the source folder, flags for compilers, libraries
+describe() {
+    version=${2##*-}
+    printf 'Name: %s\nDescription: %s\nVersion: %s\nCflags: -I%s %s\nLibs: -L%s %s\n' "$1" "$1" \
+        "${version%%[!0-9.]*}" '${pcfiledir}/../../include' "$3" '${pcfiledir}/..' "$4" \
+        >"$made/lib/pkgconfig/$1.pc"
+}
+
+# folder, cmake's options
+with_cmake() {
+    folder=$1
+    shift
+    cmake -S "$folder" -B "$folder/build-mingw" -G Ninja -DCMAKE_TOOLCHAIN_FILE="$toolchain" \
+        -DETWSHIP_MINGW_PREFIX="$made" -DCMAKE_BUILD_TYPE=Release \
+        -DCMAKE_INSTALL_PREFIX="$made" -DBUILD_SHARED_LIBS=OFF "$@" >>"$work/log" 2>&1
+    cmake --build "$folder/build-mingw" -j "${ETWSHIP_JOBS:-$(nproc)}" --target install \
+        >>"$work/log" 2>&1
+}
+
+# library, folder, its sources: for libraries that have nothing to configure
+with_cc() {
+    library=$1
+    cd "$2"
+    shift 2
+    mkdir build-mingw
+    for file in "$@"; do
+        $target-gcc -O3 -Iinclude -DHAVE_MALLOC_H -DHAVE_INTTYPES_H -DHAVE_SIGNAL_H \
+            -DHAVE_STRUCT_TIMESPEC -D__USE_MINGW_ANSI_STDIO=1 -c "$file" -o "build-mingw/$(basename "$file" .c).o"
+    done >>"$work/log" 2>&1
+    $target-ar crs "$made/lib/lib$library.a" build-mingw/*.o
+}
+
+build() {
+    folder=$(source_of libyaml)
+    with_cmake "$folder" -DBUILD_TESTING=OFF
+    describe yaml-0.1 "$folder" -DYAML_DECLARE_STATIC -lyaml
+
+    folder=$(source_of expat)
+    with_cmake "$folder/expat" -DEXPAT_SHARED_LIBS=OFF -DEXPAT_BUILD_TOOLS=OFF \
+        -DEXPAT_BUILD_EXAMPLES=OFF -DEXPAT_BUILD_TESTS=OFF -DEXPAT_BUILD_DOCS=OFF
+    describe expat "$folder" -DXML_STATIC -lexpat
+
+    folder=$(source_of pcre2)
+    with_cmake "$folder" -DPCRE2_BUILD_PCRE2GREP=OFF -DPCRE2_BUILD_TESTS=OFF \
+        -DPCRE2_SUPPORT_JIT=ON -DPCRE2_STATIC_RUNTIME=OFF
+    describe libpcre2-8 "$folder" -DPCRE2_STATIC -lpcre2-8
+
+    folder=$(source_of xxhash)
+    with_cc xxhash "$folder" xxhash.c
+    cp "$folder/xxhash.h" "$made/include"
+    describe libxxhash "$folder" '' -lxxhash
+
+    # Its CMake makes a DLL, too, from a file that the distribution leaves out.
+    folder=$(source_of zlib)
+    with_cc z "$folder" adler32.c compress.c crc32.c deflate.c gzclose.c gzlib.c gzread.c \
+        gzwrite.c infback.c inffast.c inflate.c inftrees.c trees.c uncompr.c zutil.c
+    cp "$folder/zlib.h" "$folder/zconf.h" "$made/include"
+
+    # For the tests alone. Its CMake always makes a DLL.
+    folder=$(source_of cmocka)
+    with_cc cmocka "$folder" src/cmocka.c
+    cp "$folder"/include/cmocka*.h "$made/include"
+    describe cmocka "$folder" '' -lcmocka
+}
+
+say "Building libraries for Windows"
+fetch
+build
+# Another build may have been faster.
+mv -T "$made" "$prefix" 2>/dev/null || [ -d "$prefix" ]
+echo "$prefix"
