@@ -1,0 +1,25 @@
+"""The unit tests that do not ask Linux for anything, in the build for Windows, under Wine."""
+
+import os
+import subprocess
+import sys
+
+import wine
+
+
+def main():
+    wine.need_build()
+    if not wine.WINE:
+        wine.skip("no Wine (packaging/deps.sh windows)")
+    prefix = wine.Prefix()
+    try:
+        return subprocess.run(
+            [os.environ["ETWSHIP_CTEST"], "--test-dir", str(wine.BUILD), "-L", "^unit$",
+             "--output-on-failure", "--no-tests=error"], env=prefix.environment,
+            check=False).returncode
+    finally:
+        prefix.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
