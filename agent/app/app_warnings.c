@@ -118,7 +118,7 @@ static bool is_watched(struct span pattern, struct span written)
     size_t folder = folder_size(pattern);
     struct span name = span_from(written, folder_size(written));
     struct span last = span_from(pattern, folder);
-    if (folder + name.size > sizeof(path) ||
+    if (pattern.size == 0 || name.size == 0 || folder + name.size > sizeof(path) ||
         !(memchr(last.data, '*', last.size) || memchr(last.data, '?', last.size))) {
         return false;
     }

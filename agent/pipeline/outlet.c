@@ -113,12 +113,13 @@ static void apply(struct outlet *outlet, const struct batch_segment *segments, s
 static bool apply_early(struct outlet *outlet)
 {
     for (size_t i = 0; i < outlet->early_count; i++) {
-        struct early *early = &outlet->early[i];
-        if (early->number == outlet->next_number) {
-            apply(outlet, early->segments, early->segment_count);
-            free(early->segments);
-            outlet->early_count--;
-            memmove(early, early + 1, (outlet->early_count - i) * sizeof(*early));
+        struct early early = outlet->early[i];
+        if (early.number == outlet->next_number) {
+            size_t last = --outlet->early_count;
+            outlet->early[i] = outlet->early[last];
+            outlet->early[last] = (struct early){.segments = NULL};
+            apply(outlet, early.segments, early.segment_count);
+            free(early.segments);
             outlet->next_number++;
             return true;
         }
