@@ -21,6 +21,7 @@ static uint64_t clock_ns(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): other systems change what they point to */
 void plat_process_init(int *argc, char ***argv)
 {
     (void)argc;
