@@ -88,7 +88,7 @@ bool http_options_check(
     }
     if (proxy && proxy[0] && !strstr(proxy, "://")) {
         return error_set(
-            err, ERR_CONFIG, "proxy: this is no address. write it as in http://proxy:3128");
+            err, ERR_CONFIG, "proxy: this is no address. write it as in http://proxy.example");
     }
     return true;
 }

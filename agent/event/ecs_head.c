@@ -80,27 +80,9 @@ static void add_log_level(struct buf *out, bool has_severity, uint8_t level)
 
 /* ---- winlog ------------------------------------------------------------------------------------------- */
 
-struct keyword_list {
-    struct buf *out;
-    const char *separator;
-};
-
-static void add_keyword(void *self, struct span name)
-{
-    struct keyword_list *list = self;
-    buf_add_text(list->out, list->separator);
-    value_json_string(name, list->out);
-    list->separator = ",";
-}
-
 static void add_keywords(const struct event *event, struct buf *out)
 {
-    static const char start[] = ",\"keywords\":[";
-    struct keyword_list list = {.out = out, .separator = start};
-    if (event->schema) {
-        event_each_keyword(event, add_keyword, &list);
-    }
-    buf_add_text(out, list.separator == start ? "" : "]");
+    event_add_keyword_names(event, ",\"keywords\":[", out);
     add_hex(out, ",\"keywords_raw\":", event->record->descriptor.keyword);
 }
 

@@ -1,6 +1,20 @@
 #include "base/put.h"
 #include "event/event_writer_internal.h"
 
+void event_gap_object(struct event_writer *writer, const struct gap *gap, struct buf *out)
+{
+    buf_printf(out, "{\"stage\":\"%s\",\"reason\":\"%s\",\"unit\":\"%s\",\"count\":%llu",
+        gap->stage, gap->reason, gap->unit, (unsigned long long)gap->count);
+    buf_add_text(out, gap->exact ? ",\"exact\":true" : ",\"exact\":false");
+    if (gap->from) {
+        event_add_time(writer, ",\"from\":\"", gap->from, out);
+    }
+    if (gap->to) {
+        event_add_time(writer, ",\"to\":\"", gap->to, out);
+    }
+    buf_add_byte(out, '}');
+}
+
 void event_gap_message(struct event_writer *writer, const struct gap *gap, struct buf *out)
 {
     enum { CLOCK_AT = 11, CLOCK_SIZE = 16 }; /* in `2026-11-21T09:30:58.1000000Z` */

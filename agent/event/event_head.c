@@ -57,19 +57,6 @@ static struct span name_for(struct span schema_name, bool same_value)
     return same_value ? schema_name : span_make(NULL, 0);
 }
 
-struct keyword_list {
-    struct buf *out;
-    const char *separator;
-};
-
-static void add_keyword(void *self, struct span name)
-{
-    struct keyword_list *list = self;
-    buf_add_text(list->out, list->separator);
-    value_json_string(name, list->out);
-    list->separator = ",";
-}
-
 static void add_keywords(const struct event *event, struct buf *out)
 {
     uint8_t text[PUT_MAX];
@@ -77,11 +64,7 @@ static void add_keywords(const struct event *event, struct buf *out)
     buf_add_text(out, ",\"keywords\":\"");
     buf_add(out, text, (size_t)(end - text));
     buf_add_byte(out, '"');
-    if (event->schema) {
-        struct keyword_list list = {.out = out, .separator = ",\"keywords_name\":["};
-        event_each_keyword(event, add_keyword, &list);
-        buf_add_text(out, *list.separator == ',' && list.separator[1] == '\0' ? "]" : "");
-    }
+    event_add_keyword_names(event, ",\"keywords_name\":[", out);
 }
 
 static const struct event_schema no_schema;

@@ -201,6 +201,39 @@ void event_each_keyword(
     }
 }
 
+struct keyword_list {
+    struct buf *out;
+    const char *separator;
+};
+
+static void add_keyword(void *self, struct span name)
+{
+    struct keyword_list *list = self;
+    buf_add_text(list->out, list->separator);
+    value_json_string(name, list->out);
+    list->separator = ",";
+}
+
+void event_add_keyword_names(const struct event *event, const char *start, struct buf *out)
+{
+    struct keyword_list list = {.out = out, .separator = start};
+    if (event->schema) {
+        event_each_keyword(event, add_keyword, &list);
+    }
+    buf_add_text(out, list.separator == start ? "" : "]");
+}
+
+void event_add_time(
+    struct event_writer *writer, const char *key, uint64_t filetime, struct buf *out)
+{
+    buf_add_text(out, key);
+    if (buf_reserve(out, PUT_MAX)) {
+        uint8_t *p = event_put_time(writer, out->data + out->size, filetime);
+        *p++ = '"';
+        out->size = (size_t)(p - out->data);
+    }
+}
+
 /* ---- tail ---------------------------------------------------------------------------------------- */
 
 static void add_member(struct buf *out, const char *name, struct span value, char *separator)

@@ -129,15 +129,25 @@ void event_message_fill(const struct value_context *values, const struct event *
  * JSON-escaped, without quotes. */
 void event_gap_message(struct event_writer *writer, const struct gap *gap, struct buf *out);
 
+/* `{"stage":…}`, what was lost. */
+void event_gap_object(struct event_writer *writer, const struct gap *gap, struct buf *out);
+
 /* Take ${message} apart. */
 void event_message_compile(struct span message, struct message_parts *ret_parts);
 
 /* `2026-11-21T09:30:00.1234567Z`, or `"0x…"` style digits where that cannot be; 40 bytes. */
 uint8_t *event_put_time(struct event_writer *writer, uint8_t *p, uint64_t filetime);
 
+/* Append ${key}, which ends in a quote, the time and a quote. */
+void event_add_time(
+    struct event_writer *writer, const char *key, uint64_t filetime, struct buf *out);
+
 /* The names of an event's keywords: calls ${each} for each one. */
 void event_each_keyword(
     const struct event *event, void (*each)(void *self, struct span name), void *self);
+
+/* Append ${start}, which opens a list, and these names; nothing if there are none. */
+void event_add_keyword_names(const struct event *event, const char *start, struct buf *out);
 
 /* Provider name as shown, empty if unknown; provider GUID as shown. */
 struct span event_provider_name(const struct event *event);

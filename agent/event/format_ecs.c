@@ -233,33 +233,15 @@ static void add_agent_head(struct event_writer *writer, const char *action, unsi
     out->size = (size_t)(p - out->data);
 }
 
-static void add_time(struct event_writer *writer, const char *key, uint64_t time, struct buf *out)
-{
-    buf_add_text(out, key);
-    if (buf_reserve(out, PUT_MAX)) {
-        uint8_t *p = event_put_time(writer, out->data + out->size, time);
-        *p++ = '"';
-        out->size = (size_t)(p - out->data);
-    }
-}
-
 static void ecs_gap(struct event_writer *writer, const struct gap *gap, uint64_t now,
     uint64_t sequence, struct buf *out)
 {
     enum { CODE = 1, WARNING = 3 };
     const struct event_trace_text *trace = event_trace_get_as(writer, gap->trace, ecs_head_trace);
     add_agent_head(writer, "gap", CODE, WARNING, trace, now, sequence, out);
-    buf_printf(out,
-        ",\"etw\":{\"gap\":{\"stage\":\"%s\",\"reason\":\"%s\",\"unit\":\"%s\",\"count\":%llu",
-        gap->stage, gap->reason, gap->unit, (unsigned long long)gap->count);
-    buf_add_text(out, gap->exact ? ",\"exact\":true" : ",\"exact\":false");
-    if (gap->from) {
-        add_time(writer, ",\"from\":\"", gap->from, out);
-    }
-    if (gap->to) {
-        add_time(writer, ",\"to\":\"", gap->to, out);
-    }
-    buf_add_text(out, "}},\"message\":\"");
+    buf_add_text(out, ",\"etw\":{\"gap\":");
+    event_gap_object(writer, gap, out);
+    buf_add_text(out, "},\"message\":\"");
     event_gap_message(writer, gap, out);
     buf_add_byte(out, '"');
     buf_add_span(out, trace->end);

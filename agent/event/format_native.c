@@ -448,22 +448,11 @@ static void native_event(struct event_writer *writer, const struct event *event,
 
 /* ---- events of the agent ---------------------------------------------------------------------------------------------- */
 
-static void add_time(struct event_writer *writer, const char *key, uint64_t time, struct buf *out)
-{
-    buf_add_text(out, key);
-    if (buf_reserve(out, PUT_MAX)) {
-        uint8_t *p = out->data + out->size;
-        p = event_put_time(writer, p, time);
-        *p++ = '"';
-        out->size = (size_t)(p - out->data);
-    }
-}
-
 /* Everything of an event of the agent up to what it reports. */
 static const struct event_trace_text *add_agent_head(struct event_writer *writer, const char *event,
     const struct trace_info *trace_info, uint64_t now, uint64_t sequence, struct buf *out)
 {
-    add_time(writer, "{\"@timestamp\":\"", now, out);
+    event_add_time(writer, "{\"@timestamp\":\"", now, out);
     buf_add_text(out, ",\"provider\":{\"name\":\"etwship\",\"guid\":"
                       "\"5db7de6b-6094-54a0-e757-044329f62f6d\",\"kind\":\"agent\"},"
                       "\"event\":{");
@@ -482,16 +471,9 @@ static void native_gap(struct event_writer *writer, const struct gap *gap, uint6
         "\"code\":1,\"name\":\"gap\",\"level\":3,\"level_name\":\"Warning\"}";
     const struct event_trace_text *trace = add_agent_head(
         writer, event, gap->trace, now, sequence, out);
-    buf_printf(out, ",\"gap\":{\"stage\":\"%s\",\"reason\":\"%s\",\"unit\":\"%s\",\"count\":%llu",
-        gap->stage, gap->reason, gap->unit, (unsigned long long)gap->count);
-    buf_add_text(out, gap->exact ? ",\"exact\":true" : ",\"exact\":false");
-    if (gap->from) {
-        add_time(writer, ",\"from\":\"", gap->from, out);
-    }
-    if (gap->to) {
-        add_time(writer, ",\"to\":\"", gap->to, out);
-    }
-    buf_add_text(out, "},\"message\":\"");
+    buf_add_text(out, ",\"gap\":");
+    event_gap_object(writer, gap, out);
+    buf_add_text(out, ",\"message\":\"");
     event_gap_message(writer, gap, out);
     buf_add_byte(out, '"');
     buf_add_span(out, trace->end);

@@ -4,7 +4,7 @@
 #include "input/etl_file.h"
 
 /*
- * A walk over the buffers of a trace that can stop where the file ends for now, and go on when it
+ * A walk over the buffers of a trace that can stop at the present end of the file, and go on when it
  * has grown. etl_file_walk (etl_file.h) is one that goes to the end at once.
  */
 struct etl_walk;
@@ -17,7 +17,7 @@ enum etl_walk_mode {
 
 enum etl_walk_step {
     ETL_WALK_ON,      /* went over a buffer, or over damage */
-    ETL_WALK_END,     /* nothing more, for now */
+    ETL_WALK_END,     /* nothing more until the file grows */
     ETL_WALK_STOPPED, /* the visitor asked for it */
     ETL_WALK_FAILED,  /* the file cannot be read, or memory is out */
 };
