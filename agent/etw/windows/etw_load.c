@@ -1,0 +1,39 @@
+#include "etw/etw_api.h"
+
+#include <windows.h>
+
+/*
+ * Functions are looked up when the process first needs them, by name, so that one missing function
+ * never keeps the agent from starting. advapi32 has or forwards most of them; those of newer Windows
+ * are in sechost only.
+ */
+static const char *const dlls[] = {"advapi32.dll", "sechost.dll", "tdh.dll"};
+
+static FARPROC find(HMODULE *modules, const char *name)
+{
+    for (size_t i = 0; i < sizeof(dlls) / sizeof(dlls[0]); i++) {
+        FARPROC function = modules[i] ? GetProcAddress(modules[i], name) : NULL;
+        if (function) {
+            return function;
+        }
+    }
+    return NULL;
+}
+
+static uint32_t last_error(void)
+{
+    return GetLastError();
+}
+
+void etw_load(struct etw_api *api)
+{
+    HMODULE modules[sizeof(dlls) / sizeof(dlls[0])];
+    for (size_t i = 0; i < sizeof(dlls) / sizeof(dlls[0]); i++) {
+        modules[i] = LoadLibraryExA(dlls[i], NULL, LOAD_LIBRARY_SEARCH_SYSTEM32);
+    }
+#define ETW_CALL(result, name, parameters) \
+    api->name = (result(*) parameters)(void (*)(void))find(modules, #name);
+#include "etw/etw_calls.def"
+#undef ETW_CALL
+    api->last_error = last_error;
+}
