@@ -57,6 +57,7 @@ struct gap {
     bool exact;
     uint64_t from; /* FILETIME; 0 unknown */
     uint64_t to;
+    const char *output; /* that lost it; NULL: none did */
     const struct trace_info *trace;
 };
 

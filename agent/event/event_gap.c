@@ -3,8 +3,13 @@
 
 void event_gap_object(struct event_writer *writer, const struct gap *gap, struct buf *out)
 {
-    buf_printf(out, "{\"stage\":\"%s\",\"reason\":\"%s\",\"unit\":\"%s\",\"count\":%llu",
-        gap->stage, gap->reason, gap->unit, (unsigned long long)gap->count);
+    buf_printf(out, "{\"stage\":\"%s\",\"reason\":\"%s\",\"unit\":\"%s\"", gap->stage, gap->reason,
+        gap->unit);
+    if (gap->output) {
+        buf_add_text(out, ",\"output\":");
+        value_json_string(span_text(gap->output), out);
+    }
+    buf_printf(out, ",\"count\":%llu", (unsigned long long)gap->count);
     buf_add_text(out, gap->exact ? ",\"exact\":true" : ",\"exact\":false");
     if (gap->from) {
         event_add_time(writer, ",\"from\":\"", gap->from, out);
@@ -13,6 +18,15 @@ void event_gap_object(struct event_writer *writer, const struct gap *gap, struct
         event_add_time(writer, ",\"to\":\"", gap->to, out);
     }
     buf_add_byte(out, '}');
+}
+
+/* A name behind ${before}, within a JSON string; nothing where it is empty. */
+static void add_name(struct buf *out, const char *before, struct span name)
+{
+    if (name.size && buf_reserve(out, utf8_json_bound(name.size) + 16)) {
+        buf_add_text(out, before);
+        out->size += utf8_to_json(name, out->data + out->size);
+    }
 }
 
 void event_gap_message(struct event_writer *writer, const struct gap *gap, struct buf *out)
@@ -25,13 +39,13 @@ void event_gap_message(struct event_writer *writer, const struct gap *gap, struc
     buf_printf(out, "%llu %s lost ", (unsigned long long)gap->count, gap->unit);
     if (strcmp(gap->stage, "etw") == 0) {
         buf_add_text(out, "by ETW");
+    } else if (gap->output) {
+        add_name(out, "at output ", span_text(gap->output));
+        buf_printf(out, " (%s)", gap->reason);
     } else {
         buf_printf(out, "at stage %s (%s)", gap->stage, gap->reason);
     }
-    if (session.size && buf_reserve(out, utf8_json_bound(session.size) + 16)) {
-        buf_add_text(out, " in session ");
-        out->size += utf8_to_json(session, out->data + out->size);
-    }
+    add_name(out, " in session ", session);
     if (gap->from && gap->to) {
         uint8_t from[PUT_MAX];
         uint8_t to[PUT_MAX];

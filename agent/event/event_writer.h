@@ -37,7 +37,8 @@ struct event_format {
      * what was appended is then incomplete. */
     void (*event)(struct event_writer *writer, const struct event *event, struct buf *out);
 
-    /* The same for a gap, at FILETIME ${now} with number ${sequence} of its session. */
+    /* The same for a gap, at FILETIME ${now} with number ${sequence} of its session; 0: it has none,
+     * as it was not seen at the source, and then it has no trace. */
     void (*gap)(struct event_writer *writer, const struct gap *gap, uint64_t now, uint64_t sequence,
         struct buf *out);
 

@@ -220,8 +220,12 @@ static void add_agent_head(struct event_writer *writer, const char *action, unsi
     }
     uint8_t *p = put_literal(out->data + out->size, "{\"@timestamp\":\"");
     p = event_put_time(writer, p, now);
-    p = put_span(p, span_make(head->data, cuts[0]));
-    p = put_u64(p, sequence);
+    if (sequence) {
+        p = put_span(p, span_make(head->data, cuts[0]));
+        p = put_u64(p, sequence);
+    } else {
+        p = put_span(p, span_make(head->data, cuts[0] - (sizeof(",\"sequence\":") - 1)));
+    }
     p = put_created(writer, p);
     p = put_log(p, span_make(head->data + cuts[0], cuts[1] - cuts[0]), trace->file);
     size_t start = (size_t)(p - out->data) + sizeof(WINLOG_KEY) - 1;

@@ -458,8 +458,15 @@ static const struct event_trace_text *add_agent_head(struct event_writer *writer
                       "\"event\":{");
     buf_add_text(out, event);
     const struct event_trace_text *trace = event_trace_get(writer, trace_info);
-    buf_add_span(out, trace->start);
-    buf_printf(out, "%llu", (unsigned long long)sequence);
+    struct span start = trace->start;
+    if (sequence == 0 && start.size) { /* it is `{"session":"x","sequence":` */
+        start.size -= sizeof("\"sequence\":") - 1;
+        start.size -= start.data[start.size - 1] == ',';
+    }
+    buf_add_span(out, start);
+    if (sequence) {
+        buf_printf(out, "%llu", (unsigned long long)sequence);
+    }
     buf_add_span(out, trace->file);
     return trace;
 }

@@ -199,9 +199,14 @@ static void pretty_gap(struct event_writer *writer, const struct gap *gap, uint6
     uint8_t *end = event_put_time(writer, time, now);
     buf_add_text(out, color->dim);
     buf_add(out, time, (size_t)(end - time));
-    buf_printf(out, "%s  %setwship/gap%s  %llu %s lost at stage %s (%s)\n", color->off,
+    buf_printf(out, "%s  %setwship/gap%s  %llu %s lost at stage %s (%s)", color->off,
         color->warning, color->off, (unsigned long long)gap->count, gap->unit, gap->stage,
         gap->reason);
+    if (gap->output) {
+        buf_add_text(out, " of ");
+        add_text(out, span_text(gap->output));
+    }
+    buf_add_byte(out, '\n');
 }
 
 static void pretty_status(struct event_writer *writer, const struct status *status, uint64_t now,

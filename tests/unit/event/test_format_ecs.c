@@ -348,6 +348,19 @@ static void a_gap_is_an_event_of_the_agent(void **state)
         "\"etw\":{\"gap\":{\"stage\":\"file\",\"reason\":\"unknown\",\"unit\":\"buffers\","
         "\"count\":1,\"exact\":false}},"
         "\"message\":\"1 buffers lost at stage file (unknown)\"" STREAM "}\n");
+    const struct gap at_output = {
+        .stage = "output", .reason = "rejected", .unit = "events", .count = 3, .output = "main"};
+    buf_reset(&f.out);
+    event_format_ecs.gap(f.writer, &at_output, FIXTURE_TIME, 0, &f.out);
+    assert_span(buf_span(&f.out), FIXTURE_STAMP
+        "\"event\":{\"code\":\"1\",\"kind\":\"event\",\"severity\":3,\"provider\":\"etwship\","
+        "\"action\":\"gap\",\"dataset\":\"etw.events\"},"
+        "\"log\":{\"level\":\"warning\"},"
+        "\"winlog\":{\"provider_guid\":\"{5DB7DE6B-6094-54A0-E757-044329F62F6D}\","
+        "\"level\":\"Warning\",\"level_raw\":3},"
+        "\"etw\":{\"gap\":{\"stage\":\"output\",\"reason\":\"rejected\",\"unit\":\"events\","
+        "\"output\":\"main\",\"count\":3,\"exact\":false}},"
+        "\"message\":\"3 events lost at output main (rejected)\"" STREAM "}\n");
     fixture_fini(&f);
 }
 

@@ -478,6 +478,45 @@ static void a_gap_is_an_event_of_the_agent(void **state)
     fixture_fini(&f);
 }
 
+static void a_gap_at_an_output_names_it_and_has_no_number(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *session;
+        const char *etw;
+        const char *message;
+    } cases[] = {{"security", "\"etw\":{\"session\":\"security\"}", " in session security"},
+        {NULL, "\"etw\":{}", ""}};
+    for (size_t i = 0; i < 2; i++) {
+        struct writer_fixture f;
+        fixture_init(&f, RECORD_EVENT, SCHEMA_MANIFEST);
+        struct error err;
+        struct event_writer_settings settings = {.session = span_text(cases[i].session)};
+        struct event_writer *writer = event_writer_create(&settings, &err);
+        assert_non_null(writer);
+        const struct gap gap = {.stage = "output",
+            .reason = "rejected",
+            .unit = "events",
+            .count = 3,
+            .exact = true,
+            .output = "a \"b\""};
+        char text[512];
+        snprintf(text, sizeof(text),
+            FIXTURE_STAMP "\"provider\":{\"name\":\"etwship\",\"guid\":"
+                          "\"5db7de6b-6094-54a0-e757-044329f62f6d\",\"kind\":\"agent\"},"
+                          "\"event\":{\"code\":1,\"name\":\"gap\",\"level\":3,"
+                          "\"level_name\":\"Warning\"},%s,\"gap\":{\"stage\":\"output\","
+                          "\"reason\":\"rejected\",\"unit\":\"events\","
+                          "\"output\":\"a \\\"b\\\"\",\"count\":3,\"exact\":true},"
+                          "\"message\":\"3 events lost at output a \\\"b\\\" (rejected)%s\"}\n",
+            cases[i].etw, cases[i].message);
+        event_format_native.gap(writer, &gap, FIXTURE_TIME, 0, &f.out);
+        assert_span(buf_span(&f.out), text);
+        event_writer_destroy(writer);
+        fixture_fini(&f);
+    }
+}
+
 static void a_status_carries_its_counters(void **state)
 {
     (void)state;
@@ -586,6 +625,7 @@ int main(void)
         cmocka_unit_test(two_traces_in_turns_keep_their_session_file_and_host),
         cmocka_unit_test(time_stamps_are_right_in_any_order),
         cmocka_unit_test(a_gap_is_an_event_of_the_agent),
+        cmocka_unit_test(a_gap_at_an_output_names_it_and_has_no_number),
         cmocka_unit_test(a_status_carries_its_counters),
         cmocka_unit_test(the_tail_names_agent_labels_and_tags),
         cmocka_unit_test(formats_are_found_by_name),

@@ -117,6 +117,12 @@ static void a_gap_is_a_line(void **state)
     event_format_pretty.gap(f.writer, &gap, FIXTURE_TIME, 9, &f.out);
     assert_span(
         buf_span(&f.out), STAMP "  etwship/gap  5 events lost at stage etw (events_lost)\n");
+    const struct gap at_output = {
+        .stage = "output", .reason = "rejected", .unit = "events", .count = 5, .output = "main"};
+    buf_reset(&f.out);
+    event_format_pretty.gap(f.writer, &at_output, FIXTURE_TIME, 0, &f.out);
+    assert_span(buf_span(&f.out),
+        STAMP "  etwship/gap  5 events lost at stage output (rejected) of main\n");
     fixture_fini(&f);
 }
 
