@@ -267,13 +267,16 @@ static const struct config_place *find_around(
     return found;
 }
 
+static const struct config_place *find(const struct config *config, const void *member, size_t size)
+{
+    const struct config_place *place = find_exact(config, member, size);
+    return place ? place : find_around(config, member, size);
+}
+
 struct config_position config_position_of(
     const struct config *config, const void *member, size_t size)
 {
-    const struct config_place *place = find_exact(config, member, size);
-    if (!place) {
-        place = find_around(config, member, size);
-    }
+    const struct config_place *place = find(config, member, size);
     return place ? place->position : (struct config_position){.file = config->files[0].name};
 }
 
@@ -291,6 +294,17 @@ bool config_is_flawed(const struct config *config, const void *element)
         flawed = flawed || config->places[i].flawed;
     }
     return flawed;
+}
+
+bool config_is_given(const struct config *config, const void *member, size_t size)
+{
+    return find_exact(config, member, size) != NULL;
+}
+
+bool config_is_flawed_at(const struct config *config, const void *member, size_t size)
+{
+    const struct config_place *place = find(config, member, size);
+    return place && place->flawed;
 }
 
 void config_error_at(const struct config *config, const void *member, size_t size,

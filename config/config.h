@@ -211,6 +211,13 @@ void config_error_at(const struct config *config, const void *member, size_t siz
  * ${element}, so that it may be incomplete? */
 bool config_is_flawed(const struct config *config, const void *element);
 
+/* Was there a value, right or wrong, for the ${size} bytes at ${member}? */
+bool config_is_given(const struct config *config, const void *member, size_t size);
+
+/* Was something wrong with the ${size} bytes at ${member}, or, if they were not given, with the
+ * mapping around them? */
+bool config_is_flawed_at(const struct config *config, const void *member, size_t size);
+
 /* Where a value stands. Line 0: not in a file; `file` says then where it comes from. */
 struct config_position {
     const char *file;
@@ -221,6 +228,10 @@ struct config_position {
      * quotes, else 0. CONFIG_NOT_AS_WRITTEN where that cannot be said: several lines, escapes,
      * variables. */
     uint32_t text_offset;
+
+    /* Characters that the bound text has and the file has not: the folder in front of a relative
+     * path. */
+    uint32_t in_front;
 };
 
 #define CONFIG_NOT_AS_WRITTEN UINT32_MAX

@@ -463,7 +463,8 @@ static void bind_value(
         config_leaf_scalar(walk, field, node, member);
         return;
     }
-    config_walk_remember(walk, node, member, config_field_size(field));
+    size_t errors = walk->report->error_count;
+    size_t place = config_walk_remember(walk, node, member, config_field_size(field));
     switch (field->type) {
     case CONFIG_STRINGS:
     case CONFIG_PATHS:
@@ -485,6 +486,7 @@ static void bind_value(
         bind_variants(walk, field, node, member);
         break;
     }
+    config_walk_blame(walk, place, errors);
 }
 
 static int compare_places(const void *a_, const void *b_)

@@ -15,6 +15,21 @@ static bool is_one_variable(struct span text)
     return good;
 }
 
+/* Characters of the folder that a relative path of ${written} bytes got in front. */
+static uint32_t characters_in_front(
+    const struct config_field *field, const void *member, size_t written)
+{
+    if (field->type != CONFIG_PATH && field->type != CONFIG_PATHS) {
+        return 0;
+    }
+    struct span path = span_text(*(const char *const *)member);
+    uint32_t characters = 0;
+    for (size_t i = 0; i + written < path.size; i++) {
+        characters += (path.data[i] & 0xc0) != 0x80;
+    }
+    return characters;
+}
+
 static bool set_text(struct config_walk *walk, const struct config_field *field,
     const yaml_node_t *node, void *member)
 {
@@ -37,17 +52,24 @@ static bool set_text(struct config_walk *walk, const struct config_field *field,
     good = good && config_field_set(config, field, text, member, &err);
     config->base = "";
     buf_fini(&expanded);
-    if (good) {
-        bool is_item = field->type == CONFIG_STRINGS || field->type == CONFIG_PATHS;
-        size_t place = config_walk_remember(
-            walk, node, member, is_item ? sizeof(const char *) : config_field_size(field));
+    bool is_item = field->type == CONFIG_STRINGS || field->type == CONFIG_PATHS;
+    size_t place = config_walk_remember(
+        walk, node, member, is_item ? sizeof(const char *) : config_field_size(field));
+    if (good && place != SIZE_MAX) {
         config_walk_keep_written(walk, node, place);
-    } else if (err.code == ERR_MEMORY) {
+        config->places[place].position.in_front = characters_in_front(field, member, text.size);
+    }
+    if (good) {
+        return true;
+    }
+    size_t errors = walk->report->error_count;
+    if (err.code == ERR_MEMORY) {
         config_walk_stop(walk, node, err.text);
     } else {
         CONFIG_COMPLAIN(walk, node, "%s: %s", field->key, err.text);
     }
-    return good;
+    config_walk_blame(walk, place, errors);
+    return false;
 }
 
 bool config_leaf_scalar(struct config_walk *walk, const struct config_field *field,

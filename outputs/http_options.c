@@ -38,24 +38,27 @@ static bool starts_with(const char *text, const char *start)
     return strncmp(text, start, strlen(start)) == 0;
 }
 
-bool http_options_check_url(const char *key, const char *url, struct error *err)
+void http_options_check_url(struct config_check *check, const char *key, const char *const *url)
 {
-    size_t scheme = starts_with(url, "https://") ? 8 : starts_with(url, "http://") ? 7 : 0;
-    size_t host = strcspn(url + scheme, "/?#");
+    if (!*url) {
+        return;
+    }
+    const char *text = *url;
+    size_t scheme = starts_with(text, "https://") ? 8 : starts_with(text, "http://") ? 7 : 0;
+    size_t host = strcspn(text + scheme, "/?#");
     if (!scheme || host == 0) {
-        return error_set(
-            err, ERR_CONFIG, "%s: this is no address. write it as in https://host:9200", key);
+        CONFIG_FAULT(check, url, "%s: this is no address. write it as in https://host:9200", key);
     }
-    if (memchr(url + scheme, '@', host)) {
-        return error_set(err, ERR_CONFIG,
-            "%s: the address holds a user or a password. write them under auth", key);
+    if (memchr(text + scheme, '@', host)) {
+        CONFIG_FAULT(
+            check, url, "%s: the address holds a user or a password. write them under auth", key);
     }
-    for (const char *c = url; *c; c++) {
-        if ((uint8_t)*c <= ' ' || *c == 0x7f) {
-            return error_set(err, ERR_CONFIG, "%s: the address holds a space. remove it", key);
+    for (size_t i = 0; text[i]; i++) {
+        if ((uint8_t)text[i] <= ' ' || text[i] == 0x7f) {
+            CONFIG_FAULT(check, url, "%s: the address holds a space. remove it", key);
+            break;
         }
     }
-    return true;
 }
 
 /* A SHA-256 in base64. */
@@ -65,30 +68,29 @@ static bool is_pin(const char *text)
            strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/") == 43;
 }
 
-bool http_options_check(
-    const struct http_auth *auth, const struct http_tls *tls, const char *proxy, struct error *err)
+void http_options_check(struct config_check *check, const struct http_auth *auth,
+    const struct http_tls *tls, const char *const *proxy)
 {
     int ways = (auth->api_key != NULL) + (auth->bearer != NULL) + (auth->user || auth->password);
     if (ways > 1) {
-        return error_set(err, ERR_CONFIG,
+        CONFIG_FAULT(check, auth,
             "auth: more than one way to log in. keep api_key, bearer, or user and password");
     }
     if (!auth->user != !auth->password) {
-        return error_set(err, ERR_CONFIG, "auth: user and password belong together. add the other");
+        CONFIG_FAULT(check, auth, "auth: user and password belong together. add the other");
     }
     if (!tls->cert != !tls->key) {
-        return error_set(err, ERR_CONFIG, "tls: cert and key belong together. add the other");
+        CONFIG_FAULT(check, tls, "tls: cert and key belong together. add the other");
     }
     for (size_t i = 0; i < tls->pin_sha256.count; i++) {
         if (!is_pin(tls->pin_sha256.items[i])) {
-            return error_set(err, ERR_CONFIG,
+            CONFIG_FAULT(check, &tls->pin_sha256.items[i],
                 "tls: pin_sha256: %s is no SHA-256 in base64. write its 44 characters",
                 config_text_quote(span_text(tls->pin_sha256.items[i])).text);
         }
     }
-    if (proxy && proxy[0] && !strstr(proxy, "://")) {
-        return error_set(
-            err, ERR_CONFIG, "proxy: this is no address. write it as in http://proxy.example");
+    if (*proxy && (*proxy)[0] && !strstr(*proxy, "://")) {
+        CONFIG_FAULT(
+            check, proxy, "proxy: this is no address. write it as in http://proxy.example");
     }
-    return true;
 }

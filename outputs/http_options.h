@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_OUTPUTS_HTTP_OPTIONS_H
 #define ETWSHIP_OUTPUTS_HTTP_OPTIONS_H
 
-#include "config/config.h"
+#include "config/config_check.h"
 
 /* What every output that speaks HTTP has in its settings. */
 struct http_auth {
@@ -41,11 +41,12 @@ extern const char *const http_compression_names[];
                                                          .help = "of what is sent"              \
     }
 
-/* No I/O. Errors read "auth: what. what to do". */
-bool http_options_check(
-    const struct http_auth *auth, const struct http_tls *tls, const char *proxy, struct error *err);
+/* What is wrong goes to ${check}, at its value: "auth: what. what to do". */
+void http_options_check(struct config_check *check, const struct http_auth *auth,
+    const struct http_tls *tls, const char *const *proxy);
 
-/* Is ${url} an address that http can be sent to, without a password in it? ${key} for the error. */
-bool http_options_check_url(const char *key, const char *url, struct error *err);
+/* Is ${url} an address that http can be sent to, without a password in it? ${key} for the text. NULL
+ * is not given. */
+void http_options_check_url(struct config_check *check, const char *key, const char *const *url);
 
 #endif

@@ -52,52 +52,55 @@ static bool has_prefix(const char *text)
 
 /* The literal parts; fields and dates are made safe when they are put in. ${barred}: characters
  * that Elasticsearch takes nowhere in a name (its documentation, create index, Path parameters). */
-static bool check_name(const char *key, const char *text, const char *barred, struct error *err)
+static void check_name(
+    struct config_check *check, const char *key, const char *const *name, const char *barred)
 {
-    size_t size = strlen(text);
+    const char *text = *name;
+    size_t characters = 0;
     bool inside = false;
+    if (!text) {
+        return;
+    }
     if (!has_prefix(text) || strchr("-_+.", text[0])) {
-        return error_set(err, ERR_CONFIG,
+        CONFIG_FAULT(check, name,
             "%s: it must begin with a letter or digit of its own. write one in front, as in "
             "etw-{provider.name}",
             key);
     }
-    if (size > 100) {
-        return error_set(err, ERR_CONFIG, "%s: more than 100 characters. shorten it", key);
+    if (strlen(text) > 100) {
+        CONFIG_FAULT(check, name, "%s: more than 100 characters. shorten it", key);
     }
-    for (const char *c = text; *c; c++) {
-        inside = *c == '{' || (inside && *c != '}');
-        bool date = *c == '%' && c[1];
-        bool upper = *c >= 'A' && *c <= 'Z';
-        if (!inside && *c != '}' && !date && (upper || (uint8_t)*c <= ' ' || strchr(barred, *c))) {
-            return error_set(err, ERR_CONFIG,
+    for (size_t i = 0; text[i]; i++) {
+        char c = text[i];
+        inside = c == '{' || (inside && c != '}');
+        bool date = c == '%' && text[i + 1];
+        bool upper = c >= 'A' && c <= 'Z';
+        if (!inside && c != '}' && !date && (upper || (uint8_t)c <= ' ' || strchr(barred, c))) {
+            CONFIG_FAULT_IN(check, name, characters,
                 "%s: '%c' cannot stand in it. write lower case letters, digits, '_' and '.'", key,
-                (uint8_t)*c < ' ' ? '?' : *c);
+                (uint8_t)c < ' ' ? '?' : c);
+            return;
         }
-        c += date;
+        i += date;
+        characters += (date ? 1u : 0u) + (((uint8_t)c & 0xc0) != 0x80 ? 1u : 0u);
     }
-    return true;
 }
 
-static bool elasticsearch_check(const void *settings, struct error *err)
+static void elasticsearch_check(const void *settings, struct config_check *check)
 {
     static const char index_barred[] = "\\/*?\"<>|,#:";
     static const char stream_barred[] = "\\/*?\"<>|,#:-";
     const struct settings *s = settings;
     for (size_t i = 0; i < s->hosts.count; i++) {
-        if (!http_options_check_url("hosts", s->hosts.items[i], err)) {
-            return false;
-        }
+        http_options_check_url(check, "hosts", &s->hosts.items[i]);
     }
     if (s->index && s->data_stream.dataset) {
-        return error_set(
-            err, ERR_CONFIG, "index: there is a data_stream, too. keep one of the two");
+        CONFIG_FAULT(check, &s->index, "index: there is a data_stream, too. keep one of the two");
     }
-    return (!s->index || check_name("index", s->index, index_barred, err)) &&
-           (!s->data_stream.dataset ||
-               check_name("dataset", s->data_stream.dataset, stream_barred, err)) &&
-           check_name("namespace", s->data_stream.namespace, stream_barred, err) &&
-           http_options_check(&s->auth, &s->tls, s->proxy, err);
+    check_name(check, "index", &s->index, index_barred);
+    check_name(check, "dataset", &s->data_stream.dataset, stream_barred);
+    check_name(check, "namespace", &s->data_stream.namespace, stream_barred);
+    http_options_check(check, &s->auth, &s->tls, &s->proxy);
 }
 
 const struct output_ops output_elasticsearch = {

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #include "config/config.h"
+#include "config/config_check.h"
 #include "outputs/file_batch.h"
 #include "outputs/output.h"
 #include "platform/plat_system.h"
@@ -83,21 +84,40 @@ static bool has_parts(const char *path)
     return strpbrk(path, "%{}") != NULL;
 }
 
-static bool file_check(const void *settings, struct error *err)
+/* A template's error tells its column, which is better told by the place of the message. */
+static void check_template(const struct settings *s, struct config_check *check)
+{
+    static const char head[] = "column ";
+    struct error err;
+    struct event_template *template = event_template_create(
+        span_text(s->path), EVENT_TEMPLATE_PATH, &err);
+    event_template_destroy(template);
+    if (template) {
+        return;
+    }
+    if (strncmp(err.text, head, sizeof(head) - 1) == 0) {
+        char *what;
+        size_t column = (size_t)strtoul(err.text + sizeof(head) - 1, &what, 10);
+        CONFIG_FAULT_IN(check, &s->path, column - 1, "path: %s", what + strspn(what, ": "));
+    } else {
+        CONFIG_FAULT(check, &s->path, "path: %s", err.text);
+    }
+}
+
+static void file_check(const void *settings, struct config_check *check)
 {
     const struct settings *s = settings;
-    size_t size = strlen(s->path);
+    size_t size = s->path ? strlen(s->path) : 0;
+    if (size == 0) {
+        return;
+    }
     if (strpbrk(s->path, "*?")) {
-        return error_set(err, ERR_CONFIG, "path: * and ? cannot be part of it. write {field}");
+        CONFIG_FAULT(check, &s->path, "path: * and ? cannot be part of it. write {field}");
     }
     if (s->path[size - 1] == '/' || s->path[size - 1] == '\\') {
-        return error_set(err, ERR_CONFIG, "path: names a folder. write the name of a file");
+        CONFIG_FAULT(check, &s->path, "path: names a folder. write the name of a file");
     }
-    struct error reason;
-    struct event_template *template = event_template_create(
-        span_text(s->path), EVENT_TEMPLATE_PATH, &reason);
-    event_template_destroy(template);
-    return template || error_set(err, reason.code, "path: %s", reason.text);
+    check_template(s, check);
 }
 
 static const char *file_target(const void *settings)

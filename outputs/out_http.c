@@ -40,32 +40,33 @@ static bool is_header_name(const char *name)
                                         "0123456789!#$%&'*+-.^_`|~");
 }
 
-static bool check_headers(const struct config_map *headers, struct error *err)
+static void check_headers(const struct config_map *headers, struct config_check *check)
 {
     for (size_t i = 0; i < headers->count; i++) {
         const char *name = headers->items[i].key;
         if (!is_header_name(name)) {
-            return error_set(err, ERR_CONFIG,
+            CONFIG_FAULT(check, &headers->items[i].value,
                 "headers: %s cannot be the name of a header. write letters, digits and -",
                 config_text_quote(span_text(name)).text);
         }
         for (const char *c = headers->items[i].value; *c; c++) {
             if (((uint8_t)*c < ' ' && *c != '\t') || *c == 0x7f) {
-                return error_set(err, ERR_CONFIG,
+                CONFIG_FAULT(check, &headers->items[i].value,
                     "headers: the value of %s holds a line break or another control "
                     "character. remove it",
                     config_text_quote(span_text(name)).text);
+                break;
             }
         }
     }
-    return true;
 }
 
-static bool http_check(const void *settings, struct error *err)
+static void http_check(const void *settings, struct config_check *check)
 {
     const struct settings *s = settings;
-    return http_options_check_url("url", s->url, err) && check_headers(&s->headers, err) &&
-           http_options_check(&s->auth, &s->tls, s->proxy, err);
+    http_options_check_url(check, "url", &s->url);
+    check_headers(&s->headers, check);
+    http_options_check(check, &s->auth, &s->tls, &s->proxy);
 }
 
 const struct output_ops output_http = {

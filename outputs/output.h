@@ -40,6 +40,7 @@ struct output_report {
     enum record_status *records; /* room for record_count entries; read with OUTPUT_MIXED */
 };
 
+struct config_check;
 struct config_field;
 
 /* What the host gives an output at its making, and does for it. All but `name` may be missing. */
@@ -91,7 +92,9 @@ struct output_ops {
      * NULL. */
     const char *(*target)(const void *settings);
 
-    bool (*check)(const void *settings, struct error *err); /* no I/O; may be NULL */
+    /* Says everything that is wrong with settings, also with incomplete ones (config_check.h); no
+     * I/O. May be NULL. */
+    void (*check)(const void *settings, struct config_check *check);
     void *(*create)(const void *settings, const struct output_env *env, struct error *err);
     bool (*connect)(void *self, struct error *err); /* may be NULL */
     enum output_verdict (*send)(

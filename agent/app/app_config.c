@@ -9,6 +9,7 @@
 #include "app/app_names.h"
 #include "app/app_providers.h"
 #include "app/app_rules.h"
+#include "config/config_check.h"
 #include "config/config_text.h"
 
 struct checker {
@@ -21,7 +22,11 @@ static void check_schemas(struct checker *checker, const struct config_list *lis
     const struct app_schema *schemas = list->items;
     for (size_t i = 0; i < list->count; i++) {
         const struct app_schema *schema = &schemas[i];
-        if (schema->type == APP_SCHEMA_FOLDER && !schema->path) {
+        if (config_is_flawed_at(checker->memory, &schema->type, sizeof(schema->type))) {
+            continue;
+        }
+        if (schema->type == APP_SCHEMA_FOLDER &&
+            !config_is_given(checker->memory, &schema->path, sizeof(schema->path))) {
             config_error_at(checker->memory, schema, sizeof(*schema), checker->report,
                 "the key 'path' is missing. add it: the folder, or one file");
         } else if (schema->type == APP_SCHEMA_TDH && schema->path) {
@@ -70,57 +75,65 @@ static void check_routes(const struct checker *checker, const struct app_root *r
     }
 }
 
-/* Set the modules, and let them check settings that are complete. */
-static void check_modules(const struct checker *checker, const struct app_root *root)
+/* Set the modules, and let them check their settings. */
+static void check_sessions(const struct checker *checker, const struct app_root *root)
 {
     struct app_session *sessions = root->sessions.items;
     for (size_t i = 0; i < root->sessions.count; i++) {
-        struct error err;
-        const struct input_ops *ops = sessions[i].variant ? sessions[i].variant->module : NULL;
-        sessions[i].ops = ops;
-        if (ops && ops->check && !config_is_flawed(checker->memory, sessions[i].settings) &&
-            !ops->check(sessions[i].settings, &err)) {
-            config_error_at(checker->memory, sessions[i].settings, ops->settings_size,
-                checker->report, "%s", err.text);
-        }
-    }
-    struct app_output *outputs = root->outputs.items;
-    for (size_t i = 0; i < root->outputs.count; i++) {
-        struct error err;
-        const struct output_ops *ops = outputs[i].variant ? outputs[i].variant->module : NULL;
-        outputs[i].ops = ops;
-        if (ops && ops->check && !config_is_flawed(checker->memory, outputs[i].settings) &&
-            !ops->check(outputs[i].settings, &err)) {
-            config_error_at(checker->memory, outputs[i].settings, ops->settings_size,
-                checker->report, "%s", err.text);
-        }
-        if (outputs[i].retry.min_ns > outputs[i].retry.max_ns) {
-            config_error_at(checker->memory, &outputs[i].retry, sizeof(outputs[i].retry),
-                checker->report, "retry: min is above max. swap them");
-        }
-        if (ops && ops->alone && outputs[i].workers > 1) {
-            config_error_at(checker->memory, &outputs[i].workers, sizeof(outputs[i].workers),
-                checker->report, "workers: output type %s works with one. remove the key",
-                ops->name);
+        sessions[i].ops = sessions[i].variant ? sessions[i].variant->module : NULL;
+        if (sessions[i].ops) {
+            config_check_report(
+                checker->memory, sessions[i].ops->check, sessions[i].settings, checker->report);
         }
     }
 }
 
+static void check_output(const struct checker *checker, struct app_output *output)
+{
+    const struct output_ops *ops = output->variant ? output->variant->module : NULL;
+    const struct app_retry *retry = &output->retry;
+    output->ops = ops;
+    if (ops) {
+        config_check_report(checker->memory, ops->check, output->settings, checker->report);
+    }
+    if (retry->min_ns > retry->max_ns &&
+        !config_is_flawed_at(checker->memory, retry, sizeof(*retry))) {
+        config_error_at(checker->memory, retry, sizeof(*retry), checker->report,
+            "retry: min is above max. swap them");
+    }
+    if (ops && ops->alone && output->workers > 1) {
+        config_error_at(checker->memory, &output->workers, sizeof(output->workers), checker->report,
+            "workers: output type %s works with one. remove the key", ops->name);
+    }
+}
+
 /* Two outputs in one file would cut each other's batches. */
-static void check_targets(const struct checker *checker, const struct app_root *root)
+static void check_target(
+    const struct checker *checker, const struct app_root *root, size_t index, const char *target)
 {
     const struct app_output *outputs = root->outputs.items;
+    for (size_t k = 0; k < index; k++) {
+        const char *other = outputs[k].enabled ? app_config_target(&outputs[k]) : NULL;
+        if (other && strcmp(other, target) == 0) {
+            config_error_at(checker->memory, app_config_target_member(&outputs[index]),
+                sizeof(const char *), checker->report,
+                "output %s writes to the file of output %s. give each its own path",
+                outputs[index].name, outputs[k].name);
+            return;
+        }
+    }
+}
+
+static void check_outputs(const struct checker *checker, const struct app_root *root)
+{
+    struct app_output *outputs = root->outputs.items;
     for (size_t i = 0; i < root->outputs.count; i++) {
-        const char *target = app_config_target(&outputs[i]);
-        for (size_t k = 0; k < i && target && outputs[i].enabled; k++) {
-            const char *other = outputs[k].enabled ? app_config_target(&outputs[k]) : NULL;
-            if (other && strcmp(other, target) == 0) {
-                config_error_at(checker->memory, app_config_target_member(&outputs[i]),
-                    sizeof(const char *), checker->report,
-                    "output %s writes to the file of output %s. give each its own path",
-                    outputs[i].name, outputs[k].name);
-                break;
-            }
+        check_output(checker, &outputs[i]);
+    }
+    for (size_t i = 0; i < root->outputs.count; i++) {
+        const char *target = outputs[i].enabled ? app_config_target(&outputs[i]) : NULL;
+        if (target && outputs[i].name) {
+            check_target(checker, root, i, target);
         }
     }
 }
@@ -141,10 +154,8 @@ static bool check(struct config *memory, const struct app_root *root, struct con
         if (named) {
             check_routes(&checker, root);
         }
-        check_modules(&checker, root);
-        if (config_report_ok(report)) {
-            check_targets(&checker, root);
-        }
+        check_sessions(&checker, root);
+        check_outputs(&checker, root);
     }
     return good;
 }

@@ -30,13 +30,16 @@ void app_rules_complain(
         report, position->file, position->line, column, what, text, characters);
 }
 
-static void compile(const struct app_rule *rule, struct config_report *report)
+/* ${flawed}: something about the rule is reported. If that is a comma that cuts its expression, then
+ * an end that comes too early is no news. */
+static void compile(const struct app_rule *rule, bool flawed, struct config_report *report)
 {
     const struct filter_rule one = app_rules_filter_rule(rule);
     struct filter_place place = {0};
     struct error err;
     struct filter *filter = filter_create(&one, 1, &place, &err);
-    if (!filter) {
+    bool cut = flawed && place.offset == one.text.size;
+    if (!filter && !cut) {
         char what[sizeof(err.text) + 8];
         snprintf(what, sizeof(what), "%s: %s", rule->drop ? "drop" : "keep", err.text);
         app_rules_complain(rule, place.offset, what, report);
@@ -50,17 +53,17 @@ void app_rules_check(
     struct app_rule *rules = list->items;
     for (size_t i = 0; i < list->count; i++) {
         struct app_rule *rule = &rules[i];
-        if (config_is_flawed(memory, rule)) {
-            continue;
-        }
         if (!rule->keep == !rule->drop) {
+            if (config_is_flawed(memory, rule)) {
+                continue;
+            }
             config_error_at(memory, rule, sizeof(*rule), report,
                 "a rule has either `keep` or `drop`. write one of them, as in - drop: EXPRESSION");
             continue;
         }
         const char **text = rule->drop ? &rule->drop : &rule->keep;
         rule->position = config_position_of(memory, text, sizeof(*text));
-        compile(rule, report);
+        compile(rule, config_is_flawed(memory, rule), report);
     }
 }
 

@@ -83,6 +83,7 @@ struct input_decoding {
     uint32_t codepage; /* Windows code page of ANSI strings; 0: 1252 */
 };
 
+struct config_check;
 struct config_field;
 struct config_strings;
 
@@ -101,7 +102,9 @@ struct input_ops {
     bool needs_etw;        /* runs on Windows alone */
     bool delivers_nothing; /* its events go elsewhere: no output takes them */
     enum input_providers providers;
-    bool (*check)(const void *settings, struct error *err); /* no I/O; may be NULL */
+    /* Says everything that is wrong with settings, also with incomplete ones (config_check.h); no
+     * I/O. May be NULL. */
+    void (*check)(const void *settings, struct config_check *check);
     void (*decoding)(const void *settings, struct input_decoding *ret_decoding);
     const struct config_strings *(*paths)(const void *settings); /* what it reads; may be NULL */
     void *(*create)(const void *settings, struct error *err);    /* NULL: not in this build */

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "config/config_check.h"
 #include "input/input_file_parts.h"
 
 /*
@@ -50,17 +51,18 @@ static const struct config_field fields[] = {
 };
 // clang-format on
 
-static bool check(const void *settings, struct error *err)
+static void check(const void *settings, struct config_check *check)
 {
     const struct input_file_settings *s = settings;
-    return !s->end || s->end > s->start ||
-           error_set(err, ERR_CONFIG, "end: it is not after start. no event can lie between them");
+    if (s->end && s->end <= s->start) {
+        CONFIG_FAULT(check, &s->end, "end: it is not after start. no event can lie between them");
+    }
 }
 
 static void *create(const void *settings, struct error *err)
 {
     const struct input_file_settings *s = settings;
-    if (!check(settings, err)) {
+    if (!config_check_first(check, settings, err)) {
         return NULL;
     }
     struct input *in = calloc(1, sizeof(*in));

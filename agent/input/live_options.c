@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "config/config_check.h"
 #include "config/config_text.h"
 
 #define MS_NS INT64_C(1000000)
@@ -114,26 +115,27 @@ static const struct config_field record_fields[] = {
 };
 // clang-format on
 
-static bool check_session(const struct live_session *session, bool kernel, struct error *err)
+static void check_session(
+    const struct live_session *session, bool kernel, struct config_check *check)
 {
-    if (session->buffers.min > session->buffers.max) {
-        return error_set(err, ERR_CONFIG, "buffers: min is above max. swap them");
+    const struct live_buffers *buffers = &session->buffers;
+    if (buffers->min > buffers->max) {
+        CONFIG_FAULT(check, buffers, "buffers: min is above max. swap them");
     }
-    if (kernel && session->buffers.paged) {
-        return error_set(
-            err, ERR_CONFIG, "buffers: kernel events cannot be kept in paged memory. remove paged");
+    if (kernel && buffers->paged) {
+        CONFIG_FAULT(check, &buffers->paged,
+            "buffers: kernel events cannot be kept in paged memory. remove paged");
     }
-    return true;
 }
 
-static bool check_realtime(const void *settings, struct error *err)
+static void check_realtime(const void *settings, struct config_check *check)
 {
     const struct live_realtime *s = settings;
-    return check_session(&s->session, false, err);
+    check_session(&s->session, false, check);
 }
 
 /* `Class/Name`, or the number of a hook in hexadecimal or decimal. */
-static bool check_stacks(const struct config_strings *stacks, struct error *err)
+static void check_stacks(const struct config_strings *stacks, struct config_check *check)
 {
     for (size_t i = 0; i < stacks->count; i++) {
         const char *text = stacks->items[i];
@@ -143,44 +145,42 @@ static bool check_stacks(const struct config_strings *stacks, struct error *err)
         bool is_number = *text && strspn(text, "0123456789") == strlen(text);
         bool is_name = slash && slash != text && slash[1] && !strchr(slash + 1, '/');
         if (!is_name && !(is_hex && strlen(text) <= 6) && !(is_number && strlen(text) <= 5)) {
-            return error_set(err, ERR_CONFIG,
+            CONFIG_FAULT(check, &stacks->items[i],
                 "stacks: %s is no kernel event. write Class/Name, as in Process/Start, or "
                 "the number of a hook, as in 0x1402",
                 config_text_quote(span_text(text)).text);
         }
     }
-    return true;
 }
 
-static bool check_kernel(const void *settings, struct error *err)
+static void check_kernel(const void *settings, struct config_check *check)
 {
     const struct live_kernel *s = settings;
-    return check_session(&s->session, true, err) && check_stacks(&s->stacks, err);
+    check_session(&s->session, true, check);
+    check_stacks(&s->stacks, check);
 }
 
-static bool check_heap(const void *settings, struct error *err)
+static void check_heap(const void *settings, struct config_check *check)
 {
     const struct live_heap *s = settings;
-    return check_session(&s->session, true, err);
+    check_session(&s->session, true, check);
 }
 
-static bool check_record(const void *settings, struct error *err)
+static void check_record(const void *settings, struct config_check *check)
 {
     const struct live_record *s = settings;
     const struct live_log_file *file = &s->log_file;
-    if (!check_session(&s->session, s->flags.count > 0, err) || !check_stacks(&s->stacks, err)) {
-        return false;
-    }
+    check_session(&s->session, s->flags.count > 0, check);
+    check_stacks(&s->stacks, check);
     if ((file->mode == LIVE_LOG_CIRCULAR || file->mode == LIVE_LOG_NEWFILE) &&
         file->max_size_bytes == 0) {
-        return error_set(err, ERR_CONFIG, "log_file: mode %s needs a limit. add max_size",
+        CONFIG_FAULT(check, &file->mode, "log_file: mode %s needs a limit. add max_size",
             log_mode_names[file->mode]);
     }
-    if (file->mode == LIVE_LOG_NEWFILE && !strstr(file->path, "%d")) {
-        return error_set(err, ERR_CONFIG,
+    if (file->mode == LIVE_LOG_NEWFILE && file->path && !strstr(file->path, "%d")) {
+        CONFIG_FAULT(check, &file->path,
             "log_file: mode newfile numbers its files. write %%d where the number belongs in path");
     }
-    return true;
 }
 
 const struct input_ops input_realtime = {

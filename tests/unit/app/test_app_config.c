@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "app/app_config.h"
+#include "config/config_check.h"
 
 /* Two made-up inputs and outputs: the tables of the real ones are tested with them. */
 
@@ -24,10 +25,12 @@ static const struct config_field pipe_fields[] = {
     {.key = NULL},
 };
 
-static bool pipe_check(const void *settings, struct error *err)
+static void pipe_check(const void *settings, struct config_check *check)
 {
     const struct pipe_settings *s = settings;
-    return s->path[0] == '/' || error_set(err, ERR_CONFIG, "path: no slash. start it with one");
+    if (s->path && s->path[0] != '/') {
+        CONFIG_FAULT(check, &s->path, "path: no slash. start it with one");
+    }
 }
 
 static const struct input_ops clock_input = {

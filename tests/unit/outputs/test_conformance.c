@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "config/config.h"
+#include "config/config_check.h"
 #include "config/config_report.h"
 #include "outputs/registry.h"
 #include "platform/plat_file.h"
@@ -183,7 +184,7 @@ static void make(
     if (subject->adjust) {
         subject->adjust(settings);
     }
-    assert_true(!f->ops->check || f->ops->check(settings, &err));
+    assert_true(config_check_first(f->ops->check, settings, &err));
     /* What create is given may be gone afterwards. */
     char name[] = "test";
     uint8_t *copy = malloc(checkpoint.size + 1);

@@ -9,6 +9,7 @@
 #include <zlib.h>
 
 #include "config/config.h"
+#include "config/config_check.h"
 #include "config/config_report.h"
 #include "outputs/output.h"
 #include "support/temp_folder.h"
@@ -56,7 +57,7 @@ static void open_again(struct fixture *f, const char *yaml, struct span checkpoi
     const void *settings = config_parse(f->config, span_text(text), "t.yaml", output_file.fields,
         output_file.settings_size, &report);
     assert_true(config_report_ok(&report));
-    assert_true(output_file.check(settings, &err));
+    assert_true(config_check_first(output_file.check, settings, &err));
     config_report_fini(&report);
     const struct output_env env = {
         .name = "test", .checkpoint = checkpoint, .save = store, .warn = warn, .host = f};

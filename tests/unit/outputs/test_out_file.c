@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "config/config.h"
+#include "config/config_check.h"
 #include "config/config_report.h"
 #include "outputs/output.h"
 #include "platform/plat_file.h"
@@ -37,7 +38,7 @@ static void *open_output(struct fixture *f, const char *yaml)
     struct error err;
     parse(f, yaml);
     assert_true(config_report_ok(&f->report));
-    assert_true(output_file.check(f->settings, &err));
+    assert_true(config_check_first(output_file.check, f->settings, &err));
     return output_file.create(f->settings, &(struct output_env){.name = "test"}, &err);
 }
 
@@ -200,7 +201,7 @@ static void settings_that_cannot_work_are_refused(void **state)
     } checks[] = {
         {"{path: 'a/'}", "path: names a folder. write the name of a file"},
         {"{path: 'a*'}", "path: * and ? cannot be part of it. write {field}"},
-        {"{path: 'x%q'}", "path: column 2: not a part of the time. write one of %Y %m %d %H %M, or "
+        {"{path: 'x%q'}", "path: not a part of the time. write one of %Y %m %d %H %M, or "
                           "%% for a percent sign"},
         {"{path: 'x-{provider.nam}'}", NULL},
     };
@@ -209,7 +210,7 @@ static void settings_that_cannot_work_are_refused(void **state)
         struct error err = {0};
         parse(&f, checks[i].yaml);
         assert_true(config_report_ok(&f.report));
-        assert_false(output_file.check(f.settings, &err));
+        assert_false(config_check_first(output_file.check, f.settings, &err));
         if (checks[i].error) {
             assert_string_equal(err.text, checks[i].error);
         }
@@ -228,7 +229,7 @@ static void a_path_is_a_route_only_if_it_has_parts(void **state)
         struct fixture f;
         struct error err;
         parse(&f, cases[i].yaml);
-        assert_true(output_file.check(f.settings, &err));
+        assert_true(config_check_first(output_file.check, f.settings, &err));
         const char *route = output_file.route(f.settings);
         assert_int_equal(route != NULL, cases[i].route != NULL);
         if (route) {

@@ -12,6 +12,7 @@
 #include <zlib.h>
 
 #include "config/config.h"
+#include "config/config_check.h"
 #include "config/config_report.h"
 #include "outputs/output.h"
 #include "platform/plat_file.h"
@@ -199,7 +200,7 @@ static void *make(const struct subject *subject, struct config **ret_config, str
         .checkpoint = span_make(durable->checkpoint, durable->checkpoint_size),
         .save = store,
         .host = host};
-    void *self = config_report_ok(&report) && output_file.check(settings, &err)
+    void *self = config_report_ok(&report) && config_check_first(output_file.check, settings, &err)
                      ? output_file.create(settings, &env, &err)
                      : NULL;
     config_report_fini(&report);
