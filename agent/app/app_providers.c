@@ -1,8 +1,10 @@
 #include "app/app_providers.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "app/app_fields.h"
+#include "config/config_check.h"
 #include "config/config_value.h"
 
 enum { MAX_EXECUTABLE_BYTES = 1024, MAX_ID = 65535 };
@@ -66,13 +68,25 @@ static bool split_events(const struct checker *checker, const struct config_stri
     return true;
 }
 
+struct compact {
+    const struct checker *checker;
+    const char **text;
+};
+
+static void complain_of_part(void *self, size_t character, const char *what)
+{
+    const struct compact *compact = self;
+    char text[CONFIG_REPORT_MAX_TEXT];
+    snprintf(text, sizeof(text), "providers: %s", what);
+    config_check_say(compact->checker->memory, compact->text, sizeof(*compact->text), character,
+        text, compact->checker->report);
+}
+
 static void check_compact(const struct checker *checker, struct app_provider *provider)
 {
     const char **text = &provider->text.compact;
-    struct error err;
-    if (!provider_spec_parse(&provider->spec, span_text(*text), &err)) {
-        complain(checker, text, sizeof(*text), "providers", err.text);
-    }
+    struct compact compact = {checker, text};
+    provider_spec_read(&provider->spec, span_text(*text), complain_of_part, &compact);
 }
 
 static void check_payload(const struct checker *checker, const struct app_payload *payload)
@@ -123,7 +137,7 @@ static bool check_long(const struct checker *checker, struct app_provider *provi
 {
     struct provider_spec *spec = &provider->spec;
     struct error err;
-    if (!provider->text.name && !provider->wpp) {
+    if (!provider->text.name && !provider->wpp && !config_is_flawed(checker->memory, provider)) {
         complain(checker, provider, sizeof(*provider), "providers",
             "the entry says no name. add name: NAME or GUID");
     } else if (provider->text.name &&
@@ -160,7 +174,7 @@ static void check_count(const struct checker *checker, const struct app_session 
 {
     const struct input_ops *ops = session->variant->module;
     if (ops->providers == INPUT_PROVIDERS_REQUIRED && session->providers.count == 0 &&
-        !config_is_flawed(checker->memory, session)) {
+        !config_is_flawed_at(checker->memory, &session->providers, sizeof(session->providers))) {
         config_error_at(checker->memory, session, sizeof(*session), checker->report,
             "the key 'providers' is missing. add it: a list of whose events are wanted");
     }
@@ -182,9 +196,6 @@ bool app_providers_check(
     }
     for (size_t i = 0; i < session->providers.count; i++) {
         provider_spec_init(&providers[i].spec);
-        if (config_is_flawed(memory, &providers[i])) {
-            continue;
-        }
         if (providers[i].text.compact) {
             check_compact(&checker, &providers[i]);
         } else if (!check_long(&checker, &providers[i])) {

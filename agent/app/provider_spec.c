@@ -100,34 +100,6 @@ bool provider_spec_add_range(struct provider_events *events, struct span text, s
     return true;
 }
 
-/* `1+5-9` or `1,5-9`. */
-static bool parse_ids(struct provider_spec *spec, struct span text, struct error *err)
-{
-    bool more = text.size > 0;
-    while (more) {
-        struct span rest = text;
-        struct span range = cut(&rest, "+,");
-        more = range.size < text.size;
-        if (!provider_spec_add_range(&spec->include, range, err)) {
-            return false;
-        }
-        text = rest;
-    }
-    return true;
-}
-
-static bool parse_keywords(struct provider_keywords *keywords, struct span text, struct error *err)
-{
-    if (text.size && !provider_spec_parse_bits(text, &keywords->bits)) {
-        return error_set(err, ERR_CONFIG,
-            "%s is no keyword mask. write it as a number; names work in the long form, keywords: "
-            "{any: [NAME]}",
-            config_text_quote(text).text);
-    }
-    keywords->given = text.size > 0;
-    return true;
-}
-
 /* Only digits, ranges and separators: what is left of an entry that a comma cut. */
 static bool is_only_ids(struct span text)
 {
@@ -137,6 +109,19 @@ static bool is_only_ids(struct span text)
         }
     }
     return text.size > 0;
+}
+
+/* What is meant as a GUID: braces, or nothing but digits in five groups. */
+static bool looks_like_guid(struct span text)
+{
+    size_t dashes = 0;
+    size_t digits = 0;
+    for (size_t i = 0; i < text.size; i++) {
+        dashes += text.data[i] == '-';
+        digits += digit_of(text.data[i]) < 16;
+    }
+    return text.data[0] == '{' || text.data[text.size - 1] == '}' ||
+           (dashes == 4 && dashes + digits == text.size);
 }
 
 bool provider_spec_set_name(struct provider_spec *spec, struct span text, struct error *err)
@@ -151,28 +136,122 @@ bool provider_spec_set_name(struct provider_spec *spec, struct span text, struct
             "before it, or join ids with +",
             config_text_quote(text).text);
     }
-    if (!guid_parse(text, &spec->guid)) {
-        spec->name = text;
+    if (guid_parse(text, &spec->guid)) {
+        return true;
     }
+    if (looks_like_guid(text)) {
+        return error_set(err, ERR_CONFIG,
+            "%s is no GUID. write 8-4-4-4-12 hexadecimal digits, as in "
+            "1c95126e-7eea-49a9-a3fe-a378b03ddb4d",
+            config_text_quote(text).text);
+    }
+    spec->name = text;
     return true;
+}
+
+/* ---- the compact form -------------------------------------------------------------------------- */
+
+struct reading {
+    struct provider_spec *spec;
+    struct span text;
+    provider_spec_fault_fn *fault;
+    void *self;
+    bool good;
+};
+
+/* Tell what is wrong with ${part} of the text. */
+static void blame(struct reading *reading, struct span part, const struct error *err)
+{
+    const uint8_t *start = reading->text.data;
+    size_t characters = 0;
+    for (const uint8_t *c = start; c < part.data; c++) {
+        characters += (*c & 0xc0) != 0x80;
+    }
+    reading->good = false;
+    reading->fault(reading->self, characters, err->text);
+}
+
+/* `1+5-9` or `1,5-9`. */
+static void read_ids(struct reading *reading, struct span text)
+{
+    bool more = text.size > 0;
+    while (more) {
+        struct error err;
+        struct span rest = text;
+        struct span range = cut(&rest, "+,");
+        more = range.size < text.size;
+        if (!provider_spec_add_range(&reading->spec->include, range, &err)) {
+            blame(reading, range, &err);
+        }
+        text = rest;
+    }
+}
+
+static void read_keywords(
+    struct reading *reading, struct provider_keywords *keywords, struct span text)
+{
+    struct error err;
+    if (text.size && !provider_spec_parse_bits(text, &keywords->bits)) {
+        error_set(&err, ERR_CONFIG,
+            "%s is no keyword mask. write it as a number; names work in the long form, keywords: "
+            "{any: [NAME]}",
+            config_text_quote(text).text);
+        blame(reading, text, &err);
+    }
+    keywords->given = text.size > 0;
+}
+
+bool provider_spec_read(
+    struct provider_spec *spec, struct span text, provider_spec_fault_fn *fault, void *self)
+{
+    struct reading reading = {spec, text, fault, self, true};
+    struct span parts[MAX_PARTS] = {{NULL, 0}};
+    struct span rest = text;
+    struct error err;
+    bool more = true;
+    for (size_t i = 0; i < MAX_PARTS && more; i++) {
+        size_t before = rest.size;
+        parts[i] = cut(&rest, ":");
+        more = parts[i].size < before;
+    }
+    provider_spec_init(spec);
+    if (more) {
+        error_set(&err, ERR_CONFIG,
+            "%s has too many parts. write (Name|GUID)[:Level[:EventIDs[:AnyKeywords"
+            "[:AllKeywords]]]]",
+            config_text_quote(text).text);
+        blame(&reading, rest, &err);
+        return false;
+    }
+    if (!provider_spec_set_name(spec, parts[0], &err)) {
+        blame(&reading, parts[0], &err);
+    }
+    if (parts[1].size && !provider_spec_parse_level(parts[1], &spec->level, &err)) {
+        blame(&reading, parts[1], &err);
+    }
+    read_ids(&reading, parts[2]);
+    read_keywords(&reading, &spec->any, parts[3]);
+    read_keywords(&reading, &spec->all, parts[4]);
+    return reading.good;
+}
+
+struct first_fault {
+    struct error *err;
+    bool found;
+};
+
+static void keep_first(void *self, size_t character, const char *what)
+{
+    struct first_fault *first = self;
+    (void)character;
+    if (!first->found) {
+        error_set(first->err, ERR_CONFIG, "%s", what);
+    }
+    first->found = true;
 }
 
 bool provider_spec_parse(struct provider_spec *spec, struct span text, struct error *err)
 {
-    struct span rest = text;
-    struct span parts[MAX_PARTS] = {{NULL, 0}};
-    for (size_t i = 0; i < MAX_PARTS && rest.size; i++) {
-        parts[i] = cut(&rest, ":");
-    }
-    provider_spec_init(spec);
-    if (rest.size) {
-        return error_set(err, ERR_CONFIG,
-            "%s has too many parts. write (Name|GUID)[:Level[:EventIDs[:AnyKeywords"
-            "[:AllKeywords]]]]",
-            config_text_quote(text).text);
-    }
-    return provider_spec_set_name(spec, parts[0], err) &&
-           (parts[1].size == 0 || provider_spec_parse_level(parts[1], &spec->level, err)) &&
-           parse_ids(spec, parts[2], err) && parse_keywords(&spec->any, parts[3], err) &&
-           parse_keywords(&spec->all, parts[4], err);
+    struct first_fault first = {.err = err};
+    return provider_spec_read(spec, text, keep_first, &first);
 }

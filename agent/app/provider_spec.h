@@ -53,7 +53,13 @@ struct provider_spec {
 /* Everything of every provider. */
 void provider_spec_init(struct provider_spec *spec);
 
-/* Read the compact form. Errors read "what. what to do". */
+/* Read the compact form. Everything that is wrong with it is told to ${fault}, as "what. what to do",
+ * with the character, from 0, where it stands. False if something is. */
+typedef void provider_spec_fault_fn(void *self, size_t character, const char *what);
+bool provider_spec_read(
+    struct provider_spec *spec, struct span text, provider_spec_fault_fn *fault, void *self);
+
+/* The same for one error, the first one. */
 bool provider_spec_parse(struct provider_spec *spec, struct span text, struct error *err);
 
 /* Parts of the long form. A name that is a GUID is taken as one. */

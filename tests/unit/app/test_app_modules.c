@@ -94,22 +94,22 @@ static void sessions_check_what_belongs_together(void **state)
             "f.yaml:2:47: error: providers: sessions of type 'kernel' have none. remove the key, "
             "or use type: realtime"},
         {"- {type: system, flags: [process], stacks: [Process]}",
-            "f.yaml:2:3: error: stacks: 'Process' is no kernel event. write Class/Name, as in "
+            "f.yaml:2:45: error: stacks: 'Process' is no kernel event. write Class/Name, as in "
             "Process/Start, or the number of a hook, as in 0x1402"},
         {"- {type: system, flags: [process], buffers: {paged: true}}",
-            "f.yaml:2:3: error: buffers: kernel events cannot be kept in paged memory. remove "
+            "f.yaml:2:53: error: buffers: kernel events cannot be kept in paged memory. remove "
             "paged"},
         {"- {type: realtime, providers: [A], buffers: {min: 9, max: 8}}",
-            "f.yaml:2:3: error: buffers: min is above max. swap them"},
+            "f.yaml:2:45: error: buffers: min is above max. swap them"},
         {"- {type: record, providers: [A], log_file: {path: a.etl, mode: circular}}",
-            "f.yaml:2:3: error: log_file: mode circular needs a limit. add max_size"},
+            "f.yaml:2:64: error: log_file: mode circular needs a limit. add max_size"},
         {"- {type: record, providers: [A], log_file: {path: a.etl, mode: newfile, max_size: 1MB}}",
-            "f.yaml:2:3: error: log_file: mode newfile numbers its files. write %d where the "
+            "f.yaml:2:51: error: log_file: mode newfile numbers its files. write %d where the "
             "number belongs in path"},
         {"- {type: heap}", "f.yaml:2:3: error: the key 'launch' is missing. add it: command line "
                            "of the program whose heap is traced"},
         {"- {type: file, paths: [a], start: 2026-11-21T00:00:00Z, end: 2026-11-21T00:00:00Z}",
-            "f.yaml:2:3: error: end: it is not after start. no event can lie between them"},
+            "f.yaml:2:62: error: end: it is not after start. no event can lie between them"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct app_config config;
@@ -140,55 +140,57 @@ static void outputs_over_http_check_what_belongs_together(void **state)
     (void)state;
     static const struct {
         const char *output;
+        const char *at;    /* the error is where this begins */
         const char *error; /* without its place; "": none */
     } cases[] = {
         {"{type: http, url: 'https://h/x', framing: array, compression: zstd, headers: {X-A: b}, "
          "auth: {user: u, password: p}, proxy: '', tls: {ca: c, cert: d, key: e, verify: ca, "
          "min_version: 1.3, pin_sha256: ['AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=']}}",
-            ""},
+            "", ""},
         {"{type: elasticsearch, hosts: ['http://h:9200'], index: 'etw-{provider.name}-%Y.%m.%d', "
          "auth: {bearer: t}, max_string: 16000, uint64: number, retry: {max_age: 1h}}",
-            ""},
-        {"{type: http, url: h}", "url: this is no address. write it as in https://host:9200"},
-        {"{type: http, url: 'https:///x'}",
+            "", ""},
+        {"{type: http, url: h}", "h}", "url: this is no address. write it as in https://host:9200"},
+        {"{type: http, url: 'https:///x'}", "'https:///x",
             "url: this is no address. write it as in https://host:9200"},
-        {"{type: http, url: 'https://u:secret@h/'}",
+        {"{type: http, url: 'https://u:secret@h/'}", "'https://u",
             "url: the address holds a user or a password. write them under auth"},
-        {"{type: http, url: 'https://h/a b'}", "url: the address holds a space. remove it"},
-        {"{type: http, url: 'https://h', headers: {'a b': c}}",
+        {"{type: http, url: 'https://h/a b'}", "'https://h/a",
+            "url: the address holds a space. remove it"},
+        {"{type: http, url: 'https://h', headers: {'a b': c}}", "c}}",
             "headers: 'a b' cannot be the name of a header. write letters, digits and -"},
-        {"{type: http, url: 'https://h', headers: {a: \"b\\nc: d\"}}",
+        {"{type: http, url: 'https://h', headers: {a: \"b\\nc: d\"}}", "\"b",
             "headers: the value of 'a' holds a line break or another control character. remove "
             "it"},
-        {"{type: http, url: 'https://h', auth: {user: u}}",
+        {"{type: http, url: 'https://h', auth: {user: u}}", "{user",
             "auth: user and password belong together. add the other"},
-        {"{type: http, url: 'https://h', auth: {api_key: a, bearer: b}}",
+        {"{type: http, url: 'https://h', auth: {api_key: a, bearer: b}}", "{api",
             "auth: more than one way to log in. keep api_key, bearer, or user and password"},
-        {"{type: http, url: 'https://h', tls: {cert: a}}",
+        {"{type: http, url: 'https://h', tls: {cert: a}}", "{cert",
             "tls: cert and key belong together. add the other"},
-        {"{type: http, url: 'https://h', tls: {pin_sha256: [abc]}}",
+        {"{type: http, url: 'https://h', tls: {pin_sha256: [abc]}}", "abc]",
             "tls: pin_sha256: 'abc' is no SHA-256 in base64. write its 44 characters"},
-        {"{type: http, url: 'https://h', proxy: h}",
+        {"{type: http, url: 'https://h', proxy: h}", "h}",
             "proxy: this is no address. write it as in http://proxy.example"},
-        {"{type: elasticsearch, hosts: [h]}",
+        {"{type: elasticsearch, hosts: [h]}", "h]",
             "hosts: this is no address. write it as in https://host:9200"},
-        {"{type: elasticsearch, hosts: ['http://h'], index: '{provider.name}'}",
+        {"{type: elasticsearch, hosts: ['http://h'], index: '{provider.name}'}", "'{provider",
             "index: it must begin with a letter or digit of its own. write one in front, as in "
             "etw-{provider.name}"},
-        {"{type: elasticsearch, hosts: ['http://h'], index: Etw}",
+        {"{type: elasticsearch, hosts: ['http://h'], index: Etw}", "Etw",
             "index: 'E' cannot stand in it. write lower case letters, digits, '_' and '.'"},
-        {"{type: elasticsearch, hosts: ['http://h'], data_stream: {dataset: a-b}}",
+        {"{type: elasticsearch, hosts: ['http://h'], data_stream: {dataset: a-b}}", "-b}",
             "dataset: '-' cannot stand in it. write lower case letters, digits, '_' and '.'"},
-        {"{type: elasticsearch, hosts: ['http://h'], data_stream: {dataset: a}, index: b}",
+        {"{type: elasticsearch, hosts: ['http://h'], data_stream: {dataset: a}, index: b}", "b}",
             "index: there is a data_stream, too. keep one of the two"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char rest[512];
         char expected[512];
         snprintf(rest, sizeof(rest), "outputs:\n- %s", cases[i].output);
-        snprintf(expected, sizeof(expected), "%s%s", cases[i].error[0] ? "f.yaml:4:3: error: " : "",
-            cases[i].error);
-        assert_first(ONE_FILE, rest, expected);
+        snprintf(expected, sizeof(expected), "f.yaml:4:%d: error: %s",
+            (int)(strstr(cases[i].output, cases[i].at) - cases[i].output) + 3, cases[i].error);
+        assert_first(ONE_FILE, rest, cases[i].error[0] ? expected : "");
     }
 }
 
@@ -256,13 +258,13 @@ static void wrong_entries_of_providers_are_all_reported(void **state)
     static const char *const expected[] = {
         "f.yaml:4:6: error: providers: '4104' is no provider: in [ ] a comma starts a new entry. "
         "quote the whole expression before it, or join ids with +",
-        "f.yaml:5:6: error: providers: 'varning' is no level. did you mean 'warning'? write a "
+        "f.yaml:5:8: error: providers: 'varning' is no level. did you mean 'warning'? write a "
         "number from 0 to 255, critical, error, warning, information or verbose",
-        "f.yaml:6:6: error: providers: '70000' is no event id. write a number from 0 to 65535, or "
+        "f.yaml:6:10: error: providers: '70000' is no event id. write a number from 0 to 65535, or "
         "a range such as 5-9",
-        "f.yaml:7:6: error: providers: 'Files' is no keyword mask. write it as a number; names "
+        "f.yaml:7:10: error: providers: 'Files' is no keyword mask. write it as a number; names "
         "work in the long form, keywords: {any: [NAME]}",
-        "f.yaml:8:6: error: providers: 'A:1:2:3:4:5' has too many parts. write (Name|GUID)"
+        "f.yaml:8:16: error: providers: 'A:1:2:3:4:5' has too many parts. write (Name|GUID)"
         "[:Level[:EventIDs[:AnyKeywords[:AllKeywords]]]]",
         "f.yaml:9:6: error: providers: the entry says no name. add name: NAME or GUID",
         "f.yaml:10:23: error: level: '256' is no level. write a number from 0 to 255, critical, "
@@ -276,6 +278,20 @@ static void wrong_entries_of_providers_are_all_reported(void **state)
         "text}",
         "f.yaml:15:35: error: pids: this is no process id. write a number",
         "f.yaml:16:23: error: flags: only WPP has flags. write keywords: {any: [...]}",
+        "f.yaml:17:12: error: providers: 'A:::::' has too many parts. write (Name|GUID)"
+        "[:Level[:EventIDs[:AnyKeywords[:AllKeywords]]]]",
+        "f.yaml:18:7: error: providers: '{6E7C}' is no GUID. write 8-4-4-4-12 hexadecimal digits, "
+        "as in 1c95126e-7eea-49a9-a3fe-a378b03ddb4d",
+        "f.yaml:19:13: error: name: '1c95126e-7eea-49a9-a3fe-a378b03ddb4' is no GUID. write "
+        "8-4-4-4-12 hexadecimal digits, as in 1c95126e-7eea-49a9-a3fe-a378b03ddb4d",
+        "f.yaml:20:9: error: providers: 'x' is no level. write a number from 0 to 255, critical, "
+        "error, warning, information or verbose",
+        "f.yaml:20:11: error: providers: 'y' is no event id. write a number from 0 to 65535, or a "
+        "range such as 5-9",
+        "f.yaml:20:15: error: providers: '9-5' is no event id. write a number from 0 to 65535, or "
+        "a range such as 5-9",
+        "f.yaml:20:19: error: providers: 'z' is no keyword mask. write it as a number; names work "
+        "in the long form, keywords: {any: [NAME]}",
     };
     assert_false(parse("- type: realtime\n"
                        "  providers:\n"
@@ -291,7 +307,12 @@ static void wrong_entries_of_providers_are_all_reported(void **state)
                        "   - {name: A, payload: {x: {A: {is: 1}}}}\n"
                        "   - {name: A, payload: {1: {A: {is: 1, contains: 2}}}}\n"
                        "   - {name: A, processes: {pids: [x]}}\n"
-                       "   - {name: A, flags: [x]}\n",
+                       "   - {name: A, flags: [x]}\n"
+                       "   - 'A:::::'\n"
+                       "   - '{6E7C}'\n"
+                       "   - {name: 1c95126e-7eea-49a9-a3fe-a378b03ddb4}\n"
+                       "   - '\xc3\xa4"
+                       ":x:y,1,9-5:z'\n",
         STDOUT, &config, &report));
     size_t count = sizeof(expected) / sizeof(expected[0]);
     for (size_t i = 0; i < report.line_count; i++) {
@@ -303,6 +324,60 @@ static void wrong_entries_of_providers_are_all_reported(void **state)
     }
     assert_int_equal(report.line_count, count);
     config_report_fini(&report);
+}
+
+static void ten_mistakes_are_reported_at_once_each_at_its_place(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "agent: {memory: 1MB, data_dir: ''}\n"
+        "sessions:\n"
+        "- {type: system, flags: [process], stacks: [X, Process/Start, 0x], buffers: {min: 9,\n"
+        "   max: 8, paged: true}, buffer: 1}\n"
+        "- {type: file, paths: [a], start: 2026-11-22T00:00:00Z, end: 2026-11-21T00:00:00Z,\n"
+        "   providers: ['A:x:y']}\n"
+        "outputs:\n"
+        "- {type: file, fsync: 10, path: \"o-{provider.nam}\", retry: {min: 9s, max: 1s}}\n"
+        "- {type: http, url: 'h h', auth: {user: u}, framing: x, tls: {cert: c, verify: no},\n"
+        "   filters: [{drop: event.id = 3, nam: n}]}\n";
+    static const char *const places[] = {"1:17: error: memory: ", "1:32: error: data_dir: ",
+        "3:45: error: stacks: 'X'", "3:63: error: stacks: '0x'",
+        "3:77: error: buffers: min is above", "4:19: error: buffers: kernel",
+        "4:26: error: unknown key 'buffer'", "5:62: error: end: ", "6:19: error: providers: 'x'",
+        "6:21: error: providers: 'y'", "8:23: error: fsync: ", "8:37: error: path: events have no",
+        "8:60: error: retry: min", "9:21: error: url: this is no address",
+        "9:21: error: url: the address holds a space", "9:34: error: auth: user and password",
+        "9:54: error: framing: ", "9:80: error: verify: ", "10:30: error: drop: = is not known",
+        "10:35: error: unknown key 'nam'"};
+    struct app_config config;
+    struct config_report report;
+    config_report_init(&report);
+    assert_false(
+        app_config_parse(span_text(text), "f.yaml", app_modules(), NULL, &config, &report));
+    size_t count = sizeof(places) / sizeof(places[0]);
+    for (size_t i = 0; i < report.line_count || i < count; i++) {
+        const char *got = i < report.line_count ? report.lines[i].text : "nothing";
+        if (i >= count || !strstr(got, places[i])) {
+            print_error("got:\n%s\nexpected:\n%s\n", got, i < count ? places[i] : "nothing");
+            fail();
+        }
+    }
+    config_report_fini(&report);
+}
+
+static void a_wrong_template_points_at_the_place_in_it(void **state)
+{
+    (void)state;
+    assert_first(ONE_FILE, "outputs:\n- type: file\n  path: x-{bad}",
+        "f.yaml:5:12: error: path: events have no field bad. values of the payload are data.NAME");
+    assert_first(ONE_FILE, "outputs:\n- {type: file, path: '/tmp/\xc3\xa4-%q'}",
+        "f.yaml:4:30: error: path: not a part of the time. write one of %Y %m %d %H %M, or %% for "
+        "a percent sign");
+    assert_first(ONE_FILE, "outputs:\n- {type: file, path: \"x\\u002d{bad}\"}",
+        "f.yaml:4:22: error: path: events have no field bad. values of the payload are data.NAME "
+        "(character 4 of the whole)");
+    assert_first(ONE_FILE, "outputs:\n- {type: file, path: 'x*'}",
+        "f.yaml:4:22: error: path: * and ? cannot be part of it. write {field}");
 }
 
 static void rules_point_at_the_place_in_their_expression(void **state)
@@ -402,6 +477,8 @@ int main(void)
         cmocka_unit_test(outputs_over_http_check_what_belongs_together),
         cmocka_unit_test(entries_of_providers_are_read_in_both_forms),
         cmocka_unit_test(wrong_entries_of_providers_are_all_reported),
+        cmocka_unit_test(ten_mistakes_are_reported_at_once_each_at_its_place),
+        cmocka_unit_test(a_wrong_template_points_at_the_place_in_it),
         cmocka_unit_test(rules_point_at_the_place_in_their_expression),
         cmocka_unit_test(what_cannot_run_is_listed_with_reasons),
         cmocka_unit_test(sessions_that_no_output_takes_are_errors),
