@@ -6,6 +6,7 @@
 #include "app/app_config.h"
 
 #include "app/app_fields.h"
+#include "app/app_loop.h"
 #include "app/app_names.h"
 #include "app/app_providers.h"
 #include "app/app_rules.h"
@@ -124,6 +125,24 @@ static void check_target(
     }
 }
 
+/* An output that writes into a trace that is read would destroy it. */
+static void check_evidence(
+    const struct checker *checker, const struct app_root *root, const struct app_output *output)
+{
+    const struct app_session *sessions = root->sessions.items;
+    for (size_t i = 0; i < root->sessions.count; i++) {
+        const char *pattern;
+        if (app_loop_find(output, &sessions[i], &pattern) == APP_LOOP_READ) {
+            config_error_at(checker->memory, app_config_target_member(output), sizeof(const char *),
+                checker->report,
+                "output %s writes into what session %s reads, %s, and would destroy it. write "
+                "elsewhere",
+                output->name, sessions[i].name, config_text_quote(span_text(pattern)).text);
+            return;
+        }
+    }
+}
+
 static void check_outputs(const struct checker *checker, const struct app_root *root)
 {
     struct app_output *outputs = root->outputs.items;
@@ -134,6 +153,7 @@ static void check_outputs(const struct checker *checker, const struct app_root *
         const char *target = outputs[i].enabled ? app_config_target(&outputs[i]) : NULL;
         if (target && outputs[i].name) {
             check_target(checker, root, i, target);
+            check_evidence(checker, root, &outputs[i]);
         }
     }
 }

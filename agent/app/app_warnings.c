@@ -1,8 +1,8 @@
 #include "app/app_warnings.h"
 
 #include "app/app_fields.h"
+#include "app/app_loop.h"
 #include "app/app_rules.h"
-#include "base/glob.h"
 #include "config/config_text.h"
 #include "platform/plat_file.h"
 #include "platform/plat_system.h"
@@ -88,83 +88,17 @@ static void warn_of_paths(const struct search *search, const struct app_session 
     }
 }
 
-/* A path template with something in place of dates and fields. */
-static size_t fill_template(const char *template, char *path, size_t size)
-{
-    size_t used = 0;
-    for (const char *c = template; *c && used + 1 < size; c++) {
-        const char *close = *c == '{' ? strchr(c, '}') : NULL;
-        bool date = *c == '%' && c[1];
-        path[used++] = date || close ? 'x' : *c;
-        c = close ? close : date ? c + 1 : c;
-    }
-    path[used] = 0;
-    return used;
-}
-
-static size_t folder_size(struct span path)
-{
-    size_t size = path.size;
-    while (size && path.data[size - 1] != '/' && path.data[size - 1] != '\\') {
-        size--;
-    }
-    return size;
-}
-
-/* Would ${pattern} find ${written} if it were called as it likes? */
-static bool is_watched(struct span pattern, struct span written)
-{
-    char path[4096];
-    size_t folder = folder_size(pattern);
-    struct span name = span_from(written, folder_size(written));
-    struct span last = span_from(pattern, folder);
-    if (pattern.size == 0 || name.size == 0 || folder + name.size > sizeof(path) ||
-        !(memchr(last.data, '*', last.size) || memchr(last.data, '?', last.size))) {
-        return false;
-    }
-    memcpy(path, pattern.data, folder);
-    memcpy(path + folder, name.data, name.size);
-    return glob_match_path(span_make(path, folder + name.size), written, "/\\", plat_has_etw());
-}
-
-static bool is_one_file(const char *a, const char *b)
-{
-    struct plat_file_id first;
-    struct plat_file_id second;
-    return plat_file_id_at(a, &first) && plat_file_id_at(b, &second) &&
-           memcmp(&first, &second, sizeof(first)) == 0;
-}
-
-/* An output that writes to where a session looks for traces feeds the agent with itself. */
-static void warn_of_loop(const struct search *search, const struct app_output *output,
-    struct span written, const struct app_session *session, const char *pattern)
-{
-    bool is_read = glob_match_path(span_text(pattern), written, "/\\", plat_has_etw()) ||
-                   is_one_file(pattern, app_config_target(output));
-    if (is_read || is_watched(span_text(pattern), written)) {
-        config_error_at(search->config->memory, app_config_target_member(output),
-            sizeof(const char *), search->report, "output %s writes into %s session %s %s, %s. %s",
-            output->name, is_read ? "what" : "a folder that", session->name,
-            is_read ? "reads" : "watches", config_text_quote(span_text(pattern)).text,
-            "write elsewhere");
-    }
-}
-
+/* What an output writes beside a session's traces may be taken for one. */
 static void warn_of_loops(const struct search *search, const struct app_output *output)
 {
-    char path[4096];
-    const char *target = app_config_target(output);
-    if (!target) {
-        return;
-    }
-    struct span written = span_make(path, fill_template(target, path, sizeof(path)));
     for (size_t i = 0; i < search->config->session_count; i++) {
         const struct app_session *session = &search->config->sessions[i];
-        const struct config_strings *paths = session->enabled && session->ops->paths
-                                                 ? session->ops->paths(session->settings)
-                                                 : NULL;
-        for (size_t k = 0; paths && k < paths->count; k++) {
-            warn_of_loop(search, output, written, session, paths->items[k]);
+        const char *pattern;
+        if (app_loop_find(output, session, &pattern) == APP_LOOP_WATCHED) {
+            config_error_at(search->config->memory, app_config_target_member(output),
+                sizeof(const char *), search->report,
+                "output %s writes into a folder that session %s watches, %s. write elsewhere",
+                output->name, session->name, config_text_quote(span_text(pattern)).text);
         }
     }
 }

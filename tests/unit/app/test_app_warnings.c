@@ -1,6 +1,11 @@
+#define _GNU_SOURCE
+
 #include "support/test.h"
 
+#include <unistd.h>
+
 #include "app/app_warnings.h"
+#include "support/temp_folder.h"
 
 /* What the program from outside cannot show: an output with a target, whatever its name. */
 
@@ -65,12 +70,12 @@ static void assert_first(const char *text, const char *expected)
     config_report_fini(&report);
 }
 
-static void an_output_in_a_watched_folder_is_warned_of(void **state)
+static void an_output_in_what_is_read_is_refused(void **state)
 {
     (void)state;
     static const char warning[] =
-        "f.yaml:2:39: warning: output o writes into what session source reads, '/w/**/*.log'. "
-        "write elsewhere";
+        "f.yaml:2:39: error: output o writes into what session source reads, '/w/**/*.log', and "
+        "would destroy it. write elsewhere";
     assert_first("sessions: [{type: source, paths: ['/w/**/*.log']}]\n"
                  "outputs: [{type: sink, name: o, path: '/w/a/%Y-{host.name}/x.log'}]\n",
         warning);
@@ -104,8 +109,56 @@ static void an_output_beside_what_is_read_is_warned_of(void **state)
     /* The same file by two names. */
     assert_first("sessions: [{type: source, paths: ['/etc/passwd']}]\n"
                  "outputs: [{type: sink, name: o, path: '/etc/../etc/./passwd'}]\n",
-        "f.yaml:2:39: warning: output o writes into what session source reads, '/etc/passwd'. "
-        "write elsewhere");
+        "f.yaml:2:39: error: output o writes into what session source reads, '/etc/passwd', and "
+        "would destroy it. write elsewhere");
+}
+
+static void a_template_that_may_become_the_name_of_a_trace_is_refused(void **state)
+{
+    (void)state;
+    static const char refused[] =
+        "f.yaml:2:39: error: output o writes into what session source reads, '/w/boot.log', and "
+        "would destroy it. write elsewhere";
+    assert_first("sessions: [{type: source, paths: ['/w/boot.log']}]\n"
+                 "outputs: [{type: sink, name: o, path: '/w/{host.name}.log'}]\n",
+        refused);
+    assert_first("sessions: [{type: source, paths: ['/w/boot.log']}]\n"
+                 "outputs: [{type: sink, name: o, path: '/w/{host.name}%Y.log'}]\n",
+        refused);
+    assert_first("sessions: [{type: source, paths: ['/w/boot.log']}]\n"
+                 "outputs: [{type: sink, name: o, path: '/w/{host.name}.json'}]\n",
+        "f.yaml:1:35: warning: there is no file '/w/boot.log' now. check the path");
+    assert_first("sessions: [{type: source, paths: ['/w/boot.log'], enabled: false}, {type: source,"
+                 " paths: ['/v*']}]\n"
+                 "outputs: [{type: sink, name: o, path: '/w/{host.name}.log'}]\n",
+        "");
+}
+
+static void a_trace_by_another_name_is_refused(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/etwship-warnings-XXXXXX";
+    char trace[64];
+    char link_path[64];
+    char text[512];
+    char refused[512];
+    assert_int_equal(temp_folder_make(folder), 0);
+    snprintf(trace, sizeof(trace), "%s/a.log", folder);
+    snprintf(link_path, sizeof(link_path), "%s/out.json", folder);
+    FILE *file = fopen(trace, "wb");
+    assert_non_null(file);
+    fclose(file);
+    assert_int_equal(link(trace, link_path), 0);
+    snprintf(text, sizeof(text),
+        "sessions: [{type: source, paths: ['%s/*.log']}]\n"
+        "outputs: [{type: sink, name: o, path: %s}]\n",
+        folder, link_path);
+    snprintf(refused, sizeof(refused),
+        "f.yaml:2:39: error: output o writes into what session source reads, '%s/*.log', and "
+        "would destroy it. write elsewhere",
+        folder);
+    assert_first(text, refused);
+    assert_int_equal(temp_folder_remove(folder), 0);
 }
 
 static void an_output_that_cannot_have_its_file_is_warned_of(void **state)
@@ -149,8 +202,10 @@ static void an_output_of_disabled_sessions_is_warned_of(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_output_in_a_watched_folder_is_warned_of),
+        cmocka_unit_test(an_output_in_what_is_read_is_refused),
         cmocka_unit_test(an_output_beside_what_is_read_is_warned_of),
+        cmocka_unit_test(a_template_that_may_become_the_name_of_a_trace_is_refused),
+        cmocka_unit_test(a_trace_by_another_name_is_refused),
         cmocka_unit_test(an_output_that_cannot_have_its_file_is_warned_of),
         cmocka_unit_test(two_outputs_do_not_share_a_file),
         cmocka_unit_test(an_output_of_disabled_sessions_is_warned_of),
