@@ -1,0 +1,102 @@
+#ifndef ETWSHIP_ETW_ETW_KERNEL_H
+#define ETWSHIP_ETW_ETW_KERNEL_H
+
+#include "etw/etw_control.h"
+
+/*
+ * Sessions with kernel events: groups as masks, stacks, the profile timer, the system providers of
+ * Windows 11 (tracesetinformation, system-providers on learn.microsoft.com; PERFINFO_GROUPMASK and
+ * TRACE_ENABLE_FLAG_EXTENSION in System Informer's ntwmi.h).
+ */
+
+#define ETW_KERNEL_LOGGER "NT Kernel Logger"
+
+extern const struct guid etw_kernel_guid;         /* SystemTraceControlGuid */
+extern const struct guid etw_kernel_rundown_guid; /* the provider of the kernel's rundown */
+
+/* PERFINFO_GROUPMASK: word 0 are the flags of EVENT_TRACE_PROPERTIES.EnableFlags. */
+enum { ETW_GROUP_WORDS = 8 };
+
+struct etw_groups {
+    uint32_t words[ETW_GROUP_WORDS];
+};
+
+/*
+ * Add a PERF_* mask, whose top three bits choose the word. ERR_CONFIG for word 7, which changes how
+ * the system behaves, and for an empty mask.
+ */
+bool etw_kernel_add(struct etw_groups *groups, uint32_t mask, struct error *err);
+
+/* Events that get a stack: CLASSIC_EVENT_ID. */
+enum { ETW_MAX_STACK_EVENTS = 256 };
+
+struct etw_stack_event {
+    struct guid class_guid;
+    uint8_t type;
+};
+
+/*
+ * Start a session with the events of ${groups}, and stacks of ${stacks}. The spec's name and GUID
+ * must be those of the NT Kernel Logger, or its mode must have ETW_MODE_SYSTEM_LOGGER (own name and
+ * GUID; Windows 8+). Word 0 goes in with the start, the others are set on the running session, and
+ * where that is refused with an extension block at a second start. On failure no session is left.
+ */
+bool etw_kernel_start(const struct etw_session_spec *spec, const struct etw_groups *groups,
+    const struct etw_stack_event *stacks, size_t stack_count, struct etw_session_state *ret_state,
+    struct error *err);
+
+/* Switch further groups of a running session on; what it has stays. */
+bool etw_kernel_set_groups(
+    uint64_t session, const char *name, const struct etw_groups *groups, struct error *err);
+
+/* Replace the list of events with stacks; 0 empties it. ERR_LIMIT above ETW_MAX_STACK_EVENTS. */
+bool etw_kernel_set_stacks(uint64_t session, const char *name, const struct etw_stack_event *stacks,
+    size_t count, struct error *err);
+
+/* Log processes, threads and images that exist now into the session once more. */
+bool etw_kernel_rundown(uint64_t session, const char *name, struct error *err);
+
+/*
+ * The interval of the profile timer, for the whole machine; needs SeSystemProfilePrivilege
+ * (etw_privilege_enable_profile first). ${ret_old_100ns} is what was, for setting it back at the
+ * end: 1 ms, Windows' default, if it does not tell.
+ */
+bool etw_kernel_set_profile(uint32_t interval_100ns, uint32_t *ret_old_100ns, struct error *err);
+
+/* Counters of the processor (PMC): a source of TraceProfileSourceListInfo. */
+struct etw_profile_source {
+    char name[64]; /* UTF-8 */
+    uint32_t source;
+    uint32_t min_interval;
+    uint32_t max_interval;
+};
+
+enum { ETW_MAX_PROFILE_SOURCES = 256 };
+
+/* The sources that this machine has: at most ${capacity}; how many in ${ret_count}. */
+bool etw_kernel_profile_sources(
+    struct etw_profile_source *ret_sources, size_t capacity, size_t *ret_count, struct error *err);
+
+/* Write the values of ${sources} with each of ${events}; once per session. */
+bool etw_kernel_set_counters(uint64_t session, const char *name, const uint32_t *sources,
+    size_t source_count, const struct etw_stack_event *events, size_t event_count,
+    struct error *err);
+
+/* A system provider of Windows 11 (build 20348+): enabled like any other in a session with
+ * ETW_MODE_SYSTEM_LOGGER. */
+struct etw_system_provider {
+    const char *name; /* SystemProcessProvider */
+    struct guid guid;
+    const char *keywords; /* names of the bits from 0x1 on, a space between */
+};
+
+/* By its position, in alphabetical order; NULL behind the last. */
+const struct etw_system_provider *etw_kernel_system_provider(size_t index);
+
+/* By name without regard to case, `System` and `Provider` may be left out; NULL: none. */
+const struct etw_system_provider *etw_kernel_find_provider(struct span name);
+
+/* The bit of a keyword, `SYSTEM_<provider>_KW_` may stand before it; 0: there is none. */
+uint64_t etw_kernel_keyword(const struct etw_system_provider *provider, struct span name);
+
+#endif

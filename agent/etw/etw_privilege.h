@@ -1,0 +1,34 @@
+#ifndef ETWSHIP_ETW_ETW_PRIVILEGE_H
+#define ETWSHIP_ETW_ETW_PRIVILEGE_H
+
+#include "base/error.h"
+
+/*
+ * What this process may do with ETW, asked before it fails (starttracew, opentracew and
+ * configuring-and-starting-a-systemtraceprovider-session on learn.microsoft.com).
+ */
+struct etw_rights {
+    bool administrator; /* elevated, or LocalSystem */
+    bool service;       /* LocalService or NetworkService */
+    bool log_user;      /* member of Performance Log Users */
+    bool profile;       /* the token has SeSystemProfilePrivilege, enabled or not */
+};
+
+enum etw_need {
+    ETW_NEED_SESSION,       /* start, change, read sessions */
+    ETW_NEED_KERNEL,        /* a session with kernel events under its own name */
+    ETW_NEED_KERNEL_LOGGER, /* the NT Kernel Logger */
+    ETW_NEED_PROFILE,       /* the profile timer and counters */
+};
+
+/* Where there is no ETW everything is allowed, since nothing refuses it. */
+void etw_privilege_query(struct etw_rights *ret_rights);
+
+/* Do ${rights} suffice? If not, what is missing and how to get it, in plain words; what depends on
+ * how the machine is set up (rights on a session's GUID) counts as given. Pure. */
+bool etw_privilege_check(const struct etw_rights *rights, enum etw_need need, struct error *err);
+
+/* Enable SeSystemProfilePrivilege in this process's token. */
+bool etw_privilege_enable_profile(struct error *err);
+
+#endif
