@@ -22,6 +22,8 @@ struct session_selection {
     struct provider_selection *selection; /* of all entries; NULL: everything */
     struct provider_gate *gates;          /* entries with rules of their own */
     size_t gate_count;
+    bool
+        is_live; /* only what was switched on comes: kernel events and members of groups belong, too */
 };
 
 /* ---- filters ---------------------------------------------------------------------------------- */
@@ -104,7 +106,8 @@ static bool passes_gate(
 static bool selects(const void *self, struct filter_scratch *scratch, const struct event *event)
 {
     const struct session_selection *selection = self;
-    if (!provider_selection_passes(selection->selection, event)) {
+    if (!provider_selection_passes(selection->selection, event) &&
+        !(selection->is_live && !provider_selection_knows(selection->selection, event))) {
         return false;
     }
     for (size_t i = 0; i < selection->gate_count; i++) {
@@ -115,15 +118,17 @@ static bool selects(const void *self, struct filter_scratch *scratch, const stru
     return true;
 }
 
-static bool plan_providers(struct agent_plan *plan, const struct app_config *all,
-    const struct app_session *config, struct session_selection *selection, struct error *err)
+static bool plan_providers(struct agent_plan *plan, const struct app_config *all, size_t index,
+    struct session_selection *selection, struct error *err)
 {
+    const struct app_session *config = plan->session_configs[index];
     const struct app_provider *providers = config->providers.items;
     size_t count = config->providers.count;
-    struct provider_spec *specs = calloc(count, sizeof(*specs));
+    struct provider_spec *specs = arena_alloc_array(&plan->memory, count, sizeof(*specs));
     selection->gates = calloc(count, sizeof(*selection->gates));
+    selection->is_live = config->ops->switches_on;
+    plan->providers[index] = specs;
     if (!specs || !selection->gates) {
-        free(specs);
         return error_set(err, ERR_MEMORY, "out of memory for providers");
     }
     bool ok = true;
@@ -148,7 +153,6 @@ static bool plan_providers(struct agent_plan *plan, const struct app_config *all
                 &gate->gate, err);
         }
     }
-    free(specs);
     return ok;
 }
 
@@ -292,7 +296,7 @@ static bool plan_session(struct agent_plan *plan, size_t index,
         struct session_selection *selection = &plan->selections[index];
         session->selects = selects;
         session->selection = selection;
-        return plan_providers(plan, settings->config, config, selection, err);
+        return plan_providers(plan, settings->config, index, selection, err);
     }
     return true;
 }
@@ -306,6 +310,7 @@ static bool allocate(struct agent_plan *plan, const struct app_config *config, s
     size_t outputs = config->output_count + 1;
     plan->sessions = arena_alloc_array(memory, sessions, sizeof(*plan->sessions));
     plan->session_configs = arena_alloc_array(memory, sessions, sizeof(*plan->session_configs));
+    plan->providers = arena_alloc_array(memory, sessions, sizeof(struct provider_spec *));
     plan->streams = arena_alloc_array(memory, outputs, sizeof(*plan->streams));
     plan->outputs = arena_alloc_array(memory, outputs, sizeof(*plan->outputs));
     plan->output_configs = arena_alloc_array(memory, outputs, sizeof(*plan->output_configs));
@@ -315,9 +320,9 @@ static bool allocate(struct agent_plan *plan, const struct app_config *config, s
     plan->gates = arena_alloc_array(memory, sessions * 2, sizeof(*plan->gates));
     plan->selections = arena_alloc_array(memory, sessions, sizeof(*plan->selections));
     plan->filters = arena_alloc_array(memory, count_filters(config), sizeof(*plan->filters));
-    bool ok = plan->sessions && plan->session_configs && plan->streams && plan->outputs &&
-              plan->output_configs && plan->takes && plan->stream_lists && plan->codepages &&
-              plan->gates && plan->selections && plan->filters;
+    bool ok = plan->sessions && plan->session_configs && plan->providers && plan->streams &&
+              plan->outputs && plan->output_configs && plan->takes && plan->stream_lists &&
+              plan->codepages && plan->gates && plan->selections && plan->filters;
     return ok || error_set(err, ERR_MEMORY, "out of memory");
 }
 

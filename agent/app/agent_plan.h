@@ -12,6 +12,7 @@
 struct agent_plan {
     struct pipeline_session *sessions;
     const struct app_session **session_configs; /* by session */
+    struct provider_spec **providers; /* by session: of its entries, names of keywords as bits */
     size_t session_count;
     struct pipeline_stream *streams;
     size_t stream_count;

@@ -23,6 +23,14 @@ void agent_session_damage(
         SPAN_ARG(span_first(trace->path, 400)), (unsigned long long)offset, what);
 }
 
+static void note(void *self, enum input_note level, const char *text)
+{
+    const struct agent_session *session = self;
+    const struct agent *agent = session->agent;
+    log_write(agent->log, level == INPUT_NOTE_WARNING ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO, NULL,
+        "session %s: %s", agent->plan.session_configs[session->index]->name, text);
+}
+
 static void run(void *self)
 {
     struct agent_session *session = self;
@@ -48,7 +56,13 @@ bool agent_sessions_create(struct agent *agent, struct error *err)
     for (size_t i = 0; i < count; i++) {
         const struct app_session *config = agent->plan.session_configs[i];
         agent->sessions[i] = (struct agent_session){.agent = agent, .index = i};
-        agent->sessions[i].input = config->ops->create(config->settings, err);
+        struct input_env env = {.name = config->name,
+            .providers = agent->plan.providers[i],
+            .provider_count = config->providers.count,
+            .data_dir = agent->settings->config->agent.data_dir,
+            .note = note,
+            .self = &agent->sessions[i]};
+        agent->sessions[i].input = config->ops->create(config->settings, &env, err);
         if (!agent->sessions[i].input) {
             return false;
         }

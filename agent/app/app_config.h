@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_APP_APP_CONFIG_H
 #define ETWSHIP_APP_APP_CONFIG_H
 
-#include "app/provider_spec.h"
+#include "input/provider_spec.h"
 #include "config/config.h"
 #include "config/config_report.h"
 #include "input/input.h"
@@ -114,35 +114,13 @@ struct app_processes {
     struct config_strings packages;
 };
 
-/* A condition that ETW itself evaluates (PAYLOAD_FILTER_PREDICATE); one of them is given. */
-struct app_predicate {
-    const char *field;
-    const char *is;
-    const char *is_not;
-    const char *contains;
-    const char *not_contains;
-    const char *below;
-    const char *above;
-    const char *at_most;
-    const char *at_least;
-    struct config_strings between; /* two */
-    struct config_strings not_between;
-};
-
-/* Conditions on the fields of one event, all of which must hold. */
-struct app_payload {
-    const char *id;            /* of the event, a number */
-    struct config_list fields; /* struct app_predicate */
-};
-
 /* An entry of `providers`. */
 struct app_provider {
-    struct provider_spec spec; /* name, level, keywords, events: what both forms amount to */
+    struct provider_spec spec; /* what both forms amount to */
     bool optional;             /* it may be missing on a machine */
-    uint32_t extended;         /* 1 << enum app_extended */
     struct app_capture capture_state;
     struct app_processes processes;
-    struct config_list payload; /* struct app_payload, each with conditions on an event */
+    struct config_list payload; /* struct provider_payload, each with conditions on an event */
     const char *wpp;            /* definitions of WPP messages, NULL: none */
     struct config_strings flags;
     struct config_list filters; /* struct app_rule */
@@ -156,16 +134,6 @@ struct app_provider {
         struct app_events events;
         struct config_strings extended;
     } text;
-};
-
-enum app_extended {
-    APP_EXTENDED_SID,
-    APP_EXTENDED_SESSION_ID,
-    APP_EXTENDED_STACK,
-    APP_EXTENDED_PSM_KEY,
-    APP_EXTENDED_EVENT_KEY,
-    APP_EXTENDED_START_KEY,
-    APP_EXTENDED_CONTAINER_ID,
 };
 
 struct app_session {

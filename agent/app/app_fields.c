@@ -159,25 +159,25 @@ static const struct config_field process_fields[] = {
 
 /* The names of ETW's operators: PAYLOAD_OPERATOR of tdh.h. */
 static const struct config_field predicate_fields[] = {
-    {CONFIG_ROW("is", STRING, struct app_predicate, is), .help = "equal; numbers or texts"},
-    {CONFIG_ROW("is_not", STRING, struct app_predicate, is_not), .help = "not equal"},
-    {CONFIG_ROW("contains", STRING, struct app_predicate, contains),
+    {CONFIG_ROW("is", STRING, struct provider_predicate, is), .help = "equal; numbers or texts"},
+    {CONFIG_ROW("is_not", STRING, struct provider_predicate, is_not), .help = "not equal"},
+    {CONFIG_ROW("contains", STRING, struct provider_predicate, contains),
         .help = "texts; upper and lower case count"},
-    {CONFIG_ROW("not_contains", STRING, struct app_predicate, not_contains), .help = "texts"},
-    {CONFIG_ROW("below", STRING, struct app_predicate, below), .help = "numbers"},
-    {CONFIG_ROW("above", STRING, struct app_predicate, above), .help = "numbers"},
-    {CONFIG_ROW("at_most", STRING, struct app_predicate, at_most), .help = "numbers"},
-    {CONFIG_ROW("at_least", STRING, struct app_predicate, at_least), .help = "numbers"},
-    {CONFIG_ROW("between", STRINGS, struct app_predicate, between), .min = 2, .max = 2,
+    {CONFIG_ROW("not_contains", STRING, struct provider_predicate, not_contains), .help = "texts"},
+    {CONFIG_ROW("below", STRING, struct provider_predicate, below), .help = "numbers"},
+    {CONFIG_ROW("above", STRING, struct provider_predicate, above), .help = "numbers"},
+    {CONFIG_ROW("at_most", STRING, struct provider_predicate, at_most), .help = "numbers"},
+    {CONFIG_ROW("at_least", STRING, struct provider_predicate, at_least), .help = "numbers"},
+    {CONFIG_ROW("between", STRINGS, struct provider_predicate, between), .min = 2, .max = 2,
         .help = "two numbers, both included"},
-    {CONFIG_ROW("not_between", STRINGS, struct app_predicate, not_between), .min = 2, .max = 2,
+    {CONFIG_ROW("not_between", STRINGS, struct provider_predicate, not_between), .min = 2, .max = 2,
         .help = "two numbers"},
     {.key = NULL},
 };
 
 static const struct config_field payload_row = {
-    CONFIG_ROW("payload", KEYED, struct app_payload, fields), .fields = predicate_fields,
-    .size = sizeof(struct app_predicate), .min = 1, .max = 8,
+    CONFIG_ROW("payload", KEYED, struct provider_payload, fields), .fields = predicate_fields,
+    .size = sizeof(struct provider_predicate), .min = 1, .max = 8,
     .help = "conditions by the name of a field; all of them must hold"};
 
 static const struct config_field compact_row = {
@@ -195,7 +195,7 @@ static const struct config_field provider_fields[] = {
     {CONFIG_STRUCT_ROW("events", struct app_provider, text.events, events_fields),
         .help = "which events"},
     {CONFIG_ROW("payload", KEYED, struct app_provider, payload), .shorthand = &payload_row,
-        .size = sizeof(struct app_payload), .max = 64,
+        .size = sizeof(struct provider_payload), .max = 64,
         .help = "by the id of an event: conditions on its fields that ETW evaluates"},
     {CONFIG_ROW("extended", STRINGS, struct app_provider, text.extended),
         .names = app_extended_names, .max = 16, .help = "what ETW adds to each event"},

@@ -89,16 +89,16 @@ static void check_compact(const struct checker *checker, struct app_provider *pr
     provider_spec_read(&provider->spec, span_text(*text), complain_of_part, &compact);
 }
 
-static void check_payload(const struct checker *checker, const struct app_payload *payload)
+static void check_payload(const struct checker *checker, const struct provider_payload *payload)
 {
     uint64_t id;
     if (!provider_spec_parse_bits(span_text(payload->id), &id) || id > MAX_ID) {
         complain(checker, payload, sizeof(*payload), "payload",
             "this is no event id. write a number from 0 to 65535");
     }
-    const struct app_predicate *list = payload->fields.items;
+    const struct provider_predicate *list = payload->fields.items;
     for (size_t i = 0; i < payload->fields.count; i++) {
-        const struct app_predicate *p = &list[i];
+        const struct provider_predicate *p = &list[i];
         int given = (p->is != NULL) + (p->is_not != NULL) + (p->contains != NULL) +
                     (p->not_contains != NULL) + (p->below != NULL) + (p->above != NULL) +
                     (p->at_most != NULL) + (p->at_least != NULL) + (p->between.count > 0) +
@@ -156,14 +156,21 @@ static bool check_long(const struct checker *checker, struct app_provider *provi
         int value;
         if (config_value_enum(
                 span_text(provider->text.extended.items[i]), app_extended_names, &value, &err)) {
-            provider->extended |= UINT32_C(1) << value;
+            spec->extended |= UINT32_C(1) << value;
         }
     }
-    const struct app_payload *payloads = provider->payload.items;
+    const struct provider_payload *payloads = provider->payload.items;
     for (size_t i = 0; i < provider->payload.count; i++) {
         check_payload(checker, &payloads[i]);
     }
     check_processes(checker, &provider->processes, spec);
+    spec->executables = provider->processes.executables;
+    spec->packages = provider->processes.packages;
+    spec->payload = provider->payload;
+    spec->capture_at_start = provider->capture_state.at_start;
+    spec->capture_every_ns = provider->capture_state.every_ns;
+    spec->optional = provider->optional;
+    spec->classic = provider->wpp != NULL;
     return split_keywords(checker, &provider->text.keywords.any, &spec->any) &&
            split_keywords(checker, &provider->text.keywords.all, &spec->all) &&
            split_events(checker, &provider->text.events.include, &spec->include) &&

@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_APP_PROVIDER_NAMES_H
 #define ETWSHIP_APP_PROVIDER_NAMES_H
 
-#include "app/provider_spec.h"
+#include "input/provider_spec.h"
 #include "schema/schema_cache.h"
 
 /*

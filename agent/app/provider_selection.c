@@ -137,6 +137,16 @@ static bool selects(const struct provider_spec *spec, const struct event *event)
     return level && is_wanted(spec, d->id, event) && passes_masks(spec, d->keyword);
 }
 
+bool provider_selection_knows(const struct provider_selection *selection, const struct event *event)
+{
+    for (size_t i = 0; i < selection->count; i++) {
+        if (is_from(&selection->specs[i], event)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool provider_selection_passes(
     const struct provider_selection *selection, const struct event *event)
 {

@@ -1,8 +1,8 @@
 #ifndef ETWSHIP_APP_PROVIDER_SELECTION_H
 #define ETWSHIP_APP_PROVIDER_SELECTION_H
 
-#include "app/provider_spec.h"
 #include "event/event.h"
+#include "input/provider_spec.h"
 
 /*
  * Which events of a trace a user wants, by ETW's own rules: level 0 and keyword 0 events pass every
@@ -21,6 +21,10 @@ struct provider_selection *provider_selection_create(
 struct provider_selection *provider_selection_create_from(
     const struct provider_spec *specs, size_t count, struct error *err);
 void provider_selection_destroy(struct provider_selection *selection); /* NULL is fine */
+
+/* Is ${event} of a provider that is named here? */
+bool provider_selection_knows(
+    const struct provider_selection *selection, const struct event *event);
 
 /* Does ${event} belong to what was selected? */
 bool provider_selection_passes(

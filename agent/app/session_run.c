@@ -112,7 +112,10 @@ bool session_run(const struct session_run_settings *settings, struct session_res
         .consumers = settings->consumers,
         .consumer_count = settings->consumer_count};
     struct flow *flow = flow_create(&flow_settings, err);
-    void *input = flow ? settings->input->create(settings->settings, err) : NULL;
+    static const struct input_env nothing = {.name = NULL};
+    void *input = flow ? settings->input->create(
+                             settings->settings, settings->env ? settings->env : &nothing, err)
+                       : NULL;
     if (!input) {
         flow_destroy(flow);
         return false;

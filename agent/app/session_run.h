@@ -9,7 +9,8 @@
  */
 struct session_run_settings {
     const struct input_ops *input;
-    const void *settings; /* of the input */
+    const void *settings;        /* of the input */
+    const struct input_env *env; /* for the input; NULL: one that knows nothing */
     struct schema_cache *cache;
     uint64_t max_events;
     const struct flow_filter *filter; /* NULL: all events */

@@ -49,7 +49,7 @@ static void put_keywords(const char *word, const struct provider_keywords *keywo
 static void put_extras(const struct app_provider *provider, struct buf *out)
 {
     for (size_t i = 0; app_extended_names[i]; i++) {
-        if (provider->extended >> i & 1) {
+        if (provider->spec.extended >> i & 1) {
             buf_printf(out, "; with %s", app_extended_names[i]);
         }
     }

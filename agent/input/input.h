@@ -12,7 +12,8 @@
 
 #define INPUT_WHOLE_FILE UINT64_MAX
 
-/* What an input hands its records to. All calls come from the thread of run(). */
+/* What an input hands its records to. Calls are made one at a time while run() runs, from its thread
+ * or from one of its own. */
 struct input_sink {
     void *self;
 
@@ -86,6 +87,25 @@ struct input_decoding {
 struct config_check;
 struct config_field;
 struct config_strings;
+struct provider_spec;
+
+enum input_note { INPUT_NOTE_INFO, INPUT_NOTE_WARNING };
+
+/* What a session gets from the agent beyond its settings; what it points to outlives the input. Zero
+ * is fine: no providers, and nothing known of earlier runs. */
+struct input_env {
+    const char *name;                      /* of the session; NULL: none */
+    const struct provider_spec *providers; /* provider_spec.h; keyword names as bits where known */
+    size_t provider_count;
+    const char *data_dir; /* for what is to be known after a restart; NULL: nothing is */
+    uint64_t last_time; /* FILETIME up to which outputs had all events in an earlier run; 0: unknown
+                           */
+
+    /* Something that people must know and that ends nothing: one sentence. Any thread. May be
+     * NULL. */
+    void (*note)(void *self, enum input_note level, const char *text);
+    void *self;
+};
 
 /* What `providers` of a session means. */
 enum input_providers {
@@ -101,13 +121,16 @@ struct input_ops {
     bool replayable;       /* the source waits and can be read again: back-pressure may block it */
     bool needs_etw;        /* runs on Windows alone */
     bool delivers_nothing; /* its events go elsewhere: no output takes them */
+    bool switches_on;      /* providers, for itself: what comes of others belongs to it, too */
     enum input_providers providers;
     /* Says everything that is wrong with settings, also with incomplete ones (config_check.h); no
      * I/O. May be NULL. */
     void (*check)(const void *settings, struct config_check *check);
     void (*decoding)(const void *settings, struct input_decoding *ret_decoding);
     const struct config_strings *(*paths)(const void *settings); /* what it reads; may be NULL */
-    void *(*create)(const void *settings, struct error *err);    /* NULL: not in this build */
+
+    /* ${settings} outlive what is made of them. NULL: not in this build. */
+    void *(*create)(const void *settings, const struct input_env *env, struct error *err);
 
     /* Where the order of records depends on more than the source itself, what is needed to give
      * them in the same order again: `state` appends it, on any thread while run() runs; `restore`

@@ -59,8 +59,9 @@ static void check(const void *settings, struct config_check *check)
     }
 }
 
-static void *create(const void *settings, struct error *err)
+static void *create(const void *settings, const struct input_env *env, struct error *err)
 {
+    (void)env;
     const struct input_file_settings *s = settings;
     if (!config_check_first(check, settings, err)) {
         return NULL;

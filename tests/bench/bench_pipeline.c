@@ -66,7 +66,7 @@ static bool fill(struct bench *bench, struct error *err)
     struct input_sink sink;
     pipeline_sink(bench->pipeline, 0, &sink);
     bool ok = settings && config_set(config, ops->fields, settings, "paths", &bench->path, 1, err);
-    void *input = ok ? ops->create(settings, err) : NULL;
+    void *input = ok ? ops->create(settings, &(struct input_env){.name = "bench"}, err) : NULL;
     ok = input && ops->run(input, &sink, err) == INPUT_DONE;
     pipeline_finish_source(bench->pipeline, 0, false);
     /* Records refer to the input: it and its settings live until the end of the process. */

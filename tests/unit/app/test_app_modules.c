@@ -235,11 +235,11 @@ static void entries_of_providers_are_read_in_both_forms(void **state)
     assert_int_equal(p[2].spec.include.range_count, 2);
     assert_string_equal(p[2].spec.include.names[0], "Start");
     assert_int_equal(p[2].spec.exclude.ranges[0].first, 7);
-    assert_int_equal(p[2].extended, 1 << APP_EXTENDED_STACK | 1 << APP_EXTENDED_SID);
-    const struct app_payload *payload = p[2].payload.items;
+    assert_int_equal(p[2].spec.extended, 1 << PROVIDER_EXTENDED_STACK | 1 << PROVIDER_EXTENDED_SID);
+    const struct provider_payload *payload = p[2].payload.items;
     assert_int_equal(p[2].payload.count, 2);
     assert_string_equal(payload[0].id, "1");
-    const struct app_predicate *predicate = payload[0].fields.items;
+    const struct provider_predicate *predicate = payload[0].fields.items;
     assert_string_equal(predicate[0].field, "A");
     assert_string_equal(predicate[0].contains, "x");
     assert_string_equal(predicate[1].between.items[1], "2");

@@ -109,7 +109,7 @@ static enum input_end run(
     size_t stop_after = seen.stop_after;
     memset(&seen, 0, sizeof(seen));
     seen.stop_after = stop_after;
-    void *input = input_file.create(settings, &err);
+    void *input = input_file.create(settings, &(struct input_env){.name = "test"}, &err);
     assert_non_null(input);
     if (after) {
         input_file_resume_after(input, after);
@@ -194,7 +194,7 @@ static void start_and_end_limit_what_comes(void **state)
     assert_int_equal(seen.records, 3);
     assert_memory_equal(seen.ids, expected, sizeof(expected));
     settings.end = settings.start;
-    assert_null(input_file.create(&settings, &err));
+    assert_null(input_file.create(&settings, &(struct input_env){.name = "test"}, &err));
     assert_int_equal(err.code, ERR_CONFIG);
 }
 
@@ -239,7 +239,7 @@ static void the_sink_and_stop_end_it_early(void **state)
         assert_int_equal(seen.records, i);
     }
     seen.stop_after = 0;
-    void *input = input_file.create(&settings, &err);
+    void *input = input_file.create(&settings, &(struct input_env){.name = "test"}, &err);
     input_file.stop(input);
     const struct input_sink sink = {.self = &seen, .record = on_record};
     assert_int_equal(input_file.run(input, &sink, &err), INPUT_STOPPED);

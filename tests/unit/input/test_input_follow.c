@@ -190,7 +190,7 @@ static struct input_file_settings settings;
 static void make(uint64_t poll_ns)
 {
     settings = settings_of(poll_ns);
-    run.input = input_file.create(&settings, &err);
+    run.input = input_file.create(&settings, &(struct input_env){.name = "test"}, &err);
     assert_non_null(run.input);
 }
 
@@ -608,7 +608,7 @@ static void whole_files_come_in_the_same_order_though_others_came_before_them(vo
         settings = settings_of(0);
         settings.follow = false;
         settings.merge = merge ? INPUT_FILE_ALL : INPUT_FILE_EACH;
-        run.input = input_file.create(&settings, &err);
+        run.input = input_file.create(&settings, &(struct input_env){.name = "test"}, &err);
         assert_int_equal(input_file.run(run.input, &sink, &err), INPUT_STOPPED);
         buf_reset(&state_bytes);
         assert_true(input_file.state(run.input, &state_bytes, &err));
@@ -618,7 +618,7 @@ static void whole_files_come_in_the_same_order_though_others_came_before_them(vo
         write_all(0); /* its name comes first */
         run.seen.count = 0;
         run.stop_at = 0;
-        run.input = input_file.create(&settings, &err);
+        run.input = input_file.create(&settings, &(struct input_env){.name = "test"}, &err);
         input_file.restore(run.input, buf_span(&state_bytes));
         assert_int_equal(input_file.run(run.input, &sink, &err), INPUT_DONE);
         input_file.destroy(run.input);

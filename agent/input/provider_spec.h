@@ -1,5 +1,5 @@
-#ifndef ETWSHIP_APP_PROVIDER_SPEC_H
-#define ETWSHIP_APP_PROVIDER_SPEC_H
+#ifndef ETWSHIP_INPUT_PROVIDER_SPEC_H
+#define ETWSHIP_INPUT_PROVIDER_SPEC_H
 
 #include "base/guid.h"
 #include "config/config.h"
@@ -37,6 +37,38 @@ struct provider_keywords {
     size_t name_count;
 };
 
+/* What ETW adds to each event. */
+enum provider_extended {
+    PROVIDER_EXTENDED_SID,
+    PROVIDER_EXTENDED_SESSION_ID,
+    PROVIDER_EXTENDED_STACK,
+    PROVIDER_EXTENDED_PSM_KEY,
+    PROVIDER_EXTENDED_EVENT_KEY,
+    PROVIDER_EXTENDED_START_KEY,
+    PROVIDER_EXTENDED_CONTAINER_ID,
+};
+
+/* A condition that ETW itself evaluates (PAYLOAD_FILTER_PREDICATE); one of them is given. */
+struct provider_predicate {
+    const char *field;
+    const char *is;
+    const char *is_not;
+    const char *contains;
+    const char *not_contains;
+    const char *below;
+    const char *above;
+    const char *at_most;
+    const char *at_least;
+    struct config_strings between; /* two */
+    struct config_strings not_between;
+};
+
+/* Conditions on the fields of one event, all of which must hold. */
+struct provider_payload {
+    const char *id;            /* of the event, a number */
+    struct config_list fields; /* struct provider_predicate */
+};
+
 /* Spans and names are borrowed from the text, or the strings, it was read from. */
 struct provider_spec {
     struct span name; /* empty: given by GUID */
@@ -48,6 +80,19 @@ struct provider_spec {
     struct provider_events exclude;
     uint32_t pids[PROVIDER_MAX_PIDS];
     size_t pid_count; /* 0: every process */
+
+    /* What ETW alone can do; recorded traces hold what was asked for then. */
+    struct config_strings executables; /* of these programs alone; none: of all */
+    struct config_strings packages;
+    struct config_list payload; /* struct provider_payload, each with conditions on an event */
+    uint32_t extended;          /* 1 << enum provider_extended */
+    uint64_t capture_every_ns;  /* 0: not again */
+    bool capture_at_start;
+    bool optional;  /* a machine may lack it */
+    bool classic;   /* its keywords are flags: it serves one session at a time (WPP, MOF) */
+    bool take_over; /* from the session that a classic one serves */
+    bool group;     /* the GUID is that of a provider group */
+    struct config_strings disallow; /* GUIDs of members of the group that are left out */
 };
 
 /* Everything of every provider. */

@@ -1,4 +1,4 @@
-#include "app/provider_spec.h"
+#include "input/provider_spec.h"
 
 #include "config/config_text.h"
 
