@@ -179,6 +179,7 @@ struct schema_map {
     const struct schema_map_entry
         *entries; /* MAP_VALUE: ascending by value after schema_finish_map */
     size_t entry_count;
+    struct span name; /* as the source calls it; may be empty */
 };
 
 struct field;

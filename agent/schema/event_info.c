@@ -404,6 +404,7 @@ bool event_info_map(struct span info, struct arena *arena, struct span *ret_name
     map->kind = bits ? MAP_BITS : MAP_VALUE;
     map->entries = entries;
     map->entry_count = used;
+    map->name = name;
     *ret_name = name;
     *ret_map = map;
     return true;

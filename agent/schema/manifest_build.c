@@ -77,7 +77,8 @@ static struct schema_map *build_map(struct builder *b, struct model_map *map)
     if (map->kind == MAP_VALUE) {
         schema_map_sort(entries, count);
     }
-    *built = (struct schema_map){.kind = map->kind, .entries = entries, .entry_count = count};
+    *built = (struct schema_map){
+        .kind = map->kind, .entries = entries, .entry_count = count, .name = map->name};
     map->built = built;
     return built;
 }

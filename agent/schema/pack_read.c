@@ -71,6 +71,7 @@ static bool read_map(struct pack_reader *r)
         return pack_line_fail_memory(&r->in);
     }
     r->map->kind = span_is(kind, "bits") ? MAP_BITS : MAP_VALUE;
+    r->map->name = label;
     r->entry_count = 0;
     return true;
 }

@@ -10,7 +10,7 @@
 /*
  * Sorts the schemas, then writes one section per provider: its maps, each once, and its events.
  * Several definitions of one event stay in the caller's order, since the first that fits is used. A
- * map has no name of its own; it gets that of the first field which uses it.
+ * map without a name gets that of the first field which uses it.
  */
 enum { MAX_LABELS = 1 << 20, MAX_LABEL_BYTES = 256 * 1024 * 1024 };
 
@@ -140,7 +140,8 @@ static struct label *make_label(struct writer *w, const struct schema_field *fie
         label->text = same->text;
         return put_pointer(w, label) ? label : NULL;
     }
-    if (!choose_text(w, field->name, &label->text) || !put_pointer(w, label) ||
+    struct span name = field->map->name.size ? field->map->name : field->name;
+    if (!choose_text(w, name, &label->text) || !put_pointer(w, label) ||
         !map_put(&w->by_content, content, label) || !map_put(&w->by_text, label->text, label)) {
         return NULL;
     }

@@ -1,8 +1,7 @@
 #include "support/etl_mix_schema.h"
 
-#include <stdio.h>
-
 #include "support/etl_put.h"
+#include "support/tei.h"
 
 static const struct etl_mix_map process_flags = {.name = "ProcessFlags",
     .bits = true,
@@ -97,18 +96,6 @@ const struct etl_mix_provider etl_mix_schema_process = {
 const struct guid etl_mix_schema_wpp_message = {{0x91, 0x0a, 0x6f, 0x3c, 0xd8, 0x52, 0x0b, 0x4e,
     0xb7, 0xa4, 0x18, 0xe2, 0xc9, 0x5d, 0x7f, 0x06}};
 
-enum { INFO_HEADER = 0x70, INFO_PROPERTY = 24, MAP_HEADER = 16, MAP_ENTRY = 8 };
-
-/* A string behind the structure that begins at ${start}: its offset goes to ${slot} there. */
-static void put_string(struct buf *out, size_t start, size_t slot, const char *text)
-{
-    if (!text || out->failed) {
-        return;
-    }
-    store_le32(out->data + start + slot, (uint32_t)(out->size - start));
-    etl_put_utf16z(out, text);
-}
-
 static uint16_t field_index(const struct etl_mix_type *type, const char *name)
 {
     uint16_t i = 0;
@@ -118,87 +105,64 @@ static uint16_t field_index(const struct etl_mix_type *type, const char *name)
     return i;
 }
 
-static void put_property(
-    struct buf *out, const struct etl_mix_type *type, const struct etl_mix_field *f)
+static struct schema_map map_of(
+    const struct etl_mix_map *from, struct schema_map_entry entries[ETL_MIX_MAX_ENTRIES])
 {
-    enum { PROPERTY_PARAM_COUNT = 4 };
-    etl_put_u32(out, f->count ? PROPERTY_PARAM_COUNT : 0);
-    etl_put_u32(out, 0);
-    etl_put_u16(out, f->in_type);
-    etl_put_u16(out, f->out_type);
-    etl_put_u32(out, 0);
-    etl_put_u16(out, f->count ? field_index(type, f->count) : 1);
-    etl_put_u16(out, 0);
-    etl_put_u32(out, 0);
-}
-
-static void put_descriptor(struct buf *out, const struct event_descriptor *d)
-{
-    etl_put_u16(out, d->id);
-    etl_put_u8(out, d->version);
-    etl_put_u8(out, d->channel);
-    etl_put_u8(out, d->level);
-    etl_put_u8(out, d->opcode);
-    etl_put_u16(out, d->task);
-    etl_put_u64(out, d->keyword);
+    for (size_t i = 0; i < from->count; i++) {
+        entries[i] = (struct schema_map_entry){
+            .value = from->entries[i].value, .text = span_text(from->entries[i].text)};
+    }
+    return (struct schema_map){.kind = from->bits ? MAP_BITS : MAP_VALUE,
+        .entries = entries,
+        .entry_count = from->count,
+        .name = span_text(from->name)};
 }
 
 void etl_mix_schema_event_info(
     struct buf *out, const struct etl_mix_provider *provider, const struct etl_mix_type *type)
 {
-    enum { PROVIDER = 0x34, LEVEL = 0x38, CHANNEL = 0x3c, KEYWORDS = 0x40, TASK = 0x44 };
-    enum { OPCODE = 0x48, MESSAGE = 0x4c, COUNTS = 0x64 };
-    size_t start = out->size;
-    etl_put_guid(out, &provider->guid);
-    etl_put_zeros(out, 16);
-    put_descriptor(out, &type->descriptor);
-    etl_put_zeros(out, COUNTS - 0x30); /* decoding source 0: manifest */
-    etl_put_u32(out, (uint32_t)type->field_count);
-    etl_put_u32(out, (uint32_t)type->field_count);
-    etl_put_u32(out, 1); /* TEMPLATE_EVENT_DATA */
+    struct schema_field fields[ETL_MIX_MAX_FIELDS] = {{.name = {NULL, 0}}};
+    struct schema_map maps[ETL_MIX_MAX_FIELDS];
+    struct schema_map_entry entries[ETL_MIX_MAX_ENTRIES];
     for (size_t i = 0; i < type->field_count; i++) {
-        put_property(out, type, &type->fields[i]);
-    }
-    put_string(out, start, PROVIDER, provider->name);
-    put_string(out, start, LEVEL, type->level);
-    put_string(out, start, CHANNEL, provider->channel);
-    put_string(out, start, KEYWORDS, type->keyword ? type->keyword : provider->channel);
-    if (type->keyword) {
-        etl_put_utf16z(out, provider->channel);
-    }
-    etl_put_u16(out, 0);
-    put_string(out, start, TASK, type->task);
-    put_string(out, start, OPCODE, type->opcode);
-    put_string(out, start, MESSAGE, type->message);
-    for (size_t i = 0; i < type->field_count; i++) {
-        size_t slot = INFO_HEADER + i * INFO_PROPERTY;
-        put_string(out, start, slot + 4, type->fields[i].name);
-        if (type->fields[i].map) {
-            put_string(out, start, slot + 12, type->fields[i].map->name);
+        const struct etl_mix_field *from = &type->fields[i];
+        fields[i] = (struct schema_field){
+            .name = span_text(from->name), .in_type = from->in_type, .out_type = from->out_type};
+        if (from->count) {
+            fields[i].flags = FIELD_PARAM_COUNT;
+            fields[i].count = field_index(type, from->count);
+        }
+        if (from->map) {
+            maps[i] = map_of(from->map, entries);
+            fields[i].map = &maps[i];
         }
     }
+    const struct schema_keyword keywords[] = {
+        {.name = span_text(type->keyword)}, {.name = span_text(provider->channel)}};
+    const struct event_schema schema = {.kind = SCHEMA_MANIFEST,
+        .provider = provider->guid,
+        .descriptor = type->descriptor,
+        .provider_name = span_text(provider->name),
+        .task_name = span_text(type->task),
+        .opcode_name = span_text(type->opcode),
+        .level_name = span_text(type->level),
+        .channel_name = span_text(provider->channel),
+        .keywords = keywords,
+        .keyword_count = sizeof(keywords) / sizeof(keywords[0]),
+        .message = span_text(type->message),
+        .fields = fields,
+        .field_count = (uint16_t)type->field_count,
+        .top_count = (uint16_t)type->field_count};
+    tei_put_event(out, &schema, &(struct tei_options){.spaces = true});
 }
 
 void etl_mix_schema_map_info(
     struct buf *out, const struct etl_mix_provider *provider, const struct etl_mix_map *map)
 {
+    struct schema_map_entry entries[ETL_MIX_MAX_ENTRIES];
+    const struct schema_map made = map_of(map, entries);
     etl_put_guid(out, &provider->guid);
-    size_t start = out->size;
-    etl_put_u32(out, 0);
-    etl_put_u32(out, map->bits ? 2 : 1); /* MANIFEST_BITMAP, MANIFEST_VALUEMAP */
-    etl_put_u32(out, (uint32_t)map->count);
-    etl_put_u32(out, 0); /* values are ULONG */
-    for (size_t i = 0; i < map->count; i++) {
-        etl_put_u32(out, 0);
-        etl_put_u32(out, map->entries[i].value);
-    }
-    put_string(out, start, 0, map->name);
-    for (size_t i = 0; i < map->count; i++) {
-        /* Texts of message tables end with one space. */
-        char text[64];
-        snprintf(text, sizeof(text), "%s ", map->entries[i].text);
-        put_string(out, start, MAP_HEADER + i * MAP_ENTRY, text);
-    }
+    tei_put_map(out, &made, made.name);
 }
 
 static void add_tlg_field(struct buf *out, const char *name, uint8_t in, uint8_t out_type)

@@ -9,6 +9,8 @@
  * TRACE_EVENT_INFO and EVENT_MAP_INFO records, a TraceLogging blob, an EventSource manifest, a
  * TMF file. All are made from the same tables, so that one trace can be decoded through each.
  */
+enum { ETL_MIX_MAX_FIELDS = 12, ETL_MIX_MAX_ENTRIES = 6 };
+
 struct etl_mix_map {
     const char *name;
     bool bits;
@@ -16,7 +18,7 @@ struct etl_mix_map {
     struct {
         uint32_t value;
         const char *text;
-    } entries[6];
+    } entries[ETL_MIX_MAX_ENTRIES];
 };
 
 struct etl_mix_field {
@@ -26,8 +28,6 @@ struct etl_mix_field {
     const struct etl_mix_map *map; /* or NULL */
     const char *count;             /* field that holds the number of elements, or NULL */
 };
-
-enum { ETL_MIX_MAX_FIELDS = 12 };
 
 struct etl_mix_type {
     struct event_descriptor descriptor;

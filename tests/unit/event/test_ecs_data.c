@@ -20,9 +20,10 @@ static const struct schema_map_entry entries[] = {
     {4, {(const uint8_t *)"Write", 5}},
     {5, {(const uint8_t *)"", 0}},
 };
-static const struct schema_map values = {MAP_VALUE, entries, 4};
-static const struct schema_map bits = {MAP_BITS, entries, 3};
-static const struct schema_map bits_without_zero = {MAP_BITS, entries + 1, 2};
+static const struct schema_map values = {.kind = MAP_VALUE, .entries = entries, .entry_count = 4};
+static const struct schema_map bits = {.kind = MAP_BITS, .entries = entries, .entry_count = 3};
+static const struct schema_map bits_without_zero = {
+    .kind = MAP_BITS, .entries = entries + 1, .entry_count = 2};
 
 static void assert_data_at(struct writer_fixture *f, const char *json, const char *file, int line)
 {

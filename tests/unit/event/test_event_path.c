@@ -29,10 +29,12 @@ static void assert_agrees_at(struct writer_fixture *f, const struct event_agent 
 
 static const struct schema_map_entry value_entries[] = {
     {1, {(const uint8_t *)"one", 3}}, {2, {(const uint8_t *)"", 0}}};
-static const struct schema_map value_map = {MAP_VALUE, value_entries, 2};
+static const struct schema_map value_map = {
+    .kind = MAP_VALUE, .entries = value_entries, .entry_count = 2};
 static const struct schema_map_entry bit_entries[] = {{0, {(const uint8_t *)"none", 4}},
     {1, {(const uint8_t *)"READ", 4}}, {6, {(const uint8_t *)"WRITE", 5}}};
-static const struct schema_map bit_map = {MAP_BITS, bit_entries, 3};
+static const struct schema_map bit_map = {
+    .kind = MAP_BITS, .entries = bit_entries, .entry_count = 3};
 
 static const struct piece pieces[] = {
     {"i8", IN_INT8, 0, "ff", NULL},

@@ -5,10 +5,10 @@
 /* Templates and what becomes of them, after FormatMessage and message text files on
  * learn.microsoft.com; texts are as they stand in JSON. */
 static const struct schema_map_entry colors[] = {{1, {(const uint8_t *)"red \"one\"", 9}}};
-static const struct schema_map color_map = {MAP_VALUE, colors, 1};
+static const struct schema_map color_map = {.kind = MAP_VALUE, .entries = colors, .entry_count = 1};
 static const struct schema_map_entry bits[] = {
     {1, {(const uint8_t *)"read", 4}}, {2, {(const uint8_t *)"write", 5}}};
-static const struct schema_map bit_map = {MAP_BITS, bits, 2};
+static const struct schema_map bit_map = {.kind = MAP_BITS, .entries = bits, .entry_count = 2};
 
 static const struct piece pieces[] = {
     {"Text", IN_UNICODE_STRING, 0, "L'a' 2200 L'b'", NULL},

@@ -437,7 +437,8 @@ static void maps_find_exact_values_and_the_first_of_equal_ones(void **state)
         {7, span_text("and again")},
     };
     schema_map_sort(entries, COUNT_OF(entries));
-    struct schema_map map = {MAP_VALUE, entries, COUNT_OF(entries)};
+    struct schema_map map = {
+        .kind = MAP_VALUE, .entries = entries, .entry_count = COUNT_OF(entries)};
     assert_span(schema_map_find(&map, 7), "seven");
     assert_span(schema_map_find(&map, 1), "one");
     assert_span(schema_map_find(&map, UINT64_MAX), "max");

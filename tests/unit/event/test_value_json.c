@@ -331,7 +331,8 @@ static const struct schema_map_entry values[] = {
     {1, {(const uint8_t *)"one", 3}},
     {2, {(const uint8_t *)"t\"wo", 4}},
 };
-static const struct schema_map value_map = {MAP_VALUE, values, COUNT_OF(values)};
+static const struct schema_map value_map = {
+    .kind = MAP_VALUE, .entries = values, .entry_count = COUNT_OF(values)};
 
 static const struct schema_map_entry bits[] = {
     {0x4, {(const uint8_t *)"four", 4}},
@@ -339,7 +340,8 @@ static const struct schema_map_entry bits[] = {
     {0x1, {(const uint8_t *)"low", 3}},
     {0, {(const uint8_t *)"none", 4}},
 };
-static const struct schema_map bit_map = {MAP_BITS, bits, COUNT_OF(bits)};
+static const struct schema_map bit_map = {
+    .kind = MAP_BITS, .entries = bits, .entry_count = COUNT_OF(bits)};
 
 static void value_maps_name_exact_values(void **state)
 {

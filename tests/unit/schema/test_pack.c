@@ -117,10 +117,13 @@ static const struct schema_map_entry colours[] = {
     {1, {(const uint8_t *)"re\"d\\", 5}},
     {UINT64_MAX, {(const uint8_t *)"", 0}},
 };
-static const struct schema_map colour_map = {MAP_VALUE, colours, COUNT_OF(colours)};
-static const struct schema_map same_colour_map = {MAP_VALUE, colours, COUNT_OF(colours)};
-static const struct schema_map bit_map = {MAP_BITS, colours, COUNT_OF(colours)};
-static const struct schema_map empty_map = {MAP_VALUE, NULL, 0};
+static const struct schema_map colour_map = {
+    .kind = MAP_VALUE, .entries = colours, .entry_count = COUNT_OF(colours)};
+static const struct schema_map same_colour_map = {
+    .kind = MAP_VALUE, .entries = colours, .entry_count = COUNT_OF(colours)};
+static const struct schema_map bit_map = {
+    .kind = MAP_BITS, .entries = colours, .entry_count = COUNT_OF(colours)};
+static const struct schema_map empty_map = {.kind = MAP_VALUE, .entries = NULL, .entry_count = 0};
 
 static const struct schema_keyword keywords[] = {
     {0x8000000000000000, {(const uint8_t *)"Product/Operational", 19}},
@@ -289,7 +292,8 @@ static void the_text_is_what_the_readme_describes(void **state)
     (void)state;
     static const struct schema_map_entry entries[] = {
         {1, {(const uint8_t *)"A", 1}}, {28, {(const uint8_t *)"AAAA", 4}}};
-    static const struct schema_map types = {MAP_VALUE, entries, 2};
+    static const struct schema_map types = {
+        .kind = MAP_VALUE, .entries = entries, .entry_count = 2};
     static const struct schema_field fields[] = {
         {NAME("QueryType"), .in_type = IN_UINT32, .map = &types},
         {NAME("Answers"), .in_type = IN_UINT16},
