@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "app/agent_internal.h"
+#include "app/app_memory.h"
 #include "platform/plat_system.h"
 
 /*
@@ -178,6 +179,14 @@ static bool make_summaries(struct agent *agent, struct error *err)
     return agent->summaries || error_set(err, ERR_MEMORY, "out of memory");
 }
 
+static void warn_of_memory(const struct agent *agent)
+{
+    struct error why;
+    if (!app_memory_check(agent->settings->config, &why)) {
+        log_write(agent->log, LOG_LEVEL_WARNING, NULL, "%s", why.text);
+    }
+}
+
 static bool make_pipeline(struct agent *agent, struct error *err)
 {
     struct agent_plan *plan = &agent->plan;
@@ -206,6 +215,7 @@ static bool make_pipeline(struct agent *agent, struct error *err)
         .ended = output_ended,
         .warn = warn_output,
         .self = agent};
+    warn_of_memory(agent);
     agent->pipeline = pipeline_create(&settings, err);
     return agent->pipeline != NULL;
 }

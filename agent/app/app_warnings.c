@@ -2,6 +2,7 @@
 
 #include "app/app_fields.h"
 #include "app/app_loop.h"
+#include "app/app_memory.h"
 #include "app/app_rules.h"
 #include "config/config_text.h"
 #include "platform/plat_file.h"
@@ -160,9 +161,19 @@ static void warn_of_schemas(const struct search *search)
     }
 }
 
+static void warn_of_memory(const struct search *search)
+{
+    const uint64_t *memory = &search->config->root->agent.memory_bytes;
+    struct error err;
+    if (!app_memory_check(search->config, &err)) {
+        WARN(search, memory, "%s", err.text);
+    }
+}
+
 void app_warnings_find(const struct app_config *config, struct config_report *report)
 {
     struct search search = {config, report};
+    warn_of_memory(&search);
     app_rules_each(config, warn_of_rules, &search);
     warn_of_schemas(&search);
     for (size_t i = 0; i < config->session_count; i++) {

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "app/app_fields.h"
+#include "app/app_memory.h"
 #include "app/app_rules.h"
 #include "config/config_show.h"
 #include "config/config_value.h"
@@ -249,8 +250,10 @@ static void put_budgets(const struct check *check, struct buf *out)
     const char *const *data_dir = &config->root->agent.data_dir;
     const struct app_spool *spool = &config->spool;
     const struct app_rotate *rotate = &config->agent.log.rotate;
-    buf_printf(out, "Memory\n  at most %s of events are queued\n",
+    buf_printf(out, "Memory\n  %s for the process and the events that wait",
         config_value_write_size(config->agent.memory_bytes).text);
+    buf_printf(out, "; %s is the least for this configuration\n",
+        config_value_write_size(app_memory_needed(config)).text);
     buf_printf(out, "Disk\n  data_dir: %s\n",
         *data_dir ? as_written(check, data_dir) : "the system's place for it");
     if (spool->mode == APP_SPOOL_DURABLE) {

@@ -199,6 +199,49 @@ static void an_output_of_disabled_sessions_is_warned_of(void **state)
         "one");
 }
 
+/* What ${count} sessions are told with ${mb} MB: the MB that would do, 0 if nothing is said. */
+static unsigned long wanted_mb(size_t count, unsigned long mb)
+{
+    struct config_report report;
+    struct app_config config;
+    struct buf text;
+    buf_init(&text, 1 << 20);
+    buf_printf(&text, "agent: {memory: %luMB}\noutputs: [{type: sink, path: /v}]\nsessions:\n", mb);
+    for (size_t i = 0; i < count; i++) {
+        buf_add_text(&text, "- {type: source, paths: ['/w/*']}\n");
+    }
+    config_report_init(&report);
+    assert_true(app_config_parse(buf_span(&text), "f.yaml", &registry, NULL, &config, &report));
+    app_warnings_find(&config, &report);
+    static const char start[] = "f.yaml:1:17: error: memory: ";
+    static const char before[] = "will take more. write ";
+    unsigned long wanted = 0;
+    if (report.line_count) {
+        const char *line = report.lines[0].text;
+        assert_int_equal(strncmp(line, start, strlen(start)), 0);
+        assert_non_null(strstr(line, before));
+        wanted = strtoul(strstr(line, before) + strlen(before), NULL, 10);
+    }
+    app_config_fini(&config);
+    config_report_fini(&report);
+    buf_fini(&text);
+    return wanted;
+}
+
+static void too_little_memory_is_warned_of_with_what_would_do(void **state)
+{
+    (void)state;
+    static const size_t sessions[] = {1, 2, 12, 100};
+    for (size_t i = 0; i < sizeof(sessions) / sizeof(sessions[0]); i++) {
+        unsigned long wanted = wanted_mb(sessions[i], 16);
+        /* What agent/README.md says: about 35 MB with one, 10 MB for each one more. */
+        assert_in_range(wanted, 35 + 10 * (sessions[i] - 1), 60 + 13 * (sessions[i] - 1));
+        assert_int_equal(wanted_mb(sessions[i], wanted), 0);
+        assert_int_equal(wanted_mb(sessions[i], wanted - 1), wanted);
+    }
+    assert_int_equal(wanted_mb(1, 128), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -208,6 +251,7 @@ int main(void)
         cmocka_unit_test(a_trace_by_another_name_is_refused),
         cmocka_unit_test(an_output_that_cannot_have_its_file_is_warned_of),
         cmocka_unit_test(two_outputs_do_not_share_a_file),
+        cmocka_unit_test(too_little_memory_is_warned_of_with_what_would_do),
         cmocka_unit_test(an_output_of_disabled_sessions_is_warned_of),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,77 @@
+#include "app/app_memory.h"
+
+#include <stdlib.h>
+
+#include "config/config_value.h"
+#include "pipeline/pipeline.h"
+
+/* The stream of output ${index} among those before it; ${streams} if it has its own. */
+static size_t find_stream(const struct app_config *config, const struct app_output *const *enabled,
+    const struct pipeline_output *outputs, size_t index, size_t streams)
+{
+    for (size_t i = 0; i < index; i++) {
+        if (app_config_same_stream(config, enabled[i], enabled[index])) {
+            return outputs[i].stream;
+        }
+    }
+    return streams;
+}
+
+/* Only what the pipeline's budget looks at. */
+static void plan(const struct app_config *config, const struct app_output **enabled,
+    struct pipeline_stream *streams, struct pipeline_output *outputs,
+    struct pipeline_settings *settings)
+{
+    for (size_t i = 0; i < config->session_count; i++) {
+        settings->session_count += config->sessions[i].enabled;
+    }
+    for (size_t i = 0; i < config->output_count; i++) {
+        const struct app_output *output = &config->outputs[i];
+        size_t at = settings->output_count;
+        if (!output->enabled) {
+            continue;
+        }
+        enabled[at] = output;
+        size_t stream = find_stream(config, enabled, outputs, at, settings->stream_count);
+        size_t *max_bytes = &streams[stream].max_bytes;
+        if (stream == settings->stream_count) {
+            settings->stream_count++;
+            *max_bytes = SIZE_MAX;
+        }
+        *max_bytes = output->batch.bytes < *max_bytes ? (size_t)output->batch.bytes : *max_bytes;
+        outputs[at] = (struct pipeline_output){
+            .workers = (size_t)output->workers, .stream = stream};
+        settings->output_count++;
+    }
+}
+
+uint64_t app_memory_needed(const struct app_config *config)
+{
+    size_t count = config->output_count + 1;
+    struct pipeline_stream *streams = calloc(count, sizeof(*streams));
+    struct pipeline_output *outputs = calloc(count, sizeof(*outputs));
+    const struct app_output **enabled = calloc(count, sizeof(const struct app_output *));
+    struct pipeline_settings settings = {.streams = streams,
+        .outputs = outputs,
+        .worker_count = (size_t)config->agent.decode_workers};
+    uint64_t needed = 0;
+    if (streams && outputs && enabled) {
+        plan(config, enabled, streams, outputs, &settings);
+        needed = pipeline_memory_needed(&settings);
+    }
+    free(streams);
+    free(outputs);
+    free(enabled);
+    return needed;
+}
+
+bool app_memory_check(const struct app_config *config, struct error *err)
+{
+    uint64_t given = config->agent.memory_bytes;
+    uint64_t needed = app_memory_needed(config);
+    return given >= needed ||
+           error_set(err, ERR_LIMIT,
+               "memory: %s is too little for these sessions, workers and outputs: the process will "
+               "take more. write %s or more under agent",
+               config_value_write_size(given).text, config_value_write_size(needed).text);
+}
