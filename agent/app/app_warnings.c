@@ -203,12 +203,24 @@ static void warn_of_names(const struct search *search, const struct app_provider
     }
 }
 
+static void warn_of_unknown(const struct search *search, const struct app_provider *provider,
+    const struct provider_facts *facts)
+{
+    const char *const *text = provider->text.compact ? &provider->text.compact
+                                                     : &provider->text.name;
+    if (facts->meant.size) {
+        WARN(search, text, "no definition at hand is of provider %s. did you mean %s?",
+            config_text_quote(facts->spec->name).text, config_text_quote(facts->meant).text);
+    }
+}
+
 void app_warnings_of_facts(const struct app_config *config, const struct app_provider *provider,
     const struct provider_facts *facts, struct config_report *report)
 {
     struct search search = {config, report};
     const struct provider_spec *spec = &provider->spec;
     if (!facts->found) {
+        warn_of_unknown(&search, provider, facts);
         return;
     }
     for (size_t i = 0; i < spec->include.range_count && i < 64; i++) {

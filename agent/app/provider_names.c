@@ -1,5 +1,9 @@
 #include "app/provider_names.h"
 
+#include <stdlib.h>
+
+#include "base/nearest.h"
+
 struct search {
     struct provider_facts *facts;
     size_t count;
@@ -59,6 +63,78 @@ static void look_at(void *self, const struct event_schema *schema)
     }
 }
 
+/* ---- names that nothing has ---------------------------------------------------------------------- */
+
+/*
+ * Names of providers share long beginnings, and one without a definition is nothing unusual: so only
+ * a slip or two count, or a beginning that was left out, as in DNS-Client.
+ */
+enum { MAX_SLIPS = 2, MIN_ENDING_BYTES = 3 };
+
+struct guess {
+    struct provider_facts *facts;
+    struct nearest nearest;
+    struct span ends_so; /* a known name with the text as its last words */
+};
+
+struct guesses {
+    struct guess *list;
+    size_t count;
+    struct span last; /* the events of a provider come in a row */
+};
+
+static bool ends_so(struct span name, struct span text)
+{
+    if (text.size < MIN_ENDING_BYTES || name.size <= text.size) {
+        return false;
+    }
+    size_t start = name.size - text.size;
+    return name.data[start - 1] == '-' && span_equal_nocase(span_from(name, start), text);
+}
+
+static void consider(void *self, const struct event_schema *schema)
+{
+    struct guesses *guesses = self;
+    struct span name = schema->provider_name;
+    if (name.size == 0 || span_equal(name, guesses->last)) {
+        return;
+    }
+    guesses->last = name;
+    for (size_t i = 0; i < guesses->count; i++) {
+        struct guess *guess = &guesses->list[i];
+        struct span text = guess->nearest.text;
+        size_t gap = name.size > text.size ? name.size - text.size : text.size - name.size;
+        if (gap <= MAX_SLIPS) {
+            nearest_consider(&guess->nearest, name);
+        } else if (ends_so(name, text)) {
+            guess->ends_so = name;
+        }
+    }
+}
+
+/* Without memory nothing is guessed. */
+static void guess_names(
+    struct schema_cache *cache, struct provider_facts *facts, size_t count, size_t unknown)
+{
+    struct guess *list = unknown ? calloc(unknown, sizeof(*list)) : NULL;
+    struct guesses guesses = {.list = list};
+    for (size_t i = 0; i < count && list; i++) {
+        if (!facts[i].found && facts[i].spec->name.size) {
+            list[guesses.count++] = (struct guess){
+                .facts = &facts[i], .nearest = {.text = facts[i].spec->name}};
+        }
+    }
+    if (guesses.count) {
+        schema_cache_list(cache, consider, &guesses);
+    }
+    for (size_t i = 0; i < guesses.count; i++) {
+        struct span meant = nearest_meant(&list[i].nearest);
+        bool is_slip = meant.size && list[i].nearest.edits <= MAX_SLIPS;
+        list[i].facts->meant = is_slip ? meant : list[i].ends_so;
+    }
+    free(list);
+}
+
 void provider_names_find(struct schema_cache *cache, struct provider_facts *facts, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -70,4 +146,9 @@ void provider_names_find(struct schema_cache *cache, struct provider_facts *fact
     }
     struct search search = {facts, count};
     schema_cache_list(cache, look_at, &search);
+    size_t unknown = 0;
+    for (size_t i = 0; i < count; i++) {
+        unknown += !facts[i].found;
+    }
+    guess_names(cache, facts, count, unknown);
 }

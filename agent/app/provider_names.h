@@ -20,9 +20,10 @@ struct provider_facts {
     uint64_t all_found;
     uint64_t ids_found;   /* bit i: some event lies in range i of spec->include */
     uint64_t names_found; /* bit i: name i of spec->include */
+    struct span meant;    /* not found: the known name that was probably meant; empty: none */
 };
 
-/* Fill all but `spec` of ${count} facts in one pass over everything that ${cache} knows. */
+/* Fill all but `spec` of ${count} facts from everything that ${cache} knows. */
 void provider_names_find(struct schema_cache *cache, struct provider_facts *facts, size_t count);
 
 #endif

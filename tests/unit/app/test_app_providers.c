@@ -134,6 +134,39 @@ static void an_event_passes_if_one_entry_wants_it(void **state)
     stop(&f);
 }
 
+static void a_slip_in_the_name_of_a_provider_is_told_by_the_definitions(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        const char *meant;
+    } cases[] = {{"Made-Up", ""}, {"made-up", ""}, {"Made-Upp", "Made-Up"}, {"Mdae-Up", "Made-Up"},
+        {"Mad-Ip", "Made-Up"}, {"Mode-Ipp", ""}, {"Made-Up-Too", ""}, {"Made", ""}, {"Up", ""},
+        {"0f0e0d0c-0b0a-0908-0706-050403020101", ""}};
+    struct app_config config;
+    struct config_report report;
+    struct error err;
+    char text[512];
+    config_report_init(&report);
+    snprintf(text, sizeof(text),
+        "schema: [{type: folder, path: %s}]\n"
+        "sessions: [{type: file, paths: [a]}]\noutputs: [{type: stdout}]\n",
+        folder);
+    assert_true(app_config_parse(span_text(text), "f.yaml", app_modules(), NULL, &config, &report));
+    struct schema_cache *cache = app_providers_schemas(&config, NULL, NULL, &err);
+    assert_non_null(cache);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct provider_spec spec;
+        struct provider_facts facts = {.spec = &spec};
+        assert_true(provider_spec_parse(&spec, span_text(cases[i].name), &err));
+        provider_names_find(cache, &facts, 1);
+        assert_span(facts.meant, cases[i].meant);
+    }
+    schema_cache_destroy(cache);
+    app_config_fini(&config);
+    config_report_fini(&report);
+}
+
 static void definitions_are_only_read_for_names(void **state)
 {
     (void)state;
@@ -148,6 +181,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_of_keywords_become_bits_of_the_definition),
         cmocka_unit_test(an_event_passes_if_one_entry_wants_it),
+        cmocka_unit_test(a_slip_in_the_name_of_a_provider_is_told_by_the_definitions),
         cmocka_unit_test(definitions_are_only_read_for_names),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
