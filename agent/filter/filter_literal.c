@@ -1,6 +1,8 @@
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/fold.h"
+#include "base/nearest.h"
 #include "base/rfc3339.h"
 #include "filter/filter_program.h"
 
@@ -102,6 +104,73 @@ static bool compile_regex(
     return true;
 }
 
+/* ---- names in place of numbers ----------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    uint8_t level;
+} levels[] = {{"critical", 1}, {"error", 2}, {"warning", 3}, {"information", 4},
+    {"informational", 4}, {"info", 4}, {"verbose", 5}};
+
+uint8_t filter_literal_level(struct span name)
+{
+    for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
+        if (span_equal_nocase(name, span_text(levels[i].name))) {
+            return levels[i].level;
+        }
+    }
+    return 0;
+}
+
+static bool no_level(struct span text, struct error *err)
+{
+    struct nearest nearest = {.text = text};
+    for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
+        nearest_consider(&nearest, span_text(levels[i].name));
+    }
+    struct span meant = nearest_meant(&nearest);
+    struct span shown = span_first(text, 60);
+    if (meant.size) {
+        return error_set(err, ERR_CONFIG, "%.*s is no level. did you mean %.*s, without quotes?",
+            SPAN_ARG(shown), SPAN_ARG(meant));
+    }
+    return error_set(err, ERR_CONFIG,
+        "%.*s is no level. write a number, or critical, error, warning, information or verbose",
+        SPAN_ARG(shown));
+}
+
+/* Is there a field with the name of the number? */
+static bool has_name(struct span path_text)
+{
+    char text[64];
+    struct event_path path;
+    int size = snprintf(text, sizeof(text), "%.*s_name", SPAN_ARG(path_text));
+    return size > 0 && (size_t)size < sizeof(text) &&
+           event_path_compile(span_make(text, (size_t)size), &path, NULL);
+}
+
+bool filter_literal_no_number(struct span path_text, struct span text, struct error *err)
+{
+    struct filter_number number;
+    struct span name = span_first(path_text, 60);
+    struct span shown = span_first(text, 60);
+    if (!filter_number_parse(text, &number)) {
+        if (span_is(path_text, "event.level")) {
+            return filter_literal_level(text)
+                       ? error_set(err, ERR_CONFIG, "names of levels stand without quotes: %.*s",
+                             SPAN_ARG(shown))
+                       : no_level(text, err);
+        }
+        if (has_name(path_text)) {
+            return error_set(err, ERR_CONFIG,
+                "%.*s is a number. write one, or ask for its name: %.*s_name == '%.*s'",
+                SPAN_ARG(name), SPAN_ARG(name), SPAN_ARG(shown));
+        }
+    }
+    return error_set(
+        err, ERR_CONFIG, "%.*s is a number. write one, without quotes", SPAN_ARG(name));
+}
+
 /* ---- types ------------------------------------------------------------------------------------- */
 
 /* ==, !=, <, … and in, for fields of the header. */
@@ -121,8 +190,7 @@ static bool check_comparison(const struct filter_literal *literal, enum filter_t
     case EVENT_VALUE_HEX:
         return !is_text ||
                (path->type == EVENT_VALUE_HEX && (literal->is_number || literal->exact)) ||
-               error_set(
-                   err, ERR_CONFIG, "%.*s is a number. write one, without quotes", SPAN_ARG(name));
+               filter_literal_no_number(name, literal->text, err);
     case EVENT_VALUE_TIME:
         return (is_text &&
                    (literal->is_time || literal->exact || looks_like_time(literal->text))) ||

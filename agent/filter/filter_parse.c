@@ -77,11 +77,19 @@ struct literal_list {
     struct literal_list *next;
 };
 
-static const struct {
-    const char *name;
-    uint8_t level;
-} levels[] = {{"critical", 1}, {"error", 2}, {"warning", 3}, {"information", 4},
-    {"informational", 4}, {"info", 4}, {"verbose", 5}};
+/* A word that is no value: a name for a number, or a text whose quotes were forgotten. */
+static bool fail_word(struct parser *p, const struct filter_op *op)
+{
+    struct span word = p->token.source;
+    bool is_number = op->path.type == EVENT_VALUE_UINT || op->path.type == EVENT_VALUE_HEX;
+    if (is_number && op->test != TEST_HAS) {
+        filter_literal_no_number(op->path_text, word, p->err);
+        return fail_at(p, p->token.offset);
+    }
+    struct span shown = span_first(word, 60);
+    return FAIL(
+        p, p->token.offset, "a value is expected. text stands in quotes: '%.*s'", SPAN_ARG(shown));
+}
 
 /* A word in place of a literal: true, false, a level, or a text whose quotes were forgotten. */
 static bool parse_word_literal(
@@ -93,24 +101,17 @@ static bool parse_word_literal(
         literal->truth = at_word(p, "true");
         return advance(p);
     }
-    bool is_level = false;
-    for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
-        if (at_word(p, levels[i].name)) {
-            is_level = true;
-            literal->type = LITERAL_NUMBER;
-            literal->low.size = levels[i].level;
-        }
-    }
-    if (!is_level || !span_is(op->path_text, "event.level")) {
-        struct span shown = span_first(word, 60);
-        return FAIL(p, p->token.offset, "a value is expected. text stands in quotes: '%.*s'",
-            SPAN_ARG(shown));
+    uint8_t level = filter_literal_level(word);
+    if (!level || !span_is(op->path_text, "event.level")) {
+        return fail_word(p, op);
     }
     if (op->test != TEST_EQUAL && op->test != TEST_UNEQUAL && op->test != TEST_IN) {
         return FAIL(p, p->token.offset,
-            "names of levels have no order: a higher number is less severe. write a number, or "
-            "event.level in (critical, error)");
+            "names of levels stand behind ==, != and in: a higher number is less severe. write a "
+            "number, or event.level in (critical, error)");
     }
+    literal->type = LITERAL_NUMBER;
+    literal->low.size = level;
     return advance(p);
 }
 

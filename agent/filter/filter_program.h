@@ -113,6 +113,12 @@ bool filter_literal_prepare(struct filter *filter, struct filter_literal *litera
     enum filter_test test, const struct event_path *path, struct span path_text, size_t *ret_offset,
     struct error *err);
 
+/* The number of a level's name, 0 if it is none. */
+uint8_t filter_literal_level(struct span name);
+
+/* ${text}, in quotes or not, is no value for the number at ${path_text}: say what is. Always false. */
+bool filter_literal_no_number(struct span path_text, struct span text, struct error *err);
+
 /* Put texts without `c` to the front, in order; how many. */
 uint32_t filter_literal_sort(struct filter_literal *literals, uint32_t count);
 
