@@ -62,7 +62,7 @@ static void check_routes(const struct checker *checker, const struct app_root *r
     for (size_t i = 0; i < root->sessions.count; i++) {
         const struct app_session *session = &sessions[i];
         const struct input_ops *ops = session->variant ? session->variant->module : NULL;
-        bool taken = !session->enabled || !ops || ops->delivers_nothing;
+        bool taken = !session->enabled || !ops || !input_delivers(ops, session->settings);
         for (size_t k = 0; k < root->outputs.count && !taken; k++) {
             taken = config_is_flawed(checker->memory, &outputs[k]) ||
                     (outputs[k].enabled && app_config_takes(&outputs[k], session));

@@ -1,10 +1,10 @@
 #ifndef ETWSHIP_APP_APP_CONFIG_H
 #define ETWSHIP_APP_APP_CONFIG_H
 
-#include "input/provider_spec.h"
 #include "config/config.h"
 #include "config/config_report.h"
 #include "input/input.h"
+#include "input/provider_spec.h"
 #include "outputs/output.h"
 
 /*
@@ -114,10 +114,23 @@ struct app_processes {
     struct config_strings packages;
 };
 
+struct app_stacks {
+    struct config_strings events;
+    const char *level;
+    struct app_keywords keywords;
+};
+
 /* An entry of `providers`. */
 struct app_provider {
     struct provider_spec spec; /* what both forms amount to */
     bool optional;             /* it may be missing on a machine */
+    bool take_over;
+    bool group;
+    bool only_keywords;
+    bool exclude_private;
+    bool containers;
+    struct config_strings disallow;
+    struct app_stacks stack_for;
     struct app_capture capture_state;
     struct app_processes processes;
     struct config_list payload; /* struct provider_payload, each with conditions on an event */

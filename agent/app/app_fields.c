@@ -184,6 +184,16 @@ static const struct config_field compact_row = {
     CONFIG_ROW("providers", STRING, struct app_provider, text.compact),
     .help = "(Name|GUID)[:Level[:EventIDs[:AnyKeywords[:AllKeywords]]]]"};
 
+static const struct config_field stack_fields[] = {
+    {CONFIG_ROW("events", STRINGS, struct app_stacks, events), .max = 64,
+        .help = "ids, ranges such as 10-15, or names of TraceLogging events"},
+    {CONFIG_ROW("level", STRING, struct app_stacks, level),
+        .help = "the least severe that gets one"},
+    {CONFIG_STRUCT_ROW("keywords", struct app_stacks, keywords, keywords_fields),
+        .help = "masks, as numbers"},
+    {.key = NULL},
+};
+
 static const struct config_field provider_fields[] = {
     {CONFIG_ROW("name", STRING, struct app_provider, text.name),
         .help = "of the provider, or its GUID"},
@@ -204,7 +214,21 @@ static const struct config_field provider_fields[] = {
     {CONFIG_STRUCT_ROW("processes", struct app_provider, processes, process_fields),
         .help = "events of these processes alone"},
     {CONFIG_ROW("optional", BOOL, struct app_provider, optional), .default_text = "false",
-        .help = "true: the session starts where this machine does not know the provider, too"},
+        .help = "true: a machine may lack the provider; nobody is warned of it"},
+    {CONFIG_STRUCT_ROW("stack_for", struct app_provider, stack_for, stack_fields),
+        .help = "which events get a call stack"},
+    {CONFIG_ROW("only_keywords", BOOL, struct app_provider, only_keywords),
+        .default_text = "false", .help = "leave out events that have no keyword at all"},
+    {CONFIG_ROW("exclude_private", BOOL, struct app_provider, exclude_private),
+        .default_text = "false", .help = "leave out events of private browsing"},
+    {CONFIG_ROW("containers", BOOL, struct app_provider, containers), .default_text = "false",
+        .help = "events of server containers, too"},
+    {CONFIG_ROW("take_over", BOOL, struct app_provider, take_over), .default_text = "false",
+        .help = "a classic or WPP provider serves one session: take it from the one that has it"},
+    {CONFIG_ROW("group", BOOL, struct app_provider, group), .default_text = "false",
+        .help = "the GUID is that of a group of providers"},
+    {CONFIG_ROW("disallow", STRINGS, struct app_provider, disallow), .max = 128,
+        .help = "group: GUIDs of providers that are left out of it"},
     {CONFIG_ROW("wpp", PATH, struct app_provider, wpp),
         .help = "WPP messages instead: the file that describes them (.tmf .tmc .pdb)"},
     {CONFIG_ROW("flags", STRINGS, struct app_provider, flags), .max = 32,

@@ -133,6 +133,72 @@ static void check_processes(const struct checker *checker, const struct app_proc
     }
 }
 
+/* What only ETW can do with a provider. */
+static bool check_stacks(
+    const struct checker *checker, const struct app_stacks *from, struct provider_stacks *to)
+{
+    struct provider_keywords any = {0};
+    struct provider_keywords all = {0};
+    struct error err;
+    if (!split_events(checker, &from->events, &to->events) ||
+        !split_keywords(checker, &from->keywords.any, &any) ||
+        !split_keywords(checker, &from->keywords.all, &all)) {
+        return false;
+    }
+    to->level = PROVIDER_LEVEL_ALL;
+    if (from->level && !provider_spec_parse_level(span_text(from->level), &to->level, &err)) {
+        complain(checker, &from->level, sizeof(const char *), "level", err.text);
+    }
+    if (any.name_count || all.name_count) {
+        complain(checker, &from->keywords, sizeof(from->keywords), "keywords",
+            "which events get a stack is told by numbers. write the bits");
+    }
+    to->by_level = from->level || any.given || all.given;
+    to->any = any.bits;
+    to->all = all.bits;
+    return true;
+}
+
+static void check_group(const struct checker *checker, const struct app_provider *provider)
+{
+    const struct config_strings *disallow = &provider->disallow;
+    struct guid guid;
+    if (provider->group && provider->spec.name.size) {
+        complain(checker, &provider->group, sizeof(provider->group), "group",
+            "a group is known by its GUID alone. write name: GUID");
+    }
+    for (size_t i = 0; i < disallow->count; i++) {
+        if (!guid_parse(span_text(disallow->items[i]), &guid)) {
+            complain(checker, &disallow->items[i], sizeof(const char *), "disallow",
+                "this is no GUID. write that of a provider");
+        }
+    }
+    if (disallow->count && !provider->group) {
+        complain(checker, disallow, sizeof(*disallow), "disallow",
+            "only groups have members. add group: true");
+    }
+}
+
+static bool fill_etw(const struct checker *checker, struct app_provider *provider)
+{
+    struct provider_spec *spec = &provider->spec;
+    spec->executables = provider->processes.executables;
+    spec->packages = provider->processes.packages;
+    spec->payload = provider->payload;
+    spec->capture_at_start = provider->capture_state.at_start;
+    spec->capture_every_ns = provider->capture_state.every_ns;
+    spec->optional = provider->optional;
+    spec->classic = provider->wpp != NULL;
+    spec->take_over = provider->take_over;
+    spec->group = provider->group;
+    spec->disallow = provider->disallow;
+    spec->only_keywords = provider->only_keywords;
+    spec->exclude_private = provider->exclude_private;
+    spec->containers = provider->containers;
+    check_group(checker, provider);
+    return check_stacks(checker, &provider->stack_for, &spec->stacks);
+}
+
 static bool check_long(const struct checker *checker, struct app_provider *provider)
 {
     struct provider_spec *spec = &provider->spec;
@@ -164,14 +230,8 @@ static bool check_long(const struct checker *checker, struct app_provider *provi
         check_payload(checker, &payloads[i]);
     }
     check_processes(checker, &provider->processes, spec);
-    spec->executables = provider->processes.executables;
-    spec->packages = provider->processes.packages;
-    spec->payload = provider->payload;
-    spec->capture_at_start = provider->capture_state.at_start;
-    spec->capture_every_ns = provider->capture_state.every_ns;
-    spec->optional = provider->optional;
-    spec->classic = provider->wpp != NULL;
-    return split_keywords(checker, &provider->text.keywords.any, &spec->any) &&
+    return fill_etw(checker, provider) &&
+           split_keywords(checker, &provider->text.keywords.any, &spec->any) &&
            split_keywords(checker, &provider->text.keywords.all, &spec->all) &&
            split_events(checker, &provider->text.events.include, &spec->include) &&
            split_events(checker, &provider->text.events.exclude, &spec->exclude);
@@ -180,7 +240,10 @@ static bool check_long(const struct checker *checker, struct app_provider *provi
 static void check_count(const struct checker *checker, const struct app_session *session)
 {
     const struct input_ops *ops = session->variant->module;
-    if (ops->providers == INPUT_PROVIDERS_REQUIRED && session->providers.count == 0 &&
+    bool needed = ops->providers == INPUT_PROVIDERS_REQUIRED ||
+                  (ops->needs_providers && ops->needs_providers(session->settings) &&
+                      !config_is_flawed(checker->memory, session->settings));
+    if (needed && session->providers.count == 0 &&
         !config_is_flawed_at(checker->memory, &session->providers, sizeof(session->providers))) {
         config_error_at(checker->memory, session, sizeof(*session), checker->report,
             "the key 'providers' is missing. add it: a list of whose events are wanted");

@@ -131,7 +131,7 @@ static void warn_of_output(const struct search *search, const struct app_output 
     size_t taken = 0;
     for (size_t i = 0; i < config->session_count; i++) {
         const struct app_session *session = &config->sessions[i];
-        taken += session->enabled && !session->ops->delivers_nothing &&
+        taken += session->enabled && input_delivers(session->ops, session->settings) &&
                  app_config_takes(output, session);
     }
     if (!taken) {

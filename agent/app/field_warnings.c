@@ -23,7 +23,7 @@ static bool is_complete(const struct app_config *config, const struct provider_f
     size_t at = 0;
     for (size_t i = 0; i < config->session_count; i++) {
         const struct app_session *session = &config->sessions[i];
-        bool counts = session->enabled && !session->ops->delivers_nothing;
+        bool counts = session->enabled && input_delivers(session->ops, session->settings);
         if (counts && session->providers.count == 0) {
             return false;
         }

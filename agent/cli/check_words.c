@@ -140,11 +140,11 @@ static void put_outputs_of(
     const struct app_config *config, const struct app_session *session, struct buf *out)
 {
     const char *comma = "";
-    buf_add_text(out, session->ops->delivers_nothing ? "no output" : "");
+    bool delivers = input_delivers(session->ops, session->settings);
+    buf_add_text(out, delivers ? "" : "no output");
     for (size_t i = 0; i < config->output_count; i++) {
         const struct app_output *output = &config->outputs[i];
-        if (output->enabled && app_config_takes(output, session) &&
-            !session->ops->delivers_nothing) {
+        if (output->enabled && app_config_takes(output, session) && delivers) {
             buf_printf(out, "%s%s", comma, output->name);
             comma = ", ";
         }

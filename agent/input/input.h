@@ -118,11 +118,14 @@ struct input_ops {
     const char *name;                  /* `type:` of a session */
     const struct config_field *fields; /* its keys, config/config.h */
     size_t settings_size;
-    bool replayable;       /* the source waits and can be read again: back-pressure may block it */
-    bool needs_etw;        /* runs on Windows alone */
-    bool delivers_nothing; /* its events go elsewhere: no output takes them */
-    bool switches_on;      /* providers, for itself: what comes of others belongs to it, too */
+    bool replayable;  /* the source waits and can be read again: back-pressure may block it */
+    bool needs_etw;   /* runs on Windows alone */
+    bool switches_on; /* providers, for itself: what comes of others belongs to it, too */
     enum input_providers providers;
+    /* Do its events go to outputs? NULL: they do. No I/O. */
+    bool (*delivers)(const void *settings);
+    /* Has it nothing to read without providers? NULL: as `providers` says. No I/O. */
+    bool (*needs_providers)(const void *settings);
     /* Says everything that is wrong with settings, also with incomplete ones (config_check.h); no
      * I/O. May be NULL. */
     void (*check)(const void *settings, struct config_check *check);
@@ -145,5 +148,10 @@ struct input_ops {
     void (*stop)(void *self);
     void (*destroy)(void *self); /* NULL is fine */
 };
+
+static inline bool input_delivers(const struct input_ops *ops, const void *settings)
+{
+    return !ops->delivers || ops->delivers(settings);
+}
 
 #endif

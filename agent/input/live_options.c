@@ -2,29 +2,18 @@
 
 #include <string.h>
 
-#include "config/config_check.h"
 #include "config/config_text.h"
+#include "input/kernel_flags.h"
 
 #define MS_NS INT64_C(1000000)
 #define SECOND_NS INT64_C(1000000000)
 
-const struct live_kernel_flag live_kernel_flags[] = {
-#define KERNEL_FLAG(name, mask) {#name, mask},
-#include "input/kernel_flags.def"
-#undef KERNEL_FLAG
-    {NULL, 0},
-};
-
-static const char *const flag_names[] = {
-#define KERNEL_FLAG(name, mask) #name,
-#include "input/kernel_flags.def"
-#undef KERNEL_FLAG
-    NULL,
-};
-
 static const char *const clock_names[] = {"qpc", "system", NULL};
 static const char *const sequence_names[] = {"none", "global", "local", NULL};
 static const char *const existing_names[] = {"replace", "attach", "fail", NULL};
+static const char *const delivery_names[] = {"events", "raw", NULL};
+static const char *const hybrid_names[] = {"persist", "stop", NULL};
+static const char *const in_use_names[] = {"fail", "attach", "update", NULL};
 static const char *const heap_stack_names[] = {"alloc", "realloc", "free", "create", NULL};
 static const char *const log_mode_names[] = {
     "sequential", "circular", "append", "newfile", "buffering", NULL};
@@ -36,10 +25,10 @@ static const struct config_field buffers_fields[] = {
         .help = "of one buffer; an event that does not fit into it is lost"},
     {CONFIG_ROW("min", INT, struct live_buffers, min), .default_text = "64", .min = 2,
         .max = 16384, .help = "buffers from the start; Windows takes at least two per processor"},
-    {CONFIG_ROW("max", INT, struct live_buffers, max), .default_text = "128", .min = 2,
-        .max = 16384, .help = "buffers at most"},
+    {CONFIG_ROW("max", INT, struct live_buffers, max), .default_text = "0", .max = 16384,
+        .help = "buffers at most; 0: twice as many as min"},
     {CONFIG_ROW("paged", BOOL, struct live_buffers, paged), .default_text = "false",
-        .help = "in memory that Windows may swap out; not with kernel events"},
+        .help = "in memory that Windows may swap out; not with kernel events or drivers"},
     {.key = NULL},
 };
 
@@ -57,36 +46,70 @@ static const struct config_field buffers_fields[] = {
     {CONFIG_ROW("on_existing", ENUM, s, session.on_existing), .default_text = "replace",      \
         .names = existing_names,                                                              \
         .help = "what to do with a session of ours that runs already"},                       \
+    {CONFIG_ROW("delivery", ENUM, s, session.delivery), .default_text = "events",             \
+        .names = delivery_names,                                                              \
+        .help = "events in the order of time, or raw buffers as they come, which is cheaper"}, \
+    {CONFIG_ROW("independent", BOOL, s, session.independent), .default_text = "true",         \
+        .help = "another session that fails does not keep events from this one"},             \
+    {CONFIG_ROW("hybrid_shutdown", ENUM, s, session.hybrid), .default_text = "persist",       \
+        .names = hybrid_names, .help = "what a shutdown for a fast start does to the session"}, \
     {CONFIG_ROW("boot", BOOL, s, session.boot), .default_text = "false",                      \
         .help = "Windows starts the session itself when it boots"},                           \
     {CONFIG_ROW("keep_on_restart", BOOL, s, session.keep_on_restart),                         \
         .default_text = "false",                                                              \
         .help = "let it run while the agent restarts, so that nothing is missed"}
 
-#define FLAG_ROWS(s, is_required)                                                             \
-    {CONFIG_ROW("flags", STRINGS, s, flags), .names = flag_names, .required = (is_required),  \
-        .min = 1, .max = 64, .help = "groups of kernel events"},                              \
-    {CONFIG_ROW("stacks", STRINGS, s, stacks), .max = 256,                                    \
-        .help = "kernel events that get a call stack: Class/Name, or the number of a hook"}
+static const struct config_field counters_fields[] = {
+    {CONFIG_ROW("sources", STRINGS, struct live_counters, sources), .min = 1, .max = 8,
+        .help = "names of the processor's counters"},
+    {CONFIG_ROW("events", STRINGS, struct live_counters, events), .min = 1, .max = 256,
+        .help = "kernel events that get their values, as in stacks"},
+    {.key = NULL},
+};
 
-static const struct config_field realtime_fields[] = {
+#define GROUP_ROWS(s, is_required)                                                                         \
+    {CONFIG_ROW("flags", STRINGS, s, groups.flags), .required = (is_required), .min = 1, .max = 64,                      \
+        .help = "groups of kernel events: process, EVENT_TRACE_FLAG_PROCESS, PERF_REG_HIVE, " \
+            "the class FileIo, or a mask"},                                                   \
+    {CONFIG_ROW("stacks", STRINGS, s, groups.stacks), .max = 256,                             \
+        .help = "kernel events that get a call stack: Class/Name, or the number of a hook"},  \
+    {CONFIG_ROW("profile_interval", DURATION, s, groups.profile_ns), .min = 122100,           \
+        .max = SECOND_NS,                                                                     \
+        .help = "between two samples of the flag profile, on the whole machine"},             \
+    {CONFIG_STRUCT_ROW("counters", s, groups.counters, counters_fields),                      \
+        .help = "counters of the processor that are written with kernel events"}
+
+const struct config_field live_options_realtime[] = {
     SESSION_ROWS(struct live_realtime),
     {.key = NULL},
 };
 
-static const struct config_field kernel_fields[] = {
-    FLAG_ROWS(struct live_kernel, true),
+const struct config_field live_options_system[] = {
+    GROUP_ROWS(struct live_kernel, false),
     SESSION_ROWS(struct live_kernel),
     {.key = NULL},
 };
 
-static const struct config_field attach_fields[] = {
-    {CONFIG_ROW("session", STRING, struct live_attach, session), .required = true,
-        .help = "name of the session that runs already"},
+const struct config_field live_options_kernel[] = {
+    GROUP_ROWS(struct live_kernel, true),
+    {CONFIG_ROW("in_use", ENUM, struct live_kernel, in_use), .default_text = "fail",
+        .names = in_use_names,
+        .help = "when somebody else runs the NT Kernel Logger: wait for it, read along, or add "
+            "these flags to theirs, too"},
+    SESSION_ROWS(struct live_kernel),
     {.key = NULL},
 };
 
-static const struct config_field heap_fields[] = {
+const struct config_field live_options_attach[] = {
+    {CONFIG_ROW("session", STRING, struct live_attach, session), .required = true,
+        .help = "name of the session that runs already"},
+    {CONFIG_ROW("delivery", ENUM, struct live_attach, delivery), .default_text = "events",
+        .names = delivery_names,
+        .help = "events in the order of time, or raw buffers as they come, which is cheaper"},
+    {.key = NULL},
+};
+
+const struct config_field live_options_heap[] = {
     {CONFIG_ROW("launch", STRING, struct live_heap, launch), .required = true,
         .help = "command line of the program whose heap is traced"},
     {CONFIG_ROW("stacks", STRINGS, struct live_heap, stacks), .names = heap_stack_names,
@@ -100,16 +123,20 @@ static const struct config_field log_file_fields[] = {
         .help = "the trace file"},
     {CONFIG_ROW("mode", ENUM, struct live_log_file, mode), .names = log_mode_names,
         .default_text = "sequential",
-        .help = "what happens at max_size; buffering keeps all in memory until it is asked for"},
+        .help = "what happens at max_size; buffering keeps all in memory until the end"},
     {CONFIG_ROW("max_size", SIZE, struct live_log_file, max_size_bytes),
         .max = INT64_C(1) << 40, .help = "limit of the file; 0: none"},
+    {CONFIG_ROW("preallocate", BOOL, struct live_log_file, preallocate), .default_text = "false",
+        .help = "take max_size of the disk from the start"},
     {.key = NULL},
 };
 
-static const struct config_field record_fields[] = {
+const struct config_field live_options_record[] = {
     {CONFIG_STRUCT_ROW("log_file", struct live_record, log_file, log_file_fields),
         .required = true, .help = "where events are recorded"},
-    FLAG_ROWS(struct live_record, false),
+    {CONFIG_ROW("live", BOOL, struct live_record, live), .default_text = "false",
+        .help = "deliver the events to outputs, too"},
+    GROUP_ROWS(struct live_record, false),
     SESSION_ROWS(struct live_record),
     {.key = NULL},
 };
@@ -119,117 +146,132 @@ static void check_session(
     const struct live_session *session, bool kernel, struct config_check *check)
 {
     const struct live_buffers *buffers = &session->buffers;
-    if (buffers->min > buffers->max) {
+    if (buffers->max && buffers->min > buffers->max) {
         CONFIG_FAULT(check, buffers, "buffers: min is above max. swap them");
     }
     if (kernel && buffers->paged) {
         CONFIG_FAULT(check, &buffers->paged,
             "buffers: kernel events cannot be kept in paged memory. remove paged");
     }
+    if (session->boot && session->on_existing == LIVE_EXISTING_FAIL) {
+        CONFIG_FAULT(check, &session->on_existing,
+            "on_existing: a session that Windows starts at boot exists already. write attach or "
+            "replace");
+    }
 }
 
-static void check_realtime(const void *settings, struct config_check *check)
+void live_options_check_realtime(const void *settings, struct config_check *check)
 {
     const struct live_realtime *s = settings;
     check_session(&s->session, false, check);
 }
 
 /* `Class/Name`, or the number of a hook in hexadecimal or decimal. */
-static void check_stacks(const struct config_strings *stacks, struct config_check *check)
+static void check_events(
+    const char *key, const struct config_strings *events, struct config_check *check)
 {
-    for (size_t i = 0; i < stacks->count; i++) {
-        const char *text = stacks->items[i];
+    for (size_t i = 0; i < events->count; i++) {
+        const char *text = events->items[i];
         const char *slash = strchr(text, '/');
         bool is_hex = strncmp(text, "0x", 2) == 0 && text[2] &&
                       strspn(text + 2, "0123456789abcdefABCDEF") == strlen(text + 2);
         bool is_number = *text && strspn(text, "0123456789") == strlen(text);
         bool is_name = slash && slash != text && slash[1] && !strchr(slash + 1, '/');
         if (!is_name && !(is_hex && strlen(text) <= 6) && !(is_number && strlen(text) <= 5)) {
-            CONFIG_FAULT(check, &stacks->items[i],
-                "stacks: %s is no kernel event. write Class/Name, as in Process/Start, or "
+            CONFIG_FAULT(check, &events->items[i],
+                "%s: %s is no kernel event. write Class/Name, as in Process/Start, or "
                 "the number of a hook, as in 0x1402",
-                config_text_quote(span_text(text)).text);
+                key, config_text_quote(span_text(text)).text);
         }
     }
 }
 
-static void check_kernel(const void *settings, struct config_check *check)
+static void check_flags(const struct config_strings *flags, struct config_check *check)
+{
+    for (size_t i = 0; i < flags->count; i++) {
+        struct config_nearest nearest = {.text = span_text(flags->items[i])};
+        uint32_t mask;
+        if (kernel_flags_find(nearest.text, &mask)) {
+            continue;
+        }
+        for (size_t k = 0; kernel_flags_name(k); k++) {
+            config_text_consider(&nearest, kernel_flags_name(k));
+        }
+        const char *meant = config_text_meant(&nearest);
+        CONFIG_FAULT(check, &flags->items[i], "flags: %s is no group of kernel events. %s%s%s",
+            config_text_quote(nearest.text).text, meant ? "did you mean '" : "",
+            meant ? meant : "write its name, a PERF_* constant or a mask", meant ? "'?" : "");
+    }
+}
+
+static void check_groups(const struct live_groups *groups, struct config_check *check)
+{
+    check_flags(&groups->flags, check);
+    check_events("stacks", &groups->stacks, check);
+    check_events("counters", &groups->counters.events, check);
+    const struct live_counters *counters = &groups->counters;
+    if ((counters->sources.count == 0) != (counters->events.count == 0)) {
+        CONFIG_FAULT(check, counters, "counters: they need sources and events. write both");
+    }
+}
+
+void live_options_check_kernel(const void *settings, struct config_check *check)
 {
     const struct live_kernel *s = settings;
     check_session(&s->session, true, check);
-    check_stacks(&s->stacks, check);
+    check_groups(&s->groups, check);
 }
 
-static void check_heap(const void *settings, struct config_check *check)
+void live_options_check_heap(const void *settings, struct config_check *check)
 {
     const struct live_heap *s = settings;
     check_session(&s->session, true, check);
 }
 
-static void check_record(const void *settings, struct config_check *check)
+/* Logging Mode Constants: which modes exclude each other, and what each needs. */
+static void check_log_file(
+    const struct live_record *s, const struct live_log_file *file, struct config_check *check)
 {
-    const struct live_record *s = settings;
-    const struct live_log_file *file = &s->log_file;
-    check_session(&s->session, s->flags.count > 0, check);
-    check_stacks(&s->stacks, check);
-    if ((file->mode == LIVE_LOG_CIRCULAR || file->mode == LIVE_LOG_NEWFILE) &&
-        file->max_size_bytes == 0) {
-        CONFIG_FAULT(check, &file->mode, "log_file: mode %s needs a limit. add max_size",
-            log_mode_names[file->mode]);
+    const char *mode = log_mode_names[file->mode];
+    bool needs_size = file->mode == LIVE_LOG_CIRCULAR || file->mode == LIVE_LOG_NEWFILE ||
+                      file->mode == LIVE_LOG_BUFFERING;
+    if (needs_size && file->max_size_bytes == 0) {
+        CONFIG_FAULT(check, &file->mode, "log_file: mode %s needs a limit. add max_size", mode);
+    }
+    if (file->preallocate && file->max_size_bytes == 0) {
+        CONFIG_FAULT(check, &file->preallocate,
+            "log_file: what is to be taken from the start needs a size. add max_size");
+    }
+    if (file->preallocate && file->mode == LIVE_LOG_BUFFERING) {
+        CONFIG_FAULT(check, &file->preallocate,
+            "log_file: mode buffering has no file while it runs. remove preallocate");
     }
     if (file->mode == LIVE_LOG_NEWFILE && file->path && !strstr(file->path, "%d")) {
         CONFIG_FAULT(check, &file->path,
             "log_file: mode newfile numbers its files. write %%d where the number belongs in path");
     }
+    if (file->mode == LIVE_LOG_NEWFILE && s->session.boot) {
+        CONFIG_FAULT(check, &file->mode,
+            "log_file: Windows starts no session of mode newfile at boot. use circular");
+    }
+    if (file->mode == LIVE_LOG_APPEND && s->session.clock != LIVE_CLOCK_SYSTEM) {
+        CONFIG_FAULT(check, &file->mode,
+            "log_file: mode append needs times that go on over restarts. add clock: system");
+    }
+    if (s->live && (file->mode == LIVE_LOG_APPEND || file->mode == LIVE_LOG_BUFFERING)) {
+        CONFIG_FAULT(check, &s->live,
+            "live: a session of mode %s cannot deliver events as well. use another mode", mode);
+    }
 }
 
-const struct input_ops input_realtime = {
-    .name = "realtime",
-    .fields = realtime_fields,
-    .settings_size = sizeof(struct live_realtime),
-    .needs_etw = true,
-    .providers = INPUT_PROVIDERS_REQUIRED,
-    .check = check_realtime,
-};
-
-const struct input_ops input_system = {
-    .name = "system",
-    .fields = kernel_fields,
-    .settings_size = sizeof(struct live_kernel),
-    .needs_etw = true,
-    .check = check_kernel,
-};
-
-const struct input_ops input_kernel = {
-    .name = "kernel",
-    .fields = kernel_fields,
-    .settings_size = sizeof(struct live_kernel),
-    .needs_etw = true,
-    .providers = INPUT_PROVIDERS_NONE,
-    .check = check_kernel,
-};
-
-const struct input_ops input_attach = {
-    .name = "attach",
-    .fields = attach_fields,
-    .settings_size = sizeof(struct live_attach),
-    .needs_etw = true,
-};
-
-const struct input_ops input_heap = {
-    .name = "heap",
-    .fields = heap_fields,
-    .settings_size = sizeof(struct live_heap),
-    .needs_etw = true,
-    .providers = INPUT_PROVIDERS_NONE,
-    .check = check_heap,
-};
-
-const struct input_ops input_record = {
-    .name = "record",
-    .fields = record_fields,
-    .settings_size = sizeof(struct live_record),
-    .needs_etw = true,
-    .delivers_nothing = true,
-    .check = check_record,
-};
+void live_options_check_record(const void *settings, struct config_check *check)
+{
+    const struct live_record *s = settings;
+    check_session(&s->session, s->groups.flags.count > 0, check);
+    check_groups(&s->groups, check);
+    check_log_file(s, &s->log_file, check);
+    if (!s->live && s->session.delivery == LIVE_DELIVERY_RAW) {
+        CONFIG_FAULT(check, &s->session.delivery,
+            "delivery: nothing is delivered without live: true. add it, or remove the key");
+    }
+}

@@ -2,20 +2,24 @@
 #define ETWSHIP_INPUT_LIVE_OPTIONS_H
 
 #include "config/config.h"
-#include "input/input.h"
+#include "config/config_check.h"
 
 /*
- * Settings of the sessions that ETW itself runs (EVENT_TRACE_PROPERTIES and StartTrace on
- * learn.microsoft.com). Every build knows their keys, only Windows has the inputs.
+ * Settings of the sessions that ETW itself runs (EVENT_TRACE_PROPERTIES, StartTrace, Logging Mode
+ * Constants on learn.microsoft.com): the rows of their keys, and what keys together must be. No
+ * row's default depends on another key: what is not given (0) is chosen by etw_plan.h.
  */
 enum live_clock { LIVE_CLOCK_QPC, LIVE_CLOCK_SYSTEM };
 enum live_sequence { LIVE_SEQUENCE_NONE, LIVE_SEQUENCE_GLOBAL, LIVE_SEQUENCE_LOCAL };
 enum live_existing { LIVE_EXISTING_REPLACE, LIVE_EXISTING_ATTACH, LIVE_EXISTING_FAIL };
+enum live_delivery { LIVE_DELIVERY_EVENTS, LIVE_DELIVERY_RAW };
+enum live_hybrid { LIVE_HYBRID_PERSIST, LIVE_HYBRID_STOP };
+enum live_in_use { LIVE_IN_USE_FAIL, LIVE_IN_USE_ATTACH, LIVE_IN_USE_UPDATE };
 
 struct live_buffers {
     uint64_t size_bytes;
     int64_t min;
-    int64_t max;
+    int64_t max; /* 0: by min */
     bool paged;
 };
 
@@ -25,6 +29,9 @@ struct live_session {
     int clock;       /* enum live_clock */
     int sequence;    /* enum live_sequence */
     int on_existing; /* enum live_existing */
+    int delivery;    /* enum live_delivery */
+    int hybrid;      /* enum live_hybrid */
+    bool independent;
     bool boot;
     bool keep_on_restart;
 };
@@ -34,16 +41,31 @@ struct live_realtime {
     struct live_session session;
 };
 
-/* Types `system` and `kernel`: groups of kernel events, and those that get a stack. */
+/* Counters of the processor that are written with events. */
+struct live_counters {
+    struct config_strings sources;
+    struct config_strings events; /* as stacks */
+};
+
+/* Groups of kernel events, and what is added to them. */
+struct live_groups {
+    struct config_strings flags;  /* kernel_flags.h */
+    struct config_strings stacks; /* Class/Name or the number of a hook */
+    uint64_t profile_ns;          /* between two samples; 0: as the machine has it */
+    struct live_counters counters;
+};
+
+/* Types `system` and `kernel`. */
 struct live_kernel {
     struct live_session session;
-    struct config_strings flags;  /* names of kernel_flags.def */
-    struct config_strings stacks; /* Class/Name or the number of a hook */
+    struct live_groups groups;
+    int in_use; /* enum live_in_use; `kernel` alone */
 };
 
 /* Type `attach`: somebody else's session. */
 struct live_attach {
     const char *session;
+    int delivery; /* enum live_delivery */
 };
 
 /* Type `heap`: the heap of a process that is launched for it. */
@@ -65,28 +87,28 @@ struct live_log_file {
     const char *path;
     int mode;                /* enum live_log_mode */
     uint64_t max_size_bytes; /* 0: no limit */
+    bool preallocate;
 };
 
-/* Type `record`: into a trace file, not to outputs. */
+/* Type `record`: into a trace file; to outputs only if it is `live`, too. */
 struct live_record {
     struct live_session session;
-    struct config_strings flags;
-    struct config_strings stacks;
+    struct live_groups groups;
     struct live_log_file log_file;
+    bool live;
 };
 
-/* A group of kernel events: its PERF_* group mask, of which the top three bits choose the word (0:
- * the flags of EVENT_TRACE_PROPERTIES.EnableFlags). */
-struct live_kernel_flag {
-    const char *name;
-    uint32_t mask;
-};
+/* The tables, and what keys together must be (config_check_fn). */
+extern const struct config_field live_options_realtime[];
+extern const struct config_field live_options_system[];
+extern const struct config_field live_options_kernel[];
+extern const struct config_field live_options_attach[];
+extern const struct config_field live_options_heap[];
+extern const struct config_field live_options_record[];
 
-/* Ends with a row without name. */
-extern const struct live_kernel_flag live_kernel_flags[];
-
-#define INPUT(id) extern const struct input_ops input_##id;
-#include "input/known.def"
-#undef INPUT
+void live_options_check_realtime(const void *settings, struct config_check *check);
+void live_options_check_kernel(const void *settings, struct config_check *check);
+void live_options_check_heap(const void *settings, struct config_check *check);
+void live_options_check_record(const void *settings, struct config_check *check);
 
 #endif

@@ -69,6 +69,15 @@ struct provider_payload {
     struct config_list fields; /* struct provider_predicate */
 };
 
+/* Which events get a stack; nothing: all, if PROVIDER_EXTENDED_STACK is asked for. */
+struct provider_stacks {
+    struct provider_events events;
+    bool by_level; /* the three below count */
+    uint8_t level;
+    uint64_t any;
+    uint64_t all;
+};
+
 /* Spans and names are borrowed from the text, or the strings, it was read from. */
 struct provider_spec {
     struct span name; /* empty: given by GUID */
@@ -86,13 +95,17 @@ struct provider_spec {
     struct config_strings packages;
     struct config_list payload; /* struct provider_payload, each with conditions on an event */
     uint32_t extended;          /* 1 << enum provider_extended */
-    uint64_t capture_every_ns;  /* 0: not again */
+    struct provider_stacks stacks;
+    uint64_t capture_every_ns; /* 0: not again */
     bool capture_at_start;
     bool optional;  /* a machine may lack it */
     bool classic;   /* its keywords are flags: it serves one session at a time (WPP, MOF) */
     bool take_over; /* from the session that a classic one serves */
     bool group;     /* the GUID is that of a provider group */
     struct config_strings disallow; /* GUIDs of members of the group that are left out */
+    bool only_keywords;             /* no events without keyword */
+    bool exclude_private;           /* none of private browsing */
+    bool containers;                /* of server containers, too */
 };
 
 /* Everything of every provider. */

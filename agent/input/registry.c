@@ -1,6 +1,6 @@
 #include "input/registry.h"
 
-#include "input/live_options.h"
+#include <string.h>
 
 #define INPUT(id) extern const struct input_ops input_##id;
 #include "input/inputs.def"
@@ -16,6 +16,10 @@ const struct input_ops *input_registry_at(size_t index)
 {
     return index < sizeof(inputs) / sizeof(inputs[0]) ? inputs[index] : NULL;
 }
+
+#define INPUT(id) extern const struct input_ops input_##id;
+#include "input/known.def"
+#undef INPUT
 
 static const struct input_ops *const known[] = {
 #define INPUT(id) &input_##id,

@@ -82,13 +82,16 @@ static void sessions_check_what_belongs_together(void **state)
         {"- {type: realtime}", "f.yaml:2:3: error: the key 'providers' is missing. add it: a list "
                                "of whose events are wanted"},
         {"- {type: kernel, flags: [cpu]}",
-            "f.yaml:2:26: error: flags: 'cpu' is not known. use one of: process, thread, "
-            "image_load, process_counters, cswitch, dpc, interrupt, systemcall, disk_io, "
-            "disk_file_io, disk_io_init, dispatcher, memory_page_faults, memory_hard_faults, "
-            "virtual_alloc, vamap, network_tcpip, registry, dbgprint, job, alpc, split_io, "
-            "debug_events, driver, profile, file_io, file_io_init, no_sysconfig, memory, pool, "
-            "compact_cswitch, pmc_profile, spinlock, sync_objects, dpc_queue, meminfo, "
-            "meminfo_ws, k"},
+            "f.yaml:2:26: error: flags: 'cpu' is no group of kernel events. write its name, a "
+            "PERF_* constant or a mask"},
+        {"- {type: kernel}", "f.yaml:2:3: error: the key 'flags' is missing. add it: "},
+        {"- {type: system}", "f.yaml:2:3: error: the key 'providers' is missing. add it: "},
+        {"- {type: kernel, flags: [EVENT_TRACE_FLAG_CPU]}", "error: flags: 'EVENT_TRACE_FLAG_CPU'"},
+        {"- {type: kernel, flags: [process, 0xe0000001]}", "2:35: error: flags: '0xe0000001'"},
+        {"- {type: kernel, flags: [process], counters: {sources: [A]}}",
+            "f.yaml:2:46: error: counters: they need sources and events. write both"},
+        {"- {type: kernel, flags: [process], boot: true, on_existing: fail}",
+            "error: on_existing: a session that Windows starts at boot exists already."},
         {"- {type: kernel, flags: [proces]}", NULL},
         {"- {type: kernel, flags: [process], providers: [A]}",
             "f.yaml:2:47: error: providers: sessions of type 'kernel' have none. remove the key, "
@@ -106,6 +109,32 @@ static void sessions_check_what_belongs_together(void **state)
         {"- {type: record, providers: [A], log_file: {path: a.etl, mode: newfile, max_size: 1MB}}",
             "f.yaml:2:51: error: log_file: mode newfile numbers its files. write %d where the "
             "number belongs in path"},
+        {"- {type: record, providers: [A], log_file: {path: a.etl, mode: buffering}}",
+            "f.yaml:2:64: error: log_file: mode buffering needs a limit. add max_size"},
+        {"- {type: record, providers: [A], log_file: {path: a.etl, mode: append}}",
+            "f.yaml:2:64: error: log_file: mode append needs times that go on over restarts. add "
+            "clock: system"},
+        {"- {type: record, providers: [A], live: true, clock: system, log_file: {path: a.etl, "
+         "mode: append}}",
+            "f.yaml:2:40: error: live: a session of mode append cannot deliver events as well. use "
+            "another mode"},
+        {"- {type: record, providers: [A], live: true, log_file: {path: a.etl, max_size: 1MB, "
+         "mode: buffering}}",
+            "f.yaml:2:40: error: live: a session of mode buffering cannot"},
+        {"- {type: record, providers: [A], log_file: {path: a.etl, preallocate: true}}",
+            "f.yaml:2:71: error: log_file: what is to be taken from the start needs a size. add "
+            "max_size"},
+        {"- {type: record, providers: [A], log_file: {path: a.etl, preallocate: true, "
+         "mode: buffering, max_size: 1MB}}",
+            "error: log_file: mode buffering has no file while it runs. remove preallocate"},
+        {"- {type: record, providers: [A], boot: true, log_file: {path: 'a%d.etl', mode: newfile, "
+         "max_size: 1MB}}",
+            "error: log_file: Windows starts no session of mode newfile at boot. use circular"},
+        {"- {type: record, providers: [A], delivery: raw, log_file: {path: a.etl}}",
+            "f.yaml:2:44: error: delivery: nothing is delivered without live: true. add it, or "
+            "remove the key"},
+        {"- {type: record, log_file: {path: a.etl}}",
+            "f.yaml:2:3: error: the key 'providers' is missing."},
         {"- {type: heap}", "f.yaml:2:3: error: the key 'launch' is missing. add it: command line "
                            "of the program whose heap is traced"},
         {"- {type: file, paths: [a], start: 2026-11-21T00:00:00Z, end: 2026-11-21T00:00:00Z}",
@@ -292,6 +321,13 @@ static void wrong_entries_of_providers_are_all_reported(void **state)
         "a range such as 5-9",
         "f.yaml:20:19: error: providers: 'z' is no keyword mask. write it as a number; names work "
         "in the long form, keywords: {any: [NAME]}",
+        "f.yaml:21:23: error: group: a group is known by its GUID alone. write name: GUID",
+        "f.yaml:22:26: error: disallow: only groups have members. add group: true",
+        "f.yaml:22:27: error: disallow: this is no GUID. write that of a provider",
+        "f.yaml:23:35: error: level: 'x' is no level. write a number from 0 to 255, critical, "
+        "error, warning, information or verbose",
+        "f.yaml:23:48: error: keywords: which events get a stack is told by numbers. write the "
+        "bits",
     };
     assert_false(parse("- type: realtime\n"
                        "  providers:\n"
@@ -312,7 +348,10 @@ static void wrong_entries_of_providers_are_all_reported(void **state)
                        "   - '{6E7C}'\n"
                        "   - {name: 1c95126e-7eea-49a9-a3fe-a378b03ddb4}\n"
                        "   - '\xc3\xa4"
-                       ":x:y,1,9-5:z'\n",
+                       ":x:y,1,9-5:z'\n"
+                       "   - {name: A, group: true}\n"
+                       "   - {name: A, disallow: [B]}\n"
+                       "   - {name: A, stack_for: {level: x, keywords: {any: [Z]}}}\n",
         STDOUT, &config, &report));
     size_t count = sizeof(expected) / sizeof(expected[0]);
     for (size_t i = 0; i < report.line_count; i++) {
