@@ -18,10 +18,12 @@ enum { MAX_TEXT = 1 << 22, HEAD = 3 };
 
 static const struct schema_map_entry bit_entries[] = {
     {1, {(const uint8_t *)"READ", 4}}, {6, {(const uint8_t *)"WRITE", 5}}};
-static const struct schema_map bit_map = {MAP_BITS, bit_entries, 2};
+static const struct schema_map bit_map = {
+    .kind = MAP_BITS, .entries = bit_entries, .entry_count = 2};
 static const struct schema_map_entry value_entries[] = {
     {1, {(const uint8_t *)"one", 3}}, {0x30, {(const uint8_t *)"\xff\"", 2}}};
-static const struct schema_map value_map = {MAP_VALUE, value_entries, 2};
+static const struct schema_map value_map = {
+    .kind = MAP_VALUE, .entries = value_entries, .entry_count = 2};
 
 /* N counts the array of structs A, each with a text, bits and a socket address. */
 static const struct schema_field schema_fields[] = {

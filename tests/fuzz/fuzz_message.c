@@ -72,7 +72,7 @@ static void write_twice(const struct event *event)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const struct schema_map map = {MAP_VALUE, entries, 1};
+    const struct schema_map map = {.kind = MAP_VALUE, .entries = entries, .entry_count = 1};
     struct span input = span_make(data, size);
     if (size < 2) {
         return 0;

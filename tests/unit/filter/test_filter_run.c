@@ -6,9 +6,11 @@
 
 static const struct schema_map_entry bit_entries[] = {
     {1, {(const uint8_t *)"READ", 4}}, {6, {(const uint8_t *)"WRITE", 5}}};
-static const struct schema_map bit_map = {MAP_BITS, bit_entries, 2};
+static const struct schema_map bit_map = {
+    .kind = MAP_BITS, .entries = bit_entries, .entry_count = 2};
 static const struct schema_map_entry value_entries[] = {{28, {(const uint8_t *)"AAAA", 4}}};
-static const struct schema_map value_map = {MAP_VALUE, value_entries, 1};
+static const struct schema_map value_map = {
+    .kind = MAP_VALUE, .entries = value_entries, .entry_count = 1};
 
 static const struct piece pieces[] = {
     {"Image", IN_ANSI_STRING, OUT_UTF8, "'C:' 5c 'Windows' 5c 'System32' 5c 'cmd.exe'", NULL},
