@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "pipeline/grow.h"
+#include "pipeline/ack_mark.h"
 #include "platform/plat_system.h"
 #include "platform/plat_thread.h"
 
@@ -12,19 +12,18 @@
  * A lane is a thread with an output object and the host that retries for it. Lanes of one outlet
  * share a cursor: each batch goes to one lane.
  *
- * What is acked is a low-water mark: batches are numbered by the spool, and one that is done before
- * an earlier one waits in `early` until that is done, too. Positions move in the order of batches.
- * A lane that is too far ahead of the slowest one waits for it.
+ * What is acked is a low-water mark (ack_mark.h). A lane that is too far ahead of the slowest one
+ * waits for it.
  *
- * The mutex guards the state that is stored (acked, stored, checkpoint, early), and is held for
- * moments only; never while the output is called.
+ * The mutex guards the state that is stored (mark, stored, checkpoint), and is held for moments only;
+ * never while the output is called.
  */
 /* A checkpoint may cost the output an fsync. */
 static const uint64_t checkpoint_every_ns = UINT64_C(100000000);
 
 static const uint64_t stuck_ns = UINT64_C(2000000000);
 
-enum { IDLE_NS = 500 * 1000 * 1000, MAX_LANES = 64, MAX_EARLY = 1024 };
+enum { IDLE_NS = 500 * 1000 * 1000, MAX_LANES = 64 };
 
 struct lane {
     struct outlet *outlet;
@@ -35,13 +34,6 @@ struct lane {
     size_t end_capacity;
     struct delivery_counts told; /* to the books */
     uint64_t checkpoint_ns;      /* when the last one was taken */
-};
-
-/* A batch that is done while an earlier one is not. */
-struct early {
-    uint64_t number;
-    struct batch_segment *segments;
-    size_t segment_count;
 };
 
 struct outlet {
@@ -56,12 +48,8 @@ struct outlet {
     atomic_bool ended;
     bool closed;
 
-    uint64_t next_number; /* of the batch behind the low-water mark */
-    struct early *early;
-    size_t early_count;
-    size_t early_capacity;
-    uint64_t *acked;       /* by session */
-    uint64_t *stored;      /* the same, as of the checkpoint */
+    struct ack_mark mark;
+    uint64_t *stored;      /* by session: the mark as of the checkpoint */
     struct buf checkpoint; /* belongs to `stored` */
     uint64_t change;
 };
@@ -101,66 +89,16 @@ static void warn(void *self, const char *text)
 
 /* ---- positions -------------------------------------------------------------------------------- */
 
-static void apply(struct outlet *outlet, const struct batch_segment *segments, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        uint64_t *acked = &outlet->acked[segments[i].session];
-        *acked = segments[i].last_sequence > *acked ? segments[i].last_sequence : *acked;
-    }
-}
-
-/* Apply the batch that is next by now, if it is among those that were early. */
-static bool apply_early(struct outlet *outlet)
-{
-    for (size_t i = 0; i < outlet->early_count; i++) {
-        struct early early = outlet->early[i];
-        if (early.number == outlet->next_number) {
-            size_t last = --outlet->early_count;
-            outlet->early[i] = outlet->early[last];
-            outlet->early[last] = (struct early){.segments = NULL};
-            apply(outlet, early.segments, early.segment_count);
-            free(early.segments);
-            outlet->next_number++;
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool add_early(struct outlet *outlet, const struct batch *batch)
-{
-    struct early *list = grow_list(
-        outlet->early, outlet->early_count, &outlet->early_capacity, sizeof(*list));
-    if (!list) {
-        return false;
-    }
-    outlet->early = list;
-    struct early early = {.number = batch->number, .segment_count = batch->segment_count};
-    size_t size = batch->segment_count * sizeof(*early.segments);
-    early.segments = malloc(size ? size : 1);
-    if (!early.segments) {
-        return false;
-    }
-    memcpy(early.segments, batch->segments, size);
-    outlet->early[outlet->early_count++] = early;
-    return true;
-}
-
-/* Every record of ${batch} is settled: move the low-water mark. Holds the mutex. */
+/* Every record of ${batch} is settled: move the low-water mark, or wait until the lanes that it is
+ * too far ahead of have moved it. Holds the mutex. */
 static void settle_batch(struct outlet *outlet, const struct batch *batch)
 {
-    while (batch->number != outlet->next_number) {
-        if (outlet->early_count < MAX_EARLY && add_early(outlet, batch)) {
-            return;
-        }
+    while (!ack_mark_settle(&outlet->mark, batch)) {
         if (atomic_load(&outlet->ended) || atomic_load(&outlet->giving_up)) {
             return;
         }
         plat_cond_wait(&outlet->changed, &outlet->mutex);
     }
-    apply(outlet, batch->segments, batch->segment_count);
-    outlet->next_number++;
-    while (apply_early(outlet)) {}
     plat_cond_broadcast(&outlet->changed);
 }
 
@@ -185,9 +123,9 @@ static bool take_checkpoint(struct lane *lane, struct error *err)
     if (ok) {
         plat_mutex_lock(&outlet->mutex);
         size_t size = settings->session_count * sizeof(*outlet->stored);
-        if (memcmp(outlet->stored, outlet->acked, size) != 0 ||
+        if (memcmp(outlet->stored, outlet->mark.acked, size) != 0 ||
             !span_equal(buf_span(&fresh), buf_span(&outlet->checkpoint))) {
-            memcpy(outlet->stored, outlet->acked, size);
+            memcpy(outlet->stored, outlet->mark.acked, size);
             struct buf before = outlet->checkpoint;
             outlet->checkpoint = fresh;
             fresh = before;
@@ -258,9 +196,7 @@ static bool deliver_range(struct lane *lane, const struct batch *batch, size_t f
 static void settle_segments(struct outlet *outlet, const struct batch *batch, size_t count)
 {
     plat_mutex_lock(&outlet->mutex);
-    if (batch->number == outlet->next_number) {
-        apply(outlet, batch->segments, count);
-    }
+    ack_mark_settle_segments(&outlet->mark, batch, count);
     plat_mutex_unlock(&outlet->mutex);
 }
 
@@ -419,19 +355,18 @@ struct outlet *outlet_create(const struct outlet_settings *settings, struct erro
     atomic_init(&outlet->giving_up, false);
     atomic_init(&outlet->ended, false);
     outlet->settings = *settings;
-    outlet->next_number = 1;
     outlet->change = 1;
     buf_init(&outlet->checkpoint, OUTPUT_CHECKPOINT_MAX_BYTES);
     buf_add_span(&outlet->checkpoint, settings->checkpoint);
-    outlet->acked = calloc(settings->session_count + 1, sizeof(*outlet->acked));
     outlet->stored = calloc(settings->session_count + 1, sizeof(*outlet->stored));
-    if (!outlet->acked || !outlet->stored || outlet->checkpoint.failed) {
+    if (!ack_mark_init(&outlet->mark, settings->session_count, settings->resume) ||
+        !outlet->stored || outlet->checkpoint.failed) {
         outlet_destroy(outlet);
         error_set(err, ERR_MEMORY, "out of memory for output %s", settings->name);
         return NULL;
     }
     for (size_t i = 0; settings->resume && i < settings->session_count; i++) {
-        outlet->acked[i] = outlet->stored[i] = settings->resume[i];
+        outlet->stored[i] = settings->resume[i];
     }
     size_t lanes = settings->workers ? settings->workers : 1;
     for (size_t i = 0; i < lanes && i < MAX_LANES; i++) {
@@ -460,12 +395,8 @@ void outlet_destroy(struct outlet *outlet)
     for (size_t i = 0; i < outlet->lane_count; i++) {
         free(outlet->lanes[i].ends);
     }
-    for (size_t i = 0; i < outlet->early_count; i++) {
-        free(outlet->early[i].segments);
-    }
-    free(outlet->early);
+    ack_mark_fini(&outlet->mark);
     buf_fini(&outlet->checkpoint);
-    free(outlet->acked);
     free(outlet->stored);
     plat_cond_fini(&outlet->changed);
     plat_mutex_fini(&outlet->mutex);
