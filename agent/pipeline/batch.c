@@ -26,16 +26,19 @@ void batch_destroy(struct batch *batch)
     }
 }
 
-bool batch_mark(struct batch *batch, uint32_t session, uint64_t last_sequence, bool cut)
+bool batch_mark(struct batch *batch, const struct batch_segment *segment)
 {
-    if (batch->segment_count) {
-        struct batch_segment *last = &batch->segments[batch->segment_count - 1];
-        if (last->session == session && !last->cut) {
-            last->last_sequence = last_sequence;
-            last->record_end = batch->piece.count;
-            last->cut = cut;
-            return true;
-        }
+    struct batch_segment *last = batch->segment_count ? &batch->segments[batch->segment_count - 1]
+                                                      : NULL;
+    struct batch_segment mark = *segment;
+    mark.record_end = batch->piece.count;
+    if (mark.record_end == (last ? last->record_end : 0)) {
+        mark.times = (struct time_range){0};
+    }
+    if (last && last->session == mark.session && !last->cut) {
+        time_range_add(&mark.times, last->times);
+        *last = mark;
+        return true;
     }
     struct batch_segment *segments = grow_list(
         batch->segments, batch->segment_count, &batch->segment_capacity, sizeof(*segments));
@@ -43,11 +46,23 @@ bool batch_mark(struct batch *batch, uint32_t session, uint64_t last_sequence, b
         return false;
     }
     batch->segments = segments;
-    batch->segments[batch->segment_count++] = (struct batch_segment){.session = session,
-        .cut = cut,
-        .last_sequence = last_sequence,
-        .record_end = batch->piece.count};
+    batch->segments[batch->segment_count++] = mark;
     return true;
+}
+
+size_t batch_segment_of(const struct batch *batch, size_t index)
+{
+    size_t low = 0;
+    size_t high = batch->segment_count - 1;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (batch->segments[middle].record_end > index) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low;
 }
 
 size_t batch_memory(const struct batch *batch)

@@ -3,6 +3,7 @@
 
 #include "outputs/output.h"
 #include "pipeline/piece.h"
+#include "pipeline/time_range.h"
 
 /*
  * Records of one stream, sealed: what an output is given at once. It knows how far it takes each
@@ -13,9 +14,10 @@
  */
 struct batch_segment {
     uint32_t session;
-    bool cut;               /* an output goes on behind it: never merged with what follows */
-    uint64_t last_sequence; /* of the session */
-    size_t record_end;      /* index behind its last record in the batch */
+    bool cut;                /* an output goes on behind it: never merged with what follows */
+    uint64_t last_sequence;  /* of the session */
+    size_t record_end;       /* index behind its last record in the batch */
+    struct time_range times; /* of its records, and of others that were decoded with them */
 };
 
 struct batch {
@@ -23,7 +25,8 @@ struct batch {
     struct batch_segment *segments;
     size_t segment_count;
     size_t segment_capacity;
-    bool own;           /* events of the agent itself, none else */
+    bool own;           /* events of the agent itself, none else; those that no session has
+                           numbered are in no segment */
     uint64_t opened_ns; /* plat_monotonic_ns of its first record or segment */
 
     /* Of the spool. */
@@ -39,11 +42,14 @@ struct batch *batch_create(size_t route_count, struct block_pool *pool, uint64_t
 void batch_destroy(struct batch *batch); /* NULL is fine */
 
 /*
- * Note that the batch takes ${session} to ${last_sequence} with the records that are in it now.
- * Merged into the segment before where that is of the same session and was not cut. False: out of
- * memory.
+ * Note that the batch takes a session as far as ${segment} says, with the records that are in it now:
+ * its record_end is theirs. Merged into the segment before where that is of the same session and was
+ * not cut. False: out of memory.
  */
-bool batch_mark(struct batch *batch, uint32_t session, uint64_t last_sequence, bool cut);
+bool batch_mark(struct batch *batch, const struct batch_segment *segment);
+
+/* Index of the segment that record ${index} is in: there is one, as in all batches but own ones. */
+size_t batch_segment_of(const struct batch *batch, size_t index);
 
 /* What a batch beside its records costs. */
 size_t batch_memory(const struct batch *batch);

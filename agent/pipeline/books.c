@@ -6,8 +6,8 @@
 
 struct books {
     struct plat_mutex mutex;
-    struct plat_cond settled; /* an output has nothing pending, or there is a hurry */
-    bool hurry;
+    struct plat_cond settled; /* an output has nothing pending, or the deadline has changed */
+    uint64_t deadline_ns;     /* UINT64_MAX: none */
     struct session_counts *sessions;
     struct output_counts *outputs;
     size_t session_count;
@@ -45,6 +45,7 @@ struct books *books_create(size_t session_count, size_t output_count, struct err
     if (books) {
         plat_mutex_init(&books->mutex);
         plat_cond_init(&books->settled);
+        books->deadline_ns = UINT64_MAX;
         books->session_count = session_count;
         books->output_count = output_count;
         books->sessions = calloc(session_count + 1, sizeof(*books->sessions));
@@ -114,7 +115,6 @@ void books_settle(
     uint64_t settled = settlement->acked + settlement->dead_lettered + dropped;
     plat_mutex_lock(&books->mutex);
     struct output_counts *to = &books->outputs[output];
-    to->retries += settlement->retries;
     to->batches++;
     to->bytes += settlement->bytes;
     if (own) {
@@ -135,6 +135,13 @@ void books_settle(
     plat_mutex_unlock(&books->mutex);
 }
 
+void books_retry(struct books *books, size_t output)
+{
+    plat_mutex_lock(&books->mutex);
+    books->outputs[output].retries++;
+    plat_mutex_unlock(&books->mutex);
+}
+
 static bool is_settled(const struct books *books)
 {
     for (size_t i = 0; i < books->output_count; i++) {
@@ -148,16 +155,21 @@ static bool is_settled(const struct books *books)
 void books_wait_settled(struct books *books)
 {
     plat_mutex_lock(&books->mutex);
-    while (!books->hurry && !is_settled(books)) {
-        plat_cond_wait(&books->settled, &books->mutex);
+    bool in_time = true;
+    while (in_time && !is_settled(books)) {
+        if (books->deadline_ns == UINT64_MAX) {
+            plat_cond_wait(&books->settled, &books->mutex);
+        } else {
+            in_time = plat_cond_wait_until(&books->settled, &books->mutex, books->deadline_ns);
+        }
     }
     plat_mutex_unlock(&books->mutex);
 }
 
-void books_hurry(struct books *books)
+void books_hurry(struct books *books, uint64_t deadline_ns)
 {
     plat_mutex_lock(&books->mutex);
-    books->hurry = true;
+    books->deadline_ns = deadline_ns;
     plat_cond_broadcast(&books->settled);
     plat_mutex_unlock(&books->mutex);
 }

@@ -83,15 +83,17 @@ struct books_settlement {
     uint64_t bytes; /* of the acked ones */
     uint64_t dead_lettered;
     uint64_t dropped[OUTPUT_DROP_COUNT];
-    uint64_t retries;
 };
 void books_settle(
     struct books *books, size_t output, const struct books_settlement *settlement, bool own);
 
-/* Wait until no output has an event pending (those of the agent itself apart), or until somebody has
- * called books_hurry: then nobody waits here any more. */
+/* An output is going to try a batch again. */
+void books_retry(struct books *books, size_t output);
+
+/* Wait until no output has an event pending (those of the agent itself apart). Nobody waits here for
+ * longer than until plat_monotonic_ns() is what books_hurry has said. */
 void books_wait_settled(struct books *books);
-void books_hurry(struct books *books);
+void books_hurry(struct books *books, uint64_t deadline_ns);
 
 /* One consistent look: arrays of session_count and output_count entries; either may be NULL. */
 void books_look(

@@ -331,8 +331,8 @@ static bool work_on_own(struct decode_worker *worker, struct slab *slab)
     const struct flow_consumer *observer = &worker->settings.observer;
     const struct item item = {.slab = slab};
     for (size_t i = 0; i < slab->piece_count; i++) {
-        if (slab->last_sequence > session->resume[i] &&
-            !write_record(worker, &item, i, slab->last_sequence)) {
+        bool is_new = slab->last_sequence == 0 || slab->last_sequence > session->resume[i];
+        if (is_new && !write_record(worker, &item, i, slab->last_sequence)) {
             return false;
         }
     }
@@ -347,7 +347,7 @@ static void work_on(struct decode_worker *worker, struct slab *slab)
     struct sealer *sealer = worker->settings.sealer;
     struct context *context = &worker->contexts[slab->session];
     uint64_t now = plat_now_filetime();
-    bool ok = !sealer_is_cancelled(sealer);
+    bool ok = slab->kind != SLAB_RECORDS || !sealer_is_cancelled(sealer);
     while (ok && !make_pieces(worker, slab)) {
         slab_forget_pieces(slab);
         wait_for_memory(worker);

@@ -27,6 +27,8 @@ struct delivery_host {
     uint8_t *rest;
     uint32_t *rest_ends;
     uint32_t *rest_routes;
+    uint32_t *rest_records; /* which ones of the batch they are */
+    bool is_rest;           /* what is being delivered is that */
     enum record_status *statuses;
     size_t capacity_bytes;
     size_t capacity_records;
@@ -69,6 +71,7 @@ void delivery_host_destroy(struct delivery_host *host)
     free(host->rest);
     free(host->rest_ends);
     free(host->rest_routes);
+    free(host->rest_records);
     free(host->statuses);
     free(host);
 }
@@ -88,10 +91,12 @@ static bool grow(struct delivery_host *host, const struct delivery *delivery)
         host->rest_ends = ends ? ends : host->rest_ends;
         uint32_t *routes = realloc(host->rest_routes, delivery->record_count * sizeof(*routes));
         host->rest_routes = routes ? routes : host->rest_routes;
+        uint32_t *records = realloc(host->rest_records, delivery->record_count * sizeof(*records));
+        host->rest_records = records ? records : host->rest_records;
         enum record_status *statuses = realloc(
             host->statuses, delivery->record_count * sizeof(*statuses));
         host->statuses = statuses ? statuses : host->statuses;
-        if (!ends || !routes || !statuses) {
+        if (!ends || !routes || !records || !statuses) {
             return false;
         }
         host->capacity_records = delivery->record_count;
@@ -100,6 +105,30 @@ static bool grow(struct delivery_host *host, const struct delivery *delivery)
 }
 
 /* ---- verdicts ------------------------------------------------------------------------------------ */
+
+/* Records of what is left, from ${first} on, are given up on. */
+static void lose(struct delivery_host *host, size_t first, size_t count, enum delivery_loss why)
+{
+    uint64_t *const counters[] = {[DELIVERY_REJECTED] = &host->counts.rejected,
+        [DELIVERY_TOO_OLD] = &host->counts.too_old,
+        [DELIVERY_UNDELIVERED] = &host->counts.undelivered};
+    *counters[why] += count;
+    if (!host->settings.lost || count == 0) {
+        return;
+    }
+    if (!host->is_rest) {
+        host->settings.lost(host->settings.self, first, count, why);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        host->settings.lost(host->settings.self, host->rest_records[first + i], 1, why);
+    }
+}
+
+static uint32_t record_of(const struct delivery_host *host, size_t index)
+{
+    return host->is_rest ? host->rest_records[index] : (uint32_t)index;
+}
 
 /* Keep only the records that are to be sent again. */
 static void keep_retries(struct delivery_host *host, struct delivery *left)
@@ -113,11 +142,12 @@ static void keep_retries(struct delivery_host *host, struct delivery *left)
             host->counts.delivered++;
             host->counts.bytes += end - start;
         } else if (host->statuses[i] == RECORD_REJECTED) {
-            host->counts.rejected++;
+            lose(host, i, 1, DELIVERY_REJECTED);
         } else {
             memmove(host->rest + size, left->bytes.data + start, end - start);
             size += end - start;
             host->rest_routes[kept] = left->routes ? left->routes[i] : 0;
+            host->rest_records[kept] = record_of(host, i);
             host->rest_ends[kept++] = size;
         }
         start = end;
@@ -126,6 +156,7 @@ static void keep_retries(struct delivery_host *host, struct delivery *left)
     left->record_ends = host->rest_ends;
     left->record_count = kept;
     left->routes = left->routes ? host->rest_routes : NULL;
+    host->is_rest = true;
 }
 
 /* Apply a verdict to what is left. True if the batch is settled. */
@@ -138,7 +169,7 @@ static bool settle(struct delivery_host *host, enum output_verdict verdict,
         host->counts.bytes += left->bytes.size;
         return true;
     case OUTPUT_REJECTED:
-        host->counts.rejected += left->record_count;
+        lose(host, 0, left->record_count, DELIVERY_REJECTED);
         return true;
     case OUTPUT_MIXED:
         keep_retries(host, left);
@@ -146,7 +177,7 @@ static bool settle(struct delivery_host *host, enum output_verdict verdict,
     case OUTPUT_FATAL:
         host->ended = true;
         host->closed = report->error.code == ERR_STOPPED;
-        host->counts.undelivered += left->record_count;
+        lose(host, 0, left->record_count, DELIVERY_UNDELIVERED);
         return true;
     case OUTPUT_RECONNECT:
         if (host->connected && host->settings.ops->disconnect) {
@@ -230,8 +261,9 @@ static enum output_verdict try_once(
 bool delivery_host_deliver(struct delivery_host *host, const struct delivery *delivery)
 {
     struct delivery left = *delivery;
+    host->is_rest = false;
     if (host->ended || left.record_count == 0) {
-        host->counts.undelivered += left.record_count;
+        lose(host, 0, left.record_count, DELIVERY_UNDELIVERED);
         return !host->ended;
     }
     host->bound_ms = 0;
@@ -239,7 +271,7 @@ bool delivery_host_deliver(struct delivery_host *host, const struct delivery *de
     while (!grow(host, &left)) {
         warn_once(host, "out of memory");
         if (!back_off(host)) {
-            host->counts.undelivered += left.record_count;
+            lose(host, 0, left.record_count, DELIVERY_UNDELIVERED);
             return true;
         }
     }
@@ -255,12 +287,12 @@ bool delivery_host_deliver(struct delivery_host *host, const struct delivery *de
             return !host->ended;
         }
         if (is_too_old(host)) {
-            host->counts.too_old += left.record_count;
+            lose(host, 0, left.record_count, DELIVERY_TOO_OLD);
             return true;
         }
         host->ended = host->settings.give_up;
         if (host->ended || !back_off(host)) {
-            host->counts.undelivered += left.record_count;
+            lose(host, 0, left.record_count, DELIVERY_UNDELIVERED);
             return !host->ended;
         }
     }

@@ -16,6 +16,13 @@ struct delivery_retry {
     uint64_t max_age_ns; /* records that were tried for longer are dropped; 0: never */
 };
 
+/* Why a record was not delivered. */
+enum delivery_loss {
+    DELIVERY_REJECTED,    /* the destination will never take it */
+    DELIVERY_TOO_OLD,     /* given up on after retry.max_age */
+    DELIVERY_UNDELIVERED, /* given up on: the agent stopped, or the output ended */
+};
+
 struct delivery_host_settings {
     const struct output_ops *ops;
     const void *settings;         /* of the output; borrowed */
@@ -26,19 +33,23 @@ struct delivery_host_settings {
 
     /* Asked while waiting for the next try. */
     bool (*stopping)(void *self);
-    /* Wait for ${ms}; false if the agent is stopping. NULL: sleep, and ask `stopping`. */
+    /* Before each retry: wait for ${ms}; false if the agent is stopping. NULL: sleep, and ask
+     * `stopping`. */
     bool (*wait)(void *self, unsigned ms);
     /* Told, once per series of failures, why delivery has to wait. */
     void (*warn)(void *self, const char *output, const char *text);
+    /* Told of each record that is given up on: ${count} of the delivery, from ${first} on. NULL:
+     * nobody wants to know. */
+    void (*lost)(void *self, size_t first, size_t count, enum delivery_loss why);
     void *self;
 };
 
 struct delivery_counts {
     uint64_t delivered;
-    uint64_t rejected;    /* refused by the destination for good */
-    uint64_t too_old;     /* given up on after retry.max_age */
-    uint64_t undelivered; /* given up on: the agent stopped, or the output ended */
-    uint64_t bytes;       /* delivered */
+    uint64_t rejected; /* these three: enum delivery_loss */
+    uint64_t too_old;
+    uint64_t undelivered;
+    uint64_t bytes; /* delivered */
     uint64_t retries;
 };
 

@@ -21,9 +21,7 @@
 /* A checkpoint may cost the output an fsync. */
 static const uint64_t checkpoint_every_ns = UINT64_C(100000000);
 
-static const uint64_t stuck_ns = UINT64_C(2000000000);
-
-enum { IDLE_NS = 500 * 1000 * 1000, MAX_LANES = 64 };
+enum { IDLE_NS = 500 * 1000 * 1000, MAX_LANES = 64, NS_PER_MS = 1000 * 1000 };
 
 struct lane {
     struct outlet *outlet;
@@ -33,7 +31,13 @@ struct lane {
     uint32_t *ends; /* for a part of a batch */
     size_t end_capacity;
     struct delivery_counts told; /* to the books */
-    uint64_t checkpoint_ns;      /* when the last one was taken */
+
+    /* What it works on: a batch, and the records of it that the host has. */
+    const struct batch *batch;
+    size_t first;
+    uint64_t lost[OUTPUT_DROP_COUNT]; /* of the batch */
+
+    uint64_t checkpoint_ns; /* when the last one was taken */
 };
 
 struct outlet {
@@ -46,7 +50,7 @@ struct outlet {
     atomic_bool giving_up;
     uint64_t gave_up_ns;
     atomic_bool ended;
-    bool closed;
+    atomic_bool closed; /* by its reader */
 
     struct ack_mark mark;
     uint64_t *stored;      /* by session: the mark as of the checkpoint */
@@ -56,21 +60,43 @@ struct outlet {
 
 /* ---- what the output asks of its host ----------------------------------------------------------- */
 
-static bool is_giving_up(void *self)
+/* Until when may the lane wait for its destination? */
+static uint64_t patience_ns(const struct lane *lane)
 {
-    struct lane *lane = self;
-    return atomic_load(&lane->outlet->giving_up);
+    const struct outlet *outlet = lane->outlet;
+    if (!atomic_load(&outlet->giving_up)) {
+        return UINT64_MAX;
+    }
+    bool own = lane->batch && lane->batch->own;
+    return own ? outlet->gave_up_ns + (uint64_t)OUTLET_LAST_WORDS_MS * NS_PER_MS : 0;
 }
 
-static bool wait_ms(void *self, unsigned ms)
+static bool is_giving_up(void *self)
 {
-    struct outlet *outlet = ((struct lane *)self)->outlet;
-    uint64_t until = plat_monotonic_ns() + ms * UINT64_C(1000000);
+    uint64_t until = patience_ns(self);
+    return until != UINT64_MAX && plat_monotonic_ns() >= until;
+}
+
+static bool pause_lane(struct lane *lane, unsigned ms)
+{
+    struct outlet *outlet = lane->outlet;
+    uint64_t end = plat_monotonic_ns() + (uint64_t)ms * NS_PER_MS;
+    bool in_time = true;
     plat_mutex_lock(&outlet->mutex);
-    while (!atomic_load(&outlet->giving_up) &&
-           plat_cond_wait_until(&outlet->changed, &outlet->mutex, until)) {}
+    while (in_time && !is_giving_up(lane)) {
+        uint64_t patience = patience_ns(lane);
+        in_time = plat_cond_wait_until(
+            &outlet->changed, &outlet->mutex, end < patience ? end : patience);
+    }
     plat_mutex_unlock(&outlet->mutex);
-    return !atomic_load(&outlet->giving_up);
+    return !is_giving_up(lane);
+}
+
+static bool wait_for_retry(void *self, unsigned ms)
+{
+    struct lane *lane = self;
+    books_retry(lane->outlet->settings.books, lane->outlet->settings.index);
+    return pause_lane(lane, ms);
 }
 
 static void warn_retry(void *self, const char *output, const char *text)
@@ -160,6 +186,59 @@ uint64_t outlet_state(
 
 /* ---- delivering ------------------------------------------------------------------------------- */
 
+/* Records of the batch will not be delivered. What an output that was closed by its reader does not
+ * take, and events of the agent itself, are counted and no more. */
+static void lose(struct lane *lane, size_t first, size_t count, enum output_drop reason)
+{
+    const struct outlet *outlet = lane->outlet;
+    const struct outlet_settings *settings = &outlet->settings;
+    const struct batch *batch = lane->batch;
+    bool unwanted = reason == OUTPUT_DROP_ENDED && atomic_load(&outlet->closed);
+    lane->lost[reason] += count;
+    if (!settings->losses || batch->own || unwanted) {
+        return;
+    }
+    size_t end = first + count;
+    for (size_t i = batch_segment_of(batch, first); first < end; i++) {
+        const struct batch_segment *segment = &batch->segments[i];
+        size_t stop = segment->record_end < end ? segment->record_end : end;
+        struct loss loss = {.session = segment->session,
+            .output = settings->index,
+            .reason = reason,
+            .count = stop - first,
+            .times = segment->times};
+        losses_add(settings->losses, &loss);
+        first = stop;
+    }
+}
+
+static void lose_undelivered(struct lane *lane, size_t first, size_t count)
+{
+    struct outlet *outlet = lane->outlet;
+    if (delivery_host_closed(lane->host)) {
+        atomic_store(&outlet->closed, true);
+    }
+    bool ended = delivery_host_ended(lane->host) || atomic_load(&outlet->ended);
+    lose(lane, first, count, ended ? OUTPUT_DROP_ENDED : OUTPUT_DROP_STOPPED);
+}
+
+static void on_lost(void *self, size_t first, size_t count, enum delivery_loss why)
+{
+    struct lane *lane = self;
+    if (why == DELIVERY_UNDELIVERED) {
+        lose_undelivered(lane, lane->first + first, count);
+        return;
+    }
+    lose(lane, lane->first + first, count,
+        why == DELIVERY_REJECTED ? OUTPUT_DROP_REJECTED : OUTPUT_DROP_TOO_OLD);
+}
+
+/* Is everything of the batch so far delivered, or lost for good? */
+static bool is_settled(const struct lane *lane)
+{
+    return lane->lost[OUTPUT_DROP_ENDED] + lane->lost[OUTPUT_DROP_STOPPED] == 0;
+}
+
 static bool reserve_ends(struct lane *lane, size_t count)
 {
     if (count > lane->end_capacity) {
@@ -173,22 +252,26 @@ static bool reserve_ends(struct lane *lane, size_t count)
     return true;
 }
 
-/* False if some of it was not settled, which tell_books counts. */
-static bool deliver_range(struct lane *lane, const struct batch *batch, size_t first, size_t count)
+/* Deliver records of the batch, or lose them. */
+static void deliver_range(struct lane *lane, size_t first, size_t count)
 {
-    const struct outlet_settings *settings = &lane->outlet->settings;
-    if (count == 0 || atomic_load(&lane->outlet->giving_up) || atomic_load(&lane->outlet->ended)) {
-        return count == 0;
+    enum { NO_MEMORY_WAIT_MS = 50 };
+    const struct outlet *outlet = lane->outlet;
+    if (count == 0) {
+        return;
     }
-    while (first && !reserve_ends(lane, count)) {
-        if (!wait_ms(lane, 50)) {
-            return false;
-        }
+    bool over = is_giving_up(lane) || atomic_load(&outlet->ended);
+    while (!over && first && !reserve_ends(lane, count)) {
+        over = !pause_lane(lane, NO_MEMORY_WAIT_MS);
     }
-    struct delivery delivery = batch_delivery(batch, first, count, settings->route, lane->ends);
-    uint64_t before = delivery_host_counts(lane->host).undelivered;
+    if (over) {
+        lose_undelivered(lane, first, count);
+        return;
+    }
+    struct delivery delivery = batch_delivery(
+        lane->batch, first, count, outlet->settings.route, lane->ends);
+    lane->first = first;
     delivery_host_deliver(lane->host, &delivery);
-    return delivery_host_counts(lane->host).undelivered == before;
 }
 
 /* The first ${count} segments are settled: a checkpoint that the output has stored while it takes
@@ -200,51 +283,42 @@ static void settle_segments(struct outlet *outlet, const struct batch *batch, si
     plat_mutex_unlock(&outlet->mutex);
 }
 
-/* Deliver what this output has not had before a restart; how many records that are. */
-static size_t deliver(struct lane *lane, const struct batch *batch)
+/* Deliver what this output has not had before a restart. */
+static void deliver(struct lane *lane)
 {
+    const struct batch *batch = lane->batch;
     const uint64_t *resume = lane->outlet->settings.resume;
-    size_t total = 0;
     size_t first = 0;
-    size_t end = 0;
-    bool settled = true;
+    size_t end = batch->segment_count ? 0 : batch->piece.count;
     for (size_t i = 0; i < batch->segment_count; i++) {
         const struct batch_segment *segment = &batch->segments[i];
         if (resume && segment->last_sequence <= resume[segment->session]) {
             if (end > first) {
-                settled = deliver_range(lane, batch, first, end - first) && settled;
-                if (settled) {
+                deliver_range(lane, first, end - first);
+                if (is_settled(lane)) {
                     settle_segments(lane->outlet, batch, i);
                 }
             }
-            total += end - first;
             first = segment->record_end;
         }
         end = segment->record_end;
     }
-    deliver_range(lane, batch, first, end - first);
-    return total + end - first;
+    deliver_range(lane, first, end - first);
 }
 
-/* What the host did with ${count} records, to the books. True if all of them are settled for good,
- * so that the output's position may move. */
-static bool tell_books(struct lane *lane, size_t count, bool own)
+/* What became of the batch, to the books. */
+static void tell_books(struct lane *lane)
 {
     struct outlet *outlet = lane->outlet;
     struct delivery_counts now = delivery_host_counts(lane->host);
     const struct delivery_counts *before = &lane->told;
-    struct books_settlement settlement = {.acked = now.delivered - before->delivered,
-        .bytes = now.bytes - before->bytes,
-        .retries = now.retries - before->retries};
-    settlement.dropped[OUTPUT_DROP_REJECTED] = now.rejected - before->rejected;
-    settlement.dropped[OUTPUT_DROP_TOO_OLD] = now.too_old - before->too_old;
-    uint64_t settled = settlement.acked + settlement.dropped[OUTPUT_DROP_REJECTED] +
-                       settlement.dropped[OUTPUT_DROP_TOO_OLD];
-    bool ended = delivery_host_ended(lane->host) || atomic_load(&outlet->ended);
-    settlement.dropped[ended ? OUTPUT_DROP_ENDED : OUTPUT_DROP_STOPPED] = count - settled;
+    struct books_settlement settlement = {
+        .acked = now.delivered - before->delivered, .bytes = now.bytes - before->bytes};
+    for (size_t i = 0; i < OUTPUT_DROP_COUNT; i++) {
+        settlement.dropped[i] = lane->lost[i];
+    }
     lane->told = now;
-    books_settle(outlet->settings.books, outlet->settings.index, &settlement, own);
-    return settled == count;
+    books_settle(outlet->settings.books, outlet->settings.index, &settlement, lane->batch->own);
 }
 
 static void note_end(struct lane *lane)
@@ -253,7 +327,6 @@ static void note_end(struct lane *lane)
     bool closed = delivery_host_closed(lane->host);
     plat_mutex_lock(&outlet->mutex);
     bool first = !atomic_exchange(&outlet->ended, true);
-    outlet->closed = outlet->closed || closed;
     plat_cond_broadcast(&outlet->changed);
     plat_mutex_unlock(&outlet->mutex);
     if (first && outlet->settings.ended) {
@@ -274,9 +347,12 @@ static void note_position(struct lane *lane)
 static void work_on(struct lane *lane, const struct batch *batch)
 {
     struct outlet *outlet = lane->outlet;
-    size_t count = deliver(lane, batch);
-    bool settled = tell_books(lane, count, batch->own);
-    if (settled) {
+    lane->batch = batch;
+    memset(lane->lost, 0, sizeof(lane->lost));
+    deliver(lane);
+    tell_books(lane);
+    lane->batch = NULL;
+    if (is_settled(lane)) {
         plat_mutex_lock(&outlet->mutex);
         settle_batch(outlet, batch);
         plat_mutex_unlock(&outlet->mutex);
@@ -307,6 +383,9 @@ static void run_lane(void *self)
             delivery_host_idle(lane->host);
             note_position(lane);
         }
+        if (outlet->settings.losses) {
+            losses_ship(outlet->settings.losses);
+        }
     }
     note_position(lane);
     plat_mutex_lock(&outlet->mutex);
@@ -335,8 +414,9 @@ static bool make_lane(struct outlet *outlet, struct error *err)
         .env = &env,
         .retry = settings->retry,
         .stopping = is_giving_up,
-        .wait = wait_ms,
+        .wait = wait_for_retry,
         .warn = warn_retry,
+        .lost = on_lost,
         .self = lane};
     lane->host = delivery_host_create(&host, err);
     outlet->lane_count += lane->host != NULL;
@@ -354,6 +434,7 @@ struct outlet *outlet_create(const struct outlet_settings *settings, struct erro
     plat_cond_init(&outlet->changed);
     atomic_init(&outlet->giving_up, false);
     atomic_init(&outlet->ended, false);
+    atomic_init(&outlet->closed, false);
     outlet->settings = *settings;
     outlet->change = 1;
     buf_init(&outlet->checkpoint, OUTPUT_CHECKPOINT_MAX_BYTES);
@@ -442,8 +523,8 @@ bool outlet_join(struct outlet *outlet)
     bool in_time = true;
     while (!all_done(outlet) && in_time) {
         if (atomic_load(&outlet->giving_up)) {
-            in_time = plat_cond_wait_until(
-                &outlet->changed, &outlet->mutex, outlet->gave_up_ns + stuck_ns);
+            in_time = plat_cond_wait_until(&outlet->changed, &outlet->mutex,
+                outlet->gave_up_ns + (uint64_t)OUTLET_STUCK_MS * NS_PER_MS);
         } else {
             plat_cond_wait(&outlet->changed, &outlet->mutex);
         }
@@ -459,8 +540,5 @@ bool outlet_join(struct outlet *outlet)
 
 bool outlet_closed(struct outlet *outlet)
 {
-    plat_mutex_lock(&outlet->mutex);
-    bool closed = outlet->closed;
-    plat_mutex_unlock(&outlet->mutex);
-    return closed;
+    return atomic_load(&outlet->closed);
 }

@@ -3,6 +3,7 @@
 
 #include "pipeline/books.h"
 #include "pipeline/delivery_host.h"
+#include "pipeline/losses.h"
 #include "pipeline/spool.h"
 
 /*
@@ -26,7 +27,8 @@ struct outlet_settings {
 
     struct spool *spool; /* borrowed */
     size_t cursor;
-    struct books *books; /* borrowed */
+    struct books *books;   /* borrowed */
+    struct losses *losses; /* borrowed; NULL: nobody ships them */
 
     /*
      * Store what outlet_state tells, durably; called on a thread of the output. NULL: there is no
@@ -54,12 +56,18 @@ bool outlet_start(struct outlet *outlet, struct error *err);
  */
 void outlet_close(struct outlet *outlet);
 
-/* Stop waiting for the destination: what is left is counted as dropped, its positions stay. */
+/*
+ * Stop waiting for the destination: what is left is counted as dropped, its positions stay. Events of
+ * the agent itself are still delivered for a moment, since they say what was dropped.
+ */
 void outlet_give_up(struct outlet *outlet);
 
+/* That moment; two seconds after outlet_give_up an output that has not returned is stuck. */
+enum { OUTLET_LAST_WORDS_MS = 1500, OUTLET_STUCK_MS = 2000 };
+
 /*
- * Wait until its threads have ended: they do at the end of the spool. False if one has not two
- * seconds after outlet_give_up: it is stuck inside the output, and the outlet must not be destroyed.
+ * Wait until its threads have ended: they do at the end of the spool. False if one is stuck inside
+ * the output; then the outlet must not be destroyed.
  */
 bool outlet_join(struct outlet *outlet);
 

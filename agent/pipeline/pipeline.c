@@ -3,34 +3,30 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "pipeline/budget.h"
+#include "platform/plat_system.h"
+
 /*
  * Assembly only: the threads and locks are those of the parts.
  *
  *   source threads ──► slab_queue ──► decode workers ──► sealer ──► spool ──► outlets
  *
- * Memory: one budget for the process. What is there whatever happens (the program, a session's stack
- * join and reading windows, what workers hold, kept blocks, open batches, a batch that an output has
- * to put together again) is taken off it first, the queue has a fixed share, and the spool has the rest.
- * Whoever puts bytes into the spool waits for room first, so the whole chain stops when it is
- * full: workers wait, the queue fills, sources wait or drop.
+ * Memory is shared out by budget.c. Whoever puts bytes into the spool waits for room first, so the
+ * whole chain stops when it is full: workers wait, the queue fills, sources wait or drop.
  *
  * The agent itself is one more session, behind the others: its events (status) come with a name but
  * without a source.
+ *
+ * The end: all that the sources gave is sealed, and every output has settled what it got, be it by
+ * dropping it; then it is known what was lost, and the gaps that say so are the last to be decoded,
+ * sealed and delivered.
  */
-enum {
-    MIN_QUEUE_BYTES = SLAB_BYTES,
-    MAX_QUEUE_BYTES = 8 * 1024 * 1024,
-    QUEUE_SHARE = 16,
-    SLABS_PER_WORKER = 3,              /* one in work, two that wait for their turn */
-    KEPT_PER_WORKER = 4 * 1024 * 1024, /* blocks of memory, for the next use */
-    PROGRAM_BYTES = 8 * 1024 * 1024,   /* measured: code, C library, stacks of threads, schemas */
-    SESSION_BYTES = 10 * 1024 * 1024,  /* the ring of the stack join, and reading windows */
-    ALLOCATOR_SHARE = 16,              /* holes between blocks that the C library keeps */
-    LEAST_SPOOL_SHARE = 8,             /* of budgets that are too small for all that */
-};
-
 static const uint64_t slab_age_ns = UINT64_C(50000000);
 static const uint64_t default_gap_age_ns = UINT64_C(1000000000);
+
+/* What outputs get to say what they lost when the time to stop is over, well within that for their
+ * last words. */
+static const uint64_t last_losses_ns = UINT64_C(500000000);
 
 struct pipeline {
     struct pipeline_settings settings;
@@ -52,6 +48,7 @@ struct pipeline {
     struct books *books;
     struct spool *spool;
     struct slab_queue *queue;
+    struct losses *losses;
     struct sealer *sealer;
     struct source **sources;
     struct decode_worker **workers;
@@ -173,44 +170,38 @@ static void plan_resume(struct pipeline *p)
 
 /* ---- parts ------------------------------------------------------------------------------------ */
 
-static size_t queue_bytes(const struct pipeline_settings *s)
+static uint64_t gap_age_ns(const struct pipeline_settings *s)
 {
-    if (s->queue_bytes) {
-        return s->queue_bytes;
-    }
-    size_t bytes = s->memory_bytes / QUEUE_SHARE;
-    bytes = bytes > MAX_QUEUE_BYTES ? MAX_QUEUE_BYTES : bytes;
-    return bytes < MIN_QUEUE_BYTES ? MIN_QUEUE_BYTES : bytes;
+    return s->gap_age_ns ? s->gap_age_ns : default_gap_age_ns;
 }
 
-static size_t kept_bytes(const struct pipeline_settings *s)
+/* Of a session that is replayed and whose positions are kept nothing is lost in a stop. */
+static struct losses *make_losses(struct pipeline *p, struct error *err)
 {
-    return (1 + s->worker_count) * KEPT_PER_WORKER;
-}
-
-/* What is there whatever happens. */
-static size_t fixed_bytes(const struct pipeline_settings *s)
-{
-    size_t slab = SLAB_BYTES; /* with its pieces */
-    size_t batches = 0;
-    for (size_t i = 0; i < s->stream_count; i++) {
-        size_t piece = s->streams[i].max_bytes;
-        slab += piece < PIECE_FULL_BYTES ? piece : PIECE_FULL_BYTES;
-        batches += s->streams[i].max_bytes;
+    const struct pipeline_settings *s = &p->settings;
+    bool *comes_again = calloc(s->session_count + 1, sizeof(*comes_again));
+    const char **outputs = calloc(s->output_count + 1, sizeof(*outputs));
+    struct losses *losses = NULL;
+    if (comes_again && outputs) {
+        for (size_t i = 0; i < s->session_count; i++) {
+            comes_again[i] = s->sessions[i].replayable && s->save;
+        }
+        for (size_t i = 0; i < s->output_count; i++) {
+            outputs[i] = s->outputs[i].name;
+        }
+        struct losses_settings settings = {.session_count = s->session_count,
+            .comes_again = comes_again,
+            .outputs = outputs,
+            .output_count = s->output_count,
+            .queue = p->queue,
+            .gap_age_ns = gap_age_ns(s)};
+        losses = losses_create(&settings, err);
+    } else {
+        error_set(err, ERR_MEMORY, "out of memory for gaps");
     }
-    for (size_t i = 0; i < s->output_count; i++) {
-        batches += s->outputs[i].workers * s->streams[s->outputs[i].stream].max_bytes;
-    }
-    return PROGRAM_BYTES + s->session_count * SESSION_BYTES +
-           s->worker_count * SLABS_PER_WORKER * slab + queue_bytes(s) + kept_bytes(s) + batches +
-           s->memory_bytes / ALLOCATOR_SHARE;
-}
-
-static size_t spool_bytes(const struct pipeline_settings *s)
-{
-    size_t fixed = fixed_bytes(s);
-    size_t least = s->memory_bytes / LEAST_SPOOL_SHARE;
-    return s->memory_bytes > fixed + least ? s->memory_bytes - fixed : least;
+    free(comes_again);
+    free(outputs);
+    return losses;
 }
 
 /* The share of what is fixed grows with the whole, but more slowly: this comes to an end. */
@@ -230,10 +221,11 @@ size_t pipeline_memory_needed(const struct pipeline_settings *settings)
 static bool make_core(struct pipeline *p, struct error *err)
 {
     const struct pipeline_settings *s = &p->settings;
-    p->pool = block_pool_create(kept_bytes(s));
+    p->pool = block_pool_create(budget_kept_bytes(s));
     p->books = books_create(p->session_count, s->output_count, err);
-    p->spool = p->books ? spool_memory_create(s->stream_count, spool_bytes(s), err) : NULL;
-    p->queue = p->spool ? slab_queue_create(queue_bytes(s), s->worker_count, err) : NULL;
+    p->spool = p->books ? spool_memory_create(s->stream_count, budget_spool_bytes(s), err) : NULL;
+    p->queue = p->spool ? slab_queue_create(budget_queue_bytes(s), s->worker_count, err) : NULL;
+    p->losses = p->queue ? make_losses(p, err) : NULL;
     struct sealer_settings sealer = {.streams = p->sealer_streams,
         .stream_count = s->stream_count,
         .sessions = p->sealer_sessions,
@@ -243,8 +235,9 @@ static bool make_core(struct pipeline *p, struct error *err)
         .worker_count = s->worker_count,
         .pool = p->pool,
         .spool = p->spool,
-        .books = p->books};
-    p->sealer = p->queue ? sealer_create(&sealer, err) : NULL;
+        .books = p->books,
+        .losses = p->losses};
+    p->sealer = p->losses ? sealer_create(&sealer, err) : NULL;
     return p->sealer != NULL;
 }
 
@@ -265,12 +258,13 @@ static bool make_sources(struct pipeline *p, struct error *err)
         struct source_settings source = {.session = (uint32_t)i,
             .queue = p->queue,
             .books = p->books,
+            .losses = p->losses,
             .pool = p->pool,
             .decoding = session->decoding,
             .replayable = session->replayable,
             .block_for_ns = session->block_for_ns,
             .slab_age_ns = slab_age_ns,
-            .gap_age_ns = s->gap_age_ns ? s->gap_age_ns : default_gap_age_ns,
+            .gap_age_ns = gap_age_ns(s),
             .max_events = session->max_events,
             .resume = resume,
             .resume_max = resume_max,
@@ -336,6 +330,7 @@ static bool make_outlets(struct pipeline *p, struct error *err)
             .session_count = p->session_count,
             .spool = p->spool,
             .books = p->books,
+            .losses = p->losses,
             .save = s->save,
             .ended = s->ended,
             .warn = s->warn,
@@ -418,6 +413,7 @@ void pipeline_destroy(struct pipeline *p)
     }
     sealer_destroy(p->sealer);
     slab_queue_destroy(p->queue);
+    losses_destroy(p->losses);
     for (size_t i = 0; p->sources && i < s->session_count; i++) {
         source_destroy(p->sources[i]);
     }
@@ -444,12 +440,13 @@ bool pipeline_start(struct pipeline *p, struct error *err)
     return ok;
 }
 
-/* Everything that the sources gave is settled; reports on that still go their way meanwhile. */
+/* Everything that the sources gave is settled; reports on that, and gaps, go their way meanwhile. */
 static void wait_settled(struct pipeline *p)
 {
     sealer_wait(p->sealer, slab_queue_tickets(p->queue));
     sealer_flush(p->sealer);
     books_wait_settled(p->books);
+    losses_close(p->losses);
 }
 
 bool pipeline_drain(struct pipeline *p)
@@ -473,7 +470,7 @@ bool pipeline_drain(struct pipeline *p)
 
 void pipeline_give_up(struct pipeline *p)
 {
-    books_hurry(p->books);
+    books_hurry(p->books, plat_monotonic_ns() + last_losses_ns);
     slab_queue_cancel(p->queue);
     p->spool->ops->cancel(p->spool);
     for (size_t i = 0; i < p->settings.output_count; i++) {

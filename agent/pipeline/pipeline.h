@@ -114,7 +114,7 @@ void pipeline_report(struct pipeline *pipeline, const struct status *status, uin
 bool pipeline_drain(struct pipeline *pipeline);
 
 /* The time to stop is over: nobody waits for a destination or for room any more, what is left is
- * counted as dropped. Any thread. */
+ * counted as dropped. Only gaps, which say that, are still delivered for a moment. Any thread. */
 void pipeline_give_up(struct pipeline *pipeline);
 
 struct books *pipeline_books(struct pipeline *pipeline);

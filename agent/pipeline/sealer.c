@@ -142,9 +142,9 @@ static void move_records(
     }
 }
 
-static void mark(struct sealer *sealer, size_t index, uint32_t session, uint64_t sequence, bool cut)
+static void mark(struct sealer *sealer, size_t index, const struct batch_segment *segment)
 {
-    while (!batch_mark(open_batch(sealer, index), session, sequence, cut)) {
+    while (!batch_mark(open_batch(sealer, index), segment)) {
         wait_for_memory();
     }
 }
@@ -212,7 +212,11 @@ static void add_piece(
             move_records(sealer, index, piece, first, count);
         }
         if (count || last) {
-            mark(sealer, index, slab->session, sequence, last && is_cut);
+            struct batch_segment segment = {.session = slab->session,
+                .cut = last && is_cut,
+                .last_sequence = sequence,
+                .times = slab->times};
+            mark(sealer, index, &segment);
         }
         first = piece->count ? first + count : 0;
         if (!last || is_full(stream)) {
@@ -225,13 +229,18 @@ static void add_piece(
     }
 }
 
-/* Events of the agent itself are batches of their own, so that they can be counted apart. */
+/* Events of the agent itself are batches of their own, so that they can be counted apart. One that
+ * has no number takes its session nowhere. */
 static void add_own_piece(
     struct sealer *sealer, size_t index, const struct slab *slab, struct piece *piece)
 {
     seal(sealer, index);
     open_batch(sealer, index)->own = true;
-    add_piece(sealer, index, slab, piece);
+    if (slab->last_sequence) {
+        add_piece(sealer, index, slab, piece);
+    } else if (piece->count) {
+        move_records(sealer, index, piece, 0, piece->count);
+    }
     seal(sealer, index);
 }
 
@@ -239,8 +248,12 @@ static void add_own_piece(
 static void offer(
     struct sealer *sealer, const struct slab *slab, const struct piece *piece, size_t output)
 {
-    uint64_t resume = resume_of(sealer, slab->session, output);
     bool own = slab->kind != SLAB_RECORDS;
+    if (own && slab->last_sequence == 0) {
+        books_offer(sealer->settings.books, output, piece->count, 0, true);
+        return;
+    }
+    uint64_t resume = resume_of(sealer, slab->session, output);
     if (piece->count == 0 || piece->sequences[0] > resume) {
         if (resume < slab->done_sequence) {
             books_offer(sealer->settings.books, output, own ? piece->count : piece->seen,
@@ -267,7 +280,9 @@ static void add_slab(struct sealer *sealer, struct slab *slab)
             add_own_piece(sealer, index, slab, &slab->pieces[i]);
         }
     }
-    sealer->done[slab->session] = slab->done_sequence;
+    if (slab->kind == SLAB_RECORDS || slab->last_sequence) {
+        sealer->done[slab->session] = slab->done_sequence;
+    }
 }
 
 /* The agent stops, and there is no room: the slab's events are lost to it. */
@@ -282,6 +297,14 @@ static void drop_slab(struct sealer *sealer, struct slab *slab)
     tally->accepted = 0;
     tally->decode = (struct decode_counts){0};
     tally->dropped[SESSION_DROP_STOPPED] += tally->received - counted;
+    struct loss loss = {.session = slab->session,
+        .output = SIZE_MAX,
+        .reason = OUTPUT_DROP_STOPPED,
+        .count = tally->received - counted,
+        .times = slab->times};
+    if (sealer->settings.losses) {
+        losses_add(sealer->settings.losses, &loss);
+    }
     books_add_session(sealer->settings.books, slab->session, tally);
 }
 
@@ -296,11 +319,14 @@ static void work_off(struct sealer *sealer)
         plat_mutex_unlock(&sealer->mutex);
         bool ok = spool->ops->wait_room(spool);
         plat_mutex_lock(&sealer->mutex);
-        if (ok && !slab->undecoded) {
+        if (!ok) {
+            atomic_store(&sealer->cancelled, true);
+        }
+        /* What the agent has to say of itself is small, and bounded in number. */
+        if ((ok || slab->kind != SLAB_RECORDS) && !slab->undecoded) {
             add_slab(sealer, slab);
             books_add_session(sealer->settings.books, slab->session, &slab->tally);
         } else {
-            atomic_store(&sealer->cancelled, !ok || atomic_load(&sealer->cancelled));
             drop_slab(sealer, slab);
         }
         slab_destroy(slab);

@@ -1,8 +1,7 @@
 #ifndef ETWSHIP_PIPELINE_SEALER_H
 #define ETWSHIP_PIPELINE_SEALER_H
 
-#include "pipeline/books.h"
-#include "pipeline/slab.h"
+#include "pipeline/losses.h"
 #include "pipeline/spool.h"
 
 /*
@@ -38,6 +37,7 @@ struct sealer_settings {
     struct block_pool *pool; /* borrowed; may be NULL */
     struct spool *spool;     /* borrowed */
     struct books *books;     /* borrowed */
+    struct losses *losses;   /* borrowed; NULL: nobody ships them */
 };
 
 /* Starts the thread that seals by age. NULL with ${err} set on failure. */

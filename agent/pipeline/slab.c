@@ -70,6 +70,7 @@ bool slab_add(struct slab *slab, const struct event_record *record, const uint64
     head->frame_count = frame_count;
     uint8_t *copy = at + align(sizeof(*head));
     record_copy_make(record, copy)->sequence = sequence;
+    time_range_add(&slab->times, (struct time_range){record->time, record->time});
     if (frame_count) {
         memcpy(copy + record_copy_size(record), frames, frame_count * sizeof(*frames));
     }

@@ -5,6 +5,7 @@
 
 #include "pipeline/books.h"
 #include "pipeline/piece.h"
+#include "pipeline/time_range.h"
 
 /*
  * A piece of one session on its way from the source to the sealer: records copied once, side by
@@ -38,7 +39,8 @@ struct slab {
     bool completed; /* it has its tally */
     uint32_t session;
     uint32_t count;              /* items */
-    uint64_t last_sequence;      /* of the session, up to here */
+    uint64_t last_sequence;      /* of the session, up to here; 0: what is in it has no number */
+    struct time_range times;     /* of its records */
     struct session_counts tally; /* what the source saw since the slab before; the worker adds */
     struct gap gap;              /* SLAB_GAP */
     struct status status;        /* SLAB_STATUS; its texts lie in the slab's memory */

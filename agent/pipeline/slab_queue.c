@@ -172,7 +172,7 @@ enum slab_push slab_queue_push(struct slab_queue *queue, struct slab *slab, uint
 enum slab_push slab_queue_push_now(struct slab_queue *queue, struct slab *slab)
 {
     plat_mutex_lock(&queue->mutex);
-    bool over = is_over(queue);
+    bool over = queue->closed;
     if (!over) {
         append(queue, slab);
     }

@@ -77,7 +77,15 @@ static void abandon(struct source *source, struct slab *slab)
     for (size_t i = 0; i < SESSION_DROP_COUNT; i++) {
         counted += tally->dropped[i];
     }
-    tally->dropped[SESSION_DROP_STOPPED] += tally->received - counted;
+    struct loss loss = {.session = source->settings.session,
+        .output = SIZE_MAX,
+        .reason = OUTPUT_DROP_STOPPED,
+        .count = tally->received - counted,
+        .times = slab->times};
+    if (source->settings.losses) {
+        losses_add(source->settings.losses, &loss);
+    }
+    tally->dropped[SESSION_DROP_STOPPED] += loss.count;
     books_add_session(source->settings.books, source->settings.session, tally);
     slab_destroy(slab);
     source->stopped = true;

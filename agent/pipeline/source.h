@@ -2,7 +2,7 @@
 #define ETWSHIP_PIPELINE_SOURCE_H
 
 #include "input/input.h"
-#include "pipeline/slab_queue.h"
+#include "pipeline/losses.h"
 
 /*
  * The first part of a session: what its input hands over is joined with its stacks, numbered,
@@ -18,6 +18,7 @@ struct source_settings {
     uint32_t session;
     struct slab_queue *queue; /* borrowed */
     struct books *books;      /* borrowed */
+    struct losses *losses;    /* borrowed; NULL: nobody ships them */
     struct block_pool *pool;  /* for slabs, borrowed; may be NULL */
     struct input_decoding decoding;
     bool replayable;

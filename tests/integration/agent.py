@@ -191,6 +191,12 @@ class Agent(unittest.TestCase):
         self.assertEqual(process.wait(timeout=TIMEOUT_S), LOSSES)
         text = (self.folder / "out").read_bytes()
         self.assertTrue(text.endswith(b"\n"))
+        gaps = [json.loads(line) for line in text.splitlines() if b'"name":"gap"' in line]
+        left = [gap for gap in gaps if gap["gap"].get("output") == "console"]
+        self.assertTrue(left)
+        for gap in left:
+            self.assertEqual((gap["gap"]["stage"], gap["gap"]["reason"]), ("output", "stopped"))
+            self.assertEqual(gap["etw"], {"session": "s"})
         process.communicate()
 
     def test_a_halted_terminal_holds_up_nothing_else(self):

@@ -35,8 +35,9 @@ static inline void put_gap(struct event_writer *writer, const struct gap *gap, u
 {
     (void)writer;
     (void)now;
-    buf_printf(out, "gap %s/%s %llu #%llu\n", gap->stage, gap->reason,
-        (unsigned long long)gap->count, (unsigned long long)sequence);
+    buf_printf(out, "gap %s/%s %llu #%llu", gap->stage, gap->reason, (unsigned long long)gap->count,
+        (unsigned long long)sequence);
+    buf_printf(out, gap->output ? " of %s\n" : "\n", gap->output);
 }
 
 static inline void put_status(struct event_writer *writer, const struct status *status,
@@ -269,6 +270,28 @@ static inline bool has_line(struct rig *rig, size_t output, const char *line)
     bool found = strstr(text, line) != NULL;
     free(text);
     return found;
+}
+
+/* What the gaps that ${output} got say: of ${what} (`output/rejected`), lost by ${loser}, or by none
+ * if that is NULL. */
+static inline uint64_t gap_sum(struct rig *rig, size_t output, const char *what, const char *loser)
+{
+    char *text = fake_output_text(rig->fakes[output]);
+    uint64_t sum = 0;
+    for (char *line = text; *line; line = strchr(line, '\n') + 1) {
+        char head[64];
+        char tail[64];
+        int head_size = snprintf(head, sizeof(head), "gap %s ", what);
+        int tail_size = snprintf(tail, sizeof(tail), loser ? " of %s\n" : "\n", loser);
+        if (strncmp(line, head, (size_t)head_size) == 0) {
+            char *rest;
+            uint64_t count = strtoull(line + head_size, &rest, 10);
+            rest = strncmp(rest, " #0", 3) == 0 ? rest + 3 : rest;
+            sum += strncmp(rest, tail, (size_t)tail_size) == 0 ? count : 0;
+        }
+    }
+    free(text);
+    return sum;
 }
 
 struct feeder {

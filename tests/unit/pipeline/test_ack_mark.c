@@ -6,12 +6,18 @@
 
 enum { SESSIONS = 2 };
 
+static void mark_batch(struct batch *batch, uint32_t session, uint64_t last_sequence)
+{
+    assert_true(batch_mark(
+        batch, &(struct batch_segment){.session = session, .last_sequence = last_sequence}));
+}
+
 static struct batch *make_batch(uint64_t number, uint32_t session, uint64_t last_sequence)
 {
     struct batch *batch = batch_create(0, NULL, 0);
     assert_non_null(batch);
     batch->number = number;
-    assert_true(batch_mark(batch, session, last_sequence, false));
+    mark_batch(batch, session, last_sequence);
     return batch;
 }
 
@@ -63,7 +69,7 @@ static void parts_count_at_once_in_the_next_batch_alone(void **state)
     struct ack_mark mark;
     assert_true(ack_mark_init(&mark, SESSIONS, NULL));
     struct batch *batch = make_batch(2, 0, 10);
-    assert_true(batch_mark(batch, 1, 7, false));
+    mark_batch(batch, 1, 7);
     ack_mark_settle_segments(&mark, batch, 1);
     assert_int_equal(mark.acked[0], 0);
     assert_true(settle(&mark, 1, 1, 3));

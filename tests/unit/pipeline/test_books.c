@@ -47,7 +47,7 @@ static void what_is_offered_is_pending_until_it_is_settled(void **state)
     assert_int_equal(seen[0].own_pending, 5);
     assert_true(books_output_balances(&seen[0]));
 
-    struct books_settlement settlement = {.acked = 40, .bytes = 4000, .retries = 2};
+    struct books_settlement settlement = {.acked = 40, .bytes = 4000};
     settlement.dropped[OUTPUT_DROP_REJECTED] = 10;
     books_settle(books, 0, &settlement, false);
     books_look(books, NULL, seen);
@@ -58,6 +58,19 @@ static void what_is_offered_is_pending_until_it_is_settled(void **state)
     assert_true(books_output_balances(&seen[0]));
     seen[0].acked++;
     assert_false(books_output_balances(&seen[0]));
+    books_destroy(books);
+}
+
+static void a_retry_counts_before_its_batch_is_settled(void **state)
+{
+    (void)state;
+    struct books *books = make_books();
+    books_retry(books, 1);
+    books_retry(books, 1);
+    struct output_counts seen[2];
+    books_look(books, NULL, seen);
+    assert_int_equal(seen[0].retries, 0);
+    assert_int_equal(seen[1].retries, 2);
     books_destroy(books);
 }
 
@@ -86,7 +99,7 @@ static void waiting_ends_when_nothing_is_pending_or_in_a_hurry(void **state)
     struct books *books = make_books();
     books_wait_settled(books);
     books_offer(books, 0, 1, 0, false);
-    books_hurry(books);
+    books_hurry(books, 0);
     books_wait_settled(books);
     books_destroy(books);
 }
@@ -108,6 +121,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_of_a_session_add_up),
         cmocka_unit_test(what_is_offered_is_pending_until_it_is_settled),
+        cmocka_unit_test(a_retry_counts_before_its_batch_is_settled),
         cmocka_unit_test(events_of_the_agent_itself_are_counted_apart),
         cmocka_unit_test(waiting_ends_when_nothing_is_pending_or_in_a_hurry),
         cmocka_unit_test(every_reason_has_a_name),

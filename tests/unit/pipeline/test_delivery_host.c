@@ -22,6 +22,7 @@ struct script {
     unsigned stop_after; /* calls of stopping; 0: never */
     unsigned asked;
     struct buf warnings;
+    struct buf lost; /* `1+2j`: two records from 1 on; j rejected, o too old, u undelivered */
 };
 
 static void *fake_create(const void *settings, const struct output_env *env, struct error *err)
@@ -144,6 +145,14 @@ static void fake_warn(void *self, const char *output, const char *text)
     buf_printf(&script->warnings, "%s;", text);
 }
 
+static void fake_lost(void *self, size_t first, size_t count, enum delivery_loss why)
+{
+    static const char letters[] = {
+        [DELIVERY_REJECTED] = 'j', [DELIVERY_TOO_OLD] = 'o', [DELIVERY_UNDELIVERED] = 'u'};
+    struct script *script = self;
+    buf_printf(&script->lost, "%zu+%zu%c ", first, count, letters[why]);
+}
+
 static struct delivery_host *start(
     struct script *script, const char *text, const struct output_ops *ops, bool give_up)
 {
@@ -151,12 +160,14 @@ static struct delivery_host *start(
     buf_init(&script->log, 1 << 16);
     buf_init(&script->delivered, 1 << 16);
     buf_init(&script->warnings, 1 << 16);
+    buf_init(&script->lost, 1 << 16);
     const struct delivery_host_settings settings = {.ops = ops,
         .settings = script,
         .name = "fake",
         .give_up = give_up,
         .stopping = fake_stopping,
         .warn = fake_warn,
+        .lost = fake_lost,
         .self = script};
     struct delivery_host *host = delivery_host_create(&settings, NULL);
     assert_non_null(host);
@@ -170,6 +181,7 @@ static void finish(struct script *script, struct delivery_host *host)
     buf_fini(&script->log);
     buf_fini(&script->delivered);
     buf_fini(&script->warnings);
+    buf_fini(&script->lost);
 }
 
 /* Deliver the records of ${text}, one per word; the batch is gone as soon as deliver returns. */
@@ -311,6 +323,30 @@ static void a_partial_resend_keeps_order_and_bytes(void **state)
     finish(&script, host);
 }
 
+static void what_is_lost_is_named_by_its_place_in_the_batch(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *script;
+        const char *lost;
+    } cases[] = {{"D", ""}, {"J", "0+4j "}, {"F", "0+4u "}, {"RRJ", "0+4j "},
+        {"Mjjjj", "0+1j 1+1j 2+1j 3+1j "}, {"MdrjrJ", "2+1j 1+1j 3+1j "},
+        {"MrjrrMrdjMrJ", "1+1j 3+1j 0+1j "}, {"MrdrdMdjD", "2+1j "}, {"MrdrdF", "0+1u 2+1u "}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct script script = {.at = ""};
+        struct delivery_host *host = start(&script, cases[i].script, &full_ops, false);
+        deliver(host, "a bb ccc dddd");
+        assert_span(buf_span(&script.lost), cases[i].lost);
+        finish(&script, host);
+    }
+    struct script script = {.at = ""};
+    struct delivery_host *host = start(&script, "FD", &full_ops, false);
+    assert_false(deliver(host, "a bb"));
+    assert_false(deliver(host, "ccc dddd eeeee"));
+    assert_span(buf_span(&script.lost), "0+2u 0+3u ");
+    finish(&script, host);
+}
+
 static void a_mixed_answer_can_settle_everything(void **state)
 {
     (void)state;
@@ -414,6 +450,7 @@ int main(void)
         cmocka_unit_test(a_lost_connection_is_made_again),
         cmocka_unit_test(a_rejected_batch_is_settled),
         cmocka_unit_test(a_partial_resend_keeps_order_and_bytes),
+        cmocka_unit_test(what_is_lost_is_named_by_its_place_in_the_batch),
         cmocka_unit_test(a_mixed_answer_can_settle_everything),
         cmocka_unit_test(a_record_without_answer_is_sent_again),
         cmocka_unit_test(a_fatal_output_takes_nothing_more),

@@ -87,6 +87,18 @@ static void a_closed_queue_gives_what_it_has_and_takes_nothing(void **state)
     slab_queue_destroy(queue); /* the other worker's lesson is still there */
 }
 
+static void a_cancelled_queue_takes_what_is_reserved_and_nothing_else(void **state)
+{
+    (void)state;
+    struct slab_queue *queue = make_queue(4, 1);
+    slab_queue_cancel(queue);
+    struct slab *slab = slab_create(SLAB_RECORDS, 0, SLAB, NULL);
+    assert_int_equal(slab_queue_push(queue, slab, UINT64_MAX), SLAB_QUEUE_OVER);
+    assert_int_equal(slab_queue_push_now(queue, slab), SLAB_PUSHED);
+    slab_destroy(slab_queue_pop(queue, 0));
+    slab_queue_destroy(queue);
+}
+
 static void a_lesson_stands_before_what_came_behind_it_for_every_worker(void **state)
 {
     (void)state;
@@ -173,6 +185,7 @@ int main(void)
         cmocka_unit_test(a_full_queue_takes_nothing_until_its_deadline),
         cmocka_unit_test(an_empty_queue_takes_a_slab_of_any_size),
         cmocka_unit_test(a_closed_queue_gives_what_it_has_and_takes_nothing),
+        cmocka_unit_test(a_cancelled_queue_takes_what_is_reserved_and_nothing_else),
         cmocka_unit_test(a_lesson_stands_before_what_came_behind_it_for_every_worker),
         cmocka_unit_test(workers_share_slabs_and_all_learn_all_lessons),
     };

@@ -1,0 +1,199 @@
+#include "pipeline/losses.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "platform/plat_system.h"
+#include "platform/plat_thread.h"
+
+/*
+ * A gap that an output loses is counted with the agent's own events and opens no gap, so an output
+ * that refuses gaps causes no further ones. One that refuses events in every batch causes one gap per
+ * gap_age.
+ *
+ * The mutex guards the open gaps and is held while one is handed to the queue: lock order is losses,
+ * then queue. `due_ns` is what most callers of losses_ship read, and no more.
+ */
+enum { NO_MEMORY_WAIT_MS = 50 };
+
+struct open_loss {
+    uint64_t count; /* 0: nothing is open */
+    struct time_range times;
+    uint64_t due_ns;         /* not before */
+    atomic_size_t in_flight; /* its last gap has not been sealed */
+};
+
+struct losses {
+    size_t session_count;
+    size_t output_count;
+    uint64_t gap_age_ns;
+    struct slab_queue *queue;
+    bool *comes_again;
+    const char **outputs;
+
+    struct plat_mutex mutex;
+    struct open_loss *open;      /* [(session * rows + row) * OUTPUT_DROP_COUNT + reason] */
+    size_t open_count;           /* of them all */
+    atomic_uint_fast64_t due_ns; /* of the first; UINT64_MAX: none is open */
+};
+
+/* Outputs, and what none has had. */
+static size_t row_count(const struct losses *losses)
+{
+    return losses->output_count + 1;
+}
+
+struct losses *losses_create(const struct losses_settings *settings, struct error *err)
+{
+    struct losses *losses = calloc(1, sizeof(*losses));
+    if (losses) {
+        losses->session_count = settings->session_count;
+        losses->output_count = settings->output_count;
+        losses->gap_age_ns = settings->gap_age_ns;
+        losses->queue = settings->queue;
+        losses->open_count = settings->session_count * row_count(losses) * OUTPUT_DROP_COUNT;
+        plat_mutex_init(&losses->mutex);
+        atomic_init(&losses->due_ns, UINT64_MAX);
+        losses->comes_again = calloc(settings->session_count + 1, sizeof(*losses->comes_again));
+        losses->outputs = calloc(settings->output_count + 1, sizeof(*losses->outputs));
+        losses->open = calloc(losses->open_count + 1, sizeof(*losses->open));
+    }
+    if (!losses || !losses->comes_again || !losses->outputs || !losses->open) {
+        losses_destroy(losses);
+        error_set(err, ERR_MEMORY, "out of memory for gaps");
+        return NULL;
+    }
+    for (size_t i = 0; i < settings->session_count; i++) {
+        losses->comes_again[i] = settings->comes_again[i];
+    }
+    for (size_t i = 0; i < settings->output_count; i++) {
+        losses->outputs[i] = settings->outputs[i];
+    }
+    for (size_t i = 0; i < losses->open_count; i++) {
+        atomic_init(&losses->open[i].in_flight, 0);
+    }
+    return losses;
+}
+
+void losses_destroy(struct losses *losses)
+{
+    if (losses) {
+        plat_mutex_fini(&losses->mutex);
+        free(losses->comes_again);
+        free(losses->outputs);
+        free(losses->open);
+        free(losses);
+    }
+}
+
+/* Will the next run deliver it? */
+static bool comes_again(const struct losses *losses, const struct loss *loss)
+{
+    bool settled = loss->reason == OUTPUT_DROP_REJECTED || loss->reason == OUTPUT_DROP_TOO_OLD;
+    return !settled && losses->comes_again[loss->session];
+}
+
+void losses_add(struct losses *losses, const struct loss *loss)
+{
+    if (loss->count == 0 || comes_again(losses, loss)) {
+        return;
+    }
+    size_t row = loss->output == SIZE_MAX ? losses->output_count : loss->output;
+    size_t index = (loss->session * row_count(losses) + row) * OUTPUT_DROP_COUNT + loss->reason;
+    plat_mutex_lock(&losses->mutex);
+    struct open_loss *open = &losses->open[index];
+    open->count += loss->count;
+    time_range_add(&open->times, loss->times);
+    if (open->due_ns < atomic_load(&losses->due_ns)) {
+        atomic_store(&losses->due_ns, open->due_ns);
+    }
+    plat_mutex_unlock(&losses->mutex);
+}
+
+static void fill_gap(const struct losses *losses, size_t index, struct slab *slab)
+{
+    const struct open_loss *open = &losses->open[index];
+    enum output_drop reason = (enum output_drop)(index % OUTPUT_DROP_COUNT);
+    size_t row = index / OUTPUT_DROP_COUNT % row_count(losses);
+    bool undecoded = row == losses->output_count;
+    slab->gap = (struct gap){
+        .stage = undecoded ? books_session_drop_stage(SESSION_DROP_STOPPED) : "output",
+        .reason = undecoded ? books_session_drop_reason(SESSION_DROP_STOPPED)
+                            : books_output_drop_reason(reason),
+        .unit = "events",
+        .count = open->count,
+        .exact = true,
+        .from = open->times.from,
+        .to = open->times.to,
+        .output = undecoded ? NULL : losses->outputs[row]};
+    slab->now = open->times.to ? open->times.to : plat_now_filetime();
+    slab->tally.gaps = 1;
+}
+
+/* Hand one to the queue. False: there is no memory, and it stays open. Holds the mutex. */
+static bool ship(struct losses *losses, size_t index)
+{
+    struct open_loss *open = &losses->open[index];
+    size_t session = index / OUTPUT_DROP_COUNT / row_count(losses);
+    struct slab *slab = slab_create(SLAB_GAP, (uint32_t)session, 0, NULL);
+    if (!slab) {
+        return false;
+    }
+    fill_gap(losses, index, slab);
+    atomic_fetch_add(&open->in_flight, 1);
+    slab->in_flight = &open->in_flight;
+    if (slab_queue_push_now(losses->queue, slab) == SLAB_PUSHED) {
+        open->count = 0;
+        open->times = (struct time_range){0};
+    } else {
+        slab_destroy(slab);
+    }
+    return true;
+}
+
+/* Ship what is open and due at ${now}; UINT64_MAX: all of it. False: there is no memory for some. */
+static bool ship_due(struct losses *losses, uint64_t now)
+{
+    bool all = now == UINT64_MAX;
+    bool ok = true;
+    uint64_t next = UINT64_MAX;
+    for (size_t i = 0; i < losses->open_count; i++) {
+        struct open_loss *open = &losses->open[i];
+        if (open->count && (all || now >= open->due_ns)) {
+            if (all || atomic_load(&open->in_flight) == 0) {
+                ok = ship(losses, i) && ok;
+            }
+            open->due_ns = all ? 0 : now + losses->gap_age_ns;
+        }
+        if (open->count && open->due_ns < next) {
+            next = open->due_ns;
+        }
+    }
+    atomic_store(&losses->due_ns, next);
+    return ok;
+}
+
+void losses_ship(struct losses *losses)
+{
+    uint64_t due = atomic_load(&losses->due_ns);
+    if (due == UINT64_MAX) {
+        return;
+    }
+    uint64_t now = plat_monotonic_ns();
+    if (now >= due) {
+        plat_mutex_lock(&losses->mutex);
+        ship_due(losses, now);
+        plat_mutex_unlock(&losses->mutex);
+    }
+}
+
+void losses_close(struct losses *losses)
+{
+    plat_mutex_lock(&losses->mutex);
+    while (!ship_due(losses, UINT64_MAX)) {
+        plat_mutex_unlock(&losses->mutex);
+        plat_sleep_ms(NO_MEMORY_WAIT_MS);
+        plat_mutex_lock(&losses->mutex);
+    }
+    plat_mutex_unlock(&losses->mutex);
+}

@@ -1,0 +1,46 @@
+#ifndef ETWSHIP_PIPELINE_LOSSES_H
+#define ETWSHIP_PIPELINE_LOSSES_H
+
+#include "pipeline/slab_queue.h"
+
+/*
+ * What was lost behind the sources, on its way to becoming gaps: events that an output did not
+ * deliver, or that the stop of the agent left undecoded. One gap is open per session, output and
+ * reason, with its place from the beginning; losses are added to it until it goes out, as an event
+ * of its session, to every output that takes the session. All functions: any thread.
+ */
+struct losses;
+
+struct losses_settings {
+    size_t session_count;
+    /* By session: what is left undelivered of it comes again after a restart, so it is no loss.
+     * Copied. */
+    const bool *comes_again;
+    const char *const *outputs; /* names; the list is copied, they are borrowed */
+    size_t output_count;
+    struct slab_queue *queue; /* where gaps go; borrowed */
+    uint64_t gap_age_ns;      /* between two gaps of one session, output and reason */
+};
+
+struct loss {
+    size_t session;
+    size_t output;           /* SIZE_MAX: none has had it, as it was not decoded */
+    enum output_drop reason; /* without an output: OUTPUT_DROP_STOPPED */
+    uint64_t count;          /* events */
+    struct time_range times;
+};
+
+struct losses *losses_create(const struct losses_settings *settings, struct error *err);
+void losses_destroy(struct losses *losses); /* its gaps have left the queue; NULL is fine */
+
+/* Before the books know of it, so that what is settled there has been added here. */
+void losses_add(struct losses *losses, const struct loss *loss);
+
+/* Ship the gaps that are due: the first at once, further ones when the one before is on its way to
+ * the outputs and gap_age has passed. Cheap; to be called now and then. */
+void losses_ship(struct losses *losses);
+
+/* No output will lose more: ship what is open, due or not. Waits for memory. */
+void losses_close(struct losses *losses);
+
+#endif

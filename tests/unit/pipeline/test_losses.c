@@ -1,0 +1,195 @@
+#include "pipeline/losses.h"
+
+#include "support/test.h"
+
+/* Losses between outputs and a queue, both the test. */
+enum { SESSIONS = 2, OUTPUTS = 2 };
+
+static const uint64_t hour_ns = UINT64_C(3600) * 1000000000;
+
+struct rig {
+    struct slab_queue *queue;
+    struct losses *losses;
+    struct buf log; /* what came out of the queue: `1:output/rejected(3)b@10-12 ` */
+};
+
+static void rig_init(struct rig *rig, uint64_t gap_age_ns)
+{
+    static const bool comes_again[SESSIONS] = {false, true};
+    static const char *const outputs[OUTPUTS] = {"a", "b"};
+    struct error err;
+    rig->queue = slab_queue_create(1, 1, &err);
+    assert_non_null(rig->queue);
+    rig->losses = losses_create(&(struct losses_settings){.session_count = SESSIONS,
+                                    .comes_again = comes_again,
+                                    .outputs = outputs,
+                                    .output_count = OUTPUTS,
+                                    .queue = rig->queue,
+                                    .gap_age_ns = gap_age_ns},
+        &err);
+    assert_non_null(rig->losses);
+    buf_init(&rig->log, 4096);
+}
+
+static void rig_fini(struct rig *rig)
+{
+    slab_queue_destroy(rig->queue);
+    losses_destroy(rig->losses);
+    buf_fini(&rig->log);
+}
+
+static void lose(struct rig *rig, size_t session, size_t output, enum output_drop reason,
+    uint64_t count, uint64_t from, uint64_t to)
+{
+    struct loss loss = {.session = session,
+        .output = output,
+        .reason = reason,
+        .count = count,
+        .times = {.from = from, .to = to}};
+    losses_add(rig->losses, &loss);
+}
+
+/* Take a gap, as a worker would; it is in flight until it is destroyed. */
+static struct slab *take(struct rig *rig)
+{
+    struct slab *slab = slab_queue_pop(rig->queue, 0);
+    if (slab) {
+        assert_int_equal(slab->kind, SLAB_GAP);
+        assert_int_equal(slab->last_sequence, 0);
+        assert_int_equal(slab->tally.gaps, 1);
+        assert_true(slab->gap.exact);
+        assert_string_equal(slab->gap.unit, "events");
+        if (slab->gap.to) {
+            assert_int_equal(slab->now, slab->gap.to);
+        }
+        buf_printf(&rig->log, "%u:%s/%s(%llu)%s@%llu-%llu ", (unsigned)slab->session,
+            slab->gap.stage, slab->gap.reason, (unsigned long long)slab->gap.count,
+            slab->gap.output ? slab->gap.output : "", (unsigned long long)slab->gap.from,
+            (unsigned long long)slab->gap.to);
+    }
+    return slab;
+}
+
+static void take_all(struct rig *rig)
+{
+    slab_queue_close(rig->queue);
+    struct slab *slab;
+    while ((slab = take(rig))) {
+        slab_destroy(slab);
+    }
+}
+
+#define assert_log(rig, text) assert_span(buf_span(&(rig)->log), text)
+
+static void losses_of_one_kind_are_one_gap(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, hour_ns);
+    lose(&rig, 0, 1, OUTPUT_DROP_REJECTED, 3, 50, 60);
+    lose(&rig, 0, 1, OUTPUT_DROP_REJECTED, 0, 1, 99);
+    lose(&rig, 0, 1, OUTPUT_DROP_REJECTED, 4, 40, 55);
+    lose(&rig, 0, 1, OUTPUT_DROP_REJECTED, 1, 0, 0);
+    losses_ship(rig.losses);
+    take_all(&rig);
+    assert_log(&rig, "0:output/rejected(8)b@40-60 ");
+    rig_fini(&rig);
+}
+
+static void sessions_outputs_and_reasons_are_told_apart(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, hour_ns);
+    lose(&rig, 1, 1, OUTPUT_DROP_TOO_OLD, 1, 5, 6);
+    lose(&rig, 0, 0, OUTPUT_DROP_REJECTED, 2, 5, 6);
+    lose(&rig, 0, 0, OUTPUT_DROP_ENDED, 3, 5, 6);
+    lose(&rig, 0, 1, OUTPUT_DROP_STOPPED, 4, 5, 6);
+    lose(&rig, 0, SIZE_MAX, OUTPUT_DROP_STOPPED, 5, 5, 6);
+    losses_ship(rig.losses);
+    take_all(&rig);
+    assert_log(&rig, "0:output/rejected(2)a@5-6 0:output/ended(3)a@5-6 0:output/stopped(4)b@5-6 "
+                     "0:queue/stopped(5)@5-6 1:output/too_old(1)b@5-6 ");
+    rig_fini(&rig);
+}
+
+static void what_comes_again_is_no_loss(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, hour_ns);
+    lose(&rig, 1, 0, OUTPUT_DROP_STOPPED, 1, 0, 0);
+    lose(&rig, 1, 0, OUTPUT_DROP_ENDED, 2, 0, 0);
+    lose(&rig, 1, SIZE_MAX, OUTPUT_DROP_STOPPED, 3, 0, 0);
+    lose(&rig, 1, 0, OUTPUT_DROP_REJECTED, 4, 0, 0);
+    losses_close(rig.losses);
+    take_all(&rig);
+    assert_log(&rig, "1:output/rejected(4)a@0-0 ");
+    rig_fini(&rig);
+}
+
+static void a_further_gap_waits_for_its_time(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, hour_ns);
+    lose(&rig, 0, 0, OUTPUT_DROP_REJECTED, 1, 1, 1);
+    losses_ship(rig.losses);
+    slab_destroy(take(&rig));
+    lose(&rig, 0, 0, OUTPUT_DROP_REJECTED, 2, 2, 2);
+    lose(&rig, 0, 1, OUTPUT_DROP_REJECTED, 7, 7, 7);
+    losses_ship(rig.losses);
+    slab_destroy(take(&rig));
+    assert_log(&rig, "0:output/rejected(1)a@1-1 0:output/rejected(7)b@7-7 ");
+    lose(&rig, 0, 0, OUTPUT_DROP_REJECTED, 3, 3, 3);
+    losses_close(rig.losses);
+    losses_close(rig.losses); /* nothing is left */
+    take_all(&rig);
+    assert_log(&rig, "0:output/rejected(1)a@1-1 0:output/rejected(7)b@7-7 "
+                     "0:output/rejected(5)a@2-3 ");
+    rig_fini(&rig);
+}
+
+static void a_further_gap_waits_for_the_one_before(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, 0);
+    lose(&rig, 0, 0, OUTPUT_DROP_REJECTED, 1, 0, 0);
+    losses_ship(rig.losses);
+    struct slab *in_flight = take(&rig);
+    lose(&rig, 0, 0, OUTPUT_DROP_REJECTED, 2, 0, 0);
+    losses_ship(rig.losses);
+    assert_int_equal(slab_queue_tickets(rig.queue), 1);
+    slab_destroy(in_flight);
+    losses_ship(rig.losses);
+    slab_destroy(take(&rig));
+    assert_log(&rig, "0:output/rejected(1)a@0-0 0:output/rejected(2)a@0-0 ");
+    rig_fini(&rig);
+}
+
+static void nothing_is_shipped_behind_the_end(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, 0);
+    slab_queue_close(rig.queue);
+    lose(&rig, 0, 0, OUTPUT_DROP_REJECTED, 1, 0, 0);
+    losses_ship(rig.losses);
+    losses_close(rig.losses);
+    assert_null(take(&rig));
+    rig_fini(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(losses_of_one_kind_are_one_gap),
+        cmocka_unit_test(sessions_outputs_and_reasons_are_told_apart),
+        cmocka_unit_test(what_comes_again_is_no_loss),
+        cmocka_unit_test(a_further_gap_waits_for_its_time),
+        cmocka_unit_test(a_further_gap_waits_for_the_one_before),
+        cmocka_unit_test(nothing_is_shipped_behind_the_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
