@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "config/config_value.h"
-#include "pipeline/pipeline.h"
+#include "pipeline/budget.h"
 
 /* The stream of output ${index} among those before it; ${streams} if it has its own. */
 static size_t find_stream(const struct app_config *config, const struct app_output *const *enabled,
@@ -57,7 +57,7 @@ uint64_t app_memory_needed(const struct app_config *config)
     uint64_t needed = 0;
     if (streams && outputs && enabled) {
         plan(config, enabled, streams, outputs, &settings);
-        needed = pipeline_memory_needed(&settings);
+        needed = budget_memory_needed(&settings);
     }
     free(streams);
     free(outputs);

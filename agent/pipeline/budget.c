@@ -56,3 +56,17 @@ size_t budget_spool_bytes(const struct pipeline_settings *s)
     size_t least = s->memory_bytes / LEAST_SPOOL_SHARE;
     return s->memory_bytes > fixed + least ? s->memory_bytes - fixed : least;
 }
+
+/* The share of what is fixed grows with the whole, but more slowly: this comes to an end. */
+size_t budget_memory_needed(const struct pipeline_settings *settings)
+{
+    const size_t mb = 1024 * 1024;
+    struct pipeline_settings s = *settings;
+    size_t needed = 0;
+    do {
+        s.memory_bytes = needed;
+        size_t least = fixed_bytes(&s) + needed / LEAST_SPOOL_SHARE;
+        needed = (least / mb + 1) * mb;
+    } while (needed > s.memory_bytes);
+    return s.memory_bytes;
+}

@@ -204,20 +204,6 @@ static struct losses *make_losses(struct pipeline *p, struct error *err)
     return losses;
 }
 
-/* The share of what is fixed grows with the whole, but more slowly: this comes to an end. */
-size_t pipeline_memory_needed(const struct pipeline_settings *settings)
-{
-    const size_t mb = 1024 * 1024;
-    struct pipeline_settings s = *settings;
-    size_t needed = 0;
-    do {
-        s.memory_bytes = needed;
-        size_t least = fixed_bytes(&s) + needed / LEAST_SPOOL_SHARE;
-        needed = (least / mb + 1) * mb;
-    } while (needed > s.memory_bytes);
-    return s.memory_bytes;
-}
-
 static bool make_core(struct pipeline *p, struct error *err)
 {
     const struct pipeline_settings *s = &p->settings;

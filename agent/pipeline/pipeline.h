@@ -83,11 +83,6 @@ struct pipeline_settings {
     void *self;
 };
 
-/* The least `memory_bytes`, in whole MB, that covers what these settings need in any case and leaves
- * room for batches to wait. With less an eighth of it is used for them all the same, so that the
- * process takes more than it was given. Of the settings only numbers and sizes count. */
-size_t pipeline_memory_needed(const struct pipeline_settings *settings);
-
 struct pipeline *pipeline_create(const struct pipeline_settings *settings, struct error *err);
 
 /* Drained, or never started. NULL is fine. If an output is stuck in a call, what it uses is not
