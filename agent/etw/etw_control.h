@@ -22,8 +22,7 @@ struct etw_session_spec {
     uint32_t buffer_kb;
     uint32_t min_buffers;
     uint32_t max_buffers;
-    uint32_t
-        flush_ms; /* below a second only where ETW can: etw_session_state says what became of it */
+    uint32_t flush_ms;        /* rounded up to seconds where ETW knows nothing smaller */
     uint32_t flush_threshold; /* filled buffers that trigger a flush */
     uint32_t mode;            /* ETW_MODE_*; that of the timer's unit is set by the call */
     uint32_t enable_flags;    /* kernel events: word 0 of the group mask */

@@ -1,0 +1,269 @@
+#include "etw/etw_control.h"
+
+#include <stdio.h>
+
+#include "etw/etw_api.h"
+#include "etw/etw_block.h"
+
+/*
+ * Which version of the block, which unit of the flush timer: what is newer is tried first, and what
+ * a Windows refuses with INVALID_PARAMETER or BAD_LENGTH is tried again in the older form. If that
+ * was not the reason, the older form is refused for the same one.
+ */
+static bool may_be_too_new(uint32_t result)
+{
+    return result == ETW_ERROR_INVALID_PARAMETER || result == ETW_ERROR_BAD_LENGTH;
+}
+
+static bool encode_name(const char *name, etw_char *units, struct error *err)
+{
+    if (!name || !*name) {
+        return error_set(err, ERR_CONFIG, "a session without a name. give it one");
+    }
+    if (!etw_text_encode(span_text(name), units, ETW_MAX_NAME_CHARS, NULL)) {
+        return error_set(err, ERR_LIMIT,
+            "session %.100s...: its name has more than %d characters. use a shorter one", name,
+            ETW_MAX_NAME_CHARS - 1);
+    }
+    return true;
+}
+
+/* ---- query, stop, flush: everything that only names the session ---------------------------------- */
+
+static uint32_t control(const etw_char *name, uint32_t code, struct etw_block *block)
+{
+    uint32_t result = ETW_ERROR_INVALID_PARAMETER;
+    for (int version = 2; version > 0 && may_be_too_new(result); version--) {
+        etw_block_init(block, version);
+        if (code == ETW_CONTROL_UPDATE || code == ETW_CONTROL_INCREMENT_FILE) {
+            block->properties.log_file_name_offset = 0;
+        }
+        result = etw_api_get()->ControlTraceW(0, name, &block->properties, code);
+    }
+    return result;
+}
+
+/* ${what}: "cannot be stopped". */
+static bool control_named(const char *name, uint32_t code, const char *what,
+    struct etw_session_state *ret_state, struct error *err)
+{
+    struct etw_block block;
+    etw_char units[ETW_MAX_NAME_CHARS];
+    if (!etw_api_get()->ControlTraceW) {
+        return etw_api_missing(err, "ControlTraceW");
+    }
+    if (!encode_name(name, units, err)) {
+        return false;
+    }
+    uint32_t result = control(units, code, &block);
+    bool is_done = result == ETW_SUCCESS ||
+                   (code == ETW_CONTROL_STOP && result == ETW_ERROR_MORE_DATA);
+    if (!is_done) {
+        return etw_api_fail(err, result, "session %.100s %s", name, what);
+    }
+    if (ret_state) {
+        etw_block_read(&block, ret_state);
+    }
+    return true;
+}
+
+bool etw_control_query(const char *name, struct etw_session_state *ret_state, struct error *err)
+{
+    return control_named(name, ETW_CONTROL_QUERY, "cannot be asked", ret_state, err);
+}
+
+bool etw_control_flush(const char *name, struct error *err)
+{
+    return control_named(name, ETW_CONTROL_FLUSH, "cannot be flushed", NULL, err);
+}
+
+bool etw_control_increment_file(const char *name, struct error *err)
+{
+    return control_named(name, ETW_CONTROL_INCREMENT_FILE, "cannot go on in a new file", NULL, err);
+}
+
+bool etw_control_stop(const char *name, struct etw_session_state *ret_state, struct error *err)
+{
+    return control_named(name, ETW_CONTROL_STOP, "cannot be stopped", ret_state, err);
+}
+
+/* ---- start ------------------------------------------------------------------------------------------ */
+
+/* Who has what a session that runs already was asked for: the name, or the GUID. */
+static bool already_exists(const struct etw_session_spec *spec, struct error *err)
+{
+    const uint32_t code = ETW_ERROR_ALREADY_EXISTS;
+    struct etw_session_list list;
+    struct etw_session_state same;
+    if (etw_control_query(spec->name, &same, NULL) || !etw_control_list(&list, NULL)) {
+        return etw_api_fail(err, code, "session %.100s cannot be started", spec->name);
+    }
+    const struct etw_session_state *owner = NULL;
+    for (size_t i = 0; i < list.count && !owner; i++) {
+        owner = guid_equal(&list.items[i].guid, &spec->guid) ? &list.items[i] : NULL;
+    }
+    if (owner) {
+        error_set_os(err, code, "stop that one first, if it is not needed",
+            "session %.100s cannot be started: session '%.100s' runs with its GUID", spec->name,
+            owner->name);
+    } else {
+        etw_api_fail(err, code, "session %.100s cannot be started", spec->name);
+    }
+    etw_control_list_fini(&list);
+    return false;
+}
+
+/* Which slots are taken, and by whom: of the kernel's all are named, since there are few. */
+static bool no_slot(const struct etw_session_spec *spec, struct error *err)
+{
+    const uint32_t code = ETW_ERROR_NO_SYSTEM_RESOURCES;
+    struct etw_session_list list;
+    if (!etw_control_list(&list, NULL)) {
+        return etw_api_fail(err, code, "session %.100s cannot be started", spec->name);
+    }
+    char names[192] = "";
+    size_t used = 0;
+    size_t system_count = 0;
+    for (size_t i = 0; i < list.count; i++) {
+        if (!etw_control_is_system(&list.items[i])) {
+            continue;
+        }
+        if (used < sizeof(names)) {
+            int size = snprintf(names + used, sizeof(names) - used, "%s%.40s",
+                system_count ? ", " : ": ", list.items[i].name);
+            used += size > 0 ? (size_t)size : 0;
+        }
+        system_count++;
+    }
+    error_set_os(err, code, "stop one of them; `etwship sessions list` shows all",
+        "session %.100s cannot be started: no slot is free. %zu of %u sessions run, %zu of 8 with "
+        "kernel events%s",
+        spec->name, list.count, etw_control_max_sessions(), system_count, names);
+    etw_control_list_fini(&list);
+    return false;
+}
+
+static bool wants_system(const struct etw_session_spec *spec)
+{
+    struct etw_session_state state = {.mode = spec->mode, .guid = spec->guid};
+    return etw_control_is_system(&state);
+}
+
+static bool start_failed(const struct etw_session_spec *spec, uint32_t code, struct error *err)
+{
+    switch (code) {
+    case ETW_ERROR_ALREADY_EXISTS:
+        return already_exists(spec, err);
+    case ETW_ERROR_NO_SYSTEM_RESOURCES:
+        return no_slot(spec, err);
+    case ETW_ERROR_ACCESS_DENIED:
+        if (wants_system(spec)) {
+            return error_set_os(err, code,
+                "sessions with kernel events are for administrators and LocalSystem. run as "
+                "administrator",
+                "session %.100s cannot be started", spec->name);
+        }
+        break;
+    case ETW_ERROR_INVALID_PARAMETER:
+        return etw_api_fail(err, code,
+            "session %.100s cannot be started (mode 0x%x, %u to %u buffers of %u KB, clock %u)",
+            spec->name, spec->mode, spec->min_buffers, spec->max_buffers, spec->buffer_kb,
+            spec->clock);
+    default:
+        break;
+    }
+    return etw_api_fail(err, code, "session %.100s cannot be started%s%.100s", spec->name,
+        spec->file ? " with the file " : "", spec->file ? spec->file : "");
+}
+
+bool etw_control_start(
+    const struct etw_session_spec *spec, struct etw_session_state *ret_state, struct error *err)
+{
+    struct etw_start_block start;
+    etw_char name[ETW_MAX_NAME_CHARS];
+    uint64_t handle = 0;
+    uint32_t result = ETW_ERROR_INVALID_PARAMETER;
+    const struct etw_api *api = etw_api_get();
+    if (!api->StartTraceW) {
+        return etw_api_missing(err, "StartTraceW");
+    }
+    if (!encode_name(spec->name, name, err)) {
+        return false;
+    }
+    bool wants_ms = spec->flush_ms % 1000 != 0;
+    for (int form = wants_ms ? 0 : 2; form < 4 && may_be_too_new(result); form++) {
+        int version = form % 2 ? 1 : 2;
+        if (!etw_block_fill(&start, version, spec, form < 2, err)) {
+            return false;
+        }
+        result = api->StartTraceW(&handle, name, &start.block.properties);
+    }
+    if (result != ETW_SUCCESS) {
+        return start_failed(spec, result, err);
+    }
+    /* StartTrace writes back what it was asked for at the latest; a query, what it became. */
+    if (!etw_control_query(spec->name, ret_state, NULL)) {
+        etw_block_read(&start.block, ret_state);
+    }
+    ret_state->handle = handle;
+    return true;
+}
+
+/* ---- update ----------------------------------------------------------------------------------------- */
+
+/* All that UPDATE reads is filled with what is, and then changed: zero would be taken as a value. */
+static bool fill_update(struct etw_block *block, int version, const struct etw_session_state *state,
+    const struct etw_session_change *change, struct error *err)
+{
+    struct etw_properties *p = &block->properties;
+    etw_block_init(block, version);
+    p->wnode.guid = state->guid;
+    p->wnode.client_context = state->clock;
+    p->buffer_size = state->buffer_kb;
+    p->minimum_buffers = state->min_buffers;
+    p->maximum_buffers = change->set_max_buffers ? change->max_buffers : state->max_buffers;
+    p->maximum_file_size = state->max_file_size;
+    p->log_file_mode = state->mode;
+    p->flush_timer = etw_block_timer(
+        change->set_flush ? change->flush_ms : state->flush_ms, state->mode);
+    p->enable_flags = change->set_enable_flags ? change->enable_flags : state->enable_flags;
+    p->v2_options = version == 2 ? state->v2_options : 0;
+    if (change->set_real_time) {
+        p->log_file_mode &= ~ETW_MODE_REAL_TIME;
+        p->log_file_mode |= change->real_time ? ETW_MODE_REAL_TIME : 0;
+    }
+    if (!change->file) {
+        p->log_file_name_offset = 0;
+    } else if (!etw_text_encode(span_text(change->file), block->file, ETW_MAX_NAME_CHARS, NULL)) {
+        return error_set(err, ERR_LIMIT,
+            "the file's name has more than %d characters. use a shorter path",
+            ETW_MAX_NAME_CHARS - 1);
+    }
+    return true;
+}
+
+bool etw_control_update(const char *name, const struct etw_session_change *change,
+    struct etw_session_state *ret_state, struct error *err)
+{
+    struct etw_session_state state;
+    struct etw_block block;
+    etw_char units[ETW_MAX_NAME_CHARS];
+    if (!etw_control_query(name, &state, err) || !encode_name(name, units, err)) {
+        return false;
+    }
+    if (change->set_enable_flags && !etw_control_is_system(&state)) {
+        return error_set(err, ERR_CONFIG,
+            "session %.100s has no kernel events, so it has no kernel flags. leave them out", name);
+    }
+    uint32_t result = ETW_ERROR_INVALID_PARAMETER;
+    for (int version = 2; version > 0 && may_be_too_new(result); version--) {
+        if (!fill_update(&block, version, &state, change, err)) {
+            return false;
+        }
+        result = etw_api_get()->ControlTraceW(0, units, &block.properties, ETW_CONTROL_UPDATE);
+    }
+    if (result != ETW_SUCCESS) {
+        return etw_api_fail(err, result, "session %.100s cannot be changed", name);
+    }
+    return etw_control_query(name, ret_state, err);
+}

@@ -1,0 +1,132 @@
+#include <stdlib.h>
+
+#include "etw/etw_api.h"
+#include "etw/etw_block.h"
+#include "etw/etw_control.h"
+
+/*
+ * All sessions in one call: ETW fills as many blocks as it is given and says how many there are. The
+ * documentation limits a call to 64 of them, as long as that is how many sessions a machine can
+ * have; Windows 10 1709+ can be set to 256. So room for 256 is asked for first, 64 where a system
+ * takes the documentation at its word, and more where that was not enough.
+ */
+enum { ROOM = 256, OLD_ROOM = 64, MAX_ROOM = 4096 };
+
+static const struct guid kernel_guids[] = {
+    /* SystemTraceControlGuid {9e814aad-3204-11d2-9a82-006008a86939} */
+    {{0xad, 0x4a, 0x81, 0x9e, 0x04, 0x32, 0xd2, 0x11, 0x9a, 0x82, 0x00, 0x60, 0x08, 0xa8, 0x69,
+        0x39}},
+    /* GlobalLoggerGuid {e8908abc-aa84-11d2-9a93-00805f85d7c6} */
+    {{0xbc, 0x8a, 0x90, 0xe8, 0x84, 0xaa, 0xd2, 0x11, 0x9a, 0x93, 0x00, 0x80, 0x5f, 0x85, 0xd7,
+        0xc6}},
+};
+
+bool etw_control_is_system(const struct etw_session_state *state)
+{
+    return (state->mode & ETW_MODE_SYSTEM_LOGGER) != 0 ||
+           guid_equal(&state->guid, &kernel_guids[0]) || guid_equal(&state->guid, &kernel_guids[1]);
+}
+
+/* Blocks for ${capacity} sessions, and pointers to them in front. NULL: no memory. */
+struct query {
+    struct etw_block *blocks;
+    struct etw_properties **pointers;
+};
+
+static void query_fini(struct query *query)
+{
+    free(query->blocks);
+    free(query->pointers);
+}
+
+static uint32_t query_all(struct query *query, uint32_t capacity, uint32_t *ret_count)
+{
+    query->blocks = calloc(capacity, sizeof(*query->blocks));
+    query->pointers = calloc(capacity, sizeof(*query->pointers));
+    if (!query->blocks || !query->pointers) {
+        return ETW_ERROR_NOT_ENOUGH_MEMORY;
+    }
+    for (uint32_t i = 0; i < capacity; i++) {
+        etw_block_init(&query->blocks[i], 1);
+        query->pointers[i] = &query->blocks[i].properties;
+    }
+    return etw_api_get()->QueryAllTracesW(query->pointers, capacity, ret_count);
+}
+
+static bool read_list(
+    const struct query *query, size_t count, struct etw_session_list *ret_list, struct error *err)
+{
+    struct etw_session_state *items = calloc(count ? count : 1, sizeof(*items));
+    if (!items) {
+        return error_set(err, ERR_MEMORY, "out of memory for %zu sessions", count);
+    }
+    for (size_t i = 0; i < count; i++) {
+        etw_block_read(&query->blocks[i], &items[i]);
+    }
+    *ret_list = (struct etw_session_list){.items = items, .count = count};
+    return true;
+}
+
+bool etw_control_list(struct etw_session_list *ret_list, struct error *err)
+{
+    if (!etw_api_get()->QueryAllTracesW) {
+        return etw_api_missing(err, "QueryAllTracesW");
+    }
+    for (uint32_t capacity = ROOM;;) {
+        struct query query;
+        uint32_t count = 0;
+        uint32_t result = query_all(&query, capacity, &count);
+        uint32_t filled = count < capacity ? count : capacity;
+        if (result == ETW_SUCCESS) {
+            bool ok = read_list(&query, filled, ret_list, err);
+            query_fini(&query);
+            return ok;
+        }
+        query_fini(&query);
+        if (result == ETW_ERROR_MORE_DATA && capacity < MAX_ROOM) {
+            capacity *= 2;
+        } else if (result == ETW_ERROR_INVALID_PARAMETER && capacity == ROOM) {
+            capacity = OLD_ROOM;
+        } else {
+            return etw_api_fail(err, result, "the sessions of this machine cannot be listed");
+        }
+    }
+}
+
+void etw_control_list_fini(struct etw_session_list *list)
+{
+    free(list->items);
+    *list = (struct etw_session_list){0};
+}
+
+const struct etw_session_state *etw_control_find(
+    const struct etw_session_list *list, const char *name)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (etw_text_same_name(list->items[i].name, name)) {
+            return &list->items[i];
+        }
+    }
+    return NULL;
+}
+
+const struct etw_session_state *etw_control_find_logger(
+    const struct etw_session_list *list, uint16_t logger_id)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (etw_control_logger_id(&list->items[i]) == logger_id) {
+            return &list->items[i];
+        }
+    }
+    return NULL;
+}
+
+uint32_t etw_control_max_sessions(void)
+{
+    const struct etw_api *api = etw_api_get();
+    uint32_t max = 0;
+    uint32_t bytes = 0;
+    bool told = api->TraceQueryInformation && api->TraceQueryInformation(0, ETW_INFO_MAX_LOGGERS,
+                                                  &max, sizeof(max), &bytes) == ETW_SUCCESS;
+    return told && max ? max : 64;
+}
