@@ -1,0 +1,272 @@
+#include "etw/etw_enable.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "etw/etw_api.h"
+#include "etw/etw_filters.h"
+#include "etw/etw_payload.h"
+#include "etw/etw_who.h"
+
+/*
+ * A Windows that does not know a kind of filter, or a property, refuses the whole call with
+ * INVALID_PARAMETER and does not say which. Then the provider is enabled with what every supported
+ * version knows, and the rest is added one by one, each in a call of its own: what makes a call fail
+ * is left out and told. In between more events come than are wanted, never fewer.
+ */
+enum {
+    OLD_PROPERTIES = ETW_ENABLE_SID | ETW_ENABLE_TS_ID | ETW_ENABLE_STACK_TRACE |
+                     ETW_ENABLE_PSM_KEY | ETW_ENABLE_PROVIDER_GROUP,
+    STACK_KINDS = ETW_FILTER_KIND(ETW_FILTER_STACKWALK) |
+                  ETW_FILTER_KIND(ETW_FILTER_STACKWALK_NAME) |
+                  ETW_FILTER_KIND(ETW_FILTER_STACKWALK_LEVEL_KW)
+};
+
+/* What is asked of ETW, and what it is asked with. */
+struct attempt {
+    uint64_t session;
+    const struct etw_request *request;
+    const struct etw_filter *payload;
+    struct etw_filters filters;
+    uint32_t kinds;
+    uint32_t properties;
+};
+
+static bool is_refusal(uint32_t result)
+{
+    return result == ETW_ERROR_INVALID_PARAMETER || result == ETW_ERROR_NOT_SUPPORTED;
+}
+
+static uint32_t enable(struct attempt *attempt, uint32_t kinds, uint32_t properties)
+{
+    const struct etw_request *r = attempt->request;
+    etw_filters_build(&attempt->filters, r, kinds, attempt->payload);
+    struct etw_enable_parameters parameters = {
+        .version = 2,
+        .enable_property = properties,
+        .source_id = r->source_id,
+        .filters = attempt->filters.count ? (uint64_t)(uintptr_t)attempt->filters.items : 0,
+        .filter_count = attempt->filters.count,
+    };
+    return etw_api_get()->EnableTraceEx2(attempt->session, &r->provider, ETW_PROVIDER_ENABLE,
+        r->level ? r->level : 0xff, r->any, r->all, r->timeout_ms, &parameters);
+}
+
+/* The same as ever, plus ${kind} and ${property}: keep it if ETW takes it. */
+static bool extend(struct attempt *attempt, uint32_t kind, uint32_t property)
+{
+    uint32_t result = enable(attempt, attempt->kinds | kind, attempt->properties | property);
+    if (is_refusal(result)) {
+        return false;
+    }
+    attempt->kinds |= kind;
+    attempt->properties |= property;
+    return true;
+}
+
+/* Windows refused all of it together. The result of the last call. */
+static uint32_t enable_what_it_knows(
+    struct attempt *attempt, uint32_t wanted_kinds, uint32_t wanted_properties)
+{
+    attempt->kinds = 0;
+    attempt->properties = wanted_properties & OLD_PROPERTIES;
+    uint32_t result = enable(attempt, 0, attempt->properties);
+    if (is_refusal(result)) {
+        return result;
+    }
+    for (uint32_t bit = 1; bit <= ETW_ENABLE_CONTAINER_TRACKING; bit <<= 1) {
+        if (wanted_properties & ~attempt->properties & bit) {
+            extend(attempt, 0, bit);
+        }
+    }
+    for (size_t i = 0; etw_filters_kind(i); i++) {
+        if (wanted_kinds & etw_filters_kind(i)) {
+            extend(attempt, etw_filters_kind(i), 0);
+        }
+    }
+    /* Whatever a refused call may have left behind: once more with what was taken. */
+    return enable(attempt, attempt->kinds, attempt->properties);
+}
+
+/* ---- errors -------------------------------------------------------------------------------------------- */
+
+static const struct {
+    struct guid guid;
+    const char *text;
+} protected[] = {
+    /* Microsoft-Windows-Threat-Intelligence {f4e1897c-bb5d-5668-f1d8-040f4d8dd344} */
+    {{{0x7c, 0x89, 0xe1, 0xf4, 0x5d, 0xbb, 0x68, 0x56, 0xf1, 0xd8, 0x04, 0x0f, 0x4d, 0x8d, 0xd3,
+         0x44}},
+        "Windows gives it to protected processes of anti-malware vendors (PPL) only. leave it out"},
+    /* Microsoft-Windows-Security-Auditing {54849625-5478-4994-a5ba-3e3b0328c30d} */
+    {{{0x25, 0x96, 0x84, 0x54, 0x78, 0x54, 0x94, 0x49, 0xa5, 0xba, 0x3e, 0x3b, 0x03, 0x28, 0xc3,
+         0x0d}},
+        "Windows keeps it for the Event Log. read its events from the log 'Security'"},
+};
+
+/* Names of the sessions that listen to the provider, as far as they are known. */
+static void name_holders(const struct guid *provider, char *names, size_t size)
+{
+    struct etw_session_list list;
+    struct etw_who *who = malloc(sizeof(*who));
+    size_t used = 0;
+    *names = '\0';
+    if (!who || !etw_who_ask(provider, who, NULL) || !who->known ||
+        !etw_control_list(&list, NULL)) {
+        free(who);
+        return;
+    }
+    for (size_t i = 0; i < list.count && used < size; i++) {
+        bool holds = false;
+        for (size_t j = 0; j < who->hold_count && !holds; j++) {
+            holds = who->holds[j].logger_id == etw_control_logger_id(&list.items[i]);
+        }
+        if (holds) {
+            int more = snprintf(
+                names + used, size - used, "%s%.40s", used ? ", " : ": ", list.items[i].name);
+            used += more > 0 ? (size_t)more : 0;
+        }
+    }
+    etw_control_list_fini(&list);
+    free(who);
+}
+
+static bool enable_failed(
+    const char *name, const struct guid *provider, uint32_t result, struct error *err)
+{
+    for (size_t i = 0; i < sizeof(protected) / sizeof(protected[0]); i++) {
+        if (guid_equal(provider, &protected[i].guid) &&
+            (result == ETW_ERROR_ACCESS_DENIED || result == ETW_ERROR_INVALID_PARAMETER)) {
+            return error_set_os(
+                err, result, protected[i].text, "provider %.100s cannot be enabled", name);
+        }
+    }
+    if (result == ETW_ERROR_NO_SYSTEM_RESOURCES) {
+        char names[256];
+        name_holders(provider, names, sizeof(names));
+        return error_set_os(err, result, "stop one of them",
+            "provider %.100s cannot be enabled: it serves 8 sessions already%s", name, names);
+    }
+    return etw_api_fail(err, result, "provider %.100s cannot be enabled", name);
+}
+
+/* ---- enable ---------------------------------------------------------------------------------------------- */
+
+static bool run(struct attempt *attempt, const char *name, uint32_t kinds,
+    struct etw_outcome *ret_outcome, struct error *err)
+{
+    const struct etw_request *request = attempt->request;
+    uint32_t wanted_kinds = etw_enable_kinds(request);
+    uint32_t wanted_properties = request->properties |
+                                 (wanted_kinds & STACK_KINDS ? ETW_ENABLE_STACK_TRACE : 0);
+    attempt->kinds = kinds;
+    attempt->properties = wanted_properties;
+    uint32_t result = enable(attempt, kinds, wanted_properties);
+    if (is_refusal(result) && (kinds || (wanted_properties & ~(uint32_t)OLD_PROPERTIES))) {
+        result = enable_what_it_knows(attempt, kinds, wanted_properties);
+    }
+    if (result != ETW_SUCCESS && result != ETW_ERROR_TIMEOUT) {
+        return enable_failed(name, &request->provider, result, err);
+    }
+    *ret_outcome = (struct etw_outcome){
+        .acting = attempt->kinds,
+        .refused = wanted_kinds & ~attempt->kinds,
+        .refused_properties = wanted_properties & ~attempt->properties,
+        .timed_out = result == ETW_ERROR_TIMEOUT,
+    };
+    return true;
+}
+
+bool etw_enable_provider(uint64_t session, const char *name, const struct etw_request *request,
+    struct etw_outcome *ret_outcome, struct error *err)
+{
+    const uint32_t payload_kind = ETW_FILTER_KIND(ETW_FILTER_PAYLOAD);
+    uint32_t kinds = etw_enable_kinds(request);
+    struct etw_payload payload = {.filter = {.size = 0}};
+    if (!etw_api_get()->EnableTraceEx2) {
+        return etw_api_missing(err, "EnableTraceEx2");
+    }
+    if (!etw_enable_check(request, err)) {
+        return false;
+    }
+    if ((kinds & payload_kind) && !etw_payload_can()) {
+        kinds &= ~payload_kind;
+    } else if ((kinds & payload_kind) && !etw_payload_init(&payload, request, err)) {
+        return false;
+    }
+    struct attempt attempt = {.session = session, .request = request, .payload = &payload.filter};
+    bool ok = run(&attempt, name, kinds, ret_outcome, err);
+    etw_payload_fini(&payload);
+    return ok;
+}
+
+/* ---- the rest of EnableTraceEx2, and TraceSetInformation ----------------------------------------------- */
+
+bool etw_enable_stop(
+    uint64_t session, const char *name, const struct guid *provider, struct error *err)
+{
+    if (!etw_api_get()->EnableTraceEx2) {
+        return etw_api_missing(err, "EnableTraceEx2");
+    }
+    uint32_t result = etw_api_get()->EnableTraceEx2(
+        session, provider, ETW_PROVIDER_DISABLE, 0, 0, 0, 0, NULL);
+    return result == ETW_SUCCESS ||
+           etw_api_fail(err, result, "provider %.100s cannot be disabled", name);
+}
+
+bool etw_enable_capture_state(uint64_t session, const char *name, const struct guid *provider,
+    uint32_t timeout_ms, struct error *err)
+{
+    if (!etw_api_get()->EnableTraceEx2) {
+        return etw_api_missing(err, "EnableTraceEx2");
+    }
+    uint32_t result = etw_api_get()->EnableTraceEx2(
+        session, provider, ETW_PROVIDER_CAPTURE_STATE, 0, 0, 0, timeout_ms, NULL);
+    return result == ETW_SUCCESS || result == ETW_ERROR_TIMEOUT ||
+           etw_api_fail(err, result, "provider %.100s cannot be asked for its state", name);
+}
+
+static bool set_information(uint64_t session, uint32_t info_class, void *data, size_t bytes,
+    const char *what, struct error *err)
+{
+    if (!etw_api_get()->TraceSetInformation) {
+        return etw_api_missing(err, "TraceSetInformation");
+    }
+    uint32_t result = etw_api_get()->TraceSetInformation(
+        session, info_class, data, (uint32_t)bytes);
+    return result == ETW_SUCCESS || etw_api_fail(err, result, "%s", what);
+}
+
+bool etw_enable_periodic_capture(uint64_t session, uint32_t seconds, const struct guid *providers,
+    size_t count, struct error *err)
+{
+    struct {
+        struct etw_periodic_capture head;
+        struct guid providers[ETW_MAX_PERIODIC];
+    } list = {.head = {.seconds = seconds, .provider_count = (uint16_t)count}};
+    if (count > ETW_MAX_PERIODIC) {
+        return error_set(err, ERR_LIMIT, "%zu providers to be asked for their state, at most %d",
+            count, ETW_MAX_PERIODIC);
+    }
+    if (count) {
+        memcpy(list.providers, providers, count * sizeof(*providers));
+    }
+    return set_information(session, ETW_INFO_PERIODIC_CAPTURE_STATE_LIST, &list,
+        sizeof(list.head) + count * sizeof(*providers),
+        "providers cannot be asked for their state again and again", err);
+}
+
+bool etw_enable_disallow(
+    uint64_t session, const struct guid *providers, size_t count, struct error *err)
+{
+    struct guid list[ETW_MAX_PERIODIC];
+    if (count > ETW_MAX_PERIODIC) {
+        return error_set(err, ERR_LIMIT, "%zu providers to leave out of a group, at most %d", count,
+            ETW_MAX_PERIODIC);
+    }
+    if (count) {
+        memcpy(list, providers, count * sizeof(*providers));
+    }
+    return set_information(session, ETW_INFO_SET_DISALLOW_LIST, list, count * sizeof(*providers),
+        "providers cannot be left out of their group", err);
+}
