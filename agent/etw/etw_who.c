@@ -1,0 +1,153 @@
+#include "etw/etw_who.h"
+
+#include <stdlib.h>
+
+#include "etw/etw_api.h"
+
+/*
+ * EnumerateTraceGuidsEx answers with TRACE_GUID_INFO, then a chain of instances, each followed by
+ * what sessions want of it; all of it is read with its bounds. A list may grow between the call that
+ * asks for its size and the one that takes it, so both are repeated.
+ */
+enum { MAX_ANSWER_BYTES = 16 * 1024 * 1024, IS_CLASSIC = 1 };
+
+static bool wants_more(uint32_t result)
+{
+    return result == ETW_ERROR_INSUFFICIENT_BUFFER || result == ETW_ERROR_MORE_DATA ||
+           result == ETW_ERROR_BAD_LENGTH;
+}
+
+/* ${ret_answer} is the caller's to free, on success. */
+static uint32_t ask(
+    uint32_t info_class, void *in, uint32_t in_bytes, uint8_t **ret_answer, uint32_t *ret_bytes)
+{
+    uint32_t size = 16 * 1024;
+    for (;;) {
+        uint32_t used = 0;
+        uint8_t *answer = calloc(1, size);
+        if (!answer) {
+            return ETW_ERROR_NOT_ENOUGH_MEMORY;
+        }
+        uint32_t result = etw_api_get()->EnumerateTraceGuidsEx(
+            info_class, in, in_bytes, answer, size, &used);
+        if (result == ETW_SUCCESS) {
+            *ret_answer = answer;
+            *ret_bytes = used < size ? used : size;
+            return result;
+        }
+        free(answer);
+        if (!wants_more(result) || size >= MAX_ANSWER_BYTES) {
+            return result;
+        }
+        size = used > size && used < MAX_ANSWER_BYTES ? used : size * 2;
+    }
+}
+
+static void add_hold(struct etw_who *who, struct span bytes, uint32_t pid)
+{
+    struct etw_enable_info info;
+    memcpy(&info, bytes.data, sizeof(info));
+    if (!info.is_enabled || who->hold_count == ETW_MAX_HOLDS) {
+        return;
+    }
+    who->holds[who->hold_count++] = (struct etw_hold_info){
+        .logger_id = info.logger_id,
+        .level = info.level,
+        .properties = info.enable_property,
+        .any = info.match_any_keyword,
+        .all = info.match_all_keyword,
+        .pid = pid,
+    };
+}
+
+static bool read_answer(struct span answer, struct etw_who *who)
+{
+    struct etw_guid_info head;
+    if (answer.size < sizeof(head)) {
+        return false;
+    }
+    memcpy(&head, answer.data, sizeof(head));
+    struct span rest = span_from(answer, sizeof(head));
+    for (uint32_t i = 0; i < head.instance_count; i++) {
+        struct etw_instance_info instance;
+        if (rest.size < sizeof(instance)) {
+            return false;
+        }
+        memcpy(&instance, rest.data, sizeof(instance));
+        struct span enables = span_from(rest, sizeof(instance));
+        if (instance.enable_count > enables.size / sizeof(struct etw_enable_info)) {
+            return false;
+        }
+        for (uint32_t j = 0; j < instance.enable_count; j++) {
+            add_hold(who, span_from(enables, j * sizeof(struct etw_enable_info)), instance.pid);
+        }
+        who->is_classic = who->is_classic || (instance.flags & IS_CLASSIC) != 0;
+        who->instance_count++;
+        if (instance.next_offset < sizeof(instance)) {
+            break;
+        }
+        rest = span_from(rest, instance.next_offset);
+    }
+    return true;
+}
+
+bool etw_who_ask(const struct guid *provider, struct etw_who *ret_who, struct error *err)
+{
+    struct guid guid = *provider;
+    struct etw_who who = {.known = true};
+    uint8_t *answer;
+    uint32_t bytes;
+    if (!etw_api_get()->EnumerateTraceGuidsEx) {
+        *ret_who = (struct etw_who){.known = false};
+        return true;
+    }
+    uint32_t result = ask(ETW_INFO_GUID_QUERY_INFO, &guid, sizeof(guid), &answer, &bytes);
+    if (result == ETW_ERROR_NOT_ENOUGH_MEMORY) {
+        return error_set(err, ERR_MEMORY, "out of memory for a provider's sessions");
+    }
+    if (result == ETW_SUCCESS) {
+        bool ok = read_answer(span_make(answer, bytes), &who);
+        free(answer);
+        if (!ok) {
+            return error_set(err, ERR_FORMAT,
+                "Windows' answer who listens to a provider makes no sense. please report this");
+        }
+    } else {
+        /* Nobody has registered it; else: this caller is not told. */
+        who.known = result == ETW_ERROR_WMI_GUID_NOT_FOUND || result == ETW_ERROR_FILE_NOT_FOUND ||
+                    result == ETW_ERROR_NOT_FOUND;
+    }
+    *ret_who = who;
+    return true;
+}
+
+const struct etw_session_state *etw_who_owner(
+    const struct etw_who *who, const struct etw_session_list *list, uint64_t session)
+{
+    if (!who->known || !who->is_classic) {
+        return NULL;
+    }
+    for (size_t i = 0; i < who->hold_count; i++) {
+        uint16_t holder = who->holds[i].logger_id;
+        if (session == 0 || holder != (uint16_t)session) {
+            return etw_control_find_logger(list, holder);
+        }
+    }
+    return NULL;
+}
+
+bool etw_who_registered(struct guid **ret_guids, size_t *ret_count, struct error *err)
+{
+    uint8_t *answer;
+    uint32_t bytes;
+    if (!etw_api_get()->EnumerateTraceGuidsEx) {
+        return etw_api_missing(err, "EnumerateTraceGuidsEx");
+    }
+    uint32_t result = ask(ETW_INFO_GUID_QUERY_LIST, NULL, 0, &answer, &bytes);
+    if (result != ETW_SUCCESS) {
+        return etw_api_fail(err, result, "the registered providers cannot be listed");
+    }
+    *ret_guids = (struct guid *)answer;
+    *ret_count = bytes / sizeof(struct guid);
+    return true;
+}
