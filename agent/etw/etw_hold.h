@@ -2,6 +2,7 @@
 #define ETWSHIP_ETW_ETW_HOLD_H
 
 #include "base/error.h"
+#include "base/span.h"
 
 /*
  * Which process looks after a session of ours. A session has no owner in ETW and outlives whoever
@@ -13,7 +14,12 @@
 #define ETW_OUR_PREFIX "etwship-"
 
 /* Does the name of that session begin with ETW_OUR_PREFIX (without regard to case)? */
-bool etw_hold_is_ours(const char *session);
+static inline bool etw_hold_is_ours(const char *session)
+{
+    struct span name = span_text(session);
+    struct span prefix = span_text(ETW_OUR_PREFIX);
+    return name.size > prefix.size && span_equal_nocase(span_first(name, prefix.size), prefix);
+}
 
 struct etw_hold;
 
