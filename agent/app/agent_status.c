@@ -48,6 +48,7 @@ static void add_session(struct buf *out, const char *name, const struct session_
             (unsigned long long)counts->dropped[i]);
     }
     buf_add_byte(out, '}');
+    add_number(out, "unlearned", counts->unlearned);
     add_number(out, "gaps", counts->gaps);
     add_number(out, "undecoded", counts->decode.raw);
     add_number(out, "partial", counts->decode.partial);

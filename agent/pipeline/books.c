@@ -82,6 +82,7 @@ void books_add_session(struct books *books, size_t session, const struct session
     for (size_t i = 0; i < SESSION_DROP_COUNT; i++) {
         to->dropped[i] += counts->dropped[i];
     }
+    to->unlearned += counts->unlearned;
     to->unmatched += counts->unmatched;
     to->gaps += counts->gaps;
     to->decode.raw += counts->decode.raw;

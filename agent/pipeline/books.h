@@ -31,6 +31,7 @@ struct session_counts {
     uint64_t filtered; /* events that the filters of agent and session dropped */
     uint64_t accepted; /* events offered to the streams */
     uint64_t dropped[SESSION_DROP_COUNT];
+    uint64_t unlearned; /* metadata that nobody learned: there was no room for it to wait */
     uint64_t unmatched; /* of the events: StackWalk records for want of a partner */
     uint64_t gaps;
     struct decode_counts decode; /* of the accepted events */

@@ -1,9 +1,8 @@
 #include "pipeline/source.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "pipeline/gap_list.h"
 #include "pipeline/stack_join.h"
 #include "platform/plat_system.h"
 
@@ -16,21 +15,11 @@
  * the workers add, so the books balance at every moment.
  */
 enum {
-    GAP_BYTES = 0, /* a gap lies in the slab's head */
-    MAX_GAPS = 4,
-    MAX_GAPS_IN_FLIGHT = 8,
     CLOCK_EVERY = 32, /* records between two looks at the clock */
     NO_MEMORY_WAIT_MS = 50,
 };
 
 static const uint64_t second_ns = UINT64_C(1000000000);
-
-/* One per stage and reason, open if its count is not 0. */
-struct open_gap {
-    struct gap gap;
-    uint64_t opened_ns;
-    struct slab *room; /* for shipping it, kept from the beginning */
-};
 
 struct source {
     struct source_settings settings;
@@ -47,9 +36,8 @@ struct source {
     struct session_counts tally; /* since the last slab */
     unsigned until_clock;
 
-    bool dropping;
-    struct open_gap gaps[MAX_GAPS];
-    atomic_size_t gaps_in_flight;
+    bool dropping; /* until there is room again, and no gap is open */
+    struct gap_list gaps;
 
     uint64_t quiet_since_ns; /* no record since then; 0: there was one since the last pause */
 };
@@ -170,81 +158,46 @@ static void offer_lessons(struct source *source)
 
 /* ---- gaps ------------------------------------------------------------------------------------- */
 
-static void fill_gap(struct source *source, struct slab *slab, const struct gap *gap)
+/* Ship an open gap, with room in the queue or without: its slab is there. */
+static void close_gap(struct source *source, size_t index, bool force)
 {
-    slab->gap = *gap;
-    slab->now = gap->to ? gap->to : source->newest;
+    struct slab *slab = gap_list_take(&source->gaps, index, force);
+    if (!slab) {
+        return;
+    }
+    slab->now = slab->gap.to ? slab->gap.to : source->newest;
     slab->last_sequence = ++source->counts.sequence;
     source->tally.gaps++;
     complete_slab(source, slab);
-}
-
-/* The open gap of this stage and reason, or a free place for it. */
-static struct open_gap *gap_for(struct source *source, const char *stage, const char *reason)
-{
-    struct open_gap *place = &source->gaps[MAX_GAPS - 1];
-    for (size_t i = MAX_GAPS; i-- > 0;) {
-        struct open_gap *open = &source->gaps[i];
-        if (open->gap.count == 0) {
-            place = open;
-        } else if (strcmp(open->gap.stage, stage) == 0 && strcmp(open->gap.reason, reason) == 0) {
-            return open;
-        }
-    }
-    return place;
-}
-
-static void add_to_gap(struct source *source, const struct gap *more)
-{
-    struct open_gap *open = gap_for(source, more->stage, more->reason);
-    if (open->gap.count == 0) {
-        open->gap = *more;
-        open->opened_ns = plat_monotonic_ns();
-        return;
-    }
-    open->gap.count += more->count;
-    open->gap.exact = open->gap.exact && more->exact;
-    open->gap.to = more->to;
-}
-
-/* Ship an open gap, with room in the queue or without: its slab is there. While too many are under
- * way it stays open and grows, but for ${force}. */
-static void close_gap(struct source *source, struct open_gap *open, bool force)
-{
-    struct slab *slab = open->room;
-    bool too_many = atomic_load(&source->gaps_in_flight) >= MAX_GAPS_IN_FLIGHT;
-    if (open->gap.count == 0 || !slab || (too_many && !force)) {
-        return;
-    }
-    fill_gap(source, slab, &open->gap);
-    open->gap.count = 0;
-    open->room = NULL;
-    atomic_fetch_add(&source->gaps_in_flight, 1);
-    slab->in_flight = &source->gaps_in_flight;
     if (slab_queue_push_now(source->settings.queue, slab) != SLAB_PUSHED) {
         abandon(source, slab);
     }
-    open->room = slab_create(SLAB_GAP, source->settings.session, GAP_BYTES, NULL);
 }
 
 static void close_gaps(struct source *source, bool force)
 {
-    for (size_t i = 0; i < MAX_GAPS; i++) {
-        close_gap(source, &source->gaps[i], force);
+    for (size_t i = 0; i < GAP_LIST_MAX; i++) {
+        close_gap(source, i, force);
     }
 }
 
-static void drop(struct source *source, const struct event_record *record)
+/* A record was lost that found no room. */
+static void add_loss(struct source *source, const char *reason, const struct event_record *record)
 {
-    struct gap gap = {.stage = books_session_drop_stage(SESSION_DROP_FULL),
-        .reason = books_session_drop_reason(SESSION_DROP_FULL),
+    struct gap gap = {.stage = "queue",
+        .reason = reason,
         .unit = "events",
         .count = 1,
         .exact = true,
         .from = record->time,
         .to = record->time,
         .trace = record->trace};
-    add_to_gap(source, &gap);
+    gap_list_add(&source->gaps, &gap);
+}
+
+static void drop(struct source *source, const struct event_record *record)
+{
+    add_loss(source, books_session_drop_reason(SESSION_DROP_FULL), record);
     source->tally.dropped[SESSION_DROP_FULL]++;
 }
 
@@ -253,10 +206,9 @@ static void drop(struct source *source, const struct event_record *record)
 static void close_old_gaps(struct source *source)
 {
     uint64_t now = plat_monotonic_ns();
-    for (size_t i = 0; i < MAX_GAPS; i++) {
-        struct open_gap *open = &source->gaps[i];
-        if (open->gap.count == 0 || now - open->opened_ns < source->settings.gap_age_ns ||
-            atomic_load(&source->gaps_in_flight) >= MAX_GAPS_IN_FLIGHT) {
+    for (size_t i = 0; i < GAP_LIST_MAX; i++) {
+        if (!gap_list_is_old(&source->gaps, i, now, source->settings.gap_age_ns) ||
+            !gap_list_may_take(&source->gaps)) {
             continue;
         }
         struct slab *slab = source->slab;
@@ -264,7 +216,7 @@ static void close_old_gaps(struct source *source)
         if (slab && slab_queue_push_now(source->settings.queue, slab) != SLAB_PUSHED) {
             abandon(source, slab);
         }
-        close_gap(source, open, false);
+        close_gap(source, i, false);
     }
 }
 
@@ -349,6 +301,20 @@ static bool emit(
     return !source->stopped;
 }
 
+/* Copy a lesson into the slab of those that wait for their turn. False: no room, no memory. */
+static bool add_lesson(struct source *source, const struct event_record *record, size_t size)
+{
+    if (source->lessons && slab_add(source->lessons, record, NULL, 0, size, 0)) {
+        return true;
+    }
+    offer_lessons(source);
+    if (!source->lessons) {
+        source->lessons = make_slab(source, SLAB_LESSONS, size > SLAB_BYTES ? size : SLAB_BYTES);
+        return source->lessons && slab_add(source->lessons, record, NULL, 0, size, 0);
+    }
+    return false;
+}
+
 static void learn(struct source *source, const struct event_record *record)
 {
     if (record->kind == RECORD_KERNEL) {
@@ -362,15 +328,11 @@ static void learn(struct source *source, const struct event_record *record)
     if (source->stopped) {
         return;
     }
-    for (int tries = 0; tries < 2; tries++) {
-        if (!source->lessons) {
-            source->lessons = make_slab(
-                source, SLAB_LESSONS, size > SLAB_BYTES ? size : SLAB_BYTES);
-        }
-        if (!source->lessons || slab_add(source->lessons, record, NULL, 0, size, 0)) {
-            return;
-        }
-        offer_lessons(source);
+    if (!add_lesson(source, record, size)) {
+        /* What it describes is shipped undecoded. The gap is closed when there is room again. */
+        add_loss(source, "metadata", record);
+        source->tally.unlearned++;
+        source->dropping = true;
     }
 }
 
@@ -414,7 +376,7 @@ static void on_gap(void *self, const struct gap *gap)
     } else if (!source->dropping && !hand_over(source, 0)) {
         source->dropping = true;
     }
-    add_to_gap(source, gap);
+    gap_list_add(&source->gaps, gap);
     if (!source->dropping) {
         close_gaps(source, true);
     }
@@ -523,14 +485,8 @@ struct source *source_create(const struct source_settings *settings, struct erro
     if (source) {
         source->settings = *settings;
         source->counts.complete = true;
-        atomic_init(&source->gaps_in_flight, 0);
     }
-    bool ok = source != NULL;
-    for (size_t i = 0; ok && i < MAX_GAPS; i++) {
-        source->gaps[i].room = slab_create(SLAB_GAP, settings->session, GAP_BYTES, NULL);
-        ok = source->gaps[i].room != NULL;
-    }
-    if (!ok) {
+    if (!source || !gap_list_init(&source->gaps, settings->session)) {
         source_destroy(source);
         error_set(err, ERR_MEMORY, "out of memory for a session");
         return NULL;
@@ -548,9 +504,7 @@ void source_destroy(struct source *source)
     if (source) {
         stack_join_destroy(source->stacks);
         slab_destroy(source->slab);
-        for (size_t i = 0; i < MAX_GAPS; i++) {
-            slab_destroy(source->gaps[i].room);
-        }
+        gap_list_fini(&source->gaps);
         slab_destroy(source->lessons);
         free(source);
     }

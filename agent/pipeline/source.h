@@ -9,7 +9,8 @@
  * copied into slabs and queued for the decode workers. All on the thread of input_ops.run.
  *
  * When the queue is full, a replayable source waits. A live one waits for block_for, then drops
- * until the queue is half empty, and a gap record says how many. Room for it is kept beforehand;
+ * until the queue is half empty, and a gap record says how many (queue, full), and another one how
+ * many records that describe others went unlearned (queue, metadata). Room for it is kept beforehand;
  * one gap is open at a time, closed with the next event that is accepted, or after gap_age.
  */
 struct source;

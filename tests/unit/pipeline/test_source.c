@@ -82,6 +82,7 @@ static void add_counts(struct rig *rig, const struct session_counts *more)
     rig->counts.received += more->received;
     rig->counts.metadata += more->metadata;
     rig->counts.gaps += more->gaps;
+    rig->counts.unlearned += more->unlearned;
     for (size_t i = 0; i < SESSION_DROP_COUNT; i++) {
         rig->counts.dropped[i] += more->dropped[i];
     }
@@ -376,6 +377,39 @@ static void what_describes_events_is_kept_while_a_live_session_drops(void **stat
     rig_fini(&rig);
 }
 
+static void what_describes_events_and_finds_no_room_is_counted(void **state)
+{
+    (void)state;
+    static const uint8_t payload[RECORD_BYTES];
+    struct rig rig;
+    rig_init(&rig, false);
+    rig_start(&rig);
+    fill(&rig);
+    struct event_record lesson = {
+        .kind = RECORD_EVENT, .payload = span_make(payload, RECORD_BYTES), .trace = &rig.trace};
+    for (int i = 0; i < 40; i++) {
+        lesson.time = 5000 + (uint64_t)i;
+        rig.sink.metadata(rig.sink.self, &lesson);
+    }
+    take_all(&rig);
+    push_many(&rig, 1);
+    rig_finish(&rig, true);
+    buf_add_byte(&rig.log, 0);
+    const char *log = (const char *)rig.log.data;
+    const char *learned = strstr(log, "learn(");
+    const char *lost = strstr(log, "queue/metadata(");
+    assert_true(learned && lost && learned < lost);
+    assert_null(strstr(learned + 1, "learn("));
+    assert_null(strstr(lost + 1, "queue/"));
+    uint64_t unlearned = strtoull(lost + strlen("queue/metadata("), NULL, 10);
+    assert_true(unlearned > 10);
+    assert_int_equal(strtoull(learned + strlen("learn("), NULL, 10) + unlearned, 40);
+    assert_int_equal(rig.counts.unlearned, unlearned);
+    assert_int_equal(rig.counts.gaps, 1);
+    assert_int_equal(rig.counts.dropped[SESSION_DROP_FULL], 0);
+    rig_fini(&rig);
+}
+
 static void a_live_session_waits_for_a_while_before_it_drops(void **state)
 {
     (void)state;
@@ -484,6 +518,7 @@ int main(void)
         cmocka_unit_test(a_recorded_trace_waits_for_room),
         cmocka_unit_test(a_live_session_drops_until_the_queue_is_half_empty),
         cmocka_unit_test(what_describes_events_is_kept_while_a_live_session_drops),
+        cmocka_unit_test(what_describes_events_and_finds_no_room_is_counted),
         cmocka_unit_test(a_live_session_waits_for_a_while_before_it_drops),
         cmocka_unit_test(a_gap_does_not_stay_open_for_ever),
         cmocka_unit_test(gaps_of_a_live_session_are_gathered_while_there_is_no_room),
