@@ -70,8 +70,11 @@ class Agent(unittest.TestCase):
         return path
 
     def start(self, config, *arguments, **options):
-        return subprocess.Popen([BINARY, "run", "-c", str(self.write(config)), *arguments],
-                                stdin=subprocess.DEVNULL, **options)
+        process = subprocess.Popen([BINARY, "run", "-c", str(self.write(config)), *arguments],
+                                   stdin=subprocess.DEVNULL, **options)
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        return process
 
     def run_agent(self, config, *arguments, code=DONE):
         done = subprocess.run([BINARY, "run", "-c", str(self.write(config)), *arguments],
@@ -170,15 +173,28 @@ class Agent(unittest.TestCase):
                 "outputs": [{"name": "console", "type": "stdout", "style": "ndjson"},
                             {"name": "file", "type": "file", "path": str(self.folder / "out")}]}
 
-    def wait_for_lines(self, name, count):
-        path = self.folder / name
-        while not path.exists() or path.read_bytes().count(b"\n") < count:
+    def wait_until(self, process, holds):
+        """The files of another process tell nobody when they change: they are looked at."""
+        deadline = time.monotonic() + TIMEOUT_S
+        while not holds():
+            self.assertIsNone(process.poll(), "the agent ended")
+            self.assertLess(time.monotonic(), deadline, "what is waited for does not come")
             time.sleep(0.02)
+
+    def count(self, name, what):
+        path = self.folder / name
+        return path.read_bytes().count(what) if path.exists() else 0
+
+    def wait_for_lines(self, process, count):
+        self.wait_until(process, lambda: self.count("out", b"\n") >= count)
+
+    def wait_for_status(self, process, count):
+        self.wait_until(process, lambda: self.count("out", b'"name":"status"') >= count)
 
     def test_a_blocked_reader_does_not_hold_up_a_file(self):
         process = self.start(self.slow_config(memory="512MB"), stdout=subprocess.PIPE,
                              stderr=subprocess.DEVNULL)
-        self.wait_for_lines("out", 60000)
+        self.wait_for_lines(process, 60000)
         text = process.communicate(timeout=TIMEOUT_S)[0]
         self.assertEqual(process.returncode, DONE)
         self.assertEqual(without_run(text), without_run((self.folder / "out").read_bytes()))
@@ -186,7 +202,7 @@ class Agent(unittest.TestCase):
     def test_a_stop_gives_up_on_a_reader_that_does_not_read(self):
         process = self.start(self.slow_config(shutdown="300ms"), stdout=subprocess.PIPE,
                              stderr=subprocess.PIPE)
-        self.wait_for_lines("out", 1)
+        self.wait_for_lines(process, 1)
         process.send_signal(signal.SIGTERM)
         self.assertEqual(process.wait(timeout=TIMEOUT_S), LOSSES)
         text = (self.folder / "out").read_bytes()
@@ -197,7 +213,6 @@ class Agent(unittest.TestCase):
         for gap in left:
             self.assertEqual((gap["gap"]["stage"], gap["gap"]["reason"]), ("output", "stopped"))
             self.assertEqual(gap["etw"], {"session": "s"})
-        process.communicate()
 
     def test_a_halted_terminal_holds_up_nothing_else(self):
         """Standard output and standard error are one pipe, which is full."""
@@ -211,20 +226,17 @@ class Agent(unittest.TestCase):
         config = self.slow_config(memory="1GB", shutdown="100ms", log={"stats": "1s"})
         process = self.start(config, stdout=writer, stderr=writer)
         os.close(writer)
-        out = self.folder / "out"
-        while not out.exists() or out.read_bytes().count(b'"name":"status"') < 2:
-            time.sleep(0.05)
+        self.wait_for_status(process, 2)
         process.send_signal(signal.SIGTERM)
         self.assertEqual(process.wait(timeout=TIMEOUT_S), LOSSES)
 
     def test_a_second_signal_ends_at_once(self):
         process = self.start(self.slow_config(shutdown="1h"), stdout=subprocess.PIPE,
                              stderr=subprocess.DEVNULL)
-        self.wait_for_lines("out", 1)
+        self.wait_for_lines(process, 1)
         process.send_signal(signal.SIGINT)
         process.send_signal(signal.SIGTERM)
         self.assertEqual(process.wait(timeout=TIMEOUT_S), SECOND_SIGNAL)
-        process.communicate()
 
     def test_a_closed_pipe_ends_the_agent_with_0(self):
         config = self.slow_config()
@@ -233,25 +245,22 @@ class Agent(unittest.TestCase):
         process.stdout.readline()
         process.stdout.close()
         self.assertEqual(process.wait(timeout=TIMEOUT_S), DONE)
-        process.stderr.close()
 
     def test_a_duration_is_an_end(self):
         process = self.start(self.slow_config(shutdown="100ms"), "--duration", "100ms",
                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         # On a slow machine nothing was read by then, and so nothing was left.
         self.assertIn(process.wait(timeout=TIMEOUT_S), (DONE, LOSSES))
-        process.communicate()
 
     def test_a_hangup_reopens_the_log(self):
         log = self.folder / "agent.log"
         config = self.slow_config(shutdown="100ms", log={"file": str(log), "stats": "1s"})
         process = self.start(config, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        while not log.exists():
-            time.sleep(0.02)
+        self.wait_for_lines(process, 1)  # by then it listens
+        self.wait_until(process, log.exists)
         log.rename(self.folder / "moved.log")
-        while not log.exists():
-            process.send_signal(signal.SIGHUP)
-            time.sleep(0.1)
+        process.send_signal(signal.SIGHUP)
+        self.wait_until(process, log.exists)
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=TIMEOUT_S)
         self.assertIn("session s", log.read_text())
@@ -262,9 +271,7 @@ class Agent(unittest.TestCase):
         config = self.slow_config(memory="1GB", shutdown="100ms", log={"stats": "1s"})
         config["outputs"][1]["filters"] = [{"name": "odd", "drop": "event.level == 4"}]
         process = self.start(config, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        out = self.folder / "out"
-        while not out.exists() or out.read_bytes().count(b'"name":"status"') < 2:
-            time.sleep(0.05)
+        self.wait_for_status(process, 2)
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=TIMEOUT_S)
         for line in self.lines("out"):
@@ -344,29 +351,31 @@ class Agent(unittest.TestCase):
     def test_a_data_folder_serves_one_agent(self):
         config = self.slow_config(data_dir=str(self.folder / "state"))
         process = self.start(config, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        self.wait_for_lines("out", 1)
+        self.wait_for_lines(process, 1)
         done = self.run_agent(config, code=FAILED)
         self.assertIn(b"used by another etwship", done.stderr)
-        process.kill()
-        process.communicate()
 
     # ---- memory -------------------------------------------------------------------------------
 
+    def is_at_rest(self, log):
+        """Has something come, and do two lines of counters in a row say the same? (Status events
+        tell nothing here: they wait behind the others.)"""
+        lines = log.read_text().splitlines() if log.exists() else []
+        counters = [line[line.index("session "):] for line in lines
+                    if re.search(" [1-9][0-9]* received, ", line)]
+        return len(counters) > 1 and counters[-1] == counters[-2]
+
     def peak_kb_at_rest(self, config):
         """Run until nothing moves any more: its first output is a pipe that nobody reads."""
+        log = self.folder / "agent.log"
+        config["agent"]["log"] = {"file": str(log), "stats": "1s"}
         process = self.start(config, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        out = self.folder / "out"
-        size = -1
-        while True:
-            now = out.stat().st_size if out.exists() else 0
-            if now and now == size:
-                break
-            size = now
-            time.sleep(1)
+        self.wait_until(process, lambda: self.is_at_rest(log))
         status = Path(f"/proc/{process.pid}/status").read_text()
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=TIMEOUT_S)
-        out.unlink()
+        log.unlink()
+        (self.folder / "out").unlink()
         return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1])
 
     def test_memory_stays_in_its_budget_beside_a_blocked_output(self):
