@@ -81,7 +81,7 @@ agent: {{data_dir: '{self.folder}/data'}}
 sessions:
   - {{name: live, type: file, paths: ['{self.folder}/traces/*.etl'], follow: true, poll: 10ms}}
 outputs:
-  - {{name: local, type: file, path: '{self.folder}/out.ndjson'}}
+  - {{name: local, type: file, path: '{self.folder}/out.ndjson', batch: {{age: 10ms}}}}
 """)
 
     def make(self, name, events, *options):
@@ -112,12 +112,21 @@ outputs:
         path = self.folder / "out.ndjson"
         return path.read_bytes() if path.exists() else b""
 
-    def wait_for_lines(self, count):
+    def saved(self):
+        """When the agent last stored how far it came."""
+        path = self.folder / "data/state"
+        return path.stat().st_mtime_ns if path.exists() else 0
+
+    def wait_until(self, holds):
+        """The files of another process tell nobody when they change: they are looked at."""
         deadline = time.monotonic() + TIMEOUT_S
-        while self.out().count(b"\n") < count:
+        while not holds():
             self.assertIsNone(self.agent.poll(), "the agent ended")
-            self.assertLess(time.monotonic(), deadline, "the events do not come")
+            self.assertLess(time.monotonic(), deadline, "what is waited for does not come")
             time.sleep(0.01)
+
+    def wait_for_lines(self, count):
+        self.wait_until(lambda: self.out().count(b"\n") >= count)
 
     def dump(self, *traces):
         result = subprocess.run([BINARY, "dump", *map(str, traces)], check=True,
@@ -189,17 +198,22 @@ outputs:
         self.compare(first, second)
 
     def test_killed_again_and_again_every_event_comes_once(self):
+        """Killed while it starts, behind a write, or behind a save: whichever the dice say."""
         dice = random.Random(20261121)
+        moments = (lambda: None, lambda: len(self.out()), self.saved)
         made = [self.make("one.etl", 6000), self.make("two.etl", 4000, "--seed", "9")]
         growing = [Growing(made[0], self.folder / "traces/one.etl"),
                    Growing(made[1], self.folder / "traces/two.etl")]
         self.start()
         while growing:
             trace = dice.choice(growing)
+            moment = dice.choice(moments)
+            before = moment()
             if not trace.step():
                 growing.remove(trace)
-            if dice.random() < 0.15:
-                time.sleep(dice.random() * 0.05)  # not waiting for anything: a moment to be killed
+            elif dice.random() < 0.1:
+                # What stood in the buffer gets delivered and saved; starting needs no waiting.
+                self.wait_until(lambda: before is None or moment() > before)
                 self.kill()
                 self.start()
         self.wait_for_lines(sum(len(self.dump(trace)) for trace in made))
