@@ -19,17 +19,12 @@ static void add_object(const struct value_context *context, const struct event *
 
 /* ---- arrays and structs -------------------------------------------------------------------------- */
 
-static bool is_text(const struct schema_field *schema)
-{
-    return schema->form == FORM_CHAR8 || schema->form == FORM_CHAR16;
-}
-
 /* Characters side by side are one text. */
 static void add_packed(
     const struct value_context *context, const struct field *field, bool raw, struct buf *out)
 {
     const struct schema_field *schema = field->schema;
-    if (is_text(schema)) {
+    if (schema_is_text(schema)) {
         ecs_value_add(context, schema, span_make(field->data, field->size), out);
         return;
     }
@@ -50,20 +45,6 @@ static void add_packed(
     buf_add_byte(out, ']');
 }
 
-static void add_elements(
-    const struct value_context *context, const struct event *event, uint32_t index, struct buf *out)
-{
-    const struct field *array = &event->fields[index];
-    buf_add_byte(out, '[');
-    for (uint32_t i = index + 1; i < array->end && !out->failed; i = event->fields[i].end) {
-        if (i > index + 1) {
-            buf_add_byte(out, ',');
-        }
-        add_value(context, event, i, out);
-    }
-    buf_add_byte(out, ']');
-}
-
 static void add_value(
     const struct value_context *context, const struct event *event, uint32_t index, struct buf *out)
 {
@@ -76,7 +57,7 @@ static void add_value(
         add_packed(context, field, false, out);
         break;
     case FIELD_ARRAY:
-        add_elements(context, event, index, out);
+        value_json_list(context, event, index, add_value, out);
         break;
     case FIELD_GROUP:
         add_object(context, event, index + 1, field->end, out);
@@ -90,7 +71,7 @@ static void add_value(
 static void add_raw(const struct value_context *context, const struct field *field, struct buf *out)
 {
     const struct schema_field *schema = field->schema;
-    if (field->shape == FIELD_PACKED && !is_text(schema)) {
+    if (field->shape == FIELD_PACKED && !schema_is_text(schema)) {
         buf_add_span(out, schema->raw_key);
         add_packed(context, field, true, out);
     } else if (field->shape == FIELD_VALUE &&
@@ -210,13 +191,5 @@ void ecs_data_add(const struct value_context *context, const struct event *event
         add_fields(context, event, out);
     }
     ecs_extended_add(event, out);
-    if (out->failed) {
-        return;
-    }
-    if (out->size == first) {
-        out->size = start;
-        return;
-    }
-    out->data[first] = '{';
-    buf_add_byte(out, '}');
+    value_json_close(out, start, first);
 }

@@ -231,13 +231,5 @@ void ecs_extended_add(const struct event *event, struct buf *out)
         }
     }
     add_stacks(event, out);
-    if (out->failed) {
-        return;
-    }
-    if (out->size == first) {
-        out->size = start;
-        return;
-    }
-    out->data[first] = '{';
-    buf_add_byte(out, '}');
+    value_json_close(out, start, first);
 }

@@ -28,6 +28,12 @@ struct field {
     uint8_t value_bytes; /* width of one value of a FIELD_PACKED, and of pointer-sized values */
 };
 
+/* The bytes of one value of a FIELD_PACKED. */
+static inline struct span event_element(const struct field *field, uint32_t index)
+{
+    return span_make(field->data + (size_t)index * field->value_bytes, field->value_bytes);
+}
+
 enum decode_status {
     DECODE_RAW,      /* no layout: fields are empty, the payload is shipped as hex */
     DECODE_COMPLETE, /* the layout took the payload to its last byte */

@@ -35,16 +35,6 @@ static bool wants_each(const struct walk *walk, unsigned step)
     return walk->path->steps[step].each || (is_last(walk, step) && walk->path->each);
 }
 
-static bool is_text(const struct schema_field *schema)
-{
-    return schema->form == FORM_CHAR8 || schema->form == FORM_CHAR16;
-}
-
-static struct span element_of(const struct field *field, uint32_t index)
-{
-    return span_make(field->data + (size_t)index * field->value_bytes, field->value_bytes);
-}
-
 /* ---- names beside a value -------------------------------------------------------------------- */
 
 static struct event_value text_value(struct span text)
@@ -56,10 +46,10 @@ static bool give_bit_names(const struct walk *walk, const struct schema_map *map
 {
     uint64_t left = value;
     for (size_t i = 0; i < map->entry_count; i++) {
-        uint64_t mask = map->entries[i].value;
-        if (mask ? (value & mask) == mask : value == 0) {
-            left &= ~mask;
-            if (!give(walk, text_value(map->entries[i].text))) {
+        const struct schema_map_entry *entry = &map->entries[i];
+        if (schema_map_entry_is_in(entry, value)) {
+            left &= ~entry->value;
+            if (!give(walk, text_value(entry->text))) {
                 return false;
             }
         }
@@ -72,7 +62,7 @@ static bool give_name_list(const struct walk *walk, const struct field *field)
 {
     struct event_value_context *values = &walk->context->values;
     for (uint32_t i = 0; i < field->count; i++) {
-        struct span bytes = element_of(field, i);
+        struct span bytes = event_element(field, i);
         struct span name = value_json_name(field->schema, bytes);
         if (!name.data) {
             struct event_value value = event_value_of(values, field->schema, bytes);
@@ -83,16 +73,6 @@ static bool give_name_list(const struct walk *walk, const struct field *field)
         }
     }
     return true;
-}
-
-static bool any_named(const struct field *field)
-{
-    for (uint32_t i = 0; i < field->count; i++) {
-        if (value_json_name(field->schema, element_of(field, i)).data) {
-            return true;
-        }
-    }
-    return false;
 }
 
 static bool walk_names(const struct walk *walk, const struct field *field, unsigned step)
@@ -106,7 +86,7 @@ static bool walk_names(const struct walk *walk, const struct field *field, unsig
         return true;
     }
     if (field->shape == FIELD_PACKED) {
-        if (bits || is_text(schema) || !any_named(field)) {
+        if (bits || schema_is_text(schema) || !value_json_any_named(field)) {
             return true;
         }
         return each ? give_name_list(walk, field) : give_type(walk, EVENT_VALUE_LIST);
@@ -140,7 +120,7 @@ static bool give_value(
 
 static bool walk_packed(const struct walk *walk, const struct field *field, unsigned step)
 {
-    if (is_text(field->schema)) {
+    if (schema_is_text(field->schema)) {
         return walk->path->steps[step].each ||
                give_value(walk, field->schema, span_make(field->data, field->size), step);
     }
@@ -148,7 +128,7 @@ static bool walk_packed(const struct walk *walk, const struct field *field, unsi
         return !is_last(walk, step) || give_type(walk, EVENT_VALUE_LIST);
     }
     for (uint32_t i = 0; i < field->count; i++) {
-        if (!give_value(walk, field->schema, element_of(field, i), step)) {
+        if (!give_value(walk, field->schema, event_element(field, i), step)) {
             return false;
         }
     }

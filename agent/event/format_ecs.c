@@ -90,21 +90,6 @@ static uint8_t *put_ids(uint8_t *p, const struct event_record *record)
     return p;
 }
 
-/* Members were written as `,"name":value` from ${start} on: the first comma becomes the brace. If
- * there are none, the object's key goes as well, which starts at ${key}. */
-static void close_object(struct buf *out, size_t key, size_t start)
-{
-    if (out->failed) {
-        return;
-    }
-    if (out->size == start) {
-        out->size = key;
-        return;
-    }
-    out->data[start] = '{';
-    buf_add_byte(out, '}');
-}
-
 #define WINLOG_KEY ",\"winlog\":"
 
 static void add_winlog(struct event_writer *writer, const struct event *event, struct span head,
@@ -123,7 +108,7 @@ static void add_winlog(struct event_writer *writer, const struct event *event, s
     }
     out->size = (size_t)(p - out->data);
     ecs_data_add(&writer->values, event, out);
-    close_object(out, key, start);
+    value_json_close(out, key, start);
 }
 
 /* ---- what could not be decoded ----------------------------------------------------------------------- */

@@ -79,14 +79,20 @@ static void add_name(const struct event *event, struct buf *out)
     }
 }
 
+/* In a dim color that the caller ends. */
+static void add_time(struct event_writer *writer, uint64_t filetime, struct buf *out)
+{
+    uint8_t time[PUT_MAX];
+    uint8_t *end = event_put_time(writer, time, filetime);
+    buf_add_text(out, palette_of(writer)->dim);
+    buf_add(out, time, (size_t)(end - time));
+}
+
 static void add_head(struct event_writer *writer, const struct event *event, struct buf *out)
 {
     const struct palette *color = palette_of(writer);
     const struct event_record *record = event->record;
-    uint8_t time[PUT_MAX];
-    uint8_t *end = event_put_time(writer, time, record->time);
-    buf_add_text(out, color->dim);
-    buf_add(out, time, (size_t)(end - time));
+    add_time(writer, record->time, out);
     buf_printf(out, "%s  %s", color->off, color->provider);
     add_name(event, out);
     buf_add_text(out, color->off);
@@ -195,10 +201,7 @@ static void pretty_gap(struct event_writer *writer, const struct gap *gap, uint6
 {
     (void)sequence;
     const struct palette *color = palette_of(writer);
-    uint8_t time[PUT_MAX];
-    uint8_t *end = event_put_time(writer, time, now);
-    buf_add_text(out, color->dim);
-    buf_add(out, time, (size_t)(end - time));
+    add_time(writer, now, out);
     buf_printf(out, "%s  %setwship/gap%s  %llu %s lost at stage %s (%s)", color->off,
         color->warning, color->off, (unsigned long long)gap->count, gap->unit, gap->stage,
         gap->reason);
@@ -214,10 +217,7 @@ static void pretty_status(struct event_writer *writer, const struct status *stat
 {
     (void)sequence;
     const struct palette *color = palette_of(writer);
-    uint8_t time[PUT_MAX];
-    uint8_t *end = event_put_time(writer, time, now);
-    buf_add_text(out, color->dim);
-    buf_add(out, time, (size_t)(end - time));
+    add_time(writer, now, out);
     buf_printf(out, "  etwship/status%s  ", color->off);
     if (status->message.size) {
         add_text(out, status->message);

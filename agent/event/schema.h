@@ -286,6 +286,18 @@ void schema_map_sort(struct schema_map_entry *entries, size_t count);
 /* Text for ${value} in a value map, or the empty span with NULL data. */
 struct span schema_map_find(const struct schema_map *map, uint64_t value);
 
+/* Does the entry of a bit map stand for bits of ${value}? One without bits stands for 0. */
+static inline bool schema_map_entry_is_in(const struct schema_map_entry *entry, uint64_t value)
+{
+    return entry->value ? (value & entry->value) == entry->value : value == 0;
+}
+
+/* Are values of the field characters, so that an array of them is one text? */
+static inline bool schema_is_text(const struct schema_field *field)
+{
+    return field->form == FORM_CHAR8 || field->form == FORM_CHAR16;
+}
+
 /* Name of a kind as `provider.kind` shows it. */
 const char *schema_kind_name(enum schema_kind kind);
 

@@ -13,17 +13,12 @@
 
 /* ---- arrays -------------------------------------------------------------------------------------- */
 
-static bool is_text(const struct schema_field *schema)
-{
-    return schema->form == FORM_CHAR8 || schema->form == FORM_CHAR16;
-}
-
 /* Characters side by side are one text. */
 static uint8_t *put_packed(
     const struct value_context *context, uint8_t *p, const struct field *field)
 {
     const struct schema_field *schema = field->schema;
-    if (is_text(schema)) {
+    if (schema_is_text(schema)) {
         return value_put(context, p, schema, span_make(field->data, field->size));
     }
     const uint8_t *data = field->data;
@@ -44,8 +39,8 @@ static uint8_t *put_packed(
     return p;
 }
 
-static void add_elements(
-    const struct value_context *context, const struct event *event, uint32_t index, struct buf *out)
+void value_json_list(const struct value_context *context, const struct event *event, uint32_t index,
+    value_json_one_fn *one, struct buf *out)
 {
     const struct field *array = &event->fields[index];
     buf_add_byte(out, '[');
@@ -53,7 +48,7 @@ static void add_elements(
         if (i > index + 1) {
             buf_add_byte(out, ',');
         }
-        value_json_one(context, event, i, out);
+        one(context, event, i, out);
     }
     buf_add_byte(out, ']');
 }
@@ -63,7 +58,7 @@ void value_json_one(
 {
     const struct field *field = &event->fields[index];
     if (field->shape == FIELD_ARRAY) {
-        add_elements(context, event, index, out);
+        value_json_list(context, event, index, value_json_one, out);
     } else if (field->shape == FIELD_GROUP) {
         value_json_object(context, event, index + 1, field->end, out);
     } else if (buf_reserve(out, value_put_room(field->size))) {
@@ -101,12 +96,12 @@ static void add_bit_names(const struct schema_map *map, uint64_t value, struct b
     const char *separator = "";
     buf_add_byte(out, '[');
     for (size_t i = 0; i < map->entry_count && !out->failed; i++) {
-        uint64_t mask = map->entries[i].value;
-        if (mask ? (value & mask) == mask : value == 0) {
+        const struct schema_map_entry *entry = &map->entries[i];
+        if (schema_map_entry_is_in(entry, value)) {
             buf_add_text(out, separator);
-            value_json_string(map->entries[i].text, out);
+            value_json_string(entry->text, out);
             separator = ",";
-            left &= ~mask;
+            left &= ~entry->value;
         }
     }
     if (left) {
@@ -164,8 +159,7 @@ static void add_name_list(
 {
     buf_add_byte(out, '[');
     for (uint32_t i = 0; i < field->count && !out->failed; i++) {
-        struct span bytes = span_make(
-            field->data + (size_t)i * field->value_bytes, field->value_bytes);
+        struct span bytes = event_element(field, i);
         if (i) {
             buf_add_byte(out, ',');
         }
@@ -183,11 +177,10 @@ static void add_name_list(
     buf_add_byte(out, ']');
 }
 
-static bool any_named(const struct field *field)
+bool value_json_any_named(const struct field *field)
 {
     for (uint32_t i = 0; i < field->count; i++) {
-        const uint8_t *data = field->data + (size_t)i * field->value_bytes;
-        if (value_json_name(field->schema, span_make(data, field->value_bytes)).data) {
+        if (value_json_name(field->schema, event_element(field, i)).data) {
             return true;
         }
     }
@@ -201,7 +194,7 @@ static void add_name(
     const struct schema_field *schema = field->schema;
     struct span bytes = span_make(field->data, field->size);
     if (field->shape == FIELD_PACKED) {
-        if (!is_bit_map(schema->map) && !is_text(schema) && any_named(field)) {
+        if (!is_bit_map(schema->map) && !schema_is_text(schema) && value_json_any_named(field)) {
             buf_add_span(out, schema->name_key);
             add_name_list(context, field, out);
         }
@@ -291,7 +284,7 @@ static const struct field *add_member(const struct value_context *context,
     if (field->shape == FIELD_GROUP) {
         value_json_object(context, event, (uint32_t)(field - event->fields) + 1, field->end, out);
     } else if (field->shape == FIELD_ARRAY) {
-        add_elements(context, event, (uint32_t)(field - event->fields), out);
+        value_json_list(context, event, (uint32_t)(field - event->fields), value_json_one, out);
     }
     if (wanted || schema->name_key.size) {
         add_beside(context, field, n, wanted, start, out);
@@ -351,6 +344,19 @@ void value_json_object(const struct value_context *context, const struct event *
     buf_add_byte(out, '}');
 }
 
+void value_json_close(struct buf *out, size_t key, size_t start)
+{
+    if (out->failed) {
+        return;
+    }
+    if (out->size == start) {
+        out->size = key;
+        return;
+    }
+    out->data[start] = '{';
+    buf_add_byte(out, '}');
+}
+
 /* ---- text ---------------------------------------------------------------------------------------- */
 
 void value_json_text(
@@ -381,7 +387,7 @@ void value_json_text(
         return;
     }
     size_t size = out->size - start;
-    if (is_text(field->schema) && field->shape == FIELD_PACKED) {
+    if (schema_is_text(field->schema) && field->shape == FIELD_PACKED) {
         memmove(out->data + start, out->data + start + 1, size - 2);
         out->size -= 2;
         return;

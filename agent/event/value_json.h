@@ -40,6 +40,16 @@ void value_json_object(const struct value_context *context, const struct event *
 void value_json_one(const struct value_context *context, const struct event *event, uint32_t index,
     struct buf *out);
 
+/* The list `[…]` of the elements of the array fields[index], each written by ${one}. */
+typedef void value_json_one_fn(const struct value_context *context, const struct event *event,
+    uint32_t index, struct buf *out);
+void value_json_list(const struct value_context *context, const struct event *event, uint32_t index,
+    value_json_one_fn *one, struct buf *out);
+
+/* End an object whose members were written as `,"name":value` from ${start} on: the first comma
+ * becomes the brace. Without members its key goes as well, which starts at ${key}. */
+void value_json_close(struct buf *out, size_t key, size_t start);
+
 /* What a person reads for fields[index]: the name where a map or status table has one, else the
  * value; JSON-escaped, without quotes. For message inserts and the pretty format. */
 void value_json_text(const struct value_context *context, const struct event *event, uint32_t index,
@@ -47,6 +57,9 @@ void value_json_text(const struct value_context *context, const struct event *ev
 
 /* The name of one value from its map or a table of codes; NULL data: there is none. */
 struct span value_json_name(const struct schema_field *schema, struct span bytes);
+
+/* Has any of the values of a FIELD_PACKED array one? */
+bool value_json_any_named(const struct field *field);
 
 /* Is there anything to show? A SID that is not there has no member. */
 bool value_json_present(const struct field *field);
