@@ -106,22 +106,54 @@ static const struct {
     {">", TOKEN_GREATER},
 };
 
-/* What other languages write. */
-static const struct {
+/* What other languages write: before our signs are looked for, and where there is none of them. */
+struct foreign {
     const char *sign;
     const char *ours;
-} foreign[] = {
+};
+
+static const struct foreign foreign_first[] = {
+    {"===", "=="},
+    {"!==", "!="},
+    {"<>", "!="},
+    {NULL, NULL},
+};
+
+static const struct foreign foreign_last[] = {
     {"&&", "and"},
     {"&", "and"},
     {"||", "or"},
     {"|", "or"},
     {"!", "not"},
     {"=~", "matches"},
+    {"~", "matches"},
     {"=", "=="},
+    {"[", "( ) around a list"},
+    {NULL, NULL},
 };
 
-static bool lex_sign(struct span rest, struct filter_token *token, struct error *err)
+static bool refuse(struct span rest, const struct foreign *list, struct error *err)
 {
+    for (; list->sign; list++) {
+        if (starts_with(rest, list->sign)) {
+            error_set(err, ERR_CONFIG, "%s is not known here. write %s", list->sign, list->ours);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ${is_behind}: right behind a word. */
+static bool lex_sign(
+    struct span rest, bool is_behind, struct filter_token *token, struct error *err)
+{
+    uint8_t c = rest.data[0];
+    if (is_behind && c == '[') {
+        return error_set(err, ERR_CONFIG, "behind a name stands [*], for any element, or ['NAME']");
+    }
+    if (refuse(rest, foreign_first, err)) {
+        return false;
+    }
     for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
         if (starts_with(rest, signs[i].sign)) {
             token->type = signs[i].type;
@@ -129,15 +161,14 @@ static bool lex_sign(struct span rest, struct filter_token *token, struct error 
             return true;
         }
     }
-    for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++) {
-        if (starts_with(rest, foreign[i].sign)) {
-            return error_set(err, ERR_CONFIG, "%s is not known here. write %s", foreign[i].sign,
-                foreign[i].ours);
-        }
+    if (refuse(rest, foreign_last, err)) {
+        return false;
     }
-    uint8_t c = rest.data[0];
-    return c >= ' ' && c < 0x7f ? error_set(err, ERR_CONFIG, "%c is not expected here", c)
-                                : error_set(err, ERR_CONFIG, "byte 0x%02x is not expected here", c);
+    if (c < ' ' || c >= 0x7f) {
+        return error_set(err, ERR_CONFIG, "byte 0x%02x is not expected here", c);
+    }
+    return error_set(err, ERR_CONFIG, "%c is not expected here%s", c,
+        strchr("*?/\\{:", c) ? ". text stands in quotes" : "");
 }
 
 bool filter_lex_next(struct span expression, size_t offset, struct arena *arena,
@@ -165,5 +196,6 @@ bool filter_lex_next(struct span expression, size_t offset, struct arena *arena,
         ret_token->source = span_first(rest, path);
         return true;
     }
-    return lex_sign(rest, ret_token, err);
+    bool is_behind = offset > 0 && is_word_byte(expression.data[offset - 1]);
+    return lex_sign(rest, is_behind, ret_token, err);
 }

@@ -1,4 +1,5 @@
 #include "filter/filter_emit.h"
+#include "filter/filter_hint.h"
 #include "filter/filter_lex.h"
 #include "filter/filter_program.h"
 
@@ -46,8 +47,19 @@ static bool at_word(const struct parser *p, const char *word)
     return p->token.type == TOKEN_WORD && span_equal_nocase(p->token.source, span_text(word));
 }
 
+/* Does the text before end where this word starts? Then its end was not meant. */
+static bool is_behind_quote(const struct parser *p)
+{
+    size_t at = p->token.offset;
+    return p->token.type == TOKEN_WORD && at > 1 &&
+           (p->text.data[at - 1] == '\'' || p->text.data[at - 1] == '"');
+}
+
 static bool fail_expected(struct parser *p, const char *what)
 {
+    if (is_behind_quote(p)) {
+        return FAIL(p, p->token.offset - 1, "a quote inside a text is doubled: 'it''s'");
+    }
     struct span found = span_first(p->token.source, 40);
     return p->token.type == TOKEN_END
                ? FAIL(p, p->token.offset, "the expression ends where %s is expected", what)
@@ -86,9 +98,7 @@ static bool fail_word(struct parser *p, const struct filter_op *op)
         filter_literal_no_number(op->path_text, word, p->err);
         return fail_at(p, p->token.offset);
     }
-    struct span shown = span_first(word, 60);
-    return FAIL(
-        p, p->token.offset, "a value is expected. text stands in quotes: '%.*s'", SPAN_ARG(shown));
+    return filter_hint_value(word, op->path_text, p->err) || fail_at(p, p->token.offset);
 }
 
 /* A word in place of a literal: true, false, a level, or a text whose quotes were forgotten. */
@@ -126,8 +136,7 @@ static bool parse_number(struct parser *p, struct filter_number *number)
     }
     if (!filter_number_parse(p->token.source, number) ||
         (negative && !number->is_real && number->size > (uint64_t)INT64_MAX + 1)) {
-        struct span shown = span_first(p->token.source, 40);
-        return FAIL(p, p->token.offset, "%.*s is no number of at most 64 bits", SPAN_ARG(shown));
+        return filter_hint_number(p->token.source, p->err) || fail_at(p, p->token.offset);
     }
     if (negative) {
         number->negative = !number->is_real && number->size;
@@ -145,6 +154,9 @@ static bool parse_number_literal(
     }
     if (p->token.type != TOKEN_MINUS) {
         return true;
+    }
+    if (op->test != TEST_IN && op->path.type == EVENT_VALUE_TIME) {
+        return FAIL(p, literal->offset, "times stand in quotes, as in '2026-11-21T09:30:00Z'");
     }
     if (op->test != TEST_IN) {
         return FAIL(p, p->token.offset, "ranges stand in lists: in (10-20)");
@@ -264,8 +276,22 @@ static bool parse_operator(struct parser *p, struct filter_op *op)
         struct span path = span_first(op->path_text, 60);
         return FAIL(p, p->token.offset, "not stands in front: not %.*s in (…)", SPAN_ARG(path));
     }
+    if (p->token.type == TOKEN_WORD) {
+        return filter_hint_operator(p->token.source, p->err) || fail_at(p, p->token.offset);
+    }
     return fail_expected(p, "an operator (== != < <= > >= in contains startswith endswith like "
                             "matches has)");
+}
+
+/* Does a parenthesis follow? Behind a field it never does. */
+static bool is_called(const struct parser *p)
+{
+    struct span rest = span_from(p->text, p->token.offset + p->token.source.size);
+    size_t at = 0;
+    while (at < rest.size && rest.data[at] == ' ') {
+        at++;
+    }
+    return at < rest.size && rest.data[at] == '(';
 }
 
 /* A path, as the field that the test is about. */
@@ -276,6 +302,9 @@ static bool parse_path(struct parser *p, struct filter_op *op)
     }
     op->path_text = p->token.source;
     op->offset = p->token.offset;
+    if (is_called(p)) {
+        return filter_hint_function(op->path_text, p->err) || fail_at(p, op->offset);
+    }
     if (!event_path_compile(op->path_text, &op->path, p->err)) {
         return fail_at(p, op->offset);
     }
@@ -390,8 +419,14 @@ static bool parse_single(struct parser *p, struct filter_node **ret_node)
         ok = parse_not(p, ret_node);
     } else if (at_word(p, "true")) {
         ok = new_node(p, FILTER_NODE_TRUE, ret_node) && advance(p);
-    } else if (p->token.type == TOKEN_WORD) {
+    } else if (at_word(p, "false")) {
+        ok = FAIL(p, p->token.offset, "only true stands alone. write not true");
+    } else if (p->token.type == TOKEN_WORD && !at_word(p, "and") && !at_word(p, "or")) {
         ok = parse_test(p, ret_node);
+    } else if (p->token.type == TOKEN_TEXT || p->token.type == TOKEN_NUMBER) {
+        struct span shown = span_first(p->token.source, 40);
+        ok = FAIL(p, p->token.offset, "the field stands in front of the value: FIELD == %.*s",
+            SPAN_ARG(shown));
     } else {
         ok = fail_expected(p, "a field, not or (");
     }

@@ -1,0 +1,124 @@
+#include "filter/filter_hint.h"
+
+#include <string.h>
+
+#include "base/nearest.h"
+
+#define COUNT_OF(table) (sizeof(table) / sizeof((table)[0]))
+
+static const char *const operators[] = {
+    "in", "contains", "startswith", "endswith", "like", "matches", "has"};
+
+/* Of SQL, PowerShell, KQL, Python and the like. */
+static const struct {
+    const char *theirs;
+    const char *ours;
+} foreign[] = {
+    {"eq", "=="},
+    {"equals", "=="},
+    {"equal", "=="},
+    {"is", "=="},
+    {"ne", "!="},
+    {"lt", "<"},
+    {"le", "<="},
+    {"gt", ">"},
+    {"ge", ">="},
+    {"starts", "startswith"},
+    {"starts_with", "startswith"},
+    {"beginswith", "startswith"},
+    {"begins", "startswith"},
+    {"ends", "endswith"},
+    {"ends_with", "endswith"},
+    {"match", "matches"},
+    {"regex", "matches"},
+    {"rlike", "matches"},
+    {"between", "in (10-20)"},
+    {"includes", "contains"},
+};
+
+bool filter_hint_operator(struct span word, struct error *err)
+{
+    struct span shown = span_first(word, 40);
+    for (size_t i = 0; i < COUNT_OF(foreign); i++) {
+        if (span_equal_nocase(word, span_text(foreign[i].theirs))) {
+            return error_set(err, ERR_CONFIG, "%.*s is not known here. write %s", SPAN_ARG(shown),
+                foreign[i].ours);
+        }
+    }
+    struct nearest nearest = {.text = word};
+    for (size_t i = 0; i < COUNT_OF(operators); i++) {
+        nearest_consider(&nearest, span_text(operators[i]));
+    }
+    struct span meant = nearest_meant(&nearest);
+    if (meant.size) {
+        return error_set(err, ERR_CONFIG, "%.*s is no operator. did you mean %.*s?",
+            SPAN_ARG(shown), SPAN_ARG(meant));
+    }
+    return error_set(err, ERR_CONFIG,
+        "an operator (== != < <= > >= in contains startswith endswith like matches has) is "
+        "expected, not %.*s",
+        SPAN_ARG(shown));
+}
+
+/* U+2018 to U+201F, which programs for texts put in the place of ' and ". */
+static bool is_curly_quote(struct span word)
+{
+    return span_is(span_first(word, 2), "\xe2\x80") && word.size > 2 && word.data[2] >= 0x98 &&
+           word.data[2] <= 0x9f;
+}
+
+static bool is_nothing(struct span word)
+{
+    static const char *const words[] = {"null", "none", "nil", "undefined"};
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
+        if (span_equal_nocase(word, span_text(words[i]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool filter_hint_value(struct span word, struct span field, struct error *err)
+{
+    struct span shown = span_first(word, 60);
+    if (is_curly_quote(word)) {
+        return error_set(err, ERR_CONFIG, "these are no quotes here. write ' or \"");
+    }
+    if (is_nothing(word)) {
+        return error_set(err, ERR_CONFIG,
+            "nothing has the value %.*s. a field that is missing: not exists(%.*s)",
+            SPAN_ARG(shown), SPAN_ARG(span_first(field, 60)));
+    }
+    return error_set(
+        err, ERR_CONFIG, "a value is expected. text stands in quotes: '%.*s'", SPAN_ARG(shown));
+}
+
+bool filter_hint_function(struct span word, struct error *err)
+{
+    struct span shown = span_first(word, 60);
+    for (size_t i = 0; i < COUNT_OF(operators); i++) {
+        if (span_equal_nocase(word, span_text(operators[i]))) {
+            return error_set(err, ERR_CONFIG, "%s stands behind its field: FIELD %s (…)",
+                operators[i], operators[i]);
+        }
+    }
+    return error_set(err, ERR_CONFIG,
+        "there is no function %.*s. write FIELD contains 'text', exists(FIELD) or cidr(FIELD, …)",
+        SPAN_ARG(shown));
+}
+
+bool filter_hint_number(struct span number, struct error *err)
+{
+    struct span shown = span_first(number, 40);
+    bool hex = span_equal_nocase(span_first(number, 2), span_text("0x"));
+    const char *allowed = hex ? "0123456789abcdefABCDEF" : "0123456789.eE+-";
+    size_t points = 0;
+    bool is_meant = true;
+    for (size_t i = hex ? 2 : 0; i < number.size; i++) {
+        is_meant = is_meant && strchr(allowed, number.data[i]);
+        points += number.data[i] == '.';
+    }
+    is_meant = is_meant && points <= 1;
+    return error_set(err, ERR_CONFIG, "%.*s is no number of at most 64 bits%s", SPAN_ARG(shown),
+        is_meant ? "" : ". text, GUIDs and addresses stand in quotes");
+}
