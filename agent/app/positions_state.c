@@ -2,8 +2,10 @@
 
 #include <stdlib.h>
 
-/* Linear search throughout: there are a handful of sessions and outputs, and a file is looked for
- * once, when it is met. */
+/* Sessions and outputs, of which there are a handful, are searched one by one; files have a map. Its
+ * keys lie in the list of files, so both are made anew when the list moves: rarely, as it doubles, and
+ * an eighth of a full one is forgotten at once. */
+enum { FORGOTTEN = POSITIONS_MAX_DONE / 8, FIRST_DONE = 8 };
 
 static void blob_fini(struct state_blob *blob)
 {
@@ -20,6 +22,7 @@ void state_fini(struct state *state)
         blob_fini(&state->sessions[i].source);
         free(state->sessions[i].at);
         free(state->sessions[i].done);
+        map_fini(&state->sessions[i].done_by_id);
     }
     free(state->outputs);
     free(state->sessions);
@@ -86,12 +89,7 @@ struct state_at *state_find_at(const struct state_session *session, size_t outpu
 const struct state_done *state_find_done(
     const struct state_session *session, const uint8_t file_id[16])
 {
-    for (size_t i = 0; i < session->done_count; i++) {
-        if (memcmp(session->done[i].file_id, file_id, sizeof(session->done[i].file_id)) == 0) {
-            return &session->done[i];
-        }
-    }
-    return NULL;
+    return map_get(&session->done_by_id, span_make(file_id, sizeof(session->done->file_id)));
 }
 
 struct state_session *state_session(struct state *state, struct span name)
@@ -107,6 +105,7 @@ struct state_session *state_session(struct state *state, struct span name)
     state->sessions = items;
     struct state_session *session = &state->sessions[state->session_count];
     *session = (struct state_session){.at = NULL};
+    map_init(&session->done_by_id, POSITIONS_MAX_DONE);
     if (!blob_init(&session->source, name)) {
         return NULL;
     }
@@ -149,18 +148,54 @@ struct state_at *state_at(struct state_session *session, size_t output)
     return at;
 }
 
-bool state_add_done(struct state_session *session, const struct state_done *done)
+static bool put_done(struct map *map, struct state_done *done)
 {
-    if (session->done_count == POSITIONS_MAX_DONE) {
-        memmove(session->done, session->done + 1, --session->done_count * sizeof(*session->done));
+    return map_put(map, span_make(done->file_id, sizeof(done->file_id)), done);
+}
+
+/* Make list and map anew without the first ${skipped} files, with room for ${capacity}. False without
+ * memory: both stay as they are. */
+static bool move_done(struct state_session *session, size_t skipped, size_t capacity)
+{
+    size_t count = session->done_count - skipped;
+    struct state_done *list = malloc(capacity * sizeof(*list));
+    struct map map;
+    map_init(&map, POSITIONS_MAX_DONE);
+    bool ok = list != NULL;
+    for (size_t i = 0; ok && i < count; i++) {
+        list[i] = session->done[skipped + i];
+        ok = put_done(&map, &list[i]);
     }
-    void *items = session->done;
-    if (!grow(&items, session->done_count, &session->done_capacity, sizeof(*session->done))) {
+    if (!ok) {
+        free(list);
+        map_fini(&map);
         return false;
     }
-    session->done = items;
-    session->done[session->done_count++] = *done;
+    free(session->done);
+    map_fini(&session->done_by_id);
+    session->done = list;
+    session->done_count = count;
+    session->done_capacity = capacity;
+    session->done_by_id = map;
     return true;
+}
+
+bool state_add_done(struct state_session *session, const struct state_done *done)
+{
+    size_t capacity = session->done_capacity;
+    bool ok = true;
+    if (session->done_count == POSITIONS_MAX_DONE) {
+        ok = move_done(session, FORGOTTEN, capacity);
+    } else if (session->done_count == capacity) {
+        ok = move_done(session, 0, capacity ? capacity * 2 : FIRST_DONE);
+    }
+    struct state_done *place = ok ? &session->done[session->done_count] : NULL;
+    if (place) {
+        *place = *done;
+        ok = put_done(&session->done_by_id, place);
+        session->done_count += ok;
+    }
+    return ok;
 }
 
 bool state_set_blob(struct state_blob *blob, struct span bytes)

@@ -2,6 +2,7 @@
 #define ETWSHIP_APP_POSITIONS_STATE_H
 
 #include "app/positions.h"
+#include "base/map.h"
 
 /*
  * The content of the state file, and its text. No files and no locks here.
@@ -42,6 +43,7 @@ struct state_session {
     struct state_done *done; /* in the order in which they were finished */
     size_t done_count;
     size_t done_capacity;
+    struct map done_by_id; /* file_id -> its entry in `done` */
 };
 
 struct state {
@@ -68,7 +70,8 @@ struct state_session *state_session(struct state *state, struct span name);
 struct state_blob *state_output(struct state *state, struct span name);
 struct state_at *state_at(struct state_session *session, size_t output);
 
-/* Add a file that is not among them. False without memory. */
+/* Add a file that is not among them; of POSITIONS_MAX_DONE the oldest are forgotten. False without
+ * memory. */
 bool state_add_done(struct state_session *session, const struct state_done *done);
 
 /* Copy ${bytes} into ${blob}; false, and unchanged, without memory or above
