@@ -300,12 +300,7 @@ static void bind_keyed(
     struct config_walk *walk, const struct config_field *field, yaml_node_t *node, void *member)
 {
     size_t count;
-    if (!config_walk_check_type(walk, field, node, YAML_MAPPING_NODE) ||
-        !config_walk_check_count(walk, field, node, count = config_walk_pairs(node))) {
-        return;
-    }
-    if (count > CONFIG_MAX_PAIRS) {
-        CONFIG_COMPLAIN(walk, node, "%s: more than 1000 entries. remove some", field->key);
+    if (!config_walk_check_pairs(walk, field, node, &count)) {
         return;
     }
     struct config_list list = {config_walk_alloc(walk, node, count, field->size), 0};

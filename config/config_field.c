@@ -57,8 +57,7 @@ size_t config_field_size(const struct config_field *field)
     return 0;
 }
 
-/* A limit, or a value, as one would write it in the file. */
-static struct config_value_text write_number(const struct config_field *field, int64_t value)
+struct config_value_text config_field_write_number(const struct config_field *field, int64_t value)
 {
     if (field->type == CONFIG_SIZE) {
         return config_value_write_size((uint64_t)value);
@@ -78,9 +77,9 @@ static bool check_range(const struct config_field *field, int64_t value, struct 
     if (!bounded || (value >= field->min && value <= field->max)) {
         return true;
     }
-    struct config_value_text got = write_number(field, value);
-    struct config_value_text low = write_number(field, field->min);
-    struct config_value_text high = write_number(field, field->max);
+    struct config_value_text got = config_field_write_number(field, value);
+    struct config_value_text low = config_field_write_number(field, field->min);
+    struct config_value_text high = config_field_write_number(field, field->max);
     if (field->min == field->max) {
         return error_set(
             err, ERR_CONFIG, "%s is out of range. the only value is %s", got.text, low.text);

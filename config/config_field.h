@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "config/config.h"
+#include "config/config_value.h"
 
 /* Values into members, by the rows of a table; no YAML here. */
 
@@ -48,6 +49,9 @@ size_t config_field_size(const struct config_field *field);
  * lists of strings, ${member} is one item of it. */
 bool config_field_set(struct config *config, const struct config_field *field, struct span text,
     void *member, struct error *err);
+
+/* A number of the row's type, a limit or a value, as one would write it in the file. */
+struct config_value_text config_field_write_number(const struct config_field *field, int64_t value);
 
 /* Is ${count} a number of items the row allows? */
 bool config_field_check_count(const struct config_field *field, size_t count, struct error *err);

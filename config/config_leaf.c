@@ -109,12 +109,7 @@ void config_leaf_map(
 {
     const struct config_field text_field = {.key = field->key, .type = CONFIG_STRING};
     size_t count;
-    if (!config_walk_check_type(walk, field, node, YAML_MAPPING_NODE) ||
-        !config_walk_check_count(walk, field, node, count = config_walk_pairs(node))) {
-        return;
-    }
-    if (count > CONFIG_MAX_PAIRS) {
-        CONFIG_COMPLAIN(walk, node, "%s: more than 1000 entries. remove some", field->key);
+    if (!config_walk_check_pairs(walk, field, node, &count)) {
         return;
     }
     struct config_map bound = {config_walk_alloc(walk, node, count, sizeof(struct config_pair)), 0};

@@ -1,10 +1,8 @@
 #include "config/config_reference.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "config/config_field.h"
-#include "config/config_value.h"
 
 /* Tables that were written; where the same comes again, a word points to it. */
 enum { MAX_TABLES = 64, PATH_BYTES = 256 };
@@ -33,26 +31,13 @@ static void put_names(struct reference *r, const char *const *names)
     }
 }
 
-static struct config_value_text write_limit(const struct config_field *field, int64_t value)
-{
-    if (field->type == CONFIG_SIZE) {
-        return config_value_write_size((uint64_t)value);
-    }
-    if (field->type == CONFIG_DURATION) {
-        return config_value_write_duration((uint64_t)value);
-    }
-    struct config_value_text text;
-    snprintf(text.text, sizeof(text.text), "%" PRId64, value);
-    return text;
-}
-
 static void put_range(struct reference *r, const struct config_field *field)
 {
     if (!field->min && !field->max) {
         return;
     }
-    struct config_value_text low = write_limit(field, field->min);
-    struct config_value_text high = write_limit(field, field->max);
+    struct config_value_text low = config_field_write_number(field, field->min);
+    struct config_value_text high = config_field_write_number(field, field->max);
     if (field->min == field->max) {
         buf_printf(r->out, " `%s`", low.text);
     } else if (field->max == INT64_MAX) {

@@ -161,6 +161,25 @@ bool config_walk_check_count(struct config_walk *walk, const struct config_field
     return false;
 }
 
+bool config_walk_check_pairs(struct config_walk *walk, const struct config_field *field,
+    const yaml_node_t *node, size_t *ret_count)
+{
+    if (!config_walk_check_type(walk, field, node, YAML_MAPPING_NODE)) {
+        return false;
+    }
+    size_t count = config_walk_pairs(node);
+    if (!config_walk_check_count(walk, field, node, count)) {
+        return false;
+    }
+    if (count > CONFIG_MAX_PAIRS) {
+        CONFIG_COMPLAIN(
+            walk, node, "%s: more than %d entries. remove some", field->key, CONFIG_MAX_PAIRS);
+        return false;
+    }
+    *ret_count = count;
+    return true;
+}
+
 yaml_node_t *config_walk_key(struct config_walk *walk, int index, struct span *ret_key)
 {
     yaml_node_t *node = config_walk_visit(walk, index);

@@ -65,6 +65,10 @@ bool config_walk_check_type(struct config_walk *walk, const struct config_field 
 bool config_walk_check_count(struct config_walk *walk, const struct config_field *field,
     const yaml_node_t *node, size_t count);
 
+/* Is ${node} a mapping with as many pairs as the row, and CONFIG_MAX_PAIRS, allow? If not, say so. */
+bool config_walk_check_pairs(struct config_walk *walk, const struct config_field *field,
+    const yaml_node_t *node, size_t *ret_count);
+
 /* Say that ${key} at ${node} was given before, at ${first}. */
 void config_walk_twice(
     struct config_walk *walk, const yaml_node_t *node, struct span key, const yaml_node_t *first);
