@@ -126,15 +126,14 @@ static bool is_wanted(const struct event_schema *schema, const struct wanted *wa
            (wanted->version < 0 || wanted->version == schema->descriptor.version);
 }
 
-static int show(const struct cli_args *args, struct schema_cache *cache)
+/* Print, as ${describe} puts it, what the sources and the traces among the operands, from ${first}
+ * on, know; ${wanted} may be NULL for everything. */
+static int print_known(const struct cli_args *args, size_t first, struct schema_cache *cache,
+    const struct wanted *wanted,
+    void (*describe)(const struct event_schema *schema, struct buf *out))
 {
     int exit_code = EXIT_DONE;
-    struct wanted wanted;
-    if (args->operand_count < 2 || !parse_wanted(args->operands[1], &wanted)) {
-        cli_error("schema show: expected PROVIDER[:ID[:VERSION]]");
-        return EXIT_USAGE;
-    }
-    if (!schema_list_learn(args, 2, cache, &exit_code)) {
+    if (!schema_list_learn(args, first, cache, &exit_code)) {
         return exit_code;
     }
     struct schema_list list;
@@ -143,11 +142,11 @@ static int show(const struct cli_args *args, struct schema_cache *cache)
     schema_list_sort(&list);
     buf_init(&out, MAX_OUTPUT_BYTES);
     for (size_t i = 0; i < list.count; i++) {
-        if (is_wanted(list.items[i], &wanted)) {
-            schema_list_describe(list.items[i], &out);
+        if (!wanted || is_wanted(list.items[i], wanted)) {
+            describe(list.items[i], &out);
         }
     }
-    if (out.size == 0) {
+    if (wanted && out.size == 0) {
         cli_error("no schema source knows %s. --schema names manifests", args->operands[1]);
         exit_code = EXIT_FAILED;
     }
@@ -157,30 +156,29 @@ static int show(const struct cli_args *args, struct schema_cache *cache)
     return exit_code;
 }
 
+static int show(const struct cli_args *args, struct schema_cache *cache)
+{
+    struct wanted wanted;
+    if (args->operand_count < 2 || !parse_wanted(args->operands[1], &wanted)) {
+        cli_error("schema show: expected PROVIDER[:ID[:VERSION]]");
+        return EXIT_USAGE;
+    }
+    return print_known(args, 2, cache, &wanted, schema_list_describe);
+}
+
+static void add_line(const struct event_schema *s, struct buf *out)
+{
+    char guid[GUID_TEXT_SIZE];
+    guid_write(s->provider_name.size ? &s->provider : &s->class_guid, guid);
+    struct span provider = s->provider_name.size ? s->provider_name : span_make(guid, 36);
+    buf_printf(out, "%.*s\t%u\t%u\t%s\t%.*s\n", SPAN_ARG(provider),
+        s->kind == SCHEMA_MOF ? s->descriptor.opcode : s->descriptor.id, s->descriptor.version,
+        s->source, SPAN_ARG(s->event_name.size ? s->event_name : s->task_name));
+}
+
 static int list_all(const struct cli_args *args, struct schema_cache *cache)
 {
-    int exit_code = EXIT_DONE;
-    if (!schema_list_learn(args, 1, cache, &exit_code)) {
-        return exit_code;
-    }
-    struct schema_list list;
-    struct buf out;
-    schema_list_init(&list, cache);
-    schema_list_sort(&list);
-    buf_init(&out, MAX_OUTPUT_BYTES);
-    for (size_t i = 0; i < list.count; i++) {
-        const struct event_schema *s = list.items[i];
-        char guid[GUID_TEXT_SIZE];
-        guid_write(s->provider_name.size ? &s->provider : &s->class_guid, guid);
-        struct span provider = s->provider_name.size ? s->provider_name : span_make(guid, 36);
-        buf_printf(&out, "%.*s\t%u\t%u\t%s\t%.*s\n", SPAN_ARG(provider),
-            s->kind == SCHEMA_MOF ? s->descriptor.opcode : s->descriptor.id, s->descriptor.version,
-            s->source, SPAN_ARG(s->event_name.size ? s->event_name : s->task_name));
-    }
-    exit_code = print(&out) ? EXIT_DONE : EXIT_FAILED;
-    buf_fini(&out);
-    schema_list_fini(&list);
-    return exit_code;
+    return print_known(args, 1, cache, NULL, add_line);
 }
 
 static int run(const struct cli_command *command, int argc, char **argv)
