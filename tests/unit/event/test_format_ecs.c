@@ -315,14 +315,7 @@ static void a_gap_is_an_event_of_the_agent(void **state)
     fixture_init(&f, RECORD_EVENT, SCHEMA_MANIFEST);
     f.trace.session_name = span_text("security");
     f.trace.path = span_text("a.etl");
-    const struct gap gap = {.stage = "etw",
-        .reason = "events_lost",
-        .unit = "events",
-        .count = 1234,
-        .exact = true,
-        .from = FIXTURE_TIME - 19000000,
-        .to = FIXTURE_TIME,
-        .trace = &f.trace};
+    const struct gap gap = fixture_gap(&f);
     event_format_ecs.gap(f.writer, &gap, FIXTURE_TIME, 9, &f.out);
     assert_span(buf_span(&f.out), FIXTURE_STAMP
         "\"event\":{\"code\":\"1\",\"kind\":\"event\",\"severity\":3,\"provider\":\"etwship\","

@@ -447,14 +447,7 @@ static void a_gap_is_an_event_of_the_agent(void **state)
     struct writer_fixture f;
     fixture_init(&f, RECORD_EVENT, SCHEMA_MANIFEST);
     f.trace.session_name = span_text("security");
-    const struct gap gap = {.stage = "etw",
-        .reason = "events_lost",
-        .unit = "events",
-        .count = 1234,
-        .exact = true,
-        .from = FIXTURE_TIME - 19000000,
-        .to = FIXTURE_TIME,
-        .trace = &f.trace};
+    const struct gap gap = fixture_gap(&f);
     event_format_native.gap(f.writer, &gap, FIXTURE_TIME, 9, &f.out);
     static const char head[] = FIXTURE_STAMP
         "\"provider\":{\"name\":\"etwship\",\"guid\":"

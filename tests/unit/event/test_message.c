@@ -49,16 +49,26 @@ static void assert_message(struct writer_fixture *f, const char *template, const
     }
 }
 
-static void inserts_are_what_a_person_reads(void **state)
+struct message_case {
+    const char *template;
+    const char *message;
+};
+
+static void assert_messages(const struct message_case *cases, size_t count)
 {
-    (void)state;
     struct writer_fixture f;
     fixture_init(&f, RECORD_EVENT, SCHEMA_MANIFEST);
     fixture_set_fields(&f, pieces, PIECES);
-    static const struct {
-        const char *template;
-        const char *message;
-    } cases[] = {
+    for (size_t i = 0; i < count; i++) {
+        assert_message(&f, cases[i].template, cases[i].message);
+    }
+    fixture_fini(&f);
+}
+
+static void inserts_are_what_a_person_reads(void **state)
+{
+    (void)state;
+    static const struct message_case cases[] = {
         {"plain", "plain"},
         {"%1", "a\\\"b"},
         {"[%1][%2]", "[a\\\"b][-2]"},
@@ -85,22 +95,13 @@ static void inserts_are_what_a_person_reads(void **state)
         {"%100", "%1%n0"},
         {"%12 of %99", "%12 of %99"},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        assert_message(&f, cases[i].template, cases[i].message);
-    }
-    fixture_fini(&f);
+    assert_messages(cases, sizeof(cases) / sizeof(cases[0]));
 }
 
 static void escapes_are_those_of_message_files(void **state)
 {
     (void)state;
-    struct writer_fixture f;
-    fixture_init(&f, RECORD_EVENT, SCHEMA_MANIFEST);
-    fixture_set_fields(&f, pieces, PIECES);
-    static const struct {
-        const char *template;
-        const char *message;
-    } cases[] = {
+    static const struct message_case cases[] = {
         {"a%nb", "a\\nb"},
         {"a%tb", "a\\tb"},
         {"a%rb", "a\\rb"},
@@ -120,10 +121,7 @@ static void escapes_are_those_of_message_files(void **state)
         {"%", "%"},
         {"%\xc3\xa9", "\xc3\xa9"},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        assert_message(&f, cases[i].template, cases[i].message);
-    }
-    fixture_fini(&f);
+    assert_messages(cases, sizeof(cases) / sizeof(cases[0]));
 }
 
 /* The two ways through a template must not differ: `%n` turns the short way off. */

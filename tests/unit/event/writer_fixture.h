@@ -133,6 +133,19 @@ static inline void assert_written_at(struct writer_fixture *f, const struct even
     assert_span_at(buf_span(&f->out), text, file, line);
 }
 
+/* 1234 events that the fixture's trace lost in 1.9 seconds. */
+static inline struct gap fixture_gap(const struct writer_fixture *f)
+{
+    return (struct gap){.stage = "etw",
+        .reason = "events_lost",
+        .unit = "events",
+        .count = 1234,
+        .exact = true,
+        .from = FIXTURE_TIME - 19000000,
+        .to = FIXTURE_TIME,
+        .trace = &f->trace};
+}
+
 /* Parts of native lines of the fixture's event. */
 #define EVENT_0(members)                                                                       \
     "\"event\":{\"code\":0,\"version\":0,\"level\":0,\"task\":0,\"opcode\":0,\"opcode_name\":" \

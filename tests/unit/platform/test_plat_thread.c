@@ -26,6 +26,23 @@ static void shared_fini(struct shared *shared)
     plat_mutex_fini(&shared->mutex);
 }
 
+static void start_all(
+    struct plat_thread *threads[THREADS], plat_thread_fn *run, struct shared *shared)
+{
+    struct error err;
+    for (unsigned i = 0; i < THREADS; i++) {
+        threads[i] = plat_thread_start("one of many", run, shared, &err);
+        assert_non_null(threads[i]);
+    }
+}
+
+static void join_all(struct plat_thread *const threads[THREADS])
+{
+    for (unsigned i = 0; i < THREADS; i++) {
+        plat_thread_join(threads[i]);
+    }
+}
+
 static void add_many(void *self)
 {
     struct shared *shared = self;
@@ -42,14 +59,8 @@ static void a_mutex_lets_one_thread_in_at_a_time(void **state)
     struct shared shared;
     shared_init(&shared);
     struct plat_thread *threads[THREADS];
-    struct error err;
-    for (unsigned i = 0; i < THREADS; i++) {
-        threads[i] = plat_thread_start("adds", add_many, &shared, &err);
-        assert_non_null(threads[i]);
-    }
-    for (unsigned i = 0; i < THREADS; i++) {
-        plat_thread_join(threads[i]);
-    }
+    start_all(threads, add_many, &shared);
+    join_all(threads);
     assert_int_equal(shared.count, (uint64_t)THREADS * ROUNDS);
     shared_fini(&shared);
 }
@@ -132,18 +143,12 @@ static void a_broadcast_wakes_everybody(void **state)
     struct shared shared;
     shared_init(&shared);
     struct plat_thread *threads[THREADS];
-    struct error err;
-    for (unsigned i = 0; i < THREADS; i++) {
-        threads[i] = plat_thread_start("waits", wait_for_ready, &shared, &err);
-        assert_non_null(threads[i]);
-    }
+    start_all(threads, wait_for_ready, &shared);
     plat_mutex_lock(&shared.mutex);
     shared.ready = true;
     plat_cond_broadcast(&shared.changed);
     plat_mutex_unlock(&shared.mutex);
-    for (unsigned i = 0; i < THREADS; i++) {
-        plat_thread_join(threads[i]);
-    }
+    join_all(threads);
     assert_int_equal(shared.count, THREADS);
     shared_fini(&shared);
 }
