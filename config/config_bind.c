@@ -23,6 +23,13 @@ struct target {
     size_t part_count;
     bool open;      /* the type is unknown: other keys than the common ones cannot be judged */
     bool shorthand; /* the mapping stands where one value might stand, too */
+    const struct config_variants *variants; /* of which the mapping is one; else NULL */
+};
+
+/* What bind_pairs has seen of a row: it is not missing then. */
+struct seen {
+    yaml_node_t *given; /* its key */
+    bool meant;         /* an unknown key was probably meant for it, which is reported */
 };
 
 static void bind_value(
@@ -71,16 +78,45 @@ static bool complain_cut(struct config_walk *walk, const yaml_node_t *mapping,
     return true;
 }
 
-static void complain_unknown(struct config_walk *walk, const yaml_node_t *mapping,
+/* Keys that are wrong in any mapping, also in one whose type is unknown. Returns as
+ * complain_unknown. */
+static const char *complain_foreign(struct config_walk *walk, const yaml_node_t *node,
+    struct span key, const struct target *target, bool *ret_done)
+{
+    const struct config_variants *variants = target->variants;
+    *ret_done = true;
+    if (span_is(key, "<<")) {
+        CONFIG_COMPLAIN(walk, node, "merge keys (<<) are not supported. repeat the keys");
+        return "type";
+    }
+    for (size_t i = 0; variants && i < variants->count; i++) {
+        const char *type = variants->list[i].type;
+        if (span_is(key, type)) {
+            CONFIG_COMPLAIN(
+                walk, node, "unknown key '%s'. write type: %s, and its keys beside it", type, type);
+            return "type";
+        }
+    }
+    *ret_done = false;
+    return NULL;
+}
+
+/* The key that was probably meant, NULL if none is near. */
+static const char *complain_unknown(struct config_walk *walk, const yaml_node_t *mapping,
     const yaml_node_pair_t *pair, struct span key, const struct target *target)
 {
     const yaml_node_t *node = yaml_document_get_node(walk->document, pair->key);
+    bool done;
+    const char *foreign = complain_foreign(walk, node, key, target, &done);
+    if (done || target->open) {
+        return foreign;
+    }
     if (!config_report_has_room(walk->report)) {
         walk->report->error_count++;
-        return;
+        return NULL;
     }
     if (complain_cut(walk, mapping, pair, key, target->shorthand)) {
-        return;
+        return NULL;
     }
     struct config_nearest nearest = {.text = key};
     struct config_names known = {.size = 0};
@@ -92,22 +128,21 @@ static void complain_unknown(struct config_walk *walk, const yaml_node_t *mappin
     }
     const char *meant = config_text_meant(&nearest);
     struct config_quote quote = config_text_quote(key);
-    if (span_is(key, "<<")) {
-        CONFIG_COMPLAIN(walk, node, "merge keys (<<) are not supported. repeat the keys");
-    } else if (meant) {
+    if (meant) {
         CONFIG_COMPLAIN(walk, node, "unknown key %s. did you mean '%s'?", quote.text, meant);
     } else {
         CONFIG_COMPLAIN(walk, node, "unknown key %s. known here: %s", quote.text, known.text);
     }
+    return meant;
 }
 
-/* Report required rows that were not given. ${given} holds the nodes by row, part after part. */
+/* Report required rows that were not given. ${seen} goes by row, part after part. */
 static void check_required(struct config_walk *walk, const yaml_node_t *mapping,
-    const struct target *target, yaml_node_t *const *given)
+    const struct target *target, const struct seen *seen)
 {
     for (size_t i = 0; i < target->part_count; i++) {
-        for (const struct config_field *f = target->parts[i].fields; f->key; f++, given++) {
-            if (f->required && !*given) {
+        for (const struct config_field *f = target->parts[i].fields; f->key; f++, seen++) {
+            if (f->required && !seen->given && !seen->meant) {
                 CONFIG_COMPLAIN(walk, mapping, "the key '%s' is missing. add it: %s", f->key,
                     f->help ? f->help : "it is required");
             }
@@ -145,9 +180,16 @@ static bool start_target(
     return true;
 }
 
+/* The place of a row in all parts. */
+static size_t row_number(const struct target *target, const struct config_field *field, size_t part)
+{
+    size_t row = (size_t)(field - target->parts[part].fields);
+    return row + (part ? row_count(target->parts[0].fields) : 0);
+}
+
 static void bind_pairs(struct config_walk *walk, yaml_node_t *node, const struct target *target)
 {
-    yaml_node_t *given[CONFIG_MAX_ROWS] = {NULL};
+    struct seen seen[CONFIG_MAX_ROWS] = {{NULL, false}};
     size_t count = config_walk_pairs(node);
     for (size_t i = 0; i < count && !walk->stopped; i++) {
         const yaml_node_pair_t *pair = &node->data.mapping.pairs.start[i];
@@ -159,25 +201,26 @@ static void bind_pairs(struct config_walk *walk, yaml_node_t *node, const struct
         size_t part = 0;
         const struct config_field *field = find_row(target, key, &part);
         if (!field) {
-            if (!target->open) {
-                complain_unknown(walk, node, pair, key, target);
+            const char *meant = complain_unknown(walk, node, pair, key, target);
+            field = meant ? find_row(target, span_text(meant), &part) : NULL;
+            if (field) {
+                seen[row_number(target, field, part)].meant = true;
             }
             continue;
         }
-        size_t row = (size_t)(field - target->parts[part].fields);
-        row += part ? row_count(target->parts[0].fields) : 0;
-        if (given[row]) {
-            config_walk_twice(walk, key_node, key, given[row]);
+        struct seen *row = &seen[row_number(target, field, part)];
+        if (row->given) {
+            config_walk_twice(walk, key_node, key, row->given);
             continue;
         }
-        given[row] = key_node;
+        row->given = key_node;
         yaml_node_t *value = config_walk_visit(walk, pair->value);
         if (value) {
             bind_value(walk, field, value, target->parts[part].base + field->offset);
         }
     }
     if (!walk->stopped) {
-        check_required(walk, node, target, given);
+        check_required(walk, node, target, seen);
     }
 }
 
@@ -343,6 +386,9 @@ static bool complain_type_left_out(struct config_walk *walk, const struct config
         const yaml_node_pair_t *pair = &mapping->data.mapping.pairs.start[i];
         const yaml_node_t *node = yaml_document_get_node(walk->document, pair->key);
         struct span key = node->type == YAML_SCALAR_NODE ? config_yaml_text(node) : span_text("");
+        if (span_is(key, "<<")) {
+            return true; /* the type may have been meant to come from there; reported as such */
+        }
         if (config_field_find(variants->common, key) || config_field_find(variant->fields, key)) {
             continue;
         }
@@ -405,14 +451,34 @@ static const struct config_variant *pick_variant(
     return NULL;
 }
 
+/* The type alone, in place of a mapping. */
+static bool complain_bare_type(
+    struct config_walk *walk, const struct config_field *field, const yaml_node_t *node)
+{
+    struct config_nearest nearest = {.best = NULL};
+    struct config_names names = {.size = 0};
+    bool is_type = node->type == YAML_SCALAR_NODE &&
+                   find_variant(field->variants, config_yaml_text(node), &nearest, &names);
+    if (is_type) {
+        struct span type = config_yaml_text(node);
+        CONFIG_COMPLAIN(walk, node, "%s: this must be a mapping. write {type: %.*s}", field->key,
+            SPAN_ARG(type));
+    }
+    return is_type;
+}
+
 static void bind_variant(
     struct config_walk *walk, const struct config_field *field, yaml_node_t *node, uint8_t *element)
 {
     const struct config_variants *variants = field->variants;
-    if (!config_walk_check_type(walk, field, node, YAML_MAPPING_NODE)) {
+    if (complain_bare_type(walk, field, node) ||
+        !config_walk_check_type(walk, field, node, YAML_MAPPING_NODE)) {
         return;
     }
-    struct target target = {.parts = {{variants->common, element}}, .part_count = 1, .open = true};
+    struct target target = {.parts = {{variants->common, element}},
+        .part_count = 1,
+        .open = true,
+        .variants = variants};
     size_t errors = walk->report->error_count;
     size_t place = SIZE_MAX;
     const struct config_variant *variant = pick_variant(walk, variants, node);

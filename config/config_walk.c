@@ -132,6 +132,13 @@ bool config_walk_check_type(struct config_walk *walk, const struct config_field 
     } else if (type != YAML_SCALAR_NODE && config_walk_is_null(node)) {
         CONFIG_COMPLAIN(
             walk, node, "%s: there is no value. write one, or remove the key", field->key);
+    } else if (node->type != type && type == YAML_MAPPING_NODE && field->fields) {
+        struct config_names known = {.size = 0};
+        for (const struct config_field *f = field->fields; f->key; f++) {
+            config_text_list(&known, f->key);
+        }
+        CONFIG_COMPLAIN(walk, node, "%s: this must be %s. known keys: %s", field->key, wanted[type],
+            known.text);
     } else if (node->type != type) {
         CONFIG_COMPLAIN(walk, node, "%s: this must be %s", field->key, wanted[type]);
     } else {

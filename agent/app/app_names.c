@@ -151,6 +151,18 @@ static void complain_no_session(struct checker *checker, const char *const *want
         known.size ? known.text : "none");
 }
 
+/* Does a session have the name, even if it may not? */
+static bool has_name(const struct named_list *sessions, const char *name)
+{
+    for (size_t i = 0; i < sessions->count; i++) {
+        const char *own = *name_of(sessions, i);
+        if (own && strcmp(own, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Every session that an output names exists. A session that could not be named, because its type
  * is wrong, may be the one that is meant: then nothing is said. */
 static void check_references(struct checker *checker, const struct app_root *root,
@@ -165,7 +177,8 @@ static void check_references(struct checker *checker, const struct app_root *roo
     for (size_t i = 0; i < root->outputs.count; i++) {
         const struct config_strings *wanted = &outputs[i].sessions;
         for (size_t k = 0; k < wanted->count; k++) {
-            if (map_get(session_names, span_text(wanted->items[k]))) {
+            if (map_get(session_names, span_text(wanted->items[k])) ||
+                has_name(sessions, wanted->items[k])) {
                 continue;
             }
             if (config_report_has_room(checker->report)) {

@@ -89,7 +89,7 @@ static void an_alias_bomb_ends_in_one_error(void **state)
         "f.yaml:1:8: error: path: this must be one value. write it as text or a number, without "
         "brackets\n"
         "f.yaml:1:8: error: items: this must be a mapping. write {key: value}, or indented lines "
-        "of key: value\n");
+        "of key: value. known keys: path, kind\n");
 }
 
 static void big_values_repeated_by_aliases_stop_at_the_memory_limit(void **state)

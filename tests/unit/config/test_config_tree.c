@@ -383,7 +383,7 @@ static void expressions_that_yaml_cuts_are_reported_as_such(void **state)
             "main.yaml:1:23: error: the key '1' is given twice, first in line 1. remove one\n"
             "main.yaml:1:38: error: the key 'is' is missing. add it: it is required\n"
             "main.yaml:1:45: error: payload: this must be a mapping. write {key: value}, or "
-            "indented lines of key: value\n"},
+            "indented lines of key: value. known keys: is\n"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         put("main.yaml", cases[i].text);
