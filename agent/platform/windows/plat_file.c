@@ -288,44 +288,6 @@ bool plat_file_sync(struct plat_file *file, struct error *err)
     return fail(err, file->name, "cannot write to the disk");
 }
 
-bool plat_file_load(
-    const char *path, size_t max_bytes, char **ret_data, size_t *ret_size, struct error *err)
-{
-    struct plat_file *file = plat_file_open(path, PLAT_FILE_READ, err);
-    if (!file) {
-        return false;
-    }
-    char *data = NULL;
-    uint64_t size;
-    size_t got;
-    if (!plat_file_size(file, &size, err)) {
-        goto failed;
-    }
-    if (size > max_bytes || size >= SIZE_MAX) {
-        error_set(
-            err, ERR_LIMIT, "%s: larger than %llu bytes", path, (unsigned long long)max_bytes);
-        goto failed;
-    }
-    data = malloc((size_t)size + 1);
-    if (!data) {
-        error_set(err, ERR_MEMORY, "%s: out of memory", path);
-        goto failed;
-    }
-    if (!plat_file_read_at(file, 0, data, (size_t)size, &got, err)) {
-        goto failed;
-    }
-    data[got] = '\0';
-    plat_file_close(file);
-    *ret_data = data;
-    *ret_size = got;
-    return true;
-
-failed:
-    free(data);
-    plat_file_close(file);
-    return false;
-}
-
 bool plat_file_truncate(struct plat_file *file, uint64_t bytes, struct error *err)
 {
     FILE_END_OF_FILE_INFO end = {.EndOfFile.QuadPart = (LONGLONG)bytes};
