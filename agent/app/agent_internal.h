@@ -8,6 +8,7 @@
 #include "app/log.h"
 #include "app/positions.h"
 #include "platform/plat_thread.h"
+#include "schema/schema_files.h"
 
 /* What the files of the running agent (agent_*.c) share; not for users of agent_run.h. */
 
@@ -36,6 +37,7 @@ struct agent {
     struct agent_identity identity;
     struct buf tail;
     struct agent_plan plan;
+    struct schema_files *schema_files; /* of all sessions and workers */
     struct pipeline *pipeline;
     struct agent_session *sessions;
     size_t sessions_started;

@@ -13,8 +13,6 @@
  * Threads: this one waits for the sessions and the drain; agent_control.c keeps time;
  * agent_session.c runs inputs; the platform's signal thread calls stop_current.
  */
-enum { MAX_SCHEMA_PATHS = 1024 };
-
 /* For the signal thread, which lives longer than an agent. */
 static struct {
     struct plat_mutex mutex;
@@ -67,21 +65,9 @@ static void warn_schema(void *self, const char *text)
 
 static struct schema_cache *make_cache(void *self, size_t session, size_t worker, struct error *err)
 {
-    struct agent *agent = self;
-    const struct app_config *config = agent->settings->config;
-    const char *paths[MAX_SCHEMA_PATHS];
-    size_t count = 0;
-    for (size_t i = 0; i < config->schema_count && count < MAX_SCHEMA_PATHS; i++) {
-        if (config->schemas[i].type == APP_SCHEMA_FOLDER) {
-            paths[count++] = config->schemas[i].path;
-        }
-    }
-    /* All caches read the same files: what is wrong with them is said once. */
-    bool first = session == 0 && worker == 0;
-    struct schema_cache_settings settings = {.sources = {.paths = paths,
-                                                 .path_count = count,
-                                                 .warn = first ? warn_schema : NULL,
-                                                 .warn_self = agent}};
+    (void)session;
+    (void)worker;
+    struct schema_cache_settings settings = {.files = ((struct agent *)self)->schema_files};
     return schema_cache_create(&settings, err);
 }
 
@@ -187,6 +173,25 @@ static void warn_of_memory(const struct agent *agent)
     }
 }
 
+static bool read_schemas(struct agent *agent, struct error *err)
+{
+    const struct app_config *config = agent->settings->config;
+    const char **paths = calloc(config->schema_count + 1, sizeof(*paths));
+    if (!paths) {
+        return error_set(err, ERR_MEMORY, "out of memory");
+    }
+    struct schema_source_settings settings = {
+        .paths = paths, .warn = warn_schema, .warn_self = agent};
+    for (size_t i = 0; i < config->schema_count; i++) {
+        if (config->schemas[i].type == APP_SCHEMA_FOLDER) {
+            paths[settings.path_count++] = config->schemas[i].path;
+        }
+    }
+    agent->schema_files = schema_files_create(&settings, err);
+    free(paths);
+    return agent->schema_files != NULL;
+}
+
 static bool make_pipeline(struct agent *agent, struct error *err)
 {
     struct agent_plan *plan = &agent->plan;
@@ -236,13 +241,14 @@ static bool make_agent(struct agent *agent, struct error *err)
            make_identity(agent, err) && make_summaries(agent, err) &&
            agent_status_init(&agent->status, &agent->plan, err) &&
            agent_sessions_create(agent, err) && agent_store_restore(agent, err) &&
-           make_pipeline(agent, err);
+           read_schemas(agent, err) && make_pipeline(agent, err);
 }
 
 static void free_agent(struct agent *agent)
 {
     agent_store_unwatch(agent);
     pipeline_destroy(agent->pipeline);
+    schema_files_destroy(agent->schema_files);
     agent_sessions_destroy(agent);
     agent_store_close(agent);
     size_t workers = (size_t)agent->settings->config->agent.decode_workers;

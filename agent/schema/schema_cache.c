@@ -12,6 +12,9 @@
  * GUID, and what tells the types of one provider apart. For TraceLogging that is a hash of the
  * metadata blob, which is compared in full on every hit.
  *
+ * Definitions that other caches use, too, are shared: what they point to is, but the schema itself is
+ * copied into the cache when it is first found, since its serial is the cache's own.
+ *
  * A provider that sent .NET ManifestData can mean different things in different processes: its
  * entries say so, and a second key with the process id follows.
  */
@@ -24,7 +27,7 @@ enum {
     KEY_SIZE = 40,
     WITH_PROCESS = 0x40, /* in byte 0 of a key */
     MAX_CACHE_BYTES = 24 * 1024 * 1024,
-    MAX_FIXED_BYTES = 4 * 1024 * 1024,
+    MAX_FIXED_BYTES = 24 * 1024 * 1024,
     MISS_SECONDS = 60,
 };
 
@@ -57,15 +60,23 @@ struct recent_slot {
     struct cache_entry *entry;
 };
 
+/* A shared schema, with a serial of this cache. */
+struct shared_copy {
+    const struct event_schema *of;
+    struct event_schema schema;
+};
+
 struct schema_cache {
     struct recent_slot recent[RECENT_SLOTS];
     void *instances[SOURCE_COUNT]; /* NULL: the source is not in use */
+    bool shared[SOURCE_COUNT];     /* the instance is that of schema_files */
     struct arena arena;            /* lives as long as the cache */
     struct arena entries_arena;    /* emptied whenever a source learns something */
     struct map entries;
     struct map manifest_providers; /* providers that sent ManifestData, by GUID */
     struct map manifest_claims;    /* the processes that did: GUID and process id */
     struct map provider_names;     /* GUID -> schema that names the provider */
+    struct map copies;             /* address of a shared schema -> struct shared_copy */
     bool names_listed;
     uint32_t next_serial;
     struct event_schema string_schema;
@@ -111,7 +122,13 @@ static bool create_sources(
             continue;
         }
         any = true;
-        cache->instances[i] = sources[i]->create(&settings->sources, err);
+        if (settings->files) {
+            cache->instances[i] = schema_files_source(settings->files, sources[i]);
+            cache->shared[i] = cache->instances[i] != NULL;
+        }
+        if (!cache->shared[i]) {
+            cache->instances[i] = sources[i]->create(&settings->sources, err);
+        }
         if (!cache->instances[i]) {
             return false;
         }
@@ -134,6 +151,7 @@ struct schema_cache *schema_cache_create(
     map_init(&cache->manifest_providers, SCHEMA_CACHE_MAX_TYPES);
     map_init(&cache->manifest_claims, SCHEMA_CACHE_MAX_TYPES);
     map_init(&cache->provider_names, SCHEMA_CACHE_MAX_TYPES);
+    map_init(&cache->copies, SCHEMA_CACHE_MAX_TYPES);
     cache->next_serial = 1;
     if (!make_string_schema(cache, err) || !create_sources(cache, settings, err)) {
         schema_cache_destroy(cache);
@@ -148,12 +166,15 @@ void schema_cache_destroy(struct schema_cache *cache)
         return;
     }
     for (size_t i = 0; i < SOURCE_COUNT; i++) {
-        sources[i]->destroy(cache->instances[i]);
+        if (!cache->shared[i]) {
+            sources[i]->destroy(cache->instances[i]);
+        }
     }
     map_fini(&cache->entries);
     map_fini(&cache->manifest_providers);
     map_fini(&cache->manifest_claims);
     map_fini(&cache->provider_names);
+    map_fini(&cache->copies);
     arena_fini(&cache->entries_arena);
     arena_fini(&cache->arena);
     free(cache);
@@ -277,6 +298,42 @@ static size_t best_of_trace(const struct schema_candidates *found)
     return found->count;
 }
 
+/* This cache's copy of a shared schema; NULL: there is no room for more. */
+static const struct event_schema *copy_of(
+    struct schema_cache *cache, const struct event_schema *schema)
+{
+    struct shared_copy *copy = map_get(&cache->copies, span_make(&schema, sizeof(schema)));
+    if (!copy) {
+        copy = arena_alloc(&cache->arena, sizeof(*copy));
+        if (!copy) {
+            return NULL;
+        }
+        *copy = (struct shared_copy){.of = schema, .schema = *schema};
+        if (!map_put(&cache->copies, span_make(&copy->of, sizeof(copy->of)), copy)) {
+            return NULL;
+        }
+    }
+    return &copy->schema;
+}
+
+static void ask_source(struct schema_cache *cache, size_t source, const struct event_record *record,
+    struct schema_candidates *found)
+{
+    size_t before = found->count;
+    if (!cache->instances[source]) {
+        return;
+    }
+    sources[source]->find(cache->instances[source], record, found);
+    if (!cache->shared[source]) {
+        return;
+    }
+    size_t count = found->count;
+    found->count = before;
+    for (size_t i = before; i < count; i++) {
+        schema_candidates_add(found, copy_of(cache, found->list[i]));
+    }
+}
+
 /* The sources of the trace stand first in the list: one definition of theirs wins alone. */
 static void ask_sources(
     struct schema_cache *cache, const struct event_record *record, struct schema_choice *choice)
@@ -284,9 +341,7 @@ static void ask_sources(
     struct schema_candidates found = {.count = 0};
     size_t source = 0;
     for (; source < SOURCE_COUNT && is_of_trace(source); source++) {
-        if (cache->instances[source]) {
-            sources[source]->find(cache->instances[source], record, &found);
-        }
+        ask_source(cache, source, record, &found);
         if (best_of_trace(&found) < found.count) {
             break;
         }
@@ -298,9 +353,7 @@ static void ask_sources(
         source = SOURCE_COUNT;
     }
     for (; source < SOURCE_COUNT; source++) {
-        if (cache->instances[source]) {
-            sources[source]->find(cache->instances[source], record, &found);
-        }
+        ask_source(cache, source, record, &found);
     }
     for (size_t i = 0; i < found.count; i++) {
         give_serial(cache, found.list[i]);

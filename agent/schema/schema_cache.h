@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_SCHEMA_SCHEMA_CACHE_H
 #define ETWSHIP_SCHEMA_SCHEMA_CACHE_H
 
-#include "schema/schema_source.h"
+#include "schema/schema_files.h"
 
 /*
  * The one place that knows which definitions apply to a record. It asks the sources once per event
@@ -17,7 +17,9 @@ enum { SCHEMA_CACHE_MAX_TYPES = 65536 };
 
 struct schema_cache_settings {
     struct schema_source_settings sources;
-    const char *only_source; /* use this source alone; NULL: all of them */
+    const struct schema_files *files; /* borrowed, outlives the cache: files that were read before,
+                                         and ${sources} is for the others; NULL: there are none */
+    const char *only_source;          /* use this source alone; NULL: all of them */
 };
 
 /* Definitions of one event type in the order in which they should be tried. */

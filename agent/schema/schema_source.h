@@ -5,8 +5,8 @@
 
 /*
  * Where layouts come from. A source is one file and one line in schema_sources.def. Sources are
- * called by the cache alone, on one thread, and only for event types not seen before: they may be
- * slow. Schemas they hand out live as long as the source.
+ * called by the cache alone, on one thread but for those of files, and only for event types not seen
+ * before: they may be slow. Schemas they hand out live as long as the source.
  */
 enum { SCHEMA_MAX_CANDIDATES = 16 };
 
@@ -34,6 +34,10 @@ struct schema_source_settings {
 
 struct schema_source_ops {
     const char *name; /* `--schema-source`, `schema.source` */
+
+    /* It reads files, all of them when it is made, and never changes then: one object may serve
+     * caches on any threads (schema_files.h). */
+    bool from_files;
 
     /* NULL with ${err} set if the source cannot work at all; single bad files are warnings. */
     void *(*create)(const struct schema_source_settings *settings, struct error *err);

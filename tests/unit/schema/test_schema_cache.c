@@ -86,21 +86,33 @@ static void learn_embedded(struct schema_cache *cache)
     buf_fini(&out);
 }
 
-/* A manifest whose event 3008 is called ${symbol}, in one chunk. */
-static void learn_manifest(struct schema_cache *cache, uint32_t process, const char *symbol)
+static void learn_manifest_of(struct schema_cache *cache, struct event_record record,
+    const char *provider, const char *symbol)
 {
     struct buf out;
     buf_init(&out, 1 << 20);
     buf_add(&out, "\x01\x01\x00\x5b\x01\x00\x00\x00", 8);
     buf_printf(&out,
-        "<i><provider name=\"Sent\" guid=\"{" PROVIDER "}\"><event value=\"3008\" symbol=\"%s\"/>"
+        "<i><provider name=\"Sent\" guid=\"{%s}\"><event value=\"3008\" symbol=\"%s\"/>"
         "</provider></i>",
-        symbol);
-    struct event_record record = event_of(process);
+        provider, symbol);
     record.descriptor = (struct event_descriptor){.id = 0xfffe, .task = 0xfffe, .opcode = 0xfe};
     record.payload = buf_span(&out);
     schema_cache_learn(cache, &record);
     buf_fini(&out);
+}
+
+/* A manifest whose event 3008 is called ${symbol}, in one chunk. */
+static void learn_manifest(struct schema_cache *cache, uint32_t process, const char *symbol)
+{
+    learn_manifest_of(cache, event_of(process), PROVIDER, symbol);
+}
+
+static void learn_of_another_provider(struct schema_cache *cache)
+{
+    struct event_record record = event_of(1);
+    memset(record.provider.bytes, 0x11, sizeof(record.provider.bytes));
+    learn_manifest_of(cache, record, "11111111-1111-1111-1111-111111111111", "Other");
 }
 
 static struct span name_of(struct schema_cache *cache, struct event_record record)
@@ -131,6 +143,48 @@ static void files_give_their_definitions_in_the_order_of_the_settings(void **sta
         assert_true(choice->list[0]->serial != 0);
     }
     schema_cache_destroy(cache);
+}
+
+static void files_that_were_read_once_serve_several_caches(void **state)
+{
+    (void)state;
+    const char *const paths[] = {pack_paths[0], pack_paths[1]};
+    struct error err = {0};
+    struct schema_files *files = schema_files_create(
+        &(struct schema_source_settings){.paths = paths, .path_count = 2}, &err);
+    assert_non_null(files);
+    const struct schema_cache_settings settings = {.files = files};
+    struct schema_cache *caches[2];
+    const struct event_schema *first[2];
+    struct event_record record = event_of(1);
+    for (size_t i = 0; i < 2; i++) {
+        caches[i] = schema_cache_create(&settings, &err);
+        assert_non_null(caches[i]);
+        const struct schema_choice *choice = schema_cache_find(caches[i], &record);
+        assert_int_equal(choice->count, 2);
+        assert_span(choice->list[0]->event_name, "of the first pack");
+        assert_span(choice->list[1]->event_name, "of the second pack");
+        assert_true(choice->list[0]->serial != choice->list[1]->serial);
+        assert_true(choice->list[0]->serial != 0 && choice->list[1]->serial != 0);
+        first[i] = choice->list[0];
+    }
+    assert_ptr_not_equal(first[0], first[1]);             /* each has its own serials, … */
+    assert_ptr_equal(first[0]->fields, first[1]->fields); /* … and all else is shared */
+
+    /* What a trace carries goes before them in the cache that has learned it, and in no other. */
+    learn_manifest(caches[0], 1, "Sent");
+    assert_string_equal(source_of(caches[0], record), "eventsource");
+    assert_string_equal(source_of(caches[1], record), "pack");
+
+    /* A cache that has learned something else forgets its answers, and finds the same copy again. */
+    learn_of_another_provider(caches[1]);
+    struct event_record other = event_of(1);
+    memset(other.provider.bytes, 0x11, sizeof(other.provider.bytes));
+    assert_span(name_of(caches[1], other), "Other");
+    assert_ptr_equal(schema_cache_find(caches[1], &record)->list[0], first[1]);
+    schema_cache_destroy(caches[0]);
+    schema_cache_destroy(caches[1]);
+    schema_files_destroy(files);
 }
 
 static void what_the_trace_carries_stands_alone(void **state)
@@ -408,6 +462,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_give_their_definitions_in_the_order_of_the_settings),
+        cmocka_unit_test(files_that_were_read_once_serve_several_caches),
         cmocka_unit_test(what_the_trace_carries_stands_alone),
         cmocka_unit_test(a_manifest_of_the_same_process_goes_before_embedded_metadata),
         cmocka_unit_test(a_manifest_of_another_process_goes_before_files),
