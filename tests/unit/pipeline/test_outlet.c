@@ -72,7 +72,8 @@ static void setup(struct rig *rig, const uint64_t had[SESSIONS], bool saves)
                                     .queue = rig->queue},
         &err);
     assert_non_null(rig->losses);
-    assert_true(rig->spool && rig->books);
+    assert_non_null(rig->spool);
+    assert_non_null(rig->books);
     assert_true(rig->spool->ops->add_cursor(rig->spool, 0, &cursor, &err));
     rig->outlet = outlet_create(&(struct outlet_settings){.name = "fake",
                                     .ops = &fake_output_ops,
