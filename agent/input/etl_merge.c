@@ -48,8 +48,7 @@ struct etl_merge {
     bool top_delivered; /* the top's current record was given and is to be left now */
     size_t ended_file;  /* file whose last record was given, or SIZE_MAX */
 
-    struct etl_stream *spare;
-    size_t stream_count;
+    struct etl_stream_pool streams;
     uint64_t bytes;
 };
 
@@ -67,28 +66,18 @@ static inline bool is_before(const struct key *a, const struct key *b)
 
 static bool take_stream(struct etl_merge *merge, struct chain *chain, struct error *err)
 {
-    chain->stream = merge->spare ? merge->spare : etl_stream_create();
-    merge->spare = NULL;
+    chain->stream = etl_stream_take(&merge->streams);
     if (!chain->stream) {
         return error_set(err, ERR_MEMORY, "out of memory for reading %zu processors at once",
-            merge->stream_count + 1);
+            merge->streams.taken + 1);
     }
-    merge->stream_count++;
     return true;
 }
 
 static void drop_stream(struct etl_merge *merge, struct chain *chain)
 {
-    if (!chain->stream) {
-        return;
-    }
-    if (merge->spare) {
-        etl_stream_destroy(chain->stream);
-    } else {
-        merge->spare = chain->stream;
-    }
+    etl_stream_give_back(&merge->streams, chain->stream);
     chain->stream = NULL;
-    merge->stream_count--;
 }
 
 /* Start with the chain's next buffer. One that can no longer be opened gives no records.
@@ -239,7 +228,7 @@ static bool prime(struct etl_merge *merge, struct chain *chain, struct error *er
         return true;
     }
     merge->heap[merge->heap_count++] = chain;
-    if (merge->stream_count > MAX_IDLE_STREAMS) {
+    if (merge->streams.taken > MAX_IDLE_STREAMS) {
         drop_stream(merge, chain);
         chain->next = first;
         chain->current = NULL;
@@ -286,7 +275,7 @@ void etl_merge_destroy(struct etl_merge *merge)
     for (size_t i = 0; i < merge->chain_count; i++) {
         etl_stream_destroy(merge->chains[i].stream);
     }
-    etl_stream_destroy(merge->spare);
+    etl_stream_destroy(merge->streams.spare);
     free(merge->chains);
     free(merge->heap);
     free(merge->open_chains);

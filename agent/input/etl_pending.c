@@ -48,8 +48,7 @@ struct etl_pending {
     struct key second;   /* best key of all others, while `current` goes on */
     bool second_known;
     size_t buffers;
-    size_t streams;
-    struct etl_stream *spare;
+    struct etl_stream_pool streams;
 };
 
 static inline bool is_before(const struct key *a, const struct key *b)
@@ -74,16 +73,8 @@ struct etl_pending *etl_pending_create(struct etl_file *file, struct error *err)
 
 static void drop_stream(struct etl_pending *p, struct row *row)
 {
-    if (!row->stream) {
-        return;
-    }
-    if (p->spare) {
-        etl_stream_destroy(row->stream);
-    } else {
-        p->spare = row->stream;
-    }
+    etl_stream_give_back(&p->streams, row->stream);
     row->stream = NULL;
-    p->streams--;
 }
 
 void etl_pending_drop(struct etl_pending *p)
@@ -115,7 +106,7 @@ void etl_pending_destroy(struct etl_pending *p)
             free(p->rows[i]);
         }
     }
-    etl_stream_destroy(p->spare);
+    etl_stream_destroy(p->streams.spare);
     free(p);
 }
 
@@ -149,13 +140,11 @@ static bool open_first(struct etl_pending *p, struct row *row, struct error *err
 {
     const struct waiting *first = &row->queue[row->head];
     if (!row->stream) {
-        row->stream = p->spare ? p->spare : etl_stream_create();
-        p->spare = NULL;
+        row->stream = etl_stream_take(&p->streams);
         if (!row->stream) {
             return error_set(err, ERR_MEMORY, "%s: out of memory for reading %zu processors",
-                p->file->bytes.path, p->streams + 1);
+                p->file->bytes.path, p->streams.taken + 1);
         }
-        p->streams++;
     }
     struct etl_scope scope = etl_file_scope(p->file, &first->buffer, first->epoch);
     if (row->has_scope && row->scope.trace == scope.trace) {
@@ -238,7 +227,7 @@ static bool load(struct etl_pending *p, struct row *row, struct error *err)
     row->loaded = true;
     p->loaded[p->loaded_count++] = row;
     p->second_known = false;
-    if (p->streams > MAX_IDLE_STREAMS) {
+    if (p->streams.taken > MAX_IDLE_STREAMS) {
         drop_stream(p, row);
     }
     return true;

@@ -55,6 +55,27 @@ void etl_stream_destroy(struct etl_stream *stream)
     free(stream);
 }
 
+struct etl_stream *etl_stream_take(struct etl_stream_pool *pool)
+{
+    struct etl_stream *stream = pool->spare ? pool->spare : etl_stream_create();
+    pool->spare = NULL;
+    pool->taken += stream != NULL;
+    return stream;
+}
+
+void etl_stream_give_back(struct etl_stream_pool *pool, struct etl_stream *stream)
+{
+    if (!stream) {
+        return;
+    }
+    if (pool->spare) {
+        etl_stream_destroy(stream);
+    } else {
+        pool->spare = stream;
+    }
+    pool->taken--;
+}
+
 void etl_stream_open(struct etl_stream *stream, struct etl_bytes *bytes,
     const struct etl_buffer *buffer, uint16_t format, const struct etl_scope *scope)
 {

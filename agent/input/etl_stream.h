@@ -26,6 +26,15 @@ enum etl_step {
 struct etl_stream *etl_stream_create(void); /* NULL: out of memory */
 void etl_stream_destroy(struct etl_stream *stream);
 
+/* For who needs streams now and then: the one given back first is kept for the next. Zeroed: none. */
+struct etl_stream_pool {
+    struct etl_stream *spare; /* owned; etl_stream_destroy it in the end */
+    size_t taken;
+};
+
+struct etl_stream *etl_stream_take(struct etl_stream_pool *pool); /* NULL: out of memory */
+void etl_stream_give_back(struct etl_stream_pool *pool, struct etl_stream *stream); /* or NULL */
+
 /*
  * Start with the records of ${buffer} (copied) of ${bytes} (borrowed until the buffer is done).
  * ${format} is the file's compression (enum unpack_format), used if the buffer is compressed.
