@@ -62,7 +62,12 @@ static bool read_file(struct config_tree *tree, const yaml_node_t *node, const c
         return true;
     }
     char text[sizeof(err.text) + 64];
-    snprintf(text, sizeof(text), "include: %s", err.text);
+    if (plat_path_kind(path) == PLAT_PATH_DIR) {
+        snprintf(text, sizeof(text), "include: %.400s is a folder. name files, as in FOLDER/*.yaml",
+            config_text_quote(span_text(path)).text);
+    } else {
+        snprintf(text, sizeof(text), "include: %s", err.text);
+    }
     config_tree_complain(tree, node, text);
     return false;
 }

@@ -103,8 +103,9 @@ static bool refuse_item(const struct step *step, const yaml_node_t *sequence)
     struct config_names known = {.size = 0};
     char names[SHOWN_NAMES][NAME_BYTES];
     for (size_t i = 0; i < config_walk_items(sequence) && i < SHOWN_NAMES; i++) {
-        struct span name = text_of(
-            step, node_at(step, sequence->data.sequence.items.start[i]), "name");
+        const yaml_node_t *item = node_at(step, sequence->data.sequence.items.start[i]);
+        struct span name = text_of(step, item, "name");
+        name = name.size ? name : text_of(step, item, "type");
         snprintf(names[i], sizeof(names[i]), "%.*s", SPAN_ARG(span_first(name, 64)));
         if (names[i][0]) {
             config_text_consider(&nearest, names[i]);

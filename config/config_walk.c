@@ -127,7 +127,9 @@ bool config_walk_check_type(struct config_walk *walk, const struct config_field 
         [YAML_MAPPING_NODE] = "a mapping. write {key: value}, or indented lines of key: value",
     };
     if (has_foreign_tag(node)) {
-        CONFIG_COMPLAIN(walk, node, "%s: tags such as %s have no meaning here. remove it",
+        CONFIG_COMPLAIN(walk, node,
+            "%s: tags such as %s have no meaning here. remove it, or put a "
+            "text that starts with ! in quotes",
             field->key, config_text_quote(span_text((const char *)node->tag)).text);
     } else if (type != YAML_SCALAR_NODE && config_walk_is_null(node)) {
         CONFIG_COMPLAIN(

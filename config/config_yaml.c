@@ -97,6 +97,9 @@ static const struct {
         "one mapping"},
     {"did not find expected <document start>", NULL, false,
         "this does not belong to what stands above. align the keys of one mapping"},
+    {"could not find expected ':'", "while scanning a simple key", true,
+        "this line is no key: value. put a colon and a space behind the key, or a text of several "
+        "lines in quotes"},
     {"found unexpected end of stream", "while scanning a quoted scalar", true,
         "a quote is not closed. close it"},
 };
@@ -116,6 +119,24 @@ static bool refuse_known(const struct scan *scan, const yaml_parser_t *parser)
         }
     }
     return false;
+}
+
+/* A [ or { that is not closed, or without a comma between two values: report it. */
+static bool refuse_open(const struct scan *scan, const yaml_parser_t *parser)
+{
+    const char *problem = parser->problem ? parser->problem : "";
+    bool list = strcmp(problem, "did not find expected ',' or ']'") == 0;
+    if (!list && strcmp(problem, "did not find expected ',' or '}'") != 0) {
+        return false;
+    }
+    config_report_add(scan->report, scan->file, config_yaml_line(&parser->problem_mark),
+        config_yaml_column(&parser->problem_mark),
+        "a comma or %s is missing before this; the %s stands at %u:%u. add it. a text that holds "
+        "#, "
+        "quotes or brackets belongs in quotes",
+        list ? "]" : "}", list ? "[" : "{", config_yaml_line(&parser->context_mark),
+        config_yaml_column(&parser->context_mark));
+    return true;
 }
 
 static bool refuse_reading(const struct scan *scan, const yaml_parser_t *parser)
@@ -140,7 +161,7 @@ static bool refuse_syntax(const struct scan *scan, const yaml_parser_t *parser)
     if (is_at_tab(scan->text, mark)) {
         return refuse(scan, mark, "a TAB cannot indent or separate in YAML. use spaces");
     }
-    if (refuse_known(scan, parser)) {
+    if (refuse_known(scan, parser) || refuse_open(scan, parser)) {
         return false;
     }
     if (parser->context) {

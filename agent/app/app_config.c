@@ -59,6 +59,9 @@ static void check_routes(const struct checker *checker, const struct app_root *r
 {
     const struct app_session *sessions = root->sessions.items;
     const struct app_output *outputs = root->outputs.items;
+    if (root->outputs.count == 0) {
+        return; /* reported as such */
+    }
     for (size_t i = 0; i < root->sessions.count; i++) {
         const struct app_session *session = &sessions[i];
         const struct input_ops *ops = session->variant ? session->variant->module : NULL;
@@ -125,6 +128,18 @@ static void check_target(
     }
 }
 
+/* Lines of the log would stand among the events, and rotate away with them. */
+static void check_log(const struct checker *checker, const struct app_root *root,
+    const struct app_output *output, const char *target)
+{
+    const char *log = root->agent.log.file;
+    if (log && strcmp(log, target) == 0) {
+        config_error_at(checker->memory, app_config_target_member(output), sizeof(const char *),
+            checker->report, "output %s writes to agent.log.file. give each its own path",
+            output->name);
+    }
+}
+
 /* An output that writes into a trace that is read would destroy it. */
 static void check_evidence(
     const struct checker *checker, const struct app_root *root, const struct app_output *output)
@@ -153,6 +168,7 @@ static void check_outputs(const struct checker *checker, const struct app_root *
         const char *target = outputs[i].enabled ? app_config_target(&outputs[i]) : NULL;
         if (target && outputs[i].name) {
             check_target(checker, root, i, target);
+            check_log(checker, root, &outputs[i], target);
             check_evidence(checker, root, &outputs[i]);
         }
     }

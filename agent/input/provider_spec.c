@@ -130,6 +130,11 @@ bool provider_spec_set_name(struct provider_spec *spec, struct span text, struct
         return error_set(err, ERR_CONFIG,
             "the provider has no name. write its name or GUID, as in Name:level:ids");
     }
+    if (text.data[0] == ' ' || text.data[text.size - 1] == ' ') {
+        return error_set(err, ERR_CONFIG,
+            "%s begins or ends with a space, as no provider does. remove it",
+            config_text_quote(text).text);
+    }
     if (is_only_ids(text)) {
         return error_set(err, ERR_CONFIG,
             "%s is no provider: in [ ] a comma starts a new entry. quote the whole expression "

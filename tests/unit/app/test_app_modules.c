@@ -328,6 +328,8 @@ static void wrong_entries_of_providers_are_all_reported(void **state)
         "error, warning, information or verbose",
         "f.yaml:23:48: error: keywords: which events get a stack is told by numbers. write the "
         "bits",
+        "f.yaml:24:7: error: providers: ' A' begins or ends with a space, as no provider does. "
+        "remove it",
     };
     assert_false(parse("- type: realtime\n"
                        "  providers:\n"
@@ -351,7 +353,8 @@ static void wrong_entries_of_providers_are_all_reported(void **state)
                        ":x:y,1,9-5:z'\n"
                        "   - {name: A, group: true}\n"
                        "   - {name: A, disallow: [B]}\n"
-                       "   - {name: A, stack_for: {level: x, keywords: {any: [Z]}}}\n",
+                       "   - {name: A, stack_for: {level: x, keywords: {any: [Z]}}}\n"
+                       "   - ' A'\n",
         STDOUT, &config, &report));
     size_t count = sizeof(expected) / sizeof(expected[0]);
     for (size_t i = 0; i < report.line_count; i++) {

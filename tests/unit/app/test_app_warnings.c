@@ -189,6 +189,15 @@ static void two_outputs_do_not_share_a_file(void **state)
         "");
 }
 
+static void an_output_keeps_off_the_log(void **state)
+{
+    (void)state;
+    assert_first("agent: {log: {file: /v/x}}\n"
+                 "sessions: [{type: source, paths: ['/w/*']}]\n"
+                 "outputs: [{type: sink, name: o, path: /v/x}]\n",
+        "f.yaml:3:39: error: output o writes to agent.log.file. give each its own path");
+}
+
 static void an_output_of_disabled_sessions_is_warned_of(void **state)
 {
     (void)state;
@@ -252,6 +261,7 @@ int main(void)
         cmocka_unit_test(an_output_that_cannot_have_its_file_is_warned_of),
         cmocka_unit_test(two_outputs_do_not_share_a_file),
         cmocka_unit_test(too_little_memory_is_warned_of_with_what_would_do),
+        cmocka_unit_test(an_output_keeps_off_the_log),
         cmocka_unit_test(an_output_of_disabled_sessions_is_warned_of),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

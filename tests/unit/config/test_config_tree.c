@@ -349,8 +349,8 @@ static void wrong_settings_are_reported_by_their_key(void **state)
         "--set '': error: the key has an empty part. write KEY=VALUE, as in agent.memory=64MB\n"
         "--set 'a..b': error: the key has an empty part. write KEY=VALUE, as in "
         "agent.memory=64MB\n"
-        "--set 'tags':2:1: error: no YAML: did not find expected ',' or ']', while parsing a flow "
-        "sequence that starts at 1:1. check indentation, quotes and brackets there\n"
+        "--set 'tags':2:1: error: a comma or ] is missing before this; the [ stands at 1:1. add "
+        "it. a text that holds #, quotes or brackets belongs in quotes\n"
         "--set 'items.one.path': error: path: the path is empty. write one, or remove the key\n");
 }
 
