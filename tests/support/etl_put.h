@@ -67,9 +67,8 @@ static inline void etl_put_zeros(struct buf *out, size_t count)
 }
 
 /* UTF-8 text as UTF-16LE, without terminator. */
-static inline void etl_put_utf16(struct buf *out, const char *utf8)
+static inline void etl_put_utf16_span(struct buf *out, struct span text)
 {
-    struct span text = span_text(utf8);
     for (size_t at = 0; at < text.size;) {
         uint32_t c = utf8_next(text, &at);
         if (c >= 0x10000) {
@@ -78,6 +77,11 @@ static inline void etl_put_utf16(struct buf *out, const char *utf8)
         }
         etl_put_u16(out, (uint16_t)c);
     }
+}
+
+static inline void etl_put_utf16(struct buf *out, const char *utf8)
+{
+    etl_put_utf16_span(out, span_text(utf8));
 }
 
 static inline void etl_put_utf16z(struct buf *out, const char *utf8)

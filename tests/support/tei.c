@@ -199,18 +199,6 @@ static struct shape shape_of(const struct event_schema *schema, const struct pro
 
 /* ---- texts -------------------------------------------------------------------------------------- */
 
-static void put_utf16(struct buf *out, struct span text)
-{
-    for (size_t at = 0; at < text.size;) {
-        uint32_t c = utf8_next(text, &at);
-        if (c >= 0x10000) {
-            etl_put_u16(out, (uint16_t)(0xd800 + ((c - 0x10000) >> 10)));
-            c = 0xdc00 + ((c - 0x10000) & 0x3ff);
-        }
-        etl_put_u16(out, (uint16_t)c);
-    }
-}
-
 /* ${text} and ${more} behind the structure that begins at ${start}: its offset goes to ${slot}. */
 static void put_text(struct buf *out, size_t start, size_t slot, struct span text, const char *more)
 {
@@ -218,7 +206,7 @@ static void put_text(struct buf *out, size_t start, size_t slot, struct span tex
         return;
     }
     store_le32(out->data + start + slot, (uint32_t)(out->size - start));
-    put_utf16(out, text);
+    etl_put_utf16_span(out, text);
     etl_put_utf16z(out, more);
 }
 
@@ -230,7 +218,7 @@ static void put_keywords(
     for (size_t i = 0; i < schema->keyword_count; i++) {
         const struct schema_keyword *named = &schema->keywords[i];
         if (named->name.size && (named->mask == 0 || (named->mask & keyword))) {
-            put_utf16(out, named->name);
+            etl_put_utf16_span(out, named->name);
             etl_put_u16(out, 0);
         }
     }

@@ -124,7 +124,7 @@ static void assert_same_text(struct span found, struct span expected)
 static void assert_same_map(const struct schema_map *a, const struct schema_map *b)
 {
     assert_int_equal(a != NULL, b != NULL);
-    if (!a) {
+    if (!a || !b) {
         return;
     }
     assert_int_equal(a->kind, b->kind);

@@ -1,0 +1,646 @@
+#define _GNU_SOURCE
+#include "support/test.h"
+
+#include "base/bytes.h"
+#include "schema/event_info.h"
+#include "support/etl_mix_schema.h"
+#include "support/etl_put.h"
+#include "support/etw_sim/etw_sim_payload.h"
+#include "support/etw_sim/sim_tdh.h"
+#include "support/temp_folder.h"
+
+/* The functions, called as a program on Windows calls them. What they answer is known from the
+ * tables of the sample providers (etl_mix_schema.h) and from tdh.h. */
+enum { NOT_FOUND = 1168, INSUFFICIENT = 122, INVALID_DATA = 15005 };
+
+static char folder[] = "/tmp/etwship-sim-tdh-XXXXXX";
+static char manifest[64];
+static struct sim_tdh *tdh;
+
+static int make_world(void **state)
+{
+    (void)state;
+    if (temp_folder_make(folder) != 0) {
+        return -1;
+    }
+    snprintf(manifest, sizeof(manifest), "%s/sample.man", folder);
+    struct buf xml;
+    buf_init(&xml, 1 << 20);
+    etl_mix_manifest_xml(&xml);
+    FILE *f = fopen(manifest, "wb");
+    bool ok = f && fwrite(xml.data, 1, xml.size, f) == xml.size;
+    ok &= f && fclose(f) == 0;
+    buf_fini(&xml);
+    return ok ? 0 : -1;
+}
+
+static int drop_world(void **state)
+{
+    (void)state;
+    return temp_folder_remove(folder);
+}
+
+static int use_manifest(void **state)
+{
+    (void)state;
+    const char *paths[] = {manifest};
+    tdh = sim_tdh_create(&(struct sim_tdh_settings){.paths = paths, .path_count = 1}, NULL);
+    sim_tdh_use(tdh);
+    return tdh ? 0 : -1;
+}
+
+static int use_nothing(void **state)
+{
+    (void)state;
+    sim_tdh_destroy(tdh);
+    tdh = NULL;
+    return 0;
+}
+
+/* UTF-16 of ASCII, in one of some static places. */
+static etw_char *wide(const char *text)
+{
+    static etw_char places[8][128];
+    static size_t next;
+    etw_char *place = places[next++ % 8];
+    size_t i = 0;
+    do {
+        place[i] = (uint8_t)text[i];
+    } while (text[i++]);
+    return place;
+}
+
+static void assert_wide(const void *utf16, const char *expected)
+{
+    char text[256];
+    size_t i = 0;
+    do {
+        text[i] = (char)load_le16((const uint8_t *)utf16 + 2 * i);
+    } while (text[i++] && i < sizeof(text) - 1);
+    text[i] = '\0';
+    assert_string_equal(text, expected);
+}
+
+static struct etw_event_record event_of(
+    const struct guid *provider, uint16_t id, uint8_t version, struct span payload)
+{
+    return (struct etw_event_record){.header = {.flags = EVENT_FLAG_64_BIT,
+                                         .provider_id = *provider,
+                                         .descriptor = {.id = id, .version = version}},
+        .user_data = (void *)(uintptr_t)payload.data,
+        .user_data_length = (uint16_t)payload.size};
+}
+
+static struct etw_event_record process_start(struct span payload)
+{
+    return event_of(&etl_mix_schema_process.guid, 1, 3, payload);
+}
+
+/* All of the answer, asked for twice with nothing to fill in between; the caller frees it. */
+static uint8_t *info_of(struct etw_event_record *record, uint32_t *ret_size)
+{
+    uint32_t size = 0;
+    assert_int_equal(etw_sim_TdhGetEventInformation(record, 0, NULL, NULL, &size), INSUFFICIENT);
+    uint8_t *info = malloc(size);
+    assert_non_null(info);
+    assert_int_equal(etw_sim_TdhGetEventInformation(record, 0, NULL, info, &size), 0);
+    *ret_size = size;
+    return info;
+}
+
+static const struct schema_map *no_map(void *self, const struct guid *provider, struct span name)
+{
+    (void)self;
+    (void)provider;
+    (void)name;
+    return NULL;
+}
+
+static void an_info_says_what_the_manifest_says(void **state)
+{
+    (void)state;
+    struct etw_event_record record = process_start(span_make(NULL, 0));
+    uint32_t size;
+    uint8_t *info = info_of(&record, &size);
+    struct arena arena;
+    arena_init(&arena, 1 << 20);
+    bool missing = false;
+    const struct event_info_maps maps = {.find = no_map};
+    const struct event_schema *read = event_info_schema(
+        span_make(info, size), &maps, &arena, &missing, NULL);
+    assert_non_null(read);
+    assert_true(missing);
+    const struct etl_mix_type *type = &etl_mix_schema_process.types[0];
+    assert_int_equal(read->kind, SCHEMA_MANIFEST);
+    assert_memory_equal(&read->descriptor, &type->descriptor, sizeof(type->descriptor));
+    assert_span(read->provider_name, "Etwship-Sample-Process");
+    assert_span(read->task_name, "ProcessStart");
+    assert_span(read->opcode_name, "Start");
+    assert_span(read->level_name, "Information");
+    assert_span(read->channel_name, "Etwship-Sample-Process/Analytic");
+    assert_span(read->message, type->message);
+    assert_int_equal(read->field_count, type->field_count);
+    for (size_t i = 0; i < type->field_count; i++) {
+        assert_span(read->fields[i].name, type->fields[i].name);
+        assert_int_equal(read->fields[i].in_type, type->fields[i].in_type);
+    }
+    assert_int_equal(load_le32(info + 0x30), 0);
+    assert_wide(info + load_le32(info + 0x70 + 5 * 24 + 12), "ProcessFlags");
+    arena_fini(&arena);
+    free(info);
+}
+
+static void the_same_event_gets_the_same_bytes_and_too_little_room_none(void **state)
+{
+    (void)state;
+    struct etw_event_record record = process_start(span_make(NULL, 0));
+    uint32_t size;
+    uint8_t *one = info_of(&record, &size);
+    for (uint32_t room = 0; room < size; room++) {
+        uint8_t *cut = malloc(room + 1);
+        uint32_t bytes = room;
+        assert_int_equal(
+            etw_sim_TdhGetEventInformation(&record, 0, NULL, cut, &bytes), INSUFFICIENT);
+        assert_int_equal(bytes, size);
+        free(cut);
+    }
+    uint32_t again_size;
+    uint8_t *again = info_of(&record, &again_size);
+    assert_int_equal(again_size, size);
+    assert_memory_equal(one, again, size);
+    free(again);
+    free(one);
+}
+
+static void every_offset_is_zero_or_inside(void **state)
+{
+    (void)state;
+    struct etw_event_record record = process_start(span_make(NULL, 0));
+    uint32_t size;
+    uint8_t *info = info_of(&record, &size);
+    for (size_t slot = 0x34; slot <= 0x60; slot += 4) {
+        assert_true(load_le32(info + slot) < size);
+    }
+    for (uint32_t i = 0; i < load_le32(info + 0x64); i++) {
+        uint32_t name = load_le32(info + 0x70 + i * 24 + 4);
+        assert_in_range(name, 0x70, size - 2);
+        assert_true(load_le32(info + 0x70 + i * 24 + 12) < size);
+    }
+    free(info);
+}
+
+static void what_nobody_knows_is_not_found(void **state)
+{
+    (void)state;
+    static const struct guid unknown = {{9}};
+    struct etw_event_record other_id = event_of(
+        &etl_mix_schema_process.guid, 77, 0, span_make(NULL, 0));
+    struct etw_event_record other = event_of(&unknown, 1, 3, span_make(NULL, 0));
+    struct etw_event_record known = process_start(span_make(NULL, 0));
+    uint32_t size = 0;
+    assert_int_equal(etw_sim_TdhGetEventInformation(&other_id, 0, NULL, NULL, &size), NOT_FOUND);
+    assert_int_equal(etw_sim_TdhGetEventInformation(&other, 0, NULL, NULL, &size), NOT_FOUND);
+    assert_int_equal(
+        etw_sim_TdhGetEventMapInformation(&known, wide("NoSuchMap"), NULL, &size), NOT_FOUND);
+    assert_int_equal(etw_sim_TdhEnumerateManifestProviderEvents(&unknown, NULL, &size), NOT_FOUND);
+    assert_int_equal(
+        etw_sim_TdhEnumerateProviderFieldInformation(&unknown, 0, NULL, &size), NOT_FOUND);
+    assert_int_equal(etw_sim_TdhGetEventInformation(NULL, 0, NULL, NULL, &size), 87);
+    sim_tdh_use(NULL);
+    assert_int_equal(etw_sim_TdhGetEventInformation(&known, 0, NULL, NULL, &size), NOT_FOUND);
+    sim_tdh_use(tdh);
+}
+
+static void a_map_is_found_by_the_name_in_the_info(void **state)
+{
+    (void)state;
+    struct etw_event_record record = process_start(span_make(NULL, 0));
+    uint8_t map[512];
+    uint32_t size = 0;
+    assert_int_equal(etw_sim_TdhGetEventMapInformation(&record, wide("ProcessFlags"), NULL, &size),
+        INSUFFICIENT);
+    assert_in_range(size, 16, sizeof(map));
+    assert_int_equal(
+        etw_sim_TdhGetEventMapInformation(&record, wide("ProcessFlags"), map, &size), 0);
+    assert_wide(map + load_le32(map), "ProcessFlags");
+    assert_int_equal(load_le32(map + 4), 2); /* MANIFEST_BITMAP */
+    assert_int_equal(load_le32(map + 8), 3);
+    assert_int_equal(load_le32(map + 16 + 2 * 8 + 4), 4);
+    assert_wide(map + load_le32(map + 16 + 2 * 8), "SubsystemProcess ");
+    /* A map of another event of the same provider. */
+    size = 0;
+    assert_int_equal(etw_sim_TdhGetEventMapInformation(&record, wide("TokenElevation"), map, &size),
+        INSUFFICIENT);
+    size = sizeof(map);
+    assert_int_equal(
+        etw_sim_TdhGetEventMapInformation(&record, wide("TokenElevation"), map, &size), 0);
+    assert_int_equal(load_le32(map + 4), 1); /* MANIFEST_VALUEMAP */
+}
+
+static void a_kernel_event_is_described_by_its_class(void **state)
+{
+    (void)state;
+    static const struct guid perf_info = {{0xb4, 0xbf, 0x1d, 0xce, 0x7e, 0x13, 0xa6, 0x4d, 0x87,
+        0xb0, 0x3f, 0x59, 0xaa, 0x10, 0x2c, 0xbc}};
+    uint8_t payload[16] = {0};
+    struct etw_event_record record = event_of(&perf_info, 0, 2, span_make(payload, 16));
+    record.header.flags |= EVENT_FLAG_CLASSIC;
+    record.header.descriptor.opcode = 66; /* threaded DPC: InitialTime, Routine */
+    uint32_t size;
+    uint8_t *info = info_of(&record, &size);
+    assert_memory_equal(info + 16, perf_info.bytes, 16);
+    assert_int_equal(info[0x20 + 5], 66);
+    assert_int_equal(load_le32(info + 0x30), 1); /* Wbem */
+    assert_wide(info + load_le32(info + 0x34), "MSNT_SystemTrace");
+    assert_wide(info + load_le32(info + 0x70 + 4), "InitialTime");
+    assert_int_equal(load_le32(info + 0x3c), 0);
+    free(info);
+}
+
+/* ---- lists ---------------------------------------------------------------------------------------- */
+
+static bool is_listed(const char *name)
+{
+    uint32_t size = 0;
+    bool found = false;
+    assert_int_equal(etw_sim_TdhEnumerateProviders(NULL, &size), INSUFFICIENT);
+    uint8_t *list = malloc(size);
+    assert_non_null(list);
+    uint32_t less = size - 1;
+    assert_int_equal(etw_sim_TdhEnumerateProviders((void *)list, &less), INSUFFICIENT);
+    assert_int_equal(etw_sim_TdhEnumerateProviders((void *)list, &size), 0);
+    for (uint32_t i = 0; i < load_le32(list); i++) {
+        uint32_t offset = load_le32(list + 8 + i * 24 + 20);
+        assert_true(offset < size);
+        uint8_t *text = list + offset;
+        size_t at = 0;
+        while (name[at] && text[2 * at] == (uint8_t)name[at]) {
+            at++;
+        }
+        found |= !name[at] && text[2 * at] == 0;
+    }
+    free(list);
+    return found;
+}
+
+static void the_list_of_providers_grows(void **state)
+{
+    (void)state;
+    static const struct guid more = {{7}};
+    assert_true(is_listed("Etwship-Sample-Dns"));
+    assert_false(is_listed("Microsoft-Windows-RPC"));
+    assert_true(sim_tdh_add_provider(tdh, &more, span_text("Microsoft-Windows-RPC")));
+    assert_true(is_listed("Microsoft-Windows-RPC"));
+    assert_true(is_listed("Etwship-Sample-Process"));
+}
+
+static void a_manifest_can_be_loaded_and_unloaded(void **state)
+{
+    (void)state;
+    sim_tdh_destroy(tdh);
+    tdh = sim_tdh_create(NULL, NULL);
+    sim_tdh_use(tdh);
+    struct etw_event_record record = process_start(span_make(NULL, 0));
+    uint32_t size = 0;
+    assert_int_equal(etw_sim_TdhGetEventInformation(&record, 0, NULL, NULL, &size), NOT_FOUND);
+    assert_int_equal(etw_sim_TdhLoadManifest(wide("/nowhere.man")), 2);
+    assert_int_equal(etw_sim_TdhLoadManifest(wide(manifest)), 0);
+    assert_true(is_listed("Etwship-Sample-Dns"));
+    assert_int_equal(etw_sim_TdhGetEventInformation(&record, 0, NULL, NULL, &size), INSUFFICIENT);
+    assert_int_equal(etw_sim_TdhUnloadManifest(wide(manifest)), 0);
+    assert_false(is_listed("Etwship-Sample-Dns"));
+    assert_int_equal(etw_sim_TdhGetEventInformation(&record, 0, NULL, NULL, &size), NOT_FOUND);
+}
+
+static void assert_field(uint32_t type, uint64_t value, const char *name)
+{
+    uint8_t list[512];
+    uint32_t size = sizeof(list);
+    assert_int_equal(etw_sim_TdhQueryProviderFieldInformation(
+                         &etl_mix_schema_process.guid, value, type, (void *)list, &size),
+        0);
+    assert_int_equal(load_le32(list), 1);
+    assert_int_equal(load_le32(list + 4), type);
+    assert_int_equal(load_le64(list + 16), value);
+    assert_wide(list + load_le32(list + 8), name);
+}
+
+static void the_names_of_a_provider_can_be_asked_for(void **state)
+{
+    (void)state;
+    assert_field(ETW_FIELD_KEYWORD, 0x10, "PROCESS");
+    assert_field(ETW_FIELD_LEVEL, 4, "Information");
+    assert_field(ETW_FIELD_CHANNEL, 16, "Etwship-Sample-Process/Analytic");
+    assert_field(ETW_FIELD_TASK, 2, "ProcessStop");
+    assert_field(ETW_FIELD_OPCODE, 1 << 16 | 1, "Start");
+    uint8_t list[512];
+    uint32_t size = sizeof(list);
+    assert_int_equal(etw_sim_TdhEnumerateProviderFieldInformation(
+                         &etl_mix_schema_process.guid, ETW_FIELD_TASK, (void *)list, &size),
+        0);
+    assert_int_equal(load_le32(list), 2);
+    assert_int_equal(etw_sim_TdhEnumerateProviderFieldInformation(
+                         &etl_mix_schema_process.guid, 5, (void *)list, &size),
+        50);
+}
+
+static void the_events_of_a_manifest_can_be_exported(void **state)
+{
+    (void)state;
+    uint8_t list[256];
+    uint32_t size = 0;
+    const struct guid *provider = &etl_mix_schema_process.guid;
+    assert_int_equal(
+        etw_sim_TdhEnumerateManifestProviderEvents(provider, NULL, &size), INSUFFICIENT);
+    assert_int_equal(size, 8 + 2 * 16);
+    assert_int_equal(etw_sim_TdhEnumerateManifestProviderEvents(provider, (void *)list, &size), 0);
+    assert_int_equal(load_le32(list), 2);
+    struct etw_event_descriptor descriptor;
+    memcpy(&descriptor, list + 8 + 16, sizeof(descriptor));
+    assert_int_equal(descriptor.id, 2);
+    size = 0;
+    assert_int_equal(
+        etw_sim_TdhGetManifestEventInformation(provider, &descriptor, NULL, &size), INSUFFICIENT);
+    descriptor.version = 9;
+    assert_int_equal(
+        etw_sim_TdhGetManifestEventInformation(provider, &descriptor, NULL, &size), NOT_FOUND);
+}
+
+/* ---- properties ----------------------------------------------------------------------------------- */
+
+static uint32_t get(struct etw_event_record *record, const char *name, uint32_t index,
+    const char *member, uint8_t *ret_bytes, uint32_t *ret_size)
+{
+    struct etw_property_path path[2] = {{.name = (uintptr_t)wide(name), .array_index = index},
+        {.name = (uintptr_t)wide(member ? member : ""), .array_index = ETW_PROPERTY_ALL}};
+    uint32_t code = etw_sim_TdhGetPropertySize(record, 0, NULL, member ? 2 : 1, path, ret_size);
+    if (code == 0 && *ret_size) {
+        assert_int_equal(
+            etw_sim_TdhGetProperty(record, 0, NULL, member ? 2 : 1, path, *ret_size - 1, ret_bytes),
+            INSUFFICIENT);
+    }
+    return code ? code
+                : etw_sim_TdhGetProperty(
+                      record, 0, NULL, member ? 2 : 1, path, *ret_size, ret_bytes);
+}
+
+static void put_dns_call(struct buf *out)
+{
+    buf_init(out, 1024);
+    etl_put_u64(out, 5);
+    etl_put_utf16z(out, "host.example");
+    etl_put_u32(out, 1);
+    etl_put_u16(out, 3);
+    etl_put_u32(out, 2);
+    etl_put_u32(out, 0x04030201);
+    etl_put_u32(out, 0x08070605);
+}
+
+static void properties_are_found_by_name_and_index(void **state)
+{
+    (void)state;
+    struct buf payload;
+    put_dns_call(&payload);
+    struct etw_event_record record = event_of(
+        &etl_mix_schema_dns.guid, 3006, 0, buf_span(&payload));
+    uint8_t bytes[64];
+    uint32_t size = 0;
+    assert_int_equal(get(&record, "Sequence", ETW_PROPERTY_ALL, NULL, bytes, &size), 0);
+    assert_int_equal(size, 8);
+    assert_int_equal(load_le64(bytes), 5);
+    assert_int_equal(get(&record, "QueryName", ETW_PROPERTY_ALL, NULL, bytes, &size), 0);
+    assert_int_equal(size, 26);
+    assert_wide(bytes, "host.example");
+    assert_int_equal(get(&record, "Servers", ETW_PROPERTY_ALL, NULL, bytes, &size), 0);
+    assert_int_equal(size, 8);
+    assert_int_equal(get(&record, "Servers", 1, NULL, bytes, &size), 0);
+    assert_int_equal(size, 4);
+    assert_int_equal(load_le32(bytes), 0x08070605);
+    assert_int_equal(get(&record, "Servers", 2, NULL, bytes, &size), NOT_FOUND);
+    assert_int_equal(get(&record, "NoSuch", 0, NULL, bytes, &size), NOT_FOUND);
+    record.user_data_length = (uint16_t)(payload.size - 1);
+    assert_int_equal(get(&record, "Servers", ETW_PROPERTY_ALL, NULL, bytes, &size), INVALID_DATA);
+    buf_fini(&payload);
+}
+
+static void members_of_structs_are_found_by_two_names(void **state)
+{
+    (void)state;
+    struct buf blob;
+    struct buf payload;
+    buf_init(&blob, 4096);
+    buf_init(&payload, 4096);
+    etl_mix_schema_request_blob(&blob);
+    etl_put_u64(&payload, 1);
+    etl_put_u16(&payload, 4);
+    etl_put_utf16(&payload, "/x");
+    etl_put_utf16z(&payload, "me");
+    etl_put_u32(&payload, 0x0100007f);
+    etl_put_u16(&payload, 0x5000);
+    etl_put_u16(&payload, 6);
+    etl_put_u16(&payload, 7);
+    etl_put_u32(&payload, 200);
+    etl_put_double(&payload, 1.5);
+    etl_put_u8(&payload, 1);
+    etl_put_u16(&payload, 2);
+    etl_put_u32(&payload, 10);
+    etl_put_u32(&payload, 20);
+    etl_put_textz(&payload, "agent");
+    const struct guid provider = guid_from_name(span_text(ETL_MIX_TELEMETRY_NAME));
+    struct etw_extended_item item = {.ext_type = EXTENDED_SCHEMA_TL,
+        .data_size = (uint16_t)blob.size,
+        .data = (uintptr_t)blob.data};
+    struct etw_event_record record = event_of(&provider, 0, 0, buf_span(&payload));
+    record.extended_data = &item;
+    record.extended_data_count = 1;
+    uint8_t bytes[64];
+    uint32_t size = 0;
+    assert_int_equal(get(&record, "Client", ETW_PROPERTY_ALL, "Port", bytes, &size), 0);
+    assert_int_equal(size, 2);
+    assert_int_equal(load_le16(bytes), 0x5000);
+    assert_int_equal(get(&record, "ChunkSizes.Count", 0, NULL, bytes, &size), 0);
+    assert_int_equal(load_le16(bytes), 2);
+    assert_int_equal(get(&record, "ChunkSizes", 1, NULL, bytes, &size), 0);
+    assert_int_equal(load_le32(bytes), 20);
+    assert_int_equal(get(&record, "Client", 0, "NoSuch", bytes, &size), NOT_FOUND);
+    assert_int_equal(get(&record, "Client", 1, "Port", bytes, &size), NOT_FOUND);
+    buf_fini(&payload);
+    buf_fini(&blob);
+}
+
+static void values_become_texts(void **state)
+{
+    (void)state;
+    static const struct {
+        uint16_t in_type;
+        uint16_t out_type;
+        uint16_t length;
+        const char *bytes;
+        uint16_t size;
+        const char *text;
+        uint16_t consumed;
+    } rows[] = {
+        {IN_INT8, OUT_NULL, 1, "\xff", 1, "-1", 1},
+        {IN_UINT16, OUT_NULL, 2, "\x34\x12\x00", 3, "4660", 2},
+        {IN_UINT16, OUT_PORT, 2, "\x00\x50", 2, "80", 2},
+        {IN_UINT32, OUT_HEX_INT32, 4, "\x10\x00\x00\x00", 4, "0x10", 4},
+        {IN_UINT32, OUT_IPV4, 4, "\x0a\x00\x00\x01", 4, "10.0.0.1", 4},
+        {IN_BOOLEAN, OUT_NULL, 4, "\x01\x00\x00\x00", 4, "true", 4},
+        {IN_POINTER, OUT_NULL, 8, "\x00\x10\x00\x00\x01\x00\x00\x00", 8, "0x100001000", 8},
+        {IN_UNICODE_STRING, OUT_STRING, 0, "a\0b\0\0\0c\0", 8, "ab", 6},
+        {IN_UNICODE_STRING, OUT_STRING, 0, "a\0b\0", 4, "ab", 4},
+        {IN_UNICODE_STRING, OUT_STRING, 0, "", 0, "", 0},
+        {IN_UNICODE_STRING, OUT_STRING, 1, "a\0b\0", 4, "a", 2},
+        {IN_ANSI_STRING, OUT_STRING, 0, "xyz\0!", 5, "xyz", 4},
+        {IN_MANIFEST_COUNTED_STRING, OUT_STRING, 0, "\x02\0a\0b\0", 6, "a", 4},
+        {IN_REVERSED_COUNTED_ANSI_STRING, OUT_STRING, 0, "\x00\x02hi", 4, "hi", 4},
+        {IN_BINARY, OUT_HEX_BINARY, 2, "\xde\xad\xbe", 3, "dead", 2},
+        {IN_SID, OUT_STRING, 0, "\x01\x01\x00\x00\x00\x00\x00\x05\x12\x00\x00\x00", 12, "S-1-5-18",
+            12},
+        {IN_WBEM_SID, OUT_STRING, 0, "\0\0\0\0\x01", 5, "", 4},
+        {IN_GUID, OUT_NULL, 16, "\x00\x11\x22\x33\x44\x55\x66\x77\x88\x99\xaa\xbb\xcc\xdd\xee\xff",
+            16, "{33221100-5544-7766-8899-aabbccddeeff}", 16},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        uint8_t data[32];
+        etw_char text[64];
+        uint32_t size = 0;
+        uint16_t consumed = 0xaaaa;
+        memcpy(data, rows[i].bytes, rows[i].size);
+        uint32_t code = etw_sim_TdhFormatProperty(data, NULL, 8, rows[i].in_type, rows[i].out_type,
+            rows[i].length, rows[i].size, data, &size, text, &consumed);
+        assert_int_equal(code, INSUFFICIENT);
+        assert_int_equal(consumed, 0xaaaa);
+        assert_int_equal(etw_sim_TdhFormatProperty(data, NULL, 8, rows[i].in_type, rows[i].out_type,
+                             rows[i].length, rows[i].size, data, &size, text, &consumed),
+            0);
+        assert_wide(text, rows[i].text);
+        assert_int_equal(size, 2 * strlen(rows[i].text) + 2);
+        assert_int_equal(consumed, rows[i].consumed);
+    }
+}
+
+static void values_that_are_cut_are_refused(void **state)
+{
+    (void)state;
+    static const uint16_t types[] = {IN_UINT8, IN_UINT64, IN_GUID, IN_SID, IN_POINTER, IN_HEX_DUMP,
+        IN_MANIFEST_COUNTED_BINARY, IN_NULL, 999};
+    uint8_t data[16] = {1, 15, 0};
+    etw_char text[8];
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        uint32_t size = sizeof(text);
+        uint16_t consumed;
+        assert_int_equal(etw_sim_TdhFormatProperty(data, NULL, 8, types[i], 0, 0, i ? 4 : 0, data,
+                             &size, text, &consumed),
+            INVALID_DATA);
+    }
+}
+
+static void values_are_named_by_their_map(void **state)
+{
+    (void)state;
+    struct etw_event_record record = process_start(span_make(NULL, 0));
+    uint8_t map[512];
+    uint32_t size = sizeof(map);
+    assert_int_equal(
+        etw_sim_TdhGetEventMapInformation(&record, wide("ProcessFlags"), map, &size), 0);
+    static const struct {
+        uint8_t value;
+        const char *text;
+    } rows[] = {{1, "PackagedProcess"}, {6, "ProtectedProcess | SubsystemProcess"},
+        {9, "PackagedProcess | 0x8"}, {8, "8"}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        uint8_t data[4] = {rows[i].value};
+        etw_char text[64];
+        uint16_t consumed;
+        size = sizeof(text);
+        assert_int_equal(etw_sim_TdhFormatProperty(
+                             data, map, 8, IN_UINT32, 0, 4, 4, data, &size, text, &consumed),
+            0);
+        assert_wide(text, rows[i].text);
+    }
+}
+
+/* ---- payload filters ------------------------------------------------------------------------------ */
+
+static uint32_t filter_on(
+    uint16_t id, const char *field, uint16_t op, const char *value, void **ret_filter)
+{
+    const struct etw_event_descriptor descriptor = {.id = id};
+    struct etw_predicate predicate = {
+        .field_name = wide(field), .compare_op = op, .value = wide(value)};
+    return etw_sim_TdhCreatePayloadFilter(
+        &etl_mix_schema_dns.guid, &descriptor, 0, 1, &predicate, ret_filter);
+}
+
+static void a_payload_filter_knows_the_fields_before_its_own(void **state)
+{
+    (void)state;
+    void *filter = NULL;
+    assert_int_equal(filter_on(3006, "InterfaceIndex", ETW_PAYLOAD_BETWEEN, "2,0x10", &filter), 0);
+    struct etw_filter descriptor;
+    uint8_t match_all = 1;
+    assert_int_equal(etw_sim_TdhAggregatePayloadFilters(1, &filter, &match_all, &descriptor), 0);
+    assert_int_equal(descriptor.type, ETW_FILTER_PAYLOAD);
+    const uint8_t *blob = (const uint8_t *)(uintptr_t)descriptor.data;
+    struct etw_sim_payload_filter head;
+    struct etw_sim_payload_predicate predicate;
+    assert_int_equal(load_le32(blob), ETW_SIM_PAYLOAD_MAGIC);
+    memcpy(&head, blob + sizeof(struct etw_sim_payload_blob), sizeof(head));
+    memcpy(
+        &predicate, blob + sizeof(struct etw_sim_payload_blob) + sizeof(head), sizeof(predicate));
+    assert_int_equal(head.event_id, 3006);
+    assert_int_equal(head.match_all, 1);
+    assert_int_equal(predicate.before_count, 3);
+    static const uint8_t before[] = {8, ETW_SIM_FIELD_TEXT16, 4};
+    assert_memory_equal(predicate.before, before, sizeof(before));
+    assert_int_equal(predicate.field, 2);
+    assert_int_equal(predicate.value[0], 2);
+    assert_int_equal(predicate.value[1], 16);
+    assert_int_equal(etw_sim_TdhCleanupPayloadEventFilterDescriptor(&descriptor), 0);
+    assert_int_equal(etw_sim_TdhDeletePayloadFilter(&filter), 0);
+    assert_null(filter);
+}
+
+static void a_payload_filter_that_makes_no_sense_is_refused(void **state)
+{
+    (void)state;
+    void *filter = NULL;
+    assert_int_equal(filter_on(1, "Sequence", ETW_PAYLOAD_EQ, "1", &filter), NOT_FOUND);
+    assert_int_equal(filter_on(3006, "NoSuch", ETW_PAYLOAD_EQ, "1", &filter), NOT_FOUND);
+    assert_int_equal(filter_on(3006, "Sequence", ETW_PAYLOAD_EQ, "one", &filter), 87);
+    assert_int_equal(filter_on(3006, "Sequence", ETW_PAYLOAD_EQ, "1,2", &filter), 87);
+    assert_int_equal(filter_on(3006, "Sequence", ETW_PAYLOAD_BETWEEN, "1", &filter), 87);
+    assert_int_equal(filter_on(3006, "Sequence", ETW_PAYLOAD_CONTAINS, "1", &filter), 87);
+    assert_int_equal(filter_on(3006, "QueryName", ETW_PAYLOAD_LT, "x", &filter), 87);
+    assert_int_equal(filter_on(3006, "Servers", ETW_PAYLOAD_EQ, "1", &filter), 50);
+    assert_null(filter);
+    assert_int_equal(filter_on(3006, "QueryName", ETW_PAYLOAD_CONTAINS, "x", &filter), 0);
+    assert_int_equal(etw_sim_TdhDeletePayloadFilter(&filter), 0);
+}
+
+#define WITH_MANIFEST(test) cmocka_unit_test_setup_teardown(test, use_manifest, use_nothing)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_MANIFEST(an_info_says_what_the_manifest_says),
+        WITH_MANIFEST(the_same_event_gets_the_same_bytes_and_too_little_room_none),
+        WITH_MANIFEST(every_offset_is_zero_or_inside),
+        WITH_MANIFEST(what_nobody_knows_is_not_found),
+        WITH_MANIFEST(a_map_is_found_by_the_name_in_the_info),
+        WITH_MANIFEST(a_kernel_event_is_described_by_its_class),
+        WITH_MANIFEST(the_list_of_providers_grows),
+        WITH_MANIFEST(a_manifest_can_be_loaded_and_unloaded),
+        WITH_MANIFEST(the_names_of_a_provider_can_be_asked_for),
+        WITH_MANIFEST(the_events_of_a_manifest_can_be_exported),
+        WITH_MANIFEST(properties_are_found_by_name_and_index),
+        WITH_MANIFEST(members_of_structs_are_found_by_two_names),
+        WITH_MANIFEST(values_become_texts),
+        WITH_MANIFEST(values_that_are_cut_are_refused),
+        WITH_MANIFEST(values_are_named_by_their_map),
+        WITH_MANIFEST(a_payload_filter_knows_the_fields_before_its_own),
+        WITH_MANIFEST(a_payload_filter_that_makes_no_sense_is_refused),
+    };
+    return cmocka_run_group_tests(tests, make_world, drop_world);
+}
