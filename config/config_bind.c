@@ -8,23 +8,10 @@
 #include <stdlib.h>
 
 #include "base/map.h"
+#include "config/config_hint.h"
 #include "config/config_leaf.h"
-#include "config/config_text.h"
+#include "config/config_variant.h"
 #include "config/config_yaml.h"
-
-/* A mapping is bound to one table, or to the common and the own table of a variant. */
-struct part {
-    const struct config_field *fields;
-    uint8_t *base;
-};
-
-struct target {
-    struct part parts[2];
-    size_t part_count;
-    bool open;      /* the type is unknown: other keys than the common ones cannot be judged */
-    bool shorthand; /* the mapping stands where one value might stand, too */
-    const struct config_variants *variants; /* of which the mapping is one; else NULL */
-};
 
 /* What bind_pairs has seen of a row: it is not missing then. */
 struct seen {
@@ -36,7 +23,7 @@ static void bind_value(
     struct config_walk *walk, const struct config_field *field, yaml_node_t *node, void *member);
 
 static const struct config_field *find_row(
-    const struct target *target, struct span key, size_t *ret_part)
+    const struct config_target *target, struct span key, size_t *ret_part)
 {
     const struct config_field *field = NULL;
     for (size_t i = 0; i < target->part_count && !field; i++) {
@@ -46,99 +33,9 @@ static const struct config_field *find_row(
     return field;
 }
 
-/*
- * In { } and [ ] YAML cuts at commas and makes keys of texts that end with a colon, so that an
- * expression arrives in pieces: keys without a value. ${before}: the key in front, NULL: none.
- */
-static bool complain_cut(struct config_walk *walk, const yaml_node_t *mapping,
-    const yaml_node_pair_t *pair, struct span key, bool shorthand)
-{
-    const yaml_node_t *key_node = yaml_document_get_node(walk->document, pair->key);
-    const yaml_node_t *value = yaml_document_get_node(walk->document, pair->value);
-    if (!config_walk_is_null(value) || value->data.scalar.length) {
-        return false;
-    }
-    if (shorthand && config_walk_pairs(mapping) == 1) {
-        CONFIG_COMPLAIN(walk, key_node,
-            "%s became a key, because of a colon behind it or braces around it. quote the whole "
-            "expression",
-            config_text_quote(key).text);
-        return true;
-    }
-    if (mapping->data.mapping.style != YAML_FLOW_MAPPING_STYLE ||
-        pair == mapping->data.mapping.pairs.start) {
-        return false;
-    }
-    const yaml_node_t *before = yaml_document_get_node(walk->document, pair[-1].key);
-    struct span name = before->type == YAML_SCALAR_NODE ? config_yaml_text(before) : span_text("?");
-    CONFIG_COMPLAIN(walk, key_node,
-        "%s became a key, because in { } a comma ends a value. quote the whole expression behind "
-        "%s",
-        config_text_quote(key).text, config_text_quote(name).text);
-    return true;
-}
-
-/* Keys that are wrong in any mapping, also in one whose type is unknown. Returns as
- * complain_unknown. */
-static const char *complain_foreign(struct config_walk *walk, const yaml_node_t *node,
-    struct span key, const struct target *target, bool *ret_done)
-{
-    const struct config_variants *variants = target->variants;
-    *ret_done = true;
-    if (span_is(key, "<<")) {
-        CONFIG_COMPLAIN(walk, node, "merge keys (<<) are not supported. repeat the keys");
-        return "type";
-    }
-    for (size_t i = 0; variants && i < variants->count; i++) {
-        const char *type = variants->list[i].type;
-        if (span_is(key, type)) {
-            CONFIG_COMPLAIN(
-                walk, node, "unknown key '%s'. write type: %s, and its keys beside it", type, type);
-            return "type";
-        }
-    }
-    *ret_done = false;
-    return NULL;
-}
-
-/* The key that was probably meant, NULL if none is near. */
-static const char *complain_unknown(struct config_walk *walk, const yaml_node_t *mapping,
-    const yaml_node_pair_t *pair, struct span key, const struct target *target)
-{
-    const yaml_node_t *node = yaml_document_get_node(walk->document, pair->key);
-    bool done;
-    const char *foreign = complain_foreign(walk, node, key, target, &done);
-    if (done || target->open) {
-        return foreign;
-    }
-    if (!config_report_has_room(walk->report)) {
-        walk->report->error_count++;
-        return NULL;
-    }
-    if (complain_cut(walk, mapping, pair, key, target->shorthand)) {
-        return NULL;
-    }
-    struct config_nearest nearest = {.text = key};
-    struct config_names known = {.size = 0};
-    for (size_t i = 0; i < target->part_count; i++) {
-        for (const struct config_field *f = target->parts[i].fields; f->key; f++) {
-            config_text_consider(&nearest, f->key);
-            config_text_list(&known, f->key);
-        }
-    }
-    const char *meant = config_text_meant(&nearest);
-    struct config_quote quote = config_text_quote(key);
-    if (meant) {
-        CONFIG_COMPLAIN(walk, node, "unknown key %s. did you mean '%s'?", quote.text, meant);
-    } else {
-        CONFIG_COMPLAIN(walk, node, "unknown key %s. known here: %s", quote.text, known.text);
-    }
-    return meant;
-}
-
 /* Report required rows that were not given. ${seen} goes by row, part after part. */
 static void check_required(struct config_walk *walk, const yaml_node_t *mapping,
-    const struct target *target, const struct seen *seen)
+    const struct config_target *target, const struct seen *seen)
 {
     for (size_t i = 0; i < target->part_count; i++) {
         for (const struct config_field *f = target->parts[i].fields; f->key; f++, seen++) {
@@ -161,12 +58,12 @@ static size_t row_count(const struct config_field *fields)
 
 /* Give each part its defaults; false, reported, if a table of ours is wrong or memory ends. */
 static bool start_target(
-    struct config_walk *walk, const yaml_node_t *node, const struct target *target)
+    struct config_walk *walk, const yaml_node_t *node, const struct config_target *target)
 {
     size_t rows = 0;
     struct error err;
     for (size_t i = 0; i < target->part_count; i++) {
-        const struct part *part = &target->parts[i];
+        const struct config_part *part = &target->parts[i];
         rows += row_count(part->fields);
         if (!config_field_set_defaults(walk->config, part->fields, part->base, &err)) {
             config_walk_stop(walk, node, err.text);
@@ -181,13 +78,15 @@ static bool start_target(
 }
 
 /* The place of a row in all parts. */
-static size_t row_number(const struct target *target, const struct config_field *field, size_t part)
+static size_t row_number(
+    const struct config_target *target, const struct config_field *field, size_t part)
 {
     size_t row = (size_t)(field - target->parts[part].fields);
     return row + (part ? row_count(target->parts[0].fields) : 0);
 }
 
-static void bind_pairs(struct config_walk *walk, yaml_node_t *node, const struct target *target)
+static void bind_pairs(
+    struct config_walk *walk, yaml_node_t *node, const struct config_target *target)
 {
     struct seen seen[CONFIG_MAX_ROWS] = {{NULL, false}};
     size_t count = config_walk_pairs(node);
@@ -201,7 +100,7 @@ static void bind_pairs(struct config_walk *walk, yaml_node_t *node, const struct
         size_t part = 0;
         const struct config_field *field = find_row(target, key, &part);
         if (!field) {
-            const char *meant = complain_unknown(walk, node, pair, key, target);
+            const char *meant = config_hint_unknown(walk, node, pair, key, target);
             field = meant ? find_row(target, span_text(meant), &part) : NULL;
             if (field) {
                 seen[row_number(target, field, part)].meant = true;
@@ -224,7 +123,8 @@ static void bind_pairs(struct config_walk *walk, yaml_node_t *node, const struct
     }
 }
 
-static void bind_mapping(struct config_walk *walk, yaml_node_t *node, const struct target *target)
+static void bind_mapping(
+    struct config_walk *walk, yaml_node_t *node, const struct config_target *target)
 {
     if (walk->depth == CONFIG_MAX_DEPTH) {
         config_walk_stop(walk, node, "aliases nest more than 32 levels deep. use fewer aliases");
@@ -241,24 +141,9 @@ static void bind_struct(struct config_walk *walk, const struct config_field *fie
     yaml_node_t *node, const struct config_field *fields, void *base)
 {
     if (config_walk_check_type(walk, field, node, YAML_MAPPING_NODE)) {
-        bind_mapping(walk, node, &(struct target){.parts = {{fields, base}}, .part_count = 1});
+        bind_mapping(
+            walk, node, &(struct config_target){.parts = {{fields, base}}, .part_count = 1});
     }
-}
-
-/* A text where a mapping belongs may be the rest of one that a comma cut. */
-static bool complain_rest(
-    struct config_walk *walk, const yaml_node_t *sequence, size_t at, const yaml_node_t *item)
-{
-    bool is_rest = sequence->data.sequence.style == YAML_FLOW_SEQUENCE_STYLE && at > 0 &&
-                   item->type == YAML_SCALAR_NODE &&
-                   item->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
-    if (is_rest) {
-        CONFIG_COMPLAIN(walk, item,
-            "%s became an item, because in [ ] a comma ends the one before. quote the whole "
-            "expression",
-            config_text_quote(config_yaml_text(item)).text);
-    }
-    return is_rest;
 }
 
 /* One element of a list of structs. */
@@ -266,7 +151,7 @@ static void bind_element(struct config_walk *walk, const struct config_field *fi
     const yaml_node_t *sequence, size_t at, yaml_node_t *item, uint8_t *element)
 {
     const struct config_field *shorthand = field->shorthand;
-    const struct target target = {
+    const struct config_target target = {
         .parts = {{field->fields, element}}, .part_count = 1, .shorthand = shorthand != NULL};
     if (shorthand && item->type == YAML_SCALAR_NODE) {
         struct error err;
@@ -275,7 +160,7 @@ static void bind_element(struct config_walk *walk, const struct config_field *fi
         } else {
             config_leaf_scalar(walk, shorthand, item, element + shorthand->offset);
         }
-    } else if (!complain_rest(walk, sequence, at, item) &&
+    } else if (!config_hint_rest(walk, sequence, at, item) &&
                config_walk_check_type(walk, field, item, YAML_MAPPING_NODE)) {
         bind_mapping(walk, item, &target);
     }
@@ -359,135 +244,27 @@ static void bind_keyed(
     *(struct config_list *)member = list;
 }
 
-/* The value of the `type` key of a mapping, without judging the rest of it. */
-static yaml_node_t *find_type(struct config_walk *walk, const yaml_node_t *mapping)
-{
-    for (size_t i = 0; i < config_walk_pairs(mapping); i++) {
-        const yaml_node_pair_t *pair = &mapping->data.mapping.pairs.start[i];
-        yaml_node_t *key = config_walk_visit(walk, pair->key);
-        if (!key) {
-            return NULL;
-        }
-        if (key->type == YAML_SCALAR_NODE && span_is(config_yaml_text(key), "type")) {
-            return yaml_document_get_node(walk->document, pair->value);
-        }
-    }
-    return NULL;
-}
-
-/*
- * ${variant} is what a mapping without a type is. A key that it does not know, but others do, tells
- * that another one was meant: reported, and true.
- */
-static bool complain_type_left_out(struct config_walk *walk, const struct config_variants *variants,
-    const struct config_variant *variant, const yaml_node_t *mapping)
-{
-    for (size_t i = 0; i < config_walk_pairs(mapping); i++) {
-        const yaml_node_pair_t *pair = &mapping->data.mapping.pairs.start[i];
-        const yaml_node_t *node = yaml_document_get_node(walk->document, pair->key);
-        struct span key = node->type == YAML_SCALAR_NODE ? config_yaml_text(node) : span_text("");
-        if (span_is(key, "<<")) {
-            return true; /* the type may have been meant to come from there; reported as such */
-        }
-        if (config_field_find(variants->common, key) || config_field_find(variant->fields, key)) {
-            continue;
-        }
-        struct config_names owners = {.size = 0};
-        for (size_t k = 0; k < variants->count; k++) {
-            if (config_field_find(variants->list[k].fields, key)) {
-                config_text_list(&owners, variants->list[k].type);
-            }
-        }
-        if (owners.size) {
-            CONFIG_COMPLAIN(walk, mapping,
-                "the key 'type' is missing, and '%s' does not know %s. add it: %s", variant->type,
-                config_text_quote(key).text, owners.text);
-            return true;
-        }
-    }
-    return false;
-}
-
-static const struct config_variant *find_variant(const struct config_variants *variants,
-    struct span type, struct config_nearest *nearest, struct config_names *names)
-{
-    for (size_t i = 0; i < variants->count; i++) {
-        const char *known = variants->list[i].type;
-        if (span_is(type, known)) {
-            return &variants->list[i];
-        }
-        config_text_consider(nearest, known);
-        config_text_list(names, known);
-    }
-    return NULL;
-}
-
-/* The variant that a mapping asks for, or NULL with an error added (here, or by the row `type`). */
-static const struct config_variant *pick_variant(
-    struct config_walk *walk, const struct config_variants *variants, const yaml_node_t *mapping)
-{
-    const struct config_field *row = config_field_find(variants->common, span_text("type"));
-    const yaml_node_t *node = find_type(walk, mapping);
-    struct span type = span_text(row ? row->default_text : NULL);
-    if (node) {
-        if (node->type != YAML_SCALAR_NODE || config_walk_is_null(node)) {
-            return NULL;
-        }
-        type = config_yaml_text(node);
-    }
-    struct config_nearest nearest = {.text = type};
-    struct config_names names = {.size = 0};
-    const struct config_variant *variant = find_variant(variants, type, &nearest, &names);
-    if (variant) {
-        bool left_out = !node && complain_type_left_out(walk, variants, variant, mapping);
-        return left_out ? NULL : variant;
-    }
-    if (type.size || node) {
-        const char *meant = config_text_meant(&nearest);
-        CONFIG_COMPLAIN(walk, node ? node : mapping, "unknown %s type %s. %s%s%sknown: %s",
-            variants->noun, config_text_quote(type).text, meant ? "did you mean '" : "",
-            meant ? meant : "", meant ? "'? " : "", names.text);
-    }
-    return NULL;
-}
-
-/* The type alone, in place of a mapping. */
-static bool complain_bare_type(
-    struct config_walk *walk, const struct config_field *field, const yaml_node_t *node)
-{
-    struct config_nearest nearest = {.best = NULL};
-    struct config_names names = {.size = 0};
-    bool is_type = node->type == YAML_SCALAR_NODE &&
-                   find_variant(field->variants, config_yaml_text(node), &nearest, &names);
-    if (is_type) {
-        struct span type = config_yaml_text(node);
-        CONFIG_COMPLAIN(walk, node, "%s: this must be a mapping. write {type: %.*s}", field->key,
-            SPAN_ARG(type));
-    }
-    return is_type;
-}
-
 static void bind_variant(
     struct config_walk *walk, const struct config_field *field, yaml_node_t *node, uint8_t *element)
 {
     const struct config_variants *variants = field->variants;
-    if (complain_bare_type(walk, field, node) ||
+    if (config_variant_is_bare(walk, field, node) ||
         !config_walk_check_type(walk, field, node, YAML_MAPPING_NODE)) {
         return;
     }
-    struct target target = {.parts = {{variants->common, element}},
+    struct config_target target = {.parts = {{variants->common, element}},
         .part_count = 1,
         .open = true,
         .variants = variants};
     size_t errors = walk->report->error_count;
     size_t place = SIZE_MAX;
-    const struct config_variant *variant = pick_variant(walk, variants, node);
+    const struct config_variant *variant = config_variant_pick(walk, variants, node);
     void *settings = variant ? config_walk_alloc(walk, node, 1, variant->settings_size) : NULL;
     if (settings) {
         place = config_walk_remember(walk, node, settings, variant->settings_size);
         memcpy(element + variants->variant_offset, &variant, sizeof(variant));
         memcpy(element + variants->settings_offset, &settings, sizeof(settings));
-        target.parts[1] = (struct part){variant->fields, settings};
+        target.parts[1] = (struct config_part){variant->fields, settings};
         target.part_count = 2;
         target.open = false;
     }

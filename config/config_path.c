@@ -26,10 +26,19 @@ static size_t environment_size(struct span text)
     return named && size < text.size && text.data[size] == '%' ? size + 1 : 0;
 }
 
+static bool is_separator(uint8_t c)
+{
+    return c == '/' || c == '\\';
+}
+
 bool config_path_check(struct span path, struct error *err)
 {
     if (path.size == 0) {
         return error_set(err, ERR_CONFIG, "the path is empty. write one, or remove the key");
+    }
+    if (path.data[0] == '~' && path.size > 1 && is_separator(path.data[1])) {
+        return error_set(err, ERR_CONFIG,
+            "~ is not resolved here. write ${HOME}, in quotes, for the environment variable");
     }
     for (size_t at = 0; at < path.size;) {
         struct span rest = span_from(path, at);
@@ -50,11 +59,6 @@ bool config_path_check(struct span path, struct error *err)
         }
     }
     return true;
-}
-
-static bool is_separator(uint8_t c)
-{
-    return c == '/' || c == '\\';
 }
 
 bool config_path_is_absolute(struct span path)
