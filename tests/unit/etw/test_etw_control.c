@@ -1,0 +1,673 @@
+#include "etw/etw_control.h"
+#include "etw_fake.h"
+
+/* Offsets are those of EVENT_TRACE_PROPERTIES_V2 in the Windows SDK, written as numbers. */
+enum {
+    BLOCK_BYTES = 144 + 2048 + 2048,
+    NAME_AT = 144,
+    FILE_AT = 144 + 2048,
+};
+
+static const struct guid our_guid = {
+    {0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff, 1}};
+
+static struct etw_session_spec whole_spec(void)
+{
+    return (struct etw_session_spec){
+        .name = "etwship-a",
+        .guid = our_guid,
+        .clock = 2,
+        .buffer_kb = 256,
+        .min_buffers = 64,
+        .max_buffers = 128,
+        .flush_ms = 1500,
+        .flush_threshold = 9,
+        .mode = 0x08400109,
+        .enable_flags = 0x00010003,
+        .file = "C:\\t\\a%d.etl",
+        .max_file_size = 200,
+        .v2_options = 10,
+    };
+}
+
+static void assert_u32(const uint8_t *block, size_t offset, uint32_t expected)
+{
+    assert_int_equal(load_le32(block + offset), expected);
+}
+
+static void assert_utf16(const uint8_t *p, const char *expected)
+{
+    for (size_t i = 0; i <= strlen(expected); i++) {
+        assert_int_equal(load_le16(p + 2 * i), (uint8_t)expected[i]);
+    }
+}
+
+/* ---- layout -------------------------------------------------------------------------------------------- */
+
+static void a_start_fills_the_second_version_of_the_block(void **state)
+{
+    struct etw_session_spec spec = whole_spec();
+    struct etw_session_state session;
+    struct error err;
+    (void)state;
+    assert_true(etw_control_start(&spec, &session, &err));
+    const struct fake_call *call = &fake.calls[0];
+    const uint8_t *b = call->block;
+    assert_int_equal(call->function, FAKE_START);
+    assert_string_equal(call->name, "etwship-a");
+    assert_u32(b, 0, BLOCK_BYTES);
+    assert_u32(b, 4, 0);
+    assert_memory_equal(b + 24, our_guid.bytes, 16);
+    assert_u32(b, 40, 2);
+    assert_u32(b, 44, 0x00020000 | 0x00800000);
+    assert_u32(b, 48, 256);
+    assert_u32(b, 52, 64);
+    assert_u32(b, 56, 128);
+    assert_u32(b, 60, 200);
+    assert_u32(b, 64, 0x08400109 | 0x10);
+    assert_u32(b, 68, 1500);
+    assert_u32(b, 72, 0x00010003);
+    assert_u32(b, 76, 9);
+    for (size_t offset = 80; offset < 112; offset += 4) {
+        assert_u32(b, offset, 0);
+    }
+    assert_u32(b, 112, FILE_AT);
+    assert_u32(b, 116, NAME_AT);
+    assert_u32(b, 120, 2);
+    assert_u32(b, 124, 0);
+    assert_int_equal(load_le64(b + 128), 0);
+    assert_int_equal(load_le64(b + 136), 10);
+    assert_u32(b, NAME_AT, 0); /* StartTrace puts it there */
+    assert_utf16(b + FILE_AT, "C:\\t\\a%d.etl");
+    assert_int_equal(session.handle, 0x10023);
+}
+
+static void a_session_without_file_has_no_offset_for_it(void **state)
+{
+    struct etw_session_spec spec = {.name = "etwship-a", .mode = 0x100, .flush_ms = 3000};
+    struct etw_session_state session;
+    (void)state;
+    assert_true(etw_control_start(&spec, &session, NULL));
+    assert_u32(fake.calls[0].block, 112, 0);
+    assert_u32(fake.calls[0].block, 116, NAME_AT);
+    /* Whole seconds need nothing that is not documented. */
+    assert_u32(fake.calls[0].block, 64, 0x100);
+    assert_u32(fake.calls[0].block, 68, 3);
+}
+
+static void an_extension_lies_behind_the_names_and_its_place_in_the_flags(void **state)
+{
+    static const uint8_t bytes[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    struct etw_session_spec spec = whole_spec();
+    struct etw_session_state session;
+    (void)state;
+    spec.extension = span_make(bytes, sizeof(bytes));
+    assert_true(etw_control_start(&spec, &session, NULL));
+    const uint8_t *b = fake.calls[0].block;
+    assert_u32(b, 0, BLOCK_BYTES + 8);
+    assert_u32(b, 72, 0x80ff0000 | BLOCK_BYTES);
+    assert_memory_equal(b + BLOCK_BYTES, bytes, 8);
+}
+
+/* ---- what a Windows refuses ---------------------------------------------------------------------------- */
+
+static uint32_t refuse_v2(const struct fake_call *call, void *block)
+{
+    (void)block;
+    return load_le32(call->block + 44) & 0x00800000 ? ETW_ERROR_BAD_LENGTH : 0;
+}
+
+static void a_refused_second_version_is_followed_by_the_first(void **state)
+{
+    struct etw_session_spec spec = whole_spec();
+    struct etw_session_state session;
+    (void)state;
+    fake.answer = refuse_v2;
+    assert_true(etw_control_start(&spec, &session, NULL));
+    assert_int_equal(fake.calls[1].function, FAKE_START);
+    const uint8_t *b = fake.calls[1].block; /* the first was left full of rubbish */
+    assert_u32(b, 0, BLOCK_BYTES);
+    assert_u32(b, 44, 0x00020000);
+    assert_u32(b, 64, 0x08400109 | 0x10);
+    assert_u32(b, 68, 1500);
+    assert_u32(b, 112, FILE_AT);
+    assert_int_equal(load_le64(b + 120), 0);
+    assert_int_equal(load_le64(b + 136), 0);
+    assert_utf16(b + FILE_AT, "C:\\t\\a%d.etl");
+    /* The query behind it does the same. */
+    assert_int_equal(fake.calls[2].function, FAKE_CONTROL);
+    assert_int_equal(fake.calls[3].function, FAKE_CONTROL);
+    assert_int_equal(fake.count, 4);
+}
+
+static uint32_t refuse_ms(const struct fake_call *call, void *block)
+{
+    (void)block;
+    bool is_start = call->function == FAKE_START;
+    return is_start && (load_le32(call->block + 64) & 0x10) ? ETW_ERROR_INVALID_PARAMETER : 0;
+}
+
+static void a_refused_timer_in_ms_is_given_in_seconds_rounded_up(void **state)
+{
+    struct etw_session_spec spec = whole_spec();
+    struct etw_session_state session;
+    (void)state;
+    fake.answer = refuse_ms;
+    assert_true(etw_control_start(&spec, &session, NULL));
+    assert_int_equal(fake.calls[2].function, FAKE_START);
+    assert_u32(fake.calls[2].block, 44, 0x00820000);
+    assert_u32(fake.calls[2].block, 64, 0x08400109);
+    assert_u32(fake.calls[2].block, 68, 2);
+}
+
+static uint32_t refuse_all(const struct fake_call *call, void *block)
+{
+    (void)call;
+    (void)block;
+    return ETW_ERROR_INVALID_PARAMETER;
+}
+
+static void settings_that_are_wrong_are_said_with_what_they_were(void **state)
+{
+    struct etw_session_spec spec = whole_spec();
+    struct etw_session_state session = {.handle = 5};
+    struct error err;
+    (void)state;
+    fake.answer = refuse_all;
+    assert_false(etw_control_start(&spec, &session, &err));
+    assert_int_equal(err.code, ERR_IO);
+    assert_int_equal(err.os_code, 87);
+    assert_non_null(strstr(err.text, "session etwship-a cannot be started (mode 0x8400109"));
+    assert_non_null(strstr(err.text, "64 to 128 buffers of 256 KB"));
+    assert_int_equal(fake.count, 4);
+    assert_int_equal(session.handle, 5);
+}
+
+static uint32_t deny(const struct fake_call *call, void *block)
+{
+    (void)call;
+    (void)block;
+    return ETW_ERROR_ACCESS_DENIED;
+}
+
+static void a_denied_start_is_tried_once_and_says_who_may(void **state)
+{
+    struct etw_session_spec spec = {.name = "etwship-a", .mode = 0x100};
+    struct etw_session_state session;
+    struct error err;
+    (void)state;
+    fake.answer = deny;
+    assert_false(etw_control_start(&spec, &session, &err));
+    assert_int_equal(fake.count, 1);
+    assert_non_null(strstr(err.text, "Performance Log Users"));
+    spec.mode = 0x02000100;
+    assert_false(etw_control_start(&spec, &session, &err));
+    assert_null(strstr(err.text, "Performance Log Users"));
+    assert_non_null(strstr(err.text, "kernel events are for administrators"));
+    assert_int_equal(err.os_code, 5);
+}
+
+static void names_and_files_have_limits(void **state)
+{
+    char name[1100];
+    struct etw_session_spec spec = {.name = name, .mode = 0x100};
+    struct etw_session_state session;
+    struct error err;
+    (void)state;
+    memset(name, 'n', sizeof(name));
+    name[1024] = '\0';
+    assert_false(etw_control_start(&spec, &session, &err));
+    assert_int_equal(err.code, ERR_LIMIT);
+    assert_false(etw_control_query(name, &session, &err));
+    assert_int_equal(err.code, ERR_LIMIT);
+    assert_int_equal(fake.count, 0);
+    name[1023] = '\0';
+    assert_true(etw_control_start(&spec, &session, &err));
+    spec = (struct etw_session_spec){.name = "a", .file = name};
+    name[1023] = 'n';
+    assert_false(etw_control_start(&spec, &session, &err));
+    assert_int_equal(err.code, ERR_LIMIT);
+    spec.name = "";
+    assert_false(etw_control_start(&spec, &session, &err));
+    assert_int_equal(err.code, ERR_CONFIG);
+}
+
+/* ---- query ------------------------------------------------------------------------------------------------ */
+
+static void put_text(uint8_t *block, size_t offset, const char *text)
+{
+    for (size_t i = 0; i <= strlen(text); i++) {
+        store_le16(block + offset + 2 * i, (uint8_t)text[i]);
+    }
+}
+
+static uint32_t tell(const struct fake_call *call, void *block)
+{
+    uint8_t *b = block;
+    (void)call;
+    store_le64(b + 8, 0x7f0000000021);
+    memcpy(b + 24, our_guid.bytes, 16);
+    store_le32(b + 40, 1);
+    for (uint32_t i = 48; i < 104; i += 4) {
+        store_le32(b + i, 1000 + i);
+    }
+    store_le32(b + 64, 0x08000110);
+    store_le64(b + 136, 4);
+    put_text(b, load_le32(b + 116), "EtwShip-A");
+    put_text(b, load_le32(b + 112), "C:\\a.etl");
+    return 0;
+}
+
+static void a_query_reads_every_field_from_its_place(void **state)
+{
+    struct etw_session_state s;
+    (void)state;
+    fake.answer = tell;
+    assert_true(etw_control_query("etwship-a", &s, NULL));
+    assert_int_equal(fake.calls[0].code, 0);
+    assert_int_equal(fake.calls[0].session, 0);
+    assert_string_equal(fake.calls[0].name, "etwship-a");
+    assert_int_equal(s.handle, 0x7f0000000021);
+    assert_int_equal(etw_control_logger_id(&s), 0x21);
+    assert_true(guid_equal(&s.guid, &our_guid));
+    assert_string_equal(s.name, "EtwShip-A");
+    assert_string_equal(s.file, "C:\\a.etl");
+    assert_int_equal(s.clock, 1);
+    assert_int_equal(s.buffer_kb, 1048);
+    assert_int_equal(s.min_buffers, 1052);
+    assert_int_equal(s.max_buffers, 1056);
+    assert_int_equal(s.max_file_size, 1060);
+    assert_int_equal(s.mode, 0x08000110);
+    assert_int_equal(s.flush_ms, 1068);
+    assert_int_equal(s.enable_flags, 1072);
+    assert_int_equal(s.buffers, 1080);
+    assert_int_equal(s.free_buffers, 1084);
+    assert_int_equal(s.events_lost, 1088);
+    assert_int_equal(s.buffers_written, 1092);
+    assert_int_equal(s.log_buffers_lost, 1096);
+    assert_int_equal(s.real_time_buffers_lost, 1100);
+    assert_int_equal(s.v2_options, 4);
+}
+
+static uint32_t wild_offset;
+
+static uint32_t tell_wild_offsets(const struct fake_call *call, void *block)
+{
+    uint8_t *b = block;
+    (void)call;
+    memset(b + 144, 'x', 2 * 2048);
+    store_le32(b + 112, wild_offset);
+    store_le32(b + 116, wild_offset);
+    store_le32(b + 68, 0xffffffff); /* seconds */
+    return 0;
+}
+
+static void offsets_that_lead_out_of_the_block_give_no_text(void **state)
+{
+    static const uint32_t offsets[] = {
+        0, 1, 119, 121, BLOCK_BYTES - 1, BLOCK_BYTES, 0x7fffffff, 0xffffffff};
+    struct etw_session_state s;
+    (void)state;
+    fake.answer = tell_wild_offsets;
+    for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
+        wild_offset = offsets[i];
+        assert_true(etw_control_query("a", &s, NULL));
+        assert_string_equal(s.name, "");
+        assert_string_equal(s.file, "");
+        assert_int_equal(s.flush_ms, 0xffffffff);
+    }
+    wild_offset = BLOCK_BYTES - 2;
+    assert_true(etw_control_query("a", &s, NULL));
+    assert_string_equal(s.name, "\xe7\xa1\xb8"); /* U+7878, the block's last unit */
+}
+
+/* ---- control ------------------------------------------------------------------------------------------------ */
+
+static uint32_t short_of_room(const struct fake_call *call, void *block)
+{
+    tell(call, block);
+    return ETW_ERROR_MORE_DATA;
+}
+
+static void a_stop_that_had_no_room_for_the_names_is_a_stop(void **state)
+{
+    struct etw_session_state s;
+    struct error err;
+    (void)state;
+    fake.answer = short_of_room;
+    assert_true(etw_control_stop("etwship-a", &s, &err));
+    assert_int_equal(fake.calls[0].code, 1);
+    assert_int_equal(s.events_lost, 1088);
+    assert_true(etw_control_stop("etwship-a", NULL, &err));
+    assert_false(etw_control_flush("etwship-a", &err));
+    assert_int_equal(err.os_code, 234);
+}
+
+static void every_call_gets_a_block_of_its_own(void **state)
+{
+    struct etw_session_state s;
+    (void)state;
+    fake.answer = tell;
+    assert_true(etw_control_stop("etwship-a", &s, NULL));
+    assert_true(etw_control_flush("etwship-a", NULL));
+    assert_true(etw_control_query("etwship-a", &s, NULL));
+    for (size_t i = 0; i < 3; i++) {
+        assert_u32(fake.calls[i].block, 0, BLOCK_BYTES);
+        assert_u32(fake.calls[i].block, 116, NAME_AT);
+        for (size_t at = 48; at < 112; at += 4) {
+            assert_u32(fake.calls[i].block, at, 0);
+        }
+        assert_u32(fake.calls[i].block, NAME_AT, 0);
+    }
+    assert_int_equal(fake.calls[1].code, 3);
+}
+
+static uint32_t not_there(const struct fake_call *call, void *block)
+{
+    (void)call;
+    (void)block;
+    return ETW_ERROR_WMI_INSTANCE_NOT_FOUND;
+}
+
+static void a_session_that_is_not_there_is_named(void **state)
+{
+    struct etw_session_state s;
+    struct error err;
+    (void)state;
+    fake.answer = not_there;
+    assert_false(etw_control_query("nobody", &s, &err));
+    assert_int_equal(err.os_code, 4201);
+    assert_non_null(strstr(err.text, "session nobody"));
+    assert_non_null(strstr(err.text, "no session of this name runs"));
+}
+
+static void a_new_file_needs_no_name(void **state)
+{
+    (void)state;
+    assert_true(etw_control_increment_file("etwship-a", NULL));
+    assert_int_equal(fake.calls[0].code, 4);
+    assert_u32(fake.calls[0].block, 112, 0);
+}
+
+/* ---- update ---------------------------------------------------------------------------------------------------- */
+
+static void an_update_keeps_what_it_does_not_change(void **state)
+{
+    struct etw_session_change change = {.set_max_buffers = true, .max_buffers = 500};
+    struct etw_session_state s;
+    (void)state;
+    fake.answer = tell;
+    assert_true(etw_control_update("etwship-a", &change, &s, NULL));
+    assert_int_equal(fake.count, 3); /* query, update, query */
+    const uint8_t *b = fake.calls[1].block;
+    assert_int_equal(fake.calls[1].code, 2);
+    assert_memory_equal(b + 24, our_guid.bytes, 16);
+    assert_u32(b, 40, 1);
+    assert_u32(b, 48, 1048);
+    assert_u32(b, 52, 1052);
+    assert_u32(b, 56, 500);
+    assert_u32(b, 60, 1060);
+    assert_u32(b, 64, 0x08000110);
+    assert_u32(b, 68, 1068); /* this session counts in ms */
+    assert_u32(b, 72, 1072);
+    assert_u32(b, 112, 0); /* the file stays */
+    assert_u32(b, 116, NAME_AT);
+}
+
+static uint32_t tell_seconds(const struct fake_call *call, void *block)
+{
+    tell(call, block);
+    store_le32((uint8_t *)block + 64, 0x02000000);
+    store_le32((uint8_t *)block + 68, 4);
+    return 0;
+}
+
+static void an_update_changes_timer_mode_flags_and_file(void **state)
+{
+    struct etw_session_change change = {
+        .set_flush = true,
+        .flush_ms = 1001,
+        .set_real_time = true,
+        .real_time = true,
+        .set_enable_flags = true,
+        .enable_flags = 0x10000,
+        .file = "D:\\b.etl",
+    };
+    struct etw_session_state s;
+    (void)state;
+    fake.answer = tell_seconds;
+    assert_true(etw_control_update("NT Kernel Logger", &change, &s, NULL));
+    const uint8_t *b = fake.calls[1].block;
+    assert_u32(b, 64, 0x02000100);
+    assert_u32(b, 68, 2); /* the session's own unit, rounded up */
+    assert_u32(b, 72, 0x10000);
+    assert_u32(b, 112, FILE_AT);
+    assert_utf16(b + FILE_AT, "D:\\b.etl");
+    assert_int_equal(s.flush_ms, 4000);
+}
+
+static void kernel_flags_are_for_sessions_with_kernel_events(void **state)
+{
+    struct etw_session_change change = {.set_enable_flags = true, .enable_flags = 1};
+    struct etw_session_state s;
+    struct error err;
+    (void)state;
+    fake.answer = tell;
+    assert_false(etw_control_update("etwship-a", &change, &s, &err));
+    assert_int_equal(err.code, ERR_CONFIG);
+    assert_int_equal(fake.count, 1);
+}
+
+/* ---- lists ------------------------------------------------------------------------------------------------------ */
+
+static uint32_t running;      /* how many sessions there are */
+static uint32_t most_at_once; /* how many pointers a call may have */
+static uint32_t list_calls;
+
+static uint32_t fake_list(struct etw_properties **list, uint32_t capacity, uint32_t *ret_count)
+{
+    list_calls++;
+    if (capacity > most_at_once) {
+        return ETW_ERROR_INVALID_PARAMETER;
+    }
+    for (uint32_t i = 0; i < capacity; i++) {
+        uint8_t *b = (uint8_t *)list[i];
+        assert_u32(b, 0, BLOCK_BYTES);
+        assert_u32(b, 44, 0x00020000);
+        if (i < running) {
+            char name[32];
+            snprintf(name, sizeof(name), "session %u", i);
+            put_text(b, load_le32(b + 116), name);
+            store_le64(b + 8, i + 1);
+            store_le32(b + 64, i % 16 == 0 ? 0x02000000 : 0x100);
+        }
+    }
+    *ret_count = running;
+    return running > capacity ? ETW_ERROR_MORE_DATA : 0;
+}
+
+static int list_set_up(void **state)
+{
+    list_calls = 0;
+    most_at_once = 100000;
+    running = 3;
+    int result = fake_set_up(state);
+    fake.api.QueryAllTracesW = fake_list;
+    return result;
+}
+
+static void lists_hold_all_sessions_of_the_machine(void **state)
+{
+    static const struct {
+        uint32_t running;
+        uint32_t calls;
+    } rows[] = {{0, 1}, {1, 1}, {65, 1}, {256, 1}, {257, 2}, {1200, 4}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct etw_session_list list;
+        running = rows[i].running;
+        list_calls = 0;
+        assert_true(etw_control_list(&list, NULL));
+        assert_int_equal(list.count, rows[i].running);
+        assert_int_equal(list_calls, rows[i].calls);
+        if (list.count) {
+            char last[32];
+            snprintf(last, sizeof(last), "SESSION %u", running - 1);
+            const struct etw_session_state *found = etw_control_find(&list, last);
+            assert_ptr_equal(found, &list.items[running - 1]);
+            assert_ptr_equal(etw_control_find_logger(&list, (uint16_t)running), found);
+        }
+        assert_null(etw_control_find(&list, "session"));
+        assert_null(etw_control_find_logger(&list, 0));
+        etw_control_list_fini(&list);
+        assert_null(list.items);
+    }
+}
+
+static void a_system_that_takes_64_at_once_is_asked_for_64(void **state)
+{
+    struct etw_session_list list;
+    (void)state;
+    most_at_once = 64;
+    running = 40;
+    assert_true(etw_control_list(&list, NULL));
+    assert_int_equal(list.count, 40);
+    assert_int_equal(list_calls, 2);
+    etw_control_list_fini(&list);
+}
+
+static void a_list_without_end_is_refused(void **state)
+{
+    struct etw_session_list list;
+    struct error err;
+    (void)state;
+    running = 1000000;
+    assert_false(etw_control_list(&list, &err));
+    assert_int_equal(err.os_code, 234);
+    assert_in_range(list_calls, 1, 8);
+}
+
+static uint32_t refuse_starts(const struct fake_call *call, void *block)
+{
+    (void)block;
+    return call->function == FAKE_START   ? ETW_ERROR_NO_SYSTEM_RESOURCES
+           : call->function == FAKE_QUERY ? ETW_ERROR_NOT_SUPPORTED
+                                          : ETW_ERROR_WMI_INSTANCE_NOT_FOUND;
+}
+
+static void a_machine_without_free_slots_says_who_holds_them(void **state)
+{
+    struct etw_session_spec spec = {.name = "etwship-a", .mode = 0x100};
+    struct etw_session_state session;
+    struct error err;
+    (void)state;
+    running = 64;
+    fake.answer = refuse_starts;
+    assert_false(etw_control_start(&spec, &session, &err));
+    assert_int_equal(err.os_code, 1450);
+    assert_non_null(strstr(err.text, "64 of 64 sessions run, 4 of 8 with kernel events"));
+    assert_non_null(strstr(err.text, ": session 0, session 16, session 32, session 48"));
+    assert_non_null(strstr(err.text, "`etwship sessions list`"));
+}
+
+static uint32_t exists(const struct fake_call *call, void *block)
+{
+    (void)block;
+    return call->function == FAKE_START ? ETW_ERROR_ALREADY_EXISTS
+                                        : ETW_ERROR_WMI_INSTANCE_NOT_FOUND;
+}
+
+static uint32_t list_one_with_our_guid(
+    struct etw_properties **list, uint32_t capacity, uint32_t *ret_count)
+{
+    (void)capacity;
+    tell(NULL, list[0]);
+    *ret_count = 1;
+    return 0;
+}
+
+static void a_session_of_another_name_with_our_guid_is_named(void **state)
+{
+    struct etw_session_spec spec = {.name = "etwship-b", .guid = our_guid};
+    struct etw_session_state session;
+    struct error err;
+    (void)state;
+    fake.answer = exists;
+    fake.api.QueryAllTracesW = list_one_with_our_guid;
+    assert_false(etw_control_start(&spec, &session, &err));
+    assert_int_equal(err.os_code, 183);
+    assert_non_null(strstr(err.text, "session 'EtwShip-A' runs with its GUID"));
+}
+
+/* ---- systems without ---------------------------------------------------------------------------------------- */
+
+static void what_a_system_lacks_is_said(void **state)
+{
+    struct etw_session_spec spec = {.name = "etwship-a"};
+    struct etw_session_change change = {.set_flush = true};
+    struct etw_session_state session;
+    struct etw_session_list list;
+    struct error err[6];
+    (void)state;
+    fake.api = (struct etw_api){0};
+    assert_false(etw_control_start(&spec, &session, &err[0]));
+    assert_false(etw_control_query("a", &session, &err[1]));
+    assert_false(etw_control_stop("a", &session, &err[2]));
+    assert_false(etw_control_flush("a", &err[3]));
+    assert_false(etw_control_update("a", &change, &session, &err[4]));
+    assert_false(etw_control_list(&list, &err[5]));
+    for (size_t i = 0; i < 6; i++) {
+        assert_int_equal(err[i].code, ERR_UNSUPPORTED);
+    }
+    assert_int_equal(etw_control_max_sessions(), 64);
+}
+
+static uint32_t tell_max(const struct fake_call *call, void *block)
+{
+    assert_int_equal(call->code, 19);
+    assert_int_equal(call->block_bytes, 4);
+    store_le32(block, 256);
+    return 0;
+}
+
+static void the_machine_says_how_many_sessions_it_can_run(void **state)
+{
+    (void)state;
+    fake.answer = tell_max;
+    assert_int_equal(etw_control_max_sessions(), 256);
+    fake.answer = deny;
+    assert_int_equal(etw_control_max_sessions(), 64);
+}
+
+#define list_test(function) cmocka_unit_test_setup_teardown(function, list_set_up, fake_tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        fake_test(a_start_fills_the_second_version_of_the_block),
+        fake_test(a_session_without_file_has_no_offset_for_it),
+        fake_test(an_extension_lies_behind_the_names_and_its_place_in_the_flags),
+        fake_test(a_refused_second_version_is_followed_by_the_first),
+        fake_test(a_refused_timer_in_ms_is_given_in_seconds_rounded_up),
+        fake_test(settings_that_are_wrong_are_said_with_what_they_were),
+        fake_test(a_denied_start_is_tried_once_and_says_who_may),
+        fake_test(names_and_files_have_limits),
+        fake_test(a_query_reads_every_field_from_its_place),
+        fake_test(offsets_that_lead_out_of_the_block_give_no_text),
+        fake_test(a_stop_that_had_no_room_for_the_names_is_a_stop),
+        fake_test(every_call_gets_a_block_of_its_own),
+        fake_test(a_session_that_is_not_there_is_named),
+        fake_test(a_new_file_needs_no_name),
+        fake_test(an_update_keeps_what_it_does_not_change),
+        fake_test(an_update_changes_timer_mode_flags_and_file),
+        fake_test(kernel_flags_are_for_sessions_with_kernel_events),
+        list_test(lists_hold_all_sessions_of_the_machine),
+        list_test(a_system_that_takes_64_at_once_is_asked_for_64),
+        list_test(a_list_without_end_is_refused),
+        list_test(a_machine_without_free_slots_says_who_holds_them),
+        list_test(a_session_of_another_name_with_our_guid_is_named),
+        fake_test(what_a_system_lacks_is_said),
+        fake_test(the_machine_says_how_many_sessions_it_can_run),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
