@@ -17,7 +17,8 @@
 static struct {
     struct plat_mutex mutex;
     struct agent *agent;
-    bool asked; /* to stop, maybe before there was an agent */
+    bool asked;  /* to stop, maybe before there was an agent */
+    bool reopen; /* the same for log files */
     bool made;
 } current;
 
@@ -36,6 +37,7 @@ static void reopen_current(void *self)
 {
     (void)self;
     plat_mutex_lock(&current.mutex);
+    current.reopen = true;
     if (current.agent) {
         log_reopen(current.agent->log);
     }
@@ -50,6 +52,9 @@ static void set_current(struct agent *agent)
     }
     plat_mutex_lock(&current.mutex);
     current.agent = agent;
+    if (agent && current.reopen) {
+        log_reopen(agent->log);
+    }
     if (agent && current.asked) {
         agent_stop(agent, true);
     }
