@@ -141,6 +141,20 @@ void sim_tdh_use(struct sim_tdh *tdh)
     current = tdh;
 }
 
+void sim_tdh_fill(struct etw_api *api)
+{
+    api->TdhGetEventInformation = etw_sim_TdhGetEventInformation;
+    api->TdhGetEventMapInformation = etw_sim_TdhGetEventMapInformation;
+    api->TdhEnumerateProviders = etw_sim_TdhEnumerateProviders;
+    api->TdhEnumerateProviderFieldInformation = etw_sim_TdhEnumerateProviderFieldInformation;
+    api->TdhEnumerateManifestProviderEvents = etw_sim_TdhEnumerateManifestProviderEvents;
+    api->TdhGetManifestEventInformation = etw_sim_TdhGetManifestEventInformation;
+    api->TdhCreatePayloadFilter = etw_sim_TdhCreatePayloadFilter;
+    api->TdhDeletePayloadFilter = etw_sim_TdhDeletePayloadFilter;
+    api->TdhAggregatePayloadFilters = etw_sim_TdhAggregatePayloadFilters;
+    api->TdhCleanupPayloadEventFilterDescriptor = etw_sim_TdhCleanupPayloadEventFilterDescriptor;
+}
+
 struct sim_tdh *sim_tdh_current(void)
 {
     return current;
@@ -482,6 +496,24 @@ const struct sim_tdh_provider *sim_tdh_provider(struct sim_tdh *tdh, const struc
         }
     }
     return NULL;
+}
+
+bool sim_tdh_find_guid(struct sim_tdh *tdh, struct span name, struct guid *ret_guid)
+{
+    const struct sim_tdh_provider *list = NULL;
+    size_t count = 0;
+    bool found = false;
+    plat_mutex_lock(&tdh->mutex);
+    if (sim_tdh_providers(tdh, &list, &count)) {
+        for (size_t i = 0; i < count && !found; i++) {
+            if (span_equal_nocase(list[i].name, name)) {
+                *ret_guid = list[i].guid;
+                found = true;
+            }
+        }
+    }
+    plat_mutex_unlock(&tdh->mutex);
+    return found;
 }
 
 /* ---- answers -------------------------------------------------------------------------------------- */

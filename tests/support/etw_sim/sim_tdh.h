@@ -1,9 +1,9 @@
 #ifndef ETWSHIP_TESTS_SUPPORT_ETW_SIM_SIM_TDH_H
 #define ETWSHIP_TESTS_SUPPORT_ETW_SIM_SIM_TDH_H
 
-#include "support/etw_sim/etw_sim_calls.h"
-
 #include "base/error.h"
+#include "etw/etw_api.h"
+#include "support/etw_sim/etw_sim_calls.h"
 
 /*
  * What the simulated machine knows of events: the answers of TDH, made from the project's own
@@ -34,8 +34,14 @@ void sim_tdh_destroy(struct sim_tdh *tdh); /* NULL is fine; ends its use */
 /* The functions answer from ${tdh} from now on; NULL: they know nothing. */
 void sim_tdh_use(struct sim_tdh *tdh);
 
+/* Put TDH's functions into ${api}. */
+void sim_tdh_fill(struct etw_api *api);
+
 /* A provider that is installed, without any event. False without memory. */
 bool sim_tdh_add_provider(struct sim_tdh *tdh, const struct guid *guid, struct span name);
+
+/* The GUID of an installed provider; false if there is none of this name (in any case). */
+bool sim_tdh_find_guid(struct sim_tdh *tdh, struct span name, struct guid *ret_guid);
 
 /* A manifest more, as TdhLoadManifest; ${ret_code}: 0 or why not. */
 uint32_t sim_tdh_load(struct sim_tdh *tdh, const char *path);
