@@ -90,13 +90,10 @@ static bool compare(void *self, const char *path)
     return !search->found;
 }
 
-/* Without the time when it was made an id is not enough to refuse a file for. */
-static bool is_read_by_file(const char *target, const char *pattern)
+static bool is_read_by_file(const struct plat_file_id *id, const char *pattern)
 {
-    struct search search = {.found = false};
-    if (plat_file_id_at(target, &search.id) && search.id.born) {
-        plat_glob(pattern, compare, &search, NULL);
-    }
+    struct search search = {.id = *id, .found = false};
+    plat_glob(pattern, compare, &search, NULL);
     return search.found;
 }
 
@@ -110,10 +107,13 @@ enum app_loop app_loop_find(
                                              : NULL;
     enum app_loop worst = APP_LOOP_NONE;
     char path[PATH_SIZE];
+    struct plat_file_id id;
+    /* Without the time when it was made an id is not enough to refuse a file for. */
+    bool is_there = paths && plat_file_id_at(target, &id) && id.born;
     for (size_t i = 0; paths && i < paths->count && worst != APP_LOOP_READ; i++) {
         const char *pattern = paths->items[i];
         bool is_read = is_read_by_name(target, span_text(pattern)) ||
-                       is_read_by_file(target, pattern);
+                       (is_there && is_read_by_file(&id, pattern));
         if (is_read || is_watched(span_text(pattern), fill(target, 'x', path))) {
             worst = is_read ? APP_LOOP_READ : APP_LOOP_WATCHED;
             *ret_pattern = pattern;

@@ -354,7 +354,8 @@ bool app_providers_resolve(const struct app_config *config, const struct app_ses
     struct schema_cache *cache = app_providers_schemas(config, NULL, NULL, err);
     bool good = cache != NULL;
     if (good) {
-        provider_names_find(cache, facts, count);
+        good = provider_names_find(cache, facts, count) ||
+               error_set(err, ERR_MEMORY, "out of memory");
     }
     for (size_t i = 0; i < count && good; i++) {
         good = put_bits(session, &facts[i], &specs[i], err);

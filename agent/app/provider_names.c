@@ -4,9 +4,15 @@
 
 #include "base/nearest.h"
 
+/* Events of a provider come in a row: whose they are is asked once for all of them. */
 struct search {
     struct provider_facts *facts;
     size_t count;
+    size_t *matches; /* facts that are of the provider below */
+    size_t match_count;
+    struct guid provider;
+    struct span name;
+    bool started;
 };
 
 static bool is_of(const struct provider_facts *facts, const struct event_schema *schema)
@@ -42,14 +48,29 @@ static void find_events(struct provider_facts *facts, const struct event_schema 
     }
 }
 
+static void find_matches(struct search *search, const struct event_schema *schema)
+{
+    if (search->started && guid_equal(&search->provider, &schema->provider) &&
+        span_equal(search->name, schema->provider_name)) {
+        return;
+    }
+    search->provider = schema->provider;
+    search->name = schema->provider_name;
+    search->match_count = 0;
+    search->started = true;
+    for (size_t i = 0; i < search->count; i++) {
+        if (is_of(&search->facts[i], schema)) {
+            search->matches[search->match_count++] = i;
+        }
+    }
+}
+
 static void look_at(void *self, const struct event_schema *schema)
 {
     struct search *search = self;
-    for (size_t i = 0; i < search->count; i++) {
-        struct provider_facts *facts = &search->facts[i];
-        if (!is_of(facts, schema)) {
-            continue;
-        }
+    find_matches(search, schema);
+    for (size_t i = 0; i < search->match_count; i++) {
+        struct provider_facts *facts = &search->facts[search->matches[i]];
         facts->found = true;
         facts->guid = schema->provider;
         facts->name = schema->provider_name.size ? schema->provider_name : facts->name;
@@ -69,7 +90,7 @@ static void look_at(void *self, const struct event_schema *schema)
  * Names of providers share long beginnings, and one without a definition is nothing unusual: so only
  * a slip or two count, or a beginning that was left out, as in DNS-Client.
  */
-enum { MAX_SLIPS = 2, MIN_ENDING_BYTES = 3 };
+enum { MAX_SLIPS = 2, MIN_ENDING_BYTES = 3, MAX_GUESSES = 256 };
 
 struct guess {
     struct provider_facts *facts;
@@ -116,9 +137,10 @@ static void consider(void *self, const struct event_schema *schema)
 static void guess_names(
     struct schema_cache *cache, struct provider_facts *facts, size_t count, size_t unknown)
 {
-    struct guess *list = unknown ? calloc(unknown, sizeof(*list)) : NULL;
+    size_t room = unknown < MAX_GUESSES ? unknown : MAX_GUESSES; /* nobody reads more of them */
+    struct guess *list = room ? calloc(room, sizeof(*list)) : NULL;
     struct guesses guesses = {.list = list};
-    for (size_t i = 0; i < count && list; i++) {
+    for (size_t i = 0; i < count && list && guesses.count < room; i++) {
         if (!facts[i].found && facts[i].spec->name.size) {
             list[guesses.count++] = (struct guess){
                 .facts = &facts[i], .nearest = {.text = facts[i].spec->name}};
@@ -135,7 +157,7 @@ static void guess_names(
     free(list);
 }
 
-void provider_names_find(struct schema_cache *cache, struct provider_facts *facts, size_t count)
+bool provider_names_find(struct schema_cache *cache, struct provider_facts *facts, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const struct provider_spec *spec = facts[i].spec;
@@ -144,11 +166,17 @@ void provider_names_find(struct schema_cache *cache, struct provider_facts *fact
         facts[i].guid = spec->name.size ? guid_from_name(spec->name) : spec->guid;
         facts[i].name = spec->name;
     }
-    struct search search = {facts, count};
+    struct search search = {
+        .facts = facts, .count = count, .matches = calloc(count + 1, sizeof(*search.matches))};
+    if (!search.matches) {
+        return false;
+    }
     schema_cache_list(cache, look_at, &search);
+    free(search.matches);
     size_t unknown = 0;
     for (size_t i = 0; i < count; i++) {
         unknown += !facts[i].found;
     }
     guess_names(cache, facts, count, unknown);
+    return true;
 }

@@ -23,7 +23,8 @@ struct provider_facts {
     struct span meant;    /* not found: the known name that was probably meant; empty: none */
 };
 
-/* Fill all but `spec` of ${count} facts from everything that ${cache} knows. */
-void provider_names_find(struct schema_cache *cache, struct provider_facts *facts, size_t count);
+/* Fill all but `spec` of ${count} facts from everything that ${cache} knows. False if there is no
+ * memory. */
+bool provider_names_find(struct schema_cache *cache, struct provider_facts *facts, size_t count);
 
 #endif

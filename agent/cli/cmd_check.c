@@ -108,7 +108,9 @@ static bool resolve(struct check *check, struct schema_cache *cache)
         return false;
     }
     gather(config, check->facts);
-    provider_names_find(cache, check->facts, check->fact_count);
+    if (!provider_names_find(cache, check->facts, check->fact_count)) {
+        return false;
+    }
     size_t at = 0;
     for (size_t i = 0; i < config->session_count; i++) {
         const struct app_provider *providers = config->sessions[i].providers.items;

@@ -159,7 +159,7 @@ static void a_slip_in_the_name_of_a_provider_is_told_by_the_definitions(void **s
         struct provider_spec spec;
         struct provider_facts facts = {.spec = &spec};
         assert_true(provider_spec_parse(&spec, span_text(cases[i].name), &err));
-        provider_names_find(cache, &facts, 1);
+        assert_true(provider_names_find(cache, &facts, 1));
         assert_span(facts.meant, cases[i].meant);
     }
     schema_cache_destroy(cache);
