@@ -289,13 +289,13 @@ static void add_slab(struct sealer *sealer, struct slab *slab)
 static void drop_slab(struct sealer *sealer, struct slab *slab)
 {
     struct session_counts *tally = &slab->tally;
-    uint64_t counted = tally->metadata + tally->joined;
+    tally->filtered = slab->taken.filtered;
+    tally->accepted = slab->taken.accepted;
+    tally->decode = slab->taken.decode;
+    uint64_t counted = tally->metadata + tally->joined + tally->filtered + tally->accepted;
     for (size_t i = 0; i < SESSION_DROP_COUNT; i++) {
         counted += tally->dropped[i];
     }
-    tally->filtered = 0;
-    tally->accepted = 0;
-    tally->decode = (struct decode_counts){0};
     tally->dropped[SESSION_DROP_STOPPED] += tally->received - counted;
     struct loss loss = {.session = slab->session,
         .output = SIZE_MAX,
@@ -363,6 +363,7 @@ bool sealer_take(struct sealer *sealer, struct slab *slab)
     plat_mutex_lock(&sealer->mutex);
     if (ok) {
         add_slab(sealer, slab);
+        slab->taken = slab->tally;
     } else {
         atomic_store(&sealer->cancelled, true);
     }

@@ -51,6 +51,8 @@ struct slab {
     struct piece *pieces;
     size_t piece_count;
     uint64_t done_sequence;
+    struct session_counts
+        taken;      /* the part of the tally that the sealer has taken before the end */
     bool undecoded; /* the agent stops: its events are to be counted as dropped */
 
     struct block_pool *pool; /* where its memory goes back to */

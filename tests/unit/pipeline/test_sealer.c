@@ -60,15 +60,22 @@ static void rig_fini(struct rig *rig)
     books_destroy(rig->books);
 }
 
-/* A decoded slab of ${count} records of RECORD_BYTES; every ${filtered_each}th was filtered. */
-static void finish_slab(struct rig *rig, size_t count, size_t filtered_each)
+static struct slab *make_slab(struct rig *rig, enum slab_kind kind)
 {
-    struct slab *slab = slab_create(SLAB_RECORDS, 0, 0, NULL);
+    struct slab *slab = slab_create(kind, 0, 0, NULL);
     assert_non_null(slab);
     slab->pieces = calloc(1, sizeof(*slab->pieces));
     assert_non_null(slab->pieces);
     assert_true(piece_init(&slab->pieces[0], 0, NULL));
     slab->piece_count = 1;
+    slab->ticket = rig->next_ticket++;
+    return slab;
+}
+
+/* A decoded slab of ${count} records of RECORD_BYTES; every ${filtered_each}th was filtered. */
+static void finish_slab(struct rig *rig, size_t count, size_t filtered_each)
+{
+    struct slab *slab = make_slab(rig, SLAB_RECORDS);
     struct piece *piece = &slab->pieces[0];
     for (size_t i = 0; i < count; i++, rig->next_sequence++) {
         piece->seen++;
@@ -79,7 +86,6 @@ static void finish_slab(struct rig *rig, size_t count, size_t filtered_each)
         buf_printf(&piece->bytes, "%09llu\n", (unsigned long long)rig->next_sequence);
         assert_true(piece_end_record(piece, rig->next_sequence));
     }
-    slab->ticket = rig->next_ticket++;
     slab->last_sequence = slab->done_sequence = rig->next_sequence - 1;
     slab->tally.received = slab->tally.accepted = count;
     sealer_finish(rig->sealer, slab);
@@ -168,11 +174,86 @@ static void outputs_of_one_stream_go_on_where_each_had_come_to(void **state)
     }
 }
 
+/* Take the next batch of the first output; what it was must be said. */
+static void take_batch(struct rig *rig, bool own, size_t records, uint64_t last_sequence)
+{
+    const struct batch *batch = NULL;
+    assert_int_equal(rig->spool->ops->next(rig->spool, rig->cursors[0], 0, &batch), SPOOL_BATCH);
+    assert_non_null(batch);
+    assert_int_equal(batch->own, own);
+    assert_int_equal(batch->piece.count, records);
+    assert_int_equal(batch->segment_count, last_sequence ? 1 : 0);
+    if (batch->segment_count) {
+        assert_int_equal(batch->segments[0].last_sequence, last_sequence);
+    }
+    rig->spool->ops->ack(rig->spool, rig->cursors[0], batch);
+}
+
+static void what_has_no_number_takes_its_session_nowhere(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, 100, 3, 3);
+    finish_slab(&rig, 5, 0);
+    struct slab *gap = make_slab(&rig, SLAB_GAP);
+    buf_add_text(&gap->pieces[0].bytes, "a gap\n");
+    assert_true(piece_end_record(&gap->pieces[0], 0));
+    gap->tally.gaps = 1;
+    sealer_finish(rig.sealer, gap);
+    finish_slab(&rig, 2, 0);
+    sealer_flush(rig.sealer);
+    /* The outputs go on behind 3: the first batch has a segment up to there, and one behind it. */
+    const struct batch *first = NULL;
+    assert_int_equal(rig.spool->ops->next(rig.spool, rig.cursors[0], 0, &first), SPOOL_BATCH);
+    assert_non_null(first);
+    assert_int_equal(first->segment_count, 2);
+    rig.spool->ops->ack(rig.spool, rig.cursors[0], first);
+    take_batch(&rig, true, 1, 0);
+    take_batch(&rig, false, 2, 7);
+    struct output_counts counts[OUTPUTS];
+    books_look(rig.books, NULL, counts);
+    assert_int_equal(counts[0].own_offered, 1);
+    assert_int_equal(counts[0].offered, 4);
+    rig_fini(&rig);
+}
+
+static void a_slab_that_was_taken_in_part_is_dropped_in_part(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, 100, 0, 0);
+    struct slab *slab = make_slab(&rig, SLAB_RECORDS);
+    struct piece *piece = &slab->pieces[0];
+    for (uint64_t i = 1; i <= 3; i++) {
+        buf_add_text(&piece->bytes, "event\n");
+        assert_true(piece_end_record(piece, i));
+        piece->seen++;
+    }
+    slab->last_sequence = 10;
+    slab->done_sequence = 4;
+    slab->tally = (struct session_counts){.received = 10, .accepted = 3, .filtered = 1};
+    assert_true(sealer_take(rig.sealer, slab));
+    slab->tally.accepted = 5; /* two more, which are not taken: the agent stops */
+    slab->undecoded = true;
+    sealer_finish(rig.sealer, slab);
+    struct session_counts session;
+    struct output_counts counts[OUTPUTS];
+    books_look(rig.books, &session, counts);
+    assert_true(books_session_balances(&session));
+    assert_int_equal(session.accepted, 3);
+    assert_int_equal(session.filtered, 1);
+    assert_int_equal(session.dropped[SESSION_DROP_STOPPED], 6);
+    assert_int_equal(counts[0].offered, 3);
+    rig_fini(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_cut_is_made_where_the_open_batch_has_no_room_for_what_is_before_it),
         cmocka_unit_test(outputs_of_one_stream_go_on_where_each_had_come_to),
+        cmocka_unit_test(what_has_no_number_takes_its_session_nowhere),
+        cmocka_unit_test(a_slab_that_was_taken_in_part_is_dropped_in_part),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
