@@ -59,7 +59,7 @@ struct gap {
     const char *stage;  /* etw callback queue filter spool output guard file agent */
     const char *reason; /* a word, e.g. events_lost */
     const char *unit;   /* events buffers bytes */
-    uint64_t count;
+    uint64_t count;     /* 0: nobody knows */
     bool exact;
     uint64_t from; /* FILETIME; 0 unknown */
     uint64_t to;

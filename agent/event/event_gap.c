@@ -36,7 +36,11 @@ void event_gap_message(struct event_writer *writer, const struct gap *gap, struc
     if (session.size == 0 && gap->trace) {
         session = gap->trace->session_name;
     }
-    buf_printf(out, "%llu %s lost ", (unsigned long long)gap->count, gap->unit);
+    if (gap->count) {
+        buf_printf(out, "%llu %s lost ", (unsigned long long)gap->count, gap->unit);
+    } else {
+        buf_printf(out, "%s may be missing ", gap->unit); /* nobody knows how many */
+    }
     if (strcmp(gap->stage, "etw") == 0) {
         buf_add_text(out, "by ETW");
     } else if (gap->output) {

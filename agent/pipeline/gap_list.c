@@ -40,7 +40,7 @@ static struct open_gap *place_for(struct gap_list *list, const struct gap *gap)
     struct open_gap *place = &list->gaps[GAP_LIST_MAX - 1];
     for (size_t i = GAP_LIST_MAX; i-- > 0;) {
         struct open_gap *open = &list->gaps[i];
-        if (open->gap.count == 0) {
+        if (!open->is_open) {
             place = open;
         } else if (strcmp(open->gap.stage, gap->stage) == 0 &&
                    strcmp(open->gap.reason, gap->reason) == 0) {
@@ -53,7 +53,8 @@ static struct open_gap *place_for(struct gap_list *list, const struct gap *gap)
 void gap_list_add(struct gap_list *list, const struct gap *more)
 {
     struct open_gap *open = place_for(list, more);
-    if (open->gap.count == 0) {
+    if (!open->is_open) {
+        open->is_open = true;
         open->gap = *more;
         open->opened_ns = plat_monotonic_ns();
         return;
@@ -66,7 +67,7 @@ void gap_list_add(struct gap_list *list, const struct gap *more)
 bool gap_list_is_old(const struct gap_list *list, size_t index, uint64_t now_ns, uint64_t age_ns)
 {
     const struct open_gap *open = &list->gaps[index];
-    return open->gap.count && now_ns - open->opened_ns >= age_ns;
+    return open->is_open && now_ns - open->opened_ns >= age_ns;
 }
 
 bool gap_list_may_take(struct gap_list *list)
@@ -77,7 +78,7 @@ bool gap_list_may_take(struct gap_list *list)
 struct slab *gap_list_take(struct gap_list *list, size_t index, bool force)
 {
     struct open_gap *open = &list->gaps[index];
-    if (open->gap.count == 0 || (!force && !gap_list_may_take(list))) {
+    if (!open->is_open || (!force && !gap_list_may_take(list))) {
         return NULL;
     }
     struct slab *slab = open->room ? open->room : make_room(list);
@@ -85,7 +86,7 @@ struct slab *gap_list_take(struct gap_list *list, size_t index, bool force)
         slab->gap = open->gap;
         slab->in_flight = &list->in_flight;
         atomic_fetch_add(&list->in_flight, 1);
-        open->gap.count = 0;
+        open->is_open = false;
         open->room = make_room(list);
     }
     return slab;

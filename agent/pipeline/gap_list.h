@@ -13,7 +13,8 @@ enum { GAP_LIST_MAX = 8 };
 
 struct gap_list {
     struct open_gap {
-        struct gap gap; /* open if its count is not 0 */
+        bool is_open;
+        struct gap gap;
         uint64_t opened_ns;
         struct slab *room;
     } gaps[GAP_LIST_MAX];

@@ -341,6 +341,14 @@ static void a_gap_is_an_event_of_the_agent(void **state)
         "\"etw\":{\"gap\":{\"stage\":\"file\",\"reason\":\"unknown\",\"unit\":\"buffers\","
         "\"count\":1,\"exact\":false}},"
         "\"message\":\"1 buffers lost at stage file (unknown)\"" STREAM "}\n");
+    const struct gap unknown = {.stage = "agent", .reason = "not_running", .unit = "events"};
+    buf_reset(&f.out);
+    event_format_ecs.gap(f.writer, &unknown, FIXTURE_TIME, 10, &f.out);
+    static const char end[] =
+        "\"count\":0,\"exact\":false}},"
+        "\"message\":\"events may be missing at stage agent (not_running)\"" STREAM "}\n";
+    assert_true(f.out.size >= strlen(end));
+    assert_span(span_from(buf_span(&f.out), f.out.size - strlen(end)), end);
     const struct gap at_output = {
         .stage = "output", .reason = "rejected", .unit = "events", .count = 3, .output = "main"};
     buf_reset(&f.out);

@@ -458,6 +458,20 @@ static void a_gap_does_not_stay_open_for_ever(void **state)
     rig_fini(&rig);
 }
 
+static void a_gap_of_unknown_size_is_shipped_too(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, false);
+    rig_start(&rig);
+    struct gap gap = {.stage = "agent", .reason = "not_running", .unit = "events"};
+    rig.sink.gap(rig.sink.self, &gap);
+    push_many(&rig, 1);
+    rig_finish(&rig, true);
+    assert_log(&rig, "agent/not_running(0)@1 2-2 ");
+    rig_fini(&rig);
+}
+
 static void gaps_of_a_live_session_are_gathered_while_there_is_no_room(void **state)
 {
     (void)state;
@@ -521,6 +535,7 @@ int main(void)
         cmocka_unit_test(what_describes_events_and_finds_no_room_is_counted),
         cmocka_unit_test(a_live_session_waits_for_a_while_before_it_drops),
         cmocka_unit_test(a_gap_does_not_stay_open_for_ever),
+        cmocka_unit_test(a_gap_of_unknown_size_is_shipped_too),
         cmocka_unit_test(gaps_of_a_live_session_are_gathered_while_there_is_no_room),
         cmocka_unit_test(a_queue_that_takes_nothing_more_ends_the_source),
     };
