@@ -1,0 +1,70 @@
+#include "schema/kernel_names.h"
+
+enum class_number {
+#define KERNEL_CLASS(symbol, name, guid, group) CLASS_##symbol,
+#define KERNEL_CLASS_OF(symbol, name, guid, provider_name, provider_guid) CLASS_##symbol,
+#define KERNEL_TYPE(symbol, version, types, fields)
+#define KERNEL_NAME(symbol, type, name)
+#include "schema/kernel_classes.def"
+#undef KERNEL_CLASS
+#undef KERNEL_CLASS_OF
+#undef KERNEL_NAME
+    CLASS_COUNT
+};
+
+static const struct {
+    const char *name;
+    const char *guid;
+} classes[CLASS_COUNT] = {
+#define KERNEL_CLASS(symbol, name, guid, group) [CLASS_##symbol] = {name, guid},
+#define KERNEL_CLASS_OF(symbol, name, guid, provider_name, provider_guid) \
+    [CLASS_##symbol] = {NULL, NULL},
+#define KERNEL_NAME(symbol, type, name)
+#include "schema/kernel_classes.def"
+#undef KERNEL_CLASS
+#undef KERNEL_CLASS_OF
+#undef KERNEL_NAME
+};
+
+#define KERNEL_CLASS(symbol, name, guid, group)
+#define KERNEL_CLASS_OF(symbol, name, guid, provider_name, provider_guid)
+
+static const struct {
+    uint16_t class_number;
+    uint8_t type;
+    const char *name;
+} types[] = {
+#define KERNEL_NAME(symbol, type, name) {CLASS_##symbol, type, name},
+#include "schema/kernel_classes.def"
+};
+
+/* Class names hold slashes of their own (PageFault/...): each class is tried as a beginning. */
+static bool is_of(struct span name, const char *class_name, struct span *ret_type)
+{
+    struct span first = span_text(class_name ? class_name : "");
+    if (!class_name || name.size <= first.size || name.data[first.size] != '/' ||
+        !span_equal_nocase(span_first(name, first.size), first)) {
+        return false;
+    }
+    *ret_type = span_from(name, first.size + 1);
+    return true;
+}
+
+bool kernel_names_find(struct span name, struct guid *ret_class, uint8_t *ret_type)
+{
+    const char *guid = NULL;
+    uint8_t best = 0;
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        struct span type;
+        if (is_of(name, classes[types[i].class_number].name, &type) &&
+            span_equal_nocase(type, span_text(types[i].name)) && (!guid || types[i].type < best)) {
+            guid = classes[types[i].class_number].guid;
+            best = types[i].type;
+        }
+    }
+    if (!guid || !guid_parse(span_text(guid), ret_class)) {
+        return false;
+    }
+    *ret_type = best;
+    return true;
+}

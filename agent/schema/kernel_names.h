@@ -1,0 +1,14 @@
+#ifndef ETWSHIP_SCHEMA_KERNEL_NAMES_H
+#define ETWSHIP_SCHEMA_KERNEL_NAMES_H
+
+#include "base/guid.h"
+#include "base/span.h"
+
+/*
+ * The kernel event that people call ${name}: Class/EventTypeName of kernel_classes.def, as in
+ * Process/Start, without regard to case. Where a name stands for several types of its class, the
+ * lowest. False: there is none.
+ */
+bool kernel_names_find(struct span name, struct guid *ret_class, uint8_t *ret_type);
+
+#endif
