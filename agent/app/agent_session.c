@@ -2,6 +2,7 @@
 
 #include "app/agent_internal.h"
 #include "platform/plat_system.h"
+#include "schema/kernel_names.h"
 
 /*
  * A thread per session runs its input, whose records go to the session's source in the pipeline; the
@@ -59,6 +60,7 @@ bool agent_sessions_create(struct agent *agent, struct error *err)
         struct input_env env = {.name = config->name,
             .providers = agent->plan.providers[i],
             .provider_count = config->providers.count,
+            .kernel_event = kernel_names_find,
             .data_dir = agent->settings->config->agent.data_dir,
             .note = note,
             .self = &agent->sessions[i]};

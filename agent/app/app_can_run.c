@@ -1,15 +1,16 @@
 #include "app/app_fields.h"
 #include "config/config_text.h"
+#include "etw/etw_api.h"
 #include "event/event_writer.h"
-#include "platform/plat_system.h"
 
 static void check_session(
     const struct config *memory, const struct app_session *session, struct config_report *report)
 {
-    if (session->ops->create) {
+    bool lacks_etw = session->ops->needs_etw && !etw_api_has_sessions();
+    if (session->ops->create && !lacks_etw) {
         return;
     }
-    if (session->ops->needs_etw && !plat_has_etw()) {
+    if (lacks_etw) {
         config_error_at(memory, &session->type, sizeof(session->type), report,
             "type: '%s' needs Windows: this system has no ETW. read recorded traces with type: "
             "file, or write enabled: false",

@@ -101,6 +101,9 @@ struct input_env {
     uint64_t last_time; /* FILETIME up to which outputs had all events in an earlier run; 0: unknown
                            */
 
+    /* The class and type of the kernel event that is called ${name}; NULL: names are not known. */
+    bool (*kernel_event)(struct span name, struct guid *ret_class, uint8_t *ret_type);
+
     /* Something that people must know and that ends nothing: one sentence. Any thread. May be
      * NULL. */
     void (*note)(void *self, enum input_note level, const char *text);

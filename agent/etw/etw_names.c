@@ -1,0 +1,201 @@
+#include "etw/etw_names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "etw/etw_api.h"
+#include "etw/etw_text.h"
+
+/*
+ * TDH's enumerations are asked twice: for the size, then for the data; and again, since lists may
+ * grow in between. What comes back is read with checks, as everything from outside.
+ */
+enum { MAX_TRIES = 5, MAX_LIST_BYTES = 64 * 1024 * 1024, NAME_BYTES = 512 };
+
+struct etw_names {
+    uint8_t *data;
+    size_t size;
+    uint32_t count;
+};
+
+/* One of TDH's calls: fill ${data} of ${bytes}, or say how many are needed. */
+typedef uint32_t ask_fn(const void *self, void *data, uint32_t *bytes);
+
+/* What the call has to say, to be freed; NULL with its code in ${ret_code}. */
+static uint8_t *ask(ask_fn *call, const void *self, size_t *ret_size, uint32_t *ret_code)
+{
+    uint32_t bytes = 0;
+    uint8_t *data = NULL;
+    uint32_t code = call(self, NULL, &bytes);
+    for (int i = 0; i < MAX_TRIES && code == ETW_ERROR_INSUFFICIENT_BUFFER; i++) {
+        uint8_t *more = bytes <= MAX_LIST_BYTES ? realloc(data, bytes + 1) : NULL;
+        if (!more) {
+            code = ETW_ERROR_NOT_ENOUGH_MEMORY;
+            break;
+        }
+        data = more;
+        memset(data, 0, bytes + 1);
+        *ret_size = bytes;
+        code = call(self, data, &bytes);
+    }
+    *ret_code = code;
+    if (code != ETW_SUCCESS || !data) {
+        free(data);
+        return NULL;
+    }
+    return data;
+}
+
+/* Is the UTF-16 text at ${offset} of a block ${name}? */
+static bool is_named(const uint8_t *data, size_t size, uint32_t offset, struct span name)
+{
+    char text[NAME_BYTES];
+    if (offset == 0 || offset % sizeof(etw_char) != 0 || offset >= size) {
+        return false;
+    }
+    const etw_char *units = (const etw_char *)(const void *)(data + offset);
+    size_t length = etw_text_decode(units, (size - offset) / sizeof(etw_char), text, sizeof(text));
+    return span_equal_nocase(span_make(text, length), name);
+}
+
+/* ---- providers ------------------------------------------------------------------------------------- */
+
+static uint32_t ask_providers(const void *self, void *data, uint32_t *bytes)
+{
+    const struct etw_api *api = self;
+    return api->TdhEnumerateProviders(data, bytes);
+}
+
+struct etw_names *etw_names_create(struct error *err)
+{
+    const struct etw_api *api = etw_api_get();
+    uint32_t code;
+    if (!api->TdhEnumerateProviders) {
+        etw_api_missing(err, "TdhEnumerateProviders");
+        return NULL;
+    }
+    struct etw_names *names = calloc(1, sizeof(*names));
+    if (!names) {
+        error_set(err, ERR_MEMORY, "out of memory");
+        return NULL;
+    }
+    names->data = ask(ask_providers, api, &names->size, &code);
+    if (!names->data) {
+        etw_names_destroy(names);
+        etw_api_fail(err, code, "the providers of this machine");
+        return NULL;
+    }
+    struct etw_provider_list list = {0};
+    if (names->size >= sizeof(list)) {
+        memcpy(&list, names->data, sizeof(list));
+        size_t most = (names->size - sizeof(list)) / sizeof(struct etw_provider_info);
+        names->count = list.count < most ? list.count : (uint32_t)most;
+    }
+    return names;
+}
+
+void etw_names_destroy(struct etw_names *names)
+{
+    if (names) {
+        free(names->data);
+        free(names);
+    }
+}
+
+static struct etw_provider_info provider_at(const struct etw_names *names, uint32_t index)
+{
+    struct etw_provider_info info;
+    memcpy(
+        &info, names->data + sizeof(struct etw_provider_list) + index * sizeof(info), sizeof(info));
+    return info;
+}
+
+bool etw_names_find(const struct etw_names *names, struct span name, struct guid *ret_guid)
+{
+    for (uint32_t i = 0; names && i < names->count; i++) {
+        struct etw_provider_info info = provider_at(names, i);
+        if (is_named(names->data, names->size, info.name_offset, name)) {
+            *ret_guid = info.guid;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool etw_names_has(const struct etw_names *names, const struct guid *guid)
+{
+    for (uint32_t i = 0; names && i < names->count; i++) {
+        struct etw_provider_info info = provider_at(names, i);
+        if (guid_equal(&info.guid, guid)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- keywords and events ---------------------------------------------------------------------------- */
+
+static uint32_t ask_keywords(const void *self, void *data, uint32_t *bytes)
+{
+    return etw_api_get()->TdhEnumerateProviderFieldInformation(
+        self, ETW_FIELD_KEYWORD, data, bytes);
+}
+
+bool etw_names_keyword(const struct guid *provider, struct span name, uint64_t *ret_bits)
+{
+    size_t size = 0;
+    uint32_t code;
+    bool found = false;
+    uint8_t *data = etw_api_get()->TdhEnumerateProviderFieldInformation
+                        ? ask(ask_keywords, provider, &size, &code)
+                        : NULL;
+    struct etw_field_list list = {0};
+    if (data && size >= sizeof(list)) {
+        memcpy(&list, data, sizeof(list));
+    }
+    for (size_t i = 0; i < list.count && !found; i++) {
+        struct etw_field_info info;
+        size_t at = sizeof(list) + i * sizeof(info);
+        if (at + sizeof(info) > size) {
+            break;
+        }
+        memcpy(&info, data + at, sizeof(info));
+        found = is_named(data, size, info.name_offset, name);
+        *ret_bits = found ? info.value : *ret_bits;
+    }
+    free(data);
+    return found;
+}
+
+static uint32_t ask_events(const void *self, void *data, uint32_t *bytes)
+{
+    return etw_api_get()->TdhEnumerateManifestProviderEvents(self, data, bytes);
+}
+
+size_t etw_names_events(const struct guid *provider, uint16_t id,
+    struct etw_event_descriptor *ret_events, size_t capacity)
+{
+    size_t size = 0;
+    size_t found = 0;
+    uint32_t code;
+    uint8_t *data = etw_api_get()->TdhEnumerateManifestProviderEvents
+                        ? ask(ask_events, provider, &size, &code)
+                        : NULL;
+    struct etw_provider_events list = {0};
+    if (data && size >= sizeof(list)) {
+        memcpy(&list, data, sizeof(list));
+    }
+    for (size_t i = 0; i < list.count && found < capacity; i++) {
+        struct etw_event_descriptor event;
+        size_t at = sizeof(list) + i * sizeof(event);
+        if (at + sizeof(event) > size) {
+            break;
+        }
+        memcpy(&event, data + at, sizeof(event));
+        if (event.id == id) {
+            ret_events[found++] = event;
+        }
+    }
+    free(data);
+    return found;
+}

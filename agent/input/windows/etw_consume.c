@@ -1,0 +1,311 @@
+#include "input/windows/etw_consume.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "etw/etw_api.h"
+#include "etw/etw_text.h"
+#include "input/windows/etw_raw.h"
+#include "input/windows/etw_record.h"
+#include "input/windows/etw_turn.h"
+
+/*
+ * The callback copies and returns: no allocation, no lock, no call of the system per event. The turn
+ * is taken with the first event of a buffer and given back at its end, where the sink is told of a
+ * pause, so that what came is not held back.
+ *
+ * Threads: ProcessTrace's has `has_turn`, `items` and the clock; `mutex` guards `done`, `abandoned`
+ * and `code`; the atomics are for whoever looks. ETW may call back until ProcessTrace has returned,
+ * whatever was closed before: so nothing here is freed earlier.
+ */
+struct etw_consume {
+    struct etw_consume_settings settings;
+    struct input_sink sink;
+    struct etw_turn turn;
+    struct etw_trace trace;
+    etw_char name[ETW_MAX_NAME_CHARS];
+    uint64_t handle;
+    atomic_bool closed;
+    struct plat_thread *thread;
+    bool has_turn;
+    struct extended_item items[RECORD_MAX_EXTENDED];
+
+    atomic_bool refused;
+    atomic_uint_fast64_t count;
+    atomic_uint_fast64_t newest;
+
+    struct plat_mutex mutex;
+    struct plat_cond ended;
+    bool done;
+    bool abandoned;
+    uint32_t code;
+};
+
+/* ---- on the thread of ProcessTrace ------------------------------------------------------------------- */
+
+static bool take_turn(struct etw_consume *c)
+{
+    c->has_turn = c->has_turn || etw_turn_take(&c->turn);
+    return c->has_turn;
+}
+
+static void end_buffer(struct etw_consume *c)
+{
+    if (!c->has_turn) {
+        return;
+    }
+    if (c->sink.pause && !c->sink.pause(c->sink.self)) {
+        atomic_store(&c->refused, true);
+    }
+    c->has_turn = false;
+    etw_turn_give(&c->turn);
+}
+
+static void give(struct etw_consume *c, const struct event_record *record)
+{
+    atomic_store_explicit(
+        &c->count, atomic_load_explicit(&c->count, memory_order_relaxed) + 1, memory_order_relaxed);
+    if (record->time > atomic_load_explicit(&c->newest, memory_order_relaxed)) {
+        atomic_store_explicit(&c->newest, record->time, memory_order_relaxed);
+    }
+    if (!c->sink.record(c->sink.self, record)) {
+        atomic_store(&c->refused, true);
+    }
+}
+
+/* PEVENT_RECORD_CALLBACK. */
+static void on_event(struct etw_event_record *from)
+{
+    struct etw_consume *c = from->user_context;
+    if (atomic_load_explicit(&c->refused, memory_order_relaxed) || !take_turn(c)) {
+        return;
+    }
+    enum etw_record_role role = etw_record_role(from);
+    etw_trace_start(&c->trace, from->header.time_stamp, role == ETW_RECORD_HEADER);
+    if (role == ETW_RECORD_HEADER) {
+        return;
+    }
+    struct event_record record;
+    etw_record_read(from, &c->trace.info, c->items, &record);
+    switch (role) {
+    case ETW_RECORD_LOST:
+        c->settings.lost(c->settings.self, ETW_LOSS_MARK_EVENT, record.time);
+        break;
+    case ETW_RECORD_LOST_BUFFER:
+        c->settings.lost(c->settings.self, ETW_LOSS_MARK_BUFFER, record.time);
+        break;
+    case ETW_RECORD_LOST_FILE:
+        c->settings.lost(c->settings.self, ETW_LOSS_MARK_FILE, record.time);
+        break;
+    case ETW_RECORD_EVENT:
+    case ETW_RECORD_HEADER:
+        give(c, &record);
+        break;
+    }
+}
+
+/* PEVENT_TRACE_BUFFER_CALLBACKW. */
+static uint32_t on_buffer(struct etw_logfile *logfile)
+{
+    struct etw_consume *c = logfile->context;
+    end_buffer(c);
+    return !atomic_load(&c->refused);
+}
+
+static bool on_raw_record(void *self, const struct event_record *record)
+{
+    struct etw_consume *c = self;
+    if (!(record->kind == RECORD_KERNEL && record->hook_id == 0)) {
+        give(c, record);
+    }
+    return !atomic_load_explicit(&c->refused, memory_order_relaxed);
+}
+
+/* PETW_BUFFER_CALLBACK. */
+static uint32_t on_raw_buffer(
+    const void *buffer, uint32_t buffer_bytes, const struct etw_buffer_info *info, void *context)
+{
+    struct etw_consume *c = context;
+    struct etw_raw_visitor visitor = {c, on_raw_record};
+    (void)info;
+    if (atomic_load(&c->refused) || !take_turn(c)) {
+        return 0;
+    }
+    const char *what = etw_raw_read(span_make(buffer, buffer_bytes), &c->trace, &visitor);
+    if (what) {
+        c->settings.problem(c->settings.self, what);
+    }
+    end_buffer(c);
+    return !atomic_load(&c->refused);
+}
+
+static void run(void *self)
+{
+    struct etw_consume *c = self;
+    uint32_t code = etw_api_get()->ProcessTrace(&c->handle, 1, NULL, NULL);
+    end_buffer(c);
+    plat_mutex_lock(&c->mutex);
+    c->done = true;
+    c->code = code;
+    if (!c->abandoned) {
+        c->settings.ended(c->settings.self);
+    }
+    plat_cond_broadcast(&c->ended);
+    plat_mutex_unlock(&c->mutex);
+}
+
+/* ---- on the session's thread --------------------------------------------------------------------------- */
+
+static uint64_t open_events(struct etw_consume *c, struct etw_logfile_header *ret_header)
+{
+    struct etw_logfile logfile = {.logger_name = c->name,
+        .process_trace_mode = ETW_PROCESS_REAL_TIME | ETW_PROCESS_RAW_TIMESTAMP |
+                              ETW_PROCESS_EVENT_RECORD,
+        .buffer_callback = on_buffer,
+        .event_callback = on_event,
+        .context = c};
+    uint64_t handle = etw_api_get()->OpenTraceW(&logfile);
+    *ret_header = logfile.header;
+    return handle;
+}
+
+static uint64_t open_raw(struct etw_consume *c, struct etw_logfile_header *ret_header)
+{
+    struct etw_open_options options = {.modes = 1, /* raw time stamps */
+        .buffer_callback = on_raw_buffer,
+        .buffer_context = c};
+    return etw_api_get()->OpenTraceFromRealTimeLogger(c->name, &options, ret_header);
+}
+
+static struct etw_consume *create(const struct etw_consume_settings *settings)
+{
+    struct etw_consume *c = calloc(1, sizeof(*c));
+    if (c) {
+        c->settings = *settings;
+        c->sink = *settings->sink;
+        plat_mutex_init(&c->mutex);
+        plat_cond_init(&c->ended);
+        etw_turn_init(&c->turn);
+    }
+    return c;
+}
+
+struct etw_consume *etw_consume_open(const struct etw_consume_settings *settings, struct error *err)
+{
+    const struct etw_api *api = etw_api_get();
+    if (settings->raw && !api->OpenTraceFromRealTimeLogger) {
+        etw_api_missing(err, "OpenTraceFromRealTimeLogger");
+        return NULL;
+    }
+    if (!api->OpenTraceW || !api->ProcessTrace || !api->CloseTrace) {
+        etw_api_missing(err, "OpenTrace");
+        return NULL;
+    }
+    struct etw_consume *c = create(settings);
+    if (!c) {
+        error_set(err, ERR_MEMORY, "out of memory for a session");
+        return NULL;
+    }
+    struct etw_logfile_header header = {0};
+    if (!etw_text_encode(span_text(settings->session), c->name, ETW_MAX_NAME_CHARS, NULL)) {
+        error_set(err, ERR_LIMIT, "the name of the session is too long");
+        etw_consume_destroy(c);
+        return NULL;
+    }
+    c->handle = settings->raw ? open_raw(c, &header) : open_events(c, &header);
+    if (c->handle == ETW_INVALID_TRACE) {
+        atomic_store(&c->closed, true);
+        etw_api_fail(err, api->last_error ? api->last_error() : 0,
+            "reading from the session %.100s", settings->session);
+        etw_consume_destroy(c);
+        return NULL;
+    }
+    etw_trace_init(&c->trace, settings->session, &header);
+    return c;
+}
+
+bool etw_consume_start(struct etw_consume *c, struct error *err)
+{
+    c->thread = plat_thread_start("etw", run, c, err);
+    return c->thread != NULL;
+}
+
+void etw_consume_close(struct etw_consume *c)
+{
+    if (c->handle && !atomic_exchange(&c->closed, true)) {
+        /* While ProcessTrace runs it answers ERROR_CTX_CLOSE_PENDING, which is no failure. */
+        etw_api_get()->CloseTrace(c->handle);
+    }
+}
+
+bool etw_consume_wait(struct etw_consume *c, uint64_t deadline_ns, uint32_t *ret_code)
+{
+    bool in_time = true;
+    if (!c->thread) {
+        return true; /* it never began */
+    }
+    plat_mutex_lock(&c->mutex);
+    while (!c->done && in_time) {
+        in_time = plat_cond_wait_until(&c->ended, &c->mutex, deadline_ns);
+    }
+    bool done = c->done;
+    if (done && ret_code) {
+        *ret_code = c->code;
+    }
+    plat_mutex_unlock(&c->mutex);
+    return done;
+}
+
+bool etw_consume_is_refused(const struct etw_consume *c)
+{
+    return atomic_load(&c->refused);
+}
+
+uint64_t etw_consume_count(const struct etw_consume *c)
+{
+    return atomic_load_explicit(&c->count, memory_order_relaxed);
+}
+
+uint64_t etw_consume_newest(const struct etw_consume *c)
+{
+    return atomic_load_explicit(&c->newest, memory_order_relaxed);
+}
+
+bool etw_consume_ask(struct etw_consume *c, uint64_t deadline_ns)
+{
+    return etw_turn_ask(&c->turn, deadline_ns);
+}
+
+void etw_consume_give(struct etw_consume *c)
+{
+    etw_turn_give(&c->turn);
+}
+
+void etw_consume_abandon(struct etw_consume *c)
+{
+    etw_turn_close(&c->turn);
+    plat_mutex_lock(&c->mutex);
+    c->abandoned = true;
+    plat_mutex_unlock(&c->mutex);
+}
+
+const struct trace_info *etw_consume_trace(const struct etw_consume *c)
+{
+    return &c->trace.info;
+}
+
+void etw_consume_destroy(struct etw_consume *c)
+{
+    if (!c) {
+        return;
+    }
+    etw_consume_close(c);
+    if (c->thread && !etw_consume_wait(c, 0, NULL)) {
+        return; /* ETW still holds it: never freed under its feet */
+    }
+    plat_thread_join(c->thread);
+    etw_turn_fini(&c->turn);
+    plat_cond_fini(&c->ended);
+    plat_mutex_fini(&c->mutex);
+    free(c);
+}

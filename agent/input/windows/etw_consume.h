@@ -1,0 +1,64 @@
+#ifndef ETWSHIP_INPUT_WINDOWS_ETW_CONSUME_H
+#define ETWSHIP_INPUT_WINDOWS_ETW_CONSUME_H
+
+#include "input/input.h"
+#include "input/windows/etw_loss.h"
+#include "input/windows/etw_trace.h"
+
+/*
+ * A connection to a real-time session: OpenTrace, ProcessTrace on a thread of its own, CloseTrace
+ * (opentracew, processtrace, closetrace, opentracefromrealtimelogger on learn.microsoft.com). Events
+ * go to the sink on that thread, when it is its turn (etw_turn.h).
+ */
+struct etw_consume;
+
+struct etw_consume_settings {
+    const char *session; /* as ETW knows it */
+    bool raw;
+    const struct input_sink *sink; /* copied */
+
+    /* On the consumer's thread: RT_LostEvent came, in its turn; a raw buffer made no sense (static
+     * text); ProcessTrace has returned. */
+    void (*lost)(void *self, enum etw_loss_mark mark, uint64_t time);
+    void (*problem)(void *self, const char *what);
+    void (*ended)(void *self);
+    void *self;
+};
+
+/* Connect; nothing comes before etw_consume_start. NULL: ERR_IO, ERR_UNSUPPORTED, ERR_MEMORY. */
+struct etw_consume *etw_consume_open(
+    const struct etw_consume_settings *settings, struct error *err);
+
+/* Begin to read. */
+bool etw_consume_start(struct etw_consume *consume, struct error *err);
+
+/* End the connection: the session goes on, and keeps what was not read yet. Any thread. */
+void etw_consume_close(struct etw_consume *consume);
+
+/* Has ProcessTrace returned before plat_monotonic_ns() is ${deadline_ns}? ${ret_code} (NULL is fine):
+ * with which Win32 code. */
+bool etw_consume_wait(struct etw_consume *consume, uint64_t deadline_ns, uint32_t *ret_code);
+
+/* Does the sink want no more? */
+bool etw_consume_is_refused(const struct etw_consume *consume);
+
+/* Events and other records given so far; the newest one's time, FILETIME, 0: none. Any thread. */
+uint64_t etw_consume_count(const struct etw_consume *consume);
+uint64_t etw_consume_newest(const struct etw_consume *consume);
+
+/* The turn at the sink, for the session's thread: see etw_turn.h. */
+bool etw_consume_ask(struct etw_consume *consume, uint64_t deadline_ns);
+void etw_consume_give(struct etw_consume *consume);
+
+/* ETW does not let go of it: from here on it gets no turn and tells nothing. Waits for the sink,
+ * should it be there. */
+void etw_consume_abandon(struct etw_consume *consume);
+
+/* What its records refer to: lives as long as the connection. */
+const struct trace_info *etw_consume_trace(const struct etw_consume *consume);
+
+/* Free it once ProcessTrace has returned. What was abandoned, and still runs, keeps its memory for
+ * the rest of the process. NULL is fine. */
+void etw_consume_destroy(struct etw_consume *consume);
+
+#endif

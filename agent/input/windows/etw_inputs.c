@@ -1,0 +1,133 @@
+#include "input/live_options.h"
+#include "input/windows/etw_session.h"
+
+/* The inputs that ETW itself runs, by type. */
+
+static void *create(
+    enum etw_plan_kind kind, const void *settings, const struct input_env *env, struct error *err)
+{
+    struct etw_plan *plan = etw_plan_create(kind, settings, env, err);
+    return plan ? etw_session_create(plan, env, &etw_session_timing, err) : NULL;
+}
+
+static enum input_end run(void *self, const struct input_sink *sink, struct error *err)
+{
+    return etw_session_run(self, sink, err);
+}
+
+static void stop(void *self)
+{
+    etw_session_stop(self);
+}
+
+static void destroy(void *self)
+{
+    etw_session_destroy(self);
+}
+
+static void *create_realtime(const void *settings, const struct input_env *env, struct error *err)
+{
+    return create(ETW_PLAN_REALTIME, settings, env, err);
+}
+
+const struct input_ops input_realtime = {
+    .name = "realtime",
+    .fields = live_options_realtime,
+    .settings_size = sizeof(struct live_realtime),
+    .needs_etw = true,
+    .switches_on = true,
+    .providers = INPUT_PROVIDERS_REQUIRED,
+    .check = live_options_check_realtime,
+    .create = create_realtime,
+    .run = run,
+    .stop = stop,
+    .destroy = destroy,
+};
+
+static void *create_system(const void *settings, const struct input_env *env, struct error *err)
+{
+    return create(ETW_PLAN_SYSTEM, settings, env, err);
+}
+
+static bool has_no_flags(const void *settings)
+{
+    return ((const struct live_kernel *)settings)->groups.flags.count == 0;
+}
+
+const struct input_ops input_system = {
+    .name = "system",
+    .fields = live_options_system,
+    .settings_size = sizeof(struct live_kernel),
+    .needs_etw = true,
+    .switches_on = true,
+    .needs_providers = has_no_flags,
+    .check = live_options_check_kernel,
+    .create = create_system,
+    .run = run,
+    .stop = stop,
+    .destroy = destroy,
+};
+
+static void *create_kernel(const void *settings, const struct input_env *env, struct error *err)
+{
+    return create(ETW_PLAN_KERNEL, settings, env, err);
+}
+
+const struct input_ops input_kernel = {
+    .name = "kernel",
+    .fields = live_options_kernel,
+    .settings_size = sizeof(struct live_kernel),
+    .needs_etw = true,
+    .providers = INPUT_PROVIDERS_NONE,
+    .check = live_options_check_kernel,
+    .create = create_kernel,
+    .run = run,
+    .stop = stop,
+    .destroy = destroy,
+};
+
+static void *create_attach(const void *settings, const struct input_env *env, struct error *err)
+{
+    return create(ETW_PLAN_ATTACH, settings, env, err);
+}
+
+const struct input_ops input_attach = {
+    .name = "attach",
+    .fields = live_options_attach,
+    .settings_size = sizeof(struct live_attach),
+    .needs_etw = true,
+    .create = create_attach,
+    .run = run,
+    .stop = stop,
+    .destroy = destroy,
+};
+
+static void *create_record(const void *settings, const struct input_env *env, struct error *err)
+{
+    return create(ETW_PLAN_RECORD, settings, env, err);
+}
+
+static bool record_delivers(const void *settings)
+{
+    return ((const struct live_record *)settings)->live;
+}
+
+static bool record_needs_providers(const void *settings)
+{
+    return ((const struct live_record *)settings)->groups.flags.count == 0;
+}
+
+const struct input_ops input_record = {
+    .name = "record",
+    .fields = live_options_record,
+    .settings_size = sizeof(struct live_record),
+    .needs_etw = true,
+    .switches_on = true,
+    .delivers = record_delivers,
+    .needs_providers = record_needs_providers,
+    .check = live_options_check_record,
+    .create = create_record,
+    .run = run,
+    .stop = stop,
+    .destroy = destroy,
+};

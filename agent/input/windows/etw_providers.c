@@ -1,0 +1,516 @@
+#include "input/windows/etw_providers.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "etw/etw_api.h"
+#include "etw/etw_names.h"
+#include "etw/etw_who.h"
+
+/*
+ * An entry is a wish of the configuration; a target is one provider in ETW, with the wishes of all
+ * entries that mean it in one request. Which entries those are changes only when a name that nobody
+ * knew is found: then the targets are made anew, and what is enabled already is told again.
+ */
+enum { MAX_EVENT_VERSIONS = 8 };
+
+struct entry {
+    const struct etw_plan_entry *plan;
+    struct guid guid;
+    bool unknown; /* its name is on no list of this machine */
+    struct etw_payload_filter *payload;
+    size_t payload_count;
+    struct arena memory; /* of the payload filters */
+};
+
+struct target {
+    struct guid guid;
+    const char *label;
+    struct etw_request request;
+    bool optional;
+    bool take_over;
+    bool enabled;
+    bool capture_at_start;
+    uint64_t capture_every_ns; /* 0: never */
+    uint64_t capture_at_ns;
+    uint64_t retry_at_ns;
+    uint64_t pause_ns;
+    uint32_t code; /* of the last refusal: the same is told once */
+};
+
+struct etw_providers {
+    struct etw_providers_settings settings;
+    struct entry *entries;
+    size_t entry_count;
+    struct target *targets;
+    size_t target_count;
+    uint64_t look_at_ns;
+    bool lists_names; /* this system has a list of providers */
+};
+
+static void note(const struct etw_providers *p, enum input_note level, const char *format, ...)
+    ETWSHIP_PRINTF(3, 4);
+
+static void note(const struct etw_providers *p, enum input_note level, const char *format, ...)
+{
+    char text[600];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    if (p->settings.note) {
+        p->settings.note(p->settings.self, level, text);
+    }
+}
+
+/* ---- payload filters: they need the events as the manifest has them ----------------------------------- */
+
+struct operator_row {
+    size_t offset; /* of the text in struct provider_predicate */
+    uint16_t number_op;
+    uint16_t text_op;
+};
+
+static const struct operator_row operators[] = {
+    {offsetof(struct provider_predicate, is), ETW_PAYLOAD_EQ, ETW_PAYLOAD_IS},
+    {offsetof(struct provider_predicate, is_not), ETW_PAYLOAD_NE, ETW_PAYLOAD_IS_NOT},
+    {offsetof(struct provider_predicate, contains), ETW_PAYLOAD_CONTAINS, ETW_PAYLOAD_CONTAINS},
+    {offsetof(struct provider_predicate, not_contains), ETW_PAYLOAD_DOES_NOT_CONTAIN,
+        ETW_PAYLOAD_DOES_NOT_CONTAIN},
+    {offsetof(struct provider_predicate, below), ETW_PAYLOAD_LT, ETW_PAYLOAD_LT},
+    {offsetof(struct provider_predicate, above), ETW_PAYLOAD_GT, ETW_PAYLOAD_GT},
+    {offsetof(struct provider_predicate, at_most), ETW_PAYLOAD_LE, ETW_PAYLOAD_LE},
+    {offsetof(struct provider_predicate, at_least), ETW_PAYLOAD_GE, ETW_PAYLOAD_GE},
+};
+
+static const char *joined(struct arena *memory, const struct config_strings *two)
+{
+    size_t size = strlen(two->items[0]) + strlen(two->items[1]) + 2;
+    char *text = arena_alloc(memory, size);
+    if (text) {
+        snprintf(text, size, "%s,%s", two->items[0], two->items[1]);
+    }
+    return text;
+}
+
+static struct etw_payload_test test_of(struct arena *memory, const struct provider_predicate *p)
+{
+    struct etw_payload_test test = {.field = p->field};
+    for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++) {
+        const char *text;
+        memcpy(&text, (const char *)p + operators[i].offset, sizeof(text));
+        uint64_t number;
+        if (text) {
+            bool is_number = provider_spec_parse_bits(span_text(text), &number);
+            test.op = is_number ? operators[i].number_op : operators[i].text_op;
+            test.value = text;
+            return test;
+        }
+    }
+    bool inside = p->between.count == 2;
+    const struct config_strings *two = inside ? &p->between : &p->not_between;
+    test.op = inside ? ETW_PAYLOAD_BETWEEN : ETW_PAYLOAD_NOT_BETWEEN;
+    test.value = two->count == 2 ? joined(memory, two) : NULL;
+    return test;
+}
+
+/* One filter for each version of the event. */
+static void add_payload(
+    struct etw_providers *p, struct entry *entry, const struct provider_payload *payload)
+{
+    struct etw_event_descriptor events[MAX_EVENT_VERSIONS];
+    uint64_t id = 0;
+    provider_spec_parse_bits(span_text(payload->id), &id);
+    size_t versions = etw_names_events(&entry->guid, (uint16_t)id, events, MAX_EVENT_VERSIONS);
+    size_t count = payload->fields.count;
+    const struct provider_predicate *predicates = payload->fields.items;
+    struct etw_payload_test *tests = arena_alloc_array(&entry->memory, count + 1, sizeof(*tests));
+    if (versions == 0 || !tests || count > ETW_MAX_PREDICATES) {
+        note(p, INPUT_NOTE_WARNING,
+            "provider %s: no manifest of this machine says what event %s holds, so all of them "
+            "come",
+            entry->plan->label, payload->id);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        tests[i] = test_of(&entry->memory, &predicates[i]);
+        if (!tests[i].value) {
+            return;
+        }
+    }
+    for (size_t i = 0; i < versions; i++) {
+        entry->payload[entry->payload_count++] = (struct etw_payload_filter){
+            .event = events[i], .count = (uint16_t)count, .tests = tests};
+    }
+}
+
+static void make_payload(struct etw_providers *p, struct entry *entry)
+{
+    const struct config_list *list = &entry->plan->spec->payload;
+    const struct provider_payload *payloads = list->items;
+    arena_fini(&entry->memory);
+    arena_init(&entry->memory, 1024 * 1024);
+    entry->payload_count = 0;
+    entry->payload = arena_alloc_array(
+        &entry->memory, list->count * MAX_EVENT_VERSIONS + 1, sizeof(*entry->payload));
+    for (size_t i = 0; entry->payload && i < list->count; i++) {
+        add_payload(p, entry, &payloads[i]);
+    }
+}
+
+/* ---- names to targets ------------------------------------------------------------------------------------ */
+
+static struct target *find_target(struct target *targets, size_t count, const struct guid *guid)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (guid_equal(&targets[i].guid, guid)) {
+            return &targets[i];
+        }
+    }
+    return NULL;
+}
+
+/* The shorter of two intervals of which 0 means never. */
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+    return a == 0 || (b && b < a) ? b : a;
+}
+
+static void add_entry(struct etw_providers *p, struct entry *entry)
+{
+    const struct provider_spec *spec = entry->plan->spec;
+    struct etw_request request = entry->plan->request;
+    request.provider = entry->guid;
+    request.payload = entry->payload_count ? entry->payload : NULL;
+    request.payload_count = entry->payload_count;
+    request.timeout_ms = p->settings.enable_ms;
+    struct target *target = find_target(p->targets, p->target_count, &entry->guid);
+    if (target) {
+        etw_enable_merge(&target->request, &request);
+        target->optional = target->optional && spec->optional;
+        target->take_over = target->take_over || spec->take_over;
+        target->capture_at_start = target->capture_at_start || spec->capture_at_start;
+        target->capture_every_ns = sooner(target->capture_every_ns, spec->capture_every_ns);
+        return;
+    }
+    p->targets[p->target_count++] = (struct target){.guid = entry->guid,
+        .label = entry->plan->label,
+        .request = request,
+        .optional = spec->optional,
+        .take_over = spec->take_over,
+        .capture_at_start = spec->capture_at_start,
+        .capture_every_ns = spec->capture_every_ns,
+        .pause_ns = p->settings.retry_ns};
+}
+
+/* Make the targets anew; true if there are other ones than before. What was enabled stays known. */
+static bool make_targets(struct etw_providers *p, struct target *old, size_t old_count)
+{
+    bool changed = false;
+    p->target_count = 0;
+    for (size_t i = 0; i < p->entry_count; i++) {
+        if (!guid_is_zero(&p->entries[i].guid)) {
+            add_entry(p, &p->entries[i]);
+        }
+    }
+    for (size_t i = 0; i < p->target_count; i++) {
+        const struct target *was = find_target(old, old_count, &p->targets[i].guid);
+        changed = changed || !was;
+        if (was) {
+            p->targets[i].capture_at_ns = was->capture_at_ns;
+            p->targets[i].retry_at_ns = was->retry_at_ns;
+            p->targets[i].pause_ns = was->pause_ns;
+            p->targets[i].code = was->code;
+        }
+    }
+    return changed;
+}
+
+/* Where an entry's name leads now; true if that is news. */
+static bool look_up(struct etw_providers *p, struct entry *entry, const struct etw_names *names)
+{
+    if (guid_is_zero(&entry->plan->request.provider)) {
+        if (!entry->unknown) {
+            note(p, INPUT_NOTE_WARNING,
+                "WPP messages are switched on by the control GUID of their provider. add name: "
+                "GUID "
+                "to the entry with wpp");
+        }
+        entry->unknown = true;
+        return false;
+    }
+    struct guid guid = entry->plan->request.provider;
+    bool found = !entry->plan->named || !names ||
+                 etw_names_find(names, span_text(entry->plan->label), &guid);
+    bool news = !guid_equal(&guid, &entry->guid);
+    if (!found && !entry->unknown) {
+        note(p, entry->plan->spec->optional ? INPUT_NOTE_INFO : INPUT_NOTE_WARNING,
+            "provider %s is not registered on this machine. it is switched on as a TraceLogging "
+            "provider of that name, and looked for again",
+            entry->plan->label);
+    } else if (found && entry->unknown) {
+        note(p, INPUT_NOTE_INFO, "provider %s is there now", entry->plan->label);
+    }
+    entry->unknown = !found;
+    entry->guid = guid;
+    if (news) {
+        make_payload(p, entry);
+    }
+    return news;
+}
+
+static bool look_all_up(struct etw_providers *p)
+{
+    struct etw_names *names = p->lists_names ? etw_names_create(NULL) : NULL;
+    bool news = false;
+    for (size_t i = 0; i < p->entry_count; i++) {
+        news = look_up(p, &p->entries[i], names) || news;
+    }
+    etw_names_destroy(names);
+    return news;
+}
+
+/* ---- enabling ------------------------------------------------------------------------------------------------ */
+
+/* Who may switch these on, in plain words. */
+static const struct {
+    const char *guid;
+    const char *why;
+} guarded[] = {
+    {"f4e1897c-bb5d-5668-f1d8-040f4d8dd344",
+        "Windows gives Threat-Intelligence to protected processes (PPL antimalware) alone"},
+    {"54849625-5478-4994-a5ba-3e3b0328c30d",
+        "Windows gives Security-Auditing to the event log alone. read the Security log, or attach "
+        "to the session EventLog-Security as LocalSystem"},
+};
+
+static const char *guard_of(const struct guid *guid)
+{
+    char text[GUID_TEXT_SIZE];
+    guid_write(guid, text);
+    for (size_t i = 0; i < sizeof(guarded) / sizeof(guarded[0]); i++) {
+        if (memcmp(text, guarded[i].guid, sizeof(text)) == 0) {
+            return guarded[i].why;
+        }
+    }
+    return NULL;
+}
+
+/* May a classic provider be had? Else ${err} names the session that it serves. */
+static bool is_free(
+    struct etw_providers *p, const struct target *target, uint64_t session, struct error *err)
+{
+    struct etw_session_list list = {0};
+    struct etw_who *who = malloc(sizeof(*who));
+    bool is_free = true;
+    if (who && etw_who_ask(&target->guid, who, NULL) && who->known && who->is_classic &&
+        etw_control_list(&list, NULL)) {
+        const struct etw_session_state *owner = etw_who_owner(who, &list, session);
+        if (owner && target->take_over) {
+            note(p, INPUT_NOTE_WARNING, "provider %s is taken from the session %.200s",
+                target->label, owner->name);
+        } else if (owner) {
+            is_free = error_set(err, ERR_STOPPED,
+                "provider %s serves one session at a time, now %.200s. stop that one, or write "
+                "take_over: true",
+                target->label, owner->name);
+        }
+        etw_control_list_fini(&list);
+    }
+    free(who);
+    return is_free;
+}
+
+static void tell_outcome(
+    const struct etw_providers *p, const struct target *target, const struct etw_outcome *outcome)
+{
+    for (uint32_t kinds = outcome->refused; kinds; kinds &= kinds - 1) {
+        note(p, INPUT_NOTE_WARNING,
+            "provider %s: this Windows does not filter by %s, so more events come", target->label,
+            etw_enable_kind_name(kinds & (~kinds + 1)));
+    }
+    if (outcome->refused_properties) {
+        note(p, INPUT_NOTE_WARNING,
+            "provider %s: this Windows does not know all that `extended` asks for (0x%x)",
+            target->label, outcome->refused_properties);
+    }
+    if (outcome->timed_out) {
+        note(p, INPUT_NOTE_INFO, "provider %s is slow to answer; it is switched on", target->label);
+    }
+}
+
+static void enable(
+    struct etw_providers *p, struct target *target, uint64_t session, uint64_t now_ns)
+{
+    struct etw_outcome outcome = {0};
+    struct error err = {0};
+    if (is_free(p, target, session, &err) &&
+        etw_enable_provider(session, target->label, &target->request, &outcome, &err)) {
+        target->enabled = true;
+        target->pause_ns = p->settings.retry_ns;
+        target->capture_at_ns = now_ns + target->capture_every_ns;
+        target->code = 0;
+        tell_outcome(p, target, &outcome);
+        return;
+    }
+    uint32_t code = err.os_code ? (uint32_t)err.os_code : UINT32_MAX;
+    if (target->code != code) {
+        const char *guard = guard_of(&target->guid);
+        note(p, target->optional ? INPUT_NOTE_INFO : INPUT_NOTE_WARNING, "%s%s%s. trying again",
+            err.text, guard ? ". " : "", guard ? guard : "");
+    }
+    target->code = code;
+    target->retry_at_ns = now_ns + target->pause_ns;
+    uint64_t longer = target->pause_ns * 2;
+    target->pause_ns = longer < p->settings.retry_max_ns ? longer : p->settings.retry_max_ns;
+}
+
+static void disallow(struct etw_providers *p, uint64_t session)
+{
+    static const size_t most = ETW_MAX_PERIODIC;
+    struct guid guids[ETW_MAX_PERIODIC];
+    size_t count = 0;
+    for (size_t i = 0; i < p->entry_count; i++) {
+        const struct config_strings *list = &p->entries[i].plan->spec->disallow;
+        for (size_t k = 0; k < list->count && count < most; k++) {
+            count += guid_parse(span_text(list->items[k]), &guids[count]);
+        }
+    }
+    struct error err;
+    if (count && !etw_enable_disallow(session, guids, count, &err)) {
+        note(p, INPUT_NOTE_WARNING, "%s", err.text);
+    }
+}
+
+void etw_providers_begin(struct etw_providers *p, uint64_t session, uint64_t now_ns)
+{
+    look_all_up(p);
+    make_targets(p, NULL, 0);
+    p->look_at_ns = now_ns + p->settings.look_ns;
+    disallow(p, session);
+    for (size_t i = 0; i < p->target_count; i++) {
+        enable(p, &p->targets[i], session, now_ns);
+    }
+}
+
+static void capture(const struct etw_providers *p, const struct target *target, uint64_t session)
+{
+    struct error err;
+    if (target->enabled && !etw_enable_capture_state(session, target->label, &target->guid,
+                               p->settings.enable_ms, &err)) {
+        note(p, INPUT_NOTE_INFO, "%s", err.text);
+    }
+}
+
+void etw_providers_capture(struct etw_providers *p, uint64_t session)
+{
+    for (size_t i = 0; i < p->target_count; i++) {
+        if (p->targets[i].capture_at_start) {
+            capture(p, &p->targets[i], session);
+        }
+    }
+}
+
+/* Names that nobody knew: look again, and make the targets anew if one is found. */
+static void look_again(struct etw_providers *p, uint64_t session, uint64_t now_ns)
+{
+    bool wanted = false;
+    for (size_t i = 0; i < p->entry_count; i++) {
+        wanted = wanted || p->entries[i].unknown;
+    }
+    p->look_at_ns = now_ns + p->settings.look_ns;
+    struct target *old = wanted ? malloc((p->target_count + 1) * sizeof(*old)) : NULL;
+    if (!old) {
+        return;
+    }
+    size_t count = p->target_count;
+    memcpy(old, p->targets, count * sizeof(*old));
+    if (look_all_up(p) && make_targets(p, old, count)) {
+        for (size_t i = 0; i < count; i++) {
+            if (old[i].enabled && !find_target(p->targets, p->target_count, &old[i].guid)) {
+                etw_enable_stop(session, old[i].label, &old[i].guid, NULL);
+            }
+        }
+        for (size_t i = 0; i < p->target_count; i++) {
+            enable(p, &p->targets[i], session, now_ns);
+        }
+    }
+    free(old);
+}
+
+void etw_providers_tick(struct etw_providers *p, uint64_t session, uint64_t now_ns)
+{
+    if (now_ns >= p->look_at_ns) {
+        look_again(p, session, now_ns);
+    }
+    for (size_t i = 0; i < p->target_count; i++) {
+        struct target *target = &p->targets[i];
+        if (!target->enabled && now_ns >= target->retry_at_ns) {
+            enable(p, target, session, now_ns);
+        }
+        if (target->enabled && target->capture_every_ns && now_ns >= target->capture_at_ns) {
+            target->capture_at_ns = now_ns + target->capture_every_ns;
+            capture(p, target, session);
+        }
+    }
+}
+
+void etw_providers_end(struct etw_providers *p, uint64_t session)
+{
+    for (size_t i = 0; i < p->target_count; i++) {
+        if (p->targets[i].enabled) {
+            etw_enable_stop(session, p->targets[i].label, &p->targets[i].guid, NULL);
+        }
+        p->targets[i].enabled = false;
+    }
+}
+
+size_t etw_providers_enabled(const struct etw_providers *p)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < p->target_count; i++) {
+        count += p->targets[i].enabled;
+    }
+    return count;
+}
+
+/* ---- life ------------------------------------------------------------------------------------------------------ */
+
+struct etw_providers *etw_providers_create(
+    const struct etw_providers_settings *settings, struct error *err)
+{
+    size_t count = settings->plan->entry_count;
+    struct etw_providers *p = calloc(1, sizeof(*p));
+    if (p) {
+        p->settings = *settings;
+        p->entries = calloc(count + 1, sizeof(*p->entries));
+        p->targets = calloc(count + 1, sizeof(*p->targets));
+    }
+    if (!p || !p->entries || !p->targets) {
+        etw_providers_destroy(p);
+        error_set(err, ERR_MEMORY, "out of memory for providers");
+        return NULL;
+    }
+    p->lists_names = etw_api_get()->TdhEnumerateProviders != NULL;
+    for (size_t i = 0; i < count; i++) {
+        p->entries[i].plan = &settings->plan->entries[i];
+        arena_init(&p->entries[i].memory, 0);
+    }
+    p->entry_count = count;
+    return p;
+}
+
+void etw_providers_destroy(struct etw_providers *p)
+{
+    if (p) {
+        for (size_t i = 0; i < p->entry_count; i++) {
+            arena_fini(&p->entries[i].memory);
+        }
+        free(p->entries);
+        free(p->targets);
+        free(p);
+    }
+}

@@ -1,0 +1,42 @@
+#ifndef ETWSHIP_INPUT_WINDOWS_ETW_PROVIDERS_H
+#define ETWSHIP_INPUT_WINDOWS_ETW_PROVIDERS_H
+
+#include "input/windows/etw_plan.h"
+
+/*
+ * The providers of a session, on its thread: names are looked up, entries that mean the same
+ * provider become one request, and what does not go now is tried again, since providers are
+ * installed, and freed by other sessions, while the agent runs. Nothing here ends a session.
+ */
+struct etw_providers;
+
+struct etw_providers_settings {
+    const struct etw_plan *plan; /* borrowed */
+    void (*note)(void *self, enum input_note level, const char *text);
+    void *self;
+    uint32_t enable_ms; /* how long a provider may take to answer */
+    uint64_t retry_ns;  /* first pause after a refusal; it doubles */
+    uint64_t retry_max_ns;
+    uint64_t look_ns; /* how often unknown names are looked up again */
+};
+
+struct etw_providers *etw_providers_create(
+    const struct etw_providers_settings *settings, struct error *err);
+void etw_providers_destroy(struct etw_providers *providers); /* NULL is fine */
+
+/* A session has begun, nothing is enabled in it by us: enable everything. */
+void etw_providers_begin(struct etw_providers *providers, uint64_t session, uint64_t now_ns);
+
+/* Ask those that shall tell their state at the start. */
+void etw_providers_capture(struct etw_providers *providers, uint64_t session);
+
+/* What is due: enable again what was refused, look unknown names up, ask for states. */
+void etw_providers_tick(struct etw_providers *providers, uint64_t session, uint64_t now_ns);
+
+/* Switch all of them off. */
+void etw_providers_end(struct etw_providers *providers, uint64_t session);
+
+/* How many are enabled now. */
+size_t etw_providers_enabled(const struct etw_providers *providers);
+
+#endif

@@ -1,0 +1,152 @@
+#include "input/windows/etw_record.h"
+
+#include "event/kernel_groups.h"
+#include "input/etl_format.h"
+
+enum {
+    GROUP_PROCESS = 0x03,
+    GROUP_IMAGE = 0x14,
+    GROUP_EVENT_TRACE = 0x00,
+    TYPE_IMAGE_LOAD = 0x0a, /* the one hook of Image among those of Process */
+    TYPE_HEADER = 0,
+    LOST_EVENT = 32,
+    LOST_BUFFER = 33,
+    LOST_FILE = 34,
+};
+
+static const uint32_t no_id = UINT32_MAX; /* process or thread that nobody knew */
+
+/* {6a399ae0-4bc6-4de9-870b-3657f8947e7e}, RT_LostEvent on learn.microsoft.com. */
+static const struct guid lost_events = {{0xe0, 0x9a, 0x39, 0x6a, 0xc6, 0x4b, 0xe9, 0x4d, 0x87, 0x0b,
+    0x36, 0x57, 0xf8, 0x94, 0x7e, 0x7e}};
+
+enum etw_record_role etw_record_role(const struct etw_event_record *record)
+{
+    const struct etw_event_header *header = &record->header;
+    if (guid_equal(&header->provider_id, &lost_events)) {
+        switch (header->descriptor.opcode) {
+        case LOST_EVENT:
+            return ETW_RECORD_LOST;
+        case LOST_BUFFER:
+            return ETW_RECORD_LOST_BUFFER;
+        case LOST_FILE:
+            return ETW_RECORD_LOST_FILE;
+        default:
+            return ETW_RECORD_EVENT;
+        }
+    }
+    bool is_header = (header->flags & EVENT_FLAG_CLASSIC) &&
+                     header->descriptor.opcode == TYPE_HEADER &&
+                     guid_equal(
+                         &header->provider_id, &kernel_group_find(GROUP_EVENT_TRACE)->class_guid);
+    return is_header ? ETW_RECORD_HEADER : ETW_RECORD_EVENT;
+}
+
+/* The hook of a kernel event by its class and type; false: it is of no class of the kernel's. */
+static bool find_hook(const struct guid *class_guid, uint8_t type, uint16_t *ret_hook)
+{
+    for (unsigned group = 0; group < KERNEL_GROUP_COUNT; group++) {
+        if (guid_equal(class_guid, &kernel_group_find((uint8_t)group)->class_guid)) {
+            if (group == GROUP_IMAGE && type == TYPE_IMAGE_LOAD) {
+                group = GROUP_PROCESS;
+            }
+            *ret_hook = (uint16_t)(group << 8 | type);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void set_kind(const struct etw_event_header *header, struct event_record *record)
+{
+    bool narrow = record->pointer_size == 4;
+    if (header->flags & EVENT_FLAG_TRACE_MESSAGE) {
+        record->kind = RECORD_MESSAGE;
+        record->header_type = ETL_MESSAGE;
+    } else if (!(header->flags & EVENT_FLAG_CLASSIC)) {
+        record->kind = RECORD_EVENT;
+        record->header_type = narrow ? ETL_EVENT_HEADER32 : ETL_EVENT_HEADER64;
+    } else if (find_hook(&header->provider_id, header->descriptor.opcode, &record->hook_id)) {
+        record->kind = RECORD_KERNEL;
+        record->header_type = narrow ? ETL_SYSTEM32 : ETL_SYSTEM64;
+    } else {
+        record->kind = RECORD_CLASSIC;
+        record->header_type = narrow ? ETL_FULL_HEADER32 : ETL_FULL_HEADER64;
+    }
+}
+
+static void set_cpu_times(const struct etw_event_header *header, struct event_record *record)
+{
+    if (header->flags & EVENT_FLAG_NO_CPUTIME || record->kind == RECORD_MESSAGE) {
+        return;
+    }
+    if (header->flags & EVENT_FLAG_PRIVATE_SESSION) {
+        record->processor_time = header->processor_time;
+        record->present |= RECORD_HAS_PROCESSOR_TIME;
+    } else {
+        record->kernel_ticks = header->kernel_time;
+        record->user_ticks = header->user_time;
+        record->present |= RECORD_HAS_CPU_TIMES;
+    }
+}
+
+static void set_extended(
+    const struct etw_event_record *from, struct extended_item *items, struct event_record *record)
+{
+    size_t count = 0;
+    for (size_t i = 0; from->extended_data && i < from->extended_data_count; i++) {
+        const struct etw_extended_item *item = &from->extended_data[i];
+        if (count == RECORD_MAX_EXTENDED) {
+            break;
+        }
+        if (item->data || item->data_size == 0) {
+            items[count++] = (struct extended_item){
+                item->ext_type, span_make((const void *)(uintptr_t)item->data, item->data_size)};
+        }
+    }
+    record->extended = count ? items : NULL;
+    record->extended_count = count;
+}
+
+void etw_record_read(const struct etw_event_record *from, const struct trace_info *trace,
+    struct extended_item *items, struct event_record *ret_record)
+{
+    const struct etw_event_header *header = &from->header;
+    const struct etw_event_descriptor *d = &header->descriptor;
+    struct event_record record = {
+        .pointer_size = header->flags & EVENT_FLAG_32_BIT   ? 4
+                        : header->flags & EVENT_FLAG_64_BIT ? 8
+                                                            : trace->pointer_size,
+        .present = RECORD_HAS_TIME,
+        .flags = header->flags,
+        .event_property = header->event_property,
+        /* Without PROCESSOR_INDEX the high byte is an alignment. */
+        .cpu = header->flags & EVENT_FLAG_PROCESSOR_INDEX ? from->processor_index
+                                                          : from->processor_index & 0xff,
+        .time_raw = header->time_stamp,
+        .time = trace_clock_filetime(&trace->clock, header->time_stamp),
+        .provider = header->provider_id,
+        .descriptor = {.id = d->id,
+            .version = d->version,
+            .channel = d->channel,
+            .level = d->level,
+            .opcode = d->opcode,
+            .task = d->task,
+            .keyword = d->keyword},
+        .activity_id = header->activity_id,
+        .payload = span_make(from->user_data, from->user_data ? from->user_data_length : 0),
+        .trace = trace,
+    };
+    if (header->process_id != no_id) {
+        record.process_id = header->process_id;
+        record.present |= RECORD_HAS_PROCESS;
+    }
+    if (header->thread_id != no_id) {
+        record.thread_id = header->thread_id;
+        record.present |= RECORD_HAS_THREAD;
+    }
+    set_kind(header, &record);
+    set_cpu_times(header, &record);
+    set_extended(from, items, &record);
+    *ret_record = record;
+}

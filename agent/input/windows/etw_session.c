@@ -1,0 +1,526 @@
+#include "input/windows/etw_session.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "etw/etw_api.h"
+#include "input/windows/etw_session_internal.h"
+#include "platform/plat_system.h"
+
+/*
+ * Threads: everything runs on the thread of etw_session_run, but the callbacks of the consumer
+ * (etw_consume.h). `mutex` guards `asked_to_stop`, `woken` and `loss_marks`, the three things that
+ * others change. The sink is called by the consumer in its turn and by this thread in its own; while
+ * there is no consumer it is this thread's alone.
+ *
+ * Records refer to the trace of the connection that they came through; so connections that have
+ * ended stay until the session is destroyed, when everything is delivered.
+ *
+ * A start that fails half-way is undone in the reverse order by leave(). What is undone, and how,
+ * depends on whose the session is: own ones are stopped, foreign ones and kept ones left running.
+ */
+static const uint64_t ns_per_ms = 1000000;
+
+struct etw_session_timing etw_session_timing = {.poll_ms = 1000,
+    .retry_ms = 1000,
+    .retry_max_ms = 60000,
+    .look_ms = 30000,
+    .enable_ms = 2000,
+    .stop_ms = 5000};
+
+/* ---- notes ------------------------------------------------------------------------------------------- */
+
+void etw_session_note(const struct etw_session *s, enum input_note level, const char *format, ...)
+{
+    char text[700];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    if (s->env.note) {
+        s->env.note(s->env.self, level, text);
+    }
+}
+
+static void pass_note(void *self, enum input_note level, const char *text)
+{
+    etw_session_note(self, level, "%s", text);
+}
+
+/* ---- what others ask ------------------------------------------------------------------------------------ */
+
+static bool must_stop(struct etw_session *s)
+{
+    plat_mutex_lock(&s->mutex);
+    bool stop = s->asked_to_stop;
+    plat_mutex_unlock(&s->mutex);
+    return stop || (s->consume && etw_consume_is_refused(s->consume));
+}
+
+/* Until something happens, or ${wait_ms} are over. */
+static void wait_for_change(struct etw_session *s, uint64_t wait_ms)
+{
+    uint64_t deadline = plat_monotonic_ns() + wait_ms * ns_per_ms;
+    bool in_time = true;
+    plat_mutex_lock(&s->mutex);
+    while (!s->asked_to_stop && !s->woken && in_time) {
+        in_time = plat_cond_wait_until(&s->changed, &s->mutex, deadline);
+    }
+    s->woken = false;
+    plat_mutex_unlock(&s->mutex);
+}
+
+static void wake(struct etw_session *s)
+{
+    plat_mutex_lock(&s->mutex);
+    s->woken = true;
+    plat_cond_broadcast(&s->changed);
+    plat_mutex_unlock(&s->mutex);
+}
+
+static void on_lost(void *self, enum etw_loss_mark mark, uint64_t time)
+{
+    struct etw_session *s = self;
+    plat_mutex_lock(&s->mutex);
+    s->marks.count[mark]++;
+    s->marks.time = time;
+    plat_mutex_unlock(&s->mutex);
+}
+
+static void on_problem(void *self, const char *what)
+{
+    struct etw_session *s = self;
+    if (s->sink.damage) {
+        s->sink.damage(s->sink.self, etw_consume_trace(s->consume), INPUT_WHOLE_FILE, what);
+    }
+}
+
+static void on_ended(void *self)
+{
+    wake(self);
+}
+
+/* ---- gaps --------------------------------------------------------------------------------------------------- */
+
+static const struct trace_info *trace_of(const struct etw_session *s)
+{
+    return s->connections ? etw_consume_trace(s->connections->consume) : &s->nothing.info;
+}
+
+static void give_gap(struct etw_session *s, const struct gap *gap)
+{
+    if (s->sink.gap) {
+        s->sink.gap(s->sink.self, gap);
+    }
+}
+
+/* In this thread's turn: nobody knows what happened since then. */
+static void tell_missing(struct etw_session *s)
+{
+    uint64_t now = plat_now_filetime();
+    if (s->missing_since) {
+        struct gap gap = {.stage = "agent",
+            .reason = s->missing_why,
+            .unit = "events",
+            .from = s->missing_since < now ? s->missing_since : now,
+            .to = now,
+            .trace = trace_of(s)};
+        give_gap(s, &gap);
+    }
+    s->missing_since = 0;
+}
+
+static void take_marks(struct etw_session *s)
+{
+    plat_mutex_lock(&s->mutex);
+    struct etw_session_marks marks = s->marks;
+    s->marks = (struct etw_session_marks){.time = 0};
+    plat_mutex_unlock(&s->mutex);
+    for (int i = 0; i < ETW_SESSION_MARKS; i++) {
+        etw_loss_note(&s->loss, (enum etw_loss_mark)i, marks.count[i], marks.time);
+    }
+}
+
+static void remember(struct etw_session *s)
+{
+    struct error err;
+    struct etw_kept kept = {.fingerprint = s->plan->fingerprint,
+        .handle = s->state.handle,
+        .events_lost = s->state.events_lost,
+        .log_buffers_lost = s->state.log_buffers_lost,
+        .real_time_buffers_lost = s->state.real_time_buffers_lost};
+    if (s->plan->keeps && s->owned &&
+        !etw_kept_save(s->env.data_dir, s->env.name ? s->env.name : "", &kept, &err)) {
+        etw_session_note(s, INPUT_NOTE_WARNING, "%s", err.text);
+    }
+}
+
+/* In this thread's turn: what the counters say. ${state} NULL: they cannot be read. */
+static void tell_losses(struct etw_session *s, const struct etw_session_state *state)
+{
+    struct gap gaps[ETW_LOSS_GAPS];
+    take_marks(s);
+    size_t count = etw_loss_look(&s->loss, state, plat_now_filetime(), trace_of(s), gaps);
+    for (size_t i = 0; i < count; i++) {
+        give_gap(s, &gaps[i]);
+    }
+    if (state) {
+        s->state = *state;
+    }
+    if (count) {
+        remember(s);
+    }
+}
+
+/* ---- entering ------------------------------------------------------------------------------------ */
+
+static bool connect_raw_or_not(
+    struct etw_session *s, struct etw_consume_settings *settings, struct error *err)
+{
+    settings->raw = s->plan->raw && !(s->state.mode & ETW_MODE_COMPRESSED);
+    s->consume = etw_consume_open(settings, err);
+    if (!s->consume && settings->raw) {
+        etw_session_note(
+            s, INPUT_NOTE_WARNING, "%s. events are delivered one by one instead", err->text);
+        settings->raw = false;
+        s->consume = etw_consume_open(settings, err);
+    }
+    return s->consume != NULL;
+}
+
+static bool connect(struct etw_session *s, struct error *err)
+{
+    struct etw_consume_settings settings = {.session = s->plan->name,
+        .sink = &s->sink,
+        .lost = on_lost,
+        .problem = on_problem,
+        .ended = on_ended,
+        .self = s};
+    struct etw_session_connection *connection = calloc(1, sizeof(*connection));
+    if (!connection) {
+        return error_set(err, ERR_MEMORY, "out of memory for a session");
+    }
+    if (!connect_raw_or_not(s, &settings, err)) {
+        free(connection);
+        return etw_session_explain(s, err);
+    }
+    *connection = (struct etw_session_connection){s->consume, s->connections};
+    s->connections = connection;
+    return true;
+}
+
+static void leave(struct etw_session *s, bool stop_it);
+
+static bool enter(struct etw_session *s, struct error *err)
+{
+    const struct etw_plan *plan = s->plan;
+    if (!etw_session_get(s, err)) {
+        etw_hold_drop(s->hold);
+        s->hold = NULL;
+        return false;
+    }
+    s->is_open = true;
+    bool started = s->owned;
+    if (s->owned) {
+        etw_session_add_extras(s);
+        etw_providers_begin(s->providers, s->state.handle, plat_monotonic_ns());
+    }
+    if (plan->reads) {
+        bool good = connect(s, err);
+        if (good) {
+            tell_missing(s); /* before the consumer gets the sink */
+            if (s->owned) {
+                etw_providers_capture(s->providers, s->state.handle);
+            }
+            good = etw_consume_start(s->consume, err);
+        }
+        if (!good) {
+            leave(s, started);
+            return false;
+        }
+    } else {
+        tell_missing(s);
+    }
+    remember(s);
+    s->was_open = true;
+    etw_session_note(s, INPUT_NOTE_INFO,
+        "%s: %u to %u buffers of %u KB, handed over after %u ms at the latest", plan->name,
+        s->state.min_buffers, s->state.max_buffers, s->state.buffer_kb, s->state.flush_ms);
+    return true;
+}
+
+/* ---- leaving ------------------------------------------------------------------------------------------------------ */
+
+/* The consumer's end: by itself, else when the connection is closed, else without it. */
+static void end_consumer(struct etw_session *s, bool ends_by_itself)
+{
+    uint64_t step = s->timing.stop_ms * ns_per_ms;
+    if (!s->consume) {
+        return;
+    }
+    if (!ends_by_itself || !etw_consume_wait(s->consume, plat_monotonic_ns() + step, NULL)) {
+        etw_consume_close(s->consume);
+    }
+    if (!etw_consume_wait(s->consume, plat_monotonic_ns() + step, NULL)) {
+        etw_consume_abandon(s->consume);
+        etw_session_note(s, INPUT_NOTE_WARNING,
+            "Windows does not end the reading of %s; it is given up", s->plan->name);
+    }
+    etw_consume_close(s->consume);
+    s->consume = NULL;
+}
+
+/* Providers off, what is in buffers out, the session's end, and all that was in it read: in this
+ * order nothing is lost. */
+static void stop_session(struct etw_session *s)
+{
+    struct etw_session_state last;
+    struct error err = {0};
+    etw_providers_end(s->providers, s->state.handle);
+    if ((s->plan->reads || s->plan->snapshot) && !etw_control_flush(s->plan->name, &err) &&
+        s->plan->snapshot) {
+        etw_session_note(s, INPUT_NOTE_WARNING, "%s", err.text);
+    }
+    bool known = etw_control_stop(s->plan->name, &last, &err);
+    if (!known && err.os_code != ETW_ERROR_WMI_INSTANCE_NOT_FOUND) {
+        etw_session_note(s, INPUT_NOTE_WARNING, "%s", err.text);
+    }
+    end_consumer(s, known);
+    tell_losses(s, known ? &last : NULL);
+    if (s->plan->keeps) {
+        etw_kept_forget(s->env.data_dir, s->env.name ? s->env.name : "");
+    }
+}
+
+/* Is what has its name now what we have started? A session of ours is by its name. */
+static bool is_the_same(const struct etw_session *s)
+{
+    struct etw_session_state now;
+    return s->plan->ours || !etw_control_query(s->plan->name, &now, NULL) ||
+           now.handle == s->state.handle;
+}
+
+/* It goes on without us. */
+static void let_go(struct etw_session *s)
+{
+    struct etw_session_state now;
+    end_consumer(s, false);
+    if (etw_control_query(s->plan->name, &now, NULL)) {
+        tell_losses(s, &now);
+    }
+    remember(s);
+}
+
+static void leave(struct etw_session *s, bool stop_it)
+{
+    if (!s->is_open) {
+        return;
+    }
+    if (stop_it && s->owned && is_the_same(s)) {
+        stop_session(s);
+    } else {
+        let_go(s);
+    }
+    if (s->profile_set) {
+        etw_kernel_set_profile(s->profile_old_100ns, &s->profile_old_100ns, NULL);
+        s->profile_set = false;
+    }
+    etw_hold_drop(s->hold);
+    s->hold = NULL;
+    s->is_open = false;
+    s->owned = false;
+}
+
+/* ---- running -------------------------------------------------------------------------------------------------------- */
+
+/* In this thread's turn. False: the sink wants no more. */
+static bool pause_sink(struct etw_session *s)
+{
+    return !s->sink.pause || s->sink.pause(s->sink.self);
+}
+
+/* One look at everything. False: the session has ended, or the sink wants no more. */
+static bool look(struct etw_session *s)
+{
+    struct etw_session_state state;
+    struct error err = {0};
+    uint64_t deadline = plat_monotonic_ns() + s->timing.poll_ms * ns_per_ms;
+    if (s->consume && !etw_consume_ask(s->consume, deadline)) {
+        return true; /* the consumer is at it */
+    }
+    bool known = etw_control_query(s->plan->name, &state, &err);
+    bool gone = known ? state.handle != s->state.handle && s->state.handle
+                      : err.os_code == ETW_ERROR_WMI_INSTANCE_NOT_FOUND;
+    if (!gone) {
+        tell_losses(s, known ? &state : NULL);
+    }
+    bool more = pause_sink(s);
+    if (s->consume) {
+        etw_consume_give(s->consume);
+    }
+    if (!gone && s->owned) {
+        etw_providers_tick(s->providers, s->state.handle, plat_monotonic_ns());
+    }
+    return more && !gone;
+}
+
+/* Until the session ends, or is asked to. True: it is to be ended. */
+static bool serve(struct etw_session *s)
+{
+    bool more = true;
+    while (more && !must_stop(s)) {
+        wait_for_change(s, s->timing.poll_ms);
+        bool over = s->consume && etw_consume_wait(s->consume, 0, NULL);
+        more = !over && look(s);
+        s->pause_ns = s->timing.retry_ms * ns_per_ms;
+    }
+    return must_stop(s);
+}
+
+/* The session has ended without us: from its last event on, nobody knows. */
+static void mourn(struct etw_session *s)
+{
+    struct etw_session_state state;
+    struct error err = {0};
+    uint32_t code = 0;
+    uint64_t newest = s->consume ? etw_consume_newest(s->consume) : 0;
+    bool runs = etw_control_query(s->plan->name, &state, &err) && state.handle == s->state.handle;
+    if (s->consume && etw_consume_wait(s->consume, 0, &code) && runs) {
+        etw_session_note(s, INPUT_NOTE_WARNING, "reading %s has ended: %s (error %u)",
+            s->plan->name, code ? etw_api_reason(code) : "the connection was closed", code);
+    } else {
+        etw_session_note(s, INPUT_NOTE_WARNING, "%s was stopped by somebody else", s->plan->name);
+    }
+    end_consumer(s, true);
+    if (runs) {
+        tell_losses(s, &state);
+    }
+    s->missing_since = newest ? newest : s->loss.since;
+    s->missing_why = "session_stopped";
+    etw_hold_drop(s->hold);
+    s->hold = NULL;
+    s->is_open = false;
+    s->owned = false;
+}
+
+/* A failure, told once. */
+static void tell_failure(struct etw_session *s, const struct error *err)
+{
+    if (strcmp(s->last_failure.text, err->text) != 0) {
+        etw_session_note(s, INPUT_NOTE_WARNING, "%s. trying again", err->text);
+    }
+    s->last_failure = *err;
+}
+
+/* Wait before the next try; the sink is told once in a while. False: it wants no more. */
+static bool rest(struct etw_session *s)
+{
+    uint64_t until = plat_monotonic_ns() + s->pause_ns;
+    uint64_t max = s->timing.retry_max_ms * ns_per_ms;
+    bool more = true;
+    s->pause_ns = s->pause_ns * 2 < max ? s->pause_ns * 2 : max;
+    while (more && !must_stop(s) && plat_monotonic_ns() < until) {
+        uint64_t left_ms = (until - plat_monotonic_ns()) / ns_per_ms + 1;
+        wait_for_change(s, left_ms < s->timing.poll_ms ? left_ms : s->timing.poll_ms);
+        more = pause_sink(s);
+    }
+    return more;
+}
+
+enum input_end etw_session_run(
+    struct etw_session *s, const struct input_sink *sink, struct error *err)
+{
+    bool more = true;
+    s->sink = *sink;
+    s->missing_since = s->env.last_time;
+    s->missing_why = "not_running";
+    while (more && !must_stop(s)) {
+        struct error why = {0};
+        if (!enter(s, &why)) {
+            if (why.code == ERR_CONFIG) {
+                *err = why;
+                return INPUT_FAILED;
+            }
+            tell_failure(s, &why);
+            more = rest(s);
+            continue;
+        }
+        s->last_failure.text[0] = 0;
+        if (serve(s)) {
+            break;
+        }
+        if (s->consume && etw_consume_is_refused(s->consume)) {
+            break;
+        }
+        mourn(s);
+    }
+    leave(s, !s->plan->keeps);
+    return INPUT_STOPPED;
+}
+
+void etw_session_stop(struct etw_session *s)
+{
+    plat_mutex_lock(&s->mutex);
+    s->asked_to_stop = true;
+    plat_cond_broadcast(&s->changed);
+    plat_mutex_unlock(&s->mutex);
+}
+
+/* ---- life ------------------------------------------------------------------------------------------------------------- */
+
+static bool make_providers(struct etw_session *s, struct error *err)
+{
+    struct etw_providers_settings settings = {.plan = s->plan,
+        .note = pass_note,
+        .self = s,
+        .enable_ms = s->timing.enable_ms,
+        .retry_ns = s->timing.retry_ms * ns_per_ms,
+        .retry_max_ns = s->timing.retry_max_ms * ns_per_ms,
+        .look_ns = s->timing.look_ms * ns_per_ms};
+    s->providers = etw_providers_create(&settings, err);
+    return s->providers != NULL;
+}
+
+struct etw_session *etw_session_create(struct etw_plan *plan, const struct input_env *env,
+    const struct etw_session_timing *timing, struct error *err)
+{
+    struct etw_session *s = calloc(1, sizeof(*s));
+    if (!s) {
+        etw_plan_destroy(plan);
+        error_set(err, ERR_MEMORY, "out of memory for a session");
+        return NULL;
+    }
+    struct etw_logfile_header none = {0};
+    s->plan = plan;
+    s->env = *env;
+    s->timing = *timing;
+    s->pause_ns = timing->retry_ms * ns_per_ms;
+    etw_trace_init(&s->nothing, plan->name, &none);
+    plat_mutex_init(&s->mutex);
+    plat_cond_init(&s->changed);
+    if (!make_providers(s, err)) {
+        etw_session_destroy(s);
+        return NULL;
+    }
+    return s;
+}
+
+void etw_session_destroy(struct etw_session *s)
+{
+    if (!s) {
+        return;
+    }
+    while (s->connections) {
+        struct etw_session_connection *older = s->connections->older;
+        etw_consume_destroy(s->connections->consume);
+        free(s->connections);
+        s->connections = older;
+    }
+    etw_providers_destroy(s->providers);
+    etw_plan_destroy(s->plan);
+    plat_cond_fini(&s->changed);
+    plat_mutex_fini(&s->mutex);
+    free(s);
+}

@@ -1,0 +1,36 @@
+#ifndef ETWSHIP_INPUT_WINDOWS_ETW_SESSION_H
+#define ETWSHIP_INPUT_WINDOWS_ETW_SESSION_H
+
+#include "input/windows/etw_plan.h"
+
+/*
+ * A live session from its first moment to its last, as input_ops has it: started, taken over or
+ * attached to, read, watched for losses, started again when somebody else stops it, and ended in
+ * good order. What ETW refuses is told and tried again; it never ends the agent.
+ */
+struct etw_session;
+
+/* How long things take: milliseconds. */
+struct etw_session_timing {
+    uint32_t poll_ms;      /* between two looks at the session's counters */
+    uint32_t retry_ms;     /* first pause after a failure; it doubles */
+    uint32_t retry_max_ms; /* longest pause */
+    uint32_t look_ms;      /* between two looks for providers that nobody knew */
+    uint32_t enable_ms;    /* what providers get to answer */
+    uint32_t stop_ms;      /* what each step of an orderly stop gets before the next, ruder one */
+};
+
+/* What inputs go by; tests change it before there is one. */
+extern struct etw_session_timing etw_session_timing;
+
+/* ${plan} is the session's from here on, also on failure. What ${env} points to outlives it. */
+struct etw_session *etw_session_create(struct etw_plan *plan, const struct input_env *env,
+    const struct etw_session_timing *timing, struct error *err);
+
+/* See input_ops. */
+enum input_end etw_session_run(
+    struct etw_session *session, const struct input_sink *sink, struct error *err);
+void etw_session_stop(struct etw_session *session);
+void etw_session_destroy(struct etw_session *session); /* NULL is fine */
+
+#endif

@@ -1,0 +1,202 @@
+#include <stdlib.h>
+
+#include "etw/etw_api.h"
+#include "etw/etw_privilege.h"
+#include "input/windows/etw_session_internal.h"
+#include "platform/plat_system.h"
+
+/*
+ * How a session comes to its ETW session. What runs under its name already is ours if the name is,
+ * or, of the NT Kernel Logger, if the last run has left a note of it; it is taken over, replaced or
+ * left alone as the configuration says. Nobody else's session is ever stopped.
+ */
+
+/* What is missing, in plain words, where Windows only says no. */
+bool etw_session_explain(const struct etw_session *s, struct error *err)
+{
+    const struct etw_plan *plan = s->plan;
+    struct etw_rights rights;
+    struct error why;
+    if (err->os_code == ETW_ERROR_ACCESS_DENIED || err->os_code == ETW_ERROR_PRIVILEGE_NOT_HELD) {
+        etw_privilege_query(&rights);
+        enum etw_need need = plan->kind == ETW_PLAN_KERNEL ? ETW_NEED_KERNEL_LOGGER
+                             : plan->is_system             ? ETW_NEED_KERNEL
+                                                           : ETW_NEED_SESSION;
+        if (!etw_privilege_check(&rights, need, &why)) {
+            int64_t code = err->os_code;
+            error_set(err, ERR_IO, "%s", why.text);
+            err->os_code = code;
+        }
+    }
+    return false;
+}
+
+static bool start_new(struct etw_session *s, struct error *err)
+{
+    const struct etw_plan *plan = s->plan;
+    if (plan->is_system) {
+        etw_privilege_enable_profile(NULL); /* some groups need it, and administrators have it */
+    }
+    bool good = plan->is_system ? etw_kernel_start(&plan->session, &plan->groups, plan->stacks,
+                                      plan->stack_count, &s->state, err)
+                                : etw_control_start(&plan->session, &s->state, err);
+    if (!good) {
+        return etw_session_explain(s, err);
+    }
+    s->owned = true;
+    etw_loss_begin(&s->loss, NULL, plat_now_filetime());
+    s->loss.counts = true; /* a new session has lost nothing */
+    return true;
+}
+
+/* A session of ours goes on: nothing is missing, but what it lost meanwhile is. */
+static void take_over(
+    struct etw_session *s, const struct etw_session_state *state, const struct etw_kept *kept)
+{
+    const struct etw_plan *plan = s->plan;
+    struct error err;
+    s->state = *state;
+    s->owned = true;
+    struct etw_session_state before = *state;
+    if (kept) {
+        before.events_lost = kept->events_lost;
+        before.log_buffers_lost = kept->log_buffers_lost;
+        before.real_time_buffers_lost = kept->real_time_buffers_lost;
+    }
+    uint64_t now = plat_now_filetime();
+    etw_loss_begin(&s->loss, &before, s->missing_since ? s->missing_since : now);
+    s->missing_since = 0;
+    etw_session_note(s, INPUT_NOTE_INFO, "goes on with %s, which was running", plan->name);
+    if (plan->is_system &&
+        (!etw_kernel_set_groups(state->handle, plan->name, &plan->groups, &err) ||
+            !etw_kernel_set_stacks(
+                state->handle, plan->name, plan->stacks, plan->stack_count, &err))) {
+        etw_session_note(s, INPUT_NOTE_WARNING, "%s", err.text);
+    }
+}
+
+/* The NT Kernel Logger is somebody else's. */
+static bool share_kernel_logger(
+    struct etw_session *s, const struct etw_session_state *state, struct error *err)
+{
+    const struct etw_plan *plan = s->plan;
+    if (plan->in_use == LIVE_IN_USE_FAIL) {
+        return error_set(err, ERR_STOPPED,
+            "somebody else runs the NT Kernel Logger. use type: system, or write in_use: attach or "
+            "update");
+    }
+    s->state = *state;
+    s->owned = false;
+    etw_loss_begin(&s->loss, state, plat_now_filetime());
+    struct error why;
+    if (plan->in_use == LIVE_IN_USE_UPDATE &&
+        !etw_kernel_set_groups(state->handle, plan->name, &plan->groups, &why)) {
+        etw_session_note(s, INPUT_NOTE_WARNING, "%s", why.text);
+    }
+    return true;
+}
+
+/* A session of this name runs: what becomes of it? ${ret_start}: a new one is to be started. */
+static bool meet_existing(struct etw_session *s, const struct etw_session_state *state,
+    bool *ret_start, struct error *err)
+{
+    const struct etw_plan *plan = s->plan;
+    struct etw_kept kept;
+    bool known = etw_kept_load(s->env.data_dir, s->env.name ? s->env.name : "", &kept);
+    bool same = known && guid_equal(&kept.fingerprint, &plan->fingerprint);
+    *ret_start = false;
+    if (!plan->ours && !(same && kept.handle == state->handle)) {
+        return share_kernel_logger(s, state, err);
+    }
+    if (plan->on_existing == LIVE_EXISTING_FAIL && !s->was_open) {
+        error_set(err, ERR_CONFIG,
+            "%s runs already, and on_existing is fail. stop it, or write replace or attach",
+            plan->name);
+        return false;
+    }
+    if (plan->boot || plan->on_existing == LIVE_EXISTING_ATTACH || (plan->keeps && same)) {
+        if (known && !same) {
+            etw_session_note(s, INPUT_NOTE_WARNING,
+                "%s was set up in another way; buffers, mode and file stay as they are",
+                plan->name);
+        }
+        take_over(s, state, known ? &kept : NULL);
+        return true;
+    }
+    *ret_start = true;
+    if (!etw_control_stop(plan->name, NULL, err) &&
+        err->os_code != ETW_ERROR_WMI_INSTANCE_NOT_FOUND) {
+        return etw_session_explain(s, err);
+    }
+    etw_session_note(s, INPUT_NOTE_INFO, "stopped %s, which an earlier run had left", plan->name);
+    return true;
+}
+
+static bool attach(struct etw_session *s, struct error *err)
+{
+    struct error why = {0};
+    bool known = etw_control_query(s->plan->name, &s->state, &why);
+    if (!known && why.os_code == ETW_ERROR_WMI_INSTANCE_NOT_FOUND) {
+        *err = why;
+        return false;
+    }
+    s->owned = false;
+    etw_loss_begin(&s->loss, known ? &s->state : NULL, plat_now_filetime());
+    return true;
+}
+
+bool etw_session_get(struct etw_session *s, struct error *err)
+{
+    struct etw_session_state state;
+    struct error why = {0};
+    bool start = true;
+    if (s->plan->kind == ETW_PLAN_ATTACH) {
+        return attach(s, err);
+    }
+    s->hold = s->plan->ours ? etw_hold_take(s->plan->name, err) : NULL;
+    if (s->plan->ours && !s->hold) {
+        return false;
+    }
+    if (etw_control_query(s->plan->name, &state, &why) && !meet_existing(s, &state, &start, err)) {
+        return false;
+    }
+    return !start || start_new(s, err);
+}
+
+/* What is added to the session, and does not keep it from running. */
+void etw_session_add_extras(struct etw_session *s)
+{
+    const struct etw_plan *plan = s->plan;
+    struct error err;
+    if (plan->profile_100ns && !s->profile_set) {
+        s->profile_set = etw_privilege_enable_profile(&err) &&
+                         etw_kernel_set_profile(plan->profile_100ns, &s->profile_old_100ns, &err);
+        if (!s->profile_set) {
+            etw_session_note(s, INPUT_NOTE_WARNING, "%s", err.text);
+        }
+    }
+    if (plan->counter_event_count == 0) {
+        return;
+    }
+    struct etw_profile_source *all = calloc(ETW_MAX_PROFILE_SOURCES, sizeof(*all));
+    uint32_t sources[8];
+    size_t count = 0;
+    size_t found = 0;
+    bool good = all && etw_kernel_profile_sources(all, ETW_MAX_PROFILE_SOURCES, &count, &err);
+    for (size_t i = 0; good && i < plan->counters->count && found < 8; i++) {
+        const char *name = plan->counters->items[i];
+        size_t k = 0;
+        while (k < count && !span_equal_nocase(span_text(all[k].name), span_text(name))) {
+            k++;
+        }
+        good = k < count ||
+               error_set(&err, ERR_CONFIG, "this processor has no counter '%.60s'", name);
+        sources[found++] = good ? all[k].source : 0;
+    }
+    good = good && etw_kernel_set_counters(s->state.handle, plan->name, sources, found,
+                       plan->counter_events, plan->counter_event_count, &err);
+    if (!good) {
+        etw_session_note(s, INPUT_NOTE_WARNING, "counters: %s", all ? err.text : "out of memory");
+    }
+    free(all);
+}

@@ -1,0 +1,84 @@
+#define _GNU_SOURCE
+
+#include "input/windows/etw_kept.h"
+
+#include "support/temp_folder.h"
+#include "support/test.h"
+
+static char folder[] = "/tmp/etwship-kept-XXXXXX";
+
+static int set_up(void **state)
+{
+    (void)state;
+    return temp_folder_make(folder);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    return temp_folder_remove(folder);
+}
+
+static void what_is_left_is_found_again(void **state)
+{
+    (void)state;
+    struct etw_kept kept = {.fingerprint = {{1, 2, 3}},
+        .handle = 0xfedcba9876543210,
+        .events_lost = UINT32_MAX,
+        .log_buffers_lost = 5,
+        .real_time_buffers_lost = 6};
+    struct etw_kept found;
+    struct error err;
+    assert_false(etw_kept_load(folder, "a", &found));
+    assert_true(etw_kept_save(folder, "a", &kept, &err));
+    assert_true(etw_kept_load(folder, "a", &found));
+    assert_true(guid_equal(&found.fingerprint, &kept.fingerprint));
+    assert_true(found.handle == kept.handle);
+    assert_int_equal(found.events_lost, kept.events_lost);
+    assert_int_equal(found.log_buffers_lost, kept.log_buffers_lost);
+    assert_int_equal(found.real_time_buffers_lost, kept.real_time_buffers_lost);
+    kept.events_lost = 7;
+    assert_true(etw_kept_save(folder, "a", &kept, &err));
+    assert_true(etw_kept_load(folder, "a", &found));
+    assert_int_equal(found.events_lost, 7);
+    assert_false(etw_kept_load(folder, "b", &found));
+    etw_kept_forget(folder, "a");
+    assert_false(etw_kept_load(folder, "a", &found));
+    etw_kept_forget(folder, "a");
+}
+
+static void without_a_folder_nothing_is_known(void **state)
+{
+    (void)state;
+    struct etw_kept kept = {.handle = 1};
+    assert_true(etw_kept_save(NULL, "a", &kept, NULL));
+    assert_false(etw_kept_load(NULL, "a", &kept));
+    etw_kept_forget(NULL, "a");
+    assert_false(etw_kept_save("/nowhere/at/all", "a", &kept, NULL));
+}
+
+static void a_damaged_file_is_as_good_as_none(void **state)
+{
+    (void)state;
+    static const char good[] = "1 01020304-0000-0000-0000-000000000000 1 2 3 4 end\n";
+    for (size_t size = 0; size <= strlen(good); size++) {
+        char path[128];
+        struct etw_kept found;
+        snprintf(path, sizeof(path), "%s/etw-x.kept", folder);
+        FILE *file = fopen(path, "wb");
+        assert_non_null(file);
+        assert_int_equal(fwrite(good, 1, size, file), size);
+        assert_int_equal(fclose(file), 0);
+        assert_int_equal(etw_kept_load(folder, "x", &found), size >= strlen(good) - 1);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_left_is_found_again),
+        cmocka_unit_test(without_a_folder_nothing_is_known),
+        cmocka_unit_test(a_damaged_file_is_as_good_as_none),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
