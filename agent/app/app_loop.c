@@ -97,6 +97,19 @@ static bool is_read_by_file(const struct plat_file_id *id, const char *pattern)
     return search.found;
 }
 
+/* Without the time when it was made an id is not enough to refuse a file for. */
+static bool find_file(const char *path, struct plat_file_id *ret_id)
+{
+    return plat_file_id_at(path, ret_id) && ret_id->born;
+}
+
+bool app_loop_is_read(const char *pattern, const char *path)
+{
+    struct plat_file_id id;
+    return matches(span_text(pattern), span_text(path)) ||
+           (find_file(path, &id) && is_read_by_file(&id, pattern));
+}
+
 enum app_loop app_loop_find(
     const struct app_output *output, const struct app_session *session, const char **ret_pattern)
 {
@@ -108,8 +121,7 @@ enum app_loop app_loop_find(
     enum app_loop worst = APP_LOOP_NONE;
     char path[PATH_SIZE];
     struct plat_file_id id;
-    /* Without the time when it was made an id is not enough to refuse a file for. */
-    bool is_there = paths && plat_file_id_at(target, &id) && id.born;
+    bool is_there = paths && find_file(target, &id);
     for (size_t i = 0; paths && i < paths->count && worst != APP_LOOP_READ; i++) {
         const char *pattern = paths->items[i];
         bool is_read = is_read_by_name(target, span_text(pattern)) ||

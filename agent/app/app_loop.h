@@ -18,4 +18,7 @@ enum app_loop {
 enum app_loop app_loop_find(
     const struct app_output *output, const struct app_session *session, const char **ret_pattern);
 
+/* Would who reads ${pattern} read the file ${path}, whether it is there or not? */
+bool app_loop_is_read(const char *pattern, const char *path);
+
 #endif

@@ -185,6 +185,9 @@ static int dump_traces(const struct cli_args *args, struct dump *dump, uint64_t 
 {
     int exit_code = EXIT_FAILED;
     const struct input_ops *input;
+    if (!trace_options_spare(args, 0)) {
+        return EXIT_USAGE;
+    }
     void *settings = trace_options_input(args, dump->config, &input, &exit_code);
     if (!settings) {
         return exit_code;

@@ -2,6 +2,7 @@
 
 #include "app/session_run.h"
 #include "cli/schema_list.h"
+#include "cli/trace_options.h"
 #include "event/value_json.h"
 #include "platform/plat_file.h"
 #include "schema/pack.h"
@@ -60,6 +61,9 @@ static int export(const struct cli_args *args, struct schema_cache *cache)
     const char *path = cli_value(args, "output");
     if (!path) {
         cli_error("schema export: --output PACK is missing");
+        return EXIT_USAGE;
+    }
+    if (!trace_options_spare(args, 1)) {
         return EXIT_USAGE;
     }
     if (!schema_list_learn(args, 1, cache, &exit_code)) {

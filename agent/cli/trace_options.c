@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "app/app_loop.h"
 #include "input/registry.h"
 #include "platform/plat_file.h"
 
@@ -109,6 +110,18 @@ void *trace_options_input(const struct cli_args *args, struct config *config,
     }
     *ret_input = input;
     return settings;
+}
+
+bool trace_options_spare(const struct cli_args *args, size_t first)
+{
+    const char *path = cli_value(args, "output");
+    for (size_t i = first; path && i < args->operand_count; i++) {
+        if (app_loop_is_read(args->operands[i], path)) {
+            cli_error("--output: %s is one of the traces that are read. write elsewhere", path);
+            return false;
+        }
+    }
+    return true;
 }
 
 void trace_options_damage(

@@ -28,6 +28,10 @@ struct schema_cache *trace_options_cache(const struct cli_args *args, int *ret_e
 void *trace_options_input(const struct cli_args *args, struct config *config,
     const struct input_ops **ret_input, int *ret_exit);
 
+/* Does --output leave the traces alone that the operands from ${first} on name? If it is one of them,
+ * that is said. */
+bool trace_options_spare(const struct cli_args *args, size_t first);
+
 /* Say where a trace is damaged: struct session_run_settings.damage. */
 void trace_options_damage(
     void *self, const struct trace_info *trace, uint64_t offset, const char *what);

@@ -155,6 +155,19 @@ class Cli(unittest.TestCase):
         first = self.expect(DONE, "dump", "--max-events", "3", self.trace).out
         self.assertTrue(self.expect(DONE, "dump", self.trace).out.startswith(first))
 
+    def test_no_output_goes_into_a_trace_that_is_read(self):
+        before = Path(self.trace).read_bytes()
+        folder = Path(self.trace).parent
+        link = self.folder / "same.json"
+        link.unlink(missing_ok=True)
+        os.link(self.trace, link)
+        for output in (self.trace, link):
+            for command in ("dump",), ("schema", "export"):
+                for operand in (self.trace, folder / "*.etl"):
+                    done = self.expect(USAGE, *command, "-o", output, operand)
+                    self.assert_error(done, "is one of the traces that are read")
+        self.assertEqual(Path(self.trace).read_bytes(), before)
+
     def test_dump_to_a_file_is_dump_to_stdout(self):
         target = self.folder / "out.ndjson"
         self.assertEqual(self.expect(DONE, "dump", "-o", target, self.trace).out, "")
