@@ -598,6 +598,7 @@ static void conditions_have_limits(void **state)
     expect_limit("longer than ETW takes");
     request.payload_count = 65;
     expect_limit("conditions for 65 events, at most 64");
+    request.payload = NULL;
 }
 
 /* ---- the rest --------------------------------------------------------------------------------------------------- */
