@@ -85,6 +85,7 @@ extern const struct cli_command cmd_dump;
 extern const struct cli_command cmd_stat;
 extern const struct cli_command cmd_providers;
 extern const struct cli_command cmd_schema;
+extern const struct cli_command cmd_sessions;
 extern const struct cli_command cmd_version;
 
 #endif

@@ -15,7 +15,8 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parents[2]
 BINARY = os.environ["ETWSHIP_BIN"]
 ETLGEN = os.environ["ETWSHIP_ETLGEN"]
-COMMANDS = ["run", "check", "dump", "stat", "providers", "schema", "version"]
+COMMANDS = ["run", "check", "dump", "stat", "providers", "schema", "sessions",
+            "version"]
 # A net under a program that does not end, no measure.
 TIMEOUT_S = 120
 
@@ -122,6 +123,34 @@ class Cli(unittest.TestCase):
     def test_dump_and_stat_without_a_file_are_usage_errors(self):
         self.assert_error(self.expect(USAGE, "dump"))
         self.assert_error(self.expect(USAGE, "stat"))
+
+    def test_sessions_are_asked_for_in_ways_that_make_sense(self):
+        for words, expected in ((("dance",), "dance"), (("list", "x"), "no name"),
+                                (("query",), "missing"), (("stop",), "missing"),
+                                (("stop", "--orphans", "x"), "--orphans"),
+                                (("list", "--orphans"), "--orphans"),
+                                (("update", "x"), "nothing to change"),
+                                (("flush", "x", "--max-buffers", "3"), "sessions update"),
+                                (("update", "x", "--max-buffers", "0"), "--max-buffers"),
+                                (("update", "x", "--max-buffers", "4294967296"), "too many"),
+                                (("update", "x", "--flush-timer", "5"), "'5'"),
+                                (("update", "x", "--flush-timer", "50d"), "49d"),
+                                (("update", "x", "--real-time", "maybe"), "maybe"),
+                                (("update", "x", "-k", "disk_oi"), "disk_io?"),
+                                (("update", "x", "-k", "0xe0000001"), "0xe0000001")):
+            with self.subTest(words=words):
+                done = self.expect(USAGE, "sessions", *words)
+                self.assert_error(done, expected)
+                self.assertEqual(done.out, "")
+
+    @unittest.skipIf(os.name == "nt", "for systems without ETW")
+    def test_sessions_of_a_system_without_etw_are_one_clear_line(self):
+        for words in (("list",), ("list", "--json"), ("query", "x"), ("flush", "x"),
+                      ("stop", "x"), ("stop", "--orphans"), ("update", "x", "-k", "disk_io")):
+            done = self.expect(FAILED, "sessions", *words)
+            self.assert_error(done, "no Event Tracing for Windows")
+            self.assertEqual(len(done.err.splitlines()), 1)
+            self.assertEqual(done.out, "")
 
     def test_version_says_the_same_as_text_and_json(self):
         as_json = json.loads(self.expect(DONE, "version", "--json").out)
