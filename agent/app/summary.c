@@ -105,9 +105,10 @@ static bool on_gap(void *self, const struct gap *gap, uint64_t now, uint64_t seq
 {
     struct summary *summary = self;
     (void)now;
-    (void)sequence;
-    summary->gaps++;
-    summary->lost += gap->count;
+    if (sequence) { /* else it was lost behind the source: outputs are told of by themselves */
+        summary->gaps++;
+        summary->lost += gap->count;
+    }
     return true;
 }
 

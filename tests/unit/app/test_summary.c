@@ -78,6 +78,9 @@ static void gaps_are_told(void **state)
     const struct gap gap = {.stage = "etw", .reason = "lost", .unit = "events", .count = 7};
     assert_true(consumer.gap(consumer.self, &gap, 0, 1));
     assert_true(consumer.gap(consumer.self, &gap, 0, 2));
+    const struct gap at_output = {
+        .stage = "output", .reason = "rejected", .unit = "events", .count = 9, .output = "a"};
+    assert_true(consumer.gap(consumer.self, &at_output, 0, 0)); /* was read, and lost later */
     static const char start[] = "2 gaps: 14 ";
     assert_span(span_first(page_of(summary, &out, "0 events in "), sizeof(start) - 1), start);
     buf_fini(&out);
