@@ -444,6 +444,12 @@ void etl_writer_lose_buffer(struct etl_writer *w, uint16_t cpu)
     s->flags |= FLAG_BUFFER_LOST;
 }
 
+bool etl_writer_seal(struct etl_writer *w, uint16_t cpu, struct error *err)
+{
+    uint16_t index = w->options.single_stream ? 0 : cpu;
+    return w->streams[index].used <= BUFFER_HEADER || flush_stream(w, index, 0, err);
+}
+
 bool etl_writer_flush(struct etl_writer *w, struct error *err)
 {
     if (!w->header_written && !write_header(w, err)) {

@@ -41,6 +41,8 @@ struct etl_options {
     bool append;                 /* LogFileMode says so; see etl_writer_create */
     bool relogged;               /* merged: small header buffer, "Relogger", "[multiple files]" */
     enum etl_compression compression; /* a buffer that does not shrink stays as it is */
+    uint32_t log_file_mode;           /* as the header says it; 0: what follows from the others */
+    uint32_t max_file_size;           /* likewise */
     bool disorder; /* write every two data buffers in reverse order; not with circular */
 };
 
@@ -89,6 +91,9 @@ void etl_writer_lose_events(struct etl_writer *writer, uint16_t cpu, uint32_t co
 /* Drop what ${cpu} has not flushed yet: BuffersLost, a hole in the sequence numbers, and the flag
  * of its next buffer. */
 void etl_writer_lose_buffer(struct etl_writer *writer, uint16_t cpu);
+
+/* Write the buffer of ${cpu} now, if it holds something. */
+bool etl_writer_seal(struct etl_writer *writer, uint16_t cpu, struct error *err);
 
 /* Write all buffers that hold something; the last one carries the flush marker. */
 bool etl_writer_flush(struct etl_writer *writer, struct error *err);

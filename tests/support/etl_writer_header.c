@@ -24,6 +24,9 @@ uint64_t etl_writer_header_junk(uint64_t seed)
 
 static uint32_t log_file_mode(const struct etl_options *o)
 {
+    if (o->log_file_mode) {
+        return o->log_file_mode;
+    }
     uint32_t mode = o->append ? MODE_APPEND : MODE_SEQUENTIAL;
     if (o->circular_buffers) {
         mode = MODE_CIRCULAR | MODE_KILOBYTES;
@@ -77,7 +80,8 @@ static void put_logfile_header(
     etl_put_u32(out, o->processors);
     etl_put_u64(out, counts->end_time);
     etl_put_u32(out, 156250);
-    etl_put_u32(out, o->circular_buffers ? (uint32_t)(ring_bytes / 1024) : 0);
+    uint32_t ring_kb = o->circular_buffers ? (uint32_t)(ring_bytes / 1024) : 0;
+    etl_put_u32(out, o->max_file_size ? o->max_file_size : ring_kb);
     etl_put_u32(out, log_file_mode(o));
     etl_put_u32(out, counts->buffers_written);
     etl_put_u32(out, 1);

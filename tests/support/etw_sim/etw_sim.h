@@ -26,7 +26,7 @@
  * Losses are exact. For every session, at every moment (struct etw_sim_counts):
  *     offered = filtered + withheld + events_lost + logged
  *     logged  = delivered + in_lost_buffers + discarded + pending        (real time)
- *     logged  = in_file + overwritten + pending                          (file, buffering)
+ *     logged  = in_file + overwritten + in_lost_log_buffers + pending_file   (file, buffering)
  */
 struct etw_sim;
 
@@ -253,7 +253,7 @@ struct etw_sim_session_options {
 uint64_t etw_sim_session_add(
     struct etw_sim *sim, const struct etw_sim_session_options *options, uint32_t *ret_code);
 
-/* Events; all but `pending` only grow. */
+/* Events. */
 struct etw_sim_counts {
     uint64_t offered;  /* written by providers that the session has enabled */
     uint64_t filtered; /* level, keyword, filters */
@@ -264,8 +264,10 @@ struct etw_sim_counts {
     uint64_t in_lost_buffers;
     uint64_t discarded; /* the session ended, or its consumer left, with them in memory */
     uint64_t pending;
-    uint64_t in_file;
-    uint64_t overwritten; /* circular files, buffering mode */
+    uint64_t in_file;             /* circular files: still there */
+    uint64_t overwritten;         /* circular files, buffering mode */
+    uint64_t in_lost_log_buffers; /* could not be written */
+    uint64_t pending_file;
     uint64_t buffers_lost;
     uint64_t buffers_delivered;
     uint64_t refused_writes; /* writers that were told that the playback file is full */
@@ -325,6 +327,9 @@ uint64_t etw_sim_late_events(struct etw_sim *sim);
 /* The next ${buffers} that fall due for delivery to ${name} are lost as if the playback file were
  * full; with ${file}, the playback file itself is lost (RT_LostEvent 34). */
 void etw_sim_lose_buffers(struct etw_sim *sim, const char *name, uint32_t buffers, bool file);
+
+/* The next ${buffers} that the file of ${name} is to take cannot be written (LogBuffersLost). */
+void etw_sim_fail_disk(struct etw_sim *sim, const char *name, uint32_t buffers);
 
 /* ---- replay -------------------------------------------------------------------------------------- */
 

@@ -1,0 +1,67 @@
+#ifndef ETWSHIP_TESTS_SUPPORT_SIM_CONSUMER_H
+#define ETWSHIP_TESTS_SUPPORT_SIM_CONSUMER_H
+
+#include <stdatomic.h>
+
+#include "base/arena.h"
+#include "input/etl_file.h"
+#include "support/etw_sim/sim_state.h"
+
+enum sim_trace_kind { SIM_TRACE_LIVE, SIM_TRACE_RAW, SIM_TRACE_FILE };
+
+enum { SIM_MAX_BATCH = 64, SIM_MAX_HANDLES = 64 };
+
+/* What OpenTrace makes. */
+struct sim_trace {
+    struct sim_trace *next;        /* of the world */
+    struct sim_trace *next_reader; /* of the session */
+    uint64_t handle;
+    enum sim_trace_kind kind;
+    struct sim_session *session; /* held by its `users` */
+    struct etw_logfile log;      /* a copy, callbacks and context in it */
+    struct etw_open_options raw;
+    struct trace_info info;
+    struct sim_chunk *unread; /* of the session's queue */
+    uint64_t last_wanted;     /* closing: nothing behind this index */
+    bool processing;
+    atomic_bool closing;
+
+    char *path; /* files */
+    struct etl_handles handles;
+    struct arena arena;
+    struct etl_file *file;
+};
+
+/* SetTraceCallback. */
+struct sim_trace_callback {
+    struct sim_trace_callback *next;
+    struct guid guid;
+    void (*callback)(struct etw_event_trace *event);
+};
+
+/* sim_deliver.c; all without the lock. */
+
+/* The header event of a session, as its consumers get it first. */
+void sim_deliver_header(struct sim_trace *t);
+
+/*
+ * All events of ${chunks} by their times, each buffer's callback after its last event. False if a
+ * callback asked to stop. ${ret_late} grows by what was given after CloseTrace.
+ */
+bool sim_deliver_batch(
+    struct sim_trace *t, struct sim_chunk *const *chunks, size_t count, uint64_t *ret_late);
+
+/* One record to the callback of ${t}. */
+void sim_deliver_record(struct sim_trace *t, const struct event_record *record, uint16_t logger_id);
+
+/* What OpenTrace tells. */
+void sim_deliver_fill_header(const struct sim_session *s, struct etw_logfile_header *header);
+void sim_deliver_fill_info(const struct sim_session *s, struct trace_info *info);
+
+/* sim_trace_file.c: open t->path; merged delivery of files. */
+uint32_t sim_trace_file_open(struct sim_trace *t);
+uint32_t sim_trace_file_run(
+    struct sim_trace *const *traces, size_t count, const int64_t *start, const int64_t *end);
+void sim_trace_file_close(struct sim_trace *t);
+
+#endif
