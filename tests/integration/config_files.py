@@ -218,6 +218,33 @@ class Config(unittest.TestCase):
 
     # From mistakes to a configuration that works.
 
+    def test_an_output_into_a_trace_is_refused_and_the_trace_stays(self):
+        self.make_traces()
+        trace = self.traces / "one.etl"
+        before = trace.read_bytes()
+        (self.out / "link.json").symlink_to(trace)
+        for pattern, path in ((trace, trace), (self.traces / "*.etl", trace),
+                              (self.traces / "*.etl", self.out / "link.json"),
+                              (trace, self.traces / "{etw.session}.etl")):
+            config = self.write("loop.yaml", f"sessions: [{{type: file, paths: ['{pattern}']}}]\n"
+                                             f"outputs: [{{type: file, path: '{path}'}}]\n")
+            for command in ("check", "run"):
+                done = self.expect(USAGE, command, "-c", config)
+                self.assertIn("and would destroy it. write elsewhere", done.err)
+                self.assertIn("loop.yaml:2:", done.err)
+        self.assertEqual(trace.read_bytes(), before)
+
+    def test_too_little_memory_is_said_by_check_and_by_run(self):
+        self.make_traces()
+        config = self.write("small.yaml", f"agent: {{memory: 16MB, data_dir: '{self.folder}/d'}}\n"
+                                          f"sessions: [{{type: file, paths: ['{self.traces}/*']}}]\n"
+                                          "outputs: [{type: stdout}]\n")
+        for command in ("check", "run"):
+            self.assertRegex(self.expect(DONE, command, "-c", config).err,
+                             r"warning: memory: 16MB is too little .* write \d+MB or more")
+        done = self.expect(DONE, "run", "-c", config, "--set", "agent.memory=128MB")
+        self.assertNotIn("memory", done.err)
+
     def test_five_mistakes_lead_to_a_working_configuration(self):
         mistakes = (HERE / "five_mistakes.yaml").read_text(encoding="utf-8")
         transcript = (HERE / "five_mistakes.txt").read_text(encoding="utf-8")
