@@ -43,6 +43,16 @@ static uint32_t control(const etw_char *name, uint32_t code, struct etw_block *b
     return result;
 }
 
+/* What ETW wrote, with the name that was asked for where it wrote none. */
+static void read_state(
+    const struct etw_block *block, const char *name, struct etw_session_state *ret_state)
+{
+    etw_block_read(block, ret_state);
+    if (!ret_state->name[0]) {
+        snprintf(ret_state->name, sizeof(ret_state->name), "%s", name);
+    }
+}
+
 /* ${what}: "cannot be stopped". */
 static bool control_named(const char *name, uint32_t code, const char *what,
     struct etw_session_state *ret_state, struct error *err)
@@ -62,7 +72,7 @@ static bool control_named(const char *name, uint32_t code, const char *what,
         return etw_api_fail(err, result, "session %.100s %s", name, what);
     }
     if (ret_state) {
-        etw_block_read(&block, ret_state);
+        read_state(&block, name, ret_state);
     }
     return true;
 }
@@ -203,7 +213,7 @@ bool etw_control_start(
     }
     /* StartTrace writes back what it was asked for at the latest; a query, what it became. */
     if (!etw_control_query(spec->name, ret_state, NULL)) {
-        etw_block_read(&start.block, ret_state);
+        read_state(&start.block, spec->name, ret_state);
     }
     ret_state->handle = handle;
     return true;
@@ -211,7 +221,9 @@ bool etw_control_start(
 
 /* ---- update ----------------------------------------------------------------------------------------- */
 
-/* All that UPDATE reads is filled with what is, and then changed: zero would be taken as a value. */
+/* What UPDATE lets be changed is filled with what is, and then changed: zero may be taken as a value.
+ * Of the mode that is the one bit; others, like that of a file that is preallocated, are refused even
+ * where the session has them. */
 static bool fill_update(struct etw_block *block, int version, const struct etw_session_state *state,
     const struct etw_session_change *change, struct error *err)
 {
@@ -223,7 +235,7 @@ static bool fill_update(struct etw_block *block, int version, const struct etw_s
     p->minimum_buffers = state->min_buffers;
     p->maximum_buffers = change->set_max_buffers ? change->max_buffers : state->max_buffers;
     p->maximum_file_size = state->max_file_size;
-    p->log_file_mode = state->mode;
+    p->log_file_mode = state->mode & (ETW_MODE_REAL_TIME | ETW_MODE_USE_MS_FLUSH_TIMER);
     p->flush_timer = etw_block_timer(
         change->set_flush ? change->flush_ms : state->flush_ms, state->mode);
     p->enable_flags = change->set_enable_flags ? change->enable_flags : state->enable_flags;

@@ -48,8 +48,10 @@ static uint32_t enable(struct attempt *attempt, uint32_t kinds, uint32_t propert
         .filters = attempt->filters.count ? (uint64_t)(uintptr_t)attempt->filters.items : 0,
         .filter_count = attempt->filters.count,
     };
+    /* To a classic provider its keywords are flags, and none of them is nothing. */
     return etw_api_get()->EnableTraceEx2(attempt->session, &r->provider, ETW_PROVIDER_ENABLE,
-        r->level ? r->level : 0xff, r->any, r->all, r->timeout_ms, &parameters);
+        r->level ? r->level : 0xff, r->any ? r->any : UINT64_MAX, r->any ? r->all : 0,
+        r->timeout_ms, &parameters);
 }
 
 /* The same as ever, plus ${kind} and ${property}: keep it if ETW takes it. */

@@ -61,11 +61,14 @@ static void a_provider_without_filters_is_enabled_with_its_masks(void **state)
     assert_false(outcome.timed_out);
 }
 
-static void level_0_means_every_level(void **state)
+static void level_0_and_no_keyword_mean_every_one(void **state)
 {
     (void)state;
+    request.all = 0x10;
     assert_true(enable(NULL));
     assert_int_equal(fake.calls[0].level, 255);
+    assert_int_equal(fake.calls[0].any, UINT64_MAX);
+    assert_int_equal(fake.calls[0].all, 0);
 }
 
 /* ---- bytes of filters -------------------------------------------------------------------------------------- */
@@ -656,7 +659,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         enable_test(a_provider_without_filters_is_enabled_with_its_masks),
-        enable_test(level_0_means_every_level),
+        enable_test(level_0_and_no_keyword_mean_every_one),
         enable_test(ids_are_a_flag_a_count_and_the_ids),
         enable_test(names_follow_masks_level_and_count),
         enable_test(processes_are_pids_or_names_with_semicolons),
