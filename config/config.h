@@ -72,6 +72,7 @@ struct config_field {
     int64_t max;
     bool hide_values;         /* CONFIG_MAP: do not show them */
     bool may_be_never;        /* CONFIG_DURATION: takes the word too, as CONFIG_NEVER */
+    bool is_template;         /* CONFIG_PATH: `%` and braces in it stand for other things */
     const char *const *names; /* CONFIG_ENUM, CONFIG_PATH, CONFIG_STRINGS: ends with NULL */
     const struct config_field *fields;    /* CONFIG_STRUCT, CONFIG_STRUCTS, CONFIG_KEYED */
     const struct config_field *shorthand; /* a row of the same struct, not of its table */

@@ -142,11 +142,17 @@ static bool set_string(struct config *config, struct span text, void *member, st
     return true;
 }
 
-static bool set_path(struct config *config, struct span text, void *member, struct error *err)
+static bool set_path(
+    struct config *config, struct span text, bool is_template, void *member, struct error *err)
 {
     struct buf path;
     buf_init(&path, 2 * CONFIG_MAX_VALUE_BYTES);
-    config_path_join(config->base, text, &path);
+    if (is_template && !config_path_is_absolute(text)) {
+        config_path_add_literal(config->base, &path);
+        buf_add_span(&path, text);
+    } else {
+        config_path_join(config->base, text, &path);
+    }
     bool good = set_string(config, buf_span(&path), member, err);
     buf_fini(&path);
     return good;
@@ -165,7 +171,7 @@ static bool set_secret(struct config *config, struct span text, void *member, st
     char *data = NULL;
     size_t size = 0;
     bool is_private = false;
-    if (!config_path_check(path, err) || !set_path(config, path, &name, err) ||
+    if (!config_path_check(path, err) || !set_path(config, path, false, &name, err) ||
         !plat_file_is_private(name, &is_private, err)) {
         return false;
     }
@@ -219,7 +225,8 @@ bool config_field_set(struct config *config, const struct config_field *field, s
         if (field->names && is_one_of(text, field->names)) {
             return set_string(config, text, member, err);
         }
-        return config_path_check(text, err) && set_path(config, text, member, err);
+        return config_path_check(text, err) &&
+               set_path(config, text, field->is_template, member, err);
     case CONFIG_STRING:
         return set_string(config, text, member, err);
     case CONFIG_STRINGS:

@@ -1,5 +1,7 @@
 #include "config/config_path.h"
 
+#include <string.h>
+
 #include "base/utf.h"
 #include "config/config_text.h"
 
@@ -73,6 +75,16 @@ void config_path_join(const char *base, struct span path, struct buf *out)
         buf_add_text(out, base);
     }
     buf_add_span(out, path);
+}
+
+void config_path_add_literal(const char *base, struct buf *out)
+{
+    for (const char *c = base; *c; c++) {
+        if (strchr("%{}", *c)) {
+            buf_add_span(out, span_make(c, 1));
+        }
+        buf_add_span(out, span_make(c, 1));
+    }
 }
 
 struct span config_path_folder(struct span path)

@@ -14,6 +14,10 @@ bool config_path_is_absolute(struct span path);
 /* Append ${path} to ${out}, behind ${base} if it is relative. */
 void config_path_join(const char *base, struct span path, struct buf *out);
 
+/* Append the folder ${base} to ${out} for a path template to follow: what would mean something in one
+ * (event/event_template.h) is doubled. */
+void config_path_add_literal(const char *base, struct buf *out);
+
 /* What stands before the last component of ${path}, its separator included; may be empty. */
 struct span config_path_folder(struct span path);
 

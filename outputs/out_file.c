@@ -51,7 +51,7 @@ static const struct config_field rotate_fields[] = {
 };
 
 static const struct config_field fields[] = {
-    {CONFIG_ROW("path", PATH, struct settings, path), .required = true,
+    {CONFIG_ROW("path", PATH, struct settings, path), .required = true, .is_template = true,
         .help = "the file to append to; may hold %Y %m %d %H %M of the event (UTC) and {fields}; "
                 "missing folders are made"},
     {CONFIG_ROW("fsync", DURATION, struct settings, fsync_ns), .default_text = "0",
@@ -79,9 +79,15 @@ struct out_file {
     size_t checkpoint_size;
 };
 
+/* Is ${path}, a valid template, another one for other events? */
 static bool has_parts(const char *path)
 {
-    return strpbrk(path, "%{}") != NULL;
+    struct event_template *template = strpbrk(path, "%{}") ? event_template_create(span_text(path),
+                                                                 EVENT_TEMPLATE_PATH, NULL)
+                                                           : NULL;
+    bool has = template && !event_template_is_constant(template);
+    event_template_destroy(template);
+    return has;
 }
 
 /* A template's error tells its column, which is better told by the place of the message. */
@@ -144,21 +150,39 @@ static void warn(void *self_, const char *text)
     }
 }
 
+/* The one file, or the template of many. */
+static bool copy_path(struct out_file *self, struct error *err)
+{
+    struct buf path;
+    buf_init(&path, (size_t)2 * EVENT_TEMPLATE_MAX_BYTES);
+    if (event_template_is_constant(self->template)) {
+        event_template_render(self->template, NULL, NULL, &path);
+    } else {
+        buf_add_text(&path, self->settings.path);
+        self->routed = true;
+    }
+    buf_add_byte(&path, 0);
+    self->path = path.failed ? NULL : malloc(path.size);
+    if (self->path) {
+        memcpy(self->path, path.data, path.size);
+    }
+    buf_fini(&path);
+    return self->path || error_set(err, ERR_MEMORY, "out of memory");
+}
+
 static bool copy_in(struct out_file *self, const struct output_env *env, struct error *err)
 {
-    size_t size = strlen(self->settings.path) + 1;
-    self->path = malloc(size);
     self->checkpoint = malloc(env->checkpoint.size + 1);
-    if (!self->path || !self->checkpoint) {
+    if (!self->checkpoint) {
         return error_set(err, ERR_MEMORY, "out of memory");
     }
-    memcpy(self->path, self->settings.path, size);
     if (env->checkpoint.size) {
         memcpy(self->checkpoint, env->checkpoint.data, env->checkpoint.size);
     }
     self->checkpoint_size = env->checkpoint.size;
-    self->template = event_template_create(span_text(self->path), EVENT_TEMPLATE_PATH, err);
-    return self->template != NULL;
+    self->template = event_template_create(
+        span_text(self->settings.path), EVENT_TEMPLATE_PATH, err);
+    return self->template && copy_path(self, err);
 }
 
 static void *file_create(const void *settings, const struct output_env *env, struct error *err)
@@ -176,7 +200,6 @@ static void *file_create(const void *settings, const struct output_env *env, str
     self->settings.path = self->path;
     self->env.name = NULL;
     self->env.checkpoint = span_make(NULL, 0);
-    self->routed = good && has_parts(self->path);
     file_rotator_init(
         &self->rotator, &self->settings.rotate, &self->set, self->routed ? self->template : NULL);
     self->rotator.warn = warn;

@@ -5,6 +5,7 @@
 #include "app/session_run.h"
 #include "cli/trace_options.h"
 #include "cli/where.h"
+#include "config/config_path.h"
 #include "outputs/registry.h"
 #include "pipeline/stream.h"
 #include "platform/plat_file.h"
@@ -90,6 +91,21 @@ static void warn(void *self, const char *output, const char *text)
     cli_error("%s", text);
 }
 
+/* The file is the one that the user names, and no template. */
+static bool set_path(struct config *config, const struct output_ops *ops, void *settings,
+    const char *path, struct error *err)
+{
+    struct buf literal;
+    buf_init(&literal, CONFIG_MAX_VALUE_BYTES);
+    config_path_add_literal(path, &literal);
+    buf_add_byte(&literal, 0);
+    const char *text = (const char *)buf_span(&literal).data;
+    bool good = literal.failed ? error_set(err, ERR_CONFIG, "the path of the file is too long")
+                               : config_set(config, ops->fields, settings, "path", &text, 1, err);
+    buf_fini(&literal);
+    return good;
+}
+
 /* The output's settings: stdout, or the file, emptied. */
 static void *output_settings(const struct cli_args *args, struct config *config,
     const struct output_ops **ret_ops, struct error *err)
@@ -103,7 +119,7 @@ static void *output_settings(const struct cli_args *args, struct config *config,
             return NULL;
         }
         plat_file_close(file);
-        if (!config_set(config, ops->fields, settings, "path", &path, 1, err)) {
+        if (!set_path(config, ops, settings, path, err)) {
             return NULL;
         }
     }

@@ -198,9 +198,11 @@ class Cli(unittest.TestCase):
         self.assertEqual(Path(self.trace).read_bytes(), before)
 
     def test_dump_to_a_file_is_dump_to_stdout(self):
-        target = self.folder / "out.ndjson"
-        self.assertEqual(self.expect(DONE, "dump", "-o", target, self.trace).out, "")
-        self.assertEqual(target.read_text(encoding="utf-8"), self.expect(DONE, "dump", self.trace).out)
+        for name in ("out.ndjson", "100%Y {x}.ndjson"):
+            target = self.folder / name
+            self.assertEqual(self.expect(DONE, "dump", "-o", target, self.trace).out, "")
+            self.assertEqual(target.read_text(encoding="utf-8"),
+                             self.expect(DONE, "dump", self.trace).out)
 
     def test_dump_to_a_file_that_cannot_be_made_fails_with_its_name(self):
         target = self.folder / "no" / "such" / "folder.ndjson"

@@ -305,6 +305,16 @@ class Config(unittest.TestCase):
         self.expect(DONE, "run", "-c", path, cwd=self.out)
         self.assertTrue((self.folder / "etc" / "results" / "events.ndjson").stat().st_size)
 
+    def test_a_folder_s_name_is_no_template(self):
+        self.make_traces()
+        for name in ("100%Y", "{a}", "}%"):
+            path = self.write(f"{name}/etwship.yaml",
+                              "sessions: [{type: file, paths: [../traces/*.etl]}]\n"
+                              "outputs: [{type: file, path: 'at-%Y.ndjson'}]\n")
+            self.expect(DONE, "run", "-c", path, cwd=self.out)
+            self.assertEqual([f.name for f in (self.folder / name).glob("*.ndjson")],
+                             ["at-2026.ndjson"])
+
     # Secrets.
 
     def test_secrets_and_the_environment_are_never_shown(self):

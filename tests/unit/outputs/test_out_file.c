@@ -224,7 +224,7 @@ static void a_path_is_a_route_only_if_it_has_parts(void **state)
     static const struct {
         const char *yaml;
         const char *route;
-    } cases[] = {{"{path: a/b}", NULL}, {"{path: 'a/%Y'}", "a/%Y"}, {"{path: 'a{{'}", "a{{"}};
+    } cases[] = {{"{path: a/b}", NULL}, {"{path: 'a/%Y'}", "a/%Y"}, {"{path: 'a{{'}", NULL}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct fixture f;
         struct error err;
