@@ -7,6 +7,7 @@
 #include "input/input_file.h"
 #include "schema/schema_cache.h"
 #include "support/etl_put.h"
+#include "support/etw_sim/etw_sim.h"
 #include "support/etw_sim/sim_tdh_internal.h"
 
 /*
@@ -157,12 +158,13 @@ void sim_tdh_fill(struct etw_api *api)
 
 struct sim_tdh *sim_tdh_current(void)
 {
+    etw_sim_world(); /* which may make one, and use() with it */
     return current;
 }
 
 struct sim_tdh *sim_tdh_enter(void)
 {
-    struct sim_tdh *tdh = current;
+    struct sim_tdh *tdh = sim_tdh_current();
     if (tdh) {
         plat_mutex_lock(&tdh->mutex);
     }
@@ -363,7 +365,10 @@ void sim_tdh_event_of(const struct etw_event_record *from, struct sim_tdh_event 
 static void note_schema(void *self, const struct event_schema *schema)
 {
     struct sim_tdh *tdh = self;
-    if (schema->kind != SCHEMA_MANIFEST && schema->kind != SCHEMA_MOF) {
+    /* What processes told a trace of themselves is not installed. */
+    if (strcmp(schema->source, "eventsource") == 0 ||
+        (schema->kind != SCHEMA_MANIFEST && schema->kind != SCHEMA_EVENTSOURCE &&
+            schema->kind != SCHEMA_MOF)) {
         return;
     }
     if (tdh->schema_count == tdh->schema_capacity) {

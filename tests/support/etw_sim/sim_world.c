@@ -9,6 +9,7 @@
 #include "support/etw_sim/sim_state.h"
 
 static _Atomic(struct etw_sim *) the_world;
+static void (*make_world)(void);
 static _Thread_local uint32_t caller_pid;
 static _Thread_local uint32_t caller_tid;
 static _Thread_local uint32_t last_error;
@@ -22,8 +23,16 @@ static const char *const call_names[SIM_CALL_COUNT] = {
 #undef ETW_CALL
 };
 
+void etw_sim_on_demand(void (*make)(void))
+{
+    make_world = make;
+}
+
 struct etw_sim *etw_sim_world(void)
 {
+    if (!atomic_load(&the_world) && make_world) {
+        make_world();
+    }
     return atomic_load(&the_world);
 }
 

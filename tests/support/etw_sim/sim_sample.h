@@ -1,0 +1,22 @@
+#ifndef ETWSHIP_TESTS_SUPPORT_ETW_SIM_SIM_SAMPLE_H
+#define ETWSHIP_TESTS_SUPPORT_ETW_SIM_SIM_SAMPLE_H
+
+#include "base/buf.h"
+#include "event/schema.h"
+
+/*
+ * Payloads made up from a schema: what its provider could have written. The same ${seed} gives the
+ * same bytes.
+ */
+struct sim_sample {
+    uint64_t seed;
+    uint32_t process_id; /* what fields of out type PID say */
+    uint32_t thread_id;
+    uint8_t pointer_size;
+};
+
+/* Append a payload that ${schema} takes to its last byte. False for a schema without layout. */
+bool sim_sample_payload(
+    struct buf *out, const struct event_schema *schema, const struct sim_sample *sample);
+
+#endif

@@ -1,0 +1,70 @@
+#include <stdio.h>
+#include <windows.h>
+
+#include "support/etw_sim/sim_world_file.h"
+
+/*
+ * etwsim.dll: the simulated Windows for programs that nobody here wrote (etwsim.def has the names).
+ * It is one machine per process, made from the file that ETWSIM_WORLD names when a function is
+ * called for the first time, and never ended: the process' end ends it.
+ */
+static CRITICAL_SECTION lock; /* recursive: making the world calls its functions */
+static bool made;
+
+static void set_last_error(uint32_t code)
+{
+    SetLastError(code);
+}
+
+static uint32_t thread_id(void)
+{
+    return GetCurrentThreadId();
+}
+
+static void warn(void *self, const char *text)
+{
+    (void)self;
+    fprintf(stderr, "etwsim: %s\n", text);
+}
+
+static void make_world(void)
+{
+    char path[4096] = "";
+    DWORD size = GetEnvironmentVariableA("ETWSIM_WORLD", path, sizeof(path));
+    const struct etw_sim_options base = {.own_process = GetCurrentProcessId(),
+        .own_image = "client.exe",
+        .set_last_error = set_last_error,
+        .thread_id = thread_id};
+    struct error err = {0};
+    bool named = size > 0 && size < sizeof(path);
+    if (!sim_world_create(named ? path : NULL, &base, warn, NULL, &err)) {
+        /* Whoever asked for a world must not go on in another one. */
+        fprintf(stderr, "etwsim: %s\n", err.text);
+        ExitProcess(1);
+    }
+}
+
+static void make_world_once(void)
+{
+    DWORD last = GetLastError();
+    EnterCriticalSection(&lock);
+    if (!made) {
+        made = true;
+        make_world();
+    }
+    LeaveCriticalSection(&lock);
+    SetLastError(last);
+}
+
+BOOL WINAPI DllMain(HINSTANCE instance, DWORD reason, LPVOID reserved);
+
+BOOL WINAPI DllMain(HINSTANCE instance, DWORD reason, LPVOID reserved)
+{
+    (void)instance;
+    (void)reserved;
+    if (reason == DLL_PROCESS_ATTACH) {
+        InitializeCriticalSection(&lock);
+        etw_sim_on_demand(make_world_once);
+    }
+    return TRUE;
+}
