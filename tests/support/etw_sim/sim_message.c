@@ -116,11 +116,11 @@ uint32_t etw_sim_TraceMessageVa(
 }
 
 uint32_t etw_sim_TraceMessage(
-    uint64_t session, uint32_t flags, const struct guid *message, uint16_t number, ...)
+    uint64_t session, uint32_t flags, const struct guid *message, uint32_t number, ...)
 {
     va_list args;
     va_start(args, number);
-    uint32_t code = trace(SIM_CALL_TraceMessage, session, flags, message, number, args);
+    uint32_t code = trace(SIM_CALL_TraceMessage, session, flags, message, (uint16_t)number, args);
     va_end(args);
     return code;
 }
