@@ -5,7 +5,8 @@
 
 /*
  * Threads, mutexes and conditions. Mutexes and conditions are embedded; making and using them
- * cannot fail on the systems we run on. A thread that ends without being joined is a bug.
+ * cannot fail on the systems we run on. A thread that ends without being
+ * joined or left is a bug.
  */
 
 /* Room for whatever the system needs; the .c files check that it is enough. */
@@ -48,5 +49,9 @@ struct plat_thread *plat_thread_start(
 
 /* Wait for its end and free it. NULL is fine. */
 void plat_thread_join(struct plat_thread *thread);
+
+/* Instead of joining it: the thread is on its own, as it hangs inside a call of the system. NULL is
+ * fine. */
+void plat_thread_leave(struct plat_thread *thread);
 
 #endif

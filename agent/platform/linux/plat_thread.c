@@ -95,7 +95,7 @@ static void *start(void *self)
 {
     struct plat_thread *thread = self;
     pthread_setname_np(pthread_self(), thread->name);
-    thread->run(thread->self);
+    thread->run(thread->self); /* behind it, the thread may have been left: not to be touched */
     return NULL;
 }
 
@@ -137,6 +137,14 @@ void plat_thread_join(struct plat_thread *thread)
 {
     if (thread) {
         pthread_join(thread->id, NULL);
+        free(thread);
+    }
+}
+
+void plat_thread_leave(struct plat_thread *thread)
+{
+    if (thread) {
+        pthread_detach(thread->id);
         free(thread);
     }
 }

@@ -145,3 +145,11 @@ void plat_thread_join(struct plat_thread *thread)
         free(thread);
     }
 }
+
+void plat_thread_leave(struct plat_thread *thread)
+{
+    if (thread) {
+        CloseHandle(thread->handle);
+        free(thread);
+    }
+}
