@@ -49,7 +49,8 @@ struct event {
     enum decode_status status;
     uint8_t pointer_size;  /* that decoded the payload */
     struct span rest;      /* payload bytes behind the last decoded field */
-    const char *error;     /* DECODE_PARTIAL: one sentence, valid as long as the fields */
+    const char *error;     /* DECODE_PARTIAL; DECODE_RAW where more than the lack of a definition is
+                          behind it, else NULL. One sentence, valid as long as the fields */
     const uint64_t *stack; /* frames joined from a StackWalk record, or NULL */
     uint32_t stack_count;
 };

@@ -262,7 +262,7 @@ static struct event_value payload_member(enum event_path_field field, const stru
         return !raw && event->rest.size ? event_value_bytes(EVENT_VALUE_BYTES, event->rest)
                                         : event_path_none();
     default:
-        if (event->status != DECODE_PARTIAL) {
+        if (!event->error) {
             return event_path_none();
         }
         return (struct event_value){.type = EVENT_VALUE_TEXT, .bytes = span_text(event->error)};

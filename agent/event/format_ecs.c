@@ -125,7 +125,7 @@ static void add_bytes_member(struct buf *out, const char *key, struct span bytes
 
 static void add_undecoded(const struct event *event, struct buf *out)
 {
-    if (event->status == DECODE_PARTIAL) {
+    if (event->error) {
         buf_add_text(out, ",\"error\":{\"message\":");
         value_json_string(span_text(event->error), out);
         buf_add_byte(out, '}');

@@ -115,13 +115,13 @@ static void add_data(struct event_writer *writer, const struct event *event, str
         if (event->record->payload.size) {
             add_hex_member(out, ",\"payload\":\"", event->record->payload);
         }
-        return;
+    } else {
+        value_json_object(&writer->values, event, 0, event->field_count, out);
+        if (event->rest.size) {
+            add_hex_member(out, ",\"payload_rest\":\"", event->rest);
+        }
     }
-    value_json_object(&writer->values, event, 0, event->field_count, out);
-    if (event->rest.size) {
-        add_hex_member(out, ",\"payload_rest\":\"", event->rest);
-    }
-    if (event->status == DECODE_PARTIAL) {
+    if (event->error) {
         buf_add_text(out, ",\"decode_error\":");
         value_json_string(span_text(event->error), out);
     }

@@ -186,7 +186,7 @@ static void pretty_event(struct event_writer *writer, const struct event *event,
     } else if (event->rest.size) {
         add_hex_line(color, "payload_rest", event->rest, out);
     }
-    if (event->status == DECODE_PARTIAL) {
+    if (event->error) {
         add_key(color, span_text("decode_error"), 0, out);
         add_text(out, span_text(event->error));
         buf_add_byte(out, '\n');
