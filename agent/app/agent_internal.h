@@ -8,7 +8,7 @@
 #include "app/log.h"
 #include "app/positions.h"
 #include "platform/plat_thread.h"
-#include "schema/schema_files.h"
+#include "schema/schema_shared.h"
 
 /* What the files of the running agent (agent_*.c) share; not for users of agent_run.h. */
 
@@ -37,7 +37,7 @@ struct agent {
     struct agent_identity identity;
     struct buf tail;
     struct agent_plan plan;
-    struct schema_files *schema_files; /* of all sessions and workers */
+    struct schema_shared *schema_shared; /* of all sessions and workers */
     struct pipeline *pipeline;
     struct agent_session *sessions;
     size_t sessions_started;

@@ -68,11 +68,25 @@ static void warn_schema(void *self, const char *text)
     log_write(((struct agent *)self)->log, LOG_LEVEL_WARNING, NULL, "%s", text);
 }
 
+/* Live events were written on this machine, whose manifests describe them; where they rank follows
+ * from the order of `schema`. Files may be from anywhere: TDH only on request, and last. */
+static enum schema_tdh use_of_tdh(const struct app_config *config, bool is_live)
+{
+    for (size_t i = 0; i < config->schema_count; i++) {
+        if (config->schemas[i].type == APP_SCHEMA_TDH) {
+            return is_live && i == 0 ? SCHEMA_TDH_FIRST : SCHEMA_TDH_LAST;
+        }
+    }
+    return is_live ? SCHEMA_TDH_LAST : SCHEMA_TDH_OFF;
+}
+
 static struct schema_cache *make_cache(void *self, size_t session, size_t worker, struct error *err)
 {
-    (void)session;
+    const struct agent *agent = self;
     (void)worker;
-    struct schema_cache_settings settings = {.files = ((struct agent *)self)->schema_files};
+    struct schema_cache_settings settings = {.shared = agent->schema_shared,
+        .tdh = use_of_tdh(
+            agent->settings->config, agent->plan.session_configs[session]->ops->needs_etw)};
     return schema_cache_create(&settings, err);
 }
 
@@ -192,9 +206,9 @@ static bool read_schemas(struct agent *agent, struct error *err)
             paths[settings.path_count++] = config->schemas[i].path;
         }
     }
-    agent->schema_files = schema_files_create(&settings, err);
+    agent->schema_shared = schema_shared_create(&settings, err);
     free(paths);
-    return agent->schema_files != NULL;
+    return agent->schema_shared != NULL;
 }
 
 static bool make_pipeline(struct agent *agent, struct error *err)
@@ -253,7 +267,7 @@ static void free_agent(struct agent *agent)
 {
     agent_store_unwatch(agent);
     pipeline_destroy(agent->pipeline);
-    schema_files_destroy(agent->schema_files);
+    schema_shared_destroy(agent->schema_shared);
     agent_sessions_destroy(agent);
     agent_store_close(agent);
     size_t workers = (size_t)agent->settings->config->agent.decode_workers;

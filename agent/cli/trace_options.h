@@ -17,7 +17,7 @@
     {                                                                                      \
         .name = "schema-source", .argument = "NAME",                                       \
         .help = "Use this source of layouts alone: tracelogging, eventsource, embedded, "  \
-                "kernel, manifest, pack, wpp."                                             \
+                "kernel, manifest, pack, tdh (what this Windows knows), wpp."              \
     }
 
 /* The cache for --schema and --schema-source; NULL: *ret_exit says why. */

@@ -39,6 +39,9 @@ void event_decode_with(struct event_decode *decode, const struct event_record *r
     /* Nothing fits: the first definition stands, with what it could make of it. */
     decoder_run(
         decode->decoder, record, choice->count ? choice->list[0] : NULL, pointer_size, ret_event);
+    if (choice->late && ret_event->status == DECODE_RAW) {
+        ret_event->error = "Windows (TDH) has not said yet what the event is made of";
+    }
 }
 
 void event_decode_run(

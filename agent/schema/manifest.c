@@ -240,7 +240,7 @@ static void manifest_list(
 
 const struct schema_source_ops schema_source_manifest = {
     .name = "manifest",
-    .from_files = true,
+    .shared = true,
     .create = manifest_create,
     .find = manifest_find,
     .list = manifest_list,

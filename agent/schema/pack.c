@@ -236,7 +236,7 @@ static void pack_source_list(
 
 const struct schema_source_ops schema_source_pack = {
     .name = "pack",
-    .from_files = true,
+    .shared = true,
     .create = pack_source_create,
     .find = pack_source_find,
     .list = pack_source_list,

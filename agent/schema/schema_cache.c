@@ -69,7 +69,8 @@ struct shared_copy {
 struct schema_cache {
     struct recent_slot recent[RECENT_SLOTS];
     void *instances[SOURCE_COUNT]; /* NULL: the source is not in use */
-    bool shared[SOURCE_COUNT];     /* the instance is that of schema_files */
+    bool shared[SOURCE_COUNT];     /* the instance is that of schema_shared */
+    size_t order[SOURCE_COUNT];    /* in which they are asked */
     struct arena arena;            /* lives as long as the cache */
     struct arena entries_arena;    /* emptied whenever a source learns something */
     struct map entries;
@@ -78,6 +79,8 @@ struct schema_cache {
     struct map provider_names;     /* GUID -> schema that names the provider */
     struct map copies;             /* address of a shared schema -> struct shared_copy */
     bool names_listed;
+    bool late;     /* some entry was made while a source was still looking; then … */
+    uint64_t news; /* … what its sources' `news` was */
     uint32_t next_serial;
     struct event_schema string_schema;
     struct schema_choice string_choice;
@@ -113,6 +116,30 @@ static bool make_string_schema(struct schema_cache *cache, struct error *err)
     return schema_finish(&cache->string_schema, &cache->arena, err);
 }
 
+static bool is_off(const struct schema_cache_settings *settings, size_t source)
+{
+    return sources[source] == &schema_source_tdh && settings->tdh == SCHEMA_TDH_OFF &&
+           !settings->only_source;
+}
+
+/* As in the table, but for TDH, which may go before the files of the user. */
+static void set_order(struct schema_cache *cache, enum schema_tdh tdh)
+{
+    size_t count = 0;
+    size_t tdh_at = SOURCE_COUNT;
+    for (size_t i = 0; i < SOURCE_COUNT; i++) {
+        bool is_file = sources[i] == &schema_source_manifest || sources[i] == &schema_source_pack;
+        if (tdh == SCHEMA_TDH_FIRST && is_file && tdh_at == SOURCE_COUNT) {
+            tdh_at = count++;
+        }
+        if (sources[i] == &schema_source_tdh && tdh_at < SOURCE_COUNT) {
+            cache->order[tdh_at] = i;
+        } else {
+            cache->order[count++] = i;
+        }
+    }
+}
+
 static bool create_sources(
     struct schema_cache *cache, const struct schema_cache_settings *settings, struct error *err)
 {
@@ -122,8 +149,11 @@ static bool create_sources(
             continue;
         }
         any = true;
-        if (settings->files) {
-            cache->instances[i] = schema_files_source(settings->files, sources[i]);
+        if (is_off(settings, i)) {
+            continue;
+        }
+        if (settings->shared) {
+            cache->instances[i] = schema_shared_source(settings->shared, sources[i]);
             cache->shared[i] = cache->instances[i] != NULL;
         }
         if (!cache->shared[i]) {
@@ -153,6 +183,7 @@ struct schema_cache *schema_cache_create(
     map_init(&cache->provider_names, SCHEMA_CACHE_MAX_TYPES);
     map_init(&cache->copies, SCHEMA_CACHE_MAX_TYPES);
     cache->next_serial = 1;
+    set_order(cache, settings->tdh);
     if (!make_string_schema(cache, err) || !create_sources(cache, settings, err)) {
         schema_cache_destroy(cache);
         return NULL;
@@ -209,9 +240,18 @@ static void remember_manifest(struct schema_cache *cache, const struct event_rec
 
 static void forget_entries(struct schema_cache *cache)
 {
+    cache->late = false;
     memset(cache->recent, 0, sizeof(cache->recent));
     map_clear(&cache->entries);
     arena_fini(&cache->entries_arena);
+}
+
+/* Something is known that was not. */
+static void forget_all(struct schema_cache *cache)
+{
+    forget_entries(cache);
+    map_clear(&cache->provider_names);
+    cache->names_listed = false;
 }
 
 void schema_cache_learn(struct schema_cache *cache, const struct event_record *record)
@@ -228,9 +268,18 @@ void schema_cache_learn(struct schema_cache *cache, const struct event_record *r
     if (record_is_manifest_data(record)) {
         remember_manifest(cache, record);
     }
-    forget_entries(cache);
-    map_clear(&cache->provider_names);
-    cache->names_listed = false;
+    forget_all(cache);
+}
+
+static uint64_t news_of(const struct schema_cache *cache)
+{
+    uint64_t news = 0;
+    for (size_t i = 0; i < SOURCE_COUNT; i++) {
+        if (cache->instances[i] && sources[i]->news) {
+            news += sources[i]->news(cache->instances[i]);
+        }
+    }
+    return news;
 }
 
 /* ---- keys ----------------------------------------------------------------------------------------- */
@@ -340,8 +389,8 @@ static void ask_sources(
 {
     struct schema_candidates found = {.count = 0};
     size_t source = 0;
-    for (; source < SOURCE_COUNT && is_of_trace(source); source++) {
-        ask_source(cache, source, record, &found);
+    for (; source < SOURCE_COUNT && is_of_trace(cache->order[source]); source++) {
+        ask_source(cache, cache->order[source], record, &found);
         if (best_of_trace(&found) < found.count) {
             break;
         }
@@ -353,13 +402,14 @@ static void ask_sources(
         source = SOURCE_COUNT;
     }
     for (; source < SOURCE_COUNT; source++) {
-        ask_source(cache, source, record, &found);
+        ask_source(cache, cache->order[source], record, &found);
     }
     for (size_t i = 0; i < found.count; i++) {
         give_serial(cache, found.list[i]);
         choice->list[i] = found.list[i];
     }
     choice->count = found.count;
+    choice->late = found.late;
 }
 
 static void note_provider(void *self, const struct event_schema *schema)
@@ -421,8 +471,13 @@ static struct cache_entry *make_entry(struct schema_cache *cache, const struct e
 static void fill_entry(
     struct schema_cache *cache, const struct event_record *record, struct cache_entry *entry)
 {
+    uint64_t news = news_of(cache);
     entry->choice.count = 0;
     ask_sources(cache, record, &entry->choice);
+    if (entry->choice.late && !cache->late) {
+        cache->late = true;
+        cache->news = news;
+    }
     bool missed = entry->choice.count == 0;
     if (missed) {
         name_provider(cache, record, entry);
@@ -516,6 +571,9 @@ const struct schema_choice *schema_cache_find(
 {
     if (record->kind == RECORD_OPAQUE) {
         return &nothing;
+    }
+    if (cache->late && news_of(cache) != cache->news) {
+        forget_all(cache);
     }
     if (record->flags & EVENT_FLAG_STRING_ONLY && record->kind == RECORD_EVENT) {
         return &cache->string_choice;

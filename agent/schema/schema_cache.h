@@ -1,31 +1,43 @@
 #ifndef ETWSHIP_SCHEMA_SCHEMA_CACHE_H
 #define ETWSHIP_SCHEMA_SCHEMA_CACHE_H
 
-#include "schema/schema_files.h"
+#include "schema/schema_shared.h"
 
 /*
  * The one place that knows which definitions apply to a record. It asks the sources once per event
  * type, in the order of schema_sources.def, and remembers the answer; an event of a known type
  * costs one hash and one comparison. One thread at a time.
  *
- * Misses are remembered for a minute of event time, and forgotten when a source learns something.
+ * Misses are remembered for a minute of event time, and forgotten when a source learns something or
+ * an answer comes that was late.
  * At most SCHEMA_CACHE_MAX_TYPES types are kept; what comes beyond is shipped raw.
  */
 struct schema_cache;
 
 enum { SCHEMA_CACHE_MAX_TYPES = 65536 };
 
+/* What this machine's registered manifests count (source `tdh`). They say what this machine would
+ * write: for events of another one, others must be asked first. */
+enum schema_tdh {
+    SCHEMA_TDH_OFF,
+    SCHEMA_TDH_LAST,  /* behind the files of the user */
+    SCHEMA_TDH_FIRST, /* before them; behind what events and traces carry, as always */
+};
+
 struct schema_cache_settings {
     struct schema_source_settings sources;
-    const struct schema_files *files; /* borrowed, outlives the cache: files that were read before,
-                                         and ${sources} is for the others; NULL: there are none */
-    const char *only_source;          /* use this source alone; NULL: all of them */
+    const struct schema_shared
+        *shared; /* borrowed, outlives the cache: sources that others use, too,
+                                           and ${sources} is for the rest; NULL: there are none */
+    enum schema_tdh tdh;
+    const char *only_source; /* use this source alone, `tdh` too; NULL: all of them */
 };
 
 /* Definitions of one event type in the order in which they should be tried. */
 struct schema_choice {
     const struct event_schema *list[SCHEMA_MAX_CANDIDATES];
     size_t count; /* 0: nothing is known */
+    bool late;    /* more may be known soon: a source is still looking */
 };
 
 /* NULL with ${err} set if ${settings} name an unknown source or one cannot work. */

@@ -5,7 +5,7 @@
 
 /*
  * Where layouts come from. A source is one file and one line in schema_sources.def. Sources are
- * called by the cache alone, on one thread but for those of files, and only for event types not seen
+ * called by the cache alone, on one thread but for shared ones, and only for event types not seen
  * before: they may be slow. Schemas they hand out live as long as the source.
  */
 enum { SCHEMA_MAX_CANDIDATES = 16 };
@@ -15,6 +15,7 @@ struct schema_candidates {
     const struct event_schema *list[SCHEMA_MAX_CANDIDATES];
     bool yields[SCHEMA_MAX_CANDIDATES]; /* gives way to what other sources of the trace know */
     size_t count;
+    bool late; /* a source is still looking: see schema_source_ops.news */
 };
 
 /* Add one; silently left out when the list is full or ${schema} is NULL. */
@@ -35,9 +36,9 @@ struct schema_source_settings {
 struct schema_source_ops {
     const char *name; /* `--schema-source`, `schema.source` */
 
-    /* It reads files, all of them when it is made, and never changes then: one object may serve
-     * caches on any threads (schema_files.h). */
-    bool from_files;
+    /* One object may serve caches on any threads at the same time (schema_shared.h): of files, which
+     * are all read when it is made, or of the system. */
+    bool shared;
 
     /* NULL with ${err} set if the source cannot work at all; single bad files are warnings. */
     void *(*create)(const struct schema_source_settings *settings, struct error *err);
@@ -51,6 +52,10 @@ struct schema_source_ops {
 
     /* Add this source's definitions of the record's event type, best first. */
     void (*find)(void *self, const struct event_record *record, struct schema_candidates *found);
+
+    /* Of a source that may leave `late` behind: changes whenever such an answer has come. Never
+     * waits. NULL if its answers are never late. */
+    uint64_t (*news)(void *self);
 
     /* Call ${each} for every schema the source knows (schema export, list, show). May be NULL. */
     void (*list)(void *self, void (*each)(void *each_self, const struct event_schema *schema),

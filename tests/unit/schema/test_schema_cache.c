@@ -150,10 +150,10 @@ static void files_that_were_read_once_serve_several_caches(void **state)
     (void)state;
     const char *const paths[] = {pack_paths[0], pack_paths[1]};
     struct error err = {0};
-    struct schema_files *files = schema_files_create(
+    struct schema_shared *files = schema_shared_create(
         &(struct schema_source_settings){.paths = paths, .path_count = 2}, &err);
     assert_non_null(files);
-    const struct schema_cache_settings settings = {.files = files};
+    const struct schema_cache_settings settings = {.shared = files};
     struct schema_cache *caches[2];
     const struct event_schema *first[2];
     struct event_record record = event_of(1);
@@ -184,7 +184,7 @@ static void files_that_were_read_once_serve_several_caches(void **state)
     assert_ptr_equal(schema_cache_find(caches[1], &record)->list[0], first[1]);
     schema_cache_destroy(caches[0]);
     schema_cache_destroy(caches[1]);
-    schema_files_destroy(files);
+    schema_shared_destroy(files);
 }
 
 static void what_the_trace_carries_stands_alone(void **state)
@@ -436,7 +436,7 @@ static void sources_are_told_in_their_order(void **state)
 {
     (void)state;
     static const char *const names[] = {
-        "tracelogging", "eventsource", "embedded", "kernel", "manifest", "pack", "wpp"};
+        "tracelogging", "eventsource", "embedded", "kernel", "manifest", "pack", "tdh", "wpp"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         assert_string_equal(schema_cache_source_name(i), names[i]);
     }

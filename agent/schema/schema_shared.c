@@ -1,4 +1,4 @@
-#include "schema/schema_files.h"
+#include "schema/schema_shared.h"
 
 #include <stdlib.h>
 
@@ -10,46 +10,47 @@ static const struct schema_source_ops *const sources[] = {
 
 enum { SOURCE_COUNT = sizeof(sources) / sizeof(sources[0]) };
 
-struct schema_files {
+struct schema_shared {
     void *instances[SOURCE_COUNT];
 };
 
-struct schema_files *schema_files_create(
+struct schema_shared *schema_shared_create(
     const struct schema_source_settings *settings, struct error *err)
 {
-    struct schema_files *files = calloc(1, sizeof(*files));
-    if (!files) {
+    struct schema_shared *shared = calloc(1, sizeof(*shared));
+    if (!shared) {
         error_set(err, ERR_MEMORY, "out of memory for event schemas");
         return NULL;
     }
     for (size_t i = 0; i < SOURCE_COUNT; i++) {
-        if (!sources[i]->from_files) {
+        if (!sources[i]->shared) {
             continue;
         }
-        files->instances[i] = sources[i]->create(settings, err);
-        if (!files->instances[i]) {
-            schema_files_destroy(files);
+        shared->instances[i] = sources[i]->create(settings, err);
+        if (!shared->instances[i]) {
+            schema_shared_destroy(shared);
             return NULL;
         }
     }
-    return files;
+    return shared;
 }
 
-void schema_files_destroy(struct schema_files *files)
+void schema_shared_destroy(struct schema_shared *shared)
 {
-    if (files) {
+    if (shared) {
         for (size_t i = 0; i < SOURCE_COUNT; i++) {
-            sources[i]->destroy(files->instances[i]);
+            sources[i]->destroy(shared->instances[i]);
         }
-        free(files);
+        free(shared);
     }
 }
 
-void *schema_files_source(const struct schema_files *files, const struct schema_source_ops *source)
+void *schema_shared_source(
+    const struct schema_shared *shared, const struct schema_source_ops *source)
 {
     for (size_t i = 0; i < SOURCE_COUNT; i++) {
         if (sources[i] == source) {
-            return files->instances[i];
+            return shared->instances[i];
         }
     }
     return NULL;

@@ -1,0 +1,21 @@
+#ifndef ETWSHIP_SCHEMA_SCHEMA_SHARED_H
+#define ETWSHIP_SCHEMA_SCHEMA_SHARED_H
+
+#include "schema/schema_source.h"
+
+/*
+ * What any number of caches, on any threads, use together: the sources with schema_source_ops.shared.
+ * The schema files of the user are read once, and the system is asked once.
+ */
+struct schema_shared;
+
+/* NULL with ${err} set on failure; single bad files are warnings. */
+struct schema_shared *schema_shared_create(
+    const struct schema_source_settings *settings, struct error *err);
+void schema_shared_destroy(struct schema_shared *shared); /* no cache uses it; NULL is fine */
+
+/* The object of a source; NULL: it is none of files. */
+void *schema_shared_source(
+    const struct schema_shared *shared, const struct schema_source_ops *source);
+
+#endif
