@@ -100,12 +100,9 @@ static void add_stopped(struct call *call, const struct etw_session_state *sessi
 {
     if (call->json) {
         session_text_json(session, true, &call->out);
-        return;
+    } else {
+        session_text_stopped(session, &call->out);
     }
-    buf_printf(&call->out,
-        "%s: stopped, %u buffers written; lost: %u events, %u log buffers, %u real-time buffers\n",
-        session->name, session->buffers_written, session->events_lost, session->log_buffers_lost,
-        session->real_time_buffers_lost);
 }
 
 static bool stop_one(struct call *call, const char *name)
@@ -237,24 +234,27 @@ static bool has_change(const struct etw_session_change *change)
     return change->set_max_buffers || change->set_flush || change->set_real_time || change->file;
 }
 
-static bool set_groups(const char *name, const struct etw_groups *groups, struct error *err)
+static bool change_session(const struct call *call, struct error *err)
 {
     struct etw_session_state session;
-    return etw_control_query(name, &session, err) &&
-           etw_kernel_set_groups(session.handle, name, groups, err);
+    bool has_groups = cli_value(call->args, "kernel-flag") != NULL;
+    if (!etw_control_query(call->name, &session, err)) {
+        return false;
+    }
+    if (has_groups && !etw_control_is_system(&session)) {
+        return error_set(err, ERR_CONFIG,
+            "session %.100s delivers no kernel events, so it has no kernel flags. leave them out",
+            call->name);
+    }
+    return (!has_change(&call->change) ||
+               etw_control_update(call->name, &call->change, &session, err)) &&
+           (!has_groups || etw_kernel_set_groups(session.handle, call->name, &call->groups, err));
 }
 
 static bool update(struct call *call)
 {
-    struct etw_session_state session;
     struct error err;
-    bool has_groups = cli_value(call->args, "kernel-flag") != NULL;
-    if ((has_change(&call->change) &&
-            !etw_control_update(call->name, &call->change, &session, &err)) ||
-        (has_groups && !set_groups(call->name, &call->groups, &err))) {
-        return fail(&err);
-    }
-    return query(call);
+    return change_session(call, &err) ? query(call) : fail(&err);
 }
 
 /* ---- the command -------------------------------------------------------------------------------------------- */

@@ -243,6 +243,15 @@ void session_text_details(const struct etw_session_state *session, struct buf *o
     buf_printf(out, "RealTimeBuffersLost  %u\n", s->real_time_buffers_lost);
 }
 
+void session_text_stopped(const struct etw_session_state *session, struct buf *out)
+{
+    add_plain(out, session->name);
+    buf_printf(out,
+        ": stopped, %u buffers written; lost: %u events, %u log buffers, %u real-time buffers\n",
+        session->buffers_written, session->events_lost, session->log_buffers_lost,
+        session->real_time_buffers_lost);
+}
+
 static void add_json_modes(const struct etw_session_state *session, struct buf *out)
 {
     const char *comma = "";

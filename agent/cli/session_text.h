@@ -21,7 +21,10 @@ void session_text_table(const struct etw_session_list *list, struct buf *out);
 /* One session with everything known, a line per property. */
 void session_text_details(const struct etw_session_state *session, struct buf *out);
 
-/* The same as a JSON object on one line. ${stopped}: it has been stopped just now. */
+/* A line that says that it has ended, and what it lost. */
+void session_text_stopped(const struct etw_session_state *session, struct buf *out);
+
+/* Everything known as a JSON object on one line. ${stopped}: it has been stopped just now. */
 void session_text_json(const struct etw_session_state *session, bool stopped, struct buf *out);
 
 #endif

@@ -35,8 +35,8 @@ static uint32_t control(const etw_char *name, uint32_t code, struct etw_block *b
     uint32_t result = ETW_ERROR_INVALID_PARAMETER;
     for (int version = 2; version > 0 && may_be_too_new(result); version--) {
         etw_block_init(block, version);
-        if (code == ETW_CONTROL_UPDATE || code == ETW_CONTROL_INCREMENT_FILE) {
-            block->properties.log_file_name_offset = 0;
+        if (code != ETW_CONTROL_QUERY && code != ETW_CONTROL_STOP) {
+            block->properties.log_file_name_offset = 0; /* else: into which file */
         }
         result = etw_api_get()->ControlTraceW(0, name, &block->properties, code);
     }

@@ -99,6 +99,15 @@ static void details_hold_what_applies(void **state)
                                 "RealTimeBuffersLost  6\n");
 }
 
+static void the_end_of_a_session_is_a_line(void **state)
+{
+    (void)state;
+    sessions[2].buffers_written = 7;
+    session_text_stopped(&sessions[2], &out);
+    assert_span(buf_span(&out), "a?[31m?b: stopped, 7 buffers written; lost: 0 events, 0 log "
+                                "buffers, 0 real-time buffers\n");
+}
+
 static void json_is_an_object_on_a_line(void **state)
 {
     (void)state;
@@ -145,6 +154,7 @@ int main(void)
         text_test(a_table_has_aligned_columns_and_nothing_that_steers_a_terminal),
         text_test(a_table_without_sessions_is_its_titles),
         text_test(details_hold_what_applies),
+        text_test(the_end_of_a_session_is_a_line),
         text_test(json_is_an_object_on_a_line),
         text_test(only_sessions_of_ours_that_nobody_holds_are_orphans),
     };
