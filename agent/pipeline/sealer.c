@@ -30,6 +30,7 @@ struct sealer {
     struct stream *streams;
     uint64_t *last_resume; /* by session: the highest of its outputs' */
     uint64_t *done;        /* by session: the sequence that its slabs have come to */
+    bool *has_hole;        /* by session: events behind `done` were dropped */
 
     struct plat_mutex mutex;
     struct plat_cond turn;   /* workers wait for their ticket, or for the ring */
@@ -289,6 +290,7 @@ static void add_slab(struct sealer *sealer, struct slab *slab)
 static void drop_slab(struct sealer *sealer, struct slab *slab)
 {
     struct session_counts *tally = &slab->tally;
+    sealer->has_hole[slab->session] = true;
     tally->filtered = slab->taken.filtered;
     tally->accepted = slab->taken.accepted;
     tally->decode = slab->taken.decode;
@@ -324,6 +326,9 @@ static void work_off(struct sealer *sealer)
         }
         /* What the agent has to say of itself is small, and bounded in number. */
         if ((ok || slab->kind != SLAB_RECORDS) && !slab->undecoded) {
+            if (sealer->has_hole[slab->session]) {
+                slab->last_sequence = 0; /* its number would take the session across the hole */
+            }
             add_slab(sealer, slab);
             books_add_session(sealer->settings.books, slab->session, &slab->tally);
         } else {
@@ -459,7 +464,9 @@ struct sealer *sealer_create(const struct sealer_settings *settings, struct erro
     sealer->streams = calloc(settings->stream_count + 1, sizeof(*sealer->streams));
     sealer->last_resume = calloc(settings->session_count + 1, sizeof(*sealer->last_resume));
     sealer->done = calloc(settings->session_count + 1, sizeof(*sealer->done));
-    if (!sealer->ring || !sealer->streams || !sealer->last_resume || !sealer->done) {
+    sealer->has_hole = calloc(settings->session_count + 1, sizeof(*sealer->has_hole));
+    if (!sealer->ring || !sealer->streams || !sealer->last_resume || !sealer->done ||
+        !sealer->has_hole) {
         sealer_destroy(sealer);
         error_set(err, ERR_MEMORY, "out of memory for batches");
         return NULL;
@@ -502,6 +509,7 @@ void sealer_destroy(struct sealer *sealer)
     free(sealer->ring);
     free(sealer->last_resume);
     free(sealer->done);
+    free(sealer->has_hole);
     plat_cond_fini(&sealer->turn);
     plat_cond_fini(&sealer->opened);
     plat_mutex_fini(&sealer->mutex);

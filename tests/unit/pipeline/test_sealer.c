@@ -247,6 +247,37 @@ static void a_slab_that_was_taken_in_part_is_dropped_in_part(void **state)
     rig_fini(&rig);
 }
 
+/* A gap with the session's next number, as the source gives it. */
+static void finish_gap(struct rig *rig)
+{
+    struct slab *gap = make_slab(rig, SLAB_GAP);
+    buf_add_text(&gap->pieces[0].bytes, "a gap\n");
+    assert_true(piece_end_record(&gap->pieces[0], rig->next_sequence));
+    gap->last_sequence = gap->done_sequence = rig->next_sequence++;
+    sealer_finish(rig->sealer, gap);
+}
+
+static void a_gap_behind_what_was_dropped_takes_its_session_nowhere(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, 100, 0, 0);
+    finish_slab(&rig, 2, 0);
+    finish_gap(&rig);
+    rig.spool->ops->cancel(rig.spool);
+    finish_slab(&rig, 4, 0);
+    finish_gap(&rig);
+    sealer_flush(rig.sealer);
+    take_batch(&rig, false, 2, 2);
+    take_batch(&rig, true, 1, 3);
+    take_batch(&rig, true, 1, 0);
+    struct output_counts counts[OUTPUTS];
+    books_look(rig.books, NULL, counts);
+    assert_int_equal(counts[0].own_offered, 2);
+    assert_int_equal(counts[0].offered, 2);
+    rig_fini(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -254,6 +285,7 @@ int main(void)
         cmocka_unit_test(outputs_of_one_stream_go_on_where_each_had_come_to),
         cmocka_unit_test(what_has_no_number_takes_its_session_nowhere),
         cmocka_unit_test(a_slab_that_was_taken_in_part_is_dropped_in_part),
+        cmocka_unit_test(a_gap_behind_what_was_dropped_takes_its_session_nowhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

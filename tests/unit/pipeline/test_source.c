@@ -521,6 +521,23 @@ static void a_queue_that_takes_nothing_more_ends_the_source(void **state)
     rig_fini(&rig);
 }
 
+static void a_gap_behind_what_was_abandoned_has_no_number(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, true);
+    rig_start(&rig);
+    push_many(&rig, 10);
+    slab_queue_cancel(rig.queue);
+    struct gap gap = {.stage = "file", .reason = "damaged", .unit = "bytes", .count = 9};
+    rig.sink.gap(rig.sink.self, &gap);
+    source_finish(rig.source, true);
+    take(&rig);
+    assert_log(&rig, "file/damaged(9)@0 ");
+    assert_false(source_counts(rig.source).complete);
+    rig_fini(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -538,6 +555,7 @@ int main(void)
         cmocka_unit_test(a_gap_of_unknown_size_is_shipped_too),
         cmocka_unit_test(gaps_of_a_live_session_are_gathered_while_there_is_no_room),
         cmocka_unit_test(a_queue_that_takes_nothing_more_ends_the_source),
+        cmocka_unit_test(a_gap_behind_what_was_abandoned_has_no_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
