@@ -169,8 +169,8 @@ static bool write_events(struct sampler *s, struct etl_writer *writer, struct er
 
 static bool run(const struct settings *settings, struct error *err)
 {
-    static struct sampler s;
-    s.settings = settings;
+    static struct sampler s; /* large */
+    s = (struct sampler){.settings = settings};
     const struct schema_cache_settings sources = {
         .sources = {.paths = settings->paths, .path_count = settings->path_count}};
     struct schema_cache *cache = schema_cache_create(&sources, err);

@@ -104,6 +104,11 @@ uint64_t etw_sim_filetime(struct etw_sim *sim);
  * take it within ${timeout_ms} of real time. */
 bool etw_sim_settle(struct etw_sim *sim, uint32_t timeout_ms);
 
+/* Wait until ${count} consumers or more are in ProcessTrace for session ${name}. False if they are
+ * not within ${timeout_ms} of real time. */
+bool etw_sim_await_consumers(
+    struct etw_sim *sim, const char *name, uint32_t count, uint32_t timeout_ms);
+
 /* With ${held}, full buffers stay in the sessions' memory, as if the logger's thread got no
  * processor: writers soon find no free buffer. */
 void etw_sim_hold_logger(struct etw_sim *sim, bool held);

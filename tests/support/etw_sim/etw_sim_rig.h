@@ -232,12 +232,16 @@ static inline bool rig_consumer_start(
     if (!rig_consumer_open(c, sim, name, modes)) {
         return false;
     }
+    enum { LOOK_AGAIN_MS = 50 };
+    struct etw_sim_session_info info = {.consumers = 0};
+    etw_sim_session_get(sim, name, &info);
     c->thread = plat_thread_start("consumer", rig_run, c, NULL);
-    plat_mutex_lock(&c->lock);
-    while (c->thread && !c->headers && !c->ended) {
-        plat_cond_wait(&c->changed, &c->lock);
+    bool ended = !c->thread;
+    while (!ended && !etw_sim_await_consumers(sim, name, info.consumers + 1, LOOK_AGAIN_MS)) {
+        plat_mutex_lock(&c->lock);
+        ended = c->ended;
+        plat_mutex_unlock(&c->lock);
     }
-    plat_mutex_unlock(&c->lock);
     return c->thread != NULL;
 }
 

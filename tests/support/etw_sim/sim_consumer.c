@@ -232,9 +232,7 @@ static uint32_t run_session(struct etw_sim *sim, struct sim_trace *t)
         return ETW_ERROR_WMI_INSTANCE_NOT_FOUND;
     }
     connect_to(s, t);
-    plat_mutex_unlock(&sim->lock);
-    sim_deliver_header(t);
-    plat_mutex_lock(&sim->lock);
+    plat_cond_broadcast(&sim->changed);
     bool go_on = true;
     while (go_on) {
         size_t count = take_batch(t, chunks);

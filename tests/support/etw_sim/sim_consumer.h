@@ -41,9 +41,6 @@ struct sim_trace_callback {
 
 /* sim_deliver.c; all without the lock. */
 
-/* The header event of a session, as its consumers get it first. */
-void sim_deliver_header(struct sim_trace *t);
-
 /*
  * All events of ${chunks} by their times, each buffer's callback after its last event. False if a
  * callback asked to stop. ${ret_late} grows by what was given after CloseTrace.

@@ -174,38 +174,6 @@ void sim_deliver_record(struct sim_trace *t, const struct event_record *r, uint1
     }
 }
 
-void sim_deliver_header(struct sim_trace *t)
-{
-    const struct sim_session *s = t->session;
-    const struct etw_sim_options *o = &s->sim->options;
-    if (t->kind == SIM_TRACE_RAW) {
-        return;
-    }
-    const struct etl_options options = {.buffer_size = s->buffer_bytes,
-        .processors = (uint16_t)o->processors,
-        .pointer_size = 8,
-        .clock = (enum trace_clock_type)s->clock,
-        .perf_frequency = o->perf_frequency,
-        .cpu_mhz = o->cpu_mhz,
-        .start_time = s->start_time,
-        .start_raw = s->start_raw,
-        .boot_time = s->sim->boot_time,
-        .log_file_mode = s->mode,
-        .session_name = s->name_text,
-        .file_name = s->file_text};
-    struct buf bytes;
-    struct event_record record;
-    struct extended_item items[RECORD_MAX_EXTENDED];
-    struct etl_scope scope = {.trace = &t->info};
-    buf_init(&bytes, SIM_RECORD_ROOM);
-    etl_writer_header_record(&options, &(struct etl_counts){.buffers_written = 1}, &bytes);
-    if (!bytes.failed) {
-        etl_record_read(buf_span(&bytes), &scope, items, &record);
-        sim_deliver_record(t, &record, s->id);
-    }
-    buf_fini(&bytes);
-}
-
 /* ---- buffers ---------------------------------------------------------------------------------- */
 
 struct cursor {

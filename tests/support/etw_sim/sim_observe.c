@@ -171,3 +171,19 @@ bool etw_sim_settle(struct etw_sim *sim, uint32_t timeout_ms)
     plat_mutex_unlock(&sim->lock);
     return !busy;
 }
+
+bool etw_sim_await_consumers(
+    struct etw_sim *sim, const char *name, uint32_t count, uint32_t timeout_ms)
+{
+    uint64_t deadline = plat_monotonic_ns() + timeout_ms * UINT64_C(1000000);
+    plat_mutex_lock(&sim->lock);
+    const struct sim_session *s = find(sim, name);
+    bool in_time = true;
+    while (in_time && (!s || s->consumer_count < count)) {
+        in_time = plat_cond_wait_until(&sim->changed, &sim->lock, deadline);
+        s = find(sim, name);
+    }
+    bool read = s && s->consumer_count >= count;
+    plat_mutex_unlock(&sim->lock);
+    return read;
+}

@@ -29,7 +29,8 @@ uint32_t sim_properties_check(const struct etw_properties *p, const etw_char **r
     if (!(p->wnode.flags & ETW_WNODE_TRACED_GUID)) {
         return ETW_ERROR_INVALID_PARAMETER;
     }
-    if (fixed_size(p) == sizeof(*p) && (p->version & 0xff) != 2) {
+    /* Programs that leave VersionNumber 0 beside the flag work on Windows (goetw). */
+    if (fixed_size(p) == sizeof(*p) && (p->version & 0xff) > 2) {
         return ETW_ERROR_INVALID_PARAMETER;
     }
     if ((p->logger_name_offset && !offset_is_good(p, p->logger_name_offset)) ||
