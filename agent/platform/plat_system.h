@@ -28,6 +28,9 @@ uint64_t plat_cpu_ns(void);
 /* Peak resident set of this process in bytes; 0 if the system does not tell. */
 uint64_t plat_peak_rss_bytes(void);
 
+/* The number of this process. */
+uint32_t plat_process_id(void);
+
 /* Host name as UTF-8, cut to ${size} with its terminator; "" if unknown. */
 void plat_host_name(char *name, size_t size);
 
@@ -63,7 +66,11 @@ void plat_codepage_fini(struct codepage *page);
  */
 bool plat_on_stop(void (*stop)(void *self), void *self, struct error *err);
 
-/* The same for SIGHUP, any number of times: ${reopen} is called when somebody has moved log files
+/* What is still to be done when a second signal ends the process: ${last} is called on a thread of the
+ * platform layer before it does. A third signal waits for nothing. NULL: nothing any more. */
+void plat_on_kill(void (*last)(void *self), void *self);
+
+/* As plat_on_stop for SIGHUP, any number of times: ${reopen} is called when somebody has moved log files
  * away. Windows has no such signal. */
 bool plat_on_reopen(void (*reopen)(void *self), void *self, struct error *err);
 

@@ -32,6 +32,14 @@ static struct {
 static atomic_int stops_seen;
 static atomic_bool stop_wanted;
 static atomic_bool reopen_wanted;
+static atomic_bool kill_wanted;
+
+/* plat_on_kill: read and changed under the lock, which the call is made under, too. */
+static struct {
+    pthread_mutex_t lock;
+    struct callback last;
+} killing = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static atomic_bool has_last; /* for the handler */
 
 enum { EXIT_SECOND_SIGNAL = 130 };
 
@@ -48,11 +56,21 @@ static void wake(void)
 static void on_stop_signal(int number)
 {
     (void)number;
-    if (atomic_fetch_add(&stops_seen, 1) > 0) {
+    int before = atomic_fetch_add(&stops_seen, 1);
+    if (before > 1 || (before == 1 && !atomic_load(&has_last))) {
         _exit(EXIT_SECOND_SIGNAL);
     }
-    atomic_store(&stop_wanted, true);
+    atomic_store(before ? &kill_wanted : &stop_wanted, true);
     wake();
+}
+
+static void end_at_once(void)
+{
+    pthread_mutex_lock(&killing.lock);
+    if (killing.last.call) {
+        killing.last.call(killing.last.self);
+    }
+    _exit(EXIT_SECOND_SIGNAL);
 }
 
 static void on_hangup(int number)
@@ -73,6 +91,9 @@ static void *wait_for_signals(void *unused)
         }
         if (atomic_exchange(&stop_wanted, false)) {
             wakeup.stop.call(wakeup.stop.self);
+        }
+        if (atomic_load(&kill_wanted)) {
+            end_at_once();
         }
         if (atomic_exchange(&reopen_wanted, false)) {
             wakeup.reopen.call(wakeup.reopen.self);
@@ -119,6 +140,14 @@ bool plat_on_stop(void (*stop)(void *self), void *self, struct error *err)
     wakeup.stop = (struct callback){.call = stop, .self = self};
     return start(err) && install(SIGINT, on_stop_signal, err) &&
            install(SIGTERM, on_stop_signal, err) && install(SIGPIPE, SIG_IGN, err);
+}
+
+void plat_on_kill(void (*last)(void *self), void *self)
+{
+    pthread_mutex_lock(&killing.lock);
+    killing.last = (struct callback){.call = last, .self = self};
+    atomic_store(&has_last, last != NULL);
+    pthread_mutex_unlock(&killing.lock);
 }
 
 bool plat_on_reopen(void (*reopen)(void *self), void *self, struct error *err)

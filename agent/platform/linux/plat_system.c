@@ -66,6 +66,11 @@ uint64_t plat_peak_rss_bytes(void)
     return (uint64_t)kib * 1024;
 }
 
+uint32_t plat_process_id(void)
+{
+    return (uint32_t)getpid();
+}
+
 void plat_host_name(char *name, size_t size)
 {
     if (size == 0) {

@@ -16,11 +16,25 @@ static struct {
 
 static atomic_int signals_seen;
 
+/* plat_on_kill: changed, and called, under the lock. */
+static struct {
+    SRWLOCK lock;
+    void (*last)(void *self);
+    void *self;
+} killing = {.lock = SRWLOCK_INIT};
+
 enum { EXIT_SECOND_SIGNAL = 130 };
 
 static BOOL WINAPI on_control(DWORD event)
 {
-    if (atomic_fetch_add(&signals_seen, 1) > 0) {
+    int before = atomic_fetch_add(&signals_seen, 1);
+    if (before == 1) {
+        AcquireSRWLockExclusive(&killing.lock);
+        if (killing.last) {
+            killing.last(killing.self);
+        }
+    }
+    if (before > 0) {
         TerminateProcess(GetCurrentProcess(), EXIT_SECOND_SIGNAL);
     }
     stopper.stop(stopper.self);
@@ -38,6 +52,14 @@ bool plat_on_stop(void (*stop)(void *self), void *self, struct error *err)
         return plat_wide_error(err, GetLastError(), "Ctrl-C", "cannot be handled");
     }
     return true;
+}
+
+void plat_on_kill(void (*last)(void *self), void *self)
+{
+    AcquireSRWLockExclusive(&killing.lock);
+    killing.last = last;
+    killing.self = self;
+    ReleaseSRWLockExclusive(&killing.lock);
 }
 
 bool plat_on_reopen(void (*reopen)(void *self), void *self, struct error *err)

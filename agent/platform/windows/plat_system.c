@@ -52,6 +52,11 @@ uint64_t plat_peak_rss_bytes(void)
     return counters.PeakWorkingSetSize;
 }
 
+uint32_t plat_process_id(void)
+{
+    return GetCurrentProcessId();
+}
+
 void plat_host_name(char *name, size_t size)
 {
     if (size == 0) {
