@@ -62,6 +62,7 @@ bool agent_sessions_create(struct agent *agent, struct error *err)
             .provider_count = config->providers.count,
             .kernel_event = kernel_names_find,
             .data_dir = agent->settings->config->agent.data_dir,
+            .once = agent->settings->once,
             .note = note,
             .self = &agent->sessions[i]};
         agent->sessions[i].input = config->ops->create(config->settings, &env, err);

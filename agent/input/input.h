@@ -104,6 +104,10 @@ struct input_env {
     /* The class and type of the kernel event that is called ${name}; NULL: names are not known. */
     bool (*kernel_event)(struct span name, struct guid *ret_class, uint8_t *ret_type);
 
+    /* A start that fails, or an end by somebody else, is the session's end: somebody looks on and
+     * may try again himself. */
+    bool once;
+
     /* Something that people must know and that ends nothing: one sentence. Any thread. May be
      * NULL. */
     void (*note)(void *self, enum input_note level, const char *text);

@@ -439,7 +439,7 @@ enum input_end etw_session_run(
     while (more && !must_stop(s)) {
         struct error why = {0};
         if (!enter(s, &why)) {
-            if (why.code == ERR_CONFIG) {
+            if (why.code == ERR_CONFIG || s->env.once) {
                 *err = why;
                 return INPUT_FAILED;
             }
@@ -455,6 +455,10 @@ enum input_end etw_session_run(
             break;
         }
         mourn(s);
+        if (s->env.once) {
+            error_set(err, ERR_STOPPED, "%s was stopped by somebody else", s->plan->name);
+            return INPUT_FAILED;
+        }
     }
     leave(s, !s->plan->keeps);
     return INPUT_STOPPED;
