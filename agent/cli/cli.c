@@ -3,8 +3,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static const struct cli_command *const commands[] = {&cmd_run, &cmd_check, &cmd_dump, &cmd_stat,
-    &cmd_providers, &cmd_schema, &cmd_sessions, &cmd_version};
+static const struct cli_command *const commands[] = {&cmd_run, &cmd_check, &cmd_watch, &cmd_record,
+    &cmd_dump, &cmd_stat, &cmd_providers, &cmd_schema, &cmd_sessions, &cmd_version};
 
 const struct cli_command *cli_command_at(size_t index)
 {

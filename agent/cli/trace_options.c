@@ -29,13 +29,9 @@ static bool has_known_ending(const char *path)
     return false;
 }
 
-struct schema_cache *trace_options_cache(const struct cli_args *args, int *ret_exit)
+bool trace_options_are_schemas(const char *const *paths, size_t count, int *ret_exit)
 {
-    const char *paths[MAX_PATHS];
-    struct schema_cache_settings settings = {
-        .sources = {.paths = paths, .warn = warn}, .only_source = cli_value(args, "schema-source")};
-    settings.sources.path_count = cli_values(args, "schema", paths, MAX_PATHS);
-    for (size_t i = 0; i < settings.sources.path_count; i++) {
+    for (size_t i = 0; i < count; i++) {
         enum plat_path_kind kind = plat_path_kind(paths[i]);
         if (kind == PLAT_PATH_NONE || (kind == PLAT_PATH_FILE && !has_known_ending(paths[i]))) {
             cli_error(kind == PLAT_PATH_NONE
@@ -43,8 +39,20 @@ struct schema_cache *trace_options_cache(const struct cli_args *args, int *ret_e
                           : "--schema %s: a manifest ends in .man or .xml, a schema pack in .pack",
                 paths[i]);
             *ret_exit = EXIT_USAGE;
-            return NULL;
+            return false;
         }
+    }
+    return true;
+}
+
+struct schema_cache *trace_options_cache(const struct cli_args *args, int *ret_exit)
+{
+    const char *paths[MAX_PATHS];
+    struct schema_cache_settings settings = {
+        .sources = {.paths = paths, .warn = warn}, .only_source = cli_value(args, "schema-source")};
+    settings.sources.path_count = cli_values(args, "schema", paths, MAX_PATHS);
+    if (!trace_options_are_schemas(paths, settings.sources.path_count, ret_exit)) {
+        return NULL;
     }
     struct error err;
     struct schema_cache *cache = schema_cache_create(&settings, &err);

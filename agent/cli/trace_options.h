@@ -20,6 +20,9 @@
                 "kernel, manifest, pack, tdh (what this Windows knows), wpp."              \
     }
 
+/* Can each of --schema be used? If not, *ret_exit says why. */
+bool trace_options_are_schemas(const char *const *paths, size_t count, int *ret_exit);
+
 /* The cache for --schema and --schema-source; NULL: *ret_exit says why. */
 struct schema_cache *trace_options_cache(const struct cli_args *args, int *ret_exit);
 

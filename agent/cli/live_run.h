@@ -1,0 +1,55 @@
+#ifndef ETWSHIP_CLI_LIVE_RUN_H
+#define ETWSHIP_CLI_LIVE_RUN_H
+
+#include "cli/cli.h"
+
+/*
+ * A live session from the command line: `watch` and `record`. It is the agent with a configuration
+ * of one session that is made in memory, and the session `etwship-NAME-PID` is stopped however it
+ * ends.
+ */
+enum { LIVE_RUN_MAX_NAMES = 256 };
+
+struct live_run_settings {
+    const char *name;   /* of the command */
+    const char *record; /* the trace file that ETW writes; NULL: events go to standard output */
+    const char *const *providers;
+    size_t provider_count;
+    const char *const *flags; /* of kernel events */
+    size_t flag_count;
+    const char *const *schemas; /* files and folders */
+    size_t schema_count;
+    const char *where;  /* NULL: all events */
+    const char *format; /* "native" or "ecs" */
+    bool pretty;
+    uint64_t max_events;  /* that are written; 0: no limit */
+    uint64_t duration_ns; /* 0: no limit */
+};
+
+/* Options that both commands have. */
+#define LIVE_RUN_OPTIONS                                                                         \
+    {.name = "provider",                                                                         \
+        .letter = 'p',                                                                           \
+        .argument = "PROVIDER",                                                                  \
+        .repeated = true,                                                                        \
+        .help = "Switch this provider on: (Name|GUID)[:Level[:EventIDs[:AnyKeywords"             \
+                "[:AllKeywords]]]]. Ids may be ranges and are joined by , or + (1+5-9)."},       \
+        {.name = "kernel-flag",                                                                  \
+            .letter = 'k',                                                                       \
+            .argument = "FLAG",                                                                  \
+            .repeated = true,                                                                    \
+            .help = "Switch this group of kernel events on, as in process or disk_io."},         \
+    {                                                                                            \
+        .name = "duration", .argument = "D", .help = "Stop after this time, as in 90s or 1h30m." \
+    }
+
+/* Take these options, and check them and what is set already. False: *ret_exit says how the command
+ * ends, everything is said. ${lists}: room for 2 * LIVE_RUN_MAX_NAMES texts, which outlive the
+ * settings. */
+bool live_run_take(const struct cli_args *args, const char **lists,
+    struct live_run_settings *settings, int *ret_exit);
+
+/* Run it to its end: the exit code. */
+int live_run(const struct live_run_settings *settings);
+
+#endif
