@@ -135,14 +135,14 @@ bool provider_spec_set_name(struct provider_spec *spec, struct span text, struct
             "%s begins or ends with a space, as no provider does. remove it",
             config_text_quote(text).text);
     }
+    if (guid_parse(text, &spec->guid)) { /* maybe one without a letter */
+        return true;
+    }
     if (is_only_ids(text)) {
         return error_set(err, ERR_CONFIG,
             "%s is no provider: in [ ] a comma starts a new entry. quote the whole expression "
             "before it, or join ids with +",
             config_text_quote(text).text);
-    }
-    if (guid_parse(text, &spec->guid)) {
-        return true;
     }
     if (looks_like_guid(text)) {
         return error_set(err, ERR_CONFIG,

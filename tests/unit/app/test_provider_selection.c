@@ -38,6 +38,8 @@ static void a_provider_is_named_by_guid_or_name(void **state)
     assert_true(passes_with("{" DNS_GUID "}", &record, NULL));
     assert_true(passes_with("1C95126E-7EEA-49A9-A3FE-A378B03DDB4D", &record, NULL));
     assert_false(passes_with("1c95126e-7eea-49a9-a3fe-a378b03ddb4e", &record, NULL));
+    const struct event_record digits = {.kind = RECORD_EVENT, .provider = {{1, 2, 3}}};
+    assert_true(passes_with("00030201-0000-0000-0000-000000000000", &digits, NULL));
     assert_true(passes_with("microsoft-windows-dns-client", &record, &dns_schema));
     assert_false(passes_with("Microsoft-Windows-DNS", &record, &dns_schema));
     assert_false(passes_with("Microsoft-Windows-DNS-Client", &record, NULL));
