@@ -39,7 +39,21 @@ struct etw_consume {
     bool done;
     bool abandoned;
     uint32_t code;
+
+    struct etw_consume *older; /* of those that ETW holds */
 };
+
+/* What was abandoned and still runs. */
+static _Atomic(struct etw_consume *) held_by_etw;
+
+static void hold(struct etw_consume *c)
+{
+    bool done = false;
+    c->older = atomic_load(&held_by_etw);
+    while (!done) {
+        done = atomic_compare_exchange_weak(&held_by_etw, &c->older, c);
+    }
+}
 
 /* ---- on the thread of ProcessTrace ------------------------------------------------------------------- */
 
@@ -77,12 +91,11 @@ static void give(struct etw_consume *c, const struct event_record *record)
 static void on_event(struct etw_event_record *from)
 {
     struct etw_consume *c = from->user_context;
-    if (atomic_load_explicit(&c->refused, memory_order_relaxed) || !take_turn(c)) {
-        return;
-    }
     enum etw_record_role role = etw_record_role(from);
     etw_trace_start(&c->trace, from->header.time_stamp, role == ETW_RECORD_HEADER);
-    if (role == ETW_RECORD_HEADER) {
+    /* No turn for the header: ETW gives it outside of any buffer, with no end that would follow. */
+    if (role == ETW_RECORD_HEADER || atomic_load_explicit(&c->refused, memory_order_relaxed) ||
+        !take_turn(c)) {
         return;
     }
     struct event_record record;
@@ -300,12 +313,25 @@ void etw_consume_destroy(struct etw_consume *c)
         return;
     }
     etw_consume_close(c);
-    if (c->thread && !etw_consume_wait(c, 0, NULL)) {
-        return; /* ETW still holds it: never freed under its feet */
+    if (!etw_consume_wait(c, 0, NULL)) { /* never freed under ETW's feet */
+        hold(c);
+        return;
     }
     plat_thread_join(c->thread);
     etw_turn_fini(&c->turn);
     plat_cond_fini(&c->ended);
     plat_mutex_fini(&c->mutex);
     free(c);
+}
+
+bool etw_consume_reap(uint64_t deadline_ns)
+{
+    struct etw_consume *held = atomic_exchange(&held_by_etw, NULL);
+    while (held) {
+        struct etw_consume *older = held->older;
+        etw_consume_wait(held, deadline_ns, NULL);
+        etw_consume_destroy(held); /* or held again */
+        held = older;
+    }
+    return atomic_load(&held_by_etw) == NULL;
 }

@@ -57,8 +57,12 @@ void etw_consume_abandon(struct etw_consume *consume);
 /* What its records refer to: lives as long as the connection. */
 const struct trace_info *etw_consume_trace(const struct etw_consume *consume);
 
-/* Free it once ProcessTrace has returned. What was abandoned, and still runs, keeps its memory for
- * the rest of the process. NULL is fine. */
+/* Free it once ProcessTrace has returned. What was abandoned, and still runs, is kept for
+ * etw_consume_reap. NULL is fine. */
 void etw_consume_destroy(struct etw_consume *consume);
+
+/* Free what was kept and has ended since; true if nothing is left. One thread at a time waits no
+ * longer than until plat_monotonic_ns() is ${deadline_ns}. */
+bool etw_consume_reap(uint64_t deadline_ns);
 
 #endif

@@ -516,6 +516,7 @@ void etw_session_destroy(struct etw_session *s)
     if (!s) {
         return;
     }
+    etw_consume_reap(0);
     while (s->connections) {
         struct etw_session_connection *older = s->connections->older;
         etw_consume_destroy(s->connections->consume);
