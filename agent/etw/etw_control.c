@@ -4,6 +4,7 @@
 
 #include "etw/etw_api.h"
 #include "etw/etw_block.h"
+#include "etw/etw_kernel.h"
 
 /*
  * Which version of the block, which unit of the flush timer: what is newer is tried first, and what
@@ -30,15 +31,21 @@ static bool encode_name(const char *name, etw_char *units, struct error *err)
 
 /* ---- query, stop, flush: everything that only names the session ---------------------------------- */
 
-static uint32_t control(const etw_char *name, uint32_t code, struct etw_block *block)
+/* The old kernel session is known by its GUID as well as by its name: it gets both. */
+static uint32_t control(
+    const char *name, const etw_char *units, uint32_t code, struct etw_block *block)
 {
+    bool is_kernel = etw_text_same_name(name, ETW_KERNEL_LOGGER);
     uint32_t result = ETW_ERROR_INVALID_PARAMETER;
     for (int version = 2; version > 0 && may_be_too_new(result); version--) {
         etw_block_init(block, version);
+        if (is_kernel) {
+            block->properties.wnode.guid = etw_kernel_guid;
+        }
         if (code != ETW_CONTROL_QUERY && code != ETW_CONTROL_STOP) {
             block->properties.log_file_name_offset = 0; /* else: into which file */
         }
-        result = etw_api_get()->ControlTraceW(0, name, &block->properties, code);
+        result = etw_api_get()->ControlTraceW(0, units, &block->properties, code);
     }
     return result;
 }
@@ -65,7 +72,7 @@ static bool control_named(const char *name, uint32_t code, const char *what,
     if (!encode_name(name, units, err)) {
         return false;
     }
-    uint32_t result = control(units, code, &block);
+    uint32_t result = control(name, units, code, &block);
     bool is_done = result == ETW_SUCCESS ||
                    (code == ETW_CONTROL_STOP && result == ETW_ERROR_MORE_DATA);
     if (!is_done) {

@@ -3,6 +3,7 @@
 #include "etw/etw_api.h"
 #include "etw/etw_block.h"
 #include "etw/etw_control.h"
+#include "etw/etw_kernel.h"
 
 /*
  * All sessions in one call: ETW fills as many blocks as it is given and says how many there are. The
@@ -12,19 +13,15 @@
  */
 enum { ROOM = 256, OLD_ROOM = 64, MAX_ROOM = 4096 };
 
-static const struct guid kernel_guids[] = {
-    /* SystemTraceControlGuid {9e814aad-3204-11d2-9a82-006008a86939} */
-    {{0xad, 0x4a, 0x81, 0x9e, 0x04, 0x32, 0xd2, 0x11, 0x9a, 0x82, 0x00, 0x60, 0x08, 0xa8, 0x69,
-        0x39}},
-    /* GlobalLoggerGuid {e8908abc-aa84-11d2-9a93-00805f85d7c6} */
-    {{0xbc, 0x8a, 0x90, 0xe8, 0x84, 0xaa, 0xd2, 0x11, 0x9a, 0x93, 0x00, 0x80, 0x5f, 0x85, 0xd7,
-        0xc6}},
-};
+/* GlobalLoggerGuid {e8908abc-aa84-11d2-9a93-00805f85d7c6} */
+static const struct guid global_logger_guid = {{0xbc, 0x8a, 0x90, 0xe8, 0x84, 0xaa, 0xd2, 0x11,
+    0x9a, 0x93, 0x00, 0x80, 0x5f, 0x85, 0xd7, 0xc6}};
 
 bool etw_control_is_system(const struct etw_session_state *state)
 {
     return (state->mode & ETW_MODE_SYSTEM_LOGGER) != 0 ||
-           guid_equal(&state->guid, &kernel_guids[0]) || guid_equal(&state->guid, &kernel_guids[1]);
+           guid_equal(&state->guid, &etw_kernel_guid) ||
+           guid_equal(&state->guid, &global_logger_guid);
 }
 
 /* Blocks for ${capacity} sessions, and pointers to them in front. NULL: no memory. */

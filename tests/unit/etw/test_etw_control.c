@@ -381,6 +381,18 @@ static void a_session_that_is_not_there_is_named(void **state)
     assert_non_null(strstr(err.text, "no session of this name runs"));
 }
 
+static void the_old_kernel_session_is_named_by_its_guid_too(void **state)
+{
+    static const uint8_t kernel[16] = {0xad, 0x4a, 0x81, 0x9e, 0x04, 0x32, 0xd2, 0x11, 0x9a, 0x82,
+        0x00, 0x60, 0x08, 0xa8, 0x69, 0x39};
+    static const uint8_t none[16];
+    (void)state;
+    assert_true(etw_control_stop("nt kernel logger", NULL, NULL));
+    assert_memory_equal(fake.calls[0].block + 24, kernel, 16);
+    assert_true(etw_control_stop("etwship-a", NULL, NULL));
+    assert_memory_equal(fake.calls[1].block + 24, none, 16);
+}
+
 static void a_new_file_needs_no_name(void **state)
 {
     (void)state;
@@ -657,6 +669,7 @@ int main(void)
         fake_test(a_stop_that_had_no_room_for_the_names_is_a_stop),
         fake_test(every_call_gets_a_block_of_its_own),
         fake_test(a_session_that_is_not_there_is_named),
+        fake_test(the_old_kernel_session_is_named_by_its_guid_too),
         fake_test(a_new_file_needs_no_name),
         fake_test(an_update_keeps_what_it_does_not_change),
         fake_test(an_update_changes_timer_mode_flags_and_file),
