@@ -16,6 +16,10 @@ struct etw_api {
 
     /* GetLastError(), right after a call of the table that failed. */
     uint32_t (*last_error)(void);
+
+    /* QueryPerformanceCounter and GetSystemTimePreciseAsFileTime, as near to each other as can be:
+     * what time a stamp of the counter stands for. */
+    void (*now)(int64_t *ret_counter, uint64_t *ret_filetime);
 };
 
 /* What windows/ and linux/ give: fill ${api} with what this system has. */

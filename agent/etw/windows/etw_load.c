@@ -25,6 +25,26 @@ static uint32_t last_error(void)
     return GetLastError();
 }
 
+/* The time between two looks at the counter, of the closest pair of a few. */
+static void now(int64_t *ret_counter, uint64_t *ret_filetime)
+{
+    enum { TRIES = 5 };
+    int64_t closest = INT64_MAX;
+    for (int i = 0; i < TRIES; i++) {
+        LARGE_INTEGER before;
+        LARGE_INTEGER after;
+        FILETIME time;
+        QueryPerformanceCounter(&before);
+        GetSystemTimePreciseAsFileTime(&time);
+        QueryPerformanceCounter(&after);
+        if (after.QuadPart - before.QuadPart < closest) {
+            closest = after.QuadPart - before.QuadPart;
+            *ret_counter = before.QuadPart + closest / 2;
+            *ret_filetime = (uint64_t)time.dwHighDateTime << 32 | time.dwLowDateTime;
+        }
+    }
+}
+
 void etw_load(struct etw_api *api)
 {
     HMODULE modules[sizeof(dlls) / sizeof(dlls[0])];
@@ -36,4 +56,5 @@ void etw_load(struct etw_api *api)
 #include "etw/etw_calls.def"
 #undef ETW_CALL
     api->last_error = last_error;
+    api->now = now;
 }

@@ -92,8 +92,8 @@ static void on_event(struct etw_event_record *from)
 {
     struct etw_consume *c = from->user_context;
     enum etw_record_role role = etw_record_role(from);
-    etw_trace_start(&c->trace, from->header.time_stamp, role == ETW_RECORD_HEADER);
-    /* No turn for the header: ETW gives it outside of any buffer, with no end that would follow. */
+    etw_trace_start(&c->trace, from->header.time_stamp);
+    /* No turn for the header, should it come: no end of a buffer would follow. */
     if (role == ETW_RECORD_HEADER || atomic_load_explicit(&c->refused, memory_order_relaxed) ||
         !take_turn(c)) {
         return;

@@ -1,22 +1,7 @@
 #include "input/windows/etw_raw.h"
 
-#include "base/bytes.h"
 #include "input/etl_buffer.h"
 #include "input/etl_record.h"
-
-enum { AT_TIME = 0x10 }; /* of SYSTEM_TRACE_HEADER */
-
-/* The first time stamp that can be had starts the clock: that of the trace's header record if it
- * stands there, else that of the buffer. */
-static void start_clock(struct span buffer, const struct etl_buffer *head, struct etw_trace *trace)
-{
-    const uint8_t *record = buffer.data + ETL_BUFFER_HEADER_SIZE;
-    bool is_header = head->end >= ETL_BUFFER_HEADER_SIZE + ETL_SYSTEM_SIZE && record[3] == 0xc0 &&
-                     (record[2] == ETL_SYSTEM32 || record[2] == ETL_SYSTEM64) &&
-                     load_le16(record + 6) == 0;
-    int64_t raw = is_header ? (int64_t)load_le64(record + AT_TIME) : head->time_raw;
-    etw_trace_start(trace, raw, is_header);
-}
 
 const char *etw_raw_read(
     struct span buffer, struct etw_trace *trace, const struct etw_raw_visitor *visitor)
@@ -37,7 +22,7 @@ const char *etw_raw_read(
     if (head.end > buffer.size) {
         return "a buffer is shorter than it says";
     }
-    start_clock(buffer, &head, trace);
+    etw_trace_start(trace, head.time_raw);
     struct etl_scope scope = {.trace = &trace->info, .cpu = head.cpu};
     uint32_t at = ETL_BUFFER_HEADER_SIZE;
     while (at + ETL_RECORD_START_SIZE <= head.end) {

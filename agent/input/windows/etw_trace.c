@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "etw/etw_api.h"
 #include "platform/plat_system.h"
 
 static const uint64_t unit_hz = 10000000; /* of FILETIME */
@@ -43,32 +44,19 @@ void etw_trace_init(
         .pointer_size = sizeof(void *), /* the header's is 4 in some live sessions */
         .has_stacks = true,
     };
-}
-
-/* The counter's value now, by the system's own monotonic clock, which is that counter on Windows. */
-static int64_t counter_now(uint64_t frequency)
-{
-    const uint64_t second_ns = 1000000000;
-    uint64_t now = plat_monotonic_ns();
-    return (int64_t)(now / second_ns * frequency + now % second_ns * frequency / second_ns);
-}
-
-void etw_trace_start(struct etw_trace *trace, int64_t raw, bool is_header)
-{
-    const int64_t max_age_s = 30 * 24 * 3600;
     struct trace_clock *clock = &trace->info.clock;
-    if (trace->timed) {
-        return;
+    trace->timed = clock->type == TRACE_CLOCK_SYSTEM_TIME;
+    if (clock->type == TRACE_CLOCK_QPC && etw_api_get()->now) {
+        etw_api_get()->now(&clock->start_raw, &clock->start_time);
+        trace->timed = true;
     }
-    trace->timed = true;
-    clock->start_raw = raw;
-    if (is_header && clock->start_time) {
-        return;
-    }
-    clock->start_time = plat_now_filetime();
-    if (clock->type == TRACE_CLOCK_QPC) {
-        int64_t now = counter_now(clock->frequency);
-        bool plausible = raw <= now && (now - raw) / (int64_t)clock->frequency < max_age_s;
-        clock->start_raw = plausible ? now : raw;
+}
+
+void etw_trace_start(struct etw_trace *trace, int64_t raw)
+{
+    if (!trace->timed) {
+        trace->timed = true;
+        trace->info.clock.start_raw = raw;
+        trace->info.clock.start_time = plat_now_filetime();
     }
 }

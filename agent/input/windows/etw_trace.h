@@ -16,16 +16,16 @@ struct etw_trace {
     char os_version[32];
 };
 
-/* From what OpenTrace says of the session ${name}. The clock's start is that of the session's header
- * event, etw_trace_start. */
+/*
+ * From what OpenTrace says of the session ${name}. Real-time sessions have no header event that would
+ * say which stamp the session began with (retrieving-event-data-using-tdh on learn.microsoft.com), so
+ * stamps of the performance counter are told by what it shows now.
+ */
 void etw_trace_init(
     struct etw_trace *trace, const char *name, const struct etw_logfile_header *header);
 
-/*
- * The raw time stamp of the header event. If something else comes first (a raw buffer), its stamp
- * ${raw} and ${is_header} false: then the clock is set by this machine's own, in the best way there
- * is. Only the first call counts.
- */
-void etw_trace_start(struct etw_trace *trace, int64_t raw, bool is_header);
+/* The first stamp that comes: where nothing else is known of the clock, it is now. Later calls change
+ * nothing. */
+void etw_trace_start(struct etw_trace *trace, int64_t raw);
 
 #endif

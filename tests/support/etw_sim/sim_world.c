@@ -58,6 +58,13 @@ static void set_defaults(struct etw_sim *sim)
     o->own_image = sim->own_image;
 }
 
+static void look_at_clocks(int64_t *ret_counter, uint64_t *ret_filetime)
+{
+    struct etw_sim *sim = etw_sim_world();
+    *ret_counter = (int64_t)etw_sim_qpc(sim);
+    *ret_filetime = etw_sim_filetime(sim);
+}
+
 static void fill_table(struct etw_sim *sim)
 {
     struct etw_api *api = &sim->api;
@@ -68,6 +75,7 @@ static void fill_table(struct etw_sim *sim)
         api->OpenTraceFromRealTimeLogger = NULL;
     }
     api->last_error = etw_sim_last_error;
+    api->now = look_at_clocks;
 }
 
 struct etw_sim *etw_sim_create(const struct etw_sim_options *options, struct error *err)
