@@ -1,4 +1,4 @@
-"""`watch`, `record` and `providers` from outside, on a simulated Windows (etwship-sim).
+"""`watch`, `record`, `providers` and `sessions` from outside, on a simulated Windows (etwship-sim).
 
 The machine has the sample providers of etlgen registered and installed; their events are replayed
 from a trace while a session listens. Whatever ends a command, its session must be stopped: what was
@@ -248,6 +248,88 @@ class Record(Machine):
         done = self.run_sim(env, "record", "-p", PROCESS, "-o", "missing/x.etl")
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+
+
+class Sessions(Machine):
+    """`sessions` on a machine on which some run already; each command finds all of them again."""
+
+    THREE = ('session "NT Kernel Logger" guid 9e814aad-3204-11d2-9a82-006008a86939 flags 3',
+             "session etwship-left mode 0x100 buffer 256 clock 2",
+             "session Foreign mode 0x8000100")
+
+    def machine(self, *statements):
+        self.generate("manifest", 1)
+        return self.environment(*statements)
+
+    def stopped(self):
+        if not self.calls_file.exists():
+            return []
+        lines = self.calls_file.read_text().splitlines()
+        return [line.rsplit(" ", 1)[0][len("stop "):] for line in lines]
+
+    def listed(self, env, *args):
+        done = self.run_sim(env, "sessions", *args, "--json")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return {row["name"]: row for row in map(json.loads, done.stdout.splitlines())}
+
+    def test_a_list_has_everybodys_sessions_for_people_and_programs(self):
+        env = self.machine(*self.THREE)
+        rows = self.listed(env, "list")
+        self.assertEqual(set(rows), {"NT Kernel Logger", "etwship-left", "Foreign"})
+        kernel, left = rows["NT Kernel Logger"], rows["etwship-left"]
+        self.assertEqual(kernel["guid"], "9e814aad-3204-11d2-9a82-006008a86939")
+        self.assertEqual(kernel["kernel_flags"], "0x3")
+        self.assertEqual((left["owner"], left["orphan"]), ("etwship", True))
+        self.assertEqual((left["buffer_kb"], left["clock"]), (256, "system"))
+        self.assertEqual(rows["Foreign"]["mode_name"], ["real_time", "independent"])
+        self.assertNotIn("owner", rows["Foreign"])
+        for row in rows.values():
+            for key in ("buffers", "free_buffers", "buffers_written", "events_lost",
+                        "log_buffers_lost", "real_time_buffers_lost"):
+                self.assertIsInstance(row[key], int)
+        table = self.run_sim(env, "sessions", "list").stdout.splitlines()
+        self.assertEqual(len(table), 4)
+        column = table[0].index("Owner")
+        self.assertEqual([line[column:] for line in table[1:]].count("etwship, orphan"), 1)
+
+    def test_as_many_sessions_as_a_machine_can_run_are_all_listed(self):
+        env = self.machine(*(f"session S{n}" for n in range(64)))
+        self.assertEqual(len(self.listed(env, "list")), 64)
+
+    def test_one_session_is_asked_whatever_the_case_of_its_name(self):
+        env = self.machine(*self.THREE)
+        self.assertEqual(list(self.listed(env, "query", "FOREIGN")), ["Foreign"])
+        self.assert_one_line(self.run_sim(env, "sessions", "query", "nobody"), 1, "nobody")
+
+    def test_what_can_be_changed_is_changed(self):
+        env = self.machine(*self.THREE)
+        row = self.listed(env, "update", "Foreign", "--max-buffers", 99, "--flush-timer",
+                          "3s")["Foreign"]
+        self.assertEqual((row["max_buffers"], row["flush_ms"]), (99, 3000))
+        row = self.listed(env, "update", "NT Kernel Logger", "-k", "disk_io")["NT Kernel Logger"]
+        self.assertEqual(row["kernel_flags"], "0x103")
+        self.assert_one_line(self.run_sim(env, "sessions", "update", "Foreign", "-k", "disk_io"),
+                             1, "Foreign", "kernel")
+
+    def test_only_what_is_named_is_stopped(self):
+        env = self.machine(*self.THREE)
+        row = self.listed(env, "stop", "Foreign")["Foreign"]
+        self.assertTrue(row["stopped"])
+        self.assertEqual(self.stopped(), ["Foreign"])
+
+    def test_orphans_are_stopped_and_nothing_else(self):
+        env = self.machine(*self.THREE, "session Etwship-2", "session my-etwship-3")
+        done = self.run_sim(env, "sessions", "stop", "--orphans")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(sorted(self.stopped()), ["Etwship-2", "etwship-left"])
+
+    def test_what_is_refused_is_explained(self):
+        env = self.machine("session etwship-left", "not_administrator")
+        self.assert_one_line(self.run_sim(env, "sessions", "stop", "etwship-left"), 1,
+                             "run as administrator")
+        env = self.machine("session EventLog-Security control_error 5")
+        self.assert_one_line(self.run_sim(env, "sessions", "query", "EventLog-Security"), 1,
+                             "EventLog-Security", "run as administrator")
 
 
 if __name__ == "__main__":
