@@ -1,3 +1,4 @@
+#include "cli/live_providers.h"
 #include "cli/schema_list.h"
 #include "event/value_json.h"
 #include "platform/plat_file.h"
@@ -65,6 +66,64 @@ static size_t add_providers(
     return shown;
 }
 
+static int print(const struct buf *out)
+{
+    struct error err;
+    if (!plat_file_write(plat_file_stdout(), buf_span(out), &err) && err.code != ERR_STOPPED) {
+        cli_error("%s", err.text);
+        return EXIT_FAILED;
+    }
+    return EXIT_DONE;
+}
+
+/* What this machine has, if nobody asks for files. False: it is not asked, or does not know. */
+static bool run_live(const struct cli_args *args, int *ret_exit)
+{
+    const char *wanted = args->operand_count ? args->operands[0] : NULL;
+    bool json = cli_value(args, "json") != NULL;
+    bool found = true;
+    struct buf out;
+    struct error err;
+    if (cli_value(args, "schema") || cli_value(args, "schema-source") ||
+        !live_providers_are_known()) {
+        return false;
+    }
+    buf_init(&out, MAX_OUTPUT_BYTES);
+    if (wanted ? live_providers_show(wanted, json, &out, &found, &err)
+               : live_providers_list(json, &out, &err)) {
+        *ret_exit = found ? print(&out) : EXIT_DONE;
+    } else {
+        cli_error("%s", err.text);
+        *ret_exit = EXIT_FAILED;
+    }
+    buf_fini(&out);
+    return found;
+}
+
+static int run_sources(const struct cli_args *args)
+{
+    int exit_code = EXIT_DONE;
+    struct schema_cache *cache = trace_options_cache(args, &exit_code);
+    if (cache) {
+        struct schema_list list;
+        struct buf out;
+        const char *wanted = args->operand_count ? args->operands[0] : NULL;
+        schema_list_init(&list, cache);
+        schema_list_sort(&list);
+        buf_init(&out, MAX_OUTPUT_BYTES);
+        exit_code = EXIT_DONE;
+        if (add_providers(&list, wanted, cli_value(args, "json") != NULL, &out) == 0 && wanted) {
+            cli_error("no schema source knows a provider '%s'. --schema names manifests", wanted);
+            exit_code = EXIT_FAILED;
+        }
+        exit_code = print(&out) == EXIT_DONE ? exit_code : EXIT_FAILED;
+        buf_fini(&out);
+        schema_list_fini(&list);
+        schema_cache_destroy(cache);
+    }
+    return exit_code;
+}
+
 static int run(const struct cli_command *command, int argc, char **argv)
 {
     struct cli_args args;
@@ -72,27 +131,8 @@ static int run(const struct cli_command *command, int argc, char **argv)
     if (!cli_parse(command, argc, argv, &args, &exit_code)) {
         return exit_code;
     }
-    struct schema_cache *cache = trace_options_cache(&args, &exit_code);
-    if (cache) {
-        struct schema_list list;
-        struct buf out;
-        struct error err;
-        const char *wanted = args.operand_count ? args.operands[0] : NULL;
-        schema_list_init(&list, cache);
-        schema_list_sort(&list);
-        buf_init(&out, MAX_OUTPUT_BYTES);
-        exit_code = EXIT_DONE;
-        if (add_providers(&list, wanted, cli_value(&args, "json") != NULL, &out) == 0 && wanted) {
-            cli_error("no schema source knows a provider '%s'. --schema names manifests", wanted);
-            exit_code = EXIT_FAILED;
-        }
-        if (!plat_file_write(plat_file_stdout(), buf_span(&out), &err) && err.code != ERR_STOPPED) {
-            cli_error("%s", err.text);
-            exit_code = EXIT_FAILED;
-        }
-        buf_fini(&out);
-        schema_list_fini(&list);
-        schema_cache_destroy(cache);
+    if (!run_live(&args, &exit_code)) {
+        exit_code = run_sources(&args);
     }
     cli_args_fini(&args);
     return exit_code;
@@ -101,10 +141,14 @@ static int run(const struct cli_command *command, int argc, char **argv)
 const struct cli_command cmd_providers = {
     .name = "providers",
     .synopsis = "[NAME|GUID] [--json] [--schema PATH]...",
-    .summary = "list the providers whose events can be decoded",
+    .summary = "list providers, and what one of them can say",
     .description =
-        "Without argument: every provider that is built in or described by the given manifests "
-        "and schema packs. With one: all its events and their fields.",
+        "With --schema, or where there is no Windows: the providers that are built in or described "
+        "by the given manifests and schema packs; with an argument, all events of one and their "
+        "fields.\n"
+        "On Windows without --schema: the providers of this machine, installed ones and those that "
+        "a running process has registered; with an argument, also the keywords, levels, channels, "
+        "tasks and opcodes of one.",
     .options = options,
     .examples = "       etwship providers --schema manifests\n"
                 "       etwship providers MSNT_SystemTrace\n",

@@ -6,6 +6,7 @@
 #include "event/value_json.h"
 #include "platform/plat_file.h"
 #include "schema/pack.h"
+#include "schema/windows/tdh_registry.h"
 
 /* `etwship schema export|show|list`: event layouts as data. */
 
@@ -55,6 +56,38 @@ static int write_pack(const char *path, const struct buf *text)
     return EXIT_DONE;
 }
 
+/* Everything that is registered on this machine. */
+static int export_registered(const char *path)
+{
+    int exit_code = EXIT_FAILED;
+    struct tdh_registry registry;
+    struct error err;
+    struct buf text;
+    tdh_registry_init(&registry);
+    buf_init(&text, MAX_OUTPUT_BYTES);
+    if (!tdh_registry_add_all(&registry, &err)) {
+        cli_error("%s", err.text);
+    } else if (registry.failed || !pack_write(registry.schemas, registry.count, &text)) {
+        cli_error("out of memory");
+    } else {
+        exit_code = write_pack(path, &text);
+        if (registry.unknown) {
+            cli_warning(
+                "%zu events are registered, but Windows does not describe them", registry.unknown);
+        }
+    }
+    buf_fini(&text);
+    tdh_registry_fini(&registry);
+    return exit_code;
+}
+
+/* Is it this machine that is asked: no file, and a Windows that knows? */
+static bool wants_registered(const struct cli_args *args)
+{
+    return args->operand_count == 1 && !cli_value(args, "schema") &&
+           !cli_value(args, "schema-source") && etw_api_get()->TdhEnumerateManifestProviderEvents;
+}
+
 static int export(const struct cli_args *args, struct schema_cache *cache)
 {
     int exit_code = EXIT_DONE;
@@ -62,6 +95,9 @@ static int export(const struct cli_args *args, struct schema_cache *cache)
     if (!path) {
         cli_error("schema export: --output PACK is missing");
         return EXIT_USAGE;
+    }
+    if (wants_registered(args)) {
+        return export_registered(path);
     }
     if (!trace_options_spare(args, 1)) {
         return EXIT_USAGE;
@@ -225,6 +261,7 @@ const struct cli_command cmd_schema = {
         "traces describe to a schema pack: one text file that --schema takes on any machine. "
         "show prints the events of a provider with their fields, list a line per event type: "
         "provider, id (or type), version, source, name.\n"
+        "On Windows, export without FILE and --schema writes what is registered on this machine.\n"
         "Kernel classes are built in and TraceLogging events describe themselves: neither is "
         "exported.",
     .options = options,

@@ -46,16 +46,22 @@ static uint8_t *ask(ask_fn *call, const void *self, size_t *ret_size, uint32_t *
     return data;
 }
 
-/* Is the UTF-16 text at ${offset} of a block ${name}? */
+/* The UTF-16 text at ${offset} of a block; empty where there is none. */
+static size_t text_at(const uint8_t *data, size_t size, uint32_t offset, char ret_text[NAME_BYTES])
+{
+    ret_text[0] = 0;
+    if (offset == 0 || offset % sizeof(etw_char) != 0 || offset >= size) {
+        return 0;
+    }
+    const etw_char *units = (const etw_char *)(const void *)(data + offset);
+    return etw_text_decode(units, (size - offset) / sizeof(etw_char), ret_text, NAME_BYTES);
+}
+
 static bool is_named(const uint8_t *data, size_t size, uint32_t offset, struct span name)
 {
     char text[NAME_BYTES];
-    if (offset == 0 || offset % sizeof(etw_char) != 0 || offset >= size) {
-        return false;
-    }
-    const etw_char *units = (const etw_char *)(const void *)(data + offset);
-    size_t length = etw_text_decode(units, (size - offset) / sizeof(etw_char), text, sizeof(text));
-    return span_equal_nocase(span_make(text, length), name);
+    size_t length = text_at(data, size, offset, text);
+    return length && span_equal_nocase(span_make(text, length), name);
 }
 
 /* ---- providers ------------------------------------------------------------------------------------- */
@@ -133,38 +139,88 @@ bool etw_names_has(const struct etw_names *names, const struct guid *guid)
     return false;
 }
 
-/* ---- keywords and events ---------------------------------------------------------------------------- */
-
-static uint32_t ask_keywords(const void *self, void *data, uint32_t *bytes)
+void etw_names_each(const struct etw_names *names,
+    void (*each)(void *self, const struct etw_known_provider *provider), void *self)
 {
-    return etw_api_get()->TdhEnumerateProviderFieldInformation(
-        self, ETW_FIELD_KEYWORD, data, bytes);
+    for (uint32_t i = 0; names && i < names->count; i++) {
+        struct etw_provider_info info = provider_at(names, i);
+        char name[NAME_BYTES];
+        text_at(names->data, names->size, info.name_offset, name);
+        const struct etw_known_provider provider = {
+            .guid = info.guid, .is_mof = info.schema_source != 0, .name = name};
+        each(self, &provider);
+    }
 }
 
-bool etw_names_keyword(const struct guid *provider, struct span name, uint64_t *ret_bits)
+/* ---- keywords and events ---------------------------------------------------------------------------- */
+
+struct field_question {
+    const struct guid *provider;
+    uint32_t type;
+};
+
+static uint32_t ask_fields(const void *self, void *data, uint32_t *bytes)
 {
+    const struct field_question *question = self;
+    return etw_api_get()->TdhEnumerateProviderFieldInformation(
+        question->provider, question->type, data, bytes);
+}
+
+void etw_names_each_field(const struct guid *provider, uint32_t type,
+    bool (*each)(void *self, const struct etw_known_field *field), void *self)
+{
+    const struct field_question question = {.provider = provider, .type = type};
     size_t size = 0;
     uint32_t code;
-    bool found = false;
     uint8_t *data = etw_api_get()->TdhEnumerateProviderFieldInformation
-                        ? ask(ask_keywords, provider, &size, &code)
+                        ? ask(ask_fields, &question, &size, &code)
                         : NULL;
     struct etw_field_list list = {0};
     if (data && size >= sizeof(list)) {
         memcpy(&list, data, sizeof(list));
     }
-    for (size_t i = 0; i < list.count && !found; i++) {
+    bool more = true;
+    for (size_t i = 0; i < list.count && more; i++) {
         struct etw_field_info info;
+        char name[NAME_BYTES];
+        char text[NAME_BYTES];
         size_t at = sizeof(list) + i * sizeof(info);
         if (at + sizeof(info) > size) {
             break;
         }
         memcpy(&info, data + at, sizeof(info));
-        found = is_named(data, size, info.name_offset, name);
-        *ret_bits = found ? info.value : *ret_bits;
+        text_at(data, size, info.name_offset, name);
+        text_at(data, size, info.description_offset, text);
+        const struct etw_known_field field = {.value = info.value, .name = name, .text = text};
+        more = each(self, &field);
     }
     free(data);
-    return found;
+}
+
+struct keyword_search {
+    struct span name;
+    uint64_t bits;
+    bool found;
+};
+
+static bool match_keyword(void *self, const struct etw_known_field *field)
+{
+    struct keyword_search *search = self;
+    search->found = span_equal_nocase(span_text(field->name), search->name);
+    if (search->found) {
+        search->bits = field->value;
+    }
+    return !search->found;
+}
+
+bool etw_names_keyword(const struct guid *provider, struct span name, uint64_t *ret_bits)
+{
+    struct keyword_search search = {.name = name};
+    etw_names_each_field(provider, ETW_FIELD_KEYWORD, match_keyword, &search);
+    if (search.found) {
+        *ret_bits = search.bits;
+    }
+    return search.found;
 }
 
 static uint32_t ask_events(const void *self, void *data, uint32_t *bytes)
@@ -172,11 +228,10 @@ static uint32_t ask_events(const void *self, void *data, uint32_t *bytes)
     return etw_api_get()->TdhEnumerateManifestProviderEvents(self, data, bytes);
 }
 
-size_t etw_names_events(const struct guid *provider, uint16_t id,
-    struct etw_event_descriptor *ret_events, size_t capacity)
+void etw_names_each_event(const struct guid *provider,
+    bool (*each)(void *self, const struct etw_event_descriptor *event), void *self)
 {
     size_t size = 0;
-    size_t found = 0;
     uint32_t code;
     uint8_t *data = etw_api_get()->TdhEnumerateManifestProviderEvents
                         ? ask(ask_events, provider, &size, &code)
@@ -185,17 +240,39 @@ size_t etw_names_events(const struct guid *provider, uint16_t id,
     if (data && size >= sizeof(list)) {
         memcpy(&list, data, sizeof(list));
     }
-    for (size_t i = 0; i < list.count && found < capacity; i++) {
+    bool more = true;
+    for (size_t i = 0; i < list.count && more; i++) {
         struct etw_event_descriptor event;
         size_t at = sizeof(list) + i * sizeof(event);
         if (at + sizeof(event) > size) {
             break;
         }
         memcpy(&event, data + at, sizeof(event));
-        if (event.id == id) {
-            ret_events[found++] = event;
-        }
+        more = each(self, &event);
     }
     free(data);
-    return found;
+}
+
+struct event_search {
+    uint16_t id;
+    struct etw_event_descriptor *ret_events;
+    size_t capacity;
+    size_t count;
+};
+
+static bool match_event(void *self, const struct etw_event_descriptor *event)
+{
+    struct event_search *search = self;
+    if (event->id == search->id && search->count < search->capacity) {
+        search->ret_events[search->count++] = *event;
+    }
+    return search->count < search->capacity;
+}
+
+size_t etw_names_events(const struct guid *provider, uint16_t id,
+    struct etw_event_descriptor *ret_events, size_t capacity)
+{
+    struct event_search search = {.id = id, .ret_events = ret_events, .capacity = capacity};
+    etw_names_each_event(provider, match_event, &search);
+    return search.count;
 }

@@ -24,6 +24,33 @@ bool etw_names_find(const struct etw_names *names, struct span name, struct guid
 /* Is there a provider of this GUID? ${names} may be NULL. */
 bool etw_names_has(const struct etw_names *names, const struct guid *guid);
 
+/* A provider as the list has it. */
+struct etw_known_provider {
+    struct guid guid;
+    bool is_mof;      /* else a manifest */
+    const char *name; /* UTF-8; empty: none */
+};
+
+/* Call ${each} for every provider of the list, whose texts are valid until it returns. */
+void etw_names_each(const struct etw_names *names,
+    void (*each)(void *self, const struct etw_known_provider *provider), void *self);
+
+/* A keyword, level, channel, task or opcode of a provider. */
+struct etw_known_field {
+    uint64_t value;   /* of an opcode: bits 0-15 its task, 16-23 the opcode */
+    const char *name; /* UTF-8 */
+    const char *text; /* its description; empty: none */
+};
+
+/* Call ${each}, until it returns false, for what a registered provider has of ${type} (ETW_FIELD_*);
+ * texts are valid until it returns. Nothing, if nobody knows. */
+void etw_names_each_field(const struct guid *provider, uint32_t type,
+    bool (*each)(void *self, const struct etw_known_field *field), void *self);
+
+/* The same for the descriptors of all events of a provider that is registered with a manifest. */
+void etw_names_each_event(const struct guid *provider,
+    bool (*each)(void *self, const struct etw_event_descriptor *event), void *self);
+
 /* The bits of a keyword of a registered provider, without regard to case; false: it has none of that
  * name, or nobody knows. */
 bool etw_names_keyword(const struct guid *provider, struct span name, uint64_t *ret_bits);

@@ -217,6 +217,62 @@ class Watch(Machine):
             self.assert_one_line(done, 1, command[0], "no Event Tracing for Windows")
 
 
+class Providers(Machine):
+    def test_what_is_installed_and_what_is_registered(self):
+        self.generate("manifest")
+        env = self.environment(f"provider {PROCESS}", "provider Contoso.Telemetry kind tracelogging")
+        text = self.run_sim(env, "providers")
+        self.assertEqual((text.returncode, text.stderr), (0, ""))
+        done = self.run_sim(env, "providers", "--json")
+        rows = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual(len(rows), text.stdout.count("\n"))
+        named = {row.get("name"): row for row in rows}
+        self.assertEqual((named[PROCESS]["kind"], named[PROCESS]["registered"]), ("manifest", True))
+        self.assertEqual((named[DNS]["kind"], named[DNS]["registered"]), ("manifest", False))
+        # Nobody knows its name, but that it is there.
+        nameless = [row for row in rows if "name" not in row]
+        self.assertEqual(len(nameless), 1)
+        self.assertTrue(nameless[0]["registered"])
+        self.assertNotIn("kind", nameless[0])
+        found = self.run_sim(env, "providers", "--json", "Contoso.Telemetry")
+        self.assertEqual(json.loads(found.stdout)["guid"], nameless[0]["guid"])
+
+    def test_one_of_them(self):
+        env = self.providers()
+        shown = json.loads(self.run_sim(env, "providers", "--json", PROCESS.lower()).stdout)
+        self.assertEqual(shown["name"], PROCESS)
+        self.assertIn({"name": "PROCESS", "value": "0x10"}, shown["keywords"])
+        self.assertIn({"name": "Information", "value": 4}, shown["levels"])
+        self.assertIn({"name": "ProcessStop", "value": 2}, shown["tasks"])
+        self.assertIn({"name": "Stop", "value": 2, "task": 2}, shown["opcodes"])
+        self.assertIn({"name": PROCESS + "/Analytic", "value": 16}, shown["channels"])
+        self.assertEqual([event["code"] for event in shown["events"]], [1, 2])
+        self.assertEqual(shown["event_count"], 2)
+        by_guid = self.run_sim(env, "providers", "--json", shown["guid"])
+        self.assertEqual(json.loads(by_guid.stdout), shown)
+        text = self.run_sim(env, "providers", PROCESS).stdout
+        for word in ("keywords", "0x10  PROCESS", "ImageName: UnicodeString"):
+            self.assertIn(word, text)
+        self.assert_one_line(self.run_sim(env, "providers", "Nobody"), 1, "'Nobody'")
+
+    def test_an_exported_pack_decodes_as_the_manifest_does(self):
+        env = self.providers()
+        done = self.run_sim(env, "schema", "export", "-o", "registered.pack")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+        texts = []
+        for schema in ("sample.man", "registered.pack"):
+            dump = subprocess.run([BINARY, "dump", "--strict", "--schema", schema, "manifest.etl"],
+                                  capture_output=True, text=True, encoding="utf-8",
+                                  cwd=self.folder, timeout=TIMEOUT_S, check=False)
+            self.assertEqual((dump.returncode, dump.stderr), (0, ""))
+            events = [json.loads(line) for line in dump.stdout.splitlines()]
+            for event in events:
+                del event["agent"]
+            texts.append(events)
+        self.assertTrue(texts[0])
+        self.assertEqual(texts[0], texts[1])
+
+
 class Record(Machine):
     def test_the_file_holds_what_was_written(self):
         env = self.providers()

@@ -13,14 +13,13 @@
 enum {
     FIRST_ROOM_BYTES = 4096,
     MAX_TRIES = 4,
-    MAX_BYTES = 64 * 1024 * 1024,
     MAX_MAPS = 1 << 16,
 };
 
-void tdh_ask_init(struct tdh_ask *ask)
+void tdh_ask_init(struct tdh_ask *ask, size_t max_bytes)
 {
     *ask = (struct tdh_ask){.api = etw_api_get()};
-    arena_init(&ask->arena, MAX_BYTES);
+    arena_init(&ask->arena, max_bytes);
     map_init(&ask->maps, MAX_MAPS);
 }
 

@@ -26,7 +26,8 @@ struct tdh_ask {
 
 enum { TDH_MAX_ANSWER_BYTES = 4 * 1024 * 1024 };
 
-void tdh_ask_init(struct tdh_ask *ask);
+/* ${max_bytes}: of schemas and maps. */
+void tdh_ask_init(struct tdh_ask *ask, size_t max_bytes);
 void tdh_ask_fini(struct tdh_ask *ask);
 
 /* Does this system answer at all? */

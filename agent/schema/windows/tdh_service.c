@@ -18,6 +18,7 @@
  */
 enum {
     MAX_TYPES = 65536,
+    MAX_SCHEMA_BYTES = 64 * 1024 * 1024,
     MAX_ENTRY_BYTES = 16 * 1024 * 1024,
     MAX_QUEUED_BYTES = 8 * 1024 * 1024, /* questions that wait: copies of events */
     LEAVE_MS = 1000,                    /* what a call gets to come back at the end */
@@ -76,7 +77,7 @@ struct tdh_service *tdh_service_create(
     map_init(&service->entries, MAX_TYPES);
     arena_init(&service->arena, MAX_ENTRY_BYTES);
     service->last = &service->first;
-    tdh_ask_init(&service->ask);
+    tdh_ask_init(&service->ask, MAX_SCHEMA_BYTES);
     service->cannot = !tdh_ask_is_possible(&service->ask);
     return service;
 }
