@@ -12,7 +12,8 @@
  * A Windows that does not know a kind of filter, or a property, refuses the whole call with
  * INVALID_PARAMETER and does not say which. Then the provider is enabled with what every supported
  * version knows, and the rest is added one by one, each in a call of its own: what makes a call fail
- * is left out and told. In between more events come than are wanted, never fewer.
+ * is left out and told. In between more events come than are wanted, never fewer; only the last call
+ * waits for the provider.
  */
 enum {
     OLD_PROPERTIES = ETW_ENABLE_SID | ETW_ENABLE_TS_ID | ETW_ENABLE_STACK_TRACE |
@@ -37,7 +38,8 @@ static bool is_refusal(uint32_t result)
     return result == ETW_ERROR_INVALID_PARAMETER || result == ETW_ERROR_NOT_SUPPORTED;
 }
 
-static uint32_t enable(struct attempt *attempt, uint32_t kinds, uint32_t properties)
+static uint32_t enable(
+    struct attempt *attempt, uint32_t kinds, uint32_t properties, uint32_t timeout_ms)
 {
     const struct etw_request *r = attempt->request;
     etw_filters_build(&attempt->filters, r, kinds, attempt->payload);
@@ -50,20 +52,18 @@ static uint32_t enable(struct attempt *attempt, uint32_t kinds, uint32_t propert
     };
     /* To a classic provider its keywords are flags, and none of them is nothing. */
     return etw_api_get()->EnableTraceEx2(attempt->session, &r->provider, ETW_PROVIDER_ENABLE,
-        r->level ? r->level : 0xff, r->any ? r->any : UINT64_MAX, r->any ? r->all : 0,
-        r->timeout_ms, &parameters);
+        r->level ? r->level : 0xff, r->any ? r->any : UINT64_MAX, r->any ? r->all : 0, timeout_ms,
+        &parameters);
 }
 
 /* The same as ever, plus ${kind} and ${property}: keep it if ETW takes it. */
-static bool extend(struct attempt *attempt, uint32_t kind, uint32_t property)
+static void extend(struct attempt *attempt, uint32_t kind, uint32_t property)
 {
-    uint32_t result = enable(attempt, attempt->kinds | kind, attempt->properties | property);
-    if (is_refusal(result)) {
-        return false;
+    uint32_t result = enable(attempt, attempt->kinds | kind, attempt->properties | property, 0);
+    if (!is_refusal(result)) {
+        attempt->kinds |= kind;
+        attempt->properties |= property;
     }
-    attempt->kinds |= kind;
-    attempt->properties |= property;
-    return true;
 }
 
 /* Windows refused all of it together. The result of the last call. */
@@ -72,7 +72,7 @@ static uint32_t enable_what_it_knows(
 {
     attempt->kinds = 0;
     attempt->properties = wanted_properties & OLD_PROPERTIES;
-    uint32_t result = enable(attempt, 0, attempt->properties);
+    uint32_t result = enable(attempt, 0, attempt->properties, 0);
     if (is_refusal(result)) {
         return result;
     }
@@ -87,7 +87,7 @@ static uint32_t enable_what_it_knows(
         }
     }
     /* Whatever a refused call may have left behind: once more with what was taken. */
-    return enable(attempt, attempt->kinds, attempt->properties);
+    return enable(attempt, attempt->kinds, attempt->properties, attempt->request->timeout_ms);
 }
 
 /* ---- errors -------------------------------------------------------------------------------------------- */
@@ -163,7 +163,7 @@ static bool run(struct attempt *attempt, const char *name, uint32_t kinds,
                                  (wanted_kinds & STACK_KINDS ? ETW_ENABLE_STACK_TRACE : 0);
     attempt->kinds = kinds;
     attempt->properties = wanted_properties;
-    uint32_t result = enable(attempt, kinds, wanted_properties);
+    uint32_t result = enable(attempt, kinds, wanted_properties, request->timeout_ms);
     if (is_refusal(result) && (kinds || (wanted_properties & ~(uint32_t)OLD_PROPERTIES))) {
         result = enable_what_it_knows(attempt, kinds, wanted_properties);
     }

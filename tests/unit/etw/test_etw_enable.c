@@ -381,12 +381,17 @@ static void properties_that_windows_does_not_know_are_told(void **state)
     unknown_types = 0;
     unknown_properties = 0xc00;
     request.properties = 0xc85;
+    request.timeout_ms = 700;
     request.pid_count = 1;
     assert_true(enable(NULL));
     assert_int_equal(outcome.refused_properties, 0xc00);
     assert_int_equal(outcome.acting, 0x4);
     const struct fake_call *last = &fake.calls[fake.count - 1];
     assert_int_equal(last->parameters.enable_property, 0x85);
+    assert_int_equal(last->timeout_ms, 700);
+    for (size_t i = 1; i + 1 < fake.count; i++) {
+        assert_int_equal(fake.calls[i].timeout_ms, 0); /* nobody waits for what is only tried */
+    }
     assert_int_equal(last->parameters.filter_count, 1);
 }
 
