@@ -132,7 +132,7 @@ static uint32_t open_logfile(
 /* A handle, or INVALID_PROCESSTRACE_HANDLE; the last error says which, and is 0 after success. */
 static uint64_t opened(struct etw_sim *sim, uint32_t code, const struct sim_trace *t)
 {
-    uint64_t handle = code ? ETW_INVALID_TRACE : t->handle;
+    uint64_t handle = t && !code ? t->handle : ETW_INVALID_TRACE;
     if (sim) {
         sim_world_leave(sim, 0);
     }

@@ -176,7 +176,7 @@ static uint16_t hook_of(const struct etw_sim_kernel_event *e)
     if (e->hook_id) {
         return e->hook_id;
     }
-    for (uint16_t group = 0; group < KERNEL_GROUP_COUNT; group++) {
+    for (unsigned group = 0; group < KERNEL_GROUP_COUNT; group++) {
         if (guid_equal(&kernel_group_find((uint8_t)group)->class_guid, &e->class_guid)) {
             uint16_t hook = (uint16_t)(group << 8 | e->opcode);
             return hook == 0x140a ? 0x030a : hook;

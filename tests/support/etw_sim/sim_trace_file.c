@@ -116,7 +116,7 @@ uint32_t sim_trace_file_run(
     for (size_t i = 0; i < count; i++) {
         files[i] = traces[i]->file;
     }
-    uint64_t *offsets = calloc(count * MAX_CPUS, sizeof(*offsets));
+    uint64_t *offsets = calloc(SIM_MAX_HANDLES, MAX_CPUS * sizeof(*offsets));
     struct etl_merge *merge = etl_merge_create(files, count, &err);
     uint32_t code = ETW_ERROR_NOT_ENOUGH_MEMORY;
     if (offsets && merge) {
