@@ -49,6 +49,7 @@ struct etw_sim_options {
     bool not_administrator;    /* sessions and control are refused: 5 */
     bool no_profile_privilege; /* SeSystemProfilePrivilege is not enabled: 1314 */
     bool no_ms_flush_timer;    /* mode bit 0x10 is refused: 87 */
+    bool odd_pointer_size;     /* LogfileHeader.PointerSize of live sessions says 4, as it may */
     bool no_raw_delivery;      /* OpenTraceFromRealTimeLogger is not there */
     void (*set_last_error)(uint32_t code); /* SetLastError of a real system, beside our own */
     uint32_t (*thread_id)(void);           /* of the caller; else small numbers */
@@ -128,7 +129,9 @@ struct etw_sim_process {
 };
 
 /* A process that runs from now on; one of the same pid before it has ended. Pids that are not
- * declared exist all the same, as "process.exe". */
+ * declared exist all the same, as "process.exe". System sessions with the PROCESS flag are told of
+ * the declared ones when they start (Process DCStart) and end (DCEnd), or ask for it
+ * (CAPTURE_STATE of SystemTraceControlGuid). */
 void etw_sim_process_start(struct etw_sim *sim, const struct etw_sim_process *process);
 void etw_sim_process_end(struct etw_sim *sim, uint32_t pid);
 

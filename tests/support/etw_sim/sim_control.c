@@ -68,6 +68,16 @@ static uint32_t act(
     }
 }
 
+/* The file name of an UPDATE, whatever Wnode.Flags says. */
+static uint32_t find_file(struct etw_properties *p, const etw_char **ret_file)
+{
+    struct etw_wnode wnode = p->wnode;
+    p->wnode.flags = ETW_WNODE_TRACED_GUID;
+    uint32_t code = sim_properties_check(p, ret_file);
+    p->wnode.flags = wnode.flags;
+    return code;
+}
+
 static uint32_t control_session(struct etw_sim *sim, uint64_t session, const etw_char *name,
     struct etw_properties *p, uint32_t control)
 {
@@ -77,11 +87,10 @@ static uint32_t control_session(struct etw_sim *sim, uint64_t session, const etw
     }
     uint32_t code = sim_world_control_fault(sim, control);
     if (!code) {
-        /* Wnode.Flags is not asked for here. */
-        uint32_t flags = p->wnode.flags;
-        p->wnode.flags |= ETW_WNODE_TRACED_GUID;
-        code = sim_properties_check(p, &file);
-        p->wnode.flags = control == ETW_CONTROL_UPDATE ? flags : p->wnode.flags;
+        code = sim_properties_check(p, NULL);
+    }
+    if (!code && control == ETW_CONTROL_UPDATE) {
+        code = find_file(p, &file);
     }
     if (code) {
         return code;
@@ -128,13 +137,11 @@ static uint32_t query_all(
             continue;
         }
         if (count < capacity) {
-            const etw_char *file = NULL;
             struct etw_properties *p = list[count];
             if (!p) {
                 return ETW_ERROR_INVALID_PARAMETER;
             }
-            p->wnode.flags |= ETW_WNODE_TRACED_GUID;
-            code = sim_properties_check(p, &file);
+            code = sim_properties_check(p, NULL);
             if (code) {
                 return code;
             }

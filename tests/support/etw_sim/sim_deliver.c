@@ -42,7 +42,7 @@ void sim_deliver_fill_header(const struct sim_session *s, struct etw_logfile_hea
         .log_file_mode = s->mode,
         .buffers_written = s->buffers_written,
         .start_buffers = 1,
-        .pointer_size = 8,
+        .pointer_size = o->odd_pointer_size ? 4 : 8,
         .events_lost = (uint32_t)s->counts.events_lost,
         .cpu_speed_mhz = o->cpu_mhz,
         .boot_time = (int64_t)s->sim->boot_time,

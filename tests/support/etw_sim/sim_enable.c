@@ -169,6 +169,9 @@ uint32_t sim_enable_control(struct etw_sim *sim, uint64_t session, const struct 
     case ETW_PROVIDER_ENABLE:
         return enable(sim, s, g, level, any, all, parameters);
     case ETW_PROVIDER_CAPTURE_STATE:
+        if (guid_equal(provider, &sim_session_system_guid)) {
+            sim_rundown_write(s, false);
+        }
         return sim_enable_capture(sim, s, provider);
     default:
         return disable(sim, s, g);

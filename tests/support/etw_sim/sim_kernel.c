@@ -185,7 +185,8 @@ static uint16_t hook_of(const struct etw_sim_kernel_event *e)
     return 0;
 }
 
-uint32_t sim_kernel_write(struct etw_sim *sim, const struct etw_sim_kernel_event *event)
+uint32_t sim_kernel_write(
+    struct etw_sim *sim, const struct etw_sim_kernel_event *event, const struct sim_session *only)
 {
     struct writer w = {.event = event, .hook = hook_of(event)};
     struct sim_target targets[SIM_MAX_SYSTEM + 2];
@@ -194,7 +195,7 @@ uint32_t sim_kernel_write(struct etw_sim *sim, const struct etw_sim_kernel_event
     size_t stack_count = 0;
     for (size_t i = 0; i < SIM_MAX_SESSIONS && count < SIM_MAX_SYSTEM + 2; i++) {
         struct sim_session *s = sim->sessions[i];
-        if (!s || !s->system) {
+        if (!s || !s->system || (only && s != only)) {
             continue;
         }
         s->counts.offered++;
@@ -220,7 +221,7 @@ uint32_t etw_sim_kernel_write(struct etw_sim *sim, const struct etw_sim_kernel_e
 {
     plat_mutex_lock(&sim->lock);
     sim_session_reap(sim);
-    uint32_t code = sim_kernel_write(sim, event);
+    uint32_t code = sim_kernel_write(sim, event, NULL);
     plat_mutex_unlock(&sim->lock);
     return code;
 }

@@ -26,25 +26,22 @@ uint32_t sim_properties_check(const struct etw_properties *p, const etw_char **r
     if (p->wnode.buffer_size < ETW_PROPERTIES_V1_BYTES || p->wnode.buffer_size < fixed_size(p)) {
         return ETW_ERROR_BAD_LENGTH;
     }
-    if (!(p->wnode.flags & ETW_WNODE_TRACED_GUID)) {
-        return ETW_ERROR_INVALID_PARAMETER;
-    }
-    /* Programs that leave VersionNumber 0 beside the flag work on Windows (goetw). */
-    if (fixed_size(p) == sizeof(*p) && (p->version & 0xff) > 2) {
-        return ETW_ERROR_INVALID_PARAMETER;
-    }
     if ((p->logger_name_offset && !offset_is_good(p, p->logger_name_offset)) ||
         (p->log_file_name_offset && !offset_is_good(p, p->log_file_name_offset))) {
         return ETW_ERROR_INVALID_PARAMETER;
     }
-    *ret_file = NULL;
-    if (p->log_file_name_offset) {
-        const etw_char *file = name_at(p, p->log_file_name_offset);
-        if (!file) {
-            return ETW_ERROR_INVALID_PARAMETER;
-        }
-        *ret_file = file[0] ? file : NULL;
+    if (!ret_file) {
+        return 0;
     }
+    bool is_v2 = fixed_size(p) == sizeof(*p);
+    if (!(p->wnode.flags & ETW_WNODE_TRACED_GUID) || (is_v2 && (p->version & 0xff) != 2)) {
+        return ETW_ERROR_INVALID_PARAMETER;
+    }
+    const etw_char *file = p->log_file_name_offset ? name_at(p, p->log_file_name_offset) : NULL;
+    if (p->log_file_name_offset && !file) {
+        return ETW_ERROR_INVALID_PARAMETER;
+    }
+    *ret_file = file && file[0] ? file : NULL;
     return 0;
 }
 

@@ -145,7 +145,7 @@ static void write_kernel(struct etw_sim *sim, const struct event_record *r)
                                       : ETL_SYSTEM,
         .payload = r->payload};
     if (r->hook_id >> 8) {
-        sim_kernel_write(sim, &event);
+        sim_kernel_write(sim, &event, NULL);
     }
 }
 

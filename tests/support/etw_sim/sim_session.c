@@ -232,6 +232,7 @@ void sim_session_end(struct sim_session *s)
     if (!s->running) {
         return;
     }
+    sim_rundown_write(s, true);
     s->running = false;
     s->users++;
     for (size_t i = 0; i < SIM_MAX_SESSIONS; i++) {

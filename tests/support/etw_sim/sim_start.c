@@ -176,6 +176,7 @@ static uint32_t start(
         return code;
     }
     *ret_session = sim_session_handle(s);
+    sim_rundown_write(s, false);
     return sim_properties_fill(s, p);
 }
 

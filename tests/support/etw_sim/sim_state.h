@@ -370,7 +370,8 @@ void sim_session_free(struct sim_session *s);
 uint32_t sim_start_modes(
     const struct etw_sim *sim, const struct etw_properties *p, bool system, const etw_char *file);
 
-/* sim_properties.c: check the block's sizes and offsets, find the file name in it (NULL: none). */
+/* sim_properties.c: check the block's sizes and offsets. With ${ret_file} also what only input has:
+ * flags, version, and the file name, which is found (NULL: none). */
 uint32_t sim_properties_check(const struct etw_properties *p, const etw_char **ret_file);
 
 /* Write the state of ${s} into the caller's block; ETW_ERROR_MORE_DATA if names do not fit. */
@@ -491,7 +492,11 @@ uint32_t sim_classic_write(
     struct etw_sim *sim, struct sim_session *s, const struct etw_sim_event *event);
 uint32_t sim_message_write(
     struct etw_sim *sim, struct sim_session *s, const struct etw_sim_message *message);
-uint32_t sim_kernel_write(struct etw_sim *sim, const struct etw_sim_kernel_event *event);
+/* ${only}: NULL, or the one session that may get it. */
+uint32_t sim_kernel_write(
+    struct etw_sim *sim, const struct etw_sim_kernel_event *event, const struct sim_session *only);
+/* sim_rundown.c: what of the kernel is there already, told to ${s}; at its start, or its end. */
+void sim_rundown_write(struct sim_session *s, bool at_end);
 /* Add what ${hook_id} stands for to the stack list. */
 void sim_kernel_add_stack_hook(struct sim_session *s, uint16_t hook_id);
 bool sim_kernel_any_session(const struct etw_sim *sim);

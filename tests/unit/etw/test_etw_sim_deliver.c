@@ -277,6 +277,43 @@ static void a_call_takes_one_live_handle(void **state)
     rig_consumer_fini(&b);
 }
 
+static void what_a_processor_flushes_later_comes_later(void **state)
+{
+    (void)state;
+    struct rig_consumer c;
+    uint64_t session = rig_start(sim, "live", 1, 0);
+    rig_enable(sim, session, &provider_guid, 5, 0, 0);
+    assert_true(rig_consumer_start(&c, sim, "live", ETW_PROCESS_RAW_TIMESTAMP));
+    write_id(0, 1); /* waits in the buffer of a quiet processor */
+    for (uint16_t i = 1; i <= 20; i++) {
+        write_id(i, 0);
+    }
+    rig_consumer_await(&c, 10); /* what full buffers brought */
+    rig_stop(sim, "live");
+    rig_consumer_wait(&c);
+    assert_int_equal(c.count, 21);
+    assert_int_equal(c.events[0].header.descriptor.id, 1);
+    uint64_t oldest = 0;
+    for (uint64_t i = 0; i < c.count; i++) {
+        oldest = c.events[i].header.descriptor.id == 0 ? i : oldest;
+    }
+    assert_true(oldest >= 10);
+    assert_true(c.events[oldest].header.time_stamp < c.events[0].header.time_stamp);
+    rig_consumer_fini(&c);
+}
+
+static void a_pointer_size_of_4_can_be_told_for_8(void **state)
+{
+    (void)state;
+    teardown(NULL);
+    make(&(struct etw_sim_options){.odd_pointer_size = true});
+    struct rig_consumer c;
+    rig_start(sim, "live", 64, 0);
+    assert_true(rig_consumer_open(&c, sim, "live", 0));
+    assert_int_equal(c.header.pointer_size, 4);
+    rig_consumer_fini(&c);
+}
+
 static void a_backlog_is_delivered_first(void **state)
 {
     (void)state;
@@ -563,6 +600,8 @@ int main(void)
         TEST(events_after_a_close_are_counted_as_late),
         TEST(a_buffer_callback_stops_after_its_buffer),
         TEST(a_call_takes_one_live_handle),
+        TEST(what_a_processor_flushes_later_comes_later),
+        TEST(a_pointer_size_of_4_can_be_told_for_8),
         TEST(a_backlog_is_delivered_first),
         TEST(a_full_playback_file_refuses_writes_until_somebody_reads),
         TEST(a_burst_beyond_the_buffers_loses_events),

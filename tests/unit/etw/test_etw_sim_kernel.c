@@ -258,6 +258,33 @@ static void streams_are_as_many_as_processors(void **state)
         ETW_ERROR_NOT_SUPPORTED);
 }
 
+static void processes_that_were_there_are_told_at_start_and_end(void **state)
+{
+    (void)state;
+    struct rig_consumer c;
+    etw_sim_process_start(sim, &(struct etw_sim_process){.pid = 0x90000001, .image = "one.exe"});
+    uint64_t session = start_system("k", 0x1);
+    start_system("other", 0x2);
+    assert_true(rig_consumer_start(&c, sim, "k", 0));
+    struct guid system;
+    guid_parse(span_text("9e814aad-3204-11d2-9a82-006008a86939"), &system);
+    assert_int_equal(
+        api->EnableTraceEx2(session, &system, ETW_PROVIDER_CAPTURE_STATE, 0, 0, 0, 0, NULL), 0);
+    rig_stop(sim, "k");
+    rig_consumer_wait(&c);
+    assert_int_equal(c.count, 3);
+    for (int i = 0; i < 3; i++) {
+        const struct rig_event *e = &c.events[i];
+        assert_true(guid_equal(&e->header.provider_id, kernel_group_class(0x0303)));
+        assert_int_equal(e->header.descriptor.opcode, i == 2 ? 4 : 3);
+        assert_int_equal(e->header.descriptor.version, 4);
+        assert_int_equal(load_le32(e->payload + 8), 0x90000001); /* pids have 32 bits */
+        assert_string_equal((const char *)e->payload + 40, "one.exe");
+    }
+    assert_int_equal(logged("other"), 0);
+    rig_consumer_fini(&c);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -270,6 +297,7 @@ int main(void)
         TEST(system_providers_switch_groups_on_newer_systems),
         TEST(the_profile_interval_is_the_machines),
         TEST(streams_are_as_many_as_processors),
+        TEST(processes_that_were_there_are_told_at_start_and_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
