@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/map.h"
+#include "base/visible.h"
 #include "platform/plat_system.h"
 
 enum { MAX_PROVIDERS = 4096, MAX_OUTPUTS = 64, SHOWN = 12 };
@@ -190,7 +191,9 @@ void summary_write(const struct summary *summary, struct buf *out)
         buf_printf(out, "%llu gaps: %llu events, buffers or bytes lost before they were read\n",
             (unsigned long long)summary->gaps, (unsigned long long)summary->lost);
     }
+    size_t start = out->size;
     write_providers(summary, out);
+    visible_make(out, start);
     for (size_t i = 0; i < summary->output_count; i++) {
         const struct output_row *row = &summary->outputs[i];
         buf_printf(out, "output %s: %llu events, %llu bytes\n", row->name,

@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/visible.h"
+
 static const struct cli_command *const commands[] = {&cmd_run, &cmd_check, &cmd_watch, &cmd_record,
     &cmd_dump, &cmd_stat, &cmd_providers, &cmd_schema, &cmd_sessions, &cmd_version};
 
@@ -11,27 +13,36 @@ const struct cli_command *cli_command_at(size_t index)
     return index < sizeof(commands) / sizeof(commands[0]) ? commands[index] : NULL;
 }
 
-static void say(const char *kind, const char *format, va_list args)
+enum { MAX_LINE_BYTES = 4096 };
+
+static void say(const char *kind, const char *what)
 {
-    fprintf(stderr, "etwship: %s", kind);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
+    struct buf line;
+    buf_init(&line, 8 * MAX_LINE_BYTES);
+    buf_printf(&line, "etwship: %s%s\n", kind, what);
+    visible_make(&line, 0);
+    fwrite(line.data, 1, line.size, stderr);
+    buf_fini(&line);
 }
 
 void cli_error(const char *format, ...)
 {
+    char what[MAX_LINE_BYTES];
     va_list args;
     va_start(args, format);
-    say("", format, args);
+    vsnprintf(what, sizeof(what), format, args);
     va_end(args);
+    say("", what);
 }
 
 void cli_warning(const char *format, ...)
 {
+    char what[MAX_LINE_BYTES];
     va_list args;
     va_start(args, format);
-    say("warning: ", format, args);
+    vsnprintf(what, sizeof(what), format, args);
     va_end(args);
+    say("warning: ", what);
 }
 
 static void print_overview(FILE *to)

@@ -1,3 +1,4 @@
+#include "base/visible.h"
 #include "cli/live_providers.h"
 #include "cli/schema_list.h"
 #include "event/value_json.h"
@@ -66,9 +67,10 @@ static size_t add_providers(
     return shown;
 }
 
-static int print(const struct buf *out)
+static int print(struct buf *out)
 {
     struct error err;
+    visible_make(out, 0);
     if (!plat_file_write(plat_file_stdout(), buf_span(out), &err) && err.code != ERR_STOPPED) {
         cli_error("%s", err.text);
         return EXIT_FAILED;

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "app/session_run.h"
+#include "base/visible.h"
 #include "cli/schema_list.h"
 #include "cli/trace_options.h"
 #include "event/value_json.h"
@@ -21,9 +22,10 @@ static const struct cli_option options[] = {
 
 enum { MAX_OUTPUT_BYTES = 512 * 1024 * 1024 };
 
-static bool print(const struct buf *out)
+static bool print(struct buf *out)
 {
     struct error err;
+    visible_make(out, 0);
     if (out->failed) {
         cli_error("the text is too long");
         return false;

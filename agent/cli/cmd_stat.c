@@ -2,6 +2,7 @@
 
 #include "app/session_run.h"
 #include "base/put.h"
+#include "base/visible.h"
 #include "cli/stat_decode.h"
 #include "cli/stat_trace.h"
 #include "cli/trace_options.h"
@@ -205,6 +206,7 @@ static bool stat_one(void *self, const char *path)
             add_json(scan, file, &job->out);
         } else {
             add_text(scan, file, &job->out);
+            visible_make(&job->out, 0);
         }
         if (!plat_file_write(plat_file_stdout(), buf_span(&job->out), &err)) {
             job->exit_code = err.code == ERR_STOPPED ? job->exit_code : EXIT_FAILED;

@@ -1,6 +1,7 @@
 #include <stdio.h>
 
 #include "base/put.h"
+#include "base/visible.h"
 #include "event/event_writer_internal.h"
 
 /*
@@ -30,12 +31,15 @@ static const struct palette *palette_of(const struct event_writer *writer)
     return writer->colors ? &colored : &plain;
 }
 
-/* Terminal text must not carry control characters of the event: the JSON escapes serve. */
+/* Terminal text must not carry control characters of the event: the JSON escapes serve, and
+ * visible_make for those that JSON leaves as they are. */
 static void add_text(struct buf *out, struct span utf8)
 {
+    size_t start = out->size;
     if (buf_reserve(out, utf8_json_bound(utf8.size))) {
         out->size += utf8_to_json(utf8, out->data + out->size);
     }
+    visible_make(out, start);
 }
 
 /* Undo the JSON escapes of `"` and `\\` behind ${start}: people read paths as they are. Escapes of
@@ -50,6 +54,7 @@ static void show_plain(struct buf *out, size_t start)
         out->data[to] = out->data[from];
     }
     out->size = to;
+    visible_make(out, start);
 }
 
 static void add_name(const struct event *event, struct buf *out)
@@ -144,7 +149,9 @@ static void add_values(struct event_writer *writer, const struct event *event, s
             value_json_text(&writer->values, event, i, out);
             show_plain(out, start);
         } else {
+            size_t start = out->size;
             value_json_one(&writer->values, event, i, out);
+            visible_make(out, start);
         }
         buf_add_byte(out, '\n');
     }

@@ -54,6 +54,20 @@ static void providers_stand_by_their_number_of_events(void **state)
     summary_destroy(summary);
 }
 
+static void names_do_not_steer_a_terminal(void **state)
+{
+    (void)state;
+    struct summary *summary = summary_create();
+    assert_non_null(summary);
+    struct buf out;
+    buf_init(&out, 1 << 16);
+    add_events(summary, 1, "\x1b]0;mine\a\xc2\x9bm", DECODE_COMPLETE, 2);
+    assert_span(
+        page_of(summary, &out, "2 events in "), "             2  \\u001b]0;mine\\u0007\\u009bm\n");
+    buf_fini(&out);
+    summary_destroy(summary);
+}
+
 static void nothing_is_a_page_too(void **state)
 {
     (void)state;
@@ -108,6 +122,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(providers_stand_by_their_number_of_events),
+        cmocka_unit_test(names_do_not_steer_a_terminal),
         cmocka_unit_test(nothing_is_a_page_too),
         cmocka_unit_test(gaps_are_told),
         cmocka_unit_test(more_providers_than_a_page_holds_are_counted),

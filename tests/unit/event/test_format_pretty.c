@@ -55,9 +55,10 @@ static void control_characters_stay_escaped(void **state)
     struct writer_fixture f;
     fixture_init(&f, RECORD_EVENT, SCHEMA_TRACELOGGING);
     static const struct piece wild[] = {
-        {"Te\x1bxt", IN_ANSI_STRING, 0, "1b '[31m' 07 0a 0d 7f '\\u001b'", NULL}};
-    fixture_set_fields(&f, wild, 1);
-    f.schema.provider_name = span_text("P\x1b[0m");
+        {"Te\x1bxt", IN_ANSI_STRING, 0, "1b '[31m' 07 0a 0d 7f '\\u001b'", NULL},
+        {"C1\xc2\x9b", IN_UNICODE_STRING, 0, "9b 00 7f 00 00 00", NULL}};
+    fixture_set_fields(&f, wild, 2);
+    f.schema.provider_name = span_text("P\x1b[0m\x7f");
     f.schema.event_name = span_text("E\r");
     f.schema.message = span_text("M\x1b %1");
     buf_reset(&f.out);
@@ -66,8 +67,9 @@ static void control_characters_stay_escaped(void **state)
     for (size_t i = 0; i < f.out.size; i++) {
         lines += f.out.data[i] == '\n';
         assert_true(f.out.data[i] >= ' ' || f.out.data[i] == '\n');
+        assert_true(f.out.data[i] != 0x7f && f.out.data[i] != 0xc2);
     }
-    assert_int_equal(lines, 3);
+    assert_int_equal(lines, 4);
     fixture_fini(&f);
 }
 
