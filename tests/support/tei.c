@@ -45,6 +45,9 @@ static void list_range(
 {
     for (size_t i = first; i < first + count && i < schema->field_count; i++) {
         const struct schema_field *field = &schema->fields[i];
+        if (schema->kind == SCHEMA_MOF && (field->flags & FIELD_OPTIONAL)) {
+            continue; /* what newer systems append is in no class */
+        }
         if (field->flags & FIELD_COUNTED) {
             p->list[p->count++] = (struct property){.field = field, .is_count = true};
         }

@@ -19,8 +19,9 @@ struct tei_options {
 
 /*
  * Append a TRACE_EVENT_INFO. What differs from the schema, because TDH says it so: hex numbers of
- * MOF classes are plain ones with a hex out type, their fixed texts are arrays of characters, and
- * an array that counts itself (TraceLogging) is two properties, `Name.Count` and `Name`.
+ * MOF classes are plain ones with a hex out type, their fixed texts are arrays of characters, what
+ * newer systems append to them is left out, and an array that counts itself (TraceLogging) is two
+ * properties, `Name.Count` and `Name`.
  */
 void tei_put_event(
     struct buf *out, const struct event_schema *schema, const struct tei_options *options);

@@ -223,7 +223,8 @@ static bool tdh_says_it_otherwise(const struct event_schema *schema)
     bool otherwise = false;
     for (size_t i = 0; i < schema->field_count; i++) {
         const struct schema_field *field = &schema->fields[i];
-        otherwise |= field->in_type == IN_WMI_TIME || (field->flags & FIELD_REST_COUNT) ||
+        otherwise |= field->in_type == IN_WMI_TIME ||
+                     (field->flags & (FIELD_REST_COUNT | FIELD_OPTIONAL)) ||
                      (field->in_type == IN_UNICODE_STRING && (field->flags & FIELD_FIXED_LENGTH));
     }
     return otherwise;
