@@ -1,5 +1,7 @@
 #include "support/tei.h"
 
+#include <stdio.h>
+
 #include "event/schema_forms.h"
 #include "support/etl_put.h"
 
@@ -14,6 +16,7 @@ enum {
     MAP_HEAD_BYTES = 16,
     MAP_ENTRY_BYTES = 8,
     TEMPLATE_EVENT_DATA = 1,
+    REST_PROPERTIES = 32,
 };
 
 /* PROPERTY_FLAGS. */
@@ -29,7 +32,8 @@ enum {
 
 struct property {
     const struct schema_field *field;
-    bool is_count; /* the number of elements in front of the field */
+    bool is_count;   /* the number of elements in front of the field */
+    uint16_t number; /* of the element, of an array that takes the rest; else 0 */
 };
 
 struct properties {
@@ -52,14 +56,21 @@ static void list_range(
             p->list[p->count++] = (struct property){.field = field, .is_count = true};
         }
         p->index[i] = (uint16_t)p->count;
-        p->list[p->count++] = (struct property){.field = field};
+        uint16_t elements = field->flags & FIELD_REST_COUNT ? REST_PROPERTIES : 0;
+        for (uint16_t n = elements ? 1 : 0; n <= elements; n++) {
+            p->list[p->count++] = (struct property){.field = field, .number = n};
+        }
     }
 }
 
 /* Top-level properties first, then the members of each struct side by side. */
 static bool list_properties(struct properties *p, const struct event_schema *schema)
 {
-    p->list = arena_alloc_array(&p->arena, 2 * (size_t)schema->field_count, sizeof(*p->list));
+    size_t most = 0;
+    for (size_t i = 0; i < schema->field_count; i++) {
+        most += schema->fields[i].flags & FIELD_REST_COUNT ? REST_PROPERTIES + 1 : 2;
+    }
+    p->list = arena_alloc_array(&p->arena, most, sizeof(*p->list));
     p->index = arena_alloc_array(&p->arena, schema->field_count, sizeof(*p->index));
     if (!p->list || !p->index) {
         return false;
@@ -178,9 +189,6 @@ static struct shape shape_of(const struct event_schema *schema, const struct pro
     } else if (field->flags & FIELD_COUNTED) {
         shape.flags |= PROPERTY_PARAM_COUNT;
         shape.count = (uint16_t)(place - 1);
-    } else if (field->flags & FIELD_REST_COUNT) {
-        shape.flags |= PROPERTY_PARAM_FIXED_COUNT;
-        shape.count = options->rest_count ? options->rest_count : 1;
     }
     if (field->flags & FIELD_PARAM_LENGTH) {
         shape.length = p->index[field->length];
@@ -318,7 +326,7 @@ struct span tei_map_name(const struct schema_field *field)
 void tei_put_event(
     struct buf *out, const struct event_schema *schema, const struct tei_options *options)
 {
-    enum { NAME = 4, MAP_NAME = 12, SCRATCH_BYTES = 1024 * 1024 };
+    enum { NAME = 4, MAP_NAME = 12, SCRATCH_BYTES = 8 * 1024 * 1024 };
     struct properties p = {.list = NULL};
     arena_init(&p.arena, SCRATCH_BYTES);
     size_t start = out->size;
@@ -332,8 +340,12 @@ void tei_put_event(
     for (size_t i = 0; !out->failed && i < p.count; i++) {
         const struct property *property = &p.list[i];
         size_t slot = HEAD_BYTES + i * PROPERTY_BYTES;
+        char more[8] = "";
+        if (property->number) {
+            snprintf(more, sizeof(more), "%u", property->number);
+        }
         put_text(
-            out, start, slot + NAME, property->field->name, property->is_count ? ".Count" : "");
+            out, start, slot + NAME, property->field->name, property->is_count ? ".Count" : more);
         if (property->field->map && !property->is_count) {
             put_text(out, start, slot + MAP_NAME, tei_map_name(property->field), "");
         }

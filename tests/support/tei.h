@@ -13,15 +13,15 @@
 struct tei_options {
     const struct event_descriptor *descriptor; /* of the event at hand; NULL: the schema's */
     uint8_t pointer_size;                      /* of that event; 0: 8 */
-    uint16_t rest_count; /* elements of an array that takes the rest of its payload; 0: 1 */
-    bool spaces;         /* a space behind the message, as compiled message tables leave it */
+    bool spaces; /* a space behind the message, as compiled message tables leave it */
 };
 
 /*
  * Append a TRACE_EVENT_INFO. What differs from the schema, because TDH says it so: hex numbers of
  * MOF classes are plain ones with a hex out type, their fixed texts are arrays of characters, what
- * newer systems append to them is left out, and an array that counts itself (TraceLogging) is two
- * properties, `Name.Count` and `Name`.
+ * newer systems append to them is left out, an array that takes the rest of its payload is 32
+ * properties `Name1` to `Name32` (StackWalk), and an array that counts itself (TraceLogging) is two,
+ * `Name.Count` and `Name`.
  */
 void tei_put_event(
     struct buf *out, const struct event_schema *schema, const struct tei_options *options);

@@ -263,21 +263,8 @@ uint32_t sim_tdh_unload(struct sim_tdh *tdh, const char *path)
 
 /* ---- schemas of events ---------------------------------------------------------------------------- */
 
-/* Elements of the array that takes the rest of the payload, if there is one. */
-static uint16_t rest_count(const struct event *event)
-{
-    for (uint32_t i = 0; i < event->field_count; i++) {
-        const struct field *field = &event->fields[i];
-        if (field->schema->flags & FIELD_REST_COUNT) {
-            return (uint16_t)field->count;
-        }
-    }
-    return 0;
-}
-
 static bool find_in(struct sim_tdh *tdh, struct schema_cache *cache,
-    const struct event_record *record, const struct event_schema **ret_schema,
-    uint16_t *ret_rest_count)
+    const struct event_record *record, const struct event_schema **ret_schema)
 {
     const struct schema_choice *choice = schema_cache_find(cache, record);
     const struct event_schema *best = NULL;
@@ -289,10 +276,7 @@ static bool find_in(struct sim_tdh *tdh, struct schema_cache *cache,
         }
         decoder_run(&tdh->decoder, record, schema, record->pointer_size, &event);
         bool fits = event.status == DECODE_COMPLETE;
-        if (!best || fits) {
-            best = schema;
-            *ret_rest_count = rest_count(&event);
-        }
+        best = !best || fits ? schema : best;
         if (fits) {
             break;
         }
@@ -304,17 +288,15 @@ static bool find_in(struct sim_tdh *tdh, struct schema_cache *cache,
 bool sim_tdh_find(struct sim_tdh *tdh, const struct event_record *record,
     const struct event_schema **ret_schema, struct tei_options *ret_options)
 {
-    uint16_t rest = 0;
-    bool found = find_in(tdh, tdh->cache, record, ret_schema, &rest);
+    bool found = find_in(tdh, tdh->cache, record, ret_schema);
     for (size_t i = 0; !found && i < tdh->loaded_count; i++) {
-        found = find_in(tdh, tdh->loaded[i].cache, record, ret_schema, &rest);
+        found = find_in(tdh, tdh->loaded[i].cache, record, ret_schema);
     }
     if (found) {
         bool is_manifest = (*ret_schema)->kind == SCHEMA_MANIFEST ||
                            (*ret_schema)->kind == SCHEMA_EVENTSOURCE;
         *ret_options = (struct tei_options){.descriptor = is_manifest ? NULL : &record->descriptor,
             .pointer_size = record->pointer_size,
-            .rest_count = rest,
             .spaces = is_manifest};
     }
     return found;
