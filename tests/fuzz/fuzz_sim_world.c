@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 }
 
 static const char *const seeds[] = {
-    "# a world\nprocessors 4\nwindows 0x4f7c\nown 12 \"a b.exe\"\nnot_administrator\n"
+    "# a world\nprocessors 4\nwindows 0x4f7c\nlogger 10\nown 12 \"a b.exe\"\nnot_administrator\n"
     "no_profile_privilege\nschemas a.man\nlearn b.etl\r\nnames c.tsv\n"
     "provider P guid {1C95126E-7EEA-49A9-A3FE-A378B03DDB4D} kind classic pid 4 kernel error 5\n"
     "provider Q kind tracelogging unregistered\nemit * d.etl rate 10 rounds 2\n"

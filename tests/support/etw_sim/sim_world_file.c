@@ -11,7 +11,7 @@
  * The file is read whole, then its statements are done in an order of their own: first what the
  * machine is, then what TDH knows, so that names can be looked up, then what runs.
  */
-enum { MAX_PATHS = 1024, MAX_ARENA_BYTES = 32 * 1024 * 1024 };
+enum { MAX_PATHS = 1024, MAX_ARENA_BYTES = 32 * 1024 * 1024, LOGGER_MS = 10 };
 
 struct sim_world {
     struct arena arena;
@@ -236,6 +236,9 @@ static void set_option(const struct sim_world_item *item, struct etw_sim_options
     case SIM_WORLD_WINDOWS:
         options->os_build = item->number;
         break;
+    case SIM_WORLD_LOGGER:
+        options->logger_period_ms = item->number;
+        break;
     case SIM_WORLD_OWN:
         options->own_process = item->number;
         options->own_image = item->name;
@@ -273,6 +276,7 @@ static bool set_up(struct sim_world *world, const char *path, const struct etw_s
     }
     struct etw_sim_options options = base ? *base : (struct etw_sim_options){.processors = 0};
     options.real_clock = true;
+    options.logger_period_ms = options.logger_period_ms ? options.logger_period_ms : LOGGER_MS;
     for (const struct sim_world_item *item = world->items; item; item = item->next) {
         set_option(item, &options);
     }

@@ -16,6 +16,8 @@
  *
  *   processors N
  *   windows BUILD                      19045
+ *   logger MS                          10: how often full buffers leave a session's memory; 0: at
+ *                                      once. What is written faster is lost, as on Windows
  *   own PID IMAGE                      the process that calls the functions
  *   not_administrator                  sessions are refused
  *   no_profile_privilege
