@@ -255,7 +255,8 @@ static uint32_t run_session(struct etw_sim *sim, struct sim_trace *t)
         }
     }
     disconnect(s, t);
-    return go_on ? 0 : ETW_ERROR_CANCELLED;
+    /* Whoever has closed the handle was not cut short by his buffer callback. */
+    return go_on || atomic_load(&t->closing) ? 0 : ETW_ERROR_CANCELLED;
 }
 
 static uint32_t check_handles(

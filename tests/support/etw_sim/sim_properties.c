@@ -33,8 +33,9 @@ uint32_t sim_properties_check(const struct etw_properties *p, const etw_char **r
     if (!ret_file) {
         return 0;
     }
-    bool is_v2 = fixed_size(p) == sizeof(*p);
-    if (!(p->wnode.flags & ETW_WNODE_TRACED_GUID) || (is_v2 && (p->version & 0xff) != 2)) {
+    /* Wnode.Flags are not looked at: programs that leave WNODE_FLAG_TRACED_GUID out work on
+     * Windows (golang-etw), and so do those that leave VersionNumber 0 (goetw). */
+    if (fixed_size(p) == sizeof(*p) && (p->version & 0xff) > 2) {
         return ETW_ERROR_INVALID_PARAMETER;
     }
     const etw_char *file = p->log_file_name_offset ? name_at(p, p->log_file_name_offset) : NULL;

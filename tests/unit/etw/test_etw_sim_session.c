@@ -147,7 +147,6 @@ static void blocks_that_are_wrong_are_refused(void **state)
         {143, ETW_WNODE_TRACED_GUID | ETW_WNODE_VERSIONED_PROPERTIES, 144, 2, ETW_ERROR_BAD_LENGTH},
         {4000, ETW_WNODE_TRACED_GUID | ETW_WNODE_VERSIONED_PROPERTIES, 144, 3,
             ETW_ERROR_INVALID_PARAMETER},
-        {4000, 0, 144, 0, ETW_ERROR_INVALID_PARAMETER},
         {4000, ETW_WNODE_TRACED_GUID, 0, 0, ETW_ERROR_INVALID_PARAMETER},
         {4000, ETW_WNODE_TRACED_GUID, 119, 0, ETW_ERROR_INVALID_PARAMETER},
         {4000, ETW_WNODE_TRACED_GUID, 4000, 0, ETW_ERROR_INVALID_PARAMETER},
@@ -163,6 +162,25 @@ static void blocks_that_are_wrong_are_refused(void **state)
         assert_int_equal(rig_start_block(sim, "name", &b, &session), cases[i].code);
     }
     assert_int_equal(etw_sim_session_count(sim), 0);
+}
+
+/* golang-etw says WNODE_FLAG_ALL_DATA, goetw leaves VersionNumber 0, and both run on Windows. */
+static void blocks_that_are_only_unusual_are_taken(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t flags, version;
+    } cases[] = {{1, 0}, {0, 0}, {ETW_WNODE_TRACED_GUID | ETW_WNODE_VERSIONED_PROPERTIES, 0}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct rig_block b;
+        uint64_t session = 0;
+        rig_block_init(&b, NULL);
+        b.p.log_file_mode = ETW_MODE_REAL_TIME;
+        b.p.wnode.flags = cases[i].flags;
+        b.p.version = cases[i].version;
+        assert_int_equal(rig_start_block(sim, "unusual", &b, &session), 0);
+        assert_int_equal(rig_stop(sim, "unusual"), 0);
+    }
 }
 
 static void names_that_do_not_fit_are_more_data_but_the_rest_is_told(void **state)
@@ -471,6 +489,7 @@ int main(void)
         TEST(a_query_by_handle_and_by_name_says_the_same),
         TEST(both_versions_of_the_properties_serve),
         TEST(blocks_that_are_wrong_are_refused),
+        TEST(blocks_that_are_only_unusual_are_taken),
         TEST(names_that_do_not_fit_are_more_data_but_the_rest_is_told),
         TEST(modes_that_exclude_each_other_are_refused),
         TEST(the_kernel_loggers_guid_and_name_belong_together),
