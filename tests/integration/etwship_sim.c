@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 #include "etw/etw_text.h"
 #include "platform/plat_system.h"
+#include "sim_script.h"
 #include "support/etw_sim/sim_world_file.h"
 
 /*
@@ -71,7 +72,9 @@ int main(int argc, char **argv)
     table.ControlTraceW = control;
     etw_api_use(&table);
     uint32_t before = etw_sim_session_count(sim);
+    struct plat_thread *script = sim_script_start(sim, &err);
     int exit_code = cli_main(argc, argv);
+    sim_script_end(script);
     uint32_t left = etw_sim_session_count(sim);
     if (left > before) {
         fprintf(stderr, "etwship-sim: %u sessions are left behind\n", left - before);

@@ -56,7 +56,7 @@ static bool must_stop(struct etw_session *s)
     plat_mutex_lock(&s->mutex);
     bool stop = s->asked_to_stop;
     plat_mutex_unlock(&s->mutex);
-    return stop || (s->consume && etw_consume_is_refused(s->consume));
+    return stop || s->enough || (s->consume && etw_consume_is_refused(s->consume));
 }
 
 /* Until something happens, or ${wait_ms} are over. */
@@ -338,7 +338,8 @@ static void leave(struct etw_session *s, bool stop_it)
 /* In this thread's turn. False: the sink wants no more. */
 static bool pause_sink(struct etw_session *s)
 {
-    return !s->sink.pause || s->sink.pause(s->sink.self);
+    s->enough = s->enough || (s->sink.pause && !s->sink.pause(s->sink.self));
+    return !s->enough;
 }
 
 /* One look at everything. False: the session has ended, or the sink wants no more. */

@@ -45,6 +45,7 @@ struct etw_session {
     const char *missing_why;
     struct error last_failure; /* the same is told once */
     uint64_t pause_ns;
+    bool enough; /* the sink wants no more */
 
     struct plat_mutex mutex;
     struct plat_cond changed;

@@ -49,6 +49,7 @@ struct rig {
     struct plat_cond changed;
     uint64_t events;
     uint64_t stop_after; /* the sink wants no more then; 0: never */
+    bool pause_ends; /* so it says when it is told of a pause */
     struct event_record last;
     uint64_t first_value; /* of the u64 that payloads begin with */
     uint64_t last_value;
@@ -94,9 +95,11 @@ static bool rig_record(void *self, const struct event_record *record)
 
 static bool rig_pause(void *self)
 {
-    rig_enter(self);
-    rig_leave(self);
-    return true;
+    struct rig *rig = self;
+    rig_enter(rig);
+    bool more = !rig->pause_ends;
+    rig_leave(rig);
+    return more;
 }
 
 static void rig_on_gap(void *self, const struct gap *gap)

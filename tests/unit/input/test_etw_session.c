@@ -273,6 +273,22 @@ static void the_sink_ends_the_session(void **state)
     rig_fini(&rig);
 }
 
+static void the_sink_ends_a_session_without_events_too(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    rig.pause_ends = true;
+    add_provider(&rig);
+    start(&rig);
+    rig_join(&rig);
+    etw_session_destroy(rig.session);
+    assert_int_equal(rig.end, INPUT_STOPPED);
+    assert_false(rig_has_note(&rig, "somebody else"));
+    assert_nothing_left(&rig);
+    rig_fini(&rig);
+}
+
 /* ---- providers ------------------------------------------------------------------------------------- */
 
 static void a_provider_that_comes_later_is_read(void **state)
@@ -783,6 +799,7 @@ int main(void)
         cmocka_unit_test(without_any_session_call_it_says_so_and_waits),
         cmocka_unit_test(raw_buffers_bring_the_same_events),
         cmocka_unit_test(the_sink_ends_the_session),
+        cmocka_unit_test(the_sink_ends_a_session_without_events_too),
         cmocka_unit_test(a_provider_that_comes_later_is_read),
         cmocka_unit_test(a_refused_provider_is_told_and_the_others_are_read),
         cmocka_unit_test(entries_of_one_provider_become_one_request),

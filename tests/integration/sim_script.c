@@ -1,0 +1,171 @@
+#define _GNU_SOURCE
+
+#include "sim_script.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "etw/etw_control.h"
+#include "input/windows/etw_session.h"
+#include "platform/plat_system.h"
+
+enum { MAX_PROVIDERS = 16, WAIT_MS = 60000, TICK_MS = 2, EXIT_SCRIPT = 98 };
+
+struct provider {
+    char name[64];
+    struct guid guid;
+    struct etw_sim_provider *provider;
+    uint64_t sent;
+};
+
+static struct {
+    struct etw_sim *sim;
+    const char *script;
+    struct provider providers[MAX_PROVIDERS];
+    size_t provider_count;
+} world;
+
+static void refuse(const char *line)
+{
+    fprintf(stderr, "etwship-sim: cannot do: %s\n", line);
+    _exit(EXIT_SCRIPT);
+}
+
+static struct provider *find(const char *name)
+{
+    for (size_t i = 0; i < world.provider_count; i++) {
+        if (strcmp(world.providers[i].name, name) == 0) {
+            return &world.providers[i];
+        }
+    }
+    refuse(name);
+    return NULL;
+}
+
+static void add_provider(const char *name, bool unregistered)
+{
+    struct provider *p = &world.providers[world.provider_count++];
+    snprintf(p->name, sizeof(p->name), "%s", name);
+    p->guid = guid_from_name(span_text(p->name));
+    p->provider = etw_sim_provider_add(
+        world.sim, &(struct etw_sim_provider_options){.guid = p->guid,
+                       .name = p->name,
+                       .kind = ETW_SIM_TRACELOGGING,
+                       .pid = 900,
+                       .unregistered = unregistered});
+}
+
+static bool is_read(const char *session, const struct provider *provider)
+{
+    struct etw_sim_enablement enablement;
+    struct etw_sim_session_info info;
+    return etw_sim_session_get(world.sim, session, &info) && info.consumers > 0 &&
+           etw_sim_session_runs(world.sim, session) &&
+           etw_sim_enabled(world.sim, session, &provider->guid, &enablement);
+}
+
+static void await(const char *session, const char *name)
+{
+    const struct provider *provider = find(name);
+    for (int waited = 0; !is_read(session, provider); waited += TICK_MS) {
+        if (waited > WAIT_MS) {
+            refuse("await");
+        }
+        plat_sleep_ms(TICK_MS);
+    }
+}
+
+static void burst(const char *name, uint64_t count, uint32_t rate)
+{
+    struct provider *p = find(name);
+    struct etw_sim_event event = {.descriptor = {.id = 7, .level = 4}};
+    etw_sim_burst(p->provider, &event, p->sent, count, rate);
+    p->sent += count;
+}
+
+static void report(const char *session)
+{
+    struct etw_sim_session_info info;
+    uint64_t sent = 0;
+    if (!etw_sim_session_get(world.sim, session, &info)) {
+        refuse(session);
+    }
+    for (size_t i = 0; i < world.provider_count; i++) {
+        sent += world.providers[i].sent;
+    }
+    const struct etw_sim_counts *c = &info.counts;
+    fprintf(stderr,
+        "{\"sent\":%" PRIu64 ",\"offered\":%" PRIu64 ",\"events_lost\":%" PRIu64
+        ",\"delivered\":%" PRIu64 ",\"in_lost_buffers\":%" PRIu64 ",\"buffers_lost\":%" PRIu64
+        ",\"discarded\":%" PRIu64 ",\"sessions\":%u,\"traces\":%u}\n",
+        sent, c->offered, c->events_lost, c->delivered, c->in_lost_buffers, c->buffers_lost,
+        c->discarded, etw_sim_session_count(world.sim), etw_sim_open_traces(world.sim));
+}
+
+static void act(char *line)
+{
+    char a[128] = "";
+    char b[128] = "";
+    uint64_t count;
+    uint32_t rate;
+    line[strcspn(line, "\n")] = 0;
+    if (sscanf(line, "provider %127s %127s", a, b) >= 1) {
+        add_provider(a, strcmp(b, "unregistered") == 0);
+    } else if (sscanf(line, "await %127s %127s", a, b) == 2) {
+        await(a, b);
+    } else if (sscanf(line, "burst %127s %" SCNu64 " %" SCNu32, a, &count, &rate) == 3) {
+        burst(a, count, rate);
+    } else if (sscanf(line, "register %127s", a) == 1) {
+        etw_sim_provider_register(find(a)->provider);
+    } else if (sscanf(line, "stop %127s", a) == 1) {
+        etw_control_stop(a, NULL, NULL);
+    } else if (strcmp(line, "settle") == 0) {
+        etw_sim_settle(world.sim, WAIT_MS);
+    } else if (sscanf(line, "report %127s", a) == 1) {
+        report(a);
+    } else if (strcmp(line, "leave") == 0) {
+        kill(getpid(), SIGTERM);
+    } else if (*line) {
+        refuse(line);
+    }
+}
+
+static void play(void *self)
+{
+    char line[512];
+    FILE *script = fopen(world.script, "r");
+    (void)self;
+    if (!script) {
+        refuse(world.script);
+    }
+    while (fgets(line, sizeof(line), script)) {
+        act(line);
+    }
+    fclose(script);
+}
+
+struct plat_thread *sim_script_start(struct etw_sim *sim, struct error *err)
+{
+    world.sim = sim;
+    world.script = getenv("ETWSIM_SCRIPT");
+    if (!world.script) {
+        return NULL;
+    }
+    etw_session_timing.poll_ms = 20;
+    etw_session_timing.retry_ms = 20;
+    etw_session_timing.look_ms = 50;
+    return plat_thread_start("script", play, NULL, err);
+}
+
+void sim_script_end(struct plat_thread *script)
+{
+    if (script) {
+        plat_thread_join(script);
+        fprintf(stderr, "{\"left_sessions\":%u,\"left_traces\":%u}\n",
+            etw_sim_session_count(world.sim), etw_sim_open_traces(world.sim));
+    }
+}
