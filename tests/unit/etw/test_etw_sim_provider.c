@@ -661,6 +661,7 @@ static void groups_enable_their_members_but_those_disallowed(void **state)
 static uint32_t classic_calls;
 static uint64_t classic_session;
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): the type is that of Windows */
 static uint32_t on_classic(uint32_t request, void *context, uint32_t *size, void *buffer)
 {
     (void)context;

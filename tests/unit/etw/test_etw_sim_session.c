@@ -201,6 +201,51 @@ static void names_that_do_not_fit_are_more_data_but_the_rest_is_told(void **stat
     assert_int_equal(etw_sim_session_count(sim), 0); /* stopped all the same */
 }
 
+/* Each in memory of exactly its size, so that AddressSanitizer sees what is read beyond. */
+static void blocks_that_end_anywhere_are_not_read_beyond(void **state)
+{
+    (void)state;
+    struct {
+        uint8_t p[ETW_PROPERTIES_V1_BYTES];
+        etw_char name[4];
+        uint8_t extension[4 + 36 + 8];
+        etw_char file[4];
+    } whole;
+    memset(&whole, 0, sizeof(whole));
+    struct etw_properties *p = (struct etw_properties *)(void *)&whole;
+    p->wnode.flags = ETW_WNODE_TRACED_GUID;
+    p->log_file_mode = ETW_MODE_REAL_TIME | ETW_MODE_SYSTEM_LOGGER;
+    p->logger_name_offset = offsetof(__typeof__(whole), name);
+    p->enable_flags = 0x80ff0000 | (uint32_t)offsetof(__typeof__(whole), extension);
+    const uint8_t head[] = {12, 0, 2, 0, 9, 0, 1, 0, 1};
+    const uint8_t stacks[] = {2, 0, 3, 0, 1, 3, 0, 0};
+    memcpy(whole.extension, head, sizeof(head));
+    memcpy(whole.extension + 40, stacks, sizeof(stacks));
+    uint32_t started = 0;
+    for (uint32_t size = 0; size <= sizeof(whole); size++) {
+        for (uint32_t with_file = 0; with_file < 2; with_file++) {
+            etw_char wide[RIG_TEXT];
+            uint64_t session = 0;
+            /* Whatever it says, the caller has its first part. */
+            uint32_t room = size < sizeof(struct etw_wnode) ? sizeof(struct etw_wnode) : size;
+            uint8_t *block = calloc(1, room);
+            memcpy(block, &whole, size);
+            struct etw_properties *cut = (struct etw_properties *)(void *)block;
+            cut->wnode.buffer_size = size;
+            if (with_file && size >= ETW_PROPERTIES_V1_BYTES) {
+                cut->log_file_name_offset = offsetof(__typeof__(whole), file);
+            }
+            const struct etw_api *api = etw_sim_api(sim);
+            if (api->StartTraceW(&session, rig_wide("k", wide), cut) == 0) {
+                started++;
+                assert_int_equal(api->ControlTraceW(session, NULL, cut, ETW_CONTROL_STOP), 0);
+            }
+            free(block);
+        }
+    }
+    assert_true(started > 0);
+}
+
 static void modes_that_exclude_each_other_are_refused(void **state)
 {
     (void)state;
@@ -491,6 +536,7 @@ int main(void)
         TEST(blocks_that_are_wrong_are_refused),
         TEST(blocks_that_are_only_unusual_are_taken),
         TEST(names_that_do_not_fit_are_more_data_but_the_rest_is_told),
+        TEST(blocks_that_end_anywhere_are_not_read_beyond),
         TEST(modes_that_exclude_each_other_are_refused),
         TEST(the_kernel_loggers_guid_and_name_belong_together),
         TEST(the_65th_session_finds_no_slot),
