@@ -143,6 +143,12 @@ static inline bool rig_is(const struct guid *guid, const char *text)
     return guid_parse(span_text(text), &wanted) && guid_equal(guid, &wanted);
 }
 
+/* EventTrace and RT_LostEvent, as Windows stores GUIDs. */
+static const struct guid rig_header_guid = {{0x00, 0xd9, 0xfd, 0x68, 0x3e, 0x4a, 0xd1, 0x11, 0x84,
+    0xf4, 0x00, 0x00, 0xf8, 0x04, 0x64, 0xe3}};
+static const struct guid rig_lost_guid = {{0xe0, 0x9a, 0x39, 0x6a, 0xc6, 0x4b, 0xe9, 0x4d, 0x87,
+    0x0b, 0x36, 0x57, 0xf8, 0x94, 0x7e, 0x7e}};
+
 static inline void rig_keep(struct rig_consumer *c, const struct etw_event_record *r)
 {
     struct rig_event *e = &c->events[c->count];
@@ -167,9 +173,9 @@ static inline void rig_on_event(struct etw_event_record *r)
     while (c->blocked) {
         plat_cond_wait(&c->changed, &c->lock);
     }
-    if (rig_is(&r->header.provider_id, "68fdd900-4a3e-11d1-84f4-0000f80464e3")) {
+    if (guid_equal(&r->header.provider_id, &rig_header_guid)) {
         c->headers++;
-    } else if (rig_is(&r->header.provider_id, "6a399ae0-4bc6-4de9-870b-3657f8947e7e")) {
+    } else if (guid_equal(&r->header.provider_id, &rig_lost_guid)) {
         c->lost[r->header.descriptor.opcode - 32]++;
     } else {
         if (c->count < RIG_KEEP) {
