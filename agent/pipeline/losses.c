@@ -86,16 +86,15 @@ void losses_destroy(struct losses *losses)
     }
 }
 
-/* Will the next run deliver it? */
-static bool comes_again(const struct losses *losses, const struct loss *loss)
+bool losses_comes_again(const struct losses *losses, size_t session)
 {
-    bool settled = loss->reason == OUTPUT_DROP_REJECTED || loss->reason == OUTPUT_DROP_TOO_OLD;
-    return !settled && losses->comes_again[loss->session];
+    return losses->comes_again[session];
 }
 
 void losses_add(struct losses *losses, const struct loss *loss)
 {
-    if (loss->count == 0 || comes_again(losses, loss)) {
+    bool settled = loss->reason == OUTPUT_DROP_REJECTED || loss->reason == OUTPUT_DROP_TOO_OLD;
+    if (loss->count == 0 || (!settled && losses_comes_again(losses, loss->session))) {
         return;
     }
     size_t row = loss->output == SIZE_MAX ? losses->output_count : loss->output;

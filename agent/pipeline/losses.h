@@ -33,6 +33,9 @@ struct loss {
 struct losses *losses_create(const struct losses_settings *settings, struct error *err);
 void losses_destroy(struct losses *losses); /* its gaps have left the queue; NULL is fine */
 
+/* Does the next run deliver what a stop leaves undelivered of the session? */
+bool losses_comes_again(const struct losses *losses, size_t session);
+
 /* Before the books know of it, so that what is settled there has been added here. */
 void losses_add(struct losses *losses, const struct loss *loss);
 

@@ -310,6 +310,13 @@ static void drop_slab(struct sealer *sealer, struct slab *slab)
     books_add_session(sealer->settings.books, slab->session, tally);
 }
 
+/* Is it a gap that the next run finds again, with the dropped events before it? */
+static bool comes_again(const struct sealer *sealer, const struct slab *slab)
+{
+    return slab->kind == SLAB_GAP && slab->last_sequence && sealer->has_hole[slab->session] &&
+           sealer->settings.losses && losses_comes_again(sealer->settings.losses, slab->session);
+}
+
 /* Seal what is parked, in order. Holds the mutex but while waiting for room. */
 static void work_off(struct sealer *sealer)
 {
@@ -325,7 +332,7 @@ static void work_off(struct sealer *sealer)
             atomic_store(&sealer->cancelled, true);
         }
         /* What the agent has to say of itself is small, and bounded in number. */
-        if ((ok || slab->kind != SLAB_RECORDS) && !slab->undecoded) {
+        if ((ok || slab->kind != SLAB_RECORDS) && !slab->undecoded && !comes_again(sealer, slab)) {
             if (sealer->has_hole[slab->session]) {
                 slab->last_sequence = 0; /* its number would take the session across the hole */
             }

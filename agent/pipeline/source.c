@@ -169,10 +169,11 @@ static void close_gap(struct source *source, size_t index, bool force)
     slab->last_sequence = ++source->counts.sequence;
     source->tally.gaps++;
     complete_slab(source, slab);
+    bool comes_again = !source->counts.complete && source->settings.is_done;
     if (!source->counts.complete) {
         slab->last_sequence = 0; /* its number would take the session across what was abandoned */
     }
-    if (slab_queue_push_now(source->settings.queue, slab) != SLAB_PUSHED) {
+    if (comes_again || slab_queue_push_now(source->settings.queue, slab) != SLAB_PUSHED) {
         abandon(source, slab);
     }
 }

@@ -521,21 +521,30 @@ static void a_queue_that_takes_nothing_more_ends_the_source(void **state)
     rig_fini(&rig);
 }
 
+/* Its number would move positions across the events, which come again where positions are kept: and
+ * it with them. */
 static void a_gap_behind_what_was_abandoned_has_no_number(void **state)
 {
     (void)state;
-    struct rig rig;
-    rig_init(&rig, true);
-    rig_start(&rig);
-    push_many(&rig, 10);
-    slab_queue_cancel(rig.queue);
-    struct gap gap = {.stage = "file", .reason = "damaged", .unit = "bytes", .count = 9};
-    rig.sink.gap(rig.sink.self, &gap);
-    source_finish(rig.source, true);
-    take(&rig);
-    assert_log(&rig, "file/damaged(9)@0 ");
-    assert_false(source_counts(rig.source).complete);
-    rig_fini(&rig);
+    for (int kept = 0; kept <= 1; kept++) {
+        struct rig rig;
+        rig_init(&rig, true);
+        rig.settings.is_done = kept ? on_is_done : NULL;
+        rig_start(&rig);
+        push_many(&rig, 10);
+        slab_queue_cancel(rig.queue);
+        struct gap gap = {.stage = "file", .reason = "damaged", .unit = "bytes", .count = 9};
+        rig.sink.gap(rig.sink.self, &gap);
+        source_finish(rig.source, true);
+        slab_queue_close(rig.queue);
+        struct slab *slab = slab_queue_pop(rig.queue, 0);
+        if (slab) {
+            take_apart(&rig, slab);
+        }
+        assert_log(&rig, kept ? "" : "file/damaged(9)@0 ");
+        assert_false(source_counts(rig.source).complete);
+        rig_fini(&rig);
+    }
 }
 
 int main(void)
