@@ -61,7 +61,10 @@ void gap_list_add(struct gap_list *list, const struct gap *more)
     }
     open->gap.count += more->count;
     open->gap.exact = open->gap.exact && more->exact;
-    open->gap.to = more->to;
+    struct time_range times = {.from = open->gap.from, .to = open->gap.to};
+    time_range_add(&times, (struct time_range){.from = more->from, .to = more->to});
+    open->gap.from = times.from;
+    open->gap.to = times.to;
 }
 
 bool gap_list_is_old(const struct gap_list *list, size_t index, uint64_t now_ns, uint64_t age_ns)

@@ -43,6 +43,25 @@ static void losses_of_one_reason_are_one_gap(void **state)
     gap_list_fini(&list);
 }
 
+/* Records of several processors are not in the order of their times. */
+static void a_gap_reaches_from_the_earliest_to_the_latest(void **state)
+{
+    (void)state;
+    struct gap_list list;
+    assert_true(gap_list_init(&list, 0));
+    const struct gap gaps[] = {gap_of("a", 1, true, 0, 0), gap_of("a", 1, true, 20, 25),
+        gap_of("a", 1, true, 10, 12), gap_of("a", 1, true, 0, 0)};
+    for (size_t i = 0; i < sizeof(gaps) / sizeof(gaps[0]); i++) {
+        gap_list_add(&list, &gaps[i]);
+    }
+    struct slab *slab = gap_list_take(&list, 0, false);
+    assert_non_null(slab);
+    assert_int_equal(slab->gap.from, 10);
+    assert_int_equal(slab->gap.to, 25);
+    slab_destroy(slab);
+    gap_list_fini(&list);
+}
+
 static void too_many_on_their_way_are_waited_for(void **state)
 {
     (void)state;
@@ -111,6 +130,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(losses_of_one_reason_are_one_gap),
+        cmocka_unit_test(a_gap_reaches_from_the_earliest_to_the_latest),
         cmocka_unit_test(too_many_on_their_way_are_waited_for),
         cmocka_unit_test(more_reasons_than_places_keep_the_sum),
         cmocka_unit_test(a_gap_grows_old_from_its_first_loss_on),
