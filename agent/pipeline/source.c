@@ -82,6 +82,10 @@ static void abandon(struct source *source, struct slab *slab)
 
 static void complete_slab(struct source *source, struct slab *slab)
 {
+    if (slab->completed) {
+        return;
+    }
+    slab->completed = true;
     tally_stacks(source);
     slab->tally = source->tally;
     slab->last_sequence = source->counts.sequence;
@@ -95,10 +99,7 @@ static bool hand_over(struct source *source, uint64_t deadline_ns)
     if (!slab) {
         return true;
     }
-    if (!slab->completed) {
-        complete_slab(source, slab);
-        slab->completed = true;
-    }
+    complete_slab(source, slab);
     enum slab_push push = slab_queue_push(source->settings.queue, slab, deadline_ns);
     if (push == SLAB_QUEUE_FULL) {
         return false;
@@ -217,8 +218,11 @@ static void close_old_gaps(struct source *source)
         }
         struct slab *slab = source->slab;
         source->slab = NULL;
-        if (slab && slab_queue_push_now(source->settings.queue, slab) != SLAB_PUSHED) {
-            abandon(source, slab);
+        if (slab) {
+            complete_slab(source, slab);
+            if (slab_queue_push_now(source->settings.queue, slab) != SLAB_PUSHED) {
+                abandon(source, slab);
+            }
         }
         close_gap(source, i, false);
     }

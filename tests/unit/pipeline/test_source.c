@@ -458,6 +458,36 @@ static void a_gap_does_not_stay_open_for_ever(void **state)
     rig_fini(&rig);
 }
 
+/* Events that waited for their stacks begin a slab while lessons before it find no room. */
+static void a_slab_in_hand_makes_way_for_an_old_gap_with_its_counts(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, false);
+    rig.settings.gap_age_ns = 0;
+    rig.settings.decoding.stack_walk = STACK_WALK_JOIN;
+    rig.trace.has_stacks = true;
+    rig_start(&rig);
+    struct gap lost = {.stage = "etw", .reason = "lost", .unit = "events", .count = 2};
+    while (slab_queue_bytes(rig.queue) < QUEUE_SLABS * SLAB_BYTES) {
+        push_many(&rig, 20);
+        rig.sink.gap(rig.sink.self, &lost);
+    }
+    push_many(&rig, 3);
+    struct event_record lesson = {.kind = RECORD_EVENT, .trace = &rig.trace};
+    rig.sink.metadata(rig.sink.self, &lesson);
+    rig.sink.gap(rig.sink.self, &lost);
+    rig.sink.pause(rig.sink.self);
+    struct session_counts sum = {0};
+    while (sum.accepted < QUEUE_SLABS * 20 + 3) {
+        take(&rig); /* the numbers of its records are up to the slab's */
+        assert_true(books_session_balances(&rig.counts));
+        sum = rig.counts;
+    }
+    rig_finish(&rig, true);
+    rig_fini(&rig);
+}
+
 static void a_gap_of_unknown_size_is_shipped_too(void **state)
 {
     (void)state;
@@ -561,6 +591,7 @@ int main(void)
         cmocka_unit_test(what_describes_events_and_finds_no_room_is_counted),
         cmocka_unit_test(a_live_session_waits_for_a_while_before_it_drops),
         cmocka_unit_test(a_gap_does_not_stay_open_for_ever),
+        cmocka_unit_test(a_slab_in_hand_makes_way_for_an_old_gap_with_its_counts),
         cmocka_unit_test(a_gap_of_unknown_size_is_shipped_too),
         cmocka_unit_test(gaps_of_a_live_session_are_gathered_while_there_is_no_room),
         cmocka_unit_test(a_queue_that_takes_nothing_more_ends_the_source),
