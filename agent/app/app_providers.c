@@ -6,6 +6,8 @@
 #include "app/app_fields.h"
 #include "config/config_check.h"
 #include "config/config_value.h"
+#include "etw/etw_kernel.h"
+#include "etw/etw_names.h"
 
 enum { MAX_EXECUTABLE_BYTES = 1024, MAX_ID = 65535 };
 
@@ -312,6 +314,44 @@ static bool put_bits(const struct app_session *session, const struct provider_fa
     return true;
 }
 
+/* Names that this machine knows all of become bits. */
+static void ask_for_bits(const struct guid *guid, const struct etw_system_provider *system,
+    struct provider_keywords *keywords)
+{
+    uint64_t all = 0;
+    for (size_t i = 0; i < keywords->name_count; i++) {
+        struct span name = span_text(keywords->names[i]);
+        uint64_t bits = system ? etw_kernel_keyword(system, name) : 0;
+        if (!bits && !etw_names_keyword(guid, name, &bits)) {
+            return;
+        }
+        all |= bits;
+    }
+    keywords->bits |= all;
+    keywords->name_count = 0;
+}
+
+/* What ETW on this machine knows by name, which for its own sessions counts more than definitions in
+ * files: a provider may be registered with any GUID. */
+static void ask_machine(struct provider_spec *specs, size_t count)
+{
+    struct etw_names *names = etw_names_create(NULL);
+    for (size_t i = 0; i < count; i++) {
+        struct provider_spec *spec = &specs[i];
+        const struct etw_system_provider *system = etw_kernel_find_provider(spec->name);
+        if (system && !span_equal_nocase(spec->name, span_text(system->name))) {
+            system = NULL; /* short names are for sessions of kernel events */
+        }
+        if (spec->name.size) {
+            etw_names_find(names, spec->name, &spec->guid);
+        }
+        struct guid guid = guid_is_zero(&spec->guid) ? guid_from_name(spec->name) : spec->guid;
+        ask_for_bits(&guid, system, &spec->any);
+        ask_for_bits(&guid, system, &spec->all);
+    }
+    etw_names_destroy(names);
+}
+
 struct schema_cache *app_providers_schemas(const struct app_config *config,
     void (*warn)(void *self, const char *text), void *warn_self, struct error *err)
 {
@@ -338,6 +378,9 @@ bool app_providers_resolve(const struct app_config *config, const struct app_ses
 {
     size_t count = session->providers.count;
     bool named = false;
+    if (session->ops->switches_on) {
+        ask_machine(specs, count);
+    }
     for (size_t i = 0; i < count; i++) {
         named = named || specs[i].any.name_count || specs[i].all.name_count;
     }

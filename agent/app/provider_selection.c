@@ -4,7 +4,8 @@
 
 enum { MAX_PROVIDERS = 1024 };
 
-/* In here a spec by name has the GUID that EventSource and TraceLogging derive from the name. */
+/* In here a spec by name has a GUID, too: where none is known, the one that EventSource and
+ * TraceLogging derive from the name. */
 struct provider_selection {
     size_t count;
     struct provider_spec specs[];
@@ -26,7 +27,7 @@ static struct provider_selection *allocate(size_t count, struct error *err)
 
 static void derive_guid(struct provider_spec *spec)
 {
-    if (spec->name.size) {
+    if (spec->name.size && guid_is_zero(&spec->guid)) {
         spec->guid = guid_from_name(spec->name);
     }
 }

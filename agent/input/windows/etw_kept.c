@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
+#include "input/provider_spec.h"
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"
 
@@ -17,10 +18,37 @@ static bool path_of(
     return size > 0 && size < MAX_PATH_BYTES;
 }
 
+/* The part of ${text} before the next blank or line's end, which are cut off. */
+static struct span cut(struct span *text)
+{
+    size_t size = 0;
+    while (size < text->size && text->data[size] != ' ' && text->data[size] != '\n') {
+        size++;
+    }
+    struct span part = span_first(*text, size);
+    *text = span_from(*text, size + 1);
+    return part;
+}
+
+static bool cut_u32(struct span *text, uint32_t *ret_number)
+{
+    uint64_t number = 0;
+    bool good = provider_spec_parse_bits(cut(text), &number) && number <= UINT32_MAX;
+    *ret_number = (uint32_t)number;
+    return good;
+}
+
+static bool parse(struct span text, struct etw_kept *kept)
+{
+    return span_is(cut(&text), "1") && guid_parse(cut(&text), &kept->fingerprint) &&
+           provider_spec_parse_bits(cut(&text), &kept->handle) &&
+           cut_u32(&text, &kept->events_lost) && cut_u32(&text, &kept->log_buffers_lost) &&
+           cut_u32(&text, &kept->real_time_buffers_lost) && span_is(cut(&text), "end");
+}
+
 bool etw_kept_load(const char *data_dir, const char *session, struct etw_kept *ret_kept)
 {
     char path[MAX_PATH_BYTES];
-    char guid[GUID_TEXT_SIZE + 1];
     char *data;
     size_t size;
     struct etw_kept kept;
@@ -28,11 +56,7 @@ bool etw_kept_load(const char *data_dir, const char *session, struct etw_kept *r
         !plat_file_load(path, MAX_FILE_BYTES, &data, &size, NULL)) {
         return false;
     }
-    int end = 0;
-    bool good = sscanf(data, "1 %36s %" SCNx64 " %" SCNx32 " %" SCNx32 " %" SCNx32 " end%n", guid,
-                    &kept.handle, &kept.events_lost, &kept.log_buffers_lost,
-                    &kept.real_time_buffers_lost, &end) == 5 &&
-                end > 0 && guid_parse(span_text(guid), &kept.fingerprint);
+    bool good = parse(span_make(data, size), &kept);
     free(data);
     if (good) {
         *ret_kept = kept;
@@ -55,7 +79,7 @@ bool etw_kept_save(
     }
     guid_write(&kept->fingerprint, guid);
     int size = snprintf(text, sizeof(text),
-        "1 %.36s %" PRIx64 " %" PRIx32 " %" PRIx32 " %" PRIx32 " end\n", guid, kept->handle,
+        "1 %.36s 0x%" PRIx64 " %" PRIu32 " %" PRIu32 " %" PRIu32 " end\n", guid, kept->handle,
         kept->events_lost, kept->log_buffers_lost, kept->real_time_buffers_lost);
     struct plat_file *file = plat_file_open(fresh, PLAT_FILE_CREATE, err);
     bool good = file && plat_file_write(file, span_make(text, (size_t)size), err) &&

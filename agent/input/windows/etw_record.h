@@ -21,11 +21,11 @@ enum etw_record_role {
 enum etw_record_role etw_record_role(const struct etw_event_record *record);
 
 /*
- * ${ret_record} borrows the record, ${trace} and ${items}, which has RECORD_MAX_EXTENDED elements.
+ * ${ret_record} borrows ${from}, ${trace} and ${items}, which has RECORD_MAX_EXTENDED elements.
  * Time stamps are taken as raw ones of ${trace}'s clock. Kernel events, which come here with the
  * GUID of their class, get their hook id back.
  */
-void etw_record_read(const struct etw_event_record *record, const struct trace_info *trace,
+void etw_record_read(const struct etw_event_record *from, const struct trace_info *trace,
     struct extended_item *items, struct event_record *ret_record);
 
 #endif

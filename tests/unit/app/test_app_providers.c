@@ -6,6 +6,7 @@
 
 #include "app/app_modules.h"
 #include "app/provider_selection.h"
+#include "etw/etw_api.h"
 #include "support/temp_folder.h"
 
 /* Events that are made up, against sessions as people write them. */
@@ -176,6 +177,89 @@ static void definitions_are_only_read_for_names(void **state)
     stop(&f);
 }
 
+/* ---- what the machine knows --------------------------------------------------------------------------- */
+
+static const struct guid registered = {{0xaa, 0xbb}};
+
+/* PROVIDER_ENUMERATION_INFO, PROVIDER_FIELD_INFOARRAY on learn.microsoft.com: one row, its name
+ * behind it. */
+static uint32_t list_one(
+    const void *row, size_t row_bytes, const char *name, void *out, uint32_t *bytes)
+{
+    uint8_t data[256] = {1}; /* one row; the second u32 is of no interest */
+    size_t at = 8 + row_bytes;
+    memcpy(data + 8, row, row_bytes);
+    for (size_t i = 0; i < strlen(name); i++) {
+        data[at + 2 * i] = (uint8_t)name[i];
+    }
+    uint32_t need = (uint32_t)(at + 2 * strlen(name) + 2);
+    bool fits = *bytes >= need;
+    if (fits) {
+        memcpy(out, data, need);
+    }
+    *bytes = need;
+    return fits ? ETW_SUCCESS : ETW_ERROR_INSUFFICIENT_BUFFER;
+}
+
+static uint32_t list_providers(struct etw_provider_list *out, uint32_t *bytes)
+{
+    struct etw_provider_info row = {.guid = registered, .name_offset = 8 + sizeof(row)};
+    return list_one(&row, sizeof(row), "Made-Up", out, bytes);
+}
+
+static uint32_t list_keywords(
+    const struct guid *provider, uint32_t field_type, struct etw_field_list *out, uint32_t *bytes)
+{
+    (void)field_type;
+    struct etw_field_info row = {.name_offset = 8 + sizeof(row), .value = 0x4000};
+    return guid_equal(provider, &registered) ? list_one(&row, sizeof(row), "Disk", out, bytes)
+                                             : ETW_ERROR_NOT_FOUND;
+}
+
+static void for_live_sessions_counts_what_the_machine_knows(void **state)
+{
+    (void)state;
+    static const struct etw_api api = {.TdhEnumerateProviders = list_providers,
+        .TdhEnumerateProviderFieldInformation = list_keywords};
+    static const struct {
+        const char *entry;
+        uint64_t bits; /* 0: refused */
+        bool is_registered;
+    } cases[] = {
+        {"{name: made-up, keywords: {any: [disk, 1]}}", 0x4001, true},
+        {"{name: Made-Up, keywords: {any: [Files]}}", 0x20, true}, /* by its definition */
+        {"{name: Other, keywords: {any: [0x2]}}", 2, false},
+        {"{name: SystemProcessProvider, keywords: {any: [THREAD]}}", 0x800, false},
+        {"{name: Other, keywords: {any: [disk]}}", 0, false},
+    };
+    etw_api_use(&api);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[512];
+        struct app_config config;
+        struct config_report report;
+        struct error err = {0};
+        snprintf(text, sizeof(text),
+            "schema: [{type: folder, path: %s}]\nsessions: [{type: realtime, providers: [%s]}]\n"
+            "outputs: [{type: stdout}]\n",
+            folder, cases[i].entry);
+        config_report_init(&report);
+        assert_true(
+            app_config_parse(span_text(text), "f.yaml", app_modules(), NULL, &config, &report));
+        const struct app_provider *list = config.sessions[0].providers.items;
+        struct provider_spec spec = list[0].spec;
+        bool good = app_providers_resolve(&config, &config.sessions[0], &spec, &err);
+        assert_int_equal(good, cases[i].bits != 0);
+        if (good) {
+            assert_int_equal(spec.any.bits, cases[i].bits);
+            assert_int_equal(spec.any.name_count, 0);
+            assert_int_equal(guid_equal(&spec.guid, &registered), cases[i].is_registered);
+        }
+        config_report_fini(&report);
+        app_config_fini(&config);
+    }
+    etw_api_use(NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -183,6 +267,7 @@ int main(void)
         cmocka_unit_test(an_event_passes_if_one_entry_wants_it),
         cmocka_unit_test(a_slip_in_the_name_of_a_provider_is_told_by_the_definitions),
         cmocka_unit_test(definitions_are_only_read_for_names),
+        cmocka_unit_test(for_live_sessions_counts_what_the_machine_knows),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

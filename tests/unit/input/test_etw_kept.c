@@ -60,7 +60,7 @@ static void without_a_folder_nothing_is_known(void **state)
 static void a_damaged_file_is_as_good_as_none(void **state)
 {
     (void)state;
-    static const char good[] = "1 01020304-0000-0000-0000-000000000000 1 2 3 4 end\n";
+    static const char good[] = "1 01020304-0000-0000-0000-000000000000 0x1 2 3 4 end\n";
     for (size_t size = 0; size <= strlen(good); size++) {
         char path[128];
         struct etw_kept found;
