@@ -25,7 +25,7 @@ struct error {
     char text[512];
 };
 
-#if defined(__MINGW32__)
+#if defined(__MINGW32__) && !defined(__clang__)
 #define ETWSHIP_PRINTF(format_at, args_at) __attribute__((format(gnu_printf, format_at, args_at)))
 #elif defined(__GNUC__)
 #define ETWSHIP_PRINTF(format_at, args_at) __attribute__((format(printf, format_at, args_at)))

@@ -1,0 +1,55 @@
+# What the compilers are told: GCC and clang (Linux, mingw-w64), and Microsoft's.
+if(MSVC)
+    # Atomics of C11 (Visual Studio 2022 17.5 and later), UTF-8 sources, and the C library's names
+    # as C11 has them. Warnings are no errors here: the authors have no such compiler.
+    add_compile_options(/W3 /utf-8 /experimental:c11atomics)
+    add_compile_definitions(_CRT_SECURE_NO_WARNINGS _CRT_NONSTDC_NO_WARNINGS)
+else()
+    add_compile_options(-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes
+        -Wmissing-prototypes -Wvla -Werror)
+endif()
+
+if(ETWSHIP_SANITIZE)
+    add_compile_options(-fsanitize=${ETWSHIP_SANITIZE} -fno-sanitize-recover=all
+        -fno-omit-frame-pointer)
+    add_link_options(-fsanitize=${ETWSHIP_SANITIZE})
+endif()
+if(ETWSHIP_FUZZ)
+    add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
+# Values are put by small functions of other files: optimise across them.
+if(ETWSHIP_LTO AND CMAKE_BUILD_TYPE STREQUAL Release AND NOT ETWSHIP_SANITIZE)
+    include(CheckIPOSupported)
+    check_ipo_supported(RESULT ETWSHIP_IPO OUTPUT ignored LANGUAGES C)
+    set(CMAKE_INTERPROCEDURAL_OPTIMIZATION ${ETWSHIP_IPO})
+endif()
+
+if(WIN32)
+    # Windows 10 1607 and Server 2016 are the oldest that it runs on.
+    add_compile_definitions(_WIN32_WINNT=0x0A00 WINVER=0x0A00 NTDDI_VERSION=0x0A000002 UNICODE
+        WIN32_LEAN_AND_MEAN)
+    if(MSVC)
+        add_compile_options(/guard:cf)
+        add_link_options(/DYNAMICBASE /HIGHENTROPYVA /NXCOMPAT /guard:cf)
+    else()
+        # isfinite() and its kin of mingw-w64 name a float of every double; Linux builds are warned.
+        add_compile_options(-Wno-float-conversion)
+        add_link_options(-Wl,--dynamicbase,--high-entropy-va,--nxcompat)
+    endif()
+    # Calls through pointers reach functions only. GCC has no such thing; clang has it from 16 on,
+    # with the C library of mingw-w64 11 and later.
+    if(CMAKE_C_COMPILER_ID STREQUAL Clang AND NOT MSVC)
+        include(CheckCSourceCompiles)
+        set(CMAKE_REQUIRED_FLAGS -mguard=cf)
+        check_c_source_compiles("int main(int n, char **v) { int (*volatile f)(int, char **) = main;
+            return n ? 0 : f(n, v); }" ETWSHIP_GUARD_CF)
+        unset(CMAKE_REQUIRED_FLAGS)
+        if(ETWSHIP_GUARD_CF)
+            add_compile_options(-mguard=cf)
+            add_link_options(-mguard=cf)
+        endif()
+    endif()
+else()
+    add_compile_definitions(_FILE_OFFSET_BITS=64)
+endif()
