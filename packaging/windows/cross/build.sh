@@ -1,8 +1,10 @@
 #!/bin/sh
-# Builds build/mingw/agent/etwship.exe for Windows (x86-64): one file, which needs no DLL but
-# Windows' own. The libraries come from prefix.sh, which keeps them outside the clone.
+# Builds for Windows (x86-64) with mingw-w64: build/mingw/agent/etwship.exe, one file, which needs no
+# DLL but Windows' own. The libraries come from prefix.sh, which keeps them outside the clone.
 #
-#   packaging/windows/cross/build.sh [CMAKE-OPTION ...]     e.g. -DETWSHIP_TESTS=ON
+#   packaging/windows/cross/build.sh [PRESET [CMAKE-OPTION ...]]
+#
+# PRESET is one of CMakePresets.json: mingw, mingw-tests or mingw-clang.
 #
 # Needs the packages of `packaging/deps.sh windows`; exit code 77 without them, or without a
 # network when the libraries must be made.
@@ -10,12 +12,14 @@ set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$here/../../.."
+preset=${1:-mingw}
+[ $# = 0 ] || shift
 prefix=$("$here/prefix.sh")
 
 mkdir -p build
-log=build/mingw.log
-if ! { cmake --preset mingw -DETWSHIP_MINGW_PREFIX="$prefix" "$@" &&
-    cmake --build --preset mingw -j "${ETWSHIP_JOBS:-$(nproc)}"; } >"$log" 2>&1; then
+log=build/$preset.log
+if ! { cmake --preset "$preset" -DETWSHIP_MINGW_PREFIX="$prefix" "$@" &&
+    cmake --build --preset "$preset" -j "${ETWSHIP_JOBS:-$(nproc)}"; } >"$log" 2>&1; then
     cat "$log" >&2
     exit 1
 fi

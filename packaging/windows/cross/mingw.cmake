@@ -3,8 +3,20 @@ set(CMAKE_SYSTEM_NAME Windows)
 set(CMAKE_SYSTEM_PROCESSOR x86_64)
 
 set(target x86_64-w64-mingw32)
-set(CMAKE_C_COMPILER ${target}-gcc)
 set(CMAKE_RC_COMPILER ${target}-windres)
+if(ETWSHIP_MINGW_CLANG)
+    # clang 14 does not find the folder of GCC's library by itself: it takes "12-win32" for no version.
+    execute_process(COMMAND ${target}-gcc -print-libgcc-file-name OUTPUT_VARIABLE libgcc)
+    get_filename_component(libgcc ${libgcc} DIRECTORY)
+    set(CMAKE_C_COMPILER clang)
+    set(CMAKE_C_COMPILER_TARGET ${target})
+    set(CMAKE_EXE_LINKER_FLAGS_INIT "-fuse-ld=lld -L${libgcc} -static")
+    list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES ETWSHIP_MINGW_CLANG)
+else()
+    set(CMAKE_C_COMPILER ${target}-gcc)
+    # The library of the compiler goes into the program: it needs no DLL but those of Windows.
+    set(CMAKE_EXE_LINKER_FLAGS_INIT -static)
+endif()
 
 if(NOT ETWSHIP_MINGW_PREFIX)
     set(ETWSHIP_MINGW_PREFIX $ENV{ETWSHIP_MINGW_PREFIX})
@@ -26,7 +38,5 @@ set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 set(ENV{PKG_CONFIG_LIBDIR} ${ETWSHIP_MINGW_PREFIX}/lib/pkgconfig)
 unset(ENV{PKG_CONFIG_PATH})
 
-# The library of the compiler goes into the program: it needs no DLL but those of Windows.
-set(CMAKE_EXE_LINKER_FLAGS_INIT -static)
 # printf and its kin as C11 has them, not as the oldest msvcrt.dll.
 add_compile_definitions(__USE_MINGW_ANSI_STDIO=1)
