@@ -7,7 +7,7 @@
 
 /* What changes when a file is written to, or its name comes to mean another one. */
 struct plat_stamp {
-    uint64_t id; /* 0 where the system does not tell without opening the file */
+    uint64_t id; /* 0: unknown */
     uint64_t size;
     uint64_t modified; /* in the system's own unit */
 };

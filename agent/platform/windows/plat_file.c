@@ -144,9 +144,10 @@ static bool id_of(HANDLE handle, struct plat_file_id *ret_id)
         (info.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY)) {
         return false;
     }
+    /* The index counts the uses of its place on the disk, so no later file has the same. The time
+     * of creation says less: a new file gets that of one that had its name seconds before. */
     ret_id->file = (uint64_t)info.nFileIndexHigh << 32 | info.nFileIndexLow;
-    ret_id->born = (uint64_t)info.ftCreationTime.dwHighDateTime << 32 |
-                   info.ftCreationTime.dwLowDateTime;
+    ret_id->born = 0;
     return true;
 }
 
@@ -238,7 +239,7 @@ static struct plat_file *open_standard(DWORD which, const char *name, struct err
         error_set(err, ERR_MEMORY, "out of memory");
         return NULL;
     }
-    strncpy(file->name, name, sizeof(file->name) - 1);
+    set_name(file, name);
     HANDLE self = GetCurrentProcess();
     if (!DuplicateHandle(
             self, GetStdHandle(which), self, &file->handle, 0, FALSE, DUPLICATE_SAME_ACCESS)) {

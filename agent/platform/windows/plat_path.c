@@ -16,16 +16,53 @@ struct plat_lock {
 
 struct plat_stamp plat_path_stamp(const char *path)
 {
-    WIN32_FILE_ATTRIBUTE_DATA data;
+    BY_HANDLE_FILE_INFORMATION info;
     struct plat_stamp stamp = {.id = 0};
     wchar_t *wide = plat_wide_path(path, NULL);
-    if (wide && GetFileAttributesExW(wide, GetFileExInfoStandard, &data)) {
-        stamp.size = (uint64_t)data.nFileSizeHigh << 32 | data.nFileSizeLow;
-        stamp.modified = (uint64_t)data.ftLastWriteTime.dwHighDateTime << 32 |
-                         data.ftLastWriteTime.dwLowDateTime;
-    }
+    /* Asked by its name, NTFS says of a file that somebody writes what was when it was opened. */
+    HANDLE handle = wide ? CreateFileW(wide, FILE_READ_ATTRIBUTES,
+                               FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
+                               OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, NULL)
+                         : INVALID_HANDLE_VALUE;
     free(wide);
+    if (handle == INVALID_HANDLE_VALUE) {
+        return stamp;
+    }
+    if (GetFileInformationByHandle(handle, &info)) {
+        stamp.id = (uint64_t)info.nFileIndexHigh << 32 | info.nFileIndexLow;
+        stamp.size = (uint64_t)info.nFileSizeHigh << 32 | info.nFileSizeLow;
+        stamp.modified = (uint64_t)info.ftLastWriteTime.dwHighDateTime << 32 |
+                         info.ftLastWriteTime.dwLowDateTime;
+    }
+    CloseHandle(handle);
     return stamp;
+}
+
+/* MoveFileEx does not replace a file that somebody has open; Windows 10 1709 and later do, if asked
+ * this way and if it was opened so that it may be deleted. */
+static bool rename_over_open(const wchar_t *from, const wchar_t *to)
+{
+    enum { REPLACE_IF_EXISTS = 1, POSIX_SEMANTICS = 2, RENAME_INFO_EX = 22 };
+    size_t name_bytes = wcslen(to) * sizeof(*to);
+    size_t size = sizeof(FILE_RENAME_INFO) + name_bytes;
+    FILE_RENAME_INFO *info = calloc(1, size);
+    HANDLE handle = CreateFileW(from, DELETE | SYNCHRONIZE,
+        FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, OPEN_EXISTING,
+        FILE_ATTRIBUTE_NORMAL, NULL);
+    bool good = false;
+    if (info && handle != INVALID_HANDLE_VALUE) {
+        DWORD flags = REPLACE_IF_EXISTS | POSIX_SEMANTICS;
+        memcpy(info, &flags, sizeof(flags)); /* a union whose older member is one byte */
+        info->FileNameLength = (DWORD)name_bytes;
+        memcpy(info->FileName, to, name_bytes);
+        good = SetFileInformationByHandle(
+            handle, (FILE_INFO_BY_HANDLE_CLASS)RENAME_INFO_EX, info, (DWORD)size);
+    }
+    if (handle != INVALID_HANDLE_VALUE) {
+        CloseHandle(handle);
+    }
+    free(info);
+    return good;
 }
 
 bool plat_path_rename(const char *from, const char *to, struct error *err)
@@ -35,8 +72,10 @@ bool plat_path_rename(const char *from, const char *to, struct error *err)
     bool good = false;
     if (new_name) {
         good = MoveFileExW(old_name, new_name, MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH);
+        DWORD code = GetLastError();
+        good = good || (code == ERROR_ACCESS_DENIED && rename_over_open(old_name, new_name));
         if (!good) {
-            plat_wide_error(err, GetLastError(), from, "cannot be renamed");
+            plat_wide_error(err, code, from, "cannot be renamed");
         }
     }
     free(new_name);
