@@ -2,10 +2,11 @@
 #define ETWSHIP_TESTS_SUPPORT_FOLLOW_RIG_H
 
 #include <stdio.h>
-#include <unistd.h>
+#include <stdlib.h>
 
 #include "input/etl_follow.h"
 #include "input/etl_probe.h"
+#include "platform/plat_path.h"
 #include "support/growing.h"
 #include "support/temp_folder.h"
 #include "support/test.h"
@@ -30,8 +31,8 @@ struct call {
     uint64_t value;
 };
 
-static char folder[] = "/tmp/etwship_follow_XXXXXX";
-static char path[64];
+static char folder[TEMP_FOLDER_BYTES];
+static char path[TEMP_FOLDER_BYTES + 16];
 static struct error err;
 
 static struct seen seen;
@@ -46,7 +47,7 @@ static struct growing g;
 static inline int setup(void **state)
 {
     (void)state;
-    int result = temp_folder_make(folder);
+    int result = temp_folder_make(folder, "follow");
     snprintf(path, sizeof(path), "%s/trace.etl", folder);
     return result;
 }
@@ -60,7 +61,7 @@ static inline int teardown(void **state)
 static inline int begin(void **state)
 {
     (void)state;
-    unlink(path);
+    plat_path_remove(path, NULL);
     seen.count = 0;
     damage = 0;
     overwritten = 0;

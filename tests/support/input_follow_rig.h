@@ -2,9 +2,10 @@
 #define ETWSHIP_TESTS_SUPPORT_INPUT_FOLLOW_RIG_H
 
 #include <stdio.h>
-#include <unistd.h>
+#include <stdlib.h>
 
 #include "input/input_file.h"
+#include "platform/plat_path.h"
 #include "platform/plat_thread.h"
 #include "support/growing.h"
 #include "support/temp_folder.h"
@@ -43,9 +44,9 @@ struct run {
     enum input_end end;
 };
 
-static char folder[] = "/tmp/etwship_input_follow_XXXXXX";
-static char paths[FILES][64];
-static char pattern[64];
+static char folder[TEMP_FOLDER_BYTES];
+static char paths[FILES][TEMP_FOLDER_BYTES + 16];
+static char pattern[TEMP_FOLDER_BYTES + 16];
 static const char *patterns[] = {pattern};
 static struct growing g[FILES];
 static struct run run;
@@ -55,7 +56,7 @@ static struct buf state_bytes;
 static inline int setup(void **state)
 {
     (void)state;
-    int result = temp_folder_make(folder);
+    int result = temp_folder_make(folder, "input-follow");
     snprintf(pattern, sizeof(pattern), "%s/*.etl", folder);
     for (size_t i = 0; i < FILES; i++) {
         snprintf(paths[i], sizeof(paths[i]), "%s/%zu.etl", folder, i);
@@ -82,7 +83,7 @@ static inline int begin(void **state)
     for (size_t f = 0; f < FILES; f++) {
         const struct etl_options options = {
             .buffer_size = 1024, .processors = 2, .start_time = UINT64_C(134397270000000000) + f};
-        unlink(paths[f]);
+        plat_path_remove(paths[f], NULL);
         growing_init(&g[f], &options);
         for (size_t i = 0; i < EVENTS; i++) {
             growing_put(&g[f], i % 3 == 0, 1000 + (int64_t)i * 10, (uint16_t)(f * 1000 + i + 1));

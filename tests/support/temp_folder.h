@@ -1,31 +1,37 @@
 #ifndef ETWSHIP_TESTS_SUPPORT_TEMP_FOLDER_H
 #define ETWSHIP_TESTS_SUPPORT_TEMP_FOLDER_H
 
-/* A folder for one test program on Linux. Its users define _GNU_SOURCE before any include. */
-#include <ftw.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
+#include <stdbool.h>
+#include <stdint.h>
 
-/* Made in /tmp; ${template} ends in XXXXXX, which is replaced. 0, or -1 as cmocka's set-up wants. */
-static inline int temp_folder_make(char *template)
-{
-    return mkdtemp(template) && chmod(template, 0755) == 0 ? 0 : -1;
-}
+/* A folder for one test program, where the system keeps such. Its path has slashes everywhere. */
+enum { TEMP_FOLDER_BYTES = 128 };
 
-static inline int temp_folder_remove_one(
-    const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-    (void)st;
-    (void)type;
-    (void)ftw;
-    return remove(path);
-}
+/* Make a new folder with ${name} in its name. 0, or -1 as cmocka's set-up wants. */
+int temp_folder_make(char folder[TEMP_FOLDER_BYTES], const char *name);
 
-/* Remove it with all that is in it. */
-static inline int temp_folder_remove(const char *path)
-{
-    return nftw(path, temp_folder_remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
+/* Remove it with all that is in it. 0, or -1. */
+int temp_folder_remove(const char *folder);
+
+/* Remove the empty folder ${path}. */
+bool temp_folder_remove_empty(const char *path);
+
+/* Make ${path} a symbolic link to ${target}. False where that takes a right that few have. */
+bool temp_file_link(const char *target, const char *path);
+
+/* Cut or lengthen a file that is there to ${bytes}. */
+bool temp_file_cut(const char *path, uint64_t bytes);
+
+/* Does ${path} name anything? */
+bool temp_file_is_there(const char *path);
+
+/* Let everybody read the file, or its owner alone. */
+bool temp_file_share(const char *path, bool everybody);
+
+/* Is this Wine? It does some things with open files otherwise than Windows. */
+bool temp_system_is_wine(void);
+
+/* The number of this process, as others see it. */
+uint64_t temp_process_id(void);
 
 #endif

@@ -1,15 +1,16 @@
-#define _GNU_SOURCE
 #include "app/agent_identity.h"
+
+#include <stdio.h>
 
 #include "support/temp_folder.h"
 #include "support/test.h"
 
-static char folder[] = "/tmp/etwship-identity-XXXXXX";
+static char folder[TEMP_FOLDER_BYTES];
 
 static int make_folder(void **state)
 {
     (void)state;
-    return temp_folder_make(folder);
+    return temp_folder_make(folder, "identity");
 }
 
 static int remove_folder(void **state)
@@ -61,7 +62,7 @@ static void the_id_stays_with_its_folder(void **state)
     char first[64];
     char again[64];
     char other[64];
-    char other_folder[96];
+    char other_folder[TEMP_FOLDER_BYTES + 16];
     snprintf(other_folder, sizeof(other_folder), "%s/other", folder);
     value_of(folder, ID_KEY, first);
     value_of(folder, ID_KEY, again);
@@ -78,7 +79,7 @@ static void a_file_that_holds_no_id_gets_one(void **state)
 {
     (void)state;
     static const char *const contents[] = {"", "x", "6f1c0000-0000-4000-8000-00000000000"};
-    char path[96];
+    char path[TEMP_FOLDER_BYTES + 16];
     snprintf(path, sizeof(path), "%s/agent.id", folder);
     for (size_t i = 0; i < sizeof(contents) / sizeof(contents[0]); i++) {
         FILE *file = fopen(path, "wb");
@@ -112,8 +113,9 @@ static void a_folder_that_cannot_be_made_is_an_error(void **state)
     struct buf out;
     buf_init(&out, 1 << 16);
     struct error err = {0};
-    assert_false(
-        agent_identity_tail_full("/proc/no/such/folder", &no_labels, &no_tags, &out, &err));
+    char below_a_file[TEMP_FOLDER_BYTES + 32];
+    snprintf(below_a_file, sizeof(below_a_file), "%s/agent.id/folder", folder);
+    assert_false(agent_identity_tail_full(below_a_file, &no_labels, &no_tags, &out, &err));
     assert_true(err.text[0] != '\0');
     buf_fini(&out);
 }

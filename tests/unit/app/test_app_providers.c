@@ -1,6 +1,6 @@
-#define _GNU_SOURCE
-
 #include "app/app_providers.h"
+
+#include <stdio.h>
 
 #include "support/test.h"
 
@@ -11,7 +11,7 @@
 
 /* Events that are made up, against sessions as people write them. */
 
-static char folder[] = "/tmp/etwship-selection-XXXXXX";
+static char folder[TEMP_FOLDER_BYTES];
 
 static const char manifest[] =
     "<instrumentationManifest xmlns=\"http://schemas.microsoft.com/win/2004/08/events\">"
@@ -27,8 +27,8 @@ static const struct guid made_up = {
 static int set_up(void **state)
 {
     (void)state;
-    char path[128];
-    if (temp_folder_make(folder) != 0) {
+    char path[TEMP_FOLDER_BYTES + 16];
+    if (temp_folder_make(folder, "selection") != 0) {
         return -1;
     }
     snprintf(path, sizeof(path), "%s/made-up.man", folder);

@@ -2,6 +2,8 @@
 
 #include "support/test.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "app/app_warnings.h"
@@ -137,12 +139,12 @@ static void a_template_that_may_become_the_name_of_a_trace_is_refused(void **sta
 static void a_trace_by_another_name_is_refused(void **state)
 {
     (void)state;
-    char folder[] = "/tmp/etwship-warnings-XXXXXX";
-    char trace[64];
-    char link_path[64];
-    char text[512];
+    char folder[TEMP_FOLDER_BYTES];
+    char trace[TEMP_FOLDER_BYTES + 16];
+    char link_path[TEMP_FOLDER_BYTES + 16];
+    char text[1024];
     char refused[512];
-    assert_int_equal(temp_folder_make(folder), 0);
+    assert_int_equal(temp_folder_make(folder, "warnings"), 0);
     snprintf(trace, sizeof(trace), "%s/a.log", folder);
     snprintf(link_path, sizeof(link_path), "%s/out.json", folder);
     FILE *file = fopen(trace, "wb");

@@ -1,9 +1,7 @@
-#define _GNU_SOURCE
-
 #include "app/log.h"
 
 #include <stdio.h>
-#include <sys/stat.h>
+#include <stdlib.h>
 
 #include "base/buf.h"
 #include "platform/plat_file.h"
@@ -12,8 +10,8 @@
 #include "support/temp_folder.h"
 #include "support/test.h"
 
-static char folder[] = "/tmp/etwship_log_XXXXXX";
-static char path[64];
+static char folder[TEMP_FOLDER_BYTES];
+static char path[TEMP_FOLDER_BYTES + 16];
 static uint64_t clock_ns;
 static struct buf console;
 static struct error err;
@@ -36,7 +34,7 @@ static int setup(void **state)
 {
     (void)state;
     buf_init(&console, 1 << 20);
-    int result = temp_folder_make(folder);
+    int result = temp_folder_make(folder, "log");
     snprintf(path, sizeof(path), "%s/agent.log", folder);
     return result;
 }
@@ -54,7 +52,7 @@ static int clear(void **state)
     buf_reset(&console);
     clock_ns = 1000 * second;
     for (int i = 0; i < 5; i++) {
-        char name[80];
+        char name[sizeof(path) + 16];
         snprintf(name, sizeof(name), i ? "%s.%d" : "%s", path, i);
         plat_path_remove(name, NULL);
     }
@@ -239,7 +237,7 @@ static void a_full_file_is_set_aside(void **state)
         log_write(log, LOG_LEVEL_INFO, NULL, "%03d", i);
     }
     log_destroy(log);
-    char name[80];
+    char name[sizeof(path) + 16];
     assert_file(path, "info: 006\ninfo: 007\n");
     snprintf(name, sizeof(name), "%s.1", path);
     assert_file(name, "info: 004\ninfo: 005\n");
@@ -259,9 +257,9 @@ static void a_full_file_is_set_aside(void **state)
 static void a_file_that_cannot_be_set_aside_grows_on(void **state)
 {
     (void)state;
-    char name[80];
+    char name[sizeof(path) + 16];
     snprintf(name, sizeof(name), "%s.1", path);
-    assert_int_equal(mkdir(name, 0755), 0);
+    assert_true(plat_dir_create(name, &err));
     struct log *log = make((struct log_settings){
         .level = LOG_LEVEL_INFO, .path = path, .rotate_size = 60, .rotate_keep = 1});
     for (int i = 0; i < 4; i++) {
@@ -272,13 +270,13 @@ static void a_file_that_cannot_be_set_aside_grows_on(void **state)
     buf_add_byte(&console, 0);
     assert_non_null(strstr((char *)console.data, "cannot be renamed"));
     assert_non_null(strstr((char *)console.data, "the file grows on"));
-    assert_int_equal(remove(name), 0);
+    assert_true(temp_folder_remove_empty(name));
 }
 
 static void reopening_follows_a_file_that_was_moved_away(void **state)
 {
     (void)state;
-    char moved[80];
+    char moved[sizeof(path) + 16];
     snprintf(moved, sizeof(moved), "%s.2", path);
     struct log *log = make((struct log_settings){.path = path});
     log_write(log, LOG_LEVEL_ERROR, NULL, "one");
@@ -294,8 +292,8 @@ static void reopening_follows_a_file_that_was_moved_away(void **state)
 static void a_file_that_fails_sends_lines_to_the_console_until_it_works(void **state)
 {
     (void)state;
-    char later[80];
-    char inside[96];
+    char later[sizeof(path)];
+    char inside[sizeof(path) + 16];
     snprintf(later, sizeof(later), "%s/later", folder);
     snprintf(inside, sizeof(inside), "%s/agent.log", later);
     struct log *log = make((struct log_settings){.path = inside});
@@ -305,7 +303,7 @@ static void a_file_that_fails_sends_lines_to_the_console_until_it_works(void **s
     const char *text = (const char *)console.data;
     assert_non_null(strstr(text, "lines are written here until it works again\n"));
     assert_non_null(strstr(text, "\netwship: error: one\netwship: error: two\n"));
-    assert_int_equal(mkdir(later, 0755), 0);
+    assert_true(plat_dir_create(later, &err));
     clock_ns += 9 * second;
     log_write(log, LOG_LEVEL_ERROR, NULL, "three");
     assert_int_equal(plat_path_kind(inside), PLAT_PATH_NONE);

@@ -1,10 +1,7 @@
-#define _GNU_SOURCE
-
 #include "app/positions.h"
 
-#include <dirent.h>
 #include <stdio.h>
-#include <unistd.h>
+#include <stdlib.h>
 
 #include "app/positions_state.h"
 #include "platform/plat_file.h"
@@ -13,9 +10,9 @@
 #include "support/temp_folder.h"
 #include "support/test.h"
 
-static char root[] = "/tmp/etwship_positions_XXXXXX";
-static char folder[64];
-static char state_path[80];
+static char root[TEMP_FOLDER_BYTES];
+static char folder[TEMP_FOLDER_BYTES + 16];
+static char state_path[sizeof(folder) + 16];
 static struct error err;
 
 static const uint8_t file_a[16] = {0xaa, 1, 2, 3};
@@ -24,7 +21,7 @@ static const uint8_t file_b[16] = {0xbb, 0xff};
 static int setup(void **state)
 {
     (void)state;
-    return temp_folder_make(root);
+    return temp_folder_make(root, "positions");
 }
 
 static int teardown(void **state)
@@ -101,15 +98,19 @@ static void write_file(const char *path, struct span bytes)
     plat_file_close(file);
 }
 
+static bool count_one(void *self, const char *path)
+{
+    (void)path;
+    *(size_t *)self += 1;
+    return true;
+}
+
 static size_t count_damaged(void)
 {
     size_t count = 0;
-    DIR *dir = opendir(folder);
-    assert_non_null(dir);
-    for (const struct dirent *entry; (entry = readdir(dir)) != NULL;) {
-        count += strncmp(entry->d_name, "state.damaged-", 14) == 0;
-    }
-    closedir(dir);
+    char pattern[sizeof(folder) + 32];
+    snprintf(pattern, sizeof(pattern), "%s/state.damaged-*", folder);
+    plat_glob(pattern, count_one, &count, NULL);
     return count;
 }
 
@@ -240,7 +241,7 @@ static void a_crash_between_any_two_steps_leaves_the_old_or_the_new_state(void *
 static void a_failed_save_is_made_up_for_by_the_next(void **state)
 {
     (void)state;
-    char made[96];
+    char made[sizeof(state_path) + 16];
     snprintf(made, sizeof(made), "%s.new", state_path);
     struct positions *p = open_or_fail(NULL);
     ack(p, "s", "o", 1);
@@ -249,7 +250,7 @@ static void a_failed_save_is_made_up_for_by_the_next(void **state)
     assert_true(plat_dir_create(made, &err)); /* in the way of the new file */
     assert_false(positions_save(p, &err));
     assert_non_null(strstr(err.text, "state.new"));
-    assert_int_equal(rmdir(made), 0);
+    assert_true(temp_folder_remove_empty(made));
     assert_true(positions_save(p, &err));
     positions_close(p);
     p = open_or_fail(NULL);
@@ -261,7 +262,7 @@ static void a_second_agent_is_told_who_holds_the_folder(void **state)
 {
     (void)state;
     char process[32];
-    snprintf(process, sizeof(process), "process %d.", (int)getpid());
+    snprintf(process, sizeof(process), "process %llu.", (unsigned long long)temp_process_id());
     struct positions *p = open_or_fail(NULL);
     assert_null(positions_open(folder, NULL, &err));
     assert_int_equal(err.code, ERR_STOPPED);

@@ -1,8 +1,5 @@
-#define _GNU_SOURCE
-
 #include "support/config_rig.h"
-
-#include <sys/stat.h>
+#include "support/temp_folder.h"
 
 /* What a file says, where it stood, and settings without a file. */
 
@@ -143,14 +140,14 @@ static void a_secret_may_stand_in_a_file(void **state)
     fputs("top secret \r\n", file);
     fclose(file);
     struct loaded l;
-    assert_int_equal(chmod(path, 0644), 0);
+    assert_true(temp_file_share(path, true));
     load(&l, "key: file:test_config.secret", 28);
     assert_int_equal(l.report.error_count, 1);
     assert_string_equal(l.report.lines[0].text,
         "f.yaml:1:6: error: key: 'test_config.secret' can be read by every user of this machine. "
         "take that right away from others");
     unload(&l);
-    assert_int_equal(chmod(path, 0640), 0);
+    assert_true(temp_file_share(path, false));
     const struct root *r = load_good(
         &l, "key: file:test_config.secret\ntext: file:test_config.secret\n");
     assert_string_equal(r->key, "top secret ");

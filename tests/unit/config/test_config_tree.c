@@ -1,9 +1,10 @@
-#define _GNU_SOURCE
-
 #include "support/test.h"
+
+#include <stdio.h>
 
 #include "config/config.h"
 #include "config/config_report.h"
+#include "platform/plat_file.h"
 #include "support/temp_folder.h"
 
 /* Configurations made of several files and of settings on the command line. */
@@ -96,12 +97,12 @@ static const struct config_field root_fields[] = {
     {.key = NULL},
 };
 
-static char folder[] = "/tmp/etwship-tree-XXXXXX";
+static char folder[TEMP_FOLDER_BYTES];
 
 static int set_up(void **state)
 {
     (void)state;
-    return temp_folder_make(folder);
+    return temp_folder_make(folder, "tree");
 }
 
 static int tear_down(void **state)
@@ -197,7 +198,7 @@ static const struct item *item_at(const struct loaded *l, size_t i)
 static void lists_of_included_files_are_appended_in_the_order_of_their_names(void **state)
 {
     (void)state;
-    assert_int_equal(mkdir(path_of("conf.d"), 0755), 0);
+    assert_true(plat_dir_create(path_of("conf.d"), NULL));
     put("main.yaml", "version: 1\ninclude: [conf.d/*.yaml]\ntags: [m]\n"
                      "items: [{name: main, path: x}]\n");
     put("conf.d/20.yaml", "version: 1\nitems: [{name: twenty, path: y}, short]\ntags: [t]\n");
@@ -396,7 +397,7 @@ static void a_secret_is_relative_to_its_file_too(void **state)
     (void)state;
     put("main.yaml", "secret: file:key.txt\n");
     put("key.txt", "abc\n");
-    assert_int_equal(chmod(path_of("key.txt"), 0600), 0);
+    assert_true(temp_file_share(path_of("key.txt"), false));
     struct loaded l;
     load_good(&l, NULL);
     assert_string_equal(l.root->secret, "abc");

@@ -1,5 +1,3 @@
-#define _GNU_SOURCE
-
 /* Files of the simulated Windows (logging-mode-constants): written by sessions, read back by the
  * project's own reader and by OpenTrace; replays. */
 #include "support/test.h"
@@ -13,8 +11,8 @@
 #include "support/temp_folder.h"
 
 static const struct guid provider_guid = {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}};
-static char folder[] = "/tmp/etwship-sim-XXXXXX";
-static char path[64];
+static char folder[TEMP_FOLDER_BYTES];
+static char path[TEMP_FOLDER_BYTES + 16];
 static struct etw_sim *sim;
 static const struct etw_api *api;
 static struct etw_sim_provider *provider;
@@ -22,7 +20,7 @@ static struct etw_sim_provider *provider;
 static int make_folder(void **state)
 {
     (void)state;
-    return temp_folder_make(folder);
+    return temp_folder_make(folder, "sim");
 }
 
 static int remove_folder(void **state)
@@ -226,8 +224,8 @@ static void a_circular_file_keeps_the_newest(void **state)
 static void new_files_get_numbers(void **state)
 {
     (void)state;
-    char pattern[64];
-    char numbered[64];
+    char pattern[TEMP_FOLDER_BYTES + 16];
+    char numbered[TEMP_FOLDER_BYTES + 32];
     snprintf(pattern, sizeof(pattern), "%s/part%%d.etl", folder);
     start("file", pattern, ETW_MODE_NEWFILE | ETW_MODE_USE_KBYTES_FOR_SIZE, 40);
     write_events(0, 600);
@@ -323,7 +321,7 @@ static void a_file_belongs_to_one_session(void **state)
 static void update_changes_the_file(void **state)
 {
     (void)state;
-    char other[64];
+    char other[TEMP_FOLDER_BYTES + 16];
     struct rig_block b;
     snprintf(other, sizeof(other), "%s/other.etl", folder);
     uint64_t session = start("file", path, 0, 0);
@@ -356,7 +354,7 @@ static void a_slow_disk_loses_log_buffers(void **state)
 static void open_trace_reads_files_merged_and_bounded(void **state)
 {
     (void)state;
-    char second[64];
+    char second[TEMP_FOLDER_BYTES + 16];
     snprintf(second, sizeof(second), "%s/second.etl", folder);
     start("a", path, 0, 0);
     start("b", second, 0, 0);
@@ -430,8 +428,7 @@ static void a_trace_is_replayed_as_its_providers_events(void **state)
         assert_memory_equal(c.events[i].payload, "data", 4);
     }
     rig_consumer_fini(&c);
-    assert_false(
-        etw_sim_replay(sim, &(struct etw_sim_replay){.path = "/tmp/none.etl"}, NULL, &err));
+    assert_false(etw_sim_replay(sim, &(struct etw_sim_replay){.path = "none.etl"}, NULL, &err));
 }
 
 static void a_source_writes_while_its_provider_is_enabled(void **state)
@@ -445,7 +442,7 @@ static void a_source_writes_while_its_provider_is_enabled(void **state)
     const struct etw_sim_replay replay = {
         .path = path, .provider = provider_guid, .per_second = 100, .rounds = UINT32_MAX};
     assert_true(etw_sim_source_add(sim, &replay, &err));
-    assert_false(etw_sim_source_add(sim, &(struct etw_sim_replay){.path = "/tmp"}, &err));
+    assert_false(etw_sim_source_add(sim, &(struct etw_sim_replay){.path = folder}, &err));
     etw_sim_advance(sim, 5000);
     uint64_t session = rig_start(sim, "live", 64, 0);
     rig_enable(sim, session, &provider_guid, 5, 0, 0);

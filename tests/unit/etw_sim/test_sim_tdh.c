@@ -1,6 +1,9 @@
 #define _GNU_SOURCE
 #include "support/test.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "base/bytes.h"
 #include "schema/event_info.h"
 #include "support/etl_mix_schema.h"
@@ -13,14 +16,14 @@
  * tables of the sample providers (etl_mix_schema.h) and from tdh.h. */
 enum { NOT_FOUND = 1168, INSUFFICIENT = 122, INVALID_DATA = 15005 };
 
-static char folder[] = "/tmp/etwship-sim-tdh-XXXXXX";
-static char manifest[64];
+static char folder[TEMP_FOLDER_BYTES];
+static char manifest[TEMP_FOLDER_BYTES + 16];
 static struct sim_tdh *tdh;
 
 static int make_world(void **state)
 {
     (void)state;
-    if (temp_folder_make(folder) != 0) {
+    if (temp_folder_make(folder, "sim-tdh") != 0) {
         return -1;
     }
     snprintf(manifest, sizeof(manifest), "%s/sample.man", folder);

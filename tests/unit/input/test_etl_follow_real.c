@@ -1,9 +1,5 @@
-#define _GNU_SOURCE
-
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/bytes.h"
 #include "input/etl_follow.h"
@@ -22,8 +18,8 @@ enum {
     AT_WRITTEN = 0x48 + 0x20 + 0x24
 };
 
-static char folder[] = "/tmp/etwship_follow_real_XXXXXX";
-static char path[64];
+static char folder[TEMP_FOLDER_BYTES];
+static char path[TEMP_FOLDER_BYTES + 16];
 static struct error err;
 
 struct sum {
@@ -173,7 +169,7 @@ static void real_traces_give_every_record_once_as_they_grow(void **state)
 static int setup(void **state)
 {
     (void)state;
-    int result = temp_folder_make(folder);
+    int result = temp_folder_make(folder, "follow-real");
     snprintf(path, sizeof(path), "%s/trace.etl", folder);
     return result;
 }

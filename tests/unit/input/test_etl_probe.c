@@ -1,8 +1,4 @@
-#define _GNU_SOURCE
-
 #include "input/etl_probe.h"
-
-#include <unistd.h>
 
 #include "support/follow_rig.h"
 
@@ -31,7 +27,7 @@ static void a_trace_without_data_is_waited_for(void **state)
     }
     growing_write(&g, g.write_count - 1, path);
     assert_int_equal(etl_probe_path(path, &err), ETL_PROBE_WHOLE);
-    assert_int_equal(truncate(path, (off_t)g.writes[g.write_count - 2].offset), 0);
+    assert_true(temp_file_cut(path, g.writes[g.write_count - 2].offset));
     assert_int_equal(etl_probe_path(path, &err), ETL_PROBE_GROWING); /* not all there yet */
 }
 

@@ -1,16 +1,16 @@
-#define _GNU_SOURCE
-
 #include "input/windows/etw_kept.h"
+
+#include <stdio.h>
 
 #include "support/temp_folder.h"
 #include "support/test.h"
 
-static char folder[] = "/tmp/etwship-kept-XXXXXX";
+static char folder[TEMP_FOLDER_BYTES];
 
 static int set_up(void **state)
 {
     (void)state;
-    return temp_folder_make(folder);
+    return temp_folder_make(folder, "kept");
 }
 
 static int tear_down(void **state)
@@ -62,7 +62,7 @@ static void a_damaged_file_is_as_good_as_none(void **state)
     (void)state;
     static const char good[] = "1 01020304-0000-0000-0000-000000000000 0x1 2 3 4 end\n";
     for (size_t size = 0; size <= strlen(good); size++) {
-        char path[128];
+        char path[TEMP_FOLDER_BYTES + 16];
         struct etw_kept found;
         snprintf(path, sizeof(path), "%s/etw-x.kept", folder);
         FILE *file = fopen(path, "wb");

@@ -533,12 +533,12 @@ static void where_the_agent_did_not_run_events_may_be_missing(void **state)
 
 /* ---- sessions that outlive the agent --------------------------------------------------------------- */
 
-static char folder[] = "/tmp/etwship-session-XXXXXX";
+static char folder[TEMP_FOLDER_BYTES];
 
 static int make_folder(void **state)
 {
     (void)state;
-    return temp_folder_make(folder);
+    return temp_folder_make(folder, "session");
 }
 
 static int remove_folder(void **state)
@@ -705,7 +705,7 @@ static void a_recorded_session_leaves_a_file_and_hands_events_on_if_asked(void *
     (void)state;
     for (int live = 0; live <= 1; live++) {
         struct rig rig;
-        char path[128];
+        char path[TEMP_FOLDER_BYTES + 32];
         rig_init(&rig, NULL);
         snprintf(path, sizeof(path), "%s/live%d.etl", folder, live);
         struct live_record settings = {

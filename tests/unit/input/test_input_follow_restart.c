@@ -1,7 +1,4 @@
-#define _GNU_SOURCE
-
 #include <stdio.h>
-#include <unistd.h>
 
 #include "support/input_follow_rig.h"
 
@@ -25,7 +22,7 @@ static void grow_in_turns(size_t count)
 static void start_files(void)
 {
     for (size_t f = 0; f < FILES; f++) {
-        unlink(paths[f]);
+        plat_path_remove(paths[f], NULL);
         growing_write(&g[f], 0, paths[f]);
         growing_write(&g[f], 1, paths[f]);
     }
@@ -105,7 +102,7 @@ static void a_circular_trace_goes_on_unless_it_was_overwritten(void **state)
     }
     growing_close(&ring);
     for (size_t later = 6; later <= 14; later += 8) {
-        unlink(paths[0]);
+        plat_path_remove(paths[0], NULL);
         run.damage = 0;
         run.renumbered = 0;
         write_ring(&ring, 0, 6); /* the header and five buffers */
@@ -149,7 +146,7 @@ static void files_that_are_done_are_skipped_and_counted(void **state)
             assert_true(input_file.state(run.input, &state_bytes, &err));
             input_file.destroy(run.input);
         }
-        assert_int_equal(unlink(paths[0]), 0); /* nobody needs it any more */
+        assert_true(plat_path_remove(paths[0], &err)); /* nobody needs it any more */
         run_until(EVENTS + 1, true);
         assert_int_equal(run.skipped, 1);
         assert_int_equal(run.renumbered, 0);
@@ -166,7 +163,7 @@ static void a_file_that_is_gone_lets_the_others_be_read_again(void **state)
     run.grow = grow_in_turns;
     run_until(60, false);
     run.grow = NULL;
-    assert_int_equal(unlink(paths[1]), 0);
+    assert_true(plat_path_remove(paths[1], &err));
     write_all(0);
     write_all(2);
     run_until(2 * (EVENTS + 1), true);
@@ -194,7 +191,7 @@ static void whole_files_come_in_the_same_order_though_others_came_before_them(vo
     (void)state;
     for (int merge = 0; merge < 2; merge++) {
         static struct seen first;
-        unlink(paths[0]);
+        plat_path_remove(paths[0], NULL);
         write_all(1);
         write_all(2);
         run.seen.count = 0;

@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -156,7 +158,7 @@ struct durable {
 static struct durable *durable;
 /* In memory where that can be: thousands of runs. */
 static char in_memory[] = "/dev/shm/etwship-restart-XXXXXX";
-static char on_disk[] = "/tmp/etwship-restart-XXXXXX";
+static char on_disk[TEMP_FOLDER_BYTES];
 static char *folder = in_memory;
 
 struct host {
@@ -467,11 +469,11 @@ static int setup(void **state)
     (void)state;
     durable = mmap(
         NULL, sizeof(*durable), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (durable == MAP_FAILED || temp_folder_make(folder) == 0) {
+    if (durable == MAP_FAILED || mkdtemp(folder)) {
         return durable == MAP_FAILED ? -1 : 0;
     }
     folder = on_disk;
-    return temp_folder_make(folder);
+    return temp_folder_make(on_disk, "restart");
 }
 
 static int teardown(void **state)

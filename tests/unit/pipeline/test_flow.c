@@ -1,5 +1,6 @@
-#define _GNU_SOURCE
 #include "pipeline/flow.h"
+
+#include <stdio.h>
 
 #include "support/etl_put.h"
 #include "support/payload.h"
@@ -28,13 +29,13 @@ static const char pack_text[] = //
     "  field \"B\" UInt32\n"
     "event manifest 3 0\n";
 
-static char folder[] = "/tmp/etwship-flow-XXXXXX";
-static char pack_path[64];
+static char folder[TEMP_FOLDER_BYTES];
+static char pack_path[TEMP_FOLDER_BYTES + 16];
 
 static int make_pack(void **state)
 {
     (void)state;
-    if (temp_folder_make(folder) != 0) {
+    if (temp_folder_make(folder, "flow") != 0) {
         return -1;
     }
     snprintf(pack_path, sizeof(pack_path), "%s/a.pack", folder);

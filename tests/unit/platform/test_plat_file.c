@@ -13,7 +13,7 @@
 #include "platform/plat_file.h"
 #include "support/temp_folder.h"
 
-static char folder[] = "/tmp/etwship-file-XXXXXX";
+static char folder[TEMP_FOLDER_BYTES];
 
 static const char *in_folder(const char *name)
 {
@@ -25,7 +25,7 @@ static const char *in_folder(const char *name)
 static int make_folder(void **state)
 {
     (void)state;
-    return temp_folder_make(folder);
+    return temp_folder_make(folder, "file");
 }
 
 static int remove_folder(void **state)

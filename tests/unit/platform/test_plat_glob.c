@@ -12,7 +12,7 @@
 #include "support/temp_folder.h"
 
 /* The matching itself is tested in base/test_glob.c; here, that real folders are read right. */
-static char folder[] = "/tmp/etwship-glob-XXXXXX";
+static char folder[TEMP_FOLDER_BYTES];
 
 static int make_tree(void **state)
 {
@@ -20,7 +20,7 @@ static int make_tree(void **state)
     static const char *const folders[] = {"one", "one/two", "real", "folder.etl"};
     static const char *const files[] = {
         "b.etl", "a.etl", "one/c.etl", "one/two/d.etl", "real/e.etl", "x?.etl"};
-    if (temp_folder_make(folder) != 0 || chdir(folder) != 0) {
+    if (temp_folder_make(folder, "glob") != 0 || chdir(folder) != 0) {
         return -1;
     }
     for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {

@@ -2,15 +2,18 @@
 
 #include "support/test.h"
 
+#include <stdio.h>
+#include <sys/stat.h>
+
 #include "platform/plat_file.h"
 #include "support/temp_folder.h"
 
-static char folder[] = "/tmp/etwship-private-XXXXXX";
+static char folder[TEMP_FOLDER_BYTES];
 
 static int set_up(void **state)
 {
     (void)state;
-    return temp_folder_make(folder);
+    return temp_folder_make(folder, "private");
 }
 
 static int tear_down(void **state)
@@ -27,7 +30,7 @@ static void a_file_is_private_if_others_have_no_right_to_it(void **state)
         bool is_private;
     } cases[] = {{0600, true}, {0400, true}, {0640, true}, {0660, true}, {0604, false},
         {0644, false}, {0602, false}, {0601, false}};
-    char path[128];
+    char path[TEMP_FOLDER_BYTES + 16];
     snprintf(path, sizeof(path), "%s/key", folder);
     FILE *file = fopen(path, "wb");
     assert_non_null(file);

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* temp_folder.h */
 #include "schema/pack.h"
 
 #include <stdio.h>
@@ -173,9 +172,9 @@ static void count_schema(void *self, const struct event_schema *schema)
 static void the_source_finds_by_exact_id_and_version_and_by_class(void **state)
 {
     (void)state;
-    char folder[] = "/tmp/test_pack.XXXXXX";
-    assert_int_equal(temp_folder_make(folder), 0);
-    char path[64];
+    char folder[TEMP_FOLDER_BYTES];
+    assert_int_equal(temp_folder_make(folder, "pack"), 0);
+    char path[TEMP_FOLDER_BYTES + 16];
     snprintf(path, sizeof(path), "%s/a.pack", folder);
     write_file(path, HEAD "event manifest 7 1\nname \"first\"\n"
                           "event manifest 7 1\nname \"second\"\n"

@@ -1,5 +1,6 @@
-#define _GNU_SOURCE
 #include "schema/schema_cache.h"
+
+#include <stdio.h>
 
 #include "support/etl_mix_schema.h"
 #include "support/etl_put.h"
@@ -23,8 +24,8 @@ static const char second_pack[] = //
     "  name \"of the second pack\"\n"
     "  field \"A\" UInt64\n";
 
-static char folder[] = "/tmp/etwship-cache-XXXXXX";
-static char pack_paths[2][64];
+static char folder[TEMP_FOLDER_BYTES];
+static char pack_paths[2][TEMP_FOLDER_BYTES + 16];
 
 static bool put_file(const char *path, const char *text)
 {
@@ -36,7 +37,7 @@ static bool put_file(const char *path, const char *text)
 static int make_packs(void **state)
 {
     (void)state;
-    if (temp_folder_make(folder) != 0) {
+    if (temp_folder_make(folder, "cache") != 0) {
         return -1;
     }
     snprintf(pack_paths[0], sizeof(pack_paths[0]), "%s/z.pack", folder);

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "support/test.h"
 
+#include <stdio.h>
+
 #include "platform/plat_system.h"
 #include "schema/schema_cache.h"
 #include "support/decode_json.h"
@@ -12,9 +14,9 @@
 
 /* The sample providers are registered on a simulated machine, by their manifest: what TDH makes of
  * their events is what the manifest makes of them. */
-static char folder[] = "/tmp/etwship-tdh-XXXXXX";
-static char manifest[64];
-static char pack[64];
+static char folder[TEMP_FOLDER_BYTES];
+static char manifest[TEMP_FOLDER_BYTES + 16];
+static char pack[TEMP_FOLDER_BYTES + 16];
 static struct sim_tdh *tdh;
 
 static bool put_file(const char *path, struct span text)
@@ -41,7 +43,7 @@ static bool put_pack(void)
 static int make_files(void **state)
 {
     (void)state;
-    if (temp_folder_make(folder) != 0) {
+    if (temp_folder_make(folder, "tdh") != 0) {
         return -1;
     }
     snprintf(manifest, sizeof(manifest), "%s/sample.man", folder);

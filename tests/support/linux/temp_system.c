@@ -1,0 +1,54 @@
+#define _GNU_SOURCE
+
+#include "support/temp_folder.h"
+
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int temp_folder_make(char folder[TEMP_FOLDER_BYTES], const char *name)
+{
+    int size = snprintf(folder, TEMP_FOLDER_BYTES, "/tmp/etwship-%s-XXXXXX", name);
+    bool good = size < TEMP_FOLDER_BYTES && mkdtemp(folder) && chmod(folder, 0755) == 0;
+    return good ? 0 : -1;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st;
+    (void)type;
+    (void)ftw;
+    return remove(path);
+}
+
+int temp_folder_remove(const char *folder)
+{
+    return nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+bool temp_folder_remove_empty(const char *path)
+{
+    return rmdir(path) == 0;
+}
+
+bool temp_file_link(const char *target, const char *path)
+{
+    return symlink(target, path) == 0;
+}
+
+bool temp_file_share(const char *path, bool everybody)
+{
+    return chmod(path, everybody ? 0644 : 0600) == 0;
+}
+
+uint64_t temp_process_id(void)
+{
+    return (uint64_t)getpid();
+}
+
+bool temp_system_is_wine(void)
+{
+    return false;
+}
