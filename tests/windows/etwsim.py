@@ -6,7 +6,7 @@ import unittest
 
 import wine
 
-DLL = wine.BUILD / "tests" / "support" / "etw_sim" / "etwsim.dll"
+DLL = wine.TESTS / "tests" / "support" / "etw_sim" / "etwsim.dll"
 OBJDUMP = "x86_64-w64-mingw32-objdump"
 
 # evntrace.h, evntprov.h, evntcons.h and tdh.h. A program that imports a name that is missing does
@@ -52,5 +52,5 @@ class Image(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    wine.need_build()
+    wine.need(DLL)
     unittest.main()

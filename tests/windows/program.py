@@ -142,5 +142,5 @@ class Program(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    wine.need_build()
+    wine.need(wine.EXE)
     unittest.main()

@@ -8,13 +8,13 @@ import wine
 
 
 def main():
-    wine.need_build()
+    wine.need(wine.TESTS / "CTestTestfile.cmake")
     if not wine.WINE:
         wine.skip("no Wine (packaging/deps.sh windows)")
     prefix = wine.Prefix()
     try:
         return subprocess.run(
-            [os.environ["ETWSHIP_CTEST"], "--test-dir", str(wine.BUILD), "-L", "^unit$",
+            [os.environ["ETWSHIP_CTEST"], "--test-dir", str(wine.TESTS), "-L", "^unit$",
              "--output-on-failure", "--no-tests=error"], env=prefix.environment,
             check=False).returncode
     finally:
