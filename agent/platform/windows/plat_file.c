@@ -270,6 +270,10 @@ bool plat_file_write_some(struct plat_file *file, struct span bytes, unsigned ti
     *ret_written = 0;
     do {
         DWORD want = (DWORD)(bytes.size < PIECE_BYTES ? bytes.size : PIECE_BYTES);
+        /* Older consoles do not join the halves of a character. */
+        while (want < bytes.size && want > 1 && (bytes.data[want] & 0xc0) == 0x80) {
+            want--;
+        }
         DWORD written = 0;
         if (want && !WriteFile(handle_of(file), bytes.data, want, &written, NULL)) {
             return write_failed(file, err);

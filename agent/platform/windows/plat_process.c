@@ -2,9 +2,8 @@
 #include <io.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <windows.h>
-/* After windows.h, on which it depends. */
-#include <shellapi.h>
 
 #include "platform/plat_system.h"
 #include "platform/windows/plat_wide.h"
@@ -54,12 +53,25 @@ static void init_console(void)
     }
 }
 
+/* CommandLineToArgvW, found at run time: some of what shell32.dll is linked with are no "known DLLs",
+ * and what a program is linked with is loaded before it can say from where. */
+typedef wchar_t **WINAPI split_fn(const wchar_t *line, int *ret_count);
+
+static wchar_t **split_command_line(int *ret_count)
+{
+    split_fn *split = NULL;
+    HMODULE shell = LoadLibraryExW(L"shell32.dll", NULL, LOAD_LIBRARY_SEARCH_SYSTEM32);
+    FARPROC found = shell ? GetProcAddress(shell, "CommandLineToArgvW") : NULL;
+    memcpy(&split, &found, sizeof(split));
+    return split ? split(GetCommandLineW(), ret_count) : NULL;
+}
+
 /* The C library's own have lost what the code page cannot say, and have patterns replaced by what
  * they match. Without memory they stay as they are. */
 static void init_arguments(int *argc, char ***argv)
 {
     int count = 0;
-    wchar_t **wide = CommandLineToArgvW(GetCommandLineW(), &count);
+    wchar_t **wide = split_command_line(&count);
     char **texts = wide ? calloc((size_t)count + 1, sizeof(*texts)) : NULL;
     bool good = texts != NULL;
     for (int i = 0; good && i < count; i++) {
