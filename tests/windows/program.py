@@ -4,9 +4,13 @@ The program is looked at with objdump, and run under Wine. Each test is a method
 claim.
 """
 
+import fcntl
 import os
+import pty
 import re
 import subprocess
+import tempfile
+import termios
 import unittest
 from pathlib import Path
 
@@ -15,12 +19,17 @@ import wine
 BINARY = os.environ["ETWSHIP_BIN"]
 ETLGEN = os.environ["ETWSHIP_ETLGEN"]
 TRACES = Path(os.environ["ETWSHIP_SHARED"]) / "data" / "etl"
-OBJDUMP = "x86_64-w64-mingw32-objdump"
-# HKLM\SYSTEM\CurrentControlSet\Control\Session Manager\KnownDLLs: these come from the system's
+HERE = Path(__file__).resolve().parent
+MISTAKES = HERE.parent / "integration" / "five_mistakes.yaml"
+TOOLS = "x86_64-w64-mingw32-"
+# Of HKLM\SYSTEM\CurrentControlSet\Control\Session Manager\KnownDLLs: these come from the system's
 # folder, whatever lies beside the program.
-KNOWN_DLLS = {"advapi32.dll", "kernel32.dll", "msvcrt.dll", "shell32.dll"}
-# event.created of ecs is when the program ran.
-NOW = re.compile(rb'(?<="created":")[^"]*')
+KNOWN_DLLS = {"advapi32.dll", "kernel32.dll", "msvcrt.dll", "ole32.dll", "psapi.dll", "rpcrt4.dll",
+              "sechost.dll", "shell32.dll", "user32.dll", "ws2_32.dll"}
+# What is loaded at run time, or would be by a careless library.
+PLANTED_DLLS = ["bcrypt", "cryptbase", "ntmarta", "profapi", "tdh", "userenv", "uxtheme", "version"]
+# event.created of ecs is when the program ran; the agent has an id for every run.
+NOW = re.compile(rb'(?<="created":")[^"]*|(?<=,"agent":){[^}]*}')
 REAL_TRACES = ["tx-HTTP_Server.etl", "krabsetw-powershell.etl", "perfview-primitive-types.etl",
                "dotnet-performance-DynamicEvents.etl", "etl-parser-AMSITrace.etl",
                "perfview-SelfDescribingSingleEvent.etl", "syzygy-image_64_v2-win7.etl"]
@@ -29,8 +38,11 @@ REAL_TRACES = ["tx-HTTP_Server.etl", "krabsetw-powershell.etl", "perfview-primit
 class Image(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.headers = subprocess.run([OBJDUMP, "-p", str(wine.EXE)], check=True,
+        cls.headers = subprocess.run([TOOLS + "objdump", "-p", str(wine.EXE)], check=True,
                                      stdout=subprocess.PIPE).stdout.decode()
+        cls.resources = subprocess.run(
+            [TOOLS + "windres", "-J", "coff", str(wine.EXE), "-O", "rc"], check=True,
+            stdout=subprocess.PIPE).stdout.decode()
 
     def test_it_is_linked_with_dlls_that_nobody_can_plant(self):
         found = {name.lower() for name in re.findall(r"DLL Name: (\S+)", self.headers)}
@@ -46,11 +58,17 @@ class Image(unittest.TestCase):
     def test_it_can_be_moved_at_all(self):
         self.assertRegex(self.headers, r"Entry 5 [0-9a-f]*[1-9a-f][0-9a-f]* \S+ Base Relocation")
 
-    def test_it_says_that_it_speaks_utf8_and_knows_long_paths(self):
-        image = wine.EXE.read_bytes()
-        for text in [b"UTF-8</activeCodePage>", b"true</longPathAware>", b'level="asInvoker"',
-                     "OriginalFilename".encode("utf-16-le")]:
-            self.assertIn(text, image)
+    def test_its_manifest_speaks_utf8_knows_long_paths_and_asks_for_no_rights(self):
+        manifest = self.resources.partition("1 24 /* RT_MANIFEST */")[2]
+        for text in ["UTF-8</activeCodePage>", "true</longPathAware>", 'level=""asInvoker""']:
+            self.assertIn(text, manifest)
+
+    def test_its_properties_are_those_of_the_program(self):
+        said = subprocess.run([BINARY, "version"], check=True, stdout=subprocess.PIPE).stdout
+        number = said.split()[1].decode()
+        self.assertIn(f'VALUE "ProductVersion", "{number}"', self.resources)
+        self.assertIn(f" FILEVERSION {number.replace('.', ', ')}, 0", self.resources)
+        self.assertIn('VALUE "OriginalFilename", "etwship.exe"', self.resources)
 
 
 @unittest.skipUnless(wine.WINE, "no Wine (packaging/deps.sh windows)")
@@ -129,16 +147,97 @@ class Program(unittest.TestCase):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("gibt-es-nicht-ä.etl", done.stderr.decode("utf-8"))
 
-    def test_run_ships_a_trace_to_a_file(self):
-        (self.folder / "c.yaml").write_text(
-            "version: 1\nagent: {data_dir: state}\n"
-            "sessions:\n  - {name: t, type: file, paths: [one.etl]}\n"
-            "outputs:\n  - {name: f, type: file, path: 'out/shipped.ndjson'}\n")
-        done = self.etwship("run", "-c", "c.yaml")
+    def test_exit_codes_say_how_it_ended(self):
+        cut = self.folder / "cut.etl"
+        cut.write_bytes(self.trace.read_bytes()[:100000])
+        for arguments, code in [(["version"], 0), (["dump", "nowhere.etl"], 1), (["dump"], 2),
+                                (["nonsense"], 2), (["dump", "cut.etl"], 3)]:
+            with self.subTest(arguments=arguments):
+                self.assertEqual(self.linux(*arguments).returncode, code)
+                self.assertEqual(self.etwship(*arguments).returncode, code)
+
+    def test_check_finds_the_same_mistakes(self):
+        expected = self.linux("check", "-c", MISTAKES.name, folder=MISTAKES.parent)
+        found = self.etwship("check", "-c", MISTAKES.name, folder=MISTAKES.parent)
+        self.assertEqual(found.returncode, 2)
+        self.assertEqual(found.stderr.replace(b"\r", b""), expected.stderr)
+
+    def configuration(self, folder, session, outputs):
+        folder.mkdir()
+        (folder / "one.etl").write_bytes(self.trace.read_bytes())
+        (folder / "c.yaml").write_text(
+            "version: 1\nagent: {data_dir: state, log: {stats: 1h}}\n"
+            f"sessions:\n  - {{name: t, type: file, paths: ['*.etl']{session}}}\n"
+            f"outputs:\n{outputs}")
+        return folder
+
+    def test_run_ships_what_the_linux_agent_ships_to_files_and_stdout(self):
+        outputs = ("  - {name: f, type: file, path: 'out/%Y/shipped.ndjson'}\n"
+                   "  - {name: s, type: stdout, style: ndjson, format: ecs}\n")
+        here = self.configuration(self.folder / "ours", "", outputs)
+        there = self.configuration(self.folder / "theirs", "", outputs)
+        expected = self.linux("run", "-c", "c.yaml", folder=here)
+        found = self.etwship("run", "-c", "c.yaml", folder=there)
+        self.assertEqual(found.returncode, expected.returncode, found.stderr)
+        self.assertGreater(expected.stdout.count(b"\n"), 1000)
+        self.assertTrue(NOW.sub(b"", found.stdout) == NOW.sub(b"", expected.stdout), "stdout")
+        files = sorted(path.relative_to(here) for path in here.glob("out/*/*"))
+        self.assertTrue(files)
+        self.assertEqual(files, sorted(path.relative_to(there) for path in there.glob("out/*/*")))
+        for path in files:
+            self.assertTrue(NOW.sub(b"", (there / path).read_bytes()) ==
+                            NOW.sub(b"", (here / path).read_bytes()), path)
+        # What was delivered is known when it starts again.
+        again = self.etwship("run", "-c", "c.yaml", folder=there)
+        self.assertEqual(again.stdout, b"", again.stderr)
+
+    def test_ctrl_c_ends_it_in_order(self):
+        # Wine turns the signal of a terminal into the event of a console. That closing the window,
+        # logging off and shutting down end it in order, too, only Windows can show.
+        folder = self.configuration(self.folder / "endless", ", follow: true",
+                                    "  - {name: f, type: file, path: out.ndjson}\n")
         events = self.linux("dump", "one.etl").stdout.count(b"\n")
-        self.assertIn(done.returncode, (0, 3), done.stderr.decode())
-        shipped = (self.folder / "out" / "shipped.ndjson").read_bytes()
-        self.assertEqual(shipped.count(b"\n"), events, done.stderr.decode())
+        out = folder / "out.ndjson"
+        outer, inner = pty.openpty()
+        with os.fdopen(outer, "r+b", 0) as terminal:
+            process = subprocess.Popen(
+                [wine.WINE, str(wine.EXE), "run", "-c", "c.yaml"], cwd=folder, stdin=inner,
+                stdout=inner, stderr=inner, env={**self.prefix.environment, "TERM": "xterm"},
+                start_new_session=True,
+                preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+            os.close(inner)
+            try:
+                wine.wait_until(lambda: out.exists() and
+                                out.read_bytes().count(b"\n") == events)
+                terminal.write(b"\x03")
+                shown = wine.read_to_end(terminal)
+                self.assertEqual(process.wait(wine.TIMEOUT_S), 0, shown)
+            finally:
+                process.kill()
+                process.wait()
+        self.assertIn(b"output f: %d events" % events, shown)
+
+    def test_a_dll_that_lies_beside_it_is_not_loaded(self):
+        folder = self.configuration(self.folder / "planted", "", "  - {type: stdout}\n")
+        program = folder / "etwship.exe"
+        program.write_bytes(wine.EXE.read_bytes())
+        careless = folder / "careless.exe"
+        cc = TOOLS + "gcc"
+        subprocess.run([cc, "-o", careless, HERE / "careless.c"], check=True)
+        subprocess.run([cc, "-shared", "-o", folder / "bcrypt.dll", HERE / "planted.c"],
+                       check=True)
+        trap = folder / "planted.txt"
+        # Wine prefers a DLL of others where the search finds one.
+        environment = {"WINEDLLOVERRIDES": "mscoree,mshtml=;" + ",".join(PLANTED_DLLS) + "=n,b"}
+        self.assertEqual(self.prefix.run(careless, "bcrypt.dll", cwd=folder,
+                                         env=environment).returncode, 0)
+        self.assertTrue(trap.exists(), "the DLL shows nothing")
+        trap.unlink()
+        for name in PLANTED_DLLS:
+            (folder / (name + ".dll")).write_bytes((folder / "bcrypt.dll").read_bytes())
+        done = self.prefix.run(program, "run", "-c", "c.yaml", cwd=folder, env=environment)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertFalse(trap.exists())
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 SKIPPED = 77
@@ -21,6 +22,27 @@ TIMEOUT_S = 300
 def skip(why):
     print(f"skipped: {why}")
     sys.exit(SKIPPED)
+
+
+def wait_until(is_so):
+    end = time.monotonic() + TIMEOUT_S
+    while not is_so():
+        if time.monotonic() > end:
+            raise AssertionError("it does not come")
+        time.sleep(0.02)
+
+
+def read_to_end(terminal):
+    """What a terminal shows until nobody writes to it any more."""
+    shown = b""
+    while True:
+        try:
+            piece = terminal.read(4096)
+        except OSError:  # Linux: the last writer has closed it
+            piece = b""
+        if not piece:
+            return shown
+        shown += piece
 
 
 def need(path):

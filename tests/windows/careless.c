@@ -1,0 +1,7 @@
+/* A program that loads a DLL by its bare name: what etwship.exe must not do. */
+#include <windows.h>
+
+int main(int argc, char **argv)
+{
+    return argc == 2 && LoadLibraryA(argv[1]) ? 0 : 1;
+}
