@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs with apt what is missing to build etwship, or to build and test it.
 #
-#   packaging/deps.sh build|test|windows
+#   packaging/deps.sh build|test|windows ...
 #
 # `windows`: what cross-builds and runs etwship.exe.
 #
@@ -13,17 +13,20 @@ build="gcc cmake ninja-build pkg-config libyaml-dev libexpat1-dev libxxhash-dev 
 test="git clang clang-format clang-tidy libclang-rt-14-dev libcmocka-dev valgrind python3
     python3-venv qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
 windows="gcc-mingw-w64-x86-64-win32 binutils-mingw-w64-x86-64 cmake ninja-build pkg-config dpkg-dev
-    debian-archive-keyring make xz-utils wine64"
+    debian-archive-keyring make xz-utils wine64 zip unzip"
 
-case "${1-}" in
-build) wanted=$build ;;
-test) wanted="$build $test" ;;
-windows) wanted=$windows ;;
-*)
-    echo "usage: $0 build|test|windows" >&2
-    exit 2
-    ;;
-esac
+wanted=
+for part in "${@:-none}"; do
+    case "$part" in
+    build) wanted="$wanted $build" ;;
+    test) wanted="$wanted $build $test" ;;
+    windows) wanted="$wanted $windows" ;;
+    *)
+        echo "usage: $0 build|test|windows ..." >&2
+        exit 2
+        ;;
+    esac
+done
 
 if ! command -v apt-get >/dev/null 2>&1; then
     echo "No apt here. Needed, under the names of Debian 12:" $wanted >&2
@@ -33,7 +36,10 @@ fi
 missing=
 for package in $wanted; do
     state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
-    [ "$state" = installed ] || missing="$missing $package"
+    case "$state$missing " in
+    installed* | *" $package "*) ;;
+    *) missing="$missing $package" ;;
+    esac
 done
 [ -n "$missing" ] || exit 0
 

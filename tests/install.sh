@@ -2,10 +2,12 @@
 # What the tests need: the packages of packaging/deps.sh, and in build/venv readers written by
 # others (of .etl files, of YAML and JSON schema), for comparison. The readers are best effort:
 # without a package index the tests that run them are skipped.
+#
+#   tests/install.sh [windows]      windows: also what builds and runs etwship.exe
 set -eu
 cd "$(dirname "$0")/.."
 
-packaging/deps.sh test
+packaging/deps.sh test "$@"
 
 venv=build/venv
 wanted=build/wanted.txt
