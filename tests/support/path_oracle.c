@@ -24,9 +24,13 @@ struct nodes {
 
 static bool complain(struct nodes *nodes, const char *what, struct span got, struct span expected)
 {
-    buf_reset(nodes->oracle->out);
-    buf_printf(nodes->oracle->out, "%.*s: %s: got %.*s, expected %.*s", SPAN_ARG(nodes->path), what,
-        SPAN_ARG(got), SPAN_ARG(expected));
+    struct buf *out = nodes->oracle->out;
+    buf_reset(out);
+    buf_add_span(out, nodes->path);
+    buf_printf(out, ": %s: got ", what);
+    buf_add_span(out, got);
+    buf_add_text(out, ", expected ");
+    buf_add_span(out, expected);
     nodes->ok = false;
     return false;
 }

@@ -229,7 +229,7 @@ static struct plat_file *open_standard(int fd, const char *name, struct error *e
         return NULL;
     }
     (void)plat_file_stdout(); /* from now on a closed pipe is an error, and no signal */
-    strncpy(file->name, name, sizeof(file->name) - 1);
+    set_name(file, name);
     struct stat st;
     file->fd = -1;
     if (fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || isatty(fd))) {
