@@ -234,6 +234,7 @@ struct etw_consume *etw_consume_open(const struct etw_consume_settings *settings
         return NULL;
     }
     etw_trace_init(&c->trace, settings->session, &header);
+    c->trace.info.has_stacks = settings->kernel;
     return c;
 }
 

@@ -15,6 +15,8 @@ struct etw_consume;
 struct etw_consume_settings {
     const char *session; /* as ETW knows it */
     bool raw;
+    bool
+        kernel; /* events of the kernel may come, whose stacks are events of their own behind them */
     const struct input_sink *sink; /* copied */
 
     /* On the consumer's thread: RT_LostEvent came, in its turn; a raw buffer made no sense (static

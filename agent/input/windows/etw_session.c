@@ -190,9 +190,18 @@ static bool connect_raw_or_not(
     return s->consume != NULL;
 }
 
+/* Is it a session that kernel events come to, as far as is known? Where none does, no event needs to
+ * be held back until its stack has come. */
+static bool may_be_kernel(const struct etw_session *s)
+{
+    return s->plan->is_system || s->state.handle == 0 || s->state.mode & ETW_MODE_SYSTEM_LOGGER ||
+           guid_equal(&s->state.guid, &etw_kernel_guid);
+}
+
 static bool connect(struct etw_session *s, struct error *err)
 {
     struct etw_consume_settings settings = {.session = s->plan->name,
+        .kernel = may_be_kernel(s),
         .sink = &s->sink,
         .lost = on_lost,
         .problem = on_problem,
