@@ -68,6 +68,7 @@ static const struct {
         "every slot is taken: 64 sessions, 8 of them with kernel events, 8 per provider. "
         "`etwship sessions list` shows who holds them"},
     {ETW_ERROR_TIMEOUT, "the provider did not answer in time"},
+    {ETW_ERROR_LOG_FILE_FULL, "events come faster than they are read"},
     {ETW_ERROR_WMI_GUID_NOT_FOUND, "there is no provider of this GUID"},
     {ETW_ERROR_WMI_INSTANCE_NOT_FOUND, "no session of this name runs"},
     {ETW_ERROR_WMI_ALREADY_ENABLED, "it is in use already"},
