@@ -199,8 +199,10 @@ static bool read_schemas(struct agent *agent, struct error *err)
     if (!paths) {
         return error_set(err, ERR_MEMORY, "out of memory");
     }
-    struct schema_source_settings settings = {
-        .paths = paths, .warn = warn_schema, .warn_self = agent};
+    struct schema_source_settings settings = {.paths = paths,
+        .pack = agent->settings->schema_pack,
+        .warn = warn_schema,
+        .warn_self = agent};
     for (size_t i = 0; i < config->schema_count; i++) {
         if (config->schemas[i].type == APP_SCHEMA_FOLDER) {
             paths[settings.path_count++] = config->schemas[i].path;

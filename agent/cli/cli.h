@@ -84,6 +84,7 @@ extern const struct cli_command cmd_check;
 extern const struct cli_command cmd_watch;
 extern const struct cli_command cmd_record;
 extern const struct cli_command cmd_dump;
+extern const struct cli_command cmd_selftest;
 extern const struct cli_command cmd_stat;
 extern const struct cli_command cmd_providers;
 extern const struct cli_command cmd_schema;

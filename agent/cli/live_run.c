@@ -164,16 +164,21 @@ static void add_config(const struct live_run_settings *settings, struct buf *out
         buf_add_text(out, "],");
     }
     add_session(settings, out);
+    if (settings->output) {
+        buf_printf(out, ",\"outputs\":[{\"type\":\"%s\"}]}\n", settings->output->name);
+        return;
+    }
     buf_printf(out, ",\"outputs\":[{\"type\":\"watch\",\"style\":\"%s\",\"format\":\"%s\"",
         settings->pretty ? "pretty" : "ndjson", settings->format ? settings->format : "native");
     buf_printf(out, ",\"max_events\":%llu}]}\n", (unsigned long long)settings->max_events);
 }
 
 /* The inputs of this build, and the output of this command alone. */
-static struct app_registry modules(void)
+static struct app_registry modules(const struct live_run_settings *settings)
 {
-    static const struct output_ops *const outputs[] = {&watch_output_ops};
+    static const struct output_ops *outputs[1];
     struct app_registry registry = *app_modules();
+    outputs[0] = settings->output ? settings->output : &watch_output_ops;
     registry.outputs = outputs;
     registry.output_count = 1;
     return registry;
@@ -189,7 +194,7 @@ static void tell(const struct config_report *report)
 static bool make_config(const struct live_run_settings *settings, struct app_config *ret_config)
 {
     static struct config_report report;
-    struct app_registry registry = modules();
+    struct app_registry registry = modules(settings);
     struct buf text;
     buf_init(&text, MAX_CONFIG_BYTES);
     add_config(settings, &text);
@@ -234,6 +239,7 @@ int live_run(const struct live_run_settings *settings)
     }
     snprintf(etw_name, sizeof(etw_name), ETW_OUR_PREFIX "%s-%u", settings->name, plat_process_id());
     struct agent_run_settings run = {.config = &config,
+        .schema_pack = settings->pack,
         .duration_ns = settings->duration_ns,
         .colors = settings->pretty && plat_is_terminal(1) && !plat_no_color(),
         .once = true};

@@ -2,6 +2,7 @@
 #define ETWSHIP_CLI_LIVE_RUN_H
 
 #include "cli/cli.h"
+#include "outputs/output.h"
 
 /*
  * A live session from the command line: `watch` and `record`. It is the agent with a configuration
@@ -22,8 +23,10 @@ struct live_run_settings {
     const char *where;  /* NULL: all events */
     const char *format; /* "native" or "ecs" */
     bool pretty;
-    uint64_t max_events;  /* that are written; 0: no limit */
-    uint64_t duration_ns; /* 0: no limit */
+    const struct output_ops *output; /* takes the events, without settings; NULL: those above */
+    struct span pack;                /* definitions of events, as a schema pack; empty: none */
+    uint64_t max_events;             /* that are written; 0: no limit */
+    uint64_t duration_ns;            /* 0: no limit */
 };
 
 /* Options that both commands have. */

@@ -111,6 +111,17 @@ static bool is_pack(const char *path)
            span_equal_nocase(span_from(name, name.size - ending_size), span_text(".pack"));
 }
 
+static void take_pack(struct pack_source *source, struct span text, const char *path)
+{
+    struct error err = {0};
+    struct pack *pack = pack_read(text, path, &err);
+    if (pack) {
+        source->packs[source->pack_count++] = pack;
+    } else {
+        warn(source, "", err.text); /* says the path itself */
+    }
+}
+
 /* Also the callback of plat_glob: always goes on. */
 static bool load_if_pack(void *self, const char *path)
 {
@@ -129,13 +140,8 @@ static bool load_if_pack(void *self, const char *path)
         warn(source, path, err.text);
         return true;
     }
-    struct pack *pack = pack_read(span_make(data, size), path, &err);
+    take_pack(source, span_make(data, size), path);
     free(data);
-    if (pack) {
-        source->packs[source->pack_count++] = pack;
-    } else {
-        warn(source, "", err.text); /* says the path itself */
-    }
     return true;
 }
 
@@ -176,6 +182,9 @@ static void *pack_source_create(const struct schema_source_settings *settings, s
         return NULL;
     }
     source->settings = settings;
+    if (settings->pack.size) {
+        take_pack(source, settings->pack, "built in");
+    }
     for (size_t i = 0; i < settings->path_count; i++) {
         const char *path = settings->paths[i];
         if (plat_path_kind(path) == PLAT_PATH_DIR) {

@@ -28,6 +28,7 @@ void schema_candidates_add_yielding(
 struct schema_source_settings {
     const char *const *paths; /* files or folders the user named (manifest, pack) */
     size_t path_count;
+    struct span pack; /* text of a schema pack that goes before those of files; empty: none */
     /* Called for each file that cannot be used, with one line of text; may be NULL. */
     void (*warn)(void *warn_self, const char *text);
     void *warn_self;

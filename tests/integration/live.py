@@ -1,4 +1,4 @@
-"""`watch`, `record`, `providers` and `sessions` from outside, on a simulated Windows (etwship-sim).
+"""`watch`, `record`, `providers`, `selftest` and `sessions` from outside, on a simulated Windows.
 
 The machine has the sample providers of etlgen registered and installed; their events are replayed
 from a trace while a session listens. Whatever ends a command, its session must be stopped: what was
@@ -271,6 +271,62 @@ class Providers(Machine):
             texts.append(events)
         self.assertTrue(texts[0])
         self.assertEqual(texts[0], texts[1])
+
+
+class Selftest(Machine):
+    def world(self, *statements):
+        path = self.folder / "world"
+        path.write_text("".join(line + "\n" for line in statements))
+        return dict(os.environ, ETWSIM_WORLD=str(path), ETWSIM_CALLS=str(self.calls_file))
+
+    def test_a_sound_machine(self):
+        done = self.run_sim(self.world("processors 4"), "selftest", "--rate", 2000, "--duration",
+                            "1s", "--json")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        report = json.loads(done.stdout)
+        self.assertTrue(report["ok"])
+        self.assertEqual(report["lost"], [])
+        self.assertEqual((report["missing"], report["refused"]), (0, 0))
+        self.assertEqual([kind["kind"] for kind in report["kinds"]],
+                         ["tracelogging", "manifest", "mof", "wpp"])
+        for kind in report["kinds"]:
+            self.assertEqual((kind["written"], kind["received"]), (500, 500))
+            self.assertEqual((kind["wrong"], kind["out_of_order"]), (0, 0))
+        latency = report["latency_ms"]
+        self.assertTrue(0 < latency["p50"] <= latency["p99"] <= latency["max"])
+        self.assert_stopped("selftest")
+
+    def test_a_table_for_people(self):
+        done = self.run_sim(self.world(), "selftest", "--rate", 400, "--duration", "500ms")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        for word in ("TraceLogging", "manifest", "classic", "message", "latency", "all is right"):
+            self.assertIn(word, done.stdout)
+
+    def test_what_is_too_much_is_lost_and_counted(self):
+        done = self.run_sim(self.world("logger 2000"), "selftest", "--rate", 1000000,
+                            "--duration", "2s", "--json")
+        report = json.loads(done.stdout)
+        lost = sum(loss["count"] for loss in report["lost"] if loss["unit"] == "events")
+        buffers = sum(loss["count"] for loss in report["lost"] if loss["unit"] == "buffers")
+        # A slow machine does not write so much that anything is lost.
+        self.assertEqual(done.returncode, 3 if report["lost"] else 0, report)
+        self.assertEqual(report["ok"], not report["lost"])
+        self.assertEqual(sum(kind["written"] for kind in report["kinds"]),
+                         sum(kind["received"] for kind in report["kinds"]) + lost
+                         + report["missing"])
+        self.assertTrue(buffers or not report["missing"], report)
+        for kind in report["kinds"]:
+            self.assertEqual((kind["wrong"], kind["out_of_order"]), (0, 0))
+        self.assert_stopped("selftest")
+
+    def test_what_keeps_it_from_running_is_one_line(self):
+        done = self.run_sim(self.world("not_administrator"), "selftest")
+        self.assert_one_line(done, 1, "administrator")
+        self.assert_one_line(self.run_sim(self.world(), "selftest", "--rate", "0"), 2)
+        self.assert_one_line(self.run_sim(self.world(), "selftest", "--duration", "5"), 2)
+        done = subprocess.run([BINARY, "selftest"], capture_output=True, text=True, check=False,
+                              timeout=TIMEOUT_S)
+        self.assert_one_line(done, 1, "no Event Tracing for Windows")
 
 
 class Record(Machine):
