@@ -6,6 +6,7 @@
 #include "app/app_fields.h"
 #include "app/app_memory.h"
 #include "app/app_rules.h"
+#include "cli/check_places.h"
 #include "config/config_show.h"
 #include "config/config_value.h"
 #include "event/event_writer.h"
@@ -185,9 +186,13 @@ static void put_session(const struct check *check, const struct app_session *ses
     buf_add_text(out, "\n    to ");
     put_outputs_of(check->config, session, out);
     buf_add_byte(out, '\n');
+    if (check->verbose && session->ops->needs_etw) {
+        check_places_write_groups(session, "      ", out);
+    }
     const struct app_provider *providers = session->providers.items;
     for (size_t i = 0; i < session->providers.count && check->verbose; i++) {
         put_provider(&providers[i], facts ? &facts[i] : NULL, out);
+        check_places_write(session, &providers[i], "        ", out);
         put_rules(check, "        ", &providers[i].filters, out);
     }
     put_rules(check, "      ", &session->filters, out);

@@ -272,6 +272,40 @@ class Config(unittest.TestCase):
 
     # Settings on the command line.
 
+    def test_check_says_where_filters_act(self):
+        path = self.write("places.yaml", """
+            sessions:
+            - name: live
+              providers:
+              - A:4:1-3:0x10
+              - {name: B, events: {include: [1-100]}, processes: {executables: [a.exe]}}
+              - {wpp: a.tmf, level: 4, events: {include: [1]}}
+              - C
+            - {name: k, type: system, flags: [process]}
+            - {name: theirs, type: attach, session: X, providers: ['D:3:5']}
+            outputs: [{type: stdout}]
+            """)
+        out = self.expect(DONE, "check", "-v", "-c", path).out
+        self.assertIn("""
+      A: level 4 and more severe; only events 1-3; keywords: any of 0x10
+        level and keywords: decided by the provider, and once more by the agent
+        event ids: decided by ETW, and once more by the agent
+      B: every level; only events 1-100; only of a.exe
+        executables: decided by ETW
+        event ids: decided by the agent, as ETW takes no more than so many, or not both ids and names
+""", out)
+        self.assertIn("""
+        level and flags: decided by the provider, in its own code
+        event ids: decided by the agent, as classic and WPP providers ignore it
+      C: every level
+  k (system)""", out)
+        self.assertIn("      kernel events: chosen by the kernel, by flags alone", out)
+        self.assertIn("""
+      D: level 3 and more severe; only events 5
+        level and keywords: decided by the agent
+        events: decided by the agent
+Outputs""", out)
+
     def test_run_and_check_take_settings(self):
         self.make_traces()
         path = TOP / "config" / "examples" / "folder-to-stdout.yaml"

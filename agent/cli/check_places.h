@@ -1,0 +1,18 @@
+#ifndef ETWSHIP_CLI_CHECK_PLACES_H
+#define ETWSHIP_CLI_CHECK_PLACES_H
+
+#include "app/app_config.h"
+#include "base/buf.h"
+
+/*
+ * Where what a provider's entry asks for is decided, a line each, behind ${indent}: by the provider
+ * itself, by ETW, or by the agent; and what nobody looks at. Nothing where it asks for everything.
+ */
+void check_places_write(const struct app_session *session, const struct app_provider *provider,
+    const char *indent, struct buf *out);
+
+/* The same for the groups of kernel events of a session; nothing if it has none. */
+void check_places_write_groups(
+    const struct app_session *session, const char *indent, struct buf *out);
+
+#endif
