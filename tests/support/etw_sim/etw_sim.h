@@ -49,8 +49,10 @@ struct etw_sim_options {
     bool not_administrator;    /* sessions and control are refused: 5 */
     bool no_profile_privilege; /* SeSystemProfilePrivilege is not enabled: 1314 */
     bool no_ms_flush_timer;    /* mode bit 0x10 is refused: 87 */
-    bool odd_pointer_size;     /* LogfileHeader.PointerSize of live sessions says 4, as it may */
-    bool no_raw_delivery;      /* OpenTraceFromRealTimeLogger is not there */
+    bool header_event; /* live consumers get the EventTrace header event first, as readers of files
+                          do; what Windows does depends on whom one asks */
+    bool odd_pointer_size; /* LogfileHeader.PointerSize of live sessions says 4, as it may */
+    bool no_raw_delivery;  /* OpenTraceFromRealTimeLogger is not there */
     void (*set_last_error)(uint32_t code); /* SetLastError of a real system, beside our own */
     uint32_t (*thread_id)(void);           /* of the caller; else small numbers */
 };
@@ -175,6 +177,7 @@ struct etw_sim_event {
     uint8_t pointer_size;    /* 8; 4: a 32-bit process */
     uint16_t event_property; /* EVENT_HEADER_PROPERTY_* */
     bool string_only;        /* EventWriteString */
+    bool in_private;         /* EVENT_WRITE_FLAG_INPRIVATE */
     struct guid activity;
     const struct guid *related;
     struct span traits;   /* TraceLogging: provider traits, as in a descriptor of type 2 */

@@ -233,6 +233,9 @@ static uint32_t run_session(struct etw_sim *sim, struct sim_trace *t)
     }
     connect_to(s, t);
     plat_cond_broadcast(&sim->changed);
+    plat_mutex_unlock(&sim->lock);
+    sim_deliver_header(t);
+    plat_mutex_lock(&sim->lock);
     bool go_on = true;
     while (go_on) {
         size_t count = take_batch(t, chunks);
@@ -297,10 +300,12 @@ uint32_t etw_sim_ProcessTrace(
     }
     for (uint32_t i = 0; i < count; i++) {
         traces[i]->processing = true;
+        traces[i]->start = start ? *start : 0;
+        traces[i]->end = end && *end ? *end : INT64_MAX;
     }
     if (traces[0]->kind == SIM_TRACE_FILE) {
         plat_mutex_unlock(&sim->lock);
-        code = sim_trace_file_run(traces, count, start, end);
+        code = sim_trace_file_run(traces, count);
         plat_mutex_lock(&sim->lock);
     } else {
         code = run_session(sim, traces[0]);

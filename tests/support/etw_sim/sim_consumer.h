@@ -23,6 +23,8 @@ struct sim_trace {
     struct trace_info info;
     struct sim_chunk *unread; /* of the session's queue */
     uint64_t last_wanted;     /* closing: nothing behind this index */
+    int64_t start;            /* ProcessTrace's bounds, FILETIME; 0 and INT64_MAX: none */
+    int64_t end;
     bool processing;
     atomic_bool closing;
 
@@ -41,6 +43,9 @@ struct sim_trace_callback {
 
 /* sim_deliver.c; all without the lock. */
 
+/* The header event of a session, for worlds whose live consumers get it. */
+void sim_deliver_header(struct sim_trace *t);
+
 /*
  * All events of ${chunks} by their times, each buffer's callback after its last event. False if a
  * callback asked to stop. ${ret_late} grows by what was given after CloseTrace.
@@ -48,7 +53,7 @@ struct sim_trace_callback {
 bool sim_deliver_batch(
     struct sim_trace *t, struct sim_chunk *const *chunks, size_t count, uint64_t *ret_late);
 
-/* One record to the callback of ${t}. */
+/* One record to the callback of ${t}, unless it is older or newer than ProcessTrace was told. */
 void sim_deliver_record(struct sim_trace *t, const struct event_record *record, uint16_t logger_id);
 
 /* What OpenTrace tells. */
@@ -57,8 +62,7 @@ void sim_deliver_fill_info(const struct sim_session *s, struct trace_info *info)
 
 /* sim_trace_file.c: open t->path; merged delivery of files. */
 uint32_t sim_trace_file_open(struct sim_trace *t);
-uint32_t sim_trace_file_run(
-    struct sim_trace *const *traces, size_t count, const int64_t *start, const int64_t *end);
+uint32_t sim_trace_file_run(struct sim_trace *const *traces, size_t count);
 void sim_trace_file_close(struct sim_trace *t);
 
 #endif

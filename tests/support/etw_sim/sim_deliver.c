@@ -138,6 +138,9 @@ void sim_deliver_record(struct sim_trace *t, const struct event_record *r, uint1
 {
     struct etw_extended_item items[RECORD_MAX_EXTENDED + 1];
     struct instance_item instance;
+    if ((int64_t)r->time < t->start || (int64_t)r->time > t->end) {
+        return;
+    }
     bool has_process = r->present & RECORD_HAS_PROCESS;
     bool has_thread = r->present & RECORD_HAS_THREAD;
     struct etw_event_record record = {
@@ -172,6 +175,45 @@ void sim_deliver_record(struct sim_trace *t, const struct event_record *r, uint1
     } else if (t->log.event_callback) {
         t->log.event_callback(&record);
     }
+}
+
+static void put_header(const struct sim_session *s, struct buf *out)
+{
+    const struct etw_sim_options *o = &s->sim->options;
+    const struct etl_options options = {.buffer_size = s->buffer_bytes,
+        .processors = (uint16_t)o->processors,
+        .pointer_size = 8,
+        .clock = (enum trace_clock_type)s->clock,
+        .perf_frequency = o->perf_frequency,
+        .cpu_mhz = o->cpu_mhz,
+        .start_time = s->start_time,
+        .start_raw = s->start_raw,
+        .boot_time = s->sim->boot_time,
+        .log_file_mode = s->mode,
+        .session_name = s->name_text,
+        .file_name = s->file_text};
+    etl_writer_header_record(&options, &(struct etl_counts){.buffers_written = 1}, out);
+}
+
+void sim_deliver_header(struct sim_trace *t)
+{
+    struct sim_session *s = t->session;
+    struct buf bytes;
+    struct event_record record;
+    struct extended_item items[RECORD_MAX_EXTENDED];
+    struct etl_scope scope = {.trace = &t->info};
+    if (t->kind == SIM_TRACE_RAW || !s->sim->options.header_event) {
+        return;
+    }
+    buf_init(&bytes, SIM_RECORD_ROOM);
+    plat_mutex_lock(&s->sim->lock);
+    put_header(s, &bytes);
+    plat_mutex_unlock(&s->sim->lock);
+    if (!bytes.failed) {
+        etl_record_read(buf_span(&bytes), &scope, items, &record);
+        sim_deliver_record(t, &record, s->id);
+    }
+    buf_fini(&bytes);
 }
 
 /* ---- buffers ---------------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
 #include "support/etl_put.h"
 #include "support/etw_sim/sim_state.h"
 
-enum { MAX_DATA = 128, DATA_PAYLOAD = 0, DATA_EVENT_METADATA = 1, DATA_PROVIDER_METADATA = 2 };
+enum { MAX_DATA = 128, DATA_EVENT_METADATA = 1, DATA_PROVIDER_METADATA = 2, WRITE_IN_PRIVATE = 2 };
 
 static _Thread_local struct guid thread_activity;
 
@@ -29,7 +29,7 @@ static uint32_t gather(
 }
 
 static uint32_t write(enum sim_call call, uint64_t handle,
-    const struct etw_event_descriptor *descriptor, const struct guid *activity,
+    const struct etw_event_descriptor *descriptor, uint32_t flags, const struct guid *activity,
     const struct guid *related, uint32_t count, const struct etw_data *data)
 {
     uint32_t code = 0;
@@ -53,6 +53,7 @@ static uint32_t write(enum sim_call call, uint64_t handle,
                                       .keyword = descriptor->keyword},
         .process_id = r->pid,
         .thread_id = sim_world_tid(sim),
+        .in_private = (flags & WRITE_IN_PRIVATE) != 0,
         .activity = activity ? *activity : thread_activity,
         .related = related};
     event.cpu = (uint16_t)(event.thread_id / 4 % sim->options.processors);
@@ -74,13 +75,13 @@ uint32_t etw_sim_EventWriteTransfer(uint64_t handle, const struct etw_event_desc
     const struct etw_data *data)
 {
     return write(
-        SIM_CALL_EventWriteTransfer, handle, descriptor, activity, related, data_count, data);
+        SIM_CALL_EventWriteTransfer, handle, descriptor, 0, activity, related, data_count, data);
 }
 
 uint32_t etw_sim_EventWrite(uint64_t handle, const struct etw_event_descriptor *descriptor,
     uint32_t data_count, const struct etw_data *data)
 {
-    return write(SIM_CALL_EventWrite, handle, descriptor, NULL, NULL, data_count, data);
+    return write(SIM_CALL_EventWrite, handle, descriptor, 0, NULL, NULL, data_count, data);
 }
 
 uint32_t etw_sim_EventWriteEx(uint64_t handle, const struct etw_event_descriptor *descriptor,
@@ -88,8 +89,8 @@ uint32_t etw_sim_EventWriteEx(uint64_t handle, const struct etw_event_descriptor
     uint32_t data_count, const struct etw_data *data)
 {
     (void)filter;
-    (void)flags;
-    return write(SIM_CALL_EventWriteEx, handle, descriptor, activity, related, data_count, data);
+    return write(
+        SIM_CALL_EventWriteEx, handle, descriptor, flags, activity, related, data_count, data);
 }
 
 uint32_t etw_sim_EventWriteString(

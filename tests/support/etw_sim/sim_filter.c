@@ -234,6 +234,9 @@ bool sim_filter_pass(const struct sim_enable *e, const struct sim_item *item)
     if (!item->kernel_mode && !sim_filter_scope(e, item->pid, item->process)) {
         return false;
     }
+    if (item->in_private && e->property & ETW_ENABLE_EXCLUDE_INPRIVATE) {
+        return false;
+    }
     bool group = e->property & ETW_ENABLE_PROVIDER_GROUP;
     for (uint32_t i = 0; !group && i < e->filter_count; i++) {
         if (!content_passes(&e->filters[i], item)) {

@@ -447,6 +447,7 @@ struct sim_item {
     struct event_descriptor descriptor;
     bool tracelogging;
     bool kernel_mode;
+    bool in_private;
     struct span metadata; /* TraceLogging */
     const struct sim_process *process;
     uint32_t pid;

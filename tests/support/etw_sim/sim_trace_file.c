@@ -75,8 +75,8 @@ static bool is_next_buffer(uint64_t *offsets, const struct event_record *r)
     return next;
 }
 
-static uint32_t give_all(struct sim_trace *const *traces, struct etl_merge *merge,
-    uint64_t *offsets, int64_t start, int64_t end)
+static uint32_t give_all(
+    struct sim_trace *const *traces, struct etl_merge *merge, uint64_t *offsets)
 {
     for (;;) {
         const struct event_record *record = NULL;
@@ -102,14 +102,11 @@ static uint32_t give_all(struct sim_trace *const *traces, struct etl_merge *merg
         if (is_next_buffer(offsets + file * MAX_CPUS, record) && !end_buffer(t)) {
             return ETW_ERROR_CANCELLED;
         }
-        if ((int64_t)record->time >= start && (int64_t)record->time <= end) {
-            sim_deliver_record(t, record, 0);
-        }
+        sim_deliver_record(t, record, 0);
     }
 }
 
-uint32_t sim_trace_file_run(
-    struct sim_trace *const *traces, size_t count, const int64_t *start, const int64_t *end)
+uint32_t sim_trace_file_run(struct sim_trace *const *traces, size_t count)
 {
     struct etl_file *files[SIM_MAX_HANDLES];
     struct error err = {0};
@@ -120,7 +117,7 @@ uint32_t sim_trace_file_run(
     struct etl_merge *merge = etl_merge_create(files, count, &err);
     uint32_t code = ETW_ERROR_NOT_ENOUGH_MEMORY;
     if (offsets && merge) {
-        code = give_all(traces, merge, offsets, start ? *start : 0, end && *end ? *end : INT64_MAX);
+        code = give_all(traces, merge, offsets);
     }
     etl_merge_destroy(merge);
     free(offsets);

@@ -196,6 +196,7 @@ uint32_t sim_write_event(
     w.item = (struct sim_item){.descriptor = event->descriptor,
         .tracelogging = event->metadata.size != 0,
         .kernel_mode = r->kernel_mode,
+        .in_private = event->in_private,
         .metadata = event->metadata,
         .process = sim_world_process(sim, pid),
         .pid = pid,

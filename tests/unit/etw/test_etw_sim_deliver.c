@@ -133,6 +133,25 @@ static void what_open_trace_tells_turns_ticks_into_times(void **state)
     }
 }
 
+static void the_header_event_comes_first_where_a_system_sends_it(void **state)
+{
+    (void)state;
+    for (int with = 0; with < 2; with++) {
+        teardown(NULL);
+        make(&(struct etw_sim_options){.header_event = with});
+        struct rig_consumer c;
+        uint64_t session = rig_start(sim, "live", 64, 0);
+        rig_enable(sim, session, &provider_guid, 5, 0, 0);
+        assert_true(rig_consumer_start(&c, sim, "live", 0));
+        write_id(1, 0);
+        rig_stop(sim, "live");
+        assert_int_equal(rig_consumer_wait(&c), 0);
+        assert_int_equal(c.count, 1);
+        assert_int_equal(c.headers, with);
+        rig_consumer_fini(&c);
+    }
+}
+
 static void opening_what_is_not_there_says_why(void **state)
 {
     (void)state;
@@ -593,6 +612,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(an_event_arrives_as_it_was_written),
         TEST(what_open_trace_tells_turns_ticks_into_times),
+        TEST(the_header_event_comes_first_where_a_system_sends_it),
         TEST(opening_what_is_not_there_says_why),
         TEST(the_flush_timer_brings_what_is_in_part_filled_buffers),
         TEST(stopping_brings_the_rest_and_ends_with_success),

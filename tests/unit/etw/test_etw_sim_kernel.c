@@ -285,6 +285,33 @@ static void processes_that_were_there_are_told_at_start_and_end(void **state)
     rig_consumer_fini(&c);
 }
 
+static void a_start_time_of_now_drops_what_was_there_before(void **state)
+{
+    (void)state;
+    static const struct {
+        bool with_start;
+        uint64_t count;
+    } cases[] = {{false, 2}, {true, 1}};
+    etw_sim_process_start(sim, &(struct etw_sim_process){.pid = 44, .image = "one.exe"});
+    for (size_t i = 0; i < 2; i++) {
+        struct rig_block b;
+        struct rig_consumer c;
+        start_system("k", 0x5);
+        assert_true(rig_consumer_open(&c, sim, "k", 0));
+        etw_sim_advance(sim, 10);
+        int64_t now = (int64_t)etw_sim_filetime(sim);
+        gets("k", 0x030a);
+        rig_control(sim, "k", ETW_CONTROL_FLUSH, &b);
+        assert_int_equal(rig_control(sim, "k", ETW_CONTROL_QUERY, &b), 0);
+        c.stop_after = b.p.buffers_written;
+        assert_int_equal(api->ProcessTrace(&c.trace, 1, cases[i].with_start ? &now : NULL, NULL),
+            ETW_ERROR_CANCELLED);
+        assert_int_equal(c.count, cases[i].count); /* the rundown, and the image's load */
+        rig_stop(sim, "k");
+        rig_consumer_fini(&c);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -298,6 +325,7 @@ int main(void)
         TEST(the_profile_interval_is_the_machines),
         TEST(streams_are_as_many_as_processors),
         TEST(processes_that_were_there_are_told_at_start_and_end),
+        TEST(a_start_time_of_now_drops_what_was_there_before),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -372,6 +372,23 @@ static void processes_filter_user_mode_providers_only(void **state)
     assert_true(passes(user, (struct etw_sim_event){.process_id = 333}));
 }
 
+static void private_browsing_can_be_left_out(void **state)
+{
+    (void)state;
+    uint64_t handle = 0;
+    assert_int_equal(api->EventRegister(&guid_a, NULL, NULL, &handle), 0);
+    const struct etw_event_descriptor d = {.id = 1, .level = 4};
+    uint64_t s = rig_start(sim, "s", 64, 0);
+    for (uint32_t exclude = 0; exclude < 2; exclude++) {
+        rig_enable_with(sim, s, &guid_a, exclude ? ETW_ENABLE_EXCLUDE_INPRIVATE : 0, NULL, 0);
+        for (uint32_t flag = 0; flag <= 2; flag += 2) { /* EVENT_WRITE_FLAG_INPRIVATE */
+            uint64_t before = logged("s");
+            assert_int_equal(etw_sim_EventWriteEx(handle, &d, 0, flag, NULL, NULL, 0, NULL), 0);
+            assert_int_equal(logged("s") - before, exclude && flag ? 0 : 1);
+        }
+    }
+}
+
 static void payloads_are_looked_at(void **state)
 {
     (void)state;
@@ -934,6 +951,7 @@ int main(void)
         TEST(ids_filter_in_and_out_but_not_for_tracelogging),
         TEST(names_filter_tracelogging_events),
         TEST(processes_filter_user_mode_providers_only),
+        TEST(private_browsing_can_be_left_out),
         TEST(payloads_are_looked_at),
         TEST(payload_predicates_compare),
         TEST(properties_bring_extended_items),
