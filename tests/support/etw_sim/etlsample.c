@@ -19,7 +19,10 @@ static const char usage[] =
     "  -s PATH          manifest, pack or folder of them; may be given again\n"
     "  -p PID,...       processes that the events come from (default 1234)\n";
 
-enum { MAX_PATHS = 64, MAX_PIDS = 64, MAX_EVENTS = 65536, PAYLOAD_MAX = 60000 };
+enum { MAX_PATHS = 64, MAX_PIDS = 64, MAX_EVENTS = 65536, PAYLOAD_MAX = 60000, STEP = 10000 };
+
+/* The counter runs since the machine was started, which was an hour ago (etl_writer.h). */
+#define START_RAW (INT64_C(3600) * 10000000)
 
 struct settings {
     const char *output;
@@ -146,7 +149,7 @@ static bool write_events(struct sampler *s, struct etl_writer *writer, struct er
     struct buf payload;
     struct buf record;
     bool ok = true;
-    int64_t time = 10000;
+    int64_t time = START_RAW + STEP;
     buf_init(&payload, PAYLOAD_MAX);
     buf_init(&record, UINT16_MAX);
     for (size_t i = 0; ok && i < s->count * settings->rounds; i++) {
@@ -160,7 +163,7 @@ static bool write_events(struct sampler *s, struct etl_writer *writer, struct er
             encode(&record, schema, buf_span(&payload), time, &sample);
             ok = !record.failed && etl_writer_put(writer, 0, time, buf_span(&record), err);
         }
-        time += 10000;
+        time += STEP;
     }
     buf_fini(&record);
     buf_fini(&payload);
@@ -183,7 +186,7 @@ static bool run(const struct settings *settings, struct error *err)
                           s.count ? "the file cannot be written" : "no event is selected");
     struct etl_writer *writer = NULL;
     if (ok) {
-        const struct etl_options options = {.processors = 1};
+        const struct etl_options options = {.processors = 1, .start_raw = START_RAW};
         writer = etl_writer_create(&options, etl_writer_to_file(file), 0, err);
         ok = writer && write_events(&s, writer, err) && etl_writer_close(writer, err);
     }
