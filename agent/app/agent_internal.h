@@ -59,6 +59,7 @@ struct agent {
     /* Positions: agent_store.c. The mutex guards all of it; it is held while the disk is written. */
     struct positions *positions; /* NULL: nothing is remembered */
     struct plat_mutex store_mutex;
+    struct agent_live *live;  /* by session: agent_live.c */
     uint64_t *resume;         /* [session * output_count + output] */
     uint64_t *stored;         /* [output * (session_count + 1) + session] */
     uint64_t *stored_changes; /* by output */
@@ -77,6 +78,14 @@ void agent_sessions_join(struct agent *agent);
 void agent_sessions_destroy(struct agent *agent);
 void agent_session_damage(
     void *self, uint32_t index, const struct trace_info *trace, uint64_t offset, const char *what);
+
+/* agent_live.c: positions of live sessions, under the store's mutex but for open and close. */
+bool agent_live_open(struct agent *agent, struct error *err);
+void agent_live_close(struct agent *agent);
+/* FILETIME up to which outputs had all of the session in an earlier run; 0: unknown. */
+uint64_t agent_live_last_time(const struct agent *agent, size_t session);
+/* After the outputs' states were taken. */
+bool agent_live_save(struct agent *agent, struct error *err);
 
 /* agent_control.c: the thread that keeps time. */
 bool agent_control_start(struct agent *agent, struct error *err);

@@ -61,6 +61,7 @@ bool agent_sessions_create(struct agent *agent, struct error *err)
             .providers = agent->plan.providers[i],
             .provider_count = config->providers.count,
             .kernel_event = kernel_names_find,
+            .last_time = agent_live_last_time(agent, i),
             .data_dir = agent->settings->config->agent.data_dir,
             .once = agent->settings->once,
             .note = note,

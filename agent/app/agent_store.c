@@ -76,7 +76,7 @@ bool agent_store_open(struct agent *agent, struct error *err)
         log_write(agent->log, LOG_LEVEL_WARNING, NULL, "%s", positions_notice(agent->positions));
     }
     find_positions(agent);
-    return true;
+    return agent_live_open(agent, err);
 }
 
 struct span agent_store_checkpoint(const struct agent *agent, size_t output)
@@ -216,7 +216,8 @@ bool agent_store_save(struct agent *agent, struct error *err)
     for (size_t o = 0; ok && o < agent->plan.output_count; o++) {
         ok = take_output(agent, o, err);
     }
-    ok = ok && finish_files(agent, err) && positions_save(agent->positions, err);
+    ok = ok && agent_live_save(agent, err) && finish_files(agent, err) &&
+         positions_save(agent->positions, err);
     plat_mutex_unlock(&agent->store_mutex);
     return ok;
 }
@@ -224,6 +225,7 @@ bool agent_store_save(struct agent *agent, struct error *err)
 void agent_store_close(struct agent *agent)
 {
     positions_close(agent->positions);
+    agent_live_close(agent);
     free(agent->resume);
     free(agent->stored);
     free(agent->stored_changes);

@@ -222,6 +222,19 @@ bool positions_ack(struct positions *p, const char *session, const char *output,
     return end_change(p, done, err);
 }
 
+bool positions_reach(struct positions *p, const char *session, const char *output,
+    const struct position *position, struct error *err)
+{
+    plat_mutex_lock(&p->mutex);
+    struct state_session *s = state_session(&p->state, span_text(session));
+    struct state_blob *o = state_output(&p->state, span_text(output));
+    struct state_at *at = s && o ? state_at(s, (size_t)(o - p->state.outputs)) : NULL;
+    if (at) {
+        at->position = *position;
+    }
+    return end_change(p, at != NULL, err);
+}
+
 bool positions_finish(struct positions *p, const char *session, const uint8_t file_id[16],
     uint64_t sequence, struct error *err)
 {

@@ -23,7 +23,8 @@
 struct positions;
 
 struct position {
-    uint64_t sequence;             /* of the session: everything up to it is acked; 0: nothing */
+    uint64_t
+        sequence; /* of the session: everything up to it is acked; 0: nothing; live: FILETIME */
     struct record_position record; /* the last record acked */
 };
 
@@ -84,6 +85,11 @@ struct span positions_source(const struct positions *positions, const char *sess
  * batches so far: ${checkpoint} (may be empty) is what a restart from here needs. */
 bool positions_ack(struct positions *positions, const char *session, const char *output,
     const struct position *position, struct span checkpoint, struct error *err);
+
+/* The same without a checkpoint, which stays: for live sessions, whose position is no number that
+ * lasts but, in `sequence`, the FILETIME up to which ${output} has everything. */
+bool positions_reach(struct positions *positions, const char *session, const char *output,
+    const struct position *position, struct error *err);
 
 /* All outputs of ${session} have taken the whole file, which ended with event ${sequence}. */
 bool positions_finish(struct positions *positions, const char *session, const uint8_t file_id[16],

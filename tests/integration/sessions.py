@@ -109,6 +109,34 @@ class Sessions(unittest.TestCase):
         self.run_script(script, self.config())
         self.assertEqual(self.out(), (10, {}))
 
+    def test_between_two_runs_events_may_be_missing(self):
+        script = [f"provider {NAME}", f"await etwship-live {NAME}", f"burst {NAME} 50 0", "settle",
+                  "leave"]
+        self.run_script(script, self.config())
+        self.assertEqual(self.out(), (50, {}))
+        self.run_script(script, self.config())
+        self.assertEqual(self.out(), (100, {"agent/not_running": (0, 1)}))
+        stamps = [(json.loads(line)["@timestamp"], json.loads(line).get("gap"))
+                  for line in (self.folder / "out.ndjson").read_text().splitlines()]
+        at = next(i for i, (_, gap) in enumerate(stamps) if gap)
+        self.assertLess(stamps[at - 1][0], stamps[at][1]["from"])  # all of the first run was had
+        self.assertLess(stamps[at][1]["to"], stamps[at + 1][0])
+
+    def test_an_agent_that_was_killed_knows_how_far_it_was(self):
+        script = [f"provider {NAME}", f"await etwship-live {NAME}", f"burst {NAME} 50 0", "settle"]
+        (self.folder / "script").write_text("".join(line + "\n" for line in script))
+        (self.folder / "etwship.yaml").write_text(self.config())
+        env = dict(os.environ, ETWSIM_SCRIPT=str(self.folder / "script"))
+        agent = subprocess.Popen([SIM, "run", "-c", self.folder / "etwship.yaml"], env=env,
+                                 stderr=subprocess.DEVNULL, cwd=self.folder)
+        state = self.folder / "data" / "state"
+        while not (state.exists() and "\nat " in state.read_text()):
+            self.assertIsNone(agent.poll())
+        agent.kill()
+        agent.wait(timeout=TIMEOUT_S)
+        self.run_script(script + ["leave"], self.config())
+        self.assertEqual(self.out()[1], {"agent/not_running": (0, 1)})
+
     def test_so_many_events_and_no_more(self):
         script = [f"provider {NAME}", f"await etwship-live {NAME}", f"burst {NAME} 1000 0"]
         done = self.run_script(script, self.config(), "-n", "10")

@@ -110,15 +110,14 @@ static void act(char *line)
 {
     char a[128] = "";
     char b[128] = "";
-    uint64_t count;
-    uint32_t rate;
+    char c[128] = "";
     line[strcspn(line, "\n")] = 0;
     if (sscanf(line, "provider %127s %127s", a, b) >= 1) {
         add_provider(a, strcmp(b, "unregistered") == 0);
     } else if (sscanf(line, "await %127s %127s", a, b) == 2) {
         await(a, b);
-    } else if (sscanf(line, "burst %127s %" SCNu64 " %" SCNu32, a, &count, &rate) == 3) {
-        burst(a, count, rate);
+    } else if (sscanf(line, "burst %127s %127s %127s", a, b, c) == 3) {
+        burst(a, strtoull(b, NULL, 10), (uint32_t)strtoul(c, NULL, 10));
     } else if (sscanf(line, "register %127s", a) == 1) {
         etw_sim_provider_register(find(a)->provider);
     } else if (sscanf(line, "stop %127s", a) == 1) {
