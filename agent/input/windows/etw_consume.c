@@ -22,7 +22,9 @@ struct etw_consume {
     struct etw_consume_settings settings;
     struct input_sink sink;
     struct etw_turn turn;
-    struct etw_trace trace;
+    struct etw_trace *trace; /* the newest; changed in the turn of the session's thread */
+    size_t trace_count;
+    struct etw_logfile_header header;
     etw_char name[ETW_MAX_NAME_CHARS];
     uint64_t handle;
     atomic_bool closed;
@@ -92,14 +94,14 @@ static void on_event(struct etw_event_record *from)
 {
     struct etw_consume *c = from->user_context;
     enum etw_record_role role = etw_record_role(from);
-    etw_trace_start(&c->trace, from->header.time_stamp);
     /* No turn for the header, should it come: no end of a buffer would follow. */
     if (role == ETW_RECORD_HEADER || atomic_load_explicit(&c->refused, memory_order_relaxed) ||
         !take_turn(c)) {
         return;
     }
+    etw_trace_start(c->trace, from->header.time_stamp);
     struct event_record record;
-    etw_record_read(from, &c->trace.info, c->items, &record);
+    etw_record_read(from, &c->trace->info, c->items, &record);
     switch (role) {
     case ETW_RECORD_LOST:
         c->settings.lost(c->settings.self, ETW_LOSS_MARK_EVENT, record.time);
@@ -144,7 +146,7 @@ static uint32_t on_raw_buffer(
     if (atomic_load(&c->refused) || !take_turn(c)) {
         return 0;
     }
-    const char *what = etw_raw_read(span_make(buffer, buffer_bytes), &c->trace, &visitor);
+    const char *what = etw_raw_read(span_make(buffer, buffer_bytes), c->trace, &visitor);
     if (what) {
         c->settings.problem(c->settings.self, what);
     }
@@ -190,6 +192,28 @@ static uint64_t open_raw(struct etw_consume *c, struct etw_logfile_header *ret_h
     return etw_api_get()->OpenTraceFromRealTimeLogger(c->name, &options, ret_header);
 }
 
+/* What records refer to from here on. */
+static bool add_trace(struct etw_consume *c)
+{
+    struct etw_trace *trace = malloc(sizeof(*trace));
+    if (trace) {
+        etw_trace_init(trace, c->settings.session, &c->header);
+        trace->info.has_stacks = c->settings.kernel;
+        trace->older = c->trace;
+        c->trace = trace;
+        c->trace_count++;
+    }
+    return trace != NULL;
+}
+
+void etw_consume_adjust(struct etw_consume *c)
+{
+    enum { MAX_TRACES = 10000 }; /* months of an ordinary clock */
+    if (c->trace_count < MAX_TRACES && etw_trace_is_off(c->trace)) {
+        add_trace(c);
+    }
+}
+
 static struct etw_consume *create(const struct etw_consume_settings *settings)
 {
     struct etw_consume *c = calloc(1, sizeof(*c));
@@ -219,13 +243,12 @@ struct etw_consume *etw_consume_open(const struct etw_consume_settings *settings
         error_set(err, ERR_MEMORY, "out of memory for a session");
         return NULL;
     }
-    struct etw_logfile_header header = {0};
     if (!etw_text_encode(span_text(settings->session), c->name, ETW_MAX_NAME_CHARS, NULL)) {
         error_set(err, ERR_LIMIT, "the name of the session is too long");
         etw_consume_destroy(c);
         return NULL;
     }
-    c->handle = settings->raw ? open_raw(c, &header) : open_events(c, &header);
+    c->handle = settings->raw ? open_raw(c, &c->header) : open_events(c, &c->header);
     if (c->handle == ETW_INVALID_TRACE) {
         atomic_store(&c->closed, true);
         etw_api_fail(err, api->last_error ? api->last_error() : 0,
@@ -233,8 +256,11 @@ struct etw_consume *etw_consume_open(const struct etw_consume_settings *settings
         etw_consume_destroy(c);
         return NULL;
     }
-    etw_trace_init(&c->trace, settings->session, &header);
-    c->trace.info.has_stacks = settings->kernel;
+    if (!add_trace(c)) {
+        error_set(err, ERR_MEMORY, "out of memory for a session");
+        etw_consume_destroy(c);
+        return NULL;
+    }
     return c;
 }
 
@@ -305,7 +331,7 @@ void etw_consume_abandon(struct etw_consume *c)
 
 const struct trace_info *etw_consume_trace(const struct etw_consume *c)
 {
-    return &c->trace.info;
+    return &c->trace->info;
 }
 
 void etw_consume_destroy(struct etw_consume *c)
@@ -319,6 +345,11 @@ void etw_consume_destroy(struct etw_consume *c)
         return;
     }
     plat_thread_join(c->thread);
+    while (c->trace) {
+        struct etw_trace *older = c->trace->older;
+        free(c->trace);
+        c->trace = older;
+    }
     etw_turn_fini(&c->turn);
     plat_cond_fini(&c->ended);
     plat_mutex_fini(&c->mutex);

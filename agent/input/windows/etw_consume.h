@@ -52,11 +52,15 @@ uint64_t etw_consume_newest(const struct etw_consume *consume);
 bool etw_consume_ask(struct etw_consume *consume, uint64_t deadline_ns);
 void etw_consume_give(struct etw_consume *consume);
 
+/* In the turn of the session's thread: where its clock has drifted away from the system's time, tell
+ * the times of later records anew. */
+void etw_consume_adjust(struct etw_consume *consume);
+
 /* ETW does not let go of it: from here on it gets no turn and tells nothing. Waits for the sink,
  * should it be there. */
 void etw_consume_abandon(struct etw_consume *consume);
 
-/* What its records refer to: lives as long as the connection. */
+/* What its newest records refer to: lives as long as the connection. */
 const struct trace_info *etw_consume_trace(const struct etw_consume *consume);
 
 /* Free it once ProcessTrace has returned. What was abandoned, and still runs, is kept for

@@ -368,6 +368,7 @@ static bool look(struct etw_session *s)
     }
     bool more = pause_sink(s);
     if (s->consume) {
+        etw_consume_adjust(s->consume);
         etw_consume_give(s->consume);
     }
     if (!gone && s->owned) {

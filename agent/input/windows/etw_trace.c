@@ -60,3 +60,16 @@ void etw_trace_start(struct etw_trace *trace, int64_t raw)
         trace->info.clock.start_time = plat_now_filetime();
     }
 }
+
+bool etw_trace_is_off(const struct etw_trace *trace)
+{
+    const uint64_t limit = 100000; /* 10 ms */
+    int64_t counter;
+    uint64_t now;
+    if (trace->info.clock.type != TRACE_CLOCK_QPC || !etw_api_get()->now) {
+        return false;
+    }
+    etw_api_get()->now(&counter, &now);
+    uint64_t told = trace_clock_filetime(&trace->info.clock, counter);
+    return (told > now ? told - now : now - told) > limit;
+}

@@ -10,7 +10,8 @@
  */
 struct etw_trace {
     struct trace_info info;
-    bool timed; /* the clock's start is known */
+    bool timed;              /* the clock's start is known */
+    struct etw_trace *older; /* the owner's: what earlier records refer to */
     char session_name[128];
     char host_name[256];
     char os_version[32];
@@ -27,5 +28,8 @@ void etw_trace_init(
 /* The first stamp that comes: where nothing else is known of the clock, it is now. Later calls change
  * nothing. */
 void etw_trace_start(struct etw_trace *trace, int64_t raw);
+
+/* Has the clock drifted away from the system's time, or was that set? */
+bool etw_trace_is_off(const struct etw_trace *trace);
 
 #endif

@@ -95,6 +95,46 @@ static void times_are_those_of_the_session(void **state)
     }
 }
 
+static _Atomic uint64_t set_forward; /* the system's time, by so much */
+static const struct etw_api *simulated;
+
+static void shifted_now(int64_t *ret_counter, uint64_t *ret_filetime)
+{
+    simulated->now(ret_counter, ret_filetime);
+    *ret_filetime += set_forward;
+}
+
+static bool tells_the_new_time(struct rig *rig, const void *provider)
+{
+    struct etw_sim_event event = {.descriptor = {.id = 7}};
+    etw_sim_write((struct etw_sim_provider *)(uintptr_t)provider, &event);
+    etw_sim_settle(rig->sim, RIG_WAIT_MS);
+    plat_mutex_lock(&rig->mutex);
+    uint64_t time = rig->last.time;
+    plat_mutex_unlock(&rig->mutex);
+    return time >= etw_sim_filetime(rig->sim) + set_forward - 1000;
+}
+
+static void times_follow_the_systems_when_that_is_set(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    simulated = etw_sim_api(rig.sim);
+    struct etw_api table = *simulated;
+    table.now = shifted_now;
+    set_forward = 0;
+    etw_api_use(&table);
+    struct etw_sim_provider *provider = add_provider(&rig);
+    start(&rig);
+    rig_await(&rig, is_enabled, NAME);
+    rig_await(&rig, tells_the_new_time, provider);
+    set_forward = 50000000;
+    rig_await(&rig, tells_the_new_time, provider);
+    rig_stop(&rig);
+    rig_fini(&rig);
+}
+
 static void what_etw_lost_is_counted_exactly(void **state)
 {
     (void)state;
@@ -790,6 +830,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_are_read_until_the_session_is_stopped),
         cmocka_unit_test(times_are_those_of_the_session),
+        cmocka_unit_test(times_follow_the_systems_when_that_is_set),
         cmocka_unit_test(what_etw_lost_is_counted_exactly),
         cmocka_unit_test(lost_buffers_are_told_in_buffers_and_only_once),
         cmocka_unit_test(a_session_that_somebody_stops_is_started_again),
