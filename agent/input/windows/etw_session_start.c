@@ -49,6 +49,14 @@ static bool start_new(struct etw_session *s, struct error *err)
     return true;
 }
 
+/* Were these counters taken from this session, and not from one of its name before it? */
+static bool is_of_this_session(const struct etw_kept *kept, const struct etw_session_state *state)
+{
+    return kept->handle == state->handle && kept->events_lost <= state->events_lost &&
+           kept->log_buffers_lost <= state->log_buffers_lost &&
+           kept->real_time_buffers_lost <= state->real_time_buffers_lost;
+}
+
 /* A session of ours goes on: nothing is missing, but what it lost meanwhile is. */
 static void take_over(
     struct etw_session *s, const struct etw_session_state *state, const struct etw_kept *kept)
@@ -59,9 +67,10 @@ static void take_over(
     s->owned = true;
     struct etw_session_state before = *state;
     if (kept) {
-        before.events_lost = kept->events_lost;
-        before.log_buffers_lost = kept->log_buffers_lost;
-        before.real_time_buffers_lost = kept->real_time_buffers_lost;
+        bool is_same = is_of_this_session(kept, state); /* else all it lost is news */
+        before.events_lost = is_same ? kept->events_lost : 0;
+        before.log_buffers_lost = is_same ? kept->log_buffers_lost : 0;
+        before.real_time_buffers_lost = is_same ? kept->real_time_buffers_lost : 0;
     }
     uint64_t now = plat_now_filetime();
     etw_loss_begin(&s->loss, &before, s->missing_since ? s->missing_since : now);
@@ -96,6 +105,15 @@ static bool share_kernel_logger(
     return true;
 }
 
+/* Is the NT Kernel Logger the one that an earlier run has left? Its handle is the same whoever starts
+ * it, so it must look like what was planned, too. */
+static bool is_left_by_us(
+    const struct etw_plan *plan, const struct etw_kept *kept, const struct etw_session_state *state)
+{
+    return kept->handle == state->handle && state->enable_flags == plan->groups.words[0] &&
+           state->buffer_kb == plan->session.buffer_kb && is_of_this_session(kept, state);
+}
+
 /* A session of this name runs: what becomes of it? ${ret_start}: a new one is to be started. */
 static bool meet_existing(struct etw_session *s, const struct etw_session_state *state,
     bool *ret_start, struct error *err)
@@ -105,7 +123,7 @@ static bool meet_existing(struct etw_session *s, const struct etw_session_state 
     bool known = etw_kept_load(s->env.data_dir, s->env.name ? s->env.name : "", &kept);
     bool same = known && guid_equal(&kept.fingerprint, &plan->fingerprint);
     *ret_start = false;
-    if (!plan->ours && !(same && kept.handle == state->handle)) {
+    if (!plan->ours && !(same && is_left_by_us(plan, &kept, state))) {
         return share_kernel_logger(s, state, err);
     }
     if (plan->on_existing == LIVE_EXISTING_FAIL && !s->was_open) {

@@ -4,6 +4,7 @@
 
 #include "etw_rig.h"
 #include "input/windows/etw_consume.h"
+#include "input/windows/etw_kept.h"
 #include "platform/plat_file.h"
 #include "support/etw_sim/etw_sim.h"
 #include "support/temp_folder.h"
@@ -656,6 +657,25 @@ static void what_a_kept_session_lost_meanwhile_is_told_once(void **state)
     rig_fini(&rig);
 }
 
+static void counters_of_an_earlier_session_of_the_name_are_not_taken_for_its_own(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    struct etw_kept kept = {.handle = 77, .events_lost = 1000, .real_time_buffers_lost = 5};
+    assert_true(etw_kept_save(folder, "test", &kept, NULL));
+    rig.settings.session.on_existing = LIVE_EXISTING_ATTACH;
+    rig.data_dir = folder;
+    add_provider(&rig);
+    add_existing(&rig, NAME);
+    start(&rig);
+    rig_await(&rig, is_enabled, NAME);
+    rig_stop(&rig);
+    assert_int_equal(rig.gap_count, 0);
+    etw_kept_forget(folder, "test");
+    rig_fini(&rig);
+}
+
 /* ---- kernel events and files -------------------------------------------------------------------------- */
 
 static struct live_kernel kernel_settings(struct rig *rig)
@@ -854,6 +874,7 @@ int main(void)
         cmocka_unit_test(where_the_agent_did_not_run_events_may_be_missing),
         cmocka_unit_test(a_kept_session_bridges_a_restart),
         cmocka_unit_test(what_a_kept_session_lost_meanwhile_is_told_once),
+        cmocka_unit_test(counters_of_an_earlier_session_of_the_name_are_not_taken_for_its_own),
         cmocka_unit_test(kernel_events_come_in_a_session_of_our_own),
         cmocka_unit_test(the_kernel_logger_of_somebody_else_is_never_stopped),
         cmocka_unit_test(the_kernel_logger_that_is_free_is_ours),
