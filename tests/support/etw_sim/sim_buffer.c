@@ -256,9 +256,7 @@ void sim_buffer_flush(struct sim_session *s, bool drain)
     if (last) {
         last->flags |= SIM_FLAG_FLUSH_MARKER;
     }
-    if (drain || !s->sim->options.logger_period_ms || last) {
-        sim_buffer_log(s, drain);
-    }
+    sim_buffer_log(s, drain);
 }
 
 /* ---- consumers -------------------------------------------------------------------------------- */

@@ -410,6 +410,35 @@ static void a_burst_beyond_the_buffers_loses_events(void **state)
     rig_consumer_fini(&c);
 }
 
+static void a_logger_with_a_period_takes_full_buffers_when_its_turn_comes(void **state)
+{
+    (void)state;
+    teardown(NULL);
+    make(&(struct etw_sim_options){.processors = 1, .logger_period_ms = 10});
+    struct rig_block b;
+    struct etw_sim_session_info info;
+    uint64_t session = rig_start(sim, "live", 1, 0);
+    rig_enable(sim, session, &provider_guid, 5, 0, 0);
+    etw_sim_session_get(sim, "live", &info);
+    uint32_t code = 0;
+    uint64_t written = 0;
+    while (code == 0) {
+        code = write_id(1, 0);
+        written += code == 0;
+    }
+    assert_int_equal(code, ETW_ERROR_NOT_ENOUGH_MEMORY);
+    assert_int_equal(written, info.maximum_buffers * ((1024 - 72) / 88));
+    rig_control(sim, "live", ETW_CONTROL_QUERY, &b);
+    assert_int_equal(b.p.free_buffers, 0);
+    assert_int_equal(b.p.buffers_written, 0);
+    etw_sim_advance(sim, 11);
+    assert_int_equal(write_id(2, 0), 0);
+    rig_control(sim, "live", ETW_CONTROL_FLUSH, &b); /* does not wait for its turn */
+    assert_int_equal(b.p.buffers_written, info.maximum_buffers + 1);
+    assert_int_equal(b.p.free_buffers, b.p.number_of_buffers);
+    assert_int_equal(checked_counts("live").events_lost, 1);
+}
+
 static void what_is_larger_than_a_buffer_or_64_kb_is_lost(void **state)
 {
     (void)state;
@@ -625,6 +654,7 @@ int main(void)
         TEST(a_backlog_is_delivered_first),
         TEST(a_full_playback_file_refuses_writes_until_somebody_reads),
         TEST(a_burst_beyond_the_buffers_loses_events),
+        TEST(a_logger_with_a_period_takes_full_buffers_when_its_turn_comes),
         TEST(what_is_larger_than_a_buffer_or_64_kb_is_lost),
         TEST(lost_buffers_and_files_are_told_in_the_stream),
         TEST(sessions_of_one_provider_stand_or_fall_together_unless_independent),
