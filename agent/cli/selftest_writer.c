@@ -287,9 +287,11 @@ static void on_manifest(const struct guid *source_id, uint32_t is_enabled, uint8
     }
 }
 
-/* NOLINTNEXTLINE(readability-non-const-parameter): the type is Windows' own */
-static uint32_t on_classic(
-    uint32_t request_code, void *context, uint32_t *buffer_size, void *buffer)
+/* clang-format off */
+static uint32_t on_classic(uint32_t request_code, void *context,
+    uint32_t *buffer_size, /* NOLINT(readability-non-const-parameter): the type is Windows' own */
+    void *buffer)
+/* clang-format on */
 {
     (void)buffer_size;
     struct selftest_writer *w = context;
