@@ -1,16 +1,36 @@
 #include "etw/etw_api.h"
 
+#include <string.h>
 #include <windows.h>
 
 /*
  * Functions are looked up when the process first needs them, by name, so that one missing function
  * never keeps the agent from starting. advapi32 has or forwards most of them; those of newer Windows
  * are in sechost only.
+ *
+ * Wine exports functions that it does not have, too: calling one ends the process. Those of them that
+ * are known are left out there.
  */
 static const char *const dlls[] = {"advapi32.dll", "sechost.dll", "tdh.dll"};
 
-static FARPROC find(HMODULE *modules, const char *name)
+static bool is_wine(void)
 {
+    HMODULE ntdll = GetModuleHandleA("ntdll.dll");
+    return ntdll && GetProcAddress(ntdll, "wine_get_version");
+}
+
+/* Wine 8: advapi32.spec, sechost.spec, tdh.spec. */
+static bool is_trap_of_wine(const char *name)
+{
+    return strncmp(name, "Tdh", 3) == 0 || strcmp(name, "EnumerateTraceGuidsEx") == 0 ||
+           strcmp(name, "TraceQueryInformation") == 0;
+}
+
+static FARPROC find(HMODULE *modules, bool wine, const char *name)
+{
+    if (wine && is_trap_of_wine(name)) {
+        return NULL;
+    }
     for (size_t i = 0; i < sizeof(dlls) / sizeof(dlls[0]); i++) {
         FARPROC function = modules[i] ? GetProcAddress(modules[i], name) : NULL;
         if (function) {
@@ -48,11 +68,12 @@ static void now(int64_t *ret_counter, uint64_t *ret_filetime)
 void etw_load(struct etw_api *api)
 {
     HMODULE modules[sizeof(dlls) / sizeof(dlls[0])];
+    bool wine = is_wine();
     for (size_t i = 0; i < sizeof(dlls) / sizeof(dlls[0]); i++) {
         modules[i] = LoadLibraryExA(dlls[i], NULL, LOAD_LIBRARY_SEARCH_SYSTEM32);
     }
 #define ETW_CALL(result, name, parameters) \
-    api->name = (result(*) parameters)(void (*)(void))find(modules, #name);
+    api->name = (result(*) parameters)(void (*)(void))find(modules, wine, #name);
 #include "etw/etw_calls.def"
 #undef ETW_CALL
     api->last_error = last_error;
