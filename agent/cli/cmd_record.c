@@ -1,4 +1,5 @@
 #include "cli/live_run.h"
+#include "platform/plat_file.h"
 
 /* `etwship record`: a trace file, written by ETW itself. */
 
@@ -25,6 +26,10 @@ static int run(const struct cli_command *command, int argc, char **argv)
         exit_code = EXIT_USAGE;
     } else if (live_run_take(&args, lists, &settings, &exit_code)) {
         exit_code = live_run(&settings);
+        if (exit_code == EXIT_DONE && plat_path_kind(settings.record) == PLAT_PATH_NONE) {
+            cli_error("record: no %s was written", settings.record);
+            exit_code = EXIT_FAILED;
+        }
     }
     cli_args_fini(&args);
     return exit_code;
