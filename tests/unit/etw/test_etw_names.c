@@ -1,5 +1,6 @@
 #include "etw/etw_names.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,6 +104,38 @@ static void providers_are_found_by_name_and_guid(void **state)
     assert_false(etw_names_has(NULL, &other));
 }
 
+struct told {
+    size_t count;
+    char names[4][64];
+    bool is_mof[4];
+};
+
+static void tell(void *self, const struct etw_known_provider *provider)
+{
+    struct told *told = self;
+    assert_true(told->count < 4);
+    snprintf(told->names[told->count], sizeof(told->names[0]), "%s", provider->name);
+    told->is_mof[told->count++] = provider->is_mof;
+}
+
+static void the_whole_list_is_told(void **state)
+{
+    (void)state;
+    struct told told = {.count = 0};
+    struct etw_provider_info mof = {.guid = other, .schema_source = 1, .name_offset = 0};
+    put_providers(2);
+    memcpy(list + 32, &mof, sizeof(mof));
+    struct etw_names *names = etw_names_create(NULL);
+    etw_names_each(names, tell, &told);
+    etw_names_each(NULL, tell, &told);
+    etw_names_destroy(names);
+    assert_int_equal(told.count, 2);
+    assert_string_equal(told.names[0], "Microsoft-Windows-DNS-Client");
+    assert_false(told.is_mof[0]);
+    assert_string_equal(told.names[1], "");
+    assert_true(told.is_mof[1]);
+}
+
 static void lists_that_make_no_sense_are_read_as_far_as_they_go(void **state)
 {
     (void)state;
@@ -202,6 +235,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(providers_are_found_by_name_and_guid),
+        cmocka_unit_test(the_whole_list_is_told),
         cmocka_unit_test(lists_that_make_no_sense_are_read_as_far_as_they_go),
         cmocka_unit_test(refusals_are_told),
         cmocka_unit_test(keywords_are_bits),

@@ -188,6 +188,24 @@ static void files_that_were_read_once_serve_several_caches(void **state)
     schema_shared_destroy(files);
 }
 
+static void a_pack_in_memory_goes_before_those_of_files(void **state)
+{
+    (void)state;
+    static const char text[] = "etwship-pack 1\nprovider " PROVIDER " \"Own\"\n"
+                               "event manifest 3008 0\n  name \"built in\"\n";
+    const char *const paths[] = {pack_paths[0]};
+    struct schema_cache_settings settings = {
+        .sources = {.paths = paths, .path_count = 1, .pack = span_text(text)}};
+    struct schema_cache *cache = schema_cache_create(&settings, NULL);
+    assert_non_null(cache);
+    struct event_record record = event_of(1);
+    const struct schema_choice *choice = schema_cache_find(cache, &record);
+    assert_int_equal(choice->count, 2);
+    assert_span(choice->list[0]->event_name, "built in");
+    assert_span(choice->list[1]->event_name, "of the first pack");
+    schema_cache_destroy(cache);
+}
+
 static void what_the_trace_carries_stands_alone(void **state)
 {
     (void)state;
@@ -464,6 +482,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_give_their_definitions_in_the_order_of_the_settings),
         cmocka_unit_test(files_that_were_read_once_serve_several_caches),
+        cmocka_unit_test(a_pack_in_memory_goes_before_those_of_files),
         cmocka_unit_test(what_the_trace_carries_stands_alone),
         cmocka_unit_test(a_manifest_of_the_same_process_goes_before_embedded_metadata),
         cmocka_unit_test(a_manifest_of_another_process_goes_before_files),

@@ -5,6 +5,7 @@
 
 #include "platform/plat_system.h"
 #include "schema/schema_cache.h"
+#include "schema/windows/tdh_registry.h"
 #include "support/decode_json.h"
 #include "support/etl_mix_payload.h"
 #include "support/etl_mix_schema.h"
@@ -265,6 +266,59 @@ static void a_system_without_tdh_knows_nothing(void **state)
     schema_cache_destroy(cache);
 }
 
+/* Of a machine that lists more than it describes. */
+static uint32_t one_more_event(
+    const struct guid *provider, struct etw_provider_events *ret_events, uint32_t *bytes)
+{
+    uint32_t room = *bytes;
+    uint32_t inner = room > sizeof(struct etw_event_descriptor)
+                         ? room - (uint32_t)sizeof(struct etw_event_descriptor)
+                         : 0;
+    uint32_t code = etw_sim_TdhEnumerateManifestProviderEvents(provider, ret_events, &inner);
+    *bytes = inner + (uint32_t)sizeof(struct etw_event_descriptor);
+    if (code == 0) {
+        const struct etw_event_descriptor unknown = {.id = 4321};
+        memcpy((uint8_t *)ret_events + inner, &unknown, sizeof(unknown));
+        ret_events->count++;
+    }
+    return code;
+}
+
+static void all_registered_events_are_told(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    struct tdh_registry registry;
+    tdh_fake.api.TdhEnumerateProviders = etw_sim_TdhEnumerateProviders;
+    tdh_fake.api.TdhEnumerateProviderFieldInformation =
+        etw_sim_TdhEnumerateProviderFieldInformation;
+    tdh_fake.api.TdhEnumerateManifestProviderEvents = one_more_event;
+    tdh_fake.api.TdhGetManifestEventInformation = etw_sim_TdhGetManifestEventInformation;
+    tdh_registry_init(&registry);
+    assert_true(tdh_registry_add_all(&registry, &err));
+    assert_false(registry.failed);
+    assert_int_equal(
+        registry.count, etl_mix_schema_dns.type_count + etl_mix_schema_process.type_count);
+    assert_int_equal(registry.unknown, 2);
+    for (size_t i = 0; i < registry.count; i++) {
+        const struct event_schema *schema = registry.schemas[i];
+        bool has_bits = false;
+        for (size_t k = 0; k < schema->keyword_count; k++) {
+            has_bits |= schema->keywords[k].mask == 0x10 &&
+                        span_is(schema->keywords[k].name, "PROCESS");
+        }
+        assert_true(schema->has_layout);
+        assert_true(has_bits == guid_equal(&schema->provider, &etl_mix_schema_process.guid));
+    }
+    tdh_registry_fini(&registry);
+
+    tdh_fake.api = (struct etw_api){.TdhEnumerateProviders = NULL};
+    tdh_registry_init(&registry);
+    assert_false(tdh_registry_add_all(&registry, &err));
+    assert_int_equal(err.code, ERR_UNSUPPORTED);
+    tdh_registry_fini(&registry);
+}
+
 static void what_comes_late_is_decoded_from_then_on(void **state)
 {
     (void)state;
@@ -298,6 +352,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(built_in_classes_need_nobody, use_machine, drop_machine),
         cmocka_unit_test_setup_teardown(
             a_system_without_tdh_knows_nothing, use_machine, drop_machine),
+        cmocka_unit_test_setup_teardown(all_registered_events_are_told, use_machine, drop_machine),
         cmocka_unit_test_setup_teardown(
             what_comes_late_is_decoded_from_then_on, use_machine, drop_machine),
     };
