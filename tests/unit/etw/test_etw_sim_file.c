@@ -153,7 +153,7 @@ static void a_sequential_file_holds_all_events(void **state)
     write_events(0, 500);
     struct rig_block b;
     assert_int_equal(rig_control(sim, "file", ETW_CONTROL_STOP, &b), 0);
-    assert_int_equal(b.file[0], '/');
+    assert_int_equal(b.file[0], path[0]);
     struct found found = read_file(path);
     assert_int_equal(found.records, 500);
     assert_int_equal(found.damage, 0);
