@@ -13,7 +13,7 @@ build="gcc cmake ninja-build pkg-config libyaml-dev libexpat1-dev libxxhash-dev 
 test="git clang clang-format clang-tidy libclang-rt-14-dev libcmocka-dev valgrind python3
     python3-venv qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
 windows="gcc-mingw-w64-x86-64-win32 binutils-mingw-w64-x86-64 cmake ninja-build pkg-config dpkg-dev
-    debian-archive-keyring make xz-utils wine64 zip unzip"
+    debian-archive-keyring make xz-utils wine64"
 
 wanted=
 for part in "${@:-none}"; do

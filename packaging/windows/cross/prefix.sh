@@ -163,6 +163,24 @@ with_cc() {
     $target-ar crs "$made/lib/lib$library.a" build-mingw/*.o
 }
 
+# What must be said of each library where the program is given away.
+keep_licenses() {
+    mkdir -p "$made/share/licenses"
+    for pair in $packages; do
+        folder=$(source_of "${pair%%:*}")
+        [ ! -d "$folder/${pair%%:*}" ] || folder=$folder/${pair%%:*} # expat
+        for file in "$folder"/LICEN[SC]E* "$folder"/License* "$folder"/COPYING* \
+            "$(source_of "${pair%%:*}")/debian/copyright"; do
+            if [ -f "$file" ]; then
+                cp "$file" "$made/share/licenses/${pair%%:*}.txt"
+                break
+            fi
+        done
+    done
+    rm "$made/share/licenses/cmocka.txt" # in no program but tests
+    cp /usr/share/doc/mingw-w64-x86-64-dev/copyright "$made/share/licenses/mingw-w64.txt"
+}
+
 build() {
     folder=$(source_of libyaml)
     with_cmake "$folder" -DBUILD_TESTING=OFF
@@ -199,6 +217,7 @@ build() {
 say "Building libraries for Windows"
 fetch
 build
+keep_licenses
 # Another build may have been faster.
 mv -T "$made" "$prefix" 2>/dev/null || [ -d "$prefix" ]
 echo "$prefix"

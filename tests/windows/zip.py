@@ -1,0 +1,58 @@
+"""The archive that people download: what lies in it, and that it is what was built."""
+
+import os
+import re
+import subprocess
+import unittest
+import zipfile
+from pathlib import Path
+
+import wine
+
+SOURCES = Path(__file__).resolve().parents[2]
+BINARY = os.environ["ETWSHIP_BIN"]
+
+
+class Archive(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        done = subprocess.run([SOURCES / "packaging/windows/zip.sh"], check=True,
+                              stdout=subprocess.PIPE)
+        path = SOURCES / done.stdout.decode().strip()
+        cls.name = path.stem
+        with zipfile.ZipFile(path) as archive:
+            cls.files = {entry: archive.read(entry) for entry in archive.namelist()
+                         if not entry.endswith("/")}
+
+    def text(self, name):
+        return self.files[f"{self.name}/{name}"].decode()
+
+    def test_it_is_one_folder_with_the_program_and_pages(self):
+        version = subprocess.run([BINARY, "version"], check=True, stdout=subprocess.PIPE)
+        self.assertEqual(self.name, f"etwship-{version.stdout.split()[1].decode()}-windows-x64")
+        self.assertEqual(set(self.files), {f"{self.name}/{name}" for name in [
+            "LICENSE.txt", "NOTICES.txt", "TRY.md", "etwship.exe", "etwship.yaml"]})
+        self.assertTrue(self.files[f"{self.name}/etwship.exe"] == wine.EXE.read_bytes())
+
+    def test_it_names_the_license_of_every_library(self):
+        notices = self.text("NOTICES.txt")
+        found = re.findall(r"^==== (\S+) ====\r\n\r\n(?=\S| +\S|\r\n)", notices, re.M)
+        self.assertEqual(sorted(found), ["expat", "libyaml", "mingw-w64", "pcre2", "xxhash", "zlib"])
+        for words in ["Expat maintainers", "Kirill Simonov", "Philip Hazel", "Yann Collet",
+                      "Jean-loup Gailly", "MinGW-w64"]:
+            self.assertTrue(words.lower() in notices.lower(), words)
+
+    def test_its_example_is_a_good_configuration(self):
+        done = subprocess.run([BINARY, "check", "-c", "packaging/windows/etwship.yaml"],
+                              cwd=SOURCES, check=False, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_its_pages_have_the_line_ends_of_windows(self):
+        for name in ["LICENSE.txt", "TRY.md", "etwship.yaml", "NOTICES.txt"]:
+            self.assertNotRegex(self.text(name), r"(?<!\r)\n")
+
+
+if __name__ == "__main__":
+    wine.need(wine.EXE)
+    unittest.main()
