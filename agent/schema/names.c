@@ -16,6 +16,7 @@ struct named_value {
 static const struct named_value levels[] = {
     {"LogAlways", 0}, {"Critical", 1}, {"Error", 2},
     {"Warning", 3},   {"Informational", 4}, {"Verbose", 5},
+    {"Always", 0}, /* as TraceEvent (PerfView) writes manifests of registered providers */
 };
 
 static const struct named_value opcodes[] = {

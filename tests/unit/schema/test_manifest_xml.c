@@ -84,12 +84,14 @@ static void an_event_has_the_names_and_numbers_of_what_it_refers_to(void **state
         "keywords=\"K1 ut:K2\" channel=\"OP\" message=\"$(string.m)\" symbol=\"Sym\"/>"
         "<event value=\"2\" level=\"win:Informational\" task=\"Net\" opcode=\"Spin\"/>"
         "<event value=\"3\" level=\"win:LogAlways\" task=\"win:None\" opcode=\"win:Receive\" "
-        "keywords=\"win:AuditSuccess\" channel=\"S\"/></events>",
+        "keywords=\"win:AuditSuccess\" channel=\"S\"/>"
+        "<event value=\"4\" level=\"win:Always\"/></events>",
         "<string id=\"loud\" value=\"Very loud \"/><string id=\"disk\" value=\"The disk\"/>"
         "<string id=\"spin\" value=\"Spinning\"/><string id=\"k1\" value=\"First\"/>"
         "<string id=\"m\" value=\"Spun %1%n  \"/>"));
     assert_int_equal(warning_count, 0);
-    assert_int_equal(m->event_count, 3);
+    assert_int_equal(m->event_count, 4);
+    assert_int_equal(event(m, 4)->descriptor.level, 0);
     const struct event_schema *e = event(m, 1);
     assert_int_equal(e->kind, SCHEMA_MANIFEST);
     assert_string_equal(e->source, "manifest");
