@@ -49,7 +49,7 @@ struct rig {
     struct plat_cond changed;
     uint64_t events;
     uint64_t stop_after; /* the sink wants no more then; 0: never */
-    bool pause_ends; /* so it says when it is told of a pause */
+    bool pause_ends;     /* so it says when it is told of a pause */
     struct event_record last;
     uint64_t first_value; /* of the u64 that payloads begin with */
     uint64_t last_value;
@@ -237,7 +237,7 @@ static bool rig_has_note(struct rig *rig, const void *what)
     return has;
 }
 
-static uint64_t rig_events(struct rig *rig)
+static inline uint64_t rig_events(struct rig *rig)
 {
     plat_mutex_lock(&rig->mutex);
     uint64_t events = rig->events;
@@ -246,7 +246,7 @@ static uint64_t rig_events(struct rig *rig)
 }
 
 /* What gaps of ${reason} say together, and how many there are. */
-static uint64_t rig_lost(struct rig *rig, const char *reason, size_t *ret_gaps)
+static inline uint64_t rig_lost(struct rig *rig, const char *reason, size_t *ret_gaps)
 {
     uint64_t lost = 0;
     size_t gaps = 0;
@@ -264,7 +264,7 @@ static uint64_t rig_lost(struct rig *rig, const char *reason, size_t *ret_gaps)
     return lost;
 }
 
-static bool rig_has_gap(struct rig *rig, const void *reason)
+static inline bool rig_has_gap(struct rig *rig, const void *reason)
 {
     size_t gaps;
     rig_lost(rig, reason, &gaps);

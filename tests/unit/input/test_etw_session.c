@@ -109,7 +109,7 @@ static bool tells_the_new_time(struct rig *rig, const void *provider)
 {
     struct etw_sim_event event = {.descriptor = {.id = 7}};
     etw_sim_write((struct etw_sim_provider *)(uintptr_t)provider, &event);
-    etw_sim_settle(rig->sim, RIG_WAIT_MS);
+    assert_true(etw_sim_settle(rig->sim, RIG_WAIT_MS));
     plat_mutex_lock(&rig->mutex);
     uint64_t time = rig->last.time;
     plat_mutex_unlock(&rig->mutex);
@@ -306,7 +306,7 @@ static void the_sink_ends_the_session(void **state)
     start(&rig);
     rig_await(&rig, is_enabled, NAME);
     write_events(provider, 100);
-    etw_sim_settle(rig.sim, RIG_WAIT_MS);
+    assert_true(etw_sim_settle(rig.sim, RIG_WAIT_MS));
     rig_join(&rig);
     etw_session_destroy(rig.session);
     assert_int_equal(rig.events, 7);
@@ -527,7 +527,7 @@ static void somebody_elses_session_is_read_and_left(void **state)
     rig_start_as(&rig, ETW_PLAN_ATTACH, &settings, &spec, 1);
     rig_await(&rig, rig_reads, "Theirs");
     write_events(provider, 5);
-    etw_sim_settle(rig.sim, RIG_WAIT_MS);
+    assert_true(etw_sim_settle(rig.sim, RIG_WAIT_MS));
     rig_stop(&rig);
     assert_int_equal(rig.events, 5);
     assert_true(etw_sim_session_runs(rig.sim, "Theirs"));
@@ -599,7 +599,7 @@ static void a_kept_session_bridges_a_restart(void **state)
     start(&rig);
     rig_await(&rig, is_enabled, NAME);
     write_events(provider, 10);
-    etw_sim_settle(rig.sim, RIG_WAIT_MS);
+    assert_true(etw_sim_settle(rig.sim, RIG_WAIT_MS));
     rig_stop(&rig);
     assert_true(etw_sim_session_runs(rig.sim, NAME));
     assert_int_equal(etw_sim_open_traces(rig.sim), 0);
@@ -611,7 +611,7 @@ static void a_kept_session_bridges_a_restart(void **state)
     start(&rig);
     rig_await(&rig, is_enabled, NAME);
     write_events(provider, 10);
-    etw_sim_settle(rig.sim, RIG_WAIT_MS);
+    assert_true(etw_sim_settle(rig.sim, RIG_WAIT_MS));
     struct etw_sim_session_info after;
     assert_true(etw_sim_session_get(rig.sim, NAME, &after));
     assert_true(after.handle == before.handle);
@@ -649,8 +649,9 @@ static void what_a_kept_session_lost_meanwhile_is_told_once(void **state)
     assert_true(written < 20000);
     for (int i = 0; i < 2; i++) {
         start(&rig);
+        rig_await(&rig, is_enabled, NAME);
         rig_await(&rig, rig_has_gap, "events_lost");
-        etw_sim_settle(rig.sim, RIG_WAIT_MS);
+        assert_true(etw_sim_settle(rig.sim, RIG_WAIT_MS));
         rig_stop(&rig);
     }
     assert_int_equal(rig.events + rig_lost(&rig, "events_lost", NULL), 20000);

@@ -1,0 +1,177 @@
+#define _GNU_SOURCE
+
+#include "input/windows/etw_providers.h"
+
+#include "etw_rig.h"
+#include "support/etw_sim/etw_sim.h"
+#include "support/etw_sim/sim_tdh.h"
+#include "support/temp_folder.h"
+
+/* Providers by name and by what their manifests say, on a machine where some are installed. */
+
+#define NAME "etwship-test"
+
+static char folder[TEMP_FOLDER_BYTES];
+static char manifest_path[TEMP_FOLDER_BYTES + 32];
+static struct guid made_up = {
+    {0x0c, 0x0d, 0x0e, 0x0f, 0x0a, 0x0b, 0x08, 0x09, 7, 6, 5, 4, 3, 2, 1, 0}};
+static struct guid late = {{0xaa, 0xbb}};
+
+static const char manifest[] =
+    "<instrumentationManifest xmlns=\"http://schemas.microsoft.com/win/2004/08/events\">"
+    "<instrumentation><events><provider name=\"Made-Up\""
+    " guid=\"{0f0e0d0c-0b0a-0908-0706-050403020100}\" symbol=\"S\" resourceFileName=\"r\""
+    " messageFileName=\"m\"><templates><template tid=\"T\"><data name=\"Size\""
+    " inType=\"win:UInt32\"/></template></templates><events>"
+    "<event value=\"7\" symbol=\"E\" template=\"T\"/></events></provider></events>"
+    "</instrumentation></instrumentationManifest>";
+
+static int set_up(void **state)
+{
+    (void)state;
+    if (temp_folder_make(folder, "providers") != 0) {
+        return -1;
+    }
+    snprintf(manifest_path, sizeof(manifest_path), "%s/made-up.man", folder);
+    FILE *file = fopen(manifest_path, "wb");
+    return file && fputs(manifest, file) >= 0 && fclose(file) == 0 ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    return temp_folder_remove(folder);
+}
+
+static struct sim_tdh *install(void)
+{
+    const char *paths[] = {manifest_path};
+    struct sim_tdh *tdh = sim_tdh_create(
+        &(struct sim_tdh_settings){.paths = paths, .path_count = 1}, NULL);
+    assert_non_null(tdh);
+    sim_tdh_use(tdh);
+    return tdh;
+}
+
+static bool is_enabled(struct rig *rig, const void *guid)
+{
+    struct etw_sim_enablement enablement;
+    return etw_sim_enabled(rig->sim, NAME, guid, &enablement) && rig_reads(rig, NAME);
+}
+
+static bool is_not_enabled(struct rig *rig, const void *guid)
+{
+    return !is_enabled(rig, guid);
+}
+
+static void a_name_is_what_the_machine_calls_so(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    struct sim_tdh *tdh = install();
+    struct provider_spec spec = rig_spec("made-up:3");
+    rig_start_as(&rig, ETW_PLAN_REALTIME, NULL, &spec, 1);
+    rig_await(&rig, is_enabled, &made_up);
+    assert_false(rig_has_note(&rig, "not registered"));
+    rig_stop(&rig);
+    sim_tdh_destroy(tdh);
+    rig_fini(&rig);
+}
+
+static void a_name_that_is_installed_later_is_found(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    struct sim_tdh *tdh = install();
+    struct guid derived = guid_from_name(span_text("Late-Provider"));
+    struct provider_spec specs[] = {rig_spec("Late-Provider"), rig_spec("Made-Up")};
+    rig_start_as(&rig, ETW_PLAN_REALTIME, NULL, specs, 2);
+    rig_await(&rig, is_enabled, &derived); /* it may be a TraceLogging one */
+    assert_true(rig_has_note(&rig, "! provider Late-Provider is not registered"));
+    assert_true(sim_tdh_add_provider(tdh, &late, span_text("Late-Provider")));
+    rig_await(&rig, is_enabled, &late);
+    rig_await(&rig, rig_has_note, "provider Late-Provider is there now");
+    rig_await(&rig, is_not_enabled, &derived);
+    assert_true(is_enabled(&rig, &made_up));
+    rig_stop(&rig);
+    sim_tdh_destroy(tdh);
+    rig_fini(&rig);
+}
+
+static void nobody_is_warned_of_an_optional_one(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    struct sim_tdh *tdh = install();
+    struct provider_spec spec = rig_spec("Late-Provider");
+    spec.optional = true;
+    rig_start_as(&rig, ETW_PLAN_REALTIME, NULL, &spec, 1);
+    rig_await(&rig, rig_has_note, "- provider Late-Provider is not registered");
+    rig_stop(&rig);
+    assert_false(rig_has_note(&rig, "! "));
+    sim_tdh_destroy(tdh);
+    rig_fini(&rig);
+}
+
+static const struct etw_filter *payload_filter(struct rig *rig, struct etw_sim_enablement *got)
+{
+    assert_true(etw_sim_enabled(rig->sim, NAME, &made_up, got));
+    for (uint32_t i = 0; i < got->filter_count; i++) {
+        if (got->filters[i].type == ETW_FILTER_PAYLOAD) {
+            return &got->filters[i];
+        }
+    }
+    return NULL;
+}
+
+static void conditions_on_fields_are_for_etw(void **state)
+{
+    (void)state;
+    static const char *two[] = {"10", "20"};
+    static struct provider_predicate predicates[] = {
+        {.field = "Size", .between = {two, 2}}, {.field = "Size", .is_not = "15"}};
+    static struct provider_payload known[] = {{.id = "7", .fields = {predicates, 2}}};
+    static struct provider_payload unknown[] = {{.id = "8", .fields = {predicates, 1}}};
+    for (int i = 0; i < 2; i++) {
+        struct rig rig;
+        struct etw_sim_enablement got;
+        rig_init(&rig, NULL);
+        struct sim_tdh *tdh = install();
+        struct provider_spec spec = rig_spec("Made-Up");
+        spec.payload = (struct config_list){i ? unknown : known, 1};
+        rig_start_as(&rig, ETW_PLAN_REALTIME, NULL, &spec, 1);
+        rig_await(&rig, is_enabled, &made_up);
+        assert_int_equal(payload_filter(&rig, &got) != NULL, i == 0);
+        assert_int_equal(rig_has_note(&rig, "no manifest of this machine says what event 8"), i);
+        rig_stop(&rig);
+        sim_tdh_destroy(tdh);
+        rig_fini(&rig);
+    }
+}
+
+static void wpp_needs_its_control_guid(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    struct provider_spec spec = {.level = 4, .classic = true};
+    rig_start_as(&rig, ETW_PLAN_REALTIME, NULL, &spec, 1);
+    rig_await(&rig, rig_has_note, "by the control GUID of their provider. add name: GUID");
+    rig_stop(&rig);
+    rig_fini(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_name_is_what_the_machine_calls_so),
+        cmocka_unit_test(a_name_that_is_installed_later_is_found),
+        cmocka_unit_test(nobody_is_warned_of_an_optional_one),
+        cmocka_unit_test(conditions_on_fields_are_for_etw),
+        cmocka_unit_test(wpp_needs_its_control_guid),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
