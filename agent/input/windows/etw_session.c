@@ -444,6 +444,13 @@ enum input_end etw_session_run(
     struct etw_session *s, const struct input_sink *sink, struct error *err)
 {
     bool more = true;
+    if (s->plan->keeps && !s->env.data_dir && s->plan->on_existing != LIVE_EXISTING_ATTACH) {
+        etw_session_note(s, INPUT_NOTE_WARNING,
+            "keep_on_restart: without agent.data_dir the next run cannot know the session again, "
+            "so "
+            "it is stopped at the end. add data_dir");
+        s->plan->keeps = false;
+    }
     s->sink = *sink;
     s->missing_since = s->env.last_time;
     s->missing_why = "not_running";

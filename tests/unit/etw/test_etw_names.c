@@ -51,7 +51,7 @@ static uint32_t events(
 static uint32_t denied(struct etw_provider_list *ret_list, uint32_t *bytes)
 {
     (void)ret_list;
-    (void)bytes;
+    *bytes = 0;
     return ETW_ERROR_ACCESS_DENIED;
 }
 

@@ -629,6 +629,27 @@ static void a_kept_session_bridges_a_restart(void **state)
     rig_fini(&rig);
 }
 
+static void nothing_is_kept_that_would_not_be_known_again(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    rig.settings.session.keep_on_restart = true;
+    add_provider(&rig);
+    start(&rig);
+    rig_await(&rig, rig_has_note, "! keep_on_restart: without agent.data_dir");
+    rig_stop(&rig);
+    assert_nothing_left(&rig);
+
+    /* Whatever runs is attached to: so it can be kept. */
+    rig.settings.session.on_existing = LIVE_EXISTING_ATTACH;
+    start(&rig);
+    rig_await(&rig, is_enabled, NAME);
+    rig_stop(&rig);
+    assert_true(etw_sim_session_runs(rig.sim, NAME));
+    rig_fini(&rig);
+}
+
 static void what_a_kept_session_lost_meanwhile_is_told_once(void **state)
 {
     (void)state;
@@ -874,6 +895,7 @@ int main(void)
         cmocka_unit_test(a_session_that_is_not_there_yet_is_waited_for),
         cmocka_unit_test(where_the_agent_did_not_run_events_may_be_missing),
         cmocka_unit_test(a_kept_session_bridges_a_restart),
+        cmocka_unit_test(nothing_is_kept_that_would_not_be_known_again),
         cmocka_unit_test(what_a_kept_session_lost_meanwhile_is_told_once),
         cmocka_unit_test(counters_of_an_earlier_session_of_the_name_are_not_taken_for_its_own),
         cmocka_unit_test(kernel_events_come_in_a_session_of_our_own),
