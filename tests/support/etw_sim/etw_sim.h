@@ -69,8 +69,8 @@ const struct etw_api *etw_sim_api(struct etw_sim *sim);
 /* The world that etw_sim_create made and etw_sim_destroy has not ended, or NULL: for the functions. */
 struct etw_sim *etw_sim_world(void);
 
-/* Where there is no world, the functions call ${make} to have one; NULL: nobody makes one. Before
- * any of them is called. */
+/* Every function calls ${make} first, which makes a world where there is none and returns when it is
+ * whole; NULL: nobody makes one. Before any of them is called. */
 void etw_sim_on_demand(void (*make)(void));
 
 /* ---- faults -------------------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 #include "support/etw_sim/sim_tdh.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/utf.h"
@@ -48,7 +49,7 @@ struct sim_tdh {
     bool failed;
 };
 
-static struct sim_tdh *current;
+static _Atomic(struct sim_tdh *) current;
 
 /* ---- life ----------------------------------------------------------------------------------------- */
 

@@ -95,7 +95,8 @@ static void add_value(const struct schema_field *field, struct span bytes, struc
     event_value_context_fini(&context);
 }
 
-static void format_value(const struct sim_value_type *type, const void *map_info,
+/* False if the value is none of the map's: callers ask again without it. */
+static bool format_value(const struct sim_value_type *type, const void *map_info,
     const struct sim_value *value, struct buf *out)
 {
     struct schema_field field = {.in_type = type->in_type,
@@ -108,10 +109,12 @@ static void format_value(const struct sim_value_type *type, const void *map_info
         .may_hold_nul = true};
     if (map_info) {
         add_name(map_info, sim_value_number(value->bytes), out);
+        return out->size != 0;
     }
-    if (out->size == 0 && value->bytes.size) {
+    if (value->bytes.size) {
         add_value(&field, value->bytes, out);
     }
+    return true;
 }
 
 uint32_t etw_sim_TdhFormatProperty(void *info, void *map_info, uint32_t pointer_size,
@@ -134,11 +137,13 @@ uint32_t etw_sim_TdhFormatProperty(void *info, void *map_info, uint32_t pointer_
     struct buf made;
     buf_init(&text, SIM_TDH_MAX_ANSWER);
     buf_init(&made, SIM_TDH_MAX_ANSWER);
-    format_value(&type, map_info, &value, &text);
-    etl_put_utf16_span(&made, buf_span(&text));
-    etl_put_u16(&made, 0);
-    made.failed |= text.failed;
-    uint32_t code = sim_tdh_give(&made, ret_text, text_bytes);
+    uint32_t code = ERROR_EVT_INVALID_EVENT_DATA;
+    if (format_value(&type, map_info, &value, &text)) {
+        etl_put_utf16_span(&made, buf_span(&text));
+        etl_put_u16(&made, 0);
+        made.failed |= text.failed;
+        code = sim_tdh_give(&made, ret_text, text_bytes);
+    }
     if (code == ETW_SUCCESS && ret_consumed) {
         *ret_consumed = (uint16_t)value.whole.size;
     }

@@ -30,8 +30,8 @@ void etw_sim_on_demand(void (*make)(void))
 
 struct etw_sim *etw_sim_world(void)
 {
-    if (!atomic_load(&the_world) && make_world) {
-        make_world();
+    if (make_world) {
+        make_world(); /* also while somebody else makes it: until it is whole */
     }
     return atomic_load(&the_world);
 }

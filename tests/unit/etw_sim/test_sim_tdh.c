@@ -551,7 +551,7 @@ static void values_are_named_by_their_map(void **state)
         uint8_t value;
         const char *text;
     } rows[] = {{1, "PackagedProcess"}, {6, "ProtectedProcess | SubsystemProcess"},
-        {9, "PackagedProcess | 0x8"}, {8, "8"}};
+        {9, "PackagedProcess | 0x8"}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         uint8_t data[4] = {rows[i].value};
         etw_char text[64];
@@ -562,6 +562,18 @@ static void values_are_named_by_their_map(void **state)
             0);
         assert_wide(text, rows[i].text);
     }
+    /* What is in no map is asked for again without it. */
+    uint8_t other[4] = {8};
+    etw_char text[64];
+    uint16_t consumed = 0;
+    size = sizeof(text);
+    assert_int_equal(
+        etw_sim_TdhFormatProperty(other, map, 8, IN_UINT32, 0, 4, 4, other, &size, text, &consumed),
+        INVALID_DATA);
+    assert_int_equal(etw_sim_TdhFormatProperty(
+                         other, NULL, 8, IN_UINT32, 0, 4, 4, other, &size, text, &consumed),
+        0);
+    assert_wide(text, "8");
 }
 
 /* ---- payload filters ------------------------------------------------------------------------------ */

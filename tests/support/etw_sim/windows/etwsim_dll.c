@@ -1,3 +1,4 @@
+#include <stdatomic.h>
 #include <stdio.h>
 #include <windows.h>
 
@@ -9,7 +10,8 @@
  * called for the first time, and never ended: the process' end ends it.
  */
 static CRITICAL_SECTION lock; /* recursive: making the world calls its functions */
-static bool made;
+static bool begun;
+static atomic_bool whole;
 
 static void set_last_error(uint32_t code)
 {
@@ -44,13 +46,18 @@ static void make_world(void)
     }
 }
 
+/* Others wait at the lock until it is whole. */
 static void make_world_once(void)
 {
+    if (atomic_load(&whole)) {
+        return;
+    }
     DWORD last = GetLastError();
     EnterCriticalSection(&lock);
-    if (!made) {
-        made = true;
+    if (!begun) {
+        begun = true;
         make_world();
+        atomic_store(&whole, true);
     }
     LeaveCriticalSection(&lock);
     SetLastError(last);
