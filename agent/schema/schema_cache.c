@@ -1,11 +1,9 @@
 #include "schema/schema_cache.h"
 
-#include <stdlib.h>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "base/bytes.h"
 #include "base/map.h"
+#include "schema/schema_key.h"
+#include <stdlib.h>
 
 /*
  * Entries live in an arena and are found by a short key: the kind of record, the provider or class
@@ -24,8 +22,6 @@ enum {
 #include "schema/schema_sources.def"
 #undef SCHEMA_SOURCE
     ,
-    KEY_SIZE = 40,
-    WITH_PROCESS = 0x40, /* in byte 0 of a key */
     MAX_CACHE_BYTES = 24 * 1024 * 1024,
     MAX_FIXED_BYTES = 24 * 1024 * 1024,
     MISS_SECONDS = 60,
@@ -39,7 +35,7 @@ static const struct schema_source_ops *const sources[SOURCE_COUNT] = {
 
 struct cache_entry {
     struct schema_choice choice;
-    uint8_t key[KEY_SIZE];
+    uint8_t key[SCHEMA_KEY_BYTES];
     struct span blob;     /* TraceLogging: the metadata it was made for */
     bool per_process;     /* look again with the process id, if that process sent a manifest */
     uint64_t retry_after; /* event time (FILETIME) of the next try; 0: never asked */
@@ -282,43 +278,6 @@ static uint64_t news_of(const struct schema_cache *cache)
     return news;
 }
 
-/* ---- keys ----------------------------------------------------------------------------------------- */
-
-static const struct extended_item *tracelogging_blob(const struct event_record *record)
-{
-    if (record->kind != RECORD_EVENT || record->extended_count == 0) {
-        return NULL;
-    }
-    return record_extended(record, EXTENDED_SCHEMA_TL);
-}
-
-/* Bytes 0: kind; 1-16: GUID; 17-24: event within the provider; 25-28: process; or 17-32: hash. */
-static void make_key(const struct event_record *record, const struct extended_item *blob,
-    bool with_process, uint8_t key[KEY_SIZE])
-{
-    const struct event_descriptor *d = &record->descriptor;
-    memset(key, 0, KEY_SIZE);
-    key[0] = (uint8_t)(1 + record->kind);
-    memcpy(key + 1, record->provider.bytes, sizeof(record->provider.bytes));
-    if (blob) {
-        XXH128_hash_t hash = XXH3_128bits(blob->data.data, blob->data.size);
-        key[0] |= 0x80;
-        store_le64(key + 17, hash.low64);
-        store_le64(key + 25, hash.high64);
-        return;
-    }
-    store_le16(key + 17, d->id);
-    key[19] = d->version;
-    if (record->kind != RECORD_EVENT) {
-        key[20] = d->opcode;
-        store_le16(key + 21, record->hook_id);
-    }
-    if (with_process) {
-        key[0] |= WITH_PROCESS;
-        store_le32(key + 25, record->process_id);
-    }
-}
-
 /* ---- finding ---------------------------------------------------------------------------------------- */
 
 /* The serial is the cache's own mark on a schema that the source keeps immutable otherwise. */
@@ -458,12 +417,13 @@ static struct cache_entry *make_entry(struct schema_cache *cache, const struct e
     if (!entry || (blob && !arena_copy(&cache->entries_arena, blob->data, &entry->blob))) {
         return NULL;
     }
-    memcpy(entry->key, key, KEY_SIZE);
-    if (!map_put(&cache->entries, span_make(entry->key, KEY_SIZE), entry)) {
+    memcpy(entry->key, key, SCHEMA_KEY_BYTES);
+    if (!map_put(&cache->entries, span_make(entry->key, SCHEMA_KEY_BYTES), entry)) {
         return NULL;
     }
     struct span guid = span_make(record->provider.bytes, sizeof(record->provider.bytes));
-    entry->per_process = record->kind == RECORD_EVENT && !blob && !(key[0] & WITH_PROCESS) &&
+    entry->per_process = record->kind == RECORD_EVENT && !blob &&
+                         !(key[0] & SCHEMA_KEY_WITH_PROCESS) &&
                          map_get(&cache->manifest_providers, guid) != NULL;
     return entry;
 }
@@ -535,7 +495,7 @@ static bool has_claim(const struct schema_cache *cache, const struct event_recor
 static struct cache_entry *entry_for(struct schema_cache *cache, const struct event_record *record,
     const struct extended_item *blob, const uint8_t *key)
 {
-    struct cache_entry *entry = map_get(&cache->entries, span_make(key, KEY_SIZE));
+    struct cache_entry *entry = map_get(&cache->entries, span_make(key, SCHEMA_KEY_BYTES));
     if (!entry) {
         entry = make_entry(cache, record, blob, key);
     }
@@ -550,11 +510,11 @@ static struct cache_entry *entry_for(struct schema_cache *cache, const struct ev
 static struct cache_entry *find_entry(
     struct schema_cache *cache, const struct event_record *record, const struct extended_item *blob)
 {
-    uint8_t key[KEY_SIZE];
-    make_key(record, blob, false, key);
+    uint8_t key[SCHEMA_KEY_BYTES];
+    schema_key_make(record, blob, false, key);
     struct cache_entry *entry = entry_for(cache, record, blob, key);
     if (entry && entry->per_process && has_claim(cache, record)) {
-        make_key(record, blob, true, key);
+        schema_key_make(record, blob, true, key);
         entry = entry_for(cache, record, blob, key);
     }
     if (!entry || (blob && !span_equal(blob->data, entry->blob))) {
@@ -578,7 +538,7 @@ const struct schema_choice *schema_cache_find(
     if (record->flags & EVENT_FLAG_STRING_ONLY && record->kind == RECORD_EVENT) {
         return &cache->string_choice;
     }
-    const struct extended_item *blob = tracelogging_blob(record);
+    const struct extended_item *blob = schema_key_blob(record);
     struct recent_slot *slot = recent_slot(cache, record, blob);
     if (is_recent(slot, record, blob)) {
         return &slot->entry->choice;
@@ -587,7 +547,7 @@ const struct schema_choice *schema_cache_find(
     if (!entry) {
         return &nothing;
     }
-    if (!(entry->key[0] & WITH_PROCESS) && !entry->per_process) {
+    if (!(entry->key[0] & SCHEMA_KEY_WITH_PROCESS) && !entry->per_process) {
         remember(slot, record, entry);
     }
     return &entry->choice;
@@ -613,22 +573,5 @@ void schema_cache_list_met(struct schema_cache *cache,
         for (size_t i = 0; i < entry->choice.count; i++) {
             each(self, entry->choice.list[i]);
         }
-    }
-}
-
-void schema_candidates_add(struct schema_candidates *to, const struct event_schema *schema)
-{
-    if (schema && to->count < SCHEMA_MAX_CANDIDATES) {
-        to->yields[to->count] = false;
-        to->list[to->count++] = schema;
-    }
-}
-
-void schema_candidates_add_yielding(struct schema_candidates *to, const struct event_schema *schema)
-{
-    size_t before = to->count;
-    schema_candidates_add(to, schema);
-    if (to->count > before) {
-        to->yields[before] = true;
     }
 }

@@ -162,7 +162,7 @@ static uint32_t refuse(struct etw_event_record *record, uint32_t context_count,
     (void)context_count;
     (void)context;
     (void)ret_info;
-    (void)info_bytes;
+    *info_bytes = 0;
     static const uint32_t codes[] = {ETW_ERROR_NOT_FOUND, ETW_ERROR_NOT_SUPPORTED,
         ETW_ERROR_CALL_NOT_IMPLEMENTED, ETW_ERROR_ACCESS_DENIED};
     return codes[atomic_fetch_add(&refusals, 1) % 4];

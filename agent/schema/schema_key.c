@@ -1,0 +1,33 @@
+#include "schema/schema_key.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/bytes.h"
+
+/* Bytes 0: kind; 1-16: GUID; 17-24: event within the provider; 25-28: process; or 17-32: hash. */
+void schema_key_make(const struct event_record *record, const struct extended_item *blob,
+    bool with_process, uint8_t key[SCHEMA_KEY_BYTES])
+{
+    const struct event_descriptor *d = &record->descriptor;
+    memset(key, 0, SCHEMA_KEY_BYTES);
+    key[0] = (uint8_t)(1 + record->kind);
+    memcpy(key + 1, record->provider.bytes, sizeof(record->provider.bytes));
+    if (blob) {
+        XXH128_hash_t hash = XXH3_128bits(blob->data.data, blob->data.size);
+        key[0] |= 0x80;
+        store_le64(key + 17, hash.low64);
+        store_le64(key + 25, hash.high64);
+        return;
+    }
+    store_le16(key + 17, d->id);
+    key[19] = d->version;
+    if (record->kind != RECORD_EVENT) {
+        key[20] = d->opcode;
+        store_le16(key + 21, record->hook_id);
+    }
+    if (with_process) {
+        key[0] |= SCHEMA_KEY_WITH_PROCESS;
+        store_le32(key + 25, record->process_id);
+    }
+}
