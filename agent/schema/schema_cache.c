@@ -1,9 +1,10 @@
 #include "schema/schema_cache.h"
 
+#include <stdlib.h>
+
 #include "base/bytes.h"
 #include "base/map.h"
 #include "schema/schema_key.h"
-#include <stdlib.h>
 
 /*
  * Entries live in an arena and are found by a short key: the kind of record, the provider or class
