@@ -11,10 +11,10 @@
 struct agent_run_settings {
     const struct app_config *config;
     struct span schema_pack; /* text of a schema pack beside those of files; empty: none */
-    uint64_t max_events;  /* per session; 0: no limit */
-    uint64_t duration_ns; /* 0: no limit */
-    bool colors;          /* pretty output to a terminal */
-    bool once;            /* a session that cannot start, or is stopped by others, has failed */
+    uint64_t max_events;     /* per session; 0: no limit */
+    uint64_t duration_ns;    /* 0: no limit */
+    bool colors;             /* pretty output to a terminal */
+    bool once;               /* a session that cannot start, or is stopped by others, has failed */
 };
 
 struct agent_run_result {

@@ -1,0 +1,146 @@
+#define _GNU_SOURCE
+
+#include "etw_session_rig.h"
+#include "support/etw_sim/etw_sim.h"
+
+/* Which providers a live session asks for, and when. */
+
+/* ---- providers ------------------------------------------------------------------------------------- */
+
+static void a_provider_that_comes_later_is_read(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    struct etw_sim_provider *provider = etw_sim_provider_add(
+        rig.sim, &(struct etw_sim_provider_options){.guid = provider_guid, .unregistered = true});
+    start(&rig);
+    rig_await(&rig, rig_reads, NAME);
+    etw_sim_provider_register(provider);
+    write_events(provider, 3);
+    rig_stop(&rig);
+    assert_int_equal(rig.events, 3);
+    rig_fini(&rig);
+}
+
+static void a_refused_provider_is_told_and_the_others_are_read(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    struct guid guarded;
+    assert_true(guid_parse(span_text("f4e1897c-bb5d-5668-f1d8-040f4d8dd344"), &guarded));
+    etw_sim_provider_add(rig.sim, &(struct etw_sim_provider_options){
+                                      .guid = guarded, .enable_error = ETW_ERROR_ACCESS_DENIED});
+    struct etw_sim_provider *provider = add_provider(&rig);
+    struct provider_spec specs[] = {
+        rig_spec("f4e1897c-bb5d-5668-f1d8-040f4d8dd344"), rig_spec(provider_text)};
+    rig_start_as(&rig, ETW_PLAN_REALTIME, NULL, specs, 2);
+    rig_await(&rig, is_enabled, NAME);
+    rig_await(&rig, rig_has_note, "protected processes (PPL");
+    write_events(provider, 3);
+    rig_stop(&rig);
+    assert_int_equal(rig.events, 3);
+    assert_nothing_left(&rig);
+    rig_fini(&rig);
+}
+
+static void entries_of_one_provider_become_one_request(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    add_provider(&rig);
+    struct provider_spec specs[] = {rig_spec("03020177-0000-0000-0000-000000000000:2:5:0x1"),
+        rig_spec("03020177-0000-0000-0000-000000000000:4::0x2")};
+    rig_start_as(&rig, ETW_PLAN_REALTIME, NULL, specs, 2);
+    rig_await(&rig, is_enabled, NAME);
+    struct etw_sim_enablement got;
+    assert_true(etw_sim_enabled(rig.sim, NAME, &provider_guid, &got));
+    assert_int_equal(got.level, 4);
+    assert_int_equal(got.any, 3);
+    assert_int_equal(got.filter_count, 0); /* ids only if all have them */
+    rig_stop(&rig);
+    rig_fini(&rig);
+}
+
+static void states_are_asked_for_when_somebody_listens(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    struct etw_sim_provider *provider = add_provider(&rig);
+    struct provider_spec spec = rig_spec(provider_text);
+    spec.capture_at_start = true;
+    rig_start_as(&rig, ETW_PLAN_REALTIME, NULL, &spec, 1);
+    rig_await(&rig, is_enabled, NAME);
+    struct etw_sim_provider_state got;
+    rig_stop(&rig);
+    etw_sim_provider_get(provider, &got);
+    assert_int_equal(got.capture_states, 1);
+    rig_fini(&rig);
+}
+
+static bool is_captured_twice(struct rig *rig, const void *what)
+{
+    struct etw_sim_enablement got;
+    (void)what;
+    return etw_sim_enabled(rig->sim, NAME, &provider_guid, &got) && got.captures >= 2;
+}
+
+static void states_are_asked_for_again_after_a_while(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    add_provider(&rig);
+    struct provider_spec spec = rig_spec(provider_text);
+    spec.capture_every_ns = 1000000;
+    rig_start_as(&rig, ETW_PLAN_REALTIME, NULL, &spec, 1);
+    rig_await(&rig, is_captured_twice, NULL);
+    rig_stop(&rig);
+    rig_fini(&rig);
+}
+
+static void a_classic_provider_is_taken_from_nobody_who_was_not_named(void **state)
+{
+    (void)state;
+    for (int take_over = 0; take_over <= 1; take_over++) {
+        struct rig rig;
+        rig_init(&rig, NULL);
+        etw_sim_provider_add(
+            rig.sim, &(struct etw_sim_provider_options){
+                         .guid = provider_guid, .kind = ETW_SIM_CLASSIC, .pid = 900});
+        uint64_t theirs = etw_sim_session_add(rig.sim,
+            &(struct etw_sim_session_options){.name = "Theirs", .mode = ETW_MODE_REAL_TIME}, NULL);
+        assert_int_equal(etw_sim_api(rig.sim)->EnableTraceEx2(
+                             theirs, &provider_guid, 1, 5, UINT32_MAX, 0, 0, NULL),
+            0);
+        struct provider_spec spec = rig_spec(provider_text);
+        spec.take_over = take_over;
+        rig_start_as(&rig, ETW_PLAN_REALTIME, NULL, &spec, 1);
+        struct etw_sim_enablement got;
+        if (take_over) {
+            rig_await(&rig, is_enabled, NAME);
+            assert_true(rig_has_note(&rig, "is taken from the session Theirs"));
+        } else {
+            rig_await(&rig, rig_has_note, "serves one session at a time, now Theirs");
+            assert_true(etw_sim_enabled(rig.sim, "Theirs", &provider_guid, &got));
+        }
+        rig_stop(&rig);
+        rig_fini(&rig);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_provider_that_comes_later_is_read),
+        cmocka_unit_test(a_refused_provider_is_told_and_the_others_are_read),
+        cmocka_unit_test(entries_of_one_provider_become_one_request),
+        cmocka_unit_test(states_are_asked_for_when_somebody_listens),
+        cmocka_unit_test(states_are_asked_for_again_after_a_while),
+        cmocka_unit_test(a_classic_provider_is_taken_from_nobody_who_was_not_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
