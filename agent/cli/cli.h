@@ -69,6 +69,9 @@ size_t cli_values(
 /* A number that must be at least 1, or 0 if the option was not given. */
 bool cli_count(const struct cli_args *args, const char *name, uint64_t *ret_count);
 
+/* A duration as in 90s, in ns and not 0, or 0 if the option was not given. */
+bool cli_duration(const struct cli_args *args, const char *name, uint64_t *ret_ns);
+
 /* `etwship: text` on stderr. */
 void cli_error(const char *format, ...) ETWSHIP_PRINTF(1, 2);
 void cli_warning(const char *format, ...) ETWSHIP_PRINTF(1, 2);

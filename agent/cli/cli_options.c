@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "cli/cli.h"
+#include "config/config_value.h"
 
 static const struct cli_option no_options[] = {{.name = NULL}};
 
@@ -239,5 +240,22 @@ bool cli_count(const struct cli_args *args, const char *name, uint64_t *ret_coun
         return false;
     }
     *ret_count = value;
+    return true;
+}
+
+bool cli_duration(const struct cli_args *args, const char *name, uint64_t *ret_ns)
+{
+    const char *text = cli_value(args, name);
+    struct error err;
+    uint64_t ns = 0;
+    if (text && !config_value_duration(span_text(text), &ns, &err)) {
+        cli_error("--%s: %s", name, err.text);
+        return false;
+    }
+    if (text && ns == 0) {
+        cli_error("--%s %s: no time at all. leave the option out for no limit", name, text);
+        return false;
+    }
+    *ret_ns = ns;
     return true;
 }

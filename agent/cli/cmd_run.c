@@ -1,6 +1,5 @@
 #include "app/agent_run.h"
 #include "cli/config_options.h"
-#include "config/config_value.h"
 #include "platform/plat_file.h"
 #include "platform/plat_system.h"
 
@@ -45,25 +44,13 @@ static int conclude(const struct agent_run_result *result, bool strict)
                                                                                    : EXIT_DONE;
 }
 
-static bool read_duration(const struct cli_args *args, uint64_t *ret_ns)
-{
-    const char *text = cli_value(args, "duration");
-    struct error err;
-    *ret_ns = 0;
-    if (text && !config_value_duration(span_text(text), ret_ns, &err)) {
-        cli_error("--duration: %s", err.text);
-        return false;
-    }
-    return true;
-}
-
 /* ${ret_stuck}: an output is still inside a call and uses the configuration. */
 static int run_config(const struct cli_args *args, const struct app_config *config, bool *ret_stuck)
 {
     struct agent_run_settings settings = {
         .config = config, .colors = plat_is_terminal(1) && !plat_no_color()};
     if (!cli_count(args, "max-events", &settings.max_events) ||
-        !read_duration(args, &settings.duration_ns)) {
+        !cli_duration(args, "duration", &settings.duration_ns)) {
         return EXIT_USAGE;
     }
     struct agent_run_result result;

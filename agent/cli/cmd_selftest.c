@@ -1,6 +1,5 @@
 #include "cli/live_run.h"
 #include "cli/selftest_check.h"
-#include "config/config_value.h"
 #include "etw/etw_api.h"
 #include "event/value_json.h"
 #include "platform/plat_file.h"
@@ -243,16 +242,13 @@ static int run(const struct cli_command *command, int argc, char **argv)
     struct cli_args args;
     int exit_code;
     uint64_t rate;
-    uint64_t duration_ns = 2 * second_ns;
-    struct error err;
+    uint64_t duration_ns;
     if (!cli_parse(command, argc, argv, &args, &exit_code)) {
         return exit_code;
     }
-    const char *duration = cli_value(&args, "duration");
     exit_code = EXIT_USAGE;
-    if (duration && !config_value_duration(span_text(duration), &duration_ns, &err)) {
-        cli_error("--duration: %s", err.text);
-    } else if (cli_count(&args, "rate", &rate)) {
+    if (cli_duration(&args, "duration", &duration_ns) && cli_count(&args, "rate", &rate)) {
+        duration_ns = duration_ns ? duration_ns : 2 * second_ns;
         if (rate > MAX_RATE) {
             cli_error("--rate: at most %d events a second", MAX_RATE);
         } else if (!etw_api_has_sessions()) {

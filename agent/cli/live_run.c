@@ -7,7 +7,6 @@
 #include "app/provider_selection.h"
 #include "base/nearest.h"
 #include "cli/watch_output.h"
-#include "config/config_value.h"
 #include "etw/etw_api.h"
 #include "etw/etw_control.h"
 #include "etw/etw_hold.h"
@@ -58,8 +57,6 @@ static bool are_providers(const struct live_run_settings *settings)
 bool live_run_take(const struct cli_args *args, const char **lists,
     struct live_run_settings *settings, int *ret_exit)
 {
-    const char *duration = cli_value(args, "duration");
-    struct error err;
     *ret_exit = EXIT_USAGE;
     settings->providers = lists;
     settings->provider_count = cli_values(args, "provider", lists, LIVE_RUN_MAX_NAMES);
@@ -70,8 +67,7 @@ bool live_run_take(const struct cli_args *args, const char **lists,
         cli_error("%s: --provider PROVIDER or --kernel-flag FLAG is missing", settings->name);
         return false;
     }
-    if (duration && !config_value_duration(span_text(duration), &settings->duration_ns, &err)) {
-        cli_error("--duration: %s", err.text);
+    if (!cli_duration(args, "duration", &settings->duration_ns)) {
         return false;
     }
     for (size_t i = 0; i < settings->flag_count; i++) {

@@ -9,7 +9,7 @@
  * The open gaps of a source, one per stage and reason, each with the slab that it is going to be
  * shipped in. Embedded; one thread, but for the slabs, which are freed on any.
  */
-enum { GAP_LIST_MAX = 8 };
+enum { GAP_LIST_MAX = 16 };
 
 struct gap_list {
     struct open_gap {

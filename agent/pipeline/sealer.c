@@ -18,7 +18,11 @@
  *
  * Bytes are not copied where a whole piece fits: the piece becomes the batch.
  */
-enum { RETRY_MS = 50 };
+enum {
+    RETRY_MS = 50,
+    MAX_SEGMENTS =
+        4096, /* sessions that take turns with few events for it must not fill the memory */
+};
 
 struct stream {
     const struct sealer_stream *settings;
@@ -86,7 +90,8 @@ static bool is_full(const struct stream *stream)
     }
     const struct piece *piece = &stream->open->piece;
     return piece->bytes.size >= stream->settings->max_bytes ||
-           piece->count >= stream->settings->max_events;
+           piece->count >= stream->settings->max_events ||
+           stream->open->segment_count >= MAX_SEGMENTS;
 }
 
 /* Records that fill much of a batch make the next one, uncopied, rather than fill up one that is

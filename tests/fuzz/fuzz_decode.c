@@ -25,7 +25,8 @@ static const struct schema_map_entry entries[] = {
     {1, {(const uint8_t *)"o\"ne", 4}},
     {6, {(const uint8_t *)"", 0}},
 };
-static const struct schema_map maps[] = {{MAP_VALUE, entries, 3}, {MAP_BITS, entries, 3}};
+static const struct schema_map maps[] = {{.kind = MAP_VALUE, .entries = entries, .entry_count = 3},
+    {.kind = MAP_BITS, .entries = entries, .entry_count = 3}};
 
 static uint16_t in_type_of(uint8_t byte)
 {

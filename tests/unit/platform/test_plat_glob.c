@@ -86,7 +86,7 @@ static void folders_are_searched_as_the_pattern_says(void **state)
 static void a_folder_that_cannot_be_read_is_an_error(void **state)
 {
     (void)state;
-    char path[128];
+    char path[TEMP_FOLDER_BYTES + 8];
     snprintf(path, sizeof(path), "%s/locked", folder);
     assert_int_equal(mkdir(path, 0), 0);
     bool is_root = geteuid() == 0;
