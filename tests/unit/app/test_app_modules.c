@@ -476,7 +476,7 @@ static void what_cannot_run_is_listed_with_reasons(void **state)
         "outputs: [{type: stdout}, {type: http, url: 'http://h'}, {type: elasticsearch, enabled: "
         "false, hosts: ['http://h']}]",
         &config, &report));
-    static const struct etw_api no_etw = {NULL};
+    static const struct etw_api no_etw = {.StartTraceW = NULL};
     etw_api_use(&no_etw);
     assert_false(app_config_can_run(&config, &report));
     const char *const expected[] = {

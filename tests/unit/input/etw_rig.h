@@ -219,7 +219,7 @@ static void rig_await_at(struct rig *rig, rig_sees_fn *sees, const void *what, c
     enum { TICK_MS = 2 }; /* the simulator tells nobody what has changed in it */
     for (int waited = 0; !sees(rig, what); waited += TICK_MS) {
         if (waited > RIG_WAIT_MS) {
-            print_error("in vain: %s(%s); notes:\n%.*s", text, (const char *)what,
+            print_error("in vain: %s(%s); notes:\n%.*s", text, what ? (const char *)what : "",
                 SPAN_ARG(buf_span(&rig->notes)));
             _fail(file, line);
         }
