@@ -344,16 +344,16 @@ void value_json_object(const struct value_context *context, const struct event *
     buf_add_byte(out, '}');
 }
 
-void value_json_close(struct buf *out, size_t key, size_t start)
+void value_json_close(struct buf *out, size_t key, size_t members)
 {
     if (out->failed) {
         return;
     }
-    if (out->size == start) {
+    if (out->size == members) {
         out->size = key;
         return;
     }
-    out->data[start] = '{';
+    out->data[members] = '{';
     buf_add_byte(out, '}');
 }
 

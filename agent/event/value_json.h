@@ -46,9 +46,9 @@ typedef void value_json_one_fn(const struct value_context *context, const struct
 void value_json_list(const struct value_context *context, const struct event *event, uint32_t index,
     value_json_one_fn *one, struct buf *out);
 
-/* End an object whose members were written as `,"name":value` from ${start} on: the first comma
- * becomes the brace. Without members its key goes as well, which starts at ${key}. */
-void value_json_close(struct buf *out, size_t key, size_t start);
+/* End an object whose members were written as `,"name":value` from ${members} on: the first
+ * comma becomes the brace. Without members its key goes as well, which starts at ${key}. */
+void value_json_close(struct buf *out, size_t key, size_t members);
 
 /* What a person reads for fields[index]: the name where a map or status table has one, else the
  * value; JSON-escaped, without quotes. For message inserts and the pretty format. */
