@@ -91,6 +91,6 @@ void http_options_check(struct config_check *check, const struct http_auth *auth
     }
     if (*proxy && (*proxy)[0] && !strstr(*proxy, "://")) {
         CONFIG_FAULT(
-            check, proxy, "proxy: this is no address. write it as in http://proxy.example");
+            check, proxy, "proxy: this is no address. write it as in http://gateway.example");
     }
 }

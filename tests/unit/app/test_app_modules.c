@@ -200,7 +200,7 @@ static void outputs_over_http_check_what_belongs_together(void **state)
         {"{type: http, url: 'https://h', tls: {pin_sha256: [abc]}}", "abc]",
             "tls: pin_sha256: 'abc' is no SHA-256 in base64. write its 44 characters"},
         {"{type: http, url: 'https://h', proxy: h}", "h}",
-            "proxy: this is no address. write it as in http://proxy.example"},
+            "proxy: this is no address. write it as in http://gateway.example"},
         {"{type: elasticsearch, hosts: [h]}", "h]",
             "hosts: this is no address. write it as in https://host:9200"},
         {"{type: elasticsearch, hosts: ['http://h'], index: '{provider.name}'}", "'{provider",
