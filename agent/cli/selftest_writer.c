@@ -62,6 +62,12 @@ static const etw_char text[] = {'n', 'a', 0xef, 'v', 'e', ' ', 0x2713, 0};
 
 enum { PAYLOAD_BYTES = 8 + 8 + 4 + sizeof(text), MESSAGE_BYTES = 16 };
 
+/* What a provider's callback is about. */
+struct listener {
+    struct selftest_writer *writer;
+    enum selftest_kind kind;
+};
+
 struct selftest_writer {
     struct selftest_writer_settings settings;
     const struct etw_api *api;
@@ -70,6 +76,8 @@ struct selftest_writer {
     struct plat_cond changed;
     bool enabled[SELFTEST_KINDS]; /* messages go where classic events go */
     bool ending;
+    struct listener on_tracelogging;
+    struct listener on_manifest;
     uint64_t tracelogging; /* registrations; 0: none */
     uint64_t manifest;
     uint64_t classic;
@@ -259,7 +267,7 @@ static void set_enabled(struct selftest_writer *w, enum selftest_kind kind, bool
     plat_mutex_unlock(&w->mutex);
 }
 
-static void on_tracelogging(const struct guid *source_id, uint32_t is_enabled, uint8_t level,
+static void on_enable(const struct guid *source_id, uint32_t is_enabled, uint8_t level,
     uint64_t match_any_keyword, uint64_t match_all_keyword, const struct etw_filter *filter,
     void *context)
 {
@@ -268,22 +276,9 @@ static void on_tracelogging(const struct guid *source_id, uint32_t is_enabled, u
     (void)match_any_keyword;
     (void)match_all_keyword;
     (void)filter;
+    const struct listener *listener = context;
     if (is_enabled <= 1) { /* 2: a capture of state */
-        set_enabled(context, SELFTEST_TRACELOGGING, is_enabled == 1);
-    }
-}
-
-static void on_manifest(const struct guid *source_id, uint32_t is_enabled, uint8_t level,
-    uint64_t match_any_keyword, uint64_t match_all_keyword, const struct etw_filter *filter,
-    void *context)
-{
-    (void)source_id;
-    (void)level;
-    (void)match_any_keyword;
-    (void)match_all_keyword;
-    (void)filter;
-    if (is_enabled <= 1) {
-        set_enabled(context, SELFTEST_MANIFEST, is_enabled == 1);
+        set_enabled(listener->writer, listener->kind, is_enabled == 1);
     }
 }
 
@@ -338,9 +333,12 @@ static bool register_all(struct selftest_writer *w, struct error *err)
     const struct guid manifest = guid_of(MANIFEST_GUID);
     const struct guid classic = guid_of(CLASSIC_GUID);
     struct etw_guid_registration class_of = {.guid = &w->class_guid};
-    uint32_t code = w->api->EventRegister(&tracelogging, on_tracelogging, w, &w->tracelogging);
+    w->on_tracelogging = (struct listener){w, SELFTEST_TRACELOGGING};
+    w->on_manifest = (struct listener){w, SELFTEST_MANIFEST};
+    uint32_t code = w->api->EventRegister(
+        &tracelogging, on_enable, &w->on_tracelogging, &w->tracelogging);
     if (!code) {
-        code = w->api->EventRegister(&manifest, on_manifest, w, &w->manifest);
+        code = w->api->EventRegister(&manifest, on_enable, &w->on_manifest, &w->manifest);
     }
     if (!code) {
         code = w->api->RegisterTraceGuidsW(
@@ -369,8 +367,12 @@ struct selftest_writer *selftest_writer_start(
     const struct selftest_writer_settings *settings, struct error *err)
 {
     const struct etw_api *api = etw_api_get();
-    struct selftest_writer *w = has_functions(api, err) ? calloc(1, sizeof(*w)) : NULL;
+    if (!has_functions(api, err)) {
+        return NULL;
+    }
+    struct selftest_writer *w = calloc(1, sizeof(*w));
     if (!w) {
+        error_set(err, ERR_MEMORY, "out of memory");
         return NULL;
     }
     w->settings = *settings;

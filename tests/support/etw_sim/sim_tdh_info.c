@@ -2,6 +2,27 @@
 
 /* What one event looks like: TdhGetEventInformation and its kin (tdh.h). */
 
+uint32_t sim_tdh_describe(
+    const struct etw_event_record *record, struct sim_tdh_event *ret_event, struct buf *info)
+{
+    struct sim_tdh *tdh = sim_tdh_enter();
+    if (!tdh) {
+        return ETW_ERROR_NOT_FOUND;
+    }
+    sim_tdh_event_of(record, ret_event);
+    const struct event_schema *schema;
+    struct tei_options options;
+    bool found = sim_tdh_find(tdh, &ret_event->record, &schema, &options);
+    if (found) {
+        tei_put_event(info, schema, &options);
+    }
+    sim_tdh_leave(tdh);
+    if (info->failed) {
+        return ETW_ERROR_OUTOFMEMORY;
+    }
+    return found ? ETW_SUCCESS : ETW_ERROR_NOT_FOUND;
+}
+
 uint32_t etw_sim_TdhGetEventInformation(struct etw_event_record *record, uint32_t context_count,
     struct etw_tdh_context *context, void *ret_info, uint32_t *info_bytes)
 {
@@ -10,23 +31,14 @@ uint32_t etw_sim_TdhGetEventInformation(struct etw_event_record *record, uint32_
     if (!record || !info_bytes) {
         return ETW_ERROR_INVALID_PARAMETER;
     }
-    struct sim_tdh *tdh = sim_tdh_enter();
-    if (!tdh) {
-        return ETW_ERROR_NOT_FOUND;
-    }
     struct sim_tdh_event event;
-    sim_tdh_event_of(record, &event);
-    const struct event_schema *schema;
-    struct tei_options options;
-    uint32_t code = ETW_ERROR_NOT_FOUND;
-    if (sim_tdh_find(tdh, &event.record, &schema, &options)) {
-        struct buf made;
-        buf_init(&made, SIM_TDH_MAX_ANSWER);
-        tei_put_event(&made, schema, &options);
+    struct buf made;
+    buf_init(&made, SIM_TDH_MAX_ANSWER);
+    uint32_t code = sim_tdh_describe(record, &event, &made);
+    if (code == ETW_SUCCESS) {
         code = sim_tdh_give(&made, ret_info, info_bytes);
-        buf_fini(&made);
     }
-    sim_tdh_leave(tdh);
+    buf_fini(&made);
     return code;
 }
 

@@ -170,32 +170,23 @@ static uint32_t locate(struct etw_event_record *record, uint32_t path_count,
     if (!record || !path || path_count == 0 || path_count > MAX_PATH) {
         return ETW_ERROR_INVALID_PARAMETER;
     }
-    struct sim_tdh *tdh = sim_tdh_enter();
-    if (!tdh) {
-        return ETW_ERROR_NOT_FOUND;
-    }
     struct sim_tdh_event event;
-    sim_tdh_event_of(record, &event);
-    const struct event_schema *schema;
-    struct tei_options options;
-    uint32_t code = ETW_ERROR_NOT_FOUND;
-    if (sim_tdh_find(tdh, &event.record, &schema, &options)) {
-        struct buf info;
-        buf_init(&info, SIM_TDH_MAX_ANSWER);
-        tei_put_event(&info, schema, &options);
+    struct buf info;
+    buf_init(&info, SIM_TDH_MAX_ANSWER);
+    uint32_t code = sim_tdh_describe(record, &event, &info);
+    if (code == ETW_SUCCESS) {
         struct walk w = {.info = buf_span(&info),
             .payload = event.record.payload,
             .pointer_size = event.record.pointer_size,
             .path = path,
             .path_count = path_count};
-        code = info.failed ? (uint32_t)ETW_ERROR_OUTOFMEMORY : walk(&w);
+        code = walk(&w);
         if (code == ETW_SUCCESS) {
             *ret_offset = (uint32_t)w.start;
             *ret_bytes = (uint32_t)(w.end - w.start);
         }
-        buf_fini(&info);
     }
-    sim_tdh_leave(tdh);
+    buf_fini(&info);
     return code;
 }
 
