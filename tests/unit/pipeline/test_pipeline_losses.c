@@ -115,23 +115,29 @@ static void what_an_output_that_has_ended_does_not_take_is_told_to_the_others(vo
     }
 }
 
-static void gaps_that_are_refused_make_no_gaps(void **state)
+/* Of two outputs with batches of 100 the first refuses all of 5000 events. */
+static void refuse_all(struct rig *rig, uint64_t max_age_ns, uint64_t gap_age_ns)
 {
-    (void)state;
     enum { STEPS = 1000 };
     static struct fake_step refuses[STEPS];
     for (size_t i = 0; i < STEPS; i++) {
         refuses[i].verdict = OUTPUT_REJECTED;
     }
+    rig_init(rig, 1, 1, (const size_t[]){0, 0}, 2);
+    rig->streams[0].max_events = 100;
+    rig->streams[0].max_age_ns = max_age_ns ? max_age_ns : rig->streams[0].max_age_ns;
+    rig->settings.gap_age_ns = gap_age_ns;
+    rig_script(rig, 0, refuses, STEPS);
+    rig_start(rig);
+    assert_true(rig_push(rig, 0, 5000, 0));
+    rig_finish(rig);
+}
+
+static void gaps_that_are_refused_make_no_gaps(void **state)
+{
+    (void)state;
     struct rig rig;
-    rig_init(&rig, 1, 1, (const size_t[]){0, 0}, 2);
-    rig.streams[0].max_events = 100;
-    rig.streams[0].max_age_ns = UINT64_C(3600) * 1000000000;
-    rig.settings.gap_age_ns = 1;
-    rig_script(&rig, 0, refuses, STEPS);
-    rig_start(&rig);
-    assert_true(rig_push(&rig, 0, 5000, 0));
-    rig_finish(&rig);
+    refuse_all(&rig, UINT64_C(3600) * 1000000000, 1);
     struct output_counts counts = output_counts(&rig, 0);
     assert_int_equal(counts.dropped[OUTPUT_DROP_REJECTED], 5000);
     assert_true(counts.own_dropped > 0);
@@ -145,19 +151,8 @@ static void gaps_that_are_refused_make_no_gaps(void **state)
 static void one_gap_is_open_at_a_time(void **state)
 {
     (void)state;
-    enum { STEPS = 1000 };
-    static struct fake_step refuses[STEPS];
-    for (size_t i = 0; i < STEPS; i++) {
-        refuses[i].verdict = OUTPUT_REJECTED;
-    }
     struct rig rig;
-    rig_init(&rig, 1, 1, (const size_t[]){0, 0}, 2);
-    rig.streams[0].max_events = 100;
-    rig.settings.gap_age_ns = UINT64_C(3600) * 1000000000;
-    rig_script(&rig, 0, refuses, STEPS);
-    rig_start(&rig);
-    assert_true(rig_push(&rig, 0, 5000, 0));
-    rig_finish(&rig);
+    refuse_all(&rig, 0, UINT64_C(3600) * 1000000000);
     check_told(&rig, 0, OUTPUT_DROP_REJECTED, 1);
     assert_int_equal(count_gaps(&rig, 1), 2); /* the first at once, the rest at the end */
     rig_fini(&rig);
