@@ -33,11 +33,42 @@ struct delivery {
     const uint32_t *routes;
     const struct span *route_names;
     size_t route_count;
+
+    /* Was any of it sent before, so that it may have arrived already? Also true where nobody knows:
+     * after a restart, for what was not known as acked. */
+    bool repeated;
+
+    /* What names each record for ever (delivery_id.h); NULL: nothing does. */
+    const struct delivery_ids *ids;
+    const uint32_t
+        *places; /* of each record in its batch, as `ids` counts; NULL: first_place + i */
+    uint32_t first_place;
+};
+
+/* Why a destination will never take a record: what a dead letter says. Views, copied by the host. */
+struct output_rejection {
+    int status; /* of its reply, as in HTTP; 0: none */
+    struct span type;
+    struct span reason;
+    struct span index; /* where it was to go; empty: unknown */
 };
 
 struct output_report {
     struct error error;          /* for every verdict but OUTPUT_DELIVERED */
     enum record_status *records; /* room for record_count entries; read with OUTPUT_MIXED */
+
+    /* With any verdict that leaves something to send again. */
+    uint32_t wait_ms; /* the destination wants to be left alone for so long; 0: it did not say */
+    bool degraded;    /* a fault of its set-up, which hits every event until somebody mends it:
+                         tried again slowly, and the output counts as degraded */
+
+    /* Records that the destination had already although they were not sent before. */
+    uint64_t unexpected_duplicates;
+
+    /* Say why record ${record} of the delivery is rejected: before OUTPUT_REJECTED for all or any,
+     * and for each RECORD_REJECTED. May be NULL; what is not said is rejected without a reason. */
+    void (*reject)(void *host, size_t record, const struct output_rejection *why);
+    void *host; /* its first argument */
 };
 
 struct config_check;

@@ -244,8 +244,7 @@ static enum output_verdict try_once(
     struct delivery_host *host, const struct delivery *left, struct output_report *report)
 {
     const struct output_ops *ops = host->settings.ops;
-    report->error = (struct error){0};
-    report->records = host->statuses;
+    *report = (struct output_report){.records = host->statuses};
     for (size_t i = 0; i < left->record_count; i++) {
         host->statuses[i] = RECORD_RETRY; /* for records that the output says nothing of */
     }
