@@ -68,9 +68,11 @@ static bool is_pin(const char *text)
            strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/") == 43;
 }
 
-void http_options_check(struct config_check *check, const struct http_auth *auth,
-    const struct http_tls *tls, const char *const *proxy)
+void http_options_check(struct config_check *check, const struct http_options *options)
 {
+    const struct http_auth *auth = &options->auth;
+    const struct http_tls *tls = &options->tls;
+    const char *const *proxy = &options->proxy;
     int ways = (auth->api_key != NULL) + (auth->bearer != NULL) + (auth->user || auth->password);
     if (ways > 1) {
         CONFIG_FAULT(check, auth,

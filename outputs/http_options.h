@@ -25,25 +25,40 @@ struct http_tls {
 
 enum http_compression { HTTP_PLAIN, HTTP_GZIP, HTTP_ZSTD };
 
-/* Rows of the settings structs that have members of these names. */
+/* The settings that every output of HTTP has, as its member `http`. */
+struct http_options {
+    struct http_auth auth;
+    struct http_tls tls;
+    const char *proxy; /* NULL: the environment's; "": none */
+    int compression;   /* enum http_compression */
+    uint64_t connect_timeout_ns;
+    uint64_t timeout_ns;
+};
+
 extern const struct config_field http_auth_fields[];
 extern const struct config_field http_tls_fields[];
 extern const char *const http_compression_names[];
 
-#define HTTP_ROWS(s, default_compression)                                                       \
-    {CONFIG_STRUCT_ROW("auth", s, auth, http_auth_fields), .help = "who we are"},               \
-        {CONFIG_STRUCT_ROW("tls", s, tls, http_tls_fields), .help = "how https is checked"},    \
-        {CONFIG_ROW("proxy", SECRET, s, proxy),                                                 \
-            .help = "address of a proxy; empty: none; default: the environment's"},             \
-    {                                                                                           \
-        CONFIG_ROW("compression", ENUM, s, compression), .names = http_compression_names,       \
-                                                         .default_text = (default_compression), \
-                                                         .help = "of what is sent"              \
+/* Rows of a settings struct that has a `struct http_options http`. */
+#define HTTP_ROWS(s, default_compression)                                                         \
+    {CONFIG_STRUCT_ROW("auth", s, http.auth, http_auth_fields), .help = "who we are"},            \
+        {CONFIG_STRUCT_ROW("tls", s, http.tls, http_tls_fields), .help = "how https is checked"}, \
+        {CONFIG_ROW("proxy", SECRET, s, http.proxy),                                              \
+            .help = "address of a proxy; empty: none; default: the environment's"},               \
+        {CONFIG_ROW("connect_timeout", DURATION, s, http.connect_timeout_ns),                     \
+            .default_text = "10s", .min = 1000000, .max = INT64_C(3600000000000),                 \
+            .help = "longest wait for a connection, TLS and all"},                                \
+        {CONFIG_ROW("timeout", DURATION, s, http.timeout_ns), .default_text = "90s",              \
+            .min = 1000000, .max = INT64_C(3600000000000),                                        \
+            .help = "longest time for one request and its reply"},                                \
+    {                                                                                             \
+        CONFIG_ROW("compression", ENUM, s, http.compression),                                     \
+            .names = http_compression_names, .default_text = (default_compression),               \
+            .help = "of what is sent"                                                             \
     }
 
 /* What is wrong goes to ${check}, at its value: "auth: what. what to do". */
-void http_options_check(struct config_check *check, const struct http_auth *auth,
-    const struct http_tls *tls, const char *const *proxy);
+void http_options_check(struct config_check *check, const struct http_options *options);
 
 /* Is ${url} an address that http can be sent to, without a password in it? ${key} for the text. NULL
  * is not given. */

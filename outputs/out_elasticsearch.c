@@ -13,10 +13,7 @@ struct settings {
     struct config_strings hosts;
     struct data_stream data_stream;
     const char *index;
-    struct http_auth auth;
-    struct http_tls tls;
-    const char *proxy;
-    int compression; /* enum http_compression */
+    struct http_options http;
     uint64_t max_string_bytes;
 };
 
@@ -100,7 +97,7 @@ static void elasticsearch_check(const void *settings, struct config_check *check
     check_name(check, "index", &s->index, index_barred);
     check_name(check, "dataset", &s->data_stream.dataset, stream_barred);
     check_name(check, "namespace", &s->data_stream.namespace, stream_barred);
-    http_options_check(check, &s->auth, &s->tls, &s->proxy);
+    http_options_check(check, &s->http);
 }
 
 const struct output_ops output_elasticsearch = {

@@ -13,10 +13,7 @@ struct settings {
     const char *url;
     int framing; /* enum framing */
     struct config_map headers;
-    struct http_auth auth;
-    struct http_tls tls;
-    const char *proxy;
-    int compression; /* enum http_compression */
+    struct http_options http;
 };
 
 // clang-format off
@@ -66,7 +63,7 @@ static void http_check(const void *settings, struct config_check *check)
     const struct settings *s = settings;
     http_options_check_url(check, "url", &s->url);
     check_headers(&s->headers, check);
-    http_options_check(check, &s->auth, &s->tls, &s->proxy);
+    http_options_check(check, &s->http);
 }
 
 const struct output_ops output_http = {
