@@ -100,10 +100,10 @@ static bool save(void *self, struct error *err)
     return agent_store_save(self, err);
 }
 
-static void warn_output(void *self, const char *output, const char *text)
+static void warn_output(void *self, const char *output, const char *what, const char *text)
 {
-    char kind[64];
-    snprintf(kind, sizeof(kind), "output %s", output);
+    char kind[128];
+    snprintf(kind, sizeof(kind), "%s %s", what, output);
     log_write(((struct agent *)self)->log, LOG_LEVEL_WARNING, kind, "output %s: %s", output, text);
 }
 

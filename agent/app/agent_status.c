@@ -72,6 +72,8 @@ static void add_output(struct buf *out, const char *name, const struct output_co
     add_number(out, "pending", counts->pending);
     add_number(out, "bytes", counts->bytes);
     add_number(out, "retries", counts->retries);
+    add_number(out, "unexpected_duplicates", counts->unexpected_duplicates);
+    buf_printf(out, ",\"degraded\":%s", counts->degraded ? "true" : "false");
     buf_printf(out, ",\"own\":{\"offered\":%llu,\"acked\":%llu,\"dropped\":%llu,\"pending\":%llu}}",
         (unsigned long long)counts->own_offered, (unsigned long long)counts->own_acked,
         (unsigned long long)counts->own_dropped, (unsigned long long)counts->own_pending);
@@ -127,6 +129,13 @@ void agent_status_json(const struct agent_status *status, const struct agent_pla
 
 /* ---- a line ----------------------------------------------------------------------------------- */
 
+static void add_if_any(struct buf *out, uint64_t count, const char *what)
+{
+    if (count) {
+        buf_printf(out, ", %llu %s", (unsigned long long)count, what);
+    }
+}
+
 void agent_status_line(
     const struct agent_status *status, const struct agent_plan *plan, struct buf *out)
 {
@@ -137,20 +146,19 @@ void agent_status_line(
         buf_printf(out, "%ssession %.100s: %llu received, %llu accepted", i ? "; " : "",
             plan->session_configs[i]->name, (unsigned long long)counts->received,
             (unsigned long long)counts->accepted);
-        if (dropped) {
-            buf_printf(out, ", %llu dropped", (unsigned long long)dropped);
-        }
+        add_if_any(out, dropped, "dropped");
     }
     for (size_t i = 0; i < plan->output_count; i++) {
         const struct output_counts *counts = &status->outputs[i];
-        uint64_t dropped = counts->dead_lettered;
+        uint64_t dropped = 0;
         for (int k = 0; k < OUTPUT_DROP_COUNT; k++) {
             dropped += counts->dropped[k];
         }
         buf_printf(out, "; output %.100s: %llu acked, %llu pending", plan->output_configs[i]->name,
             (unsigned long long)counts->acked, (unsigned long long)counts->pending);
-        if (dropped) {
-            buf_printf(out, ", %llu dropped", (unsigned long long)dropped);
-        }
+        add_if_any(out, dropped, "dropped");
+        add_if_any(out, counts->dead_lettered, "dead-lettered");
+        add_if_any(out, counts->unexpected_duplicates, "unexpected duplicates");
+        buf_add_text(out, counts->degraded ? ", degraded" : "");
     }
 }

@@ -84,10 +84,10 @@ static bool stopping(void *self)
     return session_run_stopping();
 }
 
-static void warn(void *self, const char *output, const char *text)
+static void tell(void *self, enum delivery_news news, const char *text)
 {
     (void)self;
-    (void)output;
+    (void)news;
     cli_error("%s", text);
 }
 
@@ -188,7 +188,7 @@ static bool make_output(const struct cli_args *args, const struct input_decoding
         .name = ops->name,
         .give_up = true,
         .stopping = stopping,
-        .warn = warn};
+        .tell = tell};
     dump->writer = event_writer_create(&writer, err);
     dump->host = dump->writer ? delivery_host_create(&host, err) : NULL;
     struct stream_settings stream = {

@@ -118,6 +118,7 @@ void books_settle(
     struct output_counts *to = &books->outputs[output];
     to->batches++;
     to->bytes += settlement->bytes;
+    to->unexpected_duplicates += settlement->unexpected_duplicates;
     if (own) {
         to->own_acked += settlement->acked;
         to->own_dropped += dropped + settlement->dead_lettered;
@@ -140,6 +141,13 @@ void books_retry(struct books *books, size_t output)
 {
     plat_mutex_lock(&books->mutex);
     books->outputs[output].retries++;
+    plat_mutex_unlock(&books->mutex);
+}
+
+void books_set_degraded(struct books *books, size_t output, bool degraded)
+{
+    plat_mutex_lock(&books->mutex);
+    books->outputs[output].degraded = degraded;
     plat_mutex_unlock(&books->mutex);
 }
 

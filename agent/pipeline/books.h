@@ -56,6 +56,8 @@ struct output_counts {
     uint64_t bytes; /* acked */
     uint64_t batches;
     uint64_t retries;
+    uint64_t unexpected_duplicates; /* of the acked: the destination had them already, unsent */
+    bool degraded;                  /* somebody has to mend its set-up; it tries again slowly */
     /* Events of the agent itself. */
     uint64_t own_offered;
     uint64_t own_acked;
@@ -84,12 +86,15 @@ struct books_settlement {
     uint64_t bytes; /* of the acked ones */
     uint64_t dead_lettered;
     uint64_t dropped[OUTPUT_DROP_COUNT];
+    uint64_t unexpected_duplicates;
 };
 void books_settle(
     struct books *books, size_t output, const struct books_settlement *settlement, bool own);
 
 /* An output is going to try a batch again. */
 void books_retry(struct books *books, size_t output);
+
+void books_set_degraded(struct books *books, size_t output, bool degraded);
 
 /* Wait until no output has an event pending (those of the agent itself apart). Nobody waits here for
  * longer than until plat_monotonic_ns() is what books_hurry has said. */

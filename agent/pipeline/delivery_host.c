@@ -2,14 +2,17 @@
 
 #include <stdlib.h>
 
+#include "pipeline/back_off.h"
+#include "pipeline/refusals.h"
 #include "platform/plat_system.h"
 
 /*
- * The verdict table is settle(); all else serves it. Waits between tries follow "full jitter": a
- * random time up to a bound that doubles with each try, so that many agents that lost one
- * destination do not come back at once (Brooker, "Exponential Backoff And Jitter", 2015).
+ * The verdict table is settle(); all else serves it.
+ *
+ * What is refused is kept before it counts as settled. Why it is refused is collected while the
+ * output sends (refusals.h), as only the verdict says whether it is.
  */
-enum { FIRST_WAIT_MS = 100, LONGEST_WAIT_MS = 5000, WAIT_SLICE_MS = 50 };
+enum { WAIT_SLICE_MS = 50, KEPT_AT_ONCE = 64 };
 
 struct delivery_host {
     struct delivery_host_settings settings;
@@ -17,9 +20,10 @@ struct delivery_host {
     bool connected;
     bool ended;
     bool closed;
-    bool warned;
-    uint64_t bound_ms; /* of the next wait */
-    uint64_t random;   /* state of the jitter; never 0 */
+    bool degraded;
+    unsigned told; /* a bit per enum delivery_news, since a batch arrived whole */
+    struct back_off back_off;
+    struct refusals refusals;
     uint64_t begun_ns; /* of the batch that is being delivered */
     struct delivery_counts counts;
 
@@ -45,13 +49,16 @@ struct delivery_host *delivery_host_create(
     host->settings = *settings;
     struct output_env env = settings->env ? *settings->env : (struct output_env){0};
     env.name = settings->name;
-    if (!plat_random(&host->random, sizeof(host->random), NULL)) {
-        host->random = plat_monotonic_ns();
+    uint64_t seed;
+    if (!plat_random(&seed, sizeof(seed), NULL)) {
+        seed = plat_monotonic_ns();
     }
-    host->random |= 1;
+    back_off_init(&host->back_off, settings->retry.min_ms, settings->retry.max_ms, seed);
+    refusals_init(&host->refusals);
     host->settings.env = NULL;
     host->output = settings->ops->create(settings->settings, &env, err);
     if (!host->output) {
+        refusals_fini(&host->refusals);
         free(host);
         return NULL;
     }
@@ -68,6 +75,7 @@ void delivery_host_destroy(struct delivery_host *host)
         ops->disconnect(host->output);
     }
     ops->destroy(host->output);
+    refusals_fini(&host->refusals);
     free(host->rest);
     free(host->rest_ends);
     free(host->rest_routes);
@@ -104,6 +112,15 @@ static bool grow(struct delivery_host *host, const struct delivery *delivery)
     return true;
 }
 
+static void tell(struct delivery_host *host, enum delivery_news news, const char *text)
+{
+    unsigned bit = 1U << news;
+    if (!(host->told & bit) && host->settings.tell) {
+        host->settings.tell(host->settings.self, news, text);
+    }
+    host->told |= bit;
+}
+
 /* ---- verdicts ------------------------------------------------------------------------------------ */
 
 /* Records of what is left, from ${first} on, are given up on. */
@@ -130,19 +147,72 @@ static uint32_t record_of(const struct delivery_host *host, size_t index)
     return host->is_rest ? host->rest_records[index] : (uint32_t)index;
 }
 
+static struct delivery_refusal refusal_of(
+    const struct delivery_host *host, const struct delivery *left, size_t index)
+{
+    uint32_t start = index ? left->record_ends[index - 1] : 0;
+    uint32_t end = left->record_ends[index];
+    return (struct delivery_refusal){.record = record_of(host, index),
+        .document = span_make(left->bytes.data + start, end - start),
+        .route = left->routes ? left->route_names[left->routes[index]] : span_make(NULL, 0),
+        .why = refusals_why(&host->refusals, index)};
+}
+
+/* Have refused records kept, a few at a time; those that cannot be kept are to be sent again. */
+static void keep_refused(struct delivery_host *host, const struct delivery *left)
+{
+    struct delivery_refusal refusals[KEPT_AT_ONCE];
+    struct error err;
+    size_t count = 0;
+    size_t first = 0; /* record of the delivery that those in `refusals` begin at */
+    bool ok = true;
+    for (size_t i = 0; i < left->record_count && ok; i++) {
+        if (host->statuses[i] == RECORD_REJECTED) {
+            refusals[count++] = refusal_of(host, left, i);
+        }
+        if (count == KEPT_AT_ONCE || (count && i + 1 == left->record_count)) {
+            ok = host->settings.keep(host->settings.self, refusals, count, &err);
+            host->counts.dead_lettered += ok ? count : 0;
+            first = ok ? i + 1 : first;
+            count = 0;
+        }
+    }
+    for (size_t i = first; i < left->record_count && !ok; i++) {
+        bool rejected = host->statuses[i] == RECORD_REJECTED;
+        host->statuses[i] = rejected ? RECORD_RETRY : host->statuses[i];
+    }
+    if (!ok) {
+        tell(host, DELIVERY_FAILS, err.text);
+    }
+}
+
+/* The ${refused} records before ${end} are refused: if nobody has kept them, they are lost. */
+static void lose_refused(struct delivery_host *host, size_t end, size_t *refused)
+{
+    if (!host->settings.keep) {
+        lose(host, end - *refused, *refused, DELIVERY_REJECTED);
+    }
+    *refused = 0;
+}
+
 /* Keep only the records that are to be sent again. */
 static void keep_retries(struct delivery_host *host, struct delivery *left)
 {
     size_t kept = 0;
+    size_t refused = 0; /* records just before i that are refused, and not yet lost */
     uint32_t size = 0;
     uint32_t start = 0;
     for (size_t i = 0; i < left->record_count; i++) {
+        if (host->statuses[i] == RECORD_REJECTED) {
+            refused++;
+            start = left->record_ends[i];
+            continue;
+        }
+        lose_refused(host, i, &refused);
         uint32_t end = left->record_ends[i];
         if (host->statuses[i] == RECORD_DELIVERED) {
             host->counts.delivered++;
             host->counts.bytes += end - start;
-        } else if (host->statuses[i] == RECORD_REJECTED) {
-            lose(host, i, 1, DELIVERY_REJECTED);
         } else {
             memmove(host->rest + size, left->bytes.data + start, end - start);
             size += end - start;
@@ -152,6 +222,7 @@ static void keep_retries(struct delivery_host *host, struct delivery *left)
         }
         start = end;
     }
+    lose_refused(host, left->record_count, &refused);
     left->bytes = span_make(host->rest, size);
     left->record_ends = host->rest_ends;
     left->record_count = kept;
@@ -167,9 +238,6 @@ static bool settle(struct delivery_host *host, enum output_verdict verdict,
     case OUTPUT_DELIVERED:
         host->counts.delivered += left->record_count;
         host->counts.bytes += left->bytes.size;
-        return true;
-    case OUTPUT_REJECTED:
-        lose(host, 0, left->record_count, DELIVERY_REJECTED);
         return true;
     case OUTPUT_MIXED:
         keep_retries(host, left);
@@ -190,23 +258,6 @@ static bool settle(struct delivery_host *host, enum output_verdict verdict,
     }
 }
 
-static void warn_once(struct delivery_host *host, const char *text)
-{
-    if (!host->warned && host->settings.warn) {
-        host->settings.warn(host->settings.self, host->settings.name, text);
-    }
-    host->warned = true;
-}
-
-/* xorshift64 (Marsaglia 2003): spreading waits asks for no more. */
-static uint64_t next_random(struct delivery_host *host)
-{
-    host->random ^= host->random << 13;
-    host->random ^= host->random >> 7;
-    host->random ^= host->random << 17;
-    return host->random;
-}
-
 static bool sleep_in_slices(struct delivery_host *host, unsigned ms)
 {
     for (unsigned waited = 0; waited < ms; waited += WAIT_SLICE_MS) {
@@ -219,15 +270,15 @@ static bool sleep_in_slices(struct delivery_host *host, unsigned ms)
 }
 
 /* Wait before the next try. False if the agent is stopping. */
-static bool back_off(struct delivery_host *host)
+static bool back_off(struct delivery_host *host, const struct output_report *report)
 {
-    const struct delivery_retry *retry = &host->settings.retry;
-    uint64_t longest = retry->max_ms ? retry->max_ms : LONGEST_WAIT_MS;
-    uint64_t first = retry->min_ms ? retry->min_ms : FIRST_WAIT_MS;
     host->counts.retries++;
-    host->bound_ms = host->bound_ms ? host->bound_ms * 2 : first;
-    host->bound_ms = host->bound_ms > longest ? longest : host->bound_ms;
-    unsigned ms = (unsigned)(1 + next_random(host) % host->bound_ms);
+    if (report->wait_ms && host->settings.leave_alone) {
+        host->settings.leave_alone(host->settings.self,
+            report->wait_ms < BACK_OFF_ASKED_MAX_MS ? report->wait_ms : BACK_OFF_ASKED_MAX_MS);
+    }
+    unsigned ms = report->degraded ? back_off_next_slow(&host->back_off, report->wait_ms)
+                                   : back_off_next(&host->back_off, report->wait_ms);
     if (host->settings.wait) {
         return host->settings.wait(host->settings.self, ms);
     }
@@ -240,11 +291,17 @@ static bool is_too_old(const struct delivery_host *host)
     return max && plat_monotonic_ns() - host->begun_ns > max;
 }
 
+static void on_reject(void *self, size_t record, const struct output_rejection *why)
+{
+    refusals_add(&((struct delivery_host *)self)->refusals, record, why);
+}
+
 static enum output_verdict try_once(
-    struct delivery_host *host, const struct delivery *left, struct output_report *report)
+    struct delivery_host *host, struct delivery *left, struct output_report *report)
 {
     const struct output_ops *ops = host->settings.ops;
-    *report = (struct output_report){.records = host->statuses};
+    *report = (struct output_report){.records = host->statuses, .reject = on_reject, .host = host};
+    refusals_begin(&host->refusals, left->record_count);
     for (size_t i = 0; i < left->record_count; i++) {
         host->statuses[i] = RECORD_RETRY; /* for records that the output says nothing of */
     }
@@ -254,7 +311,104 @@ static enum output_verdict try_once(
         }
         host->connected = true;
     }
-    return ops->send(host->output, left, report);
+    enum output_verdict verdict = ops->send(host->output, left, report);
+    left->repeated = true;
+    if (verdict == OUTPUT_REJECTED) {
+        for (size_t i = 0; i < left->record_count; i++) {
+            host->statuses[i] = RECORD_REJECTED;
+        }
+        verdict = OUTPUT_MIXED;
+    }
+    return verdict;
+}
+
+static bool any_refused(const struct delivery_host *host, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (host->statuses[i] == RECORD_REJECTED) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* People hear of it, and what is refused is kept. */
+static void take_note(struct delivery_host *host, enum output_verdict verdict,
+    const struct output_report *report, const struct delivery *left)
+{
+    bool refused = verdict == OUTPUT_MIXED && any_refused(host, left->record_count);
+    if (refused) {
+        tell(host, DELIVERY_REFUSED, report->error.text);
+    }
+    if (refused && host->settings.keep) {
+        keep_refused(host, left);
+    }
+    if (report->unexpected_duplicates) {
+        host->counts.unexpected_duplicates += report->unexpected_duplicates;
+        tell(host, DELIVERY_DUPLICATES, "");
+    }
+}
+
+/* What a try that left something to send says of the output's state, to people. */
+static void tell_failure(
+    struct delivery_host *host, enum output_verdict verdict, const struct output_report *report)
+{
+    bool closed = verdict == OUTPUT_FATAL && report->error.code == ERR_STOPPED;
+    if (report->degraded && verdict != OUTPUT_FATAL) {
+        host->degraded = true;
+        tell(host, DELIVERY_DEGRADED, report->error.text);
+    } else if (!closed) {
+        tell(host, DELIVERY_FAILS, report->error.text);
+    }
+}
+
+/* Something arrived, or was answered for. */
+static void note_progress(struct delivery_host *host, bool whole, bool degraded)
+{
+    back_off_reset(&host->back_off);
+    if (host->degraded && !degraded) {
+        host->degraded = false;
+        host->told &= ~(1U << DELIVERY_MENDED);
+        tell(host, DELIVERY_MENDED, "");
+        host->told &= ~(1U << DELIVERY_DEGRADED);
+    }
+    host->told = whole ? 0 : host->told;
+}
+
+/* False: give up on what is left. */
+static bool wait_for_room(struct delivery_host *host, const struct delivery *left)
+{
+    static const struct output_report nothing = {.wait_ms = 0};
+    while (!grow(host, left)) {
+        tell(host, DELIVERY_FAILS, "out of memory");
+        if (!back_off(host, &nothing)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool may_ask(const struct delivery_host *host)
+{
+    return !host->settings.clear || host->settings.clear(host->settings.self);
+}
+
+/* One try, and what follows from it. True if the batch is settled, else ${report} says how long the
+ * destination is to be left alone. */
+static bool step(struct delivery_host *host, struct delivery *left, struct output_report *report)
+{
+    size_t before = left->record_count;
+    enum output_verdict verdict = try_once(host, left, report);
+    take_note(host, verdict, report, left);
+    bool settled = settle(host, verdict, report, left);
+    bool answered = verdict == OUTPUT_DELIVERED || left->record_count < before;
+    if (answered) {
+        note_progress(host, verdict == OUTPUT_DELIVERED, !settled && report->degraded);
+    }
+    if (!settled || verdict == OUTPUT_FATAL) {
+        tell_failure(host, verdict, report);
+    }
+    return settled;
 }
 
 bool delivery_host_deliver(struct delivery_host *host, const struct delivery *delivery)
@@ -265,24 +419,11 @@ bool delivery_host_deliver(struct delivery_host *host, const struct delivery *de
         lose(host, 0, left.record_count, DELIVERY_UNDELIVERED);
         return !host->ended;
     }
-    host->bound_ms = 0;
     host->begun_ns = host->settings.retry.max_age_ns ? plat_monotonic_ns() : 0;
-    while (!grow(host, &left)) {
-        warn_once(host, "out of memory");
-        if (!back_off(host)) {
-            lose(host, 0, left.record_count, DELIVERY_UNDELIVERED);
-            return true;
-        }
-    }
-    for (;;) {
+    bool go_on = wait_for_room(host, &left);
+    while (go_on && may_ask(host)) {
         struct output_report report;
-        enum output_verdict verdict = try_once(host, &left, &report);
-        if (verdict != OUTPUT_DELIVERED &&
-            !(verdict == OUTPUT_FATAL && report.error.code == ERR_STOPPED)) {
-            warn_once(host, report.error.text);
-        }
-        if (settle(host, verdict, &report, &left)) {
-            host->warned = host->warned && verdict != OUTPUT_DELIVERED;
+        if (step(host, &left, &report)) {
             return !host->ended;
         }
         if (is_too_old(host)) {
@@ -290,11 +431,10 @@ bool delivery_host_deliver(struct delivery_host *host, const struct delivery *de
             return true;
         }
         host->ended = host->settings.give_up;
-        if (host->ended || !back_off(host)) {
-            lose(host, 0, left.record_count, DELIVERY_UNDELIVERED);
-            return !host->ended;
-        }
+        go_on = !host->ended && back_off(host, &report);
     }
+    lose(host, 0, left.record_count, DELIVERY_UNDELIVERED);
+    return !host->ended;
 }
 
 void delivery_host_idle(struct delivery_host *host)

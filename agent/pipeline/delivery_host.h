@@ -10,17 +10,36 @@
  */
 struct delivery_host;
 
+/* back_off.h says how the two bounds are used. */
 struct delivery_retry {
-    unsigned min_ms;     /* the longest first wait; 0: 100 ms */
-    unsigned max_ms;     /* the longest wait; 0: 5 s */
+    unsigned min_ms;
+    unsigned max_ms;
     uint64_t max_age_ns; /* records that were tried for longer are dropped; 0: never */
 };
 
 /* Why a record was not delivered. */
 enum delivery_loss {
-    DELIVERY_REJECTED,    /* the destination will never take it */
+    DELIVERY_REJECTED,    /* the destination will never take it, and nobody has kept it */
     DELIVERY_TOO_OLD,     /* given up on after retry.max_age */
     DELIVERY_UNDELIVERED, /* given up on: the agent stopped, or the output ended */
+};
+
+/* What people should know: each is told once until a batch arrives whole, DELIVERY_MENDED whenever
+ * it comes true. */
+enum delivery_news {
+    DELIVERY_FAILS,      /* it is tried again, unless the output has ended */
+    DELIVERY_REFUSED,    /* records that the destination will never take */
+    DELIVERY_DEGRADED,   /* somebody has to mend the output's set-up: tried again slowly */
+    DELIVERY_MENDED,     /* no longer degraded: it delivers again */
+    DELIVERY_DUPLICATES, /* the destination had records already that were not sent before */
+};
+
+/* A record that the destination will never take. Views, valid during the call. */
+struct delivery_refusal {
+    size_t record; /* of the delivery */
+    struct span document;
+    struct span route; /* where it was routed to; empty: the output has no routes */
+    struct output_rejection why;
 };
 
 struct delivery_host_settings {
@@ -36,8 +55,19 @@ struct delivery_host_settings {
     /* Before each retry: wait for ${ms}; false if the agent is stopping. NULL: sleep, and ask
      * `stopping`. */
     bool (*wait)(void *self, unsigned ms);
-    /* Told, once per series of failures, why delivery has to wait. */
-    void (*warn)(void *self, const char *output, const char *text);
+    /* Before each try: wait until the destination may be asked at all, as other objects of the
+     * output know, too; false if the agent is stopping. NULL: it always may. */
+    bool (*clear)(void *self);
+    /* The destination asks to be left alone for ${ms}, by all objects of the output. May be NULL. */
+    void (*leave_alone)(void *self, unsigned ms);
+    /* May be NULL. */
+    void (*tell)(void *self, enum delivery_news news, const char *text);
+    /*
+     * Keep records that the destination refuses, durably: they are settled when this has returned
+     * true, and are tried again after false with ${err} set. NULL: they are lost.
+     */
+    bool (*keep)(
+        void *self, const struct delivery_refusal *refusals, size_t count, struct error *err);
     /* Told of each record that is given up on: ${count} of the delivery, from ${first} on. NULL:
      * nobody wants to know. */
     void (*lost)(void *self, size_t first, size_t count, enum delivery_loss why);
@@ -46,11 +76,13 @@ struct delivery_host_settings {
 
 struct delivery_counts {
     uint64_t delivered;
-    uint64_t rejected; /* these three: enum delivery_loss */
+    uint64_t dead_lettered; /* refused, and kept */
+    uint64_t rejected;      /* these three: enum delivery_loss */
     uint64_t too_old;
     uint64_t undelivered;
     uint64_t bytes; /* delivered */
     uint64_t retries;
+    uint64_t unexpected_duplicates; /* of the delivered ones */
 };
 
 /* NULL with ${err} set if the output cannot be made. */

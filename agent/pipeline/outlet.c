@@ -52,6 +52,10 @@ struct outlet {
     atomic_bool ended;
     atomic_bool closed; /* by its reader */
 
+    /* Until then the destination wants to be asked nothing. */
+    atomic_uint_fast64_t quiet_until_ns;
+    size_t degraded_lanes;
+
     struct ack_mark mark;
     uint64_t *stored;      /* by session: the mark as of the checkpoint */
     struct buf checkpoint; /* belongs to `stored` */
@@ -77,10 +81,9 @@ static bool is_giving_up(void *self)
     return until != UINT64_MAX && plat_monotonic_ns() >= until;
 }
 
-static bool pause_lane(struct lane *lane, unsigned ms)
+static bool pause_until(struct lane *lane, uint64_t end)
 {
     struct outlet *outlet = lane->outlet;
-    uint64_t end = plat_monotonic_ns() + (uint64_t)ms * NS_PER_MS;
     bool in_time = true;
     plat_mutex_lock(&outlet->mutex);
     while (in_time && !is_giving_up(lane)) {
@@ -92,6 +95,27 @@ static bool pause_lane(struct lane *lane, unsigned ms)
     return !is_giving_up(lane);
 }
 
+static bool pause_lane(struct lane *lane, unsigned ms)
+{
+    return pause_until(lane, plat_monotonic_ns() + (uint64_t)ms * NS_PER_MS);
+}
+
+static bool wait_while_quiet(void *self)
+{
+    struct lane *lane = self;
+    uint64_t until = atomic_load(&lane->outlet->quiet_until_ns);
+    return until == 0 || plat_monotonic_ns() >= until || pause_until(lane, until);
+}
+
+static void leave_alone(void *self, unsigned ms)
+{
+    struct outlet *outlet = ((struct lane *)self)->outlet;
+    uint64_t until = plat_monotonic_ns() + (uint64_t)ms * NS_PER_MS;
+    uint_fast64_t before = atomic_load(&outlet->quiet_until_ns);
+    while (
+        before < until && !atomic_compare_exchange_weak(&outlet->quiet_until_ns, &before, until)) {}
+}
+
 static bool wait_for_retry(void *self, unsigned ms)
 {
     struct lane *lane = self;
@@ -99,18 +123,51 @@ static bool wait_for_retry(void *self, unsigned ms)
     return pause_lane(lane, ms);
 }
 
-static void warn_retry(void *self, const char *output, const char *text)
-{
-    const struct outlet_settings *settings = &((struct lane *)self)->outlet->settings;
-    char line[700];
-    snprintf(line, sizeof(line), "%s; trying again", text);
-    settings->warn(settings->self, output, line);
-}
-
 static void warn(void *self, const char *text)
 {
     const struct outlet_settings *settings = &((struct lane *)self)->outlet->settings;
-    settings->warn(settings->self, settings->name, text);
+    settings->warn(settings->self, settings->name, "output", text);
+}
+
+/* One more lane is degraded, or one less. Is the state of the whole output another one now? */
+static bool count_degraded(struct outlet *outlet, bool degraded)
+{
+    plat_mutex_lock(&outlet->mutex);
+    outlet->degraded_lanes += degraded ? 1 : SIZE_MAX;
+    bool changed = outlet->degraded_lanes == degraded;
+    if (changed) {
+        books_set_degraded(outlet->settings.books, outlet->settings.index, degraded);
+    }
+    plat_mutex_unlock(&outlet->mutex);
+    return changed;
+}
+
+static void tell(void *self, enum delivery_news news, const char *text)
+{
+    static const struct {
+        const char *kind;
+        const char *before; /* the text */
+        const char *behind;
+    } lines[] = {[DELIVERY_FAILS] = {"retry", "", "; trying again"},
+        [DELIVERY_REFUSED] = {"refused", "", "; what it refuses is lost"},
+        [DELIVERY_DEGRADED] = {"degraded",
+            "degraded: ", "; trying again slowly until somebody mends it"},
+        [DELIVERY_MENDED] = {"mended", "delivers again", ""},
+        [DELIVERY_DUPLICATES] = {"duplicates",
+            "it had events already that were not sent before. does a proxy send requests twice, or "
+            "a copy of this machine the same events?",
+            ""}};
+    struct lane *lane = self;
+    const struct outlet_settings *settings = &lane->outlet->settings;
+    bool of_state = news == DELIVERY_DEGRADED || news == DELIVERY_MENDED;
+    if (of_state && !count_degraded(lane->outlet, news == DELIVERY_DEGRADED)) {
+        return;
+    }
+    bool ended = news == DELIVERY_FAILS && delivery_host_ended(lane->host);
+    char line[700];
+    snprintf(
+        line, sizeof(line), "%s%s%s", lines[news].before, text, ended ? "" : lines[news].behind);
+    settings->warn(settings->self, settings->name, lines[news].kind, line);
 }
 
 /* ---- positions -------------------------------------------------------------------------------- */
@@ -312,8 +369,10 @@ static void tell_books(struct lane *lane)
     struct outlet *outlet = lane->outlet;
     struct delivery_counts now = delivery_host_counts(lane->host);
     const struct delivery_counts *before = &lane->told;
-    struct books_settlement settlement = {
-        .acked = now.delivered - before->delivered, .bytes = now.bytes - before->bytes};
+    struct books_settlement settlement = {.acked = now.delivered - before->delivered,
+        .bytes = now.bytes - before->bytes,
+        .dead_lettered = now.dead_lettered - before->dead_lettered,
+        .unexpected_duplicates = now.unexpected_duplicates - before->unexpected_duplicates};
     for (size_t i = 0; i < OUTPUT_DROP_COUNT; i++) {
         settlement.dropped[i] = lane->lost[i];
     }
@@ -415,7 +474,9 @@ static bool make_lane(struct outlet *outlet, struct error *err)
         .retry = settings->retry,
         .stopping = is_giving_up,
         .wait = wait_for_retry,
-        .warn = warn_retry,
+        .clear = wait_while_quiet,
+        .leave_alone = leave_alone,
+        .tell = tell,
         .lost = on_lost,
         .self = lane};
     lane->host = delivery_host_create(&host, err);
@@ -435,6 +496,7 @@ struct outlet *outlet_create(const struct outlet_settings *settings, struct erro
     atomic_init(&outlet->giving_up, false);
     atomic_init(&outlet->ended, false);
     atomic_init(&outlet->closed, false);
+    atomic_init(&outlet->quiet_until_ns, 0);
     outlet->settings = *settings;
     outlet->change = 1;
     buf_init(&outlet->checkpoint, OUTPUT_CHECKPOINT_MAX_BYTES);

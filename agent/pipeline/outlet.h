@@ -37,8 +37,8 @@ struct outlet_settings {
     bool (*save)(void *self, struct error *err);
     /* The output has ended for good; ${closed}: as its reader wished. Any thread. May be NULL. */
     void (*ended)(void *self, size_t index, bool closed);
-    /* What people should know. Any thread. */
-    void (*warn)(void *self, const char *output, const char *text);
+    /* What people should know; ${kind}, a word, says which warnings are about the same. Any thread. */
+    void (*warn)(void *self, const char *output, const char *kind, const char *text);
     void *self;
 };
 

@@ -79,7 +79,7 @@ struct pipeline_settings {
     /* See outlet.h. */
     bool (*save)(void *self, struct error *err);
     void (*ended)(void *self, size_t output, bool closed);
-    void (*warn)(void *self, const char *output, const char *text);
+    void (*warn)(void *self, const char *output, const char *kind, const char *text);
     void *self;
 };
 

@@ -95,10 +95,11 @@ static inline void on_ended(void *self, size_t output, bool closed)
     atomic_fetch_add(&rig->closed, closed);
 }
 
-static inline void on_warn(void *self, const char *output, const char *text)
+static inline void on_warn(void *self, const char *output, const char *kind, const char *text)
 {
     (void)self;
     (void)output;
+    assert_non_null(kind);
     assert_non_null(text);
 }
 

@@ -21,10 +21,10 @@ struct rig {
     struct losses *losses;
 };
 
-static void on_warn(void *self, const char *output, const char *text)
+static void on_warn(void *self, const char *output, const char *kind, const char *text)
 {
     if (!((struct rig *)self)->warns) {
-        fail_msg("%s: %s", output, text);
+        fail_msg("%s: %s: %s", output, kind, text);
     }
 }
 
