@@ -5,18 +5,19 @@
 
 /*
  * Functions are looked up when the process first needs them, by name, so that one missing function
- * never keeps the agent from starting. advapi32 has or forwards most of them; those of newer Windows
- * are in sechost only.
+ * never keeps the agent from starting. Sessions and consumers live in sechost since Windows 8, where
+ * advapi32 only hands on; providers are in advapi32 alone, and schemas in tdh.
  *
- * Wine exports functions that it does not have, too: calling one ends the process. Those of them that
- * are known are left out there.
+ * Wine exports functions that it does not have, too: calling one ends the process. Those that are
+ * known are left out where they are Wine's.
  */
-static const char *const dlls[] = {"advapi32.dll", "sechost.dll", "tdh.dll"};
+static const char *const dlls[] = {"sechost.dll", "advapi32.dll", "tdh.dll"};
 
-static bool is_wine(void)
+/* Wine marks the DLLs that are its own behind their DOS header (its dlls/ntdll/loader.c). */
+static bool is_of_wine(HMODULE module)
 {
-    HMODULE ntdll = GetModuleHandleA("ntdll.dll");
-    return ntdll && GetProcAddress(ntdll, "wine_get_version");
+    static const char mark[] = "Wine builtin DLL";
+    return memcmp((const char *)module + sizeof(IMAGE_DOS_HEADER), mark, sizeof(mark)) == 0;
 }
 
 /* Wine 8: advapi32.spec, sechost.spec, tdh.spec. */
@@ -26,14 +27,11 @@ static bool is_trap_of_wine(const char *name)
            strcmp(name, "TraceQueryInformation") == 0;
 }
 
-static FARPROC find(HMODULE *modules, bool wine, const char *name)
+static FARPROC find(HMODULE *modules, const char *name)
 {
-    if (wine && is_trap_of_wine(name)) {
-        return NULL;
-    }
     for (size_t i = 0; i < sizeof(dlls) / sizeof(dlls[0]); i++) {
         FARPROC function = modules[i] ? GetProcAddress(modules[i], name) : NULL;
-        if (function) {
+        if (function && !(is_of_wine(modules[i]) && is_trap_of_wine(name))) {
             return function;
         }
     }
@@ -68,12 +66,11 @@ static void now(int64_t *ret_counter, uint64_t *ret_filetime)
 void etw_load(struct etw_api *api)
 {
     HMODULE modules[sizeof(dlls) / sizeof(dlls[0])];
-    bool wine = is_wine();
     for (size_t i = 0; i < sizeof(dlls) / sizeof(dlls[0]); i++) {
         modules[i] = LoadLibraryExA(dlls[i], NULL, LOAD_LIBRARY_SEARCH_SYSTEM32);
     }
 #define ETW_CALL(result, name, parameters) \
-    api->name = (result(*) parameters)(void (*)(void))find(modules, wine, #name);
+    api->name = (result(*) parameters)(void (*)(void))find(modules, #name);
 #include "etw/etw_calls.def"
 #undef ETW_CALL
     api->last_error = last_error;
