@@ -40,9 +40,11 @@ class Machine(unittest.TestCase):
         return trace
 
     def environment(self, *statements):
+        if (self.folder / "sample.man").exists():
+            statements = ("schemas sample.man", *statements)
         world = self.folder / "world"
-        world.write_text("schemas sample.man\n" + "".join(line + "\n" for line in statements))
-        return dict(os.environ, ETWSIM_WORLD=str(world), ETWSIM_CALLS=str(self.calls_file))
+        world.write_text("".join(line + "\n" for line in (*statements, "calls calls")))
+        return dict(os.environ, ETWSIM_WORLD=str(world))
 
     def providers(self, rate=20000):
         self.generate("manifest")
@@ -274,13 +276,8 @@ class Providers(Machine):
 
 
 class Selftest(Machine):
-    def world(self, *statements):
-        path = self.folder / "world"
-        path.write_text("".join(line + "\n" for line in statements))
-        return dict(os.environ, ETWSIM_WORLD=str(path), ETWSIM_CALLS=str(self.calls_file))
-
     def test_a_sound_machine(self):
-        done = self.run_sim(self.world("processors 4"), "selftest", "--rate", 2000, "--duration",
+        done = self.run_sim(self.environment("processors 4"), "selftest", "--rate", 2000, "--duration",
                             "1s", "--json")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         report = json.loads(done.stdout)
@@ -297,13 +294,13 @@ class Selftest(Machine):
         self.assert_stopped("selftest")
 
     def test_a_table_for_people(self):
-        done = self.run_sim(self.world(), "selftest", "--rate", 400, "--duration", "500ms")
+        done = self.run_sim(self.environment(), "selftest", "--rate", 400, "--duration", "500ms")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         for word in ("TraceLogging", "manifest", "classic", "message", "latency", "all is right"):
             self.assertIn(word, done.stdout)
 
     def test_what_is_too_much_is_lost_and_counted(self):
-        done = self.run_sim(self.world("logger 2000"), "selftest", "--rate", 1000000,
+        done = self.run_sim(self.environment("logger 2000"), "selftest", "--rate", 1000000,
                             "--duration", "2s", "--json")
         report = json.loads(done.stdout)
         lost = sum(loss["count"] for loss in report["lost"] if loss["unit"] == "events")
@@ -320,10 +317,10 @@ class Selftest(Machine):
         self.assert_stopped("selftest")
 
     def test_what_keeps_it_from_running_is_one_line(self):
-        done = self.run_sim(self.world("not_administrator"), "selftest")
+        done = self.run_sim(self.environment("not_administrator"), "selftest")
         self.assert_one_line(done, 1, "administrator")
-        self.assert_one_line(self.run_sim(self.world(), "selftest", "--rate", "0"), 2)
-        self.assert_one_line(self.run_sim(self.world(), "selftest", "--duration", "5"), 2)
+        self.assert_one_line(self.run_sim(self.environment(), "selftest", "--rate", "0"), 2)
+        self.assert_one_line(self.run_sim(self.environment(), "selftest", "--duration", "5"), 2)
         done = subprocess.run([BINARY, "selftest"], capture_output=True, text=True, check=False,
                               timeout=TIMEOUT_S)
         self.assert_one_line(done, 1, "no Event Tracing for Windows")
@@ -360,6 +357,91 @@ class Record(Machine):
         done = self.run_sim(env, "record", "-p", PROCESS, "-o", "missing/x.etl")
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+
+
+class Run(Machine):
+    """`run` with sessions of every type."""
+
+    def run_config(self, env, session, *args):
+        (self.folder / "out.ndjson").unlink(missing_ok=True)
+        (self.folder / "etwship.yaml").write_text(
+            "agent: {data_dir: data, log: {stats: 0}}\n"
+            f"sessions: [{{name: live, {session}}}]\n"
+            "outputs: [{type: file, path: out.ndjson}]\n")
+        done = self.run_sim(env, "run", "-c", "etwship.yaml", *args)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        out = self.folder / "out.ndjson"
+        lines = out.read_text(encoding="utf-8").splitlines() if out.exists() else []
+        return [event for event in map(json.loads, lines) if "gap" not in event]
+
+    def calls(self):
+        lines = [line.rsplit(" ", 1) for line in self.calls_file.read_text().splitlines()]
+        self.calls_file.unlink()
+        return [call for call, code in lines if code == "0"]
+
+    def test_a_real_time_session(self):
+        events = self.run_config(self.providers(), f"type: realtime, providers: [{PROCESS}]",
+                                 "-n", 200)
+        self.assertEqual(len(events), 200)
+        self.assertEqual({event["provider"]["name"] for event in events}, {PROCESS})
+        self.assertEqual({event["etw"]["session"] for event in events}, {"live"})
+        self.assertTrue(all("ImageName" in event["data"] for event in events))
+        self.assertEqual(self.calls(), ["start etwship-live", "stop etwship-live"])
+
+    def test_kernel_sessions(self):
+        self.generate("kernel")
+        env = self.environment("emit * kernel.etl rate 20000")
+        for kind, name in (("kernel", "NT Kernel Logger"), ("system", "etwship-live")):
+            with self.subTest(kind=kind):
+                events = self.run_config(env, f"type: {kind}, flags: [process]", "-n", 20)
+                self.assertEqual(len(events), 20)
+                names = {event["event"]["name"].split("/")[0] for event in events}
+                self.assertTrue(names <= {"Process", "StackWalk"}, names)
+                self.assertEqual(self.calls(), [f"start {name}", f"stop {name}"])
+
+    def recorded(self, name):
+        dump = subprocess.run([BINARY, "dump", "--strict", "--schema", "sample.man", name],
+                              capture_output=True, text=True, encoding="utf-8", cwd=self.folder,
+                              timeout=TIMEOUT_S, check=False)
+        self.assertEqual((dump.returncode, dump.stderr), (0, ""), name)
+        events = [json.loads(line) for line in dump.stdout.splitlines()]
+        self.assertEqual({event["provider"]["name"] for event in events}, {PROCESS}, name)
+        return len(events)
+
+    def record(self, env, log_file, more=""):
+        events = self.run_config(
+            env, f"type: record, providers: [{PROCESS}], log_file: {{{log_file}}}{more}",
+            "--duration", "1s")
+        self.assertEqual(self.calls(), ["start etwship-live", "stop etwship-live"])
+        return len(events)
+
+    def test_files_of_every_mode_are_written_by_etw(self):
+        env = self.providers()
+        for mode in ("mode: sequential", "mode: sequential, preallocate: true, max_size: 8MB",
+                     "mode: circular, max_size: 1MB", "mode: buffering, max_size: 4MB"):
+            with self.subTest(mode=mode):
+                self.assertEqual(self.record(env, f"path: one.etl, {mode}"), 0)
+                self.assertGreater(self.recorded("one.etl"), 0)
+                self.assertLessEqual((self.folder / "one.etl").stat().st_size, 8 << 20)
+                if "circular" in mode:
+                    self.assertLessEqual((self.folder / "one.etl").stat().st_size, 1 << 20)
+                (self.folder / "one.etl").unlink()
+
+    def test_a_new_file_begins_where_one_is_full(self):
+        self.record(self.providers(), "path: 'part%d.etl', mode: newfile, max_size: 1MB")
+        parts = sorted(self.folder.glob("part*.etl"))
+        self.assertGreater(len(parts), 1)
+        for part in parts:
+            self.assertLessEqual(part.stat().st_size, 1 << 20)
+            self.recorded(part.name)
+
+    def test_a_file_goes_on_in_the_next_run(self):
+        env = self.providers()
+        log_file = "path: more.etl, mode: append"
+        self.record(env, log_file, ", clock: system")
+        before = self.recorded("more.etl")
+        self.record(env, log_file, ", clock: system")
+        self.assertGreater(self.recorded("more.etl"), before)
 
 
 class Sessions(Machine):

@@ -39,6 +39,7 @@ struct etw_sim_options {
     uint64_t start_time;       /* FILETIME at which a manual clock starts: 2026-11-21T09:30:00Z */
     uint64_t up_seconds;       /* how long the machine has been up then: 3600 */
     uint64_t perf_frequency;   /* QPC ticks per second: 10000000 */
+    uint64_t perf_counter;     /* what QPC says at the start, instead of up_seconds */
     uint32_t cpu_mhz;          /* 2400 */
     uint32_t step_ticks;       /* of a manual clock, per event written: 1 */
     uint32_t playback_kb;      /* size of each session's playback file: 10240; 1 is next to none */
@@ -55,6 +56,10 @@ struct etw_sim_options {
     bool no_raw_delivery;  /* OpenTraceFromRealTimeLogger is not there */
     void (*set_last_error)(uint32_t code); /* SetLastError of a real system, beside our own */
     uint32_t (*thread_id)(void);           /* of the caller; else small numbers */
+    /* Whenever a session was to be started ("start") or stopped ("stop"), with what was answered.
+     * Calls no function of the world. */
+    void (*on_call)(void *self, const char *what, const char *session, uint32_t code);
+    void *on_call_self;
 };
 
 /* NULL if there is a world already, or no memory. */

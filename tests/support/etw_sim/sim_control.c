@@ -106,6 +106,7 @@ static uint32_t control_session(struct etw_sim *sim, uint64_t session, const etw
         s->users++;
         sim_session_end(s);
         code = sim_properties_fill(s, p);
+        sim_world_note(sim, "stop", s->name16, code);
         sim_session_release(s);
         return code;
     }

@@ -185,5 +185,10 @@ uint32_t etw_sim_StartTraceW(
 {
     uint32_t code = 0;
     struct etw_sim *sim = sim_world_enter(SIM_CALL_StartTraceW, &code);
-    return sim ? sim_world_leave(sim, start(sim, ret_session, name, properties)) : code;
+    if (sim) {
+        code = start(sim, ret_session, name, properties);
+        sim_world_note(sim, "start", name, code);
+        sim_world_leave(sim, code);
+    }
+    return code;
 }

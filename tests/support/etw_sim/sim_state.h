@@ -295,6 +295,10 @@ uint32_t sim_world_control_fault(struct etw_sim *sim, uint32_t code);
 
 void sim_world_set_last_error(uint32_t code); /* of this thread */
 
+/* Tell whoever wants to know that ${session} was to be started or stopped. */
+void sim_world_note(
+    const struct etw_sim *sim, const char *what, const etw_char *session, uint32_t code);
+
 /* Who calls. */
 uint32_t sim_world_pid(const struct etw_sim *sim);
 uint32_t sim_world_tid(const struct etw_sim *sim);

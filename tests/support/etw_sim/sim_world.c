@@ -276,6 +276,18 @@ uint32_t sim_world_control_fault(struct etw_sim *sim, uint32_t code)
     return code < SIM_CONTROL_CODES ? take_fault(&sim->control_faults[code]) : 0;
 }
 
+void sim_world_note(
+    const struct etw_sim *sim, const char *what, const etw_char *session, uint32_t code)
+{
+    char text[SIM_TEXT_BYTES] = "";
+    if (sim->options.on_call) {
+        if (session) {
+            sim_text_to_utf8(session, text, sizeof(text));
+        }
+        sim->options.on_call(sim->options.on_call_self, what, text, code);
+    }
+}
+
 /* ---- who calls -------------------------------------------------------------------------------- */
 
 void sim_world_set_last_error(uint32_t code)

@@ -1,5 +1,6 @@
 #include "support/etw_sim/sim_world_file.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/buf.h"
@@ -20,6 +21,7 @@ struct sim_world {
     struct span folder; /* with its separator; empty: the current one */
     struct etw_sim *sim;
     struct sim_tdh *tdh;
+    const char *calls; /* NULL: nobody wants to know */
     void (*warn)(void *self, const char *text);
     void *warn_self;
 };
@@ -227,7 +229,19 @@ static bool run_items(struct sim_world *world, struct error *err)
 
 /* ---- the machine -------------------------------------------------------------------------------------- */
 
-static void set_option(const struct sim_world_item *item, struct etw_sim_options *options)
+/* On Windows several programs may write it at once: it is open for a line only. */
+static void note_call(void *self, const char *what, const char *session, uint32_t code)
+{
+    const struct sim_world *world = self;
+    FILE *file = fopen(world->calls, "ab");
+    if (file) {
+        fprintf(file, "%s %s %u\n", what, session, code);
+        fclose(file);
+    }
+}
+
+static void set_option(
+    struct sim_world *world, const struct sim_world_item *item, struct etw_sim_options *options)
 {
     switch (item->verb) {
     case SIM_WORLD_PROCESSORS:
@@ -248,6 +262,11 @@ static void set_option(const struct sim_world_item *item, struct etw_sim_options
         break;
     case SIM_WORLD_NO_PROFILE_PRIVILEGE:
         options->no_profile_privilege = true;
+        break;
+    case SIM_WORLD_CALLS:
+        world->calls = resolve(world, item->name);
+        options->on_call = world->calls ? note_call : NULL;
+        options->on_call_self = world;
         break;
     default:
         break;
@@ -278,7 +297,7 @@ static bool set_up(struct sim_world *world, const char *path, const struct etw_s
     options.real_clock = true;
     options.logger_period_ms = options.logger_period_ms ? options.logger_period_ms : LOGGER_MS;
     for (const struct sim_world_item *item = world->items; item; item = item->next) {
-        set_option(item, &options);
+        set_option(world, item, &options);
     }
     world->sim = etw_sim_create(&options, err);
     if (!world->sim || !make_tdh(world, err) || !run_items(world, err)) {

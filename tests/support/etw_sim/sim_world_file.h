@@ -33,6 +33,8 @@
  *   session NAME [guid GUID] [mode N] [buffer KB] [flags N] [clock N] [control_error CODE]
  *           [open_error CODE]          runs from the start; real time unless a mode says otherwise
  *   process PID IMAGE [package NAME] [app NAME]
+ *   calls PATH                         what is started and stopped is appended there, a line each:
+ *                                      `start NAME CODE`, `stop NAME CODE`
  */
 struct sim_world;
 

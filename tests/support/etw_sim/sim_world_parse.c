@@ -20,6 +20,7 @@ static const struct verb {
     [SIM_WORLD_EMIT] = {"emit", {WORD_TEXT, WORD_PATH}},
     [SIM_WORLD_SESSION] = {"session", {WORD_TEXT}},
     [SIM_WORLD_PROCESS] = {"process", {WORD_NUMBER, WORD_TEXT}},
+    [SIM_WORLD_CALLS] = {"calls", {WORD_TEXT}},
 };
 
 enum option_type { OPTION_NUMBER, OPTION_TEXT, OPTION_GUID, OPTION_KIND, OPTION_FLAG };

@@ -19,6 +19,7 @@ enum sim_world_verb {
     SIM_WORLD_EMIT,
     SIM_WORLD_SESSION,
     SIM_WORLD_PROCESS,
+    SIM_WORLD_CALLS,
 };
 
 /* One statement: the words behind its verb, and its options. Texts end with a NUL. */

@@ -170,6 +170,26 @@ static void sessions_run_from_the_start_and_names_are_listed(void **state)
     sim_world_destroy(world);
 }
 
+static void what_is_started_and_stopped_is_written_down(void **state)
+{
+    (void)state;
+    struct sim_world *world = make("calls calls.txt\nsession Foreign\n");
+    assert_non_null(world);
+    struct etw_sim *sim = sim_world_sim(world);
+    struct rig_block b;
+    uint64_t session = rig_start(sim, "mine", 64, 0);
+    assert_int_equal(rig_start(sim, "foreign", 64, 0), 0);
+    rig_block_init(&b, NULL);
+    assert_int_equal(etw_sim_api(sim)->ControlTraceW(session, NULL, &b.p, ETW_CONTROL_STOP), 0);
+    sim_world_destroy(world);
+    char text[256];
+    FILE *f = fopen(path_of("calls.txt"), "rb");
+    assert_non_null(f);
+    text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
+    assert_int_equal(fclose(f), 0);
+    assert_string_equal(text, "start mine 0\nstart foreign 183\nstop mine 0\n");
+}
+
 static void a_world_without_a_file_is_empty(void **state)
 {
     (void)state;
@@ -207,6 +227,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_provider_emits_when_it_is_enabled_and_tdh_knows_its_events),
         cmocka_unit_test(sessions_run_from_the_start_and_names_are_listed),
+        cmocka_unit_test(what_is_started_and_stopped_is_written_down),
         cmocka_unit_test(a_world_without_a_file_is_empty),
         cmocka_unit_test(what_is_wrong_with_a_world_is_told),
     };

@@ -33,7 +33,13 @@ static void make_world(void)
 {
     char path[4096] = "";
     DWORD size = GetEnvironmentVariableA("ETWSIM_WORLD", path, sizeof(path));
+    LARGE_INTEGER frequency;
+    LARGE_INTEGER counter;
+    QueryPerformanceFrequency(&frequency);
+    QueryPerformanceCounter(&counter);
     const struct etw_sim_options base = {.own_process = GetCurrentProcessId(),
+        .perf_frequency = (uint64_t)frequency.QuadPart, /* programs look at the counter, too */
+        .perf_counter = (uint64_t)counter.QuadPart,
         .own_image = "client.exe",
         .set_last_error = set_last_error,
         .thread_id = thread_id};
