@@ -4,13 +4,10 @@ The program is looked at with objdump, and run under Wine. Each test is a method
 claim.
 """
 
-import fcntl
 import os
-import pty
 import re
 import subprocess
 import tempfile
-import termios
 import unittest
 from pathlib import Path
 
@@ -21,7 +18,7 @@ ETLGEN = os.environ["ETWSHIP_ETLGEN"]
 TRACES = Path(os.environ["ETWSHIP_SHARED"]) / "data" / "etl"
 HERE = Path(__file__).resolve().parent
 MISTAKES = HERE.parent / "integration" / "five_mistakes.yaml"
-TOOLS = "x86_64-w64-mingw32-"
+TOOLS = wine.TOOLS
 # Of HKLM\SYSTEM\CurrentControlSet\Control\Session Manager\KnownDLLs: these come from the system's
 # folder, whatever lies beside the program.
 KNOWN_DLLS = {"advapi32.dll", "kernel32.dll", "msvcrt.dll", "ole32.dll", "psapi.dll", "rpcrt4.dll",
@@ -192,20 +189,14 @@ class Program(unittest.TestCase):
         self.assertEqual(again.stdout, b"", again.stderr)
 
     def test_ctrl_c_ends_it_in_order(self):
-        # Wine turns the signal of a terminal into the event of a console. That closing the window,
-        # logging off and shutting down end it in order, too, only Windows can show.
+        # That closing the window, logging off and shutting down end it in order, too, only Windows
+        # can show.
         folder = self.configuration(self.folder / "endless", ", follow: true",
                                     "  - {name: f, type: file, path: out.ndjson}\n")
         events = self.linux("dump", "one.etl").stdout.count(b"\n")
         out = folder / "out.ndjson"
-        outer, inner = pty.openpty()
-        with os.fdopen(outer, "r+b", 0) as terminal:
-            process = subprocess.Popen(
-                [wine.WINE, str(wine.EXE), "run", "-c", "c.yaml"], cwd=folder, stdin=inner,
-                stdout=inner, stderr=inner, env={**self.prefix.environment, "TERM": "xterm"},
-                start_new_session=True,
-                preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
-            os.close(inner)
+        process, terminal = self.prefix.on_terminal(wine.EXE, "run", "-c", "c.yaml", cwd=folder)
+        with terminal:
             try:
                 wine.wait_until(lambda: out.exists() and
                                 out.read_bytes().count(b"\n") == events)

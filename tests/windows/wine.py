@@ -1,10 +1,14 @@
 """Programs for Windows under Wine: a prefix for one run, and what is needed to skip without it."""
 
+import fcntl
 import os
+import pty
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 from pathlib import Path
 
@@ -12,6 +16,8 @@ SKIPPED = 77
 BUILDS = Path(os.environ["ETWSHIP_WINDOWS_BUILD"])
 EXE = BUILDS / "mingw" / "agent" / "etwship.exe"
 TESTS = BUILDS / "mingw-tests"
+ETWSIM = TESTS / "tests" / "support" / "etw_sim" / "etwsim.dll"
+TOOLS = "x86_64-w64-mingw32-"
 WINE = os.environ.get("ETWSHIP_WINE", "")
 # Beside the loader; the `wineserver` in the PATH may be a script that waits for what it starts.
 SERVERS = ["wineserver64", "wineserver"]
@@ -48,6 +54,14 @@ def read_to_end(terminal):
 def need(path):
     if not path.exists():
         skip(f"{path} is not there (packaging/windows/cross/build.sh makes it)")
+
+
+def exports(dll):
+    """The names that a DLL exports."""
+    headers = subprocess.run([TOOLS + "objdump", "-p", str(dll)], check=True,
+                             stdout=subprocess.PIPE).stdout.decode()
+    table = headers.split("[Ordinal/Name Pointer] Table", 1)[1].split("\n\n", 1)[0]
+    return re.findall(r"^\s+\[\s*\d+\](?: \+base\[\s*\d+\]\s+[0-9a-f]+)? (\w+)$", table, re.M)
 
 
 class Prefix:
@@ -97,6 +111,20 @@ class Prefix:
             return subprocess.CompletedProcess(arguments, process.returncode, out.read(),
                                                err.read())
 
+    def on_terminal(self, *arguments, **options):
+        """Start it with a terminal for all three streams: the process, and the other end.
+
+        Wine turns the signal of a terminal into the event of a console.
+        """
+        outer, inner = pty.openpty()
+        environment = {**self.environment, "TERM": "xterm", **options.pop("env", {})}
+        process = subprocess.Popen(
+            [WINE, *map(str, arguments)], stdin=inner, stdout=inner, stderr=inner,
+            env=environment, start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0), **options)
+        os.close(inner)
+        return process, os.fdopen(outer, "r+b", 0)
+
     def close(self):
         self.server.terminate()
         try:
@@ -105,3 +133,35 @@ class Prefix:
             self.server.kill()
             self.server.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Simulated(Prefix):
+    """A Windows whose Event Tracing is the simulator's, for programs as they are.
+
+    What they load are DLLs of Windows' names that only hand on: tdh.dll to etwsim.dll, sechost.dll
+    what etwsim.dll has to that, and everything else to a copy of Wine's own.
+    """
+
+    def __init__(self):
+        super().__init__()
+        self.system = self.folder / "prefix" / "drive_c" / "windows" / "system32"
+        self.environment["WINEDLLOVERRIDES"] += ";tdh,sechost=n,b"
+        shutil.copy(ETWSIM, self.system)
+        shutil.copy(self.system / "sechost.dll", self.system / "sechost_b.dll")
+        simulated = {name: f"etwsim.{name}" for name in exports(ETWSIM)}
+        own = {name: f"sechost_b.{name}" for name in exports(self.system / "sechost_b.dll")}
+        self._hand_on("tdh", simulated)
+        self._hand_on("sechost", {**own, **simulated})
+
+    def _hand_on(self, dll, names):
+        lines = "".join(f"    {name} = {target}\n" for name, target in sorted(names.items()))
+        with tempfile.TemporaryDirectory() as scratch:
+            definition = Path(scratch) / f"{dll}.def"
+            definition.write_text(f"LIBRARY {dll}.dll\nEXPORTS\n{lines}")
+            main = Path(scratch) / "main.c"
+            main.write_text("int main_of_dll(void) { return 1; }\n")
+            made = Path(scratch) / f"{dll}.dll"
+            subprocess.run([TOOLS + "gcc", "-shared", "-nostdlib", "-Wl,-e,main_of_dll", "-o",
+                            made, main, definition], check=True)
+            # The old one may be in use: it is replaced, not overwritten.
+            os.replace(shutil.copy(made, self.system / f"{dll}.new"), self.system / f"{dll}.dll")

@@ -1,0 +1,105 @@
+"""etwship.exe as it is, in a simulated Windows under Wine: sessions, providers, schemas.
+
+The claims are those of tests/integration/live.py, which makes them for the program on Linux. What
+Wine shows beyond them: functions found in DLLs, calls and callbacks by the convention of Windows.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+import unittest
+
+import wine
+
+os.environ["ETWSHIP_SIM"] = str(wine.EXE)
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "integration"))
+import live  # noqa: E402
+
+
+def setUpModule():
+    OnWine.windows = wine.Simulated()
+
+
+def tearDownModule():
+    OnWine.windows.close()
+
+
+class OnWine:
+    windows = None
+
+    def environment(self, *statements):
+        super().environment(*statements)
+        return {"ETWSIM_WORLD": "Z:" + str(self.folder / "world")}
+
+    def run_sim(self, env, *args):
+        done = self.windows.run(wine.EXE, *args, cwd=self.folder, env=env)
+        return subprocess.CompletedProcess(
+            done.args, done.returncode, *(out.decode("utf-8").replace("\r\n", "\n")
+                                          for out in (done.stdout, done.stderr)))
+
+    def assert_ctrl_c_ends(self, env, *args, until):
+        process, terminal = self.windows.on_terminal(wine.EXE, *args, cwd=self.folder, env=env)
+        with terminal:
+            try:
+                until(terminal)
+                terminal.write(b"\x03")
+                shown = wine.read_to_end(terminal)
+                self.assertEqual(process.wait(wine.TIMEOUT_S), 0, shown)
+            finally:
+                process.kill()
+                process.wait()
+        self.assert_stopped(args[0])
+
+
+class Watch(OnWine, live.Watch):
+    # Signals of Linux, and its own answer.
+    test_a_second_signal_stops_the_session_too = None
+    test_a_system_without_etw_says_so = None
+    test_a_reader_that_goes_ends_it = None
+
+    def test_ctrl_c_ends_it_in_good_order(self):
+        def until_events_are_shown(terminal):
+            shown = b""
+            while b"ImageName" not in shown:
+                shown += terminal.read(4096)
+        self.assert_ctrl_c_ends(self.providers(200), "watch", "-p", live.PROCESS,
+                                until=until_events_are_shown)
+
+
+class Providers(OnWine, live.Providers):
+    pass
+
+
+class Selftest(OnWine, live.Selftest):
+    def test_what_keeps_it_from_running_is_one_line(self):
+        done = self.run_sim(self.environment("not_administrator"), "selftest")
+        self.assert_one_line(done, 1, "administrator")
+
+
+class Record(OnWine, live.Record):
+    def test_ctrl_c_ends_it(self):
+        def until_it_runs(_):
+            wine.wait_until(lambda: self.calls_file.exists() and
+                            "start" in self.calls_file.read_text())
+        self.assert_ctrl_c_ends(self.providers(), "record", "-p", live.PROCESS, "-o", "out.etl",
+                                until=until_it_runs)
+        self.assertTrue((self.folder / "out.etl").exists())
+
+
+class Run(OnWine, live.Run):
+    pass
+
+
+class Sessions(OnWine, live.Sessions):
+    pass
+
+
+if __name__ == "__main__":
+    wine.need(wine.EXE)
+    wine.need(wine.ETWSIM)
+    if not wine.WINE:
+        wine.skip("no Wine (packaging/deps.sh windows)")
+    # Not those that are imported.
+    unittest.main(defaultTest=["Watch", "Providers", "Selftest", "Record", "Run", "Sessions"])
