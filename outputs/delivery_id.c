@@ -10,13 +10,13 @@ static char *put_hex(char *p, uint64_t value, unsigned digits)
 
 static uint32_t place_of(const struct delivery *delivery, size_t index)
 {
-    return delivery->places ? delivery->places[index] : delivery->first_place + (uint32_t)index;
+    return delivery->first_place + (delivery->places ? delivery->places[index] : (uint32_t)index);
 }
 
 bool delivery_id_is_replayed(const struct delivery *delivery, size_t index)
 {
-    const struct delivery_place *places = delivery->ids->places;
-    return places && places[place_of(delivery, index)].file_id;
+    const struct record_position *positions = delivery->ids->positions;
+    return positions && record_position_is_known(&positions[place_of(delivery, index)]);
 }
 
 size_t delivery_id_write(
@@ -30,12 +30,12 @@ size_t delivery_id_write(
         p = put_hex(p, ids->first_number + at, 16);
         return (size_t)(p - ret_id);
     }
-    const struct delivery_place *place = &ids->places[at];
-    for (size_t i = 0; i < 16; i++) {
-        p = put_hex(p, place->file_id[i], 2);
+    const struct record_position *position = &ids->positions[at];
+    for (size_t i = 0; i < sizeof(position->file_id); i++) {
+        p = put_hex(p, position->file_id[i], 2);
     }
-    p = put_hex(p, place->buffer_offset, 12);
-    p = put_hex(p, place->record_offset, 8);
+    p = put_hex(p, position->buffer_offset, 12);
+    p = put_hex(p, position->record_offset, 8);
     p = put_hex(p, ids->stream_hash, 8);
     return (size_t)(p - ret_id);
 }

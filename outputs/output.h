@@ -38,10 +38,10 @@ struct delivery {
      * after a restart, for what was not known as acked. */
     bool repeated;
 
-    /* What names each record for ever (delivery_id.h); NULL: nothing does. */
+    /* What names each record for ever (delivery_id.h); NULL: the output does not want it. Record i
+     * has place first_place + places[i] of its batch, or without `places` first_place + i. */
     const struct delivery_ids *ids;
-    const uint32_t
-        *places; /* of each record in its batch, as `ids` counts; NULL: first_place + i */
+    const uint32_t *places;
     uint32_t first_place;
 };
 
@@ -117,6 +117,10 @@ struct output_ops {
      * the results over in delivery.routes. May be NULL. */
     const char *(*route)(const void *settings);
     enum event_template_safety route_safety;
+
+    /* Does it want to know what its records are called (delivery.ids)? May be NULL: it does not, and
+     * then nobody takes the trouble. */
+    bool (*ids)(const void *settings);
 
     /* The file that this output writes to (a path or path template), NULL: none. For checks across
      * outputs and sessions: no two outputs share one, and no session reads what it writes. May be

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "app/app_providers.h"
+#include "app/app_shape.h"
 #include "platform/plat_system.h"
 
 /*
@@ -221,12 +222,14 @@ static bool plan_output(struct agent_plan *plan, size_t index,
             .max_age_ns = config->retry.max_age_ns == CONFIG_NEVER ? 0 : config->retry.max_age_ns},
         .workers = (size_t)config->workers,
         .stream = stream_index,
-        .route = SIZE_MAX};
+        .route = SIZE_MAX,
+        .ids = config->ops->ids && config->ops->ids(config->settings)};
     struct pipeline_stream *stream = &plan->streams[stream_index];
     if (stream_index == plan->stream_count) {
         *stream = (struct pipeline_stream){
             .shape = {.format = event_format_find(span_text(app_config_format(config))),
                 .colors = settings->colors},
+            .hash = app_shape_hash(config),
             .max_bytes = SIZE_MAX,
             .max_events = SIZE_MAX,
             .max_age_ns = UINT64_MAX};
@@ -239,6 +242,7 @@ static bool plan_output(struct agent_plan *plan, size_t index,
             return false;
         }
     }
+    stream->shape.ids |= output->ids;
     narrow(stream, &config->batch);
     const char *text = config->ops->route ? config->ops->route(config->settings) : NULL;
     return !text || route(plan, output, text, err);

@@ -94,6 +94,13 @@ struct record_position {
     uint32_t record_offset; /* bytes from the start of the (uncompressed) buffer */
 };
 
+/* Does it name a record of a file? */
+static inline bool record_position_is_known(const struct record_position *position)
+{
+    static const uint8_t none[sizeof(position->file_id)];
+    return memcmp(position->file_id, none, sizeof(none)) != 0;
+}
+
 /* What all records of one file or session share. Owned by the source, outlives its records. */
 struct trace_info {
     struct span session_name; /* UTF-8; ETW's logger name */

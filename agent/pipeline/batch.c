@@ -72,6 +72,14 @@ size_t batch_memory(const struct batch *batch)
            batch->segment_capacity * sizeof(*batch->segments);
 }
 
+struct delivery_ids batch_ids(const struct batch *batch, uint64_t epoch, uint32_t stream_hash)
+{
+    return (struct delivery_ids){.epoch = epoch,
+        .first_number = batch->first_record,
+        .stream_hash = stream_hash,
+        .positions = batch->piece.positions};
+}
+
 struct delivery batch_delivery(
     const struct batch *batch, size_t first, size_t count, size_t route, uint32_t *ends)
 {
@@ -80,7 +88,8 @@ struct delivery batch_delivery(
     uint32_t end = piece_start(piece, first + count);
     struct delivery delivery = {.bytes = span_make(piece->bytes.data + start, end - start),
         .record_ends = piece->ends,
-        .record_count = count};
+        .record_count = count,
+        .first_place = (uint32_t)first};
     if (first) {
         for (size_t i = 0; i < count; i++) {
             ends[i] = piece->ends[first + i] - start;

@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_PIPELINE_BATCH_H
 #define ETWSHIP_PIPELINE_BATCH_H
 
-#include "outputs/output.h"
+#include "outputs/delivery_id.h"
 #include "pipeline/piece.h"
 #include "pipeline/time_range.h"
 
@@ -32,7 +32,8 @@ struct batch {
     /* Of the spool. */
     struct batch *next;
     struct batch *previous;
-    uint64_t number; /* within the stream, from 1 */
+    uint64_t number;       /* within the stream, from 1 */
+    uint64_t first_record; /* of its first one: numbers run over all streams of the spool */
     size_t readers_left;
     size_t memory;
 };
@@ -53,6 +54,9 @@ size_t batch_segment_of(const struct batch *batch, size_t index);
 
 /* What a batch beside its records costs. */
 size_t batch_memory(const struct batch *batch);
+
+/* What names the batch's records, for a stream whose hash is ${stream_hash}. Views. */
+struct delivery_ids batch_ids(const struct batch *batch, uint64_t epoch, uint32_t stream_hash);
 
 /* Records ${first} to ${first} + ${count} for an output that wants routes of template ${route}
  * (or none: SIZE_MAX). ${ends} has room for ${count} entries, used where first is not 0. */

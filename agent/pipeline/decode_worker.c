@@ -142,12 +142,24 @@ static bool add_routes(struct decode_worker *worker, const struct item *item, si
     return true;
 }
 
+/* What tells a record of a file from all others for ever, where an output asks for that. */
+static bool add_position(struct decode_worker *worker, const struct item *item, size_t index)
+{
+    if (!item->event || !stream_of(worker, item->slab, index)->ids) {
+        return true;
+    }
+    const struct record_position *position = &item->event->record->position;
+    return !record_position_is_known(position) ||
+           piece_add_position(&item->slab->pieces[index], position);
+}
+
 static bool write_once(
     struct decode_worker *worker, const struct item *item, size_t index, uint64_t sequence)
 {
     struct piece *piece = &item->slab->pieces[index];
     uint32_t start = piece_start(piece, piece->count);
-    if (write_text(worker, item, index) && add_routes(worker, item, index)) {
+    if (write_text(worker, item, index) && add_routes(worker, item, index) &&
+        add_position(worker, item, index)) {
         return piece_end_record(piece, sequence);
     }
     piece_take_back(piece, start);

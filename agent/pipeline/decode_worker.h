@@ -26,6 +26,7 @@ struct worker_stream {
     struct span dataset; /* these three: see event_writer_settings */
     struct span data_namespace;
     bool colors;
+    bool ids;           /* an output wants to know where its records were read */
     size_t batch_bytes; /* that batches are sealed at */
 };
 

@@ -227,6 +227,7 @@ static void keep_retries(struct delivery_host *host, struct delivery *left)
     left->record_ends = host->rest_ends;
     left->record_count = kept;
     left->routes = left->routes ? host->rest_routes : NULL;
+    left->places = host->rest_records;
     host->is_rest = true;
 }
 

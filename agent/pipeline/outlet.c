@@ -327,6 +327,9 @@ static void deliver_range(struct lane *lane, size_t first, size_t count)
     }
     struct delivery delivery = batch_delivery(
         lane->batch, first, count, outlet->settings.route, lane->ends);
+    struct delivery_ids ids = batch_ids(
+        lane->batch, outlet->settings.spool->epoch, outlet->settings.stream_hash);
+    delivery.ids = outlet->settings.ids ? &ids : NULL;
     lane->first = first;
     delivery_host_deliver(lane->host, &delivery);
 }

@@ -20,6 +20,8 @@ struct outlet_settings {
     struct delivery_retry retry;
     size_t workers;         /* threads; batches of several may arrive in any order */
     size_t route;           /* template of the stream that it is routed by; SIZE_MAX: none */
+    bool ids;               /* it wants to know what its records are called … */
+    uint32_t stream_hash;   /* … of which this is a part */
     struct span checkpoint; /* of the run before; copied */
     const uint64_t
         *resume; /* by session: what lies at or below was delivered then; NULL: nothing */

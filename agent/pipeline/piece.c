@@ -30,6 +30,7 @@ void piece_fini(struct piece *piece)
     block_pool_give(piece->pool, piece->bytes.data, piece->bytes.capacity);
     free(piece->ends);
     free(piece->sequences);
+    free(piece->positions);
     *piece = (struct piece){.count = 0};
 }
 
@@ -59,8 +60,11 @@ static bool grow_marks(struct piece *piece, bool with_sequences)
     return true;
 }
 
-static void cut_routes(struct piece *piece)
+static void cut_marks(struct piece *piece)
 {
+    if (piece->position_count > piece->count) {
+        piece->position_count = piece->count;
+    }
     for (size_t i = 0; i < piece->route_count; i++) {
         if (piece->routes[i].count > piece->count) {
             piece->routes[i].count = piece->count;
@@ -71,12 +75,53 @@ static void cut_routes(struct piece *piece)
 void piece_take_back(struct piece *piece, uint32_t start)
 {
     piece->bytes.size = start;
-    cut_routes(piece);
+    cut_marks(piece);
+}
+
+/* Positions for the records up to ${count}: of those that have none so far, unknown ones. */
+static bool fill_positions(struct piece *piece, size_t count)
+{
+    while (piece->position_count < count) {
+        struct record_position *positions = grow_list(
+            piece->positions, piece->position_count, &piece->position_capacity, sizeof(*positions));
+        if (!positions) {
+            return false;
+        }
+        piece->positions = positions;
+        positions[piece->position_count++] = (struct record_position){.buffer_offset = 0};
+    }
+    return true;
+}
+
+bool piece_add_position(struct piece *piece, const struct record_position *position)
+{
+    if (!fill_positions(piece, piece->count + 1)) {
+        return false;
+    }
+    piece->positions[piece->count] = *position;
+    return true;
+}
+
+static bool append_positions(
+    struct piece *piece, const struct piece *from, size_t first, size_t count)
+{
+    if (!piece->positions && !from->positions) {
+        return true;
+    }
+    if (!fill_positions(piece, piece->count + count)) {
+        return false;
+    }
+    if (from->positions && count) {
+        memcpy(piece->positions + piece->count, from->positions + first,
+            count * sizeof(*piece->positions));
+    }
+    return true;
 }
 
 bool piece_end_record(struct piece *piece, uint64_t sequence)
 {
-    if (!grow_marks(piece, true)) {
+    if (!grow_marks(piece, true) ||
+        (piece->positions && !fill_positions(piece, piece->count + 1))) {
         piece_take_back(piece, piece_start(piece, piece->count));
         return false;
     }
@@ -97,6 +142,7 @@ bool piece_append(struct piece *piece, const struct piece *from, size_t first, s
     for (size_t i = 0; ok && i < piece->route_count; i++) {
         ok = routes_append(&piece->routes[i], &from->routes[i], first, count);
     }
+    ok = ok && append_positions(piece, from, first, count);
     for (size_t i = 0; ok && i < count; i++) {
         ok = grow_marks(piece, false);
         if (ok) {
@@ -107,7 +153,7 @@ bool piece_append(struct piece *piece, const struct piece *from, size_t first, s
         piece->bytes.failed = false;
         piece->bytes.size = size_before;
         piece->count = count_before;
-        cut_routes(piece);
+        cut_marks(piece);
     }
     return ok;
 }
@@ -130,7 +176,8 @@ void piece_trim(struct piece *piece)
 size_t piece_memory(const struct piece *piece)
 {
     size_t size = sizeof(*piece) + piece->bytes.capacity + piece->capacity * sizeof(*piece->ends) +
-                  piece->sequence_capacity * sizeof(*piece->sequences);
+                  piece->sequence_capacity * sizeof(*piece->sequences) +
+                  piece->position_capacity * sizeof(*piece->positions);
     for (size_t i = 0; i < piece->route_count; i++) {
         size += sizeof(piece->routes[i]) + routes_bytes(&piece->routes[i]);
     }

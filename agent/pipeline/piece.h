@@ -2,6 +2,7 @@
 #define ETWSHIP_PIPELINE_PIECE_H
 
 #include "base/buf.h"
+#include "event/record.h"
 #include "pipeline/block_pool.h"
 #include "pipeline/routes.h"
 
@@ -16,6 +17,10 @@ struct piece {
     size_t count;
     size_t capacity;
     size_t sequence_capacity;
+    /* Where each record was read, unknown for live ones; NULL: nobody wants to know, or all are. */
+    struct record_position *positions;
+    size_t position_count; /* `count`, or one more for the record that is being written */
+    size_t position_capacity;
     struct routes *routes; /* by template of the stream */
     size_t route_count;
     struct block_pool *pool; /* where the memory of `bytes` goes back to; NULL: none */
@@ -34,11 +39,16 @@ void piece_fini(struct piece *piece);
 /* Make room in an empty piece, from the pool if it has a block. Not having any is no failure. */
 void piece_reserve(struct piece *piece, size_t bytes);
 
-/* What was appended to `bytes` since the record before is a record; its routes were added. False:
- * out of memory, and the record is taken back, routes too. */
+/* The record that is being written was read at ${position} of a file. For streams of which an output
+ * asks for ids. False: out of memory. */
+bool piece_add_position(struct piece *piece, const struct record_position *position);
+
+/* What was appended to `bytes` since the record before is a record; its routes were added, and
+ * its position if it has one. False: out of memory, and the record is taken back with them. */
 bool piece_end_record(struct piece *piece, uint64_t sequence);
 
-/* Take back what was appended to `bytes` behind ${start}, and to the routes, since the last record. */
+/* Take back what was appended to `bytes` behind ${start}, and to routes and positions, since the last
+ * record. */
 void piece_take_back(struct piece *piece, uint32_t start);
 
 /* Append ${count} records of ${from}, the first at ${first}; sequences are left out. False: out of

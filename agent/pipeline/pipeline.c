@@ -311,6 +311,8 @@ static bool make_outlets(struct pipeline *p, struct error *err)
             .retry = output->retry,
             .workers = output->workers,
             .route = output->route,
+            .ids = output->ids,
+            .stream_hash = s->streams[output->stream].hash,
             .checkpoint = output->checkpoint,
             .resume = p->output_resume + i * p->session_count,
             .session_count = p->session_count,

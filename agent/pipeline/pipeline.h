@@ -16,6 +16,7 @@ struct pipeline;
 
 struct pipeline_stream {
     struct worker_stream shape;
+    uint32_t hash;    /* delivery_ids.stream_hash */
     size_t max_bytes; /* of a batch */
     size_t max_events;
     uint64_t max_age_ns;
@@ -44,6 +45,7 @@ struct pipeline_output {
     size_t workers;
     size_t stream;
     size_t route; /* template of the stream; SIZE_MAX: none */
+    bool ids;     /* delivery.ids: then `shape.ids` of its stream is set, too */
     struct span checkpoint;
 };
 

@@ -31,8 +31,8 @@ struct spool_ops {
     /* Wait until there is room for a batch. False if there will be none: cancelled. */
     bool (*wait_room)(struct spool *spool);
 
-    /* Take a batch of ${stream}, and number it: 1, 2, 3, … A stream without cursors forgets it. It
-     * may go beyond the room. */
+    /* Take a batch of ${stream}, and number it: 1, 2, 3, …, and its records behind all others that
+     * the spool has taken. A stream without cursors forgets it. It may go beyond the room. */
     void (*append)(struct spool *spool, size_t stream, struct batch *batch);
 
     /* The batch behind the one that the cursor got before; each is handed out once. Waits until
@@ -51,9 +51,11 @@ struct spool_ops {
 
 struct spool {
     const struct spool_ops *ops;
+    uint64_t epoch; /* 64 random bits: with a record's number its name among those of all spools */
 };
 
-/* Batches in memory, together at most ${max_bytes} (and one more). NULL: out of memory. */
+/* Batches in memory, together at most ${max_bytes} (and one more), in an epoch of their own. NULL with
+ * ${err} set: out of memory, or the system has no random numbers. */
 struct spool *spool_memory_create(size_t stream_count, size_t max_bytes, struct error *err);
 
 static inline void spool_destroy(struct spool *spool)

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "pipeline/spool.h"
+#include "platform/plat_system.h"
 #include "platform/plat_thread.h"
 
 /*
@@ -33,6 +34,7 @@ struct spool_memory {
     size_t stream_count;
     struct cursor cursors[MAX_CURSORS];
     size_t cursor_count;
+    uint64_t records; /* numbered so far */
     size_t bytes;
     size_t batches;
     size_t max_bytes;
@@ -86,6 +88,8 @@ static void append(struct spool *base, size_t stream, struct batch *batch)
     spool->bytes += batch->memory;
     spool->batches++;
     batch->number = ++queue->last_number;
+    batch->first_record = spool->records + 1;
+    spool->records += batch->piece.count;
     batch->previous = queue->tail;
     if (queue->tail) {
         queue->tail->next = batch;
@@ -234,6 +238,10 @@ struct spool *spool_memory_create(size_t stream_count, size_t max_bytes, struct 
             destroy(&spool->base);
         }
         error_set(err, ERR_MEMORY, "out of memory for batches");
+        return NULL;
+    }
+    if (!plat_random(&spool->base.epoch, sizeof(spool->base.epoch), err)) {
+        destroy(&spool->base);
         return NULL;
     }
     return &spool->base;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "config/config.h"
+#include "outputs/delivery_id.h"
 #include "platform/plat_system.h"
 #include "platform/plat_thread.h"
 
@@ -27,6 +28,7 @@ struct worker {
     bool connected;
     bool busy;
     bool routed;
+    bool ids;
     bool saves;
     bool saves_last;
 };
@@ -190,6 +192,7 @@ static void *fake_create(const void *settings_, const struct output_env *env, st
     self->fake = settings->fake;
     self->env = *env;
     self->routed = settings->route != NULL;
+    self->ids = settings->ids;
     self->saves = settings->saves;
     self->saves_last = settings->saves_last;
     enter(self)->counts.created++;
@@ -229,6 +232,17 @@ static bool fake_connect(void *self_, struct error *err)
     return good || error_set(err, ERR_IO, "the script refuses to connect");
 }
 
+/* The record's id in front of the end of its line. */
+static void note_id(struct fake_output *fake, const struct delivery *delivery, size_t at)
+{
+    char id[DELIVERY_ID_MAX];
+    size_t size = delivery_id_write(delivery, at, id);
+    fake->received.size--;
+    buf_add_byte(&fake->received, '\t');
+    buf_add(&fake->received, id, size);
+    buf_add_byte(&fake->received, '\n');
+}
+
 static void receive(struct worker *self, const struct delivery *delivery, size_t at)
 {
     struct fake_output *fake = self->fake;
@@ -243,6 +257,9 @@ static void receive(struct worker *self, const struct delivery *delivery, size_t
         buf_add_byte(&fake->received, '\t');
     }
     buf_add(&fake->received, delivery->bytes.data + start, end - start);
+    if (delivery->ids) {
+        note_id(fake, delivery, at);
+    }
     fake->counts.records++;
     fake->counts.bytes = fake->received.size;
 }
@@ -274,7 +291,7 @@ static bool is_sound(const struct worker *self, const struct delivery *delivery)
         }
         start = delivery->record_ends[i];
     }
-    return self->connected && start == delivery->bytes.size;
+    return self->connected && start == delivery->bytes.size && !self->ids == !delivery->ids;
 }
 
 static enum output_verdict fake_send(
@@ -357,6 +374,11 @@ static const char *fake_route(const void *settings)
     return ((const struct fake_settings *)settings)->route;
 }
 
+static bool fake_ids(const void *settings)
+{
+    return ((const struct fake_settings *)settings)->ids;
+}
+
 static const char *fake_target(const void *settings)
 {
     return ((const struct fake_settings *)settings)->target;
@@ -376,6 +398,7 @@ const struct output_ops fake_output_ops = {
     .format = fake_format,
     .route = fake_route,
     .route_safety = EVENT_TEMPLATE_PATH,
+    .ids = fake_ids,
     .target = fake_target,
     .create = fake_create,
     .connect = fake_connect,

@@ -34,6 +34,7 @@ struct fake_settings {
     const char *route;  /* a template, or NULL */
     const char *target; /* a path, or NULL */
     const char *format; /* wants events in this format, or NULL */
+    bool ids;           /* wants them: behind each record's text stand a TAB and its id */
     bool saves;         /* has its checkpoint stored before each delivery, as for a new file */
     bool saves_last;    /* and when it disconnects, as for files that it still renames then */
 };

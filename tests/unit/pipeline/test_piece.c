@@ -64,6 +64,45 @@ static void a_part_of_a_piece_is_appended_with_its_routes(void **state)
     piece_fini(&to);
 }
 
+/* A stream may hold live events and such of files. */
+static void positions_follow_their_records_and_are_unknown_for_others(void **state)
+{
+    (void)state;
+    static const struct record_position at = {.file_id = {1}, .record_offset = 7};
+    static const struct record_position unknown;
+    struct piece live;
+    struct piece file;
+    struct piece both;
+    assert_true(
+        piece_init(&live, 0, NULL) && piece_init(&file, 0, NULL) && piece_init(&both, 0, NULL));
+    for (uint64_t i = 1; i < 100; i++) {
+        add(&live, "live", NULL, i);
+        if (i == 2) {
+            assert_true(piece_add_position(&file, &at));
+        }
+        add(&file, "file", NULL, i);
+    }
+    assert_null(live.positions);
+    assert_memory_equal(&file.positions[0], &unknown, sizeof(unknown));
+    assert_memory_equal(&file.positions[1], &at, sizeof(at));
+    assert_memory_equal(&file.positions[98], &unknown, sizeof(unknown));
+    assert_true(piece_append(&both, &live, 0, 99));
+    assert_null(both.positions);
+    assert_true(piece_append(&both, &file, 1, 98));
+    assert_true(piece_append(&both, &live, 5, 1));
+    assert_int_equal(both.count, 198);
+    for (size_t i = 0; i < both.count; i++) {
+        assert_memory_equal(&both.positions[i], i == 99 ? &at : &unknown, sizeof(at));
+    }
+    assert_true(piece_add_position(&both, &at));
+    piece_take_back(&both, piece_start(&both, both.count));
+    add(&both, "live", NULL, 1);
+    assert_memory_equal(&both.positions[198], &unknown, sizeof(unknown));
+    piece_fini(&live);
+    piece_fini(&file);
+    piece_fini(&both);
+}
+
 static void what_does_not_fit_leaves_a_piece_as_it_was(void **state)
 {
     (void)state;
@@ -121,6 +160,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_know_where_they_end_and_go),
         cmocka_unit_test(a_part_of_a_piece_is_appended_with_its_routes),
+        cmocka_unit_test(positions_follow_their_records_and_are_unknown_for_others),
         cmocka_unit_test(what_does_not_fit_leaves_a_piece_as_it_was),
         cmocka_unit_test(a_record_can_be_taken_back_before_its_end),
         cmocka_unit_test(many_routes_are_each_kept_once),
