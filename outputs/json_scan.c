@@ -301,7 +301,7 @@ static bool next_in_hex(struct json_scan *scan, uint8_t c)
     if (!letter && !is_digit(c)) {
         return false;
     }
-    scan->unit = scan->unit << 4 | (letter ? lower - 'a' + 10u : c - '0');
+    scan->unit = scan->unit << 4 | (letter ? lower - 'a' + 10u : (unsigned)c - '0');
     if (++scan->hex_digits == 4) {
         add_unit(scan, scan->unit);
         scan->state = STATE_STRING;

@@ -111,9 +111,8 @@ static bool append_positions(
     if (!fill_positions(piece, piece->count + count)) {
         return false;
     }
-    if (from->positions && count) {
-        memcpy(piece->positions + piece->count, from->positions + first,
-            count * sizeof(*piece->positions));
+    for (size_t i = 0; from->positions && i < count; i++) {
+        piece->positions[piece->count + i] = from->positions[first + i];
     }
     return true;
 }

@@ -51,9 +51,10 @@ static struct schema_cache *make_cache(void *self, size_t session, size_t worker
     return schema_cache_create(&(struct schema_cache_settings){.only_source = NULL}, err);
 }
 
-static void warn(void *self, const char *output, const char *text)
+static void warn(void *self, const char *output, const char *kind, const char *text)
 {
     (void)self;
+    (void)kind;
     fprintf(stderr, "bench_pipeline: %s: %s\n", output, text);
 }
 
