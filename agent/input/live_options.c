@@ -48,7 +48,7 @@ static const struct config_field buffers_fields[] = {
         .help = "what to do with a session of ours that runs already"},                       \
     {CONFIG_ROW("delivery", ENUM, s, session.delivery), .default_text = "events",             \
         .names = delivery_names,                                                              \
-        .help = "events in the order of time, or raw buffers as they come, which is cheaper"}, \
+        .help = "events one by one, or raw buffers put in order here: cheaper, half a second later"}, \
     {CONFIG_ROW("independent", BOOL, s, session.independent), .default_text = "true",         \
         .help = "another session that fails does not keep events from this one"},             \
     {CONFIG_ROW("hybrid_shutdown", ENUM, s, session.hybrid), .default_text = "persist",       \
@@ -105,7 +105,7 @@ const struct config_field live_options_attach[] = {
         .help = "name of the session that runs already"},
     {CONFIG_ROW("delivery", ENUM, struct live_attach, delivery), .default_text = "events",
         .names = delivery_names,
-        .help = "events in the order of time, or raw buffers as they come, which is cheaper"},
+        .help = "events one by one, or raw buffers put in order here: cheaper, half a second later"},
     {.key = NULL},
 };
 

@@ -4,6 +4,7 @@
 #include "base/bytes.h"
 #include "fuzz/fuzz.h"
 #include "input/etl_format.h"
+#include "input/windows/etw_order.h"
 #include "input/windows/etw_raw.h"
 
 /* A buffer as a live session hands it over: any bytes are read within their bounds, and records lie
@@ -17,23 +18,51 @@ static void promise(bool kept)
     }
 }
 
-static bool see(void *self, const struct event_record *record)
+static void look_at(const struct event_record *record)
 {
-    size_t *count = self;
     struct span payload = record->payload;
     promise(payload.size == 0 || (payload.data >= buffer.data &&
                                      payload.data + payload.size <= buffer.data + buffer.size));
     promise(record->extended_count <= RECORD_MAX_EXTENDED);
-    return ++*count < 1000;
+}
+
+static bool count(void *self, const struct event_record *record)
+{
+    (void)record;
+    ++*(size_t *)self;
+    return true;
+}
+
+static void ignore(void *self, const char *what)
+{
+    (void)self;
+    promise(*what);
+}
+
+/* Held and given, all of them come. */
+static void put_in_order(struct etw_trace *trace, size_t records)
+{
+    size_t given = 0;
+    const struct etw_order_settings settings = {
+        .max_bytes = 1 << 20, .self = &given, .record = count, .problem = ignore};
+    struct etw_order *order = etw_order_create(&settings, NULL);
+    if (order) {
+        etw_order_add(order, buffer, trace);
+        etw_order_add(order, buffer, trace);
+        etw_order_give(order, UINT64_MAX);
+        promise(etw_order_is_empty(order) && given == 2 * records);
+    }
+    etw_order_destroy(order);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     uint8_t *copy = malloc(size + 1); /* of exactly that size, so that reading beyond it shows */
-    size_t count = 0;
+    size_t records = 0;
     struct etw_trace trace;
+    struct etw_raw raw;
+    struct event_record record;
     const struct etw_logfile_header header = {.perf_freq = 10000000, .reserved_flags = 1};
-    const struct etw_raw_visitor visitor = {&count, see};
     if (!copy) {
         return 0;
     }
@@ -42,8 +71,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     buffer = span_make(copy, size);
     etw_trace_init(&trace, "fuzz", &header);
-    const char *what = etw_raw_read(buffer, &trace, &visitor);
-    promise(!what || *what);
+    bool good = etw_raw_open(&raw, buffer, &trace);
+    promise(good || raw.problem);
+    while (etw_raw_next(&raw, &record)) {
+        look_at(&record);
+        records++;
+    }
+    promise(good || records == 0);
+    put_in_order(&trace, records);
     free(copy);
     return 0;
 }

@@ -5,19 +5,23 @@
 
 #include "etw/etw_api.h"
 #include "etw/etw_text.h"
-#include "input/windows/etw_raw.h"
+#include "input/windows/etw_order.h"
 #include "input/windows/etw_record.h"
 #include "input/windows/etw_turn.h"
+#include "platform/plat_system.h"
 
 /*
  * The callback copies and returns: no allocation, no lock, no call of the system per event. The turn
  * is taken with the first event of a buffer and given back at its end, where the sink is told of a
- * pause, so that what came is not held back.
+ * pause, so that what came is not held back. Raw buffers are copied first, and their records given
+ * when nothing older can come any more, by whichever thread has the turn then.
  *
- * Threads: ProcessTrace's has `has_turn`, `items` and the clock; `mutex` guards `done`, `abandoned`
+ * Threads: ProcessTrace's has `has_turn` and `items`; `trace` and `order` are of who has the turn; `mutex` guards `done`, `abandoned`
  * and `code`; the atomics are for whoever looks. ETW may call back until ProcessTrace has returned,
  * whatever was closed before: so nothing here is freed earlier.
  */
+enum { HELD_BYTES = 8 * 1024 * 1024 };
+
 struct etw_consume {
     struct etw_consume_settings settings;
     struct input_sink sink;
@@ -31,6 +35,8 @@ struct etw_consume {
     struct plat_thread *thread;
     bool has_turn;
     struct extended_item items[RECORD_MAX_EXTENDED];
+    struct etw_order *order; /* of raw buffers; NULL: events come one by one */
+    uint64_t last_now;       /* FILETIME, when records of it were given last */
 
     atomic_bool refused;
     atomic_uint_fast64_t count;
@@ -136,20 +142,35 @@ static bool on_raw_record(void *self, const struct event_record *record)
     return !atomic_load_explicit(&c->refused, memory_order_relaxed);
 }
 
+static void on_raw_problem(void *self, const char *what)
+{
+    struct etw_consume *c = self;
+    c->settings.problem(c->settings.self, what);
+}
+
+void etw_consume_give_held(struct etw_consume *c)
+{
+    const uint64_t units_per_ms = 10000;
+    if (!c->order || etw_order_is_empty(c->order)) {
+        return;
+    }
+    uint64_t now = etw_trace_now(c->trace);
+    bool was_set_back = now < c->last_now;
+    c->last_now = now;
+    etw_order_give(c->order, was_set_back ? UINT64_MAX : now - c->settings.hold_ms * units_per_ms);
+}
+
 /* PETW_BUFFER_CALLBACK. */
 static uint32_t on_raw_buffer(
     const void *buffer, uint32_t buffer_bytes, const struct etw_buffer_info *info, void *context)
 {
     struct etw_consume *c = context;
-    struct etw_raw_visitor visitor = {c, on_raw_record};
     (void)info;
     if (atomic_load(&c->refused) || !take_turn(c)) {
         return 0;
     }
-    const char *what = etw_raw_read(span_make(buffer, buffer_bytes), c->trace, &visitor);
-    if (what) {
-        c->settings.problem(c->settings.self, what);
-    }
+    etw_order_add(c->order, span_make(buffer, buffer_bytes), c->trace);
+    etw_consume_give_held(c);
     end_buffer(c);
     return !atomic_load(&c->refused);
 }
@@ -158,6 +179,9 @@ static void run(void *self)
 {
     struct etw_consume *c = self;
     uint32_t code = etw_api_get()->ProcessTrace(&c->handle, 1, NULL, NULL);
+    if (c->order && !etw_order_is_empty(c->order) && take_turn(c)) {
+        etw_order_give(c->order, UINT64_MAX);
+    }
     end_buffer(c);
     plat_mutex_lock(&c->mutex);
     c->done = true;
@@ -210,19 +234,33 @@ void etw_consume_adjust(struct etw_consume *c)
 {
     enum { MAX_TRACES = 10000 }; /* months of an ordinary clock */
     if (c->trace_count < MAX_TRACES && etw_trace_is_off(c->trace)) {
+        if (c->order) { /* times of both clocks have no order */
+            etw_order_give(c->order, UINT64_MAX);
+        }
         add_trace(c);
     }
 }
 
-static struct etw_consume *create(const struct etw_consume_settings *settings)
+static struct etw_consume *create(const struct etw_consume_settings *settings, struct error *err)
 {
     struct etw_consume *c = calloc(1, sizeof(*c));
-    if (c) {
-        c->settings = *settings;
-        c->sink = *settings->sink;
-        plat_mutex_init(&c->mutex);
-        plat_cond_init(&c->ended);
-        etw_turn_init(&c->turn);
+    if (!c) {
+        error_set(err, ERR_MEMORY, "out of memory for a session");
+        return NULL;
+    }
+    c->settings = *settings;
+    c->sink = *settings->sink;
+    plat_mutex_init(&c->mutex);
+    plat_cond_init(&c->ended);
+    etw_turn_init(&c->turn);
+    if (settings->raw) {
+        const struct etw_order_settings order = {
+            .max_bytes = HELD_BYTES, .self = c, .record = on_raw_record, .problem = on_raw_problem};
+        c->order = etw_order_create(&order, err);
+    }
+    if (settings->raw && !c->order) {
+        etw_consume_destroy(c);
+        return NULL;
     }
     return c;
 }
@@ -238,9 +276,8 @@ struct etw_consume *etw_consume_open(const struct etw_consume_settings *settings
         etw_api_missing(err, "OpenTrace");
         return NULL;
     }
-    struct etw_consume *c = create(settings);
+    struct etw_consume *c = create(settings, err);
     if (!c) {
-        error_set(err, ERR_MEMORY, "out of memory for a session");
         return NULL;
     }
     if (!etw_text_encode(span_text(settings->session), c->name, ETW_MAX_NAME_CHARS, NULL)) {
@@ -306,6 +343,11 @@ uint64_t etw_consume_count(const struct etw_consume *c)
     return atomic_load_explicit(&c->count, memory_order_relaxed);
 }
 
+uint64_t etw_consume_late(const struct etw_consume *c)
+{
+    return c->order ? etw_order_late(c->order) : 0;
+}
+
 uint64_t etw_consume_newest(const struct etw_consume *c)
 {
     return atomic_load_explicit(&c->newest, memory_order_relaxed);
@@ -345,6 +387,7 @@ void etw_consume_destroy(struct etw_consume *c)
         return;
     }
     plat_thread_join(c->thread);
+    etw_order_destroy(c->order);
     while (c->trace) {
         struct etw_trace *older = c->trace->older;
         free(c->trace);

@@ -14,9 +14,10 @@ struct etw_consume;
 
 struct etw_consume_settings {
     const char *session; /* as ETW knows it */
-    bool raw;
-    bool
-        kernel; /* events of the kernel may come, whose stacks are events of their own behind them */
+    bool raw;            /* buffers, put into one order of time here (etw_order.h) */
+    uint32_t hold_ms;    /* raw: how long after it was written a record may come */
+    bool kernel; /* events of the kernel may come, whose stacks are events of their own behind
+                         them */
     const struct input_sink *sink; /* copied */
 
     /* On the consumer's thread: RT_LostEvent came, in its turn; a raw buffer made no sense (static
@@ -51,6 +52,13 @@ uint64_t etw_consume_newest(const struct etw_consume *consume);
 /* The turn at the sink, for the session's thread: see etw_turn.h. */
 bool etw_consume_ask(struct etw_consume *consume, uint64_t deadline_ns);
 void etw_consume_give(struct etw_consume *consume);
+
+/* In the turn of the session's thread: give what is held and has waited long enough; to be called a
+ * few times in the second where `raw`. */
+void etw_consume_give_held(struct etw_consume *consume);
+
+/* Records that came after younger ones, once ProcessTrace has returned. */
+uint64_t etw_consume_late(const struct etw_consume *consume);
 
 /* In the turn of the session's thread: where its clock has drifted away from the system's time, tell
  * the times of later records anew. */

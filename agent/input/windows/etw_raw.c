@@ -1,48 +1,63 @@
 #include "input/windows/etw_raw.h"
 
 #include "input/etl_buffer.h"
-#include "input/etl_record.h"
 
-const char *etw_raw_read(
-    struct span buffer, struct etw_trace *trace, const struct etw_raw_visitor *visitor)
+static bool refuse(struct etw_raw *raw, const char *problem)
 {
-    struct extended_item items[RECORD_MAX_EXTENDED];
+    raw->problem = problem;
+    return false;
+}
+
+bool etw_raw_open(struct etw_raw *raw, struct span buffer, struct etw_trace *trace)
+{
     struct etl_buffer head;
     const char *problem = NULL;
+    raw->buffer = span_make(NULL, 0);
+    raw->at = 0;
     if (buffer.size < ETL_BUFFER_HEADER_SIZE ||
         !etl_buffer_parse(buffer.data, 0, &head, &problem)) {
-        return "a buffer has no header";
+        return refuse(raw, "a buffer has no header");
     }
     if (problem) {
-        return problem;
+        return refuse(raw, problem);
     }
     if (head.flags & ETL_FLAG_COMPRESSED) {
-        return "a buffer is compressed";
+        return refuse(raw, "a buffer is compressed");
     }
     if (head.end > buffer.size) {
-        return "a buffer is shorter than it says";
+        return refuse(raw, "a buffer is shorter than it says");
     }
     etw_trace_start(trace, head.time_raw);
-    struct etl_scope scope = {.trace = &trace->info, .cpu = head.cpu};
-    uint32_t at = ETL_BUFFER_HEADER_SIZE;
-    while (at + ETL_RECORD_START_SIZE <= head.end) {
-        struct event_record record;
-        uint32_t size;
-        enum etl_frame frame = etl_record_frame(buffer.data + at, &size);
-        if (frame == ETL_FRAME_END) {
-            return NULL;
-        }
-        if (frame == ETL_FRAME_BAD || size > head.end - at) {
-            return "what follows in a buffer is no record";
-        }
-        scope.position.record_offset = at;
-        problem = etl_record_read(span_make(buffer.data + at, size), &scope, items, &record);
-        if (!visitor->record(visitor->self, &record)) {
-            return NULL;
-        }
-        uint32_t padded = (size + ETL_RECORD_ALIGNMENT - 1) / ETL_RECORD_ALIGNMENT *
-                          ETL_RECORD_ALIGNMENT;
-        at = padded < head.end - at ? at + padded : head.end;
+    raw->buffer = span_first(buffer, head.end);
+    raw->at = ETL_BUFFER_HEADER_SIZE;
+    raw->cpu = head.cpu;
+    raw->problem = NULL;
+    raw->scope = (struct etl_scope){.trace = &trace->info, .cpu = head.cpu};
+    return true;
+}
+
+bool etw_raw_next(struct etw_raw *raw, struct event_record *ret_record)
+{
+    uint32_t end = (uint32_t)raw->buffer.size;
+    uint32_t at = raw->at;
+    uint32_t size = 0;
+    raw->at = end; /* whatever stops here stops for good */
+    if (at + ETL_RECORD_START_SIZE > end) {
+        return false;
     }
-    return problem;
+    enum etl_frame frame = etl_record_frame(raw->buffer.data + at, &size);
+    if (frame == ETL_FRAME_END) {
+        return false;
+    }
+    if (frame == ETL_FRAME_BAD || size > end - at) {
+        return refuse(raw, "what follows in a buffer is no record");
+    }
+    raw->scope.position.record_offset = at;
+    const char *problem = etl_record_read(
+        span_make(raw->buffer.data + at, size), &raw->scope, raw->items, ret_record);
+    raw->problem = problem ? problem : raw->problem;
+    uint32_t padded = (size + ETL_RECORD_ALIGNMENT - 1) / ETL_RECORD_ALIGNMENT *
+                      ETL_RECORD_ALIGNMENT;
+    raw->at = padded < end - at ? at + padded : end;
+    return true;
 }

@@ -1,22 +1,28 @@
 #ifndef ETWSHIP_INPUT_WINDOWS_ETW_RAW_H
 #define ETWSHIP_INPUT_WINDOWS_ETW_RAW_H
 
+#include "input/etl_record.h"
 #include "input/windows/etw_trace.h"
 
 /*
  * The records of a buffer as OpenTraceFromRealTimeLogger hands it over: a WMI_BUFFER_HEADER and what
- * follows, the same as in files (etl_buffer.h, etl_record.h).
+ * follows, the same as in files (etl_buffer.h, etl_record.h). Any bytes are fine.
  */
-struct etw_raw_visitor {
-    void *self;
-    bool (*record)(void *self, const struct event_record *record); /* false: no more */
+struct etw_raw {
+    struct span buffer; /* its records' end is the end */
+    uint32_t at;        /* of the next record */
+    uint16_t cpu;
+    const char *problem; /* NULL, or what was wrong so far (static text) */
+    struct etl_scope scope;
+    struct extended_item items[RECORD_MAX_EXTENDED];
 };
 
-/*
- * Visit them in their order. NULL, or what is wrong with the buffer (static text): what stands
- * behind that place is left out. Times begin with etw_trace_start. Any bytes are fine.
- */
-const char *etw_raw_read(
-    struct span buffer, struct etw_trace *trace, const struct etw_raw_visitor *visitor);
+/* Begin with ${buffer}, which is borrowed; times begin with etw_trace_start. False: nothing of it can
+ * be read, `problem` says why. */
+bool etw_raw_open(struct etw_raw *raw, struct span buffer, struct etw_trace *trace);
+
+/* The next record, in the buffer's order; it borrows the buffer and ${raw}. False: there is none, or
+ * what follows is none, as `problem` says then. */
+bool etw_raw_next(struct etw_raw *raw, struct event_record *ret_record);
 
 #endif

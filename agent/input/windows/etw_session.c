@@ -24,6 +24,7 @@
 static const uint64_t ns_per_ms = 1000000;
 
 struct etw_session_timing etw_session_timing = {.poll_ms = 1000,
+    .held_ms = 100,
     .retry_ms = 1000,
     .retry_max_ms = 60000,
     .look_ms = 30000,
@@ -179,7 +180,9 @@ static void tell_losses(struct etw_session *s, const struct etw_session_state *s
 static bool connect_raw_or_not(
     struct etw_session *s, struct etw_consume_settings *settings, struct error *err)
 {
+    const uint32_t on_its_way_ms = 500;
     settings->raw = s->plan->raw && !(s->state.mode & ETW_MODE_COMPRESSED);
+    settings->hold_ms = (s->state.flush_ms ? s->state.flush_ms : 1000) + on_its_way_ms;
     s->consume = etw_consume_open(settings, err);
     if (!s->consume && settings->raw) {
         etw_session_note(
@@ -276,6 +279,10 @@ static void end_consumer(struct etw_session *s, bool ends_by_itself)
         etw_consume_abandon(s->consume);
         etw_session_note(s, INPUT_NOTE_WARNING,
             "Windows does not end the reading of %s; it is given up", s->plan->name);
+    } else if (etw_consume_late(s->consume)) {
+        etw_session_note(s, INPUT_NOTE_INFO,
+            "%s: %llu events came so late that they stand behind younger ones", s->plan->name,
+            (unsigned long long)etw_consume_late(s->consume));
     }
     etw_consume_close(s->consume);
     s->consume = NULL;
@@ -366,6 +373,9 @@ static bool look(struct etw_session *s)
     if (!gone) {
         tell_losses(s, known ? &state : NULL);
     }
+    if (s->consume) {
+        etw_consume_give_held(s->consume);
+    }
     bool more = pause_sink(s);
     if (s->consume) {
         etw_consume_adjust(s->consume);
@@ -377,14 +387,31 @@ static bool look(struct etw_session *s)
     return more && !gone;
 }
 
+/* Between two looks: what raw buffers have brought and is due. False: the sink wants no more. */
+static bool give_held(struct etw_session *s)
+{
+    bool more = true;
+    if (etw_consume_ask(s->consume, plat_monotonic_ns())) {
+        etw_consume_give_held(s->consume);
+        more = pause_sink(s);
+        etw_consume_give(s->consume);
+    }
+    return more;
+}
+
 /* Until the session ends, or is asked to. True: it is to be ended. */
 static bool serve(struct etw_session *s)
 {
     bool more = true;
+    uint64_t look_at = 0;
     while (more && !must_stop(s)) {
-        wait_for_change(s, s->timing.poll_ms);
+        wait_for_change(s, s->consume && s->plan->raw ? s->timing.held_ms : s->timing.poll_ms);
         bool over = s->consume && etw_consume_wait(s->consume, 0, NULL);
-        more = !over && look(s);
+        bool is_due = !s->plan->raw || !s->consume || plat_monotonic_ns() >= look_at;
+        if (is_due) {
+            look_at = plat_monotonic_ns() + s->timing.poll_ms * ns_per_ms;
+        }
+        more = !over && (is_due ? look(s) : give_held(s));
         s->pause_ns = s->timing.retry_ms * ns_per_ms;
     }
     return must_stop(s);

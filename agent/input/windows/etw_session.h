@@ -13,6 +13,7 @@ struct etw_session;
 /* How long things take: milliseconds. */
 struct etw_session_timing {
     uint32_t poll_ms;      /* between two looks at the session's counters */
+    uint32_t held_ms;      /* between two looks at what raw buffers brought */
     uint32_t retry_ms;     /* first pause after a failure; it doubles */
     uint32_t retry_max_ms; /* longest pause */
     uint32_t look_ms;      /* between two looks for providers that nobody knew */

@@ -52,6 +52,19 @@ void etw_trace_init(
     }
 }
 
+uint64_t etw_trace_now(const struct etw_trace *trace)
+{
+    int64_t counter;
+    uint64_t now;
+    if (!etw_api_get()->now) {
+        return plat_now_filetime();
+    }
+    etw_api_get()->now(&counter, &now);
+    return trace->info.clock.type == TRACE_CLOCK_QPC
+               ? trace_clock_filetime(&trace->info.clock, counter)
+               : now;
+}
+
 void etw_trace_start(struct etw_trace *trace, int64_t raw)
 {
     if (!trace->timed) {

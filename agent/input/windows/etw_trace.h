@@ -29,6 +29,9 @@ void etw_trace_init(
  * nothing. */
 void etw_trace_start(struct etw_trace *trace, int64_t raw);
 
+/* The time now, FILETIME, as ${trace}'s clock tells it. */
+uint64_t etw_trace_now(const struct etw_trace *trace);
+
 /* Has the clock drifted away from the system's time, or was that set? */
 bool etw_trace_is_off(const struct etw_trace *trace);
 

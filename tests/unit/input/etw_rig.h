@@ -19,6 +19,7 @@
 enum { RIG_GAPS = 64, RIG_WAIT_MS = 60000 };
 
 static const struct etw_session_timing rig_timing = {.poll_ms = 5,
+    .held_ms = 5,
     .retry_ms = 5,
     .retry_max_ms = 20,
     .look_ms = 10,
@@ -53,7 +54,8 @@ struct rig {
     struct event_record last;
     uint64_t first_value; /* of the u64 that payloads begin with */
     uint64_t last_value;
-    struct buf notes; /* a line each: `! ` warning, `- ` information */
+    uint64_t disorders; /* values below the one before */
+    struct buf notes;   /* a line each: `! ` warning, `- ` information */
     struct rig_gap gaps[RIG_GAPS];
     size_t gap_count;
     bool busy; /* somebody is in the sink: two at a time are a failure */
@@ -84,7 +86,9 @@ static bool rig_record(void *self, const struct event_record *record)
     rig->last = *record;
     rig->events++;
     if (record->payload.size >= 8) {
-        rig->last_value = load_le64(record->payload.data);
+        uint64_t value = load_le64(record->payload.data);
+        rig->disorders += rig->events > 1 && value < rig->last_value;
+        rig->last_value = value;
         rig->first_value = rig->events == 1 ? rig->last_value : rig->first_value;
     }
     bool more = rig->stop_after == 0 || rig->events < rig->stop_after;

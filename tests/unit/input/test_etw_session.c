@@ -252,6 +252,38 @@ static void raw_buffers_bring_the_same_events(void **state)
     rig_fini(&rig);
 }
 
+static bool has_all(struct rig *rig, const void *count)
+{
+    return rig_events(rig) == *(const uint64_t *)count;
+}
+
+/* Written on two processors in turn, so that each buffer alone has every other event. */
+static void raw_buffers_of_processors_come_in_one_order_of_time(void **state)
+{
+    (void)state;
+    struct rig rig;
+    const uint64_t count = 2000;
+    rig_init(&rig, NULL);
+    rig.settings.session.delivery = LIVE_DELIVERY_RAW;
+    struct etw_sim_provider *provider = add_provider(&rig);
+    start(&rig);
+    rig_await(&rig, is_enabled, NAME);
+    for (uint64_t i = 0; i < count; i++) {
+        struct etw_sim_event event = {
+            .descriptor = {.id = 7, .level = 4}, .cpu = (uint16_t)(i % 2)};
+        assert_int_equal(etw_sim_burst(provider, &event, i, 1, 0), 1);
+    }
+    assert_true(etw_sim_settle(rig.sim, RIG_WAIT_MS));
+    assert_int_equal(rig_events(&rig), 0); /* older ones may be on their way */
+    etw_sim_advance(rig.sim, 501);         /* the flush, and half a second */
+    rig_await(&rig, has_all, &count);
+    assert_int_equal(rig.disorders, 0);
+    rig_stop(&rig);
+    assert_false(rig_has_note(&rig, "behind younger ones"));
+    assert_nothing_left(&rig);
+    rig_fini(&rig);
+}
+
 static void the_sink_ends_the_session(void **state)
 {
     (void)state;
@@ -359,6 +391,7 @@ int main(void)
         cmocka_unit_test(missing_functions_degrade_the_session_alone),
         cmocka_unit_test(without_any_session_call_it_says_so_and_waits),
         cmocka_unit_test(raw_buffers_bring_the_same_events),
+        cmocka_unit_test(raw_buffers_of_processors_come_in_one_order_of_time),
         cmocka_unit_test(the_sink_ends_the_session),
         cmocka_unit_test(the_sink_ends_a_session_without_events_too),
         cmocka_unit_test(two_hundred_rounds_leave_nothing),
