@@ -4,7 +4,7 @@
 #   packaging/windows/cross/prefix.sh
 #
 # The sources are those of the distribution: the versions of the -dev packages that the Linux build
-# uses, or the suite's newest where those are gone. What is made is kept under
+# uses, or the newest where those are gone or none is named. What is made is kept under
 # ${XDG_CACHE_HOME:-~/.cache}/etwship, by a hash of all that decides about it: this recipe, the
 # versions, the compiler and the toolchain file. Needs packages of `packaging/deps.sh windows`.
 #
@@ -20,17 +20,20 @@ say() {
     echo "$*" >&2
 }
 
-# name of the source package, of the -dev package whose version counts
+# name of the source package, of the -dev package whose version counts. Of curl it is the newest:
+# what is wrong with Schannel is not mended in the versions of a distribution that has no use for it.
 packages="libyaml:libyaml-dev expat:libexpat1-dev xxhash:libxxhash-dev pcre2:libpcre2-dev
-    zlib:zlib1g-dev cmocka:libcmocka-dev"
+    zlib:zlib1g-dev libzstd:libzstd-dev libisal:libisal-dev nghttp2: curl: cmocka:libcmocka-dev"
 
 wanted=
 for pair in $packages; do
-    version=$(dpkg-query -W -f '${source:Version}' "${pair#*:}" 2>/dev/null || true)
+    version=
+    [ -z "${pair#*:}" ] ||
+        version=$(dpkg-query -W -f '${source:Version}' "${pair#*:}" 2>/dev/null || true)
     wanted="$wanted ${pair%%:*}=$version"
 done
 
-for tool in $target-gcc apt-get dpkg-source cmake ninja; do
+for tool in $target-gcc apt-get dpkg-source cmake ninja nasm; do
     if ! command -v "$tool" >/dev/null 2>&1; then
         say "No libraries for Windows: no $tool (packaging/deps.sh windows)"
         exit 77
@@ -61,12 +64,13 @@ trap finish EXIT
 made=$work/prefix
 mkdir -p "$made/include" "$made/lib/pkgconfig"
 
+codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
+
 # ---- sources ------------------------------------------------------------------------------------
 
 # The distribution's own entries, for sources: others have none, or other ones. The suite after the
 # machine's is asked, too: not all sources of security updates are kept on the mirrors.
 write_sources() {
-    codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
     newer=$codename
     [ "$codename" != bookworm ] || newer=trixie
     mkdir -p "$work/apt/sources" "$work/apt/lists/partial" "$work/apt/cache/archives/partial"
@@ -113,10 +117,12 @@ fetch() {
     write_sources
     apt update || true # what is missing shows below
     for package in $wanted; do
-        # A version that was replaced meanwhile is gone from the mirrors.
-        apt source "${package%=}" || apt source "${package%%=*}" || {
+        name=${package%%=*}
+        # A version that was replaced meanwhile is gone from the mirrors, and a newer one may not be
+        # there yet.
+        apt source "${package%=}" || apt source "$name" || apt source "$name/$codename" || {
             tail -n 5 "$work/log" >&2
-            say "No libraries for Windows: no source of ${package%%=*}. Is there a network?"
+            say "No libraries for Windows: no source of $name. Is there a network?"
             exit 77
         }
     done
@@ -139,6 +145,8 @@ describe() {
         >"$made/lib/pkgconfig/$1.pc"
 }
 
+jobs=${ETWSHIP_JOBS:-$(nproc)}
+
 # folder, cmake's options
 with_cmake() {
     folder=$1
@@ -146,7 +154,7 @@ with_cmake() {
     cmake -S "$folder" -B "$folder/build-mingw" -G Ninja -DCMAKE_TOOLCHAIN_FILE="$toolchain" \
         -DETWSHIP_MINGW_PREFIX="$made" -DCMAKE_BUILD_TYPE=Release \
         -DCMAKE_INSTALL_PREFIX="$made" -DBUILD_SHARED_LIBS=OFF "$@" >>"$work/log" 2>&1
-    cmake --build "$folder/build-mingw" -j "${ETWSHIP_JOBS:-$(nproc)}" --target install \
+    cmake --build "$folder/build-mingw" -j "$jobs" --target install \
         >>"$work/log" 2>&1
 }
 
@@ -156,11 +164,29 @@ with_cc() {
     cd "$2"
     shift 2
     mkdir build-mingw
-    for file in "$@"; do
-        $target-gcc -O3 -Iinclude -DHAVE_MALLOC_H -DHAVE_INTTYPES_H -DHAVE_SIGNAL_H \
-            -DHAVE_STRUCT_TIMESPEC -D__USE_MINGW_ANSI_STDIO=1 -c "$file" -o "build-mingw/$(basename "$file" .c).o"
-    done >>"$work/log" 2>&1
+    # $0 and $1 are the inner shell's.
+    # shellcheck disable=SC2016
+    printf '%s\n' "$@" | xargs -P "$jobs" -n 1 sh -c '
+        $0 -O3 -Iinclude -DHAVE_MALLOC_H -DHAVE_INTTYPES_H -DHAVE_SIGNAL_H \
+            -DHAVE_STRUCT_TIMESPEC -D__USE_MINGW_ANSI_STDIO=1 -c "$1" \
+            -o "build-mingw/$(basename "$1" .c).o"' $target-gcc >>"$work/log" 2>&1
     $target-ar crs "$made/lib/lib$library.a" build-mingw/*.o
+}
+
+# DLL, library that calls it: an import library through which the DLL is loaded at the first call into
+# it. DLLs that a program is linked with are looked for in its own folder, too, before any of its code
+# runs, if Windows does not know them by heart (KnownDLLs); by the first call etwship has restricted
+# the search to the system's folder. And what needs no network does not pay for loading them.
+load_late() {
+    $target-nm "$($target-gcc -print-file-name="lib$1.a")" 2>>"$work/log" |
+        sed -n 's/.* T //p' | sort -u >"$work/has"
+    {
+        echo "LIBRARY $1.dll"
+        echo EXPORTS
+        $target-nm -u "$made/lib/lib$2.a" 2>>"$work/log" | sed -n 's/^ *U \(__imp_\)\{0,1\}//p' |
+            sort -u | comm -12 - "$work/has"
+    } >"$work/$1.def"
+    $target-dlltool -d "$work/$1.def" -y "$made/lib/lib$1_late.a" >>"$work/log" 2>&1
 }
 
 # What must be said of each library where the program is given away.
@@ -171,7 +197,8 @@ keep_licenses() {
         [ ! -d "$folder/${pair%%:*}" ] || folder=$folder/${pair%%:*} # expat
         for file in "$folder"/LICEN[SC]E* "$folder"/License* "$folder"/COPYING* \
             "$(source_of "${pair%%:*}")/debian/copyright"; do
-            if [ -f "$file" ]; then
+            # That of nghttp2 says only where to look.
+            if grep -q -i copyright "$file" 2>/dev/null; then
                 cp "$file" "$made/share/licenses/${pair%%:*}.txt"
                 break
             fi
@@ -207,6 +234,43 @@ build() {
         gzwrite.c infback.c inffast.c inflate.c inftrees.c trees.c uncompr.c zutil.c
     cp "$folder/zlib.h" "$folder/zconf.h" "$made/include"
 
+    folder=$(source_of libzstd)
+    with_cc zstd "$folder" "$folder"/lib/common/*.c "$folder"/lib/compress/*.c \
+        "$folder"/lib/decompress/*.c
+    cp "$folder"/lib/zstd*.h "$made/include"
+    describe libzstd "$folder" '' -lzstd
+
+    folder=$(source_of libisal)
+    make -C "$folder" -f Makefile.unx -j "$jobs" units=igzip arch=mingw host_cpu=x86_64 \
+        CC=$target-gcc AR=$target-ar AS=nasm DEBUG= DEBUG_nasm= lib >>"$work/log" 2>&1
+    cp "$folder/bin/isa-l.a" "$made/lib/libisal.a"
+    mkdir "$made/include/isa-l"
+    cp "$folder"/include/*.h "$made/include/isa-l"
+    describe libisal "$folder" '' -lisal
+
+    folder=$(source_of nghttp2)
+    with_cmake "$folder" -DENABLE_LIB_ONLY=ON -DBUILD_STATIC_LIBS=ON -DENABLE_DOC=OFF \
+        -DBUILD_TESTING=OFF
+
+    # HTTP and TLS by Windows' own means, HTTP/2, and no more.
+    folder=$(source_of curl)
+    set -- BUILD_CURL_EXE BUILD_EXAMPLES BUILD_LIBCURL_DOCS BUILD_MISC_DOCS BUILD_TESTING \
+        CURL_BROTLI CURL_USE_LIBPSL CURL_USE_LIBSSH2 CURL_ZLIB CURL_ZSTD ENABLE_CURL_MANUAL \
+        ENABLE_UNIX_SOCKETS USE_LIBIDN2 USE_WIN32_IDN
+    off=$(printf -- '-D%s=OFF ' "$@")
+    set -- HTTP_ONLY CURL_USE_SCHANNEL USE_NGHTTP2 CMAKE_UNITY_BUILD
+    on=$(printf -- '-D%s=ON ' "$@")
+    set -- ALTSVC COOKIES DOH FORM_API HSTS MIME NETRC WEBSOCKETS
+    on="$on $(printf -- '-DCURL_DISABLE_%s=ON ' "$@")"
+    # Lists of words.
+    # shellcheck disable=SC2086
+    with_cmake "$folder" $on $off -DCURL_TARGET_WINDOWS_VERSION=0x0A00 \
+        -DCMAKE_C_FLAGS=-DNGHTTP2_STATICLIB
+    load_late crypt32 curl
+    load_late bcrypt curl
+    describe libcurl "$folder" -DCURL_STATICLIB \
+        '-lcurl -lnghttp2 -lcrypt32_late -lbcrypt_late -lws2_32 -ladvapi32'
+
     # For the tests alone. Its CMake always makes a DLL.
     folder=$(source_of cmocka)
     with_cc cmocka "$folder" src/cmocka.c
@@ -214,7 +278,7 @@ build() {
     describe cmocka "$folder" '' -lcmocka
 }
 
-say "Building libraries for Windows"
+say "Building libraries for Windows (minutes, once)"
 fetch
 build
 keep_licenses
