@@ -31,7 +31,8 @@ if(WIN32)
         WIN32_LEAN_AND_MEAN)
     if(MSVC)
         add_compile_options(/guard:cf)
-        add_link_options(/DYNAMICBASE /HIGHENTROPYVA /NXCOMPAT /guard:cf)
+        # 0x800: every DLL is looked for in the system's folder alone.
+        add_link_options(/DYNAMICBASE /HIGHENTROPYVA /NXCOMPAT /guard:cf /DEPENDENTLOADFLAG:0x800)
     else()
         # isfinite() and its kin of mingw-w64 name a float of every double; Linux builds are warned.
         add_compile_options(-Wno-float-conversion)

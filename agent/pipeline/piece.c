@@ -78,29 +78,28 @@ void piece_take_back(struct piece *piece, uint32_t start)
     cut_marks(piece);
 }
 
-/* Positions for ${count} records: of those that have none so far, unknown ones. NULL: out of
- * memory. */
-static struct record_position *fill_positions(struct piece *piece, size_t count)
+/* Positions for the records up to ${count}: of those that have none so far, unknown ones. */
+static bool fill_positions(struct piece *piece, size_t count)
 {
     while (piece->position_count < count) {
         struct record_position *positions = grow_list(
             piece->positions, piece->position_count, &piece->position_capacity, sizeof(*positions));
         if (!positions) {
-            return NULL;
+            return false;
         }
         piece->positions = positions;
         positions[piece->position_count++] = (struct record_position){.buffer_offset = 0};
     }
-    return piece->positions;
+    return true;
 }
 
 bool piece_add_position(struct piece *piece, const struct record_position *position)
 {
-    struct record_position *positions = fill_positions(piece, piece->count + 1);
-    if (positions) {
-        positions[piece->count] = *position;
+    if (!fill_positions(piece, piece->count + 1)) {
+        return false;
     }
-    return positions != NULL;
+    piece->positions[piece->count] = *position;
+    return true;
 }
 
 static bool append_positions(
@@ -109,11 +108,13 @@ static bool append_positions(
     if (!piece->positions && !from->positions) {
         return true;
     }
-    struct record_position *positions = fill_positions(piece, piece->count + count);
-    for (size_t i = 0; positions && from->positions && i < count; i++) {
-        positions[piece->count + i] = from->positions[first + i];
+    if (!fill_positions(piece, piece->count + count)) {
+        return false;
     }
-    return positions != NULL;
+    for (size_t i = 0; from->positions && i < count; i++) {
+        piece->positions[piece->count + i] = from->positions[first + i];
+    }
+    return true;
 }
 
 bool piece_end_record(struct piece *piece, uint64_t sequence)
