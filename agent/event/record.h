@@ -90,7 +90,7 @@ enum { RECORD_MAX_EXTENDED = 32 };
 /* Where a record stands in its source: stable over restarts, independent of delivery order. */
 struct record_position {
     uint8_t file_id[16];    /* XXH3-128, see etl_file.h; zero for live sessions */
-    uint64_t buffer_offset; /* bytes from the start of the file */
+    uint64_t buffer_offset; /* bytes from the start of the file; circular: etl_file_place */
     uint32_t record_offset; /* bytes from the start of the (uncompressed) buffer */
 };
 

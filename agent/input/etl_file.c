@@ -17,6 +17,17 @@ static bool no_trace(
         what, offset);
 }
 
+uint64_t etl_file_place(const struct etl_file *file, uint64_t offset, uint64_t sequence)
+{
+    enum { PART_BITS = 24, PART_MASK = (1 << PART_BITS) - 1 };
+    const struct etl_info *info = etl_file_info(file);
+    if (!(info->mode & ETL_MODE_CIRCULAR) || info->buffer_size == 0) {
+        return offset;
+    }
+    uint64_t part = offset / info->buffer_size + (offset % info->buffer_size != 0);
+    return (sequence & PART_MASK) << PART_BITS | (part & PART_MASK);
+}
+
 struct etl_scope etl_file_scope(
     const struct etl_file *file, const struct etl_buffer *buffer, size_t epoch)
 {
@@ -27,6 +38,7 @@ struct etl_scope etl_file_scope(
         .private_session = info->mode & (ETL_MODE_PRIVATE_LOGGER | ETL_MODE_PRIVATE_IN_PROC),
     };
     memcpy(scope.position.file_id, file->id, sizeof(file->id));
+    scope.position.buffer_offset = etl_file_place(file, buffer->offset, buffer->sequence);
     return scope;
 }
 

@@ -69,6 +69,14 @@ bool etl_file_walk(struct etl_file *file, const struct etl_visitor *visitor, str
 /* Walk and make the index; ${visitor} may be NULL. Not complete if the visitor stopped it. */
 bool etl_file_index(struct etl_file *file, const struct etl_visitor *visitor, struct error *err);
 
+/*
+ * What stands for the buffer's offset in the positions of its records: the offset itself, but in a
+ * circular file, whose parts are written to again and again, the number of the buffer, 24 bits, and
+ * that of its part, 24 bits, so that what is read later is not taken for what was there before. 48
+ * bits in all.
+ */
+uint64_t etl_file_place(const struct etl_file *file, uint64_t offset, uint64_t sequence);
+
 /* What the records of ${buffer} inherit. ${epoch} is below epoch_count. */
 struct etl_scope;
 struct etl_scope etl_file_scope(

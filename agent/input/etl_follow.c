@@ -390,7 +390,9 @@ static enum etl_follow_end read_walk(struct etl_follow *f, uint64_t to, struct e
 static enum etl_follow_end give_copy(struct etl_follow *f, struct etl_bytes *bytes,
     const struct etl_buffer *buffer, struct error *err)
 {
+    uint64_t offset = etl_ring_offset(f->ring);
     struct etl_scope scope = etl_file_scope(f->file, buffer, 0);
+    scope.position.buffer_offset = etl_file_place(f->file, offset, buffer->sequence);
     etl_stream_open(f->stream, bytes, buffer, 0, &scope);
     for (;;) {
         enum etl_step step = etl_stream_next(f->stream);
@@ -399,15 +401,12 @@ static enum etl_follow_end give_copy(struct etl_follow *f, struct etl_bytes *byt
             return ETL_FOLLOW_FAILED;
         }
         if (etl_stream_problem(f->stream)) {
-            on_damage(f, &etl_file_info(f->file)->trace, etl_ring_offset(f->ring, buffer->sequence),
-                etl_stream_problem(f->stream));
+            on_damage(f, &etl_file_info(f->file)->trace, offset, etl_stream_problem(f->stream));
         }
         if (step != ETL_STEP_RECORD) {
             return ETL_FOLLOW_DONE;
         }
-        struct event_record record = *etl_stream_record(f->stream);
-        record.position.buffer_offset = etl_ring_offset(f->ring, buffer->sequence);
-        if (!f->events.record(f->events.self, &record)) {
+        if (!f->events.record(f->events.self, etl_stream_record(f->stream))) {
             return ETL_FOLLOW_STOPPED;
         }
     }

@@ -121,7 +121,7 @@ static bool advance(struct etl_merge *merge, struct chain *chain, bool *ret_more
             if (step == ETL_STEP_RECORD) {
                 const struct event_record *record = etl_stream_record(chain->stream);
                 chain->key.time = record->time;
-                chain->key.buffer_offset = record->position.buffer_offset;
+                chain->key.buffer_offset = etl_index_offset(chain->current);
                 chain->key.record_offset = record->position.record_offset;
                 *ret_more = true;
                 return true;

@@ -24,6 +24,7 @@ struct etl_ring {
     uint64_t start; /* of the first slot */
     uint32_t size;  /* of each */
     uint64_t last;  /* sequence number given last; the header buffer has 0 */
+    uint64_t last_offset;
     struct slot *slots;
     size_t slot_count;
     size_t slot_capacity;
@@ -75,9 +76,9 @@ void etl_ring_destroy(struct etl_ring *ring)
     }
 }
 
-uint64_t etl_ring_offset(const struct etl_ring *ring, uint64_t sequence)
+uint64_t etl_ring_offset(const struct etl_ring *ring)
 {
-    return ring->start + (sequence - 1) * ring->size;
+    return ring->last_offset;
 }
 
 /* A data buffer of the session? */
@@ -233,6 +234,7 @@ enum etl_ring_step etl_ring_next(struct etl_ring *ring, uint64_t to, bool is_clo
             *ret_skipped = count_overwritten(ring, slot->sequence);
             ring->begun = true;
             ring->last = slot->sequence;
+            ring->last_offset = slot->offset;
             etl_bytes_use_memory(
                 &ring->bytes, span_make(ring->copy, ring->size), ring->file->bytes.path);
             *ret_bytes = &ring->bytes;

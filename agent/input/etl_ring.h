@@ -32,7 +32,7 @@ bool etl_ring_oldest(struct etl_ring *ring, uint64_t *ret_sequence, struct error
 /* Everything up to ${sequence} was given in an earlier run, or is gone. */
 void etl_ring_leave(struct etl_ring *ring, uint64_t sequence);
 
-/* Where the buffer would stand if the file had grown on and on: its records' position. */
-uint64_t etl_ring_offset(const struct etl_ring *ring, uint64_t sequence);
+/* Where the buffer that was given last stands in the file. */
+uint64_t etl_ring_offset(const struct etl_ring *ring);
 
 #endif

@@ -82,7 +82,6 @@ void etl_stream_open(struct etl_stream *stream, struct etl_bytes *bytes,
     stream->bytes = bytes;
     stream->buffer = *buffer;
     stream->scope = *scope;
-    stream->scope.position.buffer_offset = buffer->offset;
     stream->base = ETL_BUFFER_HEADER_SIZE;
     stream->at = 0;
     stream->filled = 0;

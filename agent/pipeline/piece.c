@@ -78,28 +78,29 @@ void piece_take_back(struct piece *piece, uint32_t start)
     cut_marks(piece);
 }
 
-/* Positions for the records up to ${count}: of those that have none so far, unknown ones. */
-static bool fill_positions(struct piece *piece, size_t count)
+/* Positions for ${count} records: of those that have none so far, unknown ones. NULL: out of
+ * memory. */
+static struct record_position *fill_positions(struct piece *piece, size_t count)
 {
     while (piece->position_count < count) {
         struct record_position *positions = grow_list(
             piece->positions, piece->position_count, &piece->position_capacity, sizeof(*positions));
         if (!positions) {
-            return false;
+            return NULL;
         }
         piece->positions = positions;
         positions[piece->position_count++] = (struct record_position){.buffer_offset = 0};
     }
-    return true;
+    return piece->positions;
 }
 
 bool piece_add_position(struct piece *piece, const struct record_position *position)
 {
-    if (!fill_positions(piece, piece->count + 1)) {
-        return false;
+    struct record_position *positions = fill_positions(piece, piece->count + 1);
+    if (positions) {
+        positions[piece->count] = *position;
     }
-    piece->positions[piece->count] = *position;
-    return true;
+    return positions != NULL;
 }
 
 static bool append_positions(
@@ -108,13 +109,11 @@ static bool append_positions(
     if (!piece->positions && !from->positions) {
         return true;
     }
-    if (!fill_positions(piece, piece->count + count)) {
-        return false;
+    struct record_position *positions = fill_positions(piece, piece->count + count);
+    for (size_t i = 0; positions && from->positions && i < count; i++) {
+        positions[piece->count + i] = from->positions[first + i];
     }
-    for (size_t i = 0; from->positions && i < count; i++) {
-        piece->positions[piece->count + i] = from->positions[first + i];
-    }
-    return true;
+    return positions != NULL;
 }
 
 bool piece_end_record(struct piece *piece, uint64_t sequence)
