@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/span.h"
+#include "outputs/http_failure.h"
 #include "outputs/http_options.h"
 
 /*
@@ -18,7 +19,8 @@ struct http_client;
 
 struct http_client_setup {
     const struct http_options *options; /* copied */
-    const char *token_scheme; /* word in front of auth.bearer; NULL: Bearer. Splunk has its own */
+    const char *scheme; /* word in front of auth.bearer or auth.api_key, which then goes as it is;
+                           NULL: Bearer, ApiKey */
 
     /* Is it time to give up waiting? Asked several times a second while a request is under way,
      * which then ends as HTTP_STOPPED. NULL: never. As in struct output_env. */
@@ -64,25 +66,9 @@ struct http_request {
     void *self;
 };
 
-/* Why there is no whole reply. */
-enum http_failure {
-    HTTP_REPLIED,    /* there is one, whatever its status */
-    HTTP_NO_ADDRESS, /* the name has no address */
-    HTTP_NO_ROUTE,   /* nobody answers there: refused, unreachable, no connection in time */
-    HTTP_NO_PROXY,   /* the same of the proxy's name or address, or it refuses us */
-    HTTP_NO_TLS,     /* no common version, a certificate that is not trusted or not ours to use */
-    HTTP_LOST,       /* the connection broke before a whole reply */
-    HTTP_TIMED_OUT,  /* no whole reply in time */
-    HTTP_GARBLED,    /* what came is no HTTP, or its body ends too early */
-    HTTP_TOO_LONG,   /* max_reply_bytes */
-    HTTP_UNWANTED,   /* a callback had enough */
-    HTTP_STOPPED,    /* `stopping` said so */
-    HTTP_IMPOSSIBLE, /* nothing was tried: the address, a file of certificates, memory */
-};
-
 struct http_reply {
     enum http_failure failure;
-    int status;              /* of the last status line; 0: none came */
+    int status;              /* 200 and more; 0: none came */
     bool sent;               /* the whole request was on its way, so it may have been obeyed */
     uint64_t retry_after_ms; /* Retry-After, in seconds or as a date; 0: none, or now */
 };
@@ -94,5 +80,12 @@ struct http_reply {
  */
 bool http_client_send(struct http_client *client, const struct http_request *request,
     struct http_reply *ret_reply, struct error *err);
+
+/* Put *** in the place of each secret that ${text} holds, as where a server says what it was sent. */
+void http_client_hide(const struct http_client *client, char *text);
+
+/* Another one, copied: the value of a header. What is shorter than four bytes hides nothing. False: out
+ * of memory. */
+bool http_client_add_secret(struct http_client *client, const char *secret);
 
 #endif

@@ -1,0 +1,156 @@
+/*
+ * gzip comes from ISA-L where it is there, as it is several times faster than zlib, and makes the same
+ * format. Everything is done in one call with room for the worst case: no loops, no flushing, and pages
+ * of the output that nothing is written to cost nothing.
+ */
+#include "outputs/compress.h"
+
+#include <stdlib.h>
+#include <zstd.h>
+
+#ifdef ETWSHIP_ISAL
+#include <isa-l/igzip_lib.h>
+#else
+#include <zlib.h>
+#endif
+
+enum {
+    LEVEL = 1,
+    /* One call takes as many, in unsigned ints of the libraries. */
+    MOST_BYTES = 1 << 30,
+};
+
+struct compress {
+    ZSTD_CCtx *zstd; /* NULL: gzip */
+#ifdef ETWSHIP_ISAL
+    struct isal_zstream isal;
+    uint8_t *work;
+#else
+    z_stream zlib;
+    bool has_zlib;
+#endif
+};
+
+#ifdef ETWSHIP_ISAL
+
+static bool gzip_init(struct compress *self)
+{
+    self->work = malloc(ISAL_DEF_LVL1_DEFAULT);
+    return self->work != NULL;
+}
+
+static void gzip_fini(struct compress *self)
+{
+    free(self->work);
+}
+
+/* What deflate cannot shrink is stored, in blocks of up to 65,535 bytes with 5 more each (RFC 1951, 3.2.4);
+ * ISA-L makes smaller ones at worst. */
+static size_t gzip_bound(struct compress *self, size_t size)
+{
+    (void)self;
+    return size + size / 1024 + 1024;
+}
+
+static size_t gzip_whole(struct compress *self, struct span in, struct buf *out)
+{
+    struct isal_zstream *stream = &self->isal;
+    isal_deflate_stateless_init(stream);
+    stream->level = LEVEL;
+    stream->level_buf = self->work;
+    stream->level_buf_size = ISAL_DEF_LVL1_DEFAULT;
+    stream->gzip_flag = IGZIP_GZIP;
+    stream->end_of_stream = 1;
+    stream->flush = NO_FLUSH;
+    stream->next_in = (uint8_t *)(uintptr_t)in.data; /* which is not written to */
+    stream->avail_in = (uint32_t)in.size;
+    stream->next_out = out->data;
+    stream->avail_out = (uint32_t)out->capacity;
+    return isal_deflate_stateless(stream) == COMP_OK ? stream->total_out : 0;
+}
+
+#else
+
+enum { WINDOW_BITS = 15, GZIP_FORMAT = 16, MEMORY_LEVEL = 8 };
+
+static bool gzip_init(struct compress *self)
+{
+    self->has_zlib = deflateInit2(&self->zlib, LEVEL, Z_DEFLATED, WINDOW_BITS + GZIP_FORMAT,
+                         MEMORY_LEVEL, Z_DEFAULT_STRATEGY) == Z_OK;
+    return self->has_zlib;
+}
+
+static void gzip_fini(struct compress *self)
+{
+    if (self->has_zlib) {
+        deflateEnd(&self->zlib);
+    }
+}
+
+static size_t gzip_bound(struct compress *self, size_t size)
+{
+    return deflateBound(&self->zlib, (uLong)size);
+}
+
+static size_t gzip_whole(struct compress *self, struct span in, struct buf *out)
+{
+    deflateReset(&self->zlib);
+    self->zlib.next_in = (Bytef *)(uintptr_t)in.data; /* which is not written to */
+    self->zlib.avail_in = (uInt)in.size;
+    self->zlib.next_out = out->data;
+    self->zlib.avail_out = (uInt)out->capacity;
+    return deflate(&self->zlib, Z_FINISH) == Z_STREAM_END ? (size_t)self->zlib.total_out : 0;
+}
+
+#endif
+
+struct compress *compress_create(enum http_compression kind, struct error *err)
+{
+    struct compress *self = calloc(1, sizeof(*self));
+    bool good = self != NULL;
+    if (good && kind == HTTP_ZSTD) {
+        self->zstd = ZSTD_createCCtx();
+        good = self->zstd &&
+               !ZSTD_isError(ZSTD_CCtx_setParameter(self->zstd, ZSTD_c_compressionLevel, LEVEL));
+    } else if (good) {
+        good = gzip_init(self);
+    }
+    if (!good) {
+        compress_destroy(self);
+        error_set(err, ERR_MEMORY, "out of memory");
+        return NULL;
+    }
+    return self;
+}
+
+void compress_destroy(struct compress *compress)
+{
+    if (compress) {
+        ZSTD_freeCCtx(compress->zstd);
+        gzip_fini(compress);
+        free(compress);
+    }
+}
+
+bool compress_whole(struct compress *compress, struct span in, struct buf *out, struct error *err)
+{
+    buf_reset(out);
+    size_t bound = in.size > MOST_BYTES     ? SIZE_MAX
+                   : compress->zstd != NULL ? ZSTD_compressBound(in.size)
+                                            : gzip_bound(compress, in.size);
+    if (!buf_reserve(out, bound)) {
+        return error_set(err, ERR_LIMIT, "no memory to compress %zu bytes", in.size);
+    }
+    size_t size;
+    if (compress->zstd) {
+        size = ZSTD_compress2(compress->zstd, out->data, out->capacity, in.data, in.size);
+        size = ZSTD_isError(size) ? 0 : size;
+    } else {
+        size = gzip_whole(compress, in, out);
+    }
+    if (!size) {
+        return error_set(err, ERR_MEMORY, "cannot compress %zu bytes", in.size);
+    }
+    out->size = size;
+    return true;
+}
