@@ -112,6 +112,8 @@ struct app_processes {
     struct config_strings executables;
     struct config_strings pids; /* numbers */
     struct config_strings packages;
+    struct config_strings apps;
+    const char *container;
 };
 
 struct app_stacks {

@@ -154,6 +154,10 @@ static const struct config_field process_fields[] = {
         .help = "processes that run already"},
     {CONFIG_ROW("packages", STRINGS, struct app_processes, packages), .min = 1, .max = 64,
         .help = "full names of app packages"},
+    {CONFIG_ROW("apps", STRINGS, struct app_processes, apps), .min = 1, .max = 64,
+        .help = "ids of applications within their packages"},
+    {CONFIG_ROW("container", STRING, struct app_processes, container),
+        .help = "id of a container, given to ETW as it is written: its form is not documented"},
     {.key = NULL},
 };
 

@@ -6,8 +6,8 @@
 #include "app/app_fields.h"
 #include "config/config_check.h"
 #include "config/config_value.h"
-#include "etw/etw_kernel.h"
 #include "etw/etw_names.h"
+#include "input/windows/etw_plan.h"
 
 enum { MAX_EXECUTABLE_BYTES = 1024, MAX_ID = 65535 };
 
@@ -186,6 +186,8 @@ static bool fill_etw(const struct checker *checker, struct app_provider *provide
     struct provider_spec *spec = &provider->spec;
     spec->executables = provider->processes.executables;
     spec->packages = provider->processes.packages;
+    spec->apps = provider->processes.apps;
+    spec->container = provider->processes.container;
     spec->payload = provider->payload;
     spec->capture_at_start = provider->capture_state.at_start;
     spec->capture_every_ns = provider->capture_state.every_ns;
@@ -333,16 +335,15 @@ static void ask_for_bits(const struct guid *guid, const struct etw_system_provid
 
 /* What ETW on this machine knows by name, which for its own sessions counts more than definitions in
  * files: a provider may be registered with any GUID. */
-static void ask_machine(struct provider_spec *specs, size_t count)
+static void ask_machine(struct provider_spec *specs, size_t count, bool kernel)
 {
     struct etw_names *names = etw_names_create(NULL);
     for (size_t i = 0; i < count; i++) {
         struct provider_spec *spec = &specs[i];
-        const struct etw_system_provider *system = etw_kernel_find_provider(spec->name);
-        if (system && !span_equal_nocase(spec->name, span_text(system->name))) {
-            system = NULL; /* short names are for sessions of kernel events */
-        }
-        if (spec->name.size) {
+        const struct etw_system_provider *system = etw_plan_system_provider(spec, kernel);
+        if (system) {
+            spec->guid = system->guid;
+        } else if (spec->name.size) {
             etw_names_find(names, spec->name, &spec->guid);
         }
         struct guid guid = guid_is_zero(&spec->guid) ? guid_from_name(spec->name) : spec->guid;
@@ -379,7 +380,7 @@ bool app_providers_resolve(const struct app_config *config, const struct app_ses
     size_t count = session->providers.count;
     bool named = false;
     if (session->ops->switches_on) {
-        ask_machine(specs, count);
+        ask_machine(specs, count, session->ops->kernel);
     }
     for (size_t i = 0; i < count; i++) {
         named = named || specs[i].any.name_count || specs[i].all.name_count;

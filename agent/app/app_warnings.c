@@ -5,6 +5,7 @@
 #include "app/app_memory.h"
 #include "app/app_rules.h"
 #include "config/config_text.h"
+#include "input/windows/etw_plan.h"
 #include "platform/plat_file.h"
 #include "platform/plat_system.h"
 
@@ -59,10 +60,16 @@ static void warn_of_providers(const struct search *search, const struct app_sess
                 "[0xffffffffffffffff], too");
         }
         if (!session->ops->needs_etw &&
-            (p->payload.count || p->processes.executables.count || p->processes.packages.count)) {
+            (p->payload.count || spec->executables.count || spec->packages.count ||
+                spec->apps.count || spec->container)) {
             WARN(search, p,
                 "payload and processes by name are for ETW: they do not count in recorded traces. "
                 "use filters");
+        }
+        if (session->ops->switches_on && strcmp(session->type, "realtime") == 0 &&
+            etw_plan_system_provider(spec, false)) {
+            WARN(search, p,
+                "events of the kernel come in sessions of kernel events alone. write type: system");
         }
         if (p->wpp && p->payload.count) {
             WARN(search, p, "WPP messages have no fields: payload has no effect. use filters");

@@ -110,8 +110,11 @@ static bool is_wanted(const struct provider_spec *spec, uint16_t id, const struc
 /* As providers check it: a mask of 0 lets everything through. Names without bits let nothing. */
 static bool passes_masks(const struct provider_spec *spec, uint64_t keyword)
 {
+    if (keyword == 0) {
+        return !spec->only_keywords;
+    }
     bool any = (spec->any.bits == 0 && spec->any.name_count == 0) || (keyword & spec->any.bits);
-    return keyword == 0 || (any && (keyword & spec->all.bits) == spec->all.bits);
+    return any && (keyword & spec->all.bits) == spec->all.bits;
 }
 
 static bool is_of_process(const struct provider_spec *spec, const struct event_record *record)

@@ -49,8 +49,17 @@ static void put_agent_alone(const struct provider_spec *spec, const char *indent
     if (spec->pid_count) {
         put(out, indent, "processes", BY_AGENT, "");
     }
-    if (spec->executables.count + spec->packages.count) {
+    if (spec->executables.count + spec->packages.count + spec->apps.count) {
         put(out, indent, "programs and packages", BY_NOBODY, "only ETW knows them");
+    }
+    if (spec->container) {
+        put(out, indent, "container", BY_NOBODY, "only ETW knows it");
+    }
+    if (spec->only_keywords) {
+        put(out, indent, "events without keyword", BY_AGENT, "");
+    }
+    if (spec->exclude_private) {
+        put(out, indent, "private browsing", BY_NOBODY, "only ETW knows it");
     }
     if (spec->payload.count) {
         put(out, indent, "payload", BY_NOBODY, "write a rule under filters");
@@ -60,21 +69,75 @@ static void put_agent_alone(const struct provider_spec *spec, const char *indent
     }
 }
 
+/* Who ignores all filters of the kind that EnableTraceEx2 takes; NULL: nobody. */
+static const char *ignored_by(const struct app_session *session, const struct provider_spec *spec)
+{
+    return etw_plan_system_provider(spec, session->ops->kernel)
+               ? "as providers of the kernel ignore it"
+           : spec->classic ? "as classic and WPP providers ignore it"
+                           : NULL;
+}
+
+static bool is_of_processes(uint32_t kind)
+{
+    return kind == ETW_FILTER_KIND(ETW_FILTER_PID) ||
+           kind == ETW_FILTER_KIND(ETW_FILTER_EXECUTABLE_NAME) ||
+           kind == ETW_FILTER_KIND(ETW_FILTER_PACKAGE_ID) ||
+           kind == ETW_FILTER_KIND(ETW_FILTER_PACKAGE_APP_ID) ||
+           kind == ETW_FILTER_KIND(ETW_FILTER_CONTAINER);
+}
+
 static void put_kinds(const struct provider_spec *spec, const struct etw_request *request,
-    uint32_t too_much, const char *indent, struct buf *out)
+    uint32_t too_much, const char *ignored, const char *indent, struct buf *out)
 {
     static const char few[] = "as ETW takes no more than so many, or not both ids and names";
     for (uint32_t kinds = etw_enable_kinds(request) | too_much; kinds; kinds &= kinds - 1) {
         uint32_t kind = kinds & (~kinds + 1);
         const char *name = etw_enable_kind_name(kind);
-        if (too_much & kind) {
-            put(out, indent, name, is_seen(kind) ? BY_AGENT : BY_NOBODY, few);
-        } else if (spec->classic) {
-            put(out, indent, name, is_seen(kind) ? BY_AGENT : BY_NOBODY,
-                "as classic and WPP providers ignore it");
+        const char *why = ignored              ? ignored
+                          : !(too_much & kind) ? NULL
+                          : spec->group        ? "as it does not apply to members of a group"
+                                               : few;
+        if (why) {
+            bool by_agent = is_seen(kind) && (!ignored || spec->classic);
+            put(out, indent, name, by_agent ? BY_AGENT : BY_NOBODY, why);
         } else {
-            put(out, indent, name, is_seen(kind) ? BY_BOTH : BY_ETW, "");
+            put(out, indent, name, is_seen(kind) ? BY_BOTH : BY_ETW,
+                is_of_processes(kind) && !is_seen(kind) ? "but for drivers, which have no process"
+                                                        : "");
         }
+    }
+}
+
+static void put_masks(
+    const struct provider_spec *spec, bool is_kernel, const char *indent, struct buf *out)
+{
+    if (is_kernel && spec->level != 0 && spec->level != PROVIDER_LEVEL_ALL) {
+        put(out, indent, "level", BY_NOBODY, "as events of the kernel have none");
+    }
+    if (is_kernel && (spec->any.bits || spec->any.name_count)) {
+        buf_printf(out, "%skeywords: decided by the provider\n", indent);
+    }
+    if (!is_kernel && has_masks(spec)) {
+        buf_printf(out, "%slevel and %s: decided by the provider%s\n", indent,
+            spec->classic ? "flags" : "keywords",
+            spec->classic ? ", in its own code" : ", and once more by the agent");
+    }
+}
+
+/* What properties of EnableTraceEx2, and the list of a group, keep away. */
+static void put_properties(
+    const struct provider_spec *spec, const char *ignored, const char *indent, struct buf *out)
+{
+    const char *why = ignored ? ignored : "";
+    if (spec->only_keywords) {
+        put(out, indent, "events without keyword", ignored ? BY_NOBODY : BY_BOTH, why);
+    }
+    if (spec->exclude_private) {
+        put(out, indent, "private browsing", ignored ? BY_NOBODY : BY_ETW, why);
+    }
+    if (spec->disallow.count) {
+        put(out, indent, "members of the group", BY_ETW, "");
     }
 }
 
@@ -88,21 +151,17 @@ void check_places_write(const struct app_session *session, const struct app_prov
         put_agent_alone(spec, indent, out);
         return;
     }
+    const char *ignored = ignored_by(session, spec);
     etw_plan_request(spec, request, &too_much);
-    if (has_masks(spec)) {
-        buf_printf(out, "%slevel and %s: decided by the provider%s\n", indent,
-            spec->classic ? "flags" : "keywords",
-            spec->classic ? ", in its own code" : ", and once more by the agent");
-    }
-    put_kinds(spec, request, too_much, indent, out);
+    put_masks(spec, ignored && !spec->classic, indent, out);
+    put_kinds(spec, request, too_much, ignored, indent, out);
     if (spec->payload.count) {
-        put(out, indent, "payload", spec->classic ? BY_NOBODY : BY_ETW,
-            spec->classic ? "as classic and WPP providers ignore it"
+        put(out, indent, "payload", ignored || spec->group ? BY_NOBODY : BY_ETW,
+            ignored       ? ignored
+            : spec->group ? "as it does not apply to members of a group"
                           : "where the provider's manifest is installed");
     }
-    if (spec->group) {
-        buf_printf(out, "%sids, names and payload do not apply to members of a group\n", indent);
-    }
+    put_properties(spec, ignored, indent, out);
     free(request);
 }
 

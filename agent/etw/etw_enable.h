@@ -56,7 +56,7 @@ struct etw_request {
     struct etw_filter_texts executables; /* with extension, no path */
     struct etw_filter_texts packages;
     struct etw_filter_texts apps;             /* package-relative application ids */
-    struct span container;                    /* UTF-16 as it is; its form is not documented */
+    struct etw_filter_texts container;        /* one, as text: its form is not documented */
     struct etw_filter_ids events;             /* not applied to TraceLogging events */
     struct etw_filter_texts names;            /* of TraceLogging events */
     const struct etw_payload_filter *payload; /* one per event; borrowed */

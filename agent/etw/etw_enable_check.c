@@ -21,8 +21,6 @@ static size_t amount(const struct etw_request *request, uint32_t kind)
         return request->stack_events.count;
     case ETW_FILTER_KIND(ETW_FILTER_STACKWALK_LEVEL_KW):
         return request->stack_by_level;
-    case ETW_FILTER_KIND(ETW_FILTER_CONTAINER):
-        return request->container.size;
     default:
         return etw_filters_texts(request, kind) ? etw_filters_texts(request, kind)->count : 0;
     }
@@ -71,7 +69,7 @@ void etw_enable_drop(struct etw_request *request, uint32_t kinds)
         request->stack_by_level = false;
     }
     if (kinds & ETW_FILTER_KIND(ETW_FILTER_CONTAINER)) {
-        request->container = span_make(NULL, 0);
+        request->container.count = 0;
     }
 }
 
@@ -157,7 +155,8 @@ bool etw_enable_fits(const struct etw_request *request, uint32_t kind, struct er
     case ETW_FILTER_KIND(ETW_FILTER_PAYLOAD):
         return payload_fits(request, err);
     case ETW_FILTER_KIND(ETW_FILTER_CONTAINER):
-        return is_within(request->container.size, ETW_MAX_FILTER_BYTES, kind, err);
+        return is_within(request->container.count, 1, kind, err) &&
+               texts_fit(&request->container, kind, err);
     default:
         return !etw_filters_texts(request, kind) ||
                texts_fit(etw_filters_texts(request, kind), kind, err);

@@ -222,8 +222,9 @@ void etw_enable_merge(struct etw_request *into, const struct etw_request *other)
     merge_texts(&into->apps, &other->apps);
     merge_ids(&into->events, &other->events);
     merge_texts(&into->names, &other->names);
-    if (!span_equal(into->container, other->container)) {
-        into->container = span_make(NULL, 0);
+    if (into->container.count &&
+        !(other->container.count && has_text(&other->container, into->container.texts[0]))) {
+        into->container.count = 0; /* how several would be told apart is not documented */
     }
     if (into->payload != other->payload || into->payload_count != other->payload_count) {
         into->payload_count = 0;

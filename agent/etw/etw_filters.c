@@ -49,6 +49,8 @@ const struct etw_filter_texts *etw_filters_texts(const struct etw_request *reque
         return &request->names;
     case ETW_FILTER_KIND(ETW_FILTER_STACKWALK_NAME):
         return &request->stack_names;
+    case ETW_FILTER_KIND(ETW_FILTER_CONTAINER):
+        return &request->container;
     default:
         return NULL;
     }
@@ -151,10 +153,6 @@ static void add_kind(struct etw_filters *filters, const struct etw_request *requ
         p[17] = !request->stack_level_exclude;
         break;
     }
-    case ETW_FILTER_KIND(ETW_FILTER_CONTAINER):
-        memcpy(add(filters, kind, request->container.size), request->container.data,
-            request->container.size);
-        break;
     case ETW_FILTER_KIND(ETW_FILTER_PAYLOAD):
         filters->items[filters->count++] = *payload;
         break;

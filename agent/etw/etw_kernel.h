@@ -96,6 +96,9 @@ const struct etw_system_provider *etw_kernel_system_provider(size_t index);
 /* By name without regard to case, `System` and `Provider` may be left out; NULL: none. */
 const struct etw_system_provider *etw_kernel_find_provider(struct span name);
 
+/* By GUID; NULL: none. */
+const struct etw_system_provider *etw_kernel_provider_of(const struct guid *guid);
+
 /* The bit of a keyword, `SYSTEM_<provider>_KW_` may stand before it; 0: there is none. */
 uint64_t etw_kernel_keyword(const struct etw_system_provider *provider, struct span name);
 

@@ -110,6 +110,16 @@ const struct etw_system_provider *etw_kernel_find_provider(struct span name)
     return NULL;
 }
 
+const struct etw_system_provider *etw_kernel_provider_of(const struct guid *guid)
+{
+    for (size_t i = 0; etw_kernel_system_provider(i); i++) {
+        if (guid_equal(&providers[i].guid, guid)) {
+            return &providers[i];
+        }
+    }
+    return NULL;
+}
+
 /* ${name} without `SYSTEM_PROCESS_KW_`, or what the provider's short name is. */
 static struct span bare_keyword(const struct etw_system_provider *provider, struct span name)
 {

@@ -128,6 +128,7 @@ struct input_ops {
     bool replayable;  /* the source waits and can be read again: back-pressure may block it */
     bool needs_etw;   /* runs on Windows alone */
     bool switches_on; /* providers, for itself: what comes of others belongs to it, too */
+    bool kernel;      /* its events are the kernel's, by flags or by providers of its own */
     enum input_providers providers;
     /* Do its events go to outputs? NULL: they do. No I/O. */
     bool (*delivers)(const void *settings);

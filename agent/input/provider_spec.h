@@ -93,6 +93,8 @@ struct provider_spec {
     /* What ETW alone can do; recorded traces hold what was asked for then. */
     struct config_strings executables; /* of these programs alone; none: of all */
     struct config_strings packages;
+    struct config_strings apps; /* package-relative application ids */
+    const char *container;      /* of this one alone, in the form that ETW takes; NULL: of all */
     struct config_list payload; /* struct provider_payload, each with conditions on an event */
     uint32_t extended;          /* 1 << enum provider_extended */
     struct provider_stacks stacks;

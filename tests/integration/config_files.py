@@ -281,7 +281,22 @@ class Config(unittest.TestCase):
               - {name: B, events: {include: [1-100]}, processes: {executables: [a.exe]}}
               - {wpp: a.tmf, level: 4, events: {include: [1]}}
               - C
-            - {name: k, type: system, flags: [process]}
+              - name: 1c95126e-7eea-49a9-a3fe-a378b03ddb4d
+                group: true
+                events: {exclude: [3]}
+                disallow: [1c95126e-7eea-49a9-a3fe-a378b03ddb4e]
+              - name: E
+                only_keywords: true
+                exclude_private: true
+                processes: {packages: [p_1], apps: [App], container: '{1}', pids: [4]}
+            - name: k
+              type: system
+              flags: [process]
+              providers:
+              - name: Process
+                level: 4
+                keywords: {any: [THREAD]}
+                processes: {pids: [4]}
             - {name: theirs, type: attach, session: X, providers: ['D:3:5']}
             outputs: [{type: stdout}]
             """)
@@ -291,15 +306,30 @@ class Config(unittest.TestCase):
         level and keywords: decided by the provider, and once more by the agent
         event ids: decided by ETW, and once more by the agent
       B: every level; only events 1-100; only of a.exe
-        executables: decided by ETW
+        executables: decided by ETW, but for drivers, which have no process
         event ids: decided by the agent, as ETW takes no more than so many, or not both ids and names
 """, out)
         self.assertIn("""
         level and flags: decided by the provider, in its own code
         event ids: decided by the agent, as classic and WPP providers ignore it
       C: every level
+      {1c95126e-7eea-49a9-a3fe-a378b03ddb4d}: every level; not events 3
+        event ids: decided by the agent, as it does not apply to members of a group
+        members of the group: decided by ETW
+      E: every level
+        processes: decided by ETW, and once more by the agent
+        packages: decided by ETW, but for drivers, which have no process
+        package applications: decided by ETW, but for drivers, which have no process
+        container: decided by ETW, but for drivers, which have no process
+        events without keyword: decided by ETW, and once more by the agent
+        private browsing: decided by ETW
   k (system)""", out)
         self.assertIn("      kernel events: chosen by the kernel, by flags alone", out)
+        self.assertIn("""
+        level: looked at by nobody, as events of the kernel have none
+        keywords: decided by the provider
+        processes: looked at by nobody, as providers of the kernel ignore it
+""", out)
         self.assertIn("""
       D: level 3 and more severe; only events 5
         level and keywords: decided by the agent

@@ -60,6 +60,7 @@ const struct input_ops input_system = {
     .settings_size = sizeof(struct live_kernel),
     .needs_etw = true,
     .switches_on = true,
+    .kernel = true,
     .needs_providers = has_no_flags,
     .check = live_options_check_kernel,
     .create = create_system,

@@ -158,6 +158,10 @@ void etw_plan_request(
     if (!put_texts(spec->packages.items, spec->packages.count, &request->packages)) {
         too_much |= ETW_FILTER_KIND(ETW_FILTER_PACKAGE_ID);
     }
+    if (!put_texts(spec->apps.items, spec->apps.count, &request->apps)) {
+        too_much |= ETW_FILTER_KIND(ETW_FILTER_PACKAGE_APP_ID);
+    }
+    put_texts(&spec->container, spec->container != NULL, &request->container);
     for (uint32_t kinds = etw_enable_kinds(request); kinds; kinds &= kinds - 1) {
         uint32_t kind = kinds & (~kinds + 1);
         if (!etw_enable_fits(request, kind, NULL)) {
@@ -166,6 +170,17 @@ void etw_plan_request(
     }
     etw_enable_drop(request, too_much);
     *ret_too_much = too_much;
+}
+
+const struct etw_system_provider *etw_plan_system_provider(
+    const struct provider_spec *spec, bool short_names)
+{
+    if (spec->name.size == 0) {
+        return etw_kernel_provider_of(&spec->guid);
+    }
+    const struct etw_system_provider *provider = etw_kernel_find_provider(spec->name);
+    bool is_full = provider && span_equal_nocase(spec->name, span_text(provider->name));
+    return is_full || short_names ? provider : NULL;
 }
 
 static const char *label_of(struct arena *memory, const struct provider_spec *spec)
@@ -194,9 +209,8 @@ static bool plan_entries(struct etw_plan *plan, const struct input_env *env, str
             break;
         }
         etw_plan_request(spec, &entry->request, &entry->too_much);
-        const struct etw_system_provider *system = plan->is_system && spec->name.size
-                                                       ? etw_kernel_find_provider(spec->name)
-                                                       : NULL;
+        const struct etw_system_provider *system = etw_plan_system_provider(
+            spec, plan->kind == ETW_PLAN_SYSTEM);
         if (system) {
             entry->request.provider = system->guid;
             entry->named = false;
@@ -371,6 +385,9 @@ static bool plan_record(struct etw_plan *plan, const struct live_record *s,
 {
     plan->reads = s->live;
     plan->is_system = s->groups.flags.count > 0;
+    for (size_t i = 0; i < env->provider_count; i++) {
+        plan->is_system |= etw_plan_system_provider(&env->providers[i], false) != NULL;
+    }
     plan_session(plan, &s->session);
     plan_file(plan, &s->log_file);
     plan->session.mode |= plan->is_system ? ETW_MODE_SYSTEM_LOGGER : 0;

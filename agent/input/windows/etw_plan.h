@@ -64,6 +64,11 @@ struct etw_plan *etw_plan_create(
     enum etw_plan_kind kind, const void *settings, const struct input_env *env, struct error *err);
 void etw_plan_destroy(struct etw_plan *plan); /* NULL is fine */
 
+/* The provider of the kernel's (etw_kernel.h) that is meant, by name or GUID; NULL: none. Short names
+ * are for sessions of kernel events. */
+const struct etw_system_provider *etw_plan_system_provider(
+    const struct provider_spec *spec, bool short_names);
+
 /*
  * What ETW shall be asked for by one entry, into ${ret_request} (zeroed before); ${ret_too_much}:
  * kinds of filters beyond ETW's limits, left out of it. Of ids and names together ETW applies the

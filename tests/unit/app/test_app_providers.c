@@ -118,6 +118,18 @@ static void names_of_keywords_become_bits_of_the_definition(void **state)
     stop(&f);
 }
 
+static void events_without_keyword_pass_all_masks_unless_they_are_unwanted(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct error err;
+    assert_true(
+        start(&f, "{name: 0f0e0d0c-0b0a-0908-0706-050403020100, only_keywords: true}", &err));
+    assert_true(passes(&f, 7, 0x20, 1));
+    assert_false(passes(&f, 7, 0, 1));
+    stop(&f);
+}
+
 static void an_event_passes_if_one_entry_wants_it(void **state)
 {
     (void)state;
@@ -264,6 +276,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_of_keywords_become_bits_of_the_definition),
+        cmocka_unit_test(events_without_keyword_pass_all_masks_unless_they_are_unwanted),
         cmocka_unit_test(an_event_passes_if_one_entry_wants_it),
         cmocka_unit_test(a_slip_in_the_name_of_a_provider_is_told_by_the_definitions),
         cmocka_unit_test(definitions_are_only_read_for_names),

@@ -248,17 +248,17 @@ static void what_outgrows_a_limit_is_no_filter_any_more(void **state)
 static void payload_and_container_stay_only_if_they_are_the_same(void **state)
 {
     struct etw_payload_filter payload = {.count = 1};
-    struct etw_request a = {.payload = &payload, .payload_count = 1, .container = span_text("x")};
+    struct etw_request a = {.payload = &payload, .payload_count = 1, .container = {.count = 1, .texts = {"x"}}};
     struct etw_request b = a;
     (void)state;
     etw_enable_merge(&a, &b);
     assert_int_equal(a.payload_count, 1);
-    assert_int_equal(a.container.size, 1);
+    assert_int_equal(a.container.count, 1);
     b.payload_count = 0;
-    b.container = span_text("y");
+    b.container.texts[0] = "y";
     etw_enable_merge(&a, &b);
     assert_int_equal(a.payload_count, 0);
-    assert_int_equal(a.container.size, 0);
+    assert_int_equal(a.container.count, 0);
 }
 
 static void stacks_are_wanted_if_one_of_both_wants_them(void **state)

@@ -228,6 +228,9 @@ static void a_provider_becomes_a_request(void **state)
     spec.extended = 1 << PROVIDER_EXTENDED_SID | 1 << PROVIDER_EXTENDED_STACK |
                     1 << PROVIDER_EXTENDED_START_KEY;
     spec.only_keywords = true;
+    const char *app = "App";
+    spec.apps = (struct config_strings){&app, 1};
+    spec.container = "{1}";
     struct etw_request *request = calloc(1, sizeof(*request));
     uint32_t too_much;
     etw_plan_request(&spec, request, &too_much);
@@ -244,6 +247,8 @@ static void a_provider_becomes_a_request(void **state)
     assert_int_equal(request->events.ids[2], 7);
     assert_int_equal(request->pid_count, 1);
     assert_int_equal(request->executables.count, 2);
+    assert_string_equal(request->apps.texts[0], "App");
+    assert_string_equal(request->container.texts[0], "{1}");
     assert_int_equal(too_much, 0);
     free(request);
 }
@@ -324,25 +329,46 @@ static void stacks_are_asked_for_by_id_name_or_level(void **state)
 static void names_are_looked_up_and_guids_are_not(void **state)
 {
     (void)state;
-    struct provider_spec specs[] = {spec_of("Some-Provider"),
-        spec_of("1c95126e-7eea-49a9-a3fe-a378b03ddb4d"), spec_of("SystemProcessProvider")};
+    struct provider_spec specs[] = {
+        spec_of("Some-Provider"), spec_of("1c95126e-7eea-49a9-a3fe-a378b03ddb4d")};
     struct live_realtime settings = {.session = defaults};
-    struct etw_plan *plan = make(ETW_PLAN_REALTIME, &settings, specs, 3);
-    assert_int_equal(plan->entry_count, 3);
+    struct etw_plan *plan = make(ETW_PLAN_REALTIME, &settings, specs, 2);
+    assert_int_equal(plan->entry_count, 2);
     assert_true(plan->entries[0].named);
     assert_string_equal(plan->entries[0].label, "Some-Provider");
     assert_false(plan->entries[1].named);
     assert_string_equal(plan->entries[1].label, "1c95126e-7eea-49a9-a3fe-a378b03ddb4d");
-    assert_true(plan->entries[2].named);
     etw_plan_destroy(plan);
+}
 
-    /* The providers of Windows 11 are known by name in system sessions. */
-    struct live_kernel system = {.session = defaults};
-    plan = make(ETW_PLAN_SYSTEM, &system, specs, 3);
+static void providers_of_the_kernel_are_known_by_name(void **state)
+{
+    (void)state;
+    struct provider_spec specs[] = {spec_of("SystemProcessProvider"), spec_of("Process"),
+        spec_of("151f55dc-467d-471f-83b5-5f889d46ff66")};
     struct guid guid;
     assert_true(guid_parse(span_text("151f55dc-467d-471f-83b5-5f889d46ff66"), &guid));
-    assert_false(plan->entries[2].named);
-    assert_true(guid_equal(&plan->entries[2].request.provider, &guid));
+    struct live_kernel system = {.session = defaults};
+    struct etw_plan *plan = make(ETW_PLAN_SYSTEM, &system, specs, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_false(plan->entries[i].named);
+        assert_true(guid_equal(&plan->entries[i].request.provider, &guid));
+        assert_non_null(etw_plan_system_provider(&specs[i], true));
+    }
+    etw_plan_destroy(plan);
+
+    /* Elsewhere somebody's provider may be called Process. */
+    struct live_record record = {.session = defaults, .log_file = {.path = "a.etl"}};
+    plan = make(ETW_PLAN_RECORD, &record, specs + 1, 1);
+    assert_true(plan->entries[0].named);
+    assert_false(plan->is_system);
+    assert_null(etw_plan_system_provider(&specs[1], false));
+    etw_plan_destroy(plan);
+
+    /* What they write comes into sessions of kernel events alone. */
+    plan = make(ETW_PLAN_RECORD, &record, specs, 1);
+    assert_true(plan->is_system);
+    assert_true(plan->session.mode & ETW_MODE_SYSTEM_LOGGER);
     etw_plan_destroy(plan);
 }
 
@@ -392,6 +418,7 @@ int main(void)
         cmocka_unit_test(filters_that_etw_cannot_take_are_left_to_the_agent),
         cmocka_unit_test(stacks_are_asked_for_by_id_name_or_level),
         cmocka_unit_test(names_are_looked_up_and_guids_are_not),
+        cmocka_unit_test(providers_of_the_kernel_are_known_by_name),
         cmocka_unit_test(the_fingerprint_is_of_what_cannot_be_changed_later),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
