@@ -228,47 +228,22 @@ bool etw_enable_capture_state(uint64_t session, const char *name, const struct g
            etw_api_fail(err, result, "provider %.100s cannot be asked for its state", name);
 }
 
-static bool set_information(uint64_t session, uint32_t info_class, void *data, size_t bytes,
-    const char *what, struct error *err)
-{
-    if (!etw_api_get()->TraceSetInformation) {
-        return etw_api_missing(err, "TraceSetInformation");
-    }
-    uint32_t result = etw_api_get()->TraceSetInformation(
-        session, info_class, data, (uint32_t)bytes);
-    return result == ETW_SUCCESS || etw_api_fail(err, result, "%s", what);
-}
-
-bool etw_enable_periodic_capture(uint64_t session, uint32_t seconds, const struct guid *providers,
-    size_t count, struct error *err)
-{
-    struct {
-        struct etw_periodic_capture head;
-        struct guid providers[ETW_MAX_PERIODIC];
-    } list = {.head = {.seconds = seconds, .provider_count = (uint16_t)count}};
-    if (count > ETW_MAX_PERIODIC) {
-        return error_set(err, ERR_LIMIT, "%zu providers to be asked for their state, at most %d",
-            count, ETW_MAX_PERIODIC);
-    }
-    if (count) {
-        memcpy(list.providers, providers, count * sizeof(*providers));
-    }
-    return set_information(session, ETW_INFO_PERIODIC_CAPTURE_STATE_LIST, &list,
-        sizeof(list.head) + count * sizeof(*providers),
-        "providers cannot be asked for their state again and again", err);
-}
-
 bool etw_enable_disallow(
     uint64_t session, const struct guid *providers, size_t count, struct error *err)
 {
-    struct guid list[ETW_MAX_PERIODIC];
-    if (count > ETW_MAX_PERIODIC) {
+    struct guid list[ETW_MAX_DISALLOWED];
+    if (count > ETW_MAX_DISALLOWED) {
         return error_set(err, ERR_LIMIT, "%zu providers to leave out of a group, at most %d", count,
-            ETW_MAX_PERIODIC);
+            ETW_MAX_DISALLOWED);
+    }
+    if (!etw_api_get()->TraceSetInformation) {
+        return etw_api_missing(err, "TraceSetInformation");
     }
     if (count) {
         memcpy(list, providers, count * sizeof(*providers));
     }
-    return set_information(session, ETW_INFO_SET_DISALLOW_LIST, list, count * sizeof(*providers),
-        "providers cannot be left out of their group", err);
+    uint32_t result = etw_api_get()->TraceSetInformation(
+        session, ETW_INFO_SET_DISALLOW_LIST, list, (uint32_t)(count * sizeof(*providers)));
+    return result == ETW_SUCCESS ||
+           etw_api_fail(err, result, "providers cannot be left out of their group");
 }

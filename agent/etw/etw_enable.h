@@ -124,14 +124,9 @@ bool etw_enable_stop(
 bool etw_enable_capture_state(uint64_t session, const char *name, const struct guid *provider,
     uint32_t timeout_ms, struct error *err);
 
-/* Let ETW ask ${providers} for it every ${seconds} (TracePeriodicCaptureStateListInfo); 0: no more.
- * At most ETW_MAX_PERIODIC. */
-enum { ETW_MAX_PERIODIC = 128 };
-bool etw_enable_periodic_capture(uint64_t session, uint32_t seconds, const struct guid *providers,
-    size_t count, struct error *err);
-
 /* Providers that the session does not want although their group is enabled (class 10). At most
- * ETW_MAX_PERIODIC. */
+ * ETW_MAX_DISALLOWED. */
+enum { ETW_MAX_DISALLOWED = 128 };
 bool etw_enable_disallow(
     uint64_t session, const struct guid *providers, size_t count, struct error *err);
 

@@ -11,8 +11,7 @@
 
 #define ETW_KERNEL_LOGGER "NT Kernel Logger"
 
-extern const struct guid etw_kernel_guid;         /* SystemTraceControlGuid */
-extern const struct guid etw_kernel_rundown_guid; /* the provider of the kernel's rundown */
+extern const struct guid etw_kernel_guid; /* SystemTraceControlGuid */
 
 /* PERFINFO_GROUPMASK: word 0 are the flags of EVENT_TRACE_PROPERTIES.EnableFlags. */
 enum { ETW_GROUP_WORDS = 8 };

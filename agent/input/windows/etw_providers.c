@@ -275,30 +275,6 @@ static bool look_all_up(struct etw_providers *p)
 
 /* ---- enabling ------------------------------------------------------------------------------------------------ */
 
-/* Who may switch these on, in plain words. */
-static const struct {
-    const char *guid;
-    const char *why;
-} guarded[] = {
-    {"f4e1897c-bb5d-5668-f1d8-040f4d8dd344",
-        "Windows gives Threat-Intelligence to protected processes (PPL antimalware) alone"},
-    {"54849625-5478-4994-a5ba-3e3b0328c30d",
-        "Windows gives Security-Auditing to the event log alone. read the Security log, or attach "
-        "to the session EventLog-Security as LocalSystem"},
-};
-
-static const char *guard_of(const struct guid *guid)
-{
-    char text[GUID_TEXT_SIZE];
-    guid_write(guid, text);
-    for (size_t i = 0; i < sizeof(guarded) / sizeof(guarded[0]); i++) {
-        if (memcmp(text, guarded[i].guid, sizeof(text)) == 0) {
-            return guarded[i].why;
-        }
-    }
-    return NULL;
-}
-
 /* May a classic provider be had? Else ${err} names the session that it serves. */
 static bool is_free(
     struct etw_providers *p, const struct target *target, uint64_t session, struct error *err)
@@ -358,9 +334,8 @@ static void enable(
     }
     uint32_t code = err.os_code ? (uint32_t)err.os_code : UINT32_MAX;
     if (target->code != code) {
-        const char *guard = guard_of(&target->guid);
-        note(p, target->optional ? INPUT_NOTE_INFO : INPUT_NOTE_WARNING, "%s%s%s. trying again",
-            err.text, guard ? ". " : "", guard ? guard : "");
+        note(p, target->optional ? INPUT_NOTE_INFO : INPUT_NOTE_WARNING, "%s. trying again",
+            err.text);
     }
     target->code = code;
     target->retry_at_ns = now_ns + target->pause_ns;
@@ -370,8 +345,8 @@ static void enable(
 
 static void disallow(struct etw_providers *p, uint64_t session)
 {
-    static const size_t most = ETW_MAX_PERIODIC;
-    struct guid guids[ETW_MAX_PERIODIC];
+    static const size_t most = ETW_MAX_DISALLOWED;
+    struct guid guids[ETW_MAX_DISALLOWED];
     size_t count = 0;
     for (size_t i = 0; i < p->entry_count; i++) {
         const struct config_strings *list = &p->entries[i].plan->spec->disallow;
@@ -396,22 +371,47 @@ void etw_providers_begin(struct etw_providers *p, uint64_t session, uint64_t now
     }
 }
 
-static void capture(const struct etw_providers *p, const struct target *target, uint64_t session)
+/* Ask those for their state that ${is_wanted} says. The kernel's own providers have one state, that of
+ * the session: processes, threads and images. */
+static void capture(struct etw_providers *p, uint64_t session, uint64_t now_ns,
+    bool (*is_wanted)(struct target *target, uint64_t now_ns))
 {
-    struct error err;
-    if (target->enabled && !etw_enable_capture_state(session, target->label, &target->guid,
-                               p->settings.enable_ms, &err)) {
-        note(p, INPUT_NOTE_INFO, "%s", err.text);
+    bool asked_kernel = false;
+    for (size_t i = 0; i < p->target_count; i++) {
+        struct target *target = &p->targets[i];
+        struct error err;
+        bool is_kernel = etw_kernel_provider_of(&target->guid) != NULL;
+        if (!target->enabled || !is_wanted(target, now_ns) || (is_kernel && asked_kernel)) {
+            continue;
+        }
+        asked_kernel = asked_kernel || is_kernel;
+        if (!(is_kernel ? etw_kernel_rundown(session, target->label, &err)
+                        : etw_enable_capture_state(session, target->label, &target->guid,
+                              p->settings.enable_ms, &err))) {
+            note(p, INPUT_NOTE_INFO, "%s", err.text);
+        }
     }
+}
+
+static bool is_at_start(struct target *target, uint64_t now_ns)
+{
+    (void)now_ns;
+    return target->capture_at_start;
+}
+
+/* And then it is due again. */
+static bool is_due(struct target *target, uint64_t now_ns)
+{
+    bool due = target->capture_every_ns && now_ns >= target->capture_at_ns;
+    if (due) {
+        target->capture_at_ns = now_ns + target->capture_every_ns;
+    }
+    return due;
 }
 
 void etw_providers_capture(struct etw_providers *p, uint64_t session)
 {
-    for (size_t i = 0; i < p->target_count; i++) {
-        if (p->targets[i].capture_at_start) {
-            capture(p, &p->targets[i], session);
-        }
-    }
+    capture(p, session, 0, is_at_start);
 }
 
 /* Names that nobody knew: look again, and make the targets anew if one is found. */
@@ -451,11 +451,8 @@ void etw_providers_tick(struct etw_providers *p, uint64_t session, uint64_t now_
         if (!target->enabled && now_ns >= target->retry_at_ns) {
             enable(p, target, session, now_ns);
         }
-        if (target->enabled && target->capture_every_ns && now_ns >= target->capture_at_ns) {
-            target->capture_at_ns = now_ns + target->capture_every_ns;
-            capture(p, target, session);
-        }
     }
+    capture(p, session, now_ns, is_due);
 }
 
 void etw_providers_end(struct etw_providers *p, uint64_t session)

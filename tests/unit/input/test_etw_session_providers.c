@@ -37,7 +37,7 @@ static void a_refused_provider_is_told_and_the_others_are_read(void **state)
         rig_spec("f4e1897c-bb5d-5668-f1d8-040f4d8dd344"), rig_spec(provider_text)};
     rig_start_as(&rig, ETW_PLAN_REALTIME, NULL, specs, 2);
     rig_await(&rig, is_enabled, NAME);
-    rig_await(&rig, rig_has_note, "protected processes (PPL");
+    rig_await(&rig, rig_has_note, "protected processes of anti-malware vendors (PPL)");
     write_events(provider, 3);
     rig_stop(&rig);
     assert_int_equal(rig.events, 3);
@@ -102,6 +102,44 @@ static void states_are_asked_for_again_after_a_while(void **state)
     rig_fini(&rig);
 }
 
+static uint64_t processes_told(struct rig *rig)
+{
+    const uint8_t data_collection_start = 3;
+    plat_mutex_lock(&rig->mutex);
+    uint64_t told = rig->last.kind == RECORD_KERNEL &&
+                            rig->last.descriptor.opcode == data_collection_start
+                        ? rig->events
+                        : 0;
+    plat_mutex_unlock(&rig->mutex);
+    return told;
+}
+
+static bool all_processes_are_told(struct rig *rig, const void *what)
+{
+    (void)what;
+    return processes_told(rig) == 2;
+}
+
+/* Two providers of the kernel want it, which is asked once: for its processes. */
+static void the_kernels_providers_have_the_state_of_the_session(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, &(struct etw_sim_options){.os_build = 22000});
+    etw_sim_process_start(rig.sim, &(struct etw_sim_process){.pid = 4, .image = "System"});
+    etw_sim_process_start(rig.sim, &(struct etw_sim_process){.pid = 80, .image = "a.exe"});
+    struct live_kernel settings = {.session = rig.settings.session};
+    struct provider_spec specs[] = {rig_spec("SystemProcessProvider:::1"), rig_spec("Registry")};
+    specs[0].capture_at_start = true;
+    specs[1].capture_at_start = true;
+    rig_start_as(&rig, ETW_PLAN_SYSTEM, &settings, specs, 2);
+    rig_await(&rig, rig_reads, NAME);
+    assert_true(etw_sim_settle(rig.sim, RIG_WAIT_MS));
+    rig_await(&rig, all_processes_are_told, NULL);
+    rig_stop(&rig);
+    rig_fini(&rig);
+}
+
 static void a_classic_provider_is_taken_from_nobody_who_was_not_named(void **state)
 {
     (void)state;
@@ -140,6 +178,7 @@ int main(void)
         cmocka_unit_test(entries_of_one_provider_become_one_request),
         cmocka_unit_test(states_are_asked_for_when_somebody_listens),
         cmocka_unit_test(states_are_asked_for_again_after_a_while),
+        cmocka_unit_test(the_kernels_providers_have_the_state_of_the_session),
         cmocka_unit_test(a_classic_provider_is_taken_from_nobody_who_was_not_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
