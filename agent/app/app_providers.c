@@ -203,6 +203,21 @@ static bool fill_etw(const struct checker *checker, struct app_provider *provide
     return check_stacks(checker, &provider->stack_for, &spec->stacks);
 }
 
+/* Flags of WPP are its keywords. Where one of them is a name, whose bit nothing at hand tells, all of
+ * them are wanted. */
+static void put_flags(const struct config_strings *flags, struct provider_spec *spec)
+{
+    uint64_t all = 0;
+    for (size_t i = 0; i < flags->count; i++) {
+        uint64_t bits;
+        if (!provider_spec_parse_bits(span_text(flags->items[i]), &bits)) {
+            return;
+        }
+        all |= bits;
+    }
+    spec->any.bits |= all;
+}
+
 static bool check_long(const struct checker *checker, struct app_provider *provider)
 {
     struct provider_spec *spec = &provider->spec;
@@ -222,6 +237,7 @@ static bool check_long(const struct checker *checker, struct app_provider *provi
         complain(checker, &provider->flags, sizeof(provider->flags), "flags",
             "only WPP has flags. write keywords: {any: [...]}");
     }
+    put_flags(&provider->flags, spec);
     for (size_t i = 0; i < provider->text.extended.count; i++) {
         int value;
         if (config_value_enum(
@@ -374,18 +390,33 @@ struct schema_cache *app_providers_schemas(const struct app_config *config,
     return cache;
 }
 
+/* Is there anything that only definitions can tell: bits of keywords, or whom a live session is to
+ * switch on? */
+static bool needs_definitions(const struct app_config *config, const struct app_session *session,
+    const struct provider_spec *specs)
+{
+    bool has_folder = false;
+    for (size_t i = 0; i < config->schema_count; i++) {
+        has_folder = has_folder || config->schemas[i].type == APP_SCHEMA_FOLDER;
+    }
+    for (size_t i = 0; i < session->providers.count; i++) {
+        bool is_unknown = session->ops->switches_on && specs[i].name.size &&
+                          guid_is_zero(&specs[i].guid);
+        if (specs[i].any.name_count || specs[i].all.name_count || (has_folder && is_unknown)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool app_providers_resolve(const struct app_config *config, const struct app_session *session,
     struct provider_spec *specs, struct error *err)
 {
     size_t count = session->providers.count;
-    bool named = false;
     if (session->ops->switches_on) {
         ask_machine(specs, count, session->ops->kernel);
     }
-    for (size_t i = 0; i < count; i++) {
-        named = named || specs[i].any.name_count || specs[i].all.name_count;
-    }
-    if (!named) {
+    if (!needs_definitions(config, session, specs)) {
         return true;
     }
     struct provider_facts *facts = calloc(count, sizeof(*facts));
@@ -403,6 +434,9 @@ bool app_providers_resolve(const struct app_config *config, const struct app_ses
     }
     for (size_t i = 0; i < count && good; i++) {
         good = put_bits(session, &facts[i], &specs[i], err);
+        if (session->ops->switches_on && facts[i].found && guid_is_zero(&specs[i].guid)) {
+            specs[i].guid = facts[i].guid;
+        }
     }
     schema_cache_destroy(cache);
     free(facts);

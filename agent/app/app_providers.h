@@ -16,7 +16,7 @@ struct schema_cache *app_providers_schemas(const struct app_config *config,
 /*
  * Put bits in the place of keyword names in ${specs}, copies of those of the session's providers.
  * Definitions are only read if there is such a name. For live sessions this machine is asked first,
- * for GUIDs too: what is registered here counts. False with ${err} set: a keyword that the
+ * for GUIDs too: what is registered here counts, then what definitions call so. False with ${err} set: a keyword that the
  * provider does not have, no definition of it, no memory.
  */
 bool app_providers_resolve(const struct app_config *config, const struct app_session *session,

@@ -71,6 +71,11 @@ static void warn_of_providers(const struct search *search, const struct app_sess
             WARN(search, p,
                 "events of the kernel come in sessions of kernel events alone. write type: system");
         }
+        if (p->wpp && p->flags.count && spec->any.bits == 0) {
+            WARN(search, &p->flags,
+                "the bits of flags by name are not known here, so all flags are switched on. write "
+                "their numbers");
+        }
         if (p->wpp && p->payload.count) {
             WARN(search, p, "WPP messages have no fields: payload has no effect. use filters");
         }

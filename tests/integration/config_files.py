@@ -407,6 +407,7 @@ Outputs""", out)
         ("providers: ['A:4::0']", "keywords 0 means every keyword"),
         ("paths: [OUT/none.etl]", "there is no file"),
         ("paths: [OUT]", "is a folder"),
+        ("providers: [{wpp: a.tmf, flags: [POWER]}]", "bits of flags by name are not known"),
         ("filters: [{drop: 'true'}, {keep: event.id == 1}]", "no rule behind `true`"),
     )
 

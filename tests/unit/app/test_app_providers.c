@@ -130,6 +130,18 @@ static void events_without_keyword_pass_all_masks_unless_they_are_unwanted(void 
     stop(&f);
 }
 
+static void flags_of_wpp_are_bits_and_all_of_them_where_a_name_is_not_known(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct error err;
+    assert_true(
+        start(&f, "{wpp: a.tmf, flags: [0x2, 8]}, {wpp: a.tmf, flags: [0x2, POWER]}", &err));
+    assert_int_equal(f.specs[0].any.bits, 0xa);
+    assert_int_equal(f.specs[1].any.bits, 0);
+    stop(&f);
+}
+
 static void an_event_passes_if_one_entry_wants_it(void **state)
 {
     (void)state;
@@ -272,15 +284,44 @@ static void for_live_sessions_counts_what_the_machine_knows(void **state)
     etw_api_use(NULL);
 }
 
+static void a_provider_that_only_a_definition_knows_is_switched_on_by_its_guid(void **state)
+{
+    (void)state;
+    static const struct etw_api empty = {.StartTraceW = NULL};
+    char text[512];
+    struct app_config config;
+    struct config_report report;
+    struct error err = {0};
+    struct guid guid;
+    assert_true(guid_parse(span_text("0f0e0d0c-0b0a-0908-0706-050403020100"), &guid));
+    etw_api_use(&empty);
+    snprintf(text, sizeof(text),
+        "schema: [{type: folder, path: %s}]\n"
+        "sessions: [{type: realtime, providers: [made-up, Other]}]\noutputs: [{type: stdout}]\n",
+        folder);
+    config_report_init(&report);
+    assert_true(app_config_parse(span_text(text), "f.yaml", app_modules(), NULL, &config, &report));
+    const struct app_provider *list = config.sessions[0].providers.items;
+    struct provider_spec specs[2] = {list[0].spec, list[1].spec};
+    assert_true(app_providers_resolve(&config, &config.sessions[0], specs, &err));
+    assert_true(guid_equal(&specs[0].guid, &guid));
+    assert_true(guid_is_zero(&specs[1].guid)); /* its name is all there is */
+    config_report_fini(&report);
+    app_config_fini(&config);
+    etw_api_use(NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_of_keywords_become_bits_of_the_definition),
         cmocka_unit_test(events_without_keyword_pass_all_masks_unless_they_are_unwanted),
+        cmocka_unit_test(flags_of_wpp_are_bits_and_all_of_them_where_a_name_is_not_known),
         cmocka_unit_test(an_event_passes_if_one_entry_wants_it),
         cmocka_unit_test(a_slip_in_the_name_of_a_provider_is_told_by_the_definitions),
         cmocka_unit_test(definitions_are_only_read_for_names),
         cmocka_unit_test(for_live_sessions_counts_what_the_machine_knows),
+        cmocka_unit_test(a_provider_that_only_a_definition_knows_is_switched_on_by_its_guid),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
