@@ -1,38 +1,52 @@
+/*
+ * Elasticsearch and OpenSearch, through their `_bulk` API. What is asked of the server and what its
+ * answers mean is in es_sender.c; here are the settings.
+ */
+#include <stdlib.h>
+
 #include "config/config.h"
-#include "outputs/http_options.h"
+#include "outputs/es_sender.h"
+#include "outputs/es_verdict.h"
 #include "outputs/output.h"
 
-/* Elasticsearch and OpenSearch. Known by its keys; there is no sender in this build. */
+enum action { ACTION_CREATE, ACTION_INDEX };
 
-struct data_stream {
-    const char *dataset; /* NULL: by format */
-    const char *namespace;
-};
+static const char *const action_names[] = {"create", "index", NULL};
 
 struct settings {
     struct config_strings hosts;
-    struct data_stream data_stream;
-    const char *index;
+    struct es_name_options name;
+    int action; /* enum action */
+    bool ids;
+    const char *pipeline;
+    const char *routing;
+    bool require_alias;
+    bool require_data_stream;
     struct http_options http;
     uint64_t max_string_bytes;
 };
 
 // clang-format off
-static const struct config_field data_stream_fields[] = {
-    {CONFIG_ROW("dataset", STRING, struct data_stream, dataset),
-        .help = "default: etw.events for ecs, etw.native for native; may be a template"},
-    {CONFIG_ROW("namespace", STRING, struct data_stream, namespace), .default_text = "default",
-        .help = "to tell sites or stages apart"},
-    {.key = NULL},
-};
-
 static const struct config_field fields[] = {
     {CONFIG_ROW("hosts", STRINGS, struct settings, hosts), .required = true, .min = 1, .max = 256,
         .help = "addresses of the nodes, tried in turn"},
-    {CONFIG_STRUCT_ROW("data_stream", struct settings, data_stream, data_stream_fields),
-        .help = "the data stream that events go to"},
-    {CONFIG_ROW("index", STRING, struct settings, index),
-        .help = "an index instead of a data stream; may be a template, 'etw-{provider.name}-%Y'"},
+    ES_NAME_ROWS(struct settings),
+    {CONFIG_ROW("action", ENUM, struct settings, action), .names = action_names,
+        .default_text = "create",
+        .help = "create: nothing is ever written over, retries never duplicate; index: an event "
+                "replaces the document of its id (not in data streams)"},
+    {CONFIG_ROW("ids", BOOL, struct settings, ids), .default_text = "true",
+        .help = "name documents, so that retries, restarts and files read again never duplicate; "
+                "false: the server does, and they may"},
+    {CONFIG_ROW("pipeline", STRING, struct settings, pipeline),
+        .help = "ingest pipeline of the server that events go through"},
+    {CONFIG_ROW("routing", STRING, struct settings, routing),
+        .help = "routing value: all events go to the shard that it names"},
+    {CONFIG_ROW("require_alias", BOOL, struct settings, require_alias), .default_text = "false",
+        .help = "refuse events where index is no alias, instead of making an index"},
+    {CONFIG_ROW("require_data_stream", BOOL, struct settings, require_data_stream),
+        .default_text = "false",
+        .help = "the same where there is no data stream; OpenSearch does not know it"},
     HTTP_ROWS(struct settings, "gzip"),
     {CONFIG_ROW("max_string", SIZE, struct settings, max_string_bytes), .default_text = "32000",
         .min = 256, .max = 32766,
@@ -41,68 +55,80 @@ static const struct config_field fields[] = {
 };
 // clang-format on
 
-/* Does a template begin with text of its own? Else anybody who can log an event names indices. */
-static bool has_prefix(const char *text)
-{
-    return text[0] && text[0] != '{' && text[0] != '%';
-}
-
-/* The literal parts; fields and dates are made safe when they are put in. ${barred}: characters
- * that Elasticsearch takes nowhere in a name (its documentation, create index, Path parameters). */
-static void check_name(
-    struct config_check *check, const char *key, const char *const *name, const char *barred)
-{
-    const char *text = *name;
-    size_t characters = 0;
-    bool inside = false;
-    if (!text) {
-        return;
-    }
-    if (!has_prefix(text) || strchr("-_+.", text[0])) {
-        CONFIG_FAULT(check, name,
-            "%s: it must begin with a letter or digit of its own. write one in front, as in "
-            "etw-{provider.name}",
-            key);
-    }
-    if (strlen(text) > 100) {
-        CONFIG_FAULT(check, name, "%s: more than 100 characters. shorten it", key);
-    }
-    for (size_t i = 0; text[i]; i++) {
-        char c = text[i];
-        inside = c == '{' || (inside && c != '}');
-        bool date = c == '%' && text[i + 1];
-        bool upper = c >= 'A' && c <= 'Z';
-        if (!inside && c != '}' && !date && (upper || (uint8_t)c <= ' ' || strchr(barred, c))) {
-            CONFIG_FAULT_IN(check, name, characters,
-                "%s: '%c' cannot stand in it. write lower case letters, digits, '_' and '.'", key,
-                (uint8_t)c < ' ' ? '?' : c);
-            return;
-        }
-        i += date;
-        characters += (date ? 1u : 0u) + (((uint8_t)c & 0xc0) != 0x80 ? 1u : 0u);
-    }
-}
-
 static void elasticsearch_check(const void *settings, struct config_check *check)
 {
-    static const char index_barred[] = "\\/*?\"<>|,#:";
-    static const char stream_barred[] = "\\/*?\"<>|,#:-";
     const struct settings *s = settings;
     for (size_t i = 0; i < s->hosts.count; i++) {
         http_options_check_url(check, "hosts", &s->hosts.items[i]);
     }
-    if (s->index && s->data_stream.dataset) {
-        CONFIG_FAULT(check, &s->index, "index: there is a data_stream, too. keep one of the two");
+    es_name_check(check, &s->name);
+    if (s->action == ACTION_INDEX && !s->name.index) {
+        CONFIG_FAULT(check, &s->action,
+            "action: a data stream takes only create. write create, or an index to write to");
     }
-    check_name(check, "index", &s->index, index_barred);
-    check_name(check, "dataset", &s->data_stream.dataset, stream_barred);
-    check_name(check, "namespace", &s->data_stream.namespace, stream_barred);
+    if (s->require_alias && s->require_data_stream) {
+        CONFIG_FAULT(check, &s->require_data_stream,
+            "require_data_stream: nothing is a data stream and an alias. keep one of the two");
+    }
+    if (s->require_data_stream && s->name.index) {
+        CONFIG_FAULT(check, &s->require_data_stream,
+            "require_data_stream: index names an index. remove one of the two");
+    }
+    if (s->http.compression == HTTP_ZSTD) {
+        CONFIG_FAULT(check, &s->http.compression,
+            "compression: neither Elasticsearch nor OpenSearch takes zstd. write gzip");
+    }
     http_options_check(check, &s->http);
+}
+
+static const char *elasticsearch_route(const void *settings)
+{
+    return es_name_route(&((const struct settings *)settings)->name);
+}
+
+static bool elasticsearch_ids(const void *settings)
+{
+    return ((const struct settings *)settings)->ids;
+}
+
+static void *elasticsearch_create(
+    const void *settings, const struct output_env *env, struct error *err)
+{
+    const struct settings *s = settings;
+    const struct es_sender_options options = {.hosts = &s->hosts,
+        .http = &s->http,
+        .bulk = {.name = s->name,
+            .action = action_names[s->action],
+            .pipeline = s->pipeline,
+            .routing = s->routing,
+            .require_alias = s->require_alias,
+            .require_data_stream = s->require_data_stream,
+            .ids = s->ids},
+        .format = env->format};
+    return es_sender_create(&options, env, err);
+}
+
+static enum output_verdict elasticsearch_send(
+    void *self, const struct delivery *delivery, struct output_report *report)
+{
+    return es_sender_send(self, delivery, report);
+}
+
+static void elasticsearch_destroy(void *self)
+{
+    es_sender_destroy(self);
 }
 
 const struct output_ops output_elasticsearch = {
     .name = "elasticsearch",
     .fields = fields,
     .settings_size = sizeof(struct settings),
+    .route = elasticsearch_route,
+    .route_safety = EVENT_TEMPLATE_INDEX,
+    .ids = elasticsearch_ids,
+    .reference = es_verdict_write_reference,
     .check = elasticsearch_check,
+    .create = elasticsearch_create,
+    .send = elasticsearch_send,
+    .destroy = elasticsearch_destroy,
 };

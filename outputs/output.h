@@ -77,6 +77,7 @@ struct config_field;
 /* What the host gives an output at its making, and does for it. All but `name` may be missing. */
 struct output_env {
     const char *name;       /* of the output in the configuration */
+    const char *format;     /* name of the event format that the records have */
     struct span checkpoint; /* what checkpoint() gave last before a restart; copied by create */
 
     /*
@@ -126,6 +127,10 @@ struct output_ops {
      * outputs and sessions: no two outputs share one, and no session reads what it writes. May be
      * NULL. */
     const char *(*target)(const void *settings);
+
+    /* Append to the generated reference, in Markdown, what users should know beyond its keys. May be
+     * NULL. */
+    void (*reference)(struct buf *out);
 
     /* Says everything that is wrong with settings, also with incomplete ones (config_check.h); no
      * I/O. May be NULL. */

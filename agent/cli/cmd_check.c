@@ -9,6 +9,7 @@
 #include "cli/config_options.h"
 #include "config/config_reference.h"
 #include "config/config_schema.h"
+#include "outputs/registry.h"
 #include "platform/plat_file.h"
 #include "platform/plat_system.h"
 
@@ -48,6 +49,18 @@ static bool print(struct buf *out)
 
 /* ---- pages of the tables ----------------------------------------------------------------------- */
 
+/* What outputs say beyond their keys. */
+static void write_outputs(struct buf *out)
+{
+    size_t count;
+    const struct output_ops *const *outputs = registry_outputs(&count);
+    for (size_t i = 0; i < count; i++) {
+        if (outputs[i]->reference) {
+            outputs[i]->reference(out);
+        }
+    }
+}
+
 static int print_page(bool reference)
 {
     static const char id[] = "https://etwship.example/etwship.schema.json";
@@ -68,6 +81,7 @@ static int print_page(bool reference)
             "`a.b` is the key `b` inside the mapping `a`, `a[].b` the key `b` of each element of "
             "the list `a`, `*` a key of your choice.\n");
         config_reference_write(fields, &out);
+        write_outputs(&out);
     } else {
         config_schema_write(fields, id, "Configuration of etwship", &out);
     }

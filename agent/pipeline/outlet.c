@@ -465,7 +465,8 @@ static bool make_lane(struct outlet *outlet, struct error *err)
     lane->outlet = outlet;
     lane->done = true;
     bool checkpoints = has_checkpoints(outlet);
-    struct output_env env = {.checkpoint = checkpoints ? settings->checkpoint : span_make(NULL, 0),
+    struct output_env env = {.format = settings->format,
+        .checkpoint = checkpoints ? settings->checkpoint : span_make(NULL, 0),
         .save = checkpoints && settings->save ? save : NULL,
         .warn = warn,
         .stopping = is_giving_up,

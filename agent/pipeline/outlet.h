@@ -13,8 +13,9 @@
 struct outlet;
 
 struct outlet_settings {
-    size_t index;     /* of the output, in the books */
-    const char *name; /* borrowed */
+    size_t index;       /* of the output, in the books */
+    const char *name;   /* borrowed */
+    const char *format; /* name of the event format of its stream; borrowed */
     const struct output_ops *ops;
     const void *settings; /* of the output; borrowed */
     struct delivery_retry retry;

@@ -306,6 +306,7 @@ static bool make_outlets(struct pipeline *p, struct error *err)
         const struct pipeline_output *output = &s->outputs[i];
         struct outlet_settings outlet = {.index = i,
             .name = output->name,
+            .format = s->streams[output->stream].shape.format->name,
             .ops = output->ops,
             .settings = output->settings,
             .retry = output->retry,

@@ -212,6 +212,30 @@ static void outputs_over_http_check_what_belongs_together(void **state)
             "dataset: '-' cannot stand in it. write lower case letters, digits, '_' and '.'"},
         {"{type: elasticsearch, hosts: ['http://h'], data_stream: {dataset: a}, index: b}", "b}",
             "index: there is a data_stream, too. keep one of the two"},
+        {"{type: elasticsearch, hosts: ['http://h'], data_stream: {namespace: '{host.name}'}}",
+            "'{host",
+            "namespace: it is the same for all events. write it without braces and percent signs"},
+        {"{type: elasticsearch, hosts: ['http://h'], data_stream: {dataset: 'etw.{provider.nam}'}}",
+            "provider.nam}'}}",
+            "dataset: events have no field provider.nam. did you mean provider.name?"},
+        {"{type: elasticsearch, hosts: ['http://h'], index: a b}", " b}",
+            "index: ' ' cannot stand in it. write lower case letters, digits, '_' and '.'"},
+        {"{type: elasticsearch, hosts: ['http://h'], index: -a}", "-a}",
+            "index: it must begin with a letter or digit of its own. write one in front, as in "
+            "etw-{provider.name}"},
+        {"{type: elasticsearch, hosts: ['http://h'], compression: zstd}", "zstd",
+            "compression: neither Elasticsearch nor OpenSearch takes zstd. write gzip"},
+        {"{type: elasticsearch, hosts: ['http://h'], action: index}", "index}",
+            "action: a data stream takes only create. write create, or an index to write to"},
+        {"{type: elasticsearch, hosts: ['http://h'], require_alias: true, require_data_stream: "
+         "true}",
+            "true}",
+            "require_data_stream: nothing is a data stream and an alias. keep one of the two"},
+        {"{type: elasticsearch, hosts: ['http://h'], index: a, require_data_stream: true}", "true}",
+            "require_data_stream: index names an index. remove one of the two"},
+        {"{type: elasticsearch, hosts: ['http://h'], index: 'a-{provider.name}', action: index, "
+         "pipeline: p, routing: '\"', ids: false, require_alias: true, compression: none}",
+            "", ""},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char rest[512];

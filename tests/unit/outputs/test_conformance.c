@@ -14,6 +14,7 @@
 #include "config/config_report.h"
 #include "outputs/registry.h"
 #include "platform/plat_file.h"
+#include "support/bulk_fake.h"
 #include "support/fake_output.h"
 
 /*
@@ -147,7 +148,32 @@ static char *fake_collect(size_t *ret_size)
     return text;
 }
 
+static struct bulk_fake *bulk;
+static char bulk_settings[128];
+
+static void bulk_fail_soon(bool fails)
+{
+    static const struct bulk_step steps[] = {{.status = 503},
+        {.item_first = 1, .item_count = BULK_ALL, .item_status = 429}, {.lost = true}};
+    bulk_fake_script(bulk, steps, fails ? sizeof(steps) / sizeof(steps[0]) : 0);
+}
+
+/* Its address is in the settings, so one serves all tests. */
+static void bulk_prepare(void)
+{
+    bulk_fail_soon(false);
+    free(bulk_fake_documents(bulk, true));
+}
+
+static char *bulk_collect(size_t *ret_size)
+{
+    char *text = bulk_fake_documents(bulk, true);
+    *ret_size = strlen(text);
+    return text;
+}
+
 static const struct subject subjects[] = {
+    {"elasticsearch", bulk_settings, NULL, bulk_prepare, NULL, bulk_fail_soon, bulk_collect},
     {"file", "{path: conformance.tmp/folder/events.ndjson}", "{path: /dev/null/x}", file_prepare,
         NULL, file_fail_soon, file_collect},
     {"stdout", "{}", NULL, stdout_prepare, NULL, stdout_fail_soon, stdout_collect},
@@ -585,5 +611,10 @@ int main(void)
         cmocka_unit_test(a_checkpoint_without_room_fails),
         cmocka_unit_test(the_suite_sees_every_verdict_of_the_fake),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    bulk = bulk_fake_start();
+    snprintf(bulk_settings, sizeof(bulk_settings), "{hosts: ['%s'], proxy: '', compression: none}",
+        bulk_fake_url(bulk));
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    bulk_fake_stop(bulk);
+    return failed;
 }

@@ -1,0 +1,120 @@
+#include "outputs/es_verdict.h"
+
+struct rule {
+    int first; /* status */
+    int last;
+    const char *type_end; /* how the type of the error ends; NULL: however */
+    enum es_verdict verdict;
+    const char *words;
+};
+
+/* In both tables the first row that fits counts. */
+static const struct rule item_rules[] = {
+    {200, 201, NULL, ES_TAKEN, "stored"},
+    {409, 409, NULL, ES_DUPLICATE, "a document of this id is there already"},
+    {408, 408, NULL, ES_RETRY, "it took too long"},
+    {429, 429, NULL, ES_RETRY, "the server has too much to do, or too full a disk"},
+    {500, 599, NULL, ES_RETRY, "the server has a fault"},
+    {400, 499, "block_exception", ES_RETRY, "the index is closed to writing"},
+    {401, 401, NULL, ES_RETRY_SLOWLY, "the server does not know us. check auth"},
+    {403, 403, NULL, ES_RETRY_SLOWLY,
+        "we have no right to write there. give the user the right to create documents and the "
+        "index"},
+    {404, 404, NULL, ES_RETRY_SLOWLY,
+        "the index, alias or data stream is not there. create it, or correct its name"},
+    {400, 499, NULL, ES_REFUSED, "the document will never be taken: a mapping, a limit"},
+};
+
+static const struct rule request_rules[] = {
+    {200, 200, NULL, ES_READ, "each event has an answer of its own"},
+    {400, 400, NULL, ES_BISECT, "something in it is bad"},
+    {404, 404, NULL, ES_RETRY, "there is no such server behind this address, or not yet"},
+    {408, 408, NULL, ES_RETRY, "the server did not wait for the request"},
+    {413, 413, NULL, ES_SPLIT, "it is too large"},
+    {429, 429, NULL, ES_RETRY, "the server has too much to do"},
+    {300, 499, NULL, ES_RETRY_SLOWLY, "no event is to blame: credentials, rights, a wrong address"},
+    {502, 504, NULL, ES_FAIL_OVER, "this node is not there"},
+    {500, 599, NULL, ES_RETRY, "the server has a fault"},
+};
+
+enum {
+    ITEM_RULES = sizeof(item_rules) / sizeof(item_rules[0]),
+    REQUEST_RULES = sizeof(request_rules) / sizeof(request_rules[0]),
+};
+
+static bool ends_with(struct span text, const char *end)
+{
+    size_t size = strlen(end);
+    return text.size >= size && span_is(span_from(text, text.size - size), end);
+}
+
+static const struct rule *find(const struct rule *rules, size_t count, int status, struct span type)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (status >= rules[i].first && status <= rules[i].last &&
+            (!rules[i].type_end || ends_with(type, rules[i].type_end))) {
+            return &rules[i];
+        }
+    }
+    return NULL;
+}
+
+enum es_verdict es_verdict_item(int status, struct span type)
+{
+    const struct rule *rule = find(item_rules, ITEM_RULES, status, type);
+    return rule ? rule->verdict : ES_RETRY;
+}
+
+enum es_verdict es_verdict_request(int status)
+{
+    const struct rule *rule = find(request_rules, REQUEST_RULES, status, span_make(NULL, 0));
+    return rule ? rule->verdict : ES_RETRY;
+}
+
+const char *es_verdict_words(int status)
+{
+    const struct rule *rule = find(item_rules, ITEM_RULES, status, span_make(NULL, 0));
+    return rule && rule->verdict == ES_RETRY_SLOWLY ? rule->words : NULL;
+}
+
+static const char *const consequences[] = {
+    [ES_RETRY] = "sent again, in order, after `Retry-After` or a growing wait",
+    [ES_RETRY_SLOWLY] = "sent again slowly; the output counts as degraded",
+    [ES_TAKEN] = "delivered",
+    [ES_DUPLICATE] = "delivered; if it was never sent before and is no file read again, counted as "
+                     "an unexpected duplicate",
+    [ES_REFUSED] = "put to the dead letters",
+    [ES_FAIL_OVER] = "sent to the next host at once, or again as above where there is none",
+    [ES_READ] = "see the table above",
+    [ES_SPLIT] =
+        "sent in halves, and no request is made as large again; a single event goes to the "
+        "dead letters",
+    [ES_BISECT] = "sent in halves until the bad one is alone, which goes to the dead letters",
+};
+
+static void write_table(const struct rule *rules, size_t count, struct buf *out)
+{
+    buf_add_text(out, "| Status | It says | The events are |\n|---|---|---|\n");
+    for (size_t i = 0; i < count; i++) {
+        const struct rule *rule = &rules[i];
+        buf_printf(out, "| %d", rule->first);
+        if (rule->last != rule->first) {
+            buf_printf(out, " to %d", rule->last);
+        }
+        if (rule->type_end) {
+            buf_printf(out, " of a type `…%s`", rule->type_end);
+        }
+        buf_printf(out, " | %s | %s |\n", rule->words, consequences[rule->verdict]);
+    }
+}
+
+void es_verdict_write_reference(struct buf *out)
+{
+    buf_add_text(out, "\n## What the answers of Elasticsearch and OpenSearch lead to\n\n"
+                      "The first row that fits counts. The answer for one event:\n\n");
+    write_table(item_rules, ITEM_RULES, out);
+    buf_add_text(out,
+        "\nThe answer to a request as such. No reply, or one that is cut off, cannot be "
+        "read or answers for another number of events: sent again.\n\n");
+    write_table(request_rules, REQUEST_RULES, out);
+}
