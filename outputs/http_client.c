@@ -385,7 +385,9 @@ static void look_back(struct http_client *self, struct http_reply *reply)
     note_status(self);
     reply->sent = head > 0 && self->transfer.part == self->transfer.request->part_count;
     if (wait_s > 0) {
-        reply->retry_after_ms = (uint64_t)wait_s < UINT64_MAX / 1000 ? (uint64_t)wait_s * 1000 : 0;
+        /* As much as libcurl from 8.12 on says at most: every version gives the same. */
+        reply->retry_after_ms = wait_s < HTTP_RETRY_AFTER_MAX_S ? (uint64_t)wait_s * 1000
+                                                                : HTTP_RETRY_AFTER_MAX_S * 1000;
     }
 }
 

@@ -66,11 +66,14 @@ struct http_request {
     void *self;
 };
 
+enum { HTTP_RETRY_AFTER_MAX_S = 6 * 60 * 60 };
+
 struct http_reply {
     enum http_failure failure;
     int status;              /* 200 and more; 0: none came */
     bool sent;               /* the whole request was on its way, so it may have been obeyed */
-    uint64_t retry_after_ms; /* Retry-After, in seconds or as a date; 0: none, or now */
+    uint64_t retry_after_ms; /* Retry-After, in seconds or as a date, cut at HTTP_RETRY_AFTER_MAX_S;
+                                0: none, or now */
 };
 
 /*

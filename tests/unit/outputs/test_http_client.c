@@ -285,9 +285,10 @@ static void retry_after_is_read_in_seconds(void **state)
     static const struct {
         const char *headers;
         uint64_t wait_ms;
-    } cases[] = {{"", 0}, {"Retry-After: 7\r\n", 7000}, {"retry-after: 86400\r\n", 86400000},
-        {"Retry-After: 0\r\n", 0}, {"Retry-After: -5\r\n", 0}, {"Retry-After: soon\r\n", 0},
-        {"Retry-After:\r\n", 0}, {"Retry-After: 99999999999999999999999\r\n", 0},
+    } cases[] = {{"", 0}, {"Retry-After: 7\r\n", 7000}, {"retry-after: 21599\r\n", 21599000},
+        {"Retry-After: 86400\r\n", 21600000}, {"Retry-After: 0\r\n", 0}, {"Retry-After: -5\r\n", 0},
+        {"Retry-After: soon\r\n", 0}, {"Retry-After:\r\n", 0},
+        {"Retry-After: 99999999999999999999999\r\n", 0},
         {"Retry-After: 9223372036854775807\r\n", 0},
         {"Retry-After: Wed, 21 Oct 2015 07:28:00 GMT\r\n", 0}};
     struct fixture f;
@@ -296,7 +297,7 @@ static void retry_after_is_read_in_seconds(void **state)
         http_fake_script(
             f.fake, &(struct http_fake_reply){.status = 503, .headers = cases[i].headers}, 1);
         assert_true(post(&f, "x"));
-        if (i != 8) {
+        if (i != 9) {
             assert_int_equal(f.reply.retry_after_ms, cases[i].wait_ms);
         }
     }
@@ -313,9 +314,7 @@ static void retry_after_is_read_as_a_date(void **state)
             .status = 429, .headers = "Retry-After: Fri, 01 Jan 2100 00:00:00 GMT\r\n"},
         1);
     assert_true(post(&f, "x"));
-    /* Until then it is more than a year, whenever this runs before 2099. */
-    assert_true(f.reply.retry_after_ms > UINT64_C(365) * 86400 * 1000);
-    assert_true(f.reply.retry_after_ms < UINT64_C(100) * 366 * 86400 * 1000);
+    assert_int_equal(f.reply.retry_after_ms, HTTP_RETRY_AFTER_MAX_S * 1000);
     teardown(&f);
 }
 
@@ -363,7 +362,7 @@ static void every_broken_reply_has_its_class_and_is_asked_for_once(void **state)
         {{.raw = "220 mail.example ESMTP\r\n"}, HTTP_GARBLED, 0},
         {{.raw = "{\"error\":1}"}, HTTP_GARBLED, 0},
         {{.raw = "HTTP/1.1 100 Continue\r\n\r\n"}, HTTP_LOST, 0},
-        {{.raw = "HTTP/1.1 999999 OK\r\n\r\n"}, HTTP_GARBLED, 0},
+        {{.raw = "HTTP/1.1 99 OK\r\n\r\n"}, HTTP_GARBLED, 0},
     };
     struct fixture f;
     setup(&f);
