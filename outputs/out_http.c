@@ -1,17 +1,42 @@
+/*
+ * Batches as bodies of HTTP requests. One delivery is one request, until the server says that it is too
+ * big or refuses something in it (http_window.h); what each status leads to stands in http_status.c. A
+ * reply that is not there as a whole is no answer: the events come again.
+ *
+ * The body is made with one copy at most (http_frame.c), and a second one where it is compressed, into
+ * memory that is kept.
+ */
+#include <stdlib.h>
+
+#include "base/arena.h"
 #include "config/config.h"
 #include "config/config_text.h"
+#include "outputs/compress.h"
+#include "outputs/http_client.h"
+#include "outputs/http_frame.h"
 #include "outputs/http_options.h"
-#include "outputs/output.h"
+#include "outputs/http_status.h"
+#include "outputs/http_window.h"
 
-/* Batches as bodies of HTTP requests. Known by its keys; there is no sender in this build. */
+enum {
+    KEPT_MAX_BYTES = 1024 * 1024, /* what is kept of the settings */
+    BODY_MAX_BYTES = 512 * 1024 * 1024,
+    EXCERPT_BYTES = 300, /* of a reply, to be shown */
+    MAX_HEADERS = 64,
+    OWN_HEADERS = 2,
+    /* A delivery that is refused piece by piece does not keep its host from hearing of it for ever. */
+    MAX_REQUESTS = 1000,
+    SHORTEST_SECRET = 8, /* among the values of headers */
+};
 
-enum framing { FRAMING_NDJSON, FRAMING_ARRAY };
+static const char hec_path[] = "/services/collector/event";
 
-static const char *const framing_names[] = {"ndjson", "array", NULL};
+static const char *const framing_names[] = {"ndjson", "json_array", "message", "splunk_hec", NULL};
 
 struct settings {
     const char *url;
-    int framing; /* enum framing */
+    int framing; /* enum http_framing */
+    struct http_frame_hec hec;
     struct config_map headers;
     struct http_options http;
 };
@@ -19,15 +44,26 @@ struct settings {
 // clang-format off
 static const struct config_field fields[] = {
     {CONFIG_ROW("url", STRING, struct settings, url), .required = true,
-        .help = "address that batches are posted to"},
+        .help = "address that batches are posted to; of splunk_hec the host is enough"},
     {CONFIG_ROW("framing", ENUM, struct settings, framing), .names = framing_names,
-        .default_text = "ndjson", .help = "ndjson: one event per line; array: one JSON array"},
-    {CONFIG_ROW("headers", MAP, struct settings, headers), .max = 64, .hide_values = true,
+        .default_text = "ndjson",
+        .help = "ndjson: one event per line; json_array: one array; message: the text of each "
+                "message as a line; splunk_hec: what Splunk's HTTP Event Collector takes, which "
+                "knows us by auth.bearer"},
+    {CONFIG_ROW("source", STRING, struct settings, hec.source),
+        .help = "of splunk_hec: source of the events; default: the token's"},
+    {CONFIG_ROW("sourcetype", STRING, struct settings, hec.sourcetype),
+        .help = "of splunk_hec: their source type; default: the token's"},
+    {CONFIG_ROW("index", STRING, struct settings, hec.index),
+        .help = "of splunk_hec: the index they go to; default: the token's"},
+    {CONFIG_ROW("headers", MAP, struct settings, headers), .max = MAX_HEADERS, .hide_values = true,
         .help = "further headers of each request; their values are not shown"},
     HTTP_ROWS(struct settings, "none"),
     {.key = NULL},
 };
 // clang-format on
+
+/* ---- checks -------------------------------------------------------------------------------------- */
 
 /* The token of RFC 9110, 5.6.2. */
 static bool is_header_name(const char *name)
@@ -37,23 +73,60 @@ static bool is_header_name(const char *name)
                                         "0123456789!#$%&'*+-.^_`|~");
 }
 
-static void check_headers(const struct config_map *headers, struct config_check *check)
+static bool is_header(const char *name, const char *expected)
 {
-    for (size_t i = 0; i < headers->count; i++) {
-        const char *name = headers->items[i].key;
-        if (!is_header_name(name)) {
-            CONFIG_FAULT(check, &headers->items[i].value,
-                "headers: %s cannot be the name of a header. write letters, digits and -",
-                config_text_quote(span_text(name)).text);
+    return span_equal_nocase(span_text(name), span_text(expected));
+}
+
+/* What follows from the body or the connection. */
+static bool is_ours(const char *name)
+{
+    static const char *const ours[] = {"Content-Length", "Content-Encoding", "Transfer-Encoding",
+        "Connection", "Expect", "Upgrade", "TE", "Trailer"};
+    for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
+        if (is_header(name, ours[i])) {
+            return true;
         }
-        for (const char *c = headers->items[i].value; *c; c++) {
-            if (((uint8_t)*c < ' ' && *c != '\t') || *c == 0x7f) {
-                CONFIG_FAULT(check, &headers->items[i].value,
-                    "headers: the value of %s holds a line break or another control "
-                    "character. remove it",
-                    config_text_quote(span_text(name)).text);
-                break;
-            }
+    }
+    return false;
+}
+
+static void check_header(
+    const struct config_pair *pair, const struct http_auth *auth, struct config_check *check)
+{
+    const char *name = pair->key;
+    bool logs_in = auth->api_key || auth->bearer || auth->user;
+    if (!is_header_name(name)) {
+        CONFIG_FAULT(check, &pair->value,
+            "headers: %s cannot be the name of a header. write letters, digits and -",
+            config_text_quote(span_text(name)).text);
+    }
+    if (is_ours(name)) {
+        CONFIG_FAULT(check, &pair->value, "headers: %s follows from what is sent. remove it", name);
+    }
+    if (logs_in && is_header(name, "Authorization")) {
+        CONFIG_FAULT(check, &pair->value,
+            "headers: Authorization says what auth says, too. keep one of the two");
+    }
+    for (const char *c = pair->value; *c; c++) {
+        if (((uint8_t)*c < ' ' && *c != '\t') || *c == 0x7f) {
+            CONFIG_FAULT(check, &pair->value,
+                "headers: the value of %s holds a line break or another control "
+                "character. remove it",
+                config_text_quote(span_text(name)).text);
+            break;
+        }
+    }
+}
+
+static void check_hec(const struct settings *s, struct config_check *check)
+{
+    const char *const *members[] = {&s->hec.source, &s->hec.sourcetype, &s->hec.index};
+    static const char *const names[] = {"source", "sourcetype", "index"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (*members[i] && s->framing != HTTP_FRAMING_SPLUNK_HEC) {
+            CONFIG_FAULT(check, members[i],
+                "%s: only Splunk knows it. set framing: splunk_hec, or remove it", names[i]);
         }
     }
 }
@@ -62,8 +135,323 @@ static void http_check(const void *settings, struct config_check *check)
 {
     const struct settings *s = settings;
     http_options_check_url(check, "url", &s->url);
-    check_headers(&s->headers, check);
+    for (size_t i = 0; i < s->headers.count; i++) {
+        check_header(&s->headers.items[i], &s->http.auth, check);
+    }
+    check_hec(s, check);
     http_options_check(check, &s->http);
+}
+
+/* ---- making -------------------------------------------------------------------------------------- */
+
+struct out_http {
+    struct arena kept; /* url and headers */
+    const char *url;
+    const char *path; /* behind it; NULL: none */
+    struct http_header headers[MAX_HEADERS + OWN_HEADERS];
+    size_t header_count;
+    struct http_client *client;
+    struct http_frame frame;
+    struct http_window window;
+    struct compress *compress; /* NULL: none */
+    struct buf framed;
+    struct buf packed;
+    struct buf statuses; /* enum record_status of the records that are settled, one byte each */
+    char excerpt[EXCERPT_BYTES];
+    size_t excerpt_size;
+    bool (*stopping)(void *host);
+    void *host;
+};
+
+static const char *keep(struct out_http *self, const char *text)
+{
+    struct span copy;
+    return arena_copy(&self->kept, span_text(text), &copy) ? (const char *)copy.data : NULL;
+}
+
+static bool add_header(struct out_http *self, const char *name, const char *value)
+{
+    struct http_header *header = &self->headers[self->header_count];
+    header->name = keep(self, name);
+    header->value = keep(self, value);
+    self->header_count++;
+    return header->name && header->value;
+}
+
+static bool keep_headers(struct out_http *self, const struct settings *s)
+{
+    bool good = true;
+    bool has_type = false;
+    for (size_t i = 0; good && i < s->headers.count; i++) {
+        const struct config_pair *pair = &s->headers.items[i];
+        has_type = has_type || is_header(pair->key, "Content-Type");
+        good = add_header(self, pair->key, pair->value) &&
+               (strlen(pair->value) < SHORTEST_SECRET ||
+                   http_client_add_secret(self->client, pair->value));
+    }
+    if (good && !has_type) {
+        good = add_header(self, "Content-Type", http_frame_content_type(self->frame.framing));
+    }
+    if (good && self->compress) {
+        good = add_header(self, "Content-Encoding", http_compression_names[s->http.compression]);
+    }
+    return good;
+}
+
+static bool has_path(const char *url)
+{
+    const char *host = strstr(url, "://");
+    host = host ? host + 3 : url;
+    const char *path = host + strcspn(host, "/?#");
+    return path[0] && strcmp(path, "/") != 0;
+}
+
+static bool set_up(struct out_http *self, const struct settings *s, struct error *err)
+{
+    bool hec = s->framing == HTTP_FRAMING_SPLUNK_HEC;
+    self->client = http_client_create(&(struct http_client_setup){.options = &s->http,
+                                          .scheme = hec ? "Splunk" : NULL,
+                                          .stopping = self->stopping,
+                                          .host = self->host},
+        err);
+    if (!self->client) {
+        return false;
+    }
+    if (s->http.compression != HTTP_PLAIN) {
+        self->compress = compress_create((enum http_compression)s->http.compression, err);
+        if (!self->compress) {
+            return false;
+        }
+    }
+    self->url = keep(self, s->url);
+    self->path = hec && !has_path(s->url) ? hec_path : NULL;
+    if (!self->url || !http_frame_init(&self->frame, (enum http_framing)s->framing, &s->hec) ||
+        !keep_headers(self, s)) {
+        return error_set(err, ERR_MEMORY, "out of memory");
+    }
+    return true;
+}
+
+static void http_destroy(void *self_)
+{
+    struct out_http *self = self_;
+    if (self) {
+        http_client_destroy(self->client);
+        compress_destroy(self->compress);
+        http_frame_fini(&self->frame);
+        buf_fini(&self->framed);
+        buf_fini(&self->packed);
+        buf_fini(&self->statuses);
+        arena_fini(&self->kept);
+        free(self);
+    }
+}
+
+static void *http_create(const void *settings, const struct output_env *env, struct error *err)
+{
+    struct out_http *self = calloc(1, sizeof(*self));
+    if (!self) {
+        error_set(err, ERR_MEMORY, "out of memory");
+        return NULL;
+    }
+    arena_init(&self->kept, KEPT_MAX_BYTES);
+    buf_init(&self->framed, BODY_MAX_BYTES);
+    buf_init(&self->packed, BODY_MAX_BYTES);
+    buf_init(&self->statuses, BODY_MAX_BYTES);
+    self->stopping = env->stopping;
+    self->host = env->host;
+    if (!set_up(self, settings, err)) {
+        http_destroy(self);
+        return NULL;
+    }
+    return self;
+}
+
+/* ---- one request --------------------------------------------------------------------------------- */
+
+static bool on_body(void *self_, struct span piece)
+{
+    struct out_http *self = self_;
+    piece = span_first(piece, sizeof(self->excerpt) - 1 - self->excerpt_size);
+    for (size_t i = 0; i < piece.size; i++) {
+        uint8_t c = piece.data[i];
+        self->excerpt[self->excerpt_size++] = c < ' ' || c >= 0x7f ? ' ' : (char)c;
+    }
+    return true;
+}
+
+/* Where a redirect points to is worth more than its body. */
+static bool on_header(void *self, struct span name, struct span value)
+{
+    return !span_equal_nocase(name, span_text("Location")) ||
+           (on_body(self, value) && on_body(self, span_text(" ")));
+}
+
+static bool pack(struct out_http *self, struct span *body, struct error *err)
+{
+    if (!self->compress) {
+        return true;
+    }
+    bool good = compress_whole(self->compress, *body, &self->packed, err);
+    *body = buf_span(&self->packed);
+    return good;
+}
+
+static enum http_verdict post_body(
+    struct out_http *self, struct span body, struct output_report *report, int *ret_status)
+{
+    struct http_reply reply;
+    const struct http_request request = {.method = "POST",
+        .url = self->url,
+        .path = self->path,
+        .headers = self->headers,
+        .header_count = self->header_count,
+        .parts = &body,
+        .part_count = 1,
+        .max_reply_bytes = UINT64_MAX, /* read, and forgotten */
+        .on_header = on_header,
+        .on_body = on_body,
+        .self = self};
+    bool replied = http_client_send(self->client, &request, &reply, &report->error);
+    report->wait_ms = reply.retry_after_ms < UINT32_MAX ? (uint32_t)reply.retry_after_ms
+                                                        : UINT32_MAX;
+    report->degraded = http_failure_lasts(reply.failure);
+    self->excerpt[self->excerpt_size] = '\0';
+    http_client_hide(self->client, self->excerpt);
+    *ret_status = reply.status;
+    return replied ? http_status_verdict(reply.status) : HTTP_LATER;
+}
+
+/* Send ${count} records. HTTP_LATER with the error set if there is no reply; of a reply its status is
+ * in ${ret_status}. */
+static enum http_verdict post(struct out_http *self, const struct delivery *delivery, size_t first,
+    size_t count, struct output_report *report, int *ret_status)
+{
+    struct span body;
+    self->excerpt_size = 0;
+    self->excerpt[0] = '\0';
+    *ret_status = 0;
+    report->error = (struct error){0};
+    if (!http_frame_body(&self->frame, delivery, first, count, &self->framed, &body)) {
+        error_set(&report->error, ERR_MEMORY, "out of memory for a request of %zu events", count);
+        return count > 1 ? HTTP_TOO_BIG : HTTP_LATER;
+    }
+    if (!pack(self, &body, &report->error)) {
+        return HTTP_LATER;
+    }
+    return post_body(self, body, report, ret_status);
+}
+
+/* ---- one delivery -------------------------------------------------------------------------------- */
+
+/* How far a delivery is. */
+struct progress {
+    size_t at; /* the first record that is not settled */
+    size_t delivered;
+    size_t rejected;
+    int status; /* of the last reply, 0: none */
+};
+
+static void settle(struct out_http *self, struct progress *progress, size_t count,
+    enum record_status status, struct output_report *report)
+{
+    const char *reason = self->excerpt[0] ? self->excerpt : http_status_words(progress->status);
+    for (size_t i = 0; i < count; i++) {
+        buf_add_byte(&self->statuses, (uint8_t)status);
+        if (status == RECORD_REJECTED && report->reject) {
+            const struct output_rejection why = {
+                .status = progress->status, .type = span_text("http"), .reason = span_text(reason)};
+            report->reject(report->host, progress->at + i, &why);
+        }
+    }
+    progress->at += count;
+    progress->delivered += status == RECORD_DELIVERED ? count : 0;
+    progress->rejected += status == RECORD_REJECTED ? count : 0;
+}
+
+static void say_status(const struct out_http *self, int status, struct error *err)
+{
+    const char *host = strstr(self->url, "://");
+    host = host ? host + 3 : self->url;
+    size_t size = (size_t)(host - self->url) + strcspn(host, "/?#");
+    error_set(err, ERR_IO, "%.*s: status %d: %s%s%s", (int)size, self->url, status,
+        http_status_words(status), self->excerpt[0] ? ": " : "", self->excerpt);
+}
+
+/* The next piece. False: no more of this delivery now. */
+static bool step(struct out_http *self, const struct delivery *delivery, struct progress *progress,
+    struct output_report *report)
+{
+    size_t first = progress->at;
+    size_t count = http_window_fit(&self->window, delivery, first);
+    uint32_t start = first ? delivery->record_ends[first - 1] : 0;
+    uint32_t bytes = delivery->record_ends[first + count - 1] - start;
+    enum http_verdict verdict = post(self, delivery, first, count, report, &progress->status);
+    if (verdict == HTTP_TAKEN) {
+        http_window_taken(&self->window, bytes);
+        settle(self, progress, count, RECORD_DELIVERED, report);
+        return true;
+    }
+    if (report->error.code == ERR_NONE) {
+        say_status(self, progress->status, &report->error);
+    }
+    report->degraded = report->degraded || verdict == HTTP_MEND;
+    if (verdict != HTTP_TOO_BIG && verdict != HTTP_REFUSED) {
+        return false;
+    }
+    bool smaller = verdict == HTTP_TOO_BIG ? http_window_too_big(&self->window, count, bytes)
+                                           : http_window_refused(&self->window, count);
+    if (!smaller) {
+        settle(self, progress, count, RECORD_REJECTED, report);
+    }
+    return true;
+}
+
+static enum output_verdict verdict_of(struct out_http *self, const struct delivery *delivery,
+    const struct progress *progress, struct output_report *report)
+{
+    size_t count = delivery->record_count;
+    if (progress->delivered == count) {
+        report->error = (struct error){0};
+        report->wait_ms = 0;
+        return OUTPUT_DELIVERED;
+    }
+    if (progress->at == 0) {
+        return OUTPUT_RETRY;
+    }
+    if (progress->rejected == count) {
+        return OUTPUT_REJECTED;
+    }
+    for (size_t i = 0; i < count; i++) {
+        report->records[i] = i < progress->at ? (enum record_status)self->statuses.data[i]
+                                              : RECORD_RETRY;
+    }
+    return OUTPUT_MIXED;
+}
+
+static enum output_verdict http_send(
+    void *self_, const struct delivery *delivery, struct output_report *report)
+{
+    struct out_http *self = self_;
+    struct progress progress = {0};
+    struct error told = {0};
+    buf_reset(&self->statuses);
+    if (!buf_reserve(&self->statuses, delivery->record_count)) {
+        error_set(&report->error, ERR_MEMORY, "out of memory");
+        return OUTPUT_RETRY;
+    }
+    http_window_start(&self->window);
+    for (int i = 0; progress.at < delivery->record_count; i++) {
+        bool over = i == MAX_REQUESTS || (i && self->stopping && self->stopping(self->host));
+        if (over || !step(self, delivery, &progress, report)) {
+            break;
+        }
+        told = report->error.code ? report->error : told;
+    }
+    if (!report->error.code) {
+        report->error = told; /* of an earlier piece */
+    }
+    return verdict_of(self, delivery, &progress, report);
 }
 
 const struct output_ops output_http = {
@@ -71,4 +459,8 @@ const struct output_ops output_http = {
     .fields = fields,
     .settings_size = sizeof(struct settings),
     .check = http_check,
+    .reference = http_status_write_reference,
+    .create = http_create,
+    .send = http_send,
+    .destroy = http_destroy,
 };

@@ -8,9 +8,6 @@
 /* All of them; ${ret_count} gets their number. */
 const struct output_ops *const *registry_outputs(size_t *ret_count);
 
-/* The same for outputs that are known, but not in this build (known.def): no `create`. */
-const struct output_ops *const *registry_known_outputs(size_t *ret_count);
-
 /* The output whose `type` is ${name}, or NULL. */
 const struct output_ops *registry_find_output(struct span name);
 

@@ -25,11 +25,6 @@ static void check_session(
 static void check_output(
     const struct config *memory, const struct app_output *output, struct config_report *report)
 {
-    if (!output->ops->create) {
-        config_error_at(memory, &output->type, sizeof(output->type), report,
-            "type: '%s' is not in this build. use another type, or write enabled: false",
-            output->type);
-    }
     if (!event_format_find(span_text(app_config_format(output)))) {
         config_error_at(memory, &output->format, sizeof(output->format), report,
             "format: '%s' is not in this build. write native", app_config_format(output));

@@ -34,8 +34,6 @@ const struct app_registry *app_modules(void)
         add_inputs(&registry, input_registry_known_at, inputs);
         const struct output_ops *const *list = registry_outputs(&count);
         add_outputs(&registry, list, count, outputs);
-        list = registry_known_outputs(&count);
-        add_outputs(&registry, list, count, outputs);
     }
     return &registry;
 }

@@ -16,6 +16,7 @@
 #include "platform/plat_file.h"
 #include "support/bulk_fake.h"
 #include "support/fake_output.h"
+#include "support/http_fake.h"
 
 /*
  * What output.h promises, asked of every output of this build and of the tests' fake. A new output
@@ -107,6 +108,61 @@ static char *stdout_collect(size_t *ret_size)
     return load(stdout_path, ret_size);
 }
 
+/* A server that, while it fails, takes one line more and then nothing. */
+static struct http_fake *server;
+static struct {
+    bool fails;
+    size_t taken;
+    bool obeyed[256];
+    size_t count;
+} http;
+static char http_settings[128] = "{url: 'http://127.0.0.1:1', proxy: ''}";
+
+static void http_answer(
+    void *self, const struct http_fake_request *request, struct http_fake_reply *ret_reply)
+{
+    (void)self;
+    if (http.fails) {
+        ret_reply->status = request->body.size > 3 ? 413 : http.taken++ ? 503 : 200;
+    }
+    assert_true(http.count < sizeof(http.obeyed));
+    http.obeyed[http.count++] = ret_reply->status == 200;
+}
+
+static void http_prepare(void)
+{
+    http_fake_stop(server);
+    server = http_fake_start();
+    memset(&http, 0, sizeof(http));
+    http_fake_handle(server, http_answer, NULL);
+    snprintf(
+        http_settings, sizeof(http_settings), "{url: '%s/x', proxy: ''}", http_fake_url(server));
+}
+
+/* Between requests: nobody else looks at it then. */
+static void http_fail_soon(bool fails)
+{
+    http.fails = fails;
+}
+
+static char *http_collect(size_t *ret_size)
+{
+    char *data = calloc(1, COLLECT_MAX);
+    assert_non_null(data);
+    *ret_size = 0;
+    for (size_t i = 0; i < http_fake_count(server); i++) {
+        struct span body = http_fake_request(server, i)->body;
+        if (http.obeyed[i]) {
+            assert_true(*ret_size + body.size < COLLECT_MAX);
+            memcpy(data + *ret_size, body.data, body.size);
+            *ret_size += body.size;
+        }
+    }
+    http_fake_stop(server);
+    server = NULL;
+    return data;
+}
+
 static struct fake_output *fake;
 
 static void fake_make(const struct fake_step *steps, size_t count)
@@ -177,6 +233,7 @@ static const struct subject subjects[] = {
     {"file", "{path: conformance.tmp/folder/events.ndjson}", "{path: /dev/null/x}", file_prepare,
         NULL, file_fail_soon, file_collect},
     {"stdout", "{}", NULL, stdout_prepare, NULL, stdout_fail_soon, stdout_collect},
+    {"http", http_settings, NULL, http_prepare, NULL, http_fail_soon, http_collect},
     {"fake", "{}", NULL, fake_prepare, fake_adjust, fake_fail_soon, fake_collect},
 };
 

@@ -1,0 +1,43 @@
+#ifndef ETWSHIP_OUTPUTS_HTTP_FRAME_H
+#define ETWSHIP_OUTPUTS_HTTP_FRAME_H
+
+#include "outputs/output.h"
+
+/*
+ * How events stand in the body of a request. Their JSON is put in as it is, never written again.
+ */
+enum http_framing {
+    HTTP_FRAMING_NDJSON,     /* one event per line */
+    HTTP_FRAMING_JSON_ARRAY, /* one array of all */
+    HTTP_FRAMING_MESSAGE,    /* the text of each message as one line; an event without: its JSON */
+    HTTP_FRAMING_SPLUNK_HEC, /* objects of Splunk's HTTP Event Collector, one behind the other */
+};
+
+/* What Splunk is told beside the event; NULL: nothing, and its token decides. */
+struct http_frame_hec {
+    const char *source;
+    const char *sourcetype;
+    const char *index;
+};
+
+struct http_frame {
+    enum http_framing framing;
+    struct buf constants; /* of a HEC object: members that are the same for every event */
+};
+
+/* ${hec} is copied. False: out of memory. */
+bool http_frame_init(
+    struct http_frame *frame, enum http_framing framing, const struct http_frame_hec *hec);
+void http_frame_fini(struct http_frame *frame);
+
+/* Static. */
+const char *http_frame_content_type(enum http_framing framing);
+
+/*
+ * The body of ${count} records of ${delivery} from ${first} on. A view into the delivery or into
+ * ${room}, whose content is replaced. False: the maximum of ${room} is too small.
+ */
+bool http_frame_body(const struct http_frame *frame, const struct delivery *delivery, size_t first,
+    size_t count, struct buf *room, struct span *ret_body);
+
+#endif
