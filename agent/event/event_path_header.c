@@ -218,7 +218,9 @@ static struct event_value wpp_member(enum event_path_field field, const struct e
     case PATH_WPP_MESSAGE_NUMBER:
         return event_path_uint_if(is_message, record->descriptor.id);
     case PATH_WPP_MESSAGE_FLAGS:
-        return is_message ? event_value_hex(record->message_flags) : event_path_none();
+        return is_message && (record->present & RECORD_HAS_MESSAGE_FLAGS)
+                   ? event_value_hex(record->message_flags)
+                   : event_path_none();
     case PATH_WPP_SEQUENCE:
         return event_path_uint_if(
             is_message && (record->present & RECORD_HAS_SEQUENCE), record->message_sequence);

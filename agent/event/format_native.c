@@ -378,8 +378,10 @@ static void add_extended(const struct event *event, struct buf *out)
 
 static void add_wpp(const struct event_record *record, struct buf *out)
 {
-    buf_printf(out, ",\"wpp\":{\"message_number\":%u,\"message_flags\":\"0x%x\"",
-        record->descriptor.id, record->message_flags);
+    buf_printf(out, ",\"wpp\":{\"message_number\":%u", record->descriptor.id);
+    if (record->present & RECORD_HAS_MESSAGE_FLAGS) {
+        buf_printf(out, ",\"message_flags\":\"0x%x\"", record->message_flags);
+    }
     if (record->present & RECORD_HAS_SEQUENCE) {
         buf_printf(out, ",\"sequence\":%lu", (unsigned long)record->message_sequence);
     }

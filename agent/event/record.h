@@ -44,6 +44,7 @@ enum {
     RECORD_HAS_SEQUENCE = 0x20,  /* WPP sequence number */
     RECORD_HAS_COMPONENT = 0x40, /* WPP component id instead of the message GUID */
     RECORD_HAS_TIME = 0x80,
+    RECORD_HAS_MESSAGE_FLAGS = 0x100, /* EVENT_RECORD does not tell them */
 };
 
 /* EVENT_DESCRIPTOR, evntprov.h. Classic and kernel records fill version, level and opcode. */

@@ -218,6 +218,7 @@ static const char *read_message(
     record->header_type = ETL_MESSAGE;
     record->descriptor.id = load_le16(p + 4);
     record->message_flags = flags;
+    record->present |= RECORD_HAS_MESSAGE_FLAGS;
     record->pointer_size = flags & ETL_WPP_POINTER64   ? 8
                            : flags & ETL_WPP_POINTER32 ? 4
                                                        : scope->trace->pointer_size;

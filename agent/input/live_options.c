@@ -42,7 +42,7 @@ static const struct config_field buffers_fields[] = {
     {CONFIG_ROW("clock", ENUM, s, session.clock), .default_text = "qpc",                      \
         .names = clock_names, .help = "what times come from: qpc is finer"},                  \
     {CONFIG_ROW("sequence", ENUM, s, session.sequence), .default_text = "none",               \
-        .names = sequence_names, .help = "number WPP messages: in all sessions, or in this"}, \
+        .names = sequence_names, .help = "number WPP messages, in all sessions or in this; delivery: raw brings the numbers"}, \
     {CONFIG_ROW("on_existing", ENUM, s, session.on_existing), .default_text = "replace",      \
         .names = existing_names,                                                              \
         .help = "what to do with a session of ours that runs already"},                       \

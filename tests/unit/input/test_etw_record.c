@@ -158,6 +158,7 @@ static void messages_are_known_by_their_flag(void **state)
     assert_int_equal(r.descriptor.id, 10);
     assert_int_equal(r.process_id, 5);
     assert_int_equal(r.present & RECORD_HAS_CPU_TIMES, 0);
+    assert_int_equal(r.present & (RECORD_HAS_MESSAGE_FLAGS | RECORD_HAS_SEQUENCE), 0);
 }
 
 static void records_of_the_session_itself_are_told_apart(void **state)

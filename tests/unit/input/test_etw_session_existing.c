@@ -284,6 +284,25 @@ static void kernel_events_come_in_a_session_of_our_own(void **state)
     rig_fini(&rig);
 }
 
+/* Older than the moment in which reading begins: a start time of now would leave it out. */
+static void what_the_kernel_told_at_its_start_comes_though_nobody_read_then(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    etw_sim_process_start(rig.sim, &(struct etw_sim_process){.pid = 4, .image = "System"});
+    etw_sim_process_start(rig.sim, &(struct etw_sim_process){.pid = 80, .image = "a.exe"});
+    struct live_kernel settings = kernel_settings(&rig);
+    rig_start_as(&rig, ETW_PLAN_SYSTEM, &settings, NULL, 0);
+    rig_await(&rig, rig_reads, NAME);
+    assert_true(etw_sim_settle(rig.sim, RIG_WAIT_MS));
+    assert_int_equal(rig_events(&rig), 2);
+    assert_int_equal(rig.last.descriptor.opcode, 3); /* Process/DCStart */
+    rig_stop(&rig);
+    assert_nothing_left(&rig);
+    rig_fini(&rig);
+}
+
 static void the_kernel_logger_of_somebody_else_is_never_stopped(void **state)
 {
     (void)state;
@@ -372,6 +391,7 @@ int main(void)
         cmocka_unit_test(what_a_kept_session_lost_meanwhile_is_told_once),
         cmocka_unit_test(counters_of_an_earlier_session_of_the_name_are_not_taken_for_its_own),
         cmocka_unit_test(kernel_events_come_in_a_session_of_our_own),
+        cmocka_unit_test(what_the_kernel_told_at_its_start_comes_though_nobody_read_then),
         cmocka_unit_test(the_kernel_logger_of_somebody_else_is_never_stopped),
         cmocka_unit_test(the_kernel_logger_that_is_free_is_ours),
         cmocka_unit_test(a_recorded_session_leaves_a_file_and_hands_events_on_if_asked),
