@@ -8,7 +8,9 @@
 
 /*
  * etwship on a simulated Windows: the program itself, with the world that the file in ETWSIM_WORLD
- * describes. Sessions that it leaves behind are an error of its own (exit code 99).
+ * describes, or, with the port of a machine in ETWSIM_MACHINE, on one that it shares with others
+ * (etwsim_machine.c). Sessions that it leaves behind are an error of its own (exit code 99), but not
+ * on a machine that is shared.
  */
 enum { EXIT_LEFT = 99 };
 
@@ -22,7 +24,12 @@ int main(int argc, char **argv)
 {
     struct error err = {0};
     plat_process_init(&argc, &argv);
-    const struct etw_sim_options options = {.own_process = plat_process_id()};
+    const char *machine = getenv("ETWSIM_MACHINE");
+    const struct etw_sim_options options = {.own_process = plat_process_id(),
+        .machine = machine ? (uint16_t)strtoul(machine, NULL, 10) : 0};
+    if (machine) {
+        sim_script_hurry();
+    }
     struct sim_world *world = sim_world_create(getenv("ETWSIM_WORLD"), &options, warn, NULL, &err);
     if (!world) {
         fprintf(stderr, "etwship-sim: %s\n", err.text);

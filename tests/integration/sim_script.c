@@ -87,7 +87,7 @@ static void burst(const char *name, uint64_t count, uint32_t rate)
     p->sent += count;
 }
 
-static void report(const char *session)
+static void report(const char *session, FILE *out)
 {
     struct etw_sim_session_info info;
     uint64_t sent = 0;
@@ -98,7 +98,7 @@ static void report(const char *session)
         sent += world.providers[i].sent;
     }
     const struct etw_sim_counts *c = &info.counts;
-    fprintf(stderr,
+    fprintf(out,
         "{\"sent\":%" PRIu64 ",\"offered\":%" PRIu64 ",\"events_lost\":%" PRIu64
         ",\"delivered\":%" PRIu64 ",\"in_lost_buffers\":%" PRIu64 ",\"buffers_lost\":%" PRIu64
         ",\"discarded\":%" PRIu64 ",\"sessions\":%u,\"traces\":%u}\n",
@@ -106,7 +106,7 @@ static void report(const char *session)
         c->discarded, etw_sim_session_count(world.sim), etw_sim_open_traces(world.sim));
 }
 
-static void act(char *line)
+bool sim_script_act(char *line, FILE *out)
 {
     char a[128] = "";
     char b[128] = "";
@@ -125,12 +125,14 @@ static void act(char *line)
     } else if (strcmp(line, "settle") == 0) {
         etw_sim_settle(world.sim, WAIT_MS);
     } else if (sscanf(line, "report %127s", a) == 1) {
-        report(a);
+        report(a, out);
+        return true;
     } else if (strcmp(line, "leave") == 0) {
         kill(getpid(), SIGTERM);
     } else if (*line) {
         refuse(line);
     }
+    return false;
 }
 
 static void play(void *self)
@@ -142,21 +144,31 @@ static void play(void *self)
         refuse(world.script);
     }
     while (fgets(line, sizeof(line), script)) {
-        act(line);
+        sim_script_act(line, stderr);
     }
     fclose(script);
 }
 
-struct plat_thread *sim_script_start(struct etw_sim *sim, struct error *err)
+void sim_script_begin(struct etw_sim *sim)
 {
     world.sim = sim;
+}
+
+void sim_script_hurry(void)
+{
+    etw_session_timing.poll_ms = 20;
+    etw_session_timing.retry_ms = 20;
+    etw_session_timing.look_ms = 50;
+}
+
+struct plat_thread *sim_script_start(struct etw_sim *sim, struct error *err)
+{
+    sim_script_begin(sim);
     world.script = getenv("ETWSIM_SCRIPT");
     if (!world.script) {
         return NULL;
     }
-    etw_session_timing.poll_ms = 20;
-    etw_session_timing.retry_ms = 20;
-    etw_session_timing.look_ms = 50;
+    sim_script_hurry();
     return plat_thread_start("script", play, NULL, err);
 }
 

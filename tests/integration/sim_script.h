@@ -1,6 +1,8 @@
 #ifndef ETWSHIP_TESTS_INTEGRATION_SIM_SCRIPT_H
 #define ETWSHIP_TESTS_INTEGRATION_SIM_SCRIPT_H
 
+#include <stdio.h>
+
 #include "platform/plat_thread.h"
 #include "support/etw_sim/etw_sim.h"
 
@@ -14,16 +16,24 @@
  *   register PROVIDER
  *   stop SESSION                    as somebody else would
  *   settle                          until consumers have all there is
- *   report SESSION                  counts of SESSION, one JSON object on stderr
+ *   report SESSION                  counts of SESSION, one JSON object
  *   leave                           the agent is asked to stop
  *
- * The agent looks at its sessions more often than else, so that tests are short.
+ * Reports go to stderr.
  */
 
-/* NULL where there is no script. */
+/* NULL where there is no script. The agent of this process hurries. */
 struct plat_thread *sim_script_start(struct etw_sim *sim, struct error *err);
 
 /* Wait for its end, and report what is left of sessions and connections. NULL is fine. */
 void sim_script_end(struct plat_thread *script);
+
+/* One line at a time, in ${sim}, which sim_script_begin has told of. True: it has written a line to
+ * ${out}. */
+void sim_script_begin(struct etw_sim *sim);
+bool sim_script_act(char *line, FILE *out);
+
+/* The agent of this process looks at its sessions more often than else, so that tests are short. */
+void sim_script_hurry(void);
 
 #endif

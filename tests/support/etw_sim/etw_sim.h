@@ -40,6 +40,8 @@ struct etw_sim_options {
     uint64_t up_seconds;       /* how long the machine has been up then: 3600 */
     uint64_t perf_frequency;   /* QPC ticks per second: 10000000 */
     uint64_t perf_counter;     /* what QPC says at the start, instead of up_seconds */
+    uint64_t boot_time;        /* FILETIME when QPC said 0; 0: as it follows from these */
+    uint16_t machine;          /* the port of a machine (sim_machine.h) whose sessions these are */
     uint32_t cpu_mhz;          /* 2400 */
     uint32_t step_ticks;       /* of a manual clock, per event written: 1 */
     uint32_t playback_kb;      /* size of each session's playback file: 10240; 1 is next to none */

@@ -173,7 +173,8 @@ bool sim_clock_start(struct etw_sim *sim, struct error *err)
     sim->start_ticks = o->perf_counter ? o->perf_counter : o->up_seconds * o->perf_frequency;
     sim->ticks = sim->start_ticks;
     uint64_t now = o->real_clock ? plat_now_filetime() : o->start_time;
-    sim->boot_time = now - scale(sim->start_ticks, 10000000, o->perf_frequency);
+    sim->boot_time = o->boot_time ? o->boot_time
+                                  : now - scale(sim->start_ticks, 10000000, o->perf_frequency);
     sim->real_start_ns = plat_monotonic_ns();
     if (o->logger_period_ms) {
         sim->logger_due = sim->ticks + sim_clock_ticks_of_ms(sim, o->logger_period_ms);

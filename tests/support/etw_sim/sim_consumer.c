@@ -4,9 +4,11 @@
  * counts it among its readers. Buffers are read without the lock: nobody changes one that is
  * queued, and nobody frees one that has readers.
  */
-#include "support/etw_sim/sim_consumer.h"
+#include "support/etw_sim/sim_remote.h"
 
 #include <stdlib.h>
+
+#include "support/etw_sim/sim_link.h"
 
 static struct sim_trace *find(struct etw_sim *sim, uint64_t handle)
 {
@@ -24,7 +26,10 @@ static void free_trace(struct etw_sim *sim, struct sim_trace *t)
         at = &(*at)->next;
     }
     *at = t->next;
-    if (t->session) {
+    if (t->link) {
+        sim_link_close(t->link);
+        free(t->session);
+    } else if (t->session) {
         sim_session_release(t->session);
     }
     sim_trace_file_close(t);
@@ -75,12 +80,19 @@ static uint32_t open_session(struct etw_sim *sim, const etw_char *name, enum sim
     struct sim_trace **ret_trace)
 {
     struct sim_session *s = NULL;
-    uint32_t code = find_session(sim, name, &s);
+    struct sim_link *link = NULL;
+    uint32_t code = sim->remote ? sim_remote_open(sim, name, &s, &link)
+                                : find_session(sim, name, &s);
     struct sim_trace *t = code ? NULL : make(sim, kind);
     if (!t) {
+        if (link) {
+            sim_link_close(link);
+            free(s);
+        }
         return code ? code : ETW_ERROR_NOT_ENOUGH_MEMORY;
     }
     t->session = s;
+    t->link = link;
     s->users++;
     sim_deliver_fill_info(s, &t->info);
     *ret_trace = t;
@@ -175,6 +187,22 @@ uint64_t etw_sim_OpenTraceFromRealTimeLogger(const etw_char *name,
     return opened(sim, code, t);
 }
 
+uint64_t sim_consumer_open_away(struct etw_sim *sim, const etw_char *name,
+    const struct sim_away *away, void (*tell)(void *self, const struct sim_session *s), void *self,
+    uint32_t *ret_code)
+{
+    struct sim_trace *t = NULL;
+    plat_mutex_lock(&sim->lock);
+    *ret_code = name ? open_session(sim, name, SIM_TRACE_RAW, &t) : ETW_ERROR_INVALID_PARAMETER;
+    if (t) {
+        t->away = away;
+        tell(self, t->session);
+    }
+    uint64_t handle = t ? t->handle : 0;
+    plat_mutex_unlock(&sim->lock);
+    return handle;
+}
+
 /* ---- real time -------------------------------------------------------------------------------- */
 
 void sim_consumer_queued(struct sim_session *s, struct sim_chunk *chunk)
@@ -216,12 +244,36 @@ static void disconnect(struct sim_session *s, struct sim_trace *t)
 static size_t take_batch(struct sim_trace *t, struct sim_chunk **ret_chunks)
 {
     size_t count = 0;
-    while (t->unread && count < SIM_MAX_BATCH &&
+    size_t most = SIM_MAX_BATCH;
+    if (t->away && t->away->most_bytes / t->session->buffer_bytes < most) {
+        most = t->away->most_bytes / t->session->buffer_bytes;
+        most = most ? most : 1;
+    }
+    while (t->unread && count < most &&
            (!atomic_load(&t->closing) || t->unread->index <= t->last_wanted)) {
         ret_chunks[count++] = t->unread;
         t->unread = t->unread->next;
     }
     return count;
+}
+
+/* Hand ${chunks} over; false if there is to be no more. The lock is held, and let go meanwhile. */
+static bool hand_over(
+    struct etw_sim *sim, struct sim_trace *t, struct sim_chunk *const *chunks, size_t count)
+{
+    uint64_t late = 0;
+    bool taken = true;
+    t->log.header.events_lost = (uint32_t)t->session->counts.events_lost;
+    t->log.header.buffers_written = t->session->buffers_written;
+    plat_mutex_unlock(&sim->lock);
+    bool go_on = t->away ? t->away->take(t->away->self, t, chunks, count, &taken)
+                         : sim_deliver_batch(t, chunks, count, &late);
+    plat_mutex_lock(&sim->lock);
+    sim->late_events += late;
+    for (size_t i = 0; i < count; i++) {
+        sim_buffer_read(t->session, chunks[i], taken);
+    }
+    return go_on;
 }
 
 static uint32_t run_session(struct etw_sim *sim, struct sim_trace *t)
@@ -246,16 +298,7 @@ static uint32_t run_session(struct etw_sim *sim, struct sim_trace *t)
             plat_cond_wait(&sim->changed, &sim->lock);
             continue;
         }
-        uint64_t late = 0;
-        t->log.header.events_lost = (uint32_t)s->counts.events_lost;
-        t->log.header.buffers_written = s->buffers_written;
-        plat_mutex_unlock(&sim->lock);
-        go_on = sim_deliver_batch(t, chunks, count, &late);
-        plat_mutex_lock(&sim->lock);
-        sim->late_events += late;
-        for (size_t i = 0; i < count; i++) {
-            sim_buffer_read(s, chunks[i], true);
-        }
+        go_on = hand_over(sim, t, chunks, count);
     }
     disconnect(s, t);
     /* Whoever has closed the handle was not cut short by his buffer callback. */
@@ -308,7 +351,7 @@ uint32_t etw_sim_ProcessTrace(
         code = sim_trace_file_run(traces, count);
         plat_mutex_lock(&sim->lock);
     } else {
-        code = run_session(sim, traces[0]);
+        code = traces[0]->link ? sim_remote_run(sim, traces[0]) : run_session(sim, traces[0]);
     }
     for (uint32_t i = 0; i < count; i++) {
         traces[i]->processing = false;
@@ -346,6 +389,9 @@ uint32_t etw_sim_CloseTrace(uint64_t handle)
         return sim_world_leave(sim, 0);
     }
     close_live(t);
+    if (t->link) {
+        sim_remote_close(t);
+    }
     plat_cond_broadcast(&sim->changed);
     return sim_world_leave(sim, ETW_ERROR_CTX_CLOSE_PENDING);
 }

@@ -9,6 +9,18 @@
 
 enum sim_trace_kind { SIM_TRACE_LIVE, SIM_TRACE_RAW, SIM_TRACE_FILE };
 
+/*
+ * Buffers for a consumer in another program, in place of callbacks: false where there is to be no
+ * more. ${ret_taken}: they have left this one. Without the lock.
+ */
+struct sim_trace;
+struct sim_away {
+    bool (*take)(void *self, const struct sim_trace *t, struct sim_chunk *const *chunks,
+        size_t count, bool *ret_taken);
+    uint32_t most_bytes; /* at once, of buffers */
+    void *self;
+};
+
 enum { SIM_MAX_BATCH = 64, SIM_MAX_HANDLES = 64 };
 
 /* What OpenTrace makes. */
@@ -20,6 +32,8 @@ struct sim_trace {
     struct sim_session *session; /* held by its `users` */
     struct etw_logfile log;      /* a copy, callbacks and context in it */
     struct etw_open_options raw;
+    const struct sim_away *away; /* NULL: this program's consumer */
+    struct sim_link *link;       /* the session is a machine's */
     struct trace_info info;
     struct sim_chunk *unread; /* of the session's queue */
     uint64_t last_wanted;     /* closing: nothing behind this index */
@@ -40,6 +54,12 @@ struct sim_trace_callback {
     struct guid guid;
     void (*callback)(struct etw_event_trace *event);
 };
+
+/* OpenTrace for a consumer in another program: a handle for ProcessTrace and CloseTrace, and what
+ * there is to know of the session; or 0 with ${ret_code}. */
+uint64_t sim_consumer_open_away(struct etw_sim *sim, const etw_char *name,
+    const struct sim_away *away, void (*tell)(void *self, const struct sim_session *s), void *self,
+    uint32_t *ret_code);
 
 /* sim_deliver.c; all without the lock. */
 

@@ -1,7 +1,7 @@
 /* ControlTrace and QueryAllTraces (evntrace.h). */
 #include <stdlib.h>
 
-#include "support/etw_sim/sim_state.h"
+#include "support/etw_sim/sim_remote.h"
 
 /* UPDATE: EnableFlags, FlushTimer, MaximumBuffers, the real-time bit, and the file name if its
  * offset is not 0 (controltracew). */
@@ -117,6 +117,10 @@ static uint32_t control_session(struct etw_sim *sim, uint64_t session, const etw
 uint32_t etw_sim_ControlTraceW(
     uint64_t session, const etw_char *name, struct etw_properties *properties, uint32_t control)
 {
+    struct etw_sim *remote = sim_remote_world();
+    if (remote) {
+        return sim_remote_control(remote, session, name, properties, control);
+    }
     uint32_t code = 0;
     struct etw_sim *sim = sim_world_enter(SIM_CALL_ControlTraceW, &code);
     return sim ? sim_world_leave(sim, control_session(sim, session, name, properties, control))
@@ -157,6 +161,10 @@ static uint32_t query_all(
 uint32_t etw_sim_QueryAllTracesW(
     struct etw_properties **list, uint32_t capacity, uint32_t *ret_count)
 {
+    struct etw_sim *remote = sim_remote_world();
+    if (remote) {
+        return sim_remote_query_all(remote, list, capacity, ret_count);
+    }
     uint32_t code = 0;
     struct etw_sim *sim = sim_world_enter(SIM_CALL_QueryAllTracesW, &code);
     return sim ? sim_world_leave(sim, query_all(sim, list, capacity, ret_count)) : code;

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "support/etw_sim/sim_state.h"
+#include "support/etw_sim/sim_remote.h"
 
 struct sim_enable *sim_enable_find(const struct sim_guid *g, const struct sim_session *s)
 {
@@ -178,44 +178,49 @@ uint32_t sim_enable_control(struct etw_sim *sim, uint64_t session, const struct 
     }
 }
 
+/* What the three forms come to. */
+static uint32_t enable_trace(enum sim_call call, uint64_t session, const struct guid *provider,
+    uint32_t control, uint8_t level, uint64_t any, uint64_t all,
+    const struct etw_enable_parameters *parameters)
+{
+    struct etw_sim *remote = sim_remote_world();
+    if (remote) {
+        return sim_remote_enable(remote, session, provider, control, level, any, all, parameters);
+    }
+    uint32_t code = 0;
+    struct etw_sim *sim = sim_world_enter(call, &code);
+    return sim ? sim_world_leave(sim, sim_enable_control(sim, session, provider, control, level,
+                                          any, all, parameters))
+               : code;
+}
+
 uint32_t etw_sim_EnableTraceEx2(uint64_t session, const struct guid *provider, uint32_t control,
     uint8_t level, uint64_t any, uint64_t all, uint32_t timeout_ms,
     struct etw_enable_parameters *parameters)
 {
     (void)timeout_ms; /* callbacks run before the call returns, whatever it is */
-    uint32_t code = 0;
-    struct etw_sim *sim = sim_world_enter(SIM_CALL_EnableTraceEx2, &code);
-    return sim ? sim_world_leave(sim, sim_enable_control(sim, session, provider, control, level,
-                                          any, all, parameters))
-               : code;
+    return enable_trace(
+        SIM_CALL_EnableTraceEx2, session, provider, control, level, any, all, parameters);
 }
 
 uint32_t etw_sim_EnableTraceEx(const struct guid *provider, const struct guid *source_id,
     uint64_t session, uint32_t is_enabled, uint8_t level, uint64_t any, uint64_t all,
     uint32_t property, struct etw_filter *filter)
 {
-    uint32_t code = 0;
-    struct etw_sim *sim = sim_world_enter(SIM_CALL_EnableTraceEx, &code);
-    if (!sim) {
-        return code;
-    }
     struct etw_enable_parameters parameters = {
         .version = 1, .enable_property = property, .filters = (uint64_t)(uintptr_t)filter};
     if (source_id) {
         parameters.source_id = *source_id;
     }
-    return sim_world_leave(sim,
-        sim_enable_control(sim, session, provider, is_enabled != 0, level, any, all, &parameters));
+    return enable_trace(
+        SIM_CALL_EnableTraceEx, session, provider, is_enabled != 0, level, any, all, &parameters);
 }
 
 uint32_t etw_sim_EnableTrace(uint32_t is_enabled, uint32_t flags, uint32_t level,
     const struct guid *provider, uint64_t session)
 {
-    uint32_t code = 0;
-    struct etw_sim *sim = sim_world_enter(SIM_CALL_EnableTrace, &code);
-    return sim ? sim_world_leave(sim, sim_enable_control(sim, session, provider, is_enabled != 0,
-                                          (uint8_t)level, flags, 0, NULL))
-               : code;
+    return enable_trace(
+        SIM_CALL_EnableTrace, session, provider, is_enabled != 0, (uint8_t)level, flags, 0, NULL);
 }
 
 bool etw_sim_enabled(struct etw_sim *sim, const char *name, const struct guid *provider,

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "support/etl_put.h"
-#include "support/etw_sim/sim_state.h"
+#include "support/etw_sim/sim_remote.h"
 
 enum { ANSWER_MAX = 4 << 20, ERROR_NOT_ENOUGH_ROOM = ETW_ERROR_INSUFFICIENT_BUFFER };
 
@@ -106,6 +106,10 @@ static uint32_t set_machine(struct etw_sim *sim, uint32_t info_class, struct spa
 uint32_t etw_sim_TraceSetInformation(
     uint64_t session, uint32_t info_class, void *data, uint32_t bytes)
 {
+    struct etw_sim *remote = sim_remote_world();
+    if (remote) {
+        return sim_remote_set(remote, session, info_class, data, bytes);
+    }
     uint32_t code = 0;
     struct etw_sim *sim = sim_world_enter(SIM_CALL_TraceSetInformation, &code);
     if (!sim) {
@@ -238,6 +242,10 @@ static uint32_t answer(
 uint32_t etw_sim_TraceQueryInformation(
     uint64_t session, uint32_t info_class, void *data, uint32_t bytes, uint32_t *ret_bytes)
 {
+    struct etw_sim *remote = sim_remote_world();
+    if (remote) {
+        return sim_remote_query(remote, session, info_class, data, bytes, ret_bytes);
+    }
     uint32_t code = 0;
     struct etw_sim *sim = sim_world_enter(SIM_CALL_TraceQueryInformation, &code);
     if (!sim) {
@@ -350,6 +358,10 @@ static uint32_t enumerate(
 uint32_t etw_sim_EnumerateTraceGuidsEx(uint32_t info_class, void *in, uint32_t in_bytes, void *out,
     uint32_t out_bytes, uint32_t *ret_bytes)
 {
+    struct etw_sim *remote = sim_remote_world();
+    if (remote) {
+        return sim_remote_enumerate(remote, info_class, in, in_bytes, out, out_bytes, ret_bytes);
+    }
     uint32_t code = 0;
     struct etw_sim *sim = sim_world_enter(SIM_CALL_EnumerateTraceGuidsEx, &code);
     if (!sim) {

@@ -2,7 +2,7 @@
  * session that comes of it. */
 #include <stdlib.h>
 
-#include "support/etw_sim/sim_state.h"
+#include "support/etw_sim/sim_remote.h"
 
 /* Modes that exclude each other. */
 static const struct {
@@ -183,6 +183,10 @@ static uint32_t start(
 uint32_t etw_sim_StartTraceW(
     uint64_t *ret_session, const etw_char *name, struct etw_properties *properties)
 {
+    struct etw_sim *remote = sim_remote_world();
+    if (remote) {
+        return sim_remote_start(remote, ret_session, name, properties);
+    }
     uint32_t code = 0;
     struct etw_sim *sim = sim_world_enter(SIM_CALL_StartTraceW, &code);
     if (sim) {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "support/etw_sim/sim_state.h"
+#include "support/etw_sim/sim_remote.h"
 
 static _Atomic(struct etw_sim *) the_world;
 static void (*make_world)(void);
@@ -61,6 +61,10 @@ static void set_defaults(struct etw_sim *sim)
 static void look_at_clocks(int64_t *ret_counter, uint64_t *ret_filetime)
 {
     struct etw_sim *sim = etw_sim_world();
+    if (sim->remote) {
+        sim_remote_now(sim, ret_counter, ret_filetime);
+        return;
+    }
     *ret_counter = (int64_t)etw_sim_qpc(sim);
     *ret_filetime = etw_sim_filetime(sim);
 }
@@ -97,7 +101,7 @@ struct etw_sim *etw_sim_create(const struct etw_sim_options *options, struct err
     sim->next_event_key = 1;
     fill_table(sim);
     struct etw_sim *none = NULL;
-    if (!sim_clock_start(sim, err)) {
+    if ((sim->options.machine && !sim_remote_attach(sim, err)) || !sim_clock_start(sim, err)) {
         etw_sim_destroy(sim);
         return NULL;
     }
@@ -152,6 +156,7 @@ void etw_sim_destroy(struct etw_sim *sim)
     struct etw_sim *self = sim;
     atomic_compare_exchange_strong(&the_world, &self, NULL);
     sim_consumer_free_all(sim);
+    sim_remote_detach(sim);
     while (sim->ended) {
         struct sim_session *s = sim->ended;
         sim->ended = s->next;

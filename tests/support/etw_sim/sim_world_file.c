@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "platform/plat_file.h"
+#include "support/etw_sim/sim_remote.h"
 #include "support/etw_sim/sim_tdh_internal.h"
 #include "support/etw_sim/sim_world_parse.h"
 
@@ -154,7 +155,8 @@ static bool add_provider(
         .unregistered = item->unregistered != 0};
     bool is_installed = item->kind == ETW_SIM_TRACELOGGING ||
                         sim_tdh_add_provider(world->tdh, &guid, span_text(item->name));
-    return (is_installed && etw_sim_provider_add(world->sim, &options)) ||
+    bool is_elsewhere = world->sim->options.machine != 0;
+    return (is_installed && (is_elsewhere || etw_sim_provider_add(world->sim, &options))) ||
            fail(world, item, err, "out of memory");
 }
 
@@ -192,6 +194,10 @@ static bool add_session(
 
 static bool run_item(struct sim_world *world, const struct sim_world_item *item, struct error *err)
 {
+    if (world->sim->options.machine && item->verb != SIM_WORLD_NAMES &&
+        item->verb != SIM_WORLD_PROVIDER) {
+        return true; /* it does it */
+    }
     switch (item->verb) {
     case SIM_WORLD_NAMES:
         return add_names(world, item, err);
@@ -298,6 +304,9 @@ static bool set_up(struct sim_world *world, const char *path, const struct etw_s
     options.logger_period_ms = options.logger_period_ms ? options.logger_period_ms : LOGGER_MS;
     for (const struct sim_world_item *item = world->items; item; item = item->next) {
         set_option(world, item, &options);
+    }
+    if (options.machine && !sim_remote_meet(options.machine, &options, err)) {
+        return false;
     }
     world->sim = etw_sim_create(&options, err);
     if (!world->sim || !make_tdh(world, err) || !run_items(world, err)) {

@@ -39,6 +39,9 @@
 struct sim_world;
 
 /*
+ * A world whose `base` names a machine (sim_machine.h) takes from the file what TDH knows; the rest
+ * is the machine's, which reads the same file.
+ *
  * Make the world that ${path} describes and put its functions to use: etw_sim_world(), the table of
  * etw_sim_api(), sim_tdh_use(). ${path} NULL: the empty one. ${base}: what the file does not say
  * (zero where it leaves the choice to it). Its clock is that of the machine. NULL with ${err} set

@@ -1,5 +1,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <windows.h>
 
 #include "support/etw_sim/sim_world_file.h"
@@ -7,7 +8,8 @@
 /*
  * etwsim.dll: the simulated Windows for programs that nobody here wrote (etwsim.def has the names).
  * It is one machine per process, made from the file that ETWSIM_WORLD names when a function is
- * called for the first time, and never ended: the process' end ends it.
+ * called for the first time, and never ended: the process' end ends it. With the port of a machine in
+ * ETWSIM_MACHINE it is that one's sessions that the program starts and finds.
  */
 static CRITICAL_SECTION lock; /* recursive: making the world calls its functions */
 static bool begun;
@@ -29,6 +31,14 @@ static void warn(void *self, const char *text)
     fprintf(stderr, "etwsim: %s\n", text);
 }
 
+/* The port of a machine that is shared (sim_machine.h), or 0. */
+static uint16_t machine_port(void)
+{
+    char text[16] = "";
+    DWORD size = GetEnvironmentVariableA("ETWSIM_MACHINE", text, sizeof(text));
+    return size > 0 && size < sizeof(text) ? (uint16_t)strtoul(text, NULL, 10) : 0;
+}
+
 static void make_world(void)
 {
     char path[4096] = "";
@@ -41,6 +51,7 @@ static void make_world(void)
         .perf_frequency = (uint64_t)frequency.QuadPart, /* programs look at the counter, too */
         .perf_counter = (uint64_t)counter.QuadPart,
         .own_image = "client.exe",
+        .machine = machine_port(),
         .set_last_error = set_last_error,
         .thread_id = thread_id};
     struct error err = {0};

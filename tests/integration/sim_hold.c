@@ -1,0 +1,51 @@
+#include "etw/etw_hold.h"
+
+#include <stdlib.h>
+
+#include "support/etw_sim/sim_link.h"
+#include "support/etw_sim/sim_remote.h"
+
+/*
+ * etw_hold.h for etwship-sim, in place of the agent's: who holds a session is known to the machine
+ * that programs share, as it is to a Windows. A program alone on its machine holds whatever it wants.
+ */
+struct etw_hold {
+    struct sim_link *link; /* NULL: alone */
+};
+
+struct etw_hold *etw_hold_take(const char *session, struct error *err)
+{
+    struct etw_sim *sim = sim_remote_world();
+    struct guid id = guid_from_name(span_text(session));
+    struct etw_hold *hold = calloc(1, sizeof(*hold));
+    uint32_t code = 0;
+    if (!hold) {
+        error_set(err, ERR_MEMORY, "out of memory for session %.100s", session);
+        return NULL;
+    }
+    if (sim) {
+        hold->link = sim_remote_hold(sim, &id, &code);
+    }
+    if (code) {
+        free(hold);
+        error_set(err, ERR_STOPPED, "session %.100s is looked after by a running agent (%u)",
+            session, code);
+        return NULL;
+    }
+    return hold;
+}
+
+void etw_hold_drop(struct etw_hold *hold)
+{
+    if (hold) {
+        sim_link_close(hold->link);
+        free(hold);
+    }
+}
+
+bool etw_hold_is_held(const char *session)
+{
+    struct etw_sim *sim = sim_remote_world();
+    struct guid id = guid_from_name(span_text(session));
+    return sim && sim_remote_is_held(sim, &id);
+}

@@ -1,0 +1,28 @@
+#ifndef ETWSHIP_TESTS_SUPPORT_ETW_SIM_SIM_MACHINE_INTERNAL_H
+#define ETWSHIP_TESTS_SUPPORT_ETW_SIM_SIM_MACHINE_INTERNAL_H
+
+#include "support/etw_sim/sim_consumer.h"
+#include "support/etw_sim/sim_link.h"
+#include "support/etw_sim/sim_machine.h"
+#include "support/etw_sim/sim_wire.h"
+
+/* One connection of a program, and its thread. */
+struct sim_visitor {
+    struct sim_visitor *next;
+    struct sim_machine *machine;
+    struct etw_sim *sim;
+    struct sim_link *link;
+    struct plat_thread *thread;
+    struct buf message;
+    struct reader in; /* of the message, behind its operation and caller */
+    struct buf answer;
+    struct guid held; /* zero: nothing */
+};
+
+/* sim_machine_trace.c: a consumer, until the program closes its connection. */
+void sim_machine_trace(struct sim_visitor *v);
+
+/* Send ${code} and what is in v->answer behind it. */
+bool sim_machine_answer(struct sim_visitor *v, uint32_t code);
+
+#endif

@@ -1,0 +1,60 @@
+#ifndef ETWSHIP_TESTS_SUPPORT_ETW_SIM_SIM_REMOTE_H
+#define ETWSHIP_TESTS_SUPPORT_ETW_SIM_SIM_REMOTE_H
+
+#include "support/etw_sim/sim_consumer.h"
+#include "support/etw_sim/sim_state.h"
+
+/*
+ * A world that has no sessions of its own but those of a machine (sim_machine.h), which it shares
+ * with other programs. The functions of sessions ask it; TDH, files and the delivery of what comes
+ * are this program's.
+ */
+
+/* What the machine at ${port} is, into ${options}. */
+bool sim_remote_meet(uint16_t port, struct etw_sim_options *options, struct error *err);
+
+/* From now on the sessions of ${sim} are those of the machine whose port its options name. */
+bool sim_remote_attach(struct etw_sim *sim, struct error *err);
+void sim_remote_detach(struct etw_sim *sim); /* also if it was never attached */
+
+/* The world whose sessions are a machine's, or NULL. */
+struct etw_sim *sim_remote_world(void);
+
+void sim_remote_now(struct etw_sim *sim, int64_t *ret_counter, uint64_t *ret_filetime);
+
+/* As etw_sim_NAME. Without the lock. */
+uint32_t sim_remote_start(struct etw_sim *sim, uint64_t *ret_session, const etw_char *name,
+    struct etw_properties *properties);
+uint32_t sim_remote_control(struct etw_sim *sim, uint64_t session, const etw_char *name,
+    struct etw_properties *properties, uint32_t control);
+uint32_t sim_remote_query_all(
+    struct etw_sim *sim, struct etw_properties **list, uint32_t capacity, uint32_t *ret_count);
+uint32_t sim_remote_enable(struct etw_sim *sim, uint64_t session, const struct guid *provider,
+    uint32_t control, uint8_t level, uint64_t any, uint64_t all,
+    const struct etw_enable_parameters *parameters);
+uint32_t sim_remote_enumerate(struct etw_sim *sim, uint32_t info_class, const void *in,
+    uint32_t in_bytes, void *out, uint32_t out_bytes, uint32_t *ret_bytes);
+uint32_t sim_remote_set(
+    struct etw_sim *sim, uint64_t session, uint32_t info_class, const void *data, uint32_t bytes);
+uint32_t sim_remote_query(struct etw_sim *sim, uint64_t session, uint32_t info_class, void *data,
+    uint32_t bytes, uint32_t *ret_bytes);
+
+/* Named objects of the machine that end with the program that made them: etw_hold.h. NULL with
+ * ETW_ERROR_ALREADY_EXISTS if somebody has it. */
+struct sim_link *sim_remote_hold(struct etw_sim *sim, const struct guid *name, uint32_t *ret_code);
+bool sim_remote_is_held(struct etw_sim *sim, const struct guid *name);
+
+/*
+ * Connect to session ${name}: what there is to know of it, and the connection. 0 or why not. The lock
+ * is held, and let go meanwhile.
+ */
+uint32_t sim_remote_open(struct etw_sim *sim, const etw_char *name,
+    struct sim_session **ret_session, struct sim_link **ret_link);
+
+/* ProcessTrace for ${t}; the lock is held, and let go meanwhile. */
+uint32_t sim_remote_run(struct etw_sim *sim, struct sim_trace *t);
+
+/* CloseTrace while that runs. */
+void sim_remote_close(struct sim_trace *t);
+
+#endif
