@@ -45,8 +45,8 @@ int main(void)
     uint16_t port = 0;
     const struct etw_sim_options options = {.perf_counter = counter()};
     struct sim_world *world = sim_world_create(getenv("ETWSIM_WORLD"), &options, warn, NULL, &err);
-    struct sim_machine *machine =
-        world ? sim_machine_start(sim_world_sim(world), &port, &err) : NULL;
+    struct sim_machine *machine = world ? sim_machine_start(sim_world_sim(world), &port, &err)
+                                        : NULL;
     if (!machine) {
         fprintf(stderr, "etwsim-machine: %s\n", err.text);
         sim_world_destroy(world);

@@ -1,0 +1,333 @@
+"""Several processes on one simulated Windows: the agent, another one, `sessions` of a third.
+
+The machine (etwsim-machine) is a process of its own. So a session outlives the agent that started
+it, however that ended, events go on into it while nobody reads, and whoever comes next finds it.
+"""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+SIM = os.environ["ETWSHIP_SIM"]
+MACHINE = os.environ["ETWSIM_MACHINE_BIN"]
+# A net under what does not end, no measure.
+TIMEOUT_S = 300
+NAME = "Sim-Provider"
+SESSION = "etwship-live"
+
+
+def wait_until(is_so, what="it does not come"):
+    end = time.monotonic() + TIMEOUT_S
+    while not is_so():
+        if time.monotonic() > end:
+            raise AssertionError(what)
+        time.sleep(0.02)
+
+
+class Agent:
+    """`run` in the background; what it says goes to a file."""
+
+    def __init__(self, test):
+        self.log = tempfile.TemporaryFile()
+        test.addCleanup(self.log.close)
+        self.process = subprocess.Popen([SIM, "run", "-c", "etwship.yaml"], cwd=test.folder,
+                                        env=test.environment, stdin=subprocess.DEVNULL,
+                                        stdout=self.log, stderr=self.log)
+        test.addCleanup(self.process.wait)
+        test.addCleanup(self.process.kill)
+
+    def said(self):
+        self.log.seek(0)
+        return self.log.read().decode("utf-8")
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait(TIMEOUT_S)
+
+    def stop(self):
+        """In good order; its exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(TIMEOUT_S)
+
+
+class Shared(unittest.TestCase):
+    agent_class = Agent
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = Path(scratch.name)
+        self.out = self.folder / "out.ndjson"
+        self.machine = subprocess.Popen([MACHINE], cwd=self.folder, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+        self.addCleanup(self.end_machine)
+        self.environment = self.environment_of(self.machine.stdout.readline().strip())
+        self.do(f"provider {NAME}")
+
+    def environment_of(self, port):
+        return dict(os.environ, ETWSIM_MACHINE=port)
+
+    def end_machine(self):
+        self.machine.stdin.close()
+        self.assertEqual(self.machine.wait(TIMEOUT_S), 0)
+        self.machine.stdout.close()
+
+    def do(self, line):
+        self.machine.stdin.write(line + "\n")
+        self.machine.stdin.flush()
+        said = self.machine.stdout.readline()
+        self.assertTrue(said, f"the machine cannot do: {line}")
+        return json.loads(said) if said.startswith("{") else None
+
+    def etwship(self, *args):
+        return subprocess.run([SIM, *map(str, args)], cwd=self.folder, env=self.environment,
+                              capture_output=True, text=True, encoding="utf-8", check=False,
+                              timeout=TIMEOUT_S)
+
+    def sessions(self, *args):
+        done = self.etwship("sessions", *args, "--json")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return {row["name"]: row for row in map(json.loads, done.stdout.splitlines())}
+
+    def start(self, session="", data="data"):
+        (self.folder / "etwship.yaml").write_text(
+            f"agent: {{data_dir: {data}, log: {{stats: 0}}}}\n"
+            f"sessions: [{{name: live, type: realtime, providers: [{NAME}]{session}}}]\n"
+            "outputs: [{type: file, path: out.ndjson}]\n")
+        return self.agent_class(self)
+
+    def read_by(self, agent):
+        """Until that one reads the session."""
+        self.do(f"await {SESSION} {NAME}")
+        self.assertIsNone(agent.process.poll(), agent.said())
+
+    def shipped(self):
+        """Events, and gaps by stage and reason: what they count, and how many there are."""
+        events, gaps = 0, {}
+        text = self.out.read_text(encoding="utf-8") if self.out.exists() else ""
+        for line in text.splitlines():
+            event = json.loads(line)
+            if "gap" in event:
+                gap = event["gap"]
+                key = f"{gap['stage']}/{gap['reason']}"
+                total, number = gaps.get(key, (0, 0))
+                gaps[key] = (total + gap["count"], number + 1)
+            else:
+                events += 1
+        return events, gaps
+
+    def burst(self, count):
+        self.do(f"burst {NAME} {count} 0")
+
+    def ships(self, count):
+        """So many more events are written and come out at the other end."""
+        before, _ = self.shipped()
+        self.burst(count)
+        self.do("settle")
+        wait_until(lambda: self.shipped()[0] == before + count)
+
+    def positioned(self):
+        """Until the agent has stored how far it is."""
+        state = self.folder / "data" / "state"
+        wait_until(lambda: state.exists() and "\nat " in state.read_text())
+
+
+class Sessions(Shared):
+    def test_a_session_is_seen_flushed_and_changed_from_another_process(self):
+        agent = self.start()
+        self.read_by(agent)
+        row = self.sessions("list")[SESSION]
+        self.assertEqual(row["owner"], "etwship")
+        self.assertFalse(row.get("orphan", False))
+        self.burst(10)
+        self.sessions("flush", SESSION)
+        wait_until(lambda: self.shipped()[0] == 10)
+        self.assertGreater(self.sessions("query", SESSION)[SESSION]["buffers_written"], 0)
+        row = self.sessions("update", SESSION, "--flush-timer", "7s")[SESSION]
+        self.assertEqual(row["flush_ms"], 7000)
+        self.assertEqual(self.sessions("query", SESSION)[SESSION]["flush_ms"], 7000)
+        self.assertEqual(agent.stop(), 0)
+        self.assertEqual(self.sessions("list"), {})
+
+    def test_a_session_that_another_process_stops_comes_back(self):
+        agent = self.start()
+        self.read_by(agent)
+        self.ships(20)
+        self.assertTrue(self.sessions("stop", SESSION)[SESSION]["stopped"])
+        self.read_by(agent)
+        self.ships(20)
+        self.assertEqual(agent.stop(), 0)
+        self.assertEqual(self.shipped(), (40, {"agent/session_stopped": (0, 1)}))
+
+    def test_only_what_nobody_looks_after_is_an_orphan(self):
+        agent = self.start()
+        self.read_by(agent)
+        self.assertEqual(self.sessions("stop", "--orphans"), {})
+        self.ships(5)
+        agent.kill()
+        wait_until(lambda: self.sessions("list")[SESSION].get("orphan"))
+        self.assertEqual(list(self.sessions("stop", "--orphans")), [SESSION])
+        self.assertEqual(self.sessions("list"), {})
+
+    def test_nonsense_does_not_end_the_machine(self):
+        port = int(self.environment["ETWSIM_MACHINE"])
+        for message in (b"", b"\xff\xff\xff\xff", b"\x01\0\0\0\x7f", b"\x09\0\0\0" + bytes(9),
+                        *(b"\x09\0\0\0" + bytes([op]) + bytes(8) for op in range(1, 20))):
+            with socket.create_connection(("127.0.0.1", port)) as link:
+                link.sendall(message)
+                link.shutdown(socket.SHUT_WR)
+                while link.recv(4096):
+                    pass
+        agent = self.start()
+        self.read_by(agent)
+        self.ships(1)
+
+    def test_two_agents_do_not_share_a_session(self):
+        first = self.start()
+        self.read_by(first)
+        second = self.start(", on_existing: attach", data="other")
+        wait_until(lambda: "looked after" in second.said())
+        second.kill()
+        self.ships(5)
+        self.assertEqual(first.stop(), 0)
+        self.assertEqual(self.shipped(), (5, {}))
+
+
+class Existing(Shared):
+    """A session of ours that runs when the agent starts: its last one was killed."""
+
+    def leave(self, session=""):
+        agent = self.start(session)
+        self.read_by(agent)
+        self.ships(50)
+        self.positioned()
+        agent.kill()
+        wait_until(lambda: self.sessions("list")[SESSION].get("orphan"))
+        self.burst(30)  # nobody reads
+
+    def test_it_is_replaced(self):
+        self.leave()
+        agent = self.start()
+        self.read_by(agent)
+        self.ships(20)
+        self.assertIn("stopped etwship-live, which an earlier run had left", agent.said())
+        self.assertEqual(agent.stop(), 0)
+        self.assertEqual(self.shipped(), (70, {"agent/not_running": (0, 1)}))
+        self.assertEqual(self.sessions("list"), {})
+
+    def test_it_is_attached_to(self):
+        self.leave()
+        agent = self.start(", on_existing: attach")
+        wait_until(lambda: self.shipped()[0] == 80)
+        self.ships(20)
+        self.assertEqual(agent.stop(), 0)
+        self.assertEqual(self.shipped(), (100, {}))
+
+    def test_it_keeps_the_agent_from_starting(self):
+        self.leave()
+        agent = self.start(", on_existing: fail")
+        wait_until(lambda: "on_existing is fail" in agent.said())
+        agent.kill()
+        self.assertIn(SESSION, self.sessions("list"))
+
+
+class Kept(Shared):
+    """keep_on_restart: the session goes on while the agent does not."""
+
+    KEEP = ", keep_on_restart: true"
+
+    def test_what_came_meanwhile_is_had_after_an_orderly_restart(self):
+        agent = self.start(self.KEEP)
+        self.read_by(agent)
+        self.ships(100)
+        self.assertEqual(agent.stop(), 0)
+        self.burst(250)
+        agent = self.start(self.KEEP)
+        wait_until(lambda: self.shipped()[0] == 350)
+        self.assertIn("goes on with etwship-live", agent.said())
+        self.ships(100)
+        self.assertEqual(agent.stop(), 0)
+        self.assertEqual(self.shipped(), (450, {}))
+        report = self.do(f"report {SESSION}")
+        self.assertEqual((report["sent"], report["delivered"]), (450, 450))
+
+    def test_what_came_meanwhile_is_had_after_a_kill(self):
+        agent = self.start(self.KEEP)
+        self.read_by(agent)
+        self.ships(100)
+        for round_number in range(1, 4):
+            agent.kill()
+            self.burst(250)
+            agent = self.start(self.KEEP)
+            wait_until(lambda: self.shipped()[0] == 350 * round_number)
+            self.ships(100)
+        self.assertEqual(agent.stop(), 0)
+        self.assertEqual(self.shipped(), (1150, {}))
+
+    def test_what_it_lost_meanwhile_is_told_once(self):
+        agent = self.start(self.KEEP + ", buffers: {size: 64KB, min: 4, max: 4}")
+        self.read_by(agent)
+        self.ships(10)
+        self.assertEqual(agent.stop(), 0)
+        self.burst(400000)  # more than its memory and the file behind that hold
+        report = self.do(f"report {SESSION}")
+        self.assertGreater(report["events_lost"], 0)
+        for _ in range(2):
+            agent = self.start(self.KEEP + ", buffers: {size: 64KB, min: 4, max: 4}")
+            self.read_by(agent)
+            self.do("settle")
+            report = self.do(f"report {SESSION}")
+            wait_until(lambda: self.shipped()[0] == report["delivered"])
+            self.assertEqual(agent.stop(), 0)
+        events, gaps = self.shipped()
+        lost = gaps["etw/events_lost"][0]
+        self.assertEqual(lost, report["events_lost"])
+        self.assertEqual(gaps.get("etw/realtime_buffers_lost", (0, 0))[0], report["buffers_lost"])
+        self.assertEqual(events + lost + report["in_lost_buffers"], report["sent"])
+        self.assertNotIn("agent/not_running", gaps)
+
+    def test_one_that_was_set_up_in_another_way_is_replaced(self):
+        agent = self.start(self.KEEP)
+        self.read_by(agent)
+        self.ships(10)
+        self.assertEqual(agent.stop(), 0)
+        self.burst(10)
+        agent = self.start(self.KEEP + ", buffers: {size: 128KB}")
+        self.read_by(agent)
+        self.assertEqual(self.sessions("query", SESSION)[SESSION]["buffer_kb"], 128)
+        self.ships(10)
+        self.assertEqual(agent.stop(), 0)
+        self.assertEqual(self.shipped(), (20, {"agent/not_running": (0, 1)}))
+
+    def test_one_that_was_stopped_meanwhile_is_missed(self):
+        agent = self.start(self.KEEP)
+        self.read_by(agent)
+        self.ships(10)
+        self.assertEqual(agent.stop(), 0)
+        self.assertTrue(self.sessions("stop", SESSION)[SESSION]["stopped"])
+        self.burst(10)
+        agent = self.start(self.KEEP)
+        self.read_by(agent)
+        self.ships(10)
+        self.assertEqual(agent.stop(), 0)
+        self.assertEqual(self.shipped(), (20, {"agent/not_running": (0, 1)}))
+
+    def test_without_it_a_restart_leaves_a_gap(self):
+        for _ in range(2):
+            agent = self.start()
+            self.read_by(agent)
+            self.ships(10)
+            self.assertEqual(agent.stop(), 0)
+            self.assertEqual(self.sessions("list"), {})
+            self.burst(10)
+        self.assertEqual(self.shipped(), (20, {"agent/not_running": (0, 1)}))
+
+
+if __name__ == "__main__":
+    unittest.main()
