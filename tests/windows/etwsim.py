@@ -46,7 +46,7 @@ class Image(unittest.TestCase):
 
     def test_it_needs_no_dll_but_those_of_windows(self):
         found = {name.lower() for name in re.findall(r"DLL Name: (\S+)", self.headers)}
-        self.assertLessEqual(found, {"advapi32.dll", "kernel32.dll", "msvcrt.dll", "shell32.dll"})
+        self.assertLessEqual(found, {"advapi32.dll", "kernel32.dll", "msvcrt.dll", "shell32.dll", "ws2_32.dll"})
 
 
 if __name__ == "__main__":

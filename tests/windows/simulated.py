@@ -1,21 +1,24 @@
 """etwship.exe as it is, in a simulated Windows under Wine: sessions, providers, schemas.
 
-The claims are those of tests/integration/live.py, which makes them for the program on Linux. What
-Wine shows beyond them: functions found in DLLs, calls and callbacks by the convention of Windows.
+The claims are those of tests/integration/live.py and machine.py, which make them for the program on
+Linux. What Wine shows beyond them: functions found in DLLs, calls and callbacks by the convention of
+Windows, named objects that end with their process.
 """
 
-import json
 import os
+import re
 import subprocess
 import sys
-from pathlib import Path
+import threading
 import unittest
+from pathlib import Path
 
 import wine
 
 os.environ["ETWSHIP_SIM"] = str(wine.EXE)
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "integration"))
 import live  # noqa: E402
+import machine  # noqa: E402
 
 
 def setUpModule():
@@ -26,6 +29,13 @@ def tearDownModule():
     OnWine.windows.close()
 
 
+def etwship(*args, **options):
+    done = OnWine.windows.run(wine.EXE, *args, **options)
+    return subprocess.CompletedProcess(
+        done.args, done.returncode, *(out.decode("utf-8").replace("\r\n", "\n")
+                                      for out in (done.stdout, done.stderr)))
+
+
 class OnWine:
     windows = None
 
@@ -34,10 +44,7 @@ class OnWine:
         return {"ETWSIM_WORLD": "Z:" + str(self.folder / "world")}
 
     def run_sim(self, env, *args):
-        done = self.windows.run(wine.EXE, *args, cwd=self.folder, env=env)
-        return subprocess.CompletedProcess(
-            done.args, done.returncode, *(out.decode("utf-8").replace("\r\n", "\n")
-                                          for out in (done.stdout, done.stderr)))
+        return etwship(*args, cwd=self.folder, env=env)
 
     def assert_ctrl_c_ends(self, env, *args, until):
         process, terminal = self.windows.on_terminal(wine.EXE, *args, cwd=self.folder, env=env)
@@ -96,10 +103,63 @@ class Sessions(OnWine, live.Sessions):
     pass
 
 
+class Agent:
+    """`run` in the background, on a terminal; what it says is read all the time."""
+
+    def __init__(self, test):
+        self.process, self.terminal = OnWine.windows.on_terminal(
+            wine.EXE, "run", "-c", "etwship.yaml", cwd=test.folder, env=test.environment)
+        self.shown = b""
+        self.reader = threading.Thread(target=self.read)
+        self.reader.start()
+        test.addCleanup(self.terminal.close)
+        test.addCleanup(self.reader.join)
+        test.addCleanup(self.kill)
+
+    def read(self):
+        while piece := wine.read_piece(self.terminal):
+            self.shown += piece
+
+    def said(self):
+        """Without what a console does to lines."""
+        return re.sub(rb"\x1b\[[0-9;?]*[A-Za-z]|[\r\n]", b"", self.shown).decode("utf-8", "replace")
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self):
+        self.terminal.write(b"\x03")
+        return self.process.wait(wine.TIMEOUT_S)
+
+
+class OnSharedWine(OnWine):
+    agent_class = Agent
+
+    def environment_of(self, port):
+        return {"ETWSIM_MACHINE": port}
+
+    def etwship(self, *args):
+        return etwship(*args, cwd=self.folder, env=self.environment)
+
+
+class SharedSessions(OnSharedWine, machine.Sessions):
+    test_nonsense_does_not_end_the_machine = None
+
+
+class Existing(OnSharedWine, machine.Existing):
+    pass
+
+
+class Kept(OnSharedWine, machine.Kept):
+    pass
+
+
 if __name__ == "__main__":
     wine.need(wine.EXE)
     wine.need(wine.ETWSIM)
     if not wine.WINE:
         wine.skip("no Wine (packaging/deps.sh windows)")
     # Not those that are imported.
-    unittest.main(defaultTest=["Watch", "Providers", "Selftest", "Record", "Run", "Sessions"])
+    unittest.main(defaultTest=["Watch", "Providers", "Selftest", "Record", "Run", "Sessions",
+                               "SharedSessions", "Existing", "Kept"])

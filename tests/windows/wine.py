@@ -38,17 +38,20 @@ def wait_until(is_so):
         time.sleep(0.02)
 
 
+def read_piece(terminal):
+    """What a terminal shows next; nothing: nobody writes to it any more."""
+    try:
+        return terminal.read(4096)
+    except OSError:  # Linux: the last writer has closed it
+        return b""
+
+
 def read_to_end(terminal):
     """What a terminal shows until nobody writes to it any more."""
     shown = b""
-    while True:
-        try:
-            piece = terminal.read(4096)
-        except OSError:  # Linux: the last writer has closed it
-            piece = b""
-        if not piece:
-            return shown
+    while piece := read_piece(terminal):
         shown += piece
+    return shown
 
 
 def need(path):
