@@ -516,7 +516,7 @@ static void records_without_time_take_the_one_before(void **state)
     read_bytes(bytes, 11, &scope);
     assert_int_equal(record.time_raw, 900);
     assert_int_equal(record.time, 1000400);
-    assert_int_equal(record.present, RECORD_HAS_TIME);
+    assert_int_equal(record.present, RECORD_HAS_TIME | RECORD_HAS_MESSAGE_FLAGS);
 }
 
 static void headers_without_layout_are_opaque(void **state)
