@@ -38,6 +38,7 @@ struct agent {
     struct buf tail;
     struct agent_plan plan;
     struct schema_shared *schema_shared; /* of all sessions and workers */
+    struct dead_letters *dead_letters;   /* NULL: what outputs refuse is lost */
     struct pipeline *pipeline;
     struct agent_session *sessions;
     size_t sessions_started;
@@ -61,6 +62,7 @@ struct agent {
     struct plat_mutex store_mutex;
     struct agent_live *live;  /* by session: agent_live.c */
     uint64_t *resume;         /* [session * output_count + output] */
+    bool restarted;           /* an earlier run has left positions */
     uint64_t *stored;         /* [output * (session_count + 1) + session] */
     uint64_t *stored_changes; /* by output */
     struct agent_file *files;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "app/agent_internal.h"
+#include "app/app_dead_letters.h"
 #include "app/app_memory.h"
 #include "platform/plat_system.h"
 
@@ -213,6 +214,24 @@ static bool read_schemas(struct agent *agent, struct error *err)
     return agent->schema_shared != NULL;
 }
 
+static void warn_evicted(void *self, uint64_t count)
+{
+    log_write(((struct agent *)self)->log, LOG_LEVEL_WARNING, "dead letters",
+        "dead letters: no room is left, the oldest %llu were removed. look at them with etwship "
+        "deadletter list",
+        (unsigned long long)count);
+}
+
+static bool open_dead_letters(struct agent *agent, struct error *err)
+{
+    const struct app_config *config = agent->settings->config;
+    if (!config->agent.data_dir) {
+        return true;
+    }
+    agent->dead_letters = app_dead_letters_open(config, warn_evicted, agent, err);
+    return agent->dead_letters != NULL;
+}
+
 static bool make_pipeline(struct agent *agent, struct error *err)
 {
     struct agent_plan *plan = &agent->plan;
@@ -228,6 +247,8 @@ static bool make_pipeline(struct agent *agent, struct error *err)
         .outputs = plan->outputs,
         .output_count = plan->output_count,
         .resume = agent->resume,
+        .restarted = agent->restarted,
+        .dead_letters = agent->dead_letters,
         .worker_count = (size_t)config->decode_workers,
         .memory_bytes = (size_t)config->memory_bytes,
         .tail = buf_span(&agent->tail),
@@ -262,13 +283,14 @@ static bool make_agent(struct agent *agent, struct error *err)
            make_identity(agent, err) && make_summaries(agent, err) &&
            agent_status_init(&agent->status, &agent->plan, err) &&
            agent_sessions_create(agent, err) && agent_store_restore(agent, err) &&
-           read_schemas(agent, err) && make_pipeline(agent, err);
+           read_schemas(agent, err) && open_dead_letters(agent, err) && make_pipeline(agent, err);
 }
 
 static void free_agent(struct agent *agent)
 {
     agent_store_unwatch(agent);
     pipeline_destroy(agent->pipeline);
+    dead_letters_destroy(agent->dead_letters);
     schema_shared_destroy(agent->schema_shared);
     agent_sessions_destroy(agent);
     agent_store_close(agent);
@@ -307,10 +329,10 @@ static void count_outputs(struct agent *agent, struct agent_run_result *result)
 {
     for (size_t i = 0; i < agent->plan.output_count; i++) {
         const struct output_counts *counts = &agent->status.outputs[i];
-        summary_add_output(
-            result->summary, agent->plan.output_configs[i]->name, counts->acked, counts->bytes);
+        summary_add_output(result->summary, agent->plan.output_configs[i]->name, counts->acked,
+            counts->bytes, counts->dead_lettered);
         result->rejected += counts->dropped[OUTPUT_DROP_REJECTED] +
-                            counts->dropped[OUTPUT_DROP_TOO_OLD];
+                            counts->dropped[OUTPUT_DROP_TOO_OLD] + counts->dead_lettered;
         if (!outlet_closed(pipeline_outlet(agent->pipeline, i))) {
             /* Pending are only those of an output that is stuck. */
             result->undelivered += counts->dropped[OUTPUT_DROP_STOPPED] +

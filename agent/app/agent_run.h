@@ -23,7 +23,7 @@ struct agent_run_result {
     uint64_t raw;
     uint64_t partial;
     uint64_t undelivered;
-    uint64_t rejected;
+    uint64_t rejected; /* by outputs: lost, or kept as dead letters */
     uint64_t failed_sessions;
     bool stopped; /* by a signal */
     bool stuck;   /* inside an output, which still uses the configuration: end the process */

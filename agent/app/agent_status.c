@@ -96,6 +96,15 @@ static void add_filter(struct buf *out, const struct agent_filter *filter)
     buf_add_byte(out, '}');
 }
 
+static void add_dead_letters(struct buf *out, struct dead_letters *letters)
+{
+    struct dead_letters_usage usage;
+    if (letters && letters->ops->usage(letters, &usage, NULL)) {
+        buf_printf(out, ",\"dead_letters\":{\"bytes\":%llu,\"evicted\":%llu}",
+            (unsigned long long)usage.bytes, (unsigned long long)usage.evicted);
+    }
+}
+
 void agent_status_json(const struct agent_status *status, const struct agent_plan *plan,
     struct pipeline *pipeline, struct buf *out)
 {
@@ -123,6 +132,7 @@ void agent_status_json(const struct agent_status *status, const struct agent_pla
     add_number(out, "spool_batches", spool.batches);
     add_number(out, "peak_rss_bytes", plat_peak_rss_bytes());
     buf_add_byte(out, '}');
+    add_dead_letters(out, pipeline_dead_letters(pipeline));
     add_number(out, "cpu_ms", plat_cpu_ns() / 1000000);
     buf_add_byte(out, '}');
 }

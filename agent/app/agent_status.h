@@ -16,7 +16,8 @@ void agent_status_fini(struct agent_status *status); /* zeroed is fine */
 /* Take a new look. */
 void agent_status_look(struct agent_status *status, struct pipeline *pipeline);
 
-/* The counters as a JSON object, for `etwship/status`: sessions, outputs, filters, memory. */
+/* The counters as a JSON object, for `etwship/status`: sessions, outputs, filters, memory,
+ * dead letters. */
 void agent_status_json(const struct agent_status *status, const struct agent_plan *plan,
     struct pipeline *pipeline, struct buf *out);
 

@@ -42,6 +42,7 @@ static void find_positions(struct agent *agent)
                     plan->output_configs[o]->name, &position)) {
                 continue;
             }
+            agent->restarted = true;
             agent->resume[s * plan->output_count + o] = position.sequence;
             agent->stored[o * row(agent) + s] = position.sequence;
             if (position.sequence) {

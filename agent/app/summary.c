@@ -20,6 +20,7 @@ struct output_row {
     const char *name;
     uint64_t events;
     uint64_t bytes;
+    uint64_t dead_letters;
 };
 
 struct summary {
@@ -137,11 +138,12 @@ void summary_merge(struct summary *summary, const struct summary *other)
     summary->lost += other->lost;
 }
 
-void summary_add_output(struct summary *summary, const char *name, uint64_t events, uint64_t bytes)
+void summary_add_output(struct summary *summary, const char *name, uint64_t events, uint64_t bytes,
+    uint64_t dead_letters)
 {
     if (summary->output_count < MAX_OUTPUTS) {
         summary->outputs[summary->output_count++] = (struct output_row){
-            .name = name, .events = events, .bytes = bytes};
+            .name = name, .events = events, .bytes = bytes, .dead_letters = dead_letters};
     }
 }
 
@@ -196,7 +198,12 @@ void summary_write(const struct summary *summary, struct buf *out)
     visible_make(out, start);
     for (size_t i = 0; i < summary->output_count; i++) {
         const struct output_row *row = &summary->outputs[i];
-        buf_printf(out, "output %s: %llu events, %llu bytes\n", row->name,
+        buf_printf(out, "output %s: %llu events, %llu bytes", row->name,
             (unsigned long long)row->events, (unsigned long long)row->bytes);
+        if (row->dead_letters) {
+            buf_printf(out, ", %llu refused (etwship deadletter list)",
+                (unsigned long long)row->dead_letters);
+        }
+        buf_add_byte(out, '\n');
     }
 }

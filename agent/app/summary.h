@@ -17,7 +17,8 @@ struct flow_consumer summary_consumer(struct summary *summary);
 void summary_merge(struct summary *summary, const struct summary *other);
 
 /* Add what an output delivered. */
-void summary_add_output(struct summary *summary, const char *name, uint64_t events, uint64_t bytes);
+void summary_add_output(struct summary *summary, const char *name, uint64_t events, uint64_t bytes,
+    uint64_t dead_letters);
 
 /* The page for people, ended by a newline. */
 void summary_write(const struct summary *summary, struct buf *out);

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "outputs/delivery_id.h"
 #include "pipeline/back_off.h"
 #include "pipeline/refusals.h"
 #include "platform/plat_system.h"
@@ -12,7 +13,7 @@
  * What is refused is kept before it counts as settled. Why it is refused is collected while the
  * output sends (refusals.h), as only the verdict says whether it is.
  */
-enum { WAIT_SLICE_MS = 50, KEPT_AT_ONCE = 64 };
+enum { WAIT_SLICE_MS = 50, KEPT_AT_ONCE = DELIVERY_KEPT_AT_ONCE };
 
 struct delivery_host {
     struct delivery_host_settings settings;
@@ -147,14 +148,15 @@ static uint32_t record_of(const struct delivery_host *host, size_t index)
     return host->is_rest ? host->rest_records[index] : (uint32_t)index;
 }
 
-static struct delivery_refusal refusal_of(
-    const struct delivery_host *host, const struct delivery *left, size_t index)
+static struct delivery_refusal refusal_of(const struct delivery_host *host,
+    const struct delivery *left, size_t index, char id[static DELIVERY_ID_MAX])
 {
     uint32_t start = index ? left->record_ends[index - 1] : 0;
     uint32_t end = left->record_ends[index];
     return (struct delivery_refusal){.record = record_of(host, index),
         .document = span_make(left->bytes.data + start, end - start),
         .route = left->routes ? left->route_names[left->routes[index]] : span_make(NULL, 0),
+        .id = span_make(id, left->ids ? delivery_id_write(left, index, id) : 0),
         .why = refusals_why(&host->refusals, index)};
 }
 
@@ -162,13 +164,15 @@ static struct delivery_refusal refusal_of(
 static void keep_refused(struct delivery_host *host, const struct delivery *left)
 {
     struct delivery_refusal refusals[KEPT_AT_ONCE];
+    char ids[KEPT_AT_ONCE][DELIVERY_ID_MAX];
     struct error err;
     size_t count = 0;
     size_t first = 0; /* record of the delivery that those in `refusals` begin at */
     bool ok = true;
     for (size_t i = 0; i < left->record_count && ok; i++) {
         if (host->statuses[i] == RECORD_REJECTED) {
-            refusals[count++] = refusal_of(host, left, i);
+            refusals[count] = refusal_of(host, left, i, ids[count]);
+            count++;
         }
         if (count == KEPT_AT_ONCE || (count && i + 1 == left->record_count)) {
             ok = host->settings.keep(host->settings.self, refusals, count, &err);

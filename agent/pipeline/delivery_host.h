@@ -34,11 +34,15 @@ enum delivery_news {
     DELIVERY_DUPLICATES, /* the destination had records already that were not sent before */
 };
 
+/* At most so many refused records are handed to `keep` at a time. */
+enum { DELIVERY_KEPT_AT_ONCE = 64 };
+
 /* A record that the destination will never take. Views, valid during the call. */
 struct delivery_refusal {
     size_t record; /* of the delivery */
     struct span document;
     struct span route; /* where it was routed to; empty: the output has no routes */
+    struct span id;    /* what it is called for ever (delivery_id.h); empty: nothing */
     struct output_rejection why;
 };
 

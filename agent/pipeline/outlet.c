@@ -54,6 +54,8 @@ struct outlet {
 
     /* Until then the destination wants to be asked nothing. */
     atomic_uint_fast64_t quiet_until_ns;
+
+    struct plat_mutex news; /* held while people are told, so that begin and end come in order */
     size_t degraded_lanes;
 
     struct ack_mark mark;
@@ -132,24 +134,23 @@ static void warn(void *self, const char *text)
 /* One more lane is degraded, or one less. Is the state of the whole output another one now? */
 static bool count_degraded(struct outlet *outlet, bool degraded)
 {
-    plat_mutex_lock(&outlet->mutex);
     outlet->degraded_lanes += degraded ? 1 : SIZE_MAX;
     bool changed = outlet->degraded_lanes == degraded;
     if (changed) {
         books_set_degraded(outlet->settings.books, outlet->settings.index, degraded);
     }
-    plat_mutex_unlock(&outlet->mutex);
     return changed;
 }
 
-static void tell(void *self, enum delivery_news news, const char *text)
+static void tell_in_words(const struct lane *lane, enum delivery_news news, const char *text)
 {
     static const struct {
         const char *kind;
         const char *before; /* the text */
         const char *behind;
     } lines[] = {[DELIVERY_FAILS] = {"retry", "", "; trying again"},
-        [DELIVERY_REFUSED] = {"refused", "", "; what it refuses is lost"},
+        [DELIVERY_REFUSED] = {"refused", "",
+            "; what it refuses is lost. set agent.data_dir, then it is kept"},
         [DELIVERY_DEGRADED] = {"degraded",
             "degraded: ", "; trying again slowly until somebody mends it"},
         [DELIVERY_MENDED] = {"mended", "delivers again", ""},
@@ -157,17 +158,52 @@ static void tell(void *self, enum delivery_news news, const char *text)
             "it had events already that were not sent before. does a proxy send requests twice, or "
             "a copy of this machine the same events?",
             ""}};
-    struct lane *lane = self;
     const struct outlet_settings *settings = &lane->outlet->settings;
-    bool of_state = news == DELIVERY_DEGRADED || news == DELIVERY_MENDED;
-    if (of_state && !count_degraded(lane->outlet, news == DELIVERY_DEGRADED)) {
-        return;
+    const char *behind = lines[news].behind;
+    if (news == DELIVERY_FAILS && delivery_host_ended(lane->host)) {
+        behind = "";
+    } else if (news == DELIVERY_REFUSED && settings->dead_letters) {
+        behind = "; what it refuses is kept: see etwship deadletter list";
     }
-    bool ended = news == DELIVERY_FAILS && delivery_host_ended(lane->host);
     char line[700];
-    snprintf(
-        line, sizeof(line), "%s%s%s", lines[news].before, text, ended ? "" : lines[news].behind);
+    snprintf(line, sizeof(line), "%s%s%s", lines[news].before, text, behind);
     settings->warn(settings->self, settings->name, lines[news].kind, line);
+}
+
+static void tell(void *self, enum delivery_news news, const char *text)
+{
+    struct lane *lane = self;
+    struct outlet *outlet = lane->outlet;
+    bool of_state = news == DELIVERY_DEGRADED || news == DELIVERY_MENDED;
+    plat_mutex_lock(&outlet->news);
+    if (!of_state || count_degraded(outlet, news == DELIVERY_DEGRADED)) {
+        tell_in_words(lane, news, text);
+    }
+    plat_mutex_unlock(&outlet->news);
+}
+
+/* Before the records count as settled. */
+static bool keep(
+    void *self, const struct delivery_refusal *refusals, size_t count, struct error *err)
+{
+    const struct outlet_settings *settings = &((struct lane *)self)->outlet->settings;
+    struct dead_letter items[DELIVERY_KEPT_AT_ONCE];
+    uint64_t now = plat_now_filetime();
+    for (size_t i = 0; i < count; i++) {
+        const struct delivery_refusal *refusal = &refusals[i];
+        struct span document = refusal->document;
+        bool ended = document.size && document.data[document.size - 1] == '\n';
+        items[i] = (struct dead_letter){.time = now,
+            .output = span_text(settings->name),
+            .status = refusal->why.status,
+            .type = refusal->why.type,
+            .reason = refusal->why.reason,
+            .index = refusal->why.index,
+            .route = refusal->route,
+            .document_id = refusal->id,
+            .document = span_first(document, document.size - ended)};
+    }
+    return settings->dead_letters->ops->put(settings->dead_letters, items, count, err);
 }
 
 /* ---- positions -------------------------------------------------------------------------------- */
@@ -309,6 +345,18 @@ static bool reserve_ends(struct lane *lane, size_t count)
     return true;
 }
 
+/* May an earlier run have sent some of the batch? */
+static bool may_be_repeated(const struct lane *lane)
+{
+    const bool *repeats = lane->outlet->settings.repeats;
+    for (size_t i = 0; repeats && i < lane->batch->segment_count; i++) {
+        if (repeats[lane->batch->segments[i].session]) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Deliver records of the batch, or lose them. */
 static void deliver_range(struct lane *lane, size_t first, size_t count)
 {
@@ -330,6 +378,7 @@ static void deliver_range(struct lane *lane, size_t first, size_t count)
     struct delivery_ids ids = batch_ids(
         lane->batch, outlet->settings.spool->epoch, outlet->settings.stream_hash);
     delivery.ids = outlet->settings.ids ? &ids : NULL;
+    delivery.repeated = may_be_repeated(lane);
     lane->first = first;
     delivery_host_deliver(lane->host, &delivery);
 }
@@ -481,6 +530,7 @@ static bool make_lane(struct outlet *outlet, struct error *err)
         .clear = wait_while_quiet,
         .leave_alone = leave_alone,
         .tell = tell,
+        .keep = settings->dead_letters ? keep : NULL,
         .lost = on_lost,
         .self = lane};
     lane->host = delivery_host_create(&host, err);
@@ -496,6 +546,7 @@ struct outlet *outlet_create(const struct outlet_settings *settings, struct erro
         return NULL;
     }
     plat_mutex_init(&outlet->mutex);
+    plat_mutex_init(&outlet->news);
     plat_cond_init(&outlet->changed);
     atomic_init(&outlet->giving_up, false);
     atomic_init(&outlet->ended, false);
@@ -546,6 +597,7 @@ void outlet_destroy(struct outlet *outlet)
     buf_fini(&outlet->checkpoint);
     free(outlet->stored);
     plat_cond_fini(&outlet->changed);
+    plat_mutex_fini(&outlet->news);
     plat_mutex_fini(&outlet->mutex);
     free(outlet);
 }

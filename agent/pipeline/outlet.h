@@ -2,6 +2,7 @@
 #define ETWSHIP_PIPELINE_OUTLET_H
 
 #include "pipeline/books.h"
+#include "pipeline/dead_letters.h"
 #include "pipeline/delivery_host.h"
 #include "pipeline/losses.h"
 #include "pipeline/spool.h"
@@ -26,12 +27,15 @@ struct outlet_settings {
     struct span checkpoint; /* of the run before; copied */
     const uint64_t
         *resume; /* by session: what lies at or below was delivered then; NULL: nothing */
+    /* By session: an earlier run may have delivered more of it than `resume` knows. NULL: none. */
+    const bool *repeats;
     size_t session_count;
 
     struct spool *spool; /* borrowed */
     size_t cursor;
-    struct books *books;   /* borrowed */
-    struct losses *losses; /* borrowed; NULL: nobody ships them */
+    struct books *books;               /* borrowed */
+    struct losses *losses;             /* borrowed; NULL: nobody ships them */
+    struct dead_letters *dead_letters; /* borrowed; NULL: what is refused is lost */
 
     /*
      * Store what outlet_state tells, durably; called on a thread of the output. NULL: there is no

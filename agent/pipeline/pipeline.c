@@ -42,6 +42,7 @@ struct pipeline {
     uint64_t *resume;             /* with a row for the agent itself */
     uint64_t *output_resume;      /* [output * session_count + session] */
     uint64_t *stream_resume;      /* [session * stream_count + piece] */
+    bool *repeats;                /* by session: an earlier run may have delivered some of it */
     struct schema_cache **caches; /* [worker * session_count + session] */
 
     struct block_pool *pool;
@@ -78,13 +79,14 @@ static bool allocate(struct pipeline *p, struct error *err)
     p->resume = calloc(sessions * outputs, sizeof(*p->resume));
     p->output_resume = calloc(sessions * outputs, sizeof(*p->output_resume));
     p->stream_resume = calloc(sessions * streams, sizeof(*p->stream_resume));
+    p->repeats = calloc(sessions, sizeof(*p->repeats));
     p->caches = calloc(sessions * s->worker_count, sizeof(struct schema_cache *));
     p->sources = calloc(sessions, sizeof(struct source *));
     p->workers = calloc(s->worker_count, sizeof(struct decode_worker *));
     p->outlets = calloc(outputs, sizeof(struct outlet *));
     bool ok = p->worker_streams && p->worker_sessions && p->sealer_streams && p->sealer_sessions &&
               p->stream_outputs && p->all_streams && p->resume && p->output_resume &&
-              p->stream_resume && p->caches && p->sources && p->workers && p->outlets;
+              p->stream_resume && p->repeats && p->caches && p->sources && p->workers && p->outlets;
     return ok || error_set(err, ERR_MEMORY, "out of memory for the pipeline");
 }
 
@@ -160,6 +162,9 @@ static void plan_resume(struct pipeline *p)
     const struct pipeline_settings *s = &p->settings;
     for (size_t i = 0; s->resume && i < s->session_count * s->output_count; i++) {
         p->resume[i] = s->resume[i];
+    }
+    for (size_t i = 0; i < s->session_count; i++) {
+        p->repeats[i] = s->restarted && s->sessions[i].replayable;
     }
     for (size_t o = 0; o < s->output_count; o++) {
         for (size_t i = 0; i < p->session_count; i++) {
@@ -316,10 +321,12 @@ static bool make_outlets(struct pipeline *p, struct error *err)
             .stream_hash = s->streams[output->stream].hash,
             .checkpoint = output->checkpoint,
             .resume = p->output_resume + i * p->session_count,
+            .repeats = p->repeats,
             .session_count = p->session_count,
             .spool = p->spool,
             .books = p->books,
             .losses = p->losses,
+            .dead_letters = s->dead_letters,
             .save = s->save,
             .ended = s->ended,
             .warn = s->warn,
@@ -373,6 +380,7 @@ static void free_plans(struct pipeline *p)
     free(p->resume);
     free(p->output_resume);
     free(p->stream_resume);
+    free(p->repeats);
     free(p->caches);
     free(p->sources);
     free(p->workers);
@@ -520,6 +528,11 @@ struct books *pipeline_books(struct pipeline *p)
 struct spool *pipeline_spool(struct pipeline *p)
 {
     return p->spool;
+}
+
+struct dead_letters *pipeline_dead_letters(struct pipeline *p)
+{
+    return p->settings.dead_letters;
 }
 
 struct outlet *pipeline_outlet(struct pipeline *p, size_t output)

@@ -59,11 +59,13 @@ struct pipeline_settings {
     size_t output_count;
     const uint64_t *resume; /* [session * output_count + output]: sequence that the output has come
                                to in an earlier run; NULL: there was none */
+    bool restarted;         /* earlier runs may have delivered more than it says */
     size_t worker_count;
     size_t memory_bytes; /* of the process: what it needs itself, and everything queued */
     size_t queue_bytes;  /* of it, for slabs before decoding; 0: a sixteenth */
     uint64_t gap_age_ns; /* 0: 1 s */
-    struct span tail;    /* event_writer_settings.tail */
+    struct dead_letters *dead_letters; /* NULL: what outputs refuse is lost */
+    struct span tail;                  /* event_writer_settings.tail */
     const struct event_agent *agent;
 
     /* A cache for one session and worker; the pipeline destroys it. */
@@ -116,6 +118,7 @@ void pipeline_give_up(struct pipeline *pipeline);
 
 struct books *pipeline_books(struct pipeline *pipeline);
 struct spool *pipeline_spool(struct pipeline *pipeline);
+struct dead_letters *pipeline_dead_letters(struct pipeline *pipeline); /* NULL: none are kept */
 struct outlet *pipeline_outlet(struct pipeline *pipeline, size_t output);
 size_t pipeline_queue_bytes(const struct pipeline *pipeline);
 

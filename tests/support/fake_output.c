@@ -17,7 +17,9 @@ struct fake_output {
     size_t step_count;
     size_t step_at;
     bool held;
+    size_t passes; /* calls that go on although it is held */
     struct buf received;
+    uint64_t quiet_until_ns; /* as the last answer with a wait_ms said */
     struct fake_counts counts;
 };
 
@@ -87,6 +89,14 @@ static void set_held(struct fake_output *fake, bool held)
 void fake_output_hold(struct fake_output *fake)
 {
     set_held(fake, true);
+}
+
+void fake_output_let_go_once(struct fake_output *fake)
+{
+    plat_mutex_lock(&fake->lock);
+    fake->passes++;
+    plat_cond_broadcast(&fake->changed);
+    plat_mutex_unlock(&fake->lock);
 }
 
 void fake_output_let_go(struct fake_output *fake)
@@ -206,6 +216,10 @@ static bool wait_while_held(struct worker *self)
 {
     struct fake_output *fake = self->fake;
     while (fake->held) {
+        if (fake->passes) {
+            fake->passes--;
+            break;
+        }
         if (self->env.stopping && self->env.stopping(self->env.host)) {
             return false;
         }
@@ -264,6 +278,18 @@ static void receive(struct worker *self, const struct delivery *delivery, size_t
     fake->counts.bytes = fake->received.size;
 }
 
+static void reject(
+    struct worker *self, size_t record, const struct fake_step *step, struct output_report *report)
+{
+    self->fake->counts.rejected++;
+    report->records[record] = RECORD_REJECTED;
+    if (step->reason) {
+        struct output_rejection why = {
+            .status = 400, .type = span_text("fake"), .reason = span_text(step->reason)};
+        report->reject(report->host, record, &why);
+    }
+}
+
 static void receive_some(struct worker *self, const struct delivery *delivery,
     const struct fake_step *step, struct output_report *report)
 {
@@ -273,8 +299,7 @@ static void receive_some(struct worker *self, const struct delivery *delivery,
             receive(self, delivery, i);
             report->records[i] = RECORD_DELIVERED;
         } else if (step->rejects & bit) {
-            self->fake->counts.rejected++;
-            report->records[i] = RECORD_REJECTED;
+            reject(self, i, step, report);
         } else {
             report->records[i] = RECORD_RETRY;
         }
@@ -303,6 +328,8 @@ static enum output_verdict fake_send(
     }
     struct fake_output *fake = enter(self);
     fake->counts.sends++;
+    fake->counts.repeated += delivery->repeated;
+    fake->counts.early += plat_monotonic_ns() < fake->quiet_until_ns;
     fake->counts.misused += !is_sound(self, delivery);
     plat_cond_broadcast(&fake->changed);
     struct fake_step step = {.verdict = OUTPUT_DELIVERED};
@@ -323,7 +350,15 @@ static enum output_verdict fake_send(
     if (step.verdict == OUTPUT_MIXED) {
         receive_some(self, delivery, &step, report);
     }
-    fake->counts.rejected += step.verdict == OUTPUT_REJECTED ? delivery->record_count : 0;
+    for (size_t i = 0; i < delivery->record_count && step.verdict == OUTPUT_REJECTED; i++) {
+        reject(self, i, &step, report);
+    }
+    report->wait_ms = step.wait_ms;
+    if (step.wait_ms) {
+        fake->quiet_until_ns = plat_monotonic_ns() + (uint64_t)step.wait_ms * 1000000;
+    }
+    report->degraded = step.degraded;
+    report->unexpected_duplicates = step.duplicates;
     leave(self);
     return step.verdict;
 }

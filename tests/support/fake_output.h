@@ -20,6 +20,10 @@ struct fake_step {
     uint64_t rejects;     /* OUTPUT_MIXED: bit i: record i is rejected */
     bool closed;          /* OUTPUT_FATAL: its error is ERR_STOPPED, as of a closed pipe */
     bool refuses_connect; /* an answer to connect instead: it fails */
+    uint32_t wait_ms;     /* these three go into the report as they are */
+    bool degraded;
+    uint64_t duplicates;
+    const char *reason; /* said of each record that is rejected; NULL: nothing is said */
 };
 
 /* ${steps} is copied. Aborts where there is no memory, as tests do. */
@@ -46,6 +50,7 @@ extern const struct output_ops fake_output_ops;
  * `stopping`, when they answer OUTPUT_RETRY. */
 void fake_output_hold(struct fake_output *fake);
 void fake_output_let_go(struct fake_output *fake);
+void fake_output_let_go_once(struct fake_output *fake); /* one call only */
 
 struct fake_counts {
     size_t created;
@@ -56,6 +61,8 @@ struct fake_counts {
     size_t records; /* delivered; those that a restart took back do not count */
     size_t bytes;   /* the same */
     size_t rejected;
+    size_t early;    /* sends begun before an answer's wait_ms was over */
+    size_t repeated; /* sends of what was, or may have been, sent before */
     size_t idles;
     size_t checkpoints;
     size_t misused; /* calls that output.h forbids: send before connect, two threads at once, … */

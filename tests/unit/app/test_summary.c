@@ -42,12 +42,14 @@ static void providers_stand_by_their_number_of_events(void **state)
     add_events(summary, 2, NULL, DECODE_RAW, 3);
     add_events(summary, 3, "Three", DECODE_RESIDUE, 4);
     add_events(summary, 3, "Three", DECODE_PARTIAL, 1);
-    summary_add_output(summary, "local", 10, 12345);
+    summary_add_output(summary, "local", 10, 12345, 0);
+    summary_add_output(summary, "siem", 7, 99, 3);
     assert_span(page_of(summary, &out, "10 events in "),
         "             5  Three  (1 undecoded)\n"
         "             3  00000002-0000-0000-0000-000000000000  (3 undecoded)\n"
         "             2  One\n"
-        "output local: 10 events, 12345 bytes\n");
+        "output local: 10 events, 12345 bytes\n"
+        "output siem: 7 events, 99 bytes, 3 refused (etwship deadletter list)\n");
     buf_add_byte(&out, 0);
     assert_non_null(strstr((const char *)out.data, " s, 3 undecoded, 1 in part\n"));
     buf_fini(&out);

@@ -1,7 +1,9 @@
 #include "pipeline/outlet.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
+#include "platform/plat_system.h"
 #include "support/fake_output.h"
 #include "support/test.h"
 
@@ -17,16 +19,43 @@ struct rig {
     uint64_t had[SESSIONS];
     size_t saves;
     bool warns;
+    struct buf warnings; /* their kinds */
+    struct dead_letters letters;
+    struct buf kept;
+    size_t keeps_that_fail;
+    bool repeats[SESSIONS];
     struct slab_queue *queue;
     struct losses *losses;
 };
 
 static void on_warn(void *self, const char *output, const char *kind, const char *text)
 {
-    if (!((struct rig *)self)->warns) {
+    struct rig *rig = self;
+    if (!rig->warns) {
         fail_msg("%s: %s: %s", output, kind, text);
     }
+    buf_printf(&rig->warnings, "%s;", kind);
 }
+
+/* A store that fails as often as it is told to. */
+static bool on_put(
+    struct dead_letters *letters, const struct dead_letter *items, size_t count, struct error *err)
+{
+    struct rig *rig = (struct rig *)((uint8_t *)letters - offsetof(struct rig, letters));
+    if (rig->keeps_that_fail) {
+        rig->keeps_that_fail--;
+        return error_set(err, ERR_IO, "the disk is full");
+    }
+    for (size_t i = 0; i < count; i++) {
+        assert_true(items[i].time > 0);
+        buf_printf(&rig->kept, "%.*s %d %.*s %.*s %.*s;", SPAN_ARG(items[i].output),
+            items[i].status, SPAN_ARG(items[i].reason), SPAN_ARG(items[i].route),
+            SPAN_ARG(items[i].document));
+    }
+    return true;
+}
+
+static const struct dead_letters_ops letter_ops = {.put = on_put};
 
 /* Events of session 0 are lines "0", those of session 1 lines "1". What is stored at this moment:
  * as many of each in the destination as its sequence says beyond what it had. */
@@ -54,11 +83,15 @@ static bool on_save(void *self, struct error *err)
     return true;
 }
 
-static void setup(struct rig *rig, const uint64_t had[SESSIONS], bool saves)
+static void setup_with(
+    struct rig *rig, const uint64_t had[SESSIONS], bool saves, size_t workers, bool keeps)
 {
     struct error err = {0};
     size_t cursor = 0;
     *rig = (struct rig){.had = {had[0], had[1]}};
+    buf_init(&rig->warnings, 10000);
+    buf_init(&rig->kept, 10000);
+    rig->letters.ops = &letter_ops;
     rig->fake = fake_output_create(NULL, 0);
     rig->fake_settings = (struct fake_settings){.fake = rig->fake, .saves = saves};
     rig->spool = spool_memory_create(1, 1 << 20, &err);
@@ -79,7 +112,7 @@ static void setup(struct rig *rig, const uint64_t had[SESSIONS], bool saves)
                                     .ops = &fake_output_ops,
                                     .settings = &rig->fake_settings,
                                     .retry = {.min_ms = 1, .max_ms = 2},
-                                    .workers = 1,
+                                    .workers = workers,
                                     .route = SIZE_MAX,
                                     .resume = rig->had,
                                     .session_count = SESSIONS,
@@ -87,11 +120,18 @@ static void setup(struct rig *rig, const uint64_t had[SESSIONS], bool saves)
                                     .cursor = cursor,
                                     .books = rig->books,
                                     .losses = rig->losses,
+                                    .dead_letters = keeps ? &rig->letters : NULL,
+                                    .repeats = rig->repeats,
                                     .save = on_save,
                                     .warn = on_warn,
                                     .self = rig},
         &err);
     assert_non_null(rig->outlet);
+}
+
+static void setup(struct rig *rig, const uint64_t had[SESSIONS], bool saves)
+{
+    setup_with(rig, had, saves, 1, false);
 }
 
 static void teardown(struct rig *rig)
@@ -103,6 +143,8 @@ static void teardown(struct rig *rig)
     books_destroy(rig->books);
     slab_queue_destroy(rig->queue);
     losses_destroy(rig->losses);
+    buf_fini(&rig->warnings);
+    buf_fini(&rig->kept);
 }
 
 /* The times of a session's events are 100 and 110, or 200 and 210. */
@@ -194,11 +236,222 @@ static void what_is_lost_is_lost_to_its_session(void **state)
     teardown(&rig);
 }
 
+static struct output_counts counts_of(const struct rig *rig)
+{
+    struct output_counts counts;
+    books_look(rig->books, NULL, &counts);
+    assert_true(books_output_balances(&counts));
+    return counts;
+}
+
+/* A batch of ${count} events of ${session}, up to ${last_sequence}. */
+static void add_batch(struct rig *rig, uint32_t session, size_t count, uint64_t last_sequence)
+{
+    struct batch *batch = batch_create(0, NULL, 0);
+    assert_non_null(batch);
+    books_offer(rig->books, 0, count, 0, false);
+    add_events(batch, session, count, last_sequence);
+    rig->spool->ops->append(rig->spool, 0, batch);
+}
+
+static void run_to_the_end(struct rig *rig)
+{
+    struct error err = {0};
+    rig->spool->ops->close(rig->spool);
+    assert_true(outlet_start(rig->outlet, &err));
+    assert_true(outlet_join(rig->outlet));
+}
+
+static void what_is_refused_is_kept_and_is_no_loss(void **state)
+{
+    (void)state;
+    static const struct fake_step steps[] = {
+        {.verdict = OUTPUT_MIXED, .delivers = 1, .rejects = 2, .reason = "wrong type"},
+        {.verdict = OUTPUT_REJECTED}};
+    struct rig rig;
+    setup_with(&rig, (const uint64_t[]){0, 0}, false, 1, true);
+    rig.warns = true;
+    fake_output_script(rig.fake, steps, 2);
+    add_batch(&rig, 1, 3, 3);
+    run_to_the_end(&rig);
+    assert_span(buf_span(&rig.kept), "fake 400 wrong type  1;fake 0   1;");
+    struct output_counts counts = counts_of(&rig);
+    assert_int_equal(counts.acked, 1);
+    assert_int_equal(counts.dead_lettered, 2);
+    assert_int_equal(counts.dropped[OUTPUT_DROP_REJECTED], 0);
+    assert_span(buf_span(&rig.warnings), "refused;retry;");
+    /* No gap. */
+    losses_close(rig.losses);
+    slab_queue_close(rig.queue);
+    assert_null(slab_queue_pop(rig.queue, 0));
+    teardown(&rig);
+}
+
+static void what_cannot_be_kept_is_tried_again(void **state)
+{
+    (void)state;
+    static const struct fake_step refuses = {.verdict = OUTPUT_REJECTED};
+    const struct fake_step steps[] = {refuses, refuses, refuses};
+    struct rig rig;
+    setup_with(&rig, (const uint64_t[]){0, 0}, false, 1, true);
+    rig.warns = true;
+    rig.keeps_that_fail = 2;
+    fake_output_script(rig.fake, steps, 3);
+    add_batch(&rig, 0, 2, 2);
+    run_to_the_end(&rig);
+    assert_span(buf_span(&rig.kept), "fake 0   0;fake 0   0;");
+    struct output_counts counts = counts_of(&rig);
+    assert_int_equal(counts.dead_lettered, 2);
+    assert_int_equal(counts.retries, 2);
+    teardown(&rig);
+}
+
+static void an_output_is_degraded_until_all_its_workers_deliver(void **state)
+{
+    (void)state;
+    static const struct fake_step wrong = {.verdict = OUTPUT_RETRY, .degraded = true};
+    const struct fake_step steps[] = {wrong, wrong, wrong, wrong};
+    struct rig rig;
+    setup_with(&rig, (const uint64_t[]){0, 0}, false, 2, true);
+    rig.warns = true;
+    fake_output_script(rig.fake, steps, 4);
+    for (uint64_t i = 1; i <= 10; i++) {
+        add_batch(&rig, 0, 1, i);
+    }
+    run_to_the_end(&rig);
+    assert_false(counts_of(&rig).degraded);
+    assert_int_equal(counts_of(&rig).acked, 10);
+    assert_int_equal(counts_of(&rig).dead_lettered, 0);
+    /* The workers come and go one after the other: each begin has its end. */
+    buf_add_byte(&rig.warnings, 0);
+    const char *at = (const char *)rig.warnings.data;
+    size_t begun = 0;
+    for (; strncmp(at, "degraded;mended;", 16) == 0; at += 16) {
+        begun++;
+    }
+    assert_string_equal(at, "");
+    assert_true(begun >= 1 && begun <= 4);
+    teardown(&rig);
+}
+
+static void the_books_say_that_an_output_is_degraded(void **state)
+{
+    (void)state;
+    static const struct fake_step steps[] = {{.verdict = OUTPUT_RETRY, .degraded = true}};
+    struct error err = {0};
+    struct rig rig;
+    setup_with(&rig, (const uint64_t[]){0, 0}, false, 1, true);
+    rig.warns = true;
+    fake_output_script(rig.fake, steps, 1);
+    add_batch(&rig, 0, 1, 1);
+    rig.spool->ops->close(rig.spool);
+    fake_output_hold(rig.fake);
+    assert_true(outlet_start(rig.outlet, &err));
+    fake_output_let_go_once(rig.fake); /* its connect */
+    fake_output_wait_sends(rig.fake, 1);
+    assert_false(counts_of(&rig).degraded);
+    fake_output_let_go_once(rig.fake);
+    fake_output_wait_sends(rig.fake, 2);
+    assert_true(counts_of(&rig).degraded);
+    fake_output_let_go(rig.fake);
+    assert_true(outlet_join(rig.outlet));
+    assert_false(counts_of(&rig).degraded);
+    assert_span(buf_span(&rig.warnings), "degraded;mended;");
+    teardown(&rig);
+}
+
+static void a_destination_that_asks_for_it_is_left_alone_by_all_workers(void **state)
+{
+    (void)state;
+    static const struct fake_step steps[] = {{.verdict = OUTPUT_RETRY, .wait_ms = 150}};
+    struct error err = {0};
+    struct rig rig;
+    setup_with(&rig, (const uint64_t[]){0, 0}, false, 4, true);
+    rig.warns = true;
+    fake_output_script(rig.fake, steps, 1);
+    add_batch(&rig, 0, 1, 1);
+    assert_true(outlet_start(rig.outlet, &err));
+    while (counts_of(&rig).retries == 0) { /* it has answered, and its worker waits */
+        plat_sleep_ms(1);
+    }
+    for (uint64_t i = 2; i <= 20; i++) {
+        add_batch(&rig, 0, 1, i);
+    }
+    rig.spool->ops->close(rig.spool);
+    assert_true(outlet_join(rig.outlet));
+    assert_int_equal(fake_output_counts(rig.fake).early, 0);
+    assert_int_equal(counts_of(&rig).acked, 20);
+    teardown(&rig);
+}
+
+static void a_stop_ends_a_long_wait_that_was_asked_for(void **state)
+{
+    (void)state;
+    static const struct fake_step steps[] = {{.verdict = OUTPUT_RETRY, .wait_ms = UINT32_MAX}};
+    struct error err = {0};
+    struct rig rig;
+    setup_with(&rig, (const uint64_t[]){0, 0}, false, 2, true);
+    rig.warns = true;
+    fake_output_script(rig.fake, steps, 1);
+    add_batch(&rig, 0, 1, 1);
+    assert_true(outlet_start(rig.outlet, &err));
+    while (counts_of(&rig).retries == 0) {
+        plat_sleep_ms(1);
+    }
+    add_batch(&rig, 0, 1, 2);
+    rig.spool->ops->close(rig.spool);
+    outlet_give_up(rig.outlet);
+    assert_true(outlet_join(rig.outlet));
+    assert_int_equal(counts_of(&rig).dropped[OUTPUT_DROP_STOPPED], 2);
+    assert_int_equal(fake_output_counts(rig.fake).sends, 1);
+    teardown(&rig);
+}
+
+static void what_an_earlier_run_may_have_sent_is_repeated(void **state)
+{
+    (void)state;
+    struct rig rig;
+    setup_with(&rig, (const uint64_t[]){0, 0}, false, 1, true);
+    rig.repeats[1] = true;
+    add_batch(&rig, 0, 1, 1);
+    add_batch(&rig, 1, 1, 1);
+    add_batch(&rig, 0, 1, 2);
+    run_to_the_end(&rig);
+    assert_int_equal(fake_output_counts(rig.fake).sends, 3);
+    assert_int_equal(fake_output_counts(rig.fake).repeated, 1);
+    teardown(&rig);
+}
+
+static void unexpected_duplicates_are_counted_and_warned_of(void **state)
+{
+    (void)state;
+    static const struct fake_step steps[] = {{.verdict = OUTPUT_DELIVERED, .duplicates = 3}};
+    struct rig rig;
+    setup_with(&rig, (const uint64_t[]){0, 0}, false, 1, true);
+    rig.warns = true;
+    fake_output_script(rig.fake, steps, 1);
+    add_batch(&rig, 0, 5, 5);
+    add_batch(&rig, 0, 5, 10);
+    run_to_the_end(&rig);
+    assert_int_equal(counts_of(&rig).unexpected_duplicates, 3);
+    assert_int_equal(counts_of(&rig).acked, 10);
+    assert_span(buf_span(&rig.warnings), "duplicates;");
+    teardown(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_checkpoint_stored_between_two_parts_of_a_batch_knows_the_first),
         cmocka_unit_test(what_is_lost_is_lost_to_its_session),
+        cmocka_unit_test(what_is_refused_is_kept_and_is_no_loss),
+        cmocka_unit_test(what_cannot_be_kept_is_tried_again),
+        cmocka_unit_test(an_output_is_degraded_until_all_its_workers_deliver),
+        cmocka_unit_test(the_books_say_that_an_output_is_degraded),
+        cmocka_unit_test(a_destination_that_asks_for_it_is_left_alone_by_all_workers),
+        cmocka_unit_test(a_stop_ends_a_long_wait_that_was_asked_for),
+        cmocka_unit_test(what_an_earlier_run_may_have_sent_is_repeated),
+        cmocka_unit_test(unexpected_duplicates_are_counted_and_warned_of),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,63 @@
+#ifndef ETWSHIP_PIPELINE_DEAD_LETTERS_H
+#define ETWSHIP_PIPELINE_DEAD_LETTERS_H
+
+#include "base/error.h"
+#include "pipeline/dead_letter.h"
+
+/*
+ * Where dead letters are kept, in bounded space: the oldest make room for new ones, and are counted.
+ * All functions: any thread. Several processes may work on one store at a time.
+ */
+struct dead_letters;
+
+struct dead_letters_usage {
+    uint64_t bytes;
+    uint64_t evicted; /* letters that made room, since the store was opened by this process */
+};
+
+struct dead_letters_ops {
+    /* Keep ${count} letters, durably, whose ids the store gives. False with ${err} set: as well as
+     * none is kept, and all may be put again. */
+    bool (*put)(struct dead_letters *letters, const struct dead_letter *items, size_t count,
+        struct error *err);
+
+    /* Call ${each} for every letter, the oldest first, until it returns false. Others may put and
+     * remove meanwhile. */
+    bool (*each)(struct dead_letters *letters,
+        bool (*each)(void *self, const struct dead_letter *letter), void *self, struct error *err);
+
+    /* Remove the letters with ${ids}, in ascending order; those that are not there are no failure. */
+    bool (*remove)(struct dead_letters *letters, const uint64_t *ids, size_t count,
+        uint64_t *ret_removed, struct error *err);
+
+    bool (*usage)(
+        struct dead_letters *letters, struct dead_letters_usage *ret_usage, struct error *err);
+    void (*destroy)(struct dead_letters *letters);
+};
+
+struct dead_letters {
+    const struct dead_letters_ops *ops;
+};
+
+struct dead_letters_folder_settings {
+    const char *folder;  /* made when the first letter comes */
+    uint64_t max_bytes;  /* all files together; 0: 64 MB */
+    uint64_t file_bytes; /* a file that is longer gets nothing more; 0: 4 MB */
+
+    /* ${count} letters had to make room. Any thread. May be NULL. */
+    void (*evicted)(void *self, uint64_t count);
+    void *self;
+};
+
+/* A folder of files of lines (dead_letters_folder.c). NULL: out of memory. */
+struct dead_letters *dead_letters_folder_create(
+    const struct dead_letters_folder_settings *settings, struct error *err);
+
+static inline void dead_letters_destroy(struct dead_letters *letters) /* NULL is fine */
+{
+    if (letters) {
+        letters->ops->destroy(letters);
+    }
+}
+
+#endif
