@@ -1,0 +1,252 @@
+#include "support/test.h"
+
+#include <stdio.h>
+
+#include "outputs/es_template.h"
+#include "support/json_tree.h"
+
+/* The template as a tree; the documentation of both servers says what must be where. */
+
+struct fixture {
+    struct arena arena;
+    struct buf text;
+    const struct json_node *root;
+};
+
+static void setup(struct fixture *f)
+{
+    *f = (struct fixture){.root = NULL};
+    arena_init(&f->arena, 16 * 1024 * 1024);
+    buf_init(&f->text, ES_TEMPLATE_MAX_BYTES);
+}
+
+static void teardown(struct fixture *f)
+{
+    buf_fini(&f->text);
+    arena_fini(&f->arena);
+}
+
+static struct es_template usual(const char *format)
+{
+    return (struct es_template){
+        .format = format, .pattern = "logs-etw.events-*", .data_stream = true};
+}
+
+static void write(struct fixture *f, const struct es_template *wanted)
+{
+    buf_reset(&f->text);
+    es_template_write(wanted, &f->text);
+    assert_false(f->text.failed);
+    f->root = json_tree_parse(buf_span(&f->text), &f->arena);
+    assert_non_null(f->root);
+}
+
+/* The member at ${path}, "a/b"; NULL: there is none. */
+static const struct json_node *at(const struct fixture *f, const char *path)
+{
+    const struct json_node *node = f->root;
+    while (node && *path) {
+        size_t size = strcspn(path, "/");
+        node = json_tree_member(node, span_make(path, size));
+        path += size + (path[size] == '/');
+    }
+    return node;
+}
+
+static const char *text_at(struct fixture *f, const char *path)
+{
+    const struct json_node *node = at(f, path);
+    assert_non_null(node);
+    char *copy = arena_alloc(&f->arena, node->text.size + 1);
+    assert_non_null(copy);
+    memcpy(copy, node->text.data, node->text.size);
+    copy[node->text.size] = '\0';
+    return copy;
+}
+
+/* The type of the field ${path}, "a/b". */
+static const char *type_of(struct fixture *f, const char *path)
+{
+    char full[512] = "template/mappings";
+    while (*path) {
+        size_t size = strcspn(path, "/");
+        size_t end = strlen(full);
+        snprintf(full + end, sizeof(full) - end, "/properties/%.*s", (int)size, path);
+        path += size + (path[size] == '/');
+    }
+    size_t end = strlen(full);
+    snprintf(full + end, sizeof(full) - end, "/type");
+    return text_at(f, full);
+}
+
+static void each_shape_has_its_fields_nested(void **state)
+{
+    static const struct {
+        const char *format;
+        const char *path;
+        const char *type;
+    } rows[] = {
+        {"native", "@timestamp", "date"},
+        {"native", "provider/guid", "keyword"},
+        {"native", "event/code", "long"},
+        {"native", "process/thread/id", "long"},
+        {"native", "gap/exact", "boolean"},
+        {"native", "gap/from", "date"},
+        {"native", "message", "match_only_text"},
+        {"native", "data", "flattened"},
+        {"native", "extended", "flattened"},
+        {"native", "status", "object"},
+        {"native", "overflow", "object"},
+        {"native", "payload", "keyword"},
+        {"native", "labels", "object"},
+        {"ecs", "@timestamp", "date"},
+        {"ecs", "winlog/event_data", "flattened"},
+        {"ecs", "winlog/level_raw", "long"},
+        {"ecs", "data_stream/dataset", "constant_keyword"},
+        {"ecs", "host/ip", "ip"},
+        {"ecs", "error/message", "match_only_text"},
+        {"ecs", "etw/status", "object"},
+        {"ecs", "etw/gap/count", "long"},
+        {"ecs", "overflow", "object"},
+    };
+    struct fixture f;
+    (void)state;
+    setup(&f);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct es_template wanted = usual(rows[i].format);
+        write(&f, &wanted);
+        assert_string_equal(type_of(&f, rows[i].path), rows[i].type);
+    }
+    teardown(&f);
+}
+
+static void what_a_payload_holds_is_not_mapped(void **state)
+{
+    struct fixture f;
+    (void)state;
+    setup(&f);
+    struct es_template wanted = usual("ecs");
+    write(&f, &wanted);
+    assert_null(at(&f, "template/mappings/properties/winlog/properties/event_data/properties"));
+    assert_string_equal(text_at(&f, "template/mappings/properties/winlog/properties/event_data/"
+                                    "ignore_above"),
+        "32000");
+    teardown(&f);
+}
+
+static void unknown_fields_are_kept_but_not_mapped(void **state)
+{
+    struct fixture f;
+    (void)state;
+    setup(&f);
+    struct es_template wanted = usual("native");
+    write(&f, &wanted);
+    assert_string_equal(text_at(&f, "template/mappings/dynamic"), "false");
+    assert_string_equal(text_at(&f, "template/mappings/properties/labels/dynamic"), "true");
+    assert_string_equal(text_at(&f, "template/mappings/properties/overflow/enabled"), "false");
+    teardown(&f);
+}
+
+static void opensearch_has_types_of_its_own(void **state)
+{
+    struct fixture f;
+    (void)state;
+    setup(&f);
+    struct es_template wanted = usual("ecs");
+    wanted.opensearch = true;
+    write(&f, &wanted);
+    assert_string_equal(type_of(&f, "winlog/event_data"), "flat_object");
+    /* It has no parameters there. */
+    assert_null(at(&f, "template/mappings/properties/winlog/properties/event_data/ignore_above"));
+    /* It wants a value in the template, which serves several streams. */
+    assert_string_equal(type_of(&f, "data_stream/namespace"), "keyword");
+    teardown(&f);
+}
+
+static void servers_that_lack_types_get_others(void **state)
+{
+    struct fixture f;
+    (void)state;
+    setup(&f);
+    struct es_template wanted = usual("ecs");
+    wanted.types = ES_TYPES_COMMON;
+    write(&f, &wanted);
+    assert_string_equal(type_of(&f, "message"), "text");
+    assert_string_equal(type_of(&f, "data_stream/type"), "keyword");
+    assert_string_equal(type_of(&f, "winlog/event_data"), "flattened");
+    wanted.types = ES_TYPES_FEW;
+    write(&f, &wanted);
+    assert_string_equal(type_of(&f, "winlog/event_data"), "object");
+    assert_string_equal(
+        text_at(&f, "template/mappings/properties/winlog/properties/event_data/dynamic"), "false");
+    teardown(&f);
+}
+
+static void a_lifecycle_stands_there_only_where_it_is_asked_for(void **state)
+{
+    struct fixture f;
+    (void)state;
+    setup(&f);
+    struct es_template wanted = usual("native");
+    write(&f, &wanted);
+    assert_null(at(&f, "template/settings")->child);
+    wanted.policy = "keep \"30\" days";
+    write(&f, &wanted);
+    assert_string_equal(text_at(&f, "template/settings/index.lifecycle.name"), "keep \"30\" days");
+    wanted.opensearch = true;
+    write(&f, &wanted);
+    assert_string_equal(
+        text_at(&f, "template/settings/index.plugins.index_state_management.policy_id"),
+        "keep \"30\" days");
+    teardown(&f);
+}
+
+static void plain_indices_get_no_data_stream_and_no_constants(void **state)
+{
+    struct fixture f;
+    (void)state;
+    setup(&f);
+    struct es_template wanted = usual("ecs");
+    wanted.data_stream = false;
+    write(&f, &wanted);
+    assert_null(at(&f, "data_stream"));
+    assert_string_equal(type_of(&f, "data_stream/dataset"), "keyword");
+    teardown(&f);
+}
+
+static void a_mark_changes_with_the_template_and_stands_in_it(void **state)
+{
+    struct fixture f;
+    char marks[5][ES_TEMPLATE_MARK_BYTES];
+    (void)state;
+    setup(&f);
+    struct es_template wanted[5] = {
+        usual("ecs"), usual("native"), usual("ecs"), usual("ecs"), usual("ecs")};
+    wanted[2].opensearch = true;
+    wanted[3].types = ES_TYPES_FEW;
+    wanted[4].pattern = "logs-etw.other-*";
+    for (size_t i = 0; i < 5; i++) {
+        es_template_mark(&wanted[i], marks[i]);
+        write(&f, &wanted[i]);
+        assert_string_equal(text_at(&f, "_meta/mark"), marks[i]);
+        for (size_t k = 0; k < i; k++) {
+            assert_string_not_equal(marks[i], marks[k]);
+        }
+    }
+    teardown(&f);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_shape_has_its_fields_nested),
+        cmocka_unit_test(what_a_payload_holds_is_not_mapped),
+        cmocka_unit_test(unknown_fields_are_kept_but_not_mapped),
+        cmocka_unit_test(opensearch_has_types_of_its_own),
+        cmocka_unit_test(servers_that_lack_types_get_others),
+        cmocka_unit_test(a_lifecycle_stands_there_only_where_it_is_asked_for),
+        cmocka_unit_test(plain_indices_get_no_data_stream_and_no_constants),
+        cmocka_unit_test(a_mark_changes_with_the_template_and_stands_in_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
