@@ -6,6 +6,7 @@
 
 #include "config/config.h"
 #include "outputs/es_sender.h"
+#include "outputs/es_try.h"
 #include "outputs/es_verdict.h"
 #include "outputs/output.h"
 
@@ -24,6 +25,7 @@ struct settings {
     bool require_data_stream;
     struct http_options http;
     uint64_t max_string_bytes;
+    struct es_lifecycle lifecycle;
 };
 
 // clang-format off
@@ -51,6 +53,8 @@ static const struct config_field fields[] = {
     {CONFIG_ROW("max_string", SIZE, struct settings, max_string_bytes), .default_text = "32000",
         .min = 256, .max = 32766,
         .help = "longer strings are cut; the whole of them stands under overflow"},
+    {CONFIG_STRUCT_ROW("lifecycle", struct settings, lifecycle, es_lifecycle_fields),
+        .help = "how long indices are kept: for `etwship setup`"},
     {.key = NULL},
 };
 // clang-format on
@@ -79,6 +83,29 @@ static void elasticsearch_check(const void *settings, struct config_check *check
             "compression: neither Elasticsearch nor OpenSearch takes zstd. write gzip");
     }
     http_options_check(check, &s->http);
+    es_lifecycle_check(check, &s->lifecycle);
+}
+
+static struct es_setup setup_of(const struct settings *s, const char *format)
+{
+    return (struct es_setup){.hosts = &s->hosts,
+        .http = &s->http,
+        .lifecycle = &s->lifecycle,
+        .format = format,
+        .dataset = s->name.data_stream.dataset,
+        .index = s->name.index};
+}
+
+static bool elasticsearch_setup(const void *settings, const struct output_talk *talk)
+{
+    const struct es_setup setup = setup_of(settings, talk->format);
+    return es_setup_run(&setup, talk);
+}
+
+static bool elasticsearch_examine(const void *settings, const struct output_talk *talk)
+{
+    const struct es_setup setup = setup_of(settings, talk->format);
+    return es_try_run(&setup, talk);
 }
 
 static const char *elasticsearch_route(const void *settings)
@@ -128,6 +155,8 @@ const struct output_ops output_elasticsearch = {
     .ids = elasticsearch_ids,
     .reference = es_verdict_write_reference,
     .check = elasticsearch_check,
+    .setup = elasticsearch_setup,
+    .examine = elasticsearch_examine,
     .create = elasticsearch_create,
     .send = elasticsearch_send,
     .destroy = elasticsearch_destroy,

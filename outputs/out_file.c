@@ -19,6 +19,7 @@
 #include "config/config.h"
 #include "config/config_check.h"
 #include "outputs/file_batch.h"
+#include "outputs/file_try.h"
 #include "outputs/output.h"
 #include "platform/plat_system.h"
 
@@ -129,6 +130,11 @@ static void file_check(const void *settings, struct config_check *check)
 static const char *file_target(const void *settings)
 {
     return ((const struct settings *)settings)->path;
+}
+
+static bool file_examine(const void *settings, const struct output_talk *talk)
+{
+    return file_try(file_target(settings), talk);
 }
 
 static const char *file_route(const void *settings)
@@ -444,6 +450,7 @@ const struct output_ops output_file = {
     .route_safety = EVENT_TEMPLATE_PATH,
     .target = file_target,
     .check = file_check,
+    .examine = file_examine,
     .create = file_create,
     .connect = file_connect,
     .send = file_send,

@@ -102,6 +102,24 @@ struct output_env {
 /* A checkpoint is at most this long. */
 enum { OUTPUT_CHECKPOINT_MAX_BYTES = 1024 * 1024 };
 
+/* Who prepares or tries an output hears how it goes (`etwship setup`, `etwship test-output`). */
+enum output_finding {
+    OUTPUT_FOUND_GOOD,
+    OUTPUT_FOUND_NOTE, /* good enough, but worth knowing */
+    OUTPUT_FOUND_FAULT,
+};
+
+struct output_talk {
+    const char *name;   /* of the output in the configuration */
+    const char *format; /* of the events that it gets */
+    bool dry_run;       /* change nothing, and show what would be sent */
+
+    /* ${text}: "what" or "what. what to do". */
+    void (*say)(void *host, enum output_finding finding, const char *text);
+    void (*show)(void *host, const char *method, const char *path, struct span body);
+    void *host; /* first argument of both */
+};
+
 struct output_ops {
     const char *name; /* `type:` in YAML */
     const struct config_field *fields;
@@ -135,6 +153,16 @@ struct output_ops {
     /* Says everything that is wrong with settings, also with incomplete ones (config_check.h); no
      * I/O. May be NULL. */
     void (*check)(const void *settings, struct config_check *check);
+
+    /* Make the destination ready for events, once and for all; doing it again changes nothing. Waits
+     * as long as it takes. False: something is at fault, and was said. NULL: nothing is to be made
+     * ready. */
+    bool (*setup)(const void *settings, const struct output_talk *talk);
+
+    /* Try, one after the other, what a delivery needs, up to but without sending one. The same.
+     * NULL: nothing can be said but by a delivery. */
+    bool (*examine)(const void *settings, const struct output_talk *talk);
+
     void *(*create)(const void *settings, const struct output_env *env, struct error *err);
     bool (*connect)(void *self, struct error *err); /* may be NULL */
     enum output_verdict (*send)(

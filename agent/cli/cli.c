@@ -6,7 +6,8 @@
 #include "base/visible.h"
 
 static const struct cli_command *const commands[] = {&cmd_run, &cmd_check, &cmd_watch, &cmd_record,
-    &cmd_dump, &cmd_stat, &cmd_providers, &cmd_schema, &cmd_sessions, &cmd_selftest, &cmd_version};
+    &cmd_dump, &cmd_stat, &cmd_providers, &cmd_schema, &cmd_sessions, &cmd_setup,
+    &cmd_test_output, &cmd_selftest, &cmd_version};
 
 const struct cli_command *cli_command_at(size_t index)
 {
@@ -51,7 +52,7 @@ static void print_overview(FILE *to)
           "Reads Event Tracing for Windows (ETW) and ships every event as JSON.\n\n",
         to);
     for (size_t i = 0; cli_command_at(i); i++) {
-        fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+        fprintf(to, "  %-11s %s\n", commands[i]->name, commands[i]->summary);
     }
     fputs("\n`etwship COMMAND --help` tells more about each.\n", to);
 }

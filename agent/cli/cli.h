@@ -92,6 +92,8 @@ extern const struct cli_command cmd_stat;
 extern const struct cli_command cmd_providers;
 extern const struct cli_command cmd_schema;
 extern const struct cli_command cmd_sessions;
+extern const struct cli_command cmd_setup;
+extern const struct cli_command cmd_test_output;
 extern const struct cli_command cmd_version;
 
 #endif

@@ -1,0 +1,62 @@
+#ifndef ETWSHIP_OUTPUTS_ES_SETUP_H
+#define ETWSHIP_OUTPUTS_ES_SETUP_H
+
+#include "outputs/es_ask.h"
+#include "outputs/es_lifecycle.h"
+#include "outputs/es_template.h"
+#include "outputs/output.h"
+
+/*
+ * What a server needs before events come: an index template, and a lifecycle policy where one is
+ * asked for. Nothing is changed but these two, and nothing that is right already.
+ */
+struct es_setup {
+    const struct config_strings *hosts;
+    const struct http_options *http;
+    const struct es_lifecycle *lifecycle;
+    const char *format;
+    const char *dataset; /* of the data stream; NULL: by format. A template, maybe */
+    const char *index;   /* instead of a data stream; NULL: a data stream. A template, maybe */
+};
+
+enum { ES_SETUP_MAX_NAME = 256 };
+
+/* What `setup` calls the template, and the indices that it is for. */
+struct es_setup_names {
+    char pattern[ES_SETUP_MAX_NAME];
+    char name[ES_SETUP_MAX_NAME];
+    char policy_path[ES_SETUP_MAX_NAME * 3 + 64]; /* of the lifecycle, behind the API's own */
+    char path[ES_SETUP_MAX_NAME * 3 + 64];
+};
+
+void es_setup_names(const struct es_setup *setup, struct es_setup_names *ret_names);
+
+/* Which server is it? */
+struct es_server {
+    bool known; /* else what it is, is hidden */
+    bool opensearch;
+    char version[40]; /* empty: unknown */
+};
+
+/* What the reply ${said} to GET / tells. */
+void es_setup_server(const struct es_said *said, struct es_server *ret_server);
+
+enum es_template_state {
+    ES_TEMPLATE_UNKNOWN, /* the server did not say */
+    ES_TEMPLATE_CURRENT,
+    ES_TEMPLATE_OTHER, /* there is one, of another version or by other hands */
+    ES_TEMPLATE_MISSING,
+};
+
+/* Ask ${url} for the template. ${said} holds the reply. */
+enum es_template_state es_setup_state(const struct es_setup *setup, struct http_client *client,
+    const char *url, struct es_said *said);
+
+/* The command `setup`: as output_ops.setup. */
+bool es_setup_run(const struct es_setup *setup, const struct output_talk *talk);
+
+/* The rights that are needed, in words, to ${talk}. */
+void es_setup_tell_rights(
+    const struct es_setup *setup, const struct es_server *server, const struct output_talk *talk);
+
+#endif

@@ -1,0 +1,439 @@
+#include "support/test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "outputs/es_try.h"
+#include "support/http_fake.h"
+
+/* `setup` and `test-output` against a server that is played here: what real ones seldom are (hidden,
+ * old, without rights, with lifecycles). Real ones: tests/integration/opensearch. */
+
+enum { SECOND_NS = 1000000000, MAX_SAID = 8192 };
+
+#define OPENSEARCH "{\"version\":{\"distribution\":\"opensearch\",\"number\":\"2.19.6\"}}"
+#define ELASTICSEARCH "{\"version\":{\"number\":\"8.19.0\"},\"tagline\":\"You Know, for Search\"}"
+
+struct server {
+    const char *root; /* reply to GET /; NULL: it is hidden */
+    int root_status;
+    const char *headers;
+    const char *lacks; /* a type of fields, named in the body of a PUT */
+    int put_status;    /* 0: as it should be */
+    const char *put_body;
+    const char *privileges; /* NULL: no such API */
+    char template[64 * 1024];
+    char policy[4096];
+    char refusal[256];
+    unsigned puts;
+};
+
+struct fixture {
+    struct http_fake *fake;
+    struct server server;
+    const char *urls[2];
+    struct config_strings hosts;
+    struct http_options http;
+    struct es_lifecycle lifecycle;
+    struct es_setup setup;
+    struct output_talk talk;
+    char said[MAX_SAID]; /* a line each: '+', ' ' or '-' and the text */
+    char shown[64 * 1024];
+};
+
+static bool starts(const struct http_fake_request *request, const char *text)
+{
+    return strncmp(request->head, text, strlen(text)) == 0;
+}
+
+static void put_template(
+    struct server *server, const struct http_fake_request *request, struct http_fake_reply *reply)
+{
+    const char *body = (const char *)request->body.data;
+    if (server->put_status) {
+        *reply = (struct http_fake_reply){.status = server->put_status, .body = server->put_body};
+    } else if (server->lacks && strstr(body, server->lacks)) {
+        snprintf(server->refusal, sizeof(server->refusal),
+            "{\"error\":{\"type\":\"mapper_parsing_exception\",\"reason\":\"No handler for type "
+            "[%s] declared on field [x]\"},\"status\":400}",
+            server->lacks);
+        *reply = (struct http_fake_reply){.status = 400, .body = server->refusal};
+    } else {
+        server->puts++;
+        snprintf(server->template, sizeof(server->template), "%s", body);
+        *reply = (struct http_fake_reply){.status = 200, .body = "{\"acknowledged\":true}"};
+    }
+}
+
+static void answer(
+    void *server_, const struct http_fake_request *request, struct http_fake_reply *reply)
+{
+    struct server *server = server_;
+    reply->headers = server->headers;
+    reply->status = 404;
+    reply->body = "{\"error\":\"nothing there\",\"status\":404}";
+    if (starts(request, "GET / ")) {
+        reply->status = server->root_status;
+        reply->body = server->root ? server->root : "";
+    } else if (starts(request, "GET /_index_template/") && server->template[0]) {
+        *reply = (struct http_fake_reply){.status = 200, .body = server->template};
+    } else if (starts(request, "PUT /_index_template/")) {
+        put_template(server, request, reply);
+    } else if (starts(request, "POST /_security/user/_has_privileges ") && server->privileges) {
+        *reply = (struct http_fake_reply){.status = 200, .body = server->privileges};
+    } else if (starts(request, "GET /_plugins/_ism/policies/") && server->policy[0]) {
+        *reply = (struct http_fake_reply){
+            .status = 200, .body = "{\"_id\":\"x\",\"_seq_no\":7,\"_primary_term\":2}"};
+    } else if (starts(request, "PUT /_ilm/policy/") || starts(request, "PUT /_plugins/_ism/")) {
+        snprintf(server->policy, sizeof(server->policy), "%.200s\n%s", request->head,
+            (const char *)request->body.data);
+        *reply = (struct http_fake_reply){.status = 200, .body = "{}"};
+    }
+}
+
+static void say(void *f_, enum output_finding finding, const char *text)
+{
+    static const char marks[] = {
+        [OUTPUT_FOUND_GOOD] = '+', [OUTPUT_FOUND_NOTE] = ' ', [OUTPUT_FOUND_FAULT] = '-'};
+    struct fixture *f = f_;
+    size_t at = strlen(f->said);
+    snprintf(f->said + at, sizeof(f->said) - at, "%c%s\n", marks[finding], text);
+}
+
+static void show(void *f_, const char *method, const char *path, struct span body)
+{
+    struct fixture *f = f_;
+    size_t at = strlen(f->shown);
+    snprintf(f->shown + at, sizeof(f->shown) - at, "%s %s\n%.*s\n", method, path, (int)body.size,
+        (const char *)body.data);
+}
+
+static struct fixture *start(const char *root)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+    assert_non_null(f);
+    f->fake = http_fake_start();
+    f->server.root = root;
+    f->server.root_status = root ? 200 : 404;
+    http_fake_handle(f->fake, answer, &f->server);
+    f->urls[0] = http_fake_url(f->fake);
+    f->hosts = (struct config_strings){.items = f->urls, .count = 1};
+    f->http = (struct http_options){.proxy = "",
+        .connect_timeout_ns = 10 * (uint64_t)SECOND_NS,
+        .timeout_ns = 30 * (uint64_t)SECOND_NS};
+    f->setup = (struct es_setup){
+        .hosts = &f->hosts, .http = &f->http, .lifecycle = &f->lifecycle, .format = "ecs"};
+    f->talk = (struct output_talk){
+        .name = "siem", .format = "ecs", .say = say, .show = show, .host = f};
+    return f;
+}
+
+static void stop(struct fixture *f)
+{
+    http_fake_stop(f->fake);
+    free(f);
+}
+
+static bool run(struct fixture *f)
+{
+    f->said[0] = '\0';
+    return es_setup_run(&f->setup, &f->talk);
+}
+
+static bool try(struct fixture *f)
+{
+    f->said[0] = '\0';
+    return es_try_run(&f->setup, &f->talk);
+}
+
+static void assert_says(const struct fixture *f, const char *text)
+{
+    if (!strstr(f->said, text)) {
+        fail_msg("not said: %s, but: %s", text, f->said);
+    }
+}
+
+/* ---- names ------------------------------------------------------------------------------------------ */
+
+static void names_come_from_the_text_in_front_of_fields_and_dates(void **state)
+{
+    static const struct {
+        const char *format;
+        const char *dataset;
+        const char *index;
+        const char *pattern;
+        const char *path;
+    } rows[] = {
+        {"ecs", NULL, NULL, "logs-etw.events-*", "/_index_template/etwship-logs-etw.events"},
+        {"native", NULL, NULL, "logs-etw.native-*", "/_index_template/etwship-logs-etw.native"},
+        {"ecs", "a_b", NULL, "logs-a_b-*", "/_index_template/etwship-logs-a_b"},
+        {"ecs", "etw.{provider.name}", NULL, "logs-etw.*", "/_index_template/etwship-logs-etw"},
+        {"ecs", NULL, "etw", "etw", "/_index_template/etwship-etw"},
+        {"ecs", NULL, "etw-%Y.%m", "etw-*", "/_index_template/etwship-etw"},
+        {"ecs", NULL, "a\xc3\xa4-%Y", "a\xc3\xa4-*", "/_index_template/etwship-a%C3%A4"},
+    };
+    const struct es_lifecycle none = {.policy = NULL};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct es_setup_names names;
+        const struct es_setup setup = {.lifecycle = &none,
+            .format = rows[i].format,
+            .dataset = rows[i].dataset,
+            .index = rows[i].index};
+        es_setup_names(&setup, &names);
+        assert_string_equal(names.pattern, rows[i].pattern);
+        assert_string_equal(names.path, rows[i].path);
+    }
+}
+
+/* ---- setup ------------------------------------------------------------------------------------------ */
+
+static void a_template_is_put_once(void **state)
+{
+    struct fixture *f = start(OPENSEARCH);
+    (void)state;
+    assert_true(run(f));
+    assert_says(f, "+index template etwship-logs-etw.events for logs-etw.events-* is in place\n");
+    assert_non_null(strstr(f->server.template, "flat_object"));
+    assert_true(run(f));
+    assert_says(f, "in place already");
+    assert_int_equal(f->server.puts, 1);
+    stop(f);
+}
+
+static void a_server_that_hides_what_it_is_gets_what_it_takes(void **state)
+{
+    static const struct {
+        const char *headers;
+        const char *lacks;
+        const char *holds;
+    } rows[] = {
+        {NULL, "\"flattened\"", "flat_object"},
+        {NULL, "flat_object", "flattened"},
+        {"X-elastic-product: Elasticsearch\r\n", "match_only_text", "\"flattened\""},
+        {NULL, "flat", "\"dynamic\":false}"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct fixture *f = start(NULL);
+        f->server.headers = rows[i].headers;
+        f->server.lacks = rows[i].lacks;
+        assert_true(run(f));
+        assert_non_null(strstr(f->server.template, rows[i].holds));
+        stop(f);
+    }
+}
+
+static void a_refusal_says_what_to_do(void **state)
+{
+    static const struct {
+        int status;
+        const char *body;
+        const char *said;
+    } rows[] = {
+        {401, "Unauthorized", "check auth"},
+        {403,
+            "{\"error\":{\"type\":\"security_exception\",\"reason\":\"no permissions\"},"
+            "\"status\":403}",
+            "security_exception: no permissions"},
+        {403, "", "manage_index_templates"},
+        {405, "{\"error\":\"no\",\"status\":405}", "older than 7.9"},
+        {500, "", "status 500"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct fixture *f = start(ELASTICSEARCH);
+        f->server.put_status = rows[i].status;
+        f->server.put_body = rows[i].body;
+        assert_false(run(f));
+        assert_says(f, rows[i].said);
+        stop(f);
+    }
+}
+
+static void the_first_node_that_answers_is_taken(void **state)
+{
+    struct fixture *f = start(OPENSEARCH);
+    (void)state;
+    f->urls[1] = f->urls[0];
+    f->urls[0] = "http://127.0.0.1:1";
+    f->hosts.count = 2;
+    assert_true(run(f));
+    assert_says(f, "-http://127.0.0.1:1: ");
+    assert_int_equal(f->server.puts, 1);
+    stop(f);
+}
+
+static void a_dry_run_only_shows(void **state)
+{
+    struct fixture *f = start(OPENSEARCH);
+    (void)state;
+    f->talk.dry_run = true;
+    f->lifecycle = (struct es_lifecycle){"keep", 240 * 3600 * (uint64_t)SECOND_NS};
+    assert_true(run(f));
+    assert_int_equal(f->server.puts, 0);
+    assert_string_equal(f->server.policy, "");
+    assert_non_null(strstr(f->shown, "PUT /_plugins/_ism/policies/keep\n"));
+    assert_non_null(strstr(f->shown, "PUT /_index_template/etwship-logs-etw.events\n"));
+    assert_says(f, "indices:admin/index_template/*");
+    stop(f);
+}
+
+/* Elasticsearch, "Create or update lifecycle policy"; OpenSearch, "ISM API", "Update policy". */
+static void lifecycles_are_written_in_the_servers_own_words(void **state)
+{
+    (void)state;
+    struct fixture *f = start(ELASTICSEARCH);
+    f->lifecycle = (struct es_lifecycle){"keep it", 240 * 3600 * (uint64_t)SECOND_NS};
+    assert_true(run(f));
+    assert_non_null(strstr(f->server.policy, "PUT /_ilm/policy/keep%20it "));
+    assert_non_null(strstr(f->server.policy,
+        "\"rollover\":{\"max_primary_shard_size\":\"50gb\",\"max_age\":\"24h\"}"));
+    assert_non_null(strstr(f->server.policy, "\"delete\":{\"min_age\":\"240h\""));
+    assert_non_null(strstr(f->server.template, "\"index.lifecycle.name\":\"keep it\""));
+    stop(f);
+
+    f = start(OPENSEARCH);
+    f->lifecycle = (struct es_lifecycle){"keep", 240 * 3600 * (uint64_t)SECOND_NS};
+    assert_true(run(f));
+    assert_non_null(strstr(f->server.policy, "PUT /_plugins/_ism/policies/keep "));
+    assert_non_null(strstr(f->server.policy, "\"min_rollover_age\":\"240h\""));
+    assert_non_null(strstr(f->server.policy, "\"index_patterns\":[\"logs-etw.events-*\"]"));
+    assert_null(strstr(f->server.template, "policy_id"));
+    assert_true(run(f));
+    assert_non_null(strstr(f->server.policy, "keep?if_seq_no=7&if_primary_term=2 "));
+    stop(f);
+}
+
+/* ---- test-output ------------------------------------------------------------------------------------ */
+
+static void a_test_names_the_layer_that_is_at_fault(void **state)
+{
+    static const struct {
+        const char *url;
+        const char *said;
+    } rows[] = {
+        {"http://127.0.0.1:1", "-connection (TCP): "},
+        {"http://name.invalid:9200", "-name (DNS): "},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct fixture *f = start(OPENSEARCH);
+        f->urls[0] = rows[i].url;
+        assert_false(try(f));
+        assert_says(f, rows[i].said);
+        stop(f);
+    }
+}
+
+static void a_test_names_what_the_server_is_and_whether_it_lets_us_in(void **state)
+{
+    static const struct {
+        const char *root;
+        int status;
+        bool good;
+        const char *said;
+    } rows[] = {
+        {OPENSEARCH, 200, true, "it is OpenSearch 2.19.6"},
+        {ELASTICSEARCH, 200, true, "it is Elasticsearch 8.19.0"},
+        {"", 404, true, "does not say what it is (status 404)"},
+        {"{\"version\":3}", 200, true, "does not say what it is (status 200)"},
+        {"Unauthorized", 401, false, "check auth"},
+        {"", 403, true, "may not ask"},
+        {"", 503, false, "has a fault"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct fixture *f = start(ELASTICSEARCH);
+        assert_true(run(f));
+        f->server.root = rows[i].root;
+        f->server.root_status = rows[i].status;
+        assert_int_equal(try(f), rows[i].good);
+        assert_says(f, rows[i].said);
+        stop(f);
+    }
+}
+
+static void a_test_names_privileges_that_are_missing(void **state)
+{
+    struct fixture *f = start(ELASTICSEARCH);
+    (void)state;
+    assert_true(run(f));
+    f->server.privileges = "{\"has_all_requested\":true}";
+    assert_true(try(f));
+    assert_says(f, "+rights: ");
+    f->server.privileges = "{\"username\":\"x\",\"has_all_requested\":false,\"cluster\":{"
+                           "\"monitor\":true},\"index\":{\"logs-etw.events-*\":{"
+                           "\"auto_configure\":false,\"create_doc\":true}}}";
+    assert_false(try(f));
+    assert_says(f, "lacks: auto_configure.");
+    stop(f);
+}
+
+static void a_test_tells_a_missing_template_from_another_one(void **state)
+{
+    struct fixture *f = start(OPENSEARCH);
+    (void)state;
+    assert_false(try(f));
+    assert_says(f, "-index template etwship-logs-etw.events is missing: events may be refused. "
+                   "run: etwship setup siem");
+    snprintf(f->server.template, sizeof(f->server.template), "{\"index_templates\":[]}");
+    assert_true(try(f));
+    assert_says(f, " index template etwship-logs-etw.events is not as this version makes it");
+    assert_true(run(f));
+    assert_true(try(f));
+    assert_says(f, "+index template etwship-logs-etw.events is in place");
+    stop(f);
+}
+
+/* ---- values of replies -------------------------------------------------------------------------------- */
+
+static void a_value_is_found_by_its_path_and_nowhere_else(void **state)
+{
+    static const struct {
+        const char *body;
+        const char *path;
+        const char *value;
+    } rows[] = {
+        {"{\"a\":1}", "a", "1"},
+        {"{\"b\":{\"a\":1},\"a\":2}", "a", "2"},
+        {"{\"x\":{\"b\":0},\"a\":{\"c\":{\"b\":3},\"b\":\"4\"}}", "a.b", "4"},
+        {"{\"a\":[{\"b\":1}],\"a\":{\"b\":2}}", "a.b", "2"},
+        {"{\"a\":{\"b\":1}}", "a", ""},
+        {"{\"a\":1}", "a.b", ""},
+        {"{\"a\":{},\"b\":1}", "a.b", ""},
+        {"[{\"a\":1}]", "a", ""},
+        {"{\"a\":", "a", ""},
+        {"", "a", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct es_said said;
+        char value[8] = "";
+        es_said_init(&said);
+        buf_add_text(&said.body, rows[i].body);
+        assert_int_equal(
+            es_said_value(&said, rows[i].path, value, sizeof(value)), strlen(rows[i].value));
+        assert_string_equal(value, rows[i].value);
+        es_said_fini(&said);
+    }
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_come_from_the_text_in_front_of_fields_and_dates),
+        cmocka_unit_test(a_template_is_put_once),
+        cmocka_unit_test(a_server_that_hides_what_it_is_gets_what_it_takes),
+        cmocka_unit_test(a_refusal_says_what_to_do),
+        cmocka_unit_test(the_first_node_that_answers_is_taken),
+        cmocka_unit_test(a_dry_run_only_shows),
+        cmocka_unit_test(lifecycles_are_written_in_the_servers_own_words),
+        cmocka_unit_test(a_test_names_the_layer_that_is_at_fault),
+        cmocka_unit_test(a_test_names_what_the_server_is_and_whether_it_lets_us_in),
+        cmocka_unit_test(a_test_names_privileges_that_are_missing),
+        cmocka_unit_test(a_test_tells_a_missing_template_from_another_one),
+        cmocka_unit_test(a_value_is_found_by_its_path_and_nowhere_else),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
