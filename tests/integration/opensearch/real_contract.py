@@ -1,7 +1,7 @@
 """What the servers answer: the facts that the output's verdicts are made for. If a new version of a
 server answers otherwise, it is seen here first.
 
-    contract.py opensearch|elasticsearch
+    real_contract.py opensearch|elasticsearch
 """
 
 import concurrent.futures
