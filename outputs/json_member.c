@@ -11,13 +11,13 @@ static size_t skip_space(struct span s, size_t at)
     return at;
 }
 
-/* From a quote to behind the one that ends the string, or to the end of ${s}. */
+/* From a quote to behind the one that ends the string; SIZE_MAX: none does. */
 static size_t skip_string(struct span s, size_t at)
 {
     for (at++; at < s.size; at++) {
         const uint8_t *quote = memchr(s.data + at, '"', s.size - at);
         if (!quote) {
-            return s.size;
+            return SIZE_MAX;
         }
         size_t slashes = 0;
         size_t end = (size_t)(quote - s.data);
@@ -29,7 +29,7 @@ static size_t skip_string(struct span s, size_t at)
             return at + 1;
         }
     }
-    return s.size;
+    return SIZE_MAX;
 }
 
 /* To behind a value: where a comma or a closing bracket follows that is not inside of it. */
@@ -39,6 +39,9 @@ static size_t skip_value(struct span s, size_t at)
         switch (s.data[at]) {
         case '"':
             at = skip_string(s, at);
+            if (at == SIZE_MAX) {
+                return s.size;
+            }
             continue;
         case '{':
         case '[':
@@ -80,7 +83,10 @@ struct span json_member_find(struct span object, const char *name)
     }
     for (at = skip_space(object, at + 1); at < object.size && object.data[at] == '"';) {
         size_t end = skip_string(object, at);
-        struct span key = span_first(span_from(object, at + 1), end - at < 2 ? 0 : end - at - 2);
+        if (end == SIZE_MAX) {
+            break;
+        }
+        struct span key = span_first(span_from(object, at + 1), end - at - 2);
         at = skip_space(object, end);
         if (at == object.size || object.data[at] != ':') {
             break;
@@ -100,8 +106,7 @@ struct span json_member_find(struct span object, const char *name)
 
 bool json_member_inner(struct span value, struct span *ret_inner)
 {
-    if (value.size < 2 || value.data[0] != '"' || skip_string(value, 0) != value.size ||
-        value.data[value.size - 1] != '"') {
+    if (value.size < 2 || value.data[0] != '"' || skip_string(value, 0) != value.size) {
         return false;
     }
     *ret_inner = span_make(value.data + 1, value.size - 2);
