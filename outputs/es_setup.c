@@ -72,7 +72,7 @@ void es_setup_server(const struct es_said *said, struct es_server *ret_server)
 
 /* The templates that can be right, the likeliest first: bit 0 is the dialect, above it stand the
  * types. */
-enum { OPENSEARCH_BIT = 1, VARIANTS = 2 * ES_TYPES_COUNT };
+enum { OPENSEARCH_BIT = 1 };
 
 static struct es_template template_of(
     const struct es_setup *setup, const struct es_setup_names *names, unsigned variant)
@@ -99,23 +99,20 @@ static bool can_be(const struct es_server *server, unsigned variant)
     return !server->known || ((variant & OPENSEARCH_BIT) != 0) == server->opensearch;
 }
 
-/* Has the server the template of this variant? */
-static bool has_variant(const struct es_setup *setup, const struct es_setup_names *names,
-    const struct es_said *said, unsigned variant)
+void es_setup_check_init(const struct es_setup *setup, struct es_setup_check *ret_check)
 {
-    char mark[ES_TEMPLATE_MARK_BYTES];
-    struct es_template wanted = template_of(setup, names, variant);
-    es_template_mark(&wanted, mark);
-    return es_said_has(said, mark);
+    es_setup_names(setup, &ret_check->names);
+    for (unsigned variant = 0; variant < ES_SETUP_VARIANTS; variant++) {
+        struct es_template wanted = template_of(setup, &ret_check->names, variant);
+        es_template_mark(&wanted, ret_check->marks[variant]);
+    }
 }
 
-enum es_template_state es_setup_state(
-    const struct es_setup *setup, struct http_client *client, const char *url, struct es_said *said)
+enum es_template_state es_setup_state(const struct es_setup_check *check,
+    struct http_client *client, const char *url, struct es_said *said)
 {
-    struct es_setup_names names;
     struct error err;
-    es_setup_names(setup, &names);
-    if (!es_ask(client, url, "GET", names.path, span_make(NULL, 0), said, &err)) {
+    if (!es_ask(client, url, "GET", check->names.path, span_make(NULL, 0), said, &err)) {
         return ES_TEMPLATE_UNKNOWN;
     }
     if (said->reply.status == 404) {
@@ -124,8 +121,8 @@ enum es_template_state es_setup_state(
     if (said->reply.status != 200) {
         return ES_TEMPLATE_UNKNOWN;
     }
-    for (unsigned variant = 0; variant < VARIANTS; variant++) {
-        if (has_variant(setup, &names, said, variant)) {
+    for (unsigned variant = 0; variant < ES_SETUP_VARIANTS; variant++) {
+        if (es_said_has(said, check->marks[variant])) {
             return ES_TEMPLATE_CURRENT;
         }
     }
@@ -276,7 +273,7 @@ static void tell_existing(struct run *run)
 
 static bool put_template(struct run *run)
 {
-    for (unsigned i = 0; i < VARIANTS; i++) {
+    for (unsigned i = 0; i < ES_SETUP_VARIANTS; i++) {
         unsigned variant = variant_at(&run->server, i);
         struct es_template wanted = template_of(run->setup, &run->names, variant);
         if (!can_be(&run->server, variant)) {
@@ -317,8 +314,10 @@ static bool put_template(struct run *run)
 
 static bool is_current(struct run *run)
 {
+    struct es_setup_check check;
+    es_setup_check_init(run->setup, &check);
     if (!run->url || run->talk->dry_run ||
-        es_setup_state(run->setup, run->client, run->url, &run->said) != ES_TEMPLATE_CURRENT) {
+        es_setup_state(&check, run->client, run->url, &run->said) != ES_TEMPLATE_CURRENT) {
         return false;
     }
     tell(run, OUTPUT_FOUND_GOOD, "index template %s for %s is in place already", run->names.name,

@@ -19,7 +19,8 @@ struct es_setup {
     const char *index;   /* instead of a data stream; NULL: a data stream. A template, maybe */
 };
 
-enum { ES_SETUP_MAX_NAME = 256 };
+/* Templates differ by dialect and by types. */
+enum { ES_SETUP_MAX_NAME = 256, ES_SETUP_VARIANTS = 2 * ES_TYPES_COUNT };
 
 /* What `setup` calls the template, and the indices that it is for. */
 struct es_setup_names {
@@ -48,9 +49,17 @@ enum es_template_state {
     ES_TEMPLATE_MISSING,
 };
 
+/* What a template of this program looks like in a reply. */
+struct es_setup_check {
+    struct es_setup_names names;
+    char marks[ES_SETUP_VARIANTS][ES_TEMPLATE_MARK_BYTES];
+};
+
+void es_setup_check_init(const struct es_setup *setup, struct es_setup_check *ret_check);
+
 /* Ask ${url} for the template. ${said} holds the reply. */
-enum es_template_state es_setup_state(const struct es_setup *setup, struct http_client *client,
-    const char *url, struct es_said *said);
+enum es_template_state es_setup_state(const struct es_setup_check *check,
+    struct http_client *client, const char *url, struct es_said *said);
 
 /* The command `setup`: as output_ops.setup. */
 bool es_setup_run(const struct es_setup *setup, const struct output_talk *talk);

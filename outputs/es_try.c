@@ -149,10 +149,13 @@ static void try_rights(struct run *run, const char *url, const struct es_setup_n
 
 /* ---- the template ------------------------------------------------------------------------------------- */
 
-static void try_template(struct run *run, const char *url, const struct es_setup_names *names)
+static void try_template(struct run *run, const char *url)
 {
+    struct es_setup_check check;
+    const struct es_setup_names *names = &check.names;
+    es_setup_check_init(run->setup, &check);
     const char *name = run->talk->name;
-    switch (es_setup_state(run->setup, run->client, url, &run->said)) {
+    switch (es_setup_state(&check, run->client, url, &run->said)) {
     case ES_TEMPLATE_CURRENT:
         tell(run, OUTPUT_FOUND_GOOD, "index template %s is in place", names->name);
         break;
@@ -198,7 +201,7 @@ bool es_try_run(const struct es_setup *setup, const struct output_talk *talk)
     if (url) {
         run.server = server;
         try_rights(&run, url, &names);
-        try_template(&run, url, &names);
+        try_template(&run, url);
     }
     es_said_fini(&run.said);
     http_client_destroy(run.client);

@@ -8,6 +8,7 @@
 #include "outputs/es_sender.h"
 #include "outputs/es_try.h"
 #include "outputs/es_verdict.h"
+#include "outputs/es_watch.h"
 #include "outputs/output.h"
 
 enum action { ACTION_CREATE, ACTION_INDEX };
@@ -118,10 +119,26 @@ static bool elasticsearch_ids(const void *settings)
     return ((const struct settings *)settings)->ids;
 }
 
+struct out_elasticsearch {
+    struct es_sender *sender;
+    struct es_watch *watch;
+};
+
+static void elasticsearch_destroy(void *self_)
+{
+    struct out_elasticsearch *self = self_;
+    if (self) {
+        es_watch_destroy(self->watch);
+        es_sender_destroy(self->sender);
+        free(self);
+    }
+}
+
 static void *elasticsearch_create(
     const void *settings, const struct output_env *env, struct error *err)
 {
     const struct settings *s = settings;
+    const struct es_setup setup = setup_of(s, env->format ? env->format : "native");
     const struct es_sender_options options = {.hosts = &s->hosts,
         .http = &s->http,
         .bulk = {.name = s->name,
@@ -132,18 +149,26 @@ static void *elasticsearch_create(
             .require_data_stream = s->require_data_stream,
             .ids = s->ids},
         .format = env->format};
-    return es_sender_create(&options, env, err);
+    struct out_elasticsearch *self = calloc(1, sizeof(*self));
+    if (!self) {
+        error_set(err, ERR_MEMORY, "out of memory");
+        return NULL;
+    }
+    self->sender = es_sender_create(&options, env, err);
+    self->watch = self->sender ? es_watch_create(&setup, env, err) : NULL;
+    if (!self->watch) {
+        elasticsearch_destroy(self);
+        return NULL;
+    }
+    return self;
 }
 
 static enum output_verdict elasticsearch_send(
-    void *self, const struct delivery *delivery, struct output_report *report)
+    void *self_, const struct delivery *delivery, struct output_report *report)
 {
-    return es_sender_send(self, delivery, report);
-}
-
-static void elasticsearch_destroy(void *self)
-{
-    es_sender_destroy(self);
+    struct out_elasticsearch *self = self_;
+    es_watch_look(self->watch);
+    return es_sender_send(self->sender, delivery, report);
 }
 
 const struct output_ops output_elasticsearch = {

@@ -12,19 +12,11 @@ enum { MAX_BYTES = 1024 * 1024, MAX_REASON = 800 };
 struct trial {
     const struct app_config *config;
     const struct app_output *output;
-    void (*warn)(void *self, const char *text);
-    void *self;
     struct buf tail;
     struct buf event;
     struct buf route;
     char reason[MAX_REASON]; /* of a rejection */
 };
-
-static void pass_warning(void *host, const char *text)
-{
-    struct trial *trial = host;
-    trial->warn(trial->self, text);
-}
 
 static void keep_reason(void *host, size_t record, const struct output_rejection *why)
 {
@@ -128,15 +120,12 @@ static bool send_event(struct trial *trial, void *object, bool routed, struct er
     return good;
 }
 
-bool output_trial_run(const struct app_config *config, const struct app_output *output,
-    void (*warn)(void *self, const char *text), void *self, struct error *err)
+bool output_trial_run(
+    const struct app_config *config, const struct app_output *output, struct error *err)
 {
     const struct output_ops *ops = output->ops;
-    struct trial trial = {.config = config, .output = output, .warn = warn, .self = self};
-    struct output_env env = {.name = output->name,
-        .format = app_config_format(output),
-        .warn = pass_warning,
-        .host = &trial};
+    struct trial trial = {.config = config, .output = output};
+    struct output_env env = {.name = output->name, .format = app_config_format(output)};
     const char *route = ops->route ? ops->route(output->settings) : NULL;
     buf_init(&trial.tail, MAX_BYTES);
     buf_init(&trial.event, MAX_BYTES);

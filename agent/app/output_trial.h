@@ -5,10 +5,10 @@
 
 /*
  * Deliver one event through ${output}, as `run` would, but once: the agent's own event `status`,
- * with a message that says what it is. ${warn} hears what an output tells people. True: the
- * destination has it. False with ${err} set: "what. what to do".
+ * with a message that says what it is. True: the destination has it. False with ${err} set: "what.
+ * what to do".
  */
-bool output_trial_run(const struct app_config *config, const struct app_output *output,
-    void (*warn)(void *self, const char *text), void *self, struct error *err);
+bool output_trial_run(
+    const struct app_config *config, const struct app_output *output, struct error *err);
 
 #endif

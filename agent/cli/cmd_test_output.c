@@ -12,16 +12,10 @@ static const struct cli_option options[] = {
 };
 // clang-format on
 
-static void warn(void *self, const char *text)
-{
-    (void)self;
-    output_words_say(OUTPUT_FOUND_NOTE, text);
-}
-
 static bool send_event(const struct app_config *config, const struct app_output *output)
 {
     struct error err;
-    if (!output_trial_run(config, output, warn, NULL, &err)) {
+    if (!output_trial_run(config, output, &err)) {
         output_words_say(OUTPUT_FOUND_FAULT, err.text);
         return false;
     }

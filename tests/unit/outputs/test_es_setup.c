@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "outputs/es_try.h"
+#include "outputs/es_watch.h"
 #include "support/http_fake.h"
 
 /* `setup` and `test-output` against a server that is played here: what real ones seldom are (hidden,
@@ -386,6 +387,88 @@ static void a_test_tells_a_missing_template_from_another_one(void **state)
     stop(f);
 }
 
+/* ---- while it delivers -------------------------------------------------------------------------------- */
+
+static void warn(void *f, const char *text)
+{
+    say(f, OUTPUT_FOUND_NOTE, text);
+}
+
+static struct es_watch *watch(struct fixture *f)
+{
+    struct error err;
+    const struct output_env env = {.name = "siem", .warn = warn, .host = f};
+    struct es_watch *watch = es_watch_create(&f->setup, &env, &err);
+    assert_non_null(watch);
+    f->said[0] = '\0';
+    return watch;
+}
+
+static void a_missing_template_is_told_once(void **state)
+{
+    struct fixture *f = start(OPENSEARCH);
+    struct es_watch *w = watch(f);
+    (void)state;
+    es_watch_look(w);
+    assert_says(f, "etwship-logs-etw.events is missing");
+    assert_says(f, "run: etwship setup siem\n");
+    f->said[0] = '\0';
+    es_watch_look(w);
+    assert_string_equal(f->said, "");
+    assert_int_equal(http_fake_count(f->fake), 1);
+    es_watch_destroy(w);
+    stop(f);
+}
+
+static void the_template_of_setup_is_fine_and_another_one_is_told(void **state)
+{
+    struct fixture *f = start(OPENSEARCH);
+    (void)state;
+    assert_true(run(f));
+    struct es_watch *w = watch(f);
+    es_watch_look(w);
+    assert_string_equal(f->said, "");
+    es_watch_destroy(w);
+    snprintf(f->server.template, sizeof(f->server.template), "{\"index_templates\":[]}");
+    w = watch(f);
+    es_watch_look(w);
+    assert_says(f, "not as this version makes it. run: etwship setup siem");
+    es_watch_destroy(w);
+    stop(f);
+}
+
+static void a_server_that_is_away_is_asked_again(void **state)
+{
+    struct fixture *f = start(OPENSEARCH);
+    (void)state;
+    f->urls[1] = f->urls[0];
+    f->urls[0] = "http://127.0.0.1:1";
+    f->hosts.count = 2;
+    struct es_watch *w = watch(f);
+    es_watch_look(w);
+    assert_string_equal(f->said, "");
+    es_watch_look(w);
+    assert_says(f, "is missing");
+    es_watch_destroy(w);
+    stop(f);
+}
+
+static void a_server_that_refuses_to_say_is_left_in_peace(void **state)
+{
+    struct fixture *f = start(OPENSEARCH);
+    const struct http_fake_reply refusal = {.status = 403};
+    struct es_watch *w = watch(f);
+    (void)state;
+    http_fake_handle(f->fake, NULL, NULL);
+    http_fake_script(f->fake, &refusal, 1);
+    es_watch_look(w);
+    es_watch_look(w);
+    assert_string_equal(f->said, "");
+    assert_int_equal(http_fake_count(f->fake), 1);
+    es_watch_destroy(w);
+    stop(f);
+}
+
 /* ---- values of replies -------------------------------------------------------------------------------- */
 
 static void a_value_is_found_by_its_path_and_nowhere_else(void **state)
@@ -433,6 +516,10 @@ int main(void)
         cmocka_unit_test(a_test_names_what_the_server_is_and_whether_it_lets_us_in),
         cmocka_unit_test(a_test_names_privileges_that_are_missing),
         cmocka_unit_test(a_test_tells_a_missing_template_from_another_one),
+        cmocka_unit_test(a_missing_template_is_told_once),
+        cmocka_unit_test(the_template_of_setup_is_fine_and_another_one_is_told),
+        cmocka_unit_test(a_server_that_is_away_is_asked_again),
+        cmocka_unit_test(a_server_that_refuses_to_say_is_left_in_peace),
         cmocka_unit_test(a_value_is_found_by_its_path_and_nowhere_else),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
