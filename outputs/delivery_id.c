@@ -25,6 +25,11 @@ size_t delivery_id_write(
     const struct delivery_ids *ids = delivery->ids;
     uint32_t at = place_of(delivery, index);
     char *p = ret_id;
+    if (ids->names) {
+        struct span name = span_first(ids->names[at], DELIVERY_ID_MAX);
+        memcpy(ret_id, name.data, name.size);
+        return name.size;
+    }
     if (!delivery_id_is_replayed(delivery, index)) {
         p = put_hex(p, ids->epoch, 16);
         p = put_hex(p, ids->first_number + at, 16);

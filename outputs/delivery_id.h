@@ -20,6 +20,8 @@ struct delivery_ids {
     uint32_t stream_hash;
     /* By place in the batch, those of live records unknown; NULL: none is from a file. */
     const struct record_position *positions;
+    /* By place: ids that were given earlier, which stand then. NULL: none were. */
+    const struct span *names;
 };
 
 enum { DELIVERY_ID_MAX = 60 };

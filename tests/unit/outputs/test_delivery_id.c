@@ -61,12 +61,29 @@ static void what_is_left_of_a_batch_keeps_its_names(void **state)
     assert_true(delivery_id_is_replayed(&delivery, 0));
 }
 
+/* A dead letter that is sent once more. */
+static void an_id_that_was_given_earlier_stands(void **state)
+{
+    (void)state;
+    const struct span names[] = {
+        {.size = 0}, {(const uint8_t *)"00ff00ff12345678fffffffffffffffe", 32}};
+    const uint32_t left[] = {1};
+    const struct delivery_ids given = {.names = names};
+    struct delivery delivery = {.record_count = 2, .ids = &given};
+    check(&delivery, 1, "00ff00ff12345678fffffffffffffffe");
+    delivery.record_count = 1;
+    delivery.places = left;
+    check(&delivery, 0, "00ff00ff12345678fffffffffffffffe");
+    assert_false(delivery_id_is_replayed(&delivery, 0));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_live_record_is_called_by_epoch_and_number),
         cmocka_unit_test(a_record_of_a_file_is_called_by_where_it_stands),
         cmocka_unit_test(what_is_left_of_a_batch_keeps_its_names),
+        cmocka_unit_test(an_id_that_was_given_earlier_stands),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

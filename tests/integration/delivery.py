@@ -1,0 +1,310 @@
+"""What becomes of events that a destination refuses, cannot take now, or does not answer for.
+
+The agent ships traces made by etlgen (ETWSHIP_ETLGEN) to a scripted server. Each test is a method whose
+name is its claim.
+"""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from support.scripted_http import Bulk, Fault, Lines, Reply, Server, script  # noqa: E402
+
+BINARY = os.environ["ETWSHIP_BIN"]
+ETLGEN = os.environ["ETWSHIP_ETLGEN"]
+SANITIZED = re.search(rb"__[at]san_init", Path(BINARY).read_bytes()) is not None
+# A net under a program that does not end, no measure.
+TIMEOUT_S = 300
+EVENTS = 20000
+
+DONE, FAILED, USAGE, LOSSES = 0, 1, 2, 3
+
+WRONG_TYPE = (400, "mapper_parsing_exception", "failed to parse field [data.\x1b[31mx]\x9b of type [long]")
+
+
+def refuse_every(n):
+    return lambda number, *_: WRONG_TYPE if number % n == 0 else None
+
+
+class Delivery(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.shared_folder = tempfile.TemporaryDirectory()
+        cls.trace = cls.make_trace(EVENTS)
+
+    @classmethod
+    def make_trace(cls, events):
+        trace = Path(cls.shared_folder.name) / f"{events}.etl"
+        subprocess.run([ETLGEN, "--mix", "realistic", "--events", str(events), "-o", str(trace)],
+                       check=True, timeout=TIMEOUT_S, stdout=subprocess.DEVNULL)
+        return trace
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.shared_folder.cleanup()
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.config = self.folder / "etwship.yaml"
+
+    def write(self, *outputs, trace=None, **agent):
+        config = {
+            "agent": {"data_dir": str(self.folder / "state"), "log": {"stats": "100ms"}} | agent,
+            "sessions": [{"name": "s", "type": "file", "paths": [str(trace or self.trace)]}],
+            "outputs": list(outputs),
+        }
+        self.config.write_text(json.dumps(config))
+
+    def siem(self, server, **more):
+        return {"name": "siem", "type": "elasticsearch", "hosts": [server.url],
+                "retry": {"min": "10ms", "max": "100ms"}} | more
+
+    def run_agent(self, code):
+        done = subprocess.run([BINARY, "run", "-c", self.config], stderr=subprocess.PIPE,
+                              timeout=TIMEOUT_S, check=False)
+        self.assertEqual(done.returncode, code, done.stderr.decode())
+        return done.stderr.decode()
+
+    def start_agent(self):
+        agent = subprocess.Popen([BINARY, "run", "-c", self.config], stderr=subprocess.PIPE)
+        self.addCleanup(agent.stderr.close)
+        self.addCleanup(agent.wait)
+        self.addCleanup(agent.kill)
+        return agent
+
+    def deadletter(self, *arguments, code=DONE):
+        done = subprocess.run([BINARY, "deadletter", *arguments, "-c", self.config], check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT_S)
+        self.assertEqual(done.returncode, code, done.stderr.decode())
+        return done
+
+    def letters(self, *arguments):
+        lines = self.deadletter("list", "--json", *arguments).stdout.decode().splitlines()
+        return [json.loads(line) for line in lines]
+
+    def sequences(self, documents):
+        """Of the trace's events, each once."""
+        events = [json.loads(document) for document in documents]
+        found = [event["etw"]["sequence"] for event in events if event["provider"].get("name") != "etwship"]
+        self.assertEqual(len(found), len(set(found)))
+        return set(found)
+
+    def statuses(self, documents):
+        events = [json.loads(document) for document in documents]
+        return [event for event in events if event["event"].get("name") == "status"]
+
+    def test_what_is_refused_is_kept_and_everything_else_delivered(self):
+        with Server(Bulk(refuse_every(997))) as server:
+            self.write(self.siem(server), log={"stats": "0s"})
+            self.assertIn(" refused (etwship deadletter list)", self.run_agent(LOSSES))
+            delivered = self.sequences(server.app.documents())
+            self.assertEqual(server.app.twice, 0)
+        letters = self.letters()
+        self.assertEqual(len(letters), EVENTS // 997)
+        refused = self.sequences(json.dumps(letter["document"]) for letter in letters)
+        self.assertEqual(delivered | refused, set(range(1, EVENTS + 1)))
+        self.assertFalse(delivered & refused)
+        for letter in letters:
+            self.assertEqual(
+                {"id", "time", "output", "status", "type", "reason", "index", "document"}, set(letter))
+            self.assertEqual((letter["output"], letter["status"], letter["type"], letter["reason"]),
+                             ("siem", *WRONG_TYPE))
+            self.assertEqual(letter["index"], "logs-etw.native-default")
+
+    def test_letters_are_shown_without_steering_the_terminal(self):
+        with Server(Bulk(refuse_every(5000))) as server:
+            self.write(self.siem(server), log={"stats": "0s"})
+            self.run_agent(LOSSES)
+        letters = self.letters()
+        table = self.deadletter("list").stdout
+        self.assertEqual(len(table.splitlines()), 1 + len(letters))
+        for output in (table, self.deadletter("show", "2").stdout,
+                       self.deadletter("show", "2", "--json").stdout, self.deadletter("list", "--json").stdout):
+            self.assertNotRegex(output.decode(), "[\x00-\x09\x0b-\x1f\x7f-\x9f]")
+        self.assertEqual(json.loads(self.deadletter("show", "2", "--json").stdout), letters[1])
+        self.assertIn(b"mapper_parsing_exception", self.deadletter("show", "2").stdout)
+        self.assertEqual(self.letters("-o", "siem"), letters)
+        self.assertEqual(self.letters("-o", "other"), [])
+        self.deadletter("show", "99", code=FAILED)
+        self.deadletter("show", "x", code=USAGE)
+        self.deadletter("show", code=USAGE)
+        self.deadletter("burn", code=USAGE)
+
+    def test_letters_are_sent_again_under_the_id_they_had(self):
+        with Server(Bulk(refuse_every(1000))) as server:
+            self.write(self.siem(server), log={"stats": "0s"})
+            self.run_agent(LOSSES)
+            self.assertEqual(len(self.letters()), EVENTS // 1000)
+            stores = {index: dict(store) for index, store in server.app.stores.items()}
+            # Still refused: they stay.
+            server.app.refuse = lambda *_: WRONG_TYPE
+            self.deadletter("replay", code=LOSSES)
+            self.assertEqual(len(self.letters()), EVENTS // 1000)
+            # A server that is not there, or breaks: nothing is gone.
+            server.faults = script(Fault(Reply(503)))
+            server.app.refuse = None
+            self.assertTrue(self.deadletter("replay", code=FAILED).stderr)
+            self.assertEqual(len(self.letters()), EVENTS // 1000)
+            # The reply is lost: what was stored is found again by its id.
+            server.faults = script(Fault(obeyed=True))
+            self.deadletter("replay", code=FAILED)
+            self.deadletter("replay", "1", "2")
+            self.assertEqual(len(self.letters()), EVENTS // 1000 - 2)
+            done = self.deadletter("replay", "--json").stdout
+            self.assertEqual(json.loads(done), {"output": "siem", "delivered": EVENTS // 1000 - 2,
+                                                "refused": 0, "skipped": 0})
+            self.assertEqual(self.letters(), [])
+            self.assertEqual(self.sequences(server.app.documents()), set(range(1, EVENTS + 1)))
+            for index, store in stores.items():
+                self.assertEqual(server.app.stores[index].keys() & store.keys(), store.keys())
+                sizes = {len(name) for name in server.app.stores[index]}
+                self.assertEqual(sizes, {60})
+            self.deadletter("replay", "1", code=FAILED)
+
+    def test_letters_are_removed_on_demand(self):
+        with Server(Bulk(refuse_every(2000))) as server:
+            self.write(self.siem(server), log={"stats": "0s"})
+            self.run_agent(LOSSES)
+        self.assertEqual(self.deadletter("purge", "3", "1").stdout, b"2 removed\n")
+        self.assertEqual([letter["id"] for letter in self.letters()], [2, *range(4, 11)])
+        self.deadletter("purge", "3", code=FAILED)
+        self.assertEqual(self.deadletter("purge", "-o", "other").stdout, b"0 removed\n")
+        self.assertEqual(json.loads(self.deadletter("purge", "--json").stdout), {"removed": 8})
+        self.assertEqual(self.letters(), [])
+
+    def test_without_a_folder_nothing_is_kept_and_that_is_said(self):
+        with Server(Bulk(refuse_every(1000))) as server:
+            self.write(self.siem(server), data_dir=None, log={"stats": "0s"})
+            config = json.loads(self.config.read_text())
+            del config["agent"]["data_dir"]
+            self.config.write_text(json.dumps(config))
+            told = self.run_agent(LOSSES)
+            self.assertIn("what it refuses is lost. set agent.data_dir", told)
+            gaps = [json.loads(d)["gap"] for d in server.app.documents() if b'"gap":{' in d]
+            self.assertEqual(sum(gap["count"] for gap in gaps if gap["reason"] == "rejected"),
+                             EVENTS - len(self.sequences(server.app.documents())))
+        self.assertIn(b"agent.data_dir is not set", self.deadletter("list", code=USAGE).stderr)
+
+    def test_letters_survive_kills_and_no_event_is_missing(self):
+        """An event may be kept twice, when the kill came before its batch was known as done."""
+        with Server(Bulk(lambda number, index, name, document: WRONG_TYPE
+                         if json.loads(document)["etw"].get("sequence", 1) % 100 == 0 else None)) as server:
+            self.write(self.siem(server, batch={"events": 200}), log={"stats": "0s"})
+            for requests in (3, 9, 20, 40):
+                agent = self.start_agent()
+                server.wait_for(lambda n=requests: len(server.posts()) >= n)
+                agent.kill()
+                agent.wait()
+                self.letters()  # readable at any time
+            self.run_agent(LOSSES)
+            delivered = self.sequences(server.app.documents())
+        letters = self.letters()
+        refused = {letter["document"]["etw"]["sequence"] for letter in letters
+                   if letter["document"]["provider"].get("name") != "etwship"}
+        self.assertEqual(refused, set(range(100, EVENTS + 1, 100)))
+        self.assertEqual(delivered | refused, set(range(1, EVENTS + 1)))
+
+    def test_letters_can_be_removed_beside_a_running_agent(self):
+        with Server(Bulk(lambda *_: WRONG_TYPE)) as server:
+            self.write(self.siem(server, batch={"events": 50}), log={"stats": "0s"})
+            agent = self.start_agent()
+            removed = 0
+            while agent.poll() is None:
+                removed += json.loads(self.deadletter("purge", "--json").stdout)["removed"]
+            self.assertEqual(agent.returncode, LOSSES, agent.stderr.read().decode())
+        self.assertEqual(removed + len(self.letters()), EVENTS)
+
+    def test_a_wrong_set_up_degrades_the_output_until_it_is_mended(self):
+        with Server(Bulk(), lambda request: Fault(Reply(403, {"error": {"type": "security_exception"}}))
+                    if request.method == "POST" else None) as server:
+            self.write(self.siem(server, workers=2),
+                       {"name": "local", "type": "file", "path": str(self.folder / "out")})
+            agent = self.start_agent()
+            server.wait_for(lambda: len(server.posts()) >= 6)
+            told = agent.stderr.readline()
+            while b"degraded" not in told:
+                told = agent.stderr.readline()
+            self.assertIn(b"output siem: degraded: ", told)
+            # A status event says so, to whom it may still reach.
+            end = time.monotonic() + TIMEOUT_S
+            while b'"degraded":true' not in (self.folder / "out").read_bytes():
+                self.assertLess(time.monotonic(), end)
+                time.sleep(0.02)
+            server.faults = None
+            rest = agent.stderr.read().decode()
+            self.assertEqual(agent.wait(), DONE, rest)
+            self.assertEqual(rest.count("output siem: delivers again"), 1)
+            self.assertEqual(rest.count("output siem: degraded"), 0)
+            self.assertEqual(self.sequences(server.app.documents()), set(range(1, EVENTS + 1)))
+            self.assertEqual(server.app.twice, 0)
+        self.assertEqual(self.letters(), [])
+
+    def test_a_destination_is_left_alone_for_as_long_as_it_asks(self):
+        times = []
+        faults = script(None, Fault(Reply(429, headers={"Retry-After": "1"})))
+
+        def watch(request):
+            times.extend([time.monotonic()] if request.method == "POST" else [])
+            return faults(request)
+
+        with Server(Lines(), watch) as server:
+            self.write({"name": "hook", "type": "http", "url": server.url, "workers": 1,
+                        "batch": {"events": 1000}, "retry": {"min": "10ms", "max": "20ms"}})
+            self.run_agent(DONE)
+        self.assertGreater(times[2] - times[1], 1)
+
+    def test_an_output_that_hangs_does_not_delay_another(self):
+        with Server(Lines(), lambda request: Fault(Reply(200), delay_s=TIMEOUT_S)) as server:
+            out = self.folder / "out"
+            self.write({"name": "hook", "type": "http", "url": server.url},
+                       {"name": "local", "type": "file", "path": str(out)},
+                       shutdown="100ms", log={"stats": "0s"})
+            agent = self.start_agent()
+            end = time.monotonic() + TIMEOUT_S
+            while not out.exists() or out.read_bytes().count(b"\n") < EVENTS:
+                self.assertLess(time.monotonic(), end)
+                time.sleep(0.02)
+            agent.send_signal(signal.SIGTERM)
+            agent.stderr.read()
+            self.assertEqual(agent.wait(), LOSSES)
+
+    def test_memory_stays_in_its_budget_when_every_output_is_down(self):
+        trace = self.make_trace(400000)
+        memory_mb = 64
+        with Server(Lines(), lambda request: Fault(Reply(503))) as gone:
+            dead = gone.url
+        with Server(Lines(), lambda request: Fault(Reply(503))) as server:
+            self.write({"name": "a", "type": "http", "url": dead},
+                       {"name": "b", "type": "http", "url": server.url, "compression": "gzip"},
+                       self.siem(server, format="ecs"),
+                       trace=trace, memory=f"{memory_mb}MB", shutdown="100ms", log={"stats": "0s"})
+            agent = self.start_agent()
+            status = Path(f"/proc/{agent.pid}/status")
+            if not status.exists():
+                self.skipTest("no /proc")
+            peak_kb, steady = 0, 0
+            while steady < 20:  # until it reads no more
+                time.sleep(0.05)
+                now = int(re.search(r"VmHWM:\s+(\d+) kB", status.read_text())[1])
+                steady = steady + 1 if now == peak_kb else 0
+                peak_kb = now
+            print(f"peak {peak_kb} KB of a budget of {memory_mb * 1024} KB")
+            if not SANITIZED:  # shadow memory is not in the budget
+                self.assertLess(peak_kb, memory_mb * 1024)
+            agent.send_signal(signal.SIGTERM)
+            agent.stderr.read()
+            self.assertEqual(agent.wait(), LOSSES)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
