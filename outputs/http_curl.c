@@ -18,14 +18,20 @@ static bool set_pins(CURL *easy, const struct config_strings *pins)
     return good;
 }
 
-/* `ca` alone is trusted then: a distribution's libcurl has a folder of the system's besides. */
+/* It alone is trusted then: a distribution's libcurl has a folder of the system's besides. That of
+ * Windows (Schannel) knows no such folders. */
+static bool set_ca(CURL *easy, const char *ca)
+{
+    if (curl_easy_setopt(easy, CURLOPT_CAINFO, ca) != CURLE_OK) {
+        return false;
+    }
+    CURLcode folder = curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
+    return folder == CURLE_OK || folder == CURLE_NOT_BUILT_IN || folder == CURLE_UNKNOWN_OPTION;
+}
+
 static bool set_tls(CURL *easy, const struct http_tls *tls)
 {
-    bool good = true;
-    if (tls->ca) {
-        good = !curl_easy_setopt(easy, CURLOPT_CAINFO, tls->ca) &&
-               !curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
-    }
+    bool good = !tls->ca || set_ca(easy, tls->ca);
     if (tls->cert && tls->key) {
         good = good && !curl_easy_setopt(easy, CURLOPT_SSLCERT, tls->cert) &&
                !curl_easy_setopt(easy, CURLOPT_SSLKEY, tls->key);
