@@ -1,0 +1,152 @@
+"""etwship.exe ships over HTTP: under Wine, to the scripted server, over the loopback of Linux.
+
+What Wine shows: sockets, libcurl with its Schannel code, and that the certificate is checked against a CA
+file, the host's name, the time and pins. What it does not show: Windows' own Schannel; its store of
+authorities, since Wine's TLS takes every certificate where no CA file is given; certificates of clients,
+whose import fails in Wine 8; HTTP/2, which is agreed on inside of TLS (ALPN).
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+import wine
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from scripted_http import LOST_BEHIND, Authority, Bulk, Server, every  # noqa: E402
+
+BINARY = os.environ["ETWSHIP_BIN"]
+ETLGEN = os.environ["ETWSHIP_ETLGEN"]
+# The agent has an id for every run.
+NOW = re.compile(rb'(?<=,"agent":){[^}]*}')
+EVENTS = 3000
+HERE = Path(__file__).resolve().parent
+# What libcurl and Schannel load, at the first call at the latest. Not crypt32: Wine's own schannel.dll
+# looks for it everywhere. That etwship.exe is not linked with it, program.py shows.
+PLANTED_DLLS = ["bcrypt", "cryptbase", "dnsapi", "iphlpapi", "msasn1", "mswsock", "ncrypt",
+                "schannel", "secur32", "sspicli"]
+
+
+@unittest.skipUnless(wine.WINE, "no Wine (packaging/deps.sh windows)")
+class Ship(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.prefix = wine.Prefix()
+        cls.folder = cls.prefix.folder
+        subprocess.run([ETLGEN, "--mix", "realistic", "--events", str(EVENTS), "-o",
+                        str(cls.folder / "one.etl")], check=True, stdout=subprocess.DEVNULL)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.prefix.close()
+
+    def configure(self, output):
+        path = self.folder / "c.yaml"
+        path.write_text(json.dumps({
+            "version": 1, "sessions": [{"name": "t", "type": "file", "paths": ["one.etl"]}],
+            "outputs": [{"name": "o", "batch": {"events": 200},
+                         "retry": {"min": "10ms", "max": "50ms"}, **output}]}))
+        return ["run", "-c", path.name]
+
+    def ship(self, output):
+        return self.prefix.run(wine.EXE, *self.configure(output), cwd=self.folder)
+
+    @staticmethod
+    def elasticsearch(server, **more):
+        return {"type": "elasticsearch", "hosts": [server.url], **more}
+
+    def test_it_stores_the_documents_of_the_linux_build_under_the_same_names_whatever_breaks(self):
+        ours, theirs = Bulk(), Bulk()
+        with Server(ours) as server:
+            subprocess.run([BINARY, *self.configure(self.elasticsearch(server))], check=True,
+                           cwd=self.folder, stderr=subprocess.DEVNULL)
+        with Server(theirs, every(5, LOST_BEHIND)) as server:
+            done = self.ship(self.elasticsearch(server))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertGreater(theirs.twice, 0, "no batch came twice: nothing was broken")
+        self.assertEqual(sum(map(len, ours.stores.values())), EVENTS)
+        self.assertEqual(self.bare(theirs), self.bare(ours))
+
+    @staticmethod
+    def bare(bulk):
+        return {index: {name: NOW.sub(b"", document) for name, document in store.items()}
+                for index, store in bulk.stores.items()}
+
+    # ---- TLS ----------------------------------------------------------------------------------
+
+    def authority(self):
+        if not Authority.openssl():
+            self.skipTest("no openssl")
+        folder = self.folder / self.id().rpartition(".")[2]
+        folder.mkdir()
+        return Authority(folder)
+
+    def assert_ships(self, context, tls):
+        store = Bulk()
+        with Server(store, tls=context) as server:
+            done = self.ship(self.elasticsearch(server, tls=tls))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(sum(map(len, store.stores.values())), EVENTS)
+
+    def assert_refuses(self, context, tls, words):
+        """Nothing is sent, and it says why."""
+        log = self.folder / "refused.log"
+        with Server(Bulk(), tls=context) as server, open(log, "wb") as err:
+            process = self.prefix.start(wine.EXE, *self.configure(self.elasticsearch(server, tls=tls)),
+                                        out=subprocess.DEVNULL, err=err, cwd=self.folder)
+            try:
+                wine.wait_until(lambda: words in log.read_text() or process.poll() is not None)
+            finally:
+                process.kill()
+                process.wait()
+            self.assertIn(words, log.read_text())
+            self.assertEqual(server.seen, [])
+
+    def test_a_server_with_a_certificate_of_the_ca_file_is_trusted(self):
+        authority = self.authority()
+        self.assert_ships(authority.server(*authority.issue("server")), {"ca": str(authority.ca)})
+
+    def test_a_dll_that_lies_beside_it_is_not_loaded_for_tls(self):
+        # program.py shows that such a DLL is found by those who look for it.
+        authority = self.authority()
+        program = authority.folder / "etwship.exe"
+        program.write_bytes(wine.EXE.read_bytes())
+        for name in PLANTED_DLLS:
+            subprocess.run(["x86_64-w64-mingw32-gcc", "-shared", "-o",
+                            authority.folder / (name + ".dll"), HERE / "planted.c"], check=True)
+        with Server(Bulk(), tls=authority.server(*authority.issue("server"))) as server:
+            output = self.elasticsearch(server, tls={"ca": str(authority.ca)})
+            overrides = "mscoree,mshtml=;" + ",".join(PLANTED_DLLS) + "=n,b"
+            done = self.prefix.run(program, *self.configure(output), cwd=self.folder,
+                                   env={"WINEDLLOVERRIDES": overrides})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertFalse(list(self.folder.glob("**/planted.txt")))
+
+    def test_a_server_with_a_pinned_key_is_trusted_and_another_is_not(self):
+        authority = self.authority()
+        certificate, key = authority.issue("server")
+        context = authority.server(certificate, key)
+        tls = {"ca": str(authority.ca), "pin_sha256": [authority.pin(certificate)]}
+        self.assert_ships(context, tls)
+        tls["pin_sha256"] = [authority.pin(authority.ca)]
+        self.assert_refuses(context, tls, "pin")
+
+    def test_certificates_of_another_authority_name_or_time_are_refused(self):
+        authority = self.authority()
+        stranger = Authority(authority.folder, "stranger")
+        good = authority.issue("server")
+        for what, pair, ca in [
+                ("authority", good, stranger.ca),
+                ("name", authority.issue("elsewhere", "DNS:elsewhere.example"), authority.ca),
+                ("time", authority.expired(), authority.ca)]:
+            with self.subTest(what):
+                self.assert_refuses(authority.server(*pair), {"ca": str(ca)}, "certificate")
+
+
+if __name__ == "__main__":
+    wine.need(wine.EXE)
+    unittest.main()
