@@ -12,7 +12,7 @@ build="gcc cmake ninja-build pkg-config libyaml-dev libexpat1-dev libxxhash-dev 
     zlib1g-dev libcurl4-openssl-dev libzstd-dev libisal-dev libc6-dev"
 test="git clang clang-format clang-tidy libclang-rt-14-dev libcmocka-dev valgrind python3
     python3-venv qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross openjdk-17-jdk-headless maven
-    openssl"
+    openssl haproxy zstd"
 windows="gcc-mingw-w64-x86-64-win32 binutils-mingw-w64-x86-64 cmake ninja-build pkg-config dpkg-dev
     debian-archive-keyring make nasm xz-utils wine64"
 

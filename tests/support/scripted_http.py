@@ -29,6 +29,7 @@ import subprocess
 import threading
 import time
 import urllib.parse
+import warnings
 from pathlib import Path
 
 REASONS = {100: "Continue", 102: "Processing", 200: "OK", 204: "No Content", 301: "Moved Permanently",
@@ -134,11 +135,11 @@ class _Handler(socketserver.BaseRequestHandler):
 
     def one(self, server, connection):
         line = self.file.readline(65536).decode("latin-1").rstrip("\r\n")
-        if not line:
-            return False
+        if " HTTP/1." not in line:
+            return False  # the end, or no HTTP
         headers = {}
         while text := self.file.readline(65536).decode("latin-1").rstrip("\r\n"):
-            name, value = text.split(":", 1)
+            name, _, value = text.partition(":")
             headers[name.lower()] = value.strip()
         with server.lock:
             request = Request(next(server.numbers), connection, line, headers)
@@ -412,7 +413,9 @@ class Authority:
             context.verify_mode = ssl.CERT_REQUIRED
             context.load_verify_locations(clients)
         if newest:
-            context.minimum_version = ssl.TLSVersion.MINIMUM_SUPPORTED
-            context.maximum_version = newest
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of old versions
+                context.minimum_version = ssl.TLSVersion.MINIMUM_SUPPORTED
+                context.maximum_version = newest
             context.set_ciphers("ALL:@SECLEVEL=0")
         return context
