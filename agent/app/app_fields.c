@@ -277,12 +277,12 @@ static const struct config_field batch_fields[] = {
 
 static const struct config_field retry_fields[] = {
     {CONFIG_ROW("min", DURATION, struct app_retry, min_ns), .default_text = "1s",
-        .min = MS_NS, .max = DAY_NS, .help = "first pause; it doubles with each failure"},
+        .min = MS_NS, .max = DAY_NS, .help = "the first pause is a random part of it; it doubles with each failure"},
     {CONFIG_ROW("max", DURATION, struct app_retry, max_ns), .default_text = "60s",
-        .min = MS_NS, .max = DAY_NS, .help = "longest pause"},
+        .min = MS_NS, .max = DAY_NS, .help = "longest pause, also where somebody has to mend the set-up"},
     {CONFIG_ROW("max_age", DURATION, struct app_retry, max_age_ns),
         .default_text = "never", .may_be_never = true, .min = SECOND_NS, .max = 3650 * DAY_NS,
-        .help = "when to give a batch up"},
+        .help = "when to drop what was tried for so long, counted and told as a gap"},
     {.key = NULL},
 };
 

@@ -1,10 +1,10 @@
 #include "pipeline/outlet.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "pipeline/ack_mark.h"
+#include "pipeline/outlet_news.h"
 #include "platform/plat_system.h"
 #include "platform/plat_thread.h"
 
@@ -54,9 +54,7 @@ struct outlet {
 
     /* Until then the destination wants to be asked nothing. */
     atomic_uint_fast64_t quiet_until_ns;
-
-    struct plat_mutex news; /* held while people are told, so that begin and end come in order */
-    size_t degraded_lanes;
+    struct outlet_news news;
 
     struct ack_mark mark;
     uint64_t *stored;      /* by session: the mark as of the checkpoint */
@@ -131,79 +129,16 @@ static void warn(void *self, const char *text)
     settings->warn(settings->self, settings->name, "output", text);
 }
 
-/* One more lane is degraded, or one less. Is the state of the whole output another one now? */
-static bool count_degraded(struct outlet *outlet, bool degraded)
-{
-    outlet->degraded_lanes += degraded ? 1 : SIZE_MAX;
-    bool changed = outlet->degraded_lanes == degraded;
-    if (changed) {
-        books_set_degraded(outlet->settings.books, outlet->settings.index, degraded);
-    }
-    return changed;
-}
-
-static void tell_in_words(const struct lane *lane, enum delivery_news news, const char *text)
-{
-    static const struct {
-        const char *kind;
-        const char *before; /* the text */
-        const char *behind;
-    } lines[] = {[DELIVERY_FAILS] = {"retry", "", "; trying again"},
-        [DELIVERY_REFUSED] = {"refused", "",
-            "; what it refuses is lost. set agent.data_dir, then it is kept"},
-        [DELIVERY_DEGRADED] = {"degraded",
-            "degraded: ", "; trying again slowly until somebody mends it"},
-        [DELIVERY_MENDED] = {"mended", "delivers again", ""},
-        [DELIVERY_DUPLICATES] = {"duplicates",
-            "it had events already that were not sent before. does a proxy send requests twice, or "
-            "a copy of this machine the same events?",
-            ""}};
-    const struct outlet_settings *settings = &lane->outlet->settings;
-    const char *behind = lines[news].behind;
-    if (news == DELIVERY_FAILS && delivery_host_ended(lane->host)) {
-        behind = "";
-    } else if (news == DELIVERY_REFUSED && settings->dead_letters) {
-        behind = "; what it refuses is kept: see etwship deadletter list";
-    }
-    char line[700];
-    snprintf(line, sizeof(line), "%s%s%s", lines[news].before, text, behind);
-    settings->warn(settings->self, settings->name, lines[news].kind, line);
-}
-
 static void tell(void *self, enum delivery_news news, const char *text)
 {
     struct lane *lane = self;
-    struct outlet *outlet = lane->outlet;
-    bool of_state = news == DELIVERY_DEGRADED || news == DELIVERY_MENDED;
-    plat_mutex_lock(&outlet->news);
-    if (!of_state || count_degraded(outlet, news == DELIVERY_DEGRADED)) {
-        tell_in_words(lane, news, text);
-    }
-    plat_mutex_unlock(&outlet->news);
+    outlet_news_tell(&lane->outlet->news, news, text, delivery_host_ended(lane->host));
 }
 
-/* Before the records count as settled. */
 static bool keep(
     void *self, const struct delivery_refusal *refusals, size_t count, struct error *err)
 {
-    const struct outlet_settings *settings = &((struct lane *)self)->outlet->settings;
-    struct dead_letter items[DELIVERY_KEPT_AT_ONCE];
-    uint64_t now = plat_now_filetime();
-    for (size_t i = 0; i < count; i++) {
-        const struct delivery_refusal *refusal = &refusals[i];
-        struct span document = refusal->document;
-        bool ended = document.size && document.data[document.size - 1] == '\n';
-        items[i] = (struct dead_letter){.time = now,
-            .output = span_text(settings->name),
-            .status = refusal->why.status,
-            .type = refusal->why.type,
-            .reason = refusal->why.reason,
-            .index = refusal->why.index,
-            .route = refusal->route,
-            .document_id = refusal->id,
-            .document = span_first(document, document.size - ended)};
-    }
-    return settings->dead_letters->ops->put(settings->dead_letters, items, count, err);
+    return outlet_news_keep(&((struct lane *)self)->outlet->news, refusals, count, err);
 }
 
 /* ---- positions -------------------------------------------------------------------------------- */
@@ -546,13 +481,19 @@ struct outlet *outlet_create(const struct outlet_settings *settings, struct erro
         return NULL;
     }
     plat_mutex_init(&outlet->mutex);
-    plat_mutex_init(&outlet->news);
     plat_cond_init(&outlet->changed);
     atomic_init(&outlet->giving_up, false);
     atomic_init(&outlet->ended, false);
     atomic_init(&outlet->closed, false);
     atomic_init(&outlet->quiet_until_ns, 0);
     outlet->settings = *settings;
+    outlet->news = (struct outlet_news){.output = settings->name,
+        .index = settings->index,
+        .books = settings->books,
+        .dead_letters = settings->dead_letters,
+        .warn = settings->warn,
+        .self = settings->self};
+    outlet_news_init(&outlet->news);
     outlet->change = 1;
     buf_init(&outlet->checkpoint, OUTPUT_CHECKPOINT_MAX_BYTES);
     buf_add_span(&outlet->checkpoint, settings->checkpoint);
@@ -597,7 +538,7 @@ void outlet_destroy(struct outlet *outlet)
     buf_fini(&outlet->checkpoint);
     free(outlet->stored);
     plat_cond_fini(&outlet->changed);
-    plat_mutex_fini(&outlet->news);
+    outlet_news_fini(&outlet->news);
     plat_mutex_fini(&outlet->mutex);
     free(outlet);
 }

@@ -16,7 +16,7 @@ TOP = Path(__file__).resolve().parents[2]
 BINARY = os.environ["ETWSHIP_BIN"]
 ETLGEN = os.environ["ETWSHIP_ETLGEN"]
 COMMANDS = ["run", "check", "dump", "stat", "providers", "schema", "sessions",
-            "version"]
+            "deadletter", "version"]
 # A net under a program that does not end, no measure.
 TIMEOUT_S = 120
 

@@ -1,0 +1,91 @@
+#include "pipeline/outlet_news.h"
+
+#include <stdio.h>
+
+#include "platform/plat_system.h"
+
+enum { MAX_LINE_BYTES = 700 };
+
+static const struct {
+    const char *kind;
+    const char *before; /* the text of the news */
+    const char *behind;
+} lines[] = {[DELIVERY_FAILS] = {"retry", "", "; trying again"},
+    [DELIVERY_REFUSED] = {"refused", "",
+        "; what it refuses is lost. set agent.data_dir, then it is kept"},
+    [DELIVERY_DEGRADED] = {"degraded",
+        "degraded: ", "; trying again slowly until somebody mends it"},
+    [DELIVERY_MENDED] = {"mended", "delivers again", ""},
+    [DELIVERY_DUPLICATES] = {"duplicates",
+        "it had events already that were not sent before. does a proxy send requests twice, or a "
+        "copy of this machine the same events?",
+        ""}};
+
+void outlet_news_init(struct outlet_news *news)
+{
+    plat_mutex_init(&news->mutex);
+    news->degraded_lanes = 0;
+}
+
+void outlet_news_fini(struct outlet_news *news)
+{
+    plat_mutex_fini(&news->mutex);
+}
+
+/* One more lane is degraded, or one less. Is the state of the whole output another one now? */
+static bool count_degraded(struct outlet_news *news, bool degraded)
+{
+    news->degraded_lanes += degraded ? 1 : SIZE_MAX;
+    bool changed = news->degraded_lanes == (degraded ? 1 : 0);
+    if (changed) {
+        books_set_degraded(news->books, news->index, degraded);
+    }
+    return changed;
+}
+
+static void warn(
+    const struct outlet_news *news, enum delivery_news what, const char *text, bool ended)
+{
+    const char *behind = lines[what].behind;
+    if (what == DELIVERY_FAILS && ended) {
+        behind = "";
+    } else if (what == DELIVERY_REFUSED && news->dead_letters) {
+        behind = "; what it refuses is kept: see etwship deadletter list";
+    }
+    char line[MAX_LINE_BYTES];
+    snprintf(line, sizeof(line), "%s%s%s", lines[what].before, text, behind);
+    news->warn(news->self, news->output, lines[what].kind, line);
+}
+
+void outlet_news_tell(
+    struct outlet_news *news, enum delivery_news what, const char *text, bool ended)
+{
+    bool of_state = what == DELIVERY_DEGRADED || what == DELIVERY_MENDED;
+    plat_mutex_lock(&news->mutex);
+    if (!of_state || count_degraded(news, what == DELIVERY_DEGRADED)) {
+        warn(news, what, text, ended);
+    }
+    plat_mutex_unlock(&news->mutex);
+}
+
+bool outlet_news_keep(const struct outlet_news *news, const struct delivery_refusal *refusals,
+    size_t count, struct error *err)
+{
+    struct dead_letter items[DELIVERY_KEPT_AT_ONCE];
+    uint64_t now = plat_now_filetime();
+    for (size_t i = 0; i < count; i++) {
+        const struct delivery_refusal *refusal = &refusals[i];
+        struct span document = refusal->document;
+        bool ended = document.size && document.data[document.size - 1] == '\n';
+        items[i] = (struct dead_letter){.time = now,
+            .output = span_text(news->output),
+            .status = refusal->why.status,
+            .type = refusal->why.type,
+            .reason = refusal->why.reason,
+            .index = refusal->why.index,
+            .route = refusal->route,
+            .document_id = refusal->id,
+            .document = span_first(document, document.size - ended)};
+    }
+    return news->dead_letters->ops->put(news->dead_letters, items, count, err);
+}

@@ -1,0 +1,37 @@
+#ifndef ETWSHIP_PIPELINE_OUTLET_NEWS_H
+#define ETWSHIP_PIPELINE_OUTLET_NEWS_H
+
+#include "pipeline/books.h"
+#include "pipeline/dead_letters.h"
+#include "pipeline/delivery_host.h"
+#include "platform/plat_thread.h"
+
+/*
+ * What the lanes of an output have to say, as one voice: in words for people, and in the books. An
+ * output is degraded while one of its lanes is, and both ends of that are told once and in order.
+ */
+struct outlet_news {
+    const char *output; /* its name; borrowed */
+    size_t index;       /* in the books */
+    struct books *books;
+    struct dead_letters *dead_letters; /* NULL: what is refused is lost */
+    void (*warn)(void *self, const char *output, const char *kind, const char *text);
+    void *self;
+
+    struct plat_mutex mutex; /* held while people are told; for what follows */
+    size_t degraded_lanes;
+};
+
+/* The members above the mutex are set. */
+void outlet_news_init(struct outlet_news *news);
+void outlet_news_fini(struct outlet_news *news);
+
+/* What a lane's host has to say. ${ended}: the output takes nothing more. Any lane. */
+void outlet_news_tell(
+    struct outlet_news *news, enum delivery_news what, const char *text, bool ended);
+
+/* Keep refused records as dead letters. Any lane. */
+bool outlet_news_keep(const struct outlet_news *news, const struct delivery_refusal *refusals,
+    size_t count, struct error *err);
+
+#endif
