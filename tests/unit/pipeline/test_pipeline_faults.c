@@ -77,6 +77,54 @@ static void memory_stays_in_its_budget_while_an_output_is_blocked(void **state)
     rig_fini(&rig);
 }
 
+/* Three outputs over two streams, in several workers each: one hangs, one cannot be reached, one
+ * refuses for its set-up. */
+static void memory_stays_in_its_budget_while_every_output_is_down(void **state)
+{
+    (void)state;
+    enum { MEMORY = 24 * 1024 * 1024, EVENTS = 100000, WIDTH = 1000, STEPS = 20000 };
+    struct fake_step *wrong = calloc(STEPS, sizeof(*wrong));
+    struct fake_step *gone = calloc(STEPS, sizeof(*gone));
+    assert_true(wrong && gone);
+    for (size_t i = 0; i < STEPS; i++) {
+        wrong[i] = (struct fake_step){.verdict = OUTPUT_RETRY, .degraded = true};
+        gone[i] = (struct fake_step){.verdict = OUTPUT_RECONNECT, .wait_ms = 1};
+    }
+    struct rig rig;
+    rig_init(&rig, 1, 2, (const size_t[]){0, 0, 1}, 3);
+    rig.settings.memory_bytes = MEMORY;
+    for (size_t i = 0; i < 3; i++) {
+        rig.outputs[i].workers = 2;
+        rig.outputs[i].retry.max_ms = 100;
+        rig_script(&rig, i, i == 1 ? wrong : gone, i ? STEPS : 0);
+    }
+    fake_output_hold(rig.fakes[0]);
+    rig_start(&rig);
+    struct feeder feeder = {.rig = &rig, .count = EVENTS, .width = WIDTH};
+    struct plat_thread *thread = start_feeding(&feeder);
+    struct spool_usage usage = wait_until_full(&rig);
+    assert_true(usage.bytes + pipeline_queue_bytes(rig.pipeline) <= MEMORY);
+    check_books(&rig);
+    while (!output_counts(&rig, 1).degraded) {
+        plat_sleep_ms(1);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(output_counts(&rig, i).acked, 0);
+        fake_output_script(rig.fakes[i], NULL, 0);
+    }
+    fake_output_let_go(rig.fakes[0]);
+    plat_thread_join(thread);
+    assert_true(feeder.went_on);
+    rig_finish(&rig);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(fake_output_counts(rig.fakes[i]).records, EVENTS);
+        assert_false(output_counts(&rig, i).degraded);
+    }
+    rig_fini(&rig);
+    free(wrong);
+    free(gone);
+}
+
 static void a_stop_gives_up_on_an_output_that_does_not_answer(void **state)
 {
     (void)state;
@@ -306,6 +354,7 @@ int main(void)
         cmocka_unit_test(the_books_balance_at_every_moment_under_faults),
         cmocka_unit_test(a_blocked_output_does_not_delay_another),
         cmocka_unit_test(memory_stays_in_its_budget_while_an_output_is_blocked),
+        cmocka_unit_test(memory_stays_in_its_budget_while_every_output_is_down),
         cmocka_unit_test(a_stop_gives_up_on_an_output_that_does_not_answer),
         cmocka_unit_test(a_stop_releases_a_source_that_waits_for_room),
         cmocka_unit_test(an_output_that_has_ended_takes_nothing_and_holds_up_nobody),
