@@ -38,7 +38,8 @@ struct delivery {
      * after a restart, for what was not known as acked. */
     bool repeated;
 
-    /* What names each record for ever (delivery_id.h); NULL: the output does not want it. Record i
+    /* What names each record for ever (delivery_id.h); NULL: the output does not want
+     * it, or these have none (dead letters of an output that did not want it then). Record i
      * has place first_place + places[i] of its batch, or without `places` first_place + i. */
     const struct delivery_ids *ids;
     const uint32_t *places;

@@ -76,6 +76,7 @@ static void deliver(struct batch *batch)
     }
     const struct output_ops *ops = batch->replay->output->ops;
     bool routed = ops->route && ops->route(batch->replay->output->settings);
+    bool named = ops->ids && ops->ids(batch->replay->output->settings) && batch->id_sizes[0];
     struct delivery_ids names = {.names = ids};
     struct delivery delivery = {.bytes = buf_span(&batch->bytes),
         .record_ends = batch->ends,
@@ -84,7 +85,7 @@ static void deliver(struct batch *batch)
         .route_names = routed ? routes : NULL,
         .route_count = routed ? batch->count : 0,
         .repeated = true,
-        .ids = batch->id_sizes[0] ? &names : NULL};
+        .ids = named ? &names : NULL};
     bool arrived = delivery_host_deliver(batch->host, &delivery);
     batch->failed = !remove_delivered(batch) || !arrived;
     batch->count = 0;

@@ -316,7 +316,7 @@ static bool is_sound(const struct worker *self, const struct delivery *delivery)
         }
         start = delivery->record_ends[i];
     }
-    return self->connected && start == delivery->bytes.size && !self->ids == !delivery->ids;
+    return self->connected && start == delivery->bytes.size && (self->ids || !delivery->ids);
 }
 
 static enum output_verdict fake_send(

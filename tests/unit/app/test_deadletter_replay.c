@@ -98,6 +98,7 @@ static void letters_of_the_output_are_delivered_and_removed(void **state)
     (void)state;
     struct rig rig;
     setup(&rig, "all", NULL, 0);
+    rig.settings.ids = true;
     put(&rig, "siem", "{\"a\":1}", "00ff", "");
     put(&rig, "other", "{\"b\":1}", "00ff", "");
     put(&rig, "siem", "{\"c\":1}", "0100", "");
@@ -130,6 +131,7 @@ static void letters_without_an_id_go_in_deliveries_of_their_own(void **state)
     (void)state;
     struct rig rig;
     setup(&rig, "ids", NULL, 0);
+    rig.settings.ids = true;
     put(&rig, "siem", "{\"a\":1}", "00ff", "");
     put(&rig, "siem", "{\"b\":1}", "", "");
     put(&rig, "siem", "{\"c\":1}", "\"},{", "");
@@ -140,6 +142,17 @@ static void letters_without_an_id_go_in_deliveries_of_their_own(void **state)
     assert_int_equal(fake_output_counts(rig.fake).sends, 3);
     assert_arrived(&rig, "{\"a\":1}\t00ff\n{\"b\":1}\n{\"c\":1}\n{\"d\":1}\n{\"e\":1}\t0100\n");
     assert_left(&rig, "");
+    teardown(&rig);
+}
+
+static void an_output_that_wants_no_ids_gets_none(void **state)
+{
+    (void)state;
+    struct rig rig;
+    setup(&rig, "noids", NULL, 0);
+    put(&rig, "siem", "{\"a\":1}", "00ff", "");
+    assert_true(run(&rig, wants_all));
+    assert_arrived(&rig, "{\"a\":1}\n");
     teardown(&rig);
 }
 
@@ -253,6 +266,7 @@ int main(void)
         cmocka_unit_test(letters_of_the_output_are_delivered_and_removed),
         cmocka_unit_test(some_can_be_chosen),
         cmocka_unit_test(letters_without_an_id_go_in_deliveries_of_their_own),
+        cmocka_unit_test(an_output_that_wants_no_ids_gets_none),
         cmocka_unit_test(letters_go_where_they_were_routed),
         cmocka_unit_test(what_is_refused_again_stays),
         cmocka_unit_test(the_first_failure_ends_it_and_what_arrived_is_removed),
