@@ -6,6 +6,7 @@
 # 1. CPU per event of decoding and JSON, against a program that knows every event in advance.
 # 2. Whole traces of growing size: speed, and memory that must not grow.
 # 3. UTF-16 to JSON by instruction set.
+# 4. Live sessions on a simulated Windows: latency against its budget, bursts.
 set -eu
 cd "$(dirname "$0")/../.."
 
@@ -35,3 +36,6 @@ done
 echo
 echo "UTF-16 to JSON"
 "$build/tests/bench/bench_utf"
+echo
+echo "Live sessions, simulated in the same process"
+ETWSHIP_SIM="$build/tests/integration/etwship-sim" python3 -B tests/bench/live.py
