@@ -214,6 +214,29 @@ class Delivery(unittest.TestCase):
         self.assertEqual(refused, set(range(100, EVENTS + 1, 100)))
         self.assertEqual(delivered | refused, set(range(1, EVENTS + 1)))
 
+    def test_a_full_disk_is_waited_for_and_costs_no_letter(self):
+        disk = self.folder / "disk"
+        disk.mkdir()
+        if sys.platform != "linux" or os.geteuid() != 0 or subprocess.run(
+                ["mount", "-t", "tmpfs", "-o", "size=2m", "none", disk], check=False,
+                stderr=subprocess.DEVNULL).returncode != 0:
+            self.skipTest("cannot mount a small tmpfs here")
+        self.addCleanup(subprocess.run, ["umount", disk], check=True)
+        ballast = disk / "ballast"
+        ballast.write_bytes(bytes((1 << 20) + (900 << 10)))
+        with Server(Bulk(refuse_every(20))) as server:
+            self.write(self.siem(server), data_dir=str(disk), log={"stats": "0s"})
+            agent = self.start_agent()
+            told = next((line for line in agent.stderr if b"output siem" in line and b"No space" in line), None)
+            ballast.unlink()
+            rest = agent.stderr.read().decode()
+            self.assertIsNotNone(told, rest)
+            self.assertEqual(agent.wait(), LOSSES, rest)
+            delivered = self.sequences(server.app.documents())
+        refused = self.sequences(json.dumps(letter["document"]) for letter in self.letters())
+        self.assertEqual(delivered | refused, set(range(1, EVENTS + 1)))
+        self.assertFalse(delivered & refused)
+
     def test_letters_can_be_removed_beside_a_running_agent(self):
         with Server(Bulk(lambda *_: WRONG_TYPE)) as server:
             self.write(self.siem(server, batch={"events": 50}), log={"stats": "0s"})
