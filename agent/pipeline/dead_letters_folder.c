@@ -67,12 +67,18 @@ static bool path_of(
            error_set(err, ERR_CONFIG, "%s: this path is too long", store->folder);
 }
 
-/* `folder/NNNNNNNN.ndjson` */
+/* `folder/NNNNNNNN.ndjson`, with the separators of the system. A folder may have the characters of
+ * patterns in its name, and then others are found, too. */
 static bool number_of(const char *path, const char *folder, uint64_t *ret_number)
 {
     size_t size = strlen(folder);
     char again[MAX_PATH_BYTES];
-    if (strncmp(path, folder, size) != 0 || path[size] == '\0') {
+    for (size_t i = 0; i < size; i++) {
+        if (path[i] != folder[i] && !(strchr("/\\", folder[i]) && path[i] == '\\')) {
+            return false;
+        }
+    }
+    if (path[size] == '\0') {
         return false;
     }
     unsigned long long number = strtoull(path + size + 1, NULL, 10);

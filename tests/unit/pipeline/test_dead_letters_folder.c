@@ -331,6 +331,29 @@ static void what_cannot_be_written_is_said_and_can_be_put_again(void **state)
     teardown(&rig);
 }
 
+/* Other folders fit its name as a pattern. */
+static void a_folder_may_be_named_like_a_pattern(void **state)
+{
+    (void)state;
+    struct rig other;
+    struct rig rig;
+    setup(&other, "abc", 0, 0);
+    put_one(&other, "{\"other\":1}");
+    setup(&rig, "a*c", 0, 0);
+    if (!plat_dir_create(rig.folder, NULL)) {
+        teardown(&rig);
+        teardown(&other);
+        skip(); /* Windows does not allow such names */
+    }
+    put_one(&rig, "{}");
+    put_one(&rig, "{}");
+    assert_letters(&rig, "1 {};2 {};");
+    assert_int_equal(remove_ids(&rig, (const uint64_t[]){1, 2}, 2), 2);
+    assert_letters(&other, "1 {\"other\":1};");
+    teardown(&rig);
+    teardown(&other);
+}
+
 static void a_document_too_long_to_be_kept_leaves_what_was_said_of_it(void **state)
 {
     (void)state;
@@ -375,6 +398,7 @@ int main(void)
         cmocka_unit_test(a_number_is_not_given_twice_when_the_last_was_removed),
         cmocka_unit_test(a_store_that_another_process_changes_is_not_written_to),
         cmocka_unit_test(what_cannot_be_written_is_said_and_can_be_put_again),
+        cmocka_unit_test(a_folder_may_be_named_like_a_pattern),
         cmocka_unit_test(a_document_too_long_to_be_kept_leaves_what_was_said_of_it),
     };
     return cmocka_run_group_tests(tests, make_root, remove_root);
