@@ -171,6 +171,18 @@ static enum output_verdict elasticsearch_send(
     return es_sender_send(self->sender, delivery, report);
 }
 
+static void elasticsearch_options(const void *settings, struct event_options *options)
+{
+    const struct settings *s = settings;
+    options->uint64_strings = true; /* `long` takes none above 2^63 - 1 */
+    options->max_string_bytes = (uint32_t)s->max_string_bytes;
+    options->dataset_varies = !s->name.index && es_name_route(&s->name);
+    if (!options->dataset_varies) {
+        options->dataset = span_text(s->name.data_stream.dataset);
+    }
+    options->data_namespace = span_text(s->name.data_stream.namespace);
+}
+
 const struct output_ops output_elasticsearch = {
     .name = "elasticsearch",
     .fields = fields,
@@ -179,6 +191,7 @@ const struct output_ops output_elasticsearch = {
     .route_safety = EVENT_TEMPLATE_INDEX,
     .ids = elasticsearch_ids,
     .reference = es_verdict_write_reference,
+    .options = elasticsearch_options,
     .check = elasticsearch_check,
     .setup = elasticsearch_setup,
     .examine = elasticsearch_examine,

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/span.h"
 #include "event/event_template.h"
+#include "event/event_writer.h"
 
 /*
  * Where batches go. An output is one file and one line in outputs.def. It delivers once and says
@@ -131,6 +132,10 @@ struct output_ops {
 
     /* Name of the event format whose bytes this output wants, NULL: the `format` setting. */
     const char *(*format)(const void *settings);
+
+    /* Set what it wants of its events' shape beside the format: ${options} is zero, and views of the
+     * settings may be put there. Outputs that want the same share a stream. May be NULL. */
+    void (*options)(const void *settings, struct event_options *options);
 
     /* The text template (event_template.h) that says where each record goes, NULL: there is none.
      * The host renders it once per event, with field values made safe by `route_safety`, and hands

@@ -228,6 +228,7 @@ static bool plan_output(struct agent_plan *plan, size_t index,
     if (stream_index == plan->stream_count) {
         *stream = (struct pipeline_stream){
             .shape = {.format = event_format_find(span_text(app_config_format(config))),
+                .options = app_shape_options(config),
                 .colors = settings->colors},
             .hash = app_shape_hash(config),
             .max_bytes = SIZE_MAX,

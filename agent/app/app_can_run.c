@@ -29,10 +29,6 @@ static void check_output(
         config_error_at(memory, &output->format, sizeof(output->format), report,
             "format: '%s' is not in this build. write native", app_config_format(output));
     }
-    if (output->uint64 == APP_UINT64_STRING) {
-        config_error_at(memory, &output->uint64, sizeof(output->uint64), report,
-            "uint64: strings are not in this build. write number, or leave it out");
-    }
 }
 
 bool app_config_can_run(const struct app_config *config, struct config_report *report)

@@ -10,6 +10,7 @@
 #include "app/app_names.h"
 #include "app/app_providers.h"
 #include "app/app_rules.h"
+#include "app/app_shape.h"
 #include "config/config_check.h"
 #include "config/config_text.h"
 
@@ -318,8 +319,10 @@ const char *app_config_format(const struct app_output *output)
 bool app_config_same_stream(
     const struct app_config *config, const struct app_output *a, const struct app_output *b)
 {
-    bool same = strcmp(app_config_format(a), app_config_format(b)) == 0 && a->uint64 == b->uint64 &&
-                same_rules(&a->filters, &b->filters);
+    struct event_options of_a = app_shape_options(a);
+    struct event_options of_b = app_shape_options(b);
+    bool same = strcmp(app_config_format(a), app_config_format(b)) == 0 &&
+                event_options_equal(&of_a, &of_b) && same_rules(&a->filters, &b->filters);
     for (size_t i = 0; i < config->session_count && same; i++) {
         const struct app_session *session = &config->sessions[i];
         same = !session->enabled || app_config_takes(a, session) == app_config_takes(b, session);

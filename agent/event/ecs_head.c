@@ -27,7 +27,8 @@ static struct span or_default(struct span value, const char *other)
 
 static struct span dataset(const struct event_writer *writer)
 {
-    return or_default(writer->dataset, "etw.events");
+    return writer->options.dataset_varies ? span_make(NULL, 0)
+                                          : or_default(writer->options.dataset, "etw.events");
 }
 
 static void add_hex(struct buf *out, const char *key, uint64_t value)
@@ -260,10 +261,9 @@ void ecs_head_trace(struct event_writer *writer, const struct trace_info *trace,
     if (trace) {
         add_host(trace, out);
     }
-    buf_add_text(out, ",\"data_stream\":{\"type\":\"logs\",\"dataset\":");
-    value_json_string(dataset(writer), out);
-    buf_add_text(out, ",\"namespace\":");
-    value_json_string(or_default(writer->data_namespace, "default"), out);
+    buf_add_text(out, ",\"data_stream\":{\"type\":\"logs\"");
+    add_text_member(out, ",\"dataset\":", dataset(writer));
+    add_text_member(out, ",\"namespace\":", or_default(writer->options.data_namespace, "default"));
     buf_add_text(out, "},\"ecs\":{\"version\":\"" ECS_VERSION "\"}");
     buf_add_span(out, writer->tail);
     buf_add(out, "}\n", 2);

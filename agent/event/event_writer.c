@@ -24,13 +24,14 @@ struct event_writer *event_writer_create(
     }
     buf_init(&writer->fixed, MAX_SCRATCH_BYTES);
     buf_init(&writer->scratch, MAX_SCRATCH_BYTES);
+    event_overflow_init(&writer->overflow);
     for (size_t i = 0; i < EVENT_TRACE_SLOTS; i++) {
         buf_init(&writer->traces[i].text, 2 * MAX_SCRATCH_BYTES);
     }
     buf_add_span(&writer->fixed, settings->tail);
     buf_add_span(&writer->fixed, settings->session);
-    buf_add_span(&writer->fixed, settings->dataset);
-    buf_add_span(&writer->fixed, settings->data_namespace);
+    buf_add_span(&writer->fixed, settings->options.dataset);
+    buf_add_span(&writer->fixed, settings->options.data_namespace);
     if (writer->fixed.failed) {
         error_set(err, ERR_MEMORY, "out of memory for an event writer");
         event_writer_destroy(writer);
@@ -39,8 +40,9 @@ struct event_writer *event_writer_create(
     struct span rest = buf_span(&writer->fixed);
     writer->tail = take(&rest, settings->tail.size);
     writer->session = take(&rest, settings->session.size);
-    writer->dataset = take(&rest, settings->dataset.size);
-    writer->data_namespace = take(&rest, settings->data_namespace.size);
+    writer->options = settings->options;
+    writer->options.dataset = take(&rest, settings->options.dataset.size);
+    writer->options.data_namespace = take(&rest, settings->options.data_namespace.size);
     writer->values.ansi = settings->ansi ? settings->ansi : &codepage_1252;
     writer->colors = settings->colors;
     writer->stamps.second = UINT64_MAX;
@@ -62,10 +64,18 @@ void event_writer_destroy(struct event_writer *writer)
     free(writer->heads);
     buf_fini(&writer->fixed);
     buf_fini(&writer->scratch);
+    event_overflow_fini(&writer->overflow);
     for (size_t i = 0; i < EVENT_TRACE_SLOTS; i++) {
         buf_fini(&writer->traces[i].text);
     }
     free(writer);
+}
+
+bool event_options_equal(const struct event_options *a, const struct event_options *b)
+{
+    return a->uint64_strings == b->uint64_strings && a->max_string_bytes == b->max_string_bytes &&
+           a->dataset_varies == b->dataset_varies && span_equal(a->dataset, b->dataset) &&
+           span_equal(a->data_namespace, b->data_namespace);
 }
 
 void event_writer_read_at(struct event_writer *writer, uint64_t now)

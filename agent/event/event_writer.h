@@ -12,13 +12,26 @@
  */
 struct event_writer;
 
+/*
+ * What destinations want of an event's shape beside its format. Zero is the shape that the README
+ * describes. Texts are borrowed.
+ */
+struct event_options {
+    bool uint64_strings;        /* native: unsigned numbers of 64 bits as strings, by their type */
+    uint32_t max_string_bytes;  /* longer strings and names are cut: event_overflow.h; 0: none is */
+    struct span dataset;        /* ecs: data_stream.dataset; empty: etw.events */
+    struct span data_namespace; /* ecs: data_stream.namespace; empty: default */
+    bool dataset_varies;        /* ecs: each event has its own, and does not say it */
+};
+
+bool event_options_equal(const struct event_options *a, const struct event_options *b);
+
 struct event_writer_settings {
     struct span session;         /* etw.session; empty: the session name in the trace */
     const struct codepage *ansi; /* NULL: 1252 */
     struct span tail;            /* JSON members behind the event: event_tail_render */
     bool colors;                 /* pretty: ANSI colours */
-    struct span dataset;         /* ecs: data_stream.dataset; empty: etw.events */
-    struct span data_namespace;  /* ecs: data_stream.namespace; empty: default */
+    struct event_options options;
 };
 
 /* Copies what the settings point to, but for the code page. NULL: out of memory. */

@@ -2,6 +2,7 @@
 #define ETWSHIP_EVENT_EVENT_WRITER_INTERNAL_H
 
 #include "base/put.h"
+#include "event/event_overflow.h"
 #include "event/event_writer.h"
 #include "event/value_json.h"
 
@@ -70,9 +71,9 @@ struct event_writer {
     bool colors;
     struct span tail;
     struct span session;
-    struct span dataset;
-    struct span data_namespace;
-    struct buf fixed; /* memory of these four */
+    struct event_options options;
+    struct buf fixed; /* memory of these texts */
+    struct event_overflow overflow;
     uint64_t read_at; /* FILETIME; 0: not told */
 
     struct event_head fresh;  /* of the last event that no kept head fitted */
@@ -148,6 +149,19 @@ void event_each_keyword(
 
 /* Append ${start}, which opens a list, and these names; nothing if there are none. */
 void event_add_keyword_names(const struct event *event, const char *start, struct buf *out);
+
+/* The record that began at ${start} of ${out} is complete: cut what is too long in it, if that is
+ * wanted. ${payload}: path of the object with the payload's fields. */
+static inline void event_writer_end(struct event_writer *writer, const char *payload,
+    const struct event_schema *schema, size_t start, struct buf *out)
+{
+    const struct event_overflow_limits limits = {
+        .max_string_bytes = writer->options.max_string_bytes, .payload = payload};
+    if (limits.max_string_bytes &&
+        (out->size - start > limits.max_string_bytes || (schema && schema->has_long_names))) {
+        event_overflow_apply(&writer->overflow, &limits, start, out);
+    }
+}
 
 /* Provider name as shown, empty if unknown; provider GUID as shown. */
 struct span event_provider_name(const struct event *event);

@@ -10,6 +10,9 @@
  * puts the values of one event between them.
  */
 
+/* Of the object with the payload's fields. */
+#define PAYLOAD_PATH "winlog.event_data"
+
 /* Everything of bounded size in front of the data: time, ids, numbers, flags. */
 enum { FIXED_ROOM = 1536 };
 
@@ -160,6 +163,7 @@ static void add_message(struct event_writer *writer, const struct event *event,
 static void ecs_event(struct event_writer *writer, const struct event *event, struct buf *out)
 {
     const struct event_record *record = event->record;
+    size_t record_start = out->size;
     const struct event_head *head = event_head_get_as(writer, event, ecs_head_render);
     const struct event_trace_text *trace = event_trace_get_as(
         writer, record->trace, ecs_head_trace);
@@ -187,6 +191,7 @@ static void ecs_event(struct event_writer *writer, const struct event *event, st
         add_message(writer, event, head, out);
     }
     buf_add_span(out, trace->end);
+    event_writer_end(writer, PAYLOAD_PATH, event->schema, record_start, out);
 }
 
 /* ---- events of the agent ------------------------------------------------------------------------------ */
@@ -225,6 +230,7 @@ static void add_agent_head(struct event_writer *writer, const char *action, unsi
 static void ecs_gap(struct event_writer *writer, const struct gap *gap, uint64_t now,
     uint64_t sequence, struct buf *out)
 {
+    size_t record_start = out->size;
     enum { CODE = 1, WARNING = 3 };
     const struct event_trace_text *trace = event_trace_get_as(writer, gap->trace, ecs_head_trace);
     add_agent_head(writer, "gap", CODE, WARNING, trace, now, sequence, out);
@@ -234,11 +240,13 @@ static void ecs_gap(struct event_writer *writer, const struct gap *gap, uint64_t
     event_gap_message(writer, gap, out);
     buf_add_byte(out, '"');
     buf_add_span(out, trace->end);
+    event_writer_end(writer, PAYLOAD_PATH, NULL, record_start, out);
 }
 
 static void ecs_status(struct event_writer *writer, const struct status *status, uint64_t now,
     uint64_t sequence, struct buf *out)
 {
+    size_t record_start = out->size;
     enum { CODE = 2, INFORMATION = 4 };
     const struct event_trace_text *trace = event_trace_get_as(writer, NULL, ecs_head_trace);
     add_agent_head(writer, "status", CODE, INFORMATION, trace, now, sequence, out);
@@ -250,6 +258,7 @@ static void ecs_status(struct event_writer *writer, const struct status *status,
         value_json_string(status->message, out);
     }
     buf_add_span(out, trace->end);
+    event_writer_end(writer, PAYLOAD_PATH, NULL, record_start, out);
 }
 
 const struct event_format event_format_ecs = {

@@ -1,12 +1,16 @@
 #include "base/bytes.h"
 #include "base/put.h"
 #include "event/event_writer_internal.h"
+#include "event/value_put.h"
 
 /*
  * The native shape: one JSON object and a newline per event. Names, order and rules are in
  * agent/event/README.md. Members that are constant per event type come rendered from event_head.c;
  * this file puts the values of one event between them.
  */
+
+/* Of the object with the payload's fields. */
+#define PAYLOAD_PATH "data"
 
 /* Everything of bounded size in front of the data: time, ids, numbers. */
 enum { FIXED_ROOM = 1024 };
@@ -51,7 +55,8 @@ static uint8_t *put_process(uint8_t *p, const struct event_record *record)
     return p;
 }
 
-static uint8_t *put_etw_numbers(uint8_t *p, const struct event *event)
+static uint8_t *put_etw_numbers(
+    const struct value_context *values, uint8_t *p, const struct event *event)
 {
     const struct event_record *record = event->record;
     p = put_u64(p, record->sequence);
@@ -65,7 +70,7 @@ static uint8_t *put_etw_numbers(uint8_t *p, const struct event *event)
     }
     if (record->present & RECORD_HAS_PROCESSOR_TIME) {
         p = put_literal(p, ",\"processor_time\":");
-        p = put_u64(p, record->processor_time);
+        p = value_put_uint64(values, p, record->processor_time);
     }
     if (event->pointer_size != record->pointer_size) {
         p = put_literal(p, ",\"pointer_size\":");
@@ -129,12 +134,12 @@ static void add_data(struct event_writer *writer, const struct event *event, str
 
 /* ---- extended items ---------------------------------------------------------------------------------- */
 
-static void add_number(struct buf *out, struct span bytes)
+static void add_number(const struct value_context *values, struct buf *out, struct span bytes)
 {
     uint8_t text[PUT_MAX];
     uint8_t *end;
     if (bytes.size == 8) {
-        end = put_u64(text, load_le64(bytes.data));
+        end = value_put_uint64(values, text, load_le64(bytes.data));
     } else if (bytes.size == 4) {
         end = put_u64(text, load_le32(bytes.data));
     } else {
@@ -144,26 +149,35 @@ static void add_number(struct buf *out, struct span bytes)
     buf_add(out, text, (size_t)(end - text));
 }
 
-static void add_list(struct buf *out, struct span bytes, size_t width, bool hex)
+static void add_counters(const struct value_context *values, struct buf *out, struct span bytes)
 {
     buf_add_byte(out, '[');
-    for (size_t at = 0; at + width <= bytes.size; at += width) {
-        uint64_t value = width == 4 ? load_le32(bytes.data + at) : load_le64(bytes.data + at);
+    for (size_t at = 0; at + 8 <= bytes.size; at += 8) {
         uint8_t text[PUT_MAX];
         uint8_t *p = text;
         if (at) {
             *p++ = ',';
         }
-        if (hex) {
-            *p++ = '"';
-            p = put_hex(p, value);
-            *p++ = '"';
-        } else {
-            p = put_u64(p, value);
-        }
+        p = value_put_uint64(values, p, load_le64(bytes.data + at));
         buf_add(out, text, (size_t)(p - text));
     }
     buf_add_byte(out, ']');
+}
+
+/* A match id, then one key. */
+static void add_stack_key(struct buf *out, struct span bytes, size_t width)
+{
+    struct span key = span_from(bytes, 8);
+    if (key.size < width) {
+        buf_add_text(out, "[]");
+        return;
+    }
+    uint8_t text[PUT_MAX];
+    uint8_t *p = text;
+    *p++ = '[';
+    p = value_put_hex(p, load_le(key.data, width));
+    *p++ = ']';
+    buf_add(out, text, (size_t)(p - text));
 }
 
 static void add_sid(struct buf *out, struct span bytes)
@@ -246,26 +260,32 @@ static void add_member(struct buf *out, const char *key,
 }
 
 /* The member for one item. */
-static void add_item(struct buf *out, uint16_t type, struct span bytes)
+static void add_item(
+    const struct value_context *values, struct buf *out, uint16_t type, struct span bytes)
 {
     switch (type) {
     case EXTENDED_SID:
         add_member(out, "\"sid\":", add_sid, bytes);
         break;
     case EXTENDED_TS_ID:
-        add_member(out, "\"session_id\":", add_number, bytes);
+        buf_add_text(out, "\"session_id\":");
+        add_number(values, out, bytes);
         break;
     case EXTENDED_PEBS_INDEX:
-        add_member(out, "\"pebs_index\":", add_number, bytes);
+        buf_add_text(out, "\"pebs_index\":");
+        add_number(values, out, bytes);
         break;
     case EXTENDED_EVENT_KEY:
-        add_member(out, "\"event_key\":", add_number, bytes);
+        buf_add_text(out, "\"event_key\":");
+        add_number(values, out, bytes);
         break;
     case EXTENDED_PROCESS_START_KEY:
-        add_member(out, "\"start_key\":", add_number, bytes);
+        buf_add_text(out, "\"start_key\":");
+        add_number(values, out, bytes);
         break;
     case EXTENDED_QPC_DELTA:
-        add_member(out, "\"qpc_delta\":", add_number, bytes);
+        buf_add_text(out, "\"qpc_delta\":");
+        add_number(values, out, bytes);
         break;
     case EXTENDED_CONTROL_GUID:
         add_member(out, "\"control_guid\":", add_guid, bytes);
@@ -278,15 +298,13 @@ static void add_item(struct buf *out, uint16_t type, struct span bytes)
         break;
     case EXTENDED_PMC_COUNTERS:
         buf_add_text(out, "\"pmc_counters\":");
-        add_list(out, bytes, 8, false);
+        add_counters(values, out, bytes);
         break;
     case EXTENDED_STACK_KEY32:
-    case EXTENDED_STACK_KEY64: {
-        size_t width = type == EXTENDED_STACK_KEY32 ? 4 : 8;
+    case EXTENDED_STACK_KEY64:
         buf_add_text(out, "\"stack_key\":");
-        add_list(out, span_first(span_from(bytes, 8), width), width, true);
+        add_stack_key(out, bytes, type == EXTENDED_STACK_KEY32 ? 4 : 8);
         break;
-    }
     case EXTENDED_PSM_KEY:
         add_hex_member(out, "\"psm_key\":\"", bytes);
         break;
@@ -312,14 +330,17 @@ static void add_frame(struct buf *out, uint64_t frame, const char **separator)
 
 /* The frames of the event's own items (a match id, then addresses), then the joined ones. False if
  * there are none at all. */
-static bool add_stack(const struct event *event, struct buf *out)
+static bool add_stack(
+    const struct value_context *values, const struct event *event, struct buf *out)
 {
     const struct event_record *record = event->record;
     const char *separator = "\"stack\":[";
     for (size_t i = 0; i < record->extended_count; i++) {
         struct span data = record->extended[i].data;
         if (is_stack(record->extended[i].type) && data.size >= 8 && load_le64(data.data)) {
-            buf_printf(out, "\"stack_match_id\":%llu,", (unsigned long long)load_le64(data.data));
+            buf_add_text(out, "\"stack_match_id\":");
+            add_number(values, out, span_first(data, 8));
+            buf_add_byte(out, ',');
             break;
         }
     }
@@ -343,7 +364,8 @@ static bool add_stack(const struct event *event, struct buf *out)
     return any;
 }
 
-static void add_extended(const struct event *event, struct buf *out)
+static void add_extended(
+    const struct value_context *values, const struct event *event, struct buf *out)
 {
     const struct event_record *record = event->record;
     size_t start = out->size;
@@ -357,11 +379,11 @@ static void add_extended(const struct event *event, struct buf *out)
         const struct extended_item *item = &record->extended[i];
         if (!(EXTENDED_BIT(item->type) & EXTENDED_SILENT) && !is_stack(item->type) &&
             !is_repeated(record, i)) {
-            add_item(out, item->type, item->data);
+            add_item(values, out, item->type, item->data);
             buf_add_byte(out, ',');
         }
     }
-    if (add_stack(event, out)) {
+    if (add_stack(values, event, out)) {
         buf_add_byte(out, ',');
     }
     if (out->failed) {
@@ -409,6 +431,7 @@ static void add_message(struct event_writer *writer, const struct event *event,
 static void native_event(struct event_writer *writer, const struct event *event, struct buf *out)
 {
     const struct event_record *record = event->record;
+    size_t record_start = out->size;
     const struct event_head *head = event_head_get(writer, event);
     const struct event_trace_text *trace = event_trace_get(writer, record->trace);
     uint64_t types = extended_types(record);
@@ -416,6 +439,7 @@ static void native_event(struct event_writer *writer, const struct event *event,
     writer->marks.wanted = head->parts ? head->parts->wanted : 0;
     writer->marks.marked = 0;
     writer->values.marks = &writer->marks;
+    writer->values.uint64_strings = writer->options.uint64_strings;
     if (!buf_reserve(out, FIXED_ROOM + head->head.size + trace->start.size + trace->file.size)) {
         return;
     }
@@ -424,7 +448,7 @@ static void native_event(struct event_writer *writer, const struct event *event,
     p = put_span(p, head->head);
     p = put_process(p, record);
     p = put_padded(p, trace->start);
-    p = put_etw_numbers(p, event);
+    p = put_etw_numbers(&writer->values, p, event);
     p = put_padded(p, trace->file);
     p = put_activity(p, record, types);
     if (event->status != DECODE_RAW) {
@@ -434,7 +458,7 @@ static void native_event(struct event_writer *writer, const struct event *event,
     add_data(writer, event, out);
     if ((types & ~EXTENDED_SILENT) || event->stack_count ||
         (record->present & RECORD_HAS_INSTANCE)) {
-        add_extended(event, out);
+        add_extended(&writer->values, event, out);
     }
     if (record->kind == RECORD_MESSAGE) {
         add_wpp(record, out);
@@ -446,6 +470,7 @@ static void native_event(struct event_writer *writer, const struct event *event,
         p = put_span(out->data + out->size, trace->end);
         out->size = (size_t)(p - out->data);
     }
+    event_writer_end(writer, PAYLOAD_PATH, event->schema, record_start, out);
 }
 
 /* ---- events of the agent ---------------------------------------------------------------------------------------------- */
@@ -476,6 +501,7 @@ static const struct event_trace_text *add_agent_head(struct event_writer *writer
 static void native_gap(struct event_writer *writer, const struct gap *gap, uint64_t now,
     uint64_t sequence, struct buf *out)
 {
+    size_t record_start = out->size;
     static const char event[] =
         "\"code\":1,\"name\":\"gap\",\"level\":3,\"level_name\":\"Warning\"}";
     const struct event_trace_text *trace = add_agent_head(
@@ -486,11 +512,13 @@ static void native_gap(struct event_writer *writer, const struct gap *gap, uint6
     event_gap_message(writer, gap, out);
     buf_add_byte(out, '"');
     buf_add_span(out, trace->end);
+    event_writer_end(writer, PAYLOAD_PATH, NULL, record_start, out);
 }
 
 static void native_status(struct event_writer *writer, const struct status *status, uint64_t now,
     uint64_t sequence, struct buf *out)
 {
+    size_t record_start = out->size;
     static const char event[] =
         "\"code\":2,\"name\":\"status\",\"level\":4,\"level_name\":\"Information\"}";
     const struct event_trace_text *trace = add_agent_head(writer, event, NULL, now, sequence, out);
@@ -501,6 +529,7 @@ static void native_status(struct event_writer *writer, const struct status *stat
         value_json_string(status->message, out);
     }
     buf_add_span(out, trace->end);
+    event_writer_end(writer, PAYLOAD_PATH, NULL, record_start, out);
 }
 
 const struct event_format event_format_native = {

@@ -247,6 +247,7 @@ static bool finish_names(
     for (size_t i = first; ok && i < first + count; i++) {
         struct schema_field *field = &schema->fields[i];
         ok = render_key(arena, field->name, "", &field->json_key);
+        schema->has_long_names |= field->name.size > SCHEMA_LONG_NAME_BYTES;
         if (ok && may_have_name(field) && is_free(&taken, field->name, "_name")) {
             ok = render_key(arena, field->name, "_name", &field->name_key);
         }
@@ -395,6 +396,7 @@ bool schema_finish(struct event_schema *schema, struct arena *arena, struct erro
 {
     schema->uses_pointers = false;
     schema->has_numbers = false;
+    schema->has_long_names = false;
     if (!check_fields(schema, err)) {
         return false;
     }

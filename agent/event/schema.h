@@ -261,7 +261,8 @@ struct event_schema {
 
     /* Set by schema_finish. */
     bool uses_pointers;
-    bool has_numbers; /* some field is the length or count of another */
+    bool has_numbers;    /* some field is the length or count of another */
+    bool has_long_names; /* some field's has more than SCHEMA_LONG_NAME_BYTES */
 };
 
 /* Limits that every source obeys; schema_finish refuses more. */
@@ -269,6 +270,7 @@ enum {
     SCHEMA_MAX_FIELDS = 4096,
     SCHEMA_MAX_DEPTH = 8,
     SCHEMA_MAX_MAP_ENTRIES = 65536,
+    SCHEMA_LONG_NAME_BYTES = 500,
 };
 
 /*

@@ -17,6 +17,7 @@ struct value_context {
     const struct trace_clock *clock; /* of raw time stamps in payloads; may be NULL */
     struct value_marks *marks;       /* filled by value_json_object; may be NULL */
     struct put_clock *times;         /* of FILETIME values; may be NULL */
+    bool uint64_strings;             /* unsigned numbers of 64 bits, by their type, as strings */
 };
 
 /*

@@ -133,7 +133,7 @@ uint8_t *value_put(const struct value_context *context, uint8_t *p,
     case FORM_WIN32_ERROR:
         return put_u64(p, load_le32(data));
     case FORM_UINT64:
-        return put_u64(p, load_le64(data));
+        return value_put_uint64(context, p, load_le64(data));
     case FORM_INT32:
         return put_i64(p, (int32_t)load_le32(data));
     case FORM_INT8:
@@ -148,7 +148,7 @@ uint8_t *value_put(const struct value_context *context, uint8_t *p,
     case FORM_PORT:
         return put_u64(p, load_be16(data));
     case FORM_POINTER_INT:
-        return put_u64(p, load_le(data, bytes.size));
+        return value_put_uint64(context, p, load_le(data, bytes.size));
     case FORM_POINTER_SINT:
         return bytes.size == 4 ? put_i64(p, (int32_t)load_le32(data))
                                : put_i64(p, (int64_t)load_le64(data));
@@ -175,7 +175,7 @@ uint8_t *value_put(const struct value_context *context, uint8_t *p,
     case FORM_WMI_TIME: {
         int64_t raw = (int64_t)load_le64(data);
         return context->clock ? put_time(context, p, trace_clock_filetime(context->clock, raw))
-                              : put_u64(p, (uint64_t)raw);
+                              : value_put_uint64(context, p, (uint64_t)raw);
     }
     case FORM_SYSTEMTIME:
     case FORM_SYSTEMTIME_UTC:

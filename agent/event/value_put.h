@@ -35,6 +35,19 @@ static inline uint8_t *value_put_hex(uint8_t *p, uint64_t value)
     return p;
 }
 
+/* An unsigned number of a type that has 64 bits, also where the record's pointers have 32. */
+static inline uint8_t *value_put_uint64(
+    const struct value_context *context, uint8_t *p, uint64_t value)
+{
+    if (!context->uint64_strings) {
+        return put_u64(p, value);
+    }
+    *p++ = '"';
+    p = put_u64(p, value);
+    *p++ = '"';
+    return p;
+}
+
 /* UTF-16 without quotes. Only strings whose length was given can hold a NUL; those that one ended
  * were cut there. */
 static inline uint8_t *value_put_utf16(
@@ -68,8 +81,7 @@ static inline uint8_t *value_put_fast(const struct value_context *context, uint8
         value = load_le32(data);
         break;
     case FORM_UINT64:
-        value = load_le64(data);
-        break;
+        return value_put_uint64(context, p, load_le64(data));
     case FORM_PORT:
         value = load_be16(data);
         break;

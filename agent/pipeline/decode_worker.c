@@ -451,8 +451,7 @@ static bool make_context(struct decode_worker *worker, size_t index, struct erro
             .ansi = session->ansi,
             .tail = settings->tail,
             .colors = stream->colors,
-            .dataset = stream->dataset,
-            .data_namespace = stream->data_namespace};
+            .options = stream->options};
         context->writers[i] = event_writer_create(&writer, err);
         if (!context->writers[i]) {
             return false;

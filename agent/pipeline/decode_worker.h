@@ -23,9 +23,8 @@ struct worker_stream {
     struct gate gate; /* what the outputs keep; no filter: everything */
     const struct event_template *routes[STREAM_MAX_ROUTES];
     size_t route_count;
-    struct span dataset; /* these three: see event_writer_settings */
-    struct span data_namespace;
-    bool colors;
+    struct event_options options;
+    bool colors;        /* event_writer_settings */
     bool ids;           /* an output wants to know where its records were read */
     size_t batch_bytes; /* that batches are sealed at */
 };

@@ -46,8 +46,7 @@ static void a_manifest_event_has_the_layout_of_filebeat(void **state)
     fixture_init(&f, RECORD_EVENT, SCHEMA_MANIFEST);
     const struct event_writer_settings settings = {.session = span_text("security"),
         .tail = span_text(",\"agent\":{\"type\":\"etwship\"},\"tags\":[\"x\"]"),
-        .dataset = span_text("etw.dns"),
-        .data_namespace = span_text("prod")};
+        .options = {.dataset = span_text("etw.dns"), .data_namespace = span_text("prod")}};
     fixture_use_writer(&f, &settings);
     event_writer_read_at(f.writer, FIXTURE_TIME + 10000000);
     static const struct piece pieces[] = {
