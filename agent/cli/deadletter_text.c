@@ -11,6 +11,13 @@ enum { CELL_MAX = 48, LAST_CELL_MAX = 300, GAP = 2 };
 static const char *const titles[DEADLETTER_COLUMNS] = {
     "ID", "TIME", "OUTPUT", "STATUS", "TYPE", "INDEX", "REASON"};
 
+static void join_lines(struct buf *out, size_t start)
+{
+    for (size_t i = start; i < out->size; i++) {
+        out->data[i] = out->data[i] == '\n' ? ' ' : out->data[i];
+    }
+}
+
 /* The cell on one line, cut on a character. */
 static void add_cell(const struct dead_letter *letter, size_t column, struct buf *out)
 {
@@ -42,9 +49,7 @@ static void add_cell(const struct dead_letter *letter, size_t column, struct buf
         buf_add_span(out, text);
         buf_add_text(out, text.size < texts[column].size ? "..." : "");
     }
-    for (size_t i = start; i < out->size; i++) {
-        out->data[i] = out->data[i] == '\n' ? ' ' : out->data[i];
-    }
+    join_lines(out, start);
     visible_make(out, start);
     if (out->size == start) {
         buf_add_byte(out, '-');
@@ -103,7 +108,9 @@ static void add_line(struct buf *out, const char *name, struct span text)
 {
     if (text.size) {
         buf_printf(out, "%-8s  ", name);
+        size_t start = out->size;
         buf_add_span(out, text);
+        join_lines(out, start);
         buf_add_byte(out, '\n');
     }
 }
