@@ -5,7 +5,7 @@
  *
  *   answered           each record by its item; on behind the stretch
  *   413                the stretch is too large: half of it, down to one record, which is refused.
- *                      What was taken and what was not gives a size that is kept for later
+ *                      What was taken and what was not gives a size that is kept (es_limit.h)
  *   400                something in the stretch is bad: half of it, until one record is alone
  *   anything else      what is left is for the host to try again
  *
@@ -24,6 +24,7 @@
 #include "outputs/compress.h"
 #include "outputs/delivery_id.h"
 #include "outputs/es_hosts.h"
+#include "outputs/es_limit.h"
 #include "outputs/es_notes.h"
 #include "outputs/es_reply.h"
 #include "outputs/es_verdict.h"
@@ -69,8 +70,7 @@ struct es_sender {
     struct es_bulk bulk;
     struct es_notes notes;
     struct es_reply reply;
-    uint64_t limit_bytes;   /* of a request's body; UINT64_MAX: not known */
-    uint64_t largest_bytes; /* that was taken */
+    struct es_limit limit;
     unsigned bad_in_a_row;
 
     enum record_status *statuses;
@@ -148,7 +148,7 @@ struct es_sender *es_sender_create(
     self->format = options->format;
     self->stopping = env->stopping;
     self->host = env->host;
-    self->limit_bytes = UINT64_MAX;
+    es_limit_init(&self->limit);
     arena_init(&self->texts, TEXTS_MAX_BYTES);
     buf_init(&self->packed, PACKED_MAX_BYTES);
     es_bulk_init(&self->bulk);
@@ -221,6 +221,11 @@ static void note(struct es_sender *self, size_t record, const struct es_answer *
 static bool must_stop(const struct es_sender *self)
 {
     return self->stopping && self->stopping(self->host);
+}
+
+static size_t stretch_bytes(const struct es_sender *self)
+{
+    return es_bulk_body(&self->bulk, self->first, self->count).size;
 }
 
 static uint64_t now_ms(void)
@@ -318,6 +323,9 @@ static enum es_verdict weigh_failure(
         }
     } else {
         error_set(trouble(self, left, ES_RETRY), ERR_IO, "%s", why->text);
+        if (reply->failure == HTTP_LOST || reply->failure == HTTP_TIMED_OUT) {
+            es_limit_lost(&self->limit, stretch_bytes(self));
+        }
         verdict = reply->failure == HTTP_STOPPED ? ES_RETRY : ES_FAIL_OVER;
     }
     if (may_be_obeyed(reply)) {
@@ -372,24 +380,6 @@ static enum es_verdict ask(struct es_sender *self)
 
 /* ---- what answers mean --------------------------------------------------------------------------- */
 
-static void learn_taken(struct es_sender *self, uint64_t bytes)
-{
-    self->largest_bytes = bytes > self->largest_bytes ? bytes : self->largest_bytes;
-    if (self->limit_bytes < self->largest_bytes) {
-        self->limit_bytes = self->largest_bytes;
-    }
-    self->bad_in_a_row = 0;
-}
-
-static void learn_refused(struct es_sender *self, uint64_t bytes)
-{
-    if (self->largest_bytes >= bytes) { /* it takes less than it did */
-        self->largest_bytes = 0;
-    }
-    uint64_t half = bytes / 2;
-    self->limit_bytes = self->largest_bytes > half ? self->largest_bytes : half;
-}
-
 static void take_duplicate(struct es_sender *self, size_t record)
 {
     const struct delivery *delivery = self->delivery;
@@ -413,7 +403,8 @@ static void take_answers(struct es_sender *self)
             take_duplicate(self, self->first + i);
         }
     }
-    learn_taken(self, es_bulk_body(&self->bulk, self->first, self->count).size);
+    self->bad_in_a_row = 0;
+    es_limit_taken(&self->limit, stretch_bytes(self));
     self->first += self->count;
     self->bad_end = self->bad_end > self->first ? self->bad_end : 0;
 }
@@ -462,7 +453,7 @@ static bool send_stretch(struct es_sender *self)
     size_t left = self->delivery->record_count - self->first;
     size_t bad = self->bad_end ? self->bad_end - self->first : 0;
     size_t most = bad ? (bad + 1) / 2 : left;
-    self->count = es_bulk_fit(&self->bulk, self->first, most, self->limit_bytes);
+    self->count = es_bulk_fit(&self->bulk, self->first, most, es_limit_bytes(&self->limit));
     switch (ask(self)) {
     case ES_READ:
         take_answers(self);
@@ -471,7 +462,7 @@ static bool send_stretch(struct es_sender *self)
         if (self->count == 1) {
             refuse_alone(self, 413);
         } else {
-            learn_refused(self, es_bulk_body(&self->bulk, self->first, self->count).size);
+            es_limit_refused(&self->limit, stretch_bytes(self));
         }
         return true;
     case ES_BISECT:

@@ -15,6 +15,7 @@ struct bulk_fake {
     size_t step_at;
     struct bulk_step always;
     size_t max_bytes;
+    bool breaks;
     const char *minded;
     struct buf documents;
     struct buf ids; /* MAX_ID bytes each */
@@ -109,6 +110,7 @@ static void answer(
     bool too_large = fake->max_bytes && request->body.size > fake->max_bytes;
     bool minded = fake->minded && strstr(body, fake->minded);
     if (!step.status && !step.lost && (too_large || minded)) {
+        step.lost = too_large && fake->breaks;
         step.status = too_large ? 413 : 400;
         step.body = too_large ? NULL : "{\"error\":{\"type\":\"minded\",\"reason\":\"why\"}}";
     }
@@ -181,9 +183,10 @@ void bulk_fake_always(struct bulk_fake *fake, const struct bulk_step *step)
     plat_mutex_unlock(&fake->lock);
 }
 
-void bulk_fake_limit(struct bulk_fake *fake, size_t max_bytes)
+void bulk_fake_limit(struct bulk_fake *fake, size_t max_bytes, bool breaks)
 {
     plat_mutex_lock(&fake->lock);
+    fake->breaks = breaks;
     fake->max_bytes = max_bytes;
     plat_mutex_unlock(&fake->lock);
 }

@@ -38,9 +38,9 @@ void bulk_fake_script(struct bulk_fake *fake, const struct bulk_step *steps, siz
 /* All requests, until told otherwise, meet ${step}; NULL: nothing. */
 void bulk_fake_always(struct bulk_fake *fake, const struct bulk_step *step);
 
-/* A body of more bytes is answered with 413; 0: none is. A body that holds ${text} is answered with
- * 400; NULL: none is. */
-void bulk_fake_limit(struct bulk_fake *fake, size_t max_bytes);
+/* A body of more bytes is answered with 413, or the connection ${breaks}; 0: none is. A body that
+ * holds ${text} is answered with 400; NULL: none is. */
+void bulk_fake_limit(struct bulk_fake *fake, size_t max_bytes, bool breaks);
 void bulk_fake_mind(struct bulk_fake *fake, const char *text);
 
 /* What is stored, as lines; freed by the caller, with a NUL behind. ${forget}: it is gone then. */

@@ -407,7 +407,7 @@ static void what_is_too_large_is_halved_and_the_size_is_kept(void **state)
     (void)state;
     struct fixture f;
     setup(&f, 100);
-    bulk_fake_limit(f.fake, 2000);
+    bulk_fake_limit(f.fake, 2000, false);
     assert_int_equal(send_all(&f), OUTPUT_DELIVERED);
     assert_stored(f.fake, 0, 100);
     size_t before = bulk_fake_count(f.fake);
@@ -438,13 +438,42 @@ static void a_single_event_that_is_too_large_is_refused(void **state)
         f.ends[i] = (uint32_t)bytes.size;
     }
     f.delivery.bytes = buf_span(&bytes);
-    bulk_fake_limit(f.fake, 2000);
+    bulk_fake_limit(f.fake, 2000, false);
     assert_int_equal(send_all(&f), OUTPUT_MIXED);
     assert_records(&f, 0, 5, RECORD_DELIVERED);
     assert_records(&f, 5, 6, RECORD_REJECTED);
     assert_records(&f, 6, 8, RECORD_DELIVERED);
     assert_int_equal(strncmp((const char *)f.rejections.data, "5 413 |", 7), 0);
     buf_fini(&bytes);
+    teardown(&f);
+}
+
+static void where_large_requests_break_the_connection_they_get_smaller_and_grow_again(void **state)
+{
+    (void)state;
+    struct fixture f;
+    setup(&f, 100);
+    bulk_fake_limit(f.fake, 2200, true);
+    int tries = 0;
+    enum output_verdict verdict = send_all(&f);
+    for (; verdict == OUTPUT_RETRY; tries++) {
+        assert_in_range(tries, 0, 20);
+        assert_false(f.report.degraded);
+        verdict = send_all(&f);
+    }
+    /* 7,900 bytes, halved twice after three losses each. */
+    assert_int_equal(tries, 6);
+    assert_int_equal(verdict, OUTPUT_DELIVERED);
+    assert_stored(f.fake, 0, 100);
+    bulk_fake_limit(f.fake, 0, false);
+    size_t requests = 0;
+    for (int i = 0; i < 100 && requests != 1; i++) {
+        size_t before = bulk_fake_count(f.fake);
+        f.delivery.repeated = true;
+        assert_int_equal(send_all(&f), OUTPUT_DELIVERED);
+        requests = bulk_fake_count(f.fake) - before;
+    }
+    assert_int_equal(requests, 1);
     teardown(&f);
 }
 
@@ -579,7 +608,7 @@ static void it_stops_between_requests(void **state)
     (void)state;
     struct fixture f;
     setup(&f, 100);
-    bulk_fake_limit(f.fake, 1000);
+    bulk_fake_limit(f.fake, 1000, false);
     f.stop_after = 4;
     enum output_verdict verdict = send_all(&f);
     assert_true(verdict == OUTPUT_RETRY || verdict == OUTPUT_MIXED);
@@ -607,6 +636,7 @@ int main(void)
         cmocka_unit_test(a_request_that_is_refused_as_such_is_tried_again_fast_or_slowly),
         cmocka_unit_test(what_is_too_large_is_halved_and_the_size_is_kept),
         cmocka_unit_test(a_single_event_that_is_too_large_is_refused),
+        cmocka_unit_test(where_large_requests_break_the_connection_they_get_smaller_and_grow_again),
         cmocka_unit_test(a_bad_event_is_found_wherever_it_is),
         cmocka_unit_test(several_bad_events_are_found),
         cmocka_unit_test(a_server_that_refuses_every_event_is_set_up_wrongly),
