@@ -282,7 +282,6 @@ static void reject(
     struct worker *self, size_t record, const struct fake_step *step, struct output_report *report)
 {
     self->fake->counts.rejected++;
-    report->records[record] = RECORD_REJECTED;
     if (step->reason) {
         struct output_rejection why = {
             .status = 400, .type = span_text("fake"), .reason = span_text(step->reason)};
@@ -300,6 +299,7 @@ static void receive_some(struct worker *self, const struct delivery *delivery,
             report->records[i] = RECORD_DELIVERED;
         } else if (step->rejects & bit) {
             reject(self, i, step, report);
+            report->records[i] = RECORD_REJECTED;
         } else {
             report->records[i] = RECORD_RETRY;
         }
