@@ -95,16 +95,16 @@ class Shared(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return {row["name"]: row for row in map(json.loads, done.stdout.splitlines())}
 
-    def start(self, session="", data="data"):
+    def start(self, session="", data="data", provider=NAME):
         (self.folder / "etwship.yaml").write_text(
             f"agent: {{data_dir: {data}, log: {{stats: 0}}}}\n"
-            f"sessions: [{{name: live, type: realtime, providers: [{NAME}]{session}}}]\n"
+            f"sessions: [{{name: live, type: realtime, providers: [{provider}]{session}}}]\n"
             "outputs: [{type: file, path: out.ndjson}]\n")
         return self.agent_class(self)
 
-    def read_by(self, agent):
+    def read_by(self, agent, provider=NAME):
         """Until that one reads the session."""
-        self.do(f"await {SESSION} {NAME}")
+        self.do(f"await {SESSION} {provider}")
         self.assertIsNone(agent.process.poll(), agent.said())
 
     def shipped(self):
@@ -197,6 +197,31 @@ class Sessions(Shared):
         self.ships(5)
         self.assertEqual(first.stop(), 0)
         self.assertEqual(self.shipped(), (5, {}))
+
+
+class Providers(Shared):
+    """Providers in a process, sessions in another."""
+
+    def selftest(self):
+        done = self.etwship("selftest", "--rate", 800, "--duration", "1s", "--json")
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        return {kind["kind"]: kind for kind in json.loads(done.stdout)["kinds"]}
+
+    def test_events_of_every_kind_come_back_to_who_wrote_them(self):
+        for kind in self.selftest().values():
+            self.assertEqual((kind["written"], kind["received"]), (200, 200))
+
+    def test_events_of_a_process_come_to_the_session_of_another(self):
+        provider = "Etwship.Selftest"
+        self.do(f"provider {provider} unregistered")
+        agent = self.start(provider=provider)
+        self.read_by(agent, provider)
+        written = self.selftest()["tracelogging"]["written"]
+        wait_until(lambda: self.shipped()[0] == written + 1)  # the last one says: that was all
+        self.assertEqual(agent.stop(), 0)
+        events = [json.loads(line) for line in self.out.read_text(encoding="utf-8").splitlines()]
+        self.assertEqual([event["data"]["Sequence"] for event in events],
+                         [*range(1, written + 1), 0])
 
 
 class Existing(Shared):

@@ -147,6 +147,10 @@ class SharedSessions(OnSharedWine, machine.Sessions):
     test_nonsense_does_not_end_the_machine = None
 
 
+class SharedProviders(OnSharedWine, machine.Providers):
+    pass
+
+
 class Existing(OnSharedWine, machine.Existing):
     pass
 
@@ -162,4 +166,4 @@ if __name__ == "__main__":
         wine.skip("no Wine (packaging/deps.sh windows)")
     # Not those that are imported.
     unittest.main(defaultTest=["Watch", "Providers", "Selftest", "Record", "Run", "Sessions",
-                               "SharedSessions", "Existing", "Kept"])
+                               "SharedSessions", "SharedProviders", "Existing", "Kept"])

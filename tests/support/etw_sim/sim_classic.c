@@ -4,7 +4,7 @@
 
 #include "support/etl_encode.h"
 #include "support/etl_put.h"
-#include "support/etw_sim/sim_state.h"
+#include "support/etw_sim/sim_remote.h"
 
 enum { ERROR_INVALID_FLAG_NUMBER = 186, MAX_MOF_FIELDS = 16, MAX_CLASSES = 64 };
 
@@ -65,12 +65,34 @@ static uint32_t take_classes(
     return 0;
 }
 
+static uint32_t register_far(struct etw_sim *sim, etw_classic_fn *callback, void *context,
+    const struct guid *control, uint32_t guid_count, struct etw_guid_registration *guids,
+    uint64_t *ret_handle)
+{
+    struct sim_registration wanted = {.kind = ETW_SIM_CLASSIC};
+    uint32_t code = callback && control && ret_handle ? take_classes(&wanted, guid_count, guids)
+                                                      : ETW_ERROR_INVALID_PARAMETER;
+    if (!code) {
+        const struct sim_far_provider provider = {
+            .guid = *control, .classic = callback, .context = context, .classes = wanted.classes};
+        code = sim_remote_register(sim, &provider, ret_handle);
+        if (code) {
+            free(wanted.classes);
+        }
+    }
+    return code;
+}
+
 uint32_t etw_sim_RegisterTraceGuidsW(etw_classic_fn *callback, void *context,
     const struct guid *control, uint32_t guid_count, struct etw_guid_registration *guids,
     const etw_char *image, const etw_char *resource, uint64_t *ret_handle)
 {
     (void)image;
     (void)resource;
+    struct etw_sim *remote = sim_remote_world();
+    if (remote) {
+        return register_far(remote, callback, context, control, guid_count, guids, ret_handle);
+    }
     uint32_t code = 0;
     struct etw_sim *sim = sim_world_enter(SIM_CALL_RegisterTraceGuidsW, &code);
     if (!sim) {
@@ -103,6 +125,10 @@ uint32_t etw_sim_RegisterTraceGuidsA(etw_classic_fn *callback, void *context,
 
 uint32_t etw_sim_UnregisterTraceGuids(uint64_t handle)
 {
+    struct etw_sim *remote = sim_remote_world();
+    if (remote) {
+        return sim_remote_unregister(remote, handle);
+    }
     uint32_t code = 0;
     struct etw_sim *sim = sim_world_enter(SIM_CALL_UnregisterTraceGuids, &code);
     if (!sim) {
@@ -184,8 +210,42 @@ static uint32_t check(uint32_t flags, size_t size, size_t header)
     return flags & ETW_TRACE_TRACED_GUID ? 0 : ERROR_INVALID_FLAG_NUMBER;
 }
 
+/* TraceEvent on a machine: what the event points to is put into one piece. */
+static uint32_t trace_far(struct etw_sim *sim, uint64_t session, const struct etw_classic_header *h)
+{
+    uint32_t flags = h ? (uint32_t)(h->processor_time >> 32) : 0;
+    uint32_t code = h ? check(flags, h->size, sizeof(*h)) : ETW_ERROR_INVALID_PARAMETER;
+    struct span payload;
+    if (code) {
+        return code;
+    }
+    struct etw_classic_header header = *h;
+    header.processor_time = (uint64_t)ETW_TRACE_TRACED_GUID << 32;
+    if (flags & ETW_TRACE_USE_GUID_PTR) {
+        const void *guid = (const void *)(uintptr_t)load_le64(h->guid.bytes);
+        memcpy(header.guid.bytes, guid, sizeof(header.guid.bytes));
+    }
+    struct buf copy;
+    buf_init(&copy, SIM_RECORD_ROOM);
+    plat_mutex_lock(&sim->lock);
+    code = take_payload(sim, h, sizeof(*h), h->size, flags, &payload);
+    if (!code) {
+        buf_add_span(&copy, payload);
+    }
+    plat_mutex_unlock(&sim->lock);
+    if (!code) {
+        code = sim_remote_trace_event(sim, session, &header, buf_span(&copy));
+    }
+    buf_fini(&copy);
+    return code;
+}
+
 uint32_t etw_sim_TraceEvent(uint64_t session, struct etw_classic_header *h)
 {
+    struct etw_sim *remote = sim_remote_world();
+    if (remote) {
+        return trace_far(remote, session, h);
+    }
     uint32_t code = 0;
     struct etw_sim *sim = sim_world_enter(SIM_CALL_TraceEvent, &code);
     if (!sim) {

@@ -1,7 +1,7 @@
 /* EventWrite and its kin (evntprov.h): the caller's descriptors become one event. */
 #include "platform/plat_system.h"
 #include "support/etl_put.h"
-#include "support/etw_sim/sim_state.h"
+#include "support/etw_sim/sim_remote.h"
 
 enum { MAX_DATA = 128, DATA_EVENT_METADATA = 1, DATA_PROVIDER_METADATA = 2, WRITE_IN_PRIVATE = 2 };
 
@@ -32,6 +32,11 @@ static uint32_t write(enum sim_call call, uint64_t handle,
     const struct etw_event_descriptor *descriptor, uint32_t flags, const struct guid *activity,
     const struct guid *related, uint32_t count, const struct etw_data *data)
 {
+    struct etw_sim *remote = sim_remote_world();
+    if (remote) {
+        return sim_remote_write(remote, handle, descriptor, flags,
+            activity ? activity : &thread_activity, related, count, data);
+    }
     uint32_t code = 0;
     struct etw_sim *sim = sim_world_enter(call, &code);
     if (!sim) {
@@ -96,6 +101,10 @@ uint32_t etw_sim_EventWriteEx(uint64_t handle, const struct etw_event_descriptor
 uint32_t etw_sim_EventWriteString(
     uint64_t handle, uint8_t level, uint64_t keyword, const etw_char *text)
 {
+    struct etw_sim *remote = sim_remote_world();
+    if (remote) {
+        return sim_remote_write_string(remote, handle, level, keyword, text);
+    }
     uint32_t code = 0;
     struct etw_sim *sim = sim_world_enter(SIM_CALL_EventWriteString, &code);
     if (!sim) {
@@ -116,6 +125,10 @@ uint32_t etw_sim_EventWriteString(
 
 static uint8_t is_enabled(enum sim_call call, uint64_t handle, uint8_t level, uint64_t keyword)
 {
+    struct etw_sim *remote = sim_remote_world();
+    if (remote) {
+        return sim_remote_is_enabled(remote, handle, level, keyword);
+    }
     struct etw_sim *sim = sim_world_enter(call, NULL);
     if (!sim) {
         return 0;

@@ -255,6 +255,12 @@ static uint32_t (*const calls[])(struct sim_visitor *v) = {
     [SIM_WIRE_ENUMERATE] = enumerate,
     [SIM_WIRE_SET] = set,
     [SIM_WIRE_QUERY] = query,
+    [SIM_WIRE_WRITE] = sim_machine_write,
+    [SIM_WIRE_STRING] = sim_machine_write_string,
+    [SIM_WIRE_ENABLED] = sim_machine_is_enabled,
+    [SIM_WIRE_SET_PROVIDER] = sim_machine_set_provider,
+    [SIM_WIRE_TRACE_EVENT] = sim_machine_trace_event,
+    [SIM_WIRE_TRACE_MESSAGE] = sim_machine_trace_message,
     [SIM_WIRE_HOLD] = hold,
     [SIM_WIRE_HELD] = held,
 };
@@ -282,6 +288,10 @@ static void serve(void *self)
         etw_sim_as(pid, tid);
         if (op == SIM_WIRE_TRACE) {
             sim_machine_trace(v);
+            break;
+        }
+        if (op == SIM_WIRE_PROVIDER) {
+            sim_machine_provider(v);
             break;
         }
         if (op >= sizeof(calls) / sizeof(calls[0]) || !calls[op] ||

@@ -22,6 +22,16 @@ struct sim_visitor {
 /* sim_machine_trace.c: a consumer, until the program closes its connection. */
 void sim_machine_trace(struct sim_visitor *v);
 
+/* sim_machine_provider.c: a provider, until the program unregisters it or closes its connection; and
+ * calls of providers, which answer a code. */
+void sim_machine_provider(struct sim_visitor *v);
+uint32_t sim_machine_write(struct sim_visitor *v);
+uint32_t sim_machine_write_string(struct sim_visitor *v);
+uint32_t sim_machine_is_enabled(struct sim_visitor *v);
+uint32_t sim_machine_set_provider(struct sim_visitor *v);
+uint32_t sim_machine_trace_event(struct sim_visitor *v);
+uint32_t sim_machine_trace_message(struct sim_visitor *v);
+
 /* Send ${code} and what is in v->answer behind it. */
 bool sim_machine_answer(struct sim_visitor *v, uint32_t code);
 

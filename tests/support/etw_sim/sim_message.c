@@ -2,7 +2,7 @@
  * provider's own code to look at. */
 #include "support/etl_encode.h"
 #include "support/etl_put.h"
-#include "support/etw_sim/sim_state.h"
+#include "support/etw_sim/sim_remote.h"
 
 enum { KNOWN_FLAGS = 0x3f };
 
@@ -73,8 +73,8 @@ uint32_t etw_sim_write_message(
 
 /* ---- the functions ---------------------------------------------------------------------------- */
 
-static uint32_t trace(enum sim_call call, uint64_t session, uint32_t flags, const struct guid *guid,
-    uint16_t number, va_list args)
+static uint32_t write_here(enum sim_call call, uint64_t session, uint32_t flags,
+    const struct guid *guid, uint16_t number, const struct buf *payload)
 {
     uint32_t code = 0;
     struct etw_sim *sim = sim_world_enter(call, &code);
@@ -88,25 +88,38 @@ static uint32_t trace(enum sim_call call, uint64_t session, uint32_t flags, cons
     struct etw_sim_message m = {.number = number,
         .flags = flags,
         .process_id = sim_world_pid(sim),
-        .thread_id = sim_world_tid(sim)};
+        .thread_id = sim_world_tid(sim),
+        .payload = buf_span(payload)};
     m.cpu = (uint16_t)(m.thread_id / 4 % sim->options.processors);
     if (guid && flags & ETL_MESSAGE_COMPONENT) {
         m.component = load_le32(guid->bytes);
     } else if (guid) {
         m.guid = *guid;
     }
-    buf_reset(&sim->payload);
-    const void *data;
-    while ((data = va_arg(args, const void *)) != NULL) {
-        buf_add(&sim->payload, data, va_arg(args, size_t));
-    }
-    m.payload = buf_span(&sim->payload);
     s->counts.offered++;
-    if (sim->payload.failed) {
+    if (payload->failed) {
         s->counts.events_lost++;
         return sim_world_leave(sim, ETW_ERROR_MORE_DATA);
     }
     return sim_world_leave(sim, sim_message_write(sim, s, &m));
+}
+
+/* Pairs of pointer and size, up to a NULL pointer. */
+static uint32_t trace(enum sim_call call, uint64_t session, uint32_t flags, const struct guid *guid,
+    uint16_t number, va_list args)
+{
+    struct buf payload;
+    const void *data;
+    buf_init(&payload, SIM_RECORD_ROOM);
+    while ((data = va_arg(args, const void *)) != NULL) {
+        buf_add(&payload, data, va_arg(args, size_t));
+    }
+    struct etw_sim *remote = sim_remote_world();
+    uint32_t code = remote
+                        ? sim_remote_trace_message(remote, session, flags, guid, number, &payload)
+                        : write_here(call, session, flags, guid, number, &payload);
+    buf_fini(&payload);
+    return code;
 }
 
 uint32_t etw_sim_TraceMessageVa(

@@ -1,7 +1,7 @@
 /* Who registers: simulated providers of tests, and EventRegister and its kin (evntprov.h). */
 #include <stdlib.h>
 
-#include "support/etw_sim/sim_state.h"
+#include "support/etw_sim/sim_remote.h"
 
 /* ---- simulated providers ---------------------------------------------------------------------- */
 
@@ -72,6 +72,12 @@ void etw_sim_provider_get(
 uint32_t etw_sim_EventRegister(
     const struct guid *provider, etw_enable_fn *callback, void *context, uint64_t *ret_handle)
 {
+    struct etw_sim *remote = sim_remote_world();
+    if (remote && provider && ret_handle) {
+        return sim_remote_register(remote,
+            &(struct sim_far_provider){.guid = *provider, .callback = callback, .context = context},
+            ret_handle);
+    }
     uint32_t code = 0;
     struct etw_sim *sim = sim_world_enter(SIM_CALL_EventRegister, &code);
     if (!sim) {
@@ -89,6 +95,10 @@ uint32_t etw_sim_EventRegister(
 
 uint32_t etw_sim_EventUnregister(uint64_t handle)
 {
+    struct etw_sim *remote = sim_remote_world();
+    if (remote) {
+        return sim_remote_unregister(remote, handle);
+    }
     uint32_t code = 0;
     struct etw_sim *sim = sim_world_enter(SIM_CALL_EventUnregister, &code);
     if (!sim) {
@@ -134,6 +144,10 @@ uint32_t etw_sim_EventSetInformation(
     uint64_t handle, uint32_t info_class, const void *data, uint32_t bytes)
 {
     enum { SET_TRAITS = 2, USE_DESCRIPTOR_TYPE = 3 };
+    struct etw_sim *remote = sim_remote_world();
+    if (remote) {
+        return sim_remote_set_provider(remote, handle, info_class, data, bytes);
+    }
     uint32_t code = 0;
     struct etw_sim *sim = sim_world_enter(SIM_CALL_EventSetInformation, &code);
     if (!sim) {

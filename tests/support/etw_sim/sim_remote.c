@@ -20,27 +20,21 @@ struct sim_remote {
 
 /* ---- asking ----------------------------------------------------------------------------------- */
 
-/* A call: its message, then in its place the answer. */
-struct call {
-    struct buf bytes;
-    struct reader in;
-};
-
-static void begin(const struct etw_sim *sim, struct call *call, enum sim_wire op)
+void sim_remote_begin(const struct etw_sim *sim, struct sim_remote_call *call, uint8_t op)
 {
     buf_init(&call->bytes, SIM_LINK_MAX_BYTES);
-    etl_put_u8(&call->bytes, (uint8_t)op);
+    etl_put_u8(&call->bytes, op);
     etl_put_u32(&call->bytes, sim ? sim_world_pid(sim) : 0);
     etl_put_u32(&call->bytes, sim ? sim_world_tid(sim) : 0);
 }
 
-static void end(struct call *call)
+void sim_remote_end(struct sim_remote_call *call)
 {
     buf_fini(&call->bytes);
 }
 
 /* Send ${call} and read the answer's code. */
-static uint32_t exchange(struct sim_link *link, struct call *call)
+static uint32_t exchange(struct sim_link *link, struct sim_remote_call *call)
 {
     if (call->bytes.failed) {
         return ETW_ERROR_NOT_ENOUGH_MEMORY;
@@ -74,7 +68,7 @@ static void give_link(struct sim_remote *remote, struct sim_link *link)
     }
 }
 
-static uint32_t ask(struct etw_sim *sim, struct call *call)
+uint32_t sim_remote_ask(struct etw_sim *sim, struct sim_remote_call *call)
 {
     struct sim_link *link = take_link(sim->remote);
     if (!link) {
@@ -94,11 +88,11 @@ static uint32_t ask(struct etw_sim *sim, struct call *call)
 bool sim_remote_meet(uint16_t port, struct etw_sim_options *options, struct error *err)
 {
     struct sim_link *link = sim_link_connect(port, err);
-    struct call call;
+    struct sim_remote_call call;
     if (!link) {
         return false;
     }
-    begin(NULL, &call, SIM_WIRE_HELLO);
+    sim_remote_begin(NULL, &call, SIM_WIRE_HELLO);
     bool ok = exchange(link, &call) == 0;
     if (ok) {
         options->processors = reader_u32(&call.in);
@@ -111,7 +105,7 @@ bool sim_remote_meet(uint16_t port, struct etw_sim_options *options, struct erro
         options->no_raw_delivery = reader_u8(&call.in) != 0;
         ok = !call.in.failed && options->perf_frequency > 0 && options->processors > 0;
     }
-    end(&call);
+    sim_remote_end(&call);
     sim_link_close(link);
     return ok || error_set(err, ERR_FORMAT, "what is at port %u is no simulated machine", port);
 }
@@ -149,13 +143,13 @@ struct etw_sim *sim_remote_world(void)
 
 void sim_remote_now(struct etw_sim *sim, int64_t *ret_counter, uint64_t *ret_filetime)
 {
-    struct call call;
-    begin(sim, &call, SIM_WIRE_NOW);
-    if (ask(sim, &call) == 0) {
+    struct sim_remote_call call;
+    sim_remote_begin(sim, &call, SIM_WIRE_NOW);
+    if (sim_remote_ask(sim, &call) == 0) {
         *ret_counter = (int64_t)reader_u64(&call.in);
         *ret_filetime = reader_u64(&call.in);
     }
-    end(&call);
+    sim_remote_end(&call);
 }
 
 /* ---- sessions --------------------------------------------------------------------------------- */
@@ -166,13 +160,13 @@ static bool is_block(const struct etw_properties *p)
     return p && p->wnode.buffer_size >= ETW_PROPERTIES_V1_BYTES && p->wnode.buffer_size <= MOST;
 }
 
-static void put_properties(struct call *call, const struct etw_properties *p)
+static void put_properties(struct sim_remote_call *call, const struct etw_properties *p)
 {
     sim_wire_put_block(&call->bytes, p, p->wnode.buffer_size);
 }
 
 /* What the machine has made of it. */
-static void take_properties(struct call *call, struct etw_properties *p)
+static void take_properties(struct sim_remote_call *call, struct etw_properties *p)
 {
     struct span block = sim_wire_block(&call->in);
     if (block.size && block.size == p->wnode.buffer_size) {
@@ -183,54 +177,54 @@ static void take_properties(struct call *call, struct etw_properties *p)
 uint32_t sim_remote_start(
     struct etw_sim *sim, uint64_t *ret_session, const etw_char *name, struct etw_properties *p)
 {
-    struct call call;
+    struct sim_remote_call call;
     if (!ret_session || !name || !p) {
         return ETW_ERROR_INVALID_PARAMETER;
     }
     if (!is_block(p)) {
         return ETW_ERROR_BAD_LENGTH;
     }
-    begin(sim, &call, SIM_WIRE_START);
+    sim_remote_begin(sim, &call, SIM_WIRE_START);
     sim_wire_put_text(&call.bytes, name);
     put_properties(&call, p);
-    uint32_t code = ask(sim, &call);
+    uint32_t code = sim_remote_ask(sim, &call);
     if (code != NO_MACHINE) {
         uint64_t session = reader_u64(&call.in);
         *ret_session = code ? *ret_session : session;
         take_properties(&call, p);
     }
-    end(&call);
+    sim_remote_end(&call);
     return code;
 }
 
 uint32_t sim_remote_control(struct etw_sim *sim, uint64_t session, const etw_char *name,
     struct etw_properties *p, uint32_t control)
 {
-    struct call call;
+    struct sim_remote_call call;
     if (!is_block(p)) {
         return p ? ETW_ERROR_BAD_LENGTH : ETW_ERROR_INVALID_PARAMETER;
     }
-    begin(sim, &call, SIM_WIRE_CONTROL);
+    sim_remote_begin(sim, &call, SIM_WIRE_CONTROL);
     etl_put_u64(&call.bytes, session);
     sim_wire_put_text(&call.bytes, name);
     etl_put_u32(&call.bytes, control);
     put_properties(&call, p);
-    uint32_t code = ask(sim, &call);
+    uint32_t code = sim_remote_ask(sim, &call);
     if (code != NO_MACHINE) {
         take_properties(&call, p);
     }
-    end(&call);
+    sim_remote_end(&call);
     return code;
 }
 
 uint32_t sim_remote_query_all(
     struct etw_sim *sim, struct etw_properties **list, uint32_t capacity, uint32_t *ret_count)
 {
-    struct call call;
+    struct sim_remote_call call;
     if (!list || !ret_count || capacity == 0 || capacity > SIM_MAX_SESSIONS) {
         return ETW_ERROR_INVALID_PARAMETER;
     }
-    begin(sim, &call, SIM_WIRE_QUERY_ALL);
+    sim_remote_begin(sim, &call, SIM_WIRE_QUERY_ALL);
     etl_put_u32(&call.bytes, capacity);
     bool good = true;
     for (uint32_t i = 0; good && i < capacity; i++) {
@@ -239,14 +233,14 @@ uint32_t sim_remote_query_all(
             put_properties(&call, list[i]);
         }
     }
-    uint32_t code = good ? ask(sim, &call) : ETW_ERROR_INVALID_PARAMETER;
+    uint32_t code = good ? sim_remote_ask(sim, &call) : ETW_ERROR_INVALID_PARAMETER;
     if (code == 0 || code == ETW_ERROR_MORE_DATA) {
         *ret_count = reader_u32(&call.in);
         for (uint32_t i = 0; i < capacity && i < *ret_count; i++) {
             take_properties(&call, list[i]);
         }
     }
-    end(&call);
+    sim_remote_end(&call);
     return code;
 }
 
@@ -277,11 +271,11 @@ uint32_t sim_remote_enable(struct etw_sim *sim, uint64_t session, const struct g
     uint32_t control, uint8_t level, uint64_t any, uint64_t all,
     const struct etw_enable_parameters *parameters)
 {
-    struct call call;
+    struct sim_remote_call call;
     if (!provider) {
         return ETW_ERROR_INVALID_PARAMETER;
     }
-    begin(sim, &call, SIM_WIRE_ENABLE);
+    sim_remote_begin(sim, &call, SIM_WIRE_ENABLE);
     etl_put_u64(&call.bytes, session);
     etl_put_guid(&call.bytes, provider);
     etl_put_u32(&call.bytes, control);
@@ -289,19 +283,19 @@ uint32_t sim_remote_enable(struct etw_sim *sim, uint64_t session, const struct g
     etl_put_u64(&call.bytes, any);
     etl_put_u64(&call.bytes, all);
     uint32_t code = put_parameters(&call.bytes, parameters);
-    code = code ? code : ask(sim, &call);
-    end(&call);
+    code = code ? code : sim_remote_ask(sim, &call);
+    sim_remote_end(&call);
     return code;
 }
 
 /* ---- information ------------------------------------------------------------------------------ */
 
 /* An answer of ${room} bytes or fewer, and how many it takes. */
-static uint32_t ask_for_bytes(
-    struct etw_sim *sim, struct call *call, void *out, uint32_t room, uint32_t *ret_bytes)
+static uint32_t ask_for_bytes(struct etw_sim *sim, struct sim_remote_call *call, void *out,
+    uint32_t room, uint32_t *ret_bytes)
 {
     etl_put_u32(&call->bytes, out ? room : 0);
-    uint32_t code = ask(sim, call);
+    uint32_t code = sim_remote_ask(sim, call);
     if (code != NO_MACHINE) {
         uint32_t needed = reader_u32(&call->in);
         struct span bytes = sim_wire_block(&call->in);
@@ -312,15 +306,15 @@ static uint32_t ask_for_bytes(
             *ret_bytes = needed;
         }
     }
-    end(call);
+    sim_remote_end(call);
     return code;
 }
 
 uint32_t sim_remote_enumerate(struct etw_sim *sim, uint32_t info_class, const void *in,
     uint32_t in_bytes, void *out, uint32_t out_bytes, uint32_t *ret_bytes)
 {
-    struct call call;
-    begin(sim, &call, SIM_WIRE_ENUMERATE);
+    struct sim_remote_call call;
+    sim_remote_begin(sim, &call, SIM_WIRE_ENUMERATE);
     etl_put_u32(&call.bytes, info_class);
     sim_wire_put_block(&call.bytes, in, in_bytes);
     return ask_for_bytes(sim, &call, out, out_bytes, ret_bytes);
@@ -329,8 +323,8 @@ uint32_t sim_remote_enumerate(struct etw_sim *sim, uint32_t info_class, const vo
 uint32_t sim_remote_query(struct etw_sim *sim, uint64_t session, uint32_t info_class, void *data,
     uint32_t bytes, uint32_t *ret_bytes)
 {
-    struct call call;
-    begin(sim, &call, SIM_WIRE_QUERY);
+    struct sim_remote_call call;
+    sim_remote_begin(sim, &call, SIM_WIRE_QUERY);
     etl_put_u64(&call.bytes, session);
     etl_put_u32(&call.bytes, info_class);
     return ask_for_bytes(sim, &call, data, bytes, ret_bytes);
@@ -339,13 +333,13 @@ uint32_t sim_remote_query(struct etw_sim *sim, uint64_t session, uint32_t info_c
 uint32_t sim_remote_set(
     struct etw_sim *sim, uint64_t session, uint32_t info_class, const void *data, uint32_t bytes)
 {
-    struct call call;
-    begin(sim, &call, SIM_WIRE_SET);
+    struct sim_remote_call call;
+    sim_remote_begin(sim, &call, SIM_WIRE_SET);
     etl_put_u64(&call.bytes, session);
     etl_put_u32(&call.bytes, info_class);
     sim_wire_put_block(&call.bytes, data, bytes);
-    uint32_t code = ask(sim, &call);
-    end(&call);
+    uint32_t code = sim_remote_ask(sim, &call);
+    sim_remote_end(&call);
     return code;
 }
 
@@ -353,12 +347,12 @@ uint32_t sim_remote_set(
 
 struct sim_link *sim_remote_hold(struct etw_sim *sim, const struct guid *name, uint32_t *ret_code)
 {
-    struct call call;
+    struct sim_remote_call call;
     struct sim_link *link = sim_link_connect(sim->remote->port, NULL);
-    begin(sim, &call, SIM_WIRE_HOLD);
+    sim_remote_begin(sim, &call, SIM_WIRE_HOLD);
     etl_put_guid(&call.bytes, name);
     *ret_code = link ? exchange(link, &call) : NO_MACHINE;
-    end(&call);
+    sim_remote_end(&call);
     if (*ret_code) {
         sim_link_close(link);
         return NULL;
@@ -368,10 +362,10 @@ struct sim_link *sim_remote_hold(struct etw_sim *sim, const struct guid *name, u
 
 bool sim_remote_is_held(struct etw_sim *sim, const struct guid *name)
 {
-    struct call call;
-    begin(sim, &call, SIM_WIRE_HELD);
+    struct sim_remote_call call;
+    sim_remote_begin(sim, &call, SIM_WIRE_HELD);
     etl_put_guid(&call.bytes, name);
-    bool held = ask(sim, &call) != 0 || reader_u8(&call.in) != 0;
-    end(&call);
+    bool held = sim_remote_ask(sim, &call) != 0 || reader_u8(&call.in) != 0;
+    sim_remote_end(&call);
     return held;
 }

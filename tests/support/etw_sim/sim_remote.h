@@ -1,6 +1,7 @@
 #ifndef ETWSHIP_TESTS_SUPPORT_ETW_SIM_SIM_REMOTE_H
 #define ETWSHIP_TESTS_SUPPORT_ETW_SIM_SIM_REMOTE_H
 
+#include "base/reader.h"
 #include "support/etw_sim/sim_consumer.h"
 #include "support/etw_sim/sim_state.h"
 
@@ -38,6 +39,44 @@ uint32_t sim_remote_set(
     struct etw_sim *sim, uint64_t session, uint32_t info_class, const void *data, uint32_t bytes);
 uint32_t sim_remote_query(struct etw_sim *sim, uint64_t session, uint32_t info_class, void *data,
     uint32_t bytes, uint32_t *ret_bytes);
+
+/* A provider of this program. */
+struct sim_far_provider {
+    struct guid guid;
+    etw_enable_fn *callback;
+    etw_classic_fn *classic; /* NULL: it is none */
+    void *context;
+    struct guid *classes; /* owned once registered; or NULL */
+};
+
+/* EventRegister, RegisterTraceGuids and their like. Without the lock. */
+uint32_t sim_remote_register(
+    struct etw_sim *sim, const struct sim_far_provider *provider, uint64_t *ret_handle);
+uint32_t sim_remote_unregister(struct etw_sim *sim, uint64_t handle);
+void sim_remote_unregister_all(struct etw_sim *sim);
+uint32_t sim_remote_write(struct etw_sim *sim, uint64_t handle,
+    const struct etw_event_descriptor *descriptor, uint32_t flags, const struct guid *activity,
+    const struct guid *related, uint32_t count, const struct etw_data *data);
+uint32_t sim_remote_write_string(
+    struct etw_sim *sim, uint64_t handle, uint8_t level, uint64_t keyword, const etw_char *text);
+bool sim_remote_is_enabled(struct etw_sim *sim, uint64_t handle, uint8_t level, uint64_t keyword);
+uint32_t sim_remote_set_provider(
+    struct etw_sim *sim, uint64_t handle, uint32_t info_class, const void *data, uint32_t bytes);
+uint32_t sim_remote_trace_event(struct etw_sim *sim, uint64_t session,
+    const struct etw_classic_header *header, struct span payload);
+uint32_t sim_remote_trace_message(struct etw_sim *sim, uint64_t session, uint32_t flags,
+    const struct guid *guid, uint16_t number, const struct buf *payload);
+
+/* A call that others build on: its message, in whose place the answer comes. */
+struct sim_remote_call {
+    struct buf bytes;
+    struct reader in; /* of the answer, behind its code */
+};
+
+/* ${op}: enum sim_wire. */
+void sim_remote_begin(const struct etw_sim *sim, struct sim_remote_call *call, uint8_t op);
+uint32_t sim_remote_ask(struct etw_sim *sim, struct sim_remote_call *call);
+void sim_remote_end(struct sim_remote_call *call);
 
 /* Named objects of the machine that end with the program that made them: etw_hold.h. NULL with
  * ETW_ERROR_ALREADY_EXISTS if somebody has it. */

@@ -211,6 +211,7 @@ struct sim_process {
 
 struct sim_source; /* sim_replay.c */
 struct sim_remote; /* sim_remote.c */
+struct sim_far;    /* sim_remote_provider.c */
 
 struct sim_fault {
     uint32_t skip; /* calls until it acts */
@@ -266,6 +267,7 @@ struct etw_sim {
     struct sim_source *sources;
     struct sim_trace_callback *trace_callbacks; /* sim_consumer.c */
     struct sim_remote *remote;                  /* NULL: this world has sessions of its own */
+    struct sim_far *far;                        /* providers of this program on a machine */
 
     struct sim_fault faults[SIM_CALL_COUNT];
     uint32_t calls[SIM_CALL_COUNT];

@@ -24,11 +24,19 @@ enum sim_wire {
     SIM_WIRE_ENUMERATE, /* u32 class, in, u32 out bytes -> u32 needed, out */
     SIM_WIRE_SET,       /* u64 session, u32 class, data */
     SIM_WIRE_QUERY,     /* u64 session, u32 class, u32 out bytes -> u32 needed, out */
+    SIM_WIRE_WRITE, /* u64 provider, descriptor, u32 flags, guid activity, related, u32 count, and for
+                       each u8 type, data */
+    SIM_WIRE_STRING,        /* u64 provider, u8 level, u64 keyword, text */
+    SIM_WIRE_ENABLED,       /* u64 provider, u8 level, u64 keyword -> u8 */
+    SIM_WIRE_SET_PROVIDER,  /* u64 provider, u32 class, data */
+    SIM_WIRE_TRACE_EVENT,   /* u64 session, EVENT_TRACE_HEADER with its payload */
+    SIM_WIRE_TRACE_MESSAGE, /* u64 session, u32 flags, guid or none, u16 number, payload */
 
     /* The connection belongs to what was asked for, and its end ends that. */
-    SIM_WIRE_HOLD,  /* guid -> held (ETW_ERROR_ALREADY_EXISTS: by somebody else) */
-    SIM_WIRE_HELD,  /* guid -> u8: is it held? An ordinary call. */
-    SIM_WIRE_TRACE, /* name -> session (sim_wire_put_session) */
+    SIM_WIRE_HOLD,     /* guid -> held (ETW_ERROR_ALREADY_EXISTS: by somebody else) */
+    SIM_WIRE_HELD,     /* guid -> u8: is it held? An ordinary call. */
+    SIM_WIRE_PROVIDER, /* u8: classic? guid. Answered by SIM_WIRE_ANSWER */
+    SIM_WIRE_TRACE,    /* name -> session (sim_wire_put_session) */
 
     /* On the connection of a trace, without an answer of their own. */
     SIM_WIRE_PROCESS, /* the program is in ProcessTrace */
@@ -37,7 +45,15 @@ enum sim_wire {
     SIM_WIRE_TAKEN, /* u8: is there to be more? */
     SIM_WIRE_CLOSE, /* CloseTrace while ProcessTrace runs */
     SIM_WIRE_END,   /* from the machine: u32 what ProcessTrace returns */
+
+    /* On the connection of a provider. */
+    SIM_WIRE_ANSWER, /* u32 code, u64 handle: of registering, and of unregistering */
+    SIM_WIRE_TELL,   /* u64 handle, u64 number, then what the callback is told */
+    SIM_WIRE_TOLD,   /* u64 number: the callback has returned */
+    SIM_WIRE_UNREGISTER,
 };
+
+enum { SIM_WIRE_MAX_DATA = 128 };
 
 static inline void sim_wire_put_block(struct buf *out, const void *data, size_t size)
 {

@@ -156,6 +156,7 @@ void etw_sim_destroy(struct etw_sim *sim)
     struct etw_sim *self = sim;
     atomic_compare_exchange_strong(&the_world, &self, NULL);
     sim_consumer_free_all(sim);
+    sim_remote_unregister_all(sim);
     sim_remote_detach(sim);
     while (sim->ended) {
         struct sim_session *s = sim->ended;
