@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "app/agent_internal.h"
+#include "input/windows/etw_orphans.h"
 #include "platform/plat_system.h"
 #include "schema/kernel_names.h"
 
@@ -74,8 +75,42 @@ bool agent_sessions_create(struct agent *agent, struct error *err)
     return true;
 }
 
+static bool runs_here(void *self, const char *name)
+{
+    const struct agent *agent = self;
+    for (size_t i = 0; i < agent->plan.session_count; i++) {
+        if (span_equal_nocase(span_text(agent->plan.session_configs[i]->name), span_text(name))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void note_orphan(void *self, enum input_note level, const char *text)
+{
+    log_write(((const struct agent *)self)->log,
+        level == INPUT_NOTE_WARNING ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO, NULL, "%s", text);
+}
+
+/* Where sessions of ETW are started. */
+static void clean_orphans(struct agent *agent)
+{
+    bool starts_any = false;
+    for (size_t i = 0; i < agent->plan.session_count; i++) {
+        starts_any = starts_any || agent->plan.session_configs[i]->ops->needs_etw;
+    }
+    if (starts_any) {
+        etw_orphans_clean(
+            &(struct etw_orphans_settings){.data_dir = agent->settings->config->agent.data_dir,
+                .is_ours = runs_here,
+                .note = note_orphan,
+                .self = agent});
+    }
+}
+
 bool agent_sessions_start(struct agent *agent, struct error *err)
 {
+    clean_orphans(agent);
     for (size_t i = 0; i < agent->plan.session_count; i++) {
         struct agent_session *session = &agent->sessions[i];
         session->thread = plat_thread_start(

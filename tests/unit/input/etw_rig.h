@@ -152,7 +152,7 @@ static void rig_init(struct rig *rig, const struct etw_sim_options *options)
     plat_cond_init(&rig->changed);
 }
 
-static void rig_run(void *self)
+static inline void rig_run(void *self)
 {
     struct rig *rig = self;
     struct input_sink sink = {
@@ -161,7 +161,7 @@ static void rig_run(void *self)
 }
 
 /* A session `test` of ${kind} with providers in the compact form; settings NULL: the rig's. */
-static void rig_start_as(struct rig *rig, enum etw_plan_kind kind, const void *settings,
+static inline void rig_start_as(struct rig *rig, enum etw_plan_kind kind, const void *settings,
     const struct provider_spec *providers, size_t count)
 {
     struct error err = {0};
@@ -180,7 +180,7 @@ static void rig_start_as(struct rig *rig, enum etw_plan_kind kind, const void *s
     assert_non_null(rig->thread);
 }
 
-static struct provider_spec rig_spec(const char *text)
+static inline struct provider_spec rig_spec(const char *text)
 {
     struct provider_spec spec;
     struct error err;
@@ -188,14 +188,14 @@ static struct provider_spec rig_spec(const char *text)
     return spec;
 }
 
-static void rig_join(struct rig *rig)
+static inline void rig_join(struct rig *rig)
 {
     plat_thread_join(rig->thread);
     rig->thread = NULL;
     assert_false(rig->clashed);
 }
 
-static void rig_stop(struct rig *rig)
+static inline void rig_stop(struct rig *rig)
 {
     etw_session_stop(rig->session);
     rig_join(rig);
@@ -217,8 +217,8 @@ typedef bool rig_sees_fn(struct rig *rig, const void *what);
 /* Until ${sees}, or fail. */
 #define rig_await(rig, sees, what) rig_await_at((rig), (sees), (what), #sees, __FILE__, __LINE__)
 
-static void rig_await_at(struct rig *rig, rig_sees_fn *sees, const void *what, const char *text,
-    const char *file, int line)
+static inline void rig_await_at(struct rig *rig, rig_sees_fn *sees, const void *what,
+    const char *text, const char *file, int line)
 {
     enum { TICK_MS = 2 }; /* the simulator tells nobody what has changed in it */
     for (int waited = 0; !sees(rig, what); waited += TICK_MS) {
@@ -275,7 +275,7 @@ static inline bool rig_has_gap(struct rig *rig, const void *reason)
     return gaps > 0;
 }
 
-static bool rig_reads(struct rig *rig, const void *name)
+static inline bool rig_reads(struct rig *rig, const void *name)
 {
     struct etw_sim_session_info info;
     return etw_sim_session_get(rig->sim, name, &info) && info.consumers > 0;

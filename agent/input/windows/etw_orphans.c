@@ -1,0 +1,74 @@
+#include "input/windows/etw_orphans.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "etw/etw_hold.h"
+#include "input/windows/etw_kept.h"
+
+/* A session of one of these commands, whose name ends with the process that ran it. */
+static bool is_of_command(const char *name)
+{
+    static const char *const commands[] = {"watch-", "record-", "selftest-"};
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        size_t size = strlen(commands[i]);
+        const char *pid = name + size;
+        if (strncmp(name, commands[i], size) == 0 && *pid && pid[strspn(pid, "0123456789")] == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Has this agent left it running? A name may come from anybody, and becomes part of a path. */
+static bool is_kept(const char *data_dir, const char *name, const struct etw_session_state *session)
+{
+    struct etw_kept kept;
+    return data_dir && !strpbrk(name, "/\\:") && etw_kept_load(data_dir, name, &kept) &&
+           kept.handle == session->handle;
+}
+
+static void look_at(
+    const struct etw_orphans_settings *settings, const struct etw_session_state *session)
+{
+    const char *name = session->name + strlen(ETW_OUR_PREFIX);
+    bool kept = is_kept(settings->data_dir, name, session);
+    char text[512];
+    struct error err;
+    if (!kept && !is_of_command(name)) {
+        snprintf(text, sizeof(text),
+            "nobody looks after the session %.200s. `etwship sessions stop --orphans` ends it",
+            session->name);
+        if (settings->data_dir) {
+            settings->note(settings->self, INPUT_NOTE_WARNING, text);
+        }
+        return;
+    }
+    if (etw_control_stop(session->name, NULL, &err)) {
+        snprintf(text, sizeof(text), "stopped %.200s, which nobody looked after any more",
+            session->name);
+        settings->note(settings->self, INPUT_NOTE_INFO, text);
+    } else if (err.os_code != ETW_ERROR_WMI_INSTANCE_NOT_FOUND) {
+        settings->note(settings->self, INPUT_NOTE_WARNING, err.text);
+        return;
+    }
+    if (kept) {
+        etw_kept_forget(settings->data_dir, name);
+    }
+}
+
+void etw_orphans_clean(const struct etw_orphans_settings *settings)
+{
+    struct etw_session_list list;
+    if (!etw_control_list(&list, NULL)) {
+        return;
+    }
+    for (size_t i = 0; i < list.count; i++) {
+        const char *name = list.items[i].name;
+        if (etw_hold_is_ours(name) && !etw_hold_is_held(name) &&
+            !settings->is_ours(settings->self, name + strlen(ETW_OUR_PREFIX))) {
+            look_at(settings, &list.items[i]);
+        }
+    }
+    etw_control_list_fini(&list);
+}

@@ -1,0 +1,152 @@
+#define _GNU_SOURCE
+
+#include "input/windows/etw_orphans.h"
+
+#include "etw/etw_hold.h"
+#include "etw_rig.h"
+#include "input/windows/etw_kept.h"
+#include "platform/plat_file.h"
+#include "support/etw_sim/etw_sim.h"
+#include "support/temp_folder.h"
+
+static char folder[TEMP_FOLDER_BYTES];
+
+static int set_up(void **state)
+{
+    (void)state;
+    return temp_folder_make(folder, "orphans");
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    return temp_folder_remove(folder);
+}
+
+static bool is_configured(void *self, const char *name)
+{
+    (void)self;
+    return strcmp(name, "security") == 0;
+}
+
+static uint64_t add(struct rig *rig, const char *name)
+{
+    const struct etw_sim_session_options options = {.name = name, .mode = ETW_MODE_REAL_TIME};
+    uint64_t handle = etw_sim_session_add(rig->sim, &options, NULL);
+    assert_true(handle != 0);
+    return handle;
+}
+
+static void clean(struct rig *rig, const char *data_dir)
+{
+    etw_orphans_clean(&(struct etw_orphans_settings){
+        .data_dir = data_dir, .is_ours = is_configured, .note = rig_note, .self = rig});
+}
+
+static bool runs(struct rig *rig, const char *name)
+{
+    return etw_sim_session_runs(rig->sim, name);
+}
+
+static void what_nobody_comes_back_for_is_stopped_and_the_rest_told_of(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct error err;
+    rig_init(&rig, NULL);
+    add(&rig, "Somebodys");
+    add(&rig, "etwship-security");
+    add(&rig, "etwship-watch-4711");
+    add(&rig, "etwship-watch-towers");
+    add(&rig, "etwship-other");
+    struct etw_kept kept = {.handle = add(&rig, "etwship-renamed")};
+    assert_true(etw_kept_save(folder, "renamed", &kept, &err));
+    add(&rig, "etwship-record-7");
+    struct etw_hold *hold = etw_hold_take("etwship-record-7", &err);
+    assert_non_null(hold);
+    clean(&rig, folder);
+    assert_true(runs(&rig, "Somebodys"));
+    assert_true(runs(&rig, "etwship-security")); /* its own session decides */
+    assert_false(runs(&rig, "etwship-watch-4711"));
+    assert_true(rig_has_note(&rig, "- stopped etwship-watch-4711, which nobody"));
+    assert_true(runs(&rig, "etwship-watch-towers"));
+    assert_true(rig_has_note(&rig, "! nobody looks after the session etwship-watch-towers"));
+    assert_true(runs(&rig, "etwship-other"));
+    assert_true(rig_has_note(&rig, "! nobody looks after the session etwship-other"));
+    assert_false(runs(&rig, "etwship-renamed"));
+    assert_false(etw_kept_load(folder, "renamed", &kept));
+    assert_true(runs(&rig, "etwship-record-7")); /* somebody does */
+    etw_hold_drop(hold);
+    rig_fini(&rig);
+}
+
+static void another_session_of_the_name_is_not_the_one_that_was_kept(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct error err;
+    rig_init(&rig, NULL);
+    struct etw_kept kept = {.handle = add(&rig, "etwship-renamed") + 1};
+    assert_true(etw_kept_save(folder, "renamed", &kept, &err));
+    clean(&rig, folder);
+    assert_true(runs(&rig, "etwship-renamed"));
+    assert_true(etw_kept_load(folder, "renamed", &kept));
+    rig_fini(&rig);
+}
+
+static void a_command_without_a_folder_only_ends_what_commands_left(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    add(&rig, "etwship-other");
+    add(&rig, "etwship-selftest-1");
+    clean(&rig, NULL);
+    assert_true(runs(&rig, "etwship-other"));
+    assert_false(rig_has_note(&rig, "etwship-other"));
+    assert_false(runs(&rig, "etwship-selftest-1"));
+    rig_fini(&rig);
+}
+
+static void names_lead_to_no_other_folder(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct error err;
+    char name[TEMP_FOLDER_BYTES + 32];
+    rig_init(&rig, NULL);
+    struct etw_kept kept = {.handle = add(&rig, "etwship-a/../b")};
+    assert_true(etw_kept_save(folder, "b", &kept, &err));
+    snprintf(name, sizeof(name), "%s/etw-a", folder); /* so that the path would be one */
+    assert_true(plat_dir_create(name, &err));
+    clean(&rig, folder);
+    assert_true(runs(&rig, "etwship-a/../b"));
+    rig_fini(&rig);
+}
+
+static void what_cannot_be_stopped_or_listed_ends_nothing(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    add(&rig, "etwship-watch-1");
+    etw_sim_fail_control(rig.sim, ETW_CONTROL_STOP, 1, 1, ETW_ERROR_ACCESS_DENIED);
+    clean(&rig, folder);
+    assert_true(rig_has_note(&rig, "! "));
+    assert_true(etw_sim_fail(rig.sim, "QueryAllTracesW", 1, 0, ETW_ERROR_ACCESS_DENIED));
+    clean(&rig, folder);
+    assert_true(runs(&rig, "etwship-watch-1"));
+    rig_fini(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_nobody_comes_back_for_is_stopped_and_the_rest_told_of),
+        cmocka_unit_test(another_session_of_the_name_is_not_the_one_that_was_kept),
+        cmocka_unit_test(a_command_without_a_folder_only_ends_what_commands_left),
+        cmocka_unit_test(names_lead_to_no_other_folder),
+        cmocka_unit_test(what_cannot_be_stopped_or_listed_ends_nothing),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
