@@ -152,6 +152,9 @@ static void tell(const struct run *run, enum output_finding finding, const char 
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
+    if (run->client) {
+        http_client_hide(run->client, text);
+    }
     run->talk->say(run->talk->host, finding, text);
 }
 

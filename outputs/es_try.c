@@ -24,6 +24,7 @@ static void tell(struct run *run, enum output_finding finding, const char *forma
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
+    http_client_hide(run->client, text);
     run->good &= finding != OUTPUT_FOUND_FAULT;
     run->talk->say(run->talk->host, finding, text);
 }
@@ -84,6 +85,9 @@ static bool try_node(struct run *run, const char *url)
         tell(run, OUTPUT_FOUND_FAULT, "proxy: %s", err.text);
         break;
     case HTTP_NO_TLS:
+    case HTTP_NO_TRUST:
+    case HTTP_OTHER_KEY:
+    case HTTP_BAD_FILE:
         tell(run, OUTPUT_FOUND_FAULT, "certificates (TLS): %s", err.text);
         break;
     default:
