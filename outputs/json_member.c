@@ -35,36 +35,23 @@ static size_t skip_string(struct span s, size_t at)
 /* To behind a value: where a comma or a closing bracket follows that is not inside of it. */
 static size_t skip_value(struct span s, size_t at)
 {
+    static const bool counts[256] = {
+        ['"'] = true, ['{'] = true, ['['] = true, ['}'] = true, [']'] = true, [','] = true};
     for (size_t depth = 0; at < s.size;) {
-        switch (s.data[at]) {
-        case '"':
+        uint8_t c = s.data[at];
+        if (!counts[c]) {
+            at++;
+        } else if (c == '"') {
             at = skip_string(s, at);
-            if (at == SIZE_MAX) {
-                return s.size;
-            }
-            continue;
-        case '{':
-        case '[':
-            depth++;
-            break;
-        case '}':
-        case ']':
-            if (depth == 0) {
-                return at;
-            }
-            depth--;
-            break;
-        case ',':
-            if (depth == 0) {
-                return at;
-            }
-            break;
-        default:
-            break;
+        } else if (depth == 0 && (c == ',' || c == '}' || c == ']')) {
+            return at;
+        } else {
+            depth += c == '{' || c == '[' ? 1u : 0u;
+            depth -= c == '}' || c == ']' ? 1u : 0u;
+            at++;
         }
-        at++;
     }
-    return at;
+    return s.size;
 }
 
 static struct span without_space_behind(struct span s)
