@@ -1,4 +1,5 @@
 #include "input/input_file.h"
+#include "platform/plat_file.h"
 #include "support/etl_mix.h"
 #include "support/etl_writer.h"
 #include "support/pipeline_rig.h"
@@ -9,7 +10,7 @@
  * and no two alike. An event is told by what its record holds, `time.cpu.payload`, so that names can
  * be compared between readings that number the events otherwise.
  */
-enum { FILES = 2, EVENTS = 3000, MAX_LINES = 4 * FILES * EVENTS };
+enum { FILES = 2, EVENTS = 3000 };
 
 static char folder[TEMP_FOLDER_BYTES];
 static char paths[FILES][TEMP_FOLDER_BYTES + 16];
@@ -83,19 +84,26 @@ static int teardown(void **state)
 /* ---- reading ------------------------------------------------------------------------------------ */
 
 struct reading {
-    bool apart;     /* a session for each file, in reverse order, instead of one that merges them */
+    bool apart;     /* one file after the other, in reverse order, instead of merged */
     size_t workers; /* of decoding */
     size_t lanes;   /* workers of the output */
     uint64_t resume;
     const struct fake_step *steps;
     size_t step_count;
+    const char *trace; /* instead of ours */
 };
 
 struct lines {
     char *text;
-    char *list[MAX_LINES]; /* `content TAB id`; sorted */
+    char **list; /* `content TAB id`; sorted */
     size_t count;
 };
+
+static void free_lines(struct lines *lines)
+{
+    free(lines->text);
+    free(lines->list);
+}
 
 static int compare(const void *a, const void *b)
 {
@@ -104,9 +112,14 @@ static int compare(const void *a, const void *b)
 
 static void split(struct lines *lines)
 {
+    size_t most = 0;
+    for (const char *p = lines->text; *p; p++) {
+        most += *p == '\n';
+    }
     lines->count = 0;
+    lines->list = calloc(most + 1, sizeof(char *));
+    assert_non_null(lines->list);
     for (char *line = strtok(lines->text, "\n"); line; line = strtok(NULL, "\n")) {
-        assert_true(lines->count < MAX_LINES);
         lines->list[lines->count++] = line;
     }
     qsort(lines->list, lines->count, sizeof(lines->list[0]), compare);
@@ -131,7 +144,7 @@ static void run_input(struct rig *rig, size_t session, const struct input_file_s
     input_file.destroy(input);
 }
 
-static void feed_sessions(struct rig *rig, const struct reading *reading)
+static void feed_files(struct rig *rig, const struct reading *reading)
 {
     const char *both[] = {paths[0], paths[1]};
     struct input_file_settings settings = {
@@ -139,6 +152,10 @@ static void feed_sessions(struct rig *rig, const struct reading *reading)
     if (reading->apart) {
         both[0] = paths[1];
         both[1] = paths[0];
+    }
+    if (reading->trace) {
+        both[0] = reading->trace;
+        settings.paths.count = 1;
     }
     run_input(rig, 0, &settings);
 }
@@ -158,7 +175,7 @@ static void read_traces(const struct reading *reading, struct lines *ret_lines)
     rig.settings.resume = rig.resume;
     rig_script(&rig, 0, reading->steps, reading->step_count);
     rig_start(&rig);
-    feed_sessions(&rig, reading);
+    feed_files(&rig, reading);
     ret_lines->text = fake_output_text(rig.fakes[0]);
     rig_fini(&rig);
     split(ret_lines);
@@ -170,7 +187,8 @@ static const struct reading plain = {.workers = 1, .lanes = 1};
 
 static void check_distinct(const struct lines *lines)
 {
-    const char *ids[MAX_LINES];
+    const char **ids = calloc(lines->count + 1, sizeof(char *));
+    assert_non_null(ids);
     for (size_t i = 0; i < lines->count; i++) {
         ids[i] = id_of(lines->list[i]);
     }
@@ -178,6 +196,7 @@ static void check_distinct(const struct lines *lines)
     for (size_t i = 1; i < lines->count; i++) {
         assert_string_not_equal(ids[i - 1], ids[i]);
     }
+    free(ids);
 }
 
 static bool is_of_agent(const char *line)
@@ -200,7 +219,7 @@ static size_t keep_events(struct lines *lines)
 static void names_tell_all_records_apart(void **state)
 {
     (void)state;
-    static struct lines lines;
+    struct lines lines;
     read_traces(&plain, &lines);
     check_distinct(&lines);
     size_t own = 0;
@@ -212,7 +231,7 @@ static void names_tell_all_records_apart(void **state)
     }
     assert_int_equal(own, FILES); /* the holes */
     assert_true(lines.count > FILES * EVENTS * 9 / 10);
-    free(lines.text);
+    free_lines(&lines);
 }
 
 static void a_trace_read_again_gives_the_same_names(void **state)
@@ -228,8 +247,8 @@ static void a_trace_read_again_gives_the_same_names(void **state)
         {.workers = 1, .lanes = 1, .apart = true},
         {.workers = 2, .lanes = 1, .apart = true, .steps = steps, .step_count = 4},
     };
-    static struct lines first;
-    static struct lines again;
+    struct lines first;
+    struct lines again;
     read_traces(&plain, &first);
     keep_events(&first);
     for (size_t i = 0; i < sizeof(readings) / sizeof(readings[0]); i++) {
@@ -238,16 +257,16 @@ static void a_trace_read_again_gives_the_same_names(void **state)
         for (size_t k = 0; k < first.count; k++) {
             assert_string_equal(again.list[k], first.list[k]);
         }
-        free(again.text);
+        free_lines(&again);
     }
-    free(first.text);
+    free_lines(&first);
 }
 
 static void what_is_left_after_a_restart_keeps_its_names(void **state)
 {
     (void)state;
-    static struct lines whole;
-    static struct lines rest;
+    struct lines whole;
+    struct lines rest;
     read_traces(&plain, &whole);
     size_t count = whole.count;
     keep_events(&whole);
@@ -259,9 +278,37 @@ static void what_is_left_after_a_restart_keeps_its_names(void **state)
             assert_true(is_of_agent(rest.list[i]) || bsearch(&rest.list[i], whole.list, whole.count,
                                                          sizeof(whole.list[0]), compare));
         }
-        free(rest.text);
+        free_lines(&rest);
     }
-    free(whole.text);
+    free_lines(&whole);
+}
+
+static size_t traces_read;
+
+static bool check_trace(void *self, const char *trace)
+{
+    (void)self;
+    struct lines lines;
+    read_traces(&(struct reading){.workers = 2, .lanes = 1, .trace = trace}, &lines);
+    check_distinct(&lines);
+    free_lines(&lines);
+    traces_read++;
+    return true;
+}
+
+static void records_of_real_traces_are_told_apart(void **state)
+{
+    (void)state;
+    char pattern[512];
+    struct error err;
+    const char *shared = getenv("ETWSHIP_SHARED");
+    snprintf(pattern, sizeof(pattern), "%s/data/etl/*.etl", shared ? shared : "");
+    if (!shared || !plat_glob(pattern, check_trace, NULL, &err)) {
+        print_message("no real traces (ETWSHIP_SHARED)\n");
+        skip();
+    }
+    print_message("%zu traces read\n", traces_read);
+    assert_true(traces_read > 0);
 }
 
 /* Live records, two streams of one spool: events and gaps, in two runs. */
@@ -269,7 +316,7 @@ static void live_records_are_never_called_the_same(void **state)
 {
     (void)state;
     enum { RUNS = 2, OUTPUTS = 2, COUNT = 2500 };
-    static struct lines lines;
+    struct lines lines;
     struct buf text;
     buf_init(&text, 1 << 24);
     for (size_t run = 0; run < RUNS; run++) {
@@ -302,6 +349,7 @@ static void live_records_are_never_called_the_same(void **state)
     for (size_t i = 0; i < lines.count; i++) {
         assert_int_equal(strlen(id_of(lines.list[i])), 32);
     }
+    free(lines.list);
     buf_fini(&text);
 }
 
@@ -330,6 +378,7 @@ int main(void)
         cmocka_unit_test(names_tell_all_records_apart),
         cmocka_unit_test(a_trace_read_again_gives_the_same_names),
         cmocka_unit_test(what_is_left_after_a_restart_keeps_its_names),
+        cmocka_unit_test(records_of_real_traces_are_told_apart),
         cmocka_unit_test(live_records_are_never_called_the_same),
         cmocka_unit_test(who_asks_for_no_names_gets_none),
     };
