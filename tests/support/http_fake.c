@@ -224,8 +224,8 @@ static void accept_one(struct http_fake *fake)
         return;
     }
     plat_mutex_lock(&fake->mutex);
-    fake->open[fake->open_count++] =
-        (struct open_socket){.socket = socket, .number = ++fake->connections};
+    fake->open[fake->open_count++] = (struct open_socket){
+        .socket = socket, .number = ++fake->connections};
     plat_mutex_unlock(&fake->mutex);
 }
 
