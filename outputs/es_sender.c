@@ -176,11 +176,6 @@ void es_sender_destroy(struct es_sender *sender)
     }
 }
 
-void es_sender_disconnect(struct es_sender *sender)
-{
-    http_client_disconnect(sender->client);
-}
-
 /* ---- what goes wrong ----------------------------------------------------------------------------- */
 
 /* ${count} records are in trouble of the kind ${of}. Where to say what it is; NULL: there was a

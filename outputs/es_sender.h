@@ -23,9 +23,6 @@ struct es_sender *es_sender_create(
     const struct es_sender_options *options, const struct output_env *env, struct error *err);
 void es_sender_destroy(struct es_sender *sender); /* NULL is fine */
 
-/* Close connections that are kept. */
-void es_sender_disconnect(struct es_sender *sender);
-
 /* As output_ops.send. */
 enum output_verdict es_sender_send(
     struct es_sender *sender, const struct delivery *delivery, struct output_report *report);
