@@ -18,6 +18,7 @@ SIM = os.environ["ETWSHIP_SIM"]
 MACHINE = os.environ["ETWSIM_MACHINE_BIN"]
 # A net under what does not end, no measure.
 TIMEOUT_S = 300
+BURST = 300000
 NAME = "Sim-Provider"
 SESSION = "etwship-live"
 
@@ -352,6 +353,43 @@ class Kept(Shared):
             self.assertEqual(self.sessions("list"), {})
             self.burst(10)
         self.assertEqual(self.shipped(), (20, {"agent/not_running": (0, 1)}))
+
+
+class Load(Shared):
+    def assert_accounted(self, rate):
+        agent = self.start(", buffers: {size: 64KB, min: 4}, block_for: 0")
+        self.read_by(agent)
+        self.do(f"burst {NAME} {BURST} {rate}")
+        self.do("settle")
+        report = self.do(f"report {SESSION}")
+        self.assertEqual(agent.stop(), 0)
+        events, gaps = self.shipped()
+        lost = sum(total for key, (total, _) in gaps.items()
+                   if key in ("etw/events_lost", "queue/full"))
+        self.assertEqual(report["sent"], BURST)
+        self.assertEqual(events + lost + report["in_lost_buffers"], BURST, (gaps, report))
+        self.assertEqual(gaps.get("etw/events_lost", (0, 0))[0], report["events_lost"])
+        self.assertEqual(gaps.get("etw/realtime_buffers_lost", (0, 0))[0],
+                         report["buffers_lost"])
+
+    def test_a_burst_is_delivered_or_counted(self):
+        self.assert_accounted(0)
+
+    def test_a_stream_is_delivered_or_counted(self):
+        self.assert_accounted(100000)
+
+    def test_agents_that_come_and_go_leave_nothing(self):
+        for turn in range(12):
+            agent = self.start()
+            self.read_by(agent)
+            self.burst(100)
+            if turn % 3 == 0:
+                agent.kill()
+            else:
+                self.assertEqual(agent.stop(), 0)
+        self.assertEqual(self.sessions("list"), {})
+        report = self.do(f"report {SESSION}")
+        self.assertEqual((report["sessions"], report["traces"]), (0, 0))
 
 
 if __name__ == "__main__":

@@ -159,6 +159,10 @@ class Kept(OnSharedWine, machine.Kept):
     pass
 
 
+class Load(OnSharedWine, machine.Load):
+    pass
+
+
 if __name__ == "__main__":
     wine.need(wine.EXE)
     wine.need(wine.ETWSIM)
@@ -166,4 +170,5 @@ if __name__ == "__main__":
         wine.skip("no Wine (packaging/deps.sh windows)")
     # Not those that are imported.
     unittest.main(defaultTest=["Watch", "Providers", "Selftest", "Record", "Run", "Sessions",
-                               "SharedSessions", "SharedProviders", "Existing", "Kept"])
+                               "SharedSessions", "SharedProviders", "Existing", "Kept",
+                               "Load"])
