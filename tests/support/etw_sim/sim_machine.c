@@ -18,7 +18,7 @@ struct sim_machine {
     struct sim_listener *listener;
     struct plat_thread *thread;
     struct plat_mutex lock;
-    struct sim_visitor *visitors; /* also those that have gone: joined at the end */
+    struct sim_visitor *visitors; /* also those that have gone: until the next one comes */
     bool ending;
 };
 
@@ -301,8 +301,9 @@ static void serve(void *self)
     }
     plat_mutex_lock(&v->machine->lock);
     v->held = (struct guid){{0}};
-    plat_mutex_unlock(&v->machine->lock);
+    v->gone = true;
     sim_link_shut(v->link); /* whoever is there finds out, also if he said nonsense */
+    plat_mutex_unlock(&v->machine->lock);
 }
 
 static void free_visitor(struct sim_visitor *v)
@@ -312,6 +313,22 @@ static void free_visitor(struct sim_visitor *v)
     buf_fini(&v->message);
     buf_fini(&v->answer);
     free(v);
+}
+
+/* The first of those that have gone, out of the list; NULL: there is none. */
+static struct sim_visitor *take_gone(struct sim_machine *m)
+{
+    plat_mutex_lock(&m->lock);
+    struct sim_visitor **at = &m->visitors;
+    while (*at && !(*at)->gone) {
+        at = &(*at)->next;
+    }
+    struct sim_visitor *v = *at;
+    if (v) {
+        *at = v->next;
+    }
+    plat_mutex_unlock(&m->lock);
+    return v;
 }
 
 /* Takes ${link}. */
@@ -343,6 +360,10 @@ static void receive_visitors(void *self)
     struct sim_machine *m = self;
     struct sim_link *link;
     while ((link = sim_link_accept(m->listener)) != NULL) {
+        struct sim_visitor *gone;
+        while ((gone = take_gone(m)) != NULL) {
+            free_visitor(gone);
+        }
         welcome(m, link);
     }
 }

@@ -6,7 +6,8 @@
 /*
  * A world that several programs share, as they share a Windows: what one has started, others see, and
  * what one leaves behind stays. The process that holds it listens; programs whose
- * etw_sim_options.machine names its port do their calls there.
+ * etw_sim_options.machine names its port do their calls there: those of etwsim.dll, and etwship-sim,
+ * find it in the environment variable ETWSIM_MACHINE.
  */
 struct sim_machine;
 

@@ -16,7 +16,8 @@ struct sim_visitor {
     struct buf message;
     struct reader in; /* of the message, behind its operation and caller */
     struct buf answer;
-    struct guid held; /* zero: nothing */
+    struct guid held; /* zero: nothing; guarded by the machine's lock, like `gone` */
+    bool gone;        /* its thread is about to end */
 };
 
 /* sim_machine_trace.c: a consumer, until the program closes its connection. */
