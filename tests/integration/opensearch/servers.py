@@ -186,8 +186,8 @@ class Certificates:
 
 
 class Security(Kind):
-    """OpenSearch with TLS, users and roles. Has admin:admin and readall:readall; the certificate
-    `admin` may change users."""
+    """OpenSearch with TLS, users and roles. Has admin:admin, who may change them, and
+    readall:readall."""
 
     scheme = "https"
 
@@ -218,6 +218,7 @@ class Security(Kind):
             security + "allow_default_init_securityindex": "true",
             security + "allow_unsafe_democertificates": "true",
             security + "authcz.admin_dn.0": "CN=admin",
+            security + "restapi.roles_enabled.0": "all_access",
             security + "nodes_dn.0": "CN=node",
         } | {f"{security}ssl.{layer}.{key}_filepath": file
              for layer in ("transport", "http")
