@@ -170,6 +170,32 @@ static void a_classic_provider_is_taken_from_nobody_who_was_not_named(void **sta
     }
 }
 
+static void a_group_brings_its_members_but_those_left_out(void **state)
+{
+    (void)state;
+    struct rig rig;
+    const struct guid group = {{0x67, 1}};
+    const struct guid unwanted = {{0x78, 1}};
+    const char *left_out[] = {"00000178-0000-0000-0000-000000000000"};
+    struct etw_sim_event event = {.descriptor = {.id = 7, .level = 4}};
+    rig_init(&rig, NULL);
+    struct etw_sim_provider *member = etw_sim_provider_add(rig.sim,
+        &(struct etw_sim_provider_options){.guid = provider_guid, .pid = 900, .group = group});
+    struct etw_sim_provider *other = etw_sim_provider_add(
+        rig.sim, &(struct etw_sim_provider_options){.guid = unwanted, .pid = 901, .group = group});
+    struct provider_spec spec = rig_spec("00000167-0000-0000-0000-000000000000");
+    spec.group = true;
+    spec.disallow = (struct config_strings){left_out, 1};
+    rig_start_as(&rig, ETW_PLAN_REALTIME, NULL, &spec, 1);
+    rig_await(&rig, rig_reads, NAME);
+    assert_int_equal(etw_sim_burst(member, &event, 0, 3, 0), 3);
+    assert_int_equal(etw_sim_burst(other, &event, 0, 3, 0), 3);
+    rig_stop(&rig);
+    assert_int_equal(rig.events, 3);
+    assert_int_equal(rig.last.process_id, 900);
+    rig_fini(&rig);
+}
+
 /* Ids of processes are no 16-bit numbers, nor negative ones. */
 static void ids_of_processes_have_all_their_32_bits(void **state)
 {
@@ -231,6 +257,7 @@ int main(void)
         cmocka_unit_test(states_are_asked_for_when_somebody_listens),
         cmocka_unit_test(states_are_asked_for_again_after_a_while),
         cmocka_unit_test(the_kernels_providers_have_the_state_of_the_session),
+        cmocka_unit_test(a_group_brings_its_members_but_those_left_out),
         cmocka_unit_test(ids_of_processes_have_all_their_32_bits),
         cmocka_unit_test(numbers_of_messages_come_with_raw_buffers),
         cmocka_unit_test(a_classic_provider_is_taken_from_nobody_who_was_not_named),
