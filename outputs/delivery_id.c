@@ -27,7 +27,9 @@ size_t delivery_id_write(
     char *p = ret_id;
     if (ids->names) {
         struct span name = span_first(ids->names[at], DELIVERY_ID_MAX);
-        memcpy(ret_id, name.data, name.size);
+        if (name.size) {
+            memcpy(ret_id, name.data, name.size);
+        }
         return name.size;
     }
     if (!delivery_id_is_replayed(delivery, index)) {

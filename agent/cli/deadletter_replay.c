@@ -60,17 +60,22 @@ static bool remove_delivered(struct batch *batch)
     return count == 0 || letters->ops->remove(letters, batch->ids, count, &removed, batch->err);
 }
 
+static struct span take(struct span *text, size_t size)
+{
+    struct span taken = span_first(*text, size);
+    *text = span_from(*text, size);
+    return taken;
+}
+
 static void deliver(struct batch *batch)
 {
     struct span routes[BATCH_RECORDS];
     struct span ids[BATCH_RECORDS];
     uint32_t route_indexes[BATCH_RECORDS];
-    uint32_t at = 0;
+    struct span names_left = buf_span(&batch->names);
     for (size_t i = 0; i < batch->count; i++) {
-        routes[i] = span_make(batch->names.data + at, batch->route_sizes[i]);
-        at += batch->route_sizes[i];
-        ids[i] = span_make(batch->names.data + at, batch->id_sizes[i]);
-        at += batch->id_sizes[i];
+        routes[i] = take(&names_left, batch->route_sizes[i]);
+        ids[i] = take(&names_left, batch->id_sizes[i]);
         route_indexes[i] = (uint32_t)i;
         batch->lost[i] = false;
     }
