@@ -1,0 +1,160 @@
+"""framing: splunk_hec against a receiver of other people's: the OpenTelemetry collector's.
+
+The collector is built with Go when it is first needed, from what collector/builder.yaml names, and kept
+outside the clone (about three minutes). Without Go or a network the test is skipped.
+"""
+
+import collections
+import hashlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from datetime import datetime, timezone
+from pathlib import Path
+
+BINARY = os.environ["ETWSHIP_BIN"]
+ETLGEN = os.environ["ETWSHIP_ETLGEN"]
+RECIPE = Path(__file__).resolve().parent / "collector" / "builder.yaml"
+VERSION = "v0.145.0"
+TIMEOUT_S = 300
+BUILD_TIMEOUT_S = 3000
+EVENTS = 5000
+SKIPPED = 77
+
+
+def cache():
+    top = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "etwship"
+    top.mkdir(parents=True, exist_ok=True)
+    return top / f"collector-{hashlib.sha256(RECIPE.read_bytes()).hexdigest()[:16]}"
+
+
+def run(args, folder):
+    return subprocess.run(args, cwd=folder, check=False, timeout=BUILD_TIMEOUT_S, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          env=os.environ | {"GOBIN": str(folder), "GOWORK": "off", "CGO_ENABLED": "0"})
+
+
+def build():
+    """The path of the program, or why there is none."""
+    kept = cache()
+    if kept.exists():
+        return kept, None
+    if not shutil.which("go"):
+        return None, "no Go here (golang)"
+    with tempfile.TemporaryDirectory(dir=kept.parent) as name:
+        folder = Path(name)
+        (folder / "builder.yaml").write_bytes(RECIPE.read_bytes())
+        for args in (["go", "install", f"go.opentelemetry.io/collector/cmd/builder@{VERSION}"],
+                     [str(folder / "builder"), "--config", "builder.yaml"]):
+            done = run(args, folder)
+            if done.returncode != 0:
+                tail = done.stdout.strip().splitlines()[-1:] or [""]
+                return None, f"the collector cannot be built: {tail[0]}"
+        (folder / "collector").replace(kept)
+    return kept, None
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+class Collector(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.trace = self.folder / "t.etl"
+        subprocess.run([ETLGEN, "--mix", "realistic", "--events", str(EVENTS), "-o", self.trace],
+                       check=True, timeout=TIMEOUT_S, stdout=subprocess.DEVNULL)
+
+    def start(self):
+        self.port, self.file = free_port(), self.folder / "out.json"
+        config = {
+            "receivers": {"splunk_hec": {"endpoint": f"127.0.0.1:{self.port}"}},
+            "exporters": {"file": {"path": str(self.file), "flush_interval": "100ms"}},
+            "service": {"pipelines": {"logs": {"receivers": ["splunk_hec"], "exporters": ["file"]}},
+                        "telemetry": {"metrics": {"level": "none"}}},
+        }
+        path = self.folder / "collector.yaml"
+        path.write_text(json.dumps(config))
+        collector = subprocess.Popen([COLLECTOR, "--config", path], stderr=subprocess.DEVNULL)
+        self.addCleanup(collector.wait, TIMEOUT_S)
+        self.addCleanup(collector.terminate)
+        for _ in range(600):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
+                    return collector
+            time.sleep(0.1)
+        self.fail("the collector does not listen")
+
+    def records(self):
+        for line in self.file.read_text().splitlines():
+            for resource in json.loads(line)["resourceLogs"]:
+                about = {a["key"]: a["value"]["stringValue"]
+                         for a in resource.get("resource", {}).get("attributes", [])}
+                for scope in resource["scopeLogs"]:
+                    for record in scope["logRecords"]:
+                        yield about, record
+
+    def test_every_event_arrives_with_its_time_and_what_was_set(self):
+        for compression in ("none", "gzip"):
+            with self.subTest(compression):
+                self.ship_and_compare(compression)
+
+    def ship_and_compare(self, compression):
+        collector = self.start()
+        config = {"sessions": [{"name": "s", "type": "file", "paths": [str(self.trace)]}],
+                  "outputs": [{"type": "http", "url": f"http://127.0.0.1:{self.port}", "proxy": "",
+                               "framing": "splunk_hec", "auth": {"bearer": "0000-1111"},
+                               "index": "main", "source": "etw \"x\"", "sourcetype": "etw:json",
+                               "compression": compression}]}
+        path = self.folder / "etwship.yaml"
+        path.write_text(json.dumps(config))
+        subprocess.run([BINARY, "run", "-c", path], check=True, timeout=TIMEOUT_S,
+                       stderr=subprocess.DEVNULL)
+        # At its end it writes what it still has.
+        collector.terminate()
+        collector.wait(TIMEOUT_S)
+        dump = subprocess.run([BINARY, "dump", self.trace], check=True, stdout=subprocess.PIPE,
+                              timeout=TIMEOUT_S).stdout
+        want = {event["etw"]["sequence"]: event for event in map(json.loads, dump.splitlines())}
+        found = collections.Counter()
+        for about, record in self.records():
+            event = {pair["key"]: pair["value"] for pair in record["body"]["kvlistValue"]["values"]}
+            etw = {pair["key"]: pair["value"]
+                   for pair in event.get("etw", {}).get("kvlistValue", {}).get("values", [])}
+            if "sequence" not in etw:
+                continue  # of the agent itself
+            number = int(next(iter(etw["sequence"].values())))
+            found[number] += 1
+            self.assertEqual(about.get("com.splunk.index"), "main")
+            self.assertEqual(about.get("com.splunk.source"), "etw \"x\"")
+            self.assertEqual(about.get("com.splunk.sourcetype"), "etw:json")
+            self.assertEqual(event["@timestamp"]["stringValue"], want[number]["@timestamp"])
+            # It reads the time as a floating-point number: about a microsecond.
+            seconds = int(record["timeUnixNano"]) / 1e9
+            self.assertAlmostEqual(seconds, seconds_of(want[number]["@timestamp"]), places=5)
+        self.assertEqual(len(found), len(want))
+        self.assertEqual(set(found.values()), {1})
+        self.file.unlink()
+
+
+def seconds_of(text):
+    whole, fraction = text.rstrip("Z").split(".")
+    base = datetime.strptime(whole, "%Y-%m-%dT%H:%M:%S").replace(tzinfo=timezone.utc).timestamp()
+    return base + float("0." + fraction)
+
+
+if __name__ == "__main__":
+    COLLECTOR, REASON = build()
+    if not COLLECTOR:
+        print(f"skipped: {REASON}")
+        sys.exit(SKIPPED)
+    unittest.main()
