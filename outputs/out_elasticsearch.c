@@ -187,6 +187,7 @@ const struct output_ops output_elasticsearch = {
     .name = "elasticsearch",
     .fields = fields,
     .settings_size = sizeof(struct settings),
+    .workers = 2,
     .route = elasticsearch_route,
     .route_safety = EVENT_TEMPLATE_INDEX,
     .ids = elasticsearch_ids,

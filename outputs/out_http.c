@@ -458,6 +458,7 @@ const struct output_ops output_http = {
     .name = "http",
     .fields = fields,
     .settings_size = sizeof(struct settings),
+    .workers = 2,
     .check = http_check,
     .reference = http_status_write_reference,
     .create = http_create,

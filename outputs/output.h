@@ -129,6 +129,7 @@ struct output_ops {
 
     bool
         alone; /* of one output there can be one object, one worker: two would cut in on each other */
+    unsigned workers; /* how many it has, unless somebody says so; 0: one */
 
     /* Name of the event format whose bytes this output wants, NULL: the `format` setting. */
     const char *(*format)(const void *settings);

@@ -110,6 +110,9 @@ static void check_output(const struct checker *checker, struct app_output *outpu
         config_error_at(checker->memory, &output->workers, sizeof(output->workers), checker->report,
             "workers: output type %s works with one. remove the key", ops->name);
     }
+    if (output->workers == 0) { /* not given */
+        output->workers = ops && ops->workers ? ops->workers : 1;
+    }
 }
 
 /* Two outputs in one file would cut each other's batches. */

@@ -304,8 +304,9 @@ static const struct config_field output_fields[] = {
         .help = "unsigned 64-bit fields as numbers or strings; default: what the type takes best"},
     {CONFIG_STRUCT_ROW("batch", struct app_output, batch, batch_fields),
         .help = "how much is sent at once"},
-    {CONFIG_ROW("workers", INT, struct app_output, workers), .default_text = "1",
-        .min = 1, .max = 64, .help = "batches on their way at the same time"},
+    {CONFIG_ROW("workers", INT, struct app_output, workers), .min = 1, .max = 64,
+        .help = "batches on their way at the same time, which may overtake each other; default: "
+                "2 over HTTP, else 1"},
     {CONFIG_STRUCT_ROW("retry", struct app_output, retry, retry_fields),
         .help = "what happens while the destination does not answer"},
     {.key = NULL},
