@@ -161,9 +161,16 @@ static bool set_callbacks(struct http_client *self)
            !curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, self->reason);
 }
 
-static bool set_up(struct http_client *self, const struct http_options *options)
+static bool set_up(struct http_client *self, const struct http_options *options, struct error *err)
 {
-    return http_curl_set_up(self->easy, options) && set_callbacks(self);
+    if (!http_curl_set_up(self->easy, options, err)) {
+        return false;
+    }
+    if (!set_callbacks(self)) {
+        error_set(err, ERR_MEMORY, "out of memory");
+        return false;
+    }
+    return true;
 }
 
 static bool set_authorization(struct http_client *self, const struct http_client_setup *setup)
@@ -203,10 +210,7 @@ struct http_client *http_client_create(const struct http_client_setup *setup, st
     self->easy = curl_easy_init();
     if (!self->easy || !set_authorization(self, setup)) {
         error_set(err, ERR_MEMORY, "out of memory");
-    } else if (!set_up(self, setup->options)) {
-        error_set(
-            err, ERR_UNSUPPORTED, "this build of libcurl cannot do what tls or proxy ask for");
-    } else {
+    } else if (set_up(self, setup->options, err)) {
         return self;
     }
     http_client_destroy(self);

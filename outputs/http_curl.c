@@ -29,13 +29,20 @@ static bool set_ca(CURL *easy, const char *ca)
     return folder == CURLE_OK || folder == CURLE_NOT_BUILT_IN || folder == CURLE_UNKNOWN_OPTION;
 }
 
+static bool set_cert(CURL *easy, const struct http_tls *tls)
+{
+    if (http_options_is_pkcs12(tls->cert)) {
+        return !curl_easy_setopt(easy, CURLOPT_SSLCERT, tls->cert) &&
+               !curl_easy_setopt(easy, CURLOPT_SSLCERTTYPE, "P12");
+    }
+    return !tls->cert || !tls->key ||
+           (!curl_easy_setopt(easy, CURLOPT_SSLCERT, tls->cert) &&
+               !curl_easy_setopt(easy, CURLOPT_SSLKEY, tls->key));
+}
+
 static bool set_tls(CURL *easy, const struct http_tls *tls)
 {
-    bool good = !tls->ca || set_ca(easy, tls->ca);
-    if (tls->cert && tls->key) {
-        good = good && !curl_easy_setopt(easy, CURLOPT_SSLCERT, tls->cert) &&
-               !curl_easy_setopt(easy, CURLOPT_SSLKEY, tls->key);
-    }
+    bool good = (!tls->ca || set_ca(easy, tls->ca)) && set_cert(easy, tls);
     long oldest = tls->min_version == HTTP_TLS_1_3 ? CURL_SSLVERSION_TLSv1_3
                                                    : CURL_SSLVERSION_TLSv1_2;
     return good && set_pins(easy, &tls->pin_sha256) &&
@@ -74,16 +81,35 @@ static bool set_limits(CURL *easy, const struct http_options *options)
            !curl_easy_setopt(easy, CURLOPT_USERAGENT, "etwship/" ETWSHIP_VERSION);
 }
 
-bool http_curl_set_up(CURL *easy, const struct http_options *options)
+/* Schannel reads nothing else. */
+static bool is_pem_unknown(void)
 {
+    const char *tls = curl_version_info(CURLVERSION_NOW)->ssl_version;
+    return tls && strncmp(tls, "Schannel", strlen("Schannel")) == 0;
+}
+
+bool http_curl_set_up(CURL *easy, const struct http_options *options, struct error *err)
+{
+    const struct http_tls *tls = &options->tls;
+    if (tls->cert && !http_options_is_pkcs12(tls->cert) && is_pem_unknown()) {
+        error_set(err, ERR_UNSUPPORTED,
+            "tls: on Windows cert must be PKCS#12, with its key. make a file.pfx of both: openssl "
+            "pkcs12 -export -in %s -inkey %s -out file.pfx -passout pass:",
+            tls->cert, tls->key ? tls->key : "KEY");
+        return false;
+    }
     /* HTTP/2 does not exist in every build of libcurl. */
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS);
 #if LIBCURL_VERSION_NUM >= 0x075700
     /* A name server that does not answer holds nobody up at the end. */
     curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
 #endif
-    return set_protocols(easy) && set_limits(easy, options) && set_tls(easy, &options->tls) &&
-           set_proxy(easy, options->proxy);
+    if (set_protocols(easy) && set_limits(easy, options) && set_tls(easy, tls) &&
+        set_proxy(easy, options->proxy)) {
+        return true;
+    }
+    error_set(err, ERR_UNSUPPORTED, "this build of libcurl cannot do what tls or proxy ask for");
+    return false;
 }
 
 static enum http_failure failure_of_connection(bool own_proxy)

@@ -7,8 +7,8 @@
 
 /* libcurl in our words, for http_client.c alone. */
 
-/* Tell ${easy} what holds for every request. False: this libcurl cannot do it. */
-bool http_curl_set_up(CURL *easy, const struct http_options *options);
+/* Tell ${easy} what holds for every request. False with ${err} set: this libcurl cannot do it. */
+bool http_curl_set_up(CURL *easy, const struct http_options *options, struct error *err);
 
 /* What ${code} says of the request that ${easy} has just ended. */
 enum http_failure http_curl_failure(CURL *easy, CURLcode code, bool own_proxy);

@@ -20,8 +20,9 @@ const struct config_field http_auth_fields[] = {
 const struct config_field http_tls_fields[] = {
     {CONFIG_ROW("ca", PATH, struct http_tls, ca),
         .help = "file of the authorities that are trusted; default: the system's"},
-    {CONFIG_ROW("cert", PATH, struct http_tls, cert), .help = "our certificate"},
-    {CONFIG_ROW("key", PATH, struct http_tls, key), .help = "file of its private key"},
+    {CONFIG_ROW("cert", PATH, struct http_tls, cert), .help = "our certificate: PEM, or PKCS#12 without a password (.p12, .pfx), which on "
+                "Windows it must be"},
+    {CONFIG_ROW("key", PATH, struct http_tls, key), .help = "file of its private key, in PEM"},
     {CONFIG_ROW("pin_sha256", STRINGS, struct http_tls, pin_sha256), .max = 16,
         .help = "the server must have one of these public keys: base64 of its SHA-256"},
     {CONFIG_ROW("verify", ENUM, struct http_tls, verify), .names = verify_names,
@@ -68,6 +69,13 @@ static bool is_pin(const char *text)
            strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/") == 43;
 }
 
+bool http_options_is_pkcs12(const char *cert)
+{
+    const char *dot = cert ? strrchr(cert, '.') : NULL;
+    return dot && (span_equal_nocase(span_text(dot), span_text(".p12")) ||
+                      span_equal_nocase(span_text(dot), span_text(".pfx")));
+}
+
 void http_options_check(struct config_check *check, const struct http_options *options)
 {
     const struct http_auth *auth = &options->auth;
@@ -81,7 +89,11 @@ void http_options_check(struct config_check *check, const struct http_options *o
     if (!auth->user != !auth->password) {
         CONFIG_FAULT(check, auth, "auth: user and password belong together. add the other");
     }
-    if (!tls->cert != !tls->key) {
+    if (http_options_is_pkcs12(tls->cert)) {
+        if (tls->key) {
+            CONFIG_FAULT(check, &tls->key, "tls: the file of cert holds its key. remove key");
+        }
+    } else if (!tls->cert != !tls->key) {
         CONFIG_FAULT(check, tls, "tls: cert and key belong together. add the other");
     }
     for (size_t i = 0; i < tls->pin_sha256.count; i++) {

@@ -60,6 +60,9 @@ extern const char *const http_compression_names[];
 /* What is wrong goes to ${check}, at its value: "auth: what. what to do". */
 void http_options_check(struct config_check *check, const struct http_options *options);
 
+/* Is the file ${cert} PKCS#12, by its name? NULL is not. */
+bool http_options_is_pkcs12(const char *cert);
+
 /* Is ${url} an address that http can be sent to, without a password in it? ${key} for the text. NULL
  * is not given. */
 void http_options_check_url(struct config_check *check, const char *key, const char *const *url);

@@ -304,6 +304,8 @@ class Tls(Agent):
         self.assertIsNotNone(self.arrives(context, ca))
         wrong = self.arrives(context, ca | ours | {"key": str(self.good[1])})
         self.assertIn("tls.key", wrong)
+        both = self.ca.pkcs12(*self.client)
+        self.assertIsNone(self.arrives(context, ca | {"cert": str(both)}))
 
     def test_a_name_is_checked_too(self):
         self.assertIsNone(self.arrives(

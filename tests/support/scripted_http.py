@@ -389,6 +389,13 @@ class Authority:
     def expired(self, name="expired"):
         return self.issue(name, start="20200101000000Z", end="20210101000000Z")
 
+    def pkcs12(self, certificate, key):
+        """Both in one file, NAME.pfx, without a password."""
+        both = Path(certificate).with_suffix(".pfx")
+        self.run("pkcs12", "-export", "-in", str(certificate), "-inkey", str(key), "-out", str(both),
+                 "-passout", "pass:")
+        return both
+
     def pin(self, certificate):
         """SHA-256 of its public key in base64."""
         key = self.run("x509", "-in", str(certificate), "-noout", "-pubkey")

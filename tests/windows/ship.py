@@ -2,8 +2,9 @@
 
 What Wine shows: sockets, libcurl with its Schannel code, and that the certificate is checked against a CA
 file, the host's name, the time and pins. What it does not show: Windows' own Schannel; its store of
-authorities, since Wine's TLS takes every certificate where no CA file is given; certificates of clients,
-whose import fails in Wine 8; HTTP/2, which is agreed on inside of TLS (ALPN).
+authorities, since Wine's TLS takes every certificate where no CA file is given; certificates of clients, as
+Wine 8 does not find the one of an imported file that has a key; HTTP/2, which is agreed on inside of TLS
+(ALPN).
 """
 
 import json
@@ -134,6 +135,13 @@ class Ship(unittest.TestCase):
         self.assert_ships(context, tls)
         tls["pin_sha256"] = [authority.pin(authority.ca)]
         self.assert_refuses(context, tls, "pin")
+
+    def test_a_certificate_of_ours_in_pem_is_refused_with_what_to_do(self):
+        output = {"type": "elasticsearch", "hosts": ["https://127.0.0.1:1"],
+                  "tls": {"cert": "ours.pem", "key": "ours.key"}}
+        done = self.ship(output)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"openssl pkcs12 -export", done.stderr)
 
     def test_certificates_of_another_authority_name_or_time_are_refused(self):
         authority = self.authority()
