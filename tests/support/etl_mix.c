@@ -47,6 +47,7 @@ struct kind_info {
     const char *sequence_field;
     enum family family;
     uint8_t weight;                          /* in the realistic profile, of 100 */
+    uint8_t limit_weight;                    /* in that of the limit program */
     const struct etl_mix_provider *provider; /* manifest */
     const struct event_descriptor *descriptor;
     const struct guid *class_guid; /* kernel */
@@ -70,15 +71,15 @@ static const struct event_descriptor note_descriptor = {
 
 static const struct kind_info kinds[] = {
     [MIX_DNS_COMPLETED] = {"dns_completed", "Sequence",
-        MANIFEST_TYPE(etl_mix_schema_dns, 0), .weight = 22},
+        MANIFEST_TYPE(etl_mix_schema_dns, 0), .weight = 22, .limit_weight = 4},
     [MIX_DNS_CALLED] = {"dns_called", "Sequence",
         MANIFEST_TYPE(etl_mix_schema_dns, 1), .weight = 2},
     [MIX_PROCESS_START] = {"process_start", "Sequence",
-        MANIFEST_TYPE(etl_mix_schema_process, 0), .weight = 25},
+        MANIFEST_TYPE(etl_mix_schema_process, 0), .weight = 25, .limit_weight = 2},
     [MIX_PROCESS_STOP] = {"process_stop", "Sequence",
         MANIFEST_TYPE(etl_mix_schema_process, 1), .weight = 3},
     [MIX_HTTP_REQUEST] = {"http_request", "Sequence",
-        TRACELOGGING, .descriptor = &request_descriptor, .weight = 26},
+        TRACELOGGING, .descriptor = &request_descriptor, .weight = 26, .limit_weight = 3},
     [MIX_HEARTBEAT] = {"heartbeat", "Sequence",
         TRACELOGGING, .descriptor = &heartbeat_descriptor, .weight = 1},
     [MIX_WORK_START] = {"work_start", "Sequence",
@@ -86,7 +87,7 @@ static const struct kind_info kinds[] = {
     [MIX_NOTE] = {"note", "Sequence",
         EVENTSOURCE, .descriptor = &note_descriptor, .weight = 1},
     [MIX_KERNEL_PROCESS_START] = {"kernel_process_start", "SessionId",
-        KERNEL_TYPE(process_class, ETL_SYSTEM, 4, 0x0301), .weight = 5},
+        KERNEL_TYPE(process_class, ETL_SYSTEM, 4, 0x0301), .weight = 5, .limit_weight = 3},
     [MIX_KERNEL_PROCESS_END] = {"kernel_process_end", "SessionId",
         KERNEL_TYPE(process_class, ETL_SYSTEM, 4, 0x0302), .weight = 2},
     [MIX_KERNEL_THREAD_START] = {"kernel_thread_start", "SubProcessTag",
@@ -94,7 +95,7 @@ static const struct kind_info kinds[] = {
     [MIX_KERNEL_IMAGE_LOAD] = {"kernel_image_load", "TimeDateStamp",
         KERNEL_TYPE(image_class, ETL_SYSTEM, 3, 0x030a), .weight = 3},
     [MIX_KERNEL_DISK_READ] = {"kernel_disk_read", "ByteOffset",
-        KERNEL_TYPE(disk_class, ETL_PERFINFO, 3, 0x010a), .weight = 1},
+        KERNEL_TYPE(disk_class, ETL_PERFINFO, 3, 0x010a), .weight = 1, .limit_weight = 6},
     [MIX_KERNEL_TCP_SEND] = {"kernel_tcp_send", "seqnum",
         KERNEL_TYPE(tcp_class, ETL_PERFINFO, 2, 0x060a), .weight = 1},
     [MIX_KERNEL_FILE_CREATE] = {"kernel_file_create", "CreateOptions",
@@ -138,6 +139,9 @@ static uint8_t weight_of(const struct kind_info *info, enum etl_mix_profile prof
         [MIX_WPP_ONLY] = WPP};
     if (profile == MIX_REALISTIC) {
         return info->weight;
+    }
+    if (profile == MIX_LIMIT) {
+        return info->limit_weight;
     }
     return profile == MIX_ALL || families[profile] == info->family;
 }
@@ -415,7 +419,8 @@ const struct etl_mix_event *etl_mix_metadata(struct etl_mix *m)
 {
     enum { INFOS = 6 };
     enum etl_mix_profile profile = m->options.profile;
-    bool infos = profile == MIX_REALISTIC || profile == MIX_ALL || profile == MIX_MANIFEST;
+    bool infos = profile == MIX_REALISTIC || profile == MIX_ALL || profile == MIX_MANIFEST ||
+                 profile == MIX_LIMIT;
     bool chunks = profile == MIX_REALISTIC || profile == MIX_ALL || profile == MIX_EVENTSOURCE;
     unsigned next = m->metadata_next++;
     if (next < INFOS && !infos) {

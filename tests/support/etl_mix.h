@@ -43,7 +43,8 @@ enum etl_mix_profile {
     MIX_EVENTSOURCE,
     MIX_KERNEL,
     MIX_WPP_ONLY,
-    MIX_ALL, /* every kind as often as the others */
+    MIX_LIMIT, /* five kinds, short and long, that the limit program (bench/limit.h) knows */
+    MIX_ALL,   /* every kind as often as the others */
 };
 
 struct etl_mix_options {

@@ -16,7 +16,7 @@ static const char usage[] =
     "  --events N           events, not counting stacks and metadata (default 10000)\n"
     "  --cpus N             processors (default 4)\n"
     "  --buffer-size BYTES  of the session, a multiple of 8 (default 65536)\n"
-    "  --mix NAME           realistic manifest tracelogging eventsource kernel wpp all\n"
+    "  --mix NAME           realistic manifest tracelogging eventsource kernel wpp limit all\n"
     "  --compress NAME      none xpress lznt1 huff: as a merged trace\n"
     "  --pointer 4|8        width of pointers, and form of the header (default 8)\n"
     "  --clock NAME         qpc system cycles\n"
@@ -58,7 +58,7 @@ struct word {
 
 static const struct word mixes[] = {{"realistic", MIX_REALISTIC}, {"manifest", MIX_MANIFEST},
     {"tracelogging", MIX_TRACELOGGING}, {"eventsource", MIX_EVENTSOURCE}, {"kernel", MIX_KERNEL},
-    {"wpp", MIX_WPP_ONLY}, {"all", MIX_ALL}, {NULL, 0}};
+    {"wpp", MIX_WPP_ONLY}, {"limit", MIX_LIMIT}, {"all", MIX_ALL}, {NULL, 0}};
 static const struct word compressions[] = {{"none", ETL_STORED}, {"xpress", ETL_XPRESS},
     {"lznt1", ETL_LZNT1}, {"huff", ETL_XPRESS_HUFF}, {NULL, 0}};
 static const struct word clocks[] = {{"qpc", TRACE_CLOCK_QPC}, {"system", TRACE_CLOCK_SYSTEM_TIME},

@@ -1,0 +1,166 @@
+"""What shipping a trace over HTTP takes: `run` from an .etl file to a sink on the loopback, against a
+program that knows every event in advance (linux/limit_ship.c) and the same sink.
+
+    ship.py [--events N] [--rounds N] [--only NAME]
+
+First each way once, to see that both sides send the same bytes. Then rounds, in each of which every way runs
+once, so that ratios hold whatever else the machine does; medians are printed. CPU is the program's own, user
+and system, without the sink's. Of the clock little is to be learned where other programs run, and nothing
+where the sink has no processor of its own.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+BINARY = os.environ["ETWSHIP_BIN"]
+ETLGEN = os.environ["ETWSHIP_ETLGEN"]
+SINK = os.environ["ETWSHIP_SINK"]
+LIMIT = os.environ["ETWSHIP_LIMIT_SHIP"]
+BODY_BYTES = 1000000
+# Peers were measured with events of this size.
+PEER_BYTES = 770
+
+
+class Sink:
+    def __init__(self, *options):
+        self.process = subprocess.Popen([SINK, *options], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+        self.port = int(self.process.stdout.readline())
+
+    def taken(self):
+        """Since the last call."""
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+class Way:
+    """One way to ship `trace`. `command`: a function of a port to arguments."""
+
+    def __init__(self, name, command, folder, limit=None, bulk=False):
+        self.name, self.command, self.folder = name, command, folder
+        self.limit, self.bulk, self.rounds = limit, bulk, []
+
+    def run(self, sink):
+        begun = time.monotonic()
+        with open(self.folder / "said", "w+b") as said:
+            process = subprocess.Popen(self.command(sink.port), cwd=self.folder,
+                                       stdout=subprocess.DEVNULL, stderr=said)
+            _, status, used = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            if process.returncode:
+                said.seek(0)
+                sys.exit(f"{self.name}: {said.read().decode()}")
+        return {"wall": time.monotonic() - begun, "cpu": used.ru_utime + used.ru_stime,
+                "rss": used.ru_maxrss * 1024}
+
+    def median(self, what):
+        return statistics.median(one[what] for one in self.rounds)
+
+
+def agent(folder, name, output, workers):
+    path = folder / f"{name}.yaml"
+
+    def command(port):
+        url = f"http://127.0.0.1:{port}"
+        where = {"url": url} if output["type"] == "http" else {"hosts": [url]}
+        path.write_text(json.dumps({
+            "version": 1, "agent": {"decode_workers": workers},
+            "sessions": [{"name": "s", "type": "file", "paths": ["trace.etl"]}],
+            "outputs": [{"workers": workers, "batch": {"bytes": BODY_BYTES}, **output, **where}]}))
+        return [BINARY, "run", "-c", path.name]
+    return command
+
+
+def agent_member(folder):
+    """The members behind an event, as this machine's agent writes them."""
+    subprocess.run([ETLGEN, "--mix", "limit", "--events", "1", "-o", folder / "one.etl"], check=True,
+                   stdout=subprocess.DEVNULL)
+    (folder / "one.yaml").write_text(json.dumps({
+        "version": 1, "sessions": [{"name": "s", "type": "file", "paths": ["one.etl"]}],
+        "outputs": [{"type": "stdout", "style": "ndjson"}]}))
+    line = subprocess.run([BINARY, "run", "-c", "one.yaml"], cwd=folder, check=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout.decode()
+    return line[line.index(',"agent":'):].rstrip("}\n") + "}"
+
+
+def ways(folder):
+    member = agent_member(folder)
+    result = []
+    for compression in ("none", "gzip", "zstd"):
+        limit = Way(f"limit, {compression}", lambda port, kind=compression: [
+            LIMIT, "trace.etl", str(port), str(BODY_BYTES), kind, member], folder)
+        result.append(limit)
+        for workers in (1, 2):
+            name = f"http, {compression}, {workers}"
+            result.append(Way(name, agent(folder, name, {
+                "type": "http", "compression": compression}, workers), folder, limit))
+    for compression in ("none", "gzip"):
+        for workers in (1, 2):
+            name = f"elasticsearch, {compression}, {workers}"
+            result.append(Way(name, agent(folder, name, {
+                "type": "elasticsearch", "compression": compression}, workers), folder, bulk=True))
+    return result
+
+
+def check(every, events):
+    """All ways of one kind send the same number of bytes, one line per event. Returns the bytes of http's."""
+    sizes = {}
+    for way in every:
+        sink = Sink("--bulk" if way.bulk else "--count")
+        way.run(sink)
+        taken = sink.taken()
+        sink.close()
+        assert taken["lines"] == events * (1 + way.bulk), (way.name, taken)
+        assert sizes.setdefault(way.bulk, taken["bytes"]) == taken["bytes"], (way.name, taken, sizes)
+    return sizes.get(False)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--events", type=int, default=500000)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", default="", help="ways whose names hold this text, and the limit's")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        folder = Path(folder)
+        subprocess.run([ETLGEN, "--mix", "limit", "--cpus", "1", "--events", str(options.events), "-o",
+                        folder / "trace.etl"], check=True, stdout=subprocess.DEVNULL)
+        every = [way for way in ways(folder) if options.only in way.name]
+        every += [way.limit for way in every if way.limit and way.limit not in every]
+        every = list(dict.fromkeys(every))
+        size = check(every, options.events)
+        sinks = {bulk: Sink(*["--bulk"] * bulk) for bulk in {way.bulk for way in every}}
+        for _ in range(options.rounds):
+            for way in every:
+                way.rounds.append(way.run(sinks[way.bulk]))
+        for sink in sinks.values():
+            sink.close()
+    report(every, options.events, size / options.events if size else PEER_BYTES)
+
+
+def report(every, events, event_bytes):
+    print(f"{events:,} events of {event_bytes:.0f} bytes; CPU s per million events, and per million of "
+          f"{PEER_BYTES} bytes")
+    print(f"{'':26} {'CPU s':>7} {PEER_BYTES:>7} {'ratio':>6} {'events/s':>11} {'peak MB':>8}")
+    for way in every:
+        cpu = way.median("cpu") / events * 1e6
+        ratio = "" if not way.limit else "{:.2f}".format(statistics.median(
+            ours["cpu"] / theirs["cpu"] for ours, theirs in zip(way.rounds, way.limit.rounds)))
+        print(f"{way.name:26} {cpu:7.2f} {cpu * PEER_BYTES / event_bytes:7.2f} {ratio:>6} "
+              f"{events / way.median('wall'):11,.0f} {way.median('rss') / 1e6:8.1f}")
+
+
+if __name__ == "__main__":
+    main()
