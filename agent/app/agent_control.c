@@ -135,6 +135,7 @@ void agent_stop(struct agent *agent, bool signalled)
     if (first) {
         log_write(agent->log, LOG_LEVEL_INFO, NULL,
             "stopping: sessions end, outputs get agent.shutdown to take what is left");
+        pipeline_hurry(agent->pipeline);
     }
     for (size_t i = 0; first && i < agent->plan.session_count; i++) {
         agent->plan.session_configs[i]->ops->stop(agent->sessions[i].input);

@@ -28,6 +28,7 @@ struct lane {
     struct delivery_host *host;
     struct plat_thread *thread;
     bool done;
+    bool hurried;   /* as it was told in its last pause */
     uint32_t *ends; /* for a part of a batch */
     size_t end_capacity;
     struct delivery_counts told; /* to the books */
@@ -49,6 +50,7 @@ struct outlet {
     struct plat_cond changed; /* giving up, ended, a lane is done, or the mark has moved */
     atomic_bool giving_up;
     uint64_t gave_up_ns;
+    bool hurries; /* the agent stops */
     atomic_bool ended;
     atomic_bool closed; /* by its reader */
 
@@ -81,30 +83,32 @@ static bool is_giving_up(void *self)
     return until != UINT64_MAX && plat_monotonic_ns() >= until;
 }
 
-static bool pause_until(struct lane *lane, uint64_t end)
+/* ${patient}: to the end, also when the outlet begins to hurry. */
+static bool pause_until(struct lane *lane, uint64_t end, bool patient)
 {
     struct outlet *outlet = lane->outlet;
     bool in_time = true;
     plat_mutex_lock(&outlet->mutex);
-    while (in_time && !is_giving_up(lane)) {
+    while (in_time && !is_giving_up(lane) && (patient || lane->hurried == outlet->hurries)) {
         uint64_t patience = patience_ns(lane);
         in_time = plat_cond_wait_until(
             &outlet->changed, &outlet->mutex, end < patience ? end : patience);
     }
+    lane->hurried = patient ? lane->hurried : outlet->hurries;
     plat_mutex_unlock(&outlet->mutex);
     return !is_giving_up(lane);
 }
 
 static bool pause_lane(struct lane *lane, unsigned ms)
 {
-    return pause_until(lane, plat_monotonic_ns() + (uint64_t)ms * NS_PER_MS);
+    return pause_until(lane, plat_monotonic_ns() + (uint64_t)ms * NS_PER_MS, false);
 }
 
 static bool wait_while_quiet(void *self)
 {
     struct lane *lane = self;
     uint64_t until = atomic_load(&lane->outlet->quiet_until_ns);
-    return until == 0 || plat_monotonic_ns() >= until || pause_until(lane, until);
+    return until == 0 || plat_monotonic_ns() >= until || pause_until(lane, until, true);
 }
 
 static void leave_alone(void *self, unsigned ms)
@@ -555,6 +559,14 @@ bool outlet_start(struct outlet *outlet, struct error *err)
         }
     }
     return true;
+}
+
+void outlet_hurry(struct outlet *outlet)
+{
+    plat_mutex_lock(&outlet->mutex);
+    outlet->hurries = true;
+    plat_cond_broadcast(&outlet->changed);
+    plat_mutex_unlock(&outlet->mutex);
 }
 
 void outlet_give_up(struct outlet *outlet)

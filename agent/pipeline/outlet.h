@@ -63,6 +63,10 @@ bool outlet_start(struct outlet *outlet, struct error *err);
  */
 void outlet_close(struct outlet *outlet);
 
+/* The agent stops: try at once what waits for its next try, if the destination did not ask to be left
+ * alone, as much may have changed since. Any thread. */
+void outlet_hurry(struct outlet *outlet);
+
 /*
  * Stop waiting for the destination: what is left is counted as dropped, its positions stay. Events of
  * the agent itself are still delivered for a moment, since they say what was dropped.

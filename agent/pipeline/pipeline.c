@@ -465,6 +465,13 @@ bool pipeline_drain(struct pipeline *p)
     return !p->stuck;
 }
 
+void pipeline_hurry(struct pipeline *p)
+{
+    for (size_t i = 0; i < p->settings.output_count; i++) {
+        outlet_hurry(p->outlets[i]);
+    }
+}
+
 void pipeline_give_up(struct pipeline *p)
 {
     books_hurry(p->books, plat_monotonic_ns() + last_losses_ns);

@@ -112,6 +112,9 @@ void pipeline_report(struct pipeline *pipeline, const struct status *status, uin
  * stuck inside a call. */
 bool pipeline_drain(struct pipeline *pipeline);
 
+/* The agent stops: outputs try again at once what waits for its next try. Any thread. */
+void pipeline_hurry(struct pipeline *pipeline);
+
 /* The time to stop is over: nobody waits for a destination or for room any more, what is left is
  * counted as dropped. Only gaps, which say that, are still delivered for a moment. Any thread. */
 void pipeline_give_up(struct pipeline *pipeline);

@@ -83,8 +83,10 @@ static bool on_save(void *self, struct error *err)
     return true;
 }
 
-static void setup_with(
-    struct rig *rig, const uint64_t had[SESSIONS], bool saves, size_t workers, bool keeps)
+enum { SHORT_MS = 2, LONG_MS = 24 * 3600 * 1000 };
+
+static void setup_paced(struct rig *rig, const uint64_t had[SESSIONS], bool saves, size_t workers,
+    bool keeps, unsigned retry_ms)
 {
     struct error err = {0};
     size_t cursor = 0;
@@ -111,7 +113,7 @@ static void setup_with(
     rig->outlet = outlet_create(&(struct outlet_settings){.name = "fake",
                                     .ops = &fake_output_ops,
                                     .settings = &rig->fake_settings,
-                                    .retry = {.min_ms = 1, .max_ms = 2},
+                                    .retry = {.min_ms = retry_ms, .max_ms = retry_ms},
                                     .workers = workers,
                                     .route = SIZE_MAX,
                                     .resume = rig->had,
@@ -127,6 +129,12 @@ static void setup_with(
                                     .self = rig},
         &err);
     assert_non_null(rig->outlet);
+}
+
+static void setup_with(
+    struct rig *rig, const uint64_t had[SESSIONS], bool saves, size_t workers, bool keeps)
+{
+    setup_paced(rig, had, saves, workers, keeps, SHORT_MS);
 }
 
 static void setup(struct rig *rig, const uint64_t had[SESSIONS], bool saves)
@@ -407,6 +415,30 @@ static void a_stop_ends_a_long_wait_that_was_asked_for(void **state)
     teardown(&rig);
 }
 
+/* The waits are random parts of a day. */
+static void a_stop_brings_one_more_try_at_once(void **state)
+{
+    (void)state;
+    static const struct fake_step steps[] = {
+        {.verdict = OUTPUT_RETRY}, {.verdict = OUTPUT_RETRY, .degraded = true}};
+    struct error err = {0};
+    struct rig rig;
+    setup_paced(&rig, (const uint64_t[]){0, 0}, false, 2, true, LONG_MS);
+    rig.warns = true;
+    fake_output_script(rig.fake, steps, 2);
+    add_batch(&rig, 0, 1, 1);
+    add_batch(&rig, 0, 1, 2);
+    rig.spool->ops->close(rig.spool);
+    assert_true(outlet_start(rig.outlet, &err));
+    while (counts_of(&rig).retries < 2) {
+        plat_sleep_ms(1);
+    }
+    outlet_hurry(rig.outlet);
+    assert_true(outlet_join(rig.outlet));
+    assert_int_equal(counts_of(&rig).acked, 2);
+    teardown(&rig);
+}
+
 static void what_an_earlier_run_may_have_sent_is_repeated(void **state)
 {
     (void)state;
@@ -450,6 +482,7 @@ int main(void)
         cmocka_unit_test(the_books_say_that_an_output_is_degraded),
         cmocka_unit_test(a_destination_that_asks_for_it_is_left_alone_by_all_workers),
         cmocka_unit_test(a_stop_ends_a_long_wait_that_was_asked_for),
+        cmocka_unit_test(a_stop_brings_one_more_try_at_once),
         cmocka_unit_test(what_an_earlier_run_may_have_sent_is_repeated),
         cmocka_unit_test(unexpected_duplicates_are_counted_and_warned_of),
     };
