@@ -291,6 +291,9 @@ static bool may_be_obeyed(const struct http_reply *reply)
     case HTTP_NO_ROUTE:
     case HTTP_NO_PROXY:
     case HTTP_NO_TLS:
+    case HTTP_NO_TRUST:
+    case HTTP_OTHER_KEY:
+    case HTTP_BAD_FILE:
     case HTTP_IMPOSSIBLE:
         return false;
     default:
@@ -317,7 +320,8 @@ static enum es_verdict weigh_failure(
                 self->url, &answer, http_status_words(reply->status));
         }
     } else {
-        error_set(trouble(self, left, ES_RETRY), ERR_IO, "%s", why->text);
+        bool lasts = http_failure_lasts(reply->failure);
+        error_set(trouble(self, left, lasts ? ES_RETRY_SLOWLY : ES_RETRY), ERR_IO, "%s", why->text);
         if (reply->failure == HTTP_LOST || reply->failure == HTTP_TIMED_OUT) {
             es_limit_lost(&self->limit, stretch_bytes(self));
         }
@@ -534,6 +538,7 @@ static enum output_verdict finish(struct es_sender *self, struct output_report *
         report->degraded = self->trouble.count && self->trouble.of == ES_RETRY_SLOWLY;
     }
     report->error = self->trouble.error;
+    http_client_hide(self->client, report->error.text);
     if (self->trouble.count == 0) {
         error_set(&report->error, ERR_STOPPED, "stopped before everything was sent");
     }
