@@ -112,6 +112,8 @@ class Security(etwship.Case):
         self.make_user("late", ["cluster:monitor/main", "indices:data/write/bulk"], "other-*",
                        ["indices:data/read/get"])
         trace = etwship.make_trace(self.folder / "late.etl", EVENTS)
+        config = self.write(self.output_of("admin", "admin", data_stream=stream))
+        self.etwship("setup", "siem", "-c", config)
         config = self.write(self.output_of("late", PASSWORD, data_stream=stream), traces=[trace])
         agent = real_ships.Agent(self, config)
         agent.wait_for_text("security_exception")
