@@ -109,6 +109,23 @@ void losses_add(struct losses *losses, const struct loss *loss)
     plat_mutex_unlock(&losses->mutex);
 }
 
+void losses_add_records(struct losses *losses, const struct batch *batch, size_t first,
+    size_t count, size_t output, enum output_drop reason)
+{
+    size_t end = first + count;
+    for (size_t i = batch_segment_of(batch, first); first < end; i++) {
+        const struct batch_segment *segment = &batch->segments[i];
+        size_t stop = segment->record_end < end ? segment->record_end : end;
+        struct loss loss = {.session = segment->session,
+            .output = output,
+            .reason = reason,
+            .count = stop - first,
+            .times = segment->times};
+        losses_add(losses, &loss);
+        first = stop;
+    }
+}
+
 static void fill_gap(const struct losses *losses, size_t index, struct slab *slab)
 {
     const struct open_loss *open = &losses->open[index];

@@ -1,6 +1,7 @@
 #ifndef ETWSHIP_PIPELINE_LOSSES_H
 #define ETWSHIP_PIPELINE_LOSSES_H
 
+#include "pipeline/batch.h"
 #include "pipeline/slab_queue.h"
 
 /*
@@ -38,6 +39,11 @@ bool losses_comes_again(const struct losses *losses, size_t session);
 
 /* Before the books know of it, so that what is settled there has been added here. */
 void losses_add(struct losses *losses, const struct loss *loss);
+
+/* The same for ${count} records of ${batch}, which is none of the agent's own, from ${first} on: each
+ * is lost to the session that it is of. */
+void losses_add_records(struct losses *losses, const struct batch *batch, size_t first,
+    size_t count, size_t output, enum output_drop reason);
 
 /* Ship the gaps that are due: the first at once, further ones when the one before is on its way to
  * the outputs and gap_age has passed. Cheap; to be called now and then. */

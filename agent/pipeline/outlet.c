@@ -227,20 +227,8 @@ static void lose(struct lane *lane, size_t first, size_t count, enum output_drop
     const struct batch *batch = lane->batch;
     bool unwanted = reason == OUTPUT_DROP_ENDED && atomic_load(&outlet->closed);
     lane->lost[reason] += count;
-    if (!settings->losses || batch->own || unwanted) {
-        return;
-    }
-    size_t end = first + count;
-    for (size_t i = batch_segment_of(batch, first); first < end; i++) {
-        const struct batch_segment *segment = &batch->segments[i];
-        size_t stop = segment->record_end < end ? segment->record_end : end;
-        struct loss loss = {.session = segment->session,
-            .output = settings->index,
-            .reason = reason,
-            .count = stop - first,
-            .times = segment->times};
-        losses_add(settings->losses, &loss);
-        first = stop;
+    if (settings->losses && !batch->own && !unwanted) {
+        losses_add_records(settings->losses, batch, first, count, settings->index, reason);
     }
 }
 
