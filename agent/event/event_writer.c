@@ -78,6 +78,14 @@ bool event_options_equal(const struct event_options *a, const struct event_optio
            span_equal(a->data_namespace, b->data_namespace);
 }
 
+void event_writer_cut(
+    struct event_writer *writer, const char *payload, size_t start, struct buf *out)
+{
+    const struct event_overflow_limits limits = {
+        .max_string_bytes = writer->options.max_string_bytes, .payload = payload};
+    event_overflow_apply(&writer->overflow, &limits, start, out);
+}
+
 void event_writer_read_at(struct event_writer *writer, uint64_t now)
 {
     writer->read_at = now;

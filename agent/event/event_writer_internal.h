@@ -150,16 +150,18 @@ void event_each_keyword(
 /* Append ${start}, which opens a list, and these names; nothing if there are none. */
 void event_add_keyword_names(const struct event *event, const char *start, struct buf *out);
 
-/* The record that began at ${start} of ${out} is complete: cut what is too long in it, if that is
- * wanted. ${payload}: path of the object with the payload's fields. */
+/* Cut what is too long in the record that began at ${start} of ${out}. ${payload}: path of the object
+ * with the payload's fields. */
+void event_writer_cut(
+    struct event_writer *writer, const char *payload, size_t start, struct buf *out);
+
+/* A record is complete: the same, if that is wanted and may find anything. */
 static inline void event_writer_end(struct event_writer *writer, const char *payload,
     const struct event_schema *schema, size_t start, struct buf *out)
 {
-    const struct event_overflow_limits limits = {
-        .max_string_bytes = writer->options.max_string_bytes, .payload = payload};
-    if (limits.max_string_bytes &&
-        (out->size - start > limits.max_string_bytes || (schema && schema->has_long_names))) {
-        event_overflow_apply(&writer->overflow, &limits, start, out);
+    uint32_t max = writer->options.max_string_bytes;
+    if (max && (out->size - start > max || (schema && schema->has_long_names))) {
+        event_writer_cut(writer, payload, start, out);
     }
 }
 

@@ -5,6 +5,17 @@
 #include "base/bytes.h"
 #include "base/put.h"
 
+uint8_t *value_put_uint64(const struct value_context *context, uint8_t *p, uint64_t value)
+{
+    if (!context->uint64_strings) {
+        return put_u64(p, value);
+    }
+    *p++ = '"';
+    p = put_u64(p, value);
+    *p++ = '"';
+    return p;
+}
+
 static uint8_t *put_quoted_bytes(uint8_t *p, struct span bytes)
 {
     *p++ = '"';

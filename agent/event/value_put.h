@@ -36,17 +36,7 @@ static inline uint8_t *value_put_hex(uint8_t *p, uint64_t value)
 }
 
 /* An unsigned number of a type that has 64 bits, also where the record's pointers have 32. */
-static inline uint8_t *value_put_uint64(
-    const struct value_context *context, uint8_t *p, uint64_t value)
-{
-    if (!context->uint64_strings) {
-        return put_u64(p, value);
-    }
-    *p++ = '"';
-    p = put_u64(p, value);
-    *p++ = '"';
-    return p;
-}
+uint8_t *value_put_uint64(const struct value_context *context, uint8_t *p, uint64_t value);
 
 /* UTF-16 without quotes. Only strings whose length was given can hold a NUL; those that one ended
  * were cut there. */
@@ -81,7 +71,11 @@ static inline uint8_t *value_put_fast(const struct value_context *context, uint8
         value = load_le32(data);
         break;
     case FORM_UINT64:
-        return value_put_uint64(context, p, load_le64(data));
+        value = load_le64(data);
+        if (context->uint64_strings) {
+            return value_put_uint64(context, p, value);
+        }
+        break;
     case FORM_PORT:
         value = load_be16(data);
         break;
