@@ -280,6 +280,9 @@ uint32_t etw_sim_TraceEvent(uint64_t session, struct etw_classic_header *h)
 uint32_t etw_sim_TraceEventInstance(uint64_t session, struct etw_instance_header *h,
     struct etw_instance *instance, struct etw_instance *parent)
 {
+    if (sim_remote_world()) {
+        return ETW_ERROR_NOT_SUPPORTED;
+    }
     uint32_t code = 0;
     struct etw_sim *sim = sim_world_enter(SIM_CALL_TraceEventInstance, &code);
     if (!sim) {

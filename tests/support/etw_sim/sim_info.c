@@ -377,6 +377,9 @@ uint32_t etw_sim_EnumerateTraceGuidsEx(uint32_t info_class, void *in, uint32_t i
 uint32_t etw_sim_EnumerateTraceGuids(
     struct etw_guid_properties **list, uint32_t capacity, uint32_t *ret_count)
 {
+    if (sim_remote_world()) {
+        return ETW_ERROR_NOT_SUPPORTED;
+    }
     uint32_t code = 0;
     struct etw_sim *sim = sim_world_enter(SIM_CALL_EnumerateTraceGuids, &code);
     if (!sim) {

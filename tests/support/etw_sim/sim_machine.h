@@ -8,6 +8,10 @@
  * what one leaves behind stays. The process that holds it listens; programs whose
  * etw_sim_options.machine names its port do their calls there: those of etwsim.dll, and etwship-sim,
  * find it in the environment variable ETWSIM_MACHINE.
+ *
+ * Files that sessions write are the machine's: their paths are those of its process. TDH, traces that
+ * are read, and who may do what with a provider (EventAccess...) are each program's own. Without an
+ * answer here are TraceEventInstance and EnumerateTraceGuids (ETW_ERROR_NOT_SUPPORTED).
  */
 struct sim_machine;
 
