@@ -94,10 +94,10 @@ static void positions_follow_their_records_and_are_unknown_for_others(void **sta
     for (size_t i = 0; i < both.count; i++) {
         assert_memory_equal(&both.positions[i], i == 99 ? &at : &unknown, sizeof(at));
     }
-    assert_true(piece_add_position(&both, &at));
-    piece_take_back(&both, piece_start(&both, both.count));
-    add(&both, "live", NULL, 1);
-    assert_memory_equal(&both.positions[198], &unknown, sizeof(unknown));
+    assert_true(piece_add_position(&file, &at));
+    piece_take_back(&file, piece_start(&file, file.count));
+    add(&file, "live", NULL, 100);
+    assert_memory_equal(&file.positions[99], &unknown, sizeof(unknown));
     piece_fini(&live);
     piece_fini(&file);
     piece_fini(&both);
