@@ -63,12 +63,15 @@ def locked(name):
 
 
 def run(*command):
-    done = subprocess.run(list(map(str, command)), stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=MAVEN_S,
-                          check=False)
-    if done.returncode != 0:
-        lines = done.stdout.decode(errors="replace").splitlines()
-        raise Missing("\n    ".join([f"{command[0]} failed:"] + lines[-15:]))
+    """Its exit code, and the last lines that it printed."""
+    try:
+        done = subprocess.run(list(map(str, command)), stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=MAVEN_S,
+                              check=False)
+    except subprocess.TimeoutExpired:
+        return -1, f"no end after {MAVEN_S} s"
+    lines = done.stdout.decode(errors="replace").splitlines()
+    return done.returncode, "\n    ".join(lines[-15:])
 
 
 def fetch(kind):
@@ -82,16 +85,21 @@ def fetch(kind):
         if not listed.exists() or not all(map(os.path.exists, listed.read_text().split(":"))):
             print(f"Fetching the servers of profile {kind} with Maven", flush=True)
             made = listed.with_suffix(".new")
-            run("mvn", "-q", "-B", "-ntp", "-f", pom, "-P", kind,
+            failed, said = run(
+                "mvn", "-q", "-B", "-ntp", "-f", pom, "-P", kind,
                 f"-Dmaven.repo.local={CACHE / 'maven'}", "dependency:build-classpath",
                 f"-Dmdep.outputFile={made}")
+            if failed:
+                raise Missing(f"Maven could not fetch it:\n    {said}")
             made.rename(listed)
     return [Path(file) for file in listed.read_text().split(":")]
 
 
 def compiled(source, jars, folder):
     folder.mkdir()
-    run("javac", "-d", folder, "-cp", ":".join(map(str, jars)), HERE / source)
+    failed, said = run("javac", "-d", folder, "-cp", ":".join(map(str, jars)), HERE / source)
+    if failed:
+        raise AssertionError(f"{source}:\n    {said}")
     return folder
 
 
