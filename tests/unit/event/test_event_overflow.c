@@ -252,13 +252,15 @@ static void what_is_no_record_stays_as_it_is(void **state)
         {1, "data", "abc,\n", NULL},
     };
     check_rows(rows, sizeof(rows) / sizeof(rows[0]));
-    char deep[400] = "";
+    struct buf deep;
+    buf_init(&deep, MAX_OUT_BYTES);
     for (size_t i = 0; i < 70; i++) {
-        strcat(deep, "{\"A\":");
+        buf_add_text(&deep, "{\"A\":");
     }
-    strcat(deep, "\"abc\"");
-    const struct row row = {1, "data", deep, NULL};
+    buf_add(&deep, "\"abc\"", sizeof("\"abc\""));
+    const struct row row = {1, "data", (const char *)deep.data, NULL};
     check_rows(&row, 1);
+    buf_fini(&deep);
 }
 
 static uint32_t next_random(uint32_t *seed)

@@ -245,7 +245,7 @@ static void a_string_that_fits_is_never_cut(void **state)
         use_options(&f, (struct event_options){.max_string_bytes = LIMIT});
         char text[FITS + 4] = "'";
         memset(text + 1, 'x', FITS + more);
-        strcpy(text + 1 + FITS + more, "'");
+        text[1 + FITS + more] = '\'';
         const struct piece piece = {"A", IN_ANSI_STRING, 0, text, NULL};
         fixture_set_fields(&f, &piece, 1);
         event_format_native.event(f.writer, &f.event, &f.out);
