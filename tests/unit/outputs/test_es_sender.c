@@ -605,6 +605,10 @@ static void make_anew(struct fixture *f, const char *url, const struct http_opti
 static void a_certificate_that_cannot_be_read_is_a_fault_of_set_up(void **state)
 {
     (void)state;
+#ifdef _WIN32
+    /* Schannel reads it once the server has shown its own, which this one never does. */
+    skip();
+#endif
     struct fixture f;
     char url[64];
     setup(&f, 3);
