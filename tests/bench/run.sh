@@ -6,6 +6,7 @@
 # 1. CPU per event of decoding and JSON, against a program that knows every event in advance.
 # 2. Whole traces of growing size: speed, and memory that must not grow.
 # 3. UTF-16 to JSON by instruction set.
+# 4. From a trace to a server on the loopback, against a program that does only that.
 # 4. Live sessions on a simulated Windows: latency against its budget, bursts.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -39,3 +40,8 @@ echo "UTF-16 to JSON"
 echo
 echo "Live sessions, simulated in the same process"
 ETWSHIP_SIM="$build/tests/integration/etwship-sim" python3 -B tests/bench/live.py
+echo
+echo "Shipping over HTTP"
+ETWSHIP_BIN=$build/agent/etwship ETWSHIP_ETLGEN=$build/tests/support/etlgen \
+    ETWSHIP_SINK=$build/tests/bench/sink ETWSHIP_LIMIT_SHIP=$build/tests/bench/limit_ship \
+    python3 -B tests/bench/ship.py

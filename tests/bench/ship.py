@@ -19,10 +19,10 @@ import tempfile
 import time
 from pathlib import Path
 
-BINARY = os.environ["ETWSHIP_BIN"]
-ETLGEN = os.environ["ETWSHIP_ETLGEN"]
-SINK = os.environ["ETWSHIP_SINK"]
-LIMIT = os.environ["ETWSHIP_LIMIT_SHIP"]
+BINARY = os.path.abspath(os.environ["ETWSHIP_BIN"])
+ETLGEN = os.path.abspath(os.environ["ETWSHIP_ETLGEN"])
+SINK = os.path.abspath(os.environ["ETWSHIP_SINK"])
+LIMIT = os.path.abspath(os.environ["ETWSHIP_LIMIT_SHIP"])
 BODY_BYTES = 1000000
 # Peers were measured with events of this size.
 PEER_BYTES = 770
