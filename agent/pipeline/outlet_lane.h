@@ -1,0 +1,68 @@
+#ifndef ETWSHIP_PIPELINE_OUTLET_LANE_H
+#define ETWSHIP_PIPELINE_OUTLET_LANE_H
+
+#include <stdatomic.h>
+
+#include "pipeline/ack_mark.h"
+#include "pipeline/outlet.h"
+#include "pipeline/outlet_news.h"
+#include "platform/plat_thread.h"
+
+/*
+ * The insides of an outlet; not for users of outlet.h. A lane is a thread with an output object and
+ * the host that retries for it. Lanes of one outlet share a cursor: each batch goes to one lane.
+ */
+enum { OUTLET_MAX_LANES = 64 };
+
+struct outlet_lane {
+    struct outlet *outlet;
+    struct delivery_host *host;
+    struct plat_thread *thread;
+    bool done;
+    bool hurried;   /* as it was told in its last pause */
+    uint32_t *ends; /* for a part of a batch */
+    size_t end_capacity;
+    struct delivery_counts told; /* to the books */
+
+    /* What it works on: a batch, and the records of it that the host has. */
+    const struct batch *batch;
+    size_t first;
+    uint64_t lost[OUTPUT_DROP_COUNT]; /* of the batch */
+
+    uint64_t checkpoint_ns; /* when the last one was taken */
+};
+
+struct outlet {
+    struct outlet_settings settings;
+    struct outlet_lane lanes[OUTLET_MAX_LANES];
+    size_t lane_count;
+
+    struct plat_mutex mutex;
+    struct plat_cond changed; /* giving up, ended, a lane is done, or the mark has moved */
+    atomic_bool giving_up;
+    uint64_t gave_up_ns;
+    bool hurries; /* the agent stops */
+    atomic_bool ended;
+    atomic_bool closed; /* by its reader */
+
+    /* Until then the destination wants to be asked nothing. */
+    atomic_uint_fast64_t quiet_until_ns;
+    struct outlet_news news;
+
+    struct ack_mark mark;
+    uint64_t *stored;      /* by session: the mark as of the checkpoint */
+    struct buf checkpoint; /* belongs to `stored` */
+    uint64_t change;
+};
+
+/* Makes the output object. False with ${err} set: there is none, and fini is not needed. */
+bool outlet_lane_init(struct outlet_lane *lane, struct outlet *outlet, struct error *err);
+void outlet_lane_fini(struct outlet_lane *lane);
+
+/* End the output object; joined. */
+void outlet_lane_close(struct outlet_lane *lane);
+
+/* Start the thread; it sets `done`, under the mutex, as the last thing it does. */
+bool outlet_lane_start(struct outlet_lane *lane, struct error *err);
+
+#endif
