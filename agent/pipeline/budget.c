@@ -13,6 +13,7 @@ enum {
     KEPT_PER_WORKER = 4 * 1024 * 1024, /* blocks of memory, for the next use */
     PROGRAM_BYTES = 8 * 1024 * 1024,   /* measured: code, C library, stacks of threads, schemas */
     SESSION_BYTES = 10 * 1024 * 1024,  /* the ring of the stack join, and reading windows */
+    COPIES_PER_WORKER = 2,             /* of a batch: what is left of it, framed and packed */
     ALLOCATOR_SHARE = 16,              /* holes between blocks that the C library keeps */
     LEAST_SPOOL_SHARE = 8,             /* of budgets that are too small for all that */
 };
@@ -43,7 +44,8 @@ static size_t fixed_bytes(const struct pipeline_settings *s)
         batches += s->streams[i].max_bytes;
     }
     for (size_t i = 0; i < s->output_count; i++) {
-        batches += s->outputs[i].workers * s->streams[s->outputs[i].stream].max_bytes;
+        batches += COPIES_PER_WORKER * s->outputs[i].workers *
+                   s->streams[s->outputs[i].stream].max_bytes;
     }
     return PROGRAM_BYTES + s->session_count * SESSION_BYTES +
            s->worker_count * SLABS_PER_WORKER * slab + budget_queue_bytes(s) +
