@@ -248,7 +248,8 @@ static void what_outgrows_a_limit_is_no_filter_any_more(void **state)
 static void payload_and_container_stay_only_if_they_are_the_same(void **state)
 {
     struct etw_payload_filter payload = {.count = 1};
-    struct etw_request a = {.payload = &payload, .payload_count = 1, .container = {.count = 1, .texts = {"x"}}};
+    struct etw_request a = {
+        .payload = &payload, .payload_count = 1, .container = {.count = 1, .texts = {"x"}}};
     struct etw_request b = a;
     (void)state;
     etw_enable_merge(&a, &b);
