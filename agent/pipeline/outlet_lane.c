@@ -87,7 +87,8 @@ static void warn(void *self, const char *text)
 static void tell(void *self, enum delivery_news news, const char *text)
 {
     struct outlet_lane *lane = self;
-    outlet_news_tell(&lane->outlet->news, news, text, delivery_host_ended(lane->host));
+    bool over = delivery_host_ended(lane->host) || is_giving_up(lane);
+    outlet_news_tell(&lane->outlet->news, news, text, over);
 }
 
 static bool keep(

@@ -26,7 +26,7 @@ struct outlet_news {
 void outlet_news_init(struct outlet_news *news);
 void outlet_news_fini(struct outlet_news *news);
 
-/* What a lane's host has to say. ${ended}: the output takes nothing more. Any lane. */
+/* What a lane's host has to say. ${ended}: nothing is tried again. Any lane. */
 void outlet_news_tell(
     struct outlet_news *news, enum delivery_news what, const char *text, bool ended);
 
