@@ -6,8 +6,8 @@
 # 1. CPU per event of decoding and JSON, against a program that knows every event in advance.
 # 2. Whole traces of growing size: speed, and memory that must not grow.
 # 3. UTF-16 to JSON by instruction set.
-# 4. From a trace to a server on the loopback, against a program that does only that.
 # 4. Live sessions on a simulated Windows: latency against its budget, bursts.
+# 5. From a trace to a server on the loopback, against a program that does only that.
 set -eu
 cd "$(dirname "$0")/../.."
 

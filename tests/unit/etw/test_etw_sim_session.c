@@ -1,5 +1,5 @@
-/* Sessions of the simulated Windows: start, query, update, stop, limits (etw-control: starttrace,
- * controltrace, event_trace_properties, logging-mode-constants on learn.microsoft.com). */
+/* Sessions of the simulated Windows: start, query, update, stop, limits (StartTrace,
+ * ControlTrace, EVENT_TRACE_PROPERTIES and "Logging Mode Constants" on learn.microsoft.com). */
 #include "support/test.h"
 
 #include <stdio.h>
