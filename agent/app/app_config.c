@@ -6,6 +6,7 @@
 #include "app/app_config.h"
 
 #include "app/app_fields.h"
+#include "app/app_live.h"
 #include "app/app_loop.h"
 #include "app/app_names.h"
 #include "app/app_providers.h"
@@ -89,6 +90,7 @@ static void check_sessions(const struct checker *checker, const struct app_root 
         if (sessions[i].ops) {
             config_check_report(
                 checker->memory, sessions[i].ops->check, sessions[i].settings, checker->report);
+            app_live_check(checker->memory, &sessions[i], checker->report);
         }
     }
 }

@@ -87,6 +87,8 @@ struct input_decoding {
 struct config_check;
 struct config_field;
 struct config_strings;
+struct live_groups;
+struct live_session;
 struct provider_spec;
 
 enum input_note { INPUT_NOTE_INFO, INPUT_NOTE_WARNING };
@@ -114,6 +116,12 @@ struct input_env {
     void *self;
 };
 
+/* Settings that sessions of ETW share; NULL where the type has none. */
+struct input_live {
+    const struct live_session *session;
+    const struct live_groups *groups;
+};
+
 /* What `providers` of a session means. */
 enum input_providers {
     INPUT_PROVIDERS_OPTIONAL, /* none: every event that is there */
@@ -137,6 +145,7 @@ struct input_ops {
     /* Says everything that is wrong with settings, also with incomplete ones (config_check.h); no
      * I/O. May be NULL. */
     void (*check)(const void *settings, struct config_check *check);
+    struct input_live (*live)(const void *settings); /* live_options.h; may be NULL */
     void (*decoding)(const void *settings, struct input_decoding *ret_decoding);
     const struct config_strings *(*paths)(const void *settings); /* what it reads; may be NULL */
 

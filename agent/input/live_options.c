@@ -166,26 +166,6 @@ void live_options_check_realtime(const void *settings, struct config_check *chec
     check_session(&s->session, false, check);
 }
 
-/* `Class/Name`, or the number of a hook in hexadecimal or decimal. */
-static void check_events(
-    const char *key, const struct config_strings *events, struct config_check *check)
-{
-    for (size_t i = 0; i < events->count; i++) {
-        const char *text = events->items[i];
-        const char *slash = strchr(text, '/');
-        bool is_hex = strncmp(text, "0x", 2) == 0 && text[2] &&
-                      strspn(text + 2, "0123456789abcdefABCDEF") == strlen(text + 2);
-        bool is_number = *text && strspn(text, "0123456789") == strlen(text);
-        bool is_name = slash && slash != text && slash[1] && !strchr(slash + 1, '/');
-        if (!is_name && !(is_hex && strlen(text) <= 6) && !(is_number && strlen(text) <= 5)) {
-            CONFIG_FAULT(check, &events->items[i],
-                "%s: %s is no kernel event. write Class/Name, as in Process/Start, or "
-                "the number of a hook, as in 0x1402",
-                key, config_text_quote(span_text(text)).text);
-        }
-    }
-}
-
 static void check_flags(const struct config_strings *flags, struct config_check *check)
 {
     for (size_t i = 0; i < flags->count; i++) {
@@ -207,8 +187,6 @@ static void check_flags(const struct config_strings *flags, struct config_check 
 static void check_groups(const struct live_groups *groups, struct config_check *check)
 {
     check_flags(&groups->flags, check);
-    check_events("stacks", &groups->stacks, check);
-    check_events("counters", &groups->counters.events, check);
     const struct live_counters *counters = &groups->counters;
     if ((counters->sources.count == 0) != (counters->events.count == 0)) {
         CONFIG_FAULT(check, counters, "counters: they need sources and events. write both");

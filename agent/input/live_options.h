@@ -50,7 +50,7 @@ struct live_counters {
 /* Groups of kernel events, and what is added to them. */
 struct live_groups {
     struct config_strings flags;  /* kernel_flags.h */
-    struct config_strings stacks; /* Class/Name or the number of a hook */
+    struct config_strings stacks; /* Class/Name or the number of a hook; app_live.h checks */
     uint64_t profile_ns;          /* between two samples; 0: as the machine has it */
     struct live_counters counters;
 };

@@ -1,5 +1,10 @@
 #include "schema/kernel_names.h"
 
+#include <stdio.h>
+#include <string.h>
+
+#include "base/nearest.h"
+
 enum class_number {
 #define KERNEL_CLASS(symbol, name, guid, group) CLASS_##symbol,
 #define KERNEL_CLASS_OF(symbol, name, guid, provider_name, provider_guid) CLASS_##symbol,
@@ -67,4 +72,29 @@ bool kernel_names_find(struct span name, struct guid *ret_class, uint8_t *ret_ty
     }
     *ret_type = best;
     return true;
+}
+
+bool kernel_names_meant(struct span name, char ret_text[KERNEL_NAMES_TEXT_SIZE])
+{
+    char best[KERNEL_NAMES_TEXT_SIZE];
+    struct nearest nearest = {.text = name};
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        const char *class_name = classes[types[i].class_number].name;
+        char text[KERNEL_NAMES_TEXT_SIZE];
+        int size = snprintf(
+            text, sizeof(text), "%s/%s", class_name ? class_name : "", types[i].name);
+        if (!class_name || size < 0 || (size_t)size >= sizeof(text)) {
+            continue;
+        }
+        nearest_consider(&nearest, span_make(text, (size_t)size));
+        if (nearest.best.data == (const uint8_t *)text) {
+            memcpy(best, text, (size_t)size + 1);
+            nearest.best = span_make(best, (size_t)size);
+        }
+    }
+    struct span meant = nearest_meant(&nearest);
+    if (meant.size) {
+        memcpy(ret_text, best, meant.size + 1);
+    }
+    return meant.size > 0;
 }

@@ -11,4 +11,8 @@
  */
 bool kernel_names_find(struct span name, struct guid *ret_class, uint8_t *ret_type);
 
+/* The one that misspelt ${name} is near enough to, into ${ret_text} with a 0 behind; false: none. */
+enum { KERNEL_NAMES_TEXT_SIZE = 96 };
+bool kernel_names_meant(struct span name, char ret_text[KERNEL_NAMES_TEXT_SIZE]);
+
 #endif

@@ -30,6 +30,12 @@ static void *create_realtime(const void *settings, const struct input_env *env, 
     return create(ETW_PLAN_REALTIME, settings, env, err);
 }
 
+static struct input_live realtime_live(const void *settings)
+{
+    const struct live_realtime *s = settings;
+    return (struct input_live){.session = &s->session};
+}
+
 const struct input_ops input_realtime = {
     .name = "realtime",
     .fields = live_options_realtime,
@@ -38,6 +44,7 @@ const struct input_ops input_realtime = {
     .switches_on = true,
     .providers = INPUT_PROVIDERS_REQUIRED,
     .check = live_options_check_realtime,
+    .live = realtime_live,
     .create = create_realtime,
     .run = run,
     .stop = stop,
@@ -47,6 +54,12 @@ const struct input_ops input_realtime = {
 static void *create_system(const void *settings, const struct input_env *env, struct error *err)
 {
     return create(ETW_PLAN_SYSTEM, settings, env, err);
+}
+
+static struct input_live kernel_live(const void *settings)
+{
+    const struct live_kernel *s = settings;
+    return (struct input_live){.session = &s->session, .groups = &s->groups};
 }
 
 static bool has_no_flags(const void *settings)
@@ -63,6 +76,7 @@ const struct input_ops input_system = {
     .kernel = true,
     .needs_providers = has_no_flags,
     .check = live_options_check_kernel,
+    .live = kernel_live,
     .create = create_system,
     .run = run,
     .stop = stop,
@@ -81,6 +95,7 @@ const struct input_ops input_kernel = {
     .needs_etw = true,
     .providers = INPUT_PROVIDERS_NONE,
     .check = live_options_check_kernel,
+    .live = kernel_live,
     .create = create_kernel,
     .run = run,
     .stop = stop,
@@ -118,6 +133,12 @@ static bool record_needs_providers(const void *settings)
     return ((const struct live_record *)settings)->groups.flags.count == 0;
 }
 
+static struct input_live record_live(const void *settings)
+{
+    const struct live_record *s = settings;
+    return (struct input_live){.session = &s->session, .groups = &s->groups};
+}
+
 const struct input_ops input_record = {
     .name = "record",
     .fields = live_options_record,
@@ -127,6 +148,7 @@ const struct input_ops input_record = {
     .delivers = record_delivers,
     .needs_providers = record_needs_providers,
     .check = live_options_check_record,
+    .live = record_live,
     .create = create_record,
     .run = run,
     .stop = stop,

@@ -46,11 +46,34 @@ static void other_names_are_none(void **state)
     }
 }
 
+static void a_misspelt_name_has_a_nearest(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        const char *meant; /* NULL: none */
+    } cases[] = {
+        {"Process/Strat", "Process/Start"},
+        {"thread/cswich", "Thread/CSwitch"},
+        {"Proces/Start", "Process/Start"},
+        {"", NULL},
+        {"/", NULL},
+        {"Some/Other", NULL},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char meant[KERNEL_NAMES_TEXT_SIZE] = "";
+        bool found = kernel_names_meant(span_text(cases[i].name), meant);
+        assert_int_equal(found, cases[i].meant != NULL);
+        assert_string_equal(meant, found ? cases[i].meant : "");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_are_found_by_the_names_that_events_have),
         cmocka_unit_test(other_names_are_none),
+        cmocka_unit_test(a_misspelt_name_has_a_nearest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,14 @@
+#ifndef ETWSHIP_APP_APP_LIVE_H
+#define ETWSHIP_APP_APP_LIVE_H
+
+#include "app/app_config.h"
+
+/*
+ * What is wrong with a session of ETW beyond what its input sees in its settings alone: names of
+ * kernel events, which the definitions of this build know on every system. Added to ${report}, each
+ * mistake at its place.
+ */
+void app_live_check(
+    const struct config *memory, const struct app_session *session, struct config_report *report);
+
+#endif
