@@ -20,7 +20,7 @@ bool delivery_id_is_replayed(const struct delivery *delivery, size_t index)
 }
 
 size_t delivery_id_write(
-    const struct delivery *delivery, size_t index, char ret_id[static DELIVERY_ID_MAX])
+    const struct delivery *delivery, size_t index, char ret_id[DELIVERY_ID_MAX])
 {
     const struct delivery_ids *ids = delivery->ids;
     uint32_t at = place_of(delivery, index);

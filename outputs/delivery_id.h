@@ -29,7 +29,7 @@ enum { DELIVERY_ID_MAX = 60 };
 /* The id of record ${index} of ${delivery}, whose ids are not NULL: lower case hex, no NUL. Returns
  * its length. */
 size_t delivery_id_write(
-    const struct delivery *delivery, size_t index, char ret_id[static DELIVERY_ID_MAX]);
+    const struct delivery *delivery, size_t index, char ret_id[DELIVERY_ID_MAX]);
 
 /* Does the id of record ${index} name a place in a file? Then the destination may have it from an
  * earlier reading. */

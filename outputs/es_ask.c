@@ -52,7 +52,7 @@ bool es_ask(struct http_client *client, const char *url, const char *method, con
     return http_client_send(client, &request, &said->reply, err);
 }
 
-void es_said_words(const struct es_said *said, char ret_words[static ES_ASK_MAX_WORDS])
+void es_said_words(const struct es_said *said, char ret_words[ES_ASK_MAX_WORDS])
 {
     struct es_reply reply;
     es_reply_init(&reply, 0, NULL, NULL);

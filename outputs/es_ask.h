@@ -25,7 +25,7 @@ bool es_ask(struct http_client *client, const char *url, const char *method, con
     struct span body, struct es_said *said, struct error *err);
 
 /* What a reply that is no success says: status, type and reason of the error. */
-void es_said_words(const struct es_said *said, char ret_words[static ES_ASK_MAX_WORDS]);
+void es_said_words(const struct es_said *said, char ret_words[ES_ASK_MAX_WORDS]);
 
 /* Does the body hold ${text}? */
 bool es_said_has(const struct es_said *said, const char *text);

@@ -153,7 +153,7 @@ static size_t add_text(char *out, const char *text)
 }
 
 size_t es_name_write(const struct es_name_options *options, const char *format,
-    struct span rendered, char ret_name[static ES_NAME_MAX])
+    struct span rendered, char ret_name[ES_NAME_MAX])
 {
     bool is_ecs = format && strcmp(format, "ecs") == 0;
     const char *dataset = options->data_stream.dataset;

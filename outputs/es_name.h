@@ -40,6 +40,6 @@ const char *es_name_route(const struct es_name_options *options);
 /* Write the name that events of ${rendered}, their route, go to; without a route it is empty, and
  * ${format}, of the events, says which dataset is the default. Returns the size, no terminator. */
 size_t es_name_write(const struct es_name_options *options, const char *format,
-    struct span rendered, char ret_name[static ES_NAME_MAX]);
+    struct span rendered, char ret_name[ES_NAME_MAX]);
 
 #endif

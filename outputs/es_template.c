@@ -218,7 +218,7 @@ static void write_all(const struct es_template *wanted, struct buf *out)
 }
 
 void es_template_mark(
-    const struct es_template *wanted, char ret_mark[static ES_TEMPLATE_MARK_BYTES])
+    const struct es_template *wanted, char ret_mark[ES_TEMPLATE_MARK_BYTES])
 {
     struct buf body;
     uint8_t digest[SHA1_SIZE];

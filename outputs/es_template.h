@@ -36,6 +36,6 @@ void es_template_write(const struct es_template *wanted, struct buf *out);
 
 /* The same mark: hex digits and a NUL. */
 void es_template_mark(
-    const struct es_template *wanted, char ret_mark[static ES_TEMPLATE_MARK_BYTES]);
+    const struct es_template *wanted, char ret_mark[ES_TEMPLATE_MARK_BYTES]);
 
 #endif

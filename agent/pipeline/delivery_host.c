@@ -149,7 +149,7 @@ static uint32_t record_of(const struct delivery_host *host, size_t index)
 }
 
 static struct delivery_refusal refusal_of(const struct delivery_host *host,
-    const struct delivery *left, size_t index, char id[static DELIVERY_ID_MAX])
+    const struct delivery *left, size_t index, char id[DELIVERY_ID_MAX])
 {
     uint32_t start = index ? left->record_ends[index - 1] : 0;
     uint32_t end = left->record_ends[index];

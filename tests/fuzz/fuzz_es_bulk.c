@@ -27,7 +27,7 @@ static struct span next_line(struct span *rest)
 }
 
 /* As a text, up to a NUL; NULL where the line is empty. */
-static const char *text_of(struct span line, char out[static MAX_VALUE])
+static const char *text_of(struct span line, char out[MAX_VALUE])
 {
     line = span_first(line, MAX_VALUE - 1);
     if (line.size) {
