@@ -33,8 +33,11 @@ static const char hec_path[] = "/services/collector/event";
 
 static const char *const framing_names[] = {"ndjson", "json_array", "message", "splunk_hec", NULL};
 
+static const char *const method_names[] = {"POST", "PUT", NULL};
+
 struct settings {
     const char *url;
+    int method;  /* index of method_names */
     int framing; /* enum http_framing */
     struct http_frame_hec hec;
     struct config_map headers;
@@ -44,7 +47,9 @@ struct settings {
 // clang-format off
 static const struct config_field fields[] = {
     {CONFIG_ROW("url", STRING, struct settings, url), .required = true,
-        .help = "address that batches are posted to; of splunk_hec the host is enough"},
+        .help = "address that batches are sent to; of splunk_hec the host is enough"},
+    {CONFIG_ROW("method", ENUM, struct settings, method), .names = method_names,
+        .default_text = "POST", .help = "how they are sent"},
     {CONFIG_ROW("framing", ENUM, struct settings, framing), .names = framing_names,
         .default_text = "ndjson",
         .help = "ndjson: one event per line; json_array: one array; message: the text of each "
@@ -129,6 +134,9 @@ static void check_hec(const struct settings *s, struct config_check *check)
                 "%s: only Splunk knows it. set framing: splunk_hec, or remove it", names[i]);
         }
     }
+    if (s->method && s->framing == HTTP_FRAMING_SPLUNK_HEC) {
+        CONFIG_FAULT(check, &s->method, "method: Splunk takes only POST. remove it");
+    }
 }
 
 static void http_check(const void *settings, struct config_check *check)
@@ -148,6 +156,7 @@ struct out_http {
     struct arena kept; /* url and headers */
     const char *url;
     const char *path; /* behind it; NULL: none */
+    const char *method;
     struct http_header headers[MAX_HEADERS + OWN_HEADERS];
     size_t header_count;
     struct http_client *client;
@@ -224,6 +233,7 @@ static bool set_up(struct out_http *self, const struct settings *s, struct error
         }
     }
     self->url = keep(self, s->url);
+    self->method = method_names[s->method];
     self->path = hec && !has_path(s->url) ? hec_path : NULL;
     if (!self->url || !http_frame_init(&self->frame, (enum http_framing)s->framing, &s->hec) ||
         !keep_headers(self, s)) {
@@ -301,7 +311,7 @@ static enum http_verdict post_body(
     struct out_http *self, struct span body, struct output_report *report, int *ret_status)
 {
     struct http_reply reply;
-    const struct http_request request = {.method = "POST",
+    const struct http_request request = {.method = self->method,
         .url = self->url,
         .path = self->path,
         .headers = self->headers,
