@@ -195,6 +195,15 @@ static bool find_server(struct run *run)
     return true;
 }
 
+static void tell_guess(const struct run *run)
+{
+    tell(run, OUTPUT_FOUND_NOTE,
+        "what the server is, is unknown: shown as for Elasticsearch; OpenSearch gets other types "
+        "of "
+        "fields%s. run setup without --dry-run, and the server decides",
+        run->setup->lifecycle->delete_after_ns ? " and a policy of ISM" : "");
+}
+
 /* PUT, or show it. False: there is no reply, which was said. */
 static bool put(struct run *run, const char *path)
 {
@@ -365,6 +374,9 @@ bool es_setup_run(const struct es_setup *setup, const struct output_talk *talk)
     es_said_init(&run.said);
     buf_init(&run.body, ES_TEMPLATE_MAX_BYTES);
     bool good = find_server(&run);
+    if (good && talk->dry_run && !run.server.known) {
+        tell_guess(&run);
+    }
     good = good && put_policy(&run) && (is_current(&run) || put_template(&run));
     if (talk->dry_run || (!good && run.said.reply.status == 403)) {
         es_setup_tell_rights(setup, &run.server, talk);

@@ -277,6 +277,31 @@ static void a_dry_run_only_shows(void **state)
     assert_non_null(strstr(f->shown, "PUT /_plugins/_ism/policies/keep\n"));
     assert_non_null(strstr(f->shown, "PUT /_index_template/etwship-logs-etw.events\n"));
     assert_says(f, "indices:admin/index_template/*");
+    assert_null(strstr(f->said, "is unknown"));
+    stop(f);
+}
+
+static void a_dry_run_says_when_it_guesses_the_server(void **state)
+{
+    static const char *const guessed[] = {NULL, "{\"version\":3}"};
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct fixture *f = start(i < 2 ? guessed[i] : OPENSEARCH);
+        f->talk.dry_run = true;
+        f->urls[0] = i < 2 ? f->urls[0] : "http://127.0.0.1:1";
+        assert_true(run(f));
+        assert_says(f, " what the server is, is unknown: shown as for Elasticsearch");
+        assert_null(strstr(f->said, "ISM"));
+        assert_non_null(strstr(f->shown, "\"flattened\""));
+        f->lifecycle = (struct es_lifecycle){"keep", 240 * 3600 * (uint64_t)SECOND_NS};
+        assert_true(run(f));
+        assert_says(f, "and a policy of ISM");
+        stop(f);
+    }
+    struct fixture *f = start(ELASTICSEARCH);
+    f->talk.dry_run = true;
+    assert_true(run(f));
+    assert_null(strstr(f->said, "is unknown"));
     stop(f);
 }
 
@@ -524,3 +549,4 @@ int main(void)
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
+        cmocka_unit_test(a_dry_run_says_when_it_guesses_the_server),
