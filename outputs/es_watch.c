@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "outputs/es_hosts.h"
+#include "outputs/http_status.h"
 
 /* A question that nobody needs answered is no reason to wait. */
 #define LONGEST_NS UINT64_C(5000000000)
@@ -83,6 +84,15 @@ static void tell(const struct es_watch *watch, enum es_template_state state)
     watch->env.warn(watch->env.host, text);
 }
 
+/* Is a reply without the template the last word? A server that is starting up, that has too much to do,
+ * or whose password somebody mends, tells later. */
+static bool is_final(const struct http_reply *reply)
+{
+    int status = reply->status;
+    return reply->failure == HTTP_REPLIED && status != 401 && status != 407 &&
+           http_status_verdict(status) != HTTP_LATER;
+}
+
 void es_watch_look(struct es_watch *watch)
 {
     struct es_said said;
@@ -92,7 +102,7 @@ void es_watch_look(struct es_watch *watch)
     es_said_init(&said);
     const char *url = watch->hosts.items[watch->turn++ % watch->hosts.count].url;
     enum es_template_state state = es_setup_state(&watch->check, watch->client, url, &said);
-    watch->done = said.reply.failure == HTTP_REPLIED;
+    watch->done = state != ES_TEMPLATE_UNKNOWN || is_final(&said.reply);
     if (state == ES_TEMPLATE_MISSING || state == ES_TEMPLATE_OTHER) {
         tell(watch, state);
     }

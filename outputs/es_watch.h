@@ -14,8 +14,8 @@ struct es_watch *es_watch_create(
     const struct es_setup *setup, const struct output_env *env, struct error *err);
 void es_watch_destroy(struct es_watch *watch); /* NULL is fine */
 
-/* To be called before each delivery. Asks the server until it has said something, for a few seconds
- * at most; from then on it does nothing. */
+/* To be called before each delivery. Asks the server, for a few seconds at most, until it has said
+ * how the template is, or that it never will (403, 405); from then on it does nothing. */
 void es_watch_look(struct es_watch *watch);
 
 #endif

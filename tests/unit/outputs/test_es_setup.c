@@ -480,18 +480,42 @@ static void a_server_that_is_away_is_asked_again(void **state)
 
 static void a_server_that_refuses_to_say_is_left_in_peace(void **state)
 {
-    struct fixture *f = start(OPENSEARCH);
-    const struct http_fake_reply refusal = {.status = 403};
-    struct es_watch *w = watch(f);
+    static const int statuses[] = {400, 403, 405, 501};
     (void)state;
-    http_fake_handle(f->fake, NULL, NULL);
-    http_fake_script(f->fake, &refusal, 1);
-    es_watch_look(w);
-    es_watch_look(w);
-    assert_string_equal(f->said, "");
-    assert_int_equal(http_fake_count(f->fake), 1);
-    es_watch_destroy(w);
-    stop(f);
+    for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++) {
+        struct fixture *f = start(OPENSEARCH);
+        const struct http_fake_reply refusal = {.status = statuses[i]};
+        struct es_watch *w = watch(f);
+        http_fake_handle(f->fake, NULL, NULL);
+        http_fake_script(f->fake, &refusal, 1);
+        es_watch_look(w);
+        es_watch_look(w);
+        assert_string_equal(f->said, "");
+        assert_int_equal(http_fake_count(f->fake), 1);
+        es_watch_destroy(w);
+        stop(f);
+    }
+}
+
+static void a_server_that_cannot_say_yet_is_asked_again(void **state)
+{
+    static const struct http_fake_reply replies[] = {{.status = 401}, {.status = 407},
+        {.status = 408}, {.status = 429}, {.status = 500}, {.status = 503},
+        {.status = 404, .cut = 20}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(replies) / sizeof(replies[0]); i++) {
+        struct fixture *f = start(OPENSEARCH);
+        struct es_watch *w = watch(f);
+        http_fake_handle(f->fake, NULL, NULL);
+        http_fake_script(f->fake, &replies[i], 1);
+        es_watch_look(w);
+        assert_string_equal(f->said, "");
+        http_fake_handle(f->fake, answer, &f->server);
+        es_watch_look(w);
+        assert_says(f, "is missing");
+        es_watch_destroy(w);
+        stop(f);
+    }
 }
 
 /* ---- values of replies -------------------------------------------------------------------------------- */
@@ -536,6 +560,7 @@ int main(void)
         cmocka_unit_test(a_refusal_says_what_to_do),
         cmocka_unit_test(the_first_node_that_answers_is_taken),
         cmocka_unit_test(a_dry_run_only_shows),
+        cmocka_unit_test(a_dry_run_says_when_it_guesses_the_server),
         cmocka_unit_test(lifecycles_are_written_in_the_servers_own_words),
         cmocka_unit_test(a_test_names_the_layer_that_is_at_fault),
         cmocka_unit_test(a_test_names_what_the_server_is_and_whether_it_lets_us_in),
@@ -545,8 +570,8 @@ int main(void)
         cmocka_unit_test(the_template_of_setup_is_fine_and_another_one_is_told),
         cmocka_unit_test(a_server_that_is_away_is_asked_again),
         cmocka_unit_test(a_server_that_refuses_to_say_is_left_in_peace),
+        cmocka_unit_test(a_server_that_cannot_say_yet_is_asked_again),
         cmocka_unit_test(a_value_is_found_by_its_path_and_nowhere_else),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
-        cmocka_unit_test(a_dry_run_says_when_it_guesses_the_server),
