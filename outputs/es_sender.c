@@ -317,7 +317,7 @@ static enum es_verdict weigh_failure(
             error_set(trouble(self, left, ES_RETRY), ERR_FORMAT, "%s: %s", self->url, why->text);
         } else if (verdict != ES_SPLIT && verdict != ES_BISECT) {
             say_answer(trouble(self, left, verdict == ES_RETRY_SLOWLY ? ES_RETRY_SLOWLY : ES_RETRY),
-                self->url, &answer, http_status_words(reply->status));
+                self->url, &answer, es_verdict_request_words(reply->status));
         }
     } else {
         bool lasts = http_failure_lasts(reply->failure);

@@ -1,5 +1,7 @@
 #include "outputs/es_verdict.h"
 
+#include "outputs/http_status.h"
+
 struct rule {
     int first; /* status */
     int last;
@@ -28,7 +30,8 @@ static const struct rule item_rules[] = {
 static const struct rule request_rules[] = {
     {200, 200, NULL, ES_READ, "each event has an answer of its own"},
     {400, 400, NULL, ES_BISECT, "something in it is bad"},
-    {404, 404, NULL, ES_RETRY, "there is no such server behind this address, or not yet"},
+    {404, 404, NULL, ES_RETRY,
+        "nothing takes events there, or not yet. check address and path of hosts"},
     {408, 408, NULL, ES_RETRY, "the server did not wait for the request"},
     {413, 413, NULL, ES_SPLIT, "it is too large"},
     {429, 429, NULL, ES_RETRY, "the server has too much to do"},
@@ -75,6 +78,12 @@ const char *es_verdict_words(int status)
 {
     const struct rule *rule = find(item_rules, ITEM_RULES, status, span_make(NULL, 0));
     return rule && rule->verdict == ES_RETRY_SLOWLY ? rule->words : NULL;
+}
+
+const char *es_verdict_request_words(int status)
+{
+    const struct rule *rule = find(request_rules, REQUEST_RULES, status, span_make(NULL, 0));
+    return rule && rule->verdict == ES_RETRY ? rule->words : http_status_words(status);
 }
 
 static const char *const consequences[] = {

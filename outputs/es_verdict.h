@@ -27,6 +27,9 @@ enum es_verdict es_verdict_request(int status);
 /* What an item's answer says and what to do about it, for faults of set-up; else NULL. Static. */
 const char *es_verdict_words(int status);
 
+/* The same of a request that no item is answered of. Static. */
+const char *es_verdict_request_words(int status);
+
 /* Append both tables as a section of a page in Markdown. */
 void es_verdict_write_reference(struct buf *out);
 

@@ -242,7 +242,9 @@ static void a_request_that_is_refused_as_such_is_tried_again_fast_or_slowly(void
         {{.status = 500,
              .body = "{\"error\":{\"type\":\"boom\",\"reason\":\"why\"},\"status\":500}"},
             false, 0, "status 500 boom: why"},
-        {{.status = 404}, false, 0, "status 404"},
+        {{.status = 404}, false, 0,
+            "status 404: nothing takes events there, or not yet. check "
+            "address and path of hosts"},
         {{.status = 408}, false, 0, "status 408"},
         {{.status = 401, .body = "Unauthorized"}, true, 0, "status 401"},
         {{.status = 403, .body = "{\"error\":\"no permissions\"}"}, true, 0, "no permissions"},
