@@ -69,7 +69,7 @@ static const char *const verdicts[] = {
 
 void http_status_write_reference(struct buf *out)
 {
-    buf_add_text(out, "\n### What a status leads to with `http`\n\n"
+    buf_add_text(out, "\n## What a status leads to with `http`\n\n"
                       "The first row that holds it counts. No reply, or only part of one: sent "
                       "again.\n\n| Status | It says | The events are |\n|---|---|---|\n");
     for (size_t i = 0; i < ROW_COUNT; i++) {
