@@ -39,8 +39,9 @@ extern const struct config_field http_auth_fields[];
 extern const struct config_field http_tls_fields[];
 extern const char *const http_compression_names[];
 
-/* Rows of a settings struct that has a `struct http_options http`. */
-#define HTTP_ROWS(s, default_compression)                                                         \
+/* Rows of a settings struct that has a `struct http_options http`. ${compressions}: the first ones of
+ * http_compression_names, as many as its servers take. */
+#define HTTP_ROWS(s, compressions, default_compression)                                           \
     {CONFIG_STRUCT_ROW("auth", s, http.auth, http_auth_fields), .help = "who we are"},            \
         {CONFIG_STRUCT_ROW("tls", s, http.tls, http_tls_fields), .help = "how https is checked"}, \
         {CONFIG_ROW("proxy", SECRET, s, http.proxy),                                              \
@@ -53,7 +54,7 @@ extern const char *const http_compression_names[];
             .help = "longest time for one request and its reply"},                                \
     {                                                                                             \
         CONFIG_ROW("compression", ENUM, s, http.compression),                                     \
-            .names = http_compression_names, .default_text = (default_compression),               \
+            .names = (compressions), .default_text = (default_compression),                       \
             .help = "of what is sent"                                                             \
     }
 

@@ -14,6 +14,8 @@
 enum action { ACTION_CREATE, ACTION_INDEX };
 
 static const char *const action_names[] = {"create", "index", NULL};
+/* Neither Elasticsearch nor OpenSearch takes zstd. */
+static const char *const compression_names[] = {"none", "gzip", NULL};
 
 struct settings {
     struct config_strings hosts;
@@ -50,7 +52,7 @@ static const struct config_field fields[] = {
     {CONFIG_ROW("require_data_stream", BOOL, struct settings, require_data_stream),
         .default_text = "false",
         .help = "the same where there is no data stream; OpenSearch does not know it"},
-    HTTP_ROWS(struct settings, "gzip"),
+    HTTP_ROWS(struct settings, compression_names, "gzip"),
     {CONFIG_ROW("max_string", SIZE, struct settings, max_string_bytes), .default_text = "32000",
         .min = 256, .max = 32766,
         .help = "longer strings are cut; the whole of them stands under overflow"},
@@ -78,10 +80,6 @@ static void elasticsearch_check(const void *settings, struct config_check *check
     if (s->require_data_stream && s->name.index) {
         CONFIG_FAULT(check, &s->require_data_stream,
             "require_data_stream: index names an index. remove one of the two");
-    }
-    if (s->http.compression == HTTP_ZSTD) {
-        CONFIG_FAULT(check, &s->http.compression,
-            "compression: neither Elasticsearch nor OpenSearch takes zstd. write gzip");
     }
     http_options_check(check, &s->http);
     es_lifecycle_check(check, &s->lifecycle);

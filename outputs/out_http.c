@@ -63,7 +63,7 @@ static const struct config_field fields[] = {
         .help = "of splunk_hec: the index they go to; default: the token's"},
     {CONFIG_ROW("headers", MAP, struct settings, headers), .max = MAX_HEADERS, .hide_values = true,
         .help = "further headers of each request; their values are not shown"},
-    HTTP_ROWS(struct settings, "none"),
+    HTTP_ROWS(struct settings, http_compression_names, "none"),
     {.key = NULL},
 };
 // clang-format on

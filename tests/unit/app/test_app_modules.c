@@ -253,7 +253,7 @@ static void outputs_over_http_check_what_belongs_together(void **state)
             "index: it must begin with a letter or digit of its own. write one in front, as in "
             "etw-{provider.name}"},
         {"{type: elasticsearch, hosts: ['http://h'], compression: zstd}", "zstd",
-            "compression: neither Elasticsearch nor OpenSearch takes zstd. write gzip"},
+            "compression: 'zstd' is not known. use one of: none, gzip"},
         {"{type: elasticsearch, hosts: ['http://h'], action: index}", "index}",
             "action: a data stream takes only create. write create, or an index to write to"},
         {"{type: elasticsearch, hosts: ['http://h'], require_alias: true, require_data_stream: "
