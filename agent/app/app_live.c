@@ -4,6 +4,7 @@
 #include "config/config_value.h"
 #include "event/kernel_groups.h"
 #include "input/live_options.h"
+#include "input/windows/etw_plan.h"
 #include "schema/kernel_names.h"
 
 static bool is_kernel_event(struct span text)
@@ -38,6 +39,22 @@ static void check_events(const struct config *memory, const char *key,
     }
 }
 
+/* A session that records is a system logger by its providers, too (starttrace, Logging Mode Constants:
+ * system loggers do not use paged memory). Where flags make it one, its input has said so. */
+static void check_paged(const struct config *memory, const struct app_session *session,
+    const bool *paged, struct config_report *report)
+{
+    const struct app_provider *providers = session->providers.items;
+    for (size_t i = 0; i < session->providers.count; i++) {
+        if (etw_plan_system_provider(&providers[i].spec, false)) {
+            config_error_at(memory, paged, sizeof(*paged), report,
+                "buffers: events of the kernel's own providers cannot be kept in paged memory. "
+                "remove paged");
+            return;
+        }
+    }
+}
+
 void app_live_check(
     const struct config *memory, const struct app_session *session, struct config_report *report)
 {
@@ -46,5 +63,9 @@ void app_live_check(
     if (live.groups) {
         check_events(memory, "stacks", &live.groups->stacks, report);
         check_events(memory, "counters", &live.groups->counters.events, report);
+        if (session->ops->switches_on && !session->ops->kernel && live.groups->flags.count == 0 &&
+            live.session->buffers.paged) {
+            check_paged(memory, session, &live.session->buffers.paged, report);
+        }
     }
 }

@@ -40,6 +40,9 @@ static void assert_first(const char *sessions, const char *rest, const char *exp
 static void every_session_type_is_known_everywhere(void **state)
 {
     (void)state;
+    assert_first(
+        "- {type: record, providers: [A], buffers: {paged: true}, log_file: {path: a.etl}}", STDOUT,
+        "");
     assert_first("- {type: realtime, providers: [A], buffers: {size: 1MB, min: 4, max: 8, paged: "
                  "true}, flush: 500ms, clock: system, sequence: local, on_existing: attach, boot: "
                  "true, keep_on_restart: true, block_for: 0}\n"
@@ -113,6 +116,13 @@ static void sessions_check_what_belongs_together(void **state)
         {"- {type: system, flags: [process], buffers: {paged: true}}",
             "f.yaml:2:53: error: buffers: kernel events cannot be kept in paged memory. remove "
             "paged"},
+        {"- {type: record, providers: [A, SystemProcessProvider], buffers: {paged: true}, "
+         "log_file: {path: a.etl}}",
+            "f.yaml:2:74: error: buffers: events of the kernel's own providers cannot be kept in "
+            "paged memory. remove paged"},
+        {"- {type: record, flags: [process], providers: [SystemProcessProvider], buffers: {paged: "
+         "true}, log_file: {path: a.etl}}",
+            "error: buffers: kernel events cannot be kept in paged memory. remove paged"},
         {"- {type: realtime, providers: [A], buffers: {min: 9, max: 8}}",
             "f.yaml:2:45: error: buffers: min is above max. swap them"},
         {"- {type: record, providers: [A], log_file: {path: a.etl, mode: circular}}",
