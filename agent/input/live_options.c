@@ -206,6 +206,13 @@ void live_options_check_heap(const void *settings, struct config_check *check)
     check_session(&s->session, true, check);
 }
 
+/* Windows formats the path with the number: whatever else it took for an argument would be garbage. */
+static bool has_one_number(const char *path)
+{
+    const char *percent = strchr(path, '%');
+    return percent && percent[1] == 'd' && !strchr(percent + 1, '%');
+}
+
 /* Logging Mode Constants: which modes exclude each other, and what each needs. */
 static void check_log_file(
     const struct live_record *s, const struct live_log_file *file, struct config_check *check)
@@ -224,9 +231,10 @@ static void check_log_file(
         CONFIG_FAULT(check, &file->preallocate,
             "log_file: mode buffering has no file while it runs. remove preallocate");
     }
-    if (file->mode == LIVE_LOG_NEWFILE && file->path && !strstr(file->path, "%d")) {
+    if (file->mode == LIVE_LOG_NEWFILE && file->path && !has_one_number(file->path)) {
         CONFIG_FAULT(check, &file->path,
-            "log_file: mode newfile numbers its files. write %%d where the number belongs in path");
+            "log_file: mode newfile numbers its files. write %%d where the number belongs in path, "
+            "once, and no other %%");
     }
     if (file->mode == LIVE_LOG_NEWFILE && s->session.boot) {
         CONFIG_FAULT(check, &file->mode,

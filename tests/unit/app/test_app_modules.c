@@ -129,7 +129,21 @@ static void sessions_check_what_belongs_together(void **state)
             "f.yaml:2:64: error: log_file: mode circular needs a limit. add max_size"},
         {"- {type: record, providers: [A], log_file: {path: a.etl, mode: newfile, max_size: 1MB}}",
             "f.yaml:2:51: error: log_file: mode newfile numbers its files. write %d where the "
-            "number belongs in path"},
+            "number belongs in path, once, and no other %"},
+        {"- {type: record, providers: [A], log_file: {path: 'a%d-%s.etl', mode: newfile, "
+         "max_size: 1MB}}",
+            "f.yaml:2:51: error: log_file: mode newfile numbers its files."},
+        {"- {type: record, providers: [A], log_file: {path: 'a%d-%d.etl', mode: newfile, "
+         "max_size: 1MB}}",
+            "f.yaml:2:51: error: log_file: mode newfile numbers its files."},
+        {"- {type: record, providers: [A], log_file: {path: '%x-%d.etl', mode: newfile, "
+         "max_size: 1MB}}",
+            "f.yaml:2:51: error: log_file: mode newfile numbers its files."},
+        {"- {type: record, providers: [A], log_file: {path: 'a%%d.etl', mode: newfile, "
+         "max_size: 1MB}}",
+            "f.yaml:2:51: error: log_file: mode newfile numbers its files."},
+        {"- {type: record, providers: [A], log_file: {path: 'a%d%', mode: newfile, max_size: 1MB}}",
+            "f.yaml:2:51: error: log_file: mode newfile numbers its files."},
         {"- {type: record, providers: [A], log_file: {path: a.etl, mode: buffering}}",
             "f.yaml:2:64: error: log_file: mode buffering needs a limit. add max_size"},
         {"- {type: record, providers: [A], log_file: {path: a.etl, mode: append}}",
