@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "etw/etw_hold.h"
+#include "input/live_options.h"
 #include "input/windows/etw_plan.h"
 
 /*
@@ -165,17 +167,21 @@ void check_places_write(const struct app_session *session, const struct app_prov
     free(request);
 }
 
-void check_places_write_groups(
+void check_places_write_session(
     const struct app_session *session, const char *indent, struct buf *out)
 {
-    for (const struct config_field *f = session->variant->fields; f->key; f++) {
-        const struct config_strings *flags = (const void *)((const uint8_t *)session->settings +
-                                                            f->offset);
-        if (f->type == CONFIG_STRINGS && strcmp(f->key, "flags") == 0 && flags->count) {
-            buf_printf(out,
-                "%skernel events: chosen by the kernel, by flags alone; levels, keywords and "
-                "filters of providers do not apply to them, rules do\n",
-                indent);
-        }
+    struct input_live live = session->ops->live ? session->ops->live(session->settings)
+                                                : (struct input_live){.session = NULL};
+    if (live.session && live.session->boot) {
+        buf_printf(out,
+            "%sboot: where an autologger " ETW_OUR_PREFIX "%s has started the session, it goes on; "
+            "the autologger itself is not written\n",
+            indent, session->name);
+    }
+    if (live.groups && live.groups->flags.count) {
+        buf_printf(out,
+            "%skernel events: chosen by the kernel, by flags alone; levels, keywords and "
+            "filters of providers do not apply to them, rules do\n",
+            indent);
     }
 }

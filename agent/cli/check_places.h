@@ -11,8 +11,9 @@
 void check_places_write(const struct app_session *session, const struct app_provider *provider,
     const char *indent, struct buf *out);
 
-/* The same for the groups of kernel events of a session; nothing if it has none. */
-void check_places_write_groups(
+/* The same for what the session itself asks for: groups of kernel events, and going on with an
+ * autologger's. Nothing if it asks for neither. */
+void check_places_write_session(
     const struct app_session *session, const char *indent, struct buf *out);
 
 #endif

@@ -187,7 +187,7 @@ static void put_session(const struct check *check, const struct app_session *ses
     put_outputs_of(check->config, session, out);
     buf_add_byte(out, '\n');
     if (check->verbose && session->ops->needs_etw) {
-        check_places_write_groups(session, "      ", out);
+        check_places_write_session(session, "      ", out);
     }
     const struct app_provider *providers = session->providers.items;
     for (size_t i = 0; i < session->providers.count && check->verbose; i++) {

@@ -54,7 +54,8 @@ static const struct config_field buffers_fields[] = {
     {CONFIG_ROW("hybrid_shutdown", ENUM, s, session.hybrid), .default_text = "persist",       \
         .names = hybrid_names, .help = "what a shutdown for a fast start does to the session"}, \
     {CONFIG_ROW("boot", BOOL, s, session.boot), .default_text = "false",                      \
-        .help = "Windows starts the session itself when it boots"},                           \
+        .help = "go on with the session that an autologger etwship-NAME has started at boot; "\
+            "the autologger itself is not written"},                                          \
     {CONFIG_ROW("keep_on_restart", BOOL, s, session.keep_on_restart),                         \
         .default_text = "false",                                                              \
         .help = "let it run while the agent restarts, so that nothing is missed"}
@@ -193,11 +194,22 @@ static void check_groups(const struct live_groups *groups, struct config_check *
     }
 }
 
-void live_options_check_kernel(const void *settings, struct config_check *check)
+void live_options_check_system(const void *settings, struct config_check *check)
 {
     const struct live_kernel *s = settings;
     check_session(&s->session, true, check);
     check_groups(&s->groups, check);
+}
+
+/* Kernel flags are none of an autologger's values (configuring-and-starting-an-autologger-session). */
+void live_options_check_kernel(const void *settings, struct config_check *check)
+{
+    const struct live_kernel *s = settings;
+    live_options_check_system(settings, check);
+    if (s->session.boot) {
+        CONFIG_FAULT(check, &s->session.boot,
+            "boot: no autologger starts the NT Kernel Logger. remove the key");
+    }
 }
 
 void live_options_check_heap(const void *settings, struct config_check *check)

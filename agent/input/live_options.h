@@ -107,6 +107,7 @@ extern const struct config_field live_options_heap[];
 extern const struct config_field live_options_record[];
 
 void live_options_check_realtime(const void *settings, struct config_check *check);
+void live_options_check_system(const void *settings, struct config_check *check);
 void live_options_check_kernel(const void *settings, struct config_check *check);
 void live_options_check_heap(const void *settings, struct config_check *check);
 void live_options_check_record(const void *settings, struct config_check *check);

@@ -292,6 +292,7 @@ class Config(unittest.TestCase):
             - name: k
               type: system
               flags: [process]
+              boot: true
               providers:
               - name: Process
                 level: 4
@@ -324,7 +325,9 @@ class Config(unittest.TestCase):
         events without keyword: decided by ETW, and once more by the agent
         private browsing: decided by ETW
   k (system)""", out)
-        self.assertIn("      kernel events: chosen by the kernel, by flags alone", out)
+        self.assertIn("      boot: where an autologger etwship-k has started the session, it goes on; "
+                      "the autologger itself is not written\n"
+                      "      kernel events: chosen by the kernel, by flags alone", out)
         self.assertIn("""
         level: looked at by nobody, as events of the kernel have none
         keywords: decided by the provider

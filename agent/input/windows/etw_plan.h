@@ -36,7 +36,7 @@ struct etw_plan {
     bool reads;       /* events are consumed; else ETW writes a file alone */
     bool raw;         /* as buffers, if this Windows can */
     bool keeps;       /* it stays when the agent goes */
-    bool boot;        /* Windows has started it */
+    bool boot;        /* an autologger may have started it: then it goes on */
     int on_existing;  /* enum live_existing */
     int in_use;       /* enum live_in_use, of ETW_PLAN_KERNEL */
     bool snapshot;    /* what is in memory is written at the end */
