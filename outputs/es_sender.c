@@ -33,9 +33,11 @@
 
 enum {
     /* A server of today answers with some 130 bytes for a record, an older one that does not trim
-     * its reply with a few hundred, and more where it says why it refuses. */
+     * its reply with a few hundred, and more where it says why it refuses: then it may quote the
+     * value as a whole, escaped. Nothing of it is kept, so room costs nothing. */
     REPLY_BYTES = 64 * 1024,
     REPLY_BYTES_PER_RECORD = 4096,
+    REPLY_TIMES_BODY = 8,
 
     /* Requests of one record that were answered with 400, with nothing taken between them: then it
      * is no bad record but a fault of set-up (a parameter that this server does not know). */
@@ -82,10 +84,12 @@ struct es_sender {
     const char *url; /* of the node that is asked */
     size_t first;    /* the stretch that is under way */
     size_t count;
+    size_t end;           /* of what is left of the delivery */
+    bool last_was_read;   /* its last record was asked for alone, and answered for */
     size_t bad_end;       /* something from `first` to here is bad; 0: nothing known */
     size_t uncertain_end; /* records before it may have arrived in an earlier request */
     uint64_t unexpected_duplicates;
-    uint64_t wait_ms; /* as the last reply wants it */
+    uint64_t wait_ms; /* the longest that a reply to the delivery asked for */
     struct trouble trouble;
 };
 
@@ -228,21 +232,49 @@ static uint64_t now_ms(void)
     return plat_monotonic_ns() / NS_PER_MS;
 }
 
+struct reason {
+    char text[ES_REPLY_MAX_REASON + 1];
+};
+
+/* A server may say what it was sent: that goes into the log, and into dead letters. */
+static struct es_answer without_secrets(
+    const struct es_sender *self, struct es_answer answer, struct reason *room)
+{
+    size_t size = answer.reason.size < ES_REPLY_MAX_REASON ? answer.reason.size
+                                                           : ES_REPLY_MAX_REASON;
+    memcpy(room->text, answer.reason.data ? answer.reason.data : (const uint8_t *)"", size);
+    room->text[size] = '\0';
+    http_client_hide(self->client, room->text);
+    answer.reason = span_text(room->text);
+    return answer;
+}
+
+/* What the request was refused with. */
+static struct es_answer refusal(const struct es_sender *self, int status, struct reason *room)
+{
+    struct es_answer answer = without_secrets(self, es_reply_refusal(&self->reply), room);
+    answer.status = status;
+    return answer;
+}
+
 /* ---- one request --------------------------------------------------------------------------------- */
 
-static void take_item(void *self_, size_t place, const struct es_answer *answer)
+static void take_item(void *self_, size_t place, const struct es_answer *item)
 {
     struct es_sender *self = self_;
-    enum es_verdict verdict = es_verdict_item(answer->status, answer->type);
+    enum es_verdict verdict = es_verdict_item(item->status, item->type);
     self->verdicts[place] = verdict;
-    if (verdict == ES_REFUSED) {
-        note(self, self->first + place, answer);
+    if (verdict != ES_RETRY && verdict != ES_RETRY_SLOWLY && verdict != ES_REFUSED) {
+        return;
     }
-    if (verdict == ES_RETRY || verdict == ES_RETRY_SLOWLY || verdict == ES_REFUSED) {
-        struct error *err = trouble(self, 1, verdict);
-        if (err) {
-            say_answer(err, self->url, answer, es_verdict_words(answer->status));
-        }
+    struct reason room;
+    struct es_answer answer = without_secrets(self, *item, &room);
+    if (verdict == ES_REFUSED) {
+        note(self, self->first + place, &answer);
+    }
+    struct error *err = trouble(self, 1, verdict);
+    if (err) {
+        say_answer(err, self->url, &answer, es_verdict_words(answer.status, answer.type));
     }
 }
 
@@ -273,7 +305,8 @@ static bool exchange(struct es_sender *self, struct http_reply *reply, struct er
         .header_count = self->compress ? 2 : 1,
         .parts = &body,
         .part_count = 1,
-        .max_reply_bytes = REPLY_BYTES + (uint64_t)self->count * REPLY_BYTES_PER_RECORD,
+        .max_reply_bytes = REPLY_BYTES + (uint64_t)self->count * REPLY_BYTES_PER_RECORD +
+                           (uint64_t)REPLY_TIMES_BODY * stretch_bytes(self),
         .on_body = feed,
         .self = self};
     es_reply_init(&self->reply, self->count, take_item, self);
@@ -301,6 +334,13 @@ static bool may_be_obeyed(const struct http_reply *reply)
     }
 }
 
+/* The stretch may have arrived. */
+static void note_uncertain(struct es_sender *self)
+{
+    size_t end = self->first + self->count;
+    self->uncertain_end = end > self->uncertain_end ? end : self->uncertain_end;
+}
+
 /* There is no reply that says what became of each record. */
 static enum es_verdict weigh_failure(
     struct es_sender *self, const struct http_reply *reply, const struct error *why)
@@ -309,11 +349,11 @@ static enum es_verdict weigh_failure(
     enum es_verdict verdict = ES_FAIL_OVER;
     if (reply->failure == HTTP_REPLIED) {
         verdict = es_verdict_request(reply->status);
-        struct es_answer answer = es_reply_refusal(&self->reply);
-        answer.status = reply->status;
+        struct reason room;
+        struct es_answer answer = refusal(self, reply->status, &room);
         if (verdict == ES_READ) {
             verdict = ES_RETRY;
-            self->uncertain_end = self->first + self->count;
+            note_uncertain(self);
             error_set(trouble(self, left, ES_RETRY), ERR_FORMAT, "%s: %s", self->url, why->text);
         } else if (verdict != ES_SPLIT && verdict != ES_BISECT) {
             say_answer(trouble(self, left, verdict == ES_RETRY_SLOWLY ? ES_RETRY_SLOWLY : ES_RETRY),
@@ -328,7 +368,7 @@ static enum es_verdict weigh_failure(
         verdict = reply->failure == HTTP_STOPPED ? ES_RETRY : ES_FAIL_OVER;
     }
     if (may_be_obeyed(reply)) {
-        self->uncertain_end = self->first + self->count;
+        note_uncertain(self);
     }
     return verdict;
 }
@@ -342,7 +382,7 @@ static enum es_verdict ask_host(struct es_sender *self, size_t index)
     size_t mark = es_notes_mark(&self->notes);
     self->url = self->hosts.items[index].url;
     bool replied = exchange(self, &reply, &err);
-    self->wait_ms = reply.retry_after_ms;
+    self->wait_ms = reply.retry_after_ms > self->wait_ms ? reply.retry_after_ms : self->wait_ms;
     enum es_verdict verdict = replied ? es_verdict_request(reply.status) : ES_RETRY;
     if (verdict != ES_READ || !es_reply_end(&self->reply, &err)) {
         /* What items said does not count. */
@@ -411,8 +451,8 @@ static void take_answers(struct es_sender *self)
 /* The stretch is one record, and a request of nothing else is refused with ${status}. */
 static void refuse_alone(struct es_sender *self, int status)
 {
-    struct es_answer answer = es_reply_refusal(&self->reply);
-    answer.status = status;
+    struct reason room;
+    struct es_answer answer = refusal(self, status, &room);
     if (answer.reason.size == 0) {
         answer.reason = span_text(http_status_words(status));
     }
@@ -426,30 +466,46 @@ static void refuse_alone(struct es_sender *self, int status)
     self->bad_end = 0;
 }
 
-/* One bad record after the other is no bad record: take back what that cost in this delivery. False:
- * it is not so. */
-static bool blame_set_up(struct es_sender *self)
+/* One bad record after the other is no bad record: take back what that cost in this delivery. */
+static void blame_set_up(struct es_sender *self)
 {
-    struct es_answer answer = es_reply_refusal(&self->reply);
-    if (self->bad_in_a_row < BAD_IN_A_ROW) {
-        return false;
-    }
-    answer.status = 400;
+    struct reason room;
+    struct es_answer answer = refusal(self, 400, &room);
     while (self->first > 0 && self->statuses[self->first - 1] == RECORD_REJECTED) {
         self->statuses[--self->first] = RECORD_RETRY;
     }
-    struct error *err = trouble(self, self->delivery->record_count - self->first, ES_RETRY_SLOWLY);
+    struct error *err = trouble(self, self->end - self->first, ES_RETRY_SLOWLY);
     if (err) {
         say_answer(err, self->url, &answer,
             "it refuses everything. correct what the settings of this output ask for");
     }
-    return true;
+}
+
+/* After so many bad records: is the last one of the delivery answered for? Then it is not the set-up,
+ * and the search goes on. False: it is, or nobody knows. */
+static bool last_is_read(struct es_sender *self)
+{
+    const size_t first = self->first;
+    const size_t bad_end = self->bad_end;
+    self->first = self->end - 1;
+    self->count = 1;
+    self->last_was_read = ask(self) == ES_READ;
+    if (self->last_was_read) {
+        take_answers(self);
+        self->end--;
+    }
+    self->first = first;
+    self->bad_end = bad_end > self->end ? self->end : bad_end;
+    if (!self->last_was_read) {
+        blame_set_up(self);
+    }
+    return self->last_was_read;
 }
 
 /* Send the next stretch. False: what is left is for the host to try again. */
 static bool send_stretch(struct es_sender *self)
 {
-    size_t left = self->delivery->record_count - self->first;
+    size_t left = self->end - self->first;
     size_t bad = self->bad_end ? self->bad_end - self->first : 0;
     size_t most = bad ? (bad + 1) / 2 : left;
     self->count = es_bulk_fit(&self->bulk, self->first, most, es_limit_bytes(&self->limit));
@@ -465,8 +521,8 @@ static bool send_stretch(struct es_sender *self)
         }
         return true;
     case ES_BISECT:
-        if (blame_set_up(self)) {
-            return false;
+        if (self->bad_in_a_row >= BAD_IN_A_ROW && !self->last_was_read) {
+            return last_is_read(self);
         }
         if (self->count == 1) {
             self->bad_in_a_row++;
@@ -499,6 +555,8 @@ static void begin(struct es_sender *self, const struct delivery *delivery)
 {
     self->delivery = delivery;
     self->first = 0;
+    self->end = delivery->record_count;
+    self->last_was_read = false;
     self->bad_end = 0;
     self->uncertain_end = 0;
     self->unexpected_duplicates = 0;
@@ -563,6 +621,6 @@ enum output_verdict es_sender_send(
     if (!es_bulk_build(&sender->bulk, &sender->options, sender->format, delivery, &report->error)) {
         return OUTPUT_RETRY;
     }
-    while (sender->first < delivery->record_count && send_stretch(sender) && !must_stop(sender)) {}
+    while (sender->first < sender->end && send_stretch(sender) && !must_stop(sender)) {}
     return finish(sender, report);
 }

@@ -5,7 +5,7 @@
 struct rule {
     int first; /* status */
     int last;
-    const char *type_end; /* how the type of the error ends; NULL: however */
+    const char *type; /* of the error; behind a '*': how it ends; NULL: any */
     enum es_verdict verdict;
     const char *words;
 };
@@ -17,7 +17,10 @@ static const struct rule item_rules[] = {
     {408, 408, NULL, ES_RETRY, "it took too long"},
     {429, 429, NULL, ES_RETRY, "the server has too much to do, or too full a disk"},
     {500, 599, NULL, ES_RETRY, "the server has a fault"},
-    {400, 499, "block_exception", ES_RETRY, "the index is closed to writing"},
+    {400, 499, "*block_exception", ES_RETRY, "the index is closed to writing"},
+    {400, 400, "index_closed_exception", ES_RETRY_SLOWLY, "the index is closed. open it"},
+    {400, 400, "validation_exception", ES_RETRY_SLOWLY,
+        "the cluster takes no new index: it has all the shards that it may. free some"},
     {401, 401, NULL, ES_RETRY_SLOWLY, "the server does not know us. check auth"},
     {403, 403, NULL, ES_RETRY_SLOWLY,
         "we have no right to write there. give the user the right to create documents and the "
@@ -45,17 +48,20 @@ enum {
     REQUEST_RULES = sizeof(request_rules) / sizeof(request_rules[0]),
 };
 
-static bool ends_with(struct span text, const char *end)
+static bool is_of_type(struct span type, const char *pattern)
 {
-    size_t size = strlen(end);
-    return text.size >= size && span_is(span_from(text, text.size - size), end);
+    if (*pattern != '*') {
+        return span_is(type, pattern);
+    }
+    size_t size = strlen(++pattern);
+    return type.size >= size && span_is(span_from(type, type.size - size), pattern);
 }
 
 static const struct rule *find(const struct rule *rules, size_t count, int status, struct span type)
 {
     for (size_t i = 0; i < count; i++) {
         if (status >= rules[i].first && status <= rules[i].last &&
-            (!rules[i].type_end || ends_with(type, rules[i].type_end))) {
+            (!rules[i].type || is_of_type(type, rules[i].type))) {
             return &rules[i];
         }
     }
@@ -74,9 +80,9 @@ enum es_verdict es_verdict_request(int status)
     return rule ? rule->verdict : ES_RETRY;
 }
 
-const char *es_verdict_words(int status)
+const char *es_verdict_words(int status, struct span type)
 {
-    const struct rule *rule = find(item_rules, ITEM_RULES, status, span_make(NULL, 0));
+    const struct rule *rule = find(item_rules, ITEM_RULES, status, type);
     return rule && rule->verdict == ES_RETRY_SLOWLY ? rule->words : NULL;
 }
 
@@ -110,8 +116,9 @@ static void write_table(const struct rule *rules, size_t count, struct buf *out)
         if (rule->last != rule->first) {
             buf_printf(out, " to %d", rule->last);
         }
-        if (rule->type_end) {
-            buf_printf(out, " of a type `…%s`", rule->type_end);
+        if (rule->type) {
+            bool end = *rule->type == '*';
+            buf_printf(out, " of a type `%s%s`", end ? "…" : "", rule->type + end);
         }
         buf_printf(out, " | %s | %s |\n", rule->words, consequences[rule->verdict]);
     }

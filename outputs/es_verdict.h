@@ -25,7 +25,7 @@ enum es_verdict es_verdict_item(int status, struct span type);
 enum es_verdict es_verdict_request(int status);
 
 /* What an item's answer says and what to do about it, for faults of set-up; else NULL. Static. */
-const char *es_verdict_words(int status);
+const char *es_verdict_words(int status, struct span type);
 
 /* The same of a request that no item is answered of. Static. */
 const char *es_verdict_request_words(int status);

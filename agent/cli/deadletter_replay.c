@@ -156,7 +156,9 @@ bool deadletter_replay_run(const struct deadletter_replay *replay,
     error_set(err, ERR_IO, "output %s: it takes nothing more", replay->output->name);
     buf_init(&batch->bytes, BATCH_MAX_BYTES);
     buf_init(&batch->names, BATCH_MAX_BYTES);
+    const struct output_env env = {.format = app_config_format(replay->output)};
     const struct delivery_host_settings settings = {.ops = replay->output->ops,
+        .env = &env,
         .settings = replay->output->settings,
         .name = replay->output->name,
         .give_up = true,

@@ -117,6 +117,19 @@ static void several_bad_events_are_found(void **state)
     teardown(&f);
 }
 
+static void many_bad_events_side_by_side_are_no_fault_of_set_up(void **state)
+{
+    (void)state;
+    struct fixture f;
+    setup(&f, 200);
+    bulk_fake_mind(f.fake, "{\"n\":00"); /* the first hundred */
+    assert_int_equal(send_all(&f), OUTPUT_MIXED);
+    assert_records(&f, 0, 100, RECORD_REJECTED);
+    assert_records(&f, 100, 200, RECORD_DELIVERED);
+    assert_int_equal(f.report.unexpected_duplicates, 0);
+    teardown(&f);
+}
+
 static void a_server_that_refuses_every_event_is_set_up_wrongly(void **state)
 {
     (void)state;
@@ -145,6 +158,7 @@ int main(void)
         cmocka_unit_test(where_large_requests_break_the_connection_they_get_smaller_and_grow_again),
         cmocka_unit_test(a_bad_event_is_found_wherever_it_is),
         cmocka_unit_test(several_bad_events_are_found),
+        cmocka_unit_test(many_bad_events_side_by_side_are_no_fault_of_set_up),
         cmocka_unit_test(a_server_that_refuses_every_event_is_set_up_wrongly),
     };
     return cmocka_run_group_tests_name("outputs/es_sender_halves", tests, NULL, NULL);
