@@ -266,7 +266,10 @@ static void check_count(const struct checker *checker, const struct app_session 
     if (needed && session->providers.count == 0 &&
         !config_is_flawed_at(checker->memory, &session->providers, sizeof(session->providers))) {
         config_error_at(checker->memory, session, sizeof(*session), checker->report,
-            "the key 'providers' is missing. add it: a list of whose events are wanted");
+            ops->needs_providers ? "the keys 'providers' and 'flags' are missing. add one: a list "
+                                   "of whose events are wanted, or of groups of kernel events"
+                                 : "the key 'providers' is missing. add it: a list of whose events "
+                                   "are wanted");
     }
     if (ops->providers == INPUT_PROVIDERS_NONE && session->providers.count) {
         config_error_at(checker->memory, &session->providers, sizeof(session->providers),

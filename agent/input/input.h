@@ -140,7 +140,8 @@ struct input_ops {
     enum input_providers providers;
     /* Do its events go to outputs? NULL: they do. No I/O. */
     bool (*delivers)(const void *settings);
-    /* Has it nothing to read without providers? NULL: as `providers` says. No I/O. */
+    /* Has it nothing to read without providers, as its `flags` name no kernel events? NULL: it has
+     * no such key, `providers` tells. No I/O. */
     bool (*needs_providers)(const void *settings);
     /* Says everything that is wrong with settings, also with incomplete ones (config_check.h); no
      * I/O. May be NULL. */

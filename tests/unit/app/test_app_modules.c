@@ -88,7 +88,9 @@ static void sessions_check_what_belongs_together(void **state)
             "f.yaml:2:26: error: flags: 'cpu' is no group of kernel events. write its name, a "
             "PERF_* constant or a mask"},
         {"- {type: kernel}", "f.yaml:2:3: error: the key 'flags' is missing. add it: "},
-        {"- {type: system}", "f.yaml:2:3: error: the key 'providers' is missing. add it: "},
+        {"- {type: system}",
+            "f.yaml:2:3: error: the keys 'providers' and 'flags' are missing. add one: a list of "
+            "whose events are wanted, or of groups of kernel events"},
         {"- {type: kernel, flags: [EVENT_TRACE_FLAG_CPU]}", "error: flags: 'EVENT_TRACE_FLAG_CPU'"},
         {"- {type: kernel, flags: [process, 0xe0000001]}", "2:35: error: flags: '0xe0000001'"},
         {"- {type: kernel, flags: [process], counters: {sources: [A]}}",
@@ -171,7 +173,7 @@ static void sessions_check_what_belongs_together(void **state)
             "f.yaml:2:44: error: delivery: nothing is delivered without live: true. add it, or "
             "remove the key"},
         {"- {type: record, log_file: {path: a.etl}}",
-            "f.yaml:2:3: error: the key 'providers' is missing."},
+            "f.yaml:2:3: error: the keys 'providers' and 'flags' are missing."},
         {"- {type: heap}", "f.yaml:2:3: error: the key 'launch' is missing. add it: command line "
                            "of the program whose heap is traced"},
         {"- {type: file, paths: [a], start: 2026-11-21T00:00:00Z, end: 2026-11-21T00:00:00Z}",
