@@ -5,6 +5,7 @@
 #include "app/app_memory.h"
 #include "app/app_rules.h"
 #include "config/config_text.h"
+#include "input/live_options.h"
 #include "input/windows/etw_plan.h"
 #include "platform/plat_file.h"
 #include "platform/plat_system.h"
@@ -83,6 +84,18 @@ static void warn_of_providers(const struct search *search, const struct app_sess
 }
 
 /* ---- sessions and outputs -------------------------------------------------------------------------- */
+
+/* A file of ETW's holds numbers all the same: sessions that record want them there. */
+static void warn_of_sequence(const struct search *search, const struct app_session *session)
+{
+    struct input_live live = session->ops->live ? session->ops->live(session->settings)
+                                                : (struct input_live){.session = NULL};
+    if (live.session && !session->ops->delivers && live.session->sequence != LIVE_SEQUENCE_NONE &&
+        live.session->delivery == LIVE_DELIVERY_EVENTS) {
+        WARN(search, &live.session->sequence,
+            "the numbers do not come with events one by one. write delivery: raw, too");
+    }
+}
 
 static void warn_of_paths(const struct search *search, const struct app_session *session)
 {
@@ -191,6 +204,7 @@ void app_warnings_find(const struct app_config *config, struct config_report *re
     for (size_t i = 0; i < config->session_count; i++) {
         const struct app_session *session = &config->sessions[i];
         warn_of_providers(&search, session);
+        warn_of_sequence(&search, session);
         if (session->enabled) {
             warn_of_paths(&search, session);
         }

@@ -80,6 +80,17 @@ static const char *ignored_by(const struct app_session *session, const struct pr
                            : NULL;
 }
 
+bool check_places_asks_etw(const struct app_session *session, const struct provider_spec *spec)
+{
+    return session->ops->switches_on && !ignored_by(session, spec);
+}
+
+/* Events show their process. Where providers of the kernel ignore the ids, the agent does, too. */
+bool check_places_keeps_pids(const struct app_session *session, const struct provider_spec *spec)
+{
+    return !session->ops->switches_on || spec->classic || !ignored_by(session, spec);
+}
+
 static bool is_of_processes(uint32_t kind)
 {
     return kind == ETW_FILTER_KIND(ETW_FILTER_PID) ||

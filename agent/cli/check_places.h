@@ -16,4 +16,10 @@ void check_places_write(const struct app_session *session, const struct app_prov
 void check_places_write_session(
     const struct app_session *session, const char *indent, struct buf *out);
 
+/* Does ETW get, and apply, the filters of the entry that EnableTraceEx2 takes? */
+bool check_places_asks_etw(const struct app_session *session, const struct provider_spec *spec);
+
+/* Does anybody look at its process ids? */
+bool check_places_keeps_pids(const struct app_session *session, const struct provider_spec *spec);
+
 #endif

@@ -48,27 +48,47 @@ static void put_keywords(const char *word, const struct provider_keywords *keywo
     }
 }
 
-static void put_extras(const struct app_provider *provider, struct buf *out)
+static void put_texts_of(const char *word, const char *const *items, size_t count, struct buf *out)
 {
-    for (size_t i = 0; app_extended_names[i]; i++) {
-        if (provider->spec.extended >> i & 1) {
+    for (size_t i = 0; i < count; i++) {
+        buf_printf(out, "%s%s", i ? ", " : word, items[i]);
+    }
+}
+
+/* What has no effect is left out: check_places.h says that nobody looks at it. */
+static void put_processes(
+    const struct app_session *session, const struct provider_spec *spec, struct buf *out)
+{
+    for (size_t i = 0; i < spec->pid_count && check_places_keeps_pids(session, spec); i++) {
+        buf_printf(out, "%s%" PRIu32, i ? ", " : "; only of process ", spec->pids[i]);
+    }
+    if (check_places_asks_etw(session, spec)) {
+        put_texts_of("; only of ", spec->executables.items, spec->executables.count, out);
+        put_texts_of("; only of package ", spec->packages.items, spec->packages.count, out);
+        put_texts_of("; only of application ", spec->apps.items, spec->apps.count, out);
+        put_texts_of("; only of container ", &spec->container, spec->container != NULL, out);
+    }
+}
+
+static void put_extras(
+    const struct app_session *session, const struct provider_spec *spec, struct buf *out)
+{
+    for (size_t i = 0; app_extended_names[i] && session->ops->switches_on; i++) {
+        if (spec->extended >> i & 1) {
             buf_printf(out, "; with %s", app_extended_names[i]);
         }
     }
-    const struct config_strings *programs = &provider->processes.executables;
-    for (size_t i = 0; i < programs->count; i++) {
-        buf_printf(out, "%s%s", i ? ", " : "; only of ", programs->items[i]);
+    put_processes(session, spec, out);
+    if (spec->payload.count && !spec->group && check_places_asks_etw(session, spec)) {
+        buf_printf(out, "; ETW looks into %zu of its events", spec->payload.count);
     }
-    if (provider->payload.count) {
-        buf_printf(out, "; ETW looks into %zu of its events", provider->payload.count);
-    }
-    if (provider->optional) {
+    if (spec->optional) {
         buf_add_text(out, "; may be missing");
     }
 }
 
-static void put_provider(
-    const struct app_provider *provider, const struct provider_facts *facts, struct buf *out)
+static void put_provider(const struct app_session *session, const struct app_provider *provider,
+    const struct provider_facts *facts, struct buf *out)
 {
     const struct provider_spec *spec = &provider->spec;
     char guid[GUID_TEXT_SIZE];
@@ -96,7 +116,7 @@ static void put_provider(
     put_events("; not events", &spec->exclude, out);
     put_keywords("any", &spec->any, facts ? facts->any_bits : 0, facts && facts->found, out);
     put_keywords("all", &spec->all, facts ? facts->all_bits : 0, facts && facts->found, out);
-    put_extras(provider, out);
+    put_extras(session, spec, out);
     buf_add_byte(out, '\n');
 }
 
@@ -191,7 +211,7 @@ static void put_session(const struct check *check, const struct app_session *ses
     }
     const struct app_provider *providers = session->providers.items;
     for (size_t i = 0; i < session->providers.count && check->verbose; i++) {
-        put_provider(&providers[i], facts ? &facts[i] : NULL, out);
+        put_provider(session, &providers[i], facts ? &facts[i] : NULL, out);
         check_places_write(session, &providers[i], "        ", out);
         put_rules(check, "        ", &providers[i].filters, out);
     }

@@ -298,7 +298,9 @@ class Config(unittest.TestCase):
                 level: 4
                 keywords: {any: [THREAD]}
                 processes: {pids: [4]}
-            - {name: theirs, type: attach, session: X, providers: ['D:3:5']}
+            - {name: theirs, type: attach, session: X, providers: ['D:3:5', {name: F,
+               extended: [sid], payload: {1: {A: {is: 1}}}, processes: {executables: [a.exe],
+               pids: [4, 8]}}]}
             outputs: [{type: stdout}]
             """)
         out = self.expect(DONE, "check", "-v", "-c", path).out
@@ -317,7 +319,8 @@ class Config(unittest.TestCase):
       {1c95126e-7eea-49a9-a3fe-a378b03ddb4d}: every level; not events 3
         event ids: decided by the agent, as it does not apply to members of a group
         members of the group: decided by ETW
-      E: every level
+      E: every level; only of process 4; only of package p_1; only of application App; \
+only of container {1}
         processes: decided by ETW, and once more by the agent
         packages: decided by ETW, but for drivers, which have no process
         package applications: decided by ETW, but for drivers, which have no process
@@ -337,6 +340,11 @@ class Config(unittest.TestCase):
       D: level 3 and more severe; only events 5
         level and keywords: decided by the agent
         events: decided by the agent
+      F: every level; only of process 4, 8
+        processes: decided by the agent
+        programs and packages: looked at by nobody, only ETW knows them
+        payload: looked at by nobody, write a rule under filters
+        extended: looked at by nobody, what is there was asked for by somebody else
 Outputs""", out)
 
     def test_run_and_check_take_settings(self):
@@ -429,6 +437,22 @@ Outputs""", out)
         path = self.write("c.yaml", f"sessions: [{{type: file, paths: ['{self.traces}/*.etl']}}]\n"
                           "outputs: [{type: stdout}]\n")
         self.assertEqual(self.expect(DONE, "check", "-c", path, "--strict").err, "")
+
+    LIVE_WARNINGS = (
+        ("type: realtime, sequence: global", "numbers do not come with events one by one"),
+        ("type: realtime, sequence: local, delivery: raw", None),
+        ("type: record, sequence: local, log_file: {path: a.etl}, live: true", None),
+    )
+
+    def test_what_a_live_session_hardly_means_is_warned_of(self):
+        for keys, warning in self.LIVE_WARNINGS:
+            with self.subTest(keys=keys):
+                keys = keys if "providers" in keys else keys + ", providers: [A]"
+                path = self.write("c.yaml", f"sessions: [{{{keys}}}]\noutputs: [{{type: stdout}}]\n")
+                lines = [line for line in self.expect(DONE, "check", "-c", path).err.splitlines()
+                         if ": warning: " in line]
+                self.assertEqual(len(lines), 1 if warning else 0, lines)
+                self.assertIn(warning or "", "".join(lines))
 
     MANIFEST = """<instrumentationManifest xmlns="http://schemas.microsoft.com/win/2004/08/events">
 <instrumentation><events>
