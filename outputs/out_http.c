@@ -187,6 +187,19 @@ static bool add_header(struct out_http *self, const char *name, const char *valu
     return header->name && header->value;
 }
 
+/* A server may well repeat what stands behind the scheme of a login alone. */
+static bool hide_value(struct out_http *self, const struct config_pair *pair)
+{
+    const char *space = strchr(pair->value, ' ');
+    const char *credentials = space ? space + strspn(space, " ") : "";
+    bool logs_in = is_header(pair->key, "Authorization") ||
+                   is_header(pair->key, "Proxy-Authorization");
+    return (strlen(pair->value) < SHORTEST_SECRET ||
+               http_client_add_secret(self->client, pair->value)) &&
+           ((!logs_in && strlen(credentials) < SHORTEST_SECRET) ||
+               http_client_add_secret(self->client, credentials));
+}
+
 static bool keep_headers(struct out_http *self, const struct settings *s)
 {
     bool good = true;
@@ -194,9 +207,7 @@ static bool keep_headers(struct out_http *self, const struct settings *s)
     for (size_t i = 0; good && i < s->headers.count; i++) {
         const struct config_pair *pair = &s->headers.items[i];
         has_type = has_type || is_header(pair->key, "Content-Type");
-        good = add_header(self, pair->key, pair->value) &&
-               (strlen(pair->value) < SHORTEST_SECRET ||
-                   http_client_add_secret(self->client, pair->value));
+        good = add_header(self, pair->key, pair->value) && hide_value(self, pair);
     }
     if (good && !has_type) {
         good = add_header(self, "Content-Type", http_frame_content_type(self->frame.framing));

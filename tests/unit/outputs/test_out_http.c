@@ -304,6 +304,33 @@ static void no_secret_comes_back_in_an_error(void **state)
     teardown(&f);
 }
 
+static void the_credentials_of_a_header_are_secret_without_their_scheme(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *headers, *said, *shown;
+    } cases[] = {
+        {"Authorization: 'Splunk 12345678-abcd'", "bad 12345678-abcd!", "bad ***!"},
+        {"Authorization: 'Splunk 12345678-abcd'", "bad Splunk 12345678-abcd!", "bad ***!"},
+        {"proxy-authorization: 'Basic  bTpw'", "bad bTpw!", "bad ***!"},
+        {"X-Auth: 'Token 12345678-abcd'", "bad 12345678-abcd!", "bad ***!"},
+        {"X-Note: 'from the web'", "the web is down", "the web is down"},
+        {"X-Note: 'from'", "from here", "from here"},
+        {"Authorization: 'trailing '", "bad trailing !", "bad ***!"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct fixture f;
+        char more[128];
+        snprintf(more, sizeof(more), ", headers: {%s}", cases[i].headers);
+        setup(&f, "/in", more);
+        const struct http_fake_reply reply = {.status = 400, .body = cases[i].said};
+        http_fake_script(f.fake, &reply, 1);
+        assert_int_equal(send_lines(&f, "{}\n"), OUTPUT_REJECTED);
+        assert_string_equal(f.rejected[0].reason, cases[i].shown);
+        teardown(&f);
+    }
+}
+
 /* ---- pieces -------------------------------------------------------------------------------------- */
 
 static void what_is_too_big_goes_in_pieces_and_the_size_is_remembered(void **state)
@@ -416,6 +443,7 @@ int main(void)
         cmocka_unit_test(half_a_reply_is_no_answer),
         cmocka_unit_test(a_long_reply_is_read_and_forgotten),
         cmocka_unit_test(no_secret_comes_back_in_an_error),
+        cmocka_unit_test(the_credentials_of_a_header_are_secret_without_their_scheme),
         cmocka_unit_test(what_is_too_big_goes_in_pieces_and_the_size_is_remembered),
         cmocka_unit_test(one_that_is_too_big_alone_is_rejected_and_no_other),
         cmocka_unit_test(what_is_refused_is_found_among_the_others),
