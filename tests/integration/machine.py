@@ -355,6 +355,54 @@ class Kept(Shared):
         self.assertEqual(self.shipped(), (20, {"agent/not_running": (0, 1)}))
 
 
+class KernelLogger(Shared):
+    """The one session whose name says nothing about whose it is."""
+
+    LOGGER = "NT Kernel Logger"
+
+    def start_kernel(self, flags="process", data="data", more=""):
+        (self.folder / "etwship.yaml").write_text(
+            f"agent: {{data_dir: {data}, log: {{stats: 0}}}}\n"
+            f"sessions: [{{name: live, type: kernel, flags: [{flags}]{more}}}]\n"
+            "outputs: [{type: file, path: out.ndjson}]\n")
+        return self.agent_class(self)
+
+    def runs(self, agent):
+        wait_until(lambda: "handed over after" in agent.said(), agent.said())
+
+    def test_what_a_killed_agent_left_is_replaced_by_the_next(self):
+        agent = self.start_kernel()
+        self.runs(agent)
+        for flags in ("process", "process, thread"):
+            agent.kill()
+            self.assertIn(self.LOGGER, self.sessions("list"))
+            agent = self.start_kernel(flags)
+            self.runs(agent)
+            self.assertIn(f"stopped {self.LOGGER}, which an earlier run had left", agent.said())
+        self.assertEqual(agent.stop(), 0)
+        self.assertEqual(self.sessions("list"), {})
+
+    def test_a_kept_one_goes_on_and_one_set_up_in_another_way_is_replaced(self):
+        keep = ", keep_on_restart: true"
+        for flags, what in (("process", None), ("process", "goes on with"),
+                            ("process, thread", "stopped")):
+            agent = self.start_kernel(flags, more=keep)
+            self.runs(agent)
+            if what:
+                self.assertIn(f"{what} {self.LOGGER}", agent.said())
+            agent.kill()
+
+    def test_another_agents_is_left_alone(self):
+        first = self.start_kernel()
+        self.runs(first)
+        second = self.start_kernel(data="other")
+        wait_until(lambda: "somebody else runs the NT Kernel Logger" in second.said())
+        self.assertEqual(second.stop(), 0)
+        self.assertIn(self.LOGGER, self.sessions("list"))
+        self.assertEqual(first.stop(), 0)
+        self.assertEqual(self.sessions("list"), {})
+
+
 class Load(Shared):
     def assert_accounted(self, rate):
         agent = self.start(", buffers: {size: 64KB, min: 4}, block_for: 0")

@@ -40,10 +40,22 @@ static bool cut_u32(struct span *text, uint32_t *ret_number)
 
 static bool parse(struct span text, struct etw_kept *kept)
 {
-    return span_is(cut(&text), "1") && guid_parse(cut(&text), &kept->fingerprint) &&
+    return span_is(cut(&text), "2") && guid_parse(cut(&text), &kept->fingerprint) &&
            provider_spec_parse_bits(cut(&text), &kept->handle) &&
-           cut_u32(&text, &kept->events_lost) && cut_u32(&text, &kept->log_buffers_lost) &&
+           guid_parse(cut(&text), &kept->look) && cut_u32(&text, &kept->events_lost) &&
+           cut_u32(&text, &kept->log_buffers_lost) &&
            cut_u32(&text, &kept->real_time_buffers_lost) && span_is(cut(&text), "end");
+}
+
+/* Not of it: what CONTROL_UPDATE may change about how much is kept and how soon it comes. */
+struct guid etw_kept_look(const struct etw_session_state *state)
+{
+    char text[128 + ETW_NAME_BYTES];
+    char guid[GUID_TEXT_SIZE];
+    guid_write(&state->guid, guid);
+    int size = snprintf(text, sizeof(text), "%.36s %u %u %u %x %x %s", guid, state->clock,
+        state->buffer_kb, state->min_buffers, state->mode, state->enable_flags, state->file);
+    return guid_from_name(span_make(text, (size_t)size));
 }
 
 bool etw_kept_load(const char *data_dir, const char *session, struct etw_kept *ret_kept)
@@ -70,6 +82,7 @@ bool etw_kept_save(
     char path[MAX_PATH_BYTES];
     char fresh[MAX_PATH_BYTES];
     char guid[GUID_TEXT_SIZE];
+    char look[GUID_TEXT_SIZE];
     char text[256];
     if (!data_dir) {
         return true;
@@ -78,9 +91,10 @@ bool etw_kept_save(
         return error_set(err, ERR_LIMIT, "the path of the data folder is too long");
     }
     guid_write(&kept->fingerprint, guid);
+    guid_write(&kept->look, look);
     int size = snprintf(text, sizeof(text),
-        "1 %.36s 0x%" PRIx64 " %" PRIu32 " %" PRIu32 " %" PRIu32 " end\n", guid, kept->handle,
-        kept->events_lost, kept->log_buffers_lost, kept->real_time_buffers_lost);
+        "2 %.36s 0x%" PRIx64 " %.36s %" PRIu32 " %" PRIu32 " %" PRIu32 " end\n", guid, kept->handle,
+        look, kept->events_lost, kept->log_buffers_lost, kept->real_time_buffers_lost);
     struct plat_file *file = plat_file_open(fresh, PLAT_FILE_CREATE, err);
     bool good = file && plat_file_write(file, span_make(text, (size_t)size), err) &&
                 plat_file_sync(file, err);

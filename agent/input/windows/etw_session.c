@@ -144,20 +144,6 @@ static void take_marks(struct etw_session *s)
     }
 }
 
-static void remember(struct etw_session *s)
-{
-    struct error err;
-    struct etw_kept kept = {.fingerprint = s->plan->fingerprint,
-        .handle = s->state.handle,
-        .events_lost = s->state.events_lost,
-        .log_buffers_lost = s->state.log_buffers_lost,
-        .real_time_buffers_lost = s->state.real_time_buffers_lost};
-    if (s->plan->keeps && s->owned &&
-        !etw_kept_save(s->env.data_dir, s->env.name ? s->env.name : "", &kept, &err)) {
-        etw_session_note(s, INPUT_NOTE_WARNING, "%s", err.text);
-    }
-}
-
 /* In this thread's turn: what the counters say. ${state} NULL: they cannot be read. */
 static void tell_losses(struct etw_session *s, const struct etw_session_state *state)
 {
@@ -171,7 +157,7 @@ static void tell_losses(struct etw_session *s, const struct etw_session_state *s
         s->state = *state;
     }
     if (count) {
-        remember(s);
+        etw_session_remember(s);
     }
 }
 
@@ -255,7 +241,7 @@ static bool enter(struct etw_session *s, struct error *err)
     } else {
         tell_missing(s);
     }
-    remember(s);
+    etw_session_remember(s);
     s->was_open = true;
     etw_session_note(s, INPUT_NOTE_INFO,
         "%s: %u to %u buffers of %u KB, handed over after %u ms at the latest", plan->name,
@@ -305,8 +291,8 @@ static void stop_session(struct etw_session *s)
     }
     end_consumer(s, known);
     tell_losses(s, known ? &last : NULL);
-    if (s->plan->keeps) {
-        etw_kept_forget(s->env.data_dir, s->env.name ? s->env.name : "");
+    if (known || err.os_code == ETW_ERROR_WMI_INSTANCE_NOT_FOUND) {
+        etw_session_forget(s);
     }
 }
 
@@ -318,15 +304,19 @@ static bool is_the_same(const struct etw_session *s)
            now.handle == s->state.handle;
 }
 
-/* It goes on without us. */
-static void let_go(struct etw_session *s)
+/* It goes on without us. ${same}: and is not one that somebody else has started since. */
+static void let_go(struct etw_session *s, bool same)
 {
     struct etw_session_state now;
     end_consumer(s, false);
-    if (etw_control_query(s->plan->name, &now, NULL)) {
+    if (same && etw_control_query(s->plan->name, &now, NULL)) {
         tell_losses(s, &now);
     }
-    remember(s);
+    if (same) {
+        etw_session_remember(s);
+    } else {
+        etw_session_forget(s);
+    }
 }
 
 static void leave(struct etw_session *s, bool stop_it)
@@ -334,10 +324,11 @@ static void leave(struct etw_session *s, bool stop_it)
     if (!s->is_open) {
         return;
     }
-    if (stop_it && s->owned && is_the_same(s)) {
+    bool same = !s->owned || is_the_same(s);
+    if (stop_it && s->owned && same) {
         stop_session(s);
     } else {
-        let_go(s);
+        let_go(s, same);
     }
     if (s->profile_set) {
         etw_kernel_set_profile(s->profile_old_100ns, &s->profile_old_100ns, NULL);
@@ -434,6 +425,8 @@ static void mourn(struct etw_session *s)
     end_consumer(s, true);
     if (runs) {
         tell_losses(s, &state);
+    } else if (!s->plan->ours) {
+        etw_session_forget(s); /* the next one of that name may be anybody's */
     }
     s->missing_since = newest ? newest : s->loss.since;
     s->missing_why = "session_stopped";

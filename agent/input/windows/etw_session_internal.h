@@ -34,6 +34,7 @@ struct etw_session {
     bool owned; /* ours to change and to stop */
     struct etw_hold *hold;
     struct etw_session_state state;
+    struct guid look;            /* etw_kept_look, of one that is ours and does not bear our name */
     struct etw_consume *consume; /* NULL: it writes a file alone */
     struct etw_session_connection *connections;
     struct etw_loss loss;
@@ -60,6 +61,13 @@ void etw_session_note(const struct etw_session *session, enum input_note level, 
 /* etw_session_start.c: get the ETW session, by starting it or otherwise. On failure nothing of it is
  * left. ERR_CONFIG: trying again is of no use. */
 bool etw_session_get(struct etw_session *session, struct error *err);
+
+/* Note for the next run what it may have to know again: a session that is kept, or one whose name
+ * does not say whose it is, however this process ends. Others, and those that are not ours: nothing. */
+void etw_session_remember(const struct etw_session *session);
+
+/* It is gone, or not ours any more. */
+void etw_session_forget(const struct etw_session *session);
 
 /* What is added to one of our own, and does not keep it from running. */
 void etw_session_add_extras(struct etw_session *session);

@@ -9,7 +9,53 @@
  * How a session comes to its ETW session. What runs under its name already is ours if the name is,
  * or, of the NT Kernel Logger, if the last run has left a note of it; it is taken over, replaced or
  * left alone as the configuration says. Nobody else's session is ever stopped.
+ *
+ * The note on the NT Kernel Logger is there from its first moment to its last, also if it is not to
+ * be kept: an agent that was killed leaves one running that nothing else tells from a stranger's.
  */
+
+static const char *note_name(const struct etw_session *s)
+{
+    return s->env.name ? s->env.name : "";
+}
+
+static bool is_noted(const struct etw_session *s)
+{
+    return s->owned && (s->plan->keeps || !s->plan->ours);
+}
+
+void etw_session_remember(const struct etw_session *s)
+{
+    struct error err;
+    struct etw_kept kept = {.fingerprint = s->plan->fingerprint,
+        .handle = s->state.handle,
+        .look = s->look,
+        .events_lost = s->state.events_lost,
+        .log_buffers_lost = s->state.log_buffers_lost,
+        .real_time_buffers_lost = s->state.real_time_buffers_lost};
+    if (is_noted(s) && !etw_kept_save(s->env.data_dir, note_name(s), &kept, &err)) {
+        etw_session_note(s, INPUT_NOTE_WARNING, "%s", err.text);
+    }
+}
+
+void etw_session_forget(const struct etw_session *s)
+{
+    if (is_noted(s)) {
+        etw_kept_forget(s->env.data_dir, note_name(s));
+    }
+}
+
+/* It is ours now: what it looks like to who asks for it by name, as the next run will. */
+static void own(struct etw_session *s)
+{
+    struct etw_session_state now;
+    s->owned = true;
+    s->look = (struct guid){{0}};
+    if (!s->plan->ours && etw_control_query(s->plan->name, &now, NULL) &&
+        now.handle == s->state.handle) {
+        s->look = etw_kept_look(&now);
+    }
+}
 
 /* What is missing, in plain words, where Windows only says no. */
 bool etw_session_explain(const struct etw_session *s, struct error *err)
@@ -43,7 +89,10 @@ static bool start_new(struct etw_session *s, struct error *err)
     if (!good) {
         return etw_session_explain(s, err);
     }
-    s->owned = true;
+    own(s);
+    if (!plan->ours) {
+        etw_session_remember(s);
+    }
     etw_loss_begin(&s->loss, NULL, plat_now_filetime());
     s->loss.counts = true; /* a new session has lost nothing */
     return true;
@@ -64,7 +113,6 @@ static void take_over(
     const struct etw_plan *plan = s->plan;
     struct error err;
     s->state = *state;
-    s->owned = true;
     struct etw_session_state before = *state;
     if (kept) {
         bool is_same = is_of_this_session(kept, state); /* else all it lost is news */
@@ -82,6 +130,7 @@ static void take_over(
                 state->handle, plan->name, plan->stacks, plan->stack_count, &err))) {
         etw_session_note(s, INPUT_NOTE_WARNING, "%s", err.text);
     }
+    own(s);
 }
 
 /* The NT Kernel Logger is somebody else's. */
@@ -96,6 +145,8 @@ static bool share_kernel_logger(
     }
     s->state = *state;
     s->owned = false;
+    etw_hold_drop(s->hold);
+    s->hold = NULL;
     etw_loss_begin(&s->loss, state, plat_now_filetime());
     struct error why;
     if (plan->in_use == LIVE_IN_USE_UPDATE &&
@@ -106,12 +157,13 @@ static bool share_kernel_logger(
 }
 
 /* Is the NT Kernel Logger the one that an earlier run has left? Its handle is the same whoever starts
- * it, so it must look like what was planned, too. */
+ * it, so it must look like that one, too, and no other agent may look after it: one that is set up
+ * like us. */
 static bool is_left_by_us(
-    const struct etw_plan *plan, const struct etw_kept *kept, const struct etw_session_state *state)
+    const struct etw_session *s, const struct etw_kept *kept, const struct etw_session_state *state)
 {
-    return kept->handle == state->handle && state->enable_flags == plan->groups.words[0] &&
-           state->buffer_kb == plan->session.buffer_kb && is_of_this_session(kept, state);
+    struct guid look = etw_kept_look(state);
+    return s->hold && guid_equal(&kept->look, &look) && is_of_this_session(kept, state);
 }
 
 /* A session of this name runs: what becomes of it? ${ret_start}: a new one is to be started. */
@@ -120,10 +172,10 @@ static bool meet_existing(struct etw_session *s, const struct etw_session_state 
 {
     const struct etw_plan *plan = s->plan;
     struct etw_kept kept;
-    bool known = etw_kept_load(s->env.data_dir, s->env.name ? s->env.name : "", &kept);
+    bool known = etw_kept_load(s->env.data_dir, note_name(s), &kept);
     bool same = known && guid_equal(&kept.fingerprint, &plan->fingerprint);
     *ret_start = false;
-    if (!plan->ours && !(same && is_left_by_us(plan, &kept, state))) {
+    if (!plan->ours && !(known && is_left_by_us(s, &kept, state))) {
         return share_kernel_logger(s, state, err);
     }
     if (plan->on_existing == LIVE_EXISTING_FAIL && !s->was_open) {
@@ -145,6 +197,9 @@ static bool meet_existing(struct etw_session *s, const struct etw_session_state 
     if (!etw_control_stop(plan->name, NULL, err) &&
         err->os_code != ETW_ERROR_WMI_INSTANCE_NOT_FOUND) {
         return etw_session_explain(s, err);
+    }
+    if (known) {
+        etw_kept_forget(s->env.data_dir, note_name(s)); /* what is next to come is not known yet */
     }
     etw_session_note(s, INPUT_NOTE_INFO, "stopped %s, which an earlier run had left", plan->name);
     return true;
@@ -171,7 +226,7 @@ bool etw_session_get(struct etw_session *s, struct error *err)
     if (s->plan->kind == ETW_PLAN_ATTACH) {
         return attach(s, err);
     }
-    s->hold = s->plan->ours ? etw_hold_take(s->plan->name, err) : NULL;
+    s->hold = etw_hold_take(s->plan->name, s->plan->ours ? err : &why);
     if (s->plan->ours && !s->hold) {
         return false;
     }

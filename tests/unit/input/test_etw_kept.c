@@ -24,6 +24,7 @@ static void what_is_left_is_found_again(void **state)
     (void)state;
     struct etw_kept kept = {.fingerprint = {{1, 2, 3}},
         .handle = 0xfedcba9876543210,
+        .look = {{9, 8, 7}},
         .events_lost = UINT32_MAX,
         .log_buffers_lost = 5,
         .real_time_buffers_lost = 6};
@@ -34,6 +35,7 @@ static void what_is_left_is_found_again(void **state)
     assert_true(etw_kept_load(folder, "a", &found));
     assert_true(guid_equal(&found.fingerprint, &kept.fingerprint));
     assert_true(found.handle == kept.handle);
+    assert_true(guid_equal(&found.look, &kept.look));
     assert_int_equal(found.events_lost, kept.events_lost);
     assert_int_equal(found.log_buffers_lost, kept.log_buffers_lost);
     assert_int_equal(found.real_time_buffers_lost, kept.real_time_buffers_lost);
@@ -60,7 +62,8 @@ static void without_a_folder_nothing_is_known(void **state)
 static void a_damaged_file_is_as_good_as_none(void **state)
 {
     (void)state;
-    static const char good[] = "1 01020304-0000-0000-0000-000000000000 0x1 2 3 4 end\n";
+    static const char good[] = "2 01020304-0000-0000-0000-000000000000 0x1 "
+                               "05060708-0000-0000-0000-000000000000 2 3 4 end\n";
     for (size_t size = 0; size <= strlen(good); size++) {
         char path[TEMP_FOLDER_BYTES + 16];
         struct etw_kept found;
@@ -73,12 +76,44 @@ static void a_damaged_file_is_as_good_as_none(void **state)
     }
 }
 
+static void a_look_is_what_only_who_starts_a_session_decides(void **state)
+{
+    (void)state;
+    const struct etw_session_state one = {.handle = 1, .clock = 1, .buffer_kb = 64, .mode = 0x100};
+    struct guid look = etw_kept_look(&one);
+    struct etw_session_state aged = one;
+    aged.buffers = 9;
+    aged.free_buffers = 3;
+    aged.buffers_written = 1000;
+    aged.events_lost = 7;
+    aged.max_buffers = 99;
+    aged.flush_ms = 7000;
+    struct guid same = etw_kept_look(&aged);
+    assert_true(guid_equal(&same, &look));
+    struct etw_session_state others[7];
+    for (size_t i = 0; i < 7; i++) {
+        others[i] = one;
+    }
+    others[0].guid.bytes[15] = 1;
+    others[1].clock = 2;
+    others[2].buffer_kb = 128;
+    others[3].min_buffers = 4;
+    others[4].mode = 0x08000100;
+    others[5].enable_flags = 1;
+    strcpy(others[6].file, "a.etl");
+    for (size_t i = 0; i < 7; i++) {
+        struct guid other = etw_kept_look(&others[i]);
+        assert_false(guid_equal(&other, &look));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_left_is_found_again),
         cmocka_unit_test(without_a_folder_nothing_is_known),
         cmocka_unit_test(a_damaged_file_is_as_good_as_none),
+        cmocka_unit_test(a_look_is_what_only_who_starts_a_session_decides),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

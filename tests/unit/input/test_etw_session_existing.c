@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 
+#include "etw/etw_hold.h"
 #include "etw_session_rig.h"
 #include "input/windows/etw_kept.h"
 #include "platform/plat_file.h"
@@ -346,6 +347,119 @@ static void the_kernel_logger_that_is_free_is_ours(void **state)
     rig_fini(&rig);
 }
 
+/* As if killed: it ends, and what it has started goes on. */
+static void kill_run(struct rig *rig)
+{
+    etw_sim_fail_control(rig->sim, ETW_CONTROL_STOP, 1, 1, ETW_ERROR_ACCESS_DENIED);
+    rig_stop(rig);
+    assert_true(etw_sim_session_runs(rig->sim, ETW_KERNEL_LOGGER));
+}
+
+static void leave_kernel_logger(struct rig *rig, const struct live_kernel *settings)
+{
+    rig->data_dir = folder;
+    rig_start_as(rig, ETW_PLAN_KERNEL, settings, NULL, 0);
+    rig_await(rig, rig_has_note, "handed over after");
+    kill_run(rig);
+    buf_reset(&rig->notes);
+}
+
+static void the_kernel_logger_that_a_killed_run_has_left_is_ours(void **state)
+{
+    (void)state;
+    static const char *more_flags[] = {"process", "thread"};
+    static const struct {
+        int in_use;
+        bool keeps;
+        bool more;
+        bool bigger;
+        const char *note;
+    } rows[] = {
+        {LIVE_IN_USE_FAIL, false, false, false, "stopped NT Kernel Logger"},
+        {LIVE_IN_USE_ATTACH, false, false, false, "stopped NT Kernel Logger"},
+        {LIVE_IN_USE_UPDATE, false, true, false, "stopped NT Kernel Logger"},
+        {LIVE_IN_USE_FAIL, true, false, false, "goes on with NT Kernel Logger"},
+        {LIVE_IN_USE_FAIL, true, true, false, "stopped NT Kernel Logger"},
+        {LIVE_IN_USE_FAIL, true, false, true, "stopped NT Kernel Logger"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct rig rig;
+        struct etw_sim_session_info info;
+        struct etw_kept kept;
+        rig_init(&rig, NULL);
+        struct live_kernel settings = kernel_settings(&rig);
+        settings.in_use = rows[i].in_use;
+        settings.session.keep_on_restart = rows[i].keeps;
+        leave_kernel_logger(&rig, &settings);
+        if (rows[i].more) {
+            settings.groups.flags = (struct config_strings){more_flags, 2};
+        }
+        settings.session.buffers.size_bytes = rows[i].bigger ? 131072 : 65536;
+        rig_start_as(&rig, ETW_PLAN_KERNEL, &settings, NULL, 0);
+        rig_await(&rig, rig_has_note, "handed over after");
+        rig_await(&rig, rig_reads, ETW_KERNEL_LOGGER);
+        assert_true(rig_has_note(&rig, rows[i].note));
+        assert_true(etw_sim_session_get(rig.sim, ETW_KERNEL_LOGGER, &info));
+        assert_int_equal(info.group_mask[0], rows[i].more ? 3 : 1);
+        assert_int_equal(info.buffer_kb, rows[i].bigger ? 128 : 64);
+        rig_stop(&rig);
+        assert_int_equal(etw_sim_session_count(rig.sim), rows[i].keeps ? 1 : 0);
+        assert_int_equal(etw_kept_load(folder, "test", &kept), rows[i].keeps);
+        etw_kept_forget(folder, "test");
+        rig_fini(&rig);
+    }
+}
+
+static void what_somebody_started_in_the_place_of_ours_is_left_alone(void **state)
+{
+    (void)state;
+    static const struct etw_sim_session_options theirs[] = {
+        {.mode = ETW_MODE_REAL_TIME, .enable_flags = 1},
+        {.mode = ETW_MODE_REAL_TIME | ETW_MODE_INDEPENDENT_SESSION, .enable_flags = 0x10000},
+    };
+    for (size_t i = 0; i < sizeof(theirs) / sizeof(theirs[0]); i++) {
+        struct rig rig;
+        struct error err;
+        rig_init(&rig, NULL);
+        struct live_kernel settings = kernel_settings(&rig);
+        leave_kernel_logger(&rig, &settings);
+        assert_true(etw_control_stop(ETW_KERNEL_LOGGER, NULL, &err));
+        struct etw_sim_session_options options = theirs[i];
+        options.name = ETW_KERNEL_LOGGER;
+        options.guid = etw_kernel_guid;
+        assert_true(etw_sim_session_add(rig.sim, &options, NULL) != 0);
+        rig_start_as(&rig, ETW_PLAN_KERNEL, &settings, NULL, 0);
+        rig_await(&rig, rig_has_note, "somebody else runs the NT Kernel Logger");
+        rig_stop(&rig);
+        assert_true(etw_sim_session_runs(rig.sim, ETW_KERNEL_LOGGER));
+        etw_kept_forget(folder, "test");
+        rig_fini(&rig);
+    }
+}
+
+/* One that was set up like us: nothing but its hold tells its session from the one we left. */
+static void what_another_agent_looks_after_is_left_alone_until_that_has_gone(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct error err;
+    rig_init(&rig, NULL);
+    struct live_kernel settings = kernel_settings(&rig);
+    leave_kernel_logger(&rig, &settings);
+    struct etw_hold *hold = etw_hold_take(ETW_KERNEL_LOGGER, &err);
+    assert_non_null(hold);
+    rig_start_as(&rig, ETW_PLAN_KERNEL, &settings, NULL, 0);
+    rig_await(&rig, rig_has_note, "somebody else runs the NT Kernel Logger");
+    etw_hold_drop(hold);
+    rig_await(&rig, rig_has_note, "stopped NT Kernel Logger");
+    rig_await(&rig, rig_reads, ETW_KERNEL_LOGGER);
+    assert_true(etw_hold_is_held(ETW_KERNEL_LOGGER));
+    rig_stop(&rig);
+    assert_false(etw_hold_is_held(ETW_KERNEL_LOGGER));
+    assert_nothing_left(&rig);
+    rig_fini(&rig);
+}
+
 static bool is_set_up(struct rig *rig, const void *name)
 {
     struct etw_sim_enablement enablement;
@@ -394,6 +508,9 @@ int main(void)
         cmocka_unit_test(what_the_kernel_told_at_its_start_comes_though_nobody_read_then),
         cmocka_unit_test(the_kernel_logger_of_somebody_else_is_never_stopped),
         cmocka_unit_test(the_kernel_logger_that_is_free_is_ours),
+        cmocka_unit_test(the_kernel_logger_that_a_killed_run_has_left_is_ours),
+        cmocka_unit_test(what_somebody_started_in_the_place_of_ours_is_left_alone),
+        cmocka_unit_test(what_another_agent_looks_after_is_left_alone_until_that_has_gone),
         cmocka_unit_test(a_recorded_session_leaves_a_file_and_hands_events_on_if_asked),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
