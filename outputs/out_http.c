@@ -139,6 +139,35 @@ static void check_hec(const struct settings *s, struct config_check *check)
     }
 }
 
+static bool has_header(const struct settings *s, const char *name)
+{
+    for (size_t i = 0; i < s->headers.count; i++) {
+        if (is_header(s->headers.items[i].key, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Splunk, "Format events for HTTP Event Collector": a token in the header, as the password of anybody,
+ * or in the query. */
+static void http_doubt(const void *settings, struct config_check *check)
+{
+    const struct settings *s = settings;
+    const struct http_auth *auth = &s->http.auth;
+    if (s->framing != HTTP_FRAMING_SPLUNK_HEC) {
+        return;
+    }
+    if (auth->api_key) {
+        CONFIG_FAULT(check, &auth->api_key,
+            "auth: api_key is for Elasticsearch. Splunk wants its token as bearer");
+    } else if (!auth->bearer && !auth->password && !has_header(s, "Authorization") &&
+               !strstr(s->url, "token=")) {
+        CONFIG_FAULT(check, &s->framing,
+            "framing: Splunk takes nothing without a token. write auth: {bearer: TOKEN}");
+    }
+}
+
 static void http_check(const void *settings, struct config_check *check)
 {
     const struct settings *s = settings;
@@ -481,6 +510,7 @@ const struct output_ops output_http = {
     .settings_size = sizeof(struct settings),
     .workers = 2,
     .check = http_check,
+    .doubt = http_doubt,
     .reference = http_status_write_reference,
     .create = http_create,
     .send = http_send,

@@ -168,6 +168,7 @@ static void warn_of_output(const struct search *search, const struct app_output 
             "one batch may take more than a quarter of agent.memory. make it smaller, or "
             "agent.memory larger");
     }
+    config_check_report(config->memory, output->ops->doubt, output->settings, search->report);
     warn_of_loops(search, output);
     warn_of_target(search, output);
 }

@@ -50,8 +50,8 @@ static const struct output_ops sink = {.name = "sink",
     .settings_size = sizeof(struct sink),
     .target = sink_target};
 static const struct input_ops *const inputs[] = {&source};
-static const struct output_ops *const outputs[] = {&sink};
-static const struct app_registry registry = {inputs, 1, outputs, 1};
+static const struct output_ops *const outputs[] = {&sink, &output_http};
+static const struct app_registry registry = {inputs, 1, outputs, 2};
 
 /* Load ${text}, and the first line of what is found to warn of, or to refuse. */
 static void assert_first(const char *text, const char *expected)
@@ -210,6 +210,46 @@ static void an_output_of_disabled_sessions_is_warned_of(void **state)
         "one");
 }
 
+static void splunk_without_its_token_is_warned_of(void **state)
+{
+    static const char api_key[] =
+        "auth: api_key is for Elasticsearch. Splunk wants its token as bearer";
+    static const char nothing[] =
+        "framing: Splunk takes nothing without a token. write auth: {bearer: TOKEN}";
+    static const struct {
+        const char *more;
+        const char *at; /* the warning is where this begins */
+        const char *warning;
+    } cases[] = {
+        {"framing: splunk_hec", "splunk", nothing},
+        {"framing: splunk_hec, headers: {X-Site: berlin}", "splunk", nothing},
+        {"framing: splunk_hec, auth: {api_key: abcd}", "abcd", api_key},
+        {"framing: splunk_hec, auth: {bearer: abcd}", "", ""},
+        {"framing: splunk_hec, auth: {user: x, password: abcd}", "", ""},
+        {"framing: splunk_hec, headers: {authorization: Splunk abcd}", "", ""},
+        {"framing: splunk_hec, enabled: false}, {type: sink, path: /v", "", ""},
+        {"framing: json_array, auth: {api_key: abcd}", "", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        static const char start[] = "outputs: [{type: http, url: 'https://h', ";
+        char text[512];
+        char expected[512] = "";
+        snprintf(text, sizeof(text), "sessions: [{type: source, paths: ['/w/*']}]\n%s%s}]\n", start,
+            cases[i].more);
+        if (cases[i].warning[0]) {
+            size_t column = strlen(start) +
+                            (size_t)(strstr(cases[i].more, cases[i].at) - cases[i].more) + 1;
+            snprintf(
+                expected, sizeof(expected), "f.yaml:2:%zu: warning: %s", column, cases[i].warning);
+        }
+        assert_first(text, expected);
+    }
+    assert_first("sessions: [{type: source, paths: ['/w/*']}]\n"
+                 "outputs: [{type: http, url: 'https://h/?token=abcd', framing: splunk_hec}]\n",
+        "");
+}
+
 /* What ${count} sessions are told with ${mb} MB: the MB that would do, 0 if nothing is said. */
 static unsigned long wanted_mb(size_t count, unsigned long mb)
 {
@@ -265,6 +305,7 @@ int main(void)
         cmocka_unit_test(too_little_memory_is_warned_of_with_what_would_do),
         cmocka_unit_test(an_output_keeps_off_the_log),
         cmocka_unit_test(an_output_of_disabled_sessions_is_warned_of),
+        cmocka_unit_test(splunk_without_its_token_is_warned_of),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
