@@ -1,5 +1,5 @@
 /*
- * The only user of libcurl, with http_curl.c. A client is one easy handle, set up once with what does not change, and
+ * The only user of libcurl, with http_curl.c (output_libraries.c asks for its version). A client is one easy handle, set up once with what does not change, and
  * one multi handle, which keeps the connections and lets us look at `stopping` several times a second
  * (curl_easy_perform would do so once a second, and not at all inside a name server's answer).
  *

@@ -10,6 +10,7 @@
 
 #include "base/utf.h"
 #include "cli/cli.h"
+#include "outputs/output_libraries.h"
 
 // clang-format off
 static const struct cli_option options[] = {
@@ -18,13 +19,51 @@ static const struct cli_option options[] = {
 };
 // clang-format on
 
+#define TEXT(x) #x
+#define TEXT_OF(x) TEXT(x)
+
 #if defined(__clang__)
 #define COMPILER "clang " __clang_version__
 #elif defined(__GNUC__)
 #define COMPILER "gcc " __VERSION__
+#elif defined(_MSC_VER)
+#define COMPILER "MSVC " TEXT_OF(_MSC_FULL_VER)
 #else
 #define COMPILER "unknown"
 #endif
+
+static void print_library(
+    bool json, bool first, const char *name, const char *key, const char *version)
+{
+    if (json) {
+        printf("%s\"%s\":\"%s\"", first ? "" : ",", key, version);
+    } else {
+        printf("%s%s %s", first ? "" : ", ", name, version);
+    }
+}
+
+static void print_libraries(bool json)
+{
+    char expat[40];
+    char xxhash[40];
+    char pcre2[64] = "";
+    struct output_library outputs[OUTPUT_LIBRARIES_MAX];
+    XML_Expat_Version e = XML_ExpatVersionInfo();
+    unsigned x = XXH_versionNumber();
+    snprintf(expat, sizeof(expat), "%d.%d.%d", e.major, e.minor, e.micro);
+    snprintf(xxhash, sizeof(xxhash), "%u.%u.%u", x / 10000, x / 100 % 100, x % 100);
+    pcre2_config(PCRE2_CONFIG_VERSION, pcre2); /* and a date */
+    pcre2[strcspn(pcre2, " ")] = '\0';
+    print_library(json, true, "expat", "expat", expat);
+    print_library(json, false, "libyaml", "libyaml", yaml_get_version_string());
+    print_library(json, false, "PCRE2", "pcre2", pcre2);
+    print_library(json, false, "xxHash", "xxhash", xxhash);
+    print_library(json, false, "zlib", "zlib", zlibVersion());
+    size_t count = output_libraries_list(outputs);
+    for (size_t i = 0; i < count; i++) {
+        print_library(json, false, outputs[i].name, outputs[i].key, outputs[i].version);
+    }
+}
 
 static int run(const struct cli_command *command, int argc, char **argv)
 {
@@ -33,23 +72,14 @@ static int run(const struct cli_command *command, int argc, char **argv)
     if (!cli_parse(command, argc, argv, &args, &exit_code)) {
         return exit_code;
     }
-    XML_Expat_Version expat = XML_ExpatVersionInfo();
-    unsigned xxhash = XXH_versionNumber();
-    char pcre2[64] = "";
-    pcre2_config(PCRE2_CONFIG_VERSION, pcre2); /* and a date */
-    pcre2[strcspn(pcre2, " ")] = '\0';
-    const char *format =
-        cli_value(&args, "json")
-            ? "{\"version\":\"%s\",\"commit\":\"%s\",\"compiler\":\"%s\",\"text_engine\":\"%s\","
-              "\"libraries\":{\"expat\":\"%d.%d.%d\",\"libyaml\":\"%s\",\"pcre2\":\"%s\","
-              "\"xxhash\":\"%u.%u.%u\","
-              "\"zlib\":\"%s\"}}\n"
-            : "etwship %s (%s)\ncompiler %s\ntext engine %s\nexpat %d.%d.%d, libyaml %s, PCRE2 %s, "
-              "xxHash "
-              "%u.%u.%u, zlib %s\n";
-    printf(format, ETWSHIP_VERSION, ETWSHIP_COMMIT, COMPILER, utf_engine(), expat.major,
-        expat.minor, expat.micro, yaml_get_version_string(), pcre2, xxhash / 10000,
-        xxhash / 100 % 100, xxhash % 100, zlibVersion());
+    bool json = cli_value(&args, "json");
+    printf(json
+               ? "{\"version\":\"%s\",\"commit\":\"%s\",\"compiler\":\"%s\",\"text_engine\":\"%s\","
+                 "\"libraries\":{"
+               : "etwship %s (%s)\ncompiler %s\ntext engine %s\n",
+        ETWSHIP_VERSION, ETWSHIP_COMMIT, COMPILER, utf_engine());
+    print_libraries(json);
+    puts(json ? "}}" : "");
     cli_args_fini(&args);
     return EXIT_DONE;
 }

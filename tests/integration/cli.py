@@ -154,7 +154,16 @@ class Cli(unittest.TestCase):
 
     def test_version_says_the_same_as_text_and_json(self):
         as_json = json.loads(self.expect(DONE, "version", "--json").out)
-        self.assertIn(as_json["version"], self.expect(DONE, "version").out)
+        text = self.expect(DONE, "version").out
+        for member in ("version", "commit", "compiler", "text_engine"):
+            self.assertIn(as_json[member], text)
+        self.assertNotEqual(as_json["compiler"], "unknown")
+        libraries = as_json["libraries"]
+        self.assertLessEqual({"expat", "libyaml", "pcre2", "xxhash", "zlib", "libcurl", "tls", "zstd"},
+                             libraries.keys())
+        for name, version in libraries.items():
+            self.assertRegex(version, "[0-9]" if name != "tls" else ".", name)
+            self.assertIn(f"{name} {version}".lower(), text.lower())
 
     # Inputs.
 

@@ -1,0 +1,39 @@
+#include "outputs/output_libraries.h"
+
+#include <curl/curl.h>
+#include <stdio.h>
+#include <zstd.h>
+
+/* Not every ISA-L has a header that says its version, so the build does. */
+#ifndef ETWSHIP_ISAL
+#define ETWSHIP_ISAL NULL
+#endif
+
+size_t output_libraries_list(struct output_library ret_libraries[OUTPUT_LIBRARIES_MAX])
+{
+    const curl_version_info_data *curl = curl_version_info(CURLVERSION_NOW);
+    /* The library found at run time may be older than its header; nghttp2 is told from 7.66 on. */
+    const char *http2 = curl->age >= CURLVERSION_SIXTH ? curl->nghttp2_version : NULL;
+    const struct {
+        const char *name;
+        const char *key;
+        const char *version; /* NULL: it is not there */
+    } libraries[OUTPUT_LIBRARIES_MAX] = {
+        {"libcurl", "libcurl", curl->version},
+        {"TLS", "tls", curl->ssl_version},
+        {"nghttp2", "nghttp2", http2},
+        {"zstd", "zstd", ZSTD_versionString()},
+        {"ISA-L", "isa-l", ETWSHIP_ISAL},
+    };
+    size_t count = 0;
+    for (size_t i = 0; i < OUTPUT_LIBRARIES_MAX; i++) {
+        struct output_library *library = &ret_libraries[count];
+        if (libraries[i].version) {
+            library->name = libraries[i].name;
+            library->key = libraries[i].key;
+            snprintf(library->version, sizeof(library->version), "%s", libraries[i].version);
+            count++;
+        }
+    }
+    return count;
+}
