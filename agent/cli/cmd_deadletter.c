@@ -38,6 +38,7 @@ struct call {
     size_t found_count;
     size_t found_capacity;
     bool out_of_memory;
+    bool output_has_letters;
 };
 
 static bool fail(const struct error *err)
@@ -420,18 +421,45 @@ static bool has_output(const struct app_config *config, const char *name)
     return false;
 }
 
+static bool note_letter(void *self, const struct dead_letter *letter)
+{
+    struct call *call = self;
+    bool is_its = span_is(letter->output, call->output);
+    call->output_has_letters = call->output_has_letters || is_its;
+    return !is_its;
+}
+
+/* Letters stay when their output is taken out of the configuration, so its name may still be used. */
+static int check_output(struct call *call)
+{
+    if (!call->output || has_output(call->config, call->output)) {
+        return EXIT_DONE;
+    }
+    if (!each(call, note_letter)) {
+        return EXIT_FAILED;
+    }
+    if (!call->output_has_letters) {
+        cli_error("no output is called '%s', and no dead letter is of one. `etwship check` lists "
+                  "the outputs",
+            call->output);
+        return EXIT_USAGE;
+    }
+    cli_warning("output '%s' is not in the configuration", call->output);
+    return EXIT_DONE;
+}
+
 static int run_config(enum verb verb, struct call *call)
 {
     struct error err;
-    if (call->output && !has_output(call->config, call->output)) {
-        cli_warning("output '%s' is not in the configuration", call->output);
-    }
     call->letters = app_dead_letters_open(call->config, NULL, NULL, &err);
     if (!call->letters) {
         cli_error("%s", err.text);
         return err.code == ERR_CONFIG ? EXIT_USAGE : EXIT_FAILED;
     }
-    int exit_code = run_verb(verb, call);
+    int exit_code = check_output(call);
+    if (exit_code == EXIT_DONE) {
+        exit_code = run_verb(verb, call);
+    }
     dead_letters_destroy(call->letters);
     return exit_code;
 }

@@ -134,7 +134,10 @@ class Delivery(unittest.TestCase):
         self.assertEqual(json.loads(self.deadletter("show", "2", "--json").stdout), letters[1])
         self.assertIn(b"mapper_parsing_exception", self.deadletter("show", "2").stdout)
         self.assertEqual(self.letters("-o", "siem"), letters)
-        self.assertEqual(self.letters("-o", "other"), [])
+        for verb in ("list", "replay", "purge"):
+            done = self.deadletter(verb, "-o", "nope", code=USAGE)
+            self.assertIn(b"no output is called 'nope'", done.stderr)
+            self.assertEqual(done.stdout, b"")
         self.deadletter("show", "99", code=FAILED)
         self.deadletter("show", "x", code=USAGE)
         self.deadletter("show", code=USAGE)
@@ -178,9 +181,16 @@ class Delivery(unittest.TestCase):
         self.assertEqual(self.deadletter("purge", "3", "1").stdout, b"2 removed\n")
         self.assertEqual([letter["id"] for letter in self.letters()], [2, *range(4, 11)])
         self.deadletter("purge", "3", code=FAILED)
-        self.assertEqual(self.deadletter("purge", "-o", "other").stdout, b"0 removed\n")
-        self.assertEqual(json.loads(self.deadletter("purge", "--json").stdout), {"removed": 8})
+        self.deadletter("purge", "-o", "nope", code=USAGE)
+        # An output that is taken out of the configuration leaves its letters behind.
+        self.config.write_text(self.config.read_text().replace('"siem"', '"new"'))
+        self.assertEqual(len(self.letters("-o", "siem")), 8)
+        self.assertEqual(self.letters("-o", "new"), [])
+        done = self.deadletter("purge", "-o", "siem", "--json")
+        self.assertEqual(json.loads(done.stdout), {"removed": 8})
+        self.assertIn(b"not in the configuration", done.stderr)
         self.assertEqual(self.letters(), [])
+        self.assertEqual(self.deadletter("purge", "-o", "new").stdout, b"0 removed\n")
 
     def test_without_a_folder_nothing_is_kept_and_that_is_said(self):
         with Server(Bulk(refuse_every(1000))) as server:
