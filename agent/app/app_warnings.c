@@ -43,6 +43,15 @@ static void warn_of_rules(void *self, const char *where, const struct config_lis
 
 /* ---- providers ------------------------------------------------------------------------------------- */
 
+static void warn_of_protected(const struct search *search, const struct app_session *session,
+    const struct app_provider *provider)
+{
+    const char *needs = etw_enable_protected(provider->spec.name, &provider->spec.guid);
+    if (needs && session->ops->switches_on && !provider->spec.group) {
+        WARN(search, provider, "the provider can hardly be enabled: %s", needs);
+    }
+}
+
 static void warn_of_providers(const struct search *search, const struct app_session *session)
 {
     const struct app_provider *providers = session->providers.items;
@@ -72,6 +81,7 @@ static void warn_of_providers(const struct search *search, const struct app_sess
             WARN(search, p,
                 "events of the kernel come in sessions of kernel events alone. write type: system");
         }
+        warn_of_protected(search, session, p);
         if (p->wpp && p->flags.count && spec->any.bits == 0) {
             WARN(search, &p->flags,
                 "the bits of flags by name are not known here, so all flags are switched on. write "

@@ -94,17 +94,32 @@ static uint32_t enable_what_it_knows(
 
 static const struct {
     struct guid guid;
+    const char *name;
     const char *text;
 } protected[] = {
-    /* Microsoft-Windows-Threat-Intelligence {f4e1897c-bb5d-5668-f1d8-040f4d8dd344} */
+    /* {f4e1897c-bb5d-5668-f1d8-040f4d8dd344} */
     {{{0x7c, 0x89, 0xe1, 0xf4, 0x5d, 0xbb, 0x68, 0x56, 0xf1, 0xd8, 0x04, 0x0f, 0x4d, 0x8d, 0xd3,
          0x44}},
+        "Microsoft-Windows-Threat-Intelligence",
         "Windows gives it to protected processes of anti-malware vendors (PPL) only. leave it out"},
-    /* Microsoft-Windows-Security-Auditing {54849625-5478-4994-a5ba-3e3b0328c30d} */
+    /* {54849625-5478-4994-a5ba-3e3b0328c30d} */
     {{{0x25, 0x96, 0x84, 0x54, 0x78, 0x54, 0x94, 0x49, 0xa5, 0xba, 0x3e, 0x3b, 0x03, 0x28, 0xc3,
          0x0d}},
-        "Windows keeps it for the Event Log. read its events from the log 'Security'"},
+        "Microsoft-Windows-Security-Auditing",
+        "Windows keeps it for EventLog-Security, a session of the Event Log. read its events from "
+        "the log 'Security', or attach to that session as LocalSystem"},
 };
+
+const char *etw_enable_protected(struct span name, const struct guid *provider)
+{
+    for (size_t i = 0; i < sizeof(protected) / sizeof(protected[0]); i++) {
+        if (guid_equal(provider, &protected[i].guid) ||
+            span_equal_nocase(name, span_text(protected[i].name))) {
+            return protected[i].text;
+        }
+    }
+    return NULL;
+}
 
 /* Names of the sessions that listen to the provider, as far as they are known. */
 static void name_holders(const struct guid *provider, char *names, size_t size)
@@ -136,12 +151,9 @@ static void name_holders(const struct guid *provider, char *names, size_t size)
 static bool enable_failed(
     const char *name, const struct guid *provider, uint32_t result, struct error *err)
 {
-    for (size_t i = 0; i < sizeof(protected) / sizeof(protected[0]); i++) {
-        if (guid_equal(provider, &protected[i].guid) &&
-            (result == ETW_ERROR_ACCESS_DENIED || result == ETW_ERROR_INVALID_PARAMETER)) {
-            return error_set_os(
-                err, result, protected[i].text, "provider %.100s cannot be enabled", name);
-        }
+    const char *needs = etw_enable_protected(span_make(NULL, 0), provider);
+    if (needs && (result == ETW_ERROR_ACCESS_DENIED || result == ETW_ERROR_INVALID_PARAMETER)) {
+        return error_set_os(err, result, needs, "provider %.100s cannot be enabled", name);
     }
     if (result == ETW_ERROR_NO_SYSTEM_RESOURCES) {
         char names[256];

@@ -116,6 +116,10 @@ void etw_enable_merge(struct etw_request *into, const struct etw_request *other)
 bool etw_enable_provider(uint64_t session, const char *name, const struct etw_request *request,
     struct etw_outcome *ret_outcome, struct error *err);
 
+/* Why Windows gives the provider, by name (may be empty) or GUID, to few, and what to do: "why. what
+ * to do". NULL: it gives it to everybody with the right to enable providers. */
+const char *etw_enable_protected(struct span name, const struct guid *provider);
+
 /* No more of it. */
 bool etw_enable_stop(
     uint64_t session, const char *name, const struct guid *provider, struct error *err);

@@ -224,6 +224,31 @@ static void members_of_a_group_are_left_out_by_a_list(void **state)
     assert_int_equal(err.code, ERR_UNSUPPORTED);
 }
 
+static void protected_providers_are_known_by_name_and_by_guid(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        const char *guid;
+        const char *text; /* NULL: everybody may have it */
+    } cases[] = {
+        {"microsoft-windows-threat-intelligence", NULL, "(PPL)"},
+        {"", "f4e1897c-bb5d-5668-f1d8-040f4d8dd344", "(PPL)"},
+        {"Microsoft-Windows-Security-Auditing", NULL, "EventLog-Security"},
+        {"", "54849625-5478-4994-a5ba-3e3b0328c30d", "EventLog-Security"},
+        {"Microsoft-Windows-Security-Auditin", NULL, NULL},
+        {"", "1c95126e-7eea-49a9-a3fe-a378b03ddb4d", NULL},
+        {"", NULL, NULL},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct guid guid = {{0}};
+        assert_true(!cases[i].guid || guid_parse(span_text(cases[i].guid), &guid));
+        const char *text = etw_enable_protected(span_text(cases[i].name), &guid);
+        assert_int_equal(text != NULL, cases[i].text != NULL);
+        assert_true(!text || strstr(text, cases[i].text));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -236,6 +261,7 @@ int main(void)
         enable_test(providers_that_answer_too_late_are_enabled_all_the_same),
         enable_test(providers_are_disabled_and_asked_for_their_state),
         enable_test(members_of_a_group_are_left_out_by_a_list),
+        cmocka_unit_test(protected_providers_are_known_by_name_and_by_guid),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
