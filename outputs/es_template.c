@@ -217,8 +217,7 @@ static void write_all(const struct es_template *wanted, struct buf *out)
     write_inner(wanted, out);
 }
 
-void es_template_mark(
-    const struct es_template *wanted, char ret_mark[ES_TEMPLATE_MARK_BYTES])
+void es_template_mark(const struct es_template *wanted, char ret_mark[ES_TEMPLATE_MARK_BYTES])
 {
     struct buf body;
     uint8_t digest[SHA1_SIZE];

@@ -35,7 +35,6 @@ enum { ES_TEMPLATE_MAX_BYTES = 64 * 1024, ES_TEMPLATE_MARK_BYTES = 20 };
 void es_template_write(const struct es_template *wanted, struct buf *out);
 
 /* The same mark: hex digits and a NUL. */
-void es_template_mark(
-    const struct es_template *wanted, char ret_mark[ES_TEMPLATE_MARK_BYTES]);
+void es_template_mark(const struct es_template *wanted, char ret_mark[ES_TEMPLATE_MARK_BYTES]);
 
 #endif
