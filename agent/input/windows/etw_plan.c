@@ -267,6 +267,10 @@ static bool find_events(struct etw_plan *plan, const struct input_env *env,
     return true;
 }
 
+/* EVENT_TRACE_FLAG_PROFILE of word 0 (evntrace.h), PERF_PMC_PROFILE of word 1 (ntwmi.h). */
+static const uint32_t profile_flag = 0x01000000;
+static const uint32_t pmc_profile_flag = 0x00000400;
+
 static bool plan_groups(struct etw_plan *plan, const struct live_groups *groups,
     const struct input_env *env, struct error *err)
 {
@@ -280,6 +284,9 @@ static bool plan_groups(struct etw_plan *plan, const struct live_groups *groups,
             return false;
         }
     }
+    plan->profiles = plan->groups.words[0] & profile_flag ||
+                     plan->groups.words[1] & pmc_profile_flag || groups->profile_ns > 0 ||
+                     groups->counters.events.count > 0;
     plan->profile_100ns = (uint32_t)(groups->profile_ns / 100);
     plan->counters = &groups->counters.sources;
     return find_events(plan, env, &groups->stacks, &plan->stacks, &plan->stack_count, err) &&

@@ -46,6 +46,7 @@ struct etw_plan {
     struct etw_groups groups;
     struct etw_stack_event *stacks;
     size_t stack_count;
+    bool profiles;          /* the profile timer or counters, which need a privilege */
     uint32_t profile_100ns; /* 0: left alone */
     const struct config_strings *counters;
     struct etw_stack_event *counter_events;

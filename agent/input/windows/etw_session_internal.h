@@ -45,6 +45,7 @@ struct etw_session {
     uint64_t missing_since; /* FILETIME: nothing was read from then on; 0: nothing is missing */
     const char *missing_why;
     struct error last_failure; /* the same is told once */
+    bool rights_checked;
     uint64_t pause_ns;
     bool enough; /* the sink wants no more */
 

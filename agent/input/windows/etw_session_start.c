@@ -57,22 +57,42 @@ static void own(struct etw_session *s)
     }
 }
 
+/* May this process do what is planned? If not, what is missing. */
+static bool has_rights(const struct etw_plan *plan, struct error *err)
+{
+    struct etw_rights rights;
+    enum etw_need need = plan->kind == ETW_PLAN_KERNEL ? ETW_NEED_KERNEL_LOGGER
+                         : plan->is_system             ? ETW_NEED_KERNEL
+                                                       : ETW_NEED_SESSION;
+    etw_privilege_query(&rights);
+    return etw_privilege_check(&rights, need, err) &&
+           (!plan->profiles || etw_privilege_check(&rights, ETW_NEED_PROFILE, err));
+}
+
+/* Before the first try, told once. It is tried all the same: a session's own security may grant what
+ * the process's token does not say. */
+static void check_rights(struct etw_session *s)
+{
+    struct error err;
+    if (!s->rights_checked && !has_rights(s->plan, &err)) {
+        etw_session_note(s, INPUT_NOTE_WARNING, "%s: %s", s->plan->name, err.text);
+    }
+    if (!s->rights_checked && (s->plan->is_system || s->plan->profiles)) {
+        etw_privilege_enable_profile(NULL); /* some groups need it, and administrators have it */
+    }
+    s->rights_checked = true;
+}
+
 /* What is missing, in plain words, where Windows only says no. */
 bool etw_session_explain(const struct etw_session *s, struct error *err)
 {
-    const struct etw_plan *plan = s->plan;
-    struct etw_rights rights;
     struct error why;
-    if (err->os_code == ETW_ERROR_ACCESS_DENIED || err->os_code == ETW_ERROR_PRIVILEGE_NOT_HELD) {
-        etw_privilege_query(&rights);
-        enum etw_need need = plan->kind == ETW_PLAN_KERNEL ? ETW_NEED_KERNEL_LOGGER
-                             : plan->is_system             ? ETW_NEED_KERNEL
-                                                           : ETW_NEED_SESSION;
-        if (!etw_privilege_check(&rights, need, &why)) {
-            int64_t code = err->os_code;
-            error_set(err, ERR_IO, "%s", why.text);
-            err->os_code = code;
-        }
+    bool is_refused = err->os_code == ETW_ERROR_ACCESS_DENIED ||
+                      err->os_code == ETW_ERROR_PRIVILEGE_NOT_HELD;
+    if (is_refused && !has_rights(s->plan, &why)) {
+        int64_t code = err->os_code;
+        error_set(err, ERR_IO, "%s", why.text);
+        err->os_code = code;
     }
     return false;
 }
@@ -80,9 +100,6 @@ bool etw_session_explain(const struct etw_session *s, struct error *err)
 static bool start_new(struct etw_session *s, struct error *err)
 {
     const struct etw_plan *plan = s->plan;
-    if (plan->is_system) {
-        etw_privilege_enable_profile(NULL); /* some groups need it, and administrators have it */
-    }
     bool good = plan->is_system ? etw_kernel_start(&plan->session, &plan->groups, plan->stacks,
                                       plan->stack_count, &s->state, err)
                                 : etw_control_start(&plan->session, &s->state, err);
@@ -223,6 +240,7 @@ bool etw_session_get(struct etw_session *s, struct error *err)
     struct etw_session_state state;
     struct error why = {0};
     bool start = true;
+    check_rights(s);
     if (s->plan->kind == ETW_PLAN_ATTACH) {
         return attach(s, err);
     }

@@ -128,6 +128,37 @@ static void kernel_events_come_in_a_system_session_of_our_own(void **state)
     etw_plan_destroy(plan);
 }
 
+static void what_profiles_needs_a_privilege(void **state)
+{
+    (void)state;
+    static const char *events[] = {"Process/Start"};
+    static const char *sources[] = {"TotalCycles"};
+    static const struct {
+        const char *flag;
+        uint64_t profile_ns;
+        bool counters;
+        bool profiles;
+    } rows[] = {
+        {"process", 0, false, false}, {"PERF_REG_HIVE", 0, false, false},
+        {"process", MS_NS, false, true}, {"process", 0, true, true},
+        {"0x01000000", 0, false, true},  /* EVENT_TRACE_FLAG_PROFILE */
+        {"0x20000400", 0, false, true},  /* PERF_PMC_PROFILE */
+        {"0x00000400", 0, false, false}, /* the same bit of another word: DISK_IO_INIT */
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const char *flags[] = {rows[i].flag};
+        struct live_kernel settings = {
+            .session = defaults, .groups = {.flags = {flags, 1}, .profile_ns = rows[i].profile_ns}};
+        if (rows[i].counters) {
+            settings.groups.counters.events = (struct config_strings){events, 1};
+            settings.groups.counters.sources = (struct config_strings){sources, 1};
+        }
+        struct etw_plan *plan = make(ETW_PLAN_SYSTEM, &settings, NULL, 0);
+        assert_int_equal(plan->profiles, rows[i].profiles);
+        etw_plan_destroy(plan);
+    }
+}
+
 static void the_kernel_logger_keeps_its_name_and_guid(void **state)
 {
     (void)state;
@@ -410,6 +441,7 @@ int main(void)
         cmocka_unit_test(a_realtime_session_has_sound_defaults),
         cmocka_unit_test(settings_become_bits_of_the_mode),
         cmocka_unit_test(kernel_events_come_in_a_system_session_of_our_own),
+        cmocka_unit_test(what_profiles_needs_a_privilege),
         cmocka_unit_test(the_kernel_logger_keeps_its_name_and_guid),
         cmocka_unit_test(somebody_elses_session_is_only_read),
         cmocka_unit_test(files_get_their_mode_and_size),
