@@ -64,7 +64,9 @@ static const char *const verdicts[] = {
     [HTTP_TAKEN] = "delivered",
     [HTTP_MEND] = "sent again slowly; the output counts as degraded",
     [HTTP_TOO_BIG] = "sent in halves; a single event goes to the dead letters",
-    [HTTP_REFUSED] = "sent in halves until what is refused is found; that goes to the dead letters",
+    [HTTP_REFUSED] =
+        "sent in halves until what is refused is found; that goes to the dead letters. Where one "
+        "after the other is refused, they wait, and the output counts as degraded",
 };
 
 void http_status_write_reference(struct buf *out)

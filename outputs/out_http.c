@@ -3,6 +3,13 @@
  * big or refuses something in it (http_window.h); what each status leads to stands in http_status.c. A
  * reply that is not there as a whole is no answer: the events come again.
  *
+ * A server that knows only one status for every fault (Splunk says 400 of an index that it does not
+ * have) would cost every event. So what is rejected is told at the end of a delivery, and when one
+ * single event after the other was refused, over deliveries, one more is asked alone before the next
+ * is given up. If that is refused, too, it is the set-up: the rejections of this delivery are taken
+ * back, and it waits as with any fault of set-up. Each try asks another one, so that many bad events
+ * do not look like a bad set-up for ever.
+ *
  * The body is made with one copy at most (http_frame.c), and a second one where it is compressed, into
  * memory that is kept.
  */
@@ -12,6 +19,7 @@
 #include "config/config.h"
 #include "config/config_text.h"
 #include "outputs/compress.h"
+#include "outputs/es_notes.h"
 #include "outputs/http_client.h"
 #include "outputs/http_frame.h"
 #include "outputs/http_options.h"
@@ -27,8 +35,11 @@ enum {
     /* A delivery that is refused piece by piece does not keep its host from hearing of it for ever. */
     MAX_REQUESTS = 1000,
     SHORTEST_SECRET = 8, /* among the values of headers */
+    BAD_IN_A_ROW = 16,   /* single records refused, with nothing taken between: is it the set-up? */
 };
 
+static const char one_by_one[] = "the server refuses one event after the other. check what the "
+                                 "settings of this output ask for";
 static const char hec_path[] = "/services/collector/event";
 
 static const char *const framing_names[] = {"ndjson", "json_array", "message", "splunk_hec", NULL};
@@ -194,7 +205,11 @@ struct out_http {
     struct compress *compress; /* NULL: none */
     struct buf framed;
     struct buf packed;
-    struct buf statuses; /* enum record_status of the records that are settled, one byte each */
+    enum record_status *statuses; /* of the delivery in hand */
+    size_t capacity;
+    struct es_notes notes; /* why records are rejected */
+    unsigned bad_in_a_row; /* records refused alone since something was taken */
+    unsigned blamed;       /* how often the set-up was blamed since */
     char excerpt[EXCERPT_BYTES];
     size_t excerpt_size;
     bool (*stopping)(void *host);
@@ -291,7 +306,8 @@ static void http_destroy(void *self_)
         http_frame_fini(&self->frame);
         buf_fini(&self->framed);
         buf_fini(&self->packed);
-        buf_fini(&self->statuses);
+        free(self->statuses);
+        es_notes_fini(&self->notes);
         arena_fini(&self->kept);
         free(self);
     }
@@ -307,7 +323,7 @@ static void *http_create(const void *settings, const struct output_env *env, str
     arena_init(&self->kept, KEPT_MAX_BYTES);
     buf_init(&self->framed, BODY_MAX_BYTES);
     buf_init(&self->packed, BODY_MAX_BYTES);
-    buf_init(&self->statuses, BODY_MAX_BYTES);
+    es_notes_init(&self->notes);
     self->stopping = env->stopping;
     self->host = env->host;
     if (!set_up(self, settings, err)) {
@@ -396,102 +412,180 @@ static enum http_verdict post(struct out_http *self, const struct delivery *deli
 
 /* How far a delivery is. */
 struct progress {
-    size_t at; /* the first record that is not settled */
+    size_t at;  /* the first record that is not settled */
+    size_t end; /* behind the last of the stretch that is not settled; one that was asked before its
+                   turn ends it */
+    size_t all;
     size_t delivered;
     size_t rejected;
     int status; /* of the last reply, 0: none */
 };
 
-static void settle(struct out_http *self, struct progress *progress, size_t count,
-    enum record_status status, struct output_report *report)
+static void go_on_at(struct progress *progress, size_t at)
 {
-    const char *reason = self->excerpt[0] ? self->excerpt : http_status_words(progress->status);
-    for (size_t i = 0; i < count; i++) {
-        buf_add_byte(&self->statuses, (uint8_t)status);
-        if (status == RECORD_REJECTED && report->reject) {
-            const struct output_rejection why = {
-                .status = progress->status, .type = span_text("http"), .reason = span_text(reason)};
-            report->reject(report->host, progress->at + i, &why);
-        }
+    progress->at = at;
+    if (at == progress->end && at < progress->all) {
+        progress->at++;
+        progress->end = progress->all;
     }
-    progress->at += count;
-    progress->delivered += status == RECORD_DELIVERED ? count : 0;
-    progress->rejected += status == RECORD_REJECTED ? count : 0;
 }
 
-static void say_status(const struct out_http *self, int status, struct error *err)
+static void take(struct out_http *self, struct progress *progress, size_t first, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        self->statuses[first + i] = RECORD_DELIVERED;
+    }
+    progress->delivered += count;
+    self->bad_in_a_row = 0;
+    self->blamed = 0;
+}
+
+static void give_up(struct out_http *self, struct progress *progress)
+{
+    const char *reason = self->excerpt[0] ? self->excerpt : http_status_words(progress->status);
+    const struct output_rejection why = {
+        .status = progress->status, .type = span_text("http"), .reason = span_text(reason)};
+    es_notes_add(&self->notes, progress->at, &why);
+    self->statuses[progress->at] = RECORD_REJECTED;
+    progress->rejected++;
+    go_on_at(progress, progress->at + 1);
+}
+
+static void take_back(struct out_http *self, struct progress *progress)
+{
+    for (size_t i = 0; i < progress->at; i++) {
+        self->statuses[i] = RECORD_RETRY;
+    }
+    es_notes_reset(&self->notes);
+    progress->at = 0;
+    progress->rejected = 0;
+}
+
+static void say_status(
+    const struct out_http *self, int status, const char *words, struct error *err)
 {
     const char *host = strstr(self->url, "://");
     host = host ? host + 3 : self->url;
     size_t size = (size_t)(host - self->url) + strcspn(host, "/?#");
-    error_set(err, ERR_IO, "%.*s: status %d: %s%s%s", (int)size, self->url, status,
-        http_status_words(status), self->excerpt[0] ? ": " : "", self->excerpt);
+    error_set(err, ERR_IO, "%.*s: status %d: %s%s%s", (int)size, self->url, status, words,
+        self->excerpt[0] ? ": " : "", self->excerpt);
+}
+
+/* One record after the other was refused, and now a request of ${refused} more. Ask another one alone,
+ * the last at first. False: it is not taken, either, and nothing of this delivery is given up. */
+static bool ask_another(struct out_http *self, const struct delivery *delivery,
+    struct progress *progress, size_t refused, struct output_report *report)
+{
+    size_t other = progress->all - 1 - self->blamed % (progress->all - progress->at);
+    enum http_verdict verdict = HTTP_REFUSED;
+    if (refused > 1 || other != progress->at) {
+        verdict = post(self, delivery, other, 1, report, &progress->status);
+    }
+    if (verdict == HTTP_TAKEN) {
+        take(self, progress, other, 1);
+        progress->end = other;
+        go_on_at(progress, progress->at);
+        return true;
+    }
+    take_back(self, progress);
+    self->blamed += verdict != HTTP_LATER;
+    report->degraded = report->degraded || verdict != HTTP_LATER;
+    if (verdict == HTTP_REFUSED || report->error.code == ERR_NONE) {
+        const char *words = verdict == HTTP_REFUSED ? one_by_one
+                                                    : http_status_words(progress->status);
+        say_status(self, progress->status, words, &report->error);
+    }
+    return false;
 }
 
 /* The next piece. False: no more of this delivery now. */
 static bool step(struct out_http *self, const struct delivery *delivery, struct progress *progress,
     struct output_report *report)
 {
+    struct delivery stretch = *delivery;
+    stretch.record_count = progress->end;
     size_t first = progress->at;
-    size_t count = http_window_fit(&self->window, delivery, first);
+    size_t count = http_window_fit(&self->window, &stretch, first);
     uint32_t start = first ? delivery->record_ends[first - 1] : 0;
     uint32_t bytes = delivery->record_ends[first + count - 1] - start;
     enum http_verdict verdict = post(self, delivery, first, count, report, &progress->status);
     if (verdict == HTTP_TAKEN) {
         http_window_taken(&self->window, bytes);
-        settle(self, progress, count, RECORD_DELIVERED, report);
+        take(self, progress, first, count);
+        go_on_at(progress, first + count);
         return true;
     }
     if (report->error.code == ERR_NONE) {
-        say_status(self, progress->status, &report->error);
+        say_status(self, progress->status, http_status_words(progress->status), &report->error);
     }
     report->degraded = report->degraded || verdict == HTTP_MEND;
     if (verdict != HTTP_TOO_BIG && verdict != HTTP_REFUSED) {
         return false;
     }
-    bool smaller = verdict == HTTP_TOO_BIG ? http_window_too_big(&self->window, count, bytes)
-                                           : http_window_refused(&self->window, count);
+    bool refused = verdict == HTTP_REFUSED;
+    bool smaller = refused ? http_window_refused(&self->window, count)
+                           : http_window_too_big(&self->window, count, bytes);
+    /* What was taken of this delivery shows that it is not the set-up. */
+    if (refused && self->bad_in_a_row >= BAD_IN_A_ROW && progress->delivered == 0) {
+        return ask_another(self, delivery, progress, count, report);
+    }
     if (!smaller) {
-        settle(self, progress, count, RECORD_REJECTED, report);
+        self->bad_in_a_row += refused;
+        give_up(self, progress);
     }
     return true;
 }
 
-static enum output_verdict verdict_of(struct out_http *self, const struct delivery *delivery,
-    const struct progress *progress, struct output_report *report)
+static enum output_verdict verdict_of(
+    const struct out_http *self, const struct progress *progress, struct output_report *report)
 {
-    size_t count = delivery->record_count;
-    if (progress->delivered == count) {
+    if (progress->delivered == progress->all) {
         report->error = (struct error){0};
         report->wait_ms = 0;
         return OUTPUT_DELIVERED;
     }
-    if (progress->at == 0) {
+    es_notes_tell(&self->notes, self->statuses, report);
+    if (progress->delivered + progress->rejected == 0) {
         return OUTPUT_RETRY;
     }
-    if (progress->rejected == count) {
+    if (progress->rejected == progress->all) {
         return OUTPUT_REJECTED;
     }
-    for (size_t i = 0; i < count; i++) {
-        report->records[i] = i < progress->at ? (enum record_status)self->statuses.data[i]
-                                              : RECORD_RETRY;
-    }
+    memcpy(report->records, self->statuses, progress->all * sizeof(*report->records));
     return OUTPUT_MIXED;
+}
+
+/* Nothing of ${delivery} is settled yet. */
+static bool begin(struct out_http *self, const struct delivery *delivery)
+{
+    size_t count = delivery->record_count;
+    if (count > self->capacity) {
+        enum record_status *statuses = realloc(self->statuses, count * sizeof(*statuses));
+        if (!statuses) {
+            return false;
+        }
+        self->statuses = statuses;
+        self->capacity = count;
+    }
+    for (size_t i = 0; i < count; i++) {
+        self->statuses[i] = RECORD_RETRY;
+    }
+    es_notes_reset(&self->notes);
+    http_window_start(&self->window);
+    return true;
 }
 
 static enum output_verdict http_send(
     void *self_, const struct delivery *delivery, struct output_report *report)
 {
     struct out_http *self = self_;
-    struct progress progress = {0};
+    struct progress progress = {.end = delivery->record_count, .all = delivery->record_count};
     struct error told = {0};
-    buf_reset(&self->statuses);
-    if (!buf_reserve(&self->statuses, delivery->record_count)) {
+    if (!begin(self, delivery)) {
         error_set(&report->error, ERR_MEMORY, "out of memory");
         return OUTPUT_RETRY;
     }
-    http_window_start(&self->window);
-    for (int i = 0; progress.at < delivery->record_count; i++) {
+    for (int i = 0; progress.at < progress.all; i++) {
         bool over = i == MAX_REQUESTS || (i && self->stopping && self->stopping(self->host));
         if (over || !step(self, delivery, &progress, report)) {
             break;
@@ -501,7 +595,7 @@ static enum output_verdict http_send(
     if (!report->error.code) {
         report->error = told; /* of an earlier piece */
     }
-    return verdict_of(self, delivery, &progress, report);
+    return verdict_of(self, &progress, report);
 }
 
 const struct output_ops output_http = {

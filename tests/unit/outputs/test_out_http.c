@@ -32,6 +32,7 @@ struct fixture {
     size_t limit_bytes;      /* of a body; 0: none */
     const char *bad;         /* 400 for a body that holds it; NULL: none */
     size_t obeys;            /* so many, then 503; 0: all */
+    size_t fails_at;         /* 503 for this request of all; 0: none */
     char stored[TEXT_BYTES]; /* the bodies it took */
 };
 
@@ -112,6 +113,8 @@ static void serve(
     const char *body = (const char *)request->body.data;
     if (f->limit_bytes && request->body.size > f->limit_bytes) {
         ret_reply->status = 413;
+    } else if (f->fails_at && http_fake_count(f->fake) == f->fails_at) {
+        ret_reply->status = 503;
     } else if (f->bad && strstr(body, f->bad)) {
         ret_reply->status = 400;
         ret_reply->body = "{\"text\":\"Invalid\r\ndata\"}";
@@ -389,18 +392,130 @@ static void what_is_refused_is_found_among_the_others(void **state)
     }
 }
 
-static void a_server_that_refuses_everything_is_asked_once_for_each(void **state)
+/* ---- a server that refuses everything ------------------------------------------------------------ */
+
+/* "b": bad, "g": good. */
+static const char *lines_of(const char *kinds)
+{
+    static char lines[TEXT_BYTES];
+    size_t at = 0;
+    lines[0] = '\0';
+    for (size_t i = 0; kinds[i]; i++) {
+        at += (size_t)snprintf(
+            lines + at, sizeof(lines) - at, "{\"%s\":%zu}\n", kinds[i] == 'b' ? "bad" : "good", i);
+    }
+    return lines;
+}
+
+static void set_up_is_blamed_after_sixteen_and_waits_until_it_is_mended(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {1, 2, 5, 15, 16, 17, 64, 200};
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        struct fixture f;
+        size_t lost = 0;
+        setup_store(&f);
+        f.bad = "n";
+        while (send_lines(&f, numbered(sizes[i])) == OUTPUT_REJECTED) {
+            assert_false(f.report.degraded);
+            lost += f.rejected_count;
+            assert_true(lost <= 16);
+        }
+        for (int again = 0; again < 3; again++) {
+            size_t requests = http_fake_count(f.fake);
+            assert_true(f.report.degraded);
+            assert_int_equal(f.rejected_count, 0);
+            assert_non_null(strstr(f.report.error.text, "status 400"));
+            assert_non_null(strstr(f.report.error.text, "check what the settings"));
+            assert_int_equal(send_lines(&f, numbered(sizes[i])), OUTPUT_RETRY);
+            assert_true(http_fake_count(f.fake) <= requests + 2);
+        }
+        f.bad = NULL;
+        assert_int_equal(send_lines(&f, numbered(sizes[i])), OUTPUT_DELIVERED);
+        assert_string_equal(f.stored, numbered(sizes[i]));
+        assert_false(f.report.degraded);
+        teardown(&f);
+    }
+}
+
+static void something_taken_between_lets_the_count_begin_anew(void **state)
+{
+    (void)state;
+    struct fixture f;
+    setup_store(&f);
+    f.bad = "bad";
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(send_lines(&f, lines_of("bbbbbbbbbbbbbbbb")), OUTPUT_REJECTED);
+        assert_int_equal(send_lines(&f, lines_of("g")), OUTPUT_DELIVERED);
+    }
+    teardown(&f);
+}
+
+static void many_bad_events_are_found_although_they_look_like_a_bad_set_up(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *kinds;
+        int retries; /* how often the set-up is blamed before */
+    } cases[] = {
+        {"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbg", 0},
+        {"bbbbbbbbbbbbbbbbg", 0},
+        {"bbbbbbbbbbbbbbbbbg", 0},
+        {"gbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb", 0},
+        {"bbbbbbbbbbbbbbbbbgbbbbbbbbbbbbbbbbbbbbbg", 0},
+        {"bbbbbbbbbbbbbbbbbbgb", 1},
+        {"bbbbbbbbbbbbbbbbbbbbgbbb", 3},
+        {"bbbbbbbbbgbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb", 0}, /* the search meets it first */
+        {"bbbbbbbbbbbbbbbbbgggggggggggggggggggggggggbbbbbbbbb", 9},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct fixture f;
+        const char *kinds = cases[i].kinds;
+        size_t good = 0;
+        size_t bad = 0;
+        setup_store(&f);
+        f.bad = "bad";
+        for (int n = 0; n < cases[i].retries; n++) {
+            assert_int_equal(send_lines(&f, lines_of(kinds)), OUTPUT_RETRY);
+            assert_true(f.report.degraded);
+            assert_int_equal(f.rejected_count, 0);
+            assert_string_equal(f.stored, "");
+        }
+        assert_int_equal(send_lines(&f, lines_of(kinds)), OUTPUT_MIXED);
+        assert_false(f.report.degraded);
+        for (size_t k = 0; kinds[k]; k++) {
+            char line[32];
+            snprintf(line, sizeof(line), "{\"good\":%zu}\n", k);
+            const char *at = strstr(f.stored, line);
+            assert_int_equal(f.records[k], kinds[k] == 'g' ? RECORD_DELIVERED : RECORD_REJECTED);
+            assert_int_equal(at != NULL, kinds[k] == 'g');
+            assert_null(at ? strstr(at + 1, line) : NULL); /* not twice */
+            if (kinds[k] == 'b') {
+                assert_int_equal(f.rejected[bad].record, k);
+                assert_int_equal(f.rejected[bad].status, 400);
+                assert_string_equal(f.rejected[bad++].reason, "{\"text\":\"Invalid  data\"}");
+            } else {
+                good++;
+            }
+        }
+        assert_int_equal(f.rejected_count, bad);
+        assert_int_equal(good + bad, strlen(kinds));
+        teardown(&f);
+    }
+}
+
+static void no_answer_of_the_last_blames_nothing_and_gives_nothing_up(void **state)
 {
     (void)state;
     struct fixture f;
     setup_store(&f);
     f.bad = "n";
-    assert_int_equal(send_lines(&f, numbered(64)), OUTPUT_REJECTED);
-    assert_int_equal(f.rejected_count, 64);
-    for (size_t i = 0; i < 64; i++) {
-        assert_int_equal(f.rejected[i].record, i);
-    }
-    assert_int_equal(http_fake_count(f.fake), 6 + 64); /* 64, 32, 16, 8, 4, 2, and each alone */
+    f.fails_at = 6 + 16 + 1 + 1; /* 64, 32, 16, 8, 4, 2, sixteen alone, one more, and the last */
+    assert_int_equal(send_lines(&f, numbered(64)), OUTPUT_RETRY);
+    assert_int_equal(http_fake_count(f.fake), f.fails_at);
+    assert_false(f.report.degraded);
+    assert_int_equal(f.rejected_count, 0);
+    assert_non_null(strstr(f.report.error.text, "status 503"));
     teardown(&f);
 }
 
@@ -447,7 +562,10 @@ int main(void)
         cmocka_unit_test(what_is_too_big_goes_in_pieces_and_the_size_is_remembered),
         cmocka_unit_test(one_that_is_too_big_alone_is_rejected_and_no_other),
         cmocka_unit_test(what_is_refused_is_found_among_the_others),
-        cmocka_unit_test(a_server_that_refuses_everything_is_asked_once_for_each),
+        cmocka_unit_test(set_up_is_blamed_after_sixteen_and_waits_until_it_is_mended),
+        cmocka_unit_test(something_taken_between_lets_the_count_begin_anew),
+        cmocka_unit_test(many_bad_events_are_found_although_they_look_like_a_bad_set_up),
+        cmocka_unit_test(no_answer_of_the_last_blames_nothing_and_gives_nothing_up),
         cmocka_unit_test(what_was_taken_before_a_failure_stays_taken),
         cmocka_unit_test(a_stop_comes_between_two_pieces),
     };
