@@ -13,6 +13,31 @@ enum { BODY_MAX_BYTES = 1 << 30, HEADS_MAX_BYTES = 1 << 26, TAIL_MAX_BYTES = 1 <
 
 static const char id_key[] = ",\"_id\":\"";
 
+static bool copy_text(struct arena *arena, const char **text)
+{
+    struct span copy;
+    if (!*text) {
+        return true;
+    }
+    if (!arena_copy(arena, span_text(*text), &copy)) {
+        return false;
+    }
+    *text = (const char *)copy.data;
+    return true;
+}
+
+bool es_bulk_options_copy(struct es_bulk_options *options, struct arena *arena)
+{
+    const char **const texts[] = {&options->name.data_stream.dataset,
+        &options->name.data_stream.namespace, &options->name.index, &options->action,
+        &options->pipeline, &options->routing};
+    bool good = true;
+    for (size_t i = 0; good && i < sizeof(texts) / sizeof(texts[0]); i++) {
+        good = copy_text(arena, texts[i]);
+    }
+    return good;
+}
+
 void es_bulk_init(struct es_bulk *bulk)
 {
     *bulk = (struct es_bulk){.ends = NULL};

@@ -1,6 +1,7 @@
 #ifndef ETWSHIP_OUTPUTS_ES_BULK_H
 #define ETWSHIP_OUTPUTS_ES_BULK_H
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "outputs/es_name.h"
 #include "outputs/output.h"
@@ -19,6 +20,9 @@ struct es_bulk_options {
     bool require_data_stream;
     bool ids; /* name documents, where the delivery has names */
 };
+
+/* Put the texts of ${options} into ${arena}. False: out of memory. */
+bool es_bulk_options_copy(struct es_bulk_options *options, struct arena *arena);
 
 struct es_bulk {
     struct buf heads; /* by route: the line up to the document's id */

@@ -268,3 +268,15 @@ struct es_answer es_reply_refusal(const struct es_reply *reply)
         known ? view(&reply->type) : span_make(NULL, 0),
         known ? view(&reply->reason) : span_make(NULL, 0)};
 }
+
+enum { SAID_MAX_BYTES = 200 }; /* of a server's words, in ours */
+
+void es_reply_say(
+    struct error *err, const char *url, const struct es_answer *answer, const char *words)
+{
+    struct span type = span_first(answer->type, SAID_MAX_BYTES);
+    struct span reason = span_first(answer->reason, SAID_MAX_BYTES);
+    error_set(err, ERR_IO, "%s: status %d%s%.*s%s%.*s%s%s", url, answer->status,
+        type.size ? " " : "", SPAN_ARG(type), reason.size ? ": " : "", SPAN_ARG(reason),
+        words ? ": " : "", words ? words : "");
+}

@@ -45,7 +45,6 @@ enum {
 
     PACKED_MAX_BYTES = 1 << 30,
     TEXTS_MAX_BYTES = 1 << 20,
-    SAID_MAX_BYTES = 200, /* of a server's words, in ours */
     NS_PER_MS = 1000000,
 };
 
@@ -95,41 +94,18 @@ struct es_sender {
 
 /* ---- make and destroy ---------------------------------------------------------------------------- */
 
-static bool copy_text(struct arena *arena, const char **text)
-{
-    struct span copy;
-    if (!*text) {
-        return true;
-    }
-    if (!arena_copy(arena, span_text(*text), &copy)) {
-        return false;
-    }
-    *text = (const char *)copy.data;
-    return true;
-}
-
-static bool copy_options(struct es_sender *self)
-{
-    struct es_bulk_options *options = &self->options;
-    const char **const texts[] = {&options->name.data_stream.dataset,
-        &options->name.data_stream.namespace, &options->name.index, &options->action,
-        &options->pipeline, &options->routing, &self->format};
-    bool good = true;
-    for (size_t i = 0; good && i < sizeof(texts) / sizeof(texts[0]); i++) {
-        good = copy_text(&self->texts, texts[i]);
-    }
-    return good;
-}
-
 static bool make(struct es_sender *self, const struct es_sender_options *options, struct error *err)
 {
     const struct http_client_setup setup = {
         .options = options->http, .stopping = self->stopping, .host = self->host};
     uint64_t start = 0;
     plat_random(&start, sizeof(start), NULL);
-    if (!copy_options(self)) {
+    struct span format = span_text(self->format ? self->format : "");
+    if (!es_bulk_options_copy(&self->options, &self->texts) ||
+        !arena_copy(&self->texts, format, &format)) {
         return error_set(err, ERR_MEMORY, "out of memory");
     }
+    self->format = (const char *)format.data;
     if (options->http->compression != HTTP_PLAIN) {
         self->compress = compress_create(HTTP_GZIP, err);
         if (!self->compress) {
@@ -195,17 +171,6 @@ static struct error *trouble(struct es_sender *self, size_t count, enum es_verdi
     }
     t->of = of;
     return &t->error;
-}
-
-/* ${err} may be NULL. */
-static void say_answer(
-    struct error *err, const char *url, const struct es_answer *answer, const char *words)
-{
-    struct span type = span_first(answer->type, SAID_MAX_BYTES);
-    struct span reason = span_first(answer->reason, SAID_MAX_BYTES);
-    error_set(err, ERR_IO, "%s: status %d%s%.*s%s%.*s%s%s", url, answer->status,
-        type.size ? " " : "", SPAN_ARG(type), reason.size ? ": " : "", SPAN_ARG(reason),
-        words ? ": " : "", words ? words : "");
 }
 
 static void note(struct es_sender *self, size_t record, const struct es_answer *answer)
@@ -274,7 +239,7 @@ static void take_item(void *self_, size_t place, const struct es_answer *item)
     }
     struct error *err = trouble(self, 1, verdict);
     if (err) {
-        say_answer(err, self->url, &answer, es_verdict_words(answer.status, answer.type));
+        es_reply_say(err, self->url, &answer, es_verdict_words(answer.status, answer.type));
     }
 }
 
@@ -356,7 +321,8 @@ static enum es_verdict weigh_failure(
             note_uncertain(self);
             error_set(trouble(self, left, ES_RETRY), ERR_FORMAT, "%s: %s", self->url, why->text);
         } else if (verdict != ES_SPLIT && verdict != ES_BISECT) {
-            say_answer(trouble(self, left, verdict == ES_RETRY_SLOWLY ? ES_RETRY_SLOWLY : ES_RETRY),
+            es_reply_say(
+                trouble(self, left, verdict == ES_RETRY_SLOWLY ? ES_RETRY_SLOWLY : ES_RETRY),
                 self->url, &answer, es_verdict_request_words(reply->status));
         }
     } else {
@@ -460,7 +426,7 @@ static void refuse_alone(struct es_sender *self, int status)
     note(self, self->first, &answer);
     struct error *err = trouble(self, 1, ES_REFUSED);
     if (err) {
-        say_answer(err, self->url, &answer, NULL);
+        es_reply_say(err, self->url, &answer, NULL);
     }
     self->first++;
     self->bad_end = 0;
@@ -476,7 +442,7 @@ static void blame_set_up(struct es_sender *self)
     }
     struct error *err = trouble(self, self->end - self->first, ES_RETRY_SLOWLY);
     if (err) {
-        say_answer(err, self->url, &answer,
+        es_reply_say(err, self->url, &answer,
             "it refuses everything. correct what the settings of this output ask for");
     }
 }

@@ -68,4 +68,8 @@ bool http_options_is_pkcs12(const char *cert);
  * is not given. */
 void http_options_check_url(struct config_check *check, const char *key, const char *const *url);
 
+/* Names and values of ${headers}, which go along with ${auth}. */
+void http_options_check_headers(
+    struct config_check *check, const struct config_map *headers, const struct http_auth *auth);
+
 #endif

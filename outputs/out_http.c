@@ -81,58 +81,9 @@ static const struct config_field fields[] = {
 
 /* ---- checks -------------------------------------------------------------------------------------- */
 
-/* The token of RFC 9110, 5.6.2. */
-static bool is_header_name(const char *name)
-{
-    size_t size = strlen(name);
-    return size && size == strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-                                        "0123456789!#$%&'*+-.^_`|~");
-}
-
 static bool is_header(const char *name, const char *expected)
 {
     return span_equal_nocase(span_text(name), span_text(expected));
-}
-
-/* What follows from the body or the connection. */
-static bool is_ours(const char *name)
-{
-    static const char *const ours[] = {"Content-Length", "Content-Encoding", "Transfer-Encoding",
-        "Connection", "Expect", "Upgrade", "TE", "Trailer"};
-    for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
-        if (is_header(name, ours[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void check_header(
-    const struct config_pair *pair, const struct http_auth *auth, struct config_check *check)
-{
-    const char *name = pair->key;
-    bool logs_in = auth->api_key || auth->bearer || auth->user;
-    if (!is_header_name(name)) {
-        CONFIG_FAULT(check, &pair->value,
-            "headers: %s cannot be the name of a header. write letters, digits and -",
-            config_text_quote(span_text(name)).text);
-    }
-    if (is_ours(name)) {
-        CONFIG_FAULT(check, &pair->value, "headers: %s follows from what is sent. remove it", name);
-    }
-    if (logs_in && is_header(name, "Authorization")) {
-        CONFIG_FAULT(check, &pair->value,
-            "headers: Authorization says what auth says, too. keep one of the two");
-    }
-    for (const char *c = pair->value; *c; c++) {
-        if (((uint8_t)*c < ' ' && *c != '\t') || *c == 0x7f) {
-            CONFIG_FAULT(check, &pair->value,
-                "headers: the value of %s holds a line break or another control "
-                "character. remove it",
-                config_text_quote(span_text(name)).text);
-            break;
-        }
-    }
 }
 
 static void check_hec(const struct settings *s, struct config_check *check)
@@ -183,9 +134,7 @@ static void http_check(const void *settings, struct config_check *check)
 {
     const struct settings *s = settings;
     http_options_check_url(check, "url", &s->url);
-    for (size_t i = 0; i < s->headers.count; i++) {
-        check_header(&s->headers.items[i], &s->http.auth, check);
-    }
+    http_options_check_headers(check, &s->headers, &s->http.auth);
     check_hec(s, check);
     http_options_check(check, &s->http);
 }
