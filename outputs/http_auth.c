@@ -72,12 +72,26 @@ static void hide_users(char *text)
     }
 }
 
+/* Where a text was cut, the beginning of a secret may be all that is left of it. */
+static void hide_beginning(char *text, const char *secret)
+{
+    size_t size = strlen(text);
+    size_t most = strlen(secret) - 1;
+    for (size_t left = size < most ? size : most; left >= SHORTEST; left--) {
+        if (memcmp(text + size - left, secret, left) == 0) {
+            hide(text + size - left, left);
+            return;
+        }
+    }
+}
+
 void http_secrets_hide(const struct http_secrets *secrets, char *text)
 {
     for (size_t i = 0; i < secrets->count; i++) {
         for (char *at = strstr(text, secrets->items[i]); at; at = strstr(at, secrets->items[i])) {
             at = hide(at, strlen(secrets->items[i]));
         }
+        hide_beginning(text, secrets->items[i]);
     }
     hide_users(text);
 }

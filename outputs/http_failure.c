@@ -4,6 +4,11 @@
 
 #include "base/span.h"
 
+enum {
+    REASON_MAX_BYTES = 2048, /* more than is shown: what is hidden must be seen as a whole */
+    SHOWN_MAX_BYTES = 255,
+};
+
 static const struct {
     enum error_code code;
     bool lasts;
@@ -49,7 +54,7 @@ static struct span origin_of(const char *url)
 void http_failure_say(enum http_failure failure, const char *url, const char *reason,
     const struct http_secrets *secrets, struct error *err)
 {
-    char shown[256];
+    char shown[REASON_MAX_BYTES];
     struct span origin = origin_of(url);
     const char *what = words[failure].what;
     const char *advice = words[failure].advice;
@@ -59,11 +64,12 @@ void http_failure_say(enum http_failure failure, const char *url, const char *re
     }
     size_t size = strlen(reason);
     size = size < sizeof(shown) ? size : sizeof(shown) - 1;
-    for (size_t i = 0; i < size; i++) {
-        bool control = (uint8_t)reason[i] < ' ' || reason[i] == 0x7f;
-        shown[i] = control ? ' ' : reason[i];
-    }
+    memcpy(shown, reason, size);
     shown[size] = '\0';
     http_secrets_hide(secrets, shown);
-    error_set(err, words[failure].code, "%.*s: %s (%s)%s", SPAN_ARG(origin), what, shown, advice);
+    for (char *c = shown; *c; c++) {
+        *c = (uint8_t)*c < ' ' || *c == 0x7f ? ' ' : *c;
+    }
+    error_set(err, words[failure].code, "%.*s: %s (%.*s)%s", SPAN_ARG(origin), what,
+        SHOWN_MAX_BYTES, shown, advice);
 }

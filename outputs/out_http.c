@@ -29,7 +29,8 @@
 enum {
     KEPT_MAX_BYTES = 1024 * 1024, /* what is kept of the settings */
     BODY_MAX_BYTES = 512 * 1024 * 1024,
-    EXCERPT_BYTES = 300, /* of a reply, to be shown */
+    EXCERPT_BYTES = 300,   /* of a reply, to be shown */
+    SAID_MAX_BYTES = 4096, /* of a reply, to be looked through for secrets before it is cut */
     MAX_HEADERS = 64,
     OWN_HEADERS = 2,
     /* A delivery that is refused piece by piece does not keep its host from hearing of it for ever. */
@@ -159,7 +160,7 @@ struct out_http {
     struct es_notes notes; /* why records are rejected */
     unsigned bad_in_a_row; /* records refused alone since something was taken */
     unsigned blamed;       /* how often the set-up was blamed since */
-    char excerpt[EXCERPT_BYTES];
+    char excerpt[SAID_MAX_BYTES];
     size_t excerpt_size;
     bool (*stopping)(void *host);
     void *host;
@@ -290,9 +291,20 @@ static bool on_body(void *self_, struct span piece)
     piece = span_first(piece, sizeof(self->excerpt) - 1 - self->excerpt_size);
     for (size_t i = 0; i < piece.size; i++) {
         uint8_t c = piece.data[i];
-        self->excerpt[self->excerpt_size++] = c < ' ' || c >= 0x7f ? ' ' : (char)c;
+        self->excerpt[self->excerpt_size++] = c ? (char)c : ' ';
     }
     return true;
+}
+
+/* The reply has ended. */
+static void finish_excerpt(struct out_http *self)
+{
+    self->excerpt[self->excerpt_size] = '\0';
+    http_client_hide(self->client, self->excerpt);
+    self->excerpt[EXCERPT_BYTES - 1] = '\0';
+    for (char *c = self->excerpt; *c; c++) {
+        *c = (uint8_t)*c < ' ' || (uint8_t)*c >= 0x7f ? ' ' : *c;
+    }
 }
 
 /* Where a redirect points to is worth more than its body. */
@@ -331,8 +343,7 @@ static enum http_verdict post_body(
     report->wait_ms = reply.retry_after_ms < UINT32_MAX ? (uint32_t)reply.retry_after_ms
                                                         : UINT32_MAX;
     report->degraded = http_failure_lasts(reply.failure);
-    self->excerpt[self->excerpt_size] = '\0';
-    http_client_hide(self->client, self->excerpt);
+    finish_excerpt(self);
     *ret_status = reply.status;
     return replied ? http_status_verdict(reply.status) : HTTP_LATER;
 }

@@ -87,6 +87,16 @@ static void what_a_server_says_shows_no_secret(void **state)
     assert_true(http_fake_has(request, "Authorization", "Bearer a-long-secret"));
     assert_said(&f, "status 401");
     assert_null(strstr(f.report.error.text, "a-long-secret"));
+    for (size_t before = 180; before < 205; before++) { /* what is said is cut at 200 */
+        char body[512];
+        char filler[256] = "";
+        memset(filler, 'x', before);
+        snprintf(body, sizeof(body), "{\"error\":\"%s a-long-secret is unknown\"}", filler);
+        bulk_fake_script(f.fake, &(struct bulk_step){.status = 401, .body = body}, 1);
+        assert_int_equal(send_all(&f), OUTPUT_RETRY);
+        assert_said(&f, "xxxx");
+        assert_null(strstr(f.report.error.text, "a-lo"));
+    }
     teardown(&f);
 }
 

@@ -578,6 +578,12 @@ static void no_secret_is_in_what_is_said(void **state)
         {{0}, "", "http://a@b https://:p@c", "http://*@b https://**@c"},
         {{.bearer = "abc"}, "", "abc", "abc"}, /* too short to be one */
         {{.bearer = "aaaa"}, "", "aaaaaaaaa", "******a"},
+        /* what was cut within a secret */
+        {{.bearer = "t0ken-1"}, "", "I got t0ken-", "I got ***"},
+        {{.bearer = "t0ken-1"}, "", "I got t0ken-1 and t0ke", "I got *** and ***"},
+        {{.bearer = "t0ken-1"}, "", "t0ken", "***"},
+        {{.bearer = "t0ken-1"}, "", "I got t0k", "I got t0k"},
+        {{.bearer = "t0ken-1"}, "", "", ""},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct fixture f;

@@ -307,6 +307,52 @@ static void no_secret_comes_back_in_an_error(void **state)
     teardown(&f);
 }
 
+/* Wherever what a server says is cut. */
+static void no_part_of_a_secret_is_left_by_a_cut(void **state)
+{
+    (void)state;
+    static const char secret[] = "k3y-0123456789-abcdef";
+    static const struct {
+        size_t from, to; /* so many bytes stand in front of it */
+    } cases[] = {{0, 2}, {270, 302}, {4070, 4100}};
+    static char body[8192];
+    struct fixture f;
+    setup(&f, "/in", ", headers: {X-Key: k3y-0123456789-abcdef}");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        for (size_t n = cases[i].from; n < cases[i].to; n++) {
+            memset(body, 'x', n);
+            snprintf(body + n, sizeof(body) - n, "%s is not known", secret);
+            const struct http_fake_reply reply = {.status = 401, .body = body};
+            http_fake_script(f.fake, &reply, 1);
+            assert_int_equal(send_lines(&f, "{}\n"), OUTPUT_RETRY);
+            assert_non_null(strstr(f.report.error.text, n ? "x" : "***"));
+            assert_null(strstr(f.report.error.text, "k3y-"));
+        }
+    }
+    for (size_t at = 0; at + sizeof(secret) < sizeof(body); at += sizeof(secret) - 1) {
+        memcpy(body + at, secret, sizeof(secret));
+    }
+    const struct http_fake_reply reply = {.status = 401, .body = body};
+    http_fake_script(f.fake, &reply, 1);
+    assert_int_equal(send_lines(&f, "{}\n"), OUTPUT_RETRY);
+    assert_non_null(strstr(f.report.error.text, "******"));
+    assert_null(strstr(f.report.error.text, "k3y-"));
+    teardown(&f);
+}
+
+static void a_secret_is_known_before_its_bytes_are_made_fit_to_be_shown(void **state)
+{
+    (void)state;
+    struct fixture f;
+    setup(&f, "/in", ", headers: {X-Key: 'p\xc3\xa4ssw\xc3\xb6rter'}");
+    const struct http_fake_reply reply = {
+        .status = 400, .body = "no p\xc3\xa4ssw\xc3\xb6rter,\x1b\xc3\xa4"};
+    http_fake_script(f.fake, &reply, 1);
+    assert_int_equal(send_lines(&f, "{}\n"), OUTPUT_REJECTED);
+    assert_string_equal(f.rejected[0].reason, "no ***,   ");
+    teardown(&f);
+}
+
 static void the_credentials_of_a_header_are_secret_without_their_scheme(void **state)
 {
     (void)state;
@@ -558,6 +604,8 @@ int main(void)
         cmocka_unit_test(half_a_reply_is_no_answer),
         cmocka_unit_test(a_long_reply_is_read_and_forgotten),
         cmocka_unit_test(no_secret_comes_back_in_an_error),
+        cmocka_unit_test(no_part_of_a_secret_is_left_by_a_cut),
+        cmocka_unit_test(a_secret_is_known_before_its_bytes_are_made_fit_to_be_shown),
         cmocka_unit_test(the_credentials_of_a_header_are_secret_without_their_scheme),
         cmocka_unit_test(what_is_too_big_goes_in_pieces_and_the_size_is_remembered),
         cmocka_unit_test(one_that_is_too_big_alone_is_rejected_and_no_other),
