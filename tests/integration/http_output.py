@@ -165,6 +165,20 @@ class Faults(Agent):
             self.assertEqual(set(range(1, EVENTS + 1)) - set(taken), {777})
             self.assertEqual(max(taken.values()), 1)
 
+    def test_a_server_that_refuses_everything_for_a_while_gets_all_of_it_once_mended(self):
+        class WrongIndex(Lines):
+            refusals = 40
+
+            def __call__(self, request):
+                self.refusals -= 1
+                if self.refusals >= 0:
+                    return Reply(400, {"text": "Incorrect index", "code": 7})
+                return super().__call__(request)
+        with Server(WrongIndex()) as server:
+            taken, done = self.deliver(server, agent={"data_dir": str(self.folder / "state")})
+            self.assert_each_once(taken)
+            self.assertRegex(done.stderr, "degraded: .*status 400.*Incorrect index")
+
     def test_every_framing_and_compression_brings_each_event_once(self):
         kinds = ["none", "gzip"] + (["zstd"] if shutil.which("zstd") else [])
         for framing in ("ndjson", "json_array", "splunk_hec"):
