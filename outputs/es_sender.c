@@ -25,10 +25,10 @@
 #include "outputs/delivery_id.h"
 #include "outputs/es_hosts.h"
 #include "outputs/es_limit.h"
-#include "outputs/es_notes.h"
 #include "outputs/es_reply.h"
 #include "outputs/es_verdict.h"
 #include "outputs/http_status.h"
+#include "outputs/rejections.h"
 #include "platform/plat_system.h"
 
 enum {
@@ -69,7 +69,7 @@ struct es_sender {
     struct buf packed;
     struct es_hosts hosts;
     struct es_bulk bulk;
-    struct es_notes notes;
+    struct rejections notes;
     struct es_reply reply;
     struct es_limit limit;
     unsigned bad_in_a_row;
@@ -132,7 +132,7 @@ struct es_sender *es_sender_create(
     arena_init(&self->texts, TEXTS_MAX_BYTES);
     buf_init(&self->packed, PACKED_MAX_BYTES);
     es_bulk_init(&self->bulk);
-    es_notes_init(&self->notes);
+    rejections_init(&self->notes);
     if (!make(self, options, err)) {
         es_sender_destroy(self);
         return NULL;
@@ -148,7 +148,7 @@ void es_sender_destroy(struct es_sender *sender)
         buf_fini(&sender->packed);
         es_hosts_fini(&sender->hosts);
         es_bulk_fini(&sender->bulk);
-        es_notes_fini(&sender->notes);
+        rejections_fini(&sender->notes);
         arena_fini(&sender->texts);
         free(sender->statuses);
         free(sender->verdicts);
@@ -179,7 +179,7 @@ static void note(struct es_sender *self, size_t record, const struct es_answer *
         .type = answer->type,
         .reason = answer->reason,
         .index = answer->index};
-    es_notes_add(&self->notes, record, &why);
+    rejections_add(&self->notes, record, &why);
 }
 
 static bool must_stop(const struct es_sender *self)
@@ -345,7 +345,7 @@ static enum es_verdict ask_host(struct es_sender *self, size_t index)
     struct http_reply reply;
     struct error err = {0};
     const struct trouble before = self->trouble;
-    size_t mark = es_notes_mark(&self->notes);
+    size_t mark = rejections_mark(&self->notes);
     self->url = self->hosts.items[index].url;
     bool replied = exchange(self, &reply, &err);
     self->wait_ms = reply.retry_after_ms > self->wait_ms ? reply.retry_after_ms : self->wait_ms;
@@ -353,7 +353,7 @@ static enum es_verdict ask_host(struct es_sender *self, size_t index)
     if (verdict != ES_READ || !es_reply_end(&self->reply, &err)) {
         /* What items said does not count. */
         self->trouble = before;
-        es_notes_forget(&self->notes, mark);
+        rejections_forget(&self->notes, mark);
         verdict = weigh_failure(self, &reply, &err);
     }
     if (verdict == ES_FAIL_OVER) {
@@ -528,7 +528,7 @@ static void begin(struct es_sender *self, const struct delivery *delivery)
     self->unexpected_duplicates = 0;
     self->wait_ms = 0;
     self->trouble = (struct trouble){.count = 0};
-    es_notes_reset(&self->notes);
+    rejections_reset(&self->notes);
     for (size_t i = 0; i < delivery->record_count; i++) {
         self->statuses[i] = RECORD_RETRY;
     }
@@ -569,7 +569,7 @@ static enum output_verdict finish(struct es_sender *self, struct output_report *
     if (verdict == OUTPUT_MIXED) {
         memcpy(report->records, self->statuses, all * sizeof(*report->records));
     }
-    es_notes_tell(&self->notes, self->statuses, report);
+    rejections_tell(&self->notes, self->statuses, report);
     return verdict;
 }
 

@@ -19,12 +19,12 @@
 #include "config/config.h"
 #include "config/config_text.h"
 #include "outputs/compress.h"
-#include "outputs/es_notes.h"
 #include "outputs/http_client.h"
 #include "outputs/http_frame.h"
 #include "outputs/http_options.h"
 #include "outputs/http_status.h"
 #include "outputs/http_window.h"
+#include "outputs/rejections.h"
 
 enum {
     KEPT_MAX_BYTES = 1024 * 1024, /* what is kept of the settings */
@@ -157,9 +157,9 @@ struct out_http {
     struct buf packed;
     enum record_status *statuses; /* of the delivery in hand */
     size_t capacity;
-    struct es_notes notes; /* why records are rejected */
-    unsigned bad_in_a_row; /* records refused alone since something was taken */
-    unsigned blamed;       /* how often the set-up was blamed since */
+    struct rejections notes; /* why records are rejected */
+    unsigned bad_in_a_row;   /* records refused alone since something was taken */
+    unsigned blamed;         /* how often the set-up was blamed since */
     char excerpt[SAID_MAX_BYTES];
     size_t excerpt_size;
     bool (*stopping)(void *host);
@@ -257,7 +257,7 @@ static void http_destroy(void *self_)
         buf_fini(&self->framed);
         buf_fini(&self->packed);
         free(self->statuses);
-        es_notes_fini(&self->notes);
+        rejections_fini(&self->notes);
         arena_fini(&self->kept);
         free(self);
     }
@@ -273,7 +273,7 @@ static void *http_create(const void *settings, const struct output_env *env, str
     arena_init(&self->kept, KEPT_MAX_BYTES);
     buf_init(&self->framed, BODY_MAX_BYTES);
     buf_init(&self->packed, BODY_MAX_BYTES);
-    es_notes_init(&self->notes);
+    rejections_init(&self->notes);
     self->stopping = env->stopping;
     self->host = env->host;
     if (!set_up(self, settings, err)) {
@@ -405,7 +405,7 @@ static void give_up(struct out_http *self, struct progress *progress)
     const char *reason = self->excerpt[0] ? self->excerpt : http_status_words(progress->status);
     const struct output_rejection why = {
         .status = progress->status, .type = span_text("http"), .reason = span_text(reason)};
-    es_notes_add(&self->notes, progress->at, &why);
+    rejections_add(&self->notes, progress->at, &why);
     self->statuses[progress->at] = RECORD_REJECTED;
     progress->rejected++;
     go_on_at(progress, progress->at + 1);
@@ -416,7 +416,7 @@ static void take_back(struct out_http *self, struct progress *progress)
     for (size_t i = 0; i < progress->at; i++) {
         self->statuses[i] = RECORD_RETRY;
     }
-    es_notes_reset(&self->notes);
+    rejections_reset(&self->notes);
     progress->at = 0;
     progress->rejected = 0;
 }
@@ -504,7 +504,7 @@ static enum output_verdict verdict_of(
         report->wait_ms = 0;
         return OUTPUT_DELIVERED;
     }
-    es_notes_tell(&self->notes, self->statuses, report);
+    rejections_tell(&self->notes, self->statuses, report);
     if (progress->delivered + progress->rejected == 0) {
         return OUTPUT_RETRY;
     }
@@ -530,7 +530,7 @@ static bool begin(struct out_http *self, const struct delivery *delivery)
     for (size_t i = 0; i < count; i++) {
         self->statuses[i] = RECORD_RETRY;
     }
-    es_notes_reset(&self->notes);
+    rejections_reset(&self->notes);
     http_window_start(&self->window);
     return true;
 }

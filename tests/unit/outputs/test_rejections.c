@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "outputs/es_notes.h"
+#include "outputs/rejections.h"
 
 struct heard {
     struct buf text;
@@ -15,23 +15,23 @@ static void on_reject(void *self, size_t record, const struct output_rejection *
         SPAN_ARG(why->reason), SPAN_ARG(why->index));
 }
 
-static void add(struct es_notes *notes, size_t record, const char *reason)
+static void add(struct rejections *notes, size_t record, const char *reason)
 {
     char copy[64];
     snprintf(copy, sizeof(copy), "%s", reason);
     const struct output_rejection why = {
         .status = 400, .type = span_text("t"), .reason = span_text(copy), .index = span_text("i")};
-    es_notes_add(notes, record, &why);
+    rejections_add(notes, record, &why);
     memset(copy, 'x', sizeof(copy)); /* its own copy */
 }
 
 static void assert_heard(
-    const struct es_notes *notes, const enum record_status *statuses, const char *expected)
+    const struct rejections *notes, const enum record_status *statuses, const char *expected)
 {
     struct heard heard;
     buf_init(&heard.text, 1 << 24);
     const struct output_report report = {.reject = on_reject, .host = &heard};
-    es_notes_tell(notes, statuses, &report);
+    rejections_tell(notes, statuses, &report);
     assert_span(buf_span(&heard.text), expected);
     buf_fini(&heard.text);
 }
@@ -39,34 +39,34 @@ static void assert_heard(
 static void only_what_is_rejected_in_the_end_is_told(void **state)
 {
     (void)state;
-    struct es_notes notes;
+    struct rejections notes;
     static const enum record_status statuses[] = {
         RECORD_REJECTED, RECORD_DELIVERED, RECORD_RETRY, RECORD_REJECTED};
-    es_notes_init(&notes);
+    rejections_init(&notes);
     assert_heard(&notes, statuses, "");
     for (size_t i = 0; i < 3; i++) {
         add(&notes, i, "because");
     }
-    size_t mark = es_notes_mark(&notes);
+    size_t mark = rejections_mark(&notes);
     add(&notes, 3, "not so");
-    es_notes_forget(&notes, mark);
+    rejections_forget(&notes, mark);
     add(&notes, 3, "");
     assert_heard(&notes, statuses, "0 400 t because i\n3 400 t  i\n");
-    es_notes_reset(&notes);
+    rejections_reset(&notes);
     assert_heard(&notes, statuses, "");
-    es_notes_fini(&notes);
+    rejections_fini(&notes);
 }
 
 static void a_host_that_does_not_want_to_know_is_told_nothing(void **state)
 {
     (void)state;
-    struct es_notes notes;
+    struct rejections notes;
     static const enum record_status statuses[] = {RECORD_REJECTED};
     const struct output_report report = {.reject = NULL};
-    es_notes_init(&notes);
+    rejections_init(&notes);
     add(&notes, 0, "because");
-    es_notes_tell(&notes, statuses, &report);
-    es_notes_fini(&notes);
+    rejections_tell(&notes, statuses, &report);
+    rejections_fini(&notes);
 }
 
 static void count(void *self, size_t record, const struct output_rejection *why)
@@ -81,18 +81,18 @@ static void without_room_texts_are_left_out_before_notes_are(void **state)
     (void)state;
     static enum record_status statuses[100000];
     static const uint8_t reason[1024];
-    struct es_notes notes;
+    struct rejections notes;
     size_t counts[2] = {0};
     const struct output_report report = {.reject = count, .host = counts};
     const struct output_rejection why = {.status = 400, .reason = span_make(reason, 1024)};
-    es_notes_init(&notes);
+    rejections_init(&notes);
     for (size_t i = 0; i < 100000; i++) {
         statuses[i] = RECORD_REJECTED;
-        es_notes_add(&notes, i, &why);
+        rejections_add(&notes, i, &why);
     }
-    es_notes_tell(&notes, statuses, &report);
+    rejections_tell(&notes, statuses, &report);
     assert_true(counts[0] > 1000 && counts[1] > 0 && counts[0] + counts[1] <= 100000);
-    es_notes_fini(&notes);
+    rejections_fini(&notes);
 }
 
 int main(void)
@@ -102,5 +102,5 @@ int main(void)
         cmocka_unit_test(a_host_that_does_not_want_to_know_is_told_nothing),
         cmocka_unit_test(without_room_texts_are_left_out_before_notes_are),
     };
-    return cmocka_run_group_tests_name("outputs/es_notes", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("outputs/rejections", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-#include "outputs/es_notes.h"
+#include "outputs/rejections.h"
 
 enum { MAX_BYTES = 16 * 1024 * 1024 };
 
@@ -11,22 +11,22 @@ struct note {
     size_t index_size;
 };
 
-void es_notes_init(struct es_notes *notes)
+void rejections_init(struct rejections *notes)
 {
     buf_init(&notes->bytes, MAX_BYTES);
 }
 
-void es_notes_fini(struct es_notes *notes)
+void rejections_fini(struct rejections *notes)
 {
     buf_fini(&notes->bytes);
 }
 
-void es_notes_reset(struct es_notes *notes)
+void rejections_reset(struct rejections *notes)
 {
     buf_reset(&notes->bytes);
 }
 
-void es_notes_add(struct es_notes *notes, size_t record, const struct output_rejection *why)
+void rejections_add(struct rejections *notes, size_t record, const struct output_rejection *why)
 {
     struct note note = {.record = record,
         .status = why->status,
@@ -50,12 +50,12 @@ void es_notes_add(struct es_notes *notes, size_t record, const struct output_rej
     buf_add(&notes->bytes, why->index.data, note.index_size);
 }
 
-void es_notes_forget(struct es_notes *notes, size_t mark)
+void rejections_forget(struct rejections *notes, size_t mark)
 {
     notes->bytes.size = mark;
 }
 
-void es_notes_tell(const struct es_notes *notes, const enum record_status *statuses,
+void rejections_tell(const struct rejections *notes, const enum record_status *statuses,
     const struct output_report *report)
 {
     struct span rest = buf_span(&notes->bytes);
