@@ -59,14 +59,15 @@ const char *http_status_words(int status)
     return row_of(status)->words;
 }
 
+static const char searched[] = "sent in halves until the refused one is alone, which goes to the "
+                               "dead letters; where every single "
+                               "one is refused all wait, and the output counts as degraded";
 static const char *const verdicts[] = {
     [HTTP_LATER] = "sent again, after `Retry-After` or a growing wait",
     [HTTP_TAKEN] = "delivered",
     [HTTP_MEND] = "sent again slowly; the output counts as degraded",
     [HTTP_TOO_BIG] = "sent in halves; a single event goes to the dead letters",
-    [HTTP_REFUSED] =
-        "sent in halves until what is refused is found; that goes to the dead letters. Where one "
-        "after the other is refused, they wait, and the output counts as degraded",
+    [HTTP_REFUSED] = searched,
 };
 
 void http_status_write_reference(struct buf *out)
