@@ -8,6 +8,7 @@
 
 struct sim_link {
     intptr_t socket;
+    atomic_bool shut; /* from this side */
     struct plat_mutex sending;
 };
 
@@ -21,6 +22,7 @@ static struct sim_link *make(intptr_t socket)
     struct sim_link *link = socket >= 0 ? calloc(1, sizeof(*link)) : NULL;
     if (link) {
         link->socket = socket;
+        atomic_init(&link->shut, false);
         plat_mutex_init(&link->sending);
     } else if (socket >= 0) {
         sim_socket_close(socket);
@@ -62,9 +64,9 @@ bool sim_link_receive(struct sim_link *link, struct buf *message)
 {
     uint8_t size[4];
     buf_reset(message);
-    if (!sim_socket_receive(link->socket, size, sizeof(size)) ||
+    if (!sim_socket_receive(link->socket, size, sizeof(size), &link->shut) ||
         load_le32(size) > SIM_LINK_MAX_BYTES || !buf_reserve(message, load_le32(size)) ||
-        !sim_socket_receive(link->socket, message->data, load_le32(size))) {
+        !sim_socket_receive(link->socket, message->data, load_le32(size), &link->shut)) {
         return false;
     }
     message->size = load_le32(size);
@@ -73,6 +75,7 @@ bool sim_link_receive(struct sim_link *link, struct buf *message)
 
 void sim_link_shut(struct sim_link *link)
 {
+    atomic_store(&link->shut, true);
     sim_socket_shut(link->socket);
 }
 

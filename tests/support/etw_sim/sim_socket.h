@@ -1,6 +1,7 @@
 #ifndef ETWSHIP_TESTS_SUPPORT_ETW_SIM_SIM_SOCKET_H
 #define ETWSHIP_TESTS_SUPPORT_ETW_SIM_SIM_SOCKET_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -10,7 +11,8 @@ intptr_t sim_socket_connect(uint16_t port);
 intptr_t sim_socket_listen(uint16_t *ret_port);
 intptr_t sim_socket_accept(intptr_t listener);
 bool sim_socket_send(intptr_t socket, const uint8_t *bytes, size_t size); /* all of it */
-bool sim_socket_receive(intptr_t socket, uint8_t *bytes, size_t size);    /* all of it */
+/* All of it. ${shut}: sim_socket_shut is about to be called, or was. */
+bool sim_socket_receive(intptr_t socket, uint8_t *bytes, size_t size, const atomic_bool *shut);
 void sim_socket_shut(intptr_t socket);
 void sim_socket_close(intptr_t socket);
 

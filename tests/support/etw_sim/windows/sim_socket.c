@@ -73,9 +73,28 @@ bool sim_socket_send(intptr_t socket, const uint8_t *bytes, size_t size)
     return true;
 }
 
-bool sim_socket_receive(intptr_t socket, uint8_t *bytes, size_t size)
+/* Wait until there is something to take. Wine 8 does not always wake a thread whose own side is shut
+ * while it waits: so it looks now and then. */
+static bool wait_for_input(SOCKET s, const atomic_bool *shut)
+{
+    enum { LOOK_AGAIN_US = 200 * 1000 };
+    fd_set set;
+    int found = 0;
+    while (found == 0 && !atomic_load(shut)) {
+        struct timeval wait = {.tv_usec = LOOK_AGAIN_US};
+        FD_ZERO(&set);
+        FD_SET(s, &set);
+        found = select(0, &set, NULL, NULL, &wait);
+    }
+    return found > 0;
+}
+
+bool sim_socket_receive(intptr_t socket, uint8_t *bytes, size_t size, const atomic_bool *shut)
 {
     while (size) {
+        if (!wait_for_input((SOCKET)socket, shut)) {
+            return false;
+        }
         int done = recv((SOCKET)socket, (char *)bytes, size < INT_MAX ? (int)size : INT_MAX, 0);
         if (done <= 0) {
             return false;
