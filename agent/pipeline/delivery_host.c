@@ -403,14 +403,12 @@ static bool may_ask(const struct delivery_host *host)
 static bool step(struct delivery_host *host, struct delivery *left, struct output_report *report)
 {
     size_t before = left->record_count;
-    uint64_t delivered = host->counts.delivered;
     enum output_verdict verdict = try_once(host, left, report);
     take_note(host, verdict, report, left);
     bool settled = settle(host, verdict, report, left);
     bool answered = verdict == OUTPUT_DELIVERED || left->record_count < before;
     if (answered) {
-        bool mended = host->counts.delivered > delivered && (settled || !report->degraded);
-        note_progress(host, verdict == OUTPUT_DELIVERED, !mended);
+        note_progress(host, verdict == OUTPUT_DELIVERED, !settled && report->degraded);
     }
     if (!settled || verdict == OUTPUT_FATAL) {
         tell_failure(host, verdict, report);
