@@ -102,7 +102,8 @@ class Prefix:
                                 stdout=out, stderr=err, **options)
 
     def run(self, *arguments, **options):
-        """Like subprocess.run; the outputs are bytes."""
+        """Like subprocess.run; the outputs are bytes, without what Wine says of itself while a process
+        with several threads ends."""
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             process = self.start(*arguments, out=out, err=err, **options)
             try:
@@ -111,8 +112,8 @@ class Prefix:
                 process.kill()
             out.seek(0)
             err.seek(0)
-            return subprocess.CompletedProcess(arguments, process.returncode, out.read(),
-                                               err.read())
+            said = re.sub(rb"^wine client error:.*\n", b"", err.read(), flags=re.M)
+            return subprocess.CompletedProcess(arguments, process.returncode, out.read(), said)
 
     def on_terminal(self, *arguments, **options):
         """Start it with a terminal for all three streams: the process, and the other end.
