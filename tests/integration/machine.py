@@ -109,10 +109,12 @@ class Shared(unittest.TestCase):
         self.assertIsNone(agent.process.poll(), agent.said())
 
     def shipped(self):
-        """Events, and gaps by stage and reason: what they count, and how many there are."""
+        """Events, and gaps by stage and reason: what they count, and how many there are.
+
+        Of whole lines, for the agent may be at the middle of one."""
         events, gaps = 0, {}
-        text = self.out.read_text(encoding="utf-8") if self.out.exists() else ""
-        for line in text.splitlines():
+        data = self.out.read_bytes() if self.out.exists() else b""
+        for line in data[:data.rfind(b"\n") + 1].splitlines():
             event = json.loads(line)
             if "gap" in event:
                 gap = event["gap"]
