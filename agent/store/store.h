@@ -1,0 +1,366 @@
+#ifndef ETWSHIP_STORE_STORE_H
+#define ETWSHIP_STORE_STORE_H
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/span.h"
+
+/*
+ * Batches on disk, and everything about them that must be true: segment files for the bytes, a
+ * catalogue in SQLite for the rest. Knows nothing of events, sessions or outputs but their names.
+ *
+ * Changes are staged in memory, and what is staged between two store_commit becomes true together or
+ * not at all. A commit that fails leaves everything staged, to be tried again: a full disk is waited
+ * out. Nothing is on disk, and nothing is to be handed to an output, before it was committed.
+ *
+ * One thread at a time, but for store_read: any thread, beside anything but store_close.
+ */
+struct disk;
+struct store;
+
+/* ---- opening ---------------------------------------------------------------------------------- */
+
+/* Where the time comes from. */
+struct store_clock {
+    uint64_t (*now)(void *self);          /* FILETIME; may jump */
+    uint64_t (*monotonic_ns)(void *self); /* never does */
+    void *self;
+};
+
+/* Something that people should know; none of it stops the store. */
+enum store_news {
+    STORE_NEWS_REBUILT, /* the catalogue was lost or unreadable, and made anew from the segments */
+    STORE_NEWS_DAMAGED, /* something cannot be read; set aside where that is possible */
+    STORE_NEWS_MISSING, /* a segment that the catalogue knows is not there */
+    STORE_NEWS_UNCLEAN, /* the last run did not end by itself: what it had not committed is cut off */
+    STORE_NEWS_CLOCK,   /* the clock was set, by more than a minute */
+    STORE_NEWS_LINGERING, /* a file that cannot be deleted now, and is tried again */
+    STORE_NEWS_UPGRADED,  /* the catalogue was of an older format */
+};
+
+struct store_settings {
+    const char *folder;      /* made if missing */
+    uint64_t max_bytes;      /* of all files together; 0: no limit */
+    uint64_t min_free_bytes; /* of the disk; 0: no limit */
+    uint64_t max_age_ms;     /* of a batch; 0: no limit */
+    uint64_t segment_bytes;  /* of a file; 0: 64 MB, or an eighth of max_bytes where that is less */
+    uint64_t letters_max_bytes;      /* dead letters, the oldest make room; 0: 64 MB */
+    int zstd_level;                  /* 0: batches stay as they are */
+    struct disk *disk;               /* borrowed; NULL: the real one */
+    const struct store_clock *clock; /* borrowed; NULL: the system's */
+
+    /* ${text} is one line for the log. In store_open, store_commit and store_drop. May be NULL. */
+    void (*tell)(void *self, enum store_news news, const char *text);
+
+    /* Around each durable step, with a name from store_steps.def; for tests, which end the process
+     * there. May be NULL. */
+    void (*step)(void *self, const char *name);
+    void *self; /* of both */
+};
+
+/*
+ * Open what stands in the folder, or begin. The time it takes does not depend on how much waits there,
+ * unless the catalogue has to be rebuilt. One store at a time has a folder: the caller locks it.
+ *
+ * NULL with ${err}: the folder cannot be used, it is of a newer version (ERR_UNSUPPORTED, and nothing
+ * was touched), out of memory. Damage is no failure.
+ */
+struct store *store_open(const struct store_settings *settings, struct error *err);
+
+/* Without a commit: what is staged is forgotten. NULL is fine. */
+void store_close(struct store *store);
+
+/*
+ * 64 random bits that batches appended now bear. With a record's number they name it among the
+ * records of all stores: each run draws new ones, and draws again when the clock was set, so that a
+ * machine that was cloned or set back to an earlier state, and its store with it, gives other names.
+ * A batch keeps its epoch (store_row). What is not noticed: a running machine that is set back,
+ * until its clock is set right.
+ */
+uint64_t store_epoch(const struct store *store);
+
+/* ---- streams and outputs ------------------------------------------------------------------------ */
+
+enum {
+    STORE_NAME_MAX = 512,        /* bytes of a session's or output's name, and of a stream's key */
+    STORE_ABOUT_MAX = 64 * 1024, /* of what a stream or range is about */
+    STORE_BODY_MAX = 64 << 20,   /* of a batch */
+    STORE_SOURCES_MAX = 4096,    /* of a batch */
+    STORE_VALUE_MAX = 4 << 20,   /* of a checkpoint, a source's state, what is left of a batch */
+    STORE_EARLY_MAX = 4096,      /* ids beyond an output's position */
+};
+
+/* The stream with ${key}, made if there is none; what it is about is then ${about}, else stays. Ids
+ * are the same over restarts. */
+bool store_stream(struct store *store, struct span key, uint32_t hash, struct span about,
+    uint64_t *ret_stream, struct error *err);
+
+/* What was given when the stream was made. ${ret_about} grows. False: there is no such stream. */
+bool store_stream_about(struct store *store, uint64_t stream, uint32_t *ret_hash,
+    struct buf *ret_about, struct error *err);
+
+struct store_output_state {
+    bool is_new;       /* nothing was known of it */
+    bool is_changed;   /* it had another stream until now, or the same for another purpose */
+    uint64_t position; /* it is done with every batch of its chain up to this id */
+    uint64_t waiting;  /* batches that it has not settled */
+};
+
+/*
+ * Open output ${name}, which reads ${stream} from now on. An output has a chain of ranges of ids, each
+ * of one stream, with the words ${about} that the caller needs to read it (such as which routes it
+ * takes). Where stream and words are those of the chain's last range it goes on; else that one ends
+ * at the last batch that was committed, what is left in it is read first, and a new range begins.
+ *
+ * A new output begins behind the last batch, or with ${from_head} at the first one of the stream that
+ * is still there. From then on it pins what it has not settled. ${ret_output} is its number in this
+ * run, from 0 in the order of calls. Becomes true with the next commit. Before anything is appended.
+ */
+bool store_output(struct store *store, struct span name, uint64_t stream, struct span about,
+    bool from_head, size_t *ret_output, struct store_output_state *ret_state, struct error *err);
+
+/* Its checkpoint as last committed: empty if there was none. ${ret_value} grows. */
+bool store_checkpoint(struct store *store, size_t output, struct buf *ret_value, struct error *err);
+
+/* Ids beyond the position that it is done with, ascending. Valid until it is moved. */
+const uint64_t *store_early(const struct store *store, size_t output, size_t *ret_count);
+
+/* Forget an output that is not open in this run: it pins nothing any more, and begins anew if it
+ * comes back. Staged. ${ret_known}: there was one. Those that were not opened are forgotten by
+ * themselves when they were not for max_age. */
+bool store_forget(struct store *store, struct span name, bool *ret_known, struct error *err);
+
+/* ---- batches ------------------------------------------------------------------------------------ */
+
+/* With a batch its session ${session} is in the store, as far as its stream goes, up to ${sequence}. */
+struct store_source {
+    struct span session;
+    uint64_t sequence;
+};
+
+struct store_batch {
+    uint64_t stream;
+    struct span body; /* opaque */
+    uint32_t records;
+    uint64_t first_time; /* of its events, FILETIME; 0: unknown */
+    uint64_t last_time;
+    const struct store_source *sources;
+    size_t source_count;
+};
+
+/* What is known of a batch without reading it. */
+struct store_row {
+    uint64_t id; /* ascending over all streams, with holes */
+    uint64_t stream;
+    uint64_t epoch;
+    uint64_t first_record; /* numbers run over all streams, with holes */
+    uint32_t records;
+    uint64_t body_bytes;
+    uint64_t disk_bytes;
+    uint64_t first_time;
+    uint64_t last_time;
+    uint64_t entered; /* FILETIME */
+    size_t range;     /* where it came from store_next: which of the output's ranges */
+    bool has_left;    /* and whether something was left of it by store_leftover */
+    /* Where it lies; for store_read. */
+    uint64_t segment;
+    uint64_t offset;
+};
+
+/*
+ * Stage a batch behind all others. Everything is copied. ${ret_row} is final: a commit that fails
+ * changes nothing of it, and no other batch ever gets its numbers. Without room for it in memory, or
+ * beyond the limits above: false, and nothing was staged.
+ */
+bool store_append(struct store *store, const struct store_batch *batch, struct store_row *ret_row,
+    struct error *err);
+
+/* Bytes of memory that staged batches hold. */
+uint64_t store_staged_bytes(const struct store *store);
+
+/*
+ * Up to ${max} committed batches that output ${output} has not settled (neither by position nor
+ * early), behind batch ${after}, in its order: the chain's ranges one after the other. 0 rows:
+ * nothing is behind ${after} now.
+ */
+bool store_next(struct store *store, size_t output, uint64_t after, struct store_row *rows,
+    size_t max, size_t *ret_count, struct error *err);
+
+/* The words of range ${range} of an output, as store_output was given them. NULL data: there is no
+ * such range (any more). Valid until the next commit. */
+struct span store_range_about(const struct store *store, size_t output, size_t range);
+
+/* What was left of batch ${id} for the output; empty if nothing was noted. ${ret_left} grows. */
+bool store_left(
+    struct store *store, size_t output, uint64_t id, struct buf *ret_left, struct error *err);
+
+enum store_read {
+    STORE_READ_OK,
+    STORE_READ_DAMAGED, /* it is not what was written, or not there: see store_set_aside */
+    STORE_READ_FAILED,  /* the disk, or memory; may be tried again */
+};
+
+/* Read the body of a committed batch into ${body}, emptied before. Its checksum, id, epoch and stream
+ * are proved. ${err} is set for all but OK. Any thread. */
+enum store_read store_read(
+    struct store *store, const struct store_row *row, struct buf *body, struct error *err);
+
+/* ---- what else becomes true with a commit -------------------------------------------------------- */
+/* All are staged; a later one for the same key takes the earlier one's place. False: out of memory,
+ * or beyond the limits; nothing was staged then. Values are copied. */
+
+/* The output is done with everything up to ${position} and with ${early} (ascending, beyond it), and
+ * ${checkpoint} (NULL: the last one stands) belongs to that. A position never goes back. */
+bool store_cursor(struct store *store, size_t output, uint64_t position, const uint64_t *early,
+    size_t early_count, const struct span *checkpoint, struct error *err);
+
+/* Of batch ${id} only what ${left} says (opaque; empty: forget it) is still to be delivered. */
+bool store_leftover(
+    struct store *store, size_t output, uint64_t id, struct span left, struct error *err);
+
+/* Session ${session} is in the store up to ${sequence}, as far as ${stream} goes. Appending does that
+ * by itself; this is for what brought no batch. Never goes back. */
+bool store_source(struct store *store, struct span session, uint64_t stream, uint64_t sequence,
+    struct error *err);
+
+/* An input's own state. */
+bool store_source_state(
+    struct store *store, struct span session, struct span state, struct error *err);
+
+/* The whole file is in the store: its last event was ${sequence}. */
+bool store_done(struct store *store, struct span session, const uint8_t file_id[16],
+    uint64_t sequence, struct error *err);
+
+/* A live session is in the store up to ${time} (FILETIME). */
+bool store_live(struct store *store, struct span session, uint64_t time, struct error *err);
+
+/* A gap that is open: told, but not yet in a batch. Its key: session, output, stage, reason, unit. */
+struct store_gap {
+    struct span session; /* empty: none */
+    struct span output;  /* empty: none */
+    struct span stage;
+    struct span reason;
+    struct span unit;
+    uint64_t count; /* 0: it is closed */
+    bool exact;
+    uint64_t from; /* FILETIME; 0: unknown */
+    uint64_t to;
+};
+
+bool store_gap(struct store *store, const struct store_gap *gap, struct error *err);
+
+struct store_letter {
+    uint64_t id; /* given by the store; in store_letter unused */
+    uint64_t time;
+    struct span output;
+    int64_t status;
+    struct span type;
+    struct span reason;
+    struct span index;
+    struct span document_id;
+    struct span document;
+};
+
+bool store_letter(struct store *store, const struct store_letter *letter, struct error *err);
+
+/* ---- reading it back ------------------------------------------------------------------------------ */
+/* What was committed, with what is staged. Spans live during the call. */
+
+/* 0: the store knows nothing of it. */
+bool store_find_source(struct store *store, struct span session, uint64_t stream,
+    uint64_t *ret_sequence, struct error *err);
+bool store_find_source_state(
+    struct store *store, struct span session, struct buf *ret_state, struct error *err);
+bool store_find_done(struct store *store, struct span session, const uint8_t file_id[16],
+    bool *ret_done, uint64_t *ret_sequence, struct error *err);
+bool store_find_live(
+    struct store *store, struct span session, uint64_t *ret_time, struct error *err);
+
+/* As committed, without what is staged. */
+bool store_each_gap(struct store *store, bool (*each)(void *self, const struct store_gap *gap),
+    void *self, struct error *err);
+
+/* ---- commit ----------------------------------------------------------------------------------- */
+
+struct store_committed {
+    uint64_t last_id; /* batches up to this id may be handed out */
+    uint64_t batches; /* that this commit brought */
+    uint64_t bytes;   /* that they take on disk */
+    uint64_t evicted_letters;
+};
+
+/*
+ * Write what is staged, sync, and make it true in one transaction; then delete files that nobody needs
+ * (which never fails the commit: what cannot be deleted is tried again by the next). Batches that all
+ * outputs have settled go with it. With nothing staged: only that.
+ *
+ * False with ${err} (os_code of the system; ERR_LIMIT where the disk is full): nothing of it is true,
+ * all is staged as before. A batch whose sync failed is written again, into another file.
+ */
+bool store_commit(struct store *store, struct store_committed *ret_committed, struct error *err);
+
+/* ---- limits ----------------------------------------------------------------------------------- */
+
+struct store_usage {
+    uint64_t bytes;      /* on disk: segments, those to be deleted among them, and the catalogue */
+    uint64_t batches;    /* committed and not settled by all */
+    uint64_t oldest;     /* when the oldest of them entered, FILETIME; 0: there is none */
+    uint64_t oldest_ms;  /* its age */
+    uint64_t free_bytes; /* of the disk; UINT64_MAX: unknown */
+    uint64_t staged_bytes;
+    uint64_t set_aside; /* batches and pieces found damaged, since the store was opened */
+};
+
+bool store_usage(struct store *store, struct store_usage *ret_usage, struct error *err);
+
+/* What waits for one output. */
+struct store_backlog {
+    uint64_t batches;
+    uint64_t records;
+    uint64_t bytes;
+    uint64_t oldest; /* FILETIME; 0: nothing waits */
+};
+
+bool store_backlog(
+    struct store *store, size_t output, struct store_backlog *ret_backlog, struct error *err);
+
+enum store_room {
+    STORE_ROOM_OK,
+    STORE_ROOM_FULL, /* max_bytes */
+    STORE_ROOM_DISK, /* min_free_bytes, or the last commit found the disk full */
+};
+
+/* Is there room for ${bytes} more, with what is staged? The free space is asked for now and then. */
+enum store_room store_room(struct store *store, uint64_t bytes);
+
+enum store_drop {
+    STORE_DROP_FULL,    /* the oldest that would make room */
+    STORE_DROP_TOO_OLD, /* what is older than max_age */
+};
+
+/* Who learns what was lost. */
+struct store_loss {
+    /* Is batch ${id} in the hands of an output, so that it had better stay? May be NULL. */
+    bool (*is_busy)(void *self, uint64_t id);
+    /* Batch ${row} is lost for ${output}, which had not settled it (of outputs that are not open in
+     * this run: SIZE_MAX, with their name). Once for each output; before anything is true. */
+    void (*lost)(void *self, size_t output, struct span name, const struct store_row *row);
+    void *self;
+};
+
+/*
+ * Give up what waits: staged, so that the losses become true together with the gaps that the caller
+ * stages for them. FULL takes the oldest segment that an output still needs, and of it the batches of
+ * the slowest output's stream; again, if that made no room (files go with the commit). ${ret_count}:
+ * batches dropped; 0: there is nothing to be dropped.
+ */
+bool store_drop(struct store *store, enum store_drop why, const struct store_loss *loss,
+    uint64_t *ret_count, struct error *err);
+
+/* A batch that store_read found damaged: what can be read of its bytes is kept in `damaged/`, the
+ * batch is lost for all outputs (${loss}->lost), and told. Staged. One that is not there any more is
+ * no failure. */
+bool store_set_aside(struct store *store, const struct store_row *row,
+    const struct store_loss *loss, struct error *err);
+
+#endif
