@@ -17,6 +17,11 @@ enum error_code {
     ERR_CONFIG,      /* the user's settings or command line */
     ERR_UNSUPPORTED, /* valid, but not in this build or on this system */
     ERR_STOPPED,     /* someone asked to stop */
+    ERR_DAMAGED,     /* what we stored does not read as it was written */
+    ERR_MISSING,     /* what we stored is not there any more, or never was */
+    ERR_FULL,        /* no room on the disk, or no quota; again when there is */
+    ERR_BUSY,        /* another process holds it; again later */
+    ERR_READ_ONLY,   /* the disk, or our rights, let nothing be written */
 };
 
 struct error {

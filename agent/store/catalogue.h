@@ -1,0 +1,133 @@
+#ifndef ETWSHIP_STORE_CATALOGUE_H
+#define ETWSHIP_STORE_CATALOGUE_H
+
+#include "base/error.h"
+#include "base/span.h"
+
+/*
+ * All that must be true of a spool, in one SQLite database: which batches lie where, how far each
+ * output has come, where the sources were, dead letters. It says nothing of threads or of segments'
+ * bytes. What is in it: here the whole and its transactions; catalogue_batches.h,
+ * catalogue_outputs.h, catalogue_sources.h, catalogue_letters.h the rest.
+ *
+ * A catalogue object is for one thread at a time. Several processes may have one database open:
+ * the agent, which writes, and commands, which read or work on dead letters. So it is not locked
+ * exclusively; one who holds a read transaction keeps the write-ahead log from being reused, so
+ * every function that reads ends its transaction before it returns.
+ *
+ * Changes stand between catalogue_begin and catalogue_commit. After any of them failed, commit
+ * included, everything is as it was at begin and the transaction is over: begin again and do
+ * everything again. (If it was the disk that failed, a crash right then may still show the
+ * transaction as done; never a part of it.)
+ *
+ * Numbers: ids, counts and positions are below 2^63, as SQLite's integers have a sign; larger ones
+ * are refused with ERR_LIMIT. Ids begin at 1. Times and hashes are any 64 bits.
+ * UINT64_MAX stands for "no end" where a function says so.
+ *
+ * Errors: ERR_DAMAGED what is read is no catalogue or not what was written: set it aside and build
+ * a new one from the segments. ERR_MISSING there is none, or it was removed while it is open.
+ * ERR_UNSUPPORTED a newer version wrote it. ERR_FULL, ERR_BUSY, ERR_READ_ONLY, ERR_IO: may be tried
+ * again. ERR_LIMIT, ERR_MEMORY as everywhere.
+ */
+struct catalogue;
+
+enum {
+    CATALOGUE_NAME_MAX_BYTES = 512,
+    CATALOGUE_MACHINE_MAX_BYTES = 1024,
+    CATALOGUE_TEXT_MAX_BYTES = 64 * 1024,   /* a key, a reason, an `about` */
+    CATALOGUE_BLOB_MAX_BYTES = 1024 * 1024, /* a checkpoint, a state, early acks, leftovers */
+    CATALOGUE_DOCUMENT_MAX_BYTES = 8 * 1024 * 1024 /* of a dead letter */
+};
+
+enum catalogue_mode {
+    CATALOGUE_WRITE,
+    CATALOGUE_READ, /* for commands: works beside an agent, where nothing may be written, and where a
+                       killed one has left its log */
+};
+
+/*
+ * Open the catalogue at ${path}. NULL with ${err} set; ERR_MISSING if there is no file, or one that
+ * catalogue_create had not filled when it was stopped. An older version is upgraded if it may be
+ * written. Costs the same for any number of batches.
+ */
+struct catalogue *catalogue_open(const char *path, enum catalogue_mode mode, struct error *err);
+
+/*
+ * Make a catalogue where catalogue_open says ERR_MISSING; ${epoch} is any number but 0, ${machine}
+ * (at most CATALOGUE_MACHINE_MAX_BYTES) whatever the owner knows its machine by. A transaction is
+ * open: until catalogue_commit there is no catalogue, so one that is built from segments is found
+ * whole or not at all. NULL with ${err} set; ERR_CONFIG if there is one already.
+ */
+struct catalogue *catalogue_create(
+    const char *path, uint64_t epoch, struct span machine, struct error *err);
+
+/* What was not committed is undone. NULL is fine. */
+void catalogue_close(struct catalogue *catalogue);
+
+/* ---- transactions -------------------------------------------------------------------------------- */
+
+/* Waits some seconds for another process that writes, then ERR_BUSY. */
+bool catalogue_begin(struct catalogue *catalogue, struct error *err);
+
+/* True: all of it is on the disk, and stays after a loss of power. */
+bool catalogue_commit(struct catalogue *catalogue, struct error *err);
+
+/* Undo what was done since begin. Nothing to undo is fine. */
+void catalogue_rollback(struct catalogue *catalogue);
+
+/* Was begun, and neither ended nor failed. */
+bool catalogue_is_open(const struct catalogue *catalogue);
+
+/* Move the log's content into the database and empty it. Not inside a transaction. Commits do so by
+ * themselves in small parts; this is for a disk that is full, and for an end. ERR_BUSY: a reader. */
+bool catalogue_checkpoint(struct catalogue *catalogue, struct error *err);
+
+/* ---- the whole ----------------------------------------------------------------------------------- */
+
+/* What the next one of each kind is numbered. Putting rows raises them. */
+struct catalogue_counters {
+    uint64_t stream;
+    uint64_t segment;
+    uint64_t batch;
+    uint64_t record;
+    uint64_t output;
+    uint64_t letter;
+};
+
+struct catalogue_info {
+    uint64_t epoch;
+    struct span machine; /* valid until the next call */
+    struct catalogue_counters next;
+    uint64_t batches;
+    uint64_t batch_bytes; /* of the batches' places in segments */
+    uint64_t letters;
+    uint64_t letter_bytes;
+    uint64_t letters_evicted; /* since the catalogue was made */
+};
+
+bool catalogue_info(
+    struct catalogue *catalogue, struct catalogue_info *ret_info, struct error *err);
+
+/* In a transaction: another epoch and machine. */
+bool catalogue_set_identity(
+    struct catalogue *catalogue, uint64_t epoch, struct span machine, struct error *err);
+
+/* In a transaction: raise counters that are lower than ${next}; the others stay. */
+bool catalogue_raise(
+    struct catalogue *catalogue, const struct catalogue_counters *next, struct error *err);
+
+/* Bytes of the database and its log on the disk. */
+uint64_t catalogue_disk_bytes(const struct catalogue *catalogue);
+
+/* In a transaction: give at most ${max_pages} free pages at the end of the file back to the disk. */
+bool catalogue_shrink(struct catalogue *catalogue, uint32_t max_pages, struct error *err);
+
+/*
+ * Read everything and check it against itself: SQLite's own structures, the sums that are kept, that
+ * what is named is there. ${each} (may be NULL) gets one sentence per fault, at most 100. False only if it
+ * cannot be read; takes as long as there are rows.
+ */
+bool catalogue_verify(struct catalogue *catalogue, void (*each)(void *self, const char *fault),
+    void *self, uint64_t *ret_faults, struct error *err);
+
+#endif

@@ -1,0 +1,42 @@
+#ifndef ETWSHIP_STORE_CATALOGUE_LETTERS_H
+#define ETWSHIP_STORE_CATALOGUE_LETTERS_H
+
+#include "store/catalogue.h"
+
+/*
+ * Dead letters: records that a destination will never take. Kept in bounded space, the oldest make
+ * room. The agent and commands beside it may put and remove; who does is inside a transaction
+ * (catalogue.h), and a command's is short.
+ */
+struct catalogue_letter {
+    uint64_t id;   /* 1, 2, 3, …: given by the catalogue */
+    uint64_t time; /* FILETIME */
+    int status;
+    struct span output; /* at most CATALOGUE_NAME_MAX_BYTES */
+    struct span type; /* this and those below: at most CATALOGUE_TEXT_MAX_BYTES, the rest is cut */
+    struct span reason;
+    struct span index;
+    struct span route;
+    struct span document_id;
+    struct span document; /* empty: it was too long to be kept (CATALOGUE_DOCUMENT_MAX_BYTES) */
+};
+
+/*
+ * Keep ${count} letters, numbered on from ${ret_first} (may be NULL); their `id` is not looked at.
+ * Then the oldest are removed until all take at most ${max_bytes}, though never the last one;
+ * ${ret_evicted} (may be NULL) says how many.
+ */
+bool catalogue_put_letters(struct catalogue *catalogue, const struct catalogue_letter *letters,
+    size_t count, uint64_t max_bytes, uint64_t *ret_first, uint64_t *ret_evicted,
+    struct error *err);
+
+/* All, the oldest first, until ${each} returns false. Read in parts of about a megabyte, outside of
+ * which others may put and remove, and ${each} may use the catalogue. */
+bool catalogue_letters(struct catalogue *catalogue,
+    bool (*each)(void *self, const struct catalogue_letter *letter), void *self, struct error *err);
+
+/* Remove letters by id; those that are not there are no failure. */
+bool catalogue_remove_letters(struct catalogue *catalogue, const uint64_t *ids, size_t count,
+    uint64_t *ret_removed, struct error *err);
+
+#endif
