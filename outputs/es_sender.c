@@ -227,7 +227,7 @@ static struct es_answer refusal(const struct es_sender *self, int status, struct
 static void take_item(void *self_, size_t place, const struct es_answer *item)
 {
     struct es_sender *self = self_;
-    enum es_verdict verdict = es_verdict_item(item->status, item->type);
+    enum es_verdict verdict = es_verdict_item(item);
     self->verdicts[place] = verdict;
     if (verdict != ES_RETRY && verdict != ES_RETRY_SLOWLY && verdict != ES_REFUSED) {
         return;
@@ -239,7 +239,7 @@ static void take_item(void *self_, size_t place, const struct es_answer *item)
     }
     struct error *err = trouble(self, 1, verdict);
     if (err) {
-        es_reply_say(err, self->url, &answer, es_verdict_words(answer.status, answer.type));
+        es_reply_say(err, self->url, &answer, es_verdict_words(item));
     }
 }
 

@@ -2,6 +2,7 @@
 #define ETWSHIP_OUTPUTS_ES_VERDICT_H
 
 #include "base/buf.h"
+#include "outputs/es_reply.h"
 
 /* What the answers of Elasticsearch and OpenSearch mean: tables that a user reads
  * in the reference, too.
@@ -18,14 +19,14 @@ enum es_verdict {
     ES_BISECT,    /* of a request: something in it is bad */
 };
 
-/* Of one event. ${type}: of its error, may be empty. */
-enum es_verdict es_verdict_item(int status, struct span type);
+/* Of one event; the reason as the server wrote it. */
+enum es_verdict es_verdict_item(const struct es_answer *answer);
 
 /* Of a request as such. */
 enum es_verdict es_verdict_request(int status);
 
 /* What an item's answer says and what to do about it, for faults of set-up; else NULL. Static. */
-const char *es_verdict_words(int status, struct span type);
+const char *es_verdict_words(const struct es_answer *answer);
 
 /* The same of a request that no item is answered of. Static. */
 const char *es_verdict_request_words(int status);

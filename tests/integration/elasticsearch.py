@@ -32,6 +32,9 @@ TIMEOUT_S = 900
 DONE, LOSSES = 0, 3
 SEQUENCE = re.compile(rb'"etw":\{[^}]*"sequence":(\d+)')
 BUSY = (429, "es_rejected_execution_exception", "rejected execution of coordinating operation")
+NO_ROOM = (400, "illegal_argument_exception",
+           "Validation Failed: 1: this action would add [2] shards, but this cluster currently has "
+           "[1000]/[1000] maximum normal shards open;")
 WRONG = (400, "mapper_parsing_exception", "failed to parse field [data.a] of type [long]")
 
 
@@ -160,6 +163,15 @@ class Elasticsearch(unittest.TestCase):
         busy = EVENTS // 4
         self.run_row("all items 429 for a while",
                      refuse=lambda n, *_: BUSY if 1000 < n < 1000 + busy else None)
+
+    def test_what_the_cluster_has_no_room_for_waits_and_is_no_dead_letter(self):
+        app = Bulk(lambda n, *_: NO_ROOM if n <= 1500 else None)
+        server = self.serve(app)
+        config = self.write(self.few, [server.url], workers=1)
+        told = self.run_agent(config)
+        self.assert_each_once(app, FEW)
+        self.assertEqual(self.dead_letters(config), [])
+        self.assertRegex(told, "degraded: .*free some")
 
     # ---- replies and requests -----------------------------------------------------------------
 

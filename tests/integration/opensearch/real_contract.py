@@ -78,6 +78,37 @@ class Contract(unittest.TestCase):
         self.assertEqual((item["status"], item["error"]["type"], item["_id"]),
                          (400, "illegal_argument_exception", None))
 
+    def test_states_of_the_cluster_are_400s_that_begin_with_known_words(self):
+        """As in the table of es_verdict.c."""
+        ask = self.server.ask
+        for name in ("contract-1", "contract-2"):
+            ask("PUT", f"/{name}", {"aliases": {"contract-many": {}}})
+        ask("PUT", "/contract-closed")
+        ask("POST", "/contract-closed/_close")
+        ask("PUT", "/contract-routed", {"mappings": {"_routing": {"required": True}}})
+        shards = "cluster.max_shards_per_node"
+        illegal = "illegal_argument_exception"
+        rows = (
+            ("plain", "create", {"pipeline": "none"}, illegal, "pipeline with id [none] "),
+            ("contract-many", "create", {}, illegal, "no write index is defined for alias ["),
+            (STREAM, "index", {}, illegal, "only write ops with an op_type of create "),
+            (STREAM, "create", {"routing": "x"}, illegal, "index request targeting data stream ["),
+            ("contract-routed", "create", {"_id": "1"}, "routing_missing_exception", "routing is "),
+            ("contract-closed", "create", {}, "index_closed_exception", "closed"),
+            ("contract-new", "create", {}, "validation_exception",
+             "Validation Failed: 1: this action would add ["),
+        )
+        ask("PUT", "/_cluster/settings", {"persistent": {shards: "1"}})
+        try:
+            for target, verb, action, kind, words in rows:
+                with self.subTest(target=target, verb=verb, action=action):
+                    answer = self.server.bulk(target, {verb: action}, {"@timestamp": TIME})
+                    item = answer.json()["items"][0][verb]
+                    self.assertEqual((item["status"], item["error"]["type"]), (400, kind))
+                    self.assertTrue(item["error"]["reason"].startswith(words), item)
+        finally:
+            ask("PUT", "/_cluster/settings", {"persistent": {shards: None}})
+
     def test_what_passes_a_limit_of_the_index_is_refused_alone(self):
         deep = {"@timestamp": TIME}
         for level in range(21):

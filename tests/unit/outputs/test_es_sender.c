@@ -120,6 +120,27 @@ static void the_gravest_trouble_is_told(void **state)
     teardown(&f);
 }
 
+static void a_cluster_that_has_no_room_for_an_index_costs_no_event(void **state)
+{
+    (void)state;
+    static const char reply[] =
+        "{\"items\":[{\"create\":{\"status\":400,\"error\":{\"type\":\"mapper_parsing_exception\","
+        "\"reason\":\"bad\"}}},{\"create\":{\"status\":400,\"error\":{\"reason\":\"Validation "
+        "Failed: 1: "
+        "this action would add [2] total shards, but this cluster currently has [1000]/[1000] "
+        "maximum shards open;\",\"type\":\"illegal_argument_exception\"}}}]}";
+    struct fixture f;
+    setup(&f, 2);
+    const struct bulk_step step = {.raw = reply};
+    bulk_fake_script(f.fake, &step, 1);
+    assert_int_equal(send_all(&f), OUTPUT_MIXED);
+    assert_records(&f, 0, 1, RECORD_REJECTED);
+    assert_records(&f, 1, 2, RECORD_RETRY);
+    assert_true(f.report.degraded);
+    assert_said(&f, "makes no new index. free some");
+    teardown(&f);
+}
+
 /* ---- duplicates ---------------------------------------------------------------------------------- */
 
 static void what_is_there_already_is_delivered_and_counts_if_nobody_sent_it(void **state)
@@ -292,6 +313,7 @@ int main(void)
         cmocka_unit_test(items_are_taken_tried_again_or_refused_one_by_one),
         cmocka_unit_test(when_all_are_of_one_kind_the_verdict_says_so),
         cmocka_unit_test(the_gravest_trouble_is_told),
+        cmocka_unit_test(a_cluster_that_has_no_room_for_an_index_costs_no_event),
         cmocka_unit_test(what_is_there_already_is_delivered_and_counts_if_nobody_sent_it),
         cmocka_unit_test(a_file_that_is_read_again_is_no_surprise),
         cmocka_unit_test(what_a_lost_reply_leaves_open_is_no_surprise_at_the_next_node),

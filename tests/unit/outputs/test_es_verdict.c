@@ -5,6 +5,12 @@
 /* Expected values: "Bulk API" of both servers' documentation for what exists, and for what it means
  * the delivery rules: nothing is lost, nothing that can never be taken is tried for ever. */
 
+static struct es_answer answer_of(int status, const char *type, const char *reason)
+{
+    return (struct es_answer){
+        .status = status, .type = span_text(type), .reason = span_text(reason)};
+}
+
 static void every_status_of_an_item_has_one_meaning(void **state)
 {
     (void)state;
@@ -44,8 +50,86 @@ static void every_status_of_an_item_has_one_meaning(void **state)
         {0, "", ES_RETRY},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        assert_int_equal(
-            es_verdict_item(cases[i].status, span_text(cases[i].type)), cases[i].verdict);
+        struct es_answer answer = answer_of(cases[i].status, cases[i].type, "because");
+        assert_int_equal(es_verdict_item(&answer), cases[i].verdict);
+    }
+}
+
+/* Types and reasons as OpenSearch 2.19.6 and Elasticsearch 8.19.21 gave them, those of "documents" from
+ * their sources; `illegal_argument_exception` of a cluster without room, from users' reports. */
+static void a_state_of_the_cluster_is_told_from_a_fault_of_the_event(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *type;
+        const char *reason;
+        enum es_verdict verdict;
+        const char *words;
+    } cases[] = {
+        {"illegal_argument_exception",
+            "Validation Failed: 1: this action would add [10] total shards, but this cluster "
+            "currently has [2992]/[3000] maximum shards open;",
+            ES_RETRY_SLOWLY, "free some"},
+        {"validation_exception",
+            "Validation Failed: 1: this action would add [2] shards, but this cluster currently "
+            "has [30]/[1] maximum normal shards open; for more information, see https://…",
+            ES_RETRY_SLOWLY, "free some"},
+        {"validation_exception", "Validation Failed: 1: something else;", ES_RETRY_SLOWLY,
+            "templates"},
+        {"illegal_argument_exception", "pipeline with id [nope] does not exist", ES_RETRY_SLOWLY,
+            "the ingest pipeline is not there"},
+        {"illegal_argument_exception",
+            "no write index is defined for alias [multi]. The write index may be explicitly "
+            "disabled using is_write_index=false or the alias points to multiple indices without "
+            "one being designated as a write index",
+            ES_RETRY_SLOWLY, "the alias has no index"},
+        {"illegal_argument_exception",
+            "only write ops with an op_type of create are allowed in data streams", ES_RETRY_SLOWLY,
+            "correct action"},
+        {"illegal_argument_exception",
+            "index request targeting data stream [logs-a] specifies a custom routing. target the "
+            "backing indices directly or remove the custom routing.",
+            ES_RETRY_SLOWLY, "routing"},
+        {"routing_missing_exception", "routing is required for [rr]/[Fi87]", ES_RETRY_SLOWLY,
+            "set it"},
+        {"illegal_argument_exception",
+            "Number of documents in shard [a][0] exceeds the limit of [2147483519] documents per "
+            "shard",
+            ES_RETRY_SLOWLY, "roll the index over"},
+        {"illegal_argument_exception",
+            "Number of documents in the shard cannot exceed [2147483519]; for more information, "
+            "see [https://…]",
+            ES_RETRY_SLOWLY, "roll the index over"},
+        {"index_closed_exception", "closed", ES_RETRY_SLOWLY, "open it"},
+        {"resource_already_exists_exception", "index [a/b] already exists", ES_RETRY, NULL},
+        {"illegal_argument_exception", "Limit of total fields [1000] has been exceeded", ES_REFUSED,
+            NULL},
+        {"document_parsing_exception",
+            "[1:31] failed to parse: Limit of total fields [3] has been exceeded while adding new "
+            "fields [4]",
+            ES_REFUSED, NULL},
+        {"illegal_argument_exception", "Document contains at least one immense term in field=\"k\"",
+            ES_REFUSED, NULL},
+        {"illegal_argument_exception", "mapper [a] cannot be changed from type [long] to [text]",
+            ES_REFUSED, NULL},
+        {"strict_dynamic_mapping_exception", "mapping set to strict, dynamic introduction of [a]",
+            ES_REFUSED, NULL},
+        {"invalid_index_name_exception", "Invalid index name [Bad], must be lowercase", ES_REFUSED,
+            NULL},
+        /* What an event holds is quoted, and must not hold the output up. */
+        {"illegal_argument_exception",
+            "unable to convert [pipeline with id [nope] does not exist] to integer", ES_REFUSED,
+            NULL},
+        {"mapper_parsing_exception", "pipeline with id [nope] does not exist", ES_REFUSED, NULL},
+        {"illegal_argument_exception", "pipeline with", ES_REFUSED, NULL},
+        {"illegal_argument_exception", "", ES_REFUSED, NULL},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct es_answer answer = answer_of(400, cases[i].type, cases[i].reason);
+        assert_int_equal(es_verdict_item(&answer), cases[i].verdict);
+        const char *words = es_verdict_words(&answer);
+        assert_int_equal(words != NULL, cases[i].words != NULL);
+        assert_true(!words || strstr(words, cases[i].words));
     }
 }
 
@@ -90,8 +174,9 @@ static void only_faults_of_set_up_come_with_advice(void **state)
 {
     (void)state;
     for (int status = 0; status < 700; status++) {
-        bool slowly = es_verdict_item(status, span_text("")) == ES_RETRY_SLOWLY;
-        assert_int_equal(es_verdict_words(status, span_make(NULL, 0)) != NULL, slowly);
+        const struct es_answer answer = {.status = status};
+        bool slowly = es_verdict_item(&answer) == ES_RETRY_SLOWLY;
+        assert_int_equal(es_verdict_words(&answer) != NULL, slowly);
     }
 }
 
@@ -99,7 +184,8 @@ static void the_reference_has_a_row_for_what_can_happen(void **state)
 {
     (void)state;
     static const char *const rows[] = {"| 200 to 201 | ", "| 409 | ", "| 429 | ", "| 403 | ",
-        "| 413 | ", "| 502 to 504 | ", "block_exception` | ", "dead letters |"};
+        "| 413 | ", "| 502 to 504 | ", "block_exception` | ", "dead letters |",
+        "`illegal_argument_exception`, `pipeline with id […` | "};
     struct buf out;
     buf_init(&out, 1 << 16);
     es_verdict_write_reference(&out);
@@ -116,6 +202,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_status_of_an_item_has_one_meaning),
+        cmocka_unit_test(a_state_of_the_cluster_is_told_from_a_fault_of_the_event),
         cmocka_unit_test(every_status_of_a_request_has_one_meaning),
         cmocka_unit_test(only_faults_of_set_up_come_with_advice),
         cmocka_unit_test(the_reference_has_a_row_for_what_can_happen),
