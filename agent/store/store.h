@@ -15,6 +15,8 @@
  *
  * One thread at a time, but for store_read: any thread, beside anything but store_close.
  */
+struct catalogue_gap;    /* catalogue_sources.h */
+struct catalogue_letter; /* catalogue_letters.h */
 struct disk;
 struct store;
 
@@ -45,7 +47,7 @@ struct store_settings {
     uint64_t max_age_ms;     /* of a batch; 0: no limit */
     uint64_t segment_bytes;  /* of a file; 0: 64 MB, or an eighth of max_bytes where that is less */
     uint64_t letters_max_bytes;      /* dead letters, the oldest make room; 0: 64 MB */
-    int zstd_level;                  /* 0: batches stay as they are */
+    bool zstd;                       /* batches are packed */
     struct disk *disk;               /* borrowed; NULL: the real one */
     const struct store_clock *clock; /* borrowed; NULL: the system's */
 
@@ -200,10 +202,13 @@ enum store_read {
     STORE_READ_FAILED,  /* the disk, or memory; may be tried again */
 };
 
-/* Read the body of a committed batch into ${body}, emptied before. Its checksum, id, epoch and stream
- * are proved. ${err} is set for all but OK. Any thread. */
-enum store_read store_read(
-    struct store *store, const struct store_row *row, struct buf *body, struct error *err);
+/* What ${room} of store_read may come to need: the frame, and the body unpacked. */
+enum { STORE_READ_ROOM_BYTES = 2 * STORE_BODY_MAX + (4 << 20) };
+
+/* Read a committed batch: ${ret_body} points into ${room}, emptied before. Its checksum, id, epoch and
+ * stream are proved. ${err} is set for all but OK. Any thread. */
+enum store_read store_read(struct store *store, const struct store_row *row, struct buf *room,
+    struct span *ret_body, struct error *err);
 
 /* ---- what else becomes true with a commit -------------------------------------------------------- */
 /* All are staged; a later one for the same key takes the earlier one's place. False: out of memory,
@@ -234,37 +239,15 @@ bool store_done(struct store *store, struct span session, const uint8_t file_id[
 /* A live session is in the store up to ${time} (FILETIME). */
 bool store_live(struct store *store, struct span session, uint64_t time, struct error *err);
 
-/* A gap that is open: told, but not yet in a batch. Its key: session, output, stage, reason, unit. */
-struct store_gap {
-    struct span session; /* empty: none */
-    struct span output;  /* empty: none */
-    struct span stage;
-    struct span reason;
-    struct span unit;
-    uint64_t count; /* 0: it is closed */
-    bool exact;
-    uint64_t from; /* FILETIME; 0: unknown */
-    uint64_t to;
-};
+/* A gap that is open: told, but in no batch yet. `count` 0 closes it, with the batches that were
+ * appended so far. Its key: session, output, stage, reason, unit. */
+bool store_gap(struct store *store, const struct catalogue_gap *gap, struct error *err);
 
-bool store_gap(struct store *store, const struct store_gap *gap, struct error *err);
-
-struct store_letter {
-    uint64_t id; /* given by the store; in store_letter unused */
-    uint64_t time;
-    struct span output;
-    int64_t status;
-    struct span type;
-    struct span reason;
-    struct span index;
-    struct span document_id;
-    struct span document;
-};
-
-bool store_letter(struct store *store, const struct store_letter *letter, struct error *err);
+/* A dead letter; its id is not looked at. The oldest ones make room. */
+bool store_letter(struct store *store, const struct catalogue_letter *letter, struct error *err);
 
 /* ---- reading it back ------------------------------------------------------------------------------ */
-/* What was committed, with what is staged. Spans live during the call. */
+/* What was committed, without what is staged. Spans live during the call. */
 
 /* 0: the store knows nothing of it. */
 bool store_find_source(struct store *store, struct span session, uint64_t stream,
@@ -276,8 +259,7 @@ bool store_find_done(struct store *store, struct span session, const uint8_t fil
 bool store_find_live(
     struct store *store, struct span session, uint64_t *ret_time, struct error *err);
 
-/* As committed, without what is staged. */
-bool store_each_gap(struct store *store, bool (*each)(void *self, const struct store_gap *gap),
+bool store_each_gap(struct store *store, bool (*each)(void *self, const struct catalogue_gap *gap),
     void *self, struct error *err);
 
 /* ---- commit ----------------------------------------------------------------------------------- */
@@ -294,8 +276,12 @@ struct store_committed {
  * (which never fails the commit: what cannot be deleted is tried again by the next). Batches that all
  * outputs have settled go with it. With nothing staged: only that.
  *
- * False with ${err} (os_code of the system; ERR_LIMIT where the disk is full): nothing of it is true,
- * all is staged as before. A batch whose sync failed is written again, into another file.
+ * False with ${err}: nothing of it is true, all is staged as before, to be committed again (ERR_FULL,
+ * ERR_READ_ONLY, ERR_IO, ERR_BUSY, ERR_MEMORY). A batch whose sync failed is written again, into
+ * another file. With ERR_FULL, where the disk has no room for batches, and there are some, what needs
+ * none has become true nevertheless, out of the ballast where need be: cursors, leftovers, dead
+ * letters, what was dropped, and gaps that are not closed. Batches, and how far sources are, wait for
+ * one another.
  */
 bool store_commit(struct store *store, struct store_committed *ret_committed, struct error *err);
 
