@@ -45,10 +45,15 @@ bool plat_file_read_at(struct plat_file *file, uint64_t offset, void *data, size
 /* Write all of ${bytes}. */
 bool plat_file_write(struct plat_file *file, struct span bytes, struct error *err);
 
+/* Write all of ${count} pieces, one behind the other. */
+bool plat_file_write_pieces(
+    struct plat_file *file, const struct span *pieces, size_t count, struct error *err);
+
 /* Cut the file, open for writing, to ${bytes}; what is appended next follows there. */
 bool plat_file_truncate(struct plat_file *file, uint64_t bytes, struct error *err);
 
-/* Force written data to the disk. */
+/* Force written data, and the size, to the disk. Nothing happens where there is no disk behind it. After
+ * a failure nobody knows what of it was written, and a later success says nothing about it. */
 bool plat_file_sync(struct plat_file *file, struct error *err);
 
 /* A file handle around standard output, for plat_file_write; closing it does nothing. A closed
@@ -76,6 +81,17 @@ bool plat_dir_create(const char *path, struct error *err);
 
 enum plat_path_kind { PLAT_PATH_NONE, PLAT_PATH_FILE, PLAT_PATH_DIR };
 enum plat_path_kind plat_path_kind(const char *path);
+
+/* Call ${each} with the name of every ordinary file in ${folder}, in any order, links to files among
+ * them; it may return false to stop. */
+bool plat_dir_files(
+    const char *folder, bool (*each)(void *self, const char *name), void *self, struct error *err);
+
+/* Bytes that this process may still write to the file system that ${path} is on. */
+bool plat_disk_free(const char *path, uint64_t *ret_bytes, struct error *err);
+
+/* Did the operation fail because the disk is full, or the quota used up? */
+bool plat_disk_is_full(const struct error *err);
 
 /* May nobody but the owner, a group of his, and administrators read the file? */
 bool plat_file_is_private(const char *path, bool *ret_private, struct error *err);

@@ -15,6 +15,10 @@ struct plat_stamp {
 /* Zero for a name that means nothing. */
 struct plat_stamp plat_path_stamp(const char *path);
 
+/* Is there an ordinary file called ${path}, and how large? False if that cannot be told, as in a folder
+ * that may not be read or on a disk that fails. */
+bool plat_path_find(const char *path, bool *ret_there, uint64_t *ret_bytes, struct error *err);
+
 /* Give the file ${from} the name ${to}, in place of a file that has it: at every moment ${to} names
  * the old or the new one, whole. */
 bool plat_path_rename(const char *from, const char *to, struct error *err);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 /* Linux moves at most 2 GiB less a page in one call (read(2)). */
@@ -216,6 +217,38 @@ bool plat_file_write(struct plat_file *file, struct span bytes, struct error *er
     return true;
 }
 
+bool plat_file_write_pieces(
+    struct plat_file *file, const struct span *pieces, size_t count, struct error *err)
+{
+    enum { MOST = 8 };
+    struct iovec vector[MOST];
+    size_t done = 0; /* of the first piece */
+    while (count) {
+        size_t used = 0;
+        size_t total = 0;
+        for (; used < count && used < MOST && total < MAX_CALL_BYTES; used++) {
+            struct span s = span_from(pieces[used], used ? 0 : done);
+            s = span_first(s, MAX_CALL_BYTES - total);
+            vector[used] = (struct iovec){(void *)(uintptr_t)s.data, s.size};
+            total += s.size;
+        }
+        ssize_t written = total ? writev(file->fd, vector, (int)used) : 0;
+        if (written < 0) {
+            if (!can_retry(file, err)) {
+                return false;
+            }
+            continue;
+        }
+        done += (size_t)written;
+        while (count && done >= pieces->size) {
+            done -= pieces->size;
+            pieces++;
+            count--;
+        }
+    }
+    return true;
+}
+
 /*
  * O_NONBLOCK belongs to the open file, which a shell shares with everything it starts, so it is not
  * set on file descriptor 1 or 2 but on one of our own, opened anew. That works for terminals and pipes,
@@ -302,9 +335,15 @@ bool plat_file_write_some(struct plat_file *file, struct span bytes, unsigned ti
 bool plat_file_sync(struct plat_file *file, struct error *err)
 {
     while (fdatasync(file->fd) != 0) {
-        if (errno == EINVAL || errno == EROFS) {
-            return true; /* a pipe, terminal or device: there is no disk behind it */
+        /* A pipe, terminal or device: there is no disk behind it. A file that has become read-only
+         * under us, as ext4 does after an error of the disk, is another matter. */
+        struct stat st;
+        int code = errno;
+        if (code == EINVAL ||
+            (code == EROFS && fstat(file->fd, &st) == 0 && !S_ISREG(st.st_mode))) {
+            return true;
         }
+        errno = code;
         if (errno != EINTR) {
             return fail(err, file->name, "cannot write to the disk");
         }

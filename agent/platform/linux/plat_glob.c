@@ -110,6 +110,24 @@ static bool list(const char *folder, glob_entry_fn *each, void *self, struct err
     return good;
 }
 
+struct files {
+    bool (*each)(void *self, const char *name);
+    void *self;
+};
+
+static bool give_file(void *self, const char *name, enum glob_kind kind)
+{
+    const struct files *files = self;
+    return kind != GLOB_FILE || files->each(files->self, name);
+}
+
+bool plat_dir_files(
+    const char *folder, bool (*each)(void *self, const char *name), void *self, struct error *err)
+{
+    struct files files = {each, self};
+    return list(folder, give_file, &files, err);
+}
+
 bool plat_glob(
     const char *pattern, bool (*each)(void *self, const char *path), void *self, struct error *err)
 {

@@ -34,6 +34,18 @@ struct plat_stamp plat_path_stamp(const char *path)
     };
 }
 
+bool plat_path_find(const char *path, bool *ret_there, uint64_t *ret_bytes, struct error *err)
+{
+    struct stat st;
+    bool found = stat(path, &st) == 0;
+    if (!found && errno != ENOENT && errno != ENOTDIR) {
+        return fail(err, path, "cannot look at it");
+    }
+    *ret_there = found && S_ISREG(st.st_mode);
+    *ret_bytes = *ret_there ? (uint64_t)st.st_size : 0;
+    return true;
+}
+
 bool plat_path_rename(const char *from, const char *to, struct error *err)
 {
     if (rename(from, to) == 0) {

@@ -232,6 +232,18 @@ bool plat_file_write(struct plat_file *file, struct span bytes, struct error *er
     return true;
 }
 
+/* WriteFileGather wants whole pages and no cache. */
+bool plat_file_write_pieces(
+    struct plat_file *file, const struct span *pieces, size_t count, struct error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!plat_file_write(file, pieces[i], err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static struct plat_file *open_standard(DWORD which, const char *name, struct error *err)
 {
     struct plat_file *file = calloc(1, sizeof(*file));

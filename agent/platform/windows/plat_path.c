@@ -38,6 +38,38 @@ struct plat_stamp plat_path_stamp(const char *path)
     return stamp;
 }
 
+bool plat_path_find(const char *path, bool *ret_there, uint64_t *ret_bytes, struct error *err)
+{
+    wchar_t *wide = plat_wide_path(path, err);
+    if (!wide) {
+        return false;
+    }
+    /* Opened, as NTFS says of a file that somebody writes by its name what was before. */
+    HANDLE handle = CreateFileW(wide, FILE_READ_ATTRIBUTES,
+        FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, OPEN_EXISTING,
+        FILE_FLAG_BACKUP_SEMANTICS, NULL);
+    DWORD code = GetLastError();
+    free(wide);
+    if (handle == INVALID_HANDLE_VALUE) {
+        if (code != ERROR_FILE_NOT_FOUND && code != ERROR_PATH_NOT_FOUND) {
+            return plat_wide_error(err, code, path, "cannot look at it");
+        }
+        *ret_there = false;
+        *ret_bytes = 0;
+        return true;
+    }
+    BY_HANDLE_FILE_INFORMATION info;
+    bool good = GetFileInformationByHandle(handle, &info);
+    code = GetLastError();
+    CloseHandle(handle);
+    if (!good) {
+        return plat_wide_error(err, code, path, "cannot look at it");
+    }
+    *ret_there = !(info.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY);
+    *ret_bytes = *ret_there ? (uint64_t)info.nFileSizeHigh << 32 | info.nFileSizeLow : 0;
+    return true;
+}
+
 /* MoveFileEx does not replace a file that somebody has open; Windows 10 1709 and later do, if asked
  * this way and if it was opened so that it may be deleted. */
 static bool rename_over_open(const wchar_t *from, const wchar_t *to)
