@@ -1,0 +1,134 @@
+#include "store/disk.h"
+
+#include "platform/plat_file.h"
+#include "platform/plat_path.h"
+
+/* The operating system's files: platform/plat_file.h with the codes of disk.h. */
+
+static struct plat_file *plat_of(struct disk_file *file)
+{
+    return (struct plat_file *)file;
+}
+
+/* Tell a full disk from other failures. */
+static bool checked(bool good, struct error *err)
+{
+    if (!good && err && plat_disk_is_full(err)) {
+        err->code = ERR_LIMIT;
+    }
+    return good;
+}
+
+static struct disk_file *open_read(struct disk *disk, const char *path, struct error *err)
+{
+    (void)disk;
+    return (struct disk_file *)plat_file_open(path, PLAT_FILE_READ, err);
+}
+
+static struct disk_file *open_append(struct disk *disk, const char *path, struct error *err)
+{
+    (void)disk;
+    struct plat_file *file = plat_file_open(path, PLAT_FILE_APPEND, err);
+    checked(file != NULL, err);
+    return (struct disk_file *)file;
+}
+
+static void close_file(struct disk *disk, struct disk_file *file)
+{
+    (void)disk;
+    plat_file_close(plat_of(file));
+}
+
+static bool read_at(struct disk *disk, struct disk_file *file, uint64_t offset, void *data,
+    size_t size, size_t *ret_read, struct error *err)
+{
+    (void)disk;
+    return plat_file_read_at(plat_of(file), offset, data, size, ret_read, err);
+}
+
+static bool append(struct disk *disk, struct disk_file *file, const struct span *pieces,
+    size_t count, struct error *err)
+{
+    (void)disk;
+    return checked(plat_file_write_pieces(plat_of(file), pieces, count, err), err);
+}
+
+static bool truncate_file(
+    struct disk *disk, struct disk_file *file, uint64_t bytes, struct error *err)
+{
+    (void)disk;
+    return checked(plat_file_truncate(plat_of(file), bytes, err), err);
+}
+
+static bool sync_file(struct disk *disk, struct disk_file *file, struct error *err)
+{
+    (void)disk;
+    return checked(plat_file_sync(plat_of(file), err), err);
+}
+
+static bool find(
+    struct disk *disk, const char *path, bool *ret_there, uint64_t *ret_bytes, struct error *err)
+{
+    (void)disk;
+    return plat_path_find(path, ret_there, ret_bytes, err);
+}
+
+static bool unlink_file(struct disk *disk, const char *path, struct error *err)
+{
+    (void)disk;
+    return checked(plat_path_remove(path, err), err);
+}
+
+static bool rename_file(struct disk *disk, const char *from, const char *to, struct error *err)
+{
+    (void)disk;
+    return checked(plat_path_rename(from, to, err), err);
+}
+
+static bool list(struct disk *disk, const char *folder, bool (*each)(void *self, const char *name),
+    void *self, struct error *err)
+{
+    (void)disk;
+    return plat_dir_files(folder, each, self, err);
+}
+
+static bool make_folder(struct disk *disk, const char *folder, struct error *err)
+{
+    (void)disk;
+    return checked(plat_dir_create(folder, err), err);
+}
+
+static bool sync_folder(struct disk *disk, const char *folder, struct error *err)
+{
+    (void)disk;
+    return checked(plat_path_sync_folder(folder, err), err);
+}
+
+static bool free_bytes(
+    struct disk *disk, const char *folder, uint64_t *ret_bytes, struct error *err)
+{
+    (void)disk;
+    return plat_disk_free(folder, ret_bytes, err);
+}
+
+struct disk *disk_system(void)
+{
+    static const struct disk_ops ops = {
+        .open_read = open_read,
+        .open_append = open_append,
+        .close = close_file,
+        .read_at = read_at,
+        .append = append,
+        .truncate = truncate_file,
+        .sync = sync_file,
+        .find = find,
+        .unlink = unlink_file,
+        .rename = rename_file,
+        .list = list,
+        .make_folder = make_folder,
+        .sync_folder = sync_folder,
+        .free_bytes = free_bytes,
+    };
+    static struct disk disk = {.ops = &ops};
+    return &disk;
+}

@@ -1,0 +1,74 @@
+#ifndef ETWSHIP_STORE_DISK_H
+#define ETWSHIP_STORE_DISK_H
+
+#include "base/error.h"
+#include "base/span.h"
+
+/*
+ * What the store does with files, as a table: the operating system's, or a test's model of a disk
+ * that is full, fails or loses power. Paths are UTF-8. A failure has a code:
+ *   ERR_LIMIT   there is no room on the disk, or the quota is used up
+ *   ERR_IO      anything else that the system refused; os_code says why
+ *   ERR_MEMORY
+ * Any thread; one file is appended to, cut, synced and closed by one thread at a time, and read by many.
+ */
+struct disk;
+struct disk_file; /* each disk's own */
+
+struct disk_ops {
+    /* NULL on failure. For reading the file must be there; while it is open somebody else may write to
+     * it, rename and unlink it. */
+    struct disk_file *(*open_read)(struct disk *disk, const char *path, struct error *err);
+
+    /* Made if it is missing, which is durable after sync_folder. */
+    struct disk_file *(*open_append)(struct disk *disk, const char *path, struct error *err);
+    void (*close)(struct disk *disk, struct disk_file *file);
+
+    /* Read up to ${size} bytes at ${offset}; fewer only at the end of the file. */
+    bool (*read_at)(struct disk *disk, struct disk_file *file, uint64_t offset, void *data,
+        size_t size, size_t *ret_read, struct error *err);
+
+    /* Write the ${count} pieces one behind the other to the end. After a failure any part of them may
+     * stand there. */
+    bool (*append)(struct disk *disk, struct disk_file *file, const struct span *pieces,
+        size_t count, struct error *err);
+
+    /* Cut the file, open for appending, to ${bytes}. */
+    bool (*truncate)(struct disk *disk, struct disk_file *file, uint64_t bytes, struct error *err);
+
+    /* What was written, and the size, survive a loss of power from now on. After a failure nothing is
+     * known of what was written since the last success, and a later success says nothing of it. */
+    bool (*sync)(struct disk *disk, struct disk_file *file, struct error *err);
+
+    /* Is there an ordinary file ${path}, and how large? False: that cannot be told. */
+    bool (*find)(struct disk *disk, const char *path, bool *ret_there, uint64_t *ret_bytes,
+        struct error *err);
+
+    /* One that is not there is no failure. */
+    bool (*unlink)(struct disk *disk, const char *path, struct error *err);
+
+    /* In place of a file that is called ${to}: at every moment there is the old or the new one. */
+    bool (*rename)(struct disk *disk, const char *from, const char *to, struct error *err);
+
+    /* The names of the ordinary files in ${folder}, in any order. ${each} may return false to stop. */
+    bool (*list)(struct disk *disk, const char *folder, bool (*each)(void *self, const char *name),
+        void *self, struct error *err);
+
+    bool (*make_folder)(struct disk *disk, const char *folder, struct error *err);
+
+    /* What was made, renamed and unlinked in ${folder} survives a loss of power from now on. */
+    bool (*sync_folder)(struct disk *disk, const char *folder, struct error *err);
+
+    /* What this process may still write to the file system that ${folder} is on. */
+    bool (*free_bytes)(
+        struct disk *disk, const char *folder, uint64_t *ret_bytes, struct error *err);
+};
+
+struct disk {
+    const struct disk_ops *ops;
+};
+
+/* The operating system's files. Static. */
+struct disk *disk_system(void);
+
+#endif
