@@ -21,9 +21,12 @@ bool plat_disk_free(const char *path, uint64_t *ret_bytes, struct error *err)
     return true;
 }
 
+/* ERROR_DISK_QUOTA_EXCEEDED of winerror.h, which that of mingw-w64 lacks. */
+enum { QUOTA_EXCEEDED = 1295 };
+
 bool plat_disk_is_full(const struct error *err)
 {
     return err->code == ERR_IO &&
            (err->os_code == ERROR_DISK_FULL || err->os_code == ERROR_HANDLE_DISK_FULL ||
-               err->os_code == ERROR_DISK_QUOTA_EXCEEDED);
+               err->os_code == QUOTA_EXCEEDED);
 }
