@@ -1,13 +1,11 @@
 #include "app/positions.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
+#include "app/data_folder.h"
 #include "app/positions_state.h"
-#include "base/put.h"
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"
-#include "platform/plat_system.h"
 #include "platform/plat_thread.h"
 
 /*
@@ -19,8 +17,6 @@
  * the folder is forced to the disk. Until the rename the old state stands, from then on the new
  * one. A left-over `state.new` is never read.
  */
-enum { MAX_PATH_BYTES = 4096, MAX_ASIDE = 1000 };
-
 struct positions {
     char *folder;
     struct plat_lock *lock;
@@ -37,57 +33,16 @@ struct positions {
 
 /* ---- the folder ---------------------------------------------------------------------------------- */
 
-static bool path_in(
-    const struct positions *p, const char *name, char path[MAX_PATH_BYTES], struct error *err)
+static bool path_in(const struct positions *p, const char *name, char path[DATA_FOLDER_PATH_BYTES],
+    struct error *err)
 {
-    int size = snprintf(path, MAX_PATH_BYTES, "%s/%s", p->folder, name);
-    return (size > 0 && size < MAX_PATH_BYTES) ||
-           error_set(err, ERR_CONFIG, "agent.data_dir is too long");
+    return data_folder_path(p->folder, name, path, err);
 }
 
-static bool take_lock(struct positions *p, struct error *err)
-{
-    char path[MAX_PATH_BYTES];
-    struct error why;
-    uint64_t holder = 0;
-    if (!path_in(p, "lock", path, err)) {
-        return false;
-    }
-    p->lock = plat_lock_take(path, &holder, &why);
-    if (p->lock) {
-        return true;
-    }
-    if (why.code != ERR_STOPPED) {
-        return error_set(err, why.code, "agent.data_dir: %s", why.text);
-    }
-    char process[64] = "";
-    if (holder) {
-        snprintf(process, sizeof(process), ", process %llu", (unsigned long long)holder);
-    }
-    return error_set(err, ERR_STOPPED,
-        "%s: used by another etwship%s. stop it, or give each its own agent.data_dir", p->folder,
-        process);
-}
-
-/* Give a damaged state a name that says so and is free. */
 static bool set_aside(struct positions *p, const char *path, const char *why, struct error *err)
 {
-    uint8_t time[PUT_MAX];
-    uint8_t *end = time;
-    put_filetime(&end, plat_now_filetime());
-    for (uint8_t *c = time; c < end; c++) {
-        *c = *c == ':' ? '-' : *c;
-    }
-    char aside[MAX_PATH_BYTES + 64];
-    int second = 19; /* 2026-11-21T09-30-00 */
-    for (unsigned i = 0; i < MAX_ASIDE; i++) {
-        snprintf(aside, sizeof(aside), i ? "%s.damaged-%.*s-%u" : "%s.damaged-%.*s", path, second,
-            (const char *)time, i);
-        if (plat_path_kind(aside) == PLAT_PATH_NONE) {
-            break;
-        }
-    }
-    if (!plat_path_rename(path, aside, err)) {
+    char aside[DATA_FOLDER_PATH_BYTES];
+    if (!data_folder_set_aside(path, aside, err)) {
         return false;
     }
     error_set(&p->notice, ERR_FORMAT,
@@ -100,7 +55,7 @@ static bool set_aside(struct positions *p, const char *path, const char *why, st
 
 static bool load(struct positions *p, struct error *err)
 {
-    char path[MAX_PATH_BYTES];
+    char path[DATA_FOLDER_PATH_BYTES];
     char *text;
     size_t size;
     struct error why;
@@ -146,7 +101,8 @@ struct positions *positions_open(
     }
     plat_mutex_init(&p->mutex);
     buf_init(&p->text, POSITIONS_MAX_FILE_BYTES);
-    if (plat_dir_create(folder, err) && take_lock(p, err) && load(p, err)) {
+    p->lock = data_folder_take(folder, err);
+    if (p->lock && load(p, err)) {
         return p;
     }
     positions_close(p);
@@ -307,8 +263,8 @@ static bool write_text(
 
 static bool replace_state(struct positions *p, struct span text, struct error *err)
 {
-    char path[MAX_PATH_BYTES];
-    char made[MAX_PATH_BYTES];
+    char path[DATA_FOLDER_PATH_BYTES];
+    char made[DATA_FOLDER_PATH_BYTES];
     if (!path_in(p, "state", path, err) || !path_in(p, "state.new", made, err) ||
         !step(p, POSITIONS_STEP_CREATE, err)) {
         return false;

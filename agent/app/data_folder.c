@@ -1,0 +1,66 @@
+#include "app/data_folder.h"
+
+#include <stdio.h>
+
+#include "base/put.h"
+#include "platform/plat_file.h"
+#include "platform/plat_path.h"
+#include "platform/plat_system.h"
+
+enum { MAX_ASIDE = 1000 };
+
+bool data_folder_path(
+    const char *folder, const char *name, char path[DATA_FOLDER_PATH_BYTES], struct error *err)
+{
+    int size = snprintf(path, DATA_FOLDER_PATH_BYTES, "%s/%s", folder, name);
+    return (size > 0 && size < DATA_FOLDER_PATH_BYTES) ||
+           error_set(err, ERR_CONFIG, "agent.data_dir is too long");
+}
+
+struct plat_lock *data_folder_take(const char *folder, struct error *err)
+{
+    char path[DATA_FOLDER_PATH_BYTES];
+    char process[64] = "";
+    struct error why;
+    uint64_t holder = 0;
+    if (!data_folder_path(folder, "lock", path, err) || !plat_dir_create(folder, err)) {
+        return NULL;
+    }
+    struct plat_lock *lock = plat_lock_take(path, &holder, &why);
+    if (lock) {
+        return lock;
+    }
+    if (why.code != ERR_STOPPED) {
+        error_set(err, why.code, "agent.data_dir: %s", why.text);
+        return NULL;
+    }
+    if (holder) {
+        snprintf(process, sizeof(process), ", process %llu", (unsigned long long)holder);
+    }
+    error_set(err, ERR_STOPPED,
+        "%s: used by another etwship%s. stop it, or give each its own agent.data_dir", folder,
+        process);
+    return NULL;
+}
+
+bool data_folder_set_aside(const char *path, char aside[DATA_FOLDER_PATH_BYTES], struct error *err)
+{
+    enum { SECOND = 19 }; /* 2026-11-21T09-30-00 */
+    uint8_t time[PUT_MAX];
+    uint8_t *end = time;
+    put_filetime(&end, plat_now_filetime());
+    for (uint8_t *c = time; c < end; c++) {
+        *c = *c == ':' ? '-' : *c;
+    }
+    for (unsigned i = 0; i < MAX_ASIDE; i++) {
+        int size = snprintf(aside, DATA_FOLDER_PATH_BYTES,
+            i ? "%s.damaged-%.*s-%u" : "%s.damaged-%.*s", path, SECOND, (const char *)time, i);
+        if (size >= DATA_FOLDER_PATH_BYTES) {
+            return error_set(err, ERR_CONFIG, "agent.data_dir is too long");
+        }
+        if (plat_path_kind(aside) == PLAT_PATH_NONE) {
+            break;
+        }
+    }
+    return plat_path_rename(path, aside, err);
+}

@@ -1,0 +1,25 @@
+#ifndef ETWSHIP_APP_DATA_FOLDER_H
+#define ETWSHIP_APP_DATA_FOLDER_H
+
+#include "base/error.h"
+
+/* agent.data_dir: what the agent keeps over restarts. One agent at a time has it. */
+
+struct plat_lock;
+
+enum { DATA_FOLDER_PATH_BYTES = 4096 };
+
+/* ${path} = folder/name. False (ERR_CONFIG) if that is too long. */
+bool data_folder_path(
+    const char *folder, const char *name, char path[DATA_FOLDER_PATH_BYTES], struct error *err);
+
+/*
+ * Make the folder if needed, and hold it by its file `lock`, to be let go with plat_lock_drop. NULL if
+ * another agent holds it (ERR_STOPPED, the text names its process), or if it cannot be used.
+ */
+struct plat_lock *data_folder_take(const char *folder, struct error *err);
+
+/* Give the file ${path} a name that says that it was damaged, and when. ${aside} is that name. */
+bool data_folder_set_aside(const char *path, char aside[DATA_FOLDER_PATH_BYTES], struct error *err);
+
+#endif
