@@ -49,6 +49,13 @@ bool plat_no_color(void);
 /* Where the configuration lies if the user names none. Static. */
 const char *plat_default_config_path(void);
 
+/*
+ * Where the agent's data lies if the user names no folder: %ProgramData%\etwship; /var/lib/etwship
+ * for root, else below $XDG_STATE_HOME or ~/.local/state (XDG Base Directory Specification 0.8). NULL
+ * if there is no such place: no home. Static.
+ */
+const char *plat_default_data_folder(void);
+
 /* Columns of the terminal at ${stream}; 80 if unknown. */
 unsigned plat_terminal_columns(int stream);
 

@@ -132,3 +132,21 @@ const char *plat_default_config_path(void)
 {
     return "/etc/etwship/etwship.yaml";
 }
+
+const char *plat_default_data_folder(void)
+{
+    static char path[4096];
+    const char *state = getenv("XDG_STATE_HOME");
+    const char *home = getenv("HOME");
+    int size = 0;
+    if (geteuid() == 0) {
+        return "/var/lib/etwship";
+    }
+    /* Paths there must be absolute, others are to be ignored. */
+    if (state && *state == '/') {
+        size = snprintf(path, sizeof(path), "%s/etwship", state);
+    } else if (home && *home == '/') {
+        size = snprintf(path, sizeof(path), "%s/.local/state/etwship", home);
+    }
+    return size > 0 && size < (int)sizeof(path) ? path : NULL;
+}

@@ -152,17 +152,31 @@ bool plat_no_color(void)
     return value && *value;
 }
 
-const char *plat_default_config_path(void)
+/* The folder of all programs' data, with ${below} behind it. */
+static const char *below_program_data(char *path, size_t size, struct span below)
 {
-    static const char below[] = "\\etwship\\config\\etwship.yaml";
-    static char path[MAX_PATH * 3 + sizeof(below)];
     const wchar_t *value = _wgetenv(L"ProgramData");
     char *folder = plat_wide_to_utf8(value && *value ? value : L"C:\\ProgramData");
-    struct span cut = span_first(span_text(folder), MAX_PATH * 3);
+    struct span cut = span_first(span_text(folder), size - below.size - 1);
     if (cut.size) {
         memcpy(path, cut.data, cut.size);
     }
-    memcpy(path + cut.size, below, sizeof(below));
+    memcpy(path + cut.size, below.data, below.size);
+    path[cut.size + below.size] = 0;
     free(folder);
     return path;
+}
+
+enum { DEFAULT_PATH_BYTES = MAX_PATH * 3 + 64 };
+
+const char *plat_default_config_path(void)
+{
+    static char path[DEFAULT_PATH_BYTES];
+    return below_program_data(path, sizeof(path), span_text("\\etwship\\config\\etwship.yaml"));
+}
+
+const char *plat_default_data_folder(void)
+{
+    static char path[DEFAULT_PATH_BYTES];
+    return below_program_data(path, sizeof(path), span_text("\\etwship"));
 }

@@ -13,14 +13,13 @@ static char root[TEMP_FOLDER_BYTES];
 static int begin(void **state)
 {
     (void)state;
-    return temp_folder_make(root) ? 0 : -1;
+    return temp_folder_make(root, "data_folder");
 }
 
 static int end(void **state)
 {
     (void)state;
-    temp_folder_remove(root);
-    return 0;
+    return temp_folder_remove(root);
 }
 
 static void a_folder_is_made_and_held_by_one(void **state)

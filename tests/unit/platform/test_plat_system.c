@@ -88,6 +88,24 @@ static void a_file_is_no_terminal(void **state)
     assert_int_equal(plat_terminal_columns(-1), 80);
 }
 
+static void data_lies_where_the_system_keeps_state(void **state)
+{
+    (void)state;
+    if (geteuid() == 0) {
+        assert_string_equal(plat_default_data_folder(), "/var/lib/etwship");
+        return;
+    }
+    setenv("HOME", "/home/x", 1);
+    setenv("XDG_STATE_HOME", "/state", 1);
+    assert_string_equal(plat_default_data_folder(), "/state/etwship");
+    setenv("XDG_STATE_HOME", "not/absolute", 1);
+    assert_string_equal(plat_default_data_folder(), "/home/x/.local/state/etwship");
+    unsetenv("XDG_STATE_HOME");
+    assert_string_equal(plat_default_data_folder(), "/home/x/.local/state/etwship");
+    unsetenv("HOME");
+    assert_null(plat_default_data_folder());
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -97,6 +115,7 @@ int main(void)
         cmocka_unit_test(a_host_name_is_cut_to_its_room),
         cmocka_unit_test(random_bytes_differ),
         cmocka_unit_test(a_file_is_no_terminal),
+        cmocka_unit_test(data_lies_where_the_system_keeps_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
