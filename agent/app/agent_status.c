@@ -65,8 +65,8 @@ static void add_output(struct buf *out, const char *name, const struct output_co
     add_number(out, "dead_lettered", counts->dead_lettered);
     buf_add_text(out, ",\"dropped\":{");
     for (int i = 0; i < OUTPUT_DROP_COUNT; i++) {
-        buf_printf(out, "%s\"%s\":%llu", i ? "," : "",
-            books_output_drop_reason((enum output_drop)i), (unsigned long long)counts->dropped[i]);
+        buf_printf(out, "%s\"%s\":%llu", i ? "," : "", books_output_drop_name((enum output_drop)i),
+            (unsigned long long)counts->dropped[i]);
     }
     buf_add_byte(out, '}');
     add_number(out, "pending", counts->pending);
@@ -152,7 +152,9 @@ void agent_status_line(
     for (size_t i = 0; i < plan->session_count; i++) {
         const struct session_counts *counts = &status->sessions[i];
         uint64_t dropped = counts->dropped[SESSION_DROP_FULL] +
-                           counts->dropped[SESSION_DROP_STOPPED];
+                           counts->dropped[SESSION_DROP_STOPPED] +
+                           counts->dropped[SESSION_DROP_SPOOL_FULL] +
+                           counts->dropped[SESSION_DROP_SPOOL_DISK];
         buf_printf(out, "%ssession %.100s: %llu received, %llu accepted", i ? "; " : "",
             plan->session_configs[i]->name, (unsigned long long)counts->received,
             (unsigned long long)counts->accepted);

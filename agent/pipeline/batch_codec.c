@@ -444,15 +444,30 @@ static bool read_tail(const struct batch_codec *codec, struct reader *r, uint32_
     return ok && (reader_left(r) == 0 || damaged(err, "there is more behind it"));
 }
 
-struct batch *batch_codec_read(const struct batch_codec *codec, struct buf *body, struct error *err)
+/* The batch gets the memory that its records lie in, as much of it as they need. */
+static void take_records(struct batch *batch, struct buf *room, struct span records)
 {
-    if (body->size < FOOTER_BYTES) {
+    struct buf *bytes = &batch->piece.bytes;
+    if (records.size) {
+        memmove(room->data, records.data, records.size);
+    }
+    bytes->data = room->data;
+    bytes->capacity = room->capacity;
+    bytes->size = records.size;
+    *room = (struct buf){.max = room->max};
+    piece_trim(&batch->piece);
+}
+
+struct batch *batch_codec_read(
+    const struct batch_codec *codec, struct buf *room, struct span body, struct error *err)
+{
+    if (body.size < FOOTER_BYTES) {
         damaged(err, "it is too short");
         return NULL;
     }
-    size_t end = body->size - FOOTER_BYTES;
-    uint32_t size = load_le32(body->data + end);
-    uint32_t version = load_le32(body->data + end + sizeof(uint32_t));
+    size_t end = body.size - FOOTER_BYTES;
+    uint32_t size = load_le32(body.data + end);
+    uint32_t version = load_le32(body.data + end + sizeof(uint32_t));
     if (version == 0 || version > BATCH_CODEC_VERSION) {
         error_set(err, version ? ERR_UNSUPPORTED : ERR_FORMAT, "a batch is of version %u, not %d",
             (unsigned)version, BATCH_CODEC_VERSION);
@@ -467,13 +482,11 @@ struct batch *batch_codec_read(const struct batch_codec *codec, struct buf *body
         no_memory(err);
         return NULL;
     }
-    struct reader r = reader_make(span_make(body->data + size, end - size));
+    struct reader r = reader_make(span_make(body.data + size, end - size));
     if (!read_tail(codec, &r, size, batch, err)) {
         batch_destroy(batch);
         return NULL;
     }
-    batch->piece.bytes = *body;
-    batch->piece.bytes.size = size;
-    *body = (struct buf){.max = body->max};
+    take_records(batch, room, span_first(body, size));
     return batch;
 }

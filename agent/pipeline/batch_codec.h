@@ -34,11 +34,11 @@ bool batch_codec_write(
     const struct batch_codec *codec, struct batch *batch, struct span *ret_body, struct error *err);
 
 /*
- * The batch whose body is ${body}, untrusted bytes. Its records stay where they are: the batch takes
- * the memory over, and ${body} is empty then; on failure it is as it was. NULL with ${err} set: ERR_FORMAT
- * if no batch was ever written like that, ERR_UNSUPPORTED for a later version, ERR_MEMORY.
+ * The batch whose body is ${body}, untrusted bytes that lie somewhere in ${room}. It takes over the
+ * memory, and ${room} is empty then; on failure it is as it was. NULL with ${err} set: ERR_FORMAT if
+ * no batch was ever written like that, ERR_UNSUPPORTED for a later version, ERR_MEMORY.
  */
 struct batch *batch_codec_read(
-    const struct batch_codec *codec, struct buf *body, struct error *err);
+    const struct batch_codec *codec, struct buf *room, struct span body, struct error *err);
 
 #endif

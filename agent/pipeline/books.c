@@ -10,6 +10,7 @@ struct books {
     uint64_t deadline_ns;     /* UINT64_MAX: none */
     struct session_counts *sessions;
     struct output_counts *outputs;
+    bool *left; /* by output: nobody waits for it */
     size_t session_count;
     size_t output_count;
 };
@@ -18,7 +19,9 @@ const char *books_session_drop_stage(enum session_drop reason)
 {
     static const char *const stages[] = {[SESSION_DROP_STACK_WALK] = "filter",
         [SESSION_DROP_FULL] = "queue",
-        [SESSION_DROP_STOPPED] = "queue"};
+        [SESSION_DROP_STOPPED] = "queue",
+        [SESSION_DROP_SPOOL_FULL] = "spool",
+        [SESSION_DROP_SPOOL_DISK] = "spool"};
     return stages[reason];
 }
 
@@ -26,8 +29,31 @@ const char *books_session_drop_reason(enum session_drop reason)
 {
     static const char *const reasons[] = {[SESSION_DROP_STACK_WALK] = "stack_walk",
         [SESSION_DROP_FULL] = "full",
-        [SESSION_DROP_STOPPED] = "stopped"};
+        [SESSION_DROP_STOPPED] = "stopped",
+        [SESSION_DROP_SPOOL_FULL] = "full",
+        [SESSION_DROP_SPOOL_DISK] = "disk"};
     return reasons[reason];
+}
+
+const char *books_output_drop_stage(enum output_drop reason)
+{
+    return reason >= OUTPUT_DROP_SPOOL_FULL ? "spool" : "output";
+}
+
+const char *books_output_drop_name(enum output_drop reason)
+{
+    switch (reason) {
+    case OUTPUT_DROP_SPOOL_FULL:
+        return "spool_full";
+    case OUTPUT_DROP_SPOOL_DISK:
+        return "spool_disk";
+    case OUTPUT_DROP_SPOOL_TOO_OLD:
+        return "spool_too_old";
+    case OUTPUT_DROP_SPOOL_DAMAGED:
+        return "spool_damaged";
+    default:
+        return books_output_drop_reason(reason);
+    }
 }
 
 const char *books_output_drop_reason(enum output_drop reason)
@@ -35,7 +61,11 @@ const char *books_output_drop_reason(enum output_drop reason)
     static const char *const reasons[] = {[OUTPUT_DROP_REJECTED] = "rejected",
         [OUTPUT_DROP_TOO_OLD] = "too_old",
         [OUTPUT_DROP_ENDED] = "ended",
-        [OUTPUT_DROP_STOPPED] = "stopped"};
+        [OUTPUT_DROP_STOPPED] = "stopped",
+        [OUTPUT_DROP_SPOOL_FULL] = "full",
+        [OUTPUT_DROP_SPOOL_DISK] = "disk",
+        [OUTPUT_DROP_SPOOL_TOO_OLD] = "too_old",
+        [OUTPUT_DROP_SPOOL_DAMAGED] = "damaged"};
     return reasons[reason];
 }
 
@@ -50,8 +80,9 @@ struct books *books_create(size_t session_count, size_t output_count, struct err
         books->output_count = output_count;
         books->sessions = calloc(session_count + 1, sizeof(*books->sessions));
         books->outputs = calloc(output_count + 1, sizeof(*books->outputs));
+        books->left = calloc(output_count + 1, sizeof(*books->left));
     }
-    if (!books || !books->sessions || !books->outputs) {
+    if (!books || !books->sessions || !books->outputs || !books->left) {
         books_destroy(books);
         error_set(err, ERR_MEMORY, "out of memory for counters");
         return NULL;
@@ -66,6 +97,7 @@ void books_destroy(struct books *books)
         plat_mutex_fini(&books->mutex);
         free(books->sessions);
         free(books->outputs);
+        free(books->left);
         free(books);
     }
 }
@@ -154,7 +186,7 @@ void books_set_degraded(struct books *books, size_t output, bool degraded)
 static bool is_settled(const struct books *books)
 {
     for (size_t i = 0; i < books->output_count; i++) {
-        if (books->outputs[i].pending) {
+        if (books->outputs[i].pending && !books->left[i]) {
             return false;
         }
     }
@@ -179,6 +211,14 @@ void books_hurry(struct books *books, uint64_t deadline_ns)
 {
     plat_mutex_lock(&books->mutex);
     books->deadline_ns = deadline_ns;
+    plat_cond_broadcast(&books->settled);
+    plat_mutex_unlock(&books->mutex);
+}
+
+void books_leave(struct books *books, size_t output)
+{
+    plat_mutex_lock(&books->mutex);
+    books->left[output] = true;
     plat_cond_broadcast(&books->settled);
     plat_mutex_unlock(&books->mutex);
 }

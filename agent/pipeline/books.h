@@ -21,6 +21,8 @@ enum session_drop {
     SESSION_DROP_STACK_WALK, /* left out on request: stack_walk: drop */
     SESSION_DROP_FULL,       /* a live session, and the queue was full */
     SESSION_DROP_STOPPED,    /* the agent stopped before it was decoded */
+    SESSION_DROP_SPOOL_FULL, /* a live session, and the spool was full … */
+    SESSION_DROP_SPOOL_DISK, /* … or its disk */
     SESSION_DROP_COUNT,
 };
 
@@ -39,10 +41,14 @@ struct session_counts {
 
 /* Why an output never got, or never took, an event. */
 enum output_drop {
-    OUTPUT_DROP_REJECTED, /* the destination will never take it */
-    OUTPUT_DROP_TOO_OLD,  /* retry.max_age */
-    OUTPUT_DROP_ENDED,    /* the output cannot go on */
-    OUTPUT_DROP_STOPPED,  /* undelivered at the deadline of the stop */
+    OUTPUT_DROP_REJECTED,   /* the destination will never take it */
+    OUTPUT_DROP_TOO_OLD,    /* retry.max_age */
+    OUTPUT_DROP_ENDED,      /* the output cannot go on */
+    OUTPUT_DROP_STOPPED,    /* undelivered at the deadline of the stop */
+    OUTPUT_DROP_SPOOL_FULL, /* these are lost in a spool on a disk: the oldest make room in it … */
+    OUTPUT_DROP_SPOOL_DISK,    /* … or on the disk … */
+    OUTPUT_DROP_SPOOL_TOO_OLD, /* … or waited longer than spool.max_age … */
+    OUTPUT_DROP_SPOOL_DAMAGED, /* … or cannot be read any more */
     OUTPUT_DROP_COUNT,
 };
 
@@ -68,7 +74,9 @@ struct output_counts {
 /* For `dropped` in status events: "queue", "full". */
 const char *books_session_drop_stage(enum session_drop reason);
 const char *books_session_drop_reason(enum session_drop reason);
+const char *books_output_drop_stage(enum output_drop reason);
 const char *books_output_drop_reason(enum output_drop reason);
+const char *books_output_drop_name(enum output_drop reason); /* one for each of the two together */
 
 struct books *books_create(size_t session_count, size_t output_count, struct error *err);
 void books_destroy(struct books *books); /* NULL is fine */
@@ -100,6 +108,9 @@ void books_set_degraded(struct books *books, size_t output, bool degraded);
  * longer than until plat_monotonic_ns() is what books_hurry has said. */
 void books_wait_settled(struct books *books);
 void books_hurry(struct books *books, uint64_t deadline_ns);
+
+/* Nor for an output that has ended, and whose pending events a spool keeps for the next run. */
+void books_leave(struct books *books, size_t output);
 
 /* One consistent look: arrays of session_count and output_count entries; either may be NULL. */
 void books_look(

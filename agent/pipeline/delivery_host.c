@@ -32,7 +32,8 @@ struct delivery_host {
     uint8_t *rest;
     uint32_t *rest_ends;
     uint32_t *rest_routes;
-    uint32_t *rest_records; /* which ones of the batch they are */
+    uint32_t *rest_records; /* which ones of the delivery they are */
+    uint32_t *rest_places;  /* delivery.places */
     bool is_rest;           /* what is being delivered is that */
     enum record_status *statuses;
     size_t capacity_bytes;
@@ -81,6 +82,7 @@ void delivery_host_destroy(struct delivery_host *host)
     free(host->rest_ends);
     free(host->rest_routes);
     free(host->rest_records);
+    free(host->rest_places);
     free(host->statuses);
     free(host);
 }
@@ -102,10 +104,12 @@ static bool grow(struct delivery_host *host, const struct delivery *delivery)
         host->rest_routes = routes ? routes : host->rest_routes;
         uint32_t *records = realloc(host->rest_records, delivery->record_count * sizeof(*records));
         host->rest_records = records ? records : host->rest_records;
+        uint32_t *places = realloc(host->rest_places, delivery->record_count * sizeof(*places));
+        host->rest_places = places ? places : host->rest_places;
         enum record_status *statuses = realloc(
             host->statuses, delivery->record_count * sizeof(*statuses));
         host->statuses = statuses ? statuses : host->statuses;
-        if (!ends || !routes || !records || !statuses) {
+        if (!ends || !routes || !records || !places || !statuses) {
             return false;
         }
         host->capacity_records = delivery->record_count;
@@ -221,6 +225,7 @@ static void keep_retries(struct delivery_host *host, struct delivery *left)
             memmove(host->rest + size, left->bytes.data + start, end - start);
             size += end - start;
             host->rest_routes[kept] = left->routes ? left->routes[i] : 0;
+            host->rest_places[kept] = left->places ? left->places[i] : (uint32_t)i;
             host->rest_records[kept] = record_of(host, i);
             host->rest_ends[kept++] = size;
         }
@@ -231,7 +236,7 @@ static void keep_retries(struct delivery_host *host, struct delivery *left)
     left->record_ends = host->rest_ends;
     left->record_count = kept;
     left->routes = left->routes ? host->rest_routes : NULL;
-    left->places = host->rest_records;
+    left->places = host->rest_places;
     host->is_rest = true;
 }
 
@@ -407,6 +412,9 @@ static bool step(struct delivery_host *host, struct delivery *left, struct outpu
     take_note(host, verdict, report, left);
     bool settled = settle(host, verdict, report, left);
     bool answered = verdict == OUTPUT_DELIVERED || left->record_count < before;
+    if (!settled && answered && host->settings.left) {
+        host->settings.left(host->settings.self, host->rest_records, left->record_count);
+    }
     if (answered) {
         note_progress(host, verdict == OUTPUT_DELIVERED, !settled && report->degraded);
     }

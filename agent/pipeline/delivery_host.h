@@ -75,6 +75,9 @@ struct delivery_host_settings {
     /* Told of each record that is given up on: ${count} of the delivery, from ${first} on. NULL:
      * nobody wants to know. */
     void (*lost)(void *self, size_t first, size_t count, enum delivery_loss why);
+    /* Told what is left of a delivery of which a part is settled: ${count} records, ascending. NULL:
+     * nobody wants to know. */
+    void (*left)(void *self, const uint32_t *records, size_t count);
     void *self;
 };
 

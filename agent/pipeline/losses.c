@@ -93,7 +93,7 @@ bool losses_comes_again(const struct losses *losses, size_t session)
 
 void losses_add(struct losses *losses, const struct loss *loss)
 {
-    bool settled = loss->reason == OUTPUT_DROP_REJECTED || loss->reason == OUTPUT_DROP_TOO_OLD;
+    bool settled = loss->reason != OUTPUT_DROP_ENDED && loss->reason != OUTPUT_DROP_STOPPED;
     if (loss->count == 0 || (!settled && losses_comes_again(losses, loss->session))) {
         return;
     }
@@ -131,17 +131,17 @@ static void fill_gap(const struct losses *losses, size_t index, struct slab *sla
     const struct open_loss *open = &losses->open[index];
     enum output_drop reason = (enum output_drop)(index % OUTPUT_DROP_COUNT);
     size_t row = index / OUTPUT_DROP_COUNT % row_count(losses);
-    bool undecoded = row == losses->output_count;
-    slab->gap = (struct gap){
-        .stage = undecoded ? books_session_drop_stage(SESSION_DROP_STOPPED) : "output",
-        .reason = undecoded ? books_session_drop_reason(SESSION_DROP_STOPPED)
-                            : books_output_drop_reason(reason),
+    bool no_output = row == losses->output_count;
+    bool undecoded = no_output && reason == OUTPUT_DROP_STOPPED;
+    slab->gap = (struct gap){.stage = undecoded ? books_session_drop_stage(SESSION_DROP_STOPPED)
+                                                : books_output_drop_stage(reason),
+        .reason = books_output_drop_reason(reason),
         .unit = "events",
         .count = open->count,
         .exact = true,
         .from = open->times.from,
         .to = open->times.to,
-        .output = undecoded ? NULL : losses->outputs[row]};
+        .output = no_output ? NULL : losses->outputs[row]};
     slab->now = open->times.to ? open->times.to : plat_now_filetime();
     slab->tally.gaps = 1;
 }

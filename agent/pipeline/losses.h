@@ -25,9 +25,10 @@ struct losses_settings {
 
 struct loss {
     size_t session;
-    size_t output;           /* SIZE_MAX: none has had it, as it was not decoded */
-    enum output_drop reason; /* without an output: OUTPUT_DROP_STOPPED */
-    uint64_t count;          /* events */
+    size_t output; /* SIZE_MAX: none has had it, as it was not decoded */
+    enum output_drop
+        reason;     /* without an output: OUTPUT_DROP_STOPPED, OUTPUT_DROP_SPOOL_FULL or _DISK */
+    uint64_t count; /* events */
     struct time_range times;
 };
 

@@ -10,6 +10,10 @@
 /*
  * One output at work: its threads take the batches of a cursor, deliver them and ack. An outlet
  * waits for its destination alone, so one that is stuck does not delay another.
+ *
+ * With a spool that keeps what waits, nothing is lost when the output ends or the agent stops: it stays
+ * there, and counts as pending. The spool remembers how far the output is, and its checkpoint; then
+ * `resume`, `repeats` and outlet_state have nothing to say.
  */
 struct outlet;
 
@@ -21,9 +25,7 @@ struct outlet_settings {
     const void *settings; /* of the output; borrowed */
     struct delivery_retry retry;
     size_t workers;         /* threads; batches of several may arrive in any order */
-    size_t route;           /* template of the stream that it is routed by; SIZE_MAX: none */
-    bool ids;               /* it wants to know what its records are called … */
-    uint32_t stream_hash;   /* … of which this is a part */
+    bool ids;               /* it wants to know what its records are called */
     struct span checkpoint; /* of the run before; copied */
     const uint64_t
         *resume; /* by session: what lies at or below was delivered then; NULL: nothing */

@@ -118,30 +118,38 @@ static bool has_checkpoints(const struct outlet *outlet)
     return outlet->settings.ops->checkpoint && outlet->settings.workers <= 1;
 }
 
-/* Ask the output for its checkpoint; it and the positions of this moment are what is stored next.
- * False if the ones before stand. */
-static bool take_checkpoint(struct outlet_lane *lane, struct error *err)
+/* The positions of this moment and ${fresh} are what is stored next. */
+static void set_checkpoint(struct outlet *outlet, struct buf *fresh)
+{
+    size_t size = outlet->settings.session_count * sizeof(*outlet->stored);
+    plat_mutex_lock(&outlet->mutex);
+    if (memcmp(outlet->stored, outlet->mark.acked, size) != 0 ||
+        !span_equal(buf_span(fresh), buf_span(&outlet->checkpoint))) {
+        memcpy(outlet->stored, outlet->mark.acked, size);
+        struct buf before = outlet->checkpoint;
+        outlet->checkpoint = *fresh;
+        *fresh = before;
+        outlet->change++;
+    }
+    plat_mutex_unlock(&outlet->mutex);
+}
+
+/* Ask the output for its checkpoint, which belongs to what is acked at this moment; ${now}: have it
+ * stored at once, where the spool does that. False if the one before stands. */
+static bool take_checkpoint(struct outlet_lane *lane, bool now, struct error *err)
 {
     struct outlet *outlet = lane->outlet;
-    const struct outlet_settings *settings = &outlet->settings;
+    struct spool *spool = outlet->settings.spool;
     struct buf fresh;
     buf_init(&fresh, OUTPUT_CHECKPOINT_MAX_BYTES);
     bool ok = !has_checkpoints(outlet) || delivery_host_checkpoint(lane->host, &fresh, err);
     if (fresh.failed) {
         ok = error_set(err, ERR_LIMIT, "its checkpoint is too long");
     }
-    if (ok) {
-        plat_mutex_lock(&outlet->mutex);
-        size_t size = settings->session_count * sizeof(*outlet->stored);
-        if (memcmp(outlet->stored, outlet->mark.acked, size) != 0 ||
-            !span_equal(buf_span(&fresh), buf_span(&outlet->checkpoint))) {
-            memcpy(outlet->stored, outlet->mark.acked, size);
-            struct buf before = outlet->checkpoint;
-            outlet->checkpoint = fresh;
-            fresh = before;
-            outlet->change++;
-        }
-        plat_mutex_unlock(&outlet->mutex);
+    if (ok && spool->ops->checkpoint) {
+        ok = spool->ops->checkpoint(spool, outlet->settings.cursor, buf_span(&fresh), now, err);
+    } else if (ok) {
+        set_checkpoint(outlet, &fresh);
     }
     buf_fini(&fresh);
     return ok;
@@ -151,7 +159,8 @@ static bool save(void *self, struct error *err)
 {
     struct outlet_lane *lane = self;
     const struct outlet_settings *settings = &lane->outlet->settings;
-    return take_checkpoint(lane, err) && settings->save(settings->self, err);
+    return take_checkpoint(lane, true, err) &&
+           (settings->spool->keeps || settings->save(settings->self, err));
 }
 
 /* ---- delivering ------------------------------------------------------------------------------- */
@@ -177,43 +186,73 @@ static void lose_undelivered(struct outlet_lane *lane, size_t first, size_t coun
         atomic_store(&outlet->closed, true);
     }
     bool ended = delivery_host_ended(lane->host) || atomic_load(&outlet->ended);
-    lose(lane, first, count, ended ? OUTPUT_DROP_ENDED : OUTPUT_DROP_STOPPED);
+    lane->undelivered += count;
+    if (!outlet->settings.spool->keeps) {
+        lose(lane, first, count, ended ? OUTPUT_DROP_ENDED : OUTPUT_DROP_STOPPED);
+    }
 }
 
 static void on_lost(void *self, size_t first, size_t count, enum delivery_loss why)
 {
     struct outlet_lane *lane = self;
+    const uint32_t *left = lane->item->left;
     if (why == DELIVERY_UNDELIVERED) {
         lose_undelivered(lane, lane->first + first, count);
         return;
     }
-    lose(lane, lane->first + first, count,
-        why == DELIVERY_REJECTED ? OUTPUT_DROP_REJECTED : OUTPUT_DROP_TOO_OLD);
+    enum output_drop reason = why == DELIVERY_REJECTED ? OUTPUT_DROP_REJECTED : OUTPUT_DROP_TOO_OLD;
+    for (size_t i = 0; left && i < count; i++) {
+        lose(lane, left[first + i], 1, reason);
+    }
+    if (!left) {
+        lose(lane, lane->first + first, count, reason);
+    }
+}
+
+static bool reserve_list(uint32_t **list, size_t *capacity, size_t count)
+{
+    if (count > *capacity) {
+        uint32_t *grown = realloc(*list, count * sizeof(*grown));
+        if (!grown) {
+            return false;
+        }
+        *list = grown;
+        *capacity = count;
+    }
+    return true;
+}
+
+/* Part of the batch is settled. The spool may remember that for the next run; a checkpoint that is taken
+ * back there takes the whole batch back. */
+static void on_left(void *self, const uint32_t *records, size_t count)
+{
+    struct outlet_lane *lane = self;
+    const struct outlet_settings *settings = &lane->outlet->settings;
+    const struct spool_item *item = lane->item;
+    struct spool *spool = settings->spool;
+    if (!spool->ops->note_left || has_checkpoints(lane->outlet) ||
+        !reserve_list(&lane->left, &lane->left_capacity, count)) {
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        lane->left[i] = item->left ? item->left[records[i]] : (uint32_t)lane->first + records[i];
+    }
+    spool->ops->note_left(spool, settings->cursor, item, lane->left, count);
 }
 
 /* Is everything of the batch so far delivered, or lost for good? */
 static bool is_settled(const struct outlet_lane *lane)
 {
-    return lane->lost[OUTPUT_DROP_ENDED] + lane->lost[OUTPUT_DROP_STOPPED] == 0;
-}
-
-static bool reserve_ends(struct outlet_lane *lane, size_t count)
-{
-    if (count > lane->end_capacity) {
-        uint32_t *ends = realloc(lane->ends, count * sizeof(*ends));
-        if (!ends) {
-            return false;
-        }
-        lane->ends = ends;
-        lane->end_capacity = count;
-    }
-    return true;
+    return lane->undelivered == 0;
 }
 
 /* May an earlier run have sent some of the batch? */
 static bool may_be_repeated(const struct outlet_lane *lane)
 {
     const bool *repeats = lane->outlet->settings.repeats;
+    if (lane->item->earlier) {
+        return true;
+    }
     for (size_t i = 0; repeats && i < lane->batch->segment_count; i++) {
         if (repeats[lane->batch->segments[i].session]) {
             return true;
@@ -222,30 +261,54 @@ static bool may_be_repeated(const struct outlet_lane *lane)
     return false;
 }
 
+static void hand_over(struct outlet_lane *lane, struct delivery *delivery)
+{
+    const struct spool_item *item = lane->item;
+    struct delivery_ids ids = batch_ids(lane->batch, item->epoch, item->stream_hash);
+    delivery->ids = lane->outlet->settings.ids ? &ids : NULL;
+    delivery->repeated = may_be_repeated(lane);
+    delivery_host_deliver(lane->host, delivery);
+}
+
+enum { NO_MEMORY_WAIT_MS = 50 };
+
 /* Deliver records of the batch, or lose them. */
 static void deliver_range(struct outlet_lane *lane, size_t first, size_t count)
 {
-    enum { NO_MEMORY_WAIT_MS = 50 };
     const struct outlet *outlet = lane->outlet;
     if (count == 0) {
         return;
     }
     bool over = is_giving_up(lane) || atomic_load(&outlet->ended);
-    while (!over && first && !reserve_ends(lane, count)) {
+    while (!over && first && !reserve_list(&lane->ends, &lane->end_capacity, count)) {
         over = !pause_lane(lane, NO_MEMORY_WAIT_MS);
     }
+    lane->first = first;
     if (over) {
         lose_undelivered(lane, first, count);
         return;
     }
     struct delivery delivery = batch_delivery(
-        lane->batch, first, count, outlet->settings.route, lane->ends);
-    struct delivery_ids ids = batch_ids(
-        lane->batch, outlet->settings.spool->epoch, outlet->settings.stream_hash);
-    delivery.ids = outlet->settings.ids ? &ids : NULL;
-    delivery.repeated = may_be_repeated(lane);
-    lane->first = first;
-    delivery_host_deliver(lane->host, &delivery);
+        lane->batch, first, count, lane->item->route, lane->ends);
+    hand_over(lane, &delivery);
+}
+
+/* Deliver what an earlier run has left of the batch. */
+static void deliver_left(struct outlet_lane *lane)
+{
+    const struct spool_item *item = lane->item;
+    struct delivery delivery;
+    lane->first = 0;
+    bool over = is_giving_up(lane) || atomic_load(&lane->outlet->ended);
+    while (!over && !batch_part_delivery(&lane->part, item->batch, item->left, item->left_count,
+                        item->route, &delivery)) {
+        over = !pause_lane(lane, NO_MEMORY_WAIT_MS);
+    }
+    if (over) {
+        lose_undelivered(lane, 0, item->left_count);
+    } else {
+        hand_over(lane, &delivery);
+    }
 }
 
 /* The first ${count} segments are settled: a checkpoint that the output has stored while it takes
@@ -262,6 +325,10 @@ static void deliver(struct outlet_lane *lane)
 {
     const struct batch *batch = lane->batch;
     const uint64_t *resume = lane->outlet->settings.resume;
+    if (lane->item->left) {
+        deliver_left(lane);
+        return;
+    }
     size_t first = 0;
     size_t end = batch->segment_count ? 0 : batch->piece.count;
     for (size_t i = 0; i < batch->segment_count; i++) {
@@ -280,10 +347,13 @@ static void deliver(struct outlet_lane *lane)
     deliver_range(lane, first, end - first);
 }
 
-/* What became of the batch, to the books. */
+/* What became of the batch, to the books. What an earlier run has left was offered as events, all of
+ * it. */
 static void tell_books(struct outlet_lane *lane)
 {
     struct outlet *outlet = lane->outlet;
+    const struct spool_item *item = lane->item;
+    bool own = lane->batch->own && !item->earlier;
     struct delivery_counts now = delivery_host_counts(lane->host);
     const struct delivery_counts *before = &lane->told;
     struct books_settlement settlement = {.acked = now.delivered - before->delivered,
@@ -293,8 +363,11 @@ static void tell_books(struct outlet_lane *lane)
     for (size_t i = 0; i < OUTPUT_DROP_COUNT; i++) {
         settlement.dropped[i] = lane->lost[i];
     }
+    if (item->left) {
+        settlement.acked += lane->batch->piece.count - item->left_count;
+    }
     lane->told = now;
-    books_settle(outlet->settings.books, outlet->settings.index, &settlement, lane->batch->own);
+    books_settle(outlet->settings.books, outlet->settings.index, &settlement, own);
 }
 
 static void note_end(struct outlet_lane *lane)
@@ -315,30 +388,56 @@ static void note_position(struct outlet_lane *lane)
 {
     struct error err;
     lane->checkpoint_ns = plat_monotonic_ns();
-    if (!take_checkpoint(lane, &err)) {
+    if (!take_checkpoint(lane, false, &err)) {
         warn(lane, err.text);
     }
 }
 
-static void work_on(struct outlet_lane *lane, const struct batch *batch)
+static void note_position_now_and_then(struct outlet_lane *lane)
+{
+    if (plat_monotonic_ns() - lane->checkpoint_ns >= checkpoint_every_ns) {
+        note_position(lane);
+    }
+}
+
+/* The spool and the mark hear what became of the batch. */
+static void settle(struct outlet_lane *lane, const struct spool_item *item)
 {
     struct outlet *outlet = lane->outlet;
-    lane->batch = batch;
+    struct spool *spool = outlet->settings.spool;
+    bool settled = is_settled(lane);
+    if (settled && !spool->keeps) {
+        plat_mutex_lock(&outlet->mutex);
+        settle_batch(outlet, item->batch);
+        plat_mutex_unlock(&outlet->mutex);
+        note_position_now_and_then(lane);
+    } else if (!settled && delivery_host_ended(lane->host)) {
+        note_end(lane);
+    }
+    spool->ops->ack(spool, outlet->settings.cursor, item, settled);
+    if (settled && spool->keeps) {
+        note_position_now_and_then(lane);
+    }
+}
+
+static void work_on(struct outlet_lane *lane, const struct spool_item *item)
+{
+    lane->item = item;
+    lane->batch = item->batch;
+    lane->undelivered = 0;
     memset(lane->lost, 0, sizeof(lane->lost));
     deliver(lane);
     tell_books(lane);
     lane->batch = NULL;
-    if (is_settled(lane)) {
-        plat_mutex_lock(&outlet->mutex);
-        settle_batch(outlet, batch);
-        plat_mutex_unlock(&outlet->mutex);
-        if (plat_monotonic_ns() - lane->checkpoint_ns >= checkpoint_every_ns) {
-            note_position(lane);
-        }
-    } else if (delivery_host_ended(lane->host)) {
-        note_end(lane);
-    }
-    outlet->settings.spool->ops->ack(outlet->settings.spool, outlet->settings.cursor, batch);
+    lane->item = NULL;
+    settle(lane, item);
+}
+
+/* Nothing more will be delivered, and what waits had better stay where it is. */
+static bool leaves_rest(const struct outlet *outlet)
+{
+    return outlet->settings.spool->keeps &&
+           (atomic_load(&outlet->giving_up) || atomic_load(&outlet->ended));
 }
 
 static void run_lane(void *self)
@@ -346,15 +445,15 @@ static void run_lane(void *self)
     struct outlet_lane *lane = self;
     struct outlet *outlet = lane->outlet;
     struct spool *spool = outlet->settings.spool;
-    for (;;) {
-        const struct batch *batch;
+    while (!leaves_rest(outlet)) {
+        struct spool_item item;
         enum spool_next next = spool->ops->next(
-            spool, outlet->settings.cursor, plat_monotonic_ns() + IDLE_NS, &batch);
+            spool, outlet->settings.cursor, plat_monotonic_ns() + IDLE_NS, &item);
         if (next == SPOOL_END) {
             break;
         }
         if (next == SPOOL_BATCH) {
-            work_on(lane, batch);
+            work_on(lane, &item);
         } else {
             delivery_host_idle(lane->host);
             note_position(lane);
@@ -364,6 +463,9 @@ static void run_lane(void *self)
         }
     }
     note_position(lane);
+    if (leaves_rest(outlet)) {
+        books_leave(outlet->settings.books, outlet->settings.index);
+    }
     plat_mutex_lock(&outlet->mutex);
     lane->done = true;
     plat_cond_broadcast(&outlet->changed);
@@ -380,7 +482,7 @@ bool outlet_lane_init(struct outlet_lane *lane, struct outlet *outlet, struct er
     bool checkpoints = has_checkpoints(outlet);
     struct output_env env = {.format = settings->format,
         .checkpoint = checkpoints ? settings->checkpoint : span_make(NULL, 0),
-        .save = checkpoints && settings->save ? save : NULL,
+        .save = checkpoints && (settings->save || settings->spool->keeps) ? save : NULL,
         .warn = warn,
         .stopping = is_giving_up,
         .host = lane};
@@ -396,6 +498,7 @@ bool outlet_lane_init(struct outlet_lane *lane, struct outlet *outlet, struct er
         .tell = tell,
         .keep = settings->dead_letters ? keep : NULL,
         .lost = on_lost,
+        .left = on_left,
         .self = lane};
     lane->host = delivery_host_create(&host, err);
     return lane->host != NULL;
@@ -410,7 +513,9 @@ void outlet_lane_close(struct outlet_lane *lane)
 void outlet_lane_fini(struct outlet_lane *lane)
 {
     outlet_lane_close(lane);
+    batch_part_fini(&lane->part);
     free(lane->ends);
+    free(lane->left);
 }
 
 bool outlet_lane_start(struct outlet_lane *lane, struct error *err)

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "pipeline/ack_mark.h"
+#include "pipeline/batch_part.h"
 #include "pipeline/outlet.h"
 #include "pipeline/outlet_news.h"
 #include "platform/plat_thread.h"
@@ -25,9 +26,14 @@ struct outlet_lane {
     struct delivery_counts told; /* to the books */
 
     /* What it works on: a batch, and the records of it that the host has. */
-    const struct batch *batch;
+    const struct spool_item *item;
+    const struct batch *batch; /* of it */
     size_t first;
+    struct batch_part part; /* what is left of a batch that an earlier run has begun */
+    uint32_t *left;         /* what a host has left, as records of the batch */
+    size_t left_capacity;
     uint64_t lost[OUTPUT_DROP_COUNT]; /* of the batch */
+    uint64_t undelivered;             /* of it: neither delivered nor given up for good */
 
     uint64_t checkpoint_ns; /* when the last one was taken */
 };

@@ -153,7 +153,8 @@ static void plan_sessions(struct pipeline *p)
             .streams = streams,
             .resume = resume,
             .stream_count = count};
-        p->sealer_sessions[i] = (struct sealer_session){.streams = streams, .stream_count = count};
+        p->sealer_sessions[i] = (struct sealer_session){
+            .streams = streams, .stream_count = count, .replayable = !own && session->replayable};
     }
 }
 
@@ -316,9 +317,7 @@ static bool make_outlets(struct pipeline *p, struct error *err)
             .settings = output->settings,
             .retry = output->retry,
             .workers = output->workers,
-            .route = output->route,
             .ids = output->ids,
-            .stream_hash = s->streams[output->stream].hash,
             .checkpoint = output->checkpoint,
             .resume = p->output_resume + i * p->session_count,
             .repeats = p->repeats,
@@ -331,9 +330,15 @@ static bool make_outlets(struct pipeline *p, struct error *err)
             .ended = s->ended,
             .warn = s->warn,
             .self = s->self};
-        if (!p->spool->ops->add_cursor(p->spool, output->stream, &outlet.cursor, err)) {
+        struct spool_reader reader = {.name = output->name,
+            .stream = output->stream,
+            .route = output->route,
+            .stream_hash = s->streams[output->stream].hash};
+        struct spool_backlog backlog;
+        if (!p->spool->ops->add_cursor(p->spool, &reader, &outlet.cursor, &backlog, err)) {
             return false;
         }
+        books_offer(p->books, i, backlog.records, 0, false);
         p->outlets[i] = outlet_create(&outlet, err);
         if (!p->outlets[i]) {
             return false;

@@ -291,11 +291,22 @@ static void add_slab(struct sealer *sealer, struct slab *slab)
     }
 }
 
-/* The agent stops, and there is no room: the slab's events are lost to it. */
-static void drop_slab(struct sealer *sealer, struct slab *slab)
+/* How people are told that there was no room. */
+static const struct {
+    enum session_drop session;
+    enum output_drop loss;
+} drops[] = {
+    [SPOOL_NO_ROOM_FULL] = {SESSION_DROP_SPOOL_FULL, OUTPUT_DROP_SPOOL_FULL},
+    [SPOOL_NO_ROOM_DISK] = {SESSION_DROP_SPOOL_DISK, OUTPUT_DROP_SPOOL_DISK},
+    [SPOOL_CANCELLED] = {SESSION_DROP_STOPPED, OUTPUT_DROP_STOPPED},
+};
+
+/* There is no room: the slab's events are lost to the agent. Where it stops, so that some of them may
+ * come again, the session has a hole. */
+static void drop_slab(struct sealer *sealer, struct slab *slab, enum spool_room why)
 {
     struct session_counts *tally = &slab->tally;
-    sealer->has_hole[slab->session] = true;
+    sealer->has_hole[slab->session] |= why == SPOOL_CANCELLED;
     tally->filtered = slab->taken.filtered;
     tally->accepted = slab->taken.accepted;
     tally->decode = slab->taken.decode;
@@ -303,10 +314,10 @@ static void drop_slab(struct sealer *sealer, struct slab *slab)
     for (size_t i = 0; i < SESSION_DROP_COUNT; i++) {
         counted += tally->dropped[i];
     }
-    tally->dropped[SESSION_DROP_STOPPED] += tally->received - counted;
+    tally->dropped[drops[why].session] += tally->received - counted;
     struct loss loss = {.session = slab->session,
         .output = SIZE_MAX,
-        .reason = OUTPUT_DROP_STOPPED,
+        .reason = drops[why].loss,
         .count = tally->received - counted,
         .times = slab->times};
     if (sealer->settings.losses) {
@@ -331,20 +342,22 @@ static void work_off(struct sealer *sealer)
     while ((slab = sealer->ring[sealer->next_ticket % sealer->ring_size])) {
         sealer->ring[sealer->next_ticket % sealer->ring_size] = NULL;
         plat_mutex_unlock(&sealer->mutex);
-        bool ok = spool->ops->wait_room(spool);
+        bool replayable = sealer->settings.sessions[slab->session].replayable;
+        enum spool_room room = spool->ops->wait_room(spool, replayable);
         plat_mutex_lock(&sealer->mutex);
-        if (!ok) {
+        if (room == SPOOL_CANCELLED) {
             atomic_store(&sealer->cancelled, true);
         }
         /* What the agent has to say of itself is small, and bounded in number. */
-        if ((ok || slab->kind != SLAB_RECORDS) && !slab->undecoded && !comes_again(sealer, slab)) {
+        bool taken = room == SPOOL_ROOM || slab->kind != SLAB_RECORDS;
+        if (taken && !slab->undecoded && !comes_again(sealer, slab)) {
             if (sealer->has_hole[slab->session]) {
                 slab->last_sequence = 0; /* its number would take the session across the hole */
             }
             add_slab(sealer, slab);
             books_add_session(sealer->settings.books, slab->session, &slab->tally);
         } else {
-            drop_slab(sealer, slab);
+            drop_slab(sealer, slab, taken ? SPOOL_CANCELLED : room);
         }
         slab_destroy(slab);
         sealer->next_ticket++;
@@ -376,7 +389,7 @@ bool sealer_take(struct sealer *sealer, struct slab *slab)
     }
     sealer->busy = true;
     plat_mutex_unlock(&sealer->mutex);
-    bool ok = spool->ops->wait_room(spool);
+    bool ok = spool->ops->wait_room(spool, true) == SPOOL_ROOM;
     plat_mutex_lock(&sealer->mutex);
     if (ok) {
         add_slab(sealer, slab);

@@ -23,6 +23,7 @@ struct sealer_stream {
 struct sealer_session {
     const size_t *streams; /* by piece of a slab; borrowed */
     size_t stream_count;
+    bool replayable; /* what the spool has no room for comes again: worth any wait */
 };
 
 struct sealer_settings {

@@ -21,7 +21,7 @@ struct queue {
 };
 
 struct cursor {
-    size_t stream;
+    struct spool_reader reader;
     struct batch *next;
     struct plat_cond ready;
 };
@@ -34,6 +34,7 @@ struct spool_memory {
     size_t stream_count;
     struct cursor cursors[MAX_CURSORS];
     size_t cursor_count;
+    uint64_t epoch;
     uint64_t records; /* numbered so far */
     size_t bytes;
     size_t batches;
@@ -47,30 +48,33 @@ static struct spool_memory *self_of(struct spool *spool)
     return (struct spool_memory *)spool;
 }
 
-static bool add_cursor(struct spool *base, size_t stream, size_t *ret_cursor, struct error *err)
+static bool add_cursor(struct spool *base, const struct spool_reader *reader, size_t *ret_cursor,
+    struct spool_backlog *ret_backlog, struct error *err)
 {
     struct spool_memory *spool = self_of(base);
     if (spool->cursor_count == MAX_CURSORS) {
         return error_set(err, ERR_LIMIT, "more than %d outputs", MAX_CURSORS);
     }
     struct cursor *cursor = &spool->cursors[spool->cursor_count];
-    cursor->stream = stream;
+    cursor->reader = *reader;
     plat_cond_init(&cursor->ready);
-    spool->streams[stream].cursor_count++;
+    spool->streams[reader->stream].cursor_count++;
+    *ret_backlog = (struct spool_backlog){.batches = 0};
     *ret_cursor = spool->cursor_count++;
     return true;
 }
 
-static bool wait_room(struct spool *base)
+static enum spool_room wait_room(struct spool *base, bool replayable)
 {
+    (void)replayable;
     struct spool_memory *spool = self_of(base);
     plat_mutex_lock(&spool->mutex);
     while (spool->bytes >= spool->max_bytes && !spool->cancelled) {
         plat_cond_wait(&spool->room, &spool->mutex);
     }
-    bool ok = !spool->cancelled;
+    enum spool_room room = spool->cancelled ? SPOOL_CANCELLED : SPOOL_ROOM;
     plat_mutex_unlock(&spool->mutex);
-    return ok;
+    return room;
 }
 
 static void append(struct spool *base, size_t stream, struct batch *batch)
@@ -99,7 +103,7 @@ static void append(struct spool *base, size_t stream, struct batch *batch)
     queue->tail = batch;
     for (size_t i = 0; i < spool->cursor_count; i++) {
         struct cursor *cursor = &spool->cursors[i];
-        if (cursor->stream == stream && !cursor->next) {
+        if (cursor->reader.stream == stream && !cursor->next) {
             cursor->next = batch;
             plat_cond_broadcast(&cursor->ready);
         }
@@ -108,7 +112,7 @@ static void append(struct spool *base, size_t stream, struct batch *batch)
 }
 
 static enum spool_next next(
-    struct spool *base, size_t index, uint64_t deadline_ns, const struct batch **ret_batch)
+    struct spool *base, size_t index, uint64_t deadline_ns, struct spool_item *ret_item)
 {
     struct spool_memory *spool = self_of(base);
     struct cursor *cursor = &spool->cursors[index];
@@ -119,7 +123,10 @@ static enum spool_next next(
         in_time = plat_cond_wait_until(&cursor->ready, &spool->mutex, deadline_ns);
     }
     if (cursor->next) {
-        *ret_batch = cursor->next;
+        *ret_item = (struct spool_item){.batch = cursor->next,
+            .epoch = spool->epoch,
+            .stream_hash = cursor->reader.stream_hash,
+            .route = cursor->reader.route};
         cursor->next = cursor->next->next;
         result = SPOOL_BATCH;
     } else if (spool->closed) {
@@ -143,14 +150,15 @@ static void unlink_batch(struct queue *queue, struct batch *batch)
     }
 }
 
-static void ack(struct spool *base, size_t index, const struct batch *given)
+static void ack(struct spool *base, size_t index, const struct spool_item *item, bool settled)
 {
+    (void)settled;
     struct spool_memory *spool = self_of(base);
-    struct batch *batch = (struct batch *)(uintptr_t)given;
+    struct batch *batch = (struct batch *)(uintptr_t)item->batch;
     plat_mutex_lock(&spool->mutex);
     bool last = --batch->readers_left == 0;
     if (last) {
-        unlink_batch(&spool->streams[spool->cursors[index].stream], batch);
+        unlink_batch(&spool->streams[spool->cursors[index].reader.stream], batch);
         spool->bytes -= batch->memory;
         spool->batches--;
         plat_cond_broadcast(&spool->room);
@@ -240,7 +248,7 @@ struct spool *spool_memory_create(size_t stream_count, size_t max_bytes, struct 
         error_set(err, ERR_MEMORY, "out of memory for batches");
         return NULL;
     }
-    if (!plat_random(&spool->base.epoch, sizeof(spool->base.epoch), err)) {
+    if (!plat_random(&spool->epoch, sizeof(spool->epoch), err)) {
         destroy(&spool->base);
         return NULL;
     }

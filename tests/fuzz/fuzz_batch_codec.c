@@ -21,7 +21,7 @@ static struct batch *read_copy(struct span bytes)
         memcpy(body.data, bytes.data, bytes.size);
     }
     body.size = body.capacity = bytes.size;
-    struct batch *batch = batch_codec_read(&codec, &body, &err);
+    struct batch *batch = batch_codec_read(&codec, &body, buf_span(&body), &err);
     buf_fini(&body);
     return batch;
 }

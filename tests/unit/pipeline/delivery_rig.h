@@ -30,6 +30,7 @@ struct script {
     bool keeps;
     bool never_clear;
     bool sleeps;     /* while it waits */
+    struct buf left; /* records of the delivery, as told: `0 2,` */
     struct buf lost; /* `1+2j`: two records from 1 on; j rejected, o too old, u undelivered */
 };
 
@@ -236,6 +237,15 @@ static inline void fake_lost(void *self, size_t first, size_t count, enum delive
     buf_printf(&script->lost, "%zu+%zu%c ", first, count, letters[why]);
 }
 
+static inline void fake_left(void *self, const uint32_t *records, size_t count)
+{
+    struct script *script = self;
+    for (size_t i = 0; i < count; i++) {
+        buf_printf(&script->left, "%s%u", i ? " " : "", (unsigned)records[i]);
+    }
+    buf_add_byte(&script->left, ',');
+}
+
 static inline struct delivery_host *start(
     struct script *script, const char *text, const struct output_ops *ops, bool give_up)
 {
@@ -244,6 +254,7 @@ static inline struct delivery_host *start(
     buf_init(&script->delivered, 1 << 16);
     buf_init(&script->warnings, 1 << 16);
     buf_init(&script->lost, 1 << 16);
+    buf_init(&script->left, 1 << 16);
     buf_init(&script->waits, 1 << 16);
     buf_init(&script->kept, 1 << 20);
     const struct delivery_host_settings settings = {.ops = ops,
@@ -258,6 +269,7 @@ static inline struct delivery_host *start(
         .tell = fake_tell,
         .keep = script->keeps ? fake_keep : NULL,
         .lost = fake_lost,
+        .left = fake_left,
         .self = script};
     struct delivery_host *host = delivery_host_create(&settings, NULL);
     assert_non_null(host);
@@ -272,6 +284,7 @@ static inline void finish(struct script *script, struct delivery_host *host)
     buf_fini(&script->delivered);
     buf_fini(&script->warnings);
     buf_fini(&script->lost);
+    buf_fini(&script->left);
     buf_fini(&script->waits);
     buf_fini(&script->kept);
 }

@@ -56,7 +56,7 @@ static struct buf body_of(const struct batch_codec *with, struct batch *batch)
 static struct batch *read_body(const struct batch_codec *with, struct buf *body)
 {
     struct error err = {0};
-    struct batch *batch = batch_codec_read(with, body, &err);
+    struct batch *batch = batch_codec_read(with, body, buf_span(body), &err);
     assert_string_equal(err.text, "");
     assert_non_null(batch);
     assert_null(body->data);
@@ -124,6 +124,29 @@ static void sessions_are_found_by_their_names(void **state)
     batch_destroy(back);
 }
 
+/* As it comes from a file: something is before it, something behind. */
+static void a_body_may_lie_inside_its_memory(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    struct span body;
+    struct buf room;
+    struct batch *batch = make_batch();
+    assert_true(batch_codec_write(&codec, batch, &body, &err));
+    buf_init(&room, BATCH_CODEC_MAX_BYTES);
+    buf_add_text(&room, "head");
+    buf_add_span(&room, body);
+    buf_add_text(&room, "tail");
+    assert_false(room.failed);
+    struct span inside = span_make(room.data + 4, body.size);
+    struct batch *back = batch_codec_read(&codec, &room, inside, &err);
+    assert_non_null(back);
+    assert_null(room.data);
+    assert_span(buf_span(&back->piece.bytes), "first\n2nd\nthe third\n");
+    batch_destroy(batch);
+    batch_destroy(back);
+}
+
 static void a_batch_of_the_agent_itself_needs_no_segments(void **state)
 {
     (void)state;
@@ -155,7 +178,7 @@ static void a_body_that_is_cut_anywhere_is_damaged(void **state)
             assert_non_null(part.data);
             memcpy(part.data, whole.data + (tail ? whole.size - size : 0), size);
             part.size = part.capacity = size;
-            assert_null(batch_codec_read(&codec, &part, &err));
+            assert_null(batch_codec_read(&codec, &part, buf_span(&part), &err));
             assert_true(err.code == ERR_FORMAT || err.code == ERR_UNSUPPORTED);
             assert_int_equal(part.size, size);
             buf_fini(&part);
@@ -201,7 +224,7 @@ static void numbers_that_cannot_be_are_damage(void **state)
         uint8_t before[4];
         memcpy(before, whole.data + cases[i].at, 4);
         store_le32(whole.data + cases[i].at, cases[i].value);
-        if (batch_codec_read(&codec, &whole, &err)) {
+        if (batch_codec_read(&codec, &whole, buf_span(&whole), &err)) {
             fail_msg("case %zu was read", i);
         }
         assert_int_equal(err.code, ERR_FORMAT);
@@ -219,7 +242,7 @@ static void a_later_version_is_not_read(void **state)
     struct batch *batch = make_batch();
     struct buf whole = body_of(&codec, batch);
     store_le32(whole.data + whole.size - 4, BATCH_CODEC_VERSION + 1);
-    assert_null(batch_codec_read(&codec, &whole, &err));
+    assert_null(batch_codec_read(&codec, &whole, buf_span(&whole), &err));
     assert_int_equal(err.code, ERR_UNSUPPORTED);
     buf_fini(&whole);
     batch_destroy(batch);
@@ -231,6 +254,7 @@ int main(void)
         cmocka_unit_test(a_batch_reads_back_as_it_was),
         cmocka_unit_test(writing_leaves_the_batch_as_it_was),
         cmocka_unit_test(sessions_are_found_by_their_names),
+        cmocka_unit_test(a_body_may_lie_inside_its_memory),
         cmocka_unit_test(a_batch_of_the_agent_itself_needs_no_segments),
         cmocka_unit_test(a_body_that_is_cut_anywhere_is_damaged),
         cmocka_unit_test(numbers_that_cannot_be_are_damage),

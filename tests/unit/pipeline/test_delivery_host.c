@@ -215,9 +215,28 @@ static void stopping_ends_the_wait_and_counts_what_is_left(void **state)
     finish(&script, host);
 }
 
+/* Whoever remembers it over a restart hears of every change, and of nothing else. */
+static void what_is_left_of_a_batch_is_told_whenever_it_changes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *script;
+        const char *left;
+    } cases[] = {{"D", ""}, {"RCD", ""}, {"J", ""}, {"MrrrrD", ""}, {"MdrjrD", "1 3,"},
+        {"MrdrrMrrrMdrjD", "0 2 3,2,"}, {"MrdrdRF", "0 2,"}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct script script = {.keeps = false};
+        struct delivery_host *host = start(&script, cases[i].script, &full_ops, false);
+        deliver(host, "a b c d");
+        assert_span(buf_span(&script.left), cases[i].left);
+        finish(&script, host);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_left_of_a_batch_is_told_whenever_it_changes),
         cmocka_unit_test(delivered_batches_are_counted),
         cmocka_unit_test(an_output_without_connection_needs_none),
         cmocka_unit_test(an_output_that_cannot_be_made_says_why),

@@ -109,13 +109,14 @@ static void setup_paced(struct rig *rig, const uint64_t had[SESSIONS], bool save
     assert_non_null(rig->losses);
     assert_non_null(rig->spool);
     assert_non_null(rig->books);
-    assert_true(rig->spool->ops->add_cursor(rig->spool, 0, &cursor, &err));
+    const struct spool_reader reader = {.name = "fake", .route = SIZE_MAX};
+    struct spool_backlog backlog;
+    assert_true(rig->spool->ops->add_cursor(rig->spool, &reader, &cursor, &backlog, &err));
     rig->outlet = outlet_create(&(struct outlet_settings){.name = "fake",
                                     .ops = &fake_output_ops,
                                     .settings = &rig->fake_settings,
                                     .retry = {.min_ms = retry_ms, .max_ms = retry_ms},
                                     .workers = workers,
-                                    .route = SIZE_MAX,
                                     .resume = rig->had,
                                     .session_count = SESSIONS,
                                     .spool = rig->spool,

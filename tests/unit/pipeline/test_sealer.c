@@ -39,7 +39,10 @@ static void rig_init_losses(
     assert_non_null(rig->spool);
     assert_non_null(rig->books);
     for (size_t i = 0; i < OUTPUTS; i++) {
-        assert_true(rig->spool->ops->add_cursor(rig->spool, 0, &rig->cursors[i], &err));
+        const struct spool_reader reader = {.name = "out", .route = SIZE_MAX};
+        struct spool_backlog backlog;
+        assert_true(
+            rig->spool->ops->add_cursor(rig->spool, &reader, &rig->cursors[i], &backlog, &err));
     }
     struct sealer_settings settings = {.streams = &rig->stream,
         .stream_count = 1,
@@ -104,8 +107,9 @@ static void check_output(struct rig *rig, size_t output, size_t filtered_each)
 {
     uint64_t resume = rig->resume[output];
     uint64_t expected = resume + 1;
-    const struct batch *batch;
-    while (rig->spool->ops->next(rig->spool, rig->cursors[output], 0, &batch) == SPOOL_BATCH) {
+    struct spool_item item;
+    while (rig->spool->ops->next(rig->spool, rig->cursors[output], 0, &item) == SPOOL_BATCH) {
+        const struct batch *batch = item.batch;
         size_t start = 0;
         for (size_t s = 0; s < batch->segment_count; s++) {
             const struct batch_segment *segment = &batch->segments[s];
@@ -125,7 +129,7 @@ static void check_output(struct rig *rig, size_t output, size_t filtered_each)
             start = segment->record_end;
         }
         assert_int_equal(start, batch->piece.count);
-        rig->spool->ops->ack(rig->spool, rig->cursors[output], batch);
+        rig->spool->ops->ack(rig->spool, rig->cursors[output], &item, true);
     }
     while (filtered_each && expected % filtered_each == 0) {
         expected++;
@@ -184,16 +188,16 @@ static void outputs_of_one_stream_go_on_where_each_had_come_to(void **state)
 /* Take the next batch of the first output; what it was must be said. */
 static void take_batch(struct rig *rig, bool own, size_t records, uint64_t last_sequence)
 {
-    const struct batch *batch = NULL;
-    assert_int_equal(rig->spool->ops->next(rig->spool, rig->cursors[0], 0, &batch), SPOOL_BATCH);
-    assert_non_null(batch);
+    struct spool_item item;
+    assert_int_equal(rig->spool->ops->next(rig->spool, rig->cursors[0], 0, &item), SPOOL_BATCH);
+    const struct batch *batch = item.batch;
     assert_int_equal(batch->own, own);
     assert_int_equal(batch->piece.count, records);
     assert_int_equal(batch->segment_count, last_sequence ? 1 : 0);
     if (batch->segment_count) {
         assert_int_equal(batch->segments[0].last_sequence, last_sequence);
     }
-    rig->spool->ops->ack(rig->spool, rig->cursors[0], batch);
+    rig->spool->ops->ack(rig->spool, rig->cursors[0], &item, true);
 }
 
 static void what_has_no_number_takes_its_session_nowhere(void **state)
@@ -210,11 +214,10 @@ static void what_has_no_number_takes_its_session_nowhere(void **state)
     finish_slab(&rig, 2, 0);
     sealer_flush(rig.sealer);
     /* The outputs go on behind 3: the first batch has a segment up to there, and one behind it. */
-    const struct batch *first = NULL;
+    struct spool_item first;
     assert_int_equal(rig.spool->ops->next(rig.spool, rig.cursors[0], 0, &first), SPOOL_BATCH);
-    assert_non_null(first);
-    assert_int_equal(first->segment_count, 2);
-    rig.spool->ops->ack(rig.spool, rig.cursors[0], first);
+    assert_int_equal(first.batch->segment_count, 2);
+    rig.spool->ops->ack(rig.spool, rig.cursors[0], &first, true);
     take_batch(&rig, true, 1, 0);
     take_batch(&rig, false, 2, 7);
     struct output_counts counts[OUTPUTS];

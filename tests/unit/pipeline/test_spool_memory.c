@@ -15,9 +15,13 @@ static struct spool *make_spool(size_t streams, size_t max_bytes)
 
 static size_t add_cursor(struct spool *spool, size_t stream)
 {
+    const struct spool_reader reader = {
+        .name = "out", .stream = stream, .route = 3, .stream_hash = 7};
+    struct spool_backlog backlog;
     struct error err;
     size_t cursor;
-    assert_true(spool->ops->add_cursor(spool, stream, &cursor, &err));
+    assert_true(spool->ops->add_cursor(spool, &reader, &cursor, &backlog, &err));
+    assert_int_equal(backlog.batches, 0);
     return cursor;
 }
 
@@ -34,9 +38,18 @@ static void append(struct spool *spool, size_t stream, size_t bytes)
 
 static const struct batch *next(struct spool *spool, size_t cursor)
 {
-    const struct batch *batch = NULL;
-    assert_int_equal(spool->ops->next(spool, cursor, 0, &batch), SPOOL_BATCH);
-    return batch;
+    struct spool_item item;
+    assert_int_equal(spool->ops->next(spool, cursor, 0, &item), SPOOL_BATCH);
+    assert_int_equal(item.route, 3);
+    assert_int_equal(item.stream_hash, 7);
+    assert_false(item.earlier);
+    assert_null(item.left);
+    return item.batch;
+}
+
+static void ack(struct spool *spool, size_t cursor, const struct batch *batch)
+{
+    spool->ops->ack(spool, cursor, &(struct spool_item){.batch = batch}, true);
 }
 
 static struct spool_usage usage(struct spool *spool)
@@ -62,13 +75,13 @@ static void a_batch_stays_until_every_reader_has_acked_it(void **state)
     assert_int_equal(first->number, 1);
     assert_int_equal(second->number, 2);
     assert_int_equal(first->piece.bytes.size, 100);
-    spool->ops->ack(spool, a, second); /* acks may overtake one another */
-    spool->ops->ack(spool, a, first);
+    ack(spool, a, second); /* acks may overtake one another */
+    ack(spool, a, first);
     assert_int_equal(usage(spool).batches, 3);
     assert_ptr_equal(next(spool, b), first);
-    spool->ops->ack(spool, b, first);
+    ack(spool, b, first);
     assert_int_equal(usage(spool).batches, 2);
-    const struct batch *none;
+    struct spool_item none;
     assert_int_equal(spool->ops->next(spool, a, 0, &none), SPOOL_NOTHING);
     assert_int_equal(next(spool, c)->number, 1);
     spool_destroy(spool); /* with two batches in it */
@@ -92,9 +105,9 @@ static void a_closed_spool_ends_when_everything_was_handed_out(void **state)
     append(spool, 0, 100);
     spool->ops->close(spool);
     const struct batch *batch = next(spool, a);
-    const struct batch *none;
+    struct spool_item none;
     assert_int_equal(spool->ops->next(spool, a, UINT64_MAX / 2, &none), SPOOL_END);
-    spool->ops->ack(spool, a, batch);
+    ack(spool, a, batch);
     spool_destroy(spool);
 }
 
@@ -106,7 +119,7 @@ struct waiter {
 static void wait_room(void *self)
 {
     struct waiter *waiter = self;
-    atomic_store(&waiter->result, waiter->spool->ops->wait_room(waiter->spool));
+    atomic_store(&waiter->result, waiter->spool->ops->wait_room(waiter->spool, true));
 }
 
 static void a_full_spool_has_room_again_when_a_batch_is_acked(void **state)
@@ -114,16 +127,16 @@ static void a_full_spool_has_room_again_when_a_batch_is_acked(void **state)
     (void)state;
     struct spool *spool = make_spool(1, 1000);
     size_t a = add_cursor(spool, 0);
-    assert_true(spool->ops->wait_room(spool));
+    assert_int_equal(spool->ops->wait_room(spool, true), SPOOL_ROOM);
     append(spool, 0, 2000);
     struct waiter waiter = {.spool = spool, .result = -1};
     struct error err;
     struct plat_thread *thread = plat_thread_start("waits", wait_room, &waiter, &err);
     const struct batch *batch = next(spool, a);
     assert_int_equal(atomic_load(&waiter.result), -1);
-    spool->ops->ack(spool, a, batch);
+    ack(spool, a, batch);
     plat_thread_join(thread);
-    assert_int_equal(atomic_load(&waiter.result), true);
+    assert_int_equal(atomic_load(&waiter.result), SPOOL_ROOM);
     assert_int_equal(usage(spool).bytes, 0);
     spool_destroy(spool);
 }
@@ -139,7 +152,7 @@ static void cancelling_ends_the_wait_for_room(void **state)
     struct plat_thread *thread = plat_thread_start("waits", wait_room, &waiter, &err);
     spool->ops->cancel(spool);
     plat_thread_join(thread);
-    assert_int_equal(atomic_load(&waiter.result), false);
+    assert_int_equal(atomic_load(&waiter.result), SPOOL_CANCELLED);
     spool_destroy(spool);
 }
 
