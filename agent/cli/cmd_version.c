@@ -2,6 +2,7 @@
 
 #include <expat.h>
 #include <pcre2.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
@@ -57,6 +58,7 @@ static void print_libraries(bool json)
     print_library(json, true, "expat", "expat", expat);
     print_library(json, false, "libyaml", "libyaml", yaml_get_version_string());
     print_library(json, false, "PCRE2", "pcre2", pcre2);
+    print_library(json, false, "SQLite", "sqlite", sqlite3_libversion());
     print_library(json, false, "xxHash", "xxhash", xxhash);
     print_library(json, false, "zlib", "zlib", zlibVersion());
     size_t count = output_libraries_list(outputs);

@@ -159,8 +159,8 @@ class Cli(unittest.TestCase):
             self.assertIn(as_json[member], text)
         self.assertNotEqual(as_json["compiler"], "unknown")
         libraries = as_json["libraries"]
-        self.assertLessEqual({"expat", "libyaml", "pcre2", "xxhash", "zlib", "libcurl", "tls", "zstd"},
-                             libraries.keys())
+        self.assertLessEqual({"expat", "libyaml", "pcre2", "sqlite", "xxhash", "zlib", "libcurl",
+                              "tls", "zstd"}, libraries.keys())
         for name, version in libraries.items():
             self.assertRegex(version, "[0-9]" if name != "tls" else ".", name)
             self.assertIn(f"{name} {version}".lower(), text.lower())

@@ -23,7 +23,8 @@ say() {
 # name of the source package, of the -dev package whose version counts. Of curl it is the newest:
 # what is wrong with Schannel is not mended in the versions of a distribution that has no use for it.
 packages="libyaml:libyaml-dev expat:libexpat1-dev xxhash:libxxhash-dev pcre2:libpcre2-dev
-    zlib:zlib1g-dev libzstd:libzstd-dev libisal:libisal-dev nghttp2: curl: cmocka:libcmocka-dev"
+    zlib:zlib1g-dev libzstd:libzstd-dev libisal:libisal-dev sqlite3:libsqlite3-dev
+    nghttp2: curl: cmocka:libcmocka-dev"
 
 wanted=
 for pair in $packages; do
@@ -33,7 +34,7 @@ for pair in $packages; do
     wanted="$wanted ${pair%%:*}=$version"
 done
 
-for tool in $target-gcc apt-get dpkg-source cmake ninja nasm; do
+for tool in $target-gcc apt-get dpkg-source cmake gcc make nasm ninja tclsh; do
     if ! command -v "$tool" >/dev/null 2>&1; then
         say "No libraries for Windows: no $tool (packaging/deps.sh windows)"
         exit 77
@@ -247,6 +248,22 @@ build() {
     mkdir "$made/include/isa-l"
     cp "$folder"/include/*.h "$made/include/isa-l"
     describe libisal "$folder" '' -lisal
+
+    # One file of C is made of many, by the machine's own compiler. What a catalogue has no use for
+    # is left out.
+    folder=$(source_of sqlite3)
+    mkdir "$folder/one"
+    (cd "$folder/one" && ../configure --disable-tcl --disable-readline && make sqlite3.c) \
+        >>"$work/log" 2>&1
+    set -- DQS=0 THREADSAFE=2 DEFAULT_MEMSTATUS=0 LIKE_DOESNT_MATCH_BLOBS \
+        OMIT_AUTHORIZATION OMIT_DEPRECATED OMIT_JSON OMIT_LOAD_EXTENSION OMIT_SHARED_CACHE
+    # A list of words.
+    # shellcheck disable=SC2046
+    $target-gcc -O2 $(printf -- '-DSQLITE_%s ' "$@") -c "$folder/one/sqlite3.c" \
+        -o "$folder/one/sqlite3.o" >>"$work/log" 2>&1
+    $target-ar crs "$made/lib/libsqlite3.a" "$folder/one/sqlite3.o"
+    cp "$folder/one/sqlite3.h" "$made/include"
+    describe sqlite3 "$folder" '' -lsqlite3
 
     folder=$(source_of nghttp2)
     with_cmake "$folder" -DENABLE_LIB_ONLY=ON -DBUILD_STATIC_LIBS=ON -DENABLE_DOC=OFF \
