@@ -20,8 +20,9 @@
  * everything again. (If it was the disk that failed, a crash right then may still show the
  * transaction as done; never a part of it.)
  *
- * Numbers: ids, counts and positions are below 2^63, as SQLite's integers have a sign; larger ones
- * are refused with ERR_LIMIT. Ids begin at 1. Times and hashes are any 64 bits.
+ * Numbers: ids, counts and positions are below 2^62 (SQLite's integers have a sign, and sums must
+ * fit, too); larger ones are refused with ERR_LIMIT. Ids begin at 1. Times, hashes and epochs are any
+ * 64 bits.
  * UINT64_MAX stands for "no end" where a function says so.
  *
  * Errors: ERR_DAMAGED what is read is no catalogue or not what was written: set it aside and build
@@ -34,8 +35,8 @@ struct catalogue;
 enum {
     CATALOGUE_NAME_MAX_BYTES = 512,
     CATALOGUE_MACHINE_MAX_BYTES = 1024,
-    CATALOGUE_TEXT_MAX_BYTES = 64 * 1024,   /* a key, a reason, an `about` */
-    CATALOGUE_BLOB_MAX_BYTES = 1024 * 1024, /* a checkpoint, a state, early acks, leftovers */
+    CATALOGUE_TEXT_MAX_BYTES = 64 * 1024,       /* a key, a reason, an `about` */
+    CATALOGUE_BLOB_MAX_BYTES = 4 * 1024 * 1024, /* a checkpoint, a state, early acks, leftovers */
     CATALOGUE_DOCUMENT_MAX_BYTES = 8 * 1024 * 1024 /* of a dead letter */
 };
 

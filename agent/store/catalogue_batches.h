@@ -61,6 +61,7 @@ struct catalogue_batch {
     uint64_t offset; /* of its frame in the segment */
     uint64_t bytes;  /* of the frame */
     uint64_t raw_bytes;
+    uint64_t epoch; /* that its records' numbers belong to */
     uint64_t first_record;
     uint32_t records;
     uint64_t first_time; /* FILETIME */

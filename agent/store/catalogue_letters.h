@@ -11,7 +11,7 @@
 struct catalogue_letter {
     uint64_t id;   /* 1, 2, 3, …: given by the catalogue */
     uint64_t time; /* FILETIME */
-    int status;
+    int64_t status;
     struct span output; /* at most CATALOGUE_NAME_MAX_BYTES */
     struct span type; /* this and those below: at most CATALOGUE_TEXT_MAX_BYTES, the rest is cut */
     struct span reason;

@@ -1,6 +1,7 @@
 #ifndef ETWSHIP_STORE_CATALOGUE_OUTPUTS_H
 #define ETWSHIP_STORE_CATALOGUE_OUTPUTS_H
 
+#include "base/buf.h"
 #include "store/catalogue.h"
 
 /* How far outputs have come. Who puts or removes is inside a transaction (catalogue.h). */
@@ -26,6 +27,10 @@ bool catalogue_move_output(
 /* All, by id, until ${each} returns false. It must not use the catalogue. */
 bool catalogue_outputs(struct catalogue *catalogue,
     bool (*each)(void *self, const struct catalogue_output *output), void *self, struct error *err);
+
+/* Append the output's checkpoint to ${checkpoint}; nothing if there is none. */
+bool catalogue_find_checkpoint(
+    struct catalogue *catalogue, uint64_t output, struct buf *checkpoint, struct error *err);
 
 /* Forget it with its ranges and leftovers. One that is not there is fine. */
 bool catalogue_remove_output(struct catalogue *catalogue, uint64_t id, struct error *err);
@@ -69,5 +74,9 @@ bool catalogue_put_leftover(
 bool catalogue_leftovers(struct catalogue *catalogue,
     bool (*each)(void *self, const struct catalogue_leftover *leftover), void *self,
     struct error *err);
+
+/* Append what is left to ${left}; nothing if nothing is. */
+bool catalogue_find_leftover(struct catalogue *catalogue, uint64_t output, uint64_t batch,
+    struct buf *left, struct error *err);
 
 #endif

@@ -1,6 +1,7 @@
 #ifndef ETWSHIP_STORE_CATALOGUE_SOURCES_H
 #define ETWSHIP_STORE_CATALOGUE_SOURCES_H
 
+#include "base/buf.h"
 #include "store/catalogue.h"
 
 /* Where the sources were, and what they lost. Sessions go by name, of at most
@@ -19,6 +20,10 @@ struct catalogue_source {
 bool catalogue_put_source(
     struct catalogue *catalogue, const struct catalogue_source *source, struct error *err);
 
+/* ${ret_found} false: nothing is known, and ${ret_sequence} untouched. */
+bool catalogue_find_source(struct catalogue *catalogue, struct span session, uint64_t stream,
+    uint64_t *ret_sequence, bool *ret_found, struct error *err);
+
 /* All, by session and stream, until ${each} returns false. It must not use the catalogue. */
 bool catalogue_sources(struct catalogue *catalogue,
     bool (*each)(void *self, const struct catalogue_source *source), void *self, struct error *err);
@@ -36,6 +41,10 @@ bool catalogue_put_state(
     struct catalogue *catalogue, struct span session, struct span state, struct error *err);
 bool catalogue_put_live(
     struct catalogue *catalogue, struct span session, uint64_t live, struct error *err);
+
+/* Append its state to ${state}, if there is any; ${ret_live} is 0 if nothing is known. */
+bool catalogue_find_session(struct catalogue *catalogue, struct span session, struct buf *state,
+    uint64_t *ret_live, struct error *err);
 
 /* All, by name, until ${each} returns false. It must not use the catalogue. */
 bool catalogue_sessions(struct catalogue *catalogue,
@@ -67,9 +76,9 @@ bool catalogue_dones(struct catalogue *catalogue,
 /* ---- gaps that nobody was told of yet --------------------------------------------------------------- */
 
 struct catalogue_gap {
-    struct span session;
-    struct span output; /* empty: none */
-    struct span stage;  /* these three as users see them */
+    struct span session; /* empty: none */
+    struct span output;  /* the same */
+    struct span stage;   /* these three as users see them */
     struct span reason;
     struct span unit;
     uint64_t count;

@@ -1,0 +1,200 @@
+#include "store/catalogue_letters.h"
+
+#include <stdlib.h>
+
+#include "store/catalogue_query.h"
+
+/*
+ * A letter takes as many bytes as its texts have, and some for its row. They are read in chunks that
+ * are copied, so that no read transaction stands while somebody prints or sends them.
+ */
+enum {
+    ROW_BYTES = 64,
+    CHUNK_BYTES = 1024 * 1024,
+    CHUNK_LETTERS = 256,
+    CHUNK_MAX_BYTES = CHUNK_BYTES + CATALOGUE_DOCUMENT_MAX_BYTES + 8 * CATALOGUE_TEXT_MAX_BYTES,
+    TEXTS = 7,
+};
+
+/* ---- putting ------------------------------------------------------------------------------------- */
+
+static bool put(struct catalogue *catalogue, const struct catalogue_letter *letter, uint64_t id,
+    struct error *err)
+{
+    const struct span texts[TEXTS - 1] = {letter->output, letter->type, letter->reason,
+        letter->index, letter->route, letter->document_id};
+    struct span document = letter->document.size <= CATALOGUE_DOCUMENT_MAX_BYTES
+                               ? letter->document
+                               : span_make(NULL, 0);
+    uint64_t bytes = ROW_BYTES + document.size;
+    for (size_t i = 0; i < TEXTS - 1; i++) {
+        bytes += span_first(texts[i], CATALOGUE_TEXT_MAX_BYTES).size;
+    }
+    struct query q = query_start(catalogue, CATALOGUE_PUT_LETTER);
+    query_number(&q, id);
+    query_number(&q, bytes);
+    query_bits(&q, letter->time);
+    query_bits(&q, (uint64_t)letter->status);
+    query_text(&q, letter->output, CATALOGUE_NAME_MAX_BYTES);
+    for (size_t i = 1; i < TEXTS - 1; i++) {
+        query_text(&q, span_first(texts[i], CATALOGUE_TEXT_MAX_BYTES), CATALOGUE_TEXT_MAX_BYTES);
+    }
+    query_blob(&q, document, CATALOGUE_DOCUMENT_MAX_BYTES);
+    return query_run(&q, err);
+}
+
+static bool evict(
+    struct catalogue *catalogue, uint64_t max_bytes, uint64_t *ret_evicted, struct error *err)
+{
+    struct catalogue_info info;
+    uint64_t evicted = 0;
+    if (!catalogue_info(catalogue, &info, err)) {
+        return false;
+    }
+    while (info.letter_bytes > max_bytes && info.letters > 1) {
+        struct query q = query_start(catalogue, CATALOGUE_EVICT_LETTER);
+        if (!query_run(&q, err) || !query_changed(&q, err) ||
+            !catalogue_info(catalogue, &info, err)) {
+            return false;
+        }
+        evicted++;
+    }
+    if (evicted) {
+        struct query q = query_start(catalogue, CATALOGUE_COUNT_EVICTED);
+        query_number(&q, evicted);
+        if (!query_run(&q, err)) {
+            return false;
+        }
+    }
+    *ret_evicted = evicted;
+    return true;
+}
+
+bool catalogue_put_letters(struct catalogue *catalogue, const struct catalogue_letter *letters,
+    size_t count, uint64_t max_bytes, uint64_t *ret_first, uint64_t *ret_evicted, struct error *err)
+{
+    struct catalogue_info info;
+    uint64_t evicted;
+    bool good = catalogue_info(catalogue, &info, err);
+    for (size_t i = 0; good && i < count; i++) {
+        good = put(catalogue, &letters[i], info.next.letter + i, err);
+    }
+    if (!good || !evict(catalogue, max_bytes, &evicted, err)) {
+        return false;
+    }
+    if (ret_first) {
+        *ret_first = info.next.letter;
+    }
+    if (ret_evicted) {
+        *ret_evicted = evicted;
+    }
+    return true;
+}
+
+bool catalogue_remove_letters(struct catalogue *catalogue, const uint64_t *ids, size_t count,
+    uint64_t *ret_removed, struct error *err)
+{
+    uint64_t removed = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct query q = query_start(catalogue, CATALOGUE_REMOVE_LETTER);
+        query_last(&q, ids[i]);
+        if (!query_run(&q, err)) {
+            return false;
+        }
+        removed += (uint64_t)sqlite3_changes(catalogue->db);
+    }
+    *ret_removed = removed;
+    return true;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------- */
+
+struct chunk {
+    struct buf texts; /* one behind the other */
+    struct {
+        uint64_t id;
+        uint64_t time;
+        int64_t status;
+        size_t sizes[TEXTS];
+    } letters[CHUNK_LETTERS];
+    size_t count;
+};
+
+static void add_letter(struct chunk *chunk, struct query *q)
+{
+    chunk->letters[chunk->count].id = query_get_number(q, 0);
+    chunk->letters[chunk->count].time = query_get_bits(q, 1);
+    chunk->letters[chunk->count].status = (int64_t)query_get_bits(q, 2);
+    for (int i = 0; i < TEXTS; i++) {
+        size_t before = chunk->texts.size;
+        query_add_to(q, 3 + i, &chunk->texts);
+        chunk->letters[chunk->count].sizes[i] = chunk->texts.size - before;
+    }
+    chunk->count++;
+}
+
+/* The letters behind ${after}, as many as make a chunk. */
+static bool read_chunk(struct catalogue *catalogue, struct chunk *chunk, uint64_t after,
+    uint64_t last, struct error *err)
+{
+    struct query q = query_start(catalogue, CATALOGUE_LETTERS);
+    query_last(&q, after);
+    query_last(&q, last);
+    buf_reset(&chunk->texts);
+    chunk->count = 0;
+    while (chunk->count < CHUNK_LETTERS && chunk->texts.size < CHUNK_BYTES && query_next(&q)) {
+        add_letter(chunk, &q);
+    }
+    return query_end(&q, err);
+}
+
+static bool give_chunk(const struct chunk *chunk,
+    bool (*each)(void *self, const struct catalogue_letter *letter), void *self)
+{
+    struct span rest = buf_span(&chunk->texts);
+    bool more = true;
+    for (size_t i = 0; more && i < chunk->count; i++) {
+        struct span texts[TEXTS];
+        for (size_t k = 0; k < TEXTS; k++) {
+            texts[k] = span_first(rest, chunk->letters[i].sizes[k]);
+            rest = span_from(rest, texts[k].size);
+        }
+        struct catalogue_letter letter = {
+            .id = chunk->letters[i].id,
+            .time = chunk->letters[i].time,
+            .status = chunk->letters[i].status,
+            .output = texts[0],
+            .type = texts[1],
+            .reason = texts[2],
+            .index = texts[3],
+            .route = texts[4],
+            .document_id = texts[5],
+            .document = texts[6],
+        };
+        more = each(self, &letter);
+    }
+    return more;
+}
+
+bool catalogue_letters(struct catalogue *catalogue,
+    bool (*each)(void *self, const struct catalogue_letter *letter), void *self, struct error *err)
+{
+    struct catalogue_info info;
+    struct chunk *chunk = malloc(sizeof(*chunk));
+    if (!chunk) {
+        return error_set(err, ERR_MEMORY, "out of memory");
+    }
+    buf_init(&chunk->texts, CHUNK_MAX_BYTES);
+    /* What is put meanwhile is not waited for: there might be no end. */
+    bool good = catalogue_info(catalogue, &info, err);
+    uint64_t after = 0;
+    bool more = true;
+    while (good && more) {
+        good = read_chunk(catalogue, chunk, after, info.next.letter - 1, err);
+        more = good && chunk->count && give_chunk(chunk, each, self);
+        after = more ? chunk->letters[chunk->count - 1].id : after;
+    }
+    buf_fini(&chunk->texts);
+    free(chunk);
+    return good;
+}

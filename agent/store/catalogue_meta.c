@@ -1,0 +1,74 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "platform/plat_path.h"
+#include "store/catalogue_query.h"
+
+bool catalogue_info(struct catalogue *catalogue, struct catalogue_info *ret_info, struct error *err)
+{
+    struct query q = query_start(catalogue, CATALOGUE_GET_INFO);
+    struct catalogue_info info = {0};
+    bool found = query_next(&q);
+    if (found) {
+        uint64_t *const numbers[] = {&info.next.stream, &info.next.segment, &info.next.batch,
+            &info.next.record, &info.next.output, &info.next.letter, &info.batches,
+            &info.batch_bytes, &info.letters, &info.letter_bytes, &info.letters_evicted};
+        struct span machine = query_get_span(&q, 1);
+        info.epoch = query_get_bits(&q, 0);
+        for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+            *numbers[i] = query_get_number(&q, 2 + (int)i);
+        }
+        info.machine = span_make(catalogue->machine, machine.size);
+        found = machine.size <= sizeof(catalogue->machine) && info.epoch != 0;
+        if (found && machine.size) {
+            memcpy(catalogue->machine, machine.data, machine.size);
+        }
+    }
+    if (!found && query_is_good(&q)) {
+        q.code = ERR_DAMAGED;
+    }
+    if (!query_end(&q, err)) {
+        return false;
+    }
+    *ret_info = info;
+    return true;
+}
+
+bool catalogue_set_identity(
+    struct catalogue *catalogue, uint64_t epoch, struct span machine, struct error *err)
+{
+    struct query q = query_start(catalogue, CATALOGUE_SET_IDENTITY);
+    query_bits(&q, epoch);
+    query_blob(&q, machine, CATALOGUE_MACHINE_MAX_BYTES);
+    return query_run(&q, err);
+}
+
+bool catalogue_raise(
+    struct catalogue *catalogue, const struct catalogue_counters *next, struct error *err)
+{
+    struct query q = query_start(catalogue, CATALOGUE_RAISE);
+    query_number(&q, next->stream);
+    query_number(&q, next->segment);
+    query_number(&q, next->batch);
+    query_number(&q, next->record);
+    query_number(&q, next->output);
+    query_number(&q, next->letter);
+    return query_run(&q, err);
+}
+
+uint64_t catalogue_disk_bytes(const struct catalogue *catalogue)
+{
+    return plat_path_stamp(catalogue->path).size + plat_path_stamp(catalogue->log_path).size;
+}
+
+bool catalogue_shrink(struct catalogue *catalogue, uint32_t max_pages, struct error *err)
+{
+    char text[64];
+    snprintf(text, sizeof(text), "PRAGMA incremental_vacuum(%u)", (unsigned)max_pages);
+    int result = sqlite3_exec(catalogue->db, text, NULL, NULL, NULL);
+    if (result != SQLITE_OK) {
+        catalogue_error(catalogue->path, catalogue->db, result, err);
+        catalogue_rollback(catalogue);
+    }
+    return result == SQLITE_OK;
+}

@@ -1,0 +1,96 @@
+#include <stdio.h>
+
+#include "store/catalogue_query.h"
+
+/*
+ * Faults as sentences, found by SQL that is compiled here alone: it is run seldom, and reads
+ * everything. What SQLite checks of its own structures comes first.
+ */
+enum { MAX_FAULTS = 100 };
+
+static const char *const checks[] = {
+    "SELECT integrity_check FROM pragma_integrity_check(100) WHERE integrity_check <> 'ok'",
+    "SELECT printf('a row of %s names a row of %s that is not there', \"table\", parent)"
+    " FROM pragma_foreign_key_check",
+    "SELECT printf('segment %d: %d batches of %d bytes are noted, %d of %d bytes are there', s.id,"
+    " s.batches, s.batch_bytes, count(b.id), ifnull(sum(b.bytes), 0))"
+    " FROM segment s LEFT JOIN batch b ON b.segment = s.id GROUP BY s.id"
+    " HAVING s.batches <> count(b.id) OR s.batch_bytes <> ifnull(sum(b.bytes), 0)",
+    "SELECT printf('batch %d ends behind the end of segment %d', b.id, b.segment)"
+    " FROM batch b JOIN segment s ON s.id = b.segment WHERE b.offset + b.bytes > s.bytes",
+    "SELECT printf('%d batches of %d bytes are noted, %d of %d bytes are there', m.batches,"
+    " m.batch_bytes, b.n, b.bytes) FROM meta m,"
+    " (SELECT count(*) AS n, ifnull(sum(bytes), 0) AS bytes FROM batch) b"
+    " WHERE m.batches <> b.n OR m.batch_bytes <> b.bytes",
+    "SELECT printf('%d dead letters of %d bytes are noted, %d of %d bytes are there', m.letters,"
+    " m.letter_bytes, l.n, l.bytes) FROM meta m,"
+    " (SELECT count(*) AS n, ifnull(sum(bytes), 0) AS bytes FROM letter) l"
+    " WHERE m.letters <> l.n OR m.letter_bytes <> l.bytes",
+    "SELECT 'the sums that batches keep of those before them do not ascend' FROM"
+    " (SELECT batches_before - lag(batches_before) OVER w AS batches,"
+    "   records_before - lag(records_before + records) OVER w AS records,"
+    "   bytes_before - lag(bytes_before + bytes) OVER w AS bytes"
+    "  FROM batch WINDOW w AS (PARTITION BY stream ORDER BY id))"
+    " WHERE batches < 1 OR records < 0 OR bytes < 0 LIMIT 1",
+    "SELECT printf('stream %d: its last batch, %d, does not fit its sums', s.id, b.id)"
+    " FROM stream s JOIN batch b ON b.id = (SELECT max(id) FROM batch WHERE stream = s.id)"
+    " WHERE b.batches_before >= s.batches OR b.records_before + b.records > s.records"
+    "  OR b.bytes_before + b.bytes > s.bytes",
+    "SELECT 'a number will be given a second time' FROM meta"
+    " WHERE next_batch <= (SELECT max(id) FROM batch)"
+    "  OR next_record < (SELECT max(first_record + records) FROM batch)"
+    "  OR next_stream <= (SELECT max(id) FROM stream)"
+    "  OR next_segment <= (SELECT max(id) FROM segment)"
+    "  OR next_output <= (SELECT max(id) FROM output)"
+    "  OR next_letter <= (SELECT max(id) FROM letter)",
+};
+
+struct finder {
+    void (*each)(void *self, const char *fault);
+    void *self;
+    uint64_t faults;
+};
+
+static void found(struct finder *finder, const unsigned char *text)
+{
+    if (finder->each && finder->faults < MAX_FAULTS) {
+        finder->each(finder->self, text ? (const char *)text : "out of memory for its text");
+    }
+    finder->faults++;
+}
+
+/* Damage that a check meets is a fault like those it looks for; a disk that fails is none. */
+static bool run_check(
+    struct catalogue *catalogue, const char *check, struct finder *finder, struct error *err)
+{
+    sqlite3_stmt *statement = NULL;
+    struct error why = {0};
+    int result = sqlite3_prepare_v2(catalogue->db, check, -1, &statement, NULL);
+    if (result == SQLITE_OK) {
+        while ((result = sqlite3_step(statement)) == SQLITE_ROW) {
+            found(finder, sqlite3_column_text(statement, 0));
+        }
+    }
+    if (result != SQLITE_DONE) {
+        catalogue_error(catalogue->path, catalogue->db, result, &why);
+        if (why.code == ERR_DAMAGED) {
+            found(finder, (const unsigned char *)why.text);
+        }
+    }
+    sqlite3_finalize(statement);
+    return result == SQLITE_DONE || why.code == ERR_DAMAGED ||
+           error_set(err, why.code, "%s", why.text);
+}
+
+bool catalogue_verify(struct catalogue *catalogue, void (*each)(void *self, const char *fault),
+    void *self, uint64_t *ret_faults, struct error *err)
+{
+    struct finder finder = {.each = each, .self = self};
+    for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
+        if (!run_check(catalogue, checks[i], &finder, err)) {
+            return false;
+        }
+    }
+    *ret_faults = finder.faults;
+    return true;
+}
