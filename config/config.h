@@ -19,7 +19,7 @@ enum config_type {
     CONFIG_TIME,     /* uint64_t, FILETIME: RFC 3339 */
     CONFIG_STRING,   /* const char *: never NULL if there is a default or the key is required */
     CONFIG_PATH,     /* const char *: a string, not empty, without control characters; or one of
-                        `names`, which are no paths */
+                        `names`, or what `is_no_path` knows, which are no paths */
     CONFIG_SECRET,   /* const char *: a string that is never shown; `file:PATH` reads a file */
     CONFIG_ENUM,     /* int: index into `names` */
     CONFIG_STRINGS,  /* struct config_strings; each of `names`, if there are any */
@@ -74,6 +74,7 @@ struct config_field {
     bool may_be_never;        /* CONFIG_DURATION: takes the word too, as CONFIG_NEVER */
     bool is_template;         /* CONFIG_PATH: `%` and braces in it stand for other things */
     const char *const *names; /* CONFIG_ENUM, CONFIG_PATH, CONFIG_STRINGS: ends with NULL */
+    bool (*is_no_path)(struct span text); /* CONFIG_PATH; NULL: all but `names` are paths */
     const struct config_field *fields;    /* CONFIG_STRUCT, CONFIG_STRUCTS, CONFIG_KEYED */
     const struct config_field *shorthand; /* a row of the same struct, not of its table */
     size_t size;                          /* the struct, or one element of the list */

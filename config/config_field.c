@@ -222,7 +222,8 @@ bool config_field_set(struct config *config, const struct config_field *field, s
         return set_secret(config, text, member, err);
     case CONFIG_PATH:
     case CONFIG_PATHS:
-        if (field->names && is_one_of(text, field->names)) {
+        if ((field->names && is_one_of(text, field->names)) ||
+            (field->is_no_path && field->is_no_path(text))) {
             return set_string(config, text, member, err);
         }
         return config_path_check(text, err) &&

@@ -290,6 +290,7 @@ static bool may_be_obeyed(const struct http_reply *reply)
     case HTTP_NO_PROXY:
     case HTTP_NO_TLS:
     case HTTP_NO_TRUST:
+    case HTTP_NO_CA:
     case HTTP_OTHER_KEY:
     case HTTP_BAD_FILE:
     case HTTP_IMPOSSIBLE:

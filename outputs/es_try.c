@@ -86,6 +86,7 @@ static bool try_node(struct run *run, const char *url)
         break;
     case HTTP_NO_TLS:
     case HTTP_NO_TRUST:
+    case HTTP_NO_CA:
     case HTTP_OTHER_KEY:
     case HTTP_BAD_FILE:
         tell(run, OUTPUT_FOUND_FAULT, "certificates (TLS): %s", err.text);

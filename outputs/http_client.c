@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "outputs/http_auth.h"
+#include "outputs/http_ca.h"
 #include "outputs/http_curl.h"
 #include "outputs/http_failure.h"
 
@@ -45,6 +46,8 @@ struct http_client {
     struct http_secrets secrets;
     uint64_t timeout_ms;
     bool own_proxy;
+    bool lacks_ca; /* only its fingerprint is known */
+    struct http_fingerprint ca;
     bool (*stopping)(void *host);
     void *host;
     struct buf url;
@@ -207,6 +210,8 @@ struct http_client *http_client_create(const struct http_client_setup *setup, st
     self->stopping = setup->stopping;
     self->host = setup->host;
     self->timeout_ms = setup->options->timeout_ns / NS_PER_MS;
+    const char *ca = setup->options->tls.ca;
+    self->lacks_ca = ca && http_fingerprint_read(span_text(ca), &self->ca);
     self->easy = curl_easy_init();
     if (!self->easy || !set_authorization(self, setup)) {
         error_set(err, ERR_MEMORY, "out of memory");
@@ -349,32 +354,32 @@ static bool prepare(struct http_client *self, struct curl_slist **ret_headers)
     return *ret_headers && !curl_easy_setopt(self->easy, CURLOPT_HTTPHEADER, *ret_headers);
 }
 
-/* Until the request is done, or it is time to stop. */
-static CURLcode perform(struct http_client *self)
+/* Until the request of ${easy} is done, or it is time to stop. */
+static CURLcode perform(struct http_client *self, CURLM *multi, CURL *easy)
 {
     int running = 1;
-    if (curl_multi_add_handle(self->multi, self->easy)) {
+    if (curl_multi_add_handle(multi, easy)) {
         return CURLE_OUT_OF_MEMORY;
     }
     CURLcode code = CURLE_OUT_OF_MEMORY;
     while (running) {
-        if (curl_multi_perform(self->multi, &running)) {
+        if (curl_multi_perform(multi, &running)) {
             break;
         }
         if (running && self->stopping && self->stopping(self->host)) {
             self->transfer.ended_by = HTTP_STOPPED;
             break;
         }
-        if (running && curl_multi_poll(self->multi, NULL, 0, LOOK_MS, NULL)) {
+        if (running && curl_multi_poll(multi, NULL, 0, LOOK_MS, NULL)) {
             break;
         }
     }
     int left;
-    CURLMsg *message = curl_multi_info_read(self->multi, &left);
+    CURLMsg *message = curl_multi_info_read(multi, &left);
     if (message && message->msg == CURLMSG_DONE) {
         code = message->data.result;
     }
-    curl_multi_remove_handle(self->multi, self->easy);
+    curl_multi_remove_handle(multi, easy);
     return code;
 }
 
@@ -406,6 +411,32 @@ static enum http_failure failure_of(const struct http_client *self, CURLcode cod
                : http_curl_failure(self->easy, code, self->own_proxy);
 }
 
+/* Learn from the server what certificate the authority of tls.ca has (http_ca.h). */
+static enum http_failure learn_ca(struct http_client *self, CURLcode *ret_code)
+{
+    enum http_failure failure = HTTP_IMPOSSIBLE;
+    CURLM *multi = curl_multi_init();
+    CURL *asker = multi ? http_ca_ask(self->easy) : NULL;
+    if (asker && !curl_easy_setopt(asker, CURLOPT_ERRORBUFFER, self->reason)) {
+        *ret_code = perform(self, multi, asker);
+        failure = self->transfer.ended_by != HTTP_REPLIED
+                      ? self->transfer.ended_by
+                      : http_curl_failure(asker, *ret_code, self->own_proxy);
+    }
+    if (failure == HTTP_REPLIED) {
+        self->lacks_ca = !http_ca_trust(self->easy, asker, &self->ca);
+        failure = self->lacks_ca ? HTTP_NO_CA : HTTP_REPLIED;
+    }
+    curl_easy_cleanup(asker);
+    curl_multi_cleanup(multi);
+    return failure;
+}
+
+static bool is_tls(const struct http_request *request)
+{
+    return strncmp(request->url, "https:", strlen("https:")) == 0;
+}
+
 static const char *words_of(const struct http_client *self, CURLcode code)
 {
     if (code == CURLE_OK) {
@@ -426,9 +457,13 @@ bool http_client_send(struct http_client *client, const struct http_request *req
     client->transfer = (struct transfer){.request = request, .reply = ret_reply};
     client->reason[0] = '\0';
     if (prepare(client, &headers)) {
-        code = perform(client);
-        look_back(client, ret_reply);
-        ret_reply->failure = failure_of(client, code);
+        ret_reply->failure = client->lacks_ca && is_tls(request) ? learn_ca(client, &code)
+                                                                 : HTTP_REPLIED;
+        if (ret_reply->failure == HTTP_REPLIED) {
+            code = perform(client, client->multi, client->easy);
+            look_back(client, ret_reply);
+            ret_reply->failure = failure_of(client, code);
+        }
     }
     if (ret_reply->failure != HTTP_REPLIED) {
         const char *reason = words_of(client, code);

@@ -1,6 +1,7 @@
 #include "outputs/http_curl.h"
 
 #include "base/buf.h"
+#include "outputs/http_ca.h"
 
 enum { UPLOAD_BYTES = 256 * 1024, PINS_MAX_BYTES = 4096, NS_PER_MS = 1000000 };
 
@@ -18,17 +19,6 @@ static bool set_pins(CURL *easy, const struct config_strings *pins)
     return good;
 }
 
-/* It alone is trusted then: a distribution's libcurl has a folder of the system's besides. That of
- * Windows (Schannel) knows no such folders. */
-static bool set_ca(CURL *easy, const char *ca)
-{
-    if (curl_easy_setopt(easy, CURLOPT_CAINFO, ca) != CURLE_OK) {
-        return false;
-    }
-    CURLcode folder = curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
-    return folder == CURLE_OK || folder == CURLE_NOT_BUILT_IN || folder == CURLE_UNKNOWN_OPTION;
-}
-
 static bool set_cert(CURL *easy, const struct http_tls *tls)
 {
     if (http_options_is_pkcs12(tls->cert)) {
@@ -42,7 +32,7 @@ static bool set_cert(CURL *easy, const struct http_tls *tls)
 
 static bool set_tls(CURL *easy, const struct http_tls *tls)
 {
-    bool good = (!tls->ca || set_ca(easy, tls->ca)) && set_cert(easy, tls);
+    bool good = (!tls->ca || http_ca_set_up(easy, tls->ca)) && set_cert(easy, tls);
     long oldest = tls->min_version == HTTP_TLS_1_3 ? CURL_SSLVERSION_TLSv1_3
                                                    : CURL_SSLVERSION_TLSv1_2;
     return good && set_pins(easy, &tls->pin_sha256) &&

@@ -26,6 +26,11 @@ static const struct {
         ". is this a port for https, of a server that speaks one of our versions?"},
     [HTTP_NO_TRUST] = {ERR_IO, true, "the server's certificate is not trusted",
         ". name its authority under tls.ca, and write the address as the certificate has it"},
+    [HTTP_NO_CA] = {ERR_IO, true,
+        "none of the server's certificates has the fingerprint of tls.ca. is this the right "
+        "server, "
+        "and does it send its authority along? if it does not, name a file",
+        NULL},
     [HTTP_OTHER_KEY] = {ERR_IO, true, "the server's key is none of tls.pin_sha256",
         ". is this the right server?"},
     [HTTP_BAD_FILE] = {ERR_IO, true, "a file of certificates cannot be used",

@@ -12,6 +12,7 @@ enum http_failure {
     HTTP_NO_PROXY,   /* the same of the proxy's name or address, or it refuses us */
     HTTP_NO_TLS,    /* the handshake failed: no common version, no TLS there, a broken connection */
     HTTP_NO_TRUST,  /* their certificate is not trusted, or of another name */
+    HTTP_NO_CA,     /* none of their certificates has the fingerprint of tls.ca */
     HTTP_OTHER_KEY, /* none of tls.pin_sha256 */
     HTTP_BAD_FILE,  /* tls.ca, tls.cert or tls.key cannot be used */
     HTTP_LOST,      /* the connection broke before a whole reply */

@@ -1,6 +1,7 @@
 #include "outputs/http_options.h"
 
 #include "config/config_text.h"
+#include "outputs/http_fingerprint.h"
 
 const char *const http_compression_names[] = {"none", "gzip", "zstd", NULL};
 
@@ -18,8 +19,9 @@ const struct config_field http_auth_fields[] = {
 };
 
 const struct config_field http_tls_fields[] = {
-    {CONFIG_ROW("ca", PATH, struct http_tls, ca),
-        .help = "file of the authorities that are trusted; default: the system's"},
+    {CONFIG_ROW("ca", PATH, struct http_tls, ca), .is_no_path = http_fingerprint_is_meant,
+        .help = "file of the authorities that are trusted, or the SHA-256 fingerprint of the "
+                "certificate of one that servers send along; default: the system's"},
     {CONFIG_ROW("cert", PATH, struct http_tls, cert), .help = "our certificate: PEM, or PKCS#12 without a password (.p12, .pfx), which on "
                 "Windows it must be"},
     {CONFIG_ROW("key", PATH, struct http_tls, key), .help = "file of its private key, in PEM"},
@@ -76,6 +78,23 @@ bool http_options_is_pkcs12(const char *cert)
                       span_equal_nocase(span_text(dot), span_text(".pfx")));
 }
 
+static void check_ca(struct config_check *check, const struct http_tls *tls)
+{
+    struct http_fingerprint fingerprint;
+    if (!tls->ca || !http_fingerprint_is_meant(span_text(tls->ca))) {
+        return;
+    }
+    if (!http_fingerprint_read(span_text(tls->ca), &fingerprint)) {
+        CONFIG_FAULT(check, &tls->ca,
+            "tls: ca: %s is no fingerprint of SHA-256. write its 64 digits, or the path of a file",
+            config_text_quote(span_text(tls->ca)).text);
+    }
+    if (tls->verify == HTTP_VERIFY_NONE) {
+        CONFIG_FAULT(check, &tls->verify,
+            "tls: verify: none trusts everybody, whatever ca says. remove one of the two");
+    }
+}
+
 void http_options_check(struct config_check *check, const struct http_options *options)
 {
     const struct http_auth *auth = &options->auth;
@@ -96,6 +115,7 @@ void http_options_check(struct config_check *check, const struct http_options *o
     } else if (!tls->cert != !tls->key) {
         CONFIG_FAULT(check, tls, "tls: cert and key belong together. add the other");
     }
+    check_ca(check, tls);
     for (size_t i = 0; i < tls->pin_sha256.count; i++) {
         if (!is_pin(tls->pin_sha256.items[i])) {
             CONFIG_FAULT(check, &tls->pin_sha256.items[i],

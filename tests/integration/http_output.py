@@ -300,6 +300,54 @@ class Tls(Agent):
                 self.assertEqual(said is None, words is None, said)
                 self.assertIn(words or "", said or "")
 
+    def test_an_authority_is_known_by_its_fingerprint_if_servers_send_it_along(self):
+        hexadecimal = self.ca.fingerprint(self.ca.ca)
+        ca, stranger = {"ca": hexadecimal}, {"ca": self.ca.fingerprint(self.stranger.ca)}
+        colons = ":".join(hexadecimal[i:i + 2].upper() for i in range(0, 64, 2))
+        middle = self.ca.issue("middle", "")
+        chained = self.ca.server(*self.good, chain=self.ca.ca)
+        none, name = "none of the server's certificates has the fingerprint", "not trusted"
+        rows = [
+            (chained, ca, None),
+            (chained, {"ca": colons}, None),
+            (chained, ca | {"pin_sha256": [self.ca.pin(self.good[0])]}, None),
+            (chained, ca | {"pin_sha256": [self.ca.pin(middle[0])]}, "none of tls.pin_sha256"),
+            (chained, stranger, none),
+            # It is sent along, but has not signed this one.
+            (self.ca.server(*self.good, chain=self.stranger.ca), stranger, name),
+            (self.ca.server(*self.good), ca, none),
+            (self.ca.server(*self.other_name, chain=self.ca.ca), ca, name),
+            (self.ca.server(*self.other_name, chain=self.ca.ca), ca | {"verify": "ca"}, None),
+            (self.ca.server(*self.expired, chain=self.ca.ca), ca, "expired"),
+            # No authority, but the very certificate: nobody else can have its key.
+            (self.ca.server(*self.good), {"ca": self.ca.fingerprint(self.good[0])}, None),
+            # A certificate that may not sign others.
+            (self.ca.server(*self.good, chain=middle[0]),
+             {"ca": self.ca.fingerprint(middle[0])}, name),
+        ]
+        for number, (context, tls, words) in enumerate(rows):
+            with self.subTest(number, tls=tls):
+                said = self.arrives(context, tls)
+                self.assertEqual(said is None, words is None, said)
+                self.assertIn(words or "", said or "")
+
+    def test_a_server_is_asked_for_its_authority_once(self):
+        chained = self.ca.server(*self.good, chain=self.ca.ca)
+        with Server(Lines(Reply(200, close=True)), tls=chained) as server:
+            taken, _ = self.deliver(server, tls={"ca": self.ca.fingerprint(self.ca.ca)})
+            self.assert_each_once(taken)
+            self.assertEqual([request.connection for request in server.seen],
+                             list(range(2, len(server.seen) + 2)))
+
+    def test_a_fingerprint_is_looked_for_behind_a_proxy_and_with_our_certificate_too(self):
+        context = self.ca.server(*self.good, chain=self.ca.ca, clients=self.ca.ca,
+                                 newest=ssl.TLSVersion.TLSv1_2)
+        tls = {"ca": self.ca.fingerprint(self.ca.ca),
+               "cert": str(self.client[0]), "key": str(self.client[1])}
+        with Server(Lines()) as proxy:
+            self.assertIsNone(self.arrives(context, tls, proxy=proxy.url))
+            self.assertEqual({request.method for request in proxy.seen}, {"CONNECT"})
+
     def test_the_oldest_version_is_what_is_set(self):
         ca = {"ca": str(self.ca.ca)}
         for newest, tls, arrives in ((ssl.TLSVersion.TLSv1_2, ca, True),

@@ -136,6 +136,23 @@ class Ship(unittest.TestCase):
         tls["pin_sha256"] = [authority.pin(authority.ca)]
         self.assert_refuses(context, tls, "pin")
 
+    def test_an_authority_is_known_by_its_fingerprint(self):
+        authority = self.authority()
+        good = authority.issue("server")
+        chained = authority.server(*good, chain=authority.ca)
+        ca = {"ca": authority.fingerprint(authority.ca)}
+        self.assert_ships(chained, ca)
+        stranger = Authority(authority.folder, "stranger")
+        for what, context, tls, words in [
+                ("another", chained, {"ca": authority.fingerprint(stranger.ca)}, "fingerprint"),
+                ("not sent", authority.server(*good), ca, "fingerprint"),
+                ("did not sign", authority.server(*good, chain=stranger.ca),
+                 {"ca": authority.fingerprint(stranger.ca)}, "certificate"),
+                ("name", authority.server(*authority.issue("elsewhere", "DNS:elsewhere.example"),
+                                          chain=authority.ca), ca, "certificate")]:
+            with self.subTest(what):
+                self.assert_refuses(context, tls, words)
+
     def test_a_certificate_of_ours_in_pem_is_refused_with_what_to_do(self):
         output = {"type": "elasticsearch", "hosts": ["https://127.0.0.1:1"],
                   "tls": {"cert": "ours.pem", "key": "ours.key"}}

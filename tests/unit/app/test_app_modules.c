@@ -256,6 +256,17 @@ static void outputs_over_http_check_what_belongs_together(void **state)
             "tls: the file of cert holds its key. remove key"},
         {"{type: http, url: 'https://h', tls: {pin_sha256: [abc]}}", "abc]",
             "tls: pin_sha256: 'abc' is no SHA-256 in base64. write its 44 characters"},
+        {"{type: http, url: 'https://h', tls: {ca: "
+         "b9a10bbe64ee9826abeda6546fc988c8bf798b41957c33d05db736716513dc9c}}",
+            "", ""},
+        {"{type: http, url: 'https://h', tls: {ca: "
+         "DA:39:A3:EE:5E:6B:4B:0D:32:55:BF:EF:95:60:18:90}}",
+            "DA",
+            "tls: ca: 'DA:39:A3:EE:5E:6B:4B:0D:32:55:BF:EF:95:60:18:90' is no fingerprint of "
+            "SHA-256. write its 64 digits, or the path of a file"},
+        {"{type: http, url: 'https://h', tls: {verify: none, ca: "
+         "b9a10bbe64ee9826abeda6546fc988c8bf798b41957c33d05db736716513dc9c}}",
+            "none", "tls: verify: none trusts everybody, whatever ca says. remove one of the two"},
         {"{type: http, url: 'https://h', proxy: h}", "h}",
             "proxy: this is no address. write it as in http://gateway.example"},
         {"{type: elasticsearch, hosts: [h]}", "h]",

@@ -1,0 +1,24 @@
+#ifndef ETWSHIP_OUTPUTS_HTTP_FINGERPRINT_H
+#define ETWSHIP_OUTPUTS_HTTP_FINGERPRINT_H
+
+#include "base/sha256.h"
+#include "base/span.h"
+
+/*
+ * An authority named by the SHA-256 of its certificate, in hexadecimal digits with or without a colon
+ * behind each byte: as Elasticsearch prints it at its first start, and `openssl x509 -fingerprint`.
+ */
+struct http_fingerprint {
+    uint8_t bytes[SHA256_SIZE];
+};
+
+/* Is ${text} meant to be one, though it may be a wrong one? Else it is the name of a file. */
+bool http_fingerprint_is_meant(struct span text);
+
+/* False: it is none. */
+bool http_fingerprint_read(struct span text, struct http_fingerprint *ret_fingerprint);
+
+/* Is it that of the certificate ${pem}? RFC 7468, 5.1; what cannot be read has none. */
+bool http_fingerprint_fits(const struct http_fingerprint *fingerprint, struct span pem);
+
+#endif
