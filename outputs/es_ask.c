@@ -48,8 +48,21 @@ bool es_ask(struct http_client *client, const char *url, const char *method, con
         .on_body = take_body,
         .self = said};
     buf_reset(&said->body);
+    said->client = client;
     said->elasticsearch = false;
     return http_client_send(client, &request, &said->reply, err);
+}
+
+void es_said_show(const struct es_said *said, struct span text, struct es_shown *ret_shown)
+{
+    size_t size = text.size < JSON_SCAN_MAX_TEXT ? text.size : JSON_SCAN_MAX_TEXT;
+    if (size) {
+        memcpy(ret_shown->text, text.data, size);
+    }
+    ret_shown->text[size] = '\0';
+    if (said->client) {
+        http_client_hide(said->client, ret_shown->text);
+    }
 }
 
 void es_said_words(const struct es_said *said, char ret_words[ES_ASK_MAX_WORDS])
@@ -58,17 +71,12 @@ void es_said_words(const struct es_said *said, char ret_words[ES_ASK_MAX_WORDS])
     es_reply_init(&reply, 0, NULL, NULL);
     es_reply_feed(&reply, buf_span(&said->body));
     struct es_answer answer = es_reply_refusal(&reply);
-    int size = snprintf(ret_words, ES_ASK_MAX_WORDS, "status %d", said->reply.status);
-    size_t at = (size_t)size;
-    if (answer.type.size) {
-        size = snprintf(ret_words + at, ES_ASK_MAX_WORDS - at, ", %.*s", (int)answer.type.size,
-            (const char *)answer.type.data);
-        at += (size_t)size;
-    }
-    if (answer.reason.size && at < ES_ASK_MAX_WORDS) {
-        snprintf(ret_words + at, ES_ASK_MAX_WORDS - at, ": %.*s", (int)answer.reason.size,
-            (const char *)answer.reason.data);
-    }
+    struct es_shown type;
+    struct es_shown reason;
+    es_said_show(said, answer.type, &type);
+    es_said_show(said, answer.reason, &reason);
+    snprintf(ret_words, ES_ASK_MAX_WORDS, "status %d%s%.127s%s%.250s", said->reply.status,
+        type.text[0] ? ", " : "", type.text, reason.text[0] ? ": " : "", reason.text);
 }
 
 bool es_said_has(const struct es_said *said, const char *text)

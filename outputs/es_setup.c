@@ -61,9 +61,13 @@ void es_setup_names(const struct es_setup *setup, struct es_setup_names *ret_nam
 void es_setup_server(const struct es_said *said, struct es_server *ret_server)
 {
     char distribution[16] = "";
+    char version[JSON_SCAN_MAX_TEXT + 1];
     *ret_server = (struct es_server){.known = said->elasticsearch};
     if (said->reply.status == 200 &&
-        es_said_value(said, "version.number", ret_server->version, sizeof(ret_server->version))) {
+        es_said_value(said, "version.number", version, sizeof(version))) {
+        struct es_shown shown;
+        es_said_show(said, span_text(version), &shown);
+        snprintf(ret_server->version, sizeof(ret_server->version), "%.39s", shown.text);
         ret_server->known = true;
         es_said_value(said, "version.distribution", distribution, sizeof(distribution));
         ret_server->opensearch = strcmp(distribution, "opensearch") == 0;

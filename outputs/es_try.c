@@ -103,19 +103,21 @@ static bool try_node(struct run *run, const char *url)
 
 /* What is false in a reply of the API for privileges. */
 struct lacks {
+    const struct es_said *said;
     char text[512];
-    char key[128];
+    struct es_shown key;
 };
 
 static bool note_false(void *self, enum json_token token, struct span text)
 {
     struct lacks *lacks = self;
     if (token == JSON_KEY) {
-        snprintf(lacks->key, sizeof(lacks->key), "%.*s", (int)text.size, (const char *)text.data);
+        es_said_show(lacks->said, text, &lacks->key);
     } else if (token == JSON_WORD && span_is(text, "false") &&
-               strcmp(lacks->key, "has_all_requested") != 0) {
+               strcmp(lacks->key.text, "has_all_requested") != 0) {
         size_t at = strlen(lacks->text);
-        snprintf(lacks->text + at, sizeof(lacks->text) - at, "%s%s", at ? ", " : "", lacks->key);
+        snprintf(
+            lacks->text + at, sizeof(lacks->text) - at, "%s%s", at ? ", " : "", lacks->key.text);
     }
     return true;
 }
@@ -125,7 +127,7 @@ static void try_rights(struct run *run, const char *url, const struct es_setup_n
 {
     struct buf body;
     struct error err;
-    struct lacks lacks = {.text = ""};
+    struct lacks lacks = {.said = &run->said};
     struct json_scan scan;
     char words[16] = "";
     buf_init(&body, 2048);

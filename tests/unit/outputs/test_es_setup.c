@@ -252,6 +252,50 @@ static void a_refusal_says_what_to_do(void **state)
     }
 }
 
+/* The secret begins at every place before a cut, so the cut lies at every place of it. */
+static void no_part_of_a_secret_is_left_by_a_cut(void **state)
+{
+    (void)state;
+    static const char secret[] = "k3y-0123456789-abcdefghijklmnopqrstuvwxyz";
+    static const struct {
+        const char *format; /* of a reply, with filling and the secret */
+        int status;
+        enum { TO_ROOT, TO_PUT, TO_PRIVILEGES } to;
+        int most; /* bytes in front of it; none of these texts is shown at such a length */
+    } cases[] = {
+        {"{\"error\":{\"type\":\"t\",\"reason\":\"%.*s%s is not known\"},\"status\":401}", 401,
+            TO_ROOT, 400},
+        {"{\"error\":{\"type\":\"t\",\"reason\":\"%.*s%s is not known\"},\"status\":403}", 403,
+            TO_PUT, 400},
+        {"{\"version\":{\"number\":\"%.*s%s\"}}", 200, TO_ROOT, 40},
+        {"{\"has_all_requested\":false,\"%.*s%s behind\":false,\"b\":false}", 200, TO_PRIVILEGES,
+            128},
+    };
+    struct fixture *f = start(ELASTICSEARCH);
+    f->http.auth = (struct http_auth){.bearer = secret};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        for (int before = 0; before <= cases[i].most; before++) {
+            char filling[512];
+            char body[1024];
+            memset(filling, 'x', sizeof(filling));
+            snprintf(body, sizeof(body), cases[i].format, before, filling, secret);
+            f->server.root_status = cases[i].to == TO_ROOT ? cases[i].status : 200;
+            f->server.root = cases[i].to == TO_ROOT ? body : ELASTICSEARCH;
+            f->server.put_status = cases[i].to == TO_PUT ? cases[i].status : 0;
+            f->server.put_body = body;
+            f->server.privileges = cases[i].to == TO_PRIVILEGES ? body : NULL;
+            if (cases[i].to == TO_PUT) {
+                assert_false(run(f));
+            } else {
+                try(f);
+            }
+            assert_says(f, before > 9 ? "xxxxxxxxx" : "***");
+            assert_null(strstr(f->said, "k3y-"));
+        }
+    }
+    stop(f);
+}
+
 static void the_first_node_that_answers_is_taken(void **state)
 {
     struct fixture *f = start(OPENSEARCH);
@@ -558,6 +602,7 @@ int main(void)
         cmocka_unit_test(a_template_is_put_once),
         cmocka_unit_test(a_server_that_hides_what_it_is_gets_what_it_takes),
         cmocka_unit_test(a_refusal_says_what_to_do),
+        cmocka_unit_test(no_part_of_a_secret_is_left_by_a_cut),
         cmocka_unit_test(the_first_node_that_answers_is_taken),
         cmocka_unit_test(a_dry_run_only_shows),
         cmocka_unit_test(a_dry_run_says_when_it_guesses_the_server),
