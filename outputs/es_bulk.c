@@ -89,6 +89,21 @@ static bool grow(struct es_bulk *bulk, size_t routes, size_t records)
     return routes <= bulk->route_capacity && records <= bulk->record_capacity;
 }
 
+/* A name that is made of fields must not be taken for the name itself: servers would make that index. */
+static bool check_routes(
+    const struct es_bulk_options *options, const struct delivery *delivery, struct error *err)
+{
+    if (!es_name_route(&options->name)) {
+        return true;
+    }
+    bool good = delivery->routes != NULL;
+    for (size_t i = 0; good && i < delivery->route_count; i++) {
+        good = delivery->route_names[i].size > 0;
+    }
+    return good || error_set(err, ERR_CONFIG,
+                       "a record comes without the fields that the name of its index is made of");
+}
+
 static void add_heads(struct es_bulk *bulk, const struct es_bulk_options *options,
     const char *format, const struct delivery *delivery, bool ids)
 {
@@ -136,6 +151,9 @@ bool es_bulk_build(struct es_bulk *bulk, const struct es_bulk_options *options, 
     buf_reset(&bulk->body);
     if (!grow(bulk, delivery->route_count + 1, delivery->record_count)) {
         return error_set(err, ERR_MEMORY, "out of memory");
+    }
+    if (!check_routes(options, delivery, err)) {
+        return false;
     }
     add_heads(bulk, options, format, delivery, ids);
     for (size_t i = 0; i < delivery->record_count; i++) {

@@ -586,6 +586,7 @@ enum output_verdict es_sender_send(
     }
     begin(sender, delivery);
     if (!es_bulk_build(&sender->bulk, &sender->options, sender->format, delivery, &report->error)) {
+        report->degraded = report->error.code == ERR_CONFIG;
         return OUTPUT_RETRY;
     }
     while (sender->first < sender->end && send_stretch(sender) && !must_stop(sender)) {}

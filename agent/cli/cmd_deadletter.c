@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "app/app_dead_letters.h"
@@ -226,11 +227,13 @@ static void add_counts(
     unsigned long long delivered = counts->delivered;
     unsigned long long refused = counts->refused;
     unsigned long long skipped = counts->skipped;
+    unsigned long long unplaced = counts->unplaced;
     if (call->json) {
         buf_add_text(&call->out, "{\"output\":");
         value_json_string(span_text(output), &call->out);
-        buf_printf(&call->out, ",\"delivered\":%llu,\"refused\":%llu,\"skipped\":%llu}\n",
-            delivered, refused, skipped);
+        buf_printf(&call->out,
+            ",\"delivered\":%llu,\"refused\":%llu,\"skipped\":%llu,\"unplaced\":%llu}\n", delivered,
+            refused, skipped, unplaced);
         return;
     }
     buf_printf(&call->out, "output %s: %llu delivered", output, delivered);
@@ -240,7 +243,21 @@ static void add_counts(
     if (skipped) {
         buf_printf(&call->out, ", %llu without a document", skipped);
     }
+    if (unplaced) {
+        buf_printf(&call->out, ", %llu without a place", unplaced);
+    }
     buf_add_byte(&call->out, '\n');
+}
+
+static void tell_unplaced(const char *output, const struct deadletter_replay_counts *counts)
+{
+    char more[40] = "";
+    if (counts->unplaced > 1) {
+        snprintf(more, sizeof(more), " and %llu more", (unsigned long long)counts->unplaced - 1);
+    }
+    cli_error("output %s: not sent, since its events' fields now say where they go, and these were "
+              "kept without: dead letter %llu%s. replay with the index or path that was meant",
+        output, (unsigned long long)counts->first_unplaced, more);
 }
 
 static bool replay_output(struct call *call, const struct app_output *output, bool *all_delivered)
@@ -251,7 +268,10 @@ static bool replay_output(struct call *call, const struct app_output *output, bo
     struct error err;
     bool good = deadletter_replay_run(&replay, &counts, &err);
     add_counts(call, output->name, &counts);
-    *all_delivered = *all_delivered && counts.refused + counts.skipped == 0;
+    if (counts.unplaced) {
+        tell_unplaced(output->name, &counts);
+    }
+    *all_delivered = *all_delivered && counts.refused + counts.skipped + counts.unplaced == 0;
     return good || fail(&err);
 }
 

@@ -13,6 +13,7 @@ enum { BATCH_RECORDS = 500, BATCH_BYTES = 1024 * 1024, BATCH_MAX_BYTES = 128 * 1
 
 struct batch {
     const struct deadletter_replay *replay;
+    bool routed; /* each record needs a place of its own */
     struct delivery_host *host;
     struct error *err; /* why it ends */
     bool failed;
@@ -80,15 +81,14 @@ static void deliver(struct batch *batch)
         batch->lost[i] = false;
     }
     const struct output_ops *ops = batch->replay->output->ops;
-    bool routed = ops->route && ops->route(batch->replay->output->settings);
     bool named = ops->ids && ops->ids(batch->replay->output->settings) && batch->id_sizes[0];
     struct delivery_ids names = {.names = ids};
     struct delivery delivery = {.bytes = buf_span(&batch->bytes),
         .record_ends = batch->ends,
         .record_count = batch->count,
-        .routes = routed ? route_indexes : NULL,
-        .route_names = routed ? routes : NULL,
-        .route_count = routed ? batch->count : 0,
+        .routes = batch->routed ? route_indexes : NULL,
+        .route_names = batch->routed ? routes : NULL,
+        .route_count = batch->routed ? batch->count : 0,
         .repeated = true,
         .ids = named ? &names : NULL};
     bool arrived = delivery_host_deliver(batch->host, &delivery);
@@ -136,6 +136,11 @@ static bool on_letter(void *self, const struct dead_letter *letter)
         batch->counts.skipped++;
         return true;
     }
+    if (batch->routed && letter->route.size == 0) {
+        batch->counts.first_unplaced = batch->counts.unplaced++ ? batch->counts.first_unplaced
+                                                                : letter->id;
+        return true;
+    }
     bool differs = batch->count && (batch->id_sizes[0] > 0) != is_id(letter->document_id);
     if (batch->count == BATCH_RECORDS || differs ||
         (batch->count && batch->bytes.size + letter->document.size >= BATCH_BYTES)) {
@@ -153,11 +158,13 @@ bool deadletter_replay_run(const struct deadletter_replay *replay,
     }
     batch->replay = replay;
     batch->err = err;
+    const struct output_ops *ops = replay->output->ops;
+    batch->routed = ops->route && ops->route(replay->output->settings);
     error_set(err, ERR_IO, "output %s: it takes nothing more", replay->output->name);
     buf_init(&batch->bytes, BATCH_MAX_BYTES);
     buf_init(&batch->names, BATCH_MAX_BYTES);
     const struct output_env env = {.format = app_config_format(replay->output)};
-    const struct delivery_host_settings settings = {.ops = replay->output->ops,
+    const struct delivery_host_settings settings = {.ops = ops,
         .env = &env,
         .settings = replay->output->settings,
         .name = replay->output->name,

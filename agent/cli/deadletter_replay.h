@@ -17,6 +17,11 @@ struct deadletter_replay_counts {
     uint64_t delivered; /* and removed */
     uint64_t refused;   /* again: they stay */
     uint64_t skipped;   /* their documents were not kept */
+
+    /* They have no place of their own: when they were refused, the output had one for all events, and
+     * now it makes one of what each event holds. They stay. */
+    uint64_t unplaced;
+    uint64_t first_unplaced; /* number of a letter; 0: none */
 };
 
 /*

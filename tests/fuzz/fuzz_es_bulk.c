@@ -93,8 +93,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     struct es_bulk bulk;
     es_bulk_init(&bulk);
-    check(es_bulk_build(&bulk, &options, "native", &delivery, &err));
-    if (delivery.record_count) {
+    bool built = es_bulk_build(&bulk, &options, "native", &delivery, &err);
+    check(built == (route.size > 0));
+    if (built && delivery.record_count) {
         check_body(es_bulk_body(&bulk, 0, delivery.record_count), &delivery);
     }
     es_bulk_fini(&bulk);

@@ -165,7 +165,8 @@ class Delivery(unittest.TestCase):
             self.assertEqual(len(self.letters()), EVENTS // 1000 - 2)
             done = self.deadletter("replay", "--json").stdout
             self.assertEqual(json.loads(done), {"output": "siem", "delivered": EVENTS // 1000 - 2,
-                                                "refused": 0, "skipped": 0})
+                                                "refused": 0, "skipped": 0,
+                                                "unplaced": 0})
             self.assertEqual(self.letters(), [])
             self.assertEqual(self.sequences(server.app.documents()), set(range(1, EVENTS + 1)))
             for index, store in stores.items():
@@ -173,6 +174,24 @@ class Delivery(unittest.TestCase):
                 sizes = {len(name) for name in server.app.stores[index]}
                 self.assertEqual(sizes, {60})
             self.deadletter("replay", "1", code=FAILED)
+
+    def test_a_letter_without_an_index_of_its_own_goes_to_no_index_that_is_made_up(self):
+        with Server(Bulk(refuse_every(1000))) as server:
+            self.write(self.siem(server, index="etw-all"), log={"stats": "0s"})
+            self.run_agent(LOSSES)
+            server.app.refuse = None
+            count = len(self.letters())
+            self.write(self.siem(server, index="etw-{provider.name}"), log={"stats": "0s"})
+            done = self.deadletter("replay", code=LOSSES)
+            self.assertIn(b"kept without: dead letter 1 and %d more." % (count - 1), done.stderr)
+            self.assertIn(b"%d without a place" % count, done.stdout)
+            self.assertEqual(len(self.letters()), count)
+            self.assertEqual(set(server.app.stores), {"etw-all"})
+            self.write(self.siem(server, index="etw-all"), log={"stats": "0s"})
+            self.deadletter("replay")
+            self.assertEqual(self.letters(), [])
+            self.assertEqual(set(server.app.stores), {"etw-all"})
+            self.assertEqual(self.sequences(server.app.documents()), set(range(1, EVENTS + 1)))
 
     def test_letters_are_removed_on_demand(self):
         with Server(Bulk(refuse_every(2000))) as server:

@@ -169,6 +169,33 @@ static void letters_go_where_they_were_routed(void **state)
     teardown(&rig);
 }
 
+/* The output had one place for all when they were refused. */
+static void letters_without_a_route_stay_where_the_output_needs_one(void **state)
+{
+    (void)state;
+    struct rig rig;
+    setup(&rig, "unplaced", NULL, 0);
+    rig.settings.route = "etw-{provider.name}";
+    put(&rig, "siem", "{\"a\":1}", "", "etw-one");
+    put(&rig, "siem", "{\"b\":1}", "", "");
+    put(&rig, "siem", "{\"c\":1}", "", "etw-two");
+    put(&rig, "siem", "{\"d\":1}", "00ff", "");
+    put(&rig, "siem", "", "", "");
+    assert_true(run(&rig, wants_all));
+    assert_arrived(&rig, "etw-one\t{\"a\":1}\netw-two\t{\"c\":1}\n");
+    assert_left(&rig, "2 4 5 ");
+    assert_int_equal(rig.counts.delivered, 2);
+    assert_int_equal(rig.counts.unplaced, 2);
+    assert_int_equal(rig.counts.first_unplaced, 2);
+    assert_int_equal(rig.counts.skipped, 1);
+    /* With one place for all they go there. */
+    rig.settings.route = NULL;
+    assert_true(run(&rig, wants_all));
+    assert_left(&rig, "5 ");
+    assert_int_equal(rig.counts.unplaced, 0);
+    teardown(&rig);
+}
+
 static void what_is_refused_again_stays(void **state)
 {
     (void)state;
@@ -268,6 +295,7 @@ int main(void)
         cmocka_unit_test(letters_without_an_id_go_in_deliveries_of_their_own),
         cmocka_unit_test(an_output_that_wants_no_ids_gets_none),
         cmocka_unit_test(letters_go_where_they_were_routed),
+        cmocka_unit_test(letters_without_a_route_stay_where_the_output_needs_one),
         cmocka_unit_test(what_is_refused_again_stays),
         cmocka_unit_test(the_first_failure_ends_it_and_what_arrived_is_removed),
         cmocka_unit_test(many_letters_go_in_batches),

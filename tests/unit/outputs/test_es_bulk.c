@@ -103,6 +103,29 @@ static void records_go_where_their_routes_say(void **state)
     es_bulk_fini(&bulk);
 }
 
+/* Else servers would make an index that is called as the template is written. */
+static void a_name_made_of_fields_is_not_written_without_them(void **state)
+{
+    (void)state;
+    static const struct es_bulk_options cases[] = {
+        {.action = "create", .name = {.index = "etw-{provider.name}"}},
+        {.action = "create", .name = {{"etw.{event.name}", "prod"}, NULL}}};
+    const struct span names[] = {span_text("etw.a"), span_make(NULL, 0)};
+    const uint32_t routes[] = {0, 1, 0};
+    for (size_t i = 0; i < 4; i++) {
+        struct es_bulk bulk;
+        struct error err = {0};
+        struct delivery delivery = three();
+        delivery.routes = i % 2 ? routes : NULL;
+        delivery.route_names = names;
+        delivery.route_count = i % 2 ? 2 : 0;
+        es_bulk_init(&bulk);
+        assert_false(es_bulk_build(&bulk, &cases[i / 2], "native", &delivery, &err));
+        assert_int_equal(err.code, ERR_CONFIG);
+        es_bulk_fini(&bulk);
+    }
+}
+
 static void a_document_without_its_line_break_gets_one(void **state)
 {
     (void)state;
@@ -147,6 +170,7 @@ int main(void)
         cmocka_unit_test(documents_are_called_as_the_delivery_says),
         cmocka_unit_test(every_value_of_an_action_is_escaped),
         cmocka_unit_test(records_go_where_their_routes_say),
+        cmocka_unit_test(a_name_made_of_fields_is_not_written_without_them),
         cmocka_unit_test(a_document_without_its_line_break_gets_one),
         cmocka_unit_test(a_stretch_is_as_long_as_fits_but_never_empty),
     };
