@@ -53,6 +53,20 @@ struct dead_letters_folder_settings {
 struct dead_letters *dead_letters_folder_create(
     const struct dead_letters_folder_settings *settings, struct error *err);
 
+struct dead_letters_catalogue_settings {
+    const char *path;   /* of the spool's catalogue (store/catalogue.h) */
+    uint64_t max_bytes; /* 0: 64 MB */
+
+    /* As above. */
+    void (*evicted)(void *self, uint64_t count);
+    void *self;
+};
+
+/* In the catalogue of a durable spool (dead_letters_catalogue.c), beside who owns it. Without a
+ * catalogue there is nothing to read, and no place to put anything. NULL: out of memory. */
+struct dead_letters *dead_letters_catalogue_create(
+    const struct dead_letters_catalogue_settings *settings, struct error *err);
+
 static inline void dead_letters_destroy(struct dead_letters *letters) /* NULL is fine */
 {
     if (letters) {
