@@ -83,6 +83,19 @@ static bool seek(struct frame_scan *scan, uint64_t from, uint64_t *ret_offset, s
     return true;
 }
 
+/* At scan->at there is damage: go to the next head from ${from} on. */
+static enum frame_found pass(struct frame_scan *scan, uint64_t from, enum frame_found what,
+    struct frame_extent *ret_extent, struct error *err)
+{
+    uint64_t next;
+    if (!seek(scan, from, &next, err)) {
+        return FRAME_FAILED;
+    }
+    *ret_extent = (struct frame_extent){.offset = scan->at, .bytes = next - scan->at};
+    scan->at = next;
+    return what;
+}
+
 static enum frame_found begin(
     struct frame_scan *scan, struct frame_extent *ret_extent, struct error *err)
 {
@@ -100,26 +113,7 @@ static enum frame_found begin(
         error_set(err, why.code, "%s", why.text);
         return FRAME_FAILED;
     }
-    uint64_t next;
-    if (!seek(scan, 0, &next, err)) {
-        return FRAME_FAILED;
-    }
-    *ret_extent = (struct frame_extent){.offset = 0, .bytes = next};
-    scan->at = next;
-    return FRAME_SKIPPED;
-}
-
-/* At scan->at there is damage: go to the next head from ${from} on. */
-static enum frame_found pass(struct frame_scan *scan, uint64_t from, enum frame_found what,
-    struct frame_extent *ret_extent, struct error *err)
-{
-    uint64_t next;
-    if (!seek(scan, from, &next, err)) {
-        return FRAME_FAILED;
-    }
-    *ret_extent = (struct frame_extent){.offset = scan->at, .bytes = next - scan->at};
-    scan->at = next;
-    return what;
+    return scan->end == 0 ? FRAME_END : pass(scan, 1, FRAME_SKIPPED, ret_extent, err);
 }
 
 enum frame_found frame_scan_next(struct frame_scan *scan, struct frame *ret_frame,
@@ -140,6 +134,9 @@ enum frame_found frame_scan_next(struct frame_scan *scan, struct frame *ret_fram
     struct frame frame;
     if (!load(scan, scan->at, FRAME_HEAD_BYTES, err)) {
         return FRAME_FAILED;
+    }
+    if (scan->at >= scan->end) {
+        return FRAME_END; /* it became shorter meanwhile */
     }
     if (!is_here(scan, buf_span(&scan->room), scan->at, &frame)) {
         return pass(scan, scan->at + 1, FRAME_SKIPPED, ret_extent, err);

@@ -4,13 +4,6 @@
 
 #include "support/disk_model_own.h"
 
-void model_check(bool good)
-{
-    if (!good) {
-        abort();
-    }
-}
-
 /* xorshift64* (Vigna 2014). */
 uint64_t model_random(struct disk_model *model)
 {

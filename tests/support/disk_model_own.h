@@ -1,6 +1,8 @@
 #ifndef ETWSHIP_TESTS_SUPPORT_DISK_MODEL_OWN_H
 #define ETWSHIP_TESTS_SUPPORT_DISK_MODEL_OWN_H
 
+#include <stdlib.h>
+
 #include "base/buf.h"
 #include "platform/plat_thread.h"
 #include "support/disk_model.h"
@@ -78,7 +80,14 @@ struct disk_model {
 };
 
 uint64_t model_random(struct disk_model *model);
-void model_check(bool good); /* out of memory: a test cannot go on */
+
+/* Out of memory, or out of the model's own limits: a test cannot go on. */
+static inline void model_check(bool good)
+{
+    if (!good) {
+        abort();
+    }
+}
 
 struct disk_model *model_enter(struct disk *disk);
 bool model_leave(struct disk_model *model, bool good); /* gives ${good} back */
