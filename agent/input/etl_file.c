@@ -37,7 +37,7 @@ struct etl_scope etl_file_scope(
         .cpu = buffer->cpu,
         .private_session = info->mode & (ETL_MODE_PRIVATE_LOGGER | ETL_MODE_PRIVATE_IN_PROC),
     };
-    memcpy(scope.position.file_id, file->id, sizeof(file->id));
+    memcpy(scope.position.file_id, file->records, sizeof(file->records));
     scope.position.buffer_offset = etl_file_place(file, buffer->offset, buffer->sequence);
     return scope;
 }
@@ -161,6 +161,7 @@ static bool identify(
         XXH128_canonical_t id;
         XXH128_canonicalFromHash(&id, XXH3_128bits_digest(hash));
         memcpy(file->id, id.digest, sizeof(file->id));
+        memcpy(file->records, id.digest, sizeof(file->records));
     } else {
         error_set(err, ERR_MEMORY, "%s: out of memory", file->bytes.path);
     }

@@ -26,8 +26,9 @@ struct etl_file {
     struct etl_epoch *epochs[ETL_INDEX_MAX_EPOCHS];
     size_t epoch_count; /* as far as the walk has come */
     struct etl_index index;
-    uint8_t id[16];
-    struct span host; /* instead of what the trace says; empty: none */
+    uint8_t id[16];      /* what it is known as: its identity, until somebody says otherwise */
+    uint8_t records[16]; /* the same, in its records' positions */
+    struct span host;    /* instead of what the trace says; empty: none */
 };
 
 /*

@@ -169,9 +169,10 @@ const struct etl_file *etl_follow_file(const struct etl_follow *f)
     return f->file;
 }
 
-void etl_follow_set_id(struct etl_follow *f, const uint8_t id[16])
+void etl_follow_set_id(struct etl_follow *f, const uint8_t id[16], const uint8_t records[16])
 {
     memcpy(f->file->id, id, sizeof(f->file->id));
+    memcpy(f->file->records, records, sizeof(f->file->records));
 }
 
 uint32_t etl_follow_header_end(const struct etl_follow *f)

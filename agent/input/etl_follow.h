@@ -37,8 +37,8 @@ void etl_follow_destroy(struct etl_follow *follow); /* NULL is fine */
 /* Identity, headers; its trace_info lives in the arena. */
 const struct etl_file *etl_follow_file(const struct etl_follow *follow);
 
-/* Let its records have another identity; before the first is given. */
-void etl_follow_set_id(struct etl_follow *follow, const uint8_t id[16]);
+/* Let it be known by another identity, and its records by theirs; before the first is given. */
+void etl_follow_set_id(struct etl_follow *follow, const uint8_t id[16], const uint8_t records[16]);
 
 /* How far the header buffer's records are taken: the argument for opening it again. */
 uint32_t etl_follow_header_end(const struct etl_follow *follow);

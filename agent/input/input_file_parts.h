@@ -31,6 +31,7 @@ struct input_path {
     unsigned moved;    /* rounds that its name has not been its own any more */
     const uint8_t *id; /* by which the trace there is known to the agent; NULL: none yet */
     uint8_t trace[16]; /* the trace's own, as etl_file.h tells it */
+    bool apart;        /* another trace has that one, too, and this is no copy of it */
 };
 
 struct input {
@@ -102,9 +103,16 @@ bool input_paths_read_id(struct input *in, const char *path, uint8_t ret_id[16])
 /* The name of a file has changed: each path gets the other's. */
 void input_paths_swap_names(struct input *in, struct input_path *a, struct input_path *b);
 
+/* The identity in the positions of its records, once it has one: the trace's own, also of a copy, so
+ * that a copy brings no record that is called otherwise; but its path's, if it is `apart`. */
+static inline const uint8_t *input_paths_records(const struct input_path *path)
+{
+    return path->apart ? path->id : path->trace;
+}
+
 /*
  * Settle by which identity the trace that was found at ${path} is known: its own, or if that is
- * another path's, one made of it and the path's name, so that two traces never count as one. True
+ * another path's, one made of it and the path's name, so that two files never count as one. True
  * if there is nothing to read: it was done in an earlier run, or taken before in this one, be it
  * under another name.
  */

@@ -25,7 +25,7 @@ static bool on_record(void *self, const struct event_record *record)
     struct input *in = path->in;
     if (record->kind == RECORD_KERNEL && record->hook_id >> 8 != 0 && !in->unsettled) {
         in->unsettled = true;
-        memcpy(in->last_read, record->position.file_id, sizeof(in->last_read));
+        memcpy(in->last_read, etl_follow_file(path->follow)->id, sizeof(in->last_read));
     }
     return input_group_give(in, record);
 }
@@ -96,7 +96,7 @@ static bool open_path(struct input_path *path, uint32_t header_end, struct error
     path->follow = etl_follow_open(
         path->path, span_text(in->settings.host), &in->arena, header_end, &events, err);
     if (path->follow && path->id) {
-        etl_follow_set_id(path->follow, path->id);
+        etl_follow_set_id(path->follow, path->id, input_paths_records(path));
     }
     return path->follow != NULL;
 }
@@ -248,7 +248,7 @@ static bool start_following(struct input_path *path)
         return true;
     }
     if (path->id) {
-        etl_follow_set_id(path->follow, path->id);
+        etl_follow_set_id(path->follow, path->id, input_paths_records(path));
     }
     begin(path);
     in->gave = true;

@@ -200,6 +200,7 @@ static struct etl_file *open_new(struct input *in, struct input_path *path)
     bool wanted = file && !input_paths_is_taken(in, path, file->id);
     if (wanted && path->id) {
         memcpy(file->id, path->id, sizeof(file->id));
+        memcpy(file->records, input_paths_records(path), sizeof(file->records));
     }
     path->state = file ? PATH_TAKEN : PATH_BAD;
     path->stamp = plat_path_stamp(path->path);

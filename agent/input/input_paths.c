@@ -1,12 +1,14 @@
 #include <stdlib.h>
 #include <xxhash.h>
 
+#include "input/etl_copy.h"
 #include "input/input_file_parts.h"
 #include "platform/plat_file.h"
 
 /* Which files the session has: what its patterns match, found again and again where files may come
  * later. A path is known for good. A trace is known by its identity, whatever its name becomes;
- * a second one with the same identity, a copy as a rule, by identity and name. */
+ * a second one with the same identity, a copy as a rule, by identity and name. Records of a copy are
+ * still those of the trace, for whoever has them already. */
 
 static struct input_path *add_path(struct input *in, const char *path)
 {
@@ -78,13 +80,16 @@ static void set_id(struct input *in, struct input_path *path, const uint8_t id[1
     }
 }
 
-/* The identity of a trace that shares its own with that of another path. */
-static void derive_id(const struct input_path *path, uint8_t ret_id[16])
+enum kin { KIN_COPY, KIN_APART };
+
+/* The identity of a trace that shares its own with that of another path. It says what that was found
+ * to be, since the other may be gone in the next run. */
+static void derive_id(const struct input_path *path, enum kin kin, uint8_t ret_id[16])
 {
     XXH128_canonical_t id;
     XXH128_hash_t trace = XXH3_128bits(path->trace, sizeof(path->trace));
     XXH128_hash_t both = XXH3_128bits_withSeed(
-        path->path, strlen(path->path), trace.low64 ^ trace.high64);
+        path->path, strlen(path->path), (trace.low64 ^ trace.high64) + kin);
     XXH128_canonicalFromHash(&id, both);
     memcpy(ret_id, id.digest, sizeof(id.digest));
 }
@@ -114,17 +119,25 @@ static bool is_same_file(struct input *in, const struct input_path *known,
     return same;
 }
 
-static void claim_id(struct input *in, struct input_path *path, bool own_is_free)
+/* ${known}: the path that has the trace's own identity; NULL: none. */
+static void claim_id(struct input *in, struct input_path *path, const struct input_path *known)
 {
-    uint8_t derived[16];
-    derive_id(path, derived);
-    set_id(in, path, own_is_free && !was_known(in, derived) ? path->trace : derived);
+    uint8_t copy[16];
+    uint8_t apart[16];
+    derive_id(path, KIN_COPY, copy);
+    derive_id(path, KIN_APART, apart);
+    bool was_apart = was_known(in, apart);
+    bool is_copy = !was_apart &&
+                   (was_known(in, copy) || (known && etl_copy_is(known->path, path->path)));
+    set_id(in, path, is_copy ? copy : was_apart || known ? apart : path->trace);
+    path->apart = path->id && (was_apart || (known && !is_copy));
 }
 
 void input_paths_renew(struct input_path *path)
 {
     path->state = PATH_NEW;
     path->id = NULL;
+    path->apart = false;
 }
 
 bool input_paths_read_id(struct input *in, const char *path, uint8_t ret_id[16])
@@ -148,7 +161,7 @@ void input_paths_identify(struct input *in)
         uint8_t id[16];
         if (path->state == PATH_NEW && input_paths_read_id(in, path->path, id)) {
             memcpy(path->trace, id, sizeof(id));
-            claim_id(in, path, !input_paths_by_id(in, id));
+            claim_id(in, path, input_paths_by_id(in, id));
         }
     }
 }
@@ -166,16 +179,14 @@ void input_paths_swap_names(struct input *in, struct input_path *a, struct input
 bool input_paths_is_taken(struct input *in, struct input_path *path, const uint8_t trace[16])
 {
     const struct input_sink *sink = in->sink;
-    if (!sink->is_done && !in->settings.follow) {
-        return false; /* nobody wants to know them again */
-    }
+    bool remembers = sink->is_done || in->settings.follow;
     if (!path->id) {
         const struct input_path *known = input_paths_by_id(in, trace);
         memcpy(path->trace, trace, sizeof(path->trace));
-        if (known && is_same_file(in, known, path, trace)) {
+        if (remembers && known && is_same_file(in, known, path, trace)) {
             return true;
         }
-        claim_id(in, path, !known);
+        claim_id(in, path, known);
     }
     return path->id && sink->is_done && sink->is_done(sink->self, path->id);
 }
@@ -191,8 +202,9 @@ struct etl_file *input_paths_open(struct input *in, const struct input_path *pat
     }
     if (path->id) {
         memcpy(file->id, path->id, sizeof(file->id));
+        memcpy(file->records, input_paths_records(path), sizeof(file->records));
     }
-    if (in->skipping && memcmp(file->id, in->position.file_id, sizeof(file->id)) == 0) {
+    if (in->skipping && memcmp(file->records, in->position.file_id, sizeof(file->id)) == 0) {
         in->position_known = true;
     }
     return file;

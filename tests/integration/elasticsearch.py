@@ -9,6 +9,7 @@ import json
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -328,6 +329,48 @@ class Elasticsearch(unittest.TestCase):
         self.assertEqual(app.twice, FEW)
         self.assertNotIn("duplicate", told)
         self.assert_each_once(app, FEW)
+
+    def of_files(self, app):
+        """Ids of the documents that come from files."""
+        return [name for store in app.stores.values() for name in store if len(name) == 60]
+
+    def test_copies_in_one_folder_add_nothing(self):
+        app = Bulk()
+        server = self.serve(app)
+        traces = self.folder / "traces"
+        traces.mkdir()
+        for name in ("a", "b"):
+            shutil.copy(self.few, traces / f"{name}.etl")
+        told = self.run_agent(self.write(traces / "*.etl", [server.url]))
+        self.assertEqual(app.twice, FEW)
+        self.assertNotIn("duplicate", told)
+        self.assertEqual(len(self.of_files(app)), FEW)
+        self.assertEqual(len({name[:32] for name in self.of_files(app)}), 1)
+        # The copy alone, under another name.
+        (traces / "a.etl").unlink()
+        (traces / "b.etl").rename(traces / "z.etl")
+        self.run_agent(self.write(traces / "*.etl", [server.url], state="other"))
+        self.assertEqual(len(self.of_files(app)), FEW)
+
+    def test_traces_that_only_begin_alike_are_two(self):
+        traces = self.folder / "traces"
+        traces.mkdir()
+        shutil.copy(self.few, traces / "a.etl")
+        shutil.copy(self.big, traces / "b.etl")
+        identities = set()
+        for state in ({"data_dir": str(self.folder / "state")}, {}):
+            with self.subTest(state):
+                app = Bulk()
+                server = self.serve(app)
+                config = self.write(traces / "*.etl", [server.url])
+                settings = json.loads(config.read_text()) | {"agent": state}
+                config.write_text(json.dumps(settings))
+                self.run_agent(config)
+                self.assertEqual(app.twice, 0)
+                self.assertEqual(len(self.of_files(app)), FEW + EVENTS)
+                identities.add(frozenset(name[:32] for name in self.of_files(app)))
+        # The same names, be it remembered or not.
+        self.assertEqual([len(files) for files in identities], [2])
 
 
 if __name__ == "__main__":

@@ -162,8 +162,23 @@ static void what_is_no_trace_is_told_once_and_tried_again_when_it_changes(void *
     assert_all_once(0);
 }
 
-/* Traces whose first records are the same are not mistaken for each other. */
-static void a_copy_of_a_trace_is_a_trace_of_its_own(void **state)
+/* Records whose place is that of an earlier one. */
+static size_t count_same_places(void)
+{
+    size_t same = 0;
+    for (size_t i = 0; i < run.seen.count; i++) {
+        for (size_t k = 0; k < i; k++) {
+            const struct record_position *a = &run.seen.positions[i];
+            const struct record_position *b = &run.seen.positions[k];
+            same += memcmp(a->file_id, b->file_id, 16) == 0 &&
+                    a->buffer_offset == b->buffer_offset && a->record_offset == b->record_offset;
+        }
+    }
+    return same;
+}
+
+/* It is read, and known again by itself, but its records are those of the trace. */
+static void a_copy_is_a_file_of_its_own_with_the_records_of_the_trace(void **state)
 {
     (void)state;
     write_all(0);
@@ -175,8 +190,67 @@ static void a_copy_of_a_trace_is_a_trace_of_its_own(void **state)
     finish(thread);
     assert_int_equal(run.seen.count, 2 * (EVENTS + 1));
     assert_memory_not_equal(run.ended[0], run.ended[1], 16);
+    assert_int_equal(count_same_places(), EVENTS + 1);
 
     /* Each is known again, also when the first is gone. */
+    run.known_ends = 2;
+    assert_true(plat_path_remove(paths[0], &err));
+    write_all(2);
+    thread = start(MILLISECOND);
+    wait_for(&run.ends, 3);
+    finish(thread);
+    assert_int_equal(run.seen.count, 3 * (EVENTS + 1));
+}
+
+/* The original is followed, the copy ends early; then the copy grows, too. */
+static void a_copy_of_a_growing_trace_brings_no_record_of_its_own(void **state)
+{
+    (void)state;
+    struct plat_thread *thread = start(MILLISECOND);
+    for (size_t i = 0; i < 4; i++) {
+        growing_write(&g[0], i, paths[0]);
+    }
+    wait_for(&run.seen.count, 1 + 3 * 9);
+    for (size_t i = 0; i < 3; i++) {
+        growing_write(&g[0], i, paths[1]);
+    }
+    wait_for(&run.seen.count, 1 + 3 * 9 + 1 + 2 * 9);
+    assert_int_equal(count_same_places(), 1 + 2 * 9);
+    for (size_t i = 3; i < g[0].write_count; i++) {
+        growing_write(&g[0], i, paths[1]);
+    }
+    for (size_t i = 4; i < g[0].write_count; i++) {
+        growing_write(&g[0], i, paths[0]);
+    }
+    wait_for(&run.ends, 2);
+    finish(thread);
+    assert_int_equal(run.seen.count, 2 * (EVENTS + 1));
+    assert_int_equal(count_same_places(), EVENTS + 1);
+}
+
+/* What begins alike and goes on otherwise: nobody may take the one's records for the other's. */
+static void traces_that_only_begin_alike_have_records_of_their_own(void **state)
+{
+    (void)state;
+    write_all(0);
+    for (size_t i = 0; i < g[0].write_count; i++) {
+        growing_write(&g[0], i, paths[1]);
+    }
+    FILE *file = fopen(paths[1], "r+b");
+    assert_non_null(file);
+    /* In the last buffer but two: a byte of a payload or of its filling. */
+    assert_int_equal(fseek(file, -2100, SEEK_END), 0);
+    int byte = fgetc(file);
+    assert_int_equal(fseek(file, -2100, SEEK_END), 0);
+    fputc(byte ^ 1, file);
+    fclose(file);
+    struct plat_thread *thread = start(MILLISECOND);
+    wait_for(&run.ends, 2);
+    finish(thread);
+    assert_int_equal(count_same_places(), 0);
+    assert_memory_not_equal(run.ended[0], run.ended[1], 16);
+
+    /* It is known again, also when the other is gone. */
     run.known_ends = 2;
     assert_true(plat_path_remove(paths[0], &err));
     write_all(2);
@@ -210,7 +284,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_renamed_file_keeps_being_followed, begin, end),
         cmocka_unit_test_setup_teardown(
             what_is_no_trace_is_told_once_and_tried_again_when_it_changes, begin, end),
-        cmocka_unit_test_setup_teardown(a_copy_of_a_trace_is_a_trace_of_its_own, begin, end),
+        cmocka_unit_test_setup_teardown(
+            a_copy_is_a_file_of_its_own_with_the_records_of_the_trace, begin, end),
+        cmocka_unit_test_setup_teardown(
+            a_copy_of_a_growing_trace_brings_no_record_of_its_own, begin, end),
+        cmocka_unit_test_setup_teardown(
+            traces_that_only_begin_alike_have_records_of_their_own, begin, end),
         cmocka_unit_test_setup_teardown(a_taken_file_with_a_new_name_is_not_read_again, begin, end),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

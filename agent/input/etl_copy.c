@@ -1,0 +1,82 @@
+#include "input/etl_copy.h"
+
+#include <stdlib.h>
+
+#include "input/etl_file.h"
+#include "platform/plat_file.h"
+
+/* The window is larger than any buffer: what one of two writers has not come to is zeros from where
+ * they part to the end of its buffer. */
+enum { WINDOW_BYTES = 1024 * 1024, HEADER_BYTES = 64 * 1024 };
+
+/* Where its records begin; 0: nobody can tell. */
+static uint64_t begin_of(const char *path)
+{
+    struct arena arena;
+    struct etl_handles handles = {.open = 0};
+    arena_init(&arena, HEADER_BYTES);
+    struct etl_file *file = etl_file_open(path, span_make(NULL, 0), &handles, &arena, NULL);
+    const struct etl_info *info = file ? etl_file_info(file) : NULL;
+    uint64_t begin = info && !(info->mode & ETL_MODE_CIRCULAR) ? info->buffer_size : 0;
+    etl_file_destroy(file);
+    arena_fini(&arena);
+    return begin;
+}
+
+static bool is_zero(const uint8_t *bytes, size_t size)
+{
+    return size == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0);
+}
+
+/* Is it that one of the two has come no further? */
+static bool part_by_time(const uint8_t *a, const uint8_t *b, size_t size, size_t buffer_size)
+{
+    size_t at = 0;
+    while (at < size && a[at] == b[at]) {
+        at++;
+    }
+    size_t end = (at / buffer_size + 1) * buffer_size;
+    end = end < size ? end : size;
+    return at == size || is_zero(a + at, end - at) || is_zero(b + at, end - at);
+}
+
+/* ${room}: for two windows. */
+static bool compare(struct plat_file *a, struct plat_file *b, uint64_t at, uint8_t *room)
+{
+    const size_t buffer_size = (size_t)at;
+    const size_t window = WINDOW_BYTES / buffer_size ? WINDOW_BYTES / buffer_size * buffer_size
+                                                     : WINDOW_BYTES;
+    uint8_t *other = room + WINDOW_BYTES;
+    for (;;) {
+        size_t got;
+        size_t got_other;
+        if (!plat_file_read_at(a, at, room, window, &got, NULL) ||
+            !plat_file_read_at(b, at, other, window, &got_other, NULL)) {
+            return false;
+        }
+        size_t both = got < got_other ? got : got_other;
+        if (memcmp(room, other, both) != 0) {
+            return part_by_time(room, other, both, buffer_size);
+        }
+        if (both < window) {
+            return true;
+        }
+        at += window;
+    }
+}
+
+bool etl_copy_is(const char *path, const char *other)
+{
+    uint64_t begin = begin_of(path);
+    if (begin == 0 || begin != begin_of(other)) {
+        return false;
+    }
+    uint8_t *room = malloc(2 * (size_t)WINDOW_BYTES);
+    struct plat_file *a = plat_file_open(path, PLAT_FILE_READ, NULL);
+    struct plat_file *b = plat_file_open(other, PLAT_FILE_READ, NULL);
+    bool same = room && a && b && compare(a, b, begin, room);
+    plat_file_close(a);
+    plat_file_close(b);
+    free(room);
+    return same;
+}
