@@ -14,7 +14,7 @@ static struct plat_file *plat_of(struct disk_file *file)
 static bool checked(bool good, struct error *err)
 {
     if (!good && err && plat_disk_is_full(err)) {
-        err->code = ERR_LIMIT;
+        err->code = ERR_FULL;
     }
     return good;
 }

@@ -7,7 +7,7 @@
 /*
  * What the store does with files, as a table: the operating system's, or a test's model of a disk
  * that is full, fails or loses power. Paths are UTF-8. A failure has a code:
- *   ERR_LIMIT   there is no room on the disk, or the quota is used up
+ *   ERR_FULL    there is no room on the disk, or the quota is used up
  *   ERR_IO      anything else that the system refused; os_code says why
  *   ERR_MEMORY
  * Any thread; one file is appended to, cut, synced and closed by one thread at a time, and read by many.

@@ -63,8 +63,9 @@ void segments_destroy(struct segments *segments); /* NULL is fine. Nothing is sy
 size_t segments_count(struct segments *segments);
 bool segments_get(struct segments *segments, size_t index, struct segment_info *ret_info);
 
-/* Before the first append: the epoch of the frames to come, and the smallest id that a new file may have,
- * so that no id which the catalogue knows comes a second time, even if its file has gone. */
+/* Before the first append, and again whenever the epoch changes: the epoch of the frames to come (a file
+ * has one, so the one that is being written is ended), and the smallest id that a new file may have, so
+ * that no id which the catalogue knows comes a second time, even if its file has gone. */
 void segments_begin(struct segments *segments, uint64_t epoch, uint64_t first_id);
 
 /* What ${stream} is: written into each file before its first batch there, so that files alone are
@@ -75,8 +76,8 @@ bool segments_describe(
 
 /*
  * Write a batch behind the others; the body is written from where it is. False, and nothing is appended
- * while what was before stays good: ERR_LIMIT if the disk is full or the batch is beyond the limits of
- * frame.h (segments_fits tells which), ERR_IO, ERR_MEMORY. To be tried again.
+ * while what was before stays good: ERR_FULL if the disk is, ERR_IO, ERR_MEMORY, to be tried again;
+ * ERR_LIMIT if the batch is beyond the limits of frame.h, which segments_fits tells beforehand.
  */
 bool segments_append(struct segments *segments, const struct segments_batch *batch,
     struct segment_place *ret_place, struct error *err);

@@ -16,6 +16,9 @@ enum { MOST_PIECES = 6 };
 
 void segments_begin(struct segments *segments, uint64_t epoch, uint64_t first_id)
 {
+    if (epoch != segments->epoch) {
+        segments_end(segments);
+    }
     segments->epoch = epoch;
     segments->next_id = first_id > segments->next_id ? first_id : segments->next_id;
 }

@@ -65,7 +65,7 @@ void disk_model_restart(struct disk_model *model, enum disk_model_loss loss);
 /* ---- faults ---- */
 
 /* Bytes that all files together may have; UINT64_MAX at first. An append that does not fit writes what
- * fits and fails with ERR_LIMIT. */
+ * fits and fails with ERR_FULL. */
 void disk_model_set_capacity(struct disk_model *model, uint64_t bytes);
 
 /*

@@ -196,7 +196,7 @@ static bool write_piece(struct disk_model *model, struct disk_file *file, uint64
     }
     return part.size == bytes.size || during ||
            (error_set_os(err, CODE_FULL, "no space left", "%s: cannot write", file->path),
-               err ? (void)(err->code = ERR_LIMIT) : (void)0, false);
+               err ? (void)(err->code = ERR_FULL) : (void)0, false);
 }
 
 static bool append(struct disk *disk, struct disk_file *file, const struct span *pieces,

@@ -183,7 +183,7 @@ static void test_a_full_disk_takes_what_fits(void **state)
     assert_true(disk->ops->free_bytes(disk, "f", &bytes, &err));
     assert_int_equal(bytes, 2);
     assert_false(add(file, span_text("4567")));
-    assert_int_equal(err.code, ERR_LIMIT);
+    assert_int_equal(err.code, ERR_FULL);
     assert_span(disk_model_content(model, "f/a"), "012345");
     assert_true(disk_model_write_at(disk, file, 0, span_text("543210"), &err)); /* needs none */
     assert_true(disk->ops->truncate(disk, file, 4, &err));
