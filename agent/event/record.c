@@ -16,14 +16,15 @@ const struct extended_item *record_extended(
 
 bool record_is_manifest_data(const struct event_record *record)
 {
-    enum { MANIFEST_ID = 0xfffe, MANIFEST_TASK = 0xfffe, MANIFEST_OPCODE = 0xfe };
+    enum { MANIFEST_TASK = 0xfffe, MANIFEST_OPCODE = 0xfe };
     /* Envelope: format, major, minor, magic, u16 total chunks, u16 chunk. */
     enum { ENVELOPE_SIZE = 8, FORMAT_XML = 1, MAGIC = 0x5b };
     const struct event_descriptor *d = &record->descriptor;
     struct span payload = record->payload;
-    return record->kind == RECORD_EVENT && d->id == MANIFEST_ID && d->task == MANIFEST_TASK &&
-           d->opcode == MANIFEST_OPCODE && payload.size >= ENVELOPE_SIZE &&
-           payload.data[0] == FORMAT_XML && payload.data[3] == MAGIC;
+    return record->kind == RECORD_EVENT && d->id == RECORD_MANIFEST_ID &&
+           d->task == MANIFEST_TASK && d->opcode == MANIFEST_OPCODE &&
+           payload.size >= ENVELOPE_SIZE && payload.data[0] == FORMAT_XML &&
+           payload.data[3] == MAGIC;
 }
 
 bool record_is_metadata(const struct event_record *record)

@@ -162,6 +162,9 @@ const struct extended_item *record_extended(
  */
 bool record_is_metadata(const struct event_record *record);
 
+/* Event id of the records that carry .NET EventSource manifests. */
+enum { RECORD_MANIFEST_ID = 0xfffe };
+
 /* Does the payload look like a chunk of a .NET EventSource manifest (id 65534, opcode 254,
  * task 65534, format 1, magic 0x5b)? */
 bool record_is_manifest_data(const struct event_record *record);

@@ -59,6 +59,8 @@ struct etl_visitor {
     void *self;
     bool (*buffer)(void *self, const struct etl_buffer *buffer, size_t epoch);
     bool (*record)(void *self, const struct event_record *record);
+    bool
+        skips_mere_events; /* records of which etl_record_is_mere_event is sure need not be given */
     /* ${what} is wrong at byte ${offset} of the file. */
     void (*damage)(void *self, const struct trace_info *trace, uint64_t offset, const char *what);
 };

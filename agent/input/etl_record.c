@@ -255,29 +255,42 @@ static const char *read_message(
     return NULL;
 }
 
-/* The chain of extended items behind an EVENT_HEADER. Each: u16 length with this header and its
- * padding, u16 type, u16 linkage (bit 0: another follows), u16 data size, data, padding. */
+/* One extended item behind an EVENT_HEADER: u16 length with this header and its padding, u16 type,
+ * u16 linkage (bit 0: another follows), u16 data size, data, padding. False, and nothing is
+ * consumed, if it runs out of the record. */
+static inline bool take_extended(
+    struct reader *r, struct extended_item *ret_item, bool *ret_another)
+{
+    enum { ITEM_HEADER_SIZE = 8 };
+    struct reader item = *r;
+    uint16_t length = reader_u16(&item);
+    uint16_t type = reader_u16(&item);
+    bool another = reader_u16(&item) & 1;
+    uint16_t data_size = reader_u16(&item);
+    struct span data = reader_take(&item, data_size);
+    /* The padding of the very last item may be cut off together with that of the record. */
+    size_t skip = !another && length > reader_left(r) ? reader_left(r) : length;
+    if (item.failed || length < ITEM_HEADER_SIZE + data_size || skip > reader_left(r)) {
+        return false;
+    }
+    reader_skip(r, skip);
+    *ret_item = (struct extended_item){type, data};
+    *ret_another = another;
+    return true;
+}
+
 static const char *read_extended(
     struct reader *r, struct extended_item *items, struct event_record *record)
 {
-    enum { ITEM_HEADER_SIZE = 8 };
     bool more = true;
     size_t left_out = 0;
     while (more) {
-        struct reader item = *r;
-        uint16_t length = reader_u16(&item);
-        uint16_t type = reader_u16(&item);
-        more = reader_u16(&item) & 1;
-        uint16_t data_size = reader_u16(&item);
-        struct span data = reader_take(&item, data_size);
-        /* The padding of the very last item may be cut off together with that of the record. */
-        size_t skip = !more && length > reader_left(r) ? reader_left(r) : length;
-        if (item.failed || length < ITEM_HEADER_SIZE + data_size || skip > reader_left(r)) {
+        struct extended_item item;
+        if (!take_extended(r, &item, &more)) {
             return "an extended data item runs out of its record";
         }
-        reader_skip(r, skip);
         if (record->extended_count < RECORD_MAX_EXTENDED) {
-            items[record->extended_count++] = (struct extended_item){type, data};
+            items[record->extended_count++] = item;
         } else {
             left_out++;
         }
@@ -363,4 +376,59 @@ const char *etl_record_read(struct span bytes, struct etl_scope *scope, struct e
     record->payload = span_from(bytes, ETL_RECORD_START_SIZE);
     inherit_time(record, scope);
     return NULL;
+}
+
+/* ---- mere events --------------------------------------------------------------------------------- */
+
+static bool is_mere_hook(uint16_t hook_id)
+{
+    enum { GROUP_TRACE = 0x00, GROUP_CONFIG = 0x0b, GROUP_STACK_WALK = 0x18 };
+    uint8_t group = (uint8_t)(hook_id >> 8);
+    return group != GROUP_TRACE && group != GROUP_CONFIG && group != GROUP_STACK_WALK;
+}
+
+static bool are_extended_sound(struct span bytes)
+{
+    struct reader r = reader_make(span_from(bytes, ETL_EVENT_HEADER_SIZE));
+    bool more = true;
+    for (size_t i = 0; more; i++) {
+        struct extended_item item;
+        if (i == RECORD_MAX_EXTENDED || !take_extended(&r, &item, &more)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool etl_record_is_mere_event(struct span bytes)
+{
+    enum { EXTENDED = ETL_PERFINFO_COUNTERS | ETL_PERFINFO_PEBS };
+    const uint8_t *p = bytes.data;
+    if (p[3] >> 4 == MARKER_MESSAGE) {
+        return false; /* its header may run out of it */
+    }
+    if (p[3] >> 4 == MARKER_ULONG32_TIME) {
+        return true;
+    }
+    switch (p[2]) {
+    case ETL_PERFINFO32:
+    case ETL_PERFINFO64:
+        return !(load_le16(p) & EXTENDED) && is_mere_hook(load_le16(p + 0x06));
+    case ETL_SYSTEM32:
+    case ETL_SYSTEM64:
+    case ETL_COMPACT32:
+    case ETL_COMPACT64:
+        return is_mere_hook(load_le16(p + 0x06));
+    case ETL_FULL_HEADER32:
+    case ETL_FULL_HEADER64:
+    case ETL_INSTANCE32:
+    case ETL_INSTANCE64:
+        return memcmp(p + 0x18, record_metadata_class.bytes, 16) != 0;
+    case ETL_EVENT_HEADER32:
+    case ETL_EVENT_HEADER64:
+        return load_le16(p + 0x28) != RECORD_MANIFEST_ID &&
+               (!(load_le16(p + 0x04) & EVENT_FLAG_EXTENDED_INFO) || are_extended_sound(bytes));
+    default:
+        return true;
+    }
 }

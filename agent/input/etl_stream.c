@@ -186,6 +186,11 @@ static bool fill(struct etl_stream *s, uint32_t need)
     return s->packed ? fill_packed(s) : fill_plain(s);
 }
 
+static inline uint32_t padded_size(uint32_t size)
+{
+    return (size + ETL_RECORD_ALIGNMENT - 1) & ~(uint32_t)(ETL_RECORD_ALIGNMENT - 1);
+}
+
 /* There should be more bytes than there are. */
 static enum etl_step out_of_bytes(struct etl_stream *s)
 {
@@ -208,8 +213,21 @@ void etl_stream_last_time(const struct etl_stream *stream, struct etl_scope *sco
     }
 }
 
+void etl_stream_skip_mere_events(struct etl_stream *s)
+{
+    uint32_t end = s->buffer.end - s->base < s->filled ? s->buffer.end - s->base : s->filled;
+    uint32_t size;
+    while (s->at < end && end - s->at >= ETL_RECORD_START_SIZE &&
+           etl_record_frame(s->window + s->at, &size) == ETL_FRAME_RECORD &&
+           padded_size(size) <= end - s->at &&
+           etl_record_is_mere_event(span_make(s->window + s->at, size))) {
+        s->at += padded_size(size);
+    }
+}
+
 enum etl_step etl_stream_next(struct etl_stream *s)
 {
+    s->problem = NULL;
     s->record_at = s->at;
     uint32_t left = s->buffer.end - s->base - s->at;
     if (left < ETL_RECORD_START_SIZE) {
@@ -237,8 +255,7 @@ enum etl_step etl_stream_next(struct etl_stream *s)
         }
         return s->buffer.truncated ? ETL_STEP_END : ETL_STEP_DAMAGED;
     }
-    uint32_t padded = (size + ETL_RECORD_ALIGNMENT - 1) & ~(uint32_t)(ETL_RECORD_ALIGNMENT - 1);
-    uint32_t step = padded < left ? padded : left;
+    uint32_t step = padded_size(size) < left ? padded_size(size) : left;
     if (!fill(s, step)) {
         return ETL_STEP_FAILED;
     }

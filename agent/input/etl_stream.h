@@ -50,6 +50,10 @@ void etl_stream_last_time(const struct etl_stream *stream, struct etl_scope *sco
 /* The next record, valid until the next call. Call again only after ETL_STEP_RECORD. */
 enum etl_step etl_stream_next(struct etl_stream *stream);
 
+/* Leave out records that are surely mere events (etl_record_is_mere_event), as far as the window
+ * reaches. What stands behind them may be one, too. */
+void etl_stream_skip_mere_events(struct etl_stream *stream);
+
 const struct event_record *etl_stream_record(const struct etl_stream *stream);
 
 /* The same bytes as they stand in the file, header included. */

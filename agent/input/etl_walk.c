@@ -161,7 +161,11 @@ static void visit_records(struct etl_walk *w, const struct etl_buffer *buffer)
     const struct etl_visitor *visitor = &w->visitor;
     struct etl_scope scope = etl_file_scope(w->file, buffer, w->epoch);
     etl_stream_open(w->stream, &w->file->bytes, buffer, w->file->epochs[w->epoch]->format, &scope);
+    bool skips = !visitor->record || visitor->skips_mere_events;
     while (!w->stopped) {
+        if (skips) {
+            etl_stream_skip_mere_events(w->stream);
+        }
         enum etl_step step = etl_stream_next(w->stream);
         if (step == ETL_STEP_FAILED) {
             *w->err = *etl_stream_error(w->stream);
@@ -419,6 +423,7 @@ bool etl_file_index(struct etl_file *file, const struct etl_visitor *visitor, st
         .self = &walk,
         .buffer = index_buffer,
         .record = index_record,
+        .skips_mere_events = walk.inner->skips_mere_events || !walk.inner->record,
         .damage = index_damage,
     };
     etl_index_fini(&file->index);

@@ -161,6 +161,7 @@ enum input_end input_group_run(
         .self = in,
         .buffer = first_pass_buffer,
         .record = first_pass_record,
+        .skips_mere_events = true,
         .damage = first_pass_damage,
     };
     for (size_t i = 0; i < count; i++) {

@@ -49,6 +49,24 @@ static void on_damage(void *self, const struct trace_info *trace, uint64_t offse
     seen->damage++;
 }
 
+/* A walk that may leave out mere events must find the same damage; here it finds nothing else, but
+ * what stands where a window begins or ends. */
+static void check_skipping(struct etl_file *file, const struct seen *all)
+{
+    static struct seen some;
+    memset(&some, 0, sizeof(some));
+    const struct etl_visitor visitor = {.self = &some,
+        .buffer = on_buffer,
+        .record = on_record,
+        .skips_mere_events = true,
+        .damage = on_damage};
+    assert_true(etl_file_walk(file, &visitor, NULL));
+    assert_int_equal(some.buffers, all->buffers);
+    assert_true(some.records <= all->records);
+    assert_int_equal(some.damage, all->damage);
+    assert_memory_equal(some.damage_at, all->damage_at, sizeof(some.damage_at));
+}
+
 /* Walk a copy of exactly this size. */
 static bool walk(const uint8_t *bytes, size_t size, struct seen *seen, struct error *err)
 {
@@ -67,6 +85,7 @@ static bool walk(const uint8_t *bytes, size_t size, struct seen *seen, struct er
             .damage = on_damage,
         };
         assert_true(etl_file_walk(file, &visitor, err));
+        check_skipping(file, seen);
     }
     etl_file_destroy(file);
     arena_fini(&arena);
@@ -174,6 +193,18 @@ static void a_bad_record_costs_the_rest_of_its_buffer(void **state)
         assert_int_equal(seen.damage, 1);
         assert_int_equal(seen.damage_at[0], second);
     }
+}
+
+static void a_bad_record_at_the_end_of_its_buffer_is_told_once(void **state)
+{
+    (void)state;
+    size_t last = TRACE_BUFFER_BYTES + 0x48 + 3 * 0x58;
+    make((struct trace_options){0});
+    t.bytes[last + 4] = 1; /* extended items, of which there are none */
+    assert_true(walk(t.bytes, t.size, &seen, &err));
+    assert_int_equal(seen.records, 13);
+    assert_int_equal(seen.damage, 1);
+    assert_int_equal(seen.damage_at[0], last);
 }
 
 static void a_buffer_with_a_broken_header_is_skipped(void **state)
@@ -437,6 +468,7 @@ int main(void)
         cmocka_unit_test(a_sound_trace_has_no_damage),
         cmocka_unit_test(header_buffers_may_have_only_the_saved_offset),
         cmocka_unit_test(a_bad_record_costs_the_rest_of_its_buffer),
+        cmocka_unit_test(a_bad_record_at_the_end_of_its_buffer_is_told_once),
         cmocka_unit_test(a_buffer_with_a_broken_header_is_skipped),
         cmocka_unit_test(garbage_between_buffers_is_skipped),
         cmocka_unit_test(garbage_behind_the_last_buffer_is_damage),

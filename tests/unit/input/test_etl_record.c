@@ -18,6 +18,18 @@ static const struct trace_info trace = {
 static struct extended_item items[RECORD_MAX_EXTENDED];
 static struct event_record record;
 
+/* What passes for a mere event, unread, must be one. */
+static void check_mere_event(struct span copy, const char *problem)
+{
+    if (etl_record_is_mere_event(copy)) {
+        assert_null(problem);
+        assert_false(record_is_metadata(&record));
+        assert_false(record.kind == RECORD_KERNEL && record.hook_id >> 8 == 0x18); /* StackWalk */
+        assert_false(
+            record.kind == RECORD_KERNEL && record.hook_id >> 8 == 0x0b); /* SystemConfig */
+    }
+}
+
 /* Frame and read exactly ${size} bytes, from memory of that size so that sanitizers see more. */
 static const char *read_bytes(const uint8_t *bytes, size_t size, struct etl_scope *scope)
 {
@@ -28,7 +40,9 @@ static const char *read_bytes(const uint8_t *bytes, size_t size, struct etl_scop
     uint32_t framed = 0;
     assert_int_equal(etl_record_frame(copy, &framed), ETL_FRAME_RECORD);
     assert_int_equal(framed, size);
-    return etl_record_read(span_make(copy, size), scope, items, &record);
+    const char *problem = etl_record_read(span_make(copy, size), scope, items, &record);
+    check_mere_event(span_make(copy, size), problem);
+    return problem;
 }
 
 static struct etl_scope scope_new(void)
@@ -414,6 +428,49 @@ static void items_beyond_the_limit_are_left_out(void **state)
     assert_span(record.payload, "ppp");
 }
 
+static void mere_events_are_told_from_records_that_describe(void **state)
+{
+    (void)state;
+    static const uint8_t metadata_class[16] = {0xc1, 0xf6, 0xcc, 0xbb, 0xd1, 0x6c, 0xc4, 0x48, 0x80,
+        0xff, 0x83, 0x94, 0x82, 0xe3, 0x76, 0x71};
+    static const struct {
+        uint8_t type;
+        uint16_t size;
+        bool size_at_4;
+        uint16_t at; /* where two bytes are set */
+        uint16_t value;
+        bool mere;
+    } rows[] = {
+        {1, 0x23, true, 6, 0x0301, true}, {2, 0x23, true, 6, 0x0000, false}, /* the trace header */
+        {2, 0x23, true, 6, 0x0b0a, false},                                   /* SystemConfig, CPU */
+        {3, 0x1b, true, 6, 0x1822, false},                                   /* a stack key */
+        {4, 0x1b, true, 6, 0x1820, false},                                   /* a stack */
+        {16, 0x13, true, 6, 0x0f2e, true}, {17, 0x13, true, 6, 0x1820, false},
+        {10, 0x33, false, 0x18, 0, true},
+        {20, 0x33, false, 0x18, 0xf6c1, true}, /* begins like the class of metadata */
+        {19, 0x53, false, 0x28, 7, true},
+        {18, 0x53, false, 0x28, 0xfffe, false}, /* perhaps a manifest */
+        {12, 0x20, false, 4, 0, true},          /* no public layout */
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct etl_scope scope = scope_new();
+        begin(rows[i].type, rows[i].size, rows[i].size_at_4);
+        if (rows[i].type == 16 || rows[i].type == 17) {
+            store_le16(bytes, 2);
+        }
+        if (rows[i].at != 4) {
+            store_le16(bytes + rows[i].at, rows[i].value);
+        }
+        assert_null(read_bytes(bytes, rows[i].size, &scope));
+        assert_int_equal(etl_record_is_mere_event(span_make(bytes, rows[i].size)), rows[i].mere);
+    }
+    for (uint8_t type = 10; type <= 11; type++) {
+        begin(type, 0x4b, false);
+        memcpy(bytes + 0x18, metadata_class, 16);
+        assert_false(etl_record_is_mere_event(span_make(bytes, 0x4b)));
+    }
+}
+
 static void message_fields_follow_their_flags(void **state)
 {
     (void)state;
@@ -558,6 +615,7 @@ int main(void)
         cmocka_unit_test(a_broken_item_keeps_those_before_it),
         cmocka_unit_test(the_last_padding_may_be_missing),
         cmocka_unit_test(items_beyond_the_limit_are_left_out),
+        cmocka_unit_test(mere_events_are_told_from_records_that_describe),
         cmocka_unit_test(message_fields_follow_their_flags),
         cmocka_unit_test(message_pointers_are_as_wide_as_flagged),
         cmocka_unit_test(a_message_cut_short_keeps_its_bytes),
