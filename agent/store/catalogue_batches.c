@@ -104,6 +104,26 @@ bool catalogue_find_batch(struct catalogue *catalogue, uint64_t id,
     return true;
 }
 
+bool catalogue_newest_entered(struct catalogue *catalogue, uint64_t *ret_entered, struct error *err)
+{
+    struct query q = query_start(catalogue, CATALOGUE_NEWEST_ENTERED);
+    uint64_t entered = query_next(&q) ? query_get_bits(&q, 0) : 0;
+    if (!query_end(&q, err)) {
+        return false;
+    }
+    *ret_entered = entered;
+    return true;
+}
+
+bool catalogue_shift_entered(
+    struct catalogue *catalogue, uint64_t by, uint64_t latest, struct error *err)
+{
+    struct query q = query_start(catalogue, CATALOGUE_SHIFT_ENTERED);
+    query_number(&q, by);
+    query_number(&q, latest);
+    return query_run(&q, err);
+}
+
 bool catalogue_remove_batches(struct catalogue *catalogue, uint64_t stream, uint64_t last,
     size_t max, size_t *ret_removed, struct error *err)
 {

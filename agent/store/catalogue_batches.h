@@ -14,7 +14,7 @@ struct catalogue_stream {
     struct span about; /* the same; opaque */
 };
 
-/* Add it, or change its hash and `about`. */
+/* Add it, or change all of it. */
 bool catalogue_put_stream(
     struct catalogue *catalogue, const struct catalogue_stream *stream, struct error *err);
 
@@ -86,6 +86,15 @@ bool catalogue_find_batch(struct catalogue *catalogue, uint64_t id,
 /* The first ${max} batches in ${segment} with ids above ${after}. */
 bool catalogue_segment_batches(struct catalogue *catalogue, uint64_t segment, uint64_t after,
     struct catalogue_batch *batches, size_t max, size_t *ret_count, struct error *err);
+
+/* When the last batch entered; 0 if there is none. */
+bool catalogue_newest_entered(
+    struct catalogue *catalogue, uint64_t *ret_entered, struct error *err);
+
+/* Move the time at which batches entered forward ${by}, but not beyond ${latest} (both below 2^62, in
+ * 100 ns). Takes as long as there are batches, if ${by} is not 0. */
+bool catalogue_shift_entered(
+    struct catalogue *catalogue, uint64_t by, uint64_t latest, struct error *err);
 
 /* Remove the oldest batches of ${stream} with ids up to ${last}, at most ${max} of them; fewer were
  * removed only if there are no more. */

@@ -103,7 +103,8 @@ static uint64_t id_of_name(const char *name)
         }
         id = id << 4 | (uint64_t)(found - digits);
     }
-    return strcmp(name + ID_DIGITS, suffix) == 0 ? id : 0;
+    /* Others are not the agent's: it counts from 1, and goes on behind the highest. */
+    return strcmp(name + ID_DIGITS, suffix) == 0 && id < UINT64_C(1) << 48 ? id : 0;
 }
 
 struct listing {
