@@ -1,0 +1,63 @@
+#ifndef ETWSHIP_STORE_CHAINS_H
+#define ETWSHIP_STORE_CHAINS_H
+
+#include "store/catalogue_batches.h"
+#include "store/catalogue_outputs.h"
+#include "store/chain.h"
+
+/*
+ * All outputs that the catalogue knows, in memory: what each reads, as a chain of ranges of ids, and
+ * how far it has come. Those of this run are open; the others only pin what they have not settled.
+ * Changes are made here first and written with the next commit. One thread at a time.
+ */
+enum { CHAINS_MAX = 4096 };
+
+struct chains {
+    struct chain **all;
+    size_t count;
+    struct chain **open; /* by number */
+    size_t open_count;
+    uint64_t next_id;
+    uint64_t *forgotten; /* ids, not yet removed from the catalogue */
+    size_t forgotten_count;
+};
+
+void chains_init(struct chains *chains);
+void chains_fini(struct chains *chains);
+
+/* Read all; ${chains} is fresh. False: it may be half read, and fini is allowed. */
+bool chains_load(struct chains *chains, struct catalogue *catalogue, struct error *err);
+
+/* NULL: there is none of that name. */
+struct chain *chains_find(const struct chains *chains, struct span name);
+
+struct chain *chains_by_id(const struct chains *chains, uint64_t id);
+
+/* A chain without ranges. NULL with ${err} set: out of memory, ERR_LIMIT. */
+struct chain *chains_add(struct chains *chains, struct span name, struct error *err);
+
+/* It is open from now on. False: out of memory. */
+bool chains_open(struct chains *chains, struct chain *chain, size_t *ret_number, struct error *err);
+
+/* It goes, with the next commit; ${chain} is freed. False: out of memory, nothing changed. */
+bool chains_forget(struct chains *chains, struct chain *chain, struct error *err);
+
+/* ---- all of them ------------------------------------------------------------------------------------ */
+
+/* Let go of closed ranges in which nothing is left up to ${last_id}. */
+bool chains_trim(
+    struct chains *chains, struct catalogue *catalogue, uint64_t last_id, struct error *err);
+
+/* Batches of ${stream} up to this id are settled by all; at most ${last_id}. */
+uint64_t chains_floor(const struct chains *chains, uint64_t stream, uint64_t last_id);
+
+bool chains_are_changed(const struct chains *chains);
+
+/* Inside a transaction: all that changed. chains_written: it was committed. */
+bool chains_write(const struct chains *chains, struct catalogue *catalogue, struct error *err);
+void chains_written(struct chains *chains);
+
+/* The catalogue was lost: everything is to be written anew, by the next chains_write. */
+void chains_unwritten(struct chains *chains);
+
+#endif

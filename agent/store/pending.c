@@ -1,0 +1,152 @@
+#include "store/pending.h"
+
+#include <stdlib.h>
+
+void pending_clear(struct pending *pending)
+{
+    for (size_t i = 0; i < pending->count; i++) {
+        free(pending->batches[i]);
+    }
+    pending->count = 0;
+    pending->bytes = 0;
+}
+
+void pending_fini(struct pending *pending)
+{
+    pending_clear(pending);
+    free((void *)pending->batches);
+    *pending = (struct pending){.batches = NULL};
+}
+
+static bool make_place(struct pending *pending)
+{
+    if (pending->count < pending->capacity) {
+        return true;
+    }
+    size_t capacity = pending->capacity ? 2 * pending->capacity : 64;
+    struct pending_batch **batches = realloc(
+        (void *)pending->batches, capacity * sizeof(struct pending_batch *));
+    if (batches) {
+        pending->batches = batches;
+        pending->capacity = capacity;
+    }
+    return batches != NULL;
+}
+
+/* The batch, its sources, their names and the body in one block. */
+static struct pending_batch *copy(const struct store_batch *from, size_t *ret_bytes)
+{
+    size_t bytes = sizeof(struct pending_batch) + from->source_count * sizeof(struct frame_source);
+    for (size_t i = 0; i < from->source_count; i++) {
+        bytes += from->sources[i].session.size;
+    }
+    bytes += from->body.size;
+    struct pending_batch *batch = malloc(bytes);
+    if (!batch) {
+        return NULL;
+    }
+    *batch = (struct pending_batch){.source_count = from->source_count};
+    batch->sources = (struct frame_source *)(void *)(batch + 1);
+    uint8_t *at = (uint8_t *)(batch->sources + from->source_count);
+    for (size_t i = 0; i < from->source_count; i++) {
+        struct span name = from->sources[i].session;
+        batch->sources[i] = (struct frame_source){
+            .session = span_make(at, name.size), .sequence = from->sources[i].sequence};
+        if (name.size) {
+            memcpy(at, name.data, name.size);
+        }
+        at += name.size;
+    }
+    if (from->body.size) {
+        memcpy(at, from->body.data, from->body.size);
+    }
+    batch->body = span_make(at, from->body.size);
+    *ret_bytes = bytes;
+    return batch;
+}
+
+bool pending_add(struct pending *pending, const struct store_batch *batch,
+    const struct store_row *row, struct error *err)
+{
+    size_t bytes;
+    struct pending_batch *added = make_place(pending) ? copy(batch, &bytes) : NULL;
+    if (!added) {
+        return error_set(err, ERR_MEMORY, "out of memory");
+    }
+    added->row = *row;
+    added->bytes = bytes;
+    pending->batches[pending->count++] = added;
+    pending->bytes += bytes;
+    return true;
+}
+
+void pending_drop_last(struct pending *pending)
+{
+    struct pending_batch *batch = pending->batches[--pending->count];
+    pending->bytes -= batch->bytes;
+    free(batch);
+}
+
+struct segments_batch pending_frame(const struct pending_batch *batch)
+{
+    return (struct segments_batch){
+        .id = batch->row.id,
+        .stream = batch->row.stream,
+        .first_record = batch->row.first_record,
+        .records = batch->row.records,
+        .first_time = batch->row.first_time,
+        .last_time = batch->row.last_time,
+        .entered = batch->row.entered,
+        .sources = batch->sources,
+        .source_count = batch->source_count,
+        .body = batch->body,
+    };
+}
+
+bool pending_place(struct pending *pending, struct segments *segments, struct error *err)
+{
+    for (size_t i = 0; i < pending->count; i++) {
+        struct pending_batch *batch = pending->batches[i];
+        if (batch->is_placed) {
+            continue;
+        }
+        struct segments_batch frame = pending_frame(batch);
+        struct segment_place place;
+        if (!segments_append(segments, &frame, &place, err)) {
+            return false;
+        }
+        batch->row.segment = place.segment;
+        batch->row.offset = place.offset;
+        batch->row.disk_bytes = place.bytes;
+        batch->is_placed = true;
+    }
+    return true;
+}
+
+bool pending_sync(struct pending *pending, struct segments *segments, struct error *err)
+{
+    bool is_durable = true;
+    for (size_t i = 0; i < pending->count; i++) {
+        is_durable = is_durable && pending->batches[i]->is_durable;
+    }
+    if (is_durable) {
+        return true;
+    }
+    bool synced = segments_sync(segments, err);
+    for (size_t i = 0; i < pending->count; i++) {
+        struct pending_batch *batch = pending->batches[i];
+        batch->is_durable = batch->is_durable || (synced && batch->is_placed);
+        batch->is_placed = batch->is_durable;
+    }
+    return synced;
+}
+
+bool pending_uses(const struct pending *pending, uint64_t segment)
+{
+    for (size_t i = 0; i < pending->count; i++) {
+        if (pending->batches[i]->is_placed && pending->batches[i]->row.segment == segment) {
+            return true;
+        }
+    }
+    return false;
+}

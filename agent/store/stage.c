@@ -1,0 +1,183 @@
+#include "store/stage.h"
+
+#include <stdlib.h>
+
+#include "base/buf.h"
+
+/* An item is one block: the entry, its key as bytes for the map, and copies of its texts. The map's
+ * views of a key live as long as the item, which a newer one replaces in both places at once. */
+struct stage_item {
+    struct stage_entry entry;
+    size_t place;
+    size_t bytes;
+    struct span key;
+    uint8_t data[];
+};
+
+static const struct {
+    size_t numbers;
+    size_t texts;
+    size_t rises; /* the number at this place, from 1, never goes back */
+} keys[STAGE_KINDS] = {
+    [STAGE_SOURCE] = {1, 1, 2},
+    [STAGE_STATE] = {0, 1, 0},
+    [STAGE_LIVE] = {0, 1, 1},
+    [STAGE_DONE] = {0, 2, 0},
+    [STAGE_GAP] = {0, 5, 0},
+    [STAGE_LEFTOVER] = {2, 0, 0},
+    [STAGE_LETTER] = {1, 0, 0},
+    [STAGE_REMOVED] = {1, 0, 0},
+};
+
+/* What a key takes beside its texts: kind, numbers and the texts' sizes. */
+enum { KEY_MAX_FIXED_BYTES = 1 + 2 * 8 + 5 * 8, MAX_ITEMS = 1 << 20 };
+
+void stage_init(struct stage *stage, size_t max_bytes)
+{
+    *stage = (struct stage){.max_bytes = max_bytes};
+    map_init(&stage->by_key, MAX_ITEMS);
+}
+
+void stage_fini(struct stage *stage)
+{
+    stage_clear(stage, NULL);
+    free(stage->items);
+    map_fini(&stage->by_key);
+}
+
+static uint8_t *add(uint8_t *at, const void *data, size_t size)
+{
+    if (size) {
+        memcpy(at, data, size);
+    }
+    return at + size;
+}
+
+static size_t key_bytes(const struct stage_entry *entry)
+{
+    size_t bytes = KEY_MAX_FIXED_BYTES;
+    for (size_t i = 0; i < keys[entry->kind].texts; i++) {
+        bytes += entry->texts[i].size;
+    }
+    return bytes;
+}
+
+/* Writes the key at ${at} and returns its end. */
+static uint8_t *put_key(uint8_t *at, const struct stage_entry *entry)
+{
+    *at++ = (uint8_t)entry->kind;
+    for (size_t i = 0; i < keys[entry->kind].numbers; i++) {
+        at = add(at, &entry->numbers[i], sizeof(entry->numbers[i]));
+    }
+    for (size_t i = 0; i < keys[entry->kind].texts; i++) {
+        uint64_t size = entry->texts[i].size;
+        at = add(at, &size, sizeof(size));
+        at = add(at, entry->texts[i].data, entry->texts[i].size);
+    }
+    return at;
+}
+
+static struct stage_item *make_item(const struct stage_entry *entry)
+{
+    size_t bytes = sizeof(struct stage_item) + key_bytes(entry);
+    for (size_t i = 0; i < STAGE_TEXTS; i++) {
+        bytes += entry->texts[i].size;
+    }
+    struct stage_item *item = malloc(bytes);
+    if (!item) {
+        return NULL;
+    }
+    item->entry = *entry;
+    item->bytes = bytes;
+    uint8_t *at = put_key(item->data, entry);
+    item->key = span_make(item->data, (size_t)(at - item->data));
+    for (size_t i = 0; i < STAGE_TEXTS; i++) {
+        item->entry.texts[i] = span_make(at, entry->texts[i].size);
+        at = add(at, entry->texts[i].data, entry->texts[i].size);
+    }
+    return item;
+}
+
+static bool make_place(struct stage *stage, struct error *err)
+{
+    if (stage->count < stage->capacity) {
+        return true;
+    }
+    size_t wanted = stage->capacity ? stage->capacity * 2 : 64;
+    struct stage_item **items = realloc(stage->items, wanted * sizeof(struct stage_item *));
+    if (!items) {
+        return error_set(err, ERR_MEMORY, "out of memory");
+    }
+    stage->items = items;
+    stage->capacity = wanted;
+    return true;
+}
+
+static bool is_behind(const struct stage_entry *entry, const struct stage_entry *old)
+{
+    size_t rises = keys[entry->kind].rises;
+    return rises && entry->numbers[rises - 1] < old->numbers[rises - 1];
+}
+
+bool stage_put(struct stage *stage, const struct stage_entry *entry, struct error *err)
+{
+    struct stage_item *item = make_item(entry);
+    if (!item || !make_place(stage, err)) {
+        free(item);
+        return error_set(err, ERR_MEMORY, "out of memory");
+    }
+    struct stage_item *old = map_get(&stage->by_key, item->key);
+    if (old && is_behind(entry, &old->entry)) {
+        free(item);
+        return true;
+    }
+    size_t bytes = stage->bytes - (old ? old->bytes : 0);
+    if (item->bytes > stage->max_bytes || bytes > stage->max_bytes - item->bytes) {
+        free(item);
+        return error_set(
+            err, ERR_LIMIT, "more than %zu bytes wait to be committed", stage->max_bytes);
+    }
+    if (!map_put(&stage->by_key, item->key, item)) {
+        free(item);
+        return error_set(err, ERR_MEMORY, "out of memory");
+    }
+    item->place = old ? old->place : stage->count++;
+    stage->items[item->place] = item;
+    stage->bytes = bytes + item->bytes;
+    free(old);
+    return true;
+}
+
+const struct stage_entry *stage_find(
+    const struct stage *stage, enum stage_kind kind, uint64_t first, uint64_t second)
+{
+    const struct stage_entry entry = {.kind = kind, .numbers = {first, second}};
+    uint8_t key[KEY_MAX_FIXED_BYTES];
+    const uint8_t *end = put_key(key, &entry);
+    const struct stage_item *item = map_get(&stage->by_key, span_make(key, (size_t)(end - key)));
+    return item ? &item->entry : NULL;
+}
+
+const struct stage_entry *stage_at(const struct stage *stage, size_t index)
+{
+    return &stage->items[index]->entry;
+}
+
+void stage_clear(struct stage *stage, bool (*keep)(const struct stage_entry *entry))
+{
+    size_t kept = 0;
+    map_clear(&stage->by_key);
+    stage->bytes = 0;
+    for (size_t i = 0; i < stage->count; i++) {
+        struct stage_item *item = stage->items[i];
+        /* The map has room for what it has just held. */
+        if (keep && keep(&item->entry) && map_put(&stage->by_key, item->key, item)) {
+            item->place = kept;
+            stage->items[kept++] = item;
+            stage->bytes += item->bytes;
+        } else {
+            free(item);
+        }
+    }
+    stage->count = kept;
+}
