@@ -37,7 +37,7 @@ enum store_news {
     STORE_NEWS_UNCLEAN, /* the last run did not end by itself: what it had not committed is cut off */
     STORE_NEWS_CLOCK,   /* the clock was set, by more than a minute */
     STORE_NEWS_LINGERING, /* a file that cannot be deleted now, and is tried again */
-    STORE_NEWS_UPGRADED,  /* the catalogue was of an older format */
+    STORE_NEWS_FORGOTTEN, /* an output that was not open for max_age pins nothing any more */
 };
 
 struct store_settings {
@@ -288,11 +288,12 @@ bool store_commit(struct store *store, struct store_committed *ret_committed, st
 /* ---- limits ----------------------------------------------------------------------------------- */
 
 struct store_usage {
-    uint64_t bytes;      /* on disk: segments, those to be deleted among them, and the catalogue */
-    uint64_t batches;    /* committed and not settled by all */
-    uint64_t oldest;     /* when the oldest of them entered, FILETIME; 0: there is none */
-    uint64_t oldest_ms;  /* its age */
-    uint64_t free_bytes; /* of the disk; UINT64_MAX: unknown */
+    uint64_t bytes; /* on disk: segments, those to be deleted among them, and the catalogue */
+    uint64_t catalogue_bytes; /* of these: the catalogue */
+    uint64_t batches;         /* committed and not settled by all */
+    uint64_t oldest;          /* when the oldest of them entered, FILETIME; 0: there is none */
+    uint64_t oldest_ms;       /* its age */
+    uint64_t free_bytes;      /* of the disk; UINT64_MAX: unknown */
     uint64_t staged_bytes;
     uint64_t set_aside; /* batches and pieces found damaged, since the store was opened */
 };

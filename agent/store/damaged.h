@@ -1,0 +1,23 @@
+#ifndef ETWSHIP_STORE_DAMAGED_H
+#define ETWSHIP_STORE_DAMAGED_H
+
+#include "store/store_own.h"
+
+/*
+ * What cannot be read is not thrown away: it is moved, or copied, to where a person finds it, under a
+ * name that says what it is. Bounded: beyond a quarter of a gigabyte, or a thousand files, nothing
+ * more is kept. Nothing here ever fails what it is part of.
+ */
+
+/* Copy ${bytes} at ${offset} of segment ${id} to `damaged/<segment>-<offset>-<what>`. */
+void damaged_copy(
+    struct store *store, uint64_t id, uint64_t offset, uint64_t bytes, const char *what);
+
+/* Move a whole segment file there, of which nothing can be read. False: it stays where it is. */
+bool damaged_move(struct store *store, uint64_t id);
+
+/* Give the catalogue's files another name, so that a new one can be made. The last three are kept.
+ * False with ${err} set. */
+bool damaged_catalogue(struct store *store, char *ret_name, size_t size, struct error *err);
+
+#endif

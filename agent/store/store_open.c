@@ -1,0 +1,214 @@
+#include "store/store_own.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "platform/plat_file.h"
+#include "platform/plat_system.h"
+#include "store/rebuild.h"
+#include "store/store_tails.h"
+
+static const uint64_t default_segment_bytes = UINT64_C(64) << 20;
+static const uint64_t min_segment_bytes = UINT64_C(64) << 10;
+static const uint64_t default_letters_bytes = UINT64_C(64) << 20;
+
+/* ---- what it is made of ------------------------------------------------------------------------------------ */
+
+static bool make_path(char *path, const char *folder, const char *name, struct error *err)
+{
+    int size = snprintf(path, STORE_PATH_BYTES, "%s/%s", folder, name);
+    return (size > 0 && size < STORE_PATH_BYTES) ||
+           error_set(err, ERR_CONFIG, "%s: this path is too long", folder);
+}
+
+static void set_defaults(struct store_settings *settings)
+{
+    uint64_t eighth = settings->max_bytes / 8;
+    if (settings->segment_bytes == 0) {
+        settings->segment_bytes = settings->max_bytes && eighth < default_segment_bytes
+                                      ? eighth
+                                      : default_segment_bytes;
+        if (settings->segment_bytes < min_segment_bytes) {
+            settings->segment_bytes = min_segment_bytes;
+        }
+    }
+    settings->letters_max_bytes = settings->letters_max_bytes ? settings->letters_max_bytes
+                                                              : default_letters_bytes;
+    settings->disk = settings->disk ? settings->disk : disk_system();
+}
+
+static bool open_segments(struct store *store, struct error *err)
+{
+    const struct store_settings *settings = &store->settings;
+    uint64_t ballast = settings->max_bytes / 16;
+    const struct segments_settings of_segments = {
+        .disk = settings->disk,
+        .folder = settings->folder,
+        .segment_bytes = settings->segment_bytes,
+        .ballast_bytes = settings->max_bytes && ballast < STORE_BALLAST_BYTES ? ballast
+                                                                              : STORE_BALLAST_BYTES,
+        .zstd = settings->zstd,
+        .step = settings->step,
+        .step_self = settings->self,
+    };
+    store->segments = segments_create(&of_segments, err);
+    return store->segments != NULL;
+}
+
+static struct store *create(const struct store_settings *settings, struct error *err)
+{
+    struct store *store = calloc(1, sizeof(*store));
+    size_t size = strlen(settings->folder) + 1;
+    char *folder = malloc(size);
+    if (!store || !folder) {
+        free(store);
+        free(folder);
+        error_set(err, ERR_MEMORY, "out of memory");
+        return NULL;
+    }
+    memcpy(folder, settings->folder, size);
+    store->settings = *settings;
+    store->settings.folder = folder;
+    set_defaults(&store->settings);
+    age_clock_init(&store->clock, settings->clock);
+    store->started_ms = age_clock_monotonic_ms(&store->clock);
+    store->settings.clock = NULL; /* copied */
+    streams_init(&store->streams);
+    chains_init(&store->chains);
+    stage_init(&store->stage, STORE_STAGE_BYTES);
+    if (!make_path(store->catalogue_path, folder, "catalogue.db", err) ||
+        !make_path(store->damaged_path, folder, "damaged", err)) {
+        store_close(store);
+        return NULL;
+    }
+    return store;
+}
+
+/* ---- the catalogue ----------------------------------------------------------------------------------------- */
+
+static bool is_lost(const struct error *err)
+{
+    return err->code == ERR_DAMAGED || err->code == ERR_MISSING;
+}
+
+/* Everything that is kept in memory; fresh before. */
+static bool load(struct store *store, bool log_is_lost, struct error *err)
+{
+    struct catalogue_info info;
+    if (!catalogue_info(store->catalogue, &info, err) ||
+        !streams_load(&store->streams, store->catalogue, err) ||
+        !chains_load(&store->chains, store->catalogue, err)) {
+        return false;
+    }
+    store->streams.next_id = info.next.stream;
+    store->chains.next_id = info.next.output;
+    return store_tails_settle(store, &info, log_is_lost, err);
+}
+
+static void unload(struct store *store)
+{
+    catalogue_close(store->catalogue);
+    store->catalogue = NULL;
+    streams_fini(&store->streams);
+    chains_fini(&store->chains);
+    ids_fini(&store->deleting);
+}
+
+static bool open_catalogue(struct store *store, struct error *err)
+{
+    char log_path[STORE_PATH_BYTES + 8];
+    struct segment_info any;
+    struct error why = {.code = ERR_NONE};
+    snprintf(log_path, sizeof(log_path), "%s-wal", store->catalogue_path);
+    bool log_is_lost = plat_path_kind(log_path) == PLAT_PATH_NONE;
+    store->catalogue = catalogue_open(store->catalogue_path, CATALOGUE_WRITE, &why);
+    if (store->catalogue && load(store, log_is_lost, &why)) {
+        return true;
+    }
+    unload(store);
+    if (!is_lost(&why)) {
+        return error_set(err, why.code, "%s", why.text);
+    }
+    if (why.code == ERR_MISSING && !segments_get(store->segments, 0, &any)) {
+        store->is_fresh = true;
+    }
+    return rebuild_all(store, &why, err);
+}
+
+/* Numbers go on behind all that may have been given out. */
+static bool take_numbers(struct store *store, struct error *err)
+{
+    struct catalogue_info info;
+    if (!catalogue_info(store->catalogue, &info, err)) {
+        return false;
+    }
+    store->next_id = info.next.batch;
+    store->next_record = info.next.record;
+    store->last_id = info.next.batch - 1;
+    segments_begin(store->segments, 0, info.next.segment);
+    return store_begin_epoch(store, err);
+}
+
+bool store_begin_epoch(struct store *store, struct error *err)
+{
+    uint64_t epoch = 0;
+    while (epoch == 0) {
+        if (!plat_random(&epoch, sizeof(epoch), err)) {
+            return false;
+        }
+    }
+    store->epoch = epoch;
+    store->is_announced = false;
+    segments_begin(store->segments, epoch, 0);
+    return true;
+}
+
+/* ---- open and close ------------------------------------------------------------------------------------------ */
+
+struct store *store_open(const struct store_settings *settings, struct error *err)
+{
+    struct store *store = create(settings, err);
+    if (!store) {
+        return NULL;
+    }
+    store_step(store, "open");
+    if (!plat_dir_create(settings->folder, err) || !open_segments(store, err) ||
+        !open_catalogue(store, err) || !take_numbers(store, err) || !store_age_open(store, err)) {
+        store_close(store);
+        return NULL;
+    }
+    store->has_settled = true;
+    store_look_at_disk(store);
+    store_step(store, "opened");
+    return store;
+}
+
+/* What was written but is not committed would look like the work of a crash. */
+static void cut_pending(struct store *store)
+{
+    uint64_t cut = 0;
+    for (size_t i = 0; i < store->pending.count; i++) {
+        const struct pending_batch *batch = store->pending.batches[i];
+        if (batch->is_placed && batch->row.segment != cut) {
+            cut = batch->row.segment;
+            segments_cut(store->segments, cut, batch->row.offset, NULL);
+        }
+    }
+}
+
+void store_close(struct store *store)
+{
+    if (!store) {
+        return;
+    }
+    if (store->segments) {
+        cut_pending(store);
+    }
+    unload(store);
+    segments_destroy(store->segments);
+    pending_fini(&store->pending);
+    stage_fini(&store->stage);
+    ids_fini(&store->gone);
+    free((char *)(uintptr_t)store->settings.folder);
+    free(store);
+}

@@ -1,0 +1,106 @@
+#ifndef ETWSHIP_STORE_STORE_OWN_H
+#define ETWSHIP_STORE_STORE_OWN_H
+
+#include "store/age_clock.h"
+#include "store/catalogue.h"
+#include "store/chains.h"
+#include "store/disk.h"
+#include "store/ids.h"
+#include "store/pending.h"
+#include "store/segments.h"
+#include "store/stage.h"
+#include "store/store.h"
+#include "store/streams.h"
+
+/* What the files store*.c and rebuild.c share; not for other modules. */
+enum {
+    STORE_PATH_BYTES = 4096,
+    STORE_STAGE_BYTES = 32 << 20,
+    STORE_BALLAST_BYTES = 8 << 20,
+};
+
+/* Numbers are below this, as the catalogue wants it, with room to add them. */
+#define STORE_NUMBER_END (UINT64_C(1) << 61)
+
+struct store {
+    struct store_settings settings; /* folder: own copy */
+    char catalogue_path[STORE_PATH_BYTES];
+    char damaged_path[STORE_PATH_BYTES]; /* the folder of what cannot be read */
+    struct age_clock clock;
+    uint64_t started_ms; /* monotonic */
+
+    struct segments *segments;
+    struct catalogue *catalogue; /* NULL: lost, and to be rebuilt by the next commit */
+    struct streams streams;
+    struct chains chains;
+    struct stage stage;
+    struct pending pending;
+
+    /* Numbers. What lies below `reserved` may have been given out, says the catalogue. */
+    uint64_t epoch;
+    uint64_t next_id;
+    uint64_t next_record;
+    uint64_t reserved_id;
+    uint64_t reserved_record;
+    bool is_fresh;         /* there was nothing yet */
+    bool is_announced;     /* the catalogue knows this epoch */
+    uint64_t last_id;      /* of the committed batches, or an id without a batch behind them */
+    uint64_t last_segment; /* that was written to; 0: none in this run */
+
+    /* Files: to be deleted; gone, but still in the catalogue. */
+    struct ids deleting;
+    struct ids gone;
+    bool is_lingering; /* that one cannot be deleted was told */
+    bool has_settled;  /* batches may have been settled or dropped since the last commit */
+    bool is_in_need;   /* of room: an empty file that is being written goes, too */
+
+    bool is_clock_set;      /* what the catalogue says of ages is to be moved */
+    uint64_t moved_forward; /* by so much, 100 ns */
+    bool is_epoch_due;      /* a new one, as soon as nothing is pending */
+    uint64_t letters;       /* staged so far, for their keys */
+    uint64_t set_aside;     /* pieces, in this run */
+    uint64_t free_bytes;    /* of the disk, when it was asked last */
+    uint64_t free_asked_ms;
+    bool is_disk_full; /* said the last commit */
+};
+
+/* A line for the log. */
+void store_tell(const struct store *store, enum store_news news, const char *format, ...)
+    ETWSHIP_PRINTF(3, 4);
+
+/* A place for tests to crash at. */
+void store_step(const struct store *store, const char *name);
+
+struct store_row store_row_of(const struct catalogue_batch *batch);
+
+/* False with ${err}: the catalogue was lost, and could not be made anew so far. */
+bool store_is_whole(const struct store *store, struct error *err);
+
+/* ---- store_open.c ----------------------------------------------------------------------------------- */
+
+/* Draw an epoch; what is written from now on bears it. */
+bool store_begin_epoch(struct store *store, struct error *err);
+
+/* ---- store_age.c ------------------------------------------------------------------------------------ */
+
+/* FILETIME. A clock that was set is told, and seen to by the next commit. */
+uint64_t store_now(struct store *store);
+
+/* At the start: nothing entered in the future. */
+bool store_age_open(struct store *store, struct error *err);
+
+/* Inside a transaction. */
+bool store_shift_ages(struct store *store, struct error *err);
+
+/* What entered before is too old; 0: nothing is. */
+uint64_t store_oldest_allowed(struct store *store);
+
+/* Outputs that have not been there for max_age. */
+void store_forget_absent(struct store *store);
+
+/* ---- store_limits.c --------------------------------------------------------------------------------- */
+
+/* Look after the disk: how much is free, and the ballast. */
+void store_look_at_disk(struct store *store);
+
+#endif

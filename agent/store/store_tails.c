@@ -1,0 +1,242 @@
+/*
+ * A crash leaves frames that were written and not committed, behind what the catalogue knows of a file
+ * or in a file of which it knows nothing. Nobody was given them, and their sources begin before them
+ * again, so they are cut off.
+ *
+ * The same would be seen where the catalogue has lost something: somebody has put an older copy in its
+ * place, or removed its log. Then cutting would lose what was accepted. So it is looked at what the
+ * frames say: the catalogue was told of every epoch, and of every block of numbers, before a frame
+ * with them was written. And there is no crash without a log: a run that ends well removes it, and has
+ * cut off what was not committed.
+ */
+#include "store/store_tails.h"
+
+#include <inttypes.h>
+
+#include "store/catalogue_batches.h"
+#include "store/rebuild.h"
+
+/* Files, and what the catalogue says of them. */
+struct tails {
+    struct store *store;
+    const struct catalogue_info *info;
+    bool log_is_lost;
+    struct catalogue_segment *known;
+    size_t known_count;
+    size_t known_capacity;
+    struct ids adopted; /* pairs: segment, from where on */
+    uint64_t cut_bytes;
+    uint64_t cut_files;
+    struct error *err;
+    bool ok;
+};
+
+static bool keep_known(void *self, const struct catalogue_segment *segment)
+{
+    struct tails *tails = self;
+    if (tails->known_count == tails->known_capacity) {
+        size_t capacity = tails->known_capacity ? 2 * tails->known_capacity : 64;
+        struct catalogue_segment *known = realloc(tails->known, capacity * sizeof(*known));
+        if (!known) {
+            tails->ok = error_set(tails->err, ERR_MEMORY, "out of memory");
+            return false;
+        }
+        tails->known = known;
+        tails->known_capacity = capacity;
+    }
+    tails->known[tails->known_count++] = *segment;
+    return true;
+}
+
+static const struct catalogue_segment *find_known(const struct tails *tails, uint64_t id)
+{
+    for (size_t i = 0; i < tails->known_count; i++) {
+        if (tails->known[i].id == id) {
+            return &tails->known[i];
+        }
+    }
+    return NULL;
+}
+
+/* Is there a frame from ${from} on that the catalogue must have known of? */
+static bool is_newer(
+    struct tails *tails, uint64_t id, uint64_t from, bool *ret_newer, struct error *err)
+{
+    struct segments_scan scan;
+    bool newer = false;
+    enum frame_found found = FRAME_SKIPPED;
+    if (!segments_scan_begin(tails->store->segments, id, &scan, err)) {
+        return false;
+    }
+    scan.scan.at = from;
+    while (!newer && found != FRAME_END && found != FRAME_FAILED) {
+        struct frame frame;
+        struct frame_extent extent;
+        found = frame_scan_next(&scan.scan, &frame, &extent, err);
+        newer = found == FRAME_FOUND && frame.kind == FRAME_BATCH &&
+                (tails->log_is_lost || frame.epoch != tails->info->epoch ||
+                    frame.batch >= tails->info->next.batch);
+    }
+    segments_scan_end(&scan);
+    *ret_newer = newer;
+    return found != FRAME_FAILED || (err && err->code == ERR_IO);
+}
+
+/* A file without a word in the catalogue. */
+static bool settle_unknown(struct tails *tails, const struct segment_info *file)
+{
+    struct store *store = tails->store;
+    bool newer;
+    if (!is_newer(tails, file->id, 0, &newer, tails->err)) {
+        return false;
+    }
+    if (newer) {
+        return ids_add(&tails->adopted, file->id, tails->err) &&
+               ids_add(&tails->adopted, 0, tails->err);
+    }
+    tails->cut_files++;
+    tails->cut_bytes += file->bytes;
+    struct error why;
+    return segments_unlink(store->segments, file->id, &why) ||
+           ids_add(&store->deleting, file->id, tails->err);
+}
+
+static bool settle_tail(
+    struct tails *tails, const struct segment_info *file, const struct catalogue_segment *known)
+{
+    struct store *store = tails->store;
+    bool newer;
+    if (!is_newer(tails, file->id, known->bytes, &newer, tails->err)) {
+        return false;
+    }
+    if (newer) {
+        return ids_add(&tails->adopted, file->id, tails->err) &&
+               ids_add(&tails->adopted, known->bytes, tails->err);
+    }
+    struct error why;
+    tails->cut_bytes += file->bytes - known->bytes;
+    if (!segments_cut(store->segments, file->id, known->bytes, &why)) {
+        /* It counts for nothing: it is the catalogue that knows what does. From now on it has seen it. */
+        const struct catalogue_segment seen = {.id = file->id, .bytes = file->bytes};
+        return catalogue_begin(store->catalogue, tails->err) &&
+               catalogue_put_segment(store->catalogue, &seen, tails->err) &&
+               catalogue_commit(store->catalogue, tails->err);
+    }
+    return true;
+}
+
+static bool settle_file(struct tails *tails, const struct segment_info *file)
+{
+    const struct catalogue_segment *known = find_known(tails, file->id);
+    struct store *store = tails->store;
+    if (!known) {
+        return settle_unknown(tails, file);
+    }
+    if (known->state == CATALOGUE_SEGMENT_DELETING) {
+        return true;
+    }
+    if (file->bytes < known->bytes) {
+        store_tell(store, STORE_NEWS_DAMAGED,
+            "segment %016" PRIx64 " is shorter than it was: %" PRIu64 " of %" PRIu64
+            " bytes; what was behind them is lost",
+            file->id, file->bytes, known->bytes);
+    }
+    return file->bytes <= known->bytes || settle_tail(tails, file, known);
+}
+
+static bool settle_files(struct tails *tails)
+{
+    struct store *store = tails->store;
+    struct segment_info file;
+    struct ids ids = {.at = NULL};
+    bool ok = true;
+    for (size_t i = 0; ok && segments_get(store->segments, i, &file); i++) {
+        ok = ids_add(&ids, file.id, tails->err) && ids_add(&ids, file.bytes, tails->err);
+    }
+    for (size_t i = 0; ok && i < ids.count; i += 2) {
+        file = (struct segment_info){.id = ids.at[i], .bytes = ids.at[i + 1]};
+        ok = settle_file(tails, &file);
+    }
+    ids_fini(&ids);
+    return ok;
+}
+
+static bool is_there(const struct store *store, uint64_t id)
+{
+    struct segment_info file;
+    for (size_t i = 0; segments_get(store->segments, i, &file); i++) {
+        if (file.id == id) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Rows without a file, and files that were given up. */
+static bool settle_rows(struct tails *tails)
+{
+    struct store *store = tails->store;
+    for (size_t i = 0; i < tails->known_count; i++) {
+        const struct catalogue_segment *known = &tails->known[i];
+        if (known->state == CATALOGUE_SEGMENT_DELETING) {
+            if (!ids_add(&store->deleting, known->id, tails->err)) {
+                return false;
+            }
+        } else if (!is_there(store, known->id) && known->batches) {
+            store_tell(store, STORE_NEWS_MISSING,
+                "segment %016" PRIx64 " with %" PRIu64
+                " batches is not there any more: they are lost",
+                known->id, known->batches);
+        }
+    }
+    return true;
+}
+
+static bool adopt(struct tails *tails)
+{
+    struct store *store = tails->store;
+    struct rebuild rebuild;
+    if (tails->adopted.count == 0) {
+        return true;
+    }
+    rebuild_init(&rebuild, store);
+    store_step(store, "adopt");
+    bool ok = catalogue_begin(store->catalogue, tails->err);
+    for (size_t i = 0; ok && i < tails->adopted.count; i += 2) {
+        ok = rebuild_segment(&rebuild, tails->adopted.at[i], tails->adopted.at[i + 1], tails->err);
+    }
+    ok = ok && rebuild_finish(&rebuild, tails->err) &&
+         catalogue_commit(store->catalogue, tails->err);
+    if (ok) {
+        store_step(store, "adopted");
+        chains_written(&store->chains);
+        store_tell(store, STORE_NEWS_REBUILT,
+            "the spool's catalogue is older than its files: %" PRIu64 " batches with %" PRIu64
+            " records were put back into it; %" PRIu64 " cannot be read",
+            rebuild.batches, rebuild.records, rebuild.damaged);
+    } else {
+        catalogue_rollback(store->catalogue);
+    }
+    rebuild_fini(&rebuild);
+    return ok;
+}
+
+bool store_tails_settle(
+    struct store *store, const struct catalogue_info *info, bool log_is_lost, struct error *err)
+{
+    struct tails tails = {
+        .store = store, .info = info, .log_is_lost = log_is_lost, .err = err, .ok = true};
+    store_step(store, "recover");
+    bool ok = catalogue_segments(store->catalogue, keep_known, &tails, err) && tails.ok &&
+              settle_rows(&tails) && settle_files(&tails) && adopt(&tails);
+    if (ok && tails.cut_bytes) {
+        store_tell(store, STORE_NEWS_UNCLEAN,
+            "the last run ended in the middle of its work: %" PRIu64
+            " bytes that it had not committed were cut off",
+            tails.cut_bytes);
+    }
+    store_step(store, "recovered");
+    free(tails.known);
+    ids_fini(&tails.adopted);
+    return ok;
+}
