@@ -102,19 +102,26 @@ class Elasticsearch(unittest.TestCase):
         del found[None]
         lost = [n for n in range(1, events + 1) if n not in found and n not in but]
         twice = [n for n, count in found.items() if count != 1]
+        if FULL:
+            print(f"{len(found)} of {events} events stored, {len(lost)} lost, {len(twice)} twice")
         self.assertEqual((len(lost), len(twice)), (0, 0))
         self.assertEqual(len(found), events - len(but))
 
-    def run_row(self, what, faults=None, refuse=None):
+    def run_timed(self, app, server, **options):
+        """Over all events: what the agent says, and its configuration."""
+        config = self.write(self.big, [server.url])
+        start = time.monotonic()
+        told = self.run_agent(config, **options)
+        if FULL:
+            print(f"{time.monotonic() - start:.1f} s, {len(server.posts())} requests, "
+                  f"{app.twice} items answered with 409: ", end="")
+        return told, config
+
+    def run_row(self, faults=None, refuse=None):
         """One fault over all events."""
         app = Bulk(refuse)
         server = self.serve(app, faults)
-        config = self.write(self.big, [server.url])
-        start = time.monotonic()
-        told = self.run_agent(config)
-        if FULL:
-            print(f"{what}: {EVENTS} events, {len(server.posts())} requests, "
-                  f"{app.twice} answered with 409, {time.monotonic() - start:.1f} s")
+        told, _ = self.run_timed(app, server)
         self.assert_each_once(app, EVENTS)
         self.assertNotIn("duplicate", told)
         return app, server
@@ -122,20 +129,17 @@ class Elasticsearch(unittest.TestCase):
     # ---- every fault, over all events ---------------------------------------------------------
 
     def test_every_997th_item_429(self):
-        self.run_row("every 997th item 429", refuse=lambda n, *_: BUSY if n % 997 == 0 else None)
+        self.run_row(refuse=lambda n, *_: BUSY if n % 997 == 0 else None)
 
     def test_every_997th_item_400(self):
         wrong = range(997, EVENTS + 1, 997)
         app = Bulk(lambda _, index, name, document:
                    WRONG if (sequence_of(document) or 1) % 997 == 0 else None)
         server = self.serve(app)
-        config = self.write(self.big, [server.url])
-        start = time.monotonic()
-        self.run_agent(config, code=LOSSES)
+        _, config = self.run_timed(app, server, code=LOSSES)
         letters = self.dead_letters(config)
         if FULL:
-            print(f"every 997th item 400: {EVENTS} events, {len(server.posts())} requests, "
-                  f"{len(letters)} dead letters, {time.monotonic() - start:.1f} s")
+            print(f"{len(letters)} dead letters, ", end="")
         self.assert_each_once(app, EVENTS, but=wrong)
         self.assertEqual(sorted(letter["document"]["etw"]["sequence"] for letter in letters),
                          list(wrong))
@@ -145,25 +149,22 @@ class Elasticsearch(unittest.TestCase):
                              ("store", *WRONG, "logs-etw.native-default"))
 
     def test_every_10th_request_429(self):
-        self.run_row("every 10th request 429", every(10, Fault(Reply(429, {"error": "busy"}))))
+        self.run_row(every(10, Fault(Reply(429, {"error": "busy"}))))
 
     def test_every_10th_request_503(self):
-        self.run_row("every 10th request 503", every(10, Fault(Reply(503, "unavailable"))))
+        self.run_row(every(10, Fault(Reply(503, "unavailable"))))
 
     def test_every_10th_connection_closed_with_the_request_accepted(self):
-        app, _ = self.run_row("every 10th connection closed, request accepted",
-                              every(10, LOST_BEHIND))
+        app, _ = self.run_row(every(10, LOST_BEHIND))
         self.assertGreater(app.twice, 0)
 
     def test_every_10th_connection_closed_without_the_request_accepted(self):
-        app, _ = self.run_row("every 10th connection closed, request not accepted",
-                              every(10, LOST_BEFORE))
+        app, _ = self.run_row(every(10, LOST_BEFORE))
         self.assertEqual(app.twice, 0)
 
     def test_all_items_429_for_a_while(self):
         busy = EVENTS // 4
-        self.run_row("all items 429 for a while",
-                     refuse=lambda n, *_: BUSY if 1000 < n < 1000 + busy else None)
+        self.run_row(refuse=lambda n, *_: BUSY if 1000 < n < 1000 + busy else None)
 
     def test_what_the_cluster_has_no_room_for_waits_and_is_no_dead_letter(self):
         app = Bulk(lambda n, *_: NO_ROOM if n <= 1500 else None)
