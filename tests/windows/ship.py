@@ -25,6 +25,8 @@ ETLGEN = os.environ["ETWSHIP_ETLGEN"]
 # The agent has an id for every run.
 NOW = re.compile(rb'(?<=,"agent":){[^}]*}')
 EVENTS = 3000
+LOSSES = 3
+WRONG = (400, "mapper_parsing_exception", "failed to parse field [data.a] of type [long]")
 HERE = Path(__file__).resolve().parent
 # What libcurl and Schannel load, at the first call at the latest. Not crypt32: Wine's own schannel.dll
 # looks for it everywhere. That etwship.exe is not linked with it, program.py shows.
@@ -45,10 +47,10 @@ class Ship(unittest.TestCase):
     def tearDownClass(cls):
         cls.prefix.close()
 
-    def configure(self, output):
+    def configure(self, output, **agent):
         path = self.folder / "c.yaml"
         path.write_text(json.dumps({
-            "version": 1, "sessions": [{"name": "t", "type": "file", "paths": ["one.etl"]}],
+            "version": 1, "agent": agent, "sessions": [{"name": "t", "type": "file", "paths": ["one.etl"]}],
             "outputs": [{"name": "o", "batch": {"events": 200},
                          "retry": {"min": "10ms", "max": "50ms"}, **output}]}))
         return ["run", "-c", path.name]
@@ -76,6 +78,47 @@ class Ship(unittest.TestCase):
     def bare(bulk):
         return {index: {name: NOW.sub(b"", document) for name, document in store.items()}
                 for index, store in bulk.stores.items()}
+
+    # ---- dead letters -------------------------------------------------------------------------
+
+    def deadletter(self, *arguments, code=0):
+        done = self.prefix.run(wine.EXE, "deadletter", *arguments, "-c", "c.yaml", cwd=self.folder)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done.stdout
+
+    def letters(self):
+        return [json.loads(line) for line in self.deadletter("list", "--json").splitlines()]
+
+    def test_what_was_refused_is_listed_shown_sent_again_and_removed(self):
+        store = Bulk(lambda number, *_: WRONG if number % 600 == 0 else None)
+        with Server(store) as server:
+            done = self.prefix.run(wine.EXE, *self.configure(
+                self.elasticsearch(server), data_dir="Zust\u00e4nde", log={"stats": "0s"}),
+                cwd=self.folder)
+            self.assertEqual(done.returncode, LOSSES, done.stderr)
+            letters = self.letters()
+            self.assertEqual([letter["id"] for letter in letters], [1, 2, 3, 4, 5])
+            for letter in letters:
+                self.assertEqual((letter["output"], letter["status"], letter["type"],
+                                  letter["reason"], letter["index"]),
+                                 ("o", *WRONG, "logs-etw.native-default"))
+            self.assertEqual(len(self.deadletter("list").splitlines()), 6)
+            self.assertEqual(json.loads(self.deadletter("show", "2", "--json")), letters[1])
+            self.assertIn(b"mapper_parsing_exception", self.deadletter("show", "2"))
+            store.refuse = lambda *_: WRONG
+            self.deadletter("replay", code=LOSSES)
+            self.assertEqual(len(self.letters()), 5)
+            store.refuse = None
+            self.deadletter("replay", "1", "4")
+            self.assertEqual(self.deadletter("purge", "3").split(), [b"1", b"removed"])
+            self.assertEqual([letter["id"] for letter in self.letters()], [2, 5])
+            self.assertEqual(json.loads(self.deadletter("replay", "--json")),
+                             {"output": "o", "delivered": 2, "refused": 0, "skipped": 0})
+            self.assertEqual(self.deadletter("list", "--json"), b"")
+            self.assertEqual(self.deadletter("purge").split(), [b"0", b"removed"])
+        removed = letters[2]["document"]["etw"]["sequence"]
+        found = [json.loads(document)["etw"]["sequence"] for document in store.documents()]
+        self.assertEqual(sorted([*found, removed]), list(range(1, EVENTS + 1)))
 
     # ---- TLS ----------------------------------------------------------------------------------
 
