@@ -1,13 +1,18 @@
 #!/bin/sh
 # What the tests need: the packages of packaging/deps.sh, and in build/venv readers written by
 # others (of .etl files, of YAML and JSON schema), for comparison. The readers are best effort:
-# without a package index the tests that run them are skipped.
+# without a package index the tests that run them are skipped. Go, for one test, is used where it is.
 #
 #   tests/install.sh [windows]      windows: also what builds and runs etwship.exe
 set -eu
 cd "$(dirname "$0")/.."
 
 packaging/deps.sh test "$@"
+
+# Debian 12's is too old for it, so none is installed here.
+if ! PATH=$PATH:/usr/local/go/bin command -v go >/dev/null; then
+    echo "No Go 1.21 or newer (https://go.dev/dl): the test with the OpenTelemetry collector is skipped"
+fi
 
 venv=build/venv
 wanted=build/wanted.txt

@@ -1,13 +1,15 @@
 """framing: splunk_hec against a receiver of other people's: the OpenTelemetry collector's.
 
 The collector is built with Go when it is first needed, from what collector/builder.yaml names, and kept
-outside the clone (about three minutes). Without Go or a network the test is skipped.
+outside the clone (about three minutes). Without Go or a network the test is skipped. Debian 12's Go (1.19)
+is too old: it neither builds the collector nor fetches a Go that does, as Go does since 1.21.
 """
 
 import collections
 import hashlib
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -26,6 +28,7 @@ TIMEOUT_S = 300
 BUILD_TIMEOUT_S = 3000
 EVENTS = 5000
 SKIPPED = 77
+OLDEST_GO = (1, 21)
 
 
 def cache():
@@ -34,10 +37,27 @@ def cache():
     return top / f"collector-{hashlib.sha256(RECIPE.read_bytes()).hexdigest()[:16]}"
 
 
-def run(args, folder):
+def find_go():
+    """The path of a Go that is new enough, or why there is none."""
+    go = shutil.which("go", path=os.environ.get("PATH", "") + ":/usr/local/go/bin")
+    wanted = f"Go {OLDEST_GO[0]}.{OLDEST_GO[1]} or newer, to build the OpenTelemetry collector"
+    if not go:
+        return None, f"no {wanted} (https://go.dev/dl)"
+    told = subprocess.run([go, "version"], check=False, timeout=TIMEOUT_S, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
+    version = re.search(r"\bgo(\d+)\.(\d+)", told)
+    if version and tuple(map(int, version.groups())) < OLDEST_GO:
+        return None, f"{go} is Go {version[1]}.{version[2]}: no {wanted} (https://go.dev/dl)"
+    return go, None
+
+
+def run(args, folder, go):
+    # The builder looks for it, too.
+    path = f"{Path(go).parent}:{os.environ.get('PATH', '')}"
     return subprocess.run(args, cwd=folder, check=False, timeout=BUILD_TIMEOUT_S, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          env=os.environ | {"GOBIN": str(folder), "GOWORK": "off", "CGO_ENABLED": "0"})
+                          env=os.environ | {"PATH": path, "GOBIN": str(folder), "GOWORK": "off",
+                                            "CGO_ENABLED": "0"})
 
 
 def build():
@@ -45,14 +65,15 @@ def build():
     kept = cache()
     if kept.exists():
         return kept, None
-    if not shutil.which("go"):
-        return None, "no Go here (golang)"
+    go, reason = find_go()
+    if not go:
+        return None, reason
     with tempfile.TemporaryDirectory(dir=kept.parent) as name:
         folder = Path(name)
         (folder / "builder.yaml").write_bytes(RECIPE.read_bytes())
-        for args in (["go", "install", f"go.opentelemetry.io/collector/cmd/builder@{VERSION}"],
+        for args in ([go, "install", f"go.opentelemetry.io/collector/cmd/builder@{VERSION}"],
                      [str(folder / "builder"), "--config", "builder.yaml"]):
-            done = run(args, folder)
+            done = run(args, folder, go)
             if done.returncode != 0:
                 tail = done.stdout.strip().splitlines()[-1:] or [""]
                 return None, f"the collector cannot be built: {tail[0]}"
