@@ -39,12 +39,13 @@ void es_setup_names(const struct es_setup *setup, struct es_setup_names *ret_nam
                                                            : "etw.native";
     int size = (int)literal_size(what);
     bool whole = what[size] == '\0';
+    bool exact = whole && setup->index && !setup->alias;
+    const char *rest = exact ? "" : whole ? "-*" : "*";
     *ret_names = (struct es_setup_names){.pattern = ""};
     snprintf(ret_names->pattern, sizeof(ret_names->pattern), "%s%.*s%s",
-        setup->index ? "" : "logs-", size, what,
-        setup->index ? (whole ? "" : "*")
-        : whole      ? "-*"
-                     : "*");
+        setup->index ? "" : "logs-", size, what, rest);
+    snprintf(ret_names->target, sizeof(ret_names->target), "%s",
+        setup->alias && whole ? what : ret_names->pattern);
     snprintf(ret_names->name, sizeof(ret_names->name), "etwship-%.200s", ret_names->pattern);
     for (size_t end = strlen(ret_names->name); end && strchr("*-._", ret_names->name[end - 1]);) {
         ret_names->name[--end] = '\0';
@@ -352,7 +353,7 @@ void es_setup_tell_rights(
             "Elasticsearch: setup needs the cluster privileges monitor and "
             "manage_index_templates%s; shipping needs the cluster privilege monitor and, for %s, "
             "the index privileges create_doc and auto_configure",
-            policy, run.names.pattern);
+            policy, run.names.target);
     }
     if (server->opensearch || !server->known) {
         tell(&run, OUTPUT_FOUND_NOTE,

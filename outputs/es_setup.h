@@ -17,6 +17,7 @@ struct es_setup {
     const char *format;
     const char *dataset; /* of the data stream; NULL: by format. A template, maybe */
     const char *index;   /* instead of a data stream; NULL: a data stream. A template, maybe */
+    bool alias;          /* index is one, of indices NAME-000001 and so on */
 };
 
 /* Templates differ by dialect and by types. */
@@ -25,6 +26,7 @@ enum { ES_SETUP_MAX_NAME = 256, ES_SETUP_VARIANTS = 2 * ES_TYPES_COUNT };
 /* What `setup` calls the template, and the indices that it is for. */
 struct es_setup_names {
     char pattern[ES_SETUP_MAX_NAME];
+    char target[ES_SETUP_MAX_NAME]; /* what events are sent to: the pattern, or an alias */
     char name[ES_SETUP_MAX_NAME];
     char policy_path[ES_SETUP_MAX_NAME * 3 + 64]; /* of the lifecycle, behind the API's own */
     char path[ES_SETUP_MAX_NAME * 3 + 64];

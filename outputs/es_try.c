@@ -134,7 +134,7 @@ static void try_rights(struct run *run, const char *url, const struct es_setup_n
     buf_printf(&body,
         "{\"cluster\":[\"monitor\"],\"index\":[{\"names\":[\"%s\"],"
         "\"privileges\":[\"create_doc\",\"auto_configure\"]}]}",
-        names->pattern);
+        names->target);
     bool asked = !run->server.opensearch &&
                  es_ask(run->client, url, "POST", "/_security/user/_has_privileges",
                      buf_span(&body), &run->said, &err) &&
@@ -145,13 +145,13 @@ static void try_rights(struct run *run, const char *url, const struct es_setup_n
         return;
     }
     if (strcmp(words, "true") == 0) {
-        tell(run, OUTPUT_FOUND_GOOD, "rights: all that shipping needs for %s", names->pattern);
+        tell(run, OUTPUT_FOUND_GOOD, "rights: all that shipping needs for %s", names->target);
         return;
     }
     json_scan_init(&scan, note_false, &lacks);
     json_scan_feed(&scan, buf_span(&run->said.body));
     tell(run, OUTPUT_FOUND_FAULT, "rights: for %s the user or key lacks: %s. add these privileges",
-        names->pattern, lacks.text);
+        names->target, lacks.text);
 }
 
 /* ---- the template ------------------------------------------------------------------------------------- */

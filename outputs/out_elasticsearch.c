@@ -48,10 +48,12 @@ static const struct config_field fields[] = {
     {CONFIG_ROW("routing", STRING, struct settings, routing),
         .help = "routing value: all events go to the shard that it names"},
     {CONFIG_ROW("require_alias", BOOL, struct settings, require_alias), .default_text = "false",
-        .help = "refuse events where index is no alias, instead of making an index"},
+        .help = "take events only where index is an alias, and make no index; `etwship setup` puts "
+                "the template for INDEX-*"},
     {CONFIG_ROW("require_data_stream", BOOL, struct settings, require_data_stream),
         .default_text = "false",
-        .help = "the same where there is no data stream; OpenSearch does not know it"},
+        .help = "take events only where a template makes a data stream; OpenSearch does not know it "
+                "and would take nothing"},
     HTTP_ROWS(struct settings, compression_names, "gzip"),
     {CONFIG_ROW("max_string", SIZE, struct settings, max_string_bytes), .default_text = "32000",
         .min = 256, .max = 32766,
@@ -92,7 +94,8 @@ static struct es_setup setup_of(const struct settings *s, const char *format)
         .lifecycle = &s->lifecycle,
         .format = format,
         .dataset = s->name.data_stream.dataset,
-        .index = s->name.index};
+        .index = s->name.index,
+        .alias = s->name.index && s->require_alias};
 }
 
 static bool elasticsearch_setup(const void *settings, const struct output_talk *talk)

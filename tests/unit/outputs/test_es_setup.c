@@ -164,14 +164,19 @@ static void names_come_from_the_text_in_front_of_fields_and_dates(void **state)
         const char *index;
         const char *pattern;
         const char *path;
+        bool alias;
     } rows[] = {
-        {"ecs", NULL, NULL, "logs-etw.events-*", "/_index_template/etwship-logs-etw.events"},
-        {"native", NULL, NULL, "logs-etw.native-*", "/_index_template/etwship-logs-etw.native"},
-        {"ecs", "a_b", NULL, "logs-a_b-*", "/_index_template/etwship-logs-a_b"},
-        {"ecs", "etw.{provider.name}", NULL, "logs-etw.*", "/_index_template/etwship-logs-etw"},
-        {"ecs", NULL, "etw", "etw", "/_index_template/etwship-etw"},
-        {"ecs", NULL, "etw-%Y.%m", "etw-*", "/_index_template/etwship-etw"},
-        {"ecs", NULL, "a\xc3\xa4-%Y", "a\xc3\xa4-*", "/_index_template/etwship-a%C3%A4"},
+        {"ecs", NULL, NULL, "logs-etw.events-*", "/_index_template/etwship-logs-etw.events", false},
+        {"native", NULL, NULL, "logs-etw.native-*", "/_index_template/etwship-logs-etw.native",
+            false},
+        {"ecs", "a_b", NULL, "logs-a_b-*", "/_index_template/etwship-logs-a_b", false},
+        {"ecs", "etw.{provider.name}", NULL, "logs-etw.*", "/_index_template/etwship-logs-etw",
+            false},
+        {"ecs", NULL, "etw", "etw", "/_index_template/etwship-etw", false},
+        {"ecs", NULL, "etw-%Y.%m", "etw-*", "/_index_template/etwship-etw", false},
+        {"ecs", NULL, "a\xc3\xa4-%Y", "a\xc3\xa4-*", "/_index_template/etwship-a%C3%A4", false},
+        {"ecs", NULL, "etw", "etw-*", "/_index_template/etwship-etw", true},
+        {"ecs", NULL, "etw-%Y", "etw-*", "/_index_template/etwship-etw", true},
     };
     const struct es_lifecycle none = {.policy = NULL};
     (void)state;
@@ -180,9 +185,12 @@ static void names_come_from_the_text_in_front_of_fields_and_dates(void **state)
         const struct es_setup setup = {.lifecycle = &none,
             .format = rows[i].format,
             .dataset = rows[i].dataset,
-            .index = rows[i].index};
+            .index = rows[i].index,
+            .alias = rows[i].alias};
         es_setup_names(&setup, &names);
         assert_string_equal(names.pattern, rows[i].pattern);
+        bool literal = rows[i].alias && !strchr(rows[i].index, '%');
+        assert_string_equal(names.target, literal ? rows[i].index : rows[i].pattern);
         assert_string_equal(names.path, rows[i].path);
     }
 }
