@@ -57,6 +57,21 @@ void es_setup_names(const struct es_setup *setup, struct es_setup_names *ret_nam
     }
 }
 
+const char *es_setup_stray(const struct es_setup *setup, const struct es_setup_names *names,
+    struct http_client *client, const char *url, struct es_said *said)
+{
+    struct error err;
+    char path[ES_SETUP_MAX_NAME + 64];
+    snprintf(path, sizeof(path), "/_resolve/index/%s", names->pattern);
+    bool is_there = !setup->index &&
+                    es_ask(client, url, "GET", path, span_make(NULL, 0), said, &err) &&
+                    said->reply.status == 200 && es_said_has(said, "\"indices\":[{");
+    return is_there ? "there is an index that is no data stream, made before the template: events "
+                      "go into it, with types that the server has guessed. delete it, or move what "
+                      "it holds (_reindex)"
+                    : NULL;
+}
+
 /* ---- the server ------------------------------------------------------------------------------------- */
 
 void es_setup_server(const struct es_said *said, struct es_server *ret_server)
@@ -288,6 +303,14 @@ static void tell_existing(struct run *run)
     }
 }
 
+static void tell_stray(struct run *run)
+{
+    const char *words = es_setup_stray(run->setup, &run->names, run->client, run->url, &run->said);
+    if (words) {
+        tell(run, OUTPUT_FOUND_NOTE, "%s: %s", run->names.pattern, words);
+    }
+}
+
 static bool put_template(struct run *run)
 {
     for (unsigned i = 0; i < ES_SETUP_VARIANTS; i++) {
@@ -383,6 +406,9 @@ bool es_setup_run(const struct es_setup *setup, const struct output_talk *talk)
         tell_guess(&run);
     }
     good = good && put_policy(&run) && (is_current(&run) || put_template(&run));
+    if (good && !talk->dry_run) {
+        tell_stray(&run);
+    }
     if (talk->dry_run || (!good && run.said.reply.status == 403)) {
         es_setup_tell_rights(setup, &run.server, talk);
     }

@@ -63,6 +63,11 @@ void es_setup_check_init(const struct es_setup *setup, struct es_setup_check *re
 enum es_template_state es_setup_state(const struct es_setup_check *check,
     struct http_client *client, const char *url, struct es_said *said);
 
+/* Ask ${url}: is there an index where a data stream is meant to be, made before there was a template?
+ * What to say of it, for a pattern; else NULL. Static. ${said} holds the reply. */
+const char *es_setup_stray(const struct es_setup *setup, const struct es_setup_names *names,
+    struct http_client *client, const char *url, struct es_said *said);
+
 /* The command `setup`: as output_ops.setup. */
 bool es_setup_run(const struct es_setup *setup, const struct output_talk *talk);
 

@@ -183,6 +183,10 @@ static void try_template(struct run *run, const char *url)
             names->name, run->said.reply.status);
         break;
     }
+    const char *words = es_setup_stray(run->setup, names, run->client, url, &run->said);
+    if (words) {
+        tell(run, OUTPUT_FOUND_NOTE, "%s: %s", names->pattern, words);
+    }
 }
 
 bool es_try_run(const struct es_setup *setup, const struct output_talk *talk)

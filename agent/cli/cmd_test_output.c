@@ -37,8 +37,12 @@ static int test(const struct cli_args *args, const struct app_config *config)
     bool dry_run = cli_value(args, "dry-run") != NULL;
     bool good = !output->ops->examine || output->ops->examine(output->settings, &talk);
     /* Beside a running agent nobody else may write to its files. */
-    if (!dry_run && !app_config_target(output)) {
-        good = send_event(config, output) && good;
+    bool may_send = !dry_run && !app_config_target(output);
+    if (may_send && good) {
+        good = send_event(config, output);
+    } else if (may_send) {
+        /* Without its template, say, one event makes an index that is wrong for good. */
+        output_words_say(OUTPUT_FOUND_NOTE, "no test event is sent before this is mended");
     }
     if (good && !output->enabled) {
         output_words_say(OUTPUT_FOUND_NOTE, "the output is switched off: enabled: false");
@@ -70,8 +74,8 @@ const struct cli_command cmd_test_output = {
     .description =
         "Tries, one after the other, all that a delivery of the output NAME needs: its name, a "
         "connection, certificates, credentials, rights, the index template; and delivers one test "
-        "event. What is wrong is said in plain words with what to do about it; the exit code is "
-        "then 1. Nothing is written to the files of a file output.",
+        "event if nothing is wrong. What is, is said in plain words with what to do about it; the "
+        "exit code is then 1. Nothing is written to the files of a file output.",
     .options = options,
     .examples = "       etwship test-output siem -c etwship.yaml\n",
     .operand = "the name of an output",

@@ -143,6 +143,18 @@ class Setup(etwship.Case):
         if self.server.request("GET", "/_data_stream/logs-etw.there-default").status == 200:
             self.assertIn("_rollover", text)
 
+    def test_an_index_in_the_place_of_a_data_stream_is_told(self):
+        stream = {"data_stream": {"dataset": "etw.early"}}
+        self.assertNotIn("no data stream", self.setup_of("native", **stream))
+        self.server.ask("DELETE", "/_index_template/etwship-logs-etw.early")
+        self.server.ask("PUT", "/logs-etw.early-default")
+        for _ in range(2):
+            self.assertRegex(self.setup_of("native", **stream),
+                             r"note: +logs-etw.early-\*: there is an index that is no data stream")
+        config = self.write(self.output(self.server.url, **stream))
+        text = self.etwship("test-output", "siem", "-c", config)
+        self.assertIn("there is an index that is no data stream", text)
+
     def test_a_lifecycle_is_refused_with_words_where_there_is_none(self):
         text = self.setup_of("native", code=etwship.FAILED, data_stream={"dataset": "etw.life"},
                              lifecycle={"policy": "keep"})
@@ -150,8 +162,10 @@ class Setup(etwship.Case):
 
     def test_a_test_names_what_is_missing(self):
         config = self.write(self.output(self.server.url, data_stream={"dataset": "etw.test"}))
-        text = self.etwship("test-output", "siem", "--dry-run", "-c", config, code=etwship.FAILED)
+        text = self.etwship("test-output", "siem", "-c", config, code=etwship.FAILED)
         self.assertIn("etwship setup siem", text)
+        self.assertIn("no test event is sent", text)
+        self.assertEqual(self.server.request("GET", "/logs-etw.test-default").status, 404)
         self.etwship("setup", "siem", "-c", config)
         text = self.etwship("test-output", "siem", "-c", config)
         self.assertNotIn("fault: ", text)

@@ -23,6 +23,7 @@ struct server {
     int put_status;    /* 0: as it should be */
     const char *put_body;
     const char *privileges; /* NULL: no such API */
+    const char *resolved;   /* the reply to a question for indices; NULL: 404 */
     char template[64 * 1024];
     char policy[4096];
     char refusal[256];
@@ -78,6 +79,8 @@ static void answer(
         reply->body = server->root ? server->root : "";
     } else if (starts(request, "GET /_index_template/") && server->template[0]) {
         *reply = (struct http_fake_reply){.status = 200, .body = server->template};
+    } else if (starts(request, "GET /_resolve/index/logs-etw.events-* ") && server->resolved) {
+        *reply = (struct http_fake_reply){.status = 200, .body = server->resolved};
     } else if (starts(request, "PUT /_index_template/")) {
         put_template(server, request, reply);
     } else if (starts(request, "POST /_security/user/_has_privileges ") && server->privileges) {
@@ -383,6 +386,24 @@ static void lifecycles_are_written_in_the_servers_own_words(void **state)
     stop(f);
 }
 
+static void an_index_in_the_place_of_a_data_stream_is_told(void **state)
+{
+    static const char words[] = " logs-etw.events-*: there is an index that is no data stream";
+    struct fixture *f = start(OPENSEARCH);
+    (void)state;
+    f->server.resolved = "{\"indices\":[],\"aliases\":[],\"data_streams\":[{\"name\":\"logs-etw."
+                         "events-default\",\"backing_indices\":[\".ds-x-000001\"]}]}";
+    assert_true(run(f));
+    assert_null(strstr(f->said, words));
+    f->server.resolved = "{\"indices\":[{\"name\":\"logs-etw.events-default\",\"attributes\":["
+                         "\"open\"]}],\"aliases\":[],\"data_streams\":[]}";
+    assert_true(run(f));
+    assert_says(f, words);
+    assert_true(try(f));
+    assert_says(f, words);
+    stop(f);
+}
+
 /* ---- test-output ------------------------------------------------------------------------------------ */
 
 static void a_test_names_the_layer_that_is_at_fault(void **state)
@@ -617,6 +638,7 @@ int main(void)
         cmocka_unit_test(lifecycles_are_written_in_the_servers_own_words),
         cmocka_unit_test(a_test_names_the_layer_that_is_at_fault),
         cmocka_unit_test(a_test_names_what_the_server_is_and_whether_it_lets_us_in),
+        cmocka_unit_test(an_index_in_the_place_of_a_data_stream_is_told),
         cmocka_unit_test(a_test_names_privileges_that_are_missing),
         cmocka_unit_test(a_test_tells_a_missing_template_from_another_one),
         cmocka_unit_test(a_missing_template_is_told_once),
