@@ -307,6 +307,11 @@ static void note_uncertain(struct es_sender *self)
     self->uncertain_end = end > self->uncertain_end ? end : self->uncertain_end;
 }
 
+static bool answers_items(const struct http_reply *reply)
+{
+    return es_verdict_request(&(struct es_answer){.status = reply->status}) == ES_READ;
+}
+
 /* There is no reply that says what became of each record. */
 static enum es_verdict weigh_failure(
     struct es_sender *self, const struct http_reply *reply, const struct error *why)
@@ -314,9 +319,9 @@ static enum es_verdict weigh_failure(
     size_t left = self->delivery->record_count - self->first;
     enum es_verdict verdict = ES_FAIL_OVER;
     if (reply->failure == HTTP_REPLIED) {
-        verdict = es_verdict_request(reply->status);
         struct reason room;
         struct es_answer answer = refusal(self, reply->status, &room);
+        verdict = es_verdict_request(&answer);
         if (verdict == ES_READ) {
             verdict = ES_RETRY;
             note_uncertain(self);
@@ -324,7 +329,7 @@ static enum es_verdict weigh_failure(
         } else if (verdict != ES_SPLIT && verdict != ES_BISECT) {
             es_reply_say(
                 trouble(self, left, verdict == ES_RETRY_SLOWLY ? ES_RETRY_SLOWLY : ES_RETRY),
-                self->url, &answer, es_verdict_request_words(reply->status));
+                self->url, &answer, es_verdict_request_words(&answer));
         }
     } else {
         bool lasts = http_failure_lasts(reply->failure);
@@ -350,8 +355,8 @@ static enum es_verdict ask_host(struct es_sender *self, size_t index)
     self->url = self->hosts.items[index].url;
     bool replied = exchange(self, &reply, &err);
     self->wait_ms = reply.retry_after_ms > self->wait_ms ? reply.retry_after_ms : self->wait_ms;
-    enum es_verdict verdict = replied ? es_verdict_request(reply.status) : ES_RETRY;
-    if (verdict != ES_READ || !es_reply_end(&self->reply, &err)) {
+    enum es_verdict verdict = ES_READ;
+    if (!replied || !answers_items(&reply) || !es_reply_end(&self->reply, &err)) {
         /* What items said does not count. */
         self->trouble = before;
         rejections_forget(&self->notes, mark);

@@ -5,16 +5,15 @@
 struct rule {
     int first; /* status */
     int last;
-    const char *type; /* of the error; behind a '*': how it ends; NULL: any */
-    const char
-        *reason; /* how it begins, so that nothing an event holds is taken for it; NULL: any */
+    const char *type;   /* of the error; behind a '*': how it ends; NULL: any */
+    const char *reason; /* how it begins, where nothing of an event can stand; NULL: any */
     enum es_verdict verdict;
     const char *words;
 };
 
-/* In both tables the first row that fits counts. */
-/* The types that illegal_argument_exception hides are told apart by their reasons, which are those of
- * OpenSearch 2.19 and Elasticsearch 8.19 (tests/integration/opensearch/real_contract.py). */
+/* In both tables the first row that fits counts. What illegal_argument_exception hides is told apart by
+ * its reasons, which are those of OpenSearch 2.19 and Elasticsearch 8.19
+ * (tests/integration/opensearch/real_contract.py). */
 static const char illegal[] = "illegal_argument_exception";
 static const char no_room[] = "the cluster has all the shards that it may, and makes no new index. "
                               "free some";
@@ -44,6 +43,8 @@ static const struct rule item_rules[] = {
         "this is a data stream, which takes only create. correct action"},
     {400, 400, illegal, "index request targeting data stream [", ES_RETRY_SLOWLY,
         "the data stream takes no routing. remove it"},
+    {400, 400, illegal, "Alias [", ES_RETRY_SLOWLY,
+        "the alias has a routing of its own. remove routing"},
     {400, 400, "routing_missing_exception", NULL, ES_RETRY_SLOWLY,
         "the index asks for a routing. set it"},
     {401, 401, NULL, NULL, ES_RETRY_SLOWLY, "the server does not know us. check auth"},
@@ -58,6 +59,8 @@ static const struct rule item_rules[] = {
 
 static const struct rule request_rules[] = {
     {200, 200, NULL, NULL, ES_READ, "each event has an answer of its own"},
+    {400, 400, illegal, "Action/metadata line [", ES_RETRY_SLOWLY,
+        "the server does not know what a setting of this output asks for. remove it"},
     {400, 400, NULL, NULL, ES_BISECT, "something in it is bad"},
     {404, 404, NULL, NULL, ES_RETRY,
         "nothing takes events there, or not yet. check address and path of hosts"},
@@ -103,20 +106,15 @@ static const struct rule *find(
     return NULL;
 }
 
-static const struct rule *find_request(int status)
-{
-    return find(request_rules, REQUEST_RULES, &(struct es_answer){.status = status});
-}
-
 enum es_verdict es_verdict_item(const struct es_answer *answer)
 {
     const struct rule *rule = find(item_rules, ITEM_RULES, answer);
     return rule ? rule->verdict : ES_RETRY;
 }
 
-enum es_verdict es_verdict_request(int status)
+enum es_verdict es_verdict_request(const struct es_answer *answer)
 {
-    const struct rule *rule = find_request(status);
+    const struct rule *rule = find(request_rules, REQUEST_RULES, answer);
     return rule ? rule->verdict : ES_RETRY;
 }
 
@@ -126,10 +124,11 @@ const char *es_verdict_words(const struct es_answer *answer)
     return rule && rule->verdict == ES_RETRY_SLOWLY ? rule->words : NULL;
 }
 
-const char *es_verdict_request_words(int status)
+const char *es_verdict_request_words(const struct es_answer *answer)
 {
-    const struct rule *rule = find_request(status);
-    return rule && rule->verdict == ES_RETRY ? rule->words : http_status_words(status);
+    const struct rule *rule = find(request_rules, REQUEST_RULES, answer);
+    return rule && (rule->reason || rule->verdict == ES_RETRY) ? rule->words
+                                                               : http_status_words(answer->status);
 }
 
 static const char *const consequences[] = {

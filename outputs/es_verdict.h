@@ -22,14 +22,14 @@ enum es_verdict {
 /* Of one event; the reason as the server wrote it. */
 enum es_verdict es_verdict_item(const struct es_answer *answer);
 
-/* Of a request as such. */
-enum es_verdict es_verdict_request(int status);
+/* Of a request as such. The same. */
+enum es_verdict es_verdict_request(const struct es_answer *answer);
 
 /* What an item's answer says and what to do about it, for faults of set-up; else NULL. Static. */
 const char *es_verdict_words(const struct es_answer *answer);
 
 /* The same of a request that no item is answered of. Static. */
-const char *es_verdict_request_words(int status);
+const char *es_verdict_request_words(const struct es_answer *answer);
 
 /* Append both tables as a section of a page in Markdown. */
 void es_verdict_write_reference(struct buf *out);

@@ -83,6 +83,7 @@ class Contract(unittest.TestCase):
         ask = self.server.ask
         for name in ("contract-1", "contract-2"):
             ask("PUT", f"/{name}", {"aliases": {"contract-many": {}}})
+        ask("PUT", "/contract-q", {"aliases": {"contract-own": {"index_routing": "q"}}})
         ask("PUT", "/contract-closed")
         ask("POST", "/contract-closed/_close")
         ask("PUT", "/contract-routed", {"mappings": {"_routing": {"required": True}}})
@@ -93,6 +94,7 @@ class Contract(unittest.TestCase):
             ("contract-many", "create", {}, illegal, "no write index is defined for alias ["),
             (STREAM, "index", {}, illegal, "only write ops with an op_type of create "),
             (STREAM, "create", {"routing": "x"}, illegal, "index request targeting data stream ["),
+            ("contract-own", "create", {"routing": "x"}, illegal, "Alias ["),
             ("contract-routed", "create", {"_id": "1"}, "routing_missing_exception", "routing is "),
             ("contract-closed", "create", {}, "index_closed_exception", "closed"),
             ("contract-new", "create", {}, "validation_exception",
@@ -142,6 +144,24 @@ class Contract(unittest.TestCase):
         finally:
             self.server.ask("PUT", "/_cluster/settings", {"persistent": {switch: None}})
         self.assertEqual(got, [missing])
+
+    def test_require_data_stream_is_of_elasticsearch_alone(self):
+        lines = create({"@timestamp": TIME}, require_data_stream=True)
+        if self.dialect == "opensearch":
+            answer = self.server.bulk(STREAM, *lines)
+            self.assertEqual(answer.status, 400)
+            error = answer.json()["error"]
+            self.assertEqual(error["type"], "illegal_argument_exception")
+            self.assertTrue(error["reason"].startswith("Action/metadata line ["), error)
+            return
+        self.assertEqual(self.items(*lines), [(201, None)])
+        self.assertEqual(self.items(*lines, target="other"), [(404, "index_not_found_exception")])
+
+    def test_an_alias_is_taken_with_require_alias_and_its_index_is_not(self):
+        self.server.ask("PUT", "/real", {"aliases": {"alias": {}}})
+        lines = create({"@timestamp": TIME}, require_alias=True)
+        self.assertEqual(self.items(*lines, target="alias"), [(201, None)])
+        self.assertEqual(self.items(*lines, target="real"), [(404, "index_not_found_exception")])
 
     def test_a_filtered_reply_keeps_statuses_and_reasons(self):
         path = (f"/{STREAM}/_bulk?filter_path=errors,items.*.status,items.*._index,"

@@ -272,6 +272,11 @@ static void a_request_that_is_refused_as_such_is_tried_again_fast_or_slowly(void
         {{.status = 301, .headers = "Location: http://127.0.0.1:1/\r\n"}, true, 0, "status 301"},
         {{.status = 406, .body = "{\"error\":\"Content-Type header\",\"status\":406}"}, true, 0,
             "Content-Type header"},
+        {{.status = 400,
+             .body = "{\"error\":{\"type\":\"illegal_argument_exception\",\"reason\":"
+                     "\"Action/metadata line [1] contains an unknown parameter [x]\"},"
+                     "\"status\":400}"},
+            true, 0, "unknown parameter [x]: the server does not know what a setting"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct fixture f;

@@ -90,6 +90,10 @@ static void a_state_of_the_cluster_is_told_from_a_fault_of_the_event(void **stat
             "index request targeting data stream [logs-a] specifies a custom routing. target the "
             "backing indices directly or remove the custom routing.",
             ES_RETRY_SLOWLY, "routing"},
+        {"illegal_argument_exception",
+            "Alias [a] has index routing associated with it [q], and was provided with routing "
+            "value [z], rejecting operation",
+            ES_RETRY_SLOWLY, "remove routing"},
         {"routing_missing_exception", "routing is required for [rr]/[Fi87]", ES_RETRY_SLOWLY,
             "set it"},
         {"illegal_argument_exception",
@@ -166,8 +170,20 @@ static void every_status_of_a_request_has_one_meaning(void **state)
         {999, ES_RETRY},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        assert_int_equal(es_verdict_request(cases[i].status), cases[i].verdict);
+        struct es_answer answer = answer_of(cases[i].status, "", "");
+        assert_int_equal(es_verdict_request(&answer), cases[i].verdict);
     }
+}
+
+static void a_setting_that_the_server_does_not_know_is_no_fault_of_an_event(void **state)
+{
+    (void)state;
+    struct es_answer answer = answer_of(400, "illegal_argument_exception",
+        "Action/metadata line [1] contains an unknown parameter [require_data_stream]");
+    assert_int_equal(es_verdict_request(&answer), ES_RETRY_SLOWLY);
+    assert_non_null(strstr(es_verdict_request_words(&answer), "a setting of this output"));
+    answer.reason = span_text("Malformed action/metadata line [3], expected START_OBJECT");
+    assert_int_equal(es_verdict_request(&answer), ES_BISECT);
 }
 
 static void only_faults_of_set_up_come_with_advice(void **state)
@@ -204,6 +220,7 @@ int main(void)
         cmocka_unit_test(every_status_of_an_item_has_one_meaning),
         cmocka_unit_test(a_state_of_the_cluster_is_told_from_a_fault_of_the_event),
         cmocka_unit_test(every_status_of_a_request_has_one_meaning),
+        cmocka_unit_test(a_setting_that_the_server_does_not_know_is_no_fault_of_an_event),
         cmocka_unit_test(only_faults_of_set_up_come_with_advice),
         cmocka_unit_test(the_reference_has_a_row_for_what_can_happen),
     };
