@@ -1,7 +1,7 @@
 """OpenSearch with TLS, users and roles: credentials and rights that are missing, and those that are
 enough.
 
-    real_security.py [--full]
+    real_security.py
 """
 
 import os
@@ -13,10 +13,8 @@ import unittest
 from pathlib import Path
 
 import etwship
-import real_ships
 import servers
 
-FULL = "--full" in sys.argv
 EXAMPLE = Path(__file__).resolve().parents[3] / "config" / "examples" / "elasticsearch.yaml"
 EVENTS = 2000
 PASSWORD = "kR8!vTq2#wZx"
@@ -105,7 +103,6 @@ class Security(etwship.Case):
             self.assertEqual(document["data_stream"],
                              {"type": "logs", "dataset": "etw.events", "namespace": "prod"})
 
-    @unittest.skipUnless(FULL, "a fault of set-up is tried again after half a minute")
     def test_a_user_without_rights_costs_no_event_once_the_rights_are_there(self):
         """Each reply is a 200, each item in it a 403."""
         stream = {"dataset": "etw.late"}
@@ -114,9 +111,11 @@ class Security(etwship.Case):
         trace = etwship.make_trace(self.folder / "late.etl", EVENTS)
         config = self.write(self.output_of("admin", "admin", data_stream=stream))
         self.etwship("setup", "siem", "-c", config)
-        config = self.write(self.output_of("late", PASSWORD, data_stream=stream), traces=[trace])
-        agent = real_ships.Agent(self, config)
-        agent.wait_for_text("security_exception")
+        config = self.write(self.output_of("late", PASSWORD, data_stream=stream,
+                                           retry={"min": "20ms", "max": "200ms"}), traces=[trace])
+        agent = etwship.Agent(self, config)
+        agent.wait_for_text("output siem: degraded: ")
+        self.assertIn("security_exception", agent.text())
         self.make_user("late", ["cluster_composite_ops"], "logs-etw.late-*",
                        ["crud", "create_index", "indices:admin/mapping/auto_put"])
         agent.end()
@@ -130,8 +129,7 @@ def main():
         print(f"skipped: {error}")
         sys.exit(77)
     try:
-        good = unittest.main(argv=[argument for argument in sys.argv if argument != "--full"],
-                             exit=False).result.wasSuccessful()
+        good = unittest.main(exit=False).result.wasSuccessful()
     finally:
         Security.kind.close()
     sys.exit(0 if good else 1)

@@ -6,104 +6,20 @@ afterwards: every event once.
 
 import json
 import os
-import shutil
-import signal
 import subprocess
-import sys
 import time
-import unittest
 
 import etwship
-import servers
 
 ODD_EVENTS = os.environ["ETWSHIP_ODD_EVENTS"]
-FULL = "--full" in sys.argv
+FULL = etwship.FULL
 EVENTS = 10000
 CRASH_EVENTS = 100000 if FULL else 30000
 FEW = 2000
-STREAM = "logs-etw.native-default"
 BULK_BYTES = 100 * 1024
 
 
-class Agent:
-    """A run that is watched while it goes on."""
-
-    def __init__(self, case, config):
-        self.case = case
-        self.log = case.folder / "run.log"
-        self.file = self.log.open("wb")
-        self.process = subprocess.Popen(
-            [etwship.BINARY, "run", "-c", str(config)], stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, stderr=self.file)
-        case.addCleanup(self.close)
-
-    def close(self):
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
-        self.file.close()
-
-    def text(self):
-        return self.log.read_text(errors="replace")
-
-    def wait_until(self, holds):
-        """Neither server nor files tell when they change: they are looked at."""
-        deadline = time.monotonic() + etwship.TIMEOUT_S
-        while not holds():
-            self.case.assertIsNone(self.process.poll(), self.text())
-            self.case.assertLess(time.monotonic(), deadline, self.text())
-            time.sleep(0.05)
-
-    def wait_for_text(self, text):
-        self.wait_until(lambda: text in self.text())
-
-    def end(self, code=etwship.DONE):
-        self.case.assertEqual(self.process.wait(etwship.TIMEOUT_S), code, self.text())
-        return self.text()
-
-
-class Ships(etwship.Case):
-    """Needs `dialect` and `kind`."""
-
-    @classmethod
-    def setUpClass(cls):
-        cls.server = servers.Server(cls.kind)
-        cls.addClassCleanup(cls.server.close)
-
-    def setUp(self):
-        super().setUp()
-        # A store of its own for every test.
-        self.dataset = f"t{self.id().rsplit('.', 1)[1]}".lower()[:60]
-        self.stream = f"logs-{self.dataset}-default"
-
-    def config(self, *traces, server=None, **more):
-        more.setdefault("data_stream", {"dataset": self.dataset})
-        output = self.output((server or self.server).url, **more)
-        return self.write({key: value for key, value in output.items() if value is not None},
-                          traces=traces)
-
-    def trace(self, events, name="trace.etl", *options):
-        return etwship.make_trace(self.folder / name, events, *options)
-
-    def ready(self, *traces, **more):
-        config = self.config(*traces, **more)
-        self.etwship("setup", "siem", "-c", config)
-        return config
-
-    def forget(self):
-        """What was read and acknowledged."""
-        shutil.rmtree(self.folder / "state", ignore_errors=True)
-
-    def run_agent(self, config, code=etwship.DONE):
-        return self.etwship("run", "-c", config, code=code)
-
-    def assert_every_event_once(self, events, target=None, server=None):
-        """By number of documents, and by the sum over their sequence numbers."""
-        documents = (server or self.server).documents(target or self.stream, ["etw.sequence"])
-        self.assertEqual(len(documents), events)
-        numbers = sorted(document["etw"]["sequence"] for document in documents.values())
-        self.assertEqual(numbers, list(range(1, events + 1)))
-
+class Ships(etwship.ServerCase):
     # ---- what is stored -------------------------------------------------------------------------
 
     def test_events_arrive_as_they_are_dumped_and_reading_again_adds_none(self):
@@ -196,54 +112,22 @@ class Ships(etwship.Case):
                              ("siem", 400, kind))
             self.assertIn(self.dataset, letter["index"])
 
-    # ---- what passes ----------------------------------------------------------------------------
-
-    def test_a_block_is_waited_out(self):
-        """A write block is a 403 of the item, a full disk a 429."""
-        for block in ("write", "read_only_allow_delete"):
-            dataset = {"dataset": f"{self.dataset}.{block}"}
-            stream = f"logs-{self.dataset}.{block}-default"
-            config = self.ready(self.trace(FEW), data_stream=dataset,
-                                retry={"min": "50ms", "max": "200ms"})
-            self.server.bulk(stream, {"create": {"_id": "first"}},
-                             {"@timestamp": "2026-11-21T09:30:00Z"})
-            self.server.ask("PUT", f"/{stream}/_settings", {f"index.blocks.{block}": True})
-            agent = Agent(self, config)
-            agent.wait_for_text("cluster_block_exception")
-            self.server.ask("PUT", f"/{stream}/_settings", {f"index.blocks.{block}": None})
-            agent.end()
-            self.assertEqual(self.server.count(stream), FEW + 1)
-            self.forget()
-
-    @unittest.skipUnless(FULL, "a fault of set-up is tried again after half a minute")
-    def test_an_index_that_may_not_be_made_is_waited_for(self):
-        switch = "action.auto_create_index"
-        config = self.config(self.trace(FEW))
-        self.etwship("setup", "siem", "-c", config)
-        self.server.ask("PUT", "/_cluster/settings", {"persistent": {switch: "false"}})
-        try:
-            agent = Agent(self, config)
-            agent.wait_for_text("index_not_found_exception")
-        finally:
-            self.server.ask("PUT", "/_cluster/settings", {"persistent": {switch: None}})
-        agent.end()
-        self.assert_every_event_once(FEW)
+    # ---- crashes ---------------------------------------------------------------------------------
 
     def test_a_server_that_is_killed_twice_loses_and_repeats_nothing(self):
         self.skip_the_other_dialect()
         config = self.ready(self.trace(CRASH_EVENTS), batch={"events": 1000},
                             retry={"min": "50ms", "max": "500ms"})
-        agent = Agent(self, config)
+        start = time.monotonic()
+        agent = etwship.Agent(self, config)
         for _ in range(2):
             agent.wait_until(lambda: self.stored() >= CRASH_EVENTS // 4)
             self.server.kill()
             self.server.start()
         agent.end()
+        print(f"\n{self.dialect}: {CRASH_EVENTS} events through two kills "
+              f"in {time.monotonic() - start:.0f} s")
         self.assert_every_event_once(CRASH_EVENTS)
-
-    def skip_the_other_dialect(self):
-        if self.dialect != "opensearch" and not FULL:
-            self.skipTest("one server does for what has no dialect; --full takes both")
 
     def stored(self):
         """Since the start of the server, also before a refresh; 0 while there is no stream."""
@@ -253,16 +137,12 @@ class Ships(etwship.Case):
         return answer.json()["_all"]["primaries"].get("indexing", {}).get("index_total", 0)
 
 
-class ShipsUnderPressure(Ships):
+class ShipsUnderPressure(etwship.ServerCase):
     """A node with little room."""
 
-    @classmethod
-    def setUpClass(cls):
-        cls.server = servers.Server(
-            cls.kind, http__max_content_length=f"{BULK_BYTES}b",
-            indexing_pressure__memory__limit="400kb",
-            thread_pool__write__size=1, thread_pool__write__queue_size=1)
-        cls.addClassCleanup(cls.server.close)
+    settings = {
+        "http__max_content_length": f"{BULK_BYTES}b", "indexing_pressure__memory__limit": "400kb",
+        "thread_pool__write__size": 1, "thread_pool__write__queue_size": 1}
 
     def test_what_is_too_large_or_too_much_arrives_once(self):
         """Batches of a megabyte get a 413 until they are small enough; eight at a time find the
@@ -280,29 +160,5 @@ class ShipsUnderPressure(Ships):
         self.assertGreater(rejected + pressure, 0)
 
 
-def main():
-    name = next(argument for argument in sys.argv[1:] if not argument.startswith("-"))
-    try:
-        kind = {"opensearch": servers.OpenSearch, "elasticsearch": servers.Elasticsearch}[name]()
-    except servers.Missing as error:
-        print(f"skipped: {error}")
-        sys.exit(77)
-    suite = unittest.TestSuite()
-    load = unittest.defaultTestLoader
-    Ships.kind, Ships.dialect = kind, name
-    chosen = [argument for argument in sys.argv[1:] if argument.startswith("test_")]
-    suite.addTests(test for test in load.loadTestsFromTestCase(Ships)
-                   if not chosen or test.id().rsplit(".", 1)[1] in chosen)
-    pressure = "test_what_is_too_large_or_too_much_arrives_once"
-    if not chosen or pressure in chosen:
-        suite.addTest(ShipsUnderPressure(pressure))
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    try:
-        good = unittest.TextTestRunner(verbosity=2).run(suite).wasSuccessful()
-    finally:
-        kind.close()
-    sys.exit(0 if good else 1)
-
-
 if __name__ == "__main__":
-    main()
+    etwship.main(Ships, ShipsUnderPressure)
