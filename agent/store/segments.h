@@ -85,7 +85,8 @@ bool segments_append(struct segments *segments, const struct segments_batch *bat
 /* Is the batch within the limits of frame.h, so that segments_append can succeed at all? */
 bool segments_fits(const struct segments_batch *batch, struct error *err);
 
-/* Make all that was appended durable. False: see above. */
+/* Make all that was appended durable. False: see above; also with ERR_MISSING or ERR_DAMAGED where
+ * somebody has removed or cut the file meanwhile. */
 bool segments_sync(struct segments *segments, struct error *err);
 
 /*

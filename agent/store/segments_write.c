@@ -322,12 +322,30 @@ bool segments_append(struct segments *segments, const struct segments_batch *bat
     return true;
 }
 
+/* Somebody may have removed or emptied the file, while ours stays open and can be written to. */
+static bool is_still_there(
+    const struct segments *segments, const struct segment_writing *file, struct error *err)
+{
+    struct disk *disk = segments->settings.disk;
+    char path[SEGMENTS_PATH_BYTES];
+    bool there;
+    uint64_t bytes;
+    if (!segments_path(segments, file->id, path, err) ||
+        !disk->ops->find(disk, path, &there, &bytes, err)) {
+        return false;
+    }
+    return (there && bytes >= file->bytes) ||
+           error_set(err, there ? ERR_DAMAGED : ERR_MISSING, "%s: somebody has %s it", path,
+               there ? "cut" : "removed");
+}
+
 static bool sync_all(struct segments *segments, struct error *err)
 {
     struct disk *disk = segments->settings.disk;
     for (size_t i = 0; i < segments->writing_count; i++) {
         const struct segment_writing *file = &segments->writing[i];
-        if (file->durable < file->bytes && !disk->ops->sync(disk, file->file, err)) {
+        if (file->durable < file->bytes &&
+            (!disk->ops->sync(disk, file->file, err) || !is_still_there(segments, file, err))) {
             return false;
         }
     }
