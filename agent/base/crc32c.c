@@ -5,6 +5,7 @@
 #if defined(__GNUC__) && defined(__x86_64__)
 #define CRC32C_HAVE_X86 1
 #include <nmmintrin.h>
+#include <wmmintrin.h>
 #endif
 
 /* table[i][n]: what the four bits n become by the next 4 * (i + 1) bits, the polynomial being
@@ -55,11 +56,45 @@ uint32_t crc32c_add_plain(uint32_t before, struct span bytes)
 
 #ifdef CRC32C_HAVE_X86
 
-__attribute__((target("sse4.2"))) static uint32_t add_sse42(uint32_t before, struct span bytes)
+#define CRC32C_X86 __attribute__((target("sse4.2,pclmul")))
+
+/*
+ * The instruction takes three cycles, of which it can begin one each: so three blocks are done side by
+ * side. The first two CRCs are then moved over the bytes behind their blocks, which multiplies them by
+ * x^(8 * bytes): by x^(8 * bytes - 33) without carries, and by x^33 in the instruction (V. Gopal et al.,
+ * "Fast CRC Computation for iSCSI Polynomial Using CRC32 Instruction", Intel 2011).
+ */
+enum { BLOCK_BYTES = 1024 };
+static const uint32_t over_two_blocks = 0xa51b6135;
+static const uint32_t over_one_block = 0x170076fa;
+
+CRC32C_X86 static uint64_t move_over(uint64_t crc, uint32_t factor)
+{
+    __m128i product = _mm_clmulepi64_si128(
+        _mm_cvtsi64_si128((int64_t)crc), _mm_cvtsi64_si128(factor), 0);
+    return _mm_crc32_u64(0, (uint64_t)_mm_cvtsi128_si64(product));
+}
+
+CRC32C_X86 static uint64_t add_three_blocks(uint64_t crc, const uint8_t *at)
+{
+    uint64_t second = 0;
+    uint64_t third = 0;
+    for (size_t i = 0; i < BLOCK_BYTES; i += 8) {
+        crc = _mm_crc32_u64(crc, load_le64(at + i));
+        second = _mm_crc32_u64(second, load_le64(at + BLOCK_BYTES + i));
+        third = _mm_crc32_u64(third, load_le64(at + 2 * (size_t)BLOCK_BYTES + i));
+    }
+    return move_over(crc, over_two_blocks) ^ move_over(second, over_one_block) ^ third;
+}
+
+CRC32C_X86 static uint32_t add_x86(uint32_t before, struct span bytes)
 {
     uint64_t crc = ~before;
     const uint8_t *at = bytes.data;
     size_t left = bytes.size;
+    for (; left >= 3 * (size_t)BLOCK_BYTES; at += 3 * BLOCK_BYTES, left -= 3 * BLOCK_BYTES) {
+        crc = add_three_blocks(crc, at);
+    }
     for (; left >= 8; at += 8, left -= 8) {
         crc = _mm_crc32_u64(crc, load_le64(at));
     }
@@ -72,8 +107,8 @@ __attribute__((target("sse4.2"))) static uint32_t add_sse42(uint32_t before, str
 
 uint32_t crc32c_add(uint32_t before, struct span bytes)
 {
-    return __builtin_cpu_supports("sse4.2") ? add_sse42(before, bytes)
-                                            : crc32c_add_plain(before, bytes);
+    bool has_both = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul");
+    return has_both ? add_x86(before, bytes) : crc32c_add_plain(before, bytes);
 }
 
 #else

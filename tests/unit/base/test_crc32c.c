@@ -60,6 +60,19 @@ static void test_both_ways_agree_at_every_length_and_place(void **state)
     }
 }
 
+/* Where blocks are done side by side. */
+static void test_both_ways_agree_on_long_texts(void **state)
+{
+    (void)state;
+    enum { LONG = 20000 };
+    static uint8_t bytes[LONG];
+    fill(bytes, sizeof(bytes), 3);
+    for (size_t size = 3000; size < LONG; size += 61) {
+        struct span s = span_make(bytes + size % 13, size - size % 13);
+        assert_int_equal(crc32c_add((uint32_t)size, s), crc32c_add_plain((uint32_t)size, s));
+    }
+}
+
 static void test_the_parts_make_the_crc_of_the_whole(void **state)
 {
     (void)state;
@@ -77,6 +90,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_examples_of_the_rfc),
         cmocka_unit_test(test_both_ways_agree_at_every_length_and_place),
+        cmocka_unit_test(test_both_ways_agree_on_long_texts),
         cmocka_unit_test(test_the_parts_make_the_crc_of_the_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
