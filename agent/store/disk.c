@@ -5,6 +5,8 @@
 
 /* The operating system's files: platform/plat_file.h with the codes of disk.h. */
 
+enum { PATH_BYTES = 4096 };
+
 static struct plat_file *plat_of(struct disk_file *file)
 {
     return (struct plat_file *)file;
@@ -95,7 +97,19 @@ static bool list(struct disk *disk, const char *folder, bool (*each)(void *self,
 static bool make_folder(struct disk *disk, const char *folder, struct error *err)
 {
     (void)disk;
-    return checked(plat_dir_create(folder, err), err);
+    if (!checked(plat_dir_create(folder, err), err)) {
+        return false;
+    }
+    /* Its name, too, as far as we may read the folder above. */
+    const char *name = strrchr(folder, '/');
+    size_t size = name ? (size_t)(name - folder) : 0;
+    char above[PATH_BYTES];
+    if (size && size < sizeof(above)) {
+        memcpy(above, folder, size);
+        above[size] = '\0';
+        plat_path_sync_folder(above, NULL);
+    }
+    return true;
 }
 
 static bool sync_folder(struct disk *disk, const char *folder, struct error *err)

@@ -54,6 +54,7 @@ struct disk_ops {
     bool (*list)(struct disk *disk, const char *folder, bool (*each)(void *self, const char *name),
         void *self, struct error *err);
 
+    /* With those above it. Those that were missing are durable where the system lets us see to it. */
     bool (*make_folder)(struct disk *disk, const char *folder, struct error *err);
 
     /* What was made, renamed and unlinked in ${folder} survives a loss of power from now on. */

@@ -278,6 +278,8 @@ bool segments_unlink(struct segments *segments, uint64_t id, struct error *err)
     if (!disk->ops->unlink(disk, path, err)) {
         return false;
     }
+    /* Whoever has opened it meanwhile would keep its room. */
+    segments_forget_handles(segments, id);
     segments_remove_file(segments, id);
     segments_step(segments, "segment unlinked");
     return true;
