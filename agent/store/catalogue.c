@@ -120,10 +120,8 @@ static bool connect_to_read(struct catalogue *catalogue, struct error *err)
 {
     sqlite3_int64 ignored;
     struct error why;
-    if (!connect(catalogue, catalogue->path, SQLITE_OPEN_READONLY, err)) {
-        return false;
-    }
-    if (get_number(catalogue, "PRAGMA user_version", &ignored, &why)) {
+    if (connect(catalogue, catalogue->path, SQLITE_OPEN_READONLY, &why) &&
+        get_number(catalogue, "PRAGMA user_version", &ignored, &why)) {
         return true;
     }
     int result = sqlite3_errcode(catalogue->db) & 0xff;
@@ -149,6 +147,19 @@ static bool use_log(struct catalogue *catalogue, struct error *err)
            error_set(err, ERR_UNSUPPORTED,
                "%s: no write-ahead log can be kept there: data_dir must be on a local disk",
                catalogue->path);
+}
+
+/* SQLite only reads a database whose head says that it is of a format to come. */
+static bool is_head_wrong(struct catalogue *catalogue)
+{
+    uint8_t head[20];
+    size_t size = 0;
+    struct plat_file *file = sqlite3_db_readonly(catalogue->db, "main") == 1
+                                 ? plat_file_open(catalogue->path, PLAT_FILE_READ, NULL)
+                                 : NULL;
+    bool is_read = file && plat_file_read_at(file, 0, head, sizeof(head), &size, NULL);
+    plat_file_close(file);
+    return is_read && size == sizeof(head) && head[18] != 1 && head[18] != 2;
 }
 
 /* Which version's tables are there; 0: none, the database is empty. */
@@ -204,6 +215,14 @@ static bool prepare(struct catalogue *catalogue, struct error *err)
     return true;
 }
 
+/* A counter that was damaged would give numbers a second time. */
+static bool check_counters(struct catalogue *catalogue, struct error *err)
+{
+    struct query q = query_start(catalogue, CATALOGUE_WRONG_NEXT);
+    query_expect(&q, query_next(&q) && query_get_number(&q, 0) == 0);
+    return query_end(&q, err);
+}
+
 /* Which files they are, to notice when they are no longer there. */
 static void note_files(struct catalogue *catalogue)
 {
@@ -247,6 +266,9 @@ static bool open_to_write(struct catalogue *catalogue, struct error *err)
     if (version == 0) {
         return no_catalogue(catalogue, err);
     }
+    if (is_head_wrong(catalogue)) {
+        return catalogue_error(catalogue->path, NULL, SQLITE_NOTADB, err);
+    }
     if (!use_log(catalogue, err)) {
         return false;
     }
@@ -286,7 +308,7 @@ struct catalogue *catalogue_open(const char *path, enum catalogue_mode mode, str
     bool good = plat_path_kind(path) == PLAT_PATH_NONE ? no_catalogue(catalogue, err)
                 : mode == CATALOGUE_READ               ? open_to_read(catalogue, err)
                                                        : open_to_write(catalogue, err);
-    if (!good || !catalogue_info(catalogue, &info, err)) {
+    if (!good || !catalogue_info(catalogue, &info, err) || !check_counters(catalogue, err)) {
         catalogue_close(catalogue);
         return NULL;
     }
@@ -308,7 +330,8 @@ static bool make(
     }
     note_files(catalogue);
     return upgrade(catalogue, 0, err) &&
-           run_text(catalogue, "INSERT INTO meta(one, epoch, machine) VALUES(1, 0, x'')", err) &&
+           run_text(catalogue, "INSERT INTO meta(one, epoch, machine, proof) VALUES(1, 0, x'', 0)",
+               err) &&
            prepare(catalogue, err) && catalogue_set_identity(catalogue, epoch, machine, err);
 }
 

@@ -25,8 +25,12 @@
  * 64 bits.
  * UINT64_MAX stands for "no end" where a function says so.
  *
+ * Functions that give all rows of a kind call ${each} until it returns false; what they give is valid
+ * during the call, which must not use the catalogue. NULL: they are only read.
+ *
  * Errors: ERR_DAMAGED what is read is no catalogue or not what was written: set it aside and build
- * a new one from the segments. ERR_MISSING there is none, or it was removed while it is open.
+ * a new one from the segments. (SQLite notices damage to its own structures alone; so rows that
+ * nothing else proves, other than a batch's and a letter's, keep a checksum.) ERR_MISSING there is none, or it was removed while it is open.
  * ERR_UNSUPPORTED a newer version wrote it. ERR_FULL, ERR_BUSY, ERR_READ_ONLY, ERR_IO: may be tried
  * again. ERR_LIMIT, ERR_MEMORY as everywhere.
  */

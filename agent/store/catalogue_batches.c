@@ -48,12 +48,16 @@ static struct catalogue_batch get_batch(struct query *q)
     return batch;
 }
 
-static bool get_batches(struct query *q, struct catalogue_batch *batches, size_t max,
-    size_t *ret_count, struct error *err)
+/* Of ${stream} (0: of any), behind ${after}. A row that an index leads to in error is none of these. */
+static bool get_batches(struct query *q, uint64_t stream, uint64_t after,
+    struct catalogue_batch *batches, size_t max, size_t *ret_count, struct error *err)
 {
     size_t count = 0;
     while (count < max && query_next(q)) {
-        batches[count++] = get_batch(q);
+        batches[count] = get_batch(q);
+        query_expect(q, batches[count].id > after);
+        query_expect(q, stream == 0 || batches[count].stream == stream);
+        after = batches[count++].id;
     }
     if (!query_end(q, err)) {
         return false;
@@ -74,7 +78,7 @@ bool catalogue_next_batches(struct catalogue *catalogue, uint64_t stream, uint64
     query_last(&q, after);
     query_last(&q, last);
     query_last(&q, max);
-    return get_batches(&q, batches, max, ret_count, err);
+    return get_batches(&q, stream, after, batches, max, ret_count, err);
 }
 
 bool catalogue_segment_batches(struct catalogue *catalogue, uint64_t segment, uint64_t after,
@@ -84,7 +88,7 @@ bool catalogue_segment_batches(struct catalogue *catalogue, uint64_t segment, ui
     query_number(&q, segment);
     query_last(&q, after);
     query_last(&q, max);
-    return get_batches(&q, batches, max, ret_count, err);
+    return get_batches(&q, 0, after, batches, max, ret_count, err);
 }
 
 bool catalogue_find_batch(struct catalogue *catalogue, uint64_t id,
@@ -94,7 +98,7 @@ bool catalogue_find_batch(struct catalogue *catalogue, uint64_t id,
     struct catalogue_batch batch;
     size_t count;
     query_last(&q, id);
-    if (!get_batches(&q, &batch, 1, &count, err)) {
+    if (!get_batches(&q, 0, 0, &batch, 1, &count, err)) {
         return false;
     }
     if (count) {

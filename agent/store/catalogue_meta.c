@@ -15,8 +15,9 @@ bool catalogue_info(struct catalogue *catalogue, struct catalogue_info *ret_info
             &info.batch_bytes, &info.letters, &info.letter_bytes, &info.letters_evicted};
         struct span machine = query_get_span(&q, 1);
         info.epoch = query_get_bits(&q, 0);
+        query_get_proof(&q, 2);
         for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-            *numbers[i] = query_get_number(&q, 2 + (int)i);
+            *numbers[i] = query_get_number(&q, 3 + (int)i);
         }
         info.machine = span_make(catalogue->machine, machine.size);
         found = machine.size <= sizeof(catalogue->machine) && info.epoch != 0;
@@ -40,6 +41,7 @@ bool catalogue_set_identity(
     struct query q = query_start(catalogue, CATALOGUE_SET_IDENTITY);
     query_bits(&q, epoch);
     query_blob(&q, machine, CATALOGUE_MACHINE_MAX_BYTES);
+    query_proof(&q);
     return query_run(&q, err);
 }
 

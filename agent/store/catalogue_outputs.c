@@ -2,7 +2,16 @@
 
 #include "store/catalogue_query.h"
 
-/* One that changes by two numbers. */
+/* One that changes by a number. */
+static bool run_one(
+    struct catalogue *catalogue, enum catalogue_statement name, uint64_t number, struct error *err)
+{
+    struct query q = query_start(catalogue, name);
+    query_number(&q, number);
+    return query_run(&q, err);
+}
+
+/* One that changes by two. */
 static bool run_pair(struct catalogue *catalogue, enum catalogue_statement name, uint64_t first,
     uint64_t second, struct error *err)
 {
@@ -14,19 +23,16 @@ static bool run_pair(struct catalogue *catalogue, enum catalogue_statement name,
 
 /* ---- outputs ------------------------------------------------------------------------------------- */
 
-static bool put(struct catalogue *catalogue, const struct catalogue_output *output,
-    bool with_checkpoint, struct error *err)
+bool catalogue_move_output(
+    struct catalogue *catalogue, const struct catalogue_output *output, struct error *err)
 {
-    struct query q = query_start(
-        catalogue, with_checkpoint ? CATALOGUE_PUT_OUTPUT : CATALOGUE_MOVE_OUTPUT);
+    struct query q = query_start(catalogue, CATALOGUE_PUT_OUTPUT);
     query_number(&q, output->id);
     query_text(&q, output->name, CATALOGUE_NAME_MAX_BYTES);
     query_number(&q, output->position);
     query_blob(&q, output->early, CATALOGUE_BLOB_MAX_BYTES);
-    if (with_checkpoint) {
-        query_blob(&q, output->checkpoint, CATALOGUE_BLOB_MAX_BYTES);
-    }
     query_bits(&q, output->seen);
+    query_proof(&q);
     return query_run(&q, err) && run_pair(catalogue, CATALOGUE_REMOVE_OUTPUT_LEFTOVERS, output->id,
                                      output->position, err);
 }
@@ -34,13 +40,14 @@ static bool put(struct catalogue *catalogue, const struct catalogue_output *outp
 bool catalogue_put_output(
     struct catalogue *catalogue, const struct catalogue_output *output, struct error *err)
 {
-    return put(catalogue, output, true, err);
-}
-
-bool catalogue_move_output(
-    struct catalogue *catalogue, const struct catalogue_output *output, struct error *err)
-{
-    return put(catalogue, output, false, err);
+    if (!catalogue_move_output(catalogue, output, err)) {
+        return false;
+    }
+    struct query q = query_start(catalogue, CATALOGUE_PUT_CHECKPOINT);
+    query_number(&q, output->id);
+    query_blob(&q, output->checkpoint, CATALOGUE_BLOB_MAX_BYTES);
+    query_proof(&q);
+    return query_run(&q, err);
 }
 
 bool catalogue_outputs(struct catalogue *catalogue,
@@ -54,10 +61,15 @@ bool catalogue_outputs(struct catalogue *catalogue,
             .name = query_get_span(&q, 1),
             .position = query_get_number(&q, 2),
             .early = query_get_span(&q, 3),
-            .checkpoint = query_get_span(&q, 4),
-            .seen = query_get_bits(&q, 5),
+            .seen = query_get_bits(&q, 4),
         };
-        more = query_is_good(&q) && each(self, &output);
+        query_get_proof(&q, 5);
+        if (!query_is_null(&q, 6)) {
+            query_get_number(&q, 6);
+            output.checkpoint = query_get_span(&q, 7);
+            query_get_proof(&q, 8);
+        }
+        more = query_is_good(&q) && (!each || each(self, &output));
     }
     return query_end(&q, err);
 }
@@ -67,16 +79,20 @@ bool catalogue_find_checkpoint(
 {
     struct query q = query_start(catalogue, CATALOGUE_FIND_CHECKPOINT);
     query_number(&q, output);
-    return query_find(&q, checkpoint, err);
+    if (query_next(&q)) {
+        query_get_number(&q, 0);
+        query_add_to(&q, 1, checkpoint);
+        query_get_proof(&q, 2);
+    }
+    return query_end(&q, err);
 }
 
 bool catalogue_remove_output(struct catalogue *catalogue, uint64_t id, struct error *err)
 {
-    struct query q = query_start(catalogue, CATALOGUE_REMOVE_OUTPUT);
-    query_number(&q, id);
     return run_pair(catalogue, CATALOGUE_REMOVE_OUTPUT_LEFTOVERS, id, UINT64_MAX, err) &&
            run_pair(catalogue, CATALOGUE_REMOVE_OUTPUT_RANGES, id, UINT64_MAX, err) &&
-           query_run(&q, err);
+           run_one(catalogue, CATALOGUE_REMOVE_OUTPUT_CHECKPOINT, id, err) &&
+           run_one(catalogue, CATALOGUE_REMOVE_OUTPUT, id, err);
 }
 
 /* ---- ranges -------------------------------------------------------------------------------------- */
@@ -91,10 +107,11 @@ bool catalogue_put_range(
     query_blob(&q, range->about, CATALOGUE_TEXT_MAX_BYTES);
     query_number(&q, range->after);
     if (range->last == UINT64_MAX) {
-        query_null(&q);
+        query_bits(&q, range->last);
     } else {
         query_number(&q, range->last);
     }
+    query_proof(&q);
     return query_run(&q, err);
 }
 
@@ -110,9 +127,10 @@ bool catalogue_ranges(struct catalogue *catalogue,
             .stream = query_get_number(&q, 2),
             .about = query_get_span(&q, 3),
             .after = query_get_number(&q, 4),
-            .last = query_is_null(&q, 5) ? UINT64_MAX : query_get_number(&q, 5),
+            .last = query_get_bits(&q, 5),
         };
-        more = query_is_good(&q) && each(self, &range);
+        query_get_proof(&q, 6);
+        more = query_is_good(&q) && (!each || each(self, &range));
     }
     return query_end(&q, err);
 }
@@ -136,6 +154,7 @@ bool catalogue_put_leftover(
     query_number(&q, leftover->output);
     query_number(&q, leftover->batch);
     query_blob(&q, leftover->left, CATALOGUE_BLOB_MAX_BYTES);
+    query_proof(&q);
     return query_run(&q, err);
 }
 
@@ -151,7 +170,8 @@ bool catalogue_leftovers(struct catalogue *catalogue,
             .batch = query_get_number(&q, 1),
             .left = query_get_span(&q, 2),
         };
-        more = query_is_good(&q) && each(self, &leftover);
+        query_get_proof(&q, 3);
+        more = query_is_good(&q) && (!each || each(self, &leftover));
     }
     return query_end(&q, err);
 }
@@ -162,5 +182,11 @@ bool catalogue_find_leftover(struct catalogue *catalogue, uint64_t output, uint6
     struct query q = query_start(catalogue, CATALOGUE_FIND_LEFTOVER);
     query_number(&q, output);
     query_number(&q, batch);
-    return query_find(&q, left, err);
+    if (query_next(&q)) {
+        query_get_number(&q, 0);
+        query_get_number(&q, 1);
+        query_add_to(&q, 2, left);
+        query_get_proof(&q, 3);
+    }
+    return query_end(&q, err);
 }

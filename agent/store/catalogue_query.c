@@ -3,6 +3,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/bytes.h"
+#include "base/crc32c.h"
+
 static const uint64_t end_of_numbers = UINT64_C(1) << 62;
 
 struct query query_start(struct catalogue *catalogue, enum catalogue_statement name)
@@ -28,11 +31,36 @@ static void keep_code(struct query *query, enum error_code code)
     }
 }
 
-void query_bits(struct query *query, uint64_t bits)
+/* Proofs are sums of these, so that the order does not matter. */
+static uint32_t proof_of_bits(uint64_t bits)
+{
+    uint8_t bytes[8];
+    store_le64(bytes, bits);
+    return crc32c_add(0, span_make(bytes, sizeof(bytes)));
+}
+
+static uint32_t proof_of_span(struct span bytes)
+{
+    return crc32c_add(proof_of_bits(bytes.size), bytes);
+}
+
+static void bind_bits(struct query *query, uint64_t bits)
 {
     sqlite3_int64 value;
     memcpy(&value, &bits, sizeof(value));
     keep(query, sqlite3_bind_int64(query->statement, ++query->parameter, value));
+}
+
+void query_bits(struct query *query, uint64_t bits)
+{
+    query->put += proof_of_bits(bits);
+    bind_bits(query, bits);
+}
+
+void query_proof(struct query *query)
+{
+    bind_bits(query, query->put);
+    query->put = 0;
 }
 
 void query_number(struct query *query, uint64_t number)
@@ -45,7 +73,7 @@ void query_number(struct query *query, uint64_t number)
 
 void query_last(struct query *query, uint64_t number)
 {
-    query_bits(query, number < end_of_numbers ? number : end_of_numbers);
+    bind_bits(query, number < end_of_numbers ? number : end_of_numbers);
 }
 
 void query_text(struct query *query, struct span text, size_t max_bytes)
@@ -54,6 +82,7 @@ void query_text(struct query *query, struct span text, size_t max_bytes)
         keep_code(query, ERR_LIMIT);
         return;
     }
+    query->put += proof_of_span(text);
     /* NULL would be no text at all. */
     keep(query, sqlite3_bind_text(query->statement, ++query->parameter,
                     text.size ? (const char *)text.data : "", (int)text.size, SQLITE_STATIC));
@@ -65,13 +94,9 @@ void query_blob(struct query *query, struct span bytes, size_t max_bytes)
         keep_code(query, ERR_LIMIT);
         return;
     }
+    query->put += proof_of_span(bytes);
     keep(query, sqlite3_bind_blob(query->statement, ++query->parameter,
                     bytes.size ? (const void *)bytes.data : "", (int)bytes.size, SQLITE_STATIC));
-}
-
-void query_null(struct query *query)
-{
-    keep(query, sqlite3_bind_null(query->statement, ++query->parameter));
 }
 
 /* ---- rows ---------------------------------------------------------------------------------------- */
@@ -81,6 +106,7 @@ bool query_next(struct query *query)
     if (!query_is_good(query)) {
         return false;
     }
+    query->got = 0;
     query->result = sqlite3_step(query->statement);
     if (query->result != SQLITE_ROW && query->result != SQLITE_DONE) {
         query->code = ERR_IO;
@@ -97,6 +123,7 @@ uint64_t query_get_bits(struct query *query, int column)
     sqlite3_int64 value = sqlite3_column_int64(query->statement, column);
     uint64_t bits;
     memcpy(&bits, &value, sizeof(bits));
+    query->got += proof_of_bits(bits);
     return bits;
 }
 
@@ -123,7 +150,9 @@ struct span query_get_span(struct query *query, int column)
     if (!data && size) {
         keep(query, SQLITE_NOMEM);
     }
-    return span_make(data, data ? (size_t)size : 0);
+    struct span bytes = span_make(data, data ? (size_t)size : 0);
+    query->got += proof_of_span(bytes);
+    return bytes;
 }
 
 void query_add_to(struct query *query, int column, struct buf *out)
@@ -144,6 +173,13 @@ void query_expect(struct query *query, bool so)
 bool query_is_null(const struct query *query, int column)
 {
     return sqlite3_column_type(query->statement, column) == SQLITE_NULL;
+}
+
+void query_get_proof(struct query *query, int column)
+{
+    uint32_t got = query->got;
+    query_expect(query, query_get_bits(query, column) == got);
+    query->got = 0;
 }
 
 /* ---- ends ---------------------------------------------------------------------------------------- */
@@ -269,13 +305,5 @@ bool query_run(struct query *query, struct error *err)
 bool query_changed(struct query *query, struct error *err)
 {
     query_expect(query, sqlite3_changes(query->catalogue->db) > 0);
-    return query_end(query, err);
-}
-
-bool query_find(struct query *query, struct buf *out, struct error *err)
-{
-    if (query_next(query)) {
-        query_add_to(query, 0, out);
-    }
     return query_end(query, err);
 }

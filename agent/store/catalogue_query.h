@@ -38,8 +38,10 @@ struct catalogue {
 struct query {
     struct catalogue *catalogue;
     sqlite3_stmt *statement;
-    int parameter;        /* the last one that was bound */
-    int result;           /* of the last step */
+    int parameter; /* the last one that was bound */
+    int result;    /* of the last step */
+    uint32_t put;  /* proof of the parameters, and of the columns, since the last one */
+    uint32_t got;
     enum error_code code; /* ERR_NONE: good so far; ERR_IO: as `result` says */
 };
 
@@ -51,7 +53,10 @@ void query_last(struct query *query, uint64_t number);   /* any; the large ones 
 void query_bits(struct query *query, uint64_t bits);
 void query_text(struct query *query, struct span text, size_t max_bytes);
 void query_blob(struct query *query, struct span bytes, size_t max_bytes);
-void query_null(struct query *query);
+
+/* The next parameter: the proof of those since the last one. Rows of which nothing else can tell
+ * whether they are what was stored keep it, as SQLite has no checksums for the pages of a database. */
+void query_proof(struct query *query);
 
 /* Is there a row (more)? */
 bool query_next(struct query *query);
@@ -61,7 +66,11 @@ bool query_next(struct query *query);
 uint64_t query_get_number(struct query *query, int column);
 uint64_t query_get_bits(struct query *query, int column);
 struct span query_get_span(struct query *query, int column);
+
 bool query_is_null(const struct query *query, int column);
+
+/* The proof of the columns since the last one; they were got in any order, each once. */
+void query_get_proof(struct query *query, int column);
 
 /* Append a column of bytes to ${out}. */
 void query_add_to(struct query *query, int column, struct buf *out);
@@ -81,9 +90,6 @@ bool query_run(struct query *query, struct error *err);
 
 /* After it: did it change a row? Else what it is about is not there, which is damage. */
 bool query_changed(struct query *query, struct error *err);
-
-/* Append the only column of the first row, if there is one, to ${out}, and end. */
-bool query_find(struct query *query, struct buf *out, struct error *err);
 
 /* SQLite's ${result} for ${path} as an error; its own words are those of ${db} (may be NULL). */
 bool catalogue_error(const char *path, sqlite3 *db, int result, struct error *err);

@@ -16,17 +16,18 @@
 #define NEXT " INTEGER NOT NULL DEFAULT 1"
 #define TEXT " TEXT NOT NULL"
 #define BLOB " BLOB NOT NULL"
+#define PROOF ", proof INTEGER NOT NULL" /* query_proof */
 
 static const char tables_1[] =
-    "CREATE TABLE meta(one INTEGER PRIMARY KEY CHECK(one = 1), epoch" NUMBER ", machine" BLOB
+    "CREATE TABLE meta(one INTEGER PRIMARY KEY CHECK(one = 1), epoch" NUMBER ", machine" BLOB PROOF
     ", next_stream" NEXT ", next_segment" NEXT ", next_batch" NEXT ", next_record" NEXT
     ", next_output" NEXT ", next_letter" NEXT ", batches" SUM ", batch_bytes" SUM ", letters" SUM
     ", letter_bytes" SUM ", letters_evicted" SUM ") STRICT;"
 
-    "CREATE TABLE stream(id INTEGER PRIMARY KEY, hash" NUMBER ", key" BLOB " UNIQUE, about" BLOB
-    ", batches" SUM ", records" SUM ", bytes" SUM ") STRICT;"
-    "CREATE TABLE segment(id INTEGER PRIMARY KEY, bytes" NUMBER ", state" NUMBER ", batches" SUM
-    ", batch_bytes" SUM ") STRICT;"
+    "CREATE TABLE stream(id INTEGER PRIMARY KEY, hash" NUMBER ", key" BLOB
+    " UNIQUE, about" BLOB PROOF ", batches" SUM ", records" SUM ", bytes" SUM ") STRICT;"
+    "CREATE TABLE segment(id INTEGER PRIMARY KEY, bytes" NUMBER ", state" NUMBER PROOF
+    ", batches" SUM ", batch_bytes" SUM ") STRICT;"
     "CREATE TABLE batch(id INTEGER PRIMARY KEY, stream" NUMBER " REFERENCES stream, segment" NUMBER
     " REFERENCES segment, offset" NUMBER ", bytes" NUMBER ", raw_bytes" NUMBER ", epoch" NUMBER
     ", first_record" NUMBER ", records" NUMBER ", first_time" NUMBER ", last_time" NUMBER
@@ -36,23 +37,25 @@ static const char tables_1[] =
     "CREATE INDEX batch_in_segment ON batch(segment);"
 
     "CREATE TABLE output(id INTEGER PRIMARY KEY, name" TEXT " UNIQUE, position" NUMBER
-    ", early" BLOB ", checkpoint" BLOB ", seen" NUMBER ") STRICT;"
+    ", early" BLOB ", seen" NUMBER PROOF ") STRICT;"
+    "CREATE TABLE checkpoint(output INTEGER PRIMARY KEY REFERENCES output, value" BLOB PROOF
+    ") STRICT;"
     "CREATE TABLE range(output" NUMBER " REFERENCES output, ordinal" NUMBER ", stream" NUMBER
-    " REFERENCES stream, about" BLOB ", after" NUMBER ", last INTEGER,"
-    " PRIMARY KEY(output, ordinal)) STRICT, WITHOUT ROWID;"
+    " REFERENCES stream, about" BLOB ", after" NUMBER ", last" NUMBER PROOF
+    ", PRIMARY KEY(output, ordinal)) STRICT, WITHOUT ROWID;"
     "CREATE INDEX range_of_stream ON range(stream);"
-    "CREATE TABLE leftover(output" NUMBER " REFERENCES output, batch" NUMBER ", left" BLOB
+    "CREATE TABLE leftover(output" NUMBER " REFERENCES output, batch" NUMBER ", left" BLOB PROOF
     ", PRIMARY KEY(output, batch)) STRICT, WITHOUT ROWID;"
 
-    "CREATE TABLE source(session" TEXT ", stream" NUMBER " REFERENCES stream, sequence" NUMBER
+    "CREATE TABLE source(session" TEXT ", stream" NUMBER " REFERENCES stream, sequence" NUMBER PROOF
     ", PRIMARY KEY(session, stream)) STRICT, WITHOUT ROWID;"
     "CREATE INDEX source_of_stream ON source(stream);"
-    "CREATE TABLE session(name TEXT PRIMARY KEY NOT NULL, state BLOB NOT NULL DEFAULT x'', live" SUM
-    ") STRICT;"
-    "CREATE TABLE done(session" TEXT ", ordinal" NUMBER ", file_id" BLOB ", sequence" NUMBER
+    "CREATE TABLE state(session TEXT PRIMARY KEY NOT NULL, value" BLOB PROOF ") STRICT;"
+    "CREATE TABLE live(session TEXT PRIMARY KEY NOT NULL, time" NUMBER PROOF ") STRICT;"
+    "CREATE TABLE done(session" TEXT ", ordinal" NUMBER ", file_id" BLOB ", sequence" NUMBER PROOF
     ", PRIMARY KEY(session, ordinal), UNIQUE(session, file_id)) STRICT, WITHOUT ROWID;"
     "CREATE TABLE gap(session" TEXT ", output" TEXT ", stage" TEXT ", reason" TEXT ", unit" TEXT
-    ", count" NUMBER ", exact" NUMBER ", from_time" NUMBER ", to_time" NUMBER
+    ", count" NUMBER ", exact" NUMBER ", from_time" NUMBER ", to_time" NUMBER PROOF
     ", PRIMARY KEY(session, output, stage, reason, unit)) STRICT, WITHOUT ROWID;"
 
     "CREATE TABLE letter(id INTEGER PRIMARY KEY, bytes" NUMBER ", time" NUMBER ", status" NUMBER

@@ -42,6 +42,7 @@ bool catalogue_put_stream(
     query_bits(&q, stream->hash);
     query_blob(&q, stream->key, CATALOGUE_TEXT_MAX_BYTES);
     query_blob(&q, stream->about, CATALOGUE_TEXT_MAX_BYTES);
+    query_proof(&q);
     return query_run(&q, err);
 }
 
@@ -57,7 +58,8 @@ bool catalogue_streams(struct catalogue *catalogue,
             .key = query_get_span(&q, 2),
             .about = query_get_span(&q, 3),
         };
-        more = query_is_good(&q) && each(self, &stream);
+        query_get_proof(&q, 4);
+        more = query_is_good(&q) && (!each || each(self, &stream));
     }
     return query_end(&q, err);
 }
@@ -84,6 +86,7 @@ bool catalogue_put_segment(
     query_number(&q, segment->id);
     query_number(&q, segment->bytes);
     query_number(&q, segment->state);
+    query_proof(&q);
     return query_run(&q, err);
 }
 
@@ -100,10 +103,11 @@ bool catalogue_segments(struct catalogue *catalogue,
             .id = query_get_number(&q, 0),
             .bytes = query_get_number(&q, 1),
             .state = (enum catalogue_segment_state)state,
-            .batches = query_get_number(&q, 3),
-            .batch_bytes = query_get_number(&q, 4),
         };
-        more = query_is_good(&q) && each(self, &segment);
+        query_get_proof(&q, 3);
+        segment.batches = query_get_number(&q, 4);
+        segment.batch_bytes = query_get_number(&q, 5);
+        more = query_is_good(&q) && (!each || each(self, &segment));
     }
     return query_end(&q, err);
 }

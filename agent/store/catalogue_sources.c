@@ -13,14 +13,9 @@ static bool run_session(struct catalogue *catalogue, enum catalogue_statement na
     return query_run(&q, err);
 }
 
-/* The number that was asked for. */
-static bool find_number(struct query *q, uint64_t *ret_number, bool *ret_found, struct error *err)
+/* What was found, as catalogue_find_* give it. True. */
+static bool give(bool found, uint64_t number, uint64_t *ret_number, bool *ret_found)
 {
-    bool found = query_next(q);
-    uint64_t number = found ? query_get_number(q, 0) : 0;
-    if (!query_end(q, err)) {
-        return false;
-    }
     if (found) {
         *ret_number = number;
     }
@@ -37,7 +32,19 @@ bool catalogue_put_source(
     query_text(&q, source->session, CATALOGUE_NAME_MAX_BYTES);
     query_number(&q, source->stream);
     query_number(&q, source->sequence);
+    query_proof(&q);
     return query_run(&q, err);
+}
+
+static struct catalogue_source get_source(struct query *q)
+{
+    struct catalogue_source source = {
+        .session = query_get_span(q, 0),
+        .stream = query_get_number(q, 1),
+        .sequence = query_get_number(q, 2),
+    };
+    query_get_proof(q, 3);
+    return source;
 }
 
 bool catalogue_find_source(struct catalogue *catalogue, struct span session, uint64_t stream,
@@ -46,7 +53,9 @@ bool catalogue_find_source(struct catalogue *catalogue, struct span session, uin
     struct query q = query_start(catalogue, CATALOGUE_FIND_SOURCE);
     query_text(&q, session, CATALOGUE_NAME_MAX_BYTES);
     query_number(&q, stream);
-    return find_number(&q, ret_sequence, ret_found, err);
+    bool found = query_next(&q);
+    uint64_t sequence = found ? get_source(&q).sequence : 0;
+    return query_end(&q, err) && give(found, sequence, ret_sequence, ret_found);
 }
 
 bool catalogue_sources(struct catalogue *catalogue,
@@ -55,12 +64,8 @@ bool catalogue_sources(struct catalogue *catalogue,
     struct query q = query_start(catalogue, CATALOGUE_SOURCES);
     bool more = true;
     while (more && query_next(&q)) {
-        struct catalogue_source source = {
-            .session = query_get_span(&q, 0),
-            .stream = query_get_number(&q, 1),
-            .sequence = query_get_number(&q, 2),
-        };
-        more = query_is_good(&q) && each(self, &source);
+        struct catalogue_source source = get_source(&q);
+        more = query_is_good(&q) && (!each || each(self, &source));
     }
     return query_end(&q, err);
 }
@@ -73,6 +78,7 @@ bool catalogue_put_state(
     struct query q = query_start(catalogue, CATALOGUE_PUT_STATE);
     query_text(&q, session, CATALOGUE_NAME_MAX_BYTES);
     query_blob(&q, state, CATALOGUE_BLOB_MAX_BYTES);
+    query_proof(&q);
     return query_run(&q, err);
 }
 
@@ -82,18 +88,36 @@ bool catalogue_put_live(
     struct query q = query_start(catalogue, CATALOGUE_PUT_LIVE);
     query_text(&q, session, CATALOGUE_NAME_MAX_BYTES);
     query_bits(&q, live);
+    query_proof(&q);
     return query_run(&q, err);
+}
+
+static bool find_state(
+    struct catalogue *catalogue, struct span session, struct buf *state, struct error *err)
+{
+    struct query q = query_start(catalogue, CATALOGUE_FIND_STATE);
+    query_text(&q, session, CATALOGUE_NAME_MAX_BYTES);
+    if (query_next(&q)) {
+        query_get_span(&q, 0);
+        query_add_to(&q, 1, state);
+        query_get_proof(&q, 2);
+    }
+    return query_end(&q, err);
 }
 
 bool catalogue_find_session(struct catalogue *catalogue, struct span session, struct buf *state,
     uint64_t *ret_live, struct error *err)
 {
-    struct query q = query_start(catalogue, CATALOGUE_FIND_SESSION);
+    if (!find_state(catalogue, session, state, err)) {
+        return false;
+    }
+    struct query q = query_start(catalogue, CATALOGUE_FIND_LIVE);
     uint64_t live = 0;
     query_text(&q, session, CATALOGUE_NAME_MAX_BYTES);
     if (query_next(&q)) {
-        query_add_to(&q, 0, state);
+        query_get_span(&q, 0);
         live = query_get_bits(&q, 1);
+        query_get_proof(&q, 2);
     }
     if (!query_end(&q, err)) {
         return false;
@@ -102,28 +126,12 @@ bool catalogue_find_session(struct catalogue *catalogue, struct span session, st
     return true;
 }
 
-bool catalogue_sessions(struct catalogue *catalogue,
-    bool (*each)(void *self, const struct catalogue_session *session), void *self,
-    struct error *err)
-{
-    struct query q = query_start(catalogue, CATALOGUE_SESSIONS);
-    bool more = true;
-    while (more && query_next(&q)) {
-        struct catalogue_session session = {
-            .name = query_get_span(&q, 0),
-            .state = query_get_span(&q, 1),
-            .live = query_get_bits(&q, 2),
-        };
-        more = query_is_good(&q) && each(self, &session);
-    }
-    return query_end(&q, err);
-}
-
 bool catalogue_remove_session(struct catalogue *catalogue, struct span session, struct error *err)
 {
     return run_session(catalogue, CATALOGUE_REMOVE_SOURCES, session, err) &&
            run_session(catalogue, CATALOGUE_REMOVE_DONES, session, err) &&
-           run_session(catalogue, CATALOGUE_REMOVE_SESSION, session, err);
+           run_session(catalogue, CATALOGUE_REMOVE_STATE, session, err) &&
+           run_session(catalogue, CATALOGUE_REMOVE_LIVE, session, err);
 }
 
 /* ---- files that were taken whole ------------------------------------------------------------------- */
@@ -135,6 +143,7 @@ bool catalogue_put_done(
     query_text(&q, done->session, CATALOGUE_NAME_MAX_BYTES);
     query_blob(&q, span_make(done->file_id, sizeof(done->file_id)), sizeof(done->file_id));
     query_number(&q, done->sequence);
+    query_proof(&q);
     if (!query_run(&q, err)) {
         return false;
     }
@@ -144,13 +153,28 @@ bool catalogue_put_done(
     return query_run(&q, err);
 }
 
+static struct catalogue_done get_done(struct query *q)
+{
+    struct catalogue_done done = {
+        .session = query_get_span(q, 0), .sequence = query_get_number(q, 2)};
+    struct span file_id = query_get_span(q, 1);
+    query_get_proof(q, 3);
+    query_expect(q, file_id.size == sizeof(done.file_id));
+    if (query_is_good(q)) {
+        memcpy(done.file_id, file_id.data, sizeof(done.file_id));
+    }
+    return done;
+}
+
 bool catalogue_find_done(struct catalogue *catalogue, struct span session,
     const uint8_t file_id[16], uint64_t *ret_sequence, bool *ret_found, struct error *err)
 {
     struct query q = query_start(catalogue, CATALOGUE_FIND_DONE);
     query_text(&q, session, CATALOGUE_NAME_MAX_BYTES);
     query_blob(&q, span_make(file_id, 16), 16);
-    return find_number(&q, ret_sequence, ret_found, err);
+    bool found = query_next(&q);
+    uint64_t sequence = found ? get_done(&q).sequence : 0;
+    return query_end(&q, err) && give(found, sequence, ret_sequence, ret_found);
 }
 
 bool catalogue_dones(struct catalogue *catalogue,
@@ -159,14 +183,8 @@ bool catalogue_dones(struct catalogue *catalogue,
     struct query q = query_start(catalogue, CATALOGUE_DONES);
     bool more = true;
     while (more && query_next(&q)) {
-        struct catalogue_done done = {
-            .session = query_get_span(&q, 0), .sequence = query_get_number(&q, 2)};
-        struct span file_id = query_get_span(&q, 1);
-        query_expect(&q, file_id.size == sizeof(done.file_id));
-        if (query_is_good(&q)) {
-            memcpy(done.file_id, file_id.data, sizeof(done.file_id));
-        }
-        more = query_is_good(&q) && each(self, &done);
+        struct catalogue_done done = get_done(&q);
+        more = query_is_good(&q) && (!each || each(self, &done));
     }
     return query_end(&q, err);
 }
@@ -193,6 +211,7 @@ bool catalogue_put_gap(
     query_number(&q, gap->exact);
     query_bits(&q, gap->from);
     query_bits(&q, gap->to);
+    query_proof(&q);
     return query_run(&q, err);
 }
 
@@ -220,7 +239,8 @@ bool catalogue_gaps(struct catalogue *catalogue,
             .from = query_get_bits(&q, 7),
             .to = query_get_bits(&q, 8),
         };
-        more = query_is_good(&q) && each(self, &gap);
+        query_get_proof(&q, 9);
+        more = query_is_good(&q) && (!each || each(self, &gap));
     }
     return query_end(&q, err);
 }

@@ -30,13 +30,8 @@ bool catalogue_sources(struct catalogue *catalogue,
 
 /* ---- sessions ------------------------------------------------------------------------------------ */
 
-struct catalogue_session {
-    struct span name;
-    struct span state; /* of its input, opaque; at most CATALOGUE_BLOB_MAX_BYTES */
-    uint64_t live;     /* FILETIME up to which a live session has been taken; 0: nothing known */
-};
-
-/* Each adds the session if it is not there. */
+/* The state of its input, opaque, at most CATALOGUE_BLOB_MAX_BYTES; and the time (FILETIME) up to
+ * which a live session has been taken. */
 bool catalogue_put_state(
     struct catalogue *catalogue, struct span session, struct span state, struct error *err);
 bool catalogue_put_live(
@@ -45,11 +40,6 @@ bool catalogue_put_live(
 /* Append its state to ${state}, if there is any; ${ret_live} is 0 if nothing is known. */
 bool catalogue_find_session(struct catalogue *catalogue, struct span session, struct buf *state,
     uint64_t *ret_live, struct error *err);
-
-/* All, by name, until ${each} returns false. It must not use the catalogue. */
-bool catalogue_sessions(struct catalogue *catalogue,
-    bool (*each)(void *self, const struct catalogue_session *session), void *self,
-    struct error *err);
 
 /* Forget all that is known of a session but its gaps: state, live time, positions, files. */
 bool catalogue_remove_session(struct catalogue *catalogue, struct span session, struct error *err);

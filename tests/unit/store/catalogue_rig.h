@@ -12,7 +12,7 @@
 enum { RIG_EPOCH = 0x1234 };
 
 static char rig_folder[TEMP_FOLDER_BYTES];
-static char rig_path[TEMP_FOLDER_BYTES + 32];
+static char rig_path[2 * TEMP_FOLDER_BYTES];
 
 static inline int rig_make_folder(void **state)
 {

@@ -17,7 +17,7 @@ static bool add_stream(void *self, const struct catalogue_stream *stream)
     return stream->id != 2;
 }
 
-static void streams_come_by_id_and_change(void **state)
+static void streams_come_by_id_and_may_change(void **state)
 {
     (void)state;
     struct catalogue *catalogue = rig_create();
@@ -467,7 +467,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_make_folder, rig_remove_folder)
     const struct CMUnitTest tests[] = {
-        TEST(streams_come_by_id_and_change),
+        TEST(streams_come_by_id_and_may_change),
         TEST(two_streams_with_one_key_are_refused),
         TEST(a_stream_goes_when_nothing_names_it),
         TEST(segments_know_what_lies_in_them),
