@@ -11,7 +11,7 @@ enum {
     QUEUE_SHARE = 16,
     SLABS_PER_WORKER = 3,              /* one in work, two that wait for their turn */
     KEPT_PER_WORKER = 4 * 1024 * 1024, /* blocks of memory, for the next use */
-    PROGRAM_BYTES = 8 * 1024 * 1024,   /* measured: code, C library, stacks of threads, schemas */
+    PROGRAM_BYTES = 12 * 1024 * 1024,  /* measured: code, libraries, stacks of threads, schemas */
     SESSION_BYTES = 10 * 1024 * 1024,  /* the ring of the stack join, and reading windows */
     COPIES_PER_WORKER = 2,             /* of a batch: what is left of it, framed and packed */
     ALLOCATOR_SHARE = 16,              /* holes between blocks that the C library keeps */

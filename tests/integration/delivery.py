@@ -357,6 +357,30 @@ class Delivery(unittest.TestCase):
             agent.stderr.read()
             self.assertEqual(agent.wait(), LOSSES)
 
+    def test_memory_stays_in_its_budget_while_batches_come_and_go(self):
+        """Also in the thousandth batch: holes between blocks must not add up."""
+        trace = self.make_trace(150000)
+        memory_mb = 64
+        replies = Reply(200)
+        replies.piece, replies.pause_s = 20, 0.02
+        with Server(Lines(replies)) as server:
+            self.write({"name": "hook", "type": "http", "url": server.url, "workers": 2},
+                       trace=trace, memory=f"{memory_mb}MB", log={"stats": "0s"})
+            agent = self.start_agent()
+            status = Path(f"/proc/{agent.pid}/status")
+            if not status.exists():
+                self.skipTest("no /proc")
+            peak_kb = 0
+            while agent.poll() is None:
+                found = re.search(r"VmHWM:\s+(\d+) kB", status.read_text())
+                peak_kb = max(peak_kb, int(found[1])) if found else peak_kb
+                time.sleep(0.05)
+            self.assertEqual(agent.returncode, DONE, agent.stderr.read().decode())
+            self.assertEqual(len(server.app.records), 150000)
+        print(f"peak {peak_kb} KB of a budget of {memory_mb * 1024} KB")
+        if not SANITIZED:
+            self.assertLess(peak_kb, memory_mb * 1024)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

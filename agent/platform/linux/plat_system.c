@@ -3,6 +3,9 @@
 #include "platform/plat_system.h"
 
 #include <errno.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +14,8 @@
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
+
+enum { MAPPED_BYTES = 128 * 1024 }; /* blocks from this size on: what glibc begins with */
 
 static uint64_t clock_ns(clockid_t clock)
 {
@@ -26,6 +31,11 @@ void plat_process_init(int *argc, char ***argv)
 {
     (void)argc;
     (void)argv;
+#ifdef __GLIBC__
+    /* Large blocks are mapped one by one, and gone when they are freed. Left alone, glibc ends that with
+     * the first of them that is freed, and the holes between those that stay grow beyond any budget. */
+    mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
+#endif
 }
 
 uint64_t plat_now_filetime(void)
