@@ -19,7 +19,8 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
-from scripted_http import (LOST_BEFORE, LOST_BEHIND, Authority, Fault, Lines,  # noqa: E402
+import scripted_http2 as http2  # noqa: E402
+from scripted_http import (LOST_BEFORE, LOST_BEHIND, Authority, Bulk, Fault, Lines,  # noqa: E402
                            Reply, Server, every, script)
 
 BINARY = os.environ["ETWSHIP_BIN"]
@@ -55,8 +56,9 @@ class Agent(unittest.TestCase):
         self.folder = Path(folder.name)
 
     def write(self, url, agent=None, **keys):
-        output = {"type": "http", "url": url, "batch": {"events": 100},
+        output = {"type": "http", "batch": {"events": 100},
                   "retry": {"min": "10ms", "max": "50ms"}, "workers": 1} | keys
+        output |= {"hosts": [url]} if output["type"] == "elasticsearch" else {"url": url}
         config = {"agent": agent or {}, "outputs": [output],
                   "sessions": [{"name": "s", "type": "file", "paths": [str(self.trace)]}]}
         path = self.folder / "etwship.yaml"
@@ -92,8 +94,11 @@ class Agent(unittest.TestCase):
         return self.taken(server), done
 
     def taken(self, server):
+        return self.taken_of(server.app)
+
+    def taken_of(self, app):
         events = [record.get("event", record) if "provider" not in record else record
-                  for record in server.app.records]
+                  for record in app.records]
         return collections.Counter(event["etw"]["sequence"] for event in events
                                    if event["provider"].get("name") != "etwship")
 
@@ -416,6 +421,42 @@ class Proxies(Agent):
             self.assert_each_once(self.taken(server))
             self.assertEqual({request.method for request in proxy.seen}, {"CONNECT"})
             self.assertNotIn("authorization", proxy.seen[0].headers)
+
+
+@unittest.skipUnless(Authority.openssl(), "no openssl here")
+class Leaving(Agent):
+    """Servers that end a connection of HTTP/2, or one request on it."""
+
+    def deliver_to(self, app, fault, **keys):
+        ca = Authority(self.folder)
+        with http2.Server2(app, every(5, fault), ca.server(*ca.issue("good"))) as server:
+            done = self.run_agent(server.url, tls={"ca": str(ca.ca)}, compression="none",
+                                  batch={"events": 300}, **keys)
+            self.assertEqual(done.returncode, DONE, done.stderr)
+            self.assertGreater(next(server.numbers), EVENTS // 300, "no HTTP/2")
+
+    def test_what_was_not_looked_at_comes_again_once(self):
+        for fault in (http2.GOAWAY_UNSEEN, http2.REFUSED, http2.GOAWAY_ANSWERED):
+            with self.subTest(fault):
+                app = Lines()
+                self.deliver_to(app, fault)
+                self.assert_each_once(self.taken_of(app))
+
+    def test_what_was_obeyed_and_not_answered_comes_again_and_is_there_once_where_it_has_a_name(self):
+        for fault in (http2.GOAWAY_UNANSWERED, http2.RESET):
+            with self.subTest(fault):
+                app = Lines()
+                self.deliver_to(app, fault)
+                taken = self.taken_of(app)
+                self.assertEqual(len(taken), EVENTS)
+                self.assertGreater(sum(taken.values()), EVENTS)
+        for fault in (http2.GOAWAY_UNSEEN, http2.REFUSED, http2.GOAWAY_ANSWERED,
+                      http2.GOAWAY_UNANSWERED, http2.RESET):
+            with self.subTest(fault, output="elasticsearch"):
+                app = Bulk()
+                self.deliver_to(app, fault, type="elasticsearch")
+                found = [name for store in app.stores.values() for name in store if len(name) == 60]
+                self.assertEqual(len(found), EVENTS)
 
 
 @unittest.skipUnless(Authority.openssl() and shutil.which("haproxy"), "no haproxy here")
