@@ -284,10 +284,11 @@ static bool may_be_obeyed(const struct http_reply *reply)
 {
     switch (reply->failure) {
     case HTTP_REPLIED:
-        return reply->status >= 500 || reply->status == 408;
+        return reply->status < 300 || reply->status >= 500 || reply->status == 408;
     case HTTP_NO_ADDRESS:
     case HTTP_NO_ROUTE:
     case HTTP_NO_PROXY:
+    case HTTP_PROXY_LOGIN:
     case HTTP_NO_TLS:
     case HTTP_NO_TRUST:
     case HTTP_NO_CA:

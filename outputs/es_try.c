@@ -82,6 +82,7 @@ static bool try_node(struct run *run, const char *url)
         tell(run, OUTPUT_FOUND_FAULT, "connection (TCP): %s", err.text);
         break;
     case HTTP_NO_PROXY:
+    case HTTP_PROXY_LOGIN:
         tell(run, OUTPUT_FOUND_FAULT, "proxy: %s", err.text);
         break;
     case HTTP_NO_TLS:

@@ -59,6 +59,8 @@ static const struct rule item_rules[] = {
 
 static const struct rule request_rules[] = {
     {200, 200, NULL, NULL, ES_READ, "each event has an answer of its own"},
+    {201, 299, NULL, NULL, ES_RETRY,
+        "no answer for each event came. is this Elasticsearch or OpenSearch?"},
     {400, 400, illegal, "Action/metadata line [", ES_RETRY_SLOWLY,
         "the server does not know what a setting of this output asks for. remove it"},
     {400, 400, NULL, NULL, ES_BISECT, "something in it is bad"},

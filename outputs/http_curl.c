@@ -68,6 +68,9 @@ static bool set_limits(CURL *easy, const struct http_options *options)
            !curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L) &&
            !curl_easy_setopt(easy, CURLOPT_UPLOAD_BUFFERSIZE, (long)UPLOAD_BYTES) &&
            !curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, connect_ms) &&
+           /* None is asked for, but who sends one all the same is understood: without this header
+            * any would be allowed (RFC 9110, 12.5.3). */
+           !curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "identity") &&
            !curl_easy_setopt(easy, CURLOPT_USERAGENT, "etwship/" ETWSHIP_VERSION);
 }
 
@@ -115,17 +118,19 @@ static bool was_connected(CURL *easy)
 }
 
 /* A proxy that answers the wish for a tunnel with a refusal. */
-static bool was_refused_by_proxy(CURL *easy)
+static bool was_refused_by_proxy(CURL *easy, enum http_failure *ret_failure)
 {
     long status = 0;
     curl_easy_getinfo(easy, CURLINFO_HTTP_CONNECTCODE, &status);
+    *ret_failure = status == 407 ? HTTP_PROXY_LOGIN : HTTP_NO_PROXY;
     return status && status / 100 != 2;
 }
 
 enum http_failure http_curl_failure(CURL *easy, CURLcode code, bool own_proxy)
 {
-    if (code != CURLE_OK && was_refused_by_proxy(easy)) {
-        return HTTP_NO_PROXY;
+    enum http_failure refused;
+    if (code != CURLE_OK && was_refused_by_proxy(easy, &refused)) {
+        return refused;
     }
     switch (code) {
     case CURLE_OK:
@@ -156,6 +161,7 @@ enum http_failure http_curl_failure(CURL *easy, CURLcode code, bool own_proxy)
     case CURLE_WEIRD_SERVER_REPLY:
     case CURLE_UNSUPPORTED_PROTOCOL: /* HTTP/0.9; the scheme was checked before */
     case CURLE_PARTIAL_FILE:
+    case CURLE_BAD_CONTENT_ENCODING:
         return HTTP_GARBLED;
     case CURLE_OUT_OF_MEMORY:
     case CURLE_URL_MALFORMAT:

@@ -22,6 +22,8 @@ static const struct {
         ". does the server run there, and may we reach it?"},
     [HTTP_NO_PROXY] = {ERR_IO, false, "the proxy cannot be reached, or refuses us",
         ". check proxy"},
+    [HTTP_PROXY_LOGIN] = {ERR_IO, true, "the proxy does not know us",
+        ". write user and password into the address under proxy"},
     [HTTP_NO_TLS] = {ERR_IO, false, "no TLS",
         ". is this a port for https, of a server that speaks one of our versions?"},
     [HTTP_NO_TRUST] = {ERR_IO, true, "the server's certificate is not trusted",

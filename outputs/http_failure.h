@@ -6,10 +6,11 @@
 
 /* Why there is no whole reply. */
 enum http_failure {
-    HTTP_REPLIED,    /* there is one, whatever its status */
-    HTTP_NO_ADDRESS, /* the name has no address */
-    HTTP_NO_ROUTE,   /* nobody answers there: refused, unreachable, no connection in time */
-    HTTP_NO_PROXY,   /* the same of the proxy's name or address, or it refuses us */
+    HTTP_REPLIED,     /* there is one, whatever its status */
+    HTTP_NO_ADDRESS,  /* the name has no address */
+    HTTP_NO_ROUTE,    /* nobody answers there: refused, unreachable, no connection in time */
+    HTTP_NO_PROXY,    /* the same of the proxy's name or address, or it refuses us */
+    HTTP_PROXY_LOGIN, /* the proxy does not know us (407) */
     HTTP_NO_TLS,    /* the handshake failed: no common version, no TLS there, a broken connection */
     HTTP_NO_TRUST,  /* their certificate is not trusted, or of another name */
     HTTP_NO_CA,     /* none of their certificates has the fingerprint of tls.ca */

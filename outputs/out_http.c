@@ -162,6 +162,7 @@ struct out_http {
     unsigned blamed;         /* how often the set-up was blamed since */
     char excerpt[SAID_MAX_BYTES];
     size_t excerpt_size;
+    bool page; /* the reply is HTML */
     bool (*stopping)(void *host);
     void *host;
 };
@@ -308,8 +309,13 @@ static void finish_excerpt(struct out_http *self)
 }
 
 /* Where a redirect points to is worth more than its body. */
-static bool on_header(void *self, struct span name, struct span value)
+static bool on_header(void *self_, struct span name, struct span value)
 {
+    static const char page[] = "text/html";
+    struct out_http *self = self_;
+    if (span_equal_nocase(name, span_text("Content-Type"))) {
+        self->page = span_equal_nocase(span_first(value, sizeof(page) - 1), span_text(page));
+    }
     return !span_equal_nocase(name, span_text("Location")) ||
            (on_body(self, value) && on_body(self, span_text(" ")));
 }
@@ -322,6 +328,32 @@ static bool pack(struct out_http *self, struct span *body, struct error *err)
     bool good = compress_whole(self->compress, *body, &self->packed, err);
     *body = buf_span(&self->packed);
     return good;
+}
+
+static void say_status(
+    const struct out_http *self, int status, const char *words, struct error *err)
+{
+    const char *host = strstr(self->url, "://");
+    host = host ? host + 3 : self->url;
+    size_t size = (size_t)(host - self->url) + strcspn(host, "/?#");
+    error_set(err, ERR_IO, "%.*s: status %d: %s%s%s", (int)size, self->url, status, words,
+        self->excerpt[0] ? ": " : "", self->excerpt);
+}
+
+/* Does a reply of success say that the events were taken? Not before all of the request was sent, nor
+ * if a web page stands where a collector answers in JSON: a login, or a proxy's own words. */
+static bool is_ack(struct out_http *self, const struct http_reply *reply, struct error *err)
+{
+    bool page = self->page && self->frame.framing == HTTP_FRAMING_SPLUNK_HEC;
+    if (page) {
+        say_status(self, reply->status,
+            "a web page, which no collector answers with. check the address, and what is on the "
+            "way",
+            err);
+    } else if (!reply->sent) {
+        say_status(self, reply->status, "an answer to half a request", err);
+    }
+    return !page && reply->sent;
 }
 
 static enum http_verdict post_body(
@@ -345,7 +377,12 @@ static enum http_verdict post_body(
     report->degraded = http_failure_lasts(reply.failure);
     finish_excerpt(self);
     *ret_status = reply.status;
-    return replied ? http_status_verdict(reply.status) : HTTP_LATER;
+    enum http_verdict verdict = replied ? http_status_verdict(reply.status) : HTTP_LATER;
+    if (verdict == HTTP_TAKEN && !is_ack(self, &reply, &report->error)) {
+        report->degraded = reply.sent;
+        return HTTP_LATER;
+    }
+    return verdict;
 }
 
 /* Send ${count} records. HTTP_LATER with the error set if there is no reply; of a reply its status is
@@ -356,6 +393,7 @@ static enum http_verdict post(struct out_http *self, const struct delivery *deli
     struct span body;
     self->excerpt_size = 0;
     self->excerpt[0] = '\0';
+    self->page = false;
     *ret_status = 0;
     report->error = (struct error){0};
     if (!http_frame_body(&self->frame, delivery, first, count, &self->framed, &body)) {
@@ -419,16 +457,6 @@ static void take_back(struct out_http *self, struct progress *progress)
     rejections_reset(&self->notes);
     progress->at = 0;
     progress->rejected = 0;
-}
-
-static void say_status(
-    const struct out_http *self, int status, const char *words, struct error *err)
-{
-    const char *host = strstr(self->url, "://");
-    host = host ? host + 3 : self->url;
-    size_t size = (size_t)(host - self->url) + strcspn(host, "/?#");
-    error_set(err, ERR_IO, "%.*s: status %d: %s%s%s", (int)size, self->url, status, words,
-        self->excerpt[0] ? ": " : "", self->excerpt);
 }
 
 /* One record after the other was refused, and now a request of ${refused} more. Ask another one alone,

@@ -5,6 +5,7 @@ told: nothing is lost, nothing is there twice.
 """
 
 import collections
+import gzip
 import json
 import os
 import random
@@ -219,6 +220,44 @@ class Elasticsearch(unittest.TestCase):
         self.assert_each_once(app, FEW)
         self.assertGreater(app.twice, 0)
         self.assertNotIn("duplicate", told)
+
+    def test_what_stands_between_and_answers_for_the_server_acks_nothing(self):
+        page = {"Content-Type": "text/html"}
+        faults = {
+            "a web page": Reply(200, "<html>please log in</html>", headers=page),
+            "no content": Reply(204),
+            "accepted": Reply(202, "{}"),
+            "a time alone": Reply(200, {"took": 30}),
+            "no end": Reply(200, b"{" * 500, chunked=True, cut=400),
+            "far too long": Reply(200, b" " * (64 << 20)),
+            "moved": Reply(308, headers={"Location": "http://127.0.0.1:1/"}),
+            "who are you": Reply(407),
+        }
+        for name, reply in faults.items():
+            for obeyed in (False, True):
+                with self.subTest(name, obeyed=obeyed):
+                    app = Bulk()
+                    server = self.serve(app, every(3, Fault(reply, obeyed=obeyed)))
+                    config = self.write(self.few, [server.url], state=f"{name}-{obeyed}")
+                    self.assertNotIn("duplicate", self.run_agent(config))
+                    self.assert_each_once(app, FEW)
+                    self.assertEqual(self.dead_letters(config), [])
+
+    def test_replies_that_are_compressed_unasked_are_understood(self):
+        class Packing(Bulk):
+            def __call__(self, request):
+                reply = super().__call__(request)
+                if request.method == "POST":
+                    reply.body = gzip.compress(reply.body)
+                    reply.headers["Content-Encoding"] = "gzip"
+                return reply
+        app = Packing(lambda n, *_: BUSY if n % 7 == 0 else None)
+        server = self.serve(app)
+        self.run_agent(self.write(self.few, [server.url]))
+        self.assert_each_once(app, FEW)
+        self.assertEqual(app.twice, 0)
+        self.assertEqual({request.headers["accept-encoding"] for request in server.posts()},
+                         {"identity"})
 
     def test_the_time_that_a_server_asks_for_is_waited(self):
         times = []

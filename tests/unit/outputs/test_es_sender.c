@@ -215,6 +215,9 @@ static void a_reply_that_is_not_whole_is_never_an_ack(void **state)
         {.raw = ""},
         {.raw = "{}"},
         {.raw = "{\"errors\":false}"},
+        {.raw = "{\"took\":30}"},
+        {.raw = "{\"took\":30,\"errors\":false}"},
+        {.raw = "{\"acknowledged\":true}"},
         {.raw = "{\"errors\":false,\"items\":[]}"},
         {.raw = "{\"items\":[{\"create\":{\"status\":201}},{\"create\":{\"status\":201}}]}"},
         {.raw = "{\"items\":[{\"create\":{\"status\":400}},{\"create\":{\"status\":400}}]}"},
@@ -229,7 +232,8 @@ static void a_reply_that_is_not_whole_is_never_an_ack(void **state)
         {.lost = true, .obeyed = true},
         {.cut = 20},
         {.cut = 150},
-        {.status = 204},
+        {.status = 204, .obeyed = true},
+        {.status = 202, .body = "<html>thank you</html>"},
         {.status = 201, .body = "{\"items\":[]}"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -243,6 +247,41 @@ static void a_reply_that_is_not_whole_is_never_an_ack(void **state)
         assert_int_equal(send_all(&f), OUTPUT_DELIVERED);
         assert_int_equal(f.report.unexpected_duplicates, 0);
         assert_stored(f.fake, 0, 3);
+        teardown(&f);
+    }
+}
+
+/* What `errors` says of all of them is not looked at, and an item belongs to the event at its place. */
+static void each_item_speaks_for_itself(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *raw;
+        enum output_verdict verdict;
+    } cases[] = {
+        {"{\"errors\":true,\"items\":[{\"create\":{\"status\":201}},{\"create\":{\"status\":201}}]"
+         "}",
+            OUTPUT_DELIVERED},
+        {"{\"errors\":false,\"items\":[{\"create\":{\"status\":201}},{\"create\":{\"status\":429}}]"
+         "}",
+            OUTPUT_MIXED},
+        {"{\"items\":[{\"create\":{\"status\":201}},{\"create\":{\"status\":429}}],\"errors\":"
+         "false}",
+            OUTPUT_MIXED},
+        {"{\"items\":[{\"index\":{\"_id\":\"of the second\",\"status\":201}},"
+         "{\"index\":{\"_id\":\"of the first\",\"status\":429}}]}",
+            OUTPUT_MIXED},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct fixture f;
+        setup(&f, 2);
+        const struct bulk_step step = {.raw = cases[i].raw};
+        bulk_fake_script(f.fake, &step, 1);
+        assert_int_equal(send_all(&f), cases[i].verdict);
+        if (cases[i].verdict == OUTPUT_MIXED) {
+            assert_records(&f, 0, 1, RECORD_DELIVERED);
+            assert_records(&f, 1, 2, RECORD_RETRY);
+        }
         teardown(&f);
     }
 }
@@ -267,6 +306,8 @@ static void a_request_that_is_refused_as_such_is_tried_again_fast_or_slowly(void
             "status 404: nothing takes events there, or not yet. check "
             "address and path of hosts"},
         {{.status = 408}, false, 0, "status 408"},
+        {{.status = 204}, false, 0, "status 204: no answer for each event came. is this"},
+        {{.status = 407}, true, 0, "status 407: the proxy does not know us"},
         {{.status = 401, .body = "Unauthorized"}, true, 0, "status 401"},
         {{.status = 403, .body = "{\"error\":\"no permissions\"}"}, true, 0, "no permissions"},
         {{.status = 301, .headers = "Location: http://127.0.0.1:1/\r\n"}, true, 0, "status 301"},
@@ -324,6 +365,7 @@ int main(void)
         cmocka_unit_test(what_a_lost_reply_leaves_open_is_no_surprise_at_the_next_node),
         cmocka_unit_test(when_every_node_loses_its_reply_the_host_tries_again),
         cmocka_unit_test(a_reply_that_is_not_whole_is_never_an_ack),
+        cmocka_unit_test(each_item_speaks_for_itself),
         cmocka_unit_test(a_request_that_is_refused_as_such_is_tried_again_fast_or_slowly),
         cmocka_unit_test(what_was_taken_before_a_failure_is_not_sent_again),
     };

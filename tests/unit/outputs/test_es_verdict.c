@@ -146,6 +146,7 @@ static void every_status_of_a_request_has_one_meaning(void **state)
     } cases[] = {
         {200, ES_READ},
         {201, ES_RETRY},
+        {202, ES_RETRY},
         {204, ES_RETRY},
         {301, ES_RETRY_SLOWLY},
         {307, ES_RETRY_SLOWLY},

@@ -267,6 +267,50 @@ static void half_a_reply_is_no_answer(void **state)
     teardown(&f);
 }
 
+/* A proxy that wants a login, or says in its own words that it has nobody behind it. */
+static void a_web_page_is_no_answer_of_a_collector(void **state)
+{
+    (void)state;
+    static const struct http_fake_reply page = {.status = 200,
+        .headers = "Content-Type: text/HTML; charset=utf-8\r\n",
+        .body = "<html>Welcome, please log in</html>"};
+    struct fixture f;
+    setup(&f, "", ", framing: splunk_hec");
+    http_fake_script(f.fake, &page, 1);
+    assert_int_equal(send_lines(&f, "{}\n"), OUTPUT_RETRY);
+    assert_true(f.report.degraded);
+    assert_non_null(strstr(f.report.error.text, "status 200: a web page"));
+    assert_non_null(strstr(f.report.error.text, "please log in"));
+    const struct http_fake_reply good = {.status = 200,
+        .headers = "Content-Type: application/json\r\n",
+        .body = "{\"text\":\"Success\",\"code\":0}"};
+    http_fake_script(f.fake, &good, 1);
+    assert_int_equal(send_lines(&f, "{}\n"), OUTPUT_DELIVERED);
+    teardown(&f);
+    /* Whoever else takes events may answer with what they like. */
+    setup(&f, "/in", "");
+    http_fake_script(f.fake, &page, 1);
+    assert_int_equal(send_lines(&f, "{}\n"), OUTPUT_DELIVERED);
+    teardown(&f);
+}
+
+static void success_before_the_request_was_sent_is_none(void **state)
+{
+    (void)state;
+    struct fixture f;
+    size_t size = 16 << 20;
+    char *line = malloc(size + 1);
+    assert_non_null(line);
+    memset(line, 'x', size);
+    memcpy(line + size - 1, "\n", 2);
+    setup(&f, "/x", "");
+    http_fake_script(f.fake, &(struct http_fake_reply){.status = 200, .early = true}, 1);
+    assert_int_equal(send_lines(&f, line), OUTPUT_RETRY);
+    assert_false(f.report.degraded);
+    free(line);
+    teardown(&f);
+}
+
 static void a_long_reply_is_read_and_forgotten(void **state)
 {
     (void)state;
@@ -602,6 +646,8 @@ int main(void)
         cmocka_unit_test(splunk_knows_us_by_its_own_word),
         cmocka_unit_test(every_status_has_its_verdict),
         cmocka_unit_test(half_a_reply_is_no_answer),
+        cmocka_unit_test(a_web_page_is_no_answer_of_a_collector),
+        cmocka_unit_test(success_before_the_request_was_sent_is_none),
         cmocka_unit_test(a_long_reply_is_read_and_forgotten),
         cmocka_unit_test(no_secret_comes_back_in_an_error),
         cmocka_unit_test(no_part_of_a_secret_is_left_by_a_cut),
