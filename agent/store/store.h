@@ -41,8 +41,8 @@ enum store_news {
 };
 
 struct store_settings {
-    const char *folder;      /* made if missing */
-    uint64_t max_bytes;      /* of all files together; 0: no limit */
+    const char *folder; /* made if missing */
+    uint64_t max_bytes; /* of all files together, of the catalogue a quarter at most; 0: no limit */
     uint64_t min_free_bytes; /* of the disk; 0: no limit */
     uint64_t max_age_ms;     /* of a batch; 0: no limit */
     uint64_t segment_bytes;  /* of a file; 0: 64 MB, or an eighth of max_bytes where that is less */

@@ -456,6 +456,7 @@ bool store_commit(struct store *store, struct store_committed *ret_committed, st
     }
     delete_files(store);
     if (!ok) {
+        store->is_unclean = true;
         return error_set(err, why.code, "%s", why.text);
     }
     if (store->is_epoch_due && store_begin_epoch(store, NULL)) {

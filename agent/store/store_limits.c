@@ -82,16 +82,27 @@ bool store_backlog(
     return true;
 }
 
-enum store_room store_room(struct store *store, uint64_t bytes)
+/* The catalogue counts, too, but for a quarter of all at most: what it takes is not to be had by
+ * dropping batches. */
+static uint64_t limit_of_segments(const struct store *store)
 {
     uint64_t max_bytes = store->settings.max_bytes;
+    uint64_t catalogue = bytes_of_catalogue(store);
+    return max_bytes - (catalogue < max_bytes / 4 ? catalogue : max_bytes / 4);
+}
+
+enum store_room store_room(struct store *store, uint64_t bytes)
+{
+    uint64_t max_bytes = limit_of_segments(store);
     uint64_t min_free = store->settings.min_free_bytes;
     uint64_t more = store->pending.bytes + bytes;
     enum store_room room = STORE_ROOM_OK;
+    struct segments_usage usage;
     if (age_clock_monotonic_ms(&store->clock) - store->free_asked_ms >= ASK_FREE_MS) {
         store_look_at_disk(store);
     }
-    if (max_bytes && bytes_on_disk(store) + more > max_bytes) {
+    segments_usage(store->segments, &usage);
+    if (max_bytes && usage.bytes + more > max_bytes) {
         room = STORE_ROOM_FULL;
     } else if (store->is_disk_full ||
                (min_free && (store->free_bytes < more || store->free_bytes - more < min_free))) {

@@ -132,7 +132,9 @@ static bool open_catalogue(struct store *store, struct error *err)
     if (why.code == ERR_MISSING && !segments_get(store->segments, 0, &any)) {
         store->is_fresh = true;
     }
-    return rebuild_all(store, &why, err);
+    bool ok = rebuild_all(store, &why, err);
+    store->is_fresh = false;
+    return ok;
 }
 
 /* Numbers go on behind all that may have been given out. */
@@ -183,26 +185,13 @@ struct store *store_open(const struct store_settings *settings, struct error *er
     return store;
 }
 
-/* What was written but is not committed would look like the work of a crash. */
-static void cut_pending(struct store *store)
-{
-    uint64_t cut = 0;
-    for (size_t i = 0; i < store->pending.count; i++) {
-        const struct pending_batch *batch = store->pending.batches[i];
-        if (batch->is_placed && batch->row.segment != cut) {
-            cut = batch->row.segment;
-            segments_cut(store->segments, cut, batch->row.offset, NULL);
-        }
-    }
-}
-
 void store_close(struct store *store)
 {
     if (!store) {
         return;
     }
-    if (store->segments) {
-        cut_pending(store);
+    if (store->is_unclean && store->catalogue) {
+        store_tails_cut(store);
     }
     unload(store);
     segments_destroy(store->segments);

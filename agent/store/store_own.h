@@ -61,6 +61,7 @@ struct store {
     uint64_t set_aside;     /* pieces, in this run */
     uint64_t free_bytes;    /* of the disk, when it was asked last */
     uint64_t free_asked_ms;
+    bool is_unclean;   /* a commit failed: something may be written that is not committed */
     bool is_disk_full; /* said the last commit */
 };
 

@@ -21,6 +21,7 @@ struct tails {
     struct store *store;
     const struct catalogue_info *info;
     bool log_is_lost;
+    bool is_end; /* of a run, which knows what it has committed */
     struct catalogue_segment *known;
     size_t known_count;
     size_t known_capacity;
@@ -65,6 +66,10 @@ static bool is_newer(
     struct segments_scan scan;
     bool newer = false;
     enum frame_found found = FRAME_SKIPPED;
+    if (tails->is_end) {
+        *ret_newer = false;
+        return true;
+    }
     if (!segments_scan_begin(tails->store->segments, id, &scan, err)) {
         return false;
     }
@@ -82,6 +87,22 @@ static bool is_newer(
     return found != FRAME_FAILED || (err && err->code == ERR_IO);
 }
 
+/* What cannot be cut off now counts for nothing, as it is the catalogue that knows what does; it is told
+ * that it has seen the file as it is. One without batches is given up by the next commit. */
+static bool ignore(struct store *store, uint64_t id, struct error *err)
+{
+    struct segment_info file = {.id = 0};
+    for (size_t i = 0; file.id != id; i++) {
+        if (!segments_get(store->segments, i, &file)) {
+            return true;
+        }
+    }
+    const struct catalogue_segment seen = {.id = id, .bytes = file.bytes};
+    return catalogue_begin(store->catalogue, err) &&
+           catalogue_put_segment(store->catalogue, &seen, err) &&
+           catalogue_commit(store->catalogue, err);
+}
+
 /* A file without a word in the catalogue. */
 static bool settle_unknown(struct tails *tails, const struct segment_info *file)
 {
@@ -97,8 +118,7 @@ static bool settle_unknown(struct tails *tails, const struct segment_info *file)
     tails->cut_files++;
     tails->cut_bytes += file->bytes;
     struct error why;
-    return segments_unlink(store->segments, file->id, &why) ||
-           ids_add(&store->deleting, file->id, tails->err);
+    return segments_unlink(store->segments, file->id, &why) || ignore(store, file->id, tails->err);
 }
 
 static bool settle_tail(
@@ -116,11 +136,7 @@ static bool settle_tail(
     struct error why;
     tails->cut_bytes += file->bytes - known->bytes;
     if (!segments_cut(store->segments, file->id, known->bytes, &why)) {
-        /* It counts for nothing: it is the catalogue that knows what does. From now on it has seen it. */
-        const struct catalogue_segment seen = {.id = file->id, .bytes = file->bytes};
-        return catalogue_begin(store->catalogue, tails->err) &&
-               catalogue_put_segment(store->catalogue, &seen, tails->err) &&
-               catalogue_commit(store->catalogue, tails->err);
+        return ignore(store, file->id, tails->err);
     }
     return true;
 }
@@ -239,4 +255,16 @@ bool store_tails_settle(
     free(tails.known);
     ids_fini(&tails.adopted);
     return ok;
+}
+
+void store_tails_cut(struct store *store)
+{
+    struct catalogue_info info;
+    struct tails tails = {.store = store, .info = &info, .is_end = true, .ok = true};
+    if (catalogue_info(store->catalogue, &info, NULL) &&
+        catalogue_segments(store->catalogue, keep_known, &tails, NULL) && tails.ok) {
+        settle_files(&tails);
+    }
+    free(tails.known);
+    ids_fini(&tails.adopted);
 }
