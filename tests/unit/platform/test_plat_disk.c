@@ -47,6 +47,36 @@ static void test_pieces_are_written_in_order_however_many(void **state)
     }
 }
 
+/* More than one call of the system takes, ends of calls anywhere in the pieces. */
+static void test_large_pieces_are_written_whole(void **state)
+{
+    (void)state;
+    enum { BYTES = 5 << 20 };
+    uint8_t *bytes = malloc(BYTES);
+    assert_non_null(bytes);
+    for (size_t i = 0; i < BYTES; i++) {
+        bytes[i] = (uint8_t)(i * 2654435761u >> 13);
+    }
+    struct span pieces[5];
+    size_t used = 0;
+    for (size_t i = 0; i < 5; i++) {
+        static const size_t sizes[] = {40, (1 << 20) - 40, 3, 3 << 20, 7};
+        pieces[i] = span_make(bytes + used, sizes[i]);
+        used += sizes[i];
+    }
+    char *data;
+    size_t size;
+    struct plat_file *file = plat_file_open(path_of("large"), PLAT_FILE_CREATE, &err);
+    assert_non_null(file);
+    assert_true(plat_file_write_pieces(file, pieces, 5, &err));
+    plat_file_close(file);
+    assert_true(plat_file_load(path_of("large"), BYTES, &data, &size, &err));
+    assert_int_equal(size, used);
+    assert_memory_equal(data, bytes, used);
+    free(data);
+    free(bytes);
+}
+
 static bool count_name(void *self, const char *name)
 {
     unsigned *seen = self;
@@ -133,6 +163,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pieces_are_written_in_order_however_many),
+        cmocka_unit_test(test_large_pieces_are_written_whole),
         cmocka_unit_test(test_a_folder_gives_its_files_and_no_folders),
         cmocka_unit_test(test_a_file_is_found_with_its_size),
         cmocka_unit_test(test_a_disk_says_what_is_free),
