@@ -171,32 +171,28 @@ uint8_t *put_float(uint8_t *p, float value)
 }
 
 /*
- * Numbers that are a decimal of few digits, as most are: value * 10^k is a whole number below
- * 10^15 and dividing it again gives the value back. A decimal of at most 15 digits belongs to one
- * double only (DBL_DIG), so with the smallest such k it is the shortest.
+ * Numbers that are a decimal of few digits, as most are: the nearest whole number of millionths is
+ * below 10^15, and dividing it again gives the value back. A decimal of at most 15 digits belongs to
+ * one double only (DBL_DIG), so without its last zeros it is the shortest.
  */
 static uint8_t *put_decimal(uint8_t *p, double value)
 {
-    static const double powers[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
-    static const uint32_t scales[] = {100000000, 10000000, 1000000, 100000, 10000, 1000, 100};
+    enum { MILLION = 1000000 };
     double size = value < 0 ? -value : value;
     if (!(size >= 1e-4 && size < 1e9)) {
         return NULL;
     }
-    for (unsigned k = 0; k < sizeof(powers) / sizeof(powers[0]); k++) {
-        uint64_t digits = (uint64_t)(size * powers[k]);
-        double back = (double)digits / powers[k];
-        if (memcmp(&back, &size, sizeof(size)) == 0) {
-            uint64_t whole = (uint64_t)size;
-            uint32_t fraction = (uint32_t)(digits - whole * (uint64_t)powers[k]);
-            *p = '-';
-            p = put_u64(p + (value < 0), whole);
-            *p++ = '.';
-            put_eight(p, fraction * scales[k]);
-            return p + (k ? k : 1);
-        }
+    uint64_t millionths = (uint64_t)(size * MILLION + 0.5);
+    double back = (double)millionths / MILLION;
+    if (memcmp(&back, &size, sizeof(size)) != 0) {
+        return NULL;
     }
-    return NULL;
+    uint64_t digits = put_eight_digits((uint32_t)(millionths % MILLION) * 100);
+    *p = '-';
+    p = put_u64(p + (value < 0), millionths / MILLION);
+    *p++ = '.';
+    store_le64(p, digits + ascii_zeros);
+    return p + 8 - leading_zeros(digits) / 2; /* bytes, of which at least one counts */
 }
 
 uint8_t *put_double(uint8_t *p, double value)

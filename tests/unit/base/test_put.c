@@ -89,6 +89,13 @@ static void known_doubles_have_their_shortest_text(void **state)
         {5e-324, "5e-324"},
         {1.0 / 3.0, "0.3333333333333333"},
         {9007199254740993.0, "9007199254740992.0"},
+        /* Products with a power of ten that are rounded down. */
+        {9334.71, "9334.71"},
+        {-0.0957, "-0.0957"},
+        {9356896.37, "9356896.37"},
+        {0.29, "0.29"},
+        {999999999.999999, "999999999.999999"},
+        {0.000123, "0.000123"},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         uint8_t text[PUT_MAX];
