@@ -7,7 +7,7 @@
 #include "base/visible.h"
 #include "platform/plat_system.h"
 
-enum { MAX_PROVIDERS = 4096, MAX_OUTPUTS = 64, SHOWN = 12 };
+enum { MAX_PROVIDERS = 4096, MAX_OUTPUTS = 64, SHOWN = 12, RECENT_ROWS = 64 };
 
 struct provider_row {
     struct guid guid;
@@ -27,7 +27,7 @@ struct summary {
     struct arena arena;
     struct map providers; /* GUID -> provider_row */
     struct provider_row others;
-    struct provider_row *last; /* most events are of the provider that was just there */
+    struct provider_row *recent[RECENT_ROWS]; /* by a byte of the GUID: most events find theirs */
     uint64_t events;
     uint64_t raw;
     uint64_t partial;
@@ -62,8 +62,9 @@ void summary_destroy(struct summary *summary)
 static struct provider_row *find_row(
     struct summary *summary, const struct guid *guid, struct span name)
 {
-    if (summary->last && guid_equal(&summary->last->guid, guid)) {
-        return summary->last;
+    struct provider_row **recent = &summary->recent[guid->bytes[0] % RECENT_ROWS];
+    if (*recent && guid_equal(&(*recent)->guid, guid)) {
+        return *recent;
     }
     struct span key = span_make(guid->bytes, sizeof(guid->bytes));
     struct provider_row *row = map_get(&summary->providers, key);
@@ -79,7 +80,7 @@ static struct provider_row *find_row(
             return &summary->others;
         }
     }
-    summary->last = row;
+    *recent = row;
     return row;
 }
 
