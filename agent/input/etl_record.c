@@ -262,19 +262,21 @@ static inline bool take_extended(
     struct reader *r, struct extended_item *ret_item, bool *ret_another)
 {
     enum { ITEM_HEADER_SIZE = 8 };
-    struct reader item = *r;
-    uint16_t length = reader_u16(&item);
-    uint16_t type = reader_u16(&item);
-    bool another = reader_u16(&item) & 1;
-    uint16_t data_size = reader_u16(&item);
-    struct span data = reader_take(&item, data_size);
+    size_t left = reader_left(r);
+    if (left < ITEM_HEADER_SIZE) {
+        return false;
+    }
+    const uint8_t *p = r->at;
+    size_t length = load_le16(p);
+    size_t size = load_le16(p + 6);
+    bool another = p[4] & 1;
     /* The padding of the very last item may be cut off together with that of the record. */
-    size_t skip = !another && length > reader_left(r) ? reader_left(r) : length;
-    if (item.failed || length < ITEM_HEADER_SIZE + data_size || skip > reader_left(r)) {
+    size_t skip = !another && length > left ? left : length;
+    if (length < ITEM_HEADER_SIZE + size || ITEM_HEADER_SIZE + size > left || skip > left) {
         return false;
     }
     reader_skip(r, skip);
-    *ret_item = (struct extended_item){type, data};
+    *ret_item = (struct extended_item){load_le16(p + 2), span_make(p + ITEM_HEADER_SIZE, size)};
     *ret_another = another;
     return true;
 }

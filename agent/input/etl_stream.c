@@ -165,13 +165,8 @@ static bool fill_packed(struct etl_stream *s)
     return true;
 }
 
-/* Bring ${need} bytes at `at` into the window, ${need} being at most 64 KB and not beyond the end
- * of the records. False only if the file cannot be read: with less data, fewer are there. */
-static bool fill(struct etl_stream *s, uint32_t need)
+static bool slide(struct etl_stream *s)
 {
-    if (s->filled >= s->at + need) {
-        return true;
-    }
     uint32_t kept_from = s->at;
     if (kept_from > s->filled) {
         kept_from = s->filled;
@@ -184,6 +179,13 @@ static bool fill(struct etl_stream *s, uint32_t need)
     s->at -= kept_from;
     s->filled -= kept_from;
     return s->packed ? fill_packed(s) : fill_plain(s);
+}
+
+/* Bring ${need} bytes at `at` into the window, ${need} being at most 64 KB and not beyond the end
+ * of the records. False only if the file cannot be read: with less data, fewer are there. */
+static inline bool fill(struct etl_stream *s, uint32_t need)
+{
+    return s->filled >= s->at + need || slide(s);
 }
 
 static inline uint32_t padded_size(uint32_t size)
