@@ -324,12 +324,12 @@ bool rebuild_orphans(const struct store *store, uint64_t stream, uint64_t *ret_a
     return false;
 }
 
-static bool is_claimed(const struct store *store, uint64_t stream)
+static bool is_claimed(const struct store *store, uint64_t stream, uint64_t after)
 {
     for (size_t i = 0; i < store->chains.open_count; i++) {
         const struct chain *chain = store->chains.open[i];
         for (size_t j = chain->first_range; j < chain->range_count; j++) {
-            if (chain->ranges[j].stream == stream) {
+            if (chain->ranges[j].stream == stream && chain->ranges[j].after <= after) {
                 return true;
             }
         }
@@ -345,7 +345,7 @@ void rebuild_claim(struct store *store)
     bool ok = true;
     for (size_t i = 0; ok && chain && i < chain->range_count; i++) {
         const struct chain_range *range = &chain->ranges[i];
-        if (is_claimed(store, range->stream)) {
+        if (is_claimed(store, range->stream, range->after)) {
             claimed++;
         } else {
             ok = ids_add(&left, range->stream, NULL) && ids_add(&left, range->after, NULL);

@@ -45,7 +45,8 @@ bool rebuild_all(struct store *store, const struct error *why, struct error *err
  * still where they are in memory. ${why} says what was found; on failure why not. */
 bool rebuild_running(struct store *store, struct error *why);
 
-/* Was anything of ${stream} found that waits for its outputs? Then it begins behind ${ret_after}. */
+/* Was anything of ${stream} found that waits for its outputs? Then it begins behind ${ret_after}. An
+ * output that has something else to take behind that cannot have it, and then it goes on waiting. */
 bool rebuild_orphans(const struct store *store, uint64_t stream, uint64_t *ret_after);
 
 /* What outputs that are open have claimed is theirs. */

@@ -124,25 +124,38 @@ static bool count_waiting(
     return true;
 }
 
-/* Where a new range of ${stream} begins. */
-static bool find_boundary(
-    struct store *store, uint64_t stream, bool from_head, uint64_t *ret_boundary, struct error *err)
+/* The id before the first batch of ${stream} with one above ${after}; the last id if there is none. */
+static bool find_first(
+    struct store *store, uint64_t stream, uint64_t after, uint64_t *ret_before, struct error *err)
 {
-    uint64_t orphaned;
-    if (rebuild_orphans(store, stream, &orphaned)) {
-        *ret_boundary = orphaned;
-        return true;
-    }
-    if (!from_head) {
-        *ret_boundary = store->last_id;
-        return true;
-    }
     struct catalogue_batch batch;
     size_t count;
-    if (!catalogue_next_batches(store->catalogue, stream, 0, UINT64_MAX, &batch, 1, &count, err)) {
+    if (!catalogue_next_batches(
+            store->catalogue, stream, after, store->last_id, &batch, 1, &count, err)) {
         return false;
     }
-    *ret_boundary = count ? batch.id - 1 : store->last_id;
+    *ret_before = count ? batch.id - 1 : store->last_id;
+    return true;
+}
+
+/* Where a new range of ${stream} begins: behind the last batch; at the first one if that is wanted; and
+ * at what a rebuild has found, unless the chain's last range has something behind that. */
+static bool find_boundary(struct store *store, const struct chain_range *last, uint64_t stream,
+    bool from_head, uint64_t *ret_boundary, struct error *err)
+{
+    uint64_t found;
+    uint64_t next = store->last_id;
+    if (rebuild_orphans(store, stream, &found)) {
+        if (last && !find_first(store, last->stream, found, &next, err)) {
+            return false;
+        }
+        *ret_boundary = next == store->last_id ? found : store->last_id;
+        return true;
+    }
+    if (from_head && !last) {
+        return find_first(store, stream, 0, ret_boundary, err);
+    }
+    *ret_boundary = store->last_id;
     return true;
 }
 
@@ -156,7 +169,7 @@ static bool go_on(struct store *store, struct chain *chain, uint64_t stream, str
         return true;
     }
     uint64_t boundary;
-    if (!find_boundary(store, stream, !last && from_head, &boundary, err)) {
+    if (!find_boundary(store, last, stream, from_head, &boundary, err)) {
         return false;
     }
     *ret_changed = last != NULL;

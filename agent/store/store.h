@@ -171,7 +171,8 @@ struct store_row {
 
 /*
  * Stage a batch behind all others. Everything is copied. ${ret_row} is final: a commit that fails
- * changes nothing of it, and no other batch ever gets its numbers. Without room for it in memory, or
+ * changes nothing of it, and no other batch that is ever committed has its numbers; but where the batch
+ * lies is known only to store_next, after the commit. Without room for it in memory, or
  * beyond the limits above: false, and nothing was staged.
  */
 bool store_append(struct store *store, const struct store_batch *batch, struct store_row *ret_row,

@@ -25,6 +25,7 @@ struct commit {
     struct store *store;
     bool has_batches;    /* those that are pending, and what depends on them */
     bool is_more;        /* left to be removed */
+    bool has_forgotten;  /* files that have gone */
     struct ids deleting; /* segments that it gives up */
     uint64_t evicted;
     uint64_t bytes;
@@ -247,6 +248,24 @@ static bool each_segment(void *self, const struct catalogue_segment *segment)
     return finding->ok;
 }
 
+/* That a file has gone is forgotten only when no loss of power brings it back: nobody would know any more
+ * that it was settled. */
+static bool forget_gone(struct commit *commit, struct error *err)
+{
+    const struct store *store = commit->store;
+    struct disk *disk = store->settings.disk;
+    if (store->gone.count == 0 || !disk->ops->sync_folder(disk, store->settings.folder, NULL)) {
+        return true;
+    }
+    commit->has_forgotten = true;
+    for (size_t i = 0; i < store->gone.count; i++) {
+        if (!catalogue_remove_segment(store->catalogue, store->gone.at[i], err)) {
+            return false;
+        }
+    }
+    return catalogue_shrink(store->catalogue, MAX_FREED_PAGES, err);
+}
+
 /* Files without batches are given up; those that have gone are forgotten. */
 static bool remove_segments(struct commit *commit, struct error *err)
 {
@@ -258,10 +277,7 @@ static bool remove_segments(struct commit *commit, struct error *err)
             .id = commit->deleting.at[i], .state = CATALOGUE_SEGMENT_DELETING};
         ok = catalogue_put_segment(store->catalogue, &segment, err);
     }
-    for (size_t i = 0; ok && i < store->gone.count; i++) {
-        ok = catalogue_remove_segment(store->catalogue, store->gone.at[i], err);
-    }
-    return ok && (!store->gone.count || catalogue_shrink(store->catalogue, MAX_FREED_PAGES, err));
+    return ok && forget_gone(commit, err);
 }
 
 /* ---- the transaction ------------------------------------------------------------------------------------ */
@@ -318,7 +334,9 @@ static void take_over(struct commit *commit, struct store_committed *committed)
             store->streams.entries[i].settled = store->streams.entries[i].settling;
         }
         store->has_settled = commit->is_more;
-        store->gone.count = 0;
+        if (commit->has_forgotten) {
+            store->gone.count = 0;
+        }
     }
 }
 

@@ -27,7 +27,6 @@ struct tails {
     size_t known_capacity;
     struct ids adopted; /* pairs: segment, from where on */
     uint64_t cut_bytes;
-    uint64_t cut_files;
     struct error *err;
     bool ok;
 };
@@ -89,18 +88,21 @@ static bool is_newer(
 
 /* What cannot be cut off now counts for nothing, as it is the catalogue that knows what does; it is told
  * that it has seen the file as it is. One without batches is given up by the next commit. */
-static bool ignore(struct store *store, uint64_t id, struct error *err)
+static bool ignore(struct store *store, const struct segment_info *file, struct error *err)
 {
-    struct segment_info file = {.id = 0};
-    for (size_t i = 0; file.id != id; i++) {
-        if (!segments_get(store->segments, i, &file)) {
-            return true;
-        }
-    }
-    const struct catalogue_segment seen = {.id = id, .bytes = file.bytes};
+    const struct catalogue_segment seen = {.id = file->id, .bytes = file->bytes};
     return catalogue_begin(store->catalogue, err) &&
            catalogue_put_segment(store->catalogue, &seen, err) &&
            catalogue_commit(store->catalogue, err);
+}
+
+/* For good: a file that a loss of power brings back would be taken for a later run's. */
+static bool unlink_durably(struct store *store, uint64_t id)
+{
+    struct disk *disk = store->settings.disk;
+    struct error why;
+    return segments_unlink(store->segments, id, &why) &&
+           disk->ops->sync_folder(disk, store->settings.folder, &why);
 }
 
 /* A file without a word in the catalogue. */
@@ -115,10 +117,8 @@ static bool settle_unknown(struct tails *tails, const struct segment_info *file)
         return ids_add(&tails->adopted, file->id, tails->err) &&
                ids_add(&tails->adopted, 0, tails->err);
     }
-    tails->cut_files++;
     tails->cut_bytes += file->bytes;
-    struct error why;
-    return segments_unlink(store->segments, file->id, &why) || ignore(store, file->id, tails->err);
+    return unlink_durably(store, file->id) || ignore(store, file, tails->err);
 }
 
 static bool settle_tail(
@@ -136,7 +136,7 @@ static bool settle_tail(
     struct error why;
     tails->cut_bytes += file->bytes - known->bytes;
     if (!segments_cut(store->segments, file->id, known->bytes, &why)) {
-        return ignore(store, file->id, tails->err);
+        return ignore(store, file, tails->err);
     }
     return true;
 }
