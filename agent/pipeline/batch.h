@@ -32,9 +32,11 @@ struct batch {
     /* Of the spool. */
     struct batch *next;
     struct batch *previous;
-    uint64_t number;       /* within the stream, from 1 */
+    uint64_t number;       /* ascending within the stream; in memory from 1, without holes */
     uint64_t first_record; /* of its first one: numbers run over all streams of the spool */
-    size_t readers_left;
+    size_t stream;
+    size_t readers_left; /* that have yet to ack it, or on a disk to take it */
+    size_t holders;      /* on a disk: readers that have it in their hands */
     size_t memory;
 };
 

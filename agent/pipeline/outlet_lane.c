@@ -261,13 +261,13 @@ static bool may_be_repeated(const struct outlet_lane *lane)
     return false;
 }
 
-static void hand_over(struct outlet_lane *lane, struct delivery *delivery)
+static void hand_over(struct outlet_lane *lane, struct delivery delivery)
 {
     const struct spool_item *item = lane->item;
     struct delivery_ids ids = batch_ids(lane->batch, item->epoch, item->stream_hash);
-    delivery->ids = lane->outlet->settings.ids ? &ids : NULL;
-    delivery->repeated = may_be_repeated(lane);
-    delivery_host_deliver(lane->host, delivery);
+    delivery.ids = lane->outlet->settings.ids ? &ids : NULL;
+    delivery.repeated = may_be_repeated(lane);
+    delivery_host_deliver(lane->host, &delivery);
 }
 
 enum { NO_MEMORY_WAIT_MS = 50 };
@@ -290,7 +290,7 @@ static void deliver_range(struct outlet_lane *lane, size_t first, size_t count)
     }
     struct delivery delivery = batch_delivery(
         lane->batch, first, count, lane->item->route, lane->ends);
-    hand_over(lane, &delivery);
+    hand_over(lane, delivery);
 }
 
 /* Deliver what an earlier run has left of the batch. */
@@ -307,7 +307,7 @@ static void deliver_left(struct outlet_lane *lane)
     if (over) {
         lose_undelivered(lane, 0, item->left_count);
     } else {
-        hand_over(lane, &delivery);
+        hand_over(lane, delivery);
     }
 }
 

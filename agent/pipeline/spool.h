@@ -114,6 +114,10 @@ struct spool_ops {
      * is none. */
     bool (*flush)(struct spool *spool, struct error *err);
 
+    /* Nothing is made true any more from now on, and nothing handed out. For a spool that cannot be
+     * destroyed, as an output is stuck with a batch of it. NULL: there is no need. */
+    void (*halt)(struct spool *spool);
+
     void (*close)(struct spool *spool);  /* nothing more will be appended */
     void (*cancel)(struct spool *spool); /* nobody waits for room any more */
     void (*usage)(struct spool *spool, struct spool_usage *ret_usage);

@@ -1,0 +1,390 @@
+#include <stdlib.h>
+
+#include "pipeline/spool_durable_own.h"
+#include "platform/plat_system.h"
+
+/*
+ * The thread that owns the store while the spool runs. It works in rounds: take what was appended,
+ * stage it with all else that is to become true, commit, and let the cursors know what they may have
+ * now. A round begins when enough waits, when it has waited long enough, or when somebody waits for it.
+ *
+ * What a round cannot stage or commit stays where it is, in order, and is tried again by the next, after
+ * a pause that grows. Without room on the disk batches wait, which fills the memory and then stops the
+ * sealer, while all else goes on becoming true; settled batches make room.
+ */
+static const uint64_t ns_per_ms = UINT64_C(1000000);
+enum { RETRY_FIRST_MS = 50, RETRY_LAST_MS = 2000, LOOK_MS = 500 };
+
+/* ---- a round ------------------------------------------------------------------------------------- */
+
+static void stage_requests(struct spool_durable *spool, struct spool_request *requests)
+{
+    for (struct spool_request *request = requests; request; request = request->next) {
+        request->failed = !request->stage(request->self, spool->settings.store, &request->err);
+    }
+}
+
+/* What became of them; ${commit}: of what they staged, NULL if it is true. Holds the mutex. */
+static void end_requests(struct spool_request *requests, const struct error *commit)
+{
+    while (requests) {
+        struct spool_request *request = requests;
+        requests = request->next; /* it is its owner's again when it is done */
+        if (commit && !request->failed) {
+            request->failed = true;
+            request->err = *commit;
+        }
+        request->done = true;
+    }
+}
+
+static void stage_rest(struct spool_durable *spool, bool all)
+{
+    const struct spool_durable_settings *settings = &spool->settings;
+    struct error err;
+    bool ok = true;
+    plat_mutex_lock(&spool->mutex);
+    for (size_t i = 0; ok && i < spool->cursor_count; i++) {
+        ok = spool_position_stage(spool, i, &err);
+    }
+    plat_mutex_unlock(&spool->mutex);
+    if (ok && settings->stage) {
+        ok = settings->stage(settings->self, settings->store, all, &err);
+    }
+    if (!ok) {
+        spool_durable_warn(spool, "spool", err.text);
+    }
+}
+
+/* What was committed is the cursors', who ask for its rows. Holds the mutex. */
+static void publish(struct spool_durable *spool)
+{
+    struct batch *batch;
+    for (size_t i = 0; (batch = batch_list_take(&spool->staged)); i++) {
+        const struct store_row *row = &spool->rows[i];
+        spool->pending_bytes -= batch->memory;
+        spool->memory_bytes -= batch->memory;
+        if (row->id == 0) {
+            batch_destroy(batch);
+            continue;
+        }
+        batch->number = row->id;
+        batch->first_record = row->first_record;
+        batch->memory = batch_memory(batch);
+        spool->memory_bytes += batch->memory;
+        size_t stream = batch->stream;
+        spool_cache_add(spool, batch);
+        for (size_t k = 0; k < spool->cursor_count; k++) {
+            if (spool->cursors[k].reader.stream == stream) {
+                spool->cursors[k].at_tip = false;
+            }
+        }
+    }
+    spool->row_count = 0;
+}
+
+struct round {
+    uint64_t number;
+    struct spool_request *requests;
+    bool staged;  /* there are batches to commit … */
+    bool all;     /* … every one that was appended before */
+    bool hurried; /* somebody waits for it */
+    bool again;   /* another one follows at once, and whoever waits for this one waits for it */
+    enum spool_room room; /* for what waits */
+    bool replay_room;     /* for what is read again */
+};
+
+static void begin_round(struct spool_durable *spool, struct round *round)
+{
+    const struct spool_durable_settings *settings = &spool->settings;
+    if (settings->begin) {
+        settings->begin(settings->self);
+    }
+    plat_mutex_lock(&spool->mutex);
+    batch_list_move(&spool->waiting, &spool->pending);
+    *round = (struct round){
+        .number = ++spool->rounds_begun, .requests = spool->requests, .hurried = spool->hurried};
+    spool->requests = NULL;
+    spool->hurried = false;
+    spool->pending_since_ns = UINT64_MAX;
+    plat_mutex_unlock(&spool->mutex);
+}
+
+static void wake_cursors(struct spool_durable *spool)
+{
+    for (size_t i = 0; i < spool->cursor_count; i++) {
+        plat_cond_broadcast(&spool->cursors[i].ready);
+    }
+}
+
+/* How it ended, to all who wait. */
+static void end_round(
+    struct spool_durable *spool, const struct round *round, bool ok, const struct error *err)
+{
+    plat_mutex_lock(&spool->mutex);
+    if (ok) {
+        publish(spool);
+    }
+    /* With a full disk all is true but batches. */
+    bool cursors = ok || (spool_durable_is_full(err) && round->staged);
+    spool->cursors_true = cursors ? round->number : spool->cursors_true;
+    spool->all_true = ok && round->all ? round->number : spool->all_true;
+    if (!ok || !round->again) {
+        spool->rounds_done = round->number;
+    }
+    spool->failing = !ok;
+    spool->last_error = *err;
+    end_requests(round->requests, cursors ? NULL : err);
+    bool left = spool->pending.head || spool->waiting.head || spool->staged.head;
+    if (left || !ok) {
+        spool_durable_touch(spool);
+    } else if (spool->closed && !spool->written) {
+        spool->written = true;
+        wake_cursors(spool);
+    }
+    spool->live_room = round->room;
+    spool->replay_room = round->replay_room;
+    plat_cond_broadcast(&spool->room);
+    plat_cond_broadcast(&spool->round);
+    plat_mutex_unlock(&spool->mutex);
+}
+
+/* The next try is after a pause. */
+static void note_failure(struct spool_durable *spool, const struct error *err)
+{
+    uint64_t ms = RETRY_FIRST_MS;
+    for (unsigned i = 0; i < spool->failures && ms < RETRY_LAST_MS; i++) {
+        ms *= 2;
+    }
+    if (spool->failures++ == 0) {
+        spool_durable_warn(spool, "spool", err->text);
+    }
+    spool->retry_ns = plat_monotonic_ns() + (ms < RETRY_LAST_MS ? ms : RETRY_LAST_MS) * ns_per_ms;
+}
+
+/* Now and then: what people see of the spool, and what is too old for it. */
+static void look(struct spool_durable *spool, bool now)
+{
+    struct store *store = spool->settings.store;
+    struct store_usage usage;
+    uint64_t time = plat_monotonic_ns();
+    bool due = now || time - spool->looked_ns >= LOOK_MS * ns_per_ms || spool->looked_ns == 0;
+    bool has_usage = due && store_usage(store, &usage, NULL);
+    for (size_t i = 0; due && i < spool->cursor_count; i++) {
+        struct store_backlog backlog;
+        if (store_backlog(store, i, &backlog, NULL)) {
+            plat_mutex_lock(&spool->mutex);
+            spool->cursors[i].backlog = (struct spool_backlog){
+                .batches = backlog.batches, .records = backlog.records, .bytes = backlog.bytes};
+            plat_mutex_unlock(&spool->mutex);
+        }
+    }
+    plat_mutex_lock(&spool->mutex);
+    if (has_usage) {
+        spool->usage.bytes = usage.bytes;
+        spool->usage.batches = usage.batches;
+        spool->usage.oldest_ms = usage.oldest_ms;
+    }
+    plat_mutex_unlock(&spool->mutex);
+    if (due) {
+        spool->looked_ns = time;
+        spool_stage_too_old(spool);
+    }
+}
+
+static void refill(struct spool_durable *spool)
+{
+    bool ok = true;
+    for (size_t i = 0; i < spool->cursor_count; i++) {
+        ok = spool_cursor_refill(spool, i) && ok;
+    }
+    /* What the catalogue does not give now, it is asked for again. */
+    spool->refill_ns = ok ? 0 : plat_monotonic_ns() + LOOK_MS * ns_per_ms;
+}
+
+/* One round. True: another one is to follow at once. */
+static bool work(struct spool_durable *spool)
+{
+    struct store_committed committed;
+    struct error err = {.code = ERR_NONE};
+    struct round round;
+    begin_round(spool, &round);
+    spool_stage_damaged(spool);
+    spool_stage_batches(spool, &round.room, &round.again);
+    round.all = !spool->waiting.head;
+    stage_rest(spool, round.all);
+    stage_requests(spool, round.requests);
+    round.staged = spool->staged.head != NULL;
+    bool ok = store_commit(spool->settings.store, &committed, &err);
+    if (ok) {
+        spool->dropped = false;
+        spool->failures = 0;
+    } else {
+        note_failure(spool, &err);
+    }
+    if (!ok && spool_durable_is_full(&err) && round.room == SPOOL_ROOM) {
+        round.room = SPOOL_NO_ROOM_DISK;
+    }
+    round.replay_room = round.room == SPOOL_ROOM &&
+                        spool_stage_room(spool, spool->settings.reserve_bytes) == SPOOL_ROOM;
+    end_round(spool, &round, ok, &err);
+    refill(spool);
+    look(spool, round.hurried);
+    return ok && round.again;
+}
+
+/* ---- when ---------------------------------------------------------------------------------------- */
+
+static bool wants_rows(const struct spool_durable *spool)
+{
+    for (size_t i = 0; i < spool->cursor_count; i++) {
+        const struct spool_cursor *cursor = &spool->cursors[i];
+        if (!cursor->at_tip && cursor->window_count <= SPOOL_WINDOW / 2) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* When rows are to be fetched; UINT64_MAX: there is no need. Holds the mutex. */
+static uint64_t refill_due(const struct spool_durable *spool)
+{
+    return wants_rows(spool) ? spool->refill_ns : UINT64_MAX;
+}
+
+/* When the next round is due; 0: now. Holds the mutex. */
+static uint64_t round_due(const struct spool_durable *spool)
+{
+    uint64_t sync = spool->pending_since_ns == UINT64_MAX
+                        ? UINT64_MAX
+                        : spool->pending_since_ns + spool->settings.sync_interval_ns;
+    uint64_t look = spool->looked_ns + LOOK_MS * ns_per_ms;
+    if (spool->failing) {
+        return spool->retry_ns;
+    }
+    if (spool->hurried || spool->damaged_count) {
+        return 0;
+    }
+    if (spool->waiting.head || !spool->replay_room) { /* cursors make room by and by */
+        return look < sync ? look : sync;
+    }
+    bool full = spool->pending_bytes >= spool->settings.sync_bytes ||
+                spool->pending_bytes >= spool->pending_max;
+    if (full || spool->dropped || (spool->closed && !spool->written)) {
+        return 0;
+    }
+    bool ages = spool->usage.batches > 0;
+    return ages && look < sync ? look : sync;
+}
+
+static void run(void *self)
+{
+    struct spool_durable *spool = self;
+    plat_mutex_lock(&spool->mutex);
+    while (!spool->over) {
+        uint64_t round = round_due(spool);
+        uint64_t rows = refill_due(spool);
+        uint64_t now = plat_monotonic_ns();
+        if (round == UINT64_MAX && rows == UINT64_MAX) {
+            plat_cond_wait(&spool->work, &spool->mutex);
+        } else if (round > now && rows > now) {
+            plat_cond_wait_until(&spool->work, &spool->mutex, round < rows ? round : rows);
+        } else {
+            plat_mutex_unlock(&spool->mutex);
+            if (round <= now) {
+                while (work(spool)) {}
+            } else {
+                refill(spool);
+            }
+            plat_mutex_lock(&spool->mutex);
+        }
+    }
+    plat_mutex_unlock(&spool->mutex);
+    work(spool);
+}
+
+/* ---- for the other rooms -------------------------------------------------------------------------- */
+
+void spool_durable_touch(struct spool_durable *spool)
+{
+    if (spool->pending_since_ns == UINT64_MAX) {
+        spool->pending_since_ns = plat_monotonic_ns();
+        plat_cond_signal(&spool->work);
+    }
+}
+
+bool spool_writer_wait(struct spool_durable *spool, bool all, struct error *err)
+{
+    plat_mutex_lock(&spool->mutex);
+    uint64_t round = spool->rounds_begun + 1;
+    spool->hurried = true;
+    plat_cond_signal(&spool->work);
+    while (spool->rounds_done < round && spool->running) {
+        plat_cond_wait(&spool->round, &spool->mutex);
+    }
+    bool ok = (all ? spool->all_true : spool->cursors_true) >= round;
+    struct error last = spool->last_error;
+    plat_mutex_unlock(&spool->mutex);
+    if (ok) {
+        return true;
+    }
+    if (last.code != ERR_NONE && err) {
+        *err = last;
+        return false;
+    }
+    return error_set(err, ERR_FULL, "the spool is full");
+}
+
+bool spool_durable_stage(struct spool *base,
+    bool (*stage)(void *self, struct store *store, struct error *err), void *self,
+    struct error *err)
+{
+    struct spool_durable *spool = spool_durable_of(base);
+    struct spool_request request = {.stage = stage, .self = self};
+    plat_mutex_lock(&spool->mutex);
+    if (!spool->running) {
+        plat_mutex_unlock(&spool->mutex);
+        return error_set(err, ERR_STOPPED, "the spool has been closed");
+    }
+    request.next = spool->requests;
+    spool->requests = &request;
+    spool->hurried = true;
+    plat_cond_signal(&spool->work);
+    while (!request.done) {
+        plat_cond_wait(&spool->round, &spool->mutex);
+    }
+    plat_mutex_unlock(&spool->mutex);
+    if (request.failed && err) {
+        *err = request.err;
+    }
+    return !request.failed;
+}
+
+bool spool_writer_start(struct spool_durable *spool, struct error *err)
+{
+    work(spool); /* what outputs there are becomes true, and cursors know their first rows */
+    spool->thread = plat_thread_start("spool", run, spool, err);
+    spool->running = spool->thread != NULL;
+    return spool->running;
+}
+
+void spool_writer_stop(struct spool_durable *spool)
+{
+    plat_mutex_lock(&spool->mutex);
+    spool->over = true;
+    plat_cond_signal(&spool->work);
+    plat_mutex_unlock(&spool->mutex);
+    plat_thread_join(spool->thread);
+    spool->thread = NULL;
+    plat_mutex_lock(&spool->mutex);
+    struct error closed;
+    error_set(&closed, ERR_STOPPED, "the spool has been closed");
+    end_requests(spool->requests, &closed);
+    spool->requests = NULL;
+    spool->running = false;
+    spool->halted = true;
+    wake_cursors(spool);
+    plat_cond_broadcast(&spool->round);
+    plat_cond_broadcast(&spool->room);
+    plat_mutex_unlock(&spool->mutex);
+}
