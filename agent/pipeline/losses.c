@@ -5,6 +5,8 @@
 
 #include "platform/plat_system.h"
 #include "platform/plat_thread.h"
+#include "store/catalogue_sources.h"
+#include "store/store.h"
 
 /*
  * A gap that an output loses is counted with the agent's own events and opens no gap, so an output
@@ -21,6 +23,14 @@ struct open_loss {
     struct time_range times;
     uint64_t due_ns;         /* not before */
     atomic_size_t in_flight; /* its last gap has not been sealed */
+
+    /* Of what a store keeps. */
+    struct { /* what was shipped, and may not be in the store yet */
+        uint64_t count;
+        struct time_range times;
+    } shipped;
+    bool sealed; /* that was in a batch when the commit began */
+    bool stored; /* the store knows of it */
 };
 
 struct losses {
@@ -30,6 +40,7 @@ struct losses {
     struct slab_queue *queue;
     bool *comes_again;
     const char **outputs;
+    const char *const *sessions;
 
     struct plat_mutex mutex;
     struct open_loss *open;      /* [(session * rows + row) * OUTPUT_DROP_COUNT + reason] */
@@ -51,6 +62,7 @@ struct losses *losses_create(const struct losses_settings *settings, struct erro
         losses->output_count = settings->output_count;
         losses->gap_age_ns = settings->gap_age_ns;
         losses->queue = settings->queue;
+        losses->sessions = settings->sessions;
         losses->open_count = settings->session_count * row_count(losses) * OUTPUT_DROP_COUNT;
         plat_mutex_init(&losses->mutex);
         atomic_init(&losses->due_ns, UINT64_MAX);
@@ -126,22 +138,28 @@ void losses_add_records(struct losses *losses, const struct batch *batch, size_t
     }
 }
 
-static void fill_gap(const struct losses *losses, size_t index, struct slab *slab)
+/* The words of loss number ${index}. */
+static struct gap words_of(const struct losses *losses, size_t index)
 {
-    const struct open_loss *open = &losses->open[index];
     enum output_drop reason = (enum output_drop)(index % OUTPUT_DROP_COUNT);
     size_t row = index / OUTPUT_DROP_COUNT % row_count(losses);
     bool no_output = row == losses->output_count;
     bool undecoded = no_output && reason == OUTPUT_DROP_STOPPED;
-    slab->gap = (struct gap){.stage = undecoded ? books_session_drop_stage(SESSION_DROP_STOPPED)
-                                                : books_output_drop_stage(reason),
+    return (struct gap){.stage = undecoded ? books_session_drop_stage(SESSION_DROP_STOPPED)
+                                           : books_output_drop_stage(reason),
         .reason = books_output_drop_reason(reason),
         .unit = "events",
-        .count = open->count,
         .exact = true,
-        .from = open->times.from,
-        .to = open->times.to,
         .output = no_output ? NULL : losses->outputs[row]};
+}
+
+static void fill_gap(const struct losses *losses, size_t index, struct slab *slab)
+{
+    const struct open_loss *open = &losses->open[index];
+    slab->gap = words_of(losses, index);
+    slab->gap.count = open->count;
+    slab->gap.from = open->times.from;
+    slab->gap.to = open->times.to;
     slab->now = open->times.to ? open->times.to : plat_now_filetime();
     slab->tally.gaps = 1;
 }
@@ -159,6 +177,9 @@ static bool ship(struct losses *losses, size_t index)
     atomic_fetch_add(&open->in_flight, 1);
     slab->in_flight = &open->in_flight;
     if (slab_queue_push_now(losses->queue, slab) == SLAB_PUSHED) {
+        open->shipped.count += open->count;
+        time_range_add(&open->shipped.times, open->times);
+        open->sealed = false;
         open->count = 0;
         open->times = (struct time_range){0};
     } else {
@@ -212,4 +233,94 @@ void losses_close(struct losses *losses)
         plat_mutex_lock(&losses->mutex);
     }
     plat_mutex_unlock(&losses->mutex);
+}
+
+/* ---- over restarts ------------------------------------------------------------------------------ */
+
+/* What the store calls loss number ${index}. */
+static struct catalogue_gap key_of(const struct losses *losses, size_t index)
+{
+    struct gap words = words_of(losses, index);
+    size_t session = index / OUTPUT_DROP_COUNT / row_count(losses);
+    return (struct catalogue_gap){.session = span_text(losses->sessions[session]),
+        .output = span_text(words.output),
+        .stage = span_text(words.stage),
+        .reason = span_text(words.reason),
+        .unit = span_text(words.unit),
+        .exact = true};
+}
+
+static bool has_key(const struct losses *losses, size_t index, const struct catalogue_gap *gap)
+{
+    struct catalogue_gap key = key_of(losses, index);
+    return span_equal(key.session, gap->session) && span_equal(key.output, gap->output) &&
+           span_equal(key.stage, gap->stage) && span_equal(key.reason, gap->reason) &&
+           span_equal(key.unit, gap->unit);
+}
+
+static bool load_one(void *self, const struct catalogue_gap *gap)
+{
+    struct losses *losses = self;
+    for (size_t i = 0; i < losses->open_count; i++) {
+        struct open_loss *open = &losses->open[i];
+        if (has_key(losses, i, gap)) {
+            open->count += gap->count;
+            time_range_add(&open->times, (struct time_range){.from = gap->from, .to = gap->to});
+            open->stored = true;
+            atomic_store(&losses->due_ns, 0);
+            break;
+        }
+    }
+    return true;
+}
+
+bool losses_load(struct losses *losses, struct store *store, struct error *err)
+{
+    plat_mutex_lock(&losses->mutex);
+    bool ok = store_each_gap(store, load_one, losses, err);
+    plat_mutex_unlock(&losses->mutex);
+    return ok;
+}
+
+void losses_begin(struct losses *losses)
+{
+    plat_mutex_lock(&losses->mutex);
+    for (size_t i = 0; i < losses->open_count; i++) {
+        struct open_loss *open = &losses->open[i];
+        open->sealed = atomic_load(&open->in_flight) == 0;
+    }
+    plat_mutex_unlock(&losses->mutex);
+}
+
+/* Tell the store of a loss that it does not know as it is. */
+static bool stage_one(struct losses *losses, size_t index, struct store *store, struct error *err)
+{
+    struct open_loss *open = &losses->open[index];
+    struct catalogue_gap gap = key_of(losses, index);
+    struct time_range times = open->times;
+    time_range_add(&times, open->shipped.times);
+    gap.count = open->count + open->shipped.count;
+    gap.from = times.from;
+    gap.to = times.to;
+    bool ok = store_gap(store, &gap, err);
+    open->stored = ok ? gap.count > 0 : open->stored;
+    return ok;
+}
+
+bool losses_stage(struct losses *losses, struct store *store, bool all, struct error *err)
+{
+    bool ok = true;
+    plat_mutex_lock(&losses->mutex);
+    for (size_t i = 0; ok && i < losses->open_count; i++) {
+        struct open_loss *open = &losses->open[i];
+        if (open->sealed && all) {
+            open->shipped.count = 0;
+            open->shipped.times = (struct time_range){0};
+        }
+        if (open->count || open->shipped.count || open->stored) {
+            ok = stage_one(losses, i, store, err);
+        }
+    }
+    plat_mutex_unlock(&losses->mutex);
+    return ok;
 }

@@ -14,6 +14,8 @@ struct losses;
 
 struct losses_settings {
     size_t session_count;
+    const char *const
+        *sessions; /* names; borrowed, as the list; NULL: nothing is kept in a store */
     /* By session: what is left undelivered of it comes again after a restart, so it is no loss.
      * Copied. */
     const bool *comes_again;
@@ -49,6 +51,18 @@ void losses_add_records(struct losses *losses, const struct batch *batch, size_t
 /* Ship the gaps that are due: the first at once, further ones when the one before is on its way to
  * the outputs and gap_age has passed. Cheap; to be called now and then. */
 void losses_ship(struct losses *losses);
+
+struct store;
+
+/*
+ * Open gaps live in a store until the batches that tell of them do: then they come true together, and a
+ * crash loses no count (it may tell one twice). losses_load: what the last run has left is open; gaps of
+ * sessions and outputs that are not there now are left for when they are. losses_begin is called when a
+ * commit begins, losses_stage when everything that was sealed before that is staged (or not ${all} of it).
+ */
+bool losses_load(struct losses *losses, struct store *store, struct error *err);
+void losses_begin(struct losses *losses);
+bool losses_stage(struct losses *losses, struct store *store, bool all, struct error *err);
 
 /* No output will lose more: ship what is open, due or not. Waits for memory. */
 void losses_close(struct losses *losses);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "pipeline/budget.h"
+#include "pipeline/spool_setup.h"
 #include "platform/plat_system.h"
 
 /*
@@ -44,6 +45,7 @@ struct pipeline {
     uint64_t *stream_resume;      /* [session * stream_count + piece] */
     bool *repeats;                /* by session: an earlier run may have delivered some of it */
     struct schema_cache **caches; /* [worker * session_count + session] */
+    struct spool_setup spool_setup;
 
     struct block_pool *pool;
     struct books *books;
@@ -158,6 +160,17 @@ static void plan_sessions(struct pipeline *p)
     }
 }
 
+/* What the spool has of a session, output by output: what it has all of them get. */
+static void plan_resume_of_spool(struct pipeline *p, size_t session)
+{
+    const struct pipeline_settings *s = &p->settings;
+    for (size_t o = 0; o < s->output_count; o++) {
+        uint64_t *resume = &p->resume[session * s->output_count + o];
+        uint64_t kept = spool_durable_sequence(p->spool, session, s->outputs[o].stream);
+        *resume = kept > *resume ? kept : *resume;
+    }
+}
+
 static void plan_resume(struct pipeline *p)
 {
     const struct pipeline_settings *s = &p->settings;
@@ -166,6 +179,9 @@ static void plan_resume(struct pipeline *p)
     }
     for (size_t i = 0; i < s->session_count; i++) {
         p->repeats[i] = s->restarted && s->sessions[i].replayable;
+        if (p->spool->keeps && s->sessions[i].replayable) {
+            plan_resume_of_spool(p, i);
+        }
     }
     for (size_t o = 0; o < s->output_count; o++) {
         for (size_t i = 0; i < p->session_count; i++) {
@@ -185,17 +201,18 @@ static uint64_t gap_age_ns(const struct pipeline_settings *s)
 static struct losses *make_losses(struct pipeline *p, struct error *err)
 {
     const struct pipeline_settings *s = &p->settings;
-    bool *comes_again = calloc(s->session_count + 1, sizeof(*comes_again));
+    bool *comes_again = calloc(p->session_count, sizeof(*comes_again));
     const char **outputs = calloc(s->output_count + 1, sizeof(*outputs));
     struct losses *losses = NULL;
     if (comes_again && outputs) {
         for (size_t i = 0; i < s->session_count; i++) {
-            comes_again[i] = s->sessions[i].replayable && s->save;
+            comes_again[i] = s->sessions[i].replayable && (s->save || p->spool->keeps);
         }
         for (size_t i = 0; i < s->output_count; i++) {
             outputs[i] = s->outputs[i].name;
         }
-        struct losses_settings settings = {.session_count = s->session_count,
+        struct losses_settings settings = {.session_count = p->session_count,
+            .sessions = p->spool_setup.sessions,
             .comes_again = comes_again,
             .outputs = outputs,
             .output_count = s->output_count,
@@ -210,14 +227,24 @@ static struct losses *make_losses(struct pipeline *p, struct error *err)
     return losses;
 }
 
+static bool make_spool(struct pipeline *p, struct error *err)
+{
+    p->spool = spool_setup_make(&p->spool_setup, &p->settings, err);
+    return p->spool != NULL;
+}
+
 static bool make_core(struct pipeline *p, struct error *err)
 {
     const struct pipeline_settings *s = &p->settings;
     p->pool = block_pool_create(budget_kept_bytes(s));
     p->books = books_create(p->session_count, s->output_count, err);
-    p->spool = p->books ? spool_memory_create(s->stream_count, budget_spool_bytes(s), err) : NULL;
-    p->queue = p->spool ? slab_queue_create(budget_queue_bytes(s), s->worker_count, err) : NULL;
+    p->queue = p->books ? slab_queue_create(budget_queue_bytes(s), s->worker_count, err) : NULL;
     p->losses = p->queue ? make_losses(p, err) : NULL;
+    p->spool_setup.books = p->books;
+    p->spool_setup.losses = p->losses;
+    if (p->losses && p->spool->keeps && !losses_load(p->losses, s->store.store, err)) {
+        return false;
+    }
     struct sealer_settings sealer = {.streams = p->sealer_streams,
         .stream_count = s->stream_count,
         .sessions = p->sealer_sessions,
@@ -305,46 +332,73 @@ static bool make_workers(struct pipeline *p, struct error *err)
     return true;
 }
 
-static bool make_outlets(struct pipeline *p, struct error *err)
+/* A cursor for the output, and the checkpoint that belongs to it, if the spool keeps that. */
+static bool make_cursor(
+    struct pipeline *p, size_t index, size_t *ret_cursor, struct buf *checkpoint, struct error *err)
 {
     const struct pipeline_settings *s = &p->settings;
-    for (size_t i = 0; i < s->output_count; i++) {
-        const struct pipeline_output *output = &s->outputs[i];
-        struct outlet_settings outlet = {.index = i,
-            .name = output->name,
-            .format = s->streams[output->stream].shape.format->name,
-            .ops = output->ops,
-            .settings = output->settings,
-            .retry = output->retry,
-            .workers = output->workers,
-            .ids = output->ids,
-            .checkpoint = output->checkpoint,
-            .resume = p->output_resume + i * p->session_count,
-            .repeats = p->repeats,
-            .session_count = p->session_count,
-            .spool = p->spool,
-            .books = p->books,
-            .losses = p->losses,
-            .dead_letters = s->dead_letters,
-            .save = s->save,
-            .ended = s->ended,
-            .warn = s->warn,
-            .self = s->self};
-        struct spool_reader reader = {.name = output->name,
-            .stream = output->stream,
-            .route = output->route,
-            .stream_hash = s->streams[output->stream].hash};
-        struct spool_backlog backlog;
-        if (!p->spool->ops->add_cursor(p->spool, &reader, &outlet.cursor, &backlog, err)) {
-            return false;
-        }
-        books_offer(p->books, i, backlog.records, 0, false);
-        p->outlets[i] = outlet_create(&outlet, err);
-        if (!p->outlets[i]) {
-            return false;
-        }
+    const struct pipeline_output *output = &s->outputs[index];
+    struct spool_reader reader = {.name = output->name,
+        .stream = output->stream,
+        .route = output->route,
+        .stream_hash = s->streams[output->stream].hash,
+        .from_head = output->from_head};
+    struct spool_backlog backlog;
+    const struct spool_ops *ops = p->spool->ops;
+    if (!ops->add_cursor(p->spool, &reader, ret_cursor, &backlog, err)) {
+        return false;
     }
-    return true;
+    books_offer(p->books, index, backlog.records, 0, false);
+    if (ops->first_checkpoint) {
+        return ops->first_checkpoint(p->spool, *ret_cursor, checkpoint, err);
+    }
+    buf_add_span(checkpoint, output->checkpoint);
+    return !checkpoint->failed || error_set(err, ERR_LIMIT, "a checkpoint is too long");
+}
+
+static bool make_outlet(
+    struct pipeline *p, size_t i, size_t cursor, struct span checkpoint, struct error *err)
+{
+    const struct pipeline_settings *s = &p->settings;
+    const struct pipeline_output *output = &s->outputs[i];
+    bool keeps = p->spool->keeps;
+    struct outlet_settings outlet = {.index = i,
+        .name = output->name,
+        .format = s->streams[output->stream].shape.format->name,
+        .ops = output->ops,
+        .settings = output->settings,
+        .retry = output->retry,
+        .workers = output->workers,
+        .ids = output->ids,
+        .checkpoint = checkpoint,
+        .resume = keeps ? NULL : p->output_resume + i * p->session_count,
+        .repeats = keeps ? NULL : p->repeats,
+        .session_count = p->session_count,
+        .spool = p->spool,
+        .cursor = cursor,
+        .books = p->books,
+        .losses = p->losses,
+        .dead_letters = s->dead_letters,
+        .save = s->save,
+        .ended = s->ended,
+        .warn = s->warn,
+        .self = s->self};
+    p->outlets[i] = outlet_create(&outlet, err);
+    return p->outlets[i] != NULL;
+}
+
+static bool make_outlets(struct pipeline *p, struct error *err)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < p->settings.output_count; i++) {
+        struct buf checkpoint;
+        size_t cursor;
+        buf_init(&checkpoint, OUTPUT_CHECKPOINT_MAX_BYTES);
+        ok = make_cursor(p, i, &cursor, &checkpoint, err) &&
+             make_outlet(p, i, cursor, buf_span(&checkpoint), err);
+        buf_fini(&checkpoint);
+    }
+    return ok;
 }
 
 /* ---- life ------------------------------------------------------------------------------------- */
@@ -359,7 +413,7 @@ struct pipeline *pipeline_create(const struct pipeline_settings *settings, struc
     p->settings = *settings;
     p->session_count = settings->session_count + 1;
     atomic_init(&p->reports_in_flight, 0);
-    bool ok = allocate(p, err);
+    bool ok = allocate(p, err) && make_spool(p, err);
     if (ok) {
         plan_resume(p);
         plan_streams(p);
@@ -390,19 +444,26 @@ static void free_plans(struct pipeline *p)
     free(p->sources);
     free(p->workers);
     free(p->outlets);
+    spool_setup_fini(&p->spool_setup);
     free(p);
 }
 
 void pipeline_destroy(struct pipeline *p)
 {
-    if (!p || p->stuck) {
+    if (!p) {
         return;
     }
     const struct pipeline_settings *s = &p->settings;
-    for (size_t i = 0; p->outlets && i < s->output_count; i++) {
+    for (size_t i = 0; p->outlets && !p->stuck && i < s->output_count; i++) {
         if (p->outlets[i]) {
             outlet_close(p->outlets[i]);
         }
+    }
+    if (p->spool && p->spool->ops->halt) { /* its last commit asks the others */
+        p->spool->ops->halt(p->spool);
+    }
+    if (p->stuck) {
+        return;
     }
     for (size_t i = 0; p->outlets && i < s->output_count; i++) {
         outlet_destroy(p->outlets[i]);
@@ -427,7 +488,7 @@ void pipeline_destroy(struct pipeline *p)
 
 bool pipeline_start(struct pipeline *p, struct error *err)
 {
-    bool ok = true;
+    bool ok = !p->spool->ops->start || p->spool->ops->start(p->spool, err);
     for (size_t i = 0; ok && i < p->settings.output_count; i++) {
         ok = outlet_start(p->outlets[i], err);
         p->outlets_started += 1; /* some of its threads may run */
@@ -453,6 +514,7 @@ static void wait_settled(struct pipeline *p)
 
 bool pipeline_drain(struct pipeline *p)
 {
+    struct error err;
     if (p->workers_started == p->settings.worker_count) {
         wait_settled(p);
     }
@@ -467,6 +529,9 @@ bool pipeline_drain(struct pipeline *p)
         p->stuck |= !outlet_join(p->outlets[i]);
     }
     p->outlets_started = 0;
+    if (p->spool->ops->flush && !p->spool->ops->flush(p->spool, &err)) {
+        p->settings.warn(p->settings.self, "spool", "spool", err.text);
+    }
     return !p->stuck;
 }
 
@@ -531,6 +596,17 @@ void pipeline_report(struct pipeline *p, const struct status *status, uint64_t n
 }
 
 /* ---- looking ---------------------------------------------------------------------------------- */
+
+uint64_t pipeline_staged(const struct pipeline *p, size_t session)
+{
+    const struct sealer_session *streams = &p->sealer_sessions[session];
+    uint64_t least = streams->stream_count ? UINT64_MAX : 0;
+    for (size_t i = 0; i < streams->stream_count; i++) {
+        uint64_t sequence = spool_durable_sequence(p->spool, session, streams->streams[i]);
+        least = sequence < least ? sequence : least;
+    }
+    return least;
+}
 
 struct books *pipeline_books(struct pipeline *p)
 {

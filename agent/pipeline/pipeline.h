@@ -4,6 +4,7 @@
 #include "pipeline/decode_worker.h"
 #include "pipeline/outlet.h"
 #include "pipeline/source.h"
+#include "pipeline/spool_durable.h"
 
 /*
  * Sources, queue, workers, sealer, spool and outlets put together. The caller runs the inputs, each
@@ -16,6 +17,7 @@ struct pipeline;
 
 struct pipeline_stream {
     struct worker_stream shape;
+    const char *key;  /* spool_durable_stream.key; not used in memory */
     uint32_t hash;    /* delivery_ids.stream_hash */
     size_t max_bytes; /* of a batch */
     size_t max_events;
@@ -44,9 +46,23 @@ struct pipeline_output {
     struct delivery_retry retry;
     size_t workers;
     size_t stream;
-    size_t route; /* template of the stream; SIZE_MAX: none */
-    bool ids;     /* delivery.ids: then `shape.ids` of its stream is set, too */
+    size_t route;   /* template of the stream; SIZE_MAX: none */
+    bool ids;       /* delivery.ids: then `shape.ids` of its stream is set, too */
+    bool from_head; /* spool_reader.from_head */
     struct span checkpoint;
+};
+
+/* The store that batches are kept in, opened before the pipeline is created and closed after it was
+ * destroyed; both on one thread, which may use it then. */
+struct pipeline_store {
+    struct store *store; /* borrowed; NULL: batches wait in memory, and a restart finds none */
+    uint64_t max_bytes;  /* as it was opened with; 0: no limit */
+    uint64_t sync_interval_ns;
+    uint64_t sync_bytes;
+    enum spool_full on_full;
+    /* Stage what else is to become true with a commit; see spool_durable.h. How far a session is in the
+     * store then says pipeline_staged. On the spool's thread. May be NULL. */
+    bool (*stage)(void *self, struct store *store, bool all, struct error *err);
 };
 
 /* Everything is borrowed, and outlives the pipeline. */
@@ -57,9 +73,14 @@ struct pipeline_settings {
     size_t stream_count;
     const struct pipeline_output *outputs;
     size_t output_count;
-    const uint64_t *resume; /* [session * output_count + output]: sequence that the output has come
-                               to in an earlier run; NULL: there was none */
-    bool restarted;         /* earlier runs may have delivered more than it says */
+    /*
+     * [session * output_count + output]: sequence that the output has come to in an earlier run; NULL:
+     * there was none. With a store what it knows of the output's stream counts where that is more, so
+     * only a stream that is new needs to be told where it begins.
+     */
+    const uint64_t *resume;
+    bool restarted; /* earlier runs may have delivered more than it says; not used with a store */
+    struct pipeline_store store;
     size_t worker_count;
     size_t memory_bytes; /* of the process: what it needs itself, and everything queued */
     size_t queue_bytes;  /* of it, for slabs before decoding; 0: a sixteenth */
@@ -80,7 +101,7 @@ struct pipeline_settings {
         void *self, uint32_t session, const uint8_t file_id[16], uint64_t last_sequence);
     bool (*is_done)(
         void *self, uint32_t session, const uint8_t file_id[16], uint64_t *ret_last_sequence);
-    /* See outlet.h. */
+    /* See outlet.h; the first is not used with a store. */
     bool (*save)(void *self, struct error *err);
     void (*ended)(void *self, size_t output, bool closed);
     void (*warn)(void *self, const char *output, const char *kind, const char *text);
@@ -118,6 +139,10 @@ void pipeline_hurry(struct pipeline *pipeline);
 /* The time to stop is over: nobody waits for a destination or for room any more, what is left is
  * counted as dropped. Only gaps, which say that, are still delivered for a moment. Any thread. */
 void pipeline_give_up(struct pipeline *pipeline);
+
+/* With a store: the sequence up to which the session is in it with the commit that is being made, in
+ * every stream that takes it. In pipeline_store.stage, and when nothing runs. */
+uint64_t pipeline_staged(const struct pipeline *pipeline, size_t session);
 
 struct books *pipeline_books(struct pipeline *pipeline);
 struct spool *pipeline_spool(struct pipeline *pipeline);

@@ -1,0 +1,210 @@
+#include "store/store.h"
+#include "support/pipeline_rig.h"
+#include "support/temp_folder.h"
+
+/* Runs of a pipeline over one store: what the first one does not deliver, the next one does. */
+
+struct runs {
+    struct rig rig;
+    char folder[TEMP_FOLDER_BYTES];
+    char path[TEMP_FOLDER_BYTES + 32];
+    struct store *store;
+    uint64_t staged; /* of session 0, as the last commit was told */
+};
+
+static bool on_stage(void *self, struct store *store, bool all, struct error *err)
+{
+    (void)all;
+    struct rig *rig = self;
+    struct runs *runs = (struct runs *)rig;
+    runs->staged = pipeline_staged(rig->pipeline, 0);
+    uint8_t state[8] = {(uint8_t)runs->staged};
+    return store_source_state(store, span_text("one"), span_make(state, sizeof(state)), err);
+}
+
+static void runs_init(struct runs *runs, size_t sessions, const size_t *outputs, size_t count)
+{
+    static const char *const keys[] = {"first", "second", "third", "fourth"};
+    rig_init(&runs->rig, sessions, 1, outputs, count);
+    runs->store = NULL;
+    runs->staged = 0;
+    assert_int_equal(temp_folder_make(runs->folder, "runs"), 0);
+    snprintf(runs->path, sizeof(runs->path), "%s/spool", runs->folder);
+    runs->rig.streams[0].key = keys[0];
+    runs->rig.settings.store = (struct pipeline_store){
+        .sync_interval_ns = UINT64_C(5000000), .sync_bytes = 1024 * 1024, .stage = on_stage};
+}
+
+static void run_begin(struct runs *runs)
+{
+    struct error err = {0};
+    const struct store_settings settings = {.folder = runs->path};
+    runs->store = store_open(&settings, &err);
+    assert_string_equal(err.text, "");
+    runs->rig.settings.store.store = runs->store;
+    rig_start(&runs->rig);
+}
+
+/* Its sources have ended; all was delivered, or somebody has given up. */
+static void run_end(struct runs *runs)
+{
+    for (size_t i = 0; i < runs->rig.settings.session_count; i++) {
+        pipeline_finish_source(runs->rig.pipeline, i, false);
+    }
+    assert_true(pipeline_drain(runs->rig.pipeline));
+    check_books(&runs->rig);
+}
+
+static void run_close(struct runs *runs)
+{
+    pipeline_destroy(runs->rig.pipeline);
+    runs->rig.pipeline = NULL;
+    store_close(runs->store);
+}
+
+static void runs_fini(struct runs *runs)
+{
+    for (size_t i = 0; i < runs->rig.settings.output_count; i++) {
+        assert_int_equal(fake_output_counts(runs->rig.fakes[i]).misused, 0);
+        fake_output_destroy(runs->rig.fakes[i]);
+    }
+    assert_int_equal(temp_folder_remove(runs->folder), 0);
+}
+
+static void what_a_stop_leaves_is_delivered_by_the_next_run(void **state)
+{
+    (void)state;
+    enum { EVENTS = 20000 };
+    struct runs runs;
+    runs_init(&runs, 1, (const size_t[]){0, 0}, 2);
+    rig_script(&runs.rig, 0, NULL, 0);
+    fake_output_hold(runs.rig.fakes[0]);
+    run_begin(&runs);
+    assert_true(rig_push(&runs.rig, 0, EVENTS, 0));
+    fake_output_wait_records(runs.rig.fakes[1], EVENTS / 2);
+    pipeline_finish_source(runs.rig.pipeline, 0, false);
+    pipeline_give_up(runs.rig.pipeline);
+    assert_true(pipeline_drain(runs.rig.pipeline));
+    check_books(&runs.rig);
+    struct output_counts counts = output_counts(&runs.rig, 0);
+    for (int i = 0; i < OUTPUT_DROP_COUNT; i++) {
+        assert_int_equal(counts.dropped[i], 0);
+    }
+    run_close(&runs);
+    fake_output_let_go(runs.rig.fakes[0]);
+
+    /* The file is read again, and enters once. */
+    run_begin(&runs);
+    assert_true(rig_push(&runs.rig, 0, EVENTS, 0));
+    run_end(&runs);
+    assert_int_equal(output_counts(&runs.rig, 0).pending, 0);
+    assert_int_equal(runs.staged, EVENTS);
+    run_close(&runs);
+    check_received(&runs.rig, 0, 0, 1, EVENTS);
+    check_received(&runs.rig, 1, 0, 1, EVENTS);
+
+    run_begin(&runs);
+    assert_true(rig_push(&runs.rig, 0, EVENTS, 0));
+    run_end(&runs);
+    assert_int_equal(output_counts(&runs.rig, 0).offered, 0);
+    run_close(&runs);
+    check_received(&runs.rig, 0, 0, 1, EVENTS);
+    runs_fini(&runs);
+}
+
+static void what_an_ended_output_does_not_take_waits_for_the_next_run(void **state)
+{
+    (void)state;
+    enum { EVENTS = 5000 };
+    static const struct fake_step steps[] = {
+        {.verdict = OUTPUT_DELIVERED}, {.verdict = OUTPUT_FATAL}};
+    struct runs runs;
+    runs_init(&runs, 1, (const size_t[]){0}, 1);
+    rig_script(&runs.rig, 0, steps, 2);
+    run_begin(&runs);
+    assert_true(rig_push(&runs.rig, 0, EVENTS, 0));
+    run_end(&runs); /* and nobody waits for it */
+    struct output_counts counts = output_counts(&runs.rig, 0);
+    assert_true(counts.pending > 0);
+    assert_int_equal(counts.dropped[OUTPUT_DROP_ENDED], 0);
+    run_close(&runs);
+    run_begin(&runs);
+    struct output_counts again = output_counts(&runs.rig, 0);
+    assert_int_equal(again.offered, counts.pending);
+    run_end(&runs);
+    run_close(&runs);
+    check_received(&runs.rig, 0, 0, 1, EVENTS);
+    runs_fini(&runs);
+}
+
+/* Records that are refused, with nobody to keep them: told to the other output, in whichever run. */
+static void what_an_output_has_lost_is_told_in_the_next_run_if_not_in_this(void **state)
+{
+    (void)state;
+    enum { EVENTS = 5000, ENOUGH = 200 };
+    static struct fake_step steps[ENOUGH];
+    for (size_t i = 0; i < ENOUGH; i++) {
+        steps[i] = (struct fake_step){.verdict = OUTPUT_REJECTED};
+    }
+    struct runs runs;
+    runs_init(&runs, 1, (const size_t[]){0, 0}, 2);
+    runs.rig.settings.gap_age_ns = UINT64_C(3600000000000);
+    rig_script(&runs.rig, 0, steps, ENOUGH);
+    rig_script(&runs.rig, 1, NULL, 0);
+    fake_output_hold(runs.rig.fakes[1]);
+    run_begin(&runs);
+    assert_true(rig_push(&runs.rig, 0, EVENTS, 0));
+    pipeline_finish_source(runs.rig.pipeline, 0, false);
+    while (output_counts(&runs.rig, 0).dropped[OUTPUT_DROP_REJECTED] < EVENTS) {
+        plat_sleep_ms(1);
+    }
+    pipeline_give_up(runs.rig.pipeline);
+    assert_true(pipeline_drain(runs.rig.pipeline));
+    run_close(&runs);
+    fake_output_let_go(runs.rig.fakes[1]);
+    fake_output_script(runs.rig.fakes[0], NULL, 0);
+    run_begin(&runs);
+    run_end(&runs);
+    run_close(&runs);
+    check_received(&runs.rig, 1, 0, 1, EVENTS);
+    assert_int_equal(gap_sum(&runs.rig, 1, "output/rejected", "a"), EVENTS);
+    runs_fini(&runs);
+}
+
+static void an_output_with_another_stream_drains_the_one_before(void **state)
+{
+    (void)state;
+    enum { EVENTS = 3000 };
+    struct runs runs;
+    runs_init(&runs, 1, (const size_t[]){0}, 1);
+    rig_script(&runs.rig, 0, NULL, 0);
+    fake_output_hold(runs.rig.fakes[0]);
+    run_begin(&runs);
+    assert_true(rig_push(&runs.rig, 0, EVENTS, 0));
+    pipeline_finish_source(runs.rig.pipeline, 0, false);
+    pipeline_give_up(runs.rig.pipeline);
+    assert_true(pipeline_drain(runs.rig.pipeline));
+    uint64_t staged = runs.staged;
+    run_close(&runs);
+    fake_output_let_go(runs.rig.fakes[0]);
+    runs.rig.streams[0].key = "another filter";
+    runs.rig.resume[0] = staged; /* where the application says that the new stream begins */
+    runs.rig.settings.resume = runs.rig.resume;
+    run_begin(&runs);
+    assert_true(rig_push(&runs.rig, 0, EVENTS + 100, 0));
+    run_end(&runs);
+    run_close(&runs);
+    check_received(&runs.rig, 0, 0, 1, EVENTS + 100);
+    runs_fini(&runs);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_a_stop_leaves_is_delivered_by_the_next_run),
+        cmocka_unit_test(what_an_ended_output_does_not_take_waits_for_the_next_run),
+        cmocka_unit_test(what_an_output_has_lost_is_told_in_the_next_run_if_not_in_this),
+        cmocka_unit_test(an_output_with_another_stream_drains_the_one_before),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
