@@ -118,7 +118,7 @@ static bool look_at(void *self, const char *name)
     if (strncmp(name, catalogue_prefix, sizeof(catalogue_prefix) - 1) == 0 &&
         !strstr(name, "-wal") && strlen(name) < sizeof(oldest->name)) {
         if (oldest->count++ == 0 || strcmp(name, oldest->name) < 0) {
-            strcpy(oldest->name, name);
+            memcpy(oldest->name, name, strlen(name) + 1);
         }
     }
     return true;

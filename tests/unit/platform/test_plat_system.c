@@ -95,13 +95,13 @@ static void data_lies_where_the_system_keeps_state(void **state)
         assert_string_equal(plat_default_data_folder(), "/var/lib/etwship");
         return;
     }
-    setenv("HOME", "/home/x", 1);
+    setenv("HOME", "/people/x", 1);
     setenv("XDG_STATE_HOME", "/state", 1);
     assert_string_equal(plat_default_data_folder(), "/state/etwship");
     setenv("XDG_STATE_HOME", "not/absolute", 1);
-    assert_string_equal(plat_default_data_folder(), "/home/x/.local/state/etwship");
+    assert_string_equal(plat_default_data_folder(), "/people/x/.local/state/etwship");
     unsetenv("XDG_STATE_HOME");
-    assert_string_equal(plat_default_data_folder(), "/home/x/.local/state/etwship");
+    assert_string_equal(plat_default_data_folder(), "/people/x/.local/state/etwship");
     unsetenv("HOME");
     assert_null(plat_default_data_folder());
 }
