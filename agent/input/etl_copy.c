@@ -5,22 +5,41 @@
 #include "input/etl_file.h"
 #include "platform/plat_file.h"
 
-/* The window is larger than any buffer: what one of two writers has not come to is zeros from where
- * they part to the end of its buffer. */
+/* What one of two writers has not come to is zeros from where they part to the end of that buffer, or
+ * of the window where buffers are larger. */
 enum { WINDOW_BYTES = 1024 * 1024, HEADER_BYTES = 64 * 1024 };
 
-/* Where its records begin; 0: nobody can tell. */
-static uint64_t begin_of(const char *path)
+struct layout {
+    uint64_t begin; /* of the buffers behind the header; 0: nobody can tell */
+    size_t buffer_size;
+};
+
+/* The header buffer of a merged trace is smaller than the others. */
+static uint64_t end_of_header(struct etl_file *file)
+{
+    uint8_t header[ETL_BUFFER_HEADER_SIZE];
+    struct etl_buffer buffer;
+    const char *problem = NULL;
+    size_t got;
+    bool good = etl_bytes_read(&file->bytes, 0, header, sizeof(header), &got, NULL) &&
+                got == sizeof(header) && etl_buffer_parse(header, 0, &buffer, &problem) && !problem;
+    return good ? buffer.size : 0;
+}
+
+static struct layout layout_of(const char *path)
 {
     struct arena arena;
     struct etl_handles handles = {.open = 0};
     arena_init(&arena, HEADER_BYTES);
     struct etl_file *file = etl_file_open(path, span_make(NULL, 0), &handles, &arena, NULL);
     const struct etl_info *info = file ? etl_file_info(file) : NULL;
-    uint64_t begin = info && !(info->mode & ETL_MODE_CIRCULAR) ? info->buffer_size : 0;
+    struct layout layout = {.begin = 0};
+    if (info && !(info->mode & ETL_MODE_CIRCULAR) && info->buffer_size) {
+        layout = (struct layout){end_of_header(file), info->buffer_size};
+    }
     etl_file_destroy(file);
     arena_fini(&arena);
-    return begin;
+    return layout;
 }
 
 static bool is_zero(const uint8_t *bytes, size_t size)
@@ -41,9 +60,10 @@ static bool part_by_time(const uint8_t *a, const uint8_t *b, size_t size, size_t
 }
 
 /* ${room}: for two windows. */
-static bool compare(struct plat_file *a, struct plat_file *b, uint64_t at, uint8_t *room)
+static bool compare(struct plat_file *a, struct plat_file *b, struct layout layout, uint8_t *room)
 {
-    const size_t buffer_size = (size_t)at;
+    const size_t buffer_size = layout.buffer_size;
+    uint64_t at = layout.begin;
     const size_t window = WINDOW_BYTES / buffer_size ? WINDOW_BYTES / buffer_size * buffer_size
                                                      : WINDOW_BYTES;
     uint8_t *other = room + WINDOW_BYTES;
@@ -67,14 +87,15 @@ static bool compare(struct plat_file *a, struct plat_file *b, uint64_t at, uint8
 
 bool etl_copy_is(const char *path, const char *other)
 {
-    uint64_t begin = begin_of(path);
-    if (begin == 0 || begin != begin_of(other)) {
+    struct layout layout = layout_of(path);
+    struct layout layout_of_other = layout_of(other);
+    if (layout.begin == 0 || layout.begin != layout_of_other.begin) {
         return false;
     }
     uint8_t *room = malloc(2 * (size_t)WINDOW_BYTES);
     struct plat_file *a = plat_file_open(path, PLAT_FILE_READ, NULL);
     struct plat_file *b = plat_file_open(other, PLAT_FILE_READ, NULL);
-    bool same = room && a && b && compare(a, b, begin, room);
+    bool same = room && a && b && compare(a, b, layout, room);
     plat_file_close(a);
     plat_file_close(b);
     free(room);

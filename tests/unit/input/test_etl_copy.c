@@ -28,17 +28,23 @@ static int teardown(void **state)
     return temp_folder_remove(folder);
 }
 
-static void make(uint32_t circular_buffers)
+static void make_of(uint32_t circular_buffers, bool relogged)
 {
-    const struct etl_options options = {.buffer_size = BUFFER_BYTES,
+    const struct etl_options options = {.buffer_size = relogged ? 4 * BUFFER_BYTES : BUFFER_BYTES,
         .processors = 2,
         .start_time = UINT64_C(134397270000000000),
+        .relogged = relogged,
         .circular_buffers = circular_buffers};
     growing_init(&g, &options);
     for (size_t i = 0; i < EVENTS; i++) {
         growing_put(&g, i % 3 == 0, 1000 + (int64_t)i * 10, (uint16_t)(i + 1));
     }
     growing_close(&g);
+}
+
+static void make(uint32_t circular_buffers)
+{
+    make_of(circular_buffers, false);
 }
 
 /* The first ${count} writes of each. */
@@ -110,6 +116,21 @@ static void one_other_byte_behind_the_header_is_another_trace(void **state)
     growing_fini(&g);
 }
 
+/* Of a merged trace the header buffer is the smallest there is, so that others begin earlier. */
+static void the_first_buffer_behind_a_small_header_is_compared_too(void **state)
+{
+    (void)state;
+    make_of(0, true);
+    write_both(g.write_count, g.write_count);
+    assert_true(both_ways());
+    long first = (long)g.writes[1].offset;
+    assert_true(first > 0 && first < 4 * BUFFER_BYTES);
+    put_bytes(paths[1], first + 500, 0xa5, 3);
+    put_bytes(paths[0], first + 500, 0x5a, 3);
+    assert_false(both_ways());
+    growing_fini(&g);
+}
+
 static void of_what_cannot_be_compared_nothing_is_said(void **state)
 {
     (void)state;
@@ -132,6 +153,7 @@ int main(void)
         cmocka_unit_test(a_copy_is_one_however_far_either_has_come),
         cmocka_unit_test(what_is_preallocated_or_half_written_is_still_to_come),
         cmocka_unit_test(one_other_byte_behind_the_header_is_another_trace),
+        cmocka_unit_test(the_first_buffer_behind_a_small_header_is_compared_too),
         cmocka_unit_test(of_what_cannot_be_compared_nothing_is_said),
     };
     return cmocka_run_group_tests_name("input/etl_copy", tests, setup, teardown);
