@@ -298,6 +298,15 @@ static bool open_to_read(struct catalogue *catalogue, struct error *err)
     return prepare(catalogue, err);
 }
 
+/* SQLite finds it where SQLite looks; an empty file counts as none. */
+static bool is_file_there(const char *path)
+{
+    sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+    int is_there = 1;
+    return !vfs || vfs->xAccess(vfs, path, SQLITE_ACCESS_EXISTS, &is_there) != SQLITE_OK ||
+           is_there;
+}
+
 struct catalogue *catalogue_open(const char *path, enum catalogue_mode mode, struct error *err)
 {
     struct catalogue *catalogue = allocate(path, mode, err);
@@ -305,9 +314,9 @@ struct catalogue *catalogue_open(const char *path, enum catalogue_mode mode, str
     if (!catalogue) {
         return NULL;
     }
-    bool good = plat_path_kind(path) == PLAT_PATH_NONE ? no_catalogue(catalogue, err)
-                : mode == CATALOGUE_READ               ? open_to_read(catalogue, err)
-                                                       : open_to_write(catalogue, err);
+    bool good = !is_file_there(path)     ? no_catalogue(catalogue, err)
+                : mode == CATALOGUE_READ ? open_to_read(catalogue, err)
+                                         : open_to_write(catalogue, err);
     if (!good || !catalogue_info(catalogue, &info, err) || !check_counters(catalogue, err)) {
         catalogue_close(catalogue);
         return NULL;
