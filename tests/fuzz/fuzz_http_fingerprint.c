@@ -21,8 +21,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 static const char *const seeds[] = {
     "b9a10bbe64ee9826abeda6546fc988c8bf798b41957c33d05db736716513dc9c",
-    "BA:D1:79:F6:01:71:97:EF:5D:2A:23:C3:40:9E:19:54:A3:31:01:B7:E4:14:DA:4D:33:EE:F4:18:75:4C:B1:"
-    "53",
+    ("BA:D1:79:F6:01:71:97:EF:5D:2A:23:C3:40:9E:19:54:A3:31:01:B7:E4:14:DA:4D:33:EE:F4:18:75:4C:B1:"
+     "53"),
     "-----BEGIN CERTIFICATE-----\nMIIBdjCCARugAwIBAgIUQs4=\n-----END CERTIFICATE-----\n",
 };
 
