@@ -3,7 +3,13 @@
 #include "base/buf.h"
 #include "outputs/http_ca.h"
 
-enum { UPLOAD_BYTES = 256 * 1024, PINS_MAX_BYTES = 4096, NS_PER_MS = 1000000 };
+enum {
+    /* libcurl makes this buffer anew for every request. Large ones come from the system, with a fault per
+     * page; small ones need more calls to send. */
+    UPLOAD_BYTES = 112 * 1024,
+    PINS_MAX_BYTES = 4096,
+    NS_PER_MS = 1000000,
+};
 
 static bool set_pins(CURL *easy, const struct config_strings *pins)
 {
