@@ -15,7 +15,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAPPED_BYTES = 128 * 1024 }; /* blocks from this size on: what glibc begins with */
+enum {
+    MAPPED_BYTES = 128 * 1024, /* blocks from this size on: what glibc begins with */
+    SLACK_BYTES = 512 * 1024,  /* that a heap keeps at its end */
+};
 
 static uint64_t clock_ns(clockid_t clock)
 {
@@ -35,6 +38,8 @@ void plat_process_init(int *argc, char ***argv)
     /* Large blocks are mapped one by one, and gone when they are freed. Left alone, glibc ends that with
      * the first of them that is freed, and the holes between those that stay grow beyond any budget. */
     mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
+    /* What a request takes and gives back is there for the next one. */
+    mallopt(M_TRIM_THRESHOLD, SLACK_BYTES);
 #endif
 }
 
