@@ -2,20 +2,20 @@
 
 /*
  * One budget for the process. What is there whatever happens (the program, a session's stack join and
- * reading windows, what workers hold, kept blocks, open batches, a batch that an output has to put
- * together again) is taken off it first, the queue has a fixed share, and the spool has the rest.
+ * reading windows, what workers hold, open batches, a batch that an output has to put together again)
+ * is taken off it first, the queue has a fixed share, and the spool has the rest. Blocks that are kept
+ * for their next use need nothing of their own: they are part of what others do not use now.
  */
 enum {
     MIN_QUEUE_BYTES = SLAB_BYTES,
     MAX_QUEUE_BYTES = 8 * 1024 * 1024,
     QUEUE_SHARE = 16,
-    SLABS_PER_WORKER = 3,              /* one in work, two that wait for their turn */
-    KEPT_PER_WORKER = 4 * 1024 * 1024, /* blocks of memory, for the next use */
-    PROGRAM_BYTES = 12 * 1024 * 1024,  /* measured: code, libraries, stacks of threads, schemas */
-    SESSION_BYTES = 10 * 1024 * 1024,  /* the ring of the stack join, and reading windows */
-    COPIES_PER_WORKER = 2,             /* of a batch: what is left of it, framed and packed */
-    ALLOCATOR_SHARE = 16,              /* holes between blocks that the C library keeps */
-    LEAST_SPOOL_SHARE = 8,             /* of budgets that are too small for all that */
+    SLABS_PER_WORKER = 3,             /* one in work, two that wait for their turn */
+    PROGRAM_BYTES = 12 * 1024 * 1024, /* measured: code, libraries, stacks of threads, schemas */
+    SESSION_BYTES = 10 * 1024 * 1024, /* the ring of the stack join, and reading windows */
+    COPIES_PER_WORKER = 2,            /* of a batch: what is left of it, framed and packed */
+    ALLOCATOR_SHARE = 16,             /* holes between blocks that the C library keeps */
+    LEAST_SPOOL_SHARE = 8,            /* of budgets that are too small for all that */
 };
 
 size_t budget_queue_bytes(const struct pipeline_settings *s)
@@ -28,28 +28,29 @@ size_t budget_queue_bytes(const struct pipeline_settings *s)
     return bytes < MIN_QUEUE_BYTES ? MIN_QUEUE_BYTES : bytes;
 }
 
-size_t budget_kept_bytes(const struct pipeline_settings *s)
+/* Slabs in work with their pieces, and open batches. */
+static size_t work_bytes(const struct pipeline_settings *s)
 {
-    return (1 + s->worker_count) * KEPT_PER_WORKER;
+    size_t slab = SLAB_BYTES;
+    size_t open = 0;
+    for (size_t i = 0; i < s->stream_count; i++) {
+        size_t piece = s->streams[i].max_bytes;
+        slab += piece < PIECE_FULL_BYTES ? piece : PIECE_FULL_BYTES;
+        open += piece;
+    }
+    return s->worker_count * SLABS_PER_WORKER * slab + open;
 }
 
 /* What is there whatever happens. */
 static size_t fixed_bytes(const struct pipeline_settings *s)
 {
-    size_t slab = SLAB_BYTES; /* with its pieces */
-    size_t batches = 0;
-    for (size_t i = 0; i < s->stream_count; i++) {
-        size_t piece = s->streams[i].max_bytes;
-        slab += piece < PIECE_FULL_BYTES ? piece : PIECE_FULL_BYTES;
-        batches += s->streams[i].max_bytes;
-    }
+    size_t copies = 0;
     for (size_t i = 0; i < s->output_count; i++) {
-        batches += COPIES_PER_WORKER * s->outputs[i].workers *
-                   s->streams[s->outputs[i].stream].max_bytes;
+        copies += COPIES_PER_WORKER * s->outputs[i].workers *
+                  s->streams[s->outputs[i].stream].max_bytes;
     }
-    return PROGRAM_BYTES + s->session_count * SESSION_BYTES +
-           s->worker_count * SLABS_PER_WORKER * slab + budget_queue_bytes(s) +
-           budget_kept_bytes(s) + batches + s->memory_bytes / ALLOCATOR_SHARE;
+    return PROGRAM_BYTES + s->session_count * SESSION_BYTES + budget_queue_bytes(s) +
+           work_bytes(s) + copies + s->memory_bytes / ALLOCATOR_SHARE;
 }
 
 size_t budget_spool_bytes(const struct pipeline_settings *s)
@@ -57,6 +58,11 @@ size_t budget_spool_bytes(const struct pipeline_settings *s)
     size_t fixed = fixed_bytes(s);
     size_t least = s->memory_bytes / LEAST_SPOOL_SHARE;
     return s->memory_bytes > fixed + least ? s->memory_bytes - fixed : least;
+}
+
+size_t budget_block_bytes(const struct pipeline_settings *s)
+{
+    return budget_queue_bytes(s) + work_bytes(s) + budget_spool_bytes(s);
 }
 
 /* The share of what is fixed grows with the whole, but more slowly: this comes to an end. */

@@ -8,8 +8,8 @@
 /* Slabs before decoding. */
 size_t budget_queue_bytes(const struct pipeline_settings *s);
 
-/* Blocks that are kept for their next use. */
-size_t budget_kept_bytes(const struct pipeline_settings *s);
+/* All that lies in blocks of the pool: slabs, what workers make of them, batches. */
+size_t budget_block_bytes(const struct pipeline_settings *s);
 
 /* Batches that wait for their outputs: the rest, and an eighth at the least. */
 size_t budget_spool_bytes(const struct pipeline_settings *s);

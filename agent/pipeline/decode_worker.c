@@ -44,12 +44,12 @@ static const struct worker_stream *stream_of(
     return &worker->settings.streams[session->streams[piece]];
 }
 
-/* Room for what is going to be written, as far as the last slab tells; and for more to be appended
- * where the piece may become a batch. Not having it is no failure. */
+/* Room for what is going to be written, as far as the last slab tells; and for as much again where the
+ * piece becomes a batch that the next one is appended to. Not having it is no failure. */
 static void reserve(struct piece *piece, size_t last_bytes, size_t batch_bytes)
 {
     size_t room = last_bytes + last_bytes / 8;
-    if (last_bytes > batch_bytes / 4 && room < batch_bytes) {
+    if (last_bytes > batch_bytes / 4 && last_bytes <= batch_bytes / 2) {
         room = batch_bytes;
     }
     if (room < PIECE_FULL_BYTES) {

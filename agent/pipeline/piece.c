@@ -4,6 +4,9 @@
 
 #include "pipeline/grow.h"
 
+/* Pieces of much the same size take blocks of one size. */
+enum { BLOCK_STEP_BYTES = 32 * 1024 };
+
 bool piece_init(struct piece *piece, size_t route_count, struct block_pool *pool)
 {
     *piece = (struct piece){.pool = pool};
@@ -27,18 +30,35 @@ void piece_fini(struct piece *piece)
         routes_fini(&piece->routes[i]);
     }
     free(piece->routes);
-    block_pool_give(piece->pool, piece->bytes.data, piece->bytes.capacity);
+    block_pool_give(piece->pool, piece->bytes.data, piece->taken_bytes, piece->bytes.capacity);
     free(piece->ends);
     free(piece->sequences);
     free(piece->positions);
     *piece = (struct piece){.count = 0};
 }
 
-void piece_reserve(struct piece *piece, size_t bytes)
+/* Go on in a block of ${capacity} bytes, if there is one. */
+static void move(struct piece *piece, size_t capacity)
 {
     struct buf *buf = &piece->bytes;
-    if (buf->capacity == 0 && bytes && bytes <= buf->max) {
-        buf->data = block_pool_take(piece->pool, bytes, &buf->capacity);
+    uint8_t *data = block_pool_take(piece->pool, capacity, &capacity);
+    if (!data) {
+        return;
+    }
+    if (buf->size) {
+        memcpy(data, buf->data, buf->size);
+    }
+    block_pool_give(piece->pool, buf->data, piece->taken_bytes, buf->capacity);
+    buf->data = data;
+    buf->capacity = capacity;
+    piece->taken_bytes = capacity;
+}
+
+void piece_reserve(struct piece *piece, size_t bytes)
+{
+    size_t capacity = (bytes + BLOCK_STEP_BYTES - 1) / BLOCK_STEP_BYTES * BLOCK_STEP_BYTES;
+    if (bytes > piece->bytes.capacity && capacity <= piece->bytes.max) {
+        move(piece, capacity);
     }
 }
 
@@ -158,13 +178,8 @@ bool piece_append(struct piece *piece, const struct piece *from, size_t first, s
 
 void piece_trim(struct piece *piece)
 {
-    struct buf *bytes = &piece->bytes;
-    if (bytes->size && bytes->size < bytes->capacity / 4 * 3) {
-        uint8_t *data = realloc(bytes->data, bytes->size);
-        if (data) {
-            bytes->data = data;
-            bytes->capacity = bytes->size;
-        }
+    if (piece->bytes.size && piece->bytes.size < piece->bytes.capacity / 2) {
+        move(piece, piece->bytes.size);
     }
     free(piece->sequences);
     piece->sequences = NULL;

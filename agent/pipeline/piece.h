@@ -24,6 +24,7 @@ struct piece {
     struct routes *routes; /* by template of the stream */
     size_t route_count;
     struct block_pool *pool; /* where the memory of `bytes` goes back to; NULL: none */
+    size_t taken_bytes;      /* its capacity when it came from there; 0: it did not */
 
     uint64_t seen;     /* events that came by for this stream … */
     uint64_t filtered; /* … and that its filters dropped */
@@ -36,7 +37,7 @@ enum { PIECE_FULL_BYTES = 4 * 1024 * 1024, PIECE_MAX_BYTES = 16 * 1024 * 1024 };
 bool piece_init(struct piece *piece, size_t route_count, struct block_pool *pool);
 void piece_fini(struct piece *piece);
 
-/* Make room in an empty piece, from the pool if it has a block. Not having any is no failure. */
+/* Make room for ${bytes} in all, in a block of the pool. Not having it is no failure. */
 void piece_reserve(struct piece *piece, size_t bytes);
 
 /* The record that is being written was read at ${position} of a file. For streams of which an output
@@ -61,7 +62,8 @@ static inline uint32_t piece_start(const struct piece *piece, size_t index)
     return index ? piece->ends[index - 1] : 0;
 }
 
-/* Give back memory that is not needed for what is in it. */
+/* Give back memory that is not needed for what is in it: all of the sequences, and most of a block
+ * that is not half full. */
 void piece_trim(struct piece *piece);
 
 /* Bytes of memory that it holds. */

@@ -20,9 +20,12 @@
  */
 enum {
     RETRY_MS = 50,
+    SMALL_SHARE = 8, /* of a batch */
     MAX_SEGMENTS =
         4096, /* sessions that take turns with few events for it must not fill the memory */
 };
+
+static const uint64_t trim_every_ns = UINT64_C(10000000000);
 
 struct stream {
     const struct sealer_stream *settings;
@@ -132,6 +135,17 @@ static size_t count_fitting(const struct stream *stream, const struct batch *bat
     return count == 0 && open->count == 0 && end > first ? 1 : count;
 }
 
+/* A batch that becomes more than a small one gets all of its room at once. */
+static void make_room(struct sealer *sealer, size_t index, size_t more)
+{
+    struct piece *piece = &open_batch(sealer, index)->piece;
+    size_t most = sealer->streams[index].settings->max_bytes;
+    size_t needed = piece->bytes.size + more;
+    if (needed > piece->bytes.capacity && needed <= most && needed >= most / SMALL_SHARE) {
+        piece_reserve(piece, most);
+    }
+}
+
 /* Records of a piece to the open batch. All of them become the batch where that is empty. */
 static void move_records(
     struct sealer *sealer, size_t index, struct piece *piece, size_t first, size_t count)
@@ -143,6 +157,7 @@ static void move_records(
         *piece = empty;
         return;
     }
+    make_room(sealer, index, piece_start(piece, first + count) - piece_start(piece, first));
     while (!piece_append(&open_batch(sealer, index)->piece, piece, first, count)) {
         wait_for_memory();
     }
@@ -437,16 +452,36 @@ static uint64_t seal_old(struct sealer *sealer, uint64_t now)
     return next;
 }
 
+/* Memory that is not used any more goes back to the system. Returns when there is more to do: as long
+ * as any is kept. Lets go of the mutex. */
+static uint64_t trim(struct sealer *sealer)
+{
+    plat_mutex_unlock(&sealer->mutex);
+    bool any = sealer->settings.pool && block_pool_trim(sealer->settings.pool);
+    plat_mutex_lock(&sealer->mutex);
+    return any ? plat_monotonic_ns() + trim_every_ns : UINT64_MAX;
+}
+
 static void run_clock(void *self)
 {
     struct sealer *sealer = self;
+    uint64_t trim_ns = UINT64_MAX;
     plat_mutex_lock(&sealer->mutex);
     while (!sealer->over) {
-        uint64_t next = seal_old(sealer, plat_monotonic_ns());
+        uint64_t now = plat_monotonic_ns();
+        if (trim_ns <= now) {
+            trim_ns = trim(sealer);
+            continue;
+        }
+        uint64_t next = seal_old(sealer, now);
+        next = trim_ns < next ? trim_ns : next;
         if (next == UINT64_MAX) {
             plat_cond_wait(&sealer->opened, &sealer->mutex);
         } else {
             plat_cond_wait_until(&sealer->opened, &sealer->mutex, next);
+        }
+        if (trim_ns == UINT64_MAX) { /* a batch was opened */
+            trim_ns = plat_monotonic_ns() + trim_every_ns;
         }
     }
     plat_mutex_unlock(&sealer->mutex);

@@ -48,7 +48,7 @@ void slab_destroy(struct slab *slab)
         if (slab->in_flight) {
             atomic_fetch_sub(slab->in_flight, 1);
         }
-        block_pool_give(slab->pool, slab, slab->block_bytes);
+        block_pool_give(slab->pool, slab, slab->block_bytes, slab->block_bytes);
     }
 }
 

@@ -64,6 +64,33 @@ static void a_part_of_a_piece_is_appended_with_its_routes(void **state)
     piece_fini(&to);
 }
 
+static void a_piece_keeps_what_is_in_it_when_its_block_changes(void **state)
+{
+    (void)state;
+    enum { ROOM = 400 * 1024 };
+    struct block_pool *pool = block_pool_create(2 * ROOM);
+    struct piece piece;
+    assert_true(piece_init(&piece, 0, pool));
+    add(&piece, "one", NULL, 1);
+    piece_reserve(&piece, ROOM);
+    const uint8_t *block = piece.bytes.data;
+    assert_true(piece.bytes.capacity >= ROOM);
+    add(&piece, "two", NULL, 2);
+    piece_reserve(&piece, ROOM / 2); /* which it has */
+    assert_ptr_equal(piece.bytes.data, block);
+    piece_trim(&piece);
+    assert_span(buf_span(&piece.bytes), "onetwo");
+    assert_int_equal(piece.bytes.capacity, 6);
+    /* The block is there for the next one. */
+    struct piece next;
+    assert_true(piece_init(&next, 0, pool));
+    piece_reserve(&next, ROOM);
+    assert_ptr_equal(next.bytes.data, block);
+    piece_fini(&piece);
+    piece_fini(&next);
+    block_pool_destroy(pool);
+}
+
 /* A stream may hold live events and such of files. */
 static void positions_follow_their_records_and_are_unknown_for_others(void **state)
 {
@@ -160,6 +187,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_know_where_they_end_and_go),
         cmocka_unit_test(a_part_of_a_piece_is_appended_with_its_routes),
+        cmocka_unit_test(a_piece_keeps_what_is_in_it_when_its_block_changes),
         cmocka_unit_test(positions_follow_their_records_and_are_unknown_for_others),
         cmocka_unit_test(what_does_not_fit_leaves_a_piece_as_it_was),
         cmocka_unit_test(a_record_can_be_taken_back_before_its_end),
