@@ -1,12 +1,6 @@
 #include "outputs/delivery_id.h"
 
-static char *put_hex(char *p, uint64_t value, unsigned digits)
-{
-    while (digits--) {
-        *p++ = "0123456789abcdef"[(value >> (4 * digits)) & 15];
-    }
-    return p;
-}
+#include "base/put.h"
 
 static uint32_t place_of(const struct delivery *delivery, size_t index)
 {
@@ -24,7 +18,6 @@ size_t delivery_id_write(
 {
     const struct delivery_ids *ids = delivery->ids;
     uint32_t at = place_of(delivery, index);
-    char *p = ret_id;
     if (ids->names) {
         struct span name = span_first(ids->names[at], DELIVERY_ID_MAX);
         if (name.size) {
@@ -32,17 +25,15 @@ size_t delivery_id_write(
         }
         return name.size;
     }
-    if (!delivery_id_is_replayed(delivery, index)) {
-        p = put_hex(p, ids->epoch, 16);
-        p = put_hex(p, ids->first_number + at, 16);
-        return (size_t)(p - ret_id);
+    uint8_t *p = (uint8_t *)ret_id;
+    if (delivery_id_is_replayed(delivery, index)) {
+        const struct record_position *position = &ids->positions[at];
+        p = put_hex_bytes(p, span_make(position->file_id, sizeof(position->file_id)));
+        p = put_hex_all(p, position->buffer_offset << 16) - 4; /* offsets have 48 bits */
+        p = put_hex_all(p, (uint64_t)position->record_offset << 32 | ids->stream_hash);
+    } else {
+        p = put_hex_all(p, ids->epoch);
+        p = put_hex_all(p, ids->first_number + at);
     }
-    const struct record_position *position = &ids->positions[at];
-    for (size_t i = 0; i < sizeof(position->file_id); i++) {
-        p = put_hex(p, position->file_id[i], 2);
-    }
-    p = put_hex(p, position->buffer_offset, 12);
-    p = put_hex(p, position->record_offset, 8);
-    p = put_hex(p, ids->stream_hash, 8);
-    return (size_t)(p - ret_id);
+    return (size_t)(p - (uint8_t *)ret_id);
 }

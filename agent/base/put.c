@@ -120,6 +120,13 @@ uint8_t *put_hex(uint8_t *p, uint64_t value)
     return p + 16 - leading;
 }
 
+uint8_t *put_hex_all(uint8_t *p, uint64_t value)
+{
+    store_le64(p, hex_digits((uint32_t)(value >> 32)));
+    store_le64(p + 8, hex_digits((uint32_t)value));
+    return p + 16;
+}
+
 uint8_t *put_hex_bytes(uint8_t *p, struct span bytes)
 {
     for (size_t i = 0; i < bytes.size; i++) {

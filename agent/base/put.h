@@ -109,6 +109,9 @@ static inline uint8_t *put_i64(uint8_t *p, int64_t value)
 /* `0x…`, lower case, no padding. */
 uint8_t *put_hex(uint8_t *p, uint64_t value);
 
+/* All sixteen digits. */
+uint8_t *put_hex_all(uint8_t *p, uint64_t value);
+
 /* Two lower-case digits a byte; needs 2 * bytes.size. */
 uint8_t *put_hex_bytes(uint8_t *p, struct span bytes);
 

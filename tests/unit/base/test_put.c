@@ -315,9 +315,29 @@ static void the_longest_sid_fits_into_192_bytes(void **state)
     assert_true(end <= text + sizeof(text));
 }
 
+static void all_digits_of_a_word_are_written(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t value;
+        const char *text;
+    } cases[] = {
+        {0, "0000000000000000"},
+        {UINT64_C(0x0123456789abcdef), "0123456789abcdef"},
+        {UINT64_MAX, "ffffffffffffffff"},
+        {UINT64_C(0xa000000000000009), "a000000000000009"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        uint8_t text[PUT_MAX];
+        assert_ptr_equal(put_hex_all(text, cases[i].value), text + 16);
+        assert_memory_equal(text, cases[i].text, 16);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_digits_of_a_word_are_written),
         cmocka_unit_test(integers_are_written_as_printf_writes_them),
         cmocka_unit_test(bytes_and_guids_are_lower_case_hex),
         cmocka_unit_test(known_doubles_have_their_shortest_text),
