@@ -6,6 +6,10 @@
  *
  *   { "items": [ { "create": { "status": 201, "_index": "…", "error": {"type": …, "reason": …} } } ] }
  *   TOP        ITEMS ITEM      ACTION                                ERROR
+ *
+ * Between two items the state is always the same. So bytes that are those of the item before, from its
+ * comma to its last brace, would be read as that one was: they are compared and not read. Thousands
+ * of events that go well are answered with one and the same text.
  */
 enum container {
     CONTAINER_OUTSIDE,
@@ -188,6 +192,7 @@ static bool in_item(struct es_reply *reply, enum json_token token)
     if (reply->item) {
         reply->item(reply->self, reply->seen, &answer);
     }
+    reply->same.answer = answer;
     reply->seen++;
     reply->in_item = false;
     /* What an item said is not said of the request. */
@@ -226,6 +231,8 @@ void es_reply_init(struct es_reply *reply, size_t expected, es_reply_item_fn ite
     reply->item = item;
     reply->self = self;
     reply->expected = expected;
+    reply->same.state = ES_SAME_NONE;
+    reply->same.size = 0;
     reply->seen = 0;
     reply->container = CONTAINER_OUTSIDE;
     reply->slot = SLOT_NONE;
@@ -241,9 +248,62 @@ void es_reply_init(struct es_reply *reply, size_t expected, es_reply_item_fn ite
     reply->reason.size = 0;
 }
 
+/* Pass over items that are the one before. */
+static struct span skip_same(struct es_reply *reply, struct span bytes)
+{
+    const struct es_same *same = &reply->same;
+    bool known = same->state == ES_SAME_WHOLE && same->size;
+    while (known && reply->seen < reply->expected && same->size <= bytes.size &&
+           memcmp(same->bytes, bytes.data, same->size) == 0) {
+        if (reply->item) {
+            reply->item(reply->self, reply->seen, &same->answer);
+        }
+        reply->seen++;
+        bytes = span_from(bytes, same->size);
+    }
+    return bytes;
+}
+
+/* ${part} was read; ${ended}: an item has ended with it. */
+static void keep_same(struct es_same *same, struct span part, bool ended)
+{
+    if (same->state == ES_SAME_WHOLE) {
+        same->state = ES_SAME_BEGUN;
+        same->size = 0;
+    }
+    if (same->state == ES_SAME_BEGUN && part.size <= sizeof(same->bytes) - same->size) {
+        memcpy(same->bytes + same->size, part.data, part.size);
+        same->size += part.size;
+    } else {
+        same->state = ES_SAME_NONE;
+        same->size = 0;
+    }
+    same->state = ended ? ES_SAME_WHOLE : same->state;
+}
+
+/* Up to a brace: an item ends with one, so nothing of the next is read with it. */
+static bool feed_part(struct es_reply *reply, struct span *bytes)
+{
+    const uint8_t *brace = memchr(bytes->data, '}', bytes->size);
+    struct span part = span_first(*bytes, brace ? (size_t)(brace - bytes->data) + 1 : bytes->size);
+    size_t seen = reply->seen;
+    bool good = json_scan_feed(&reply->scan, part);
+    keep_same(&reply->same, part, reply->seen > seen);
+    *bytes = span_from(*bytes, part.size);
+    return good;
+}
+
 bool es_reply_feed(struct es_reply *reply, struct span bytes)
 {
-    return json_scan_feed(&reply->scan, bytes) || (!reply->fault && fail(reply, "no JSON"));
+    bool good = true;
+    while (good && bytes.size) {
+        bytes = skip_same(reply, bytes);
+        good = !bytes.size || feed_part(reply, &bytes);
+    }
+    if (!good && !reply->fault) {
+        reply->fault = "no JSON";
+    }
+    return good;
 }
 
 bool es_reply_end(const struct es_reply *reply, struct error *err)

@@ -16,6 +16,7 @@ enum {
     ES_REPLY_MAX_INDEX = 255, /* the longest name of an index */
     ES_REPLY_MAX_TYPE = 127,
     ES_REPLY_MAX_REASON = JSON_SCAN_MAX_TEXT,
+    ES_REPLY_MAX_SAME = 512,
 };
 
 struct es_text {
@@ -35,8 +36,23 @@ struct es_answer {
  * es_reply_end is true. */
 typedef void (*es_reply_item_fn)(void *self, size_t place, const struct es_answer *answer);
 
+enum es_same_state {
+    ES_SAME_NONE, /* before the first item has ended, or in one that is too long to be kept */
+    ES_SAME_BEGUN,
+    ES_SAME_WHOLE, /* behind an item */
+};
+
+/* The bytes of the last item that was read, from the end of the one before, and what they say. */
+struct es_same {
+    enum es_same_state state;
+    size_t size; /* 0: not kept */
+    uint8_t bytes[ES_REPLY_MAX_SAME];
+    struct es_answer answer; /* views into the texts of the reply */
+};
+
 struct es_reply {
     struct json_scan scan;
+    struct es_same same;
     es_reply_item_fn item;
     void *self;
     size_t expected;

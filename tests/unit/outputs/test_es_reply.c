@@ -115,6 +115,76 @@ static void a_reply_for_more_or_fewer_events_says_nothing(void **state)
     assert_refused(span_text(""), 0);
 }
 
+/* Read in one piece, items that are like the one before are compared; byte by byte, none is. */
+static void items_like_the_one_before_are_read_like_it(void **state)
+{
+    (void)state;
+    static const char *const items[] = {
+        "{\"create\":{\"_index\":\"a\",\"status\":201}}",
+        "{\"create\":{\"_index\":\"b\",\"status\":201}}",
+        "{\"create\":{\"_index\":\"a\",\"status\":429,\"error\":{\"type\":\"t\",\"reason\":\"} "
+        "]\"}}}",
+    };
+    static const char *const orders[] = {
+        "000000", "011111", "022222", "001100", "010101", "002200", "000002", "012012"};
+    static const char *const separators[] = {",", " ,\n", ",,", " ", "},"};
+    for (size_t o = 0; o < sizeof(orders) / sizeof(orders[0]); o++) {
+        for (size_t s = 0; s < sizeof(separators) / sizeof(separators[0]); s++) {
+            struct buf json;
+            buf_init(&json, 1 << 20);
+            buf_add_text(&json, "{\"items\":[ ");
+            for (size_t i = 0; orders[o][i]; i++) {
+                buf_add_text(&json, i ? separators[s] : "");
+                buf_add_text(&json, items[orders[o][i] - '0']);
+            }
+            buf_add_text(&json, "]}");
+            for (size_t count = 4; count < 8; count++) {
+                struct answers at_once;
+                struct answers by_byte;
+                struct es_reply reply;
+                read_reply(&at_once, &reply, buf_span(&json), count, json.size);
+                read_reply(&by_byte, &reply, buf_span(&json), count, 1);
+                assert_int_equal(at_once.whole, s < 2 && count == 6);
+                assert_int_equal(by_byte.whole, at_once.whole);
+                assert_true(span_equal(buf_span(&at_once.text), buf_span(&by_byte.text)));
+                buf_fini(&at_once.text);
+                buf_fini(&by_byte.text);
+            }
+            buf_fini(&json);
+        }
+    }
+}
+
+/* Longer than what is kept for comparison. */
+static void long_items_that_are_alike_are_read(void **state)
+{
+    (void)state;
+    struct buf json;
+    struct buf item;
+    buf_init(&json, 1 << 20);
+    buf_init(&item, 1 << 20);
+    buf_add_text(&item, "{\"create\":{\"status\":400,\"error\":{\"reason\":\"");
+    for (size_t i = 0; i < ES_REPLY_MAX_SAME; i++) {
+        buf_add_byte(&item, 'x');
+    }
+    buf_add_text(&item, "\"}}}");
+    buf_add_text(&json, "{\"items\":[");
+    for (size_t i = 0; i < 4; i++) {
+        buf_add_text(&json, i ? "," : "");
+        buf_add_span(&json, buf_span(&item));
+    }
+    buf_add_text(&json, "]}");
+    for (size_t piece = 1; piece <= json.size; piece = piece * 3 + 1) {
+        struct answers answers;
+        struct es_reply reply;
+        read_reply(&answers, &reply, buf_span(&json), 4, piece);
+        assert_true(answers.whole);
+        buf_fini(&answers.text);
+    }
+    buf_fini(&json);
+    buf_fini(&item);
+}
+
 static void what_is_no_bulk_reply_says_nothing(void **state)
 {
     (void)state;
@@ -267,6 +337,8 @@ int main(void)
         cmocka_unit_test(whole_and_trimmed_replies_answer_for_each_event_in_pieces_of_any_size),
         cmocka_unit_test(a_reply_that_is_cut_off_anywhere_says_nothing),
         cmocka_unit_test(a_reply_for_more_or_fewer_events_says_nothing),
+        cmocka_unit_test(items_like_the_one_before_are_read_like_it),
+        cmocka_unit_test(long_items_that_are_alike_are_read),
         cmocka_unit_test(what_is_no_bulk_reply_says_nothing),
         cmocka_unit_test(what_is_not_asked_for_is_skipped),
         cmocka_unit_test(an_item_has_nothing_of_the_one_before),
