@@ -5,7 +5,8 @@ program that knows every event in advance (linux/limit_ship.c) and the same sink
 
 First each way once, to see that both sides send the same bytes. Then rounds, in each of which every way runs
 once, so that ratios hold whatever else the machine does; medians are printed. CPU is the program's own, user
-and system, without the sink's. Of the clock little is to be learned where other programs run, and nothing
+and system, without the sink's. `beyond` is how far the peak is above agent.memory, which is meant for the whole
+process: below 0, it stays within. Of the clock little is to be learned where other programs run, and nothing
 where the sink has no processor of its own.
 """
 
@@ -24,6 +25,7 @@ ETLGEN = os.path.abspath(os.environ["ETWSHIP_ETLGEN"])
 SINK = os.path.abspath(os.environ["ETWSHIP_SINK"])
 LIMIT = os.path.abspath(os.environ["ETWSHIP_LIMIT_SHIP"])
 BODY_BYTES = 1000000
+MEMORY_MB = 128
 # Peers were measured with events of this size.
 PEER_BYTES = 770
 
@@ -76,7 +78,7 @@ def agent(folder, name, output, workers):
         url = f"http://127.0.0.1:{port}"
         where = {"url": url} if output["type"] == "http" else {"hosts": [url]}
         path.write_text(json.dumps({
-            "version": 1, "agent": {"decode_workers": workers},
+            "version": 1, "agent": {"decode_workers": workers, "memory": f"{MEMORY_MB}MB"},
             "sessions": [{"name": "s", "type": "file", "paths": ["trace.etl"]}],
             "outputs": [{"workers": workers, "batch": {"bytes": BODY_BYTES}, **output, **where}]}))
         return [BINARY, "run", "-c", path.name]
@@ -153,13 +155,15 @@ def main():
 def report(every, events, event_bytes):
     print(f"{events:,} events of {event_bytes:.0f} bytes; CPU s per million events, and per million of "
           f"{PEER_BYTES} bytes")
-    print(f"{'':26} {'CPU s':>7} {PEER_BYTES:>7} {'ratio':>6} {'events/s':>11} {'peak MB':>8}")
+    print(f"{'':26} {'CPU s':>7} {PEER_BYTES:>7} {'ratio':>6} {'events/s':>11} {'peak MB':>8} {'beyond':>7}")
     for way in every:
         cpu = way.median("cpu") / events * 1e6
         ratio = "" if not way.limit else "{:.2f}".format(statistics.median(
             ours["cpu"] / theirs["cpu"] for ours, theirs in zip(way.rounds, way.limit.rounds)))
+        peak = way.median("rss") / 1024**2
+        beyond = f"{peak - MEMORY_MB:.1f}" if way.limit or way.bulk else ""
         print(f"{way.name:26} {cpu:7.2f} {cpu * PEER_BYTES / event_bytes:7.2f} {ratio:>6} "
-              f"{events / way.median('wall'):11,.0f} {way.median('rss') / 1e6:8.1f}")
+              f"{events / way.median('wall'):11,.0f} {peak:8.1f} {beyond:>7}")
 
 
 if __name__ == "__main__":
