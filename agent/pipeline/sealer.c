@@ -348,6 +348,14 @@ static bool comes_again(const struct sealer *sealer, const struct slab *slab)
            sealer->settings.losses && losses_comes_again(sealer->settings.losses, slab->session);
 }
 
+static enum spool_guest guest_of(const struct sealer *sealer, const struct slab *slab)
+{
+    if (slab->kind != SLAB_RECORDS) {
+        return SPOOL_OWN;
+    }
+    return sealer->settings.sessions[slab->session].replayable ? SPOOL_REPLAYED : SPOOL_LIVE;
+}
+
 /* Seal what is parked, in order. Holds the mutex but while waiting for room. */
 static void work_off(struct sealer *sealer)
 {
@@ -357,8 +365,7 @@ static void work_off(struct sealer *sealer)
     while ((slab = sealer->ring[sealer->next_ticket % sealer->ring_size])) {
         sealer->ring[sealer->next_ticket % sealer->ring_size] = NULL;
         plat_mutex_unlock(&sealer->mutex);
-        bool replayable = sealer->settings.sessions[slab->session].replayable;
-        enum spool_room room = spool->ops->wait_room(spool, replayable);
+        enum spool_room room = spool->ops->wait_room(spool, guest_of(sealer, slab));
         plat_mutex_lock(&sealer->mutex);
         if (room == SPOOL_CANCELLED) {
             atomic_store(&sealer->cancelled, true);
@@ -404,7 +411,7 @@ bool sealer_take(struct sealer *sealer, struct slab *slab)
     }
     sealer->busy = true;
     plat_mutex_unlock(&sealer->mutex);
-    bool ok = spool->ops->wait_room(spool, true) == SPOOL_ROOM;
+    bool ok = spool->ops->wait_room(spool, SPOOL_OWN) == SPOOL_ROOM;
     plat_mutex_lock(&sealer->mutex);
     if (ok) {
         add_slab(sealer, slab);

@@ -21,6 +21,13 @@ enum spool_next {
     SPOOL_END,     /* closed, and everything was handed out */
 };
 
+/* Whose a batch is going to be. */
+enum spool_guest {
+    SPOOL_REPLAYED, /* of a session that is read again: always worth the wait */
+    SPOOL_LIVE,     /* of one that is not */
+    SPOOL_OWN,      /* of the agent, which is little: to be taken in any case */
+};
+
 enum spool_room {
     SPOOL_ROOM,
     SPOOL_NO_ROOM_FULL, /* what comes is to be dropped: as much is kept as may be … */
@@ -74,9 +81,8 @@ struct spool_ops {
     /* Every cursor was added. NULL: there is nothing to start. */
     bool (*start)(struct spool *spool, struct error *err);
 
-    /* Wait until there is room for a batch. ${replayable}: what is to be put there comes again if it is
-     * not, so it is always worth the wait. */
-    enum spool_room (*wait_room)(struct spool *spool, bool replayable);
+    /* Wait until there is room for a batch. */
+    enum spool_room (*wait_room)(struct spool *spool, enum spool_guest guest);
 
     /* Take a batch of ${stream}, and number it and its records, ascending over all that the spool
      * takes. A stream without cursors forgets it. It may go beyond the room. */

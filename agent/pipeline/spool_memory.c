@@ -64,9 +64,9 @@ static bool add_cursor(struct spool *base, const struct spool_reader *reader, si
     return true;
 }
 
-static enum spool_room wait_room(struct spool *base, bool replayable)
+static enum spool_room wait_room(struct spool *base, enum spool_guest guest)
 {
-    (void)replayable;
+    (void)guest;
     struct spool_memory *spool = self_of(base);
     plat_mutex_lock(&spool->mutex);
     while (spool->bytes >= spool->max_bytes && !spool->cancelled) {

@@ -13,14 +13,18 @@ static bool is_replayable(const struct spool_durable *spool, uint32_t session)
     return session + 1 < spool->settings.session_count && spool->settings.replayable[session];
 }
 
+/* Is one of these batches of a live session? What the agent says of itself is not worth that others are
+ * dropped for it. */
 static bool has_live(const struct spool_durable *spool, const struct batch *batch)
 {
-    for (size_t i = 0; i < batch->segment_count; i++) {
-        if (!is_replayable(spool, batch->segments[i].session)) {
-            return true;
+    for (; batch; batch = batch->next) {
+        for (size_t i = 0; i < batch->segment_count && !batch->own; i++) {
+            if (!is_replayable(spool, batch->segments[i].session)) {
+                return true;
+            }
         }
     }
-    return batch->segment_count == 0;
+    return false;
 }
 
 /* How far the batch takes sessions that are read again: into `sources`. Returns how many. */

@@ -268,8 +268,8 @@ static uint64_t round_due(const struct spool_durable *spool)
     if (spool->waiting.head || !spool->replay_room) { /* cursors make room by and by */
         return look < sync ? look : sync;
     }
-    bool full = spool->pending_bytes >= spool->settings.sync_bytes ||
-                spool->pending_bytes >= spool->pending_max;
+    bool full = spool->pending_bytes && (spool->pending_bytes >= spool->settings.sync_bytes ||
+                                            spool->pending_bytes >= spool->pending_max);
     if (full || spool->dropped || (spool->closed && !spool->written)) {
         return 0;
     }

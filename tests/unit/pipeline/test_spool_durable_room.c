@@ -56,7 +56,7 @@ static void an_output_that_is_stuck_costs_the_other_nothing(void **state)
     rig.settings.sync_bytes = 100000;
     rig_open(&rig);
     for (uint64_t i = 1; i <= BATCHES; i++) {
-        assert_int_equal(rig.spool->ops->wait_room(rig.spool, true), SPOOL_ROOM);
+        assert_int_equal(rig.spool->ops->wait_room(rig.spool, SPOOL_REPLAYED), SPOOL_ROOM);
         append_wide(&rig, RIG_FILE, i);
         assert_true(memory_of(&rig) < MEMORY + 500000);
         take_wide(&rig, 1, i);
@@ -99,7 +99,7 @@ static void what_waits_for_one_output_is_read_back_in_order(void **state)
     rig.settings.memory_bytes = 4 * 1024 * 1024;
     rig_open(&rig);
     for (uint64_t i = 1; i <= BATCHES; i++) {
-        assert_int_equal(rig.spool->ops->wait_room(rig.spool, true), SPOOL_ROOM);
+        assert_int_equal(rig.spool->ops->wait_room(rig.spool, SPOOL_REPLAYED), SPOOL_ROOM);
         append_wide(&rig, RIG_FILE, i);
         if (i % 3 == 0) {
             take_wide(&rig, 0, i / 3);
@@ -116,14 +116,14 @@ static void what_waits_for_one_output_is_read_back_in_order(void **state)
 
 struct waiter {
     struct spool *spool;
-    bool replayable;
+    enum spool_guest guest;
     atomic_int result; /* of wait_room; -1 before */
 };
 
 static void wait_room(void *self)
 {
     struct waiter *waiter = self;
-    atomic_store(&waiter->result, waiter->spool->ops->wait_room(waiter->spool, waiter->replayable));
+    atomic_store(&waiter->result, waiter->spool->ops->wait_room(waiter->spool, waiter->guest));
 }
 
 /* So much of the file's that nothing more fits; returns how many batches. */
@@ -157,7 +157,7 @@ static void what_is_read_again_waits_for_room(void **state)
         struct error err = {0};
         uint64_t count = fill(&rig, policies[i]);
         assert_true(count > 5);
-        struct waiter waiter = {.spool = rig.spool, .replayable = true, .result = -1};
+        struct waiter waiter = {.spool = rig.spool, .guest = SPOOL_REPLAYED, .result = -1};
         struct plat_thread *thread = plat_thread_start("waits", wait_room, &waiter, &err);
         for (uint64_t k = 1; k <= count; k++) {
             take_wide(&rig, 0, k);
@@ -174,7 +174,7 @@ static void what_is_read_again_waits_for_room(void **state)
 static uint64_t append_live(struct spool_rig *rig, uint64_t from, uint64_t wanted)
 {
     for (uint64_t i = from + 1; i <= wanted; i++) {
-        enum spool_room room = rig->spool->ops->wait_room(rig->spool, false);
+        enum spool_room room = rig->spool->ops->wait_room(rig->spool, SPOOL_LIVE);
         if (room != SPOOL_ROOM) {
             assert_int_equal(room, SPOOL_NO_ROOM_FULL);
             return i - 1;
@@ -200,8 +200,8 @@ static void the_newest_live_events_are_dropped_if_the_user_wants_that(void **sta
     rig_checkpoint(&rig, 0, "", true);
     take_wide(&rig, 0, last);
     rig_flush(&rig);
-    assert_int_equal(rig.spool->ops->wait_room(rig.spool, true), SPOOL_ROOM);
-    assert_int_equal(rig.spool->ops->wait_room(rig.spool, false), SPOOL_ROOM);
+    assert_int_equal(rig.spool->ops->wait_room(rig.spool, SPOOL_REPLAYED), SPOOL_ROOM);
+    assert_int_equal(rig.spool->ops->wait_room(rig.spool, SPOOL_LIVE), SPOOL_ROOM);
     rig_fini(&rig);
 }
 
@@ -224,13 +224,33 @@ static void the_oldest_events_make_room_if_the_user_wants_that(void **state)
     rig_fini(&rig);
 }
 
+/* Nothing is dropped for what the agent says of itself; but it does not hold up others either. */
+static void words_of_the_agent_drop_nothing(void **state)
+{
+    (void)state;
+    struct spool_rig rig;
+    struct error err = {0};
+    uint64_t count = fill(&rig, SPOOL_FULL_DROP_OLDEST);
+    for (int i = 0; i < 20; i++) { /* more than the reserve */
+        struct batch *own = rig_batch(RIG_SESSIONS - 1, 1, RECORDS, WIDTH);
+        own->own = true;
+        rig.spool->ops->append(rig.spool, 0, own);
+    }
+    assert_false(rig.spool->ops->flush(rig.spool, &err));
+    assert_int_equal(atomic_load(&rig.lost[0][OUTPUT_DROP_SPOOL_FULL]), 0);
+    append_wide(&rig, RIG_LIVE, count + 1);
+    rig_flush(&rig);
+    assert_true(atomic_load(&rig.lost[0][OUTPUT_DROP_SPOOL_FULL]) > 0);
+    rig_fini(&rig);
+}
+
 static void a_stop_ends_the_wait_for_room(void **state)
 {
     (void)state;
     struct spool_rig rig;
     struct error err = {0};
     fill(&rig, SPOOL_FULL_BLOCK);
-    struct waiter waiter = {.spool = rig.spool, .replayable = true, .result = -1};
+    struct waiter waiter = {.spool = rig.spool, .guest = SPOOL_REPLAYED, .result = -1};
     struct plat_thread *thread = plat_thread_start("waits", wait_room, &waiter, &err);
     rig.spool->ops->cancel(rig.spool);
     plat_thread_join(thread);
@@ -449,7 +469,7 @@ static void several_workers_get_each_batch_once(void **state)
         assert_non_null(workers[i].thread);
     }
     for (uint64_t i = 1; i <= MANY; i++) {
-        assert_int_equal(rig.spool->ops->wait_room(rig.spool, true), SPOOL_ROOM);
+        assert_int_equal(rig.spool->ops->wait_room(rig.spool, SPOOL_REPLAYED), SPOOL_ROOM);
         rig_append(&rig, 0, i, i);
     }
     rig.spool->ops->close(rig.spool);
@@ -474,6 +494,7 @@ int main(void)
         cmocka_unit_test(what_is_read_again_waits_for_room),
         cmocka_unit_test(the_newest_live_events_are_dropped_if_the_user_wants_that),
         cmocka_unit_test(the_oldest_events_make_room_if_the_user_wants_that),
+        cmocka_unit_test(words_of_the_agent_drop_nothing),
         cmocka_unit_test(a_stop_ends_the_wait_for_room),
         cmocka_unit_test(what_waits_longer_than_it_may_is_lost_and_counted),
         cmocka_unit_test(a_disk_that_fails_for_a_while_is_waited_for),

@@ -119,7 +119,7 @@ struct waiter {
 static void wait_room(void *self)
 {
     struct waiter *waiter = self;
-    atomic_store(&waiter->result, waiter->spool->ops->wait_room(waiter->spool, true));
+    atomic_store(&waiter->result, waiter->spool->ops->wait_room(waiter->spool, SPOOL_REPLAYED));
 }
 
 static void a_full_spool_has_room_again_when_a_batch_is_acked(void **state)
@@ -127,7 +127,7 @@ static void a_full_spool_has_room_again_when_a_batch_is_acked(void **state)
     (void)state;
     struct spool *spool = make_spool(1, 1000);
     size_t a = add_cursor(spool, 0);
-    assert_int_equal(spool->ops->wait_room(spool, true), SPOOL_ROOM);
+    assert_int_equal(spool->ops->wait_room(spool, SPOOL_REPLAYED), SPOOL_ROOM);
     append(spool, 0, 2000);
     struct waiter waiter = {.spool = spool, .result = -1};
     struct error err;
