@@ -529,7 +529,8 @@ bool pipeline_drain(struct pipeline *p)
         p->stuck |= !outlet_join(p->outlets[i]);
     }
     p->outlets_started = 0;
-    if (p->spool->ops->flush && !p->spool->ops->flush(p->spool, &err)) {
+    if (p->spool->ops->flush && !p->spool->ops->flush(p->spool, &err) &&
+        err.code != ERR_STOPPED) { /* it was never started */
         p->settings.warn(p->settings.self, "spool", "spool", err.text);
     }
     return !p->stuck;

@@ -146,7 +146,7 @@ static bool stage_batch(
     if (!ok && err->code == ERR_LIMIT) {
         lose_batch(spool, batch);
         *ret_row = (struct store_row){.id = 0};
-        return stage_sources(spool, batch, count, err);
+        return stage_sources(spool, batch, count, err) || err->code == ERR_LIMIT;
     }
     return ok;
 }

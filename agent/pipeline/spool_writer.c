@@ -44,14 +44,14 @@ static void stage_rest(struct spool_durable *spool, bool all)
     struct error err;
     bool ok = true;
     plat_mutex_lock(&spool->mutex);
-    for (size_t i = 0; ok && i < spool->cursor_count; i++) {
-        ok = spool_position_stage(spool, i, &err);
+    for (size_t i = 0; i < spool->cursor_count; i++) {
+        ok = spool_position_stage(spool, i, &err) && ok;
     }
     plat_mutex_unlock(&spool->mutex);
-    if (ok && settings->stage) {
-        ok = settings->stage(settings->self, settings->store, all, &err);
-    }
     if (!ok) {
+        spool_durable_warn(spool, "spool", err.text);
+    }
+    if (settings->stage && !settings->stage(settings->self, settings->store, all, &err)) {
         spool_durable_warn(spool, "spool", err.text);
     }
 }
@@ -323,10 +323,14 @@ bool spool_writer_wait(struct spool_durable *spool, bool all, struct error *err)
         plat_cond_wait(&spool->round, &spool->mutex);
     }
     bool ok = (all ? spool->all_true : spool->cursors_true) >= round;
+    bool running = spool->running;
     struct error last = spool->last_error;
     plat_mutex_unlock(&spool->mutex);
     if (ok) {
         return true;
+    }
+    if (!running) {
+        return error_set(err, ERR_STOPPED, "the spool has been closed");
     }
     if (last.code != ERR_NONE && err) {
         *err = last;
