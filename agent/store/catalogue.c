@@ -298,13 +298,14 @@ static bool open_to_read(struct catalogue *catalogue, struct error *err)
     return prepare(catalogue, err);
 }
 
-/* SQLite finds it where SQLite looks; an empty file counts as none. */
-static bool is_file_there(const char *path)
+/* SQLite's files need not be the system's: tests put them elsewhere. */
+static bool is_anything_there(const char *path)
 {
     sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
-    int is_there = 1;
-    return !vfs || vfs->xAccess(vfs, path, SQLITE_ACCESS_EXISTS, &is_there) != SQLITE_OK ||
-           is_there;
+    int is_there = 0;
+    return plat_path_kind(path) != PLAT_PATH_NONE ||
+           (vfs && vfs->xAccess(vfs, path, SQLITE_ACCESS_EXISTS, &is_there) == SQLITE_OK &&
+               is_there);
 }
 
 struct catalogue *catalogue_open(const char *path, enum catalogue_mode mode, struct error *err)
@@ -314,7 +315,7 @@ struct catalogue *catalogue_open(const char *path, enum catalogue_mode mode, str
     if (!catalogue) {
         return NULL;
     }
-    bool good = !is_file_there(path)     ? no_catalogue(catalogue, err)
+    bool good = !is_anything_there(path) ? no_catalogue(catalogue, err)
                 : mode == CATALOGUE_READ ? open_to_read(catalogue, err)
                                          : open_to_write(catalogue, err);
     if (!good || !catalogue_info(catalogue, &info, err) || !check_counters(catalogue, err)) {
@@ -399,6 +400,11 @@ bool catalogue_begin(struct catalogue *catalogue, struct error *err)
 {
     if (catalogue->mode == CATALOGUE_READ) {
         return error_set(err, ERR_READ_ONLY, "%s: opened to be read", catalogue->path);
+    }
+    if (catalogue_is_open(catalogue)) {
+        catalogue_rollback(catalogue);
+        return error_set(
+            err, ERR_STOPPED, "%s: two transactions at a time: both are undone", catalogue->path);
     }
     if (!is_there(catalogue)) {
         return error_set(err, ERR_MISSING,

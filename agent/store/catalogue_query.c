@@ -198,6 +198,16 @@ static bool is_full(int os_code)
 #endif
 }
 
+/* A file system that was mounted read-only, or a right that is missing. */
+static bool is_refused(int os_code)
+{
+#ifdef _WIN32
+    return os_code == 5 || os_code == 19; /* ERROR_ACCESS_DENIED, ERROR_WRITE_PROTECT */
+#else
+    return os_code == EROFS || os_code == EACCES || os_code == EPERM;
+#endif
+}
+
 static enum error_code code_of(int result, int os_code)
 {
     switch (result & 0xff) {
@@ -227,7 +237,9 @@ static enum error_code code_of(int result, int os_code)
         if (result == SQLITE_IOERR_SHORT_READ || result == SQLITE_IOERR_CORRUPTFS) {
             return ERR_DAMAGED;
         }
-        return is_full(os_code) ? ERR_FULL : ERR_IO;
+        return is_full(os_code) ? ERR_FULL : is_refused(os_code) ? ERR_READ_ONLY : ERR_IO;
+    case SQLITE_CANTOPEN:
+        return is_refused(os_code) ? ERR_READ_ONLY : ERR_IO;
     default:
         return ERR_IO;
     }
@@ -250,7 +262,7 @@ static bool say(
             "%s: another process has held it for too long: try again, or end that process", path);
     case ERR_READ_ONLY:
         return error_set(err, code,
-            "%s cannot be written (%s): is the disk mounted read-only, are these the rights of the "
+            "%s cannot be used (%s): is the disk mounted read-only, are these the rights of the "
             "agent's user?",
             path, words);
     case ERR_MEMORY:

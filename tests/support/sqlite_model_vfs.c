@@ -12,11 +12,11 @@
  * A file that was made here is in its folder, durably, from its first sync on, as SQLite's own VFS for
  * Unix does it for logs and journals.
  */
-enum { MAX_PATH = 512, MAX_REGIONS = 64 };
+enum { PATH_BYTES = 512, MAX_REGIONS = 64 };
 
 struct shared {
     struct shared *next;
-    char path[MAX_PATH];
+    char path[PATH_BYTES];
     size_t users;
     int readers; /* of the database */
     struct model_sqlite_file *reserved;
@@ -31,7 +31,7 @@ struct model_sqlite_file {
     struct sqlite_model_vfs *vfs;
     struct disk_file *file;
     struct shared *shared; /* NULL: no database */
-    char path[MAX_PATH];
+    char path[PATH_BYTES];
     bool is_new; /* its folder was not synced since it was made */
     bool removed_at_close;
     int lock;
@@ -59,7 +59,7 @@ static struct sqlite_model_vfs *vfs_of(sqlite3_vfs *vfs)
 
 static bool sync_folder_of(struct sqlite_model_vfs *vfs, const char *path)
 {
-    char folder[MAX_PATH];
+    char folder[PATH_BYTES];
     snprintf(folder, sizeof(folder), "%s", path);
     char *end = strrchr(folder, '/');
     if (end) {
@@ -334,7 +334,7 @@ static int vfs_open(
     bool there = false;
     uint64_t bytes;
     memset(f, 0, sizeof(*f));
-    if (!name || strlen(name) >= MAX_PATH ||
+    if (!name || strlen(name) >= PATH_BYTES ||
         !vfs->disk->ops->find(vfs->disk, name, &there, &bytes, NULL) ||
         (!there && !(flags & SQLITE_OPEN_CREATE))) {
         return SQLITE_CANTOPEN;
@@ -426,7 +426,7 @@ struct sqlite_model_vfs *sqlite_model_vfs_install(struct disk_model *model)
     vfs->base = (sqlite3_vfs){
         .iVersion = 1,
         .szOsFile = sizeof(struct model_sqlite_file),
-        .mxPathname = MAX_PATH - 16,
+        .mxPathname = PATH_BYTES - 16,
         .zName = "disk_model",
         .xOpen = vfs_open,
         .xDelete = vfs_delete,

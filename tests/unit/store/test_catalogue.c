@@ -104,6 +104,20 @@ static void a_change_outside_a_transaction_is_refused(void **state)
     catalogue_close(catalogue);
 }
 
+static void a_second_transaction_at_a_time_undoes_both(void **state)
+{
+    (void)state;
+    struct catalogue *catalogue = rig_create();
+    struct error err = {0};
+    rig_begin(catalogue);
+    rig_put_stream(catalogue, 1);
+    assert_false(catalogue_begin(catalogue, &err));
+    assert_int_equal(err.code, ERR_STOPPED);
+    assert_false(catalogue_is_open(catalogue));
+    assert_int_equal(rig_info(catalogue).next.stream, 1);
+    catalogue_close(catalogue);
+}
+
 static void a_failed_change_undoes_the_transaction_which_may_be_repeated(void **state)
 {
     (void)state;
@@ -308,6 +322,7 @@ int main(void)
         TEST(what_is_rolled_back_never_was),
         TEST(a_close_within_a_transaction_undoes_it),
         TEST(a_change_outside_a_transaction_is_refused),
+        TEST(a_second_transaction_at_a_time_undoes_both),
         TEST(a_failed_change_undoes_the_transaction_which_may_be_repeated),
         TEST(identity_and_counters_can_be_set),
         TEST(without_a_file_it_is_missing),

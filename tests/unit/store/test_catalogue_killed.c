@@ -258,6 +258,9 @@ static void a_folder_that_may_not_be_written_can_be_read(void **state)
     assert_int_equal(chmod(rig_folder, 0555), 0);
     assert_int_equal(without_rights(read_four_batches), 0);
     assert_int_equal(without_rights(fail_to_write), 0);
+    assert_int_equal(chmod(rig_path, 0400), 0); /* not even read */
+    assert_int_equal(without_rights(fail_to_write), 0);
+    assert_int_equal(chmod(rig_path, 0444), 0);
     assert_int_equal(chmod(rig_folder, 0755), 0);
     /* Under a name that a URI cannot hold as it is. */
     snprintf(odd, sizeof(odd), "%s/a b%%41?c#d", rig_folder);
