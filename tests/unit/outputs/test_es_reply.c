@@ -119,11 +119,13 @@ static void a_reply_for_more_or_fewer_events_says_nothing(void **state)
 static void items_like_the_one_before_are_read_like_it(void **state)
 {
     (void)state;
+    static const char refused[] =
+        "{\"create\":{\"_index\":\"a\",\"status\":429,\"error\":{\"type\":\"t\",\"reason\":"
+        "\"} ]\"}}}";
     static const char *const items[] = {
         "{\"create\":{\"_index\":\"a\",\"status\":201}}",
         "{\"create\":{\"_index\":\"b\",\"status\":201}}",
-        "{\"create\":{\"_index\":\"a\",\"status\":429,\"error\":{\"type\":\"t\",\"reason\":\"} "
-        "]\"}}}",
+        refused,
     };
     static const char *const orders[] = {
         "000000", "011111", "022222", "001100", "010101", "002200", "000002", "012012"};
