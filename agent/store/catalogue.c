@@ -162,21 +162,31 @@ static bool is_head_wrong(struct catalogue *catalogue)
     return is_read && size == sizeof(head) && head[18] != 1 && head[18] != 2;
 }
 
-/* Which version's tables are there; 0: none, the database is empty. */
+/* Which version's tables are there; 0: none, the database is empty. Somebody may be making them: so all
+ * is of one moment, and the file is no longer than it was before that. */
 static bool get_version(struct catalogue *catalogue, unsigned *ret_version, struct error *err)
 {
     sqlite3_int64 application;
     sqlite3_int64 version;
     sqlite3_int64 tables;
     sqlite3_int64 pages;
-    if (!get_number(catalogue, "PRAGMA application_id", &application, err) ||
-        !get_number(catalogue, "PRAGMA user_version", &version, err) ||
-        !get_number(catalogue, "SELECT count(*) FROM sqlite_schema", &tables, err) ||
-        !get_number(catalogue, "PRAGMA page_count", &pages, err)) {
+    uint64_t bytes = plat_path_stamp(catalogue->path).size;
+    bool is_alone = sqlite3_get_autocommit(catalogue->db);
+    if (is_alone && !run_text(catalogue, "BEGIN", err)) {
+        return false;
+    }
+    bool is_read = get_number(catalogue, "SELECT count(*) FROM sqlite_schema", &tables, err) &&
+                   get_number(catalogue, "PRAGMA application_id", &application, err) &&
+                   get_number(catalogue, "PRAGMA user_version", &version, err) &&
+                   get_number(catalogue, "PRAGMA page_count", &pages, err);
+    if (is_alone) {
+        sqlite3_exec(catalogue->db, "COMMIT", NULL, NULL, NULL);
+    }
+    if (!is_read) {
         return false;
     }
     /* SQLite takes a file that is too short to be a database for none. */
-    bool is_cut = pages == 0 && plat_path_stamp(catalogue->path).size;
+    bool is_cut = pages == 0 && bytes;
     if (application == 0 && version == 0 && tables == 0 && !is_cut) {
         *ret_version = 0;
         return true;
