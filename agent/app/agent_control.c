@@ -67,8 +67,13 @@ static void tick(struct agent *agent, struct clock *clock, uint64_t now)
 
 static void give_up(struct agent *agent)
 {
-    log_write(agent->log, LOG_LEVEL_WARNING, NULL,
-        "stopping: not everything was delivered in time. raise agent.shutdown for more");
+    if (agent->spool) {
+        log_write(agent->log, LOG_LEVEL_INFO, NULL,
+            "stopping: not everything was delivered in time. it waits in the spool");
+    } else {
+        log_write(agent->log, LOG_LEVEL_WARNING, NULL,
+            "stopping: not everything was delivered in time. raise agent.shutdown for more");
+    }
     pipeline_give_up(agent->pipeline);
 }
 

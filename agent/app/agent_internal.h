@@ -57,8 +57,13 @@ struct agent {
     bool over;
     bool *ended; /* by output */
 
+    const char *data_dir; /* NULL: nothing is remembered */
+
+    /* A spool that keeps: agent_spool.c. NULL: batches wait in memory. */
+    struct agent_spool *spool;
+
     /* Positions: agent_store.c. The mutex guards all of it; it is held while the disk is written. */
-    struct positions *positions; /* NULL: nothing is remembered */
+    struct positions *positions; /* NULL: the spool knows, or nothing is remembered */
     struct plat_mutex store_mutex;
     struct agent_live *live;  /* by session: agent_live.c */
     uint64_t *resume;         /* [session * output_count + output] */
@@ -86,7 +91,7 @@ bool agent_live_open(struct agent *agent, struct error *err);
 void agent_live_close(struct agent *agent);
 /* FILETIME up to which outputs had all of the session in an earlier run; 0: unknown. */
 uint64_t agent_live_last_time(const struct agent *agent, size_t session);
-/* After the outputs' states were taken. */
+/* After the outputs' states were taken; with a spool that keeps, while staging. */
 bool agent_live_save(struct agent *agent, struct error *err);
 
 /* agent_control.c: the thread that keeps time. */
@@ -104,6 +109,8 @@ void agent_store_file_end(
     void *self, uint32_t session, const uint8_t file_id[16], uint64_t last_sequence);
 bool agent_store_is_done(
     void *self, uint32_t session, const uint8_t file_id[16], uint64_t *ret_last_sequence);
+/* Is anything remembered? */
+bool agent_store_keeps(const struct agent *agent);
 struct span agent_store_checkpoint(const struct agent *agent, size_t output);
 void agent_store_close(struct agent *agent);
 

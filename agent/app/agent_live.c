@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-#include "app/agent_internal.h"
+#include "app/agent_spool.h"
 #include "platform/plat_system.h"
 
 /*
@@ -9,7 +9,7 @@
  * begins there.
  *
  * One mark at a time: how far the session was counted, and when. Once all of its outputs have acked
- * that far, they have all events up to that time, less what ETW may still have held back, and a new
+ * that far, or a spool that keeps has it, they have all events up to that time, less what ETW may still have held back, and a new
  * mark is made. It is stored in place of the number that a recorded trace's position has.
  */
 static const uint64_t held_back_100ns = 50000000; /* flush timers and queues: 5 s */
@@ -38,6 +38,9 @@ uint64_t agent_live_last_time(const struct agent *agent, size_t session)
     const struct agent_plan *plan = &agent->plan;
     const char *name = plan->session_configs[session]->name;
     uint64_t earliest = 0;
+    if (agent->spool) {
+        return agent_spool_last_time(agent, session);
+    }
     for (size_t o = 0; agent->positions && o < plan->output_count; o++) {
         struct position position;
         if (plan->takes[session * plan->output_count + o] &&
@@ -56,11 +59,16 @@ static uint64_t numbered(const struct session_counts *counts)
            counts->dropped[SESSION_DROP_STACK_WALK] + counts->gaps;
 }
 
-/* Up to where all outputs of the session have acked; false: nobody takes it. */
+/* Up to where all outputs of the session have acked, or it is in a spool that keeps; false: nobody
+ * takes it. */
 static bool find_acked(const struct agent *agent, size_t session, uint64_t *ret_sequence)
 {
     const struct agent_plan *plan = &agent->plan;
     bool taken = false;
+    if (agent->spool) {
+        *ret_sequence = pipeline_staged(agent->pipeline, session);
+        return agent->plan.sessions[session].stream_count > 0;
+    }
     for (size_t o = 0; o < plan->output_count; o++) {
         uint64_t sequence = agent->stored[o * (plan->session_count + 1) + session];
         if (plan->takes[session * plan->output_count + o]) {
@@ -76,6 +84,9 @@ static bool store(struct agent *agent, size_t session, uint64_t time, struct err
     const struct agent_plan *plan = &agent->plan;
     const struct position position = {.sequence = time};
     bool ok = true;
+    if (agent->spool) {
+        return agent_spool_put_time(agent, session, time, err);
+    }
     for (size_t o = 0; ok && o < plan->output_count; o++) {
         if (plan->takes[session * plan->output_count + o]) {
             ok = positions_reach(agent->positions, plan->session_configs[session]->name,

@@ -1,7 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "app/agent_internal.h"
+#include "app/agent_spool.h"
 #include "app/app_dead_letters.h"
 #include "app/app_memory.h"
 #include "platform/plat_system.h"
@@ -165,7 +165,7 @@ static bool make_identity(struct agent *agent, struct error *err)
 {
     const struct app_agent *config = &agent->settings->config->agent;
     if (!agent_identity_init(
-            &agent->identity, config->data_dir, &config->labels, &config->tags, err)) {
+            &agent->identity, agent->data_dir, &config->labels, &config->tags, err)) {
         return false;
     }
     event_tail_render(&agent->identity.agent, &agent->tail);
@@ -225,7 +225,7 @@ static void warn_evicted(void *self, uint64_t count)
 static bool open_dead_letters(struct agent *agent, struct error *err)
 {
     const struct app_config *config = agent->settings->config;
-    if (!config->agent.data_dir) {
+    if (!agent->data_dir) {
         return true;
     }
     agent->dead_letters = app_dead_letters_open(config, warn_evicted, agent, err);
@@ -239,7 +239,7 @@ static bool make_pipeline(struct agent *agent, struct error *err)
     for (size_t i = 0; i < plan->output_count; i++) {
         plan->outputs[i].checkpoint = agent_store_checkpoint(agent, i);
     }
-    bool keeps = agent->positions != NULL;
+    bool keeps = agent_store_keeps(agent);
     struct pipeline_settings settings = {.sessions = plan->sessions,
         .session_count = plan->session_count,
         .streams = plan->streams,
@@ -248,6 +248,7 @@ static bool make_pipeline(struct agent *agent, struct error *err)
         .output_count = plan->output_count,
         .resume = agent->resume,
         .restarted = agent->restarted,
+        .store = agent_spool_store(agent),
         .dead_letters = agent->dead_letters,
         .worker_count = (size_t)config->decode_workers,
         .memory_bytes = (size_t)config->memory_bytes,
@@ -277,6 +278,7 @@ static bool make_agent(struct agent *agent, struct error *err)
     plat_cond_init(&agent->changed);
     buf_init(&agent->tail, 1024 * 1024);
     agent->started_ns = plat_monotonic_ns();
+    agent->data_dir = app_config_data_dir(agent->settings->config);
     agent->ended = calloc(agent->settings->config->output_count + 1, sizeof(*agent->ended));
     return (agent->ended || error_set(err, ERR_MEMORY, "out of memory")) && open_log(agent, err) &&
            agent_plan_init(&agent->plan, &plan, err) && agent_store_open(agent, err) &&
@@ -333,10 +335,18 @@ static void count_outputs(struct agent *agent, struct agent_run_result *result)
             counts->bytes, counts->dead_lettered);
         result->rejected += counts->dropped[OUTPUT_DROP_REJECTED] +
                             counts->dropped[OUTPUT_DROP_TOO_OLD] + counts->dead_lettered;
-        if (!outlet_closed(pipeline_outlet(agent->pipeline, i))) {
-            /* Pending are only those of an output that is stuck. */
-            result->undelivered += counts->dropped[OUTPUT_DROP_STOPPED] +
-                                   counts->dropped[OUTPUT_DROP_ENDED] + counts->pending;
+        bool closed = outlet_closed(pipeline_outlet(agent->pipeline, i));
+        if (agent->spool && counts->pending && !closed) {
+            log_write(agent->log, LOG_LEVEL_INFO, NULL,
+                "output %s: %llu events wait in the spool for the next run",
+                agent->plan.output_configs[i]->name, (unsigned long long)counts->pending);
+        }
+        if (!closed) {
+            /* Pending are those of an output that is stuck, or that a spool keeps. */
+            result->undelivered += agent->spool ? 0 : counts->pending;
+            for (size_t k = OUTPUT_DROP_ENDED; k < OUTPUT_DROP_COUNT; k++) {
+                result->undelivered += counts->dropped[k];
+            }
         }
     }
 }

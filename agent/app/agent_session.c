@@ -63,7 +63,7 @@ bool agent_sessions_create(struct agent *agent, struct error *err)
             .provider_count = config->providers.count,
             .kernel_event = kernel_names_find,
             .last_time = agent_live_last_time(agent, i),
-            .data_dir = agent->settings->config->agent.data_dir,
+            .data_dir = agent->data_dir,
             .once = agent->settings->once,
             .note = note,
             .self = &agent->sessions[i]};
@@ -100,11 +100,8 @@ static void clean_orphans(struct agent *agent)
         starts_any = starts_any || agent->plan.session_configs[i]->ops->needs_etw;
     }
     if (starts_any) {
-        etw_orphans_clean(
-            &(struct etw_orphans_settings){.data_dir = agent->settings->config->agent.data_dir,
-                .is_ours = runs_here,
-                .note = note_orphan,
-                .self = agent});
+        etw_orphans_clean(&(struct etw_orphans_settings){
+            .data_dir = agent->data_dir, .is_ours = runs_here, .note = note_orphan, .self = agent});
     }
 }
 

@@ -1,10 +1,11 @@
 #include <stdlib.h>
 
-#include "app/agent_internal.h"
+#include "app/agent_spool.h"
 #include "pipeline/grow.h"
 
 /*
- * Between the pipeline, which knows how far each output is, and positions.h, which keeps it.
+ * Between the pipeline, which knows how far each output is, and positions.h, which keeps it. A spool that
+ * keeps knows that by itself, and remembers sources and not outputs: agent_spool.c.
  *
  * A save takes the state of every output (its positions and the checkpoint that belongs to them) and
  * writes it. The store's mutex is held from one to the other, so saves do not overtake each other;
@@ -49,7 +50,7 @@ static void find_positions(struct agent *agent)
                 log_write(agent->log, LOG_LEVEL_INFO, NULL,
                     "output %s goes on behind event %llu of session %s, as %s says",
                     plan->output_configs[o]->name, (unsigned long long)position.sequence,
-                    session_name(agent, s), agent->settings->config->agent.data_dir);
+                    session_name(agent, s), agent->data_dir);
             }
         }
     }
@@ -58,7 +59,6 @@ static void find_positions(struct agent *agent)
 bool agent_store_open(struct agent *agent, struct error *err)
 {
     const struct agent_plan *plan = &agent->plan;
-    const char *data_dir = agent->settings->config->agent.data_dir;
     size_t cells = row(agent) * (plan->output_count + 1);
     agent->resume = calloc(cells, sizeof(*agent->resume));
     agent->stored = calloc(cells, sizeof(*agent->stored));
@@ -66,10 +66,13 @@ bool agent_store_open(struct agent *agent, struct error *err)
     if (!agent->resume || !agent->stored || !agent->stored_changes) {
         return error_set(err, ERR_MEMORY, "out of memory");
     }
-    if (!data_dir) {
+    if (agent->settings->config->spool.mode == APP_SPOOL_DURABLE) {
+        return agent_spool_open(agent, err) && agent_live_open(agent, err);
+    }
+    if (!agent->data_dir) {
         return true;
     }
-    agent->positions = positions_open(data_dir, NULL, err);
+    agent->positions = positions_open(agent->data_dir, NULL, err);
     if (!agent->positions) {
         return false;
     }
@@ -78,6 +81,11 @@ bool agent_store_open(struct agent *agent, struct error *err)
     }
     find_positions(agent);
     return agent_live_open(agent, err);
+}
+
+bool agent_store_keeps(const struct agent *agent)
+{
+    return agent->positions || agent->spool;
 }
 
 struct span agent_store_checkpoint(const struct agent *agent, size_t output)
@@ -96,6 +104,9 @@ static bool input_state(void *self, struct buf *out, struct error *err)
 
 bool agent_store_restore(struct agent *agent, struct error *err)
 {
+    if (agent->spool) {
+        agent_spool_restore(agent);
+    }
     for (size_t i = 0; agent->positions && i < agent->plan.session_count; i++) {
         const struct input_ops *ops = agent->plan.session_configs[i]->ops;
         const char *name = session_name(agent, i);
@@ -141,6 +152,9 @@ bool agent_store_is_done(
     void *self, uint32_t session, const uint8_t file_id[16], uint64_t *ret_last_sequence)
 {
     struct agent *agent = self;
+    if (agent->spool) {
+        return agent_spool_is_done(agent, session, file_id, ret_last_sequence);
+    }
     return positions_is_done(
         agent->positions, session_name(agent, session), file_id, ret_last_sequence);
 }
@@ -225,6 +239,7 @@ bool agent_store_save(struct agent *agent, struct error *err)
 
 void agent_store_close(struct agent *agent)
 {
+    agent_spool_close(agent);
     positions_close(agent->positions);
     agent_live_close(agent);
     free(agent->resume);

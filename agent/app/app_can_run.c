@@ -40,10 +40,5 @@ bool app_config_can_run(const struct app_config *config, struct config_report *r
             check_output(config->memory, &config->outputs[i], report);
         }
     }
-    if (config->spool.mode == APP_SPOOL_DURABLE) {
-        const int *mode = &config->root->spool.mode;
-        config_error_at(config->memory, mode, sizeof(*mode), report,
-            "spool: mode: 'durable' is not in this build. write memory");
-    }
     return report->error_count == before;
 }

@@ -14,6 +14,7 @@
 #include "app/app_shape.h"
 #include "config/config_check.h"
 #include "config/config_text.h"
+#include "platform/plat_system.h"
 
 struct checker {
     struct config *memory;
@@ -312,6 +313,14 @@ static bool same_rules(const struct config_list *a, const struct config_list *b)
         same = !x[i].drop == !y[i].drop && strcmp(app_rule_text(&x[i]), app_rule_text(&y[i])) == 0;
     }
     return same;
+}
+
+const char *app_config_data_dir(const struct app_config *config)
+{
+    bool keeps = config->spool.mode == APP_SPOOL_DURABLE;
+    return config->agent.data_dir ? config->agent.data_dir
+           : keeps                ? plat_default_data_folder()
+                                  : NULL;
 }
 
 const char *app_config_format(const struct app_output *output)

@@ -241,6 +241,10 @@ bool app_config_takes(const struct app_output *output, const struct app_session 
 /* Name of the shape of an output's events, as formats.def has it. */
 const char *app_config_format(const struct app_output *output);
 
+/* Where the agent remembers things: agent.data_dir, or the system's place where a spool keeps
+ * (spool.mode: durable) and none is given. NULL: nowhere. */
+const char *app_config_data_dir(const struct app_config *config);
+
 /* Do both outputs want the same bytes: of the same sessions, by the same rules, in one shape? */
 bool app_config_same_stream(
     const struct app_config *config, const struct app_output *a, const struct app_output *b);

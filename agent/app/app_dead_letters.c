@@ -1,26 +1,42 @@
 #include "app/app_dead_letters.h"
 
+#include "app/data_folder.h"
+
+static struct dead_letters *open_catalogue(const char *data_dir,
+    void (*evicted)(void *self, uint64_t count), void *self, struct error *err)
+{
+    char folder[DATA_FOLDER_PATH_BYTES];
+    char path[DATA_FOLDER_PATH_BYTES];
+    if (!data_folder_path(data_dir, "spool", folder, err) ||
+        !data_folder_path(folder, "catalogue.db", path, err)) {
+        return NULL;
+    }
+    const struct dead_letters_catalogue_settings settings = {
+        .path = path, .evicted = evicted, .self = self};
+    return dead_letters_catalogue_create(&settings, err);
+}
+
+static struct dead_letters *open_folder(const char *data_dir,
+    void (*evicted)(void *self, uint64_t count), void *self, struct error *err)
+{
+    char folder[DATA_FOLDER_PATH_BYTES];
+    if (!data_folder_path(data_dir, "dead_letters", folder, err)) {
+        return NULL;
+    }
+    const struct dead_letters_folder_settings settings = {
+        .folder = folder, .evicted = evicted, .self = self};
+    return dead_letters_folder_create(&settings, err);
+}
+
 struct dead_letters *app_dead_letters_open(const struct app_config *config,
     void (*evicted)(void *self, uint64_t count), void *self, struct error *err)
 {
-    const char *data_dir = config->agent.data_dir;
+    const char *data_dir = app_config_data_dir(config);
     if (!data_dir) {
         error_set(err, ERR_CONFIG,
             "agent.data_dir is not set, so what outputs refuse is not kept. set it");
         return NULL;
     }
-    struct buf folder;
-    buf_init(&folder, 64 * 1024);
-    buf_add_text(&folder, data_dir);
-    buf_add(&folder, "/dead_letters", sizeof("/dead_letters"));
-    struct dead_letters_folder_settings settings = {
-        .folder = (const char *)folder.data, .evicted = evicted, .self = self};
-    struct dead_letters *letters = NULL;
-    if (folder.failed) {
-        error_set(err, ERR_CONFIG, "agent.data_dir is too long");
-    } else {
-        letters = dead_letters_folder_create(&settings, err);
-    }
-    buf_fini(&folder);
-    return letters;
+    return config->spool.mode == APP_SPOOL_DURABLE ? open_catalogue(data_dir, evicted, self, err)
+                                                   : open_folder(data_dir, evicted, self, err);
 }

@@ -279,8 +279,11 @@ static void put_budgets(const struct check *check, struct buf *out)
         config_value_write_size(config->agent.memory_bytes).text);
     buf_printf(out, "; %s is the least for this configuration\n",
         config_value_write_size(app_memory_needed(config)).text);
+    const char *folder = app_config_data_dir(config);
     buf_printf(out, "Disk\n  data_dir: %s\n",
-        *data_dir ? as_written(check, data_dir) : "the system's place for it");
+        *data_dir ? as_written(check, data_dir)
+        : folder  ? folder
+                  : "none; nothing is remembered");
     if (spool->mode == APP_SPOOL_DURABLE) {
         buf_printf(out, "  spool: at most %s; %s of the disk stay free\n",
             config_value_write_size(spool->max_size_bytes).text,

@@ -1,0 +1,387 @@
+#include "app/agent_spool.h"
+
+#include <stdlib.h>
+
+#include "app/data_folder.h"
+#include "app/stream_key.h"
+#include "platform/plat_path.h"
+#include "store/catalogue_batches.h"
+#include "store/catalogue_outputs.h"
+#include "store/catalogue_sources.h"
+#include "store/store.h"
+
+/*
+ * Where sources go on. What counts is what is in the spool, whoever has taken it from there: a session
+ * goes on, per stream, behind the last number that the stream has of it. A stream that the last run
+ * did not have (another shape, another filter, an output that is new) begins where the others are,
+ * since what came before is in those or was not wanted then; that is noted in the store at once,
+ * so that the next run finds it for itself.
+ *
+ * Threads: the store belongs to the thread that makes the agent until the pipeline starts, and to the
+ * spool's thread from then on, which calls `stage`. Sources ask for files that are done on their own
+ * threads, so there is a connection to the catalogue for that, under a mutex.
+ */
+struct agent_spool {
+    struct plat_lock *lock;
+    struct store *store;
+    char folder[DATA_FOLDER_PATH_BYTES];
+    char catalogue[DATA_FOLDER_PATH_BYTES];
+    char (*keys)[STREAM_KEY_BYTES]; /* by stream */
+    struct buf *states;             /* by session: as its input said last */
+    uint64_t *last_times;           /* by session */
+    struct plat_mutex mutex;
+    struct catalogue *reader;
+};
+
+static const char *session_name(const struct agent *agent, size_t session)
+{
+    return agent->plan.session_configs[session]->name;
+}
+
+/* ---- where sources go on ------------------------------------------------------------------------ */
+
+/* What the catalogue says before this run changes it. */
+struct earlier {
+    const struct agent *agent;
+    uint64_t *ids;     /* by stream of the plan; 0: it is new */
+    bool *current;     /* by stream: the last run had it */
+    uint64_t *own;     /* [stream * session_count + session] */
+    uint64_t *highest; /* by session */
+};
+
+static bool note_stream(void *self, const struct catalogue_stream *stream)
+{
+    struct earlier *earlier = self;
+    for (size_t i = 0; i < earlier->agent->plan.stream_count; i++) {
+        if (span_is(stream->key, earlier->agent->spool->keys[i])) {
+            earlier->ids[i] = stream->id;
+        }
+    }
+    return true;
+}
+
+static bool note_range(void *self, const struct catalogue_range *range)
+{
+    struct earlier *earlier = self;
+    for (size_t i = 0; range->last == UINT64_MAX && i < earlier->agent->plan.stream_count; i++) {
+        earlier->current[i] = earlier->current[i] || range->stream == earlier->ids[i];
+    }
+    return true;
+}
+
+static bool note_source(void *self, const struct catalogue_source *source)
+{
+    struct earlier *earlier = self;
+    const struct agent_plan *plan = &earlier->agent->plan;
+    for (size_t s = 0; s < plan->session_count; s++) {
+        if (!span_is(source->session, session_name(earlier->agent, s))) {
+            continue;
+        }
+        for (size_t i = 0; i < plan->stream_count; i++) {
+            if (source->stream == earlier->ids[i]) {
+                earlier->own[i * plan->session_count + s] = source->sequence;
+            }
+        }
+        if (source->sequence > earlier->highest[s]) {
+            earlier->highest[s] = source->sequence;
+        }
+    }
+    return true;
+}
+
+static bool read_earlier(struct agent *agent, struct earlier *earlier, struct error *err)
+{
+    struct catalogue *reader = agent->spool->reader;
+    return catalogue_streams(reader, note_stream, earlier, err) &&
+           catalogue_ranges(reader, note_range, earlier, err) &&
+           catalogue_sources(reader, note_source, earlier, err);
+}
+
+static bool begin_stream(
+    struct agent *agent, const struct earlier *earlier, size_t stream, struct error *err)
+{
+    const struct agent_plan *plan = &agent->plan;
+    struct agent_spool *spool = agent->spool;
+    uint64_t id;
+    bool ok = store_stream(spool->store, span_text(spool->keys[stream]), plan->streams[stream].hash,
+        span_make(NULL, 0), &id, err);
+    for (size_t s = 0; ok && s < plan->session_count; s++) {
+        uint64_t own = earlier->own[stream * plan->session_count + s];
+        bool knows = earlier->current[stream] && own;
+        uint64_t sequence = knows ? own : earlier->highest[s];
+        if (!plan->sessions[s].replayable || sequence == 0) {
+            continue;
+        }
+        ok = knows ||
+             store_source(spool->store, span_text(session_name(agent, s)), id, sequence, err);
+        for (size_t o = 0; o < plan->output_count; o++) {
+            if (plan->outputs[o].stream == stream && plan->takes[s * plan->output_count + o]) {
+                agent->resume[s * plan->output_count + o] = sequence;
+            }
+        }
+    }
+    return ok;
+}
+
+static void tell_begin(const struct agent *agent, const struct earlier *earlier)
+{
+    for (size_t s = 0; s < agent->plan.session_count; s++) {
+        if (agent->plan.sessions[s].replayable && earlier->highest[s]) {
+            log_write(agent->log, LOG_LEVEL_INFO, NULL,
+                "session %s goes on behind event %llu: what is before it is in %s",
+                session_name(agent, s), (unsigned long long)earlier->highest[s],
+                agent->spool->folder);
+        }
+    }
+}
+
+static bool find_sources(struct agent *agent, struct error *err)
+{
+    const struct agent_plan *plan = &agent->plan;
+    struct store_committed committed;
+    struct earlier earlier = {.agent = agent,
+        .ids = calloc(plan->stream_count + 1, sizeof(*earlier.ids)),
+        .current = calloc(plan->stream_count + 1, sizeof(*earlier.current)),
+        .own = calloc(plan->stream_count * plan->session_count + 1, sizeof(*earlier.own)),
+        .highest = calloc(plan->session_count + 1, sizeof(*earlier.highest))};
+    bool ok = (earlier.ids && earlier.current && earlier.own && earlier.highest) ||
+              error_set(err, ERR_MEMORY, "out of memory");
+    ok = ok && read_earlier(agent, &earlier, err);
+    for (size_t i = 0; ok && i < plan->stream_count; i++) {
+        ok = begin_stream(agent, &earlier, i, err);
+    }
+    ok = ok && store_commit(agent->spool->store, &committed, err);
+    if (ok) {
+        tell_begin(agent, &earlier);
+    }
+    free(earlier.ids);
+    free(earlier.current);
+    free(earlier.own);
+    free(earlier.highest);
+    return ok;
+}
+
+static bool find_sessions(struct agent *agent, struct error *err)
+{
+    struct agent_spool *spool = agent->spool;
+    bool ok = true;
+    for (size_t s = 0; ok && s < agent->plan.session_count; s++) {
+        struct span name = span_text(session_name(agent, s));
+        ok = store_find_source_state(spool->store, name, &spool->states[s], err) &&
+             store_find_live(spool->store, name, &spool->last_times[s], err);
+    }
+    return ok;
+}
+
+/* ---- opening ---------------------------------------------------------------------------------- */
+
+static void tell(void *self, enum store_news news, const char *text)
+{
+    bool usual = news == STORE_NEWS_UNCLEAN;
+    log_write(((struct agent *)self)->log, usual ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, NULL,
+        "spool: %s", text);
+}
+
+static bool open_store(struct agent *agent, struct error *err)
+{
+    enum { NS_PER_MS = 1000000 };
+    const struct app_spool *config = &agent->settings->config->spool;
+    struct agent_spool *spool = agent->spool;
+    const struct store_settings settings = {.folder = spool->folder,
+        .max_bytes = config->max_size_bytes,
+        .min_free_bytes = config->min_free_disk_bytes,
+        .max_age_ms = config->max_age_ns == CONFIG_NEVER ? 0 : config->max_age_ns / NS_PER_MS,
+        .zstd = config->compression == APP_SPOOL_ZSTD,
+        .tell = tell,
+        .self = agent};
+    spool->store = store_open(&settings, err);
+    spool->reader = spool->store ? catalogue_open(spool->catalogue, CATALOGUE_READ, err) : NULL;
+    return spool->reader != NULL;
+}
+
+static bool allocate(struct agent *agent, struct error *err)
+{
+    const struct agent_plan *plan = &agent->plan;
+    struct agent_spool *spool = calloc(1, sizeof(*spool));
+    if (!spool) {
+        return error_set(err, ERR_MEMORY, "out of memory");
+    }
+    agent->spool = spool;
+    plat_mutex_init(&spool->mutex);
+    spool->keys = calloc(plan->stream_count + 1, sizeof(*spool->keys));
+    spool->states = calloc(plan->session_count + 1, sizeof(*spool->states));
+    spool->last_times = calloc(plan->session_count + 1, sizeof(*spool->last_times));
+    for (size_t s = 0; spool->states && s < plan->session_count; s++) {
+        buf_init(&spool->states[s], STORE_VALUE_MAX);
+    }
+    return (spool->keys && spool->states && spool->last_times) ||
+           error_set(err, ERR_MEMORY, "out of memory");
+}
+
+static bool write_keys(struct agent *agent, struct error *err)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < agent->plan.stream_count; i++) {
+        ok = stream_key_write(&agent->plan, i, agent->spool->keys[i], err);
+        agent->plan.streams[i].key = agent->spool->keys[i];
+    }
+    return ok;
+}
+
+bool agent_spool_open(struct agent *agent, struct error *err)
+{
+    if (!agent->data_dir) {
+        return error_set(err, ERR_CONFIG,
+            "spool.mode: durable needs a folder, and the system has no place for it. set "
+            "agent.data_dir");
+    }
+    if (!allocate(agent, err)) {
+        return false;
+    }
+    struct agent_spool *spool = agent->spool;
+    spool->lock = data_folder_take(agent->data_dir, err);
+    return spool->lock && data_folder_path(agent->data_dir, "spool", spool->folder, err) &&
+           data_folder_path(spool->folder, "catalogue.db", spool->catalogue, err) &&
+           write_keys(agent, err) && open_store(agent, err) && find_sessions(agent, err) &&
+           find_sources(agent, err);
+}
+
+void agent_spool_close(struct agent *agent)
+{
+    struct agent_spool *spool = agent->spool;
+    if (!spool) {
+        return;
+    }
+    catalogue_close(spool->reader);
+    store_close(spool->store);
+    plat_lock_drop(spool->lock);
+    for (size_t s = 0; spool->states && s < agent->plan.session_count; s++) {
+        buf_fini(&spool->states[s]);
+    }
+    plat_mutex_fini(&spool->mutex);
+    free(spool->keys);
+    free(spool->states);
+    free(spool->last_times);
+    free(spool);
+    agent->spool = NULL;
+}
+
+/* ---- sources ---------------------------------------------------------------------------------- */
+
+void agent_spool_restore(struct agent *agent)
+{
+    for (size_t s = 0; s < agent->plan.session_count; s++) {
+        const struct input_ops *ops = agent->plan.session_configs[s]->ops;
+        if (ops->restore) {
+            ops->restore(agent->sessions[s].input, buf_span(&agent->spool->states[s]));
+        }
+    }
+}
+
+uint64_t agent_spool_last_time(const struct agent *agent, size_t session)
+{
+    return agent->spool->last_times[session];
+}
+
+bool agent_spool_put_time(struct agent *agent, size_t session, uint64_t time, struct error *err)
+{
+    return store_live(agent->spool->store, span_text(session_name(agent, session)), time, err);
+}
+
+bool agent_spool_is_done(
+    struct agent *agent, size_t session, const uint8_t file_id[16], uint64_t *ret_last_sequence)
+{
+    struct agent_spool *spool = agent->spool;
+    struct error err;
+    bool found = false;
+    plat_mutex_lock(&spool->mutex);
+    bool ok = catalogue_find_done(spool->reader, span_text(session_name(agent, session)), file_id,
+        ret_last_sequence, &found, &err);
+    plat_mutex_unlock(&spool->mutex);
+    if (!ok) {
+        log_write(agent->log, LOG_LEVEL_WARNING, "spool done",
+            "spool: whether a file was read before cannot be told: %s", err.text);
+    }
+    return ok && found;
+}
+
+/* ---- what becomes true with a commit -------------------------------------------------------------- */
+
+/* What an input says that it needs, if that is not what it said last. */
+static bool stage_state(struct agent *agent, struct store *store, size_t session, struct error *err)
+{
+    const struct input_ops *ops = agent->plan.session_configs[session]->ops;
+    struct buf *last = &agent->spool->states[session];
+    struct buf fresh;
+    if (!ops->state) {
+        return true;
+    }
+    buf_init(&fresh, STORE_VALUE_MAX);
+    bool ok = ops->state(agent->sessions[session].input, &fresh, err) &&
+              (!fresh.failed || error_set(err, ERR_MEMORY, "out of memory"));
+    if (ok && !span_equal(buf_span(&fresh), buf_span(last))) {
+        ok = store_source_state(
+            store, span_text(session_name(agent, session)), buf_span(&fresh), err);
+        if (ok) {
+            struct buf before = *last;
+            *last = fresh;
+            fresh = before;
+        }
+    }
+    buf_fini(&fresh);
+    return ok;
+}
+
+/* Files that were given whole, and are in the spool whole. */
+static bool stage_files(struct agent *agent, struct store *store, struct error *err)
+{
+    bool ok = true;
+    plat_mutex_lock(&agent->store_mutex);
+    for (size_t i = 0; ok && i < agent->file_count;) {
+        struct agent_file *file = &agent->files[i];
+        const struct agent_session *session = &agent->sessions[file->session];
+        const struct input_ops *ops = agent->plan.session_configs[file->session]->ops;
+        if (pipeline_staged(agent->pipeline, file->session) < file->last_sequence) {
+            i++;
+            continue;
+        }
+        ok = store_done(store, span_text(session_name(agent, file->session)), file->id,
+            file->last_sequence, err);
+        if (ok && ops->forget) {
+            ops->forget(session->input, file->id);
+        }
+        if (ok) {
+            *file = agent->files[--agent->file_count];
+        }
+    }
+    plat_mutex_unlock(&agent->store_mutex);
+    return ok;
+}
+
+static bool stage(void *self, struct store *store, bool all, struct error *err)
+{
+    struct agent *agent = self;
+    bool ok = stage_files(agent, store, err) && agent_live_save(agent, err);
+    (void)all; /* pipeline_staged knows it */
+    for (size_t s = 0; ok && s < agent->plan.session_count; s++) {
+        ok = stage_state(agent, store, s, err);
+    }
+    return ok;
+}
+
+struct pipeline_store agent_spool_store(const struct agent *agent)
+{
+    static const enum spool_full on_full[] = {[APP_SPOOL_BLOCK] = SPOOL_FULL_BLOCK,
+        [APP_SPOOL_DROP_OLDEST] = SPOOL_FULL_DROP_OLDEST,
+        [APP_SPOOL_DROP_NEWEST] = SPOOL_FULL_DROP_NEWEST};
+    const struct app_spool *config = &agent->settings->config->spool;
+    if (!agent->spool) {
+        return (struct pipeline_store){.store = NULL};
+    }
+    return (struct pipeline_store){.store = agent->spool->store,
+        .max_bytes = config->max_size_bytes,
+        .sync_interval_ns = config->sync.interval_ns,
+        .sync_bytes = config->sync.bytes,
+        .on_full = on_full[config->on_full],
+        .stage = stage};
+}
