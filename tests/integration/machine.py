@@ -227,6 +227,45 @@ class Providers(Shared):
                          [*range(1, written + 1), 0])
 
 
+class Durable(Shared):
+    """What was accepted is on the disk, whoever takes it, and when."""
+
+    def start(self, output):
+        (self.folder / "etwship.yaml").write_text(
+            "agent: {data_dir: data, log: {stats: 0}}\n"
+            "spool: {mode: durable, min_free_disk: 1MB, sync: {interval: 20ms}}\n"
+            f"sessions: [{{name: live, type: realtime, providers: [{NAME}]}}]\n"
+            f"outputs: [{{name: out, {output}}}]\n")
+        return self.agent_class(self)
+
+    def waiting(self):
+        done = self.etwship("spool", "stat", "--json", "-c", "etwship.yaml")
+        rows = json.loads(done.stdout)["outputs"] if done.returncode == 0 else []
+        return sum(row["events"] for row in rows)
+
+    def test_what_was_accepted_before_a_kill_is_shipped_by_the_next_run(self):
+        with socket.create_server(("127.0.0.1", 0)) as held:
+            port = held.getsockname()[1]
+        away = f"type: http, url: 'http://127.0.0.1:{port}'"
+        for number in (1, 2):
+            agent = self.start(away)
+            self.read_by(agent)
+            before = self.waiting()
+            self.burst(5000)
+            self.do("settle")
+            wait_until(lambda n=before: self.waiting() >= n + 5000)
+            agent.kill()
+            exported = self.etwship("spool", "export", "-c", "etwship.yaml").stdout
+            events = [json.loads(line) for line in exported.splitlines()]
+            self.assertEqual(sum("gap" not in event for event in events), 5000 * number)
+        agent = self.start("type: file, path: out.ndjson")
+        wait_until(lambda: self.shipped()[0] >= 10000)
+        self.ships(100)
+        self.assertEqual(agent.stop(), 0, agent.said())
+        self.assertEqual(self.shipped()[0], 10100)
+        self.assertEqual(self.waiting(), 0)
+
+
 class Existing(Shared):
     """A session of ours that runs when the agent starts: its last one was killed."""
 

@@ -1,0 +1,310 @@
+"""The spool on a disk, in a running agent: what was accepted arrives once, whatever ends the agent.
+
+--full kills 300 times instead of a few. Each test is a method whose name is its claim.
+"""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from support.scripted_http import Bulk, Fault, Reply, Server  # noqa: E402
+
+BINARY = os.environ["ETWSHIP_BIN"]
+ETLGEN = os.environ["ETWSHIP_ETLGEN"]
+FULL = "--full" in sys.argv
+ROUNDS = 300 if FULL else 12
+# A net under a program that does not end, no measure.
+TIMEOUT_S = 900
+EVENTS = 20000
+DOWN = Fault(Reply(503))
+
+DONE, FAILED, USAGE, LOSSES = 0, 1, 2, 3
+
+
+class Spool(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.traces = tempfile.TemporaryDirectory()
+        cls.trace = cls.make_trace("a", EVENTS)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.traces.cleanup()
+
+    @classmethod
+    def make_trace(cls, name, events, *more):
+        trace = Path(cls.traces.name) / f"{name}.etl"
+        subprocess.run([ETLGEN, "--mix", "realistic", "--events", str(events), "-o", trace, *more],
+                       check=True, timeout=TIMEOUT_S, stdout=subprocess.DEVNULL)
+        return trace
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.config = self.folder / "etwship.yaml"
+        self.out = self.folder / "out.ndjson"
+
+    def write(self, *outputs, traces=None, agent=None, spool=None, **session):
+        self.config.write_text(json.dumps({
+            "agent": {"data_dir": str(self.folder / "state"), "log": {"stats": "0s"}} | (agent or {}),
+            "spool": {"mode": "durable", "min_free_disk": "1MB",
+                      "sync": {"interval": "20ms"}} | (spool or {}),
+            "sessions": [{"name": "s", "type": "file",
+                          "paths": [str(t) for t in traces or [self.trace]]} | session],
+            "outputs": list(outputs)}))
+
+    def siem(self, server, **more):
+        return {"name": "siem", "type": "elasticsearch", "hosts": [server.url],
+                "batch": {"events": 500}, "retry": {"min": "10ms", "max": "50ms"}} | more
+
+    def local(self, **more):
+        return {"name": "local", "type": "file", "path": str(self.out)} | more
+
+    def run_agent(self, code=DONE):
+        done = subprocess.run([BINARY, "run", "-c", self.config], stderr=subprocess.PIPE,
+                              timeout=TIMEOUT_S, check=False)
+        self.assertEqual(done.returncode, code, done.stderr.decode())
+        return done.stderr.decode()
+
+    def start_agent(self):
+        log = tempfile.TemporaryFile()
+        self.addCleanup(log.close)
+        agent = subprocess.Popen([BINARY, "run", "-c", self.config], stderr=log)
+        agent.log = log
+        self.addCleanup(agent.wait)
+        self.addCleanup(agent.kill)
+        return agent
+
+    def said(self, agent):
+        agent.log.seek(0)
+        return agent.log.read().decode()
+
+    def stop(self, agent, code=DONE):
+        agent.send_signal(signal.SIGTERM)
+        self.assertEqual(agent.wait(TIMEOUT_S), code, self.said(agent))
+
+    def spool(self, *arguments, code=DONE):
+        done = subprocess.run([BINARY, "spool", *arguments, "-c", self.config], check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT_S)
+        self.assertEqual(done.returncode, code, done.stderr.decode())
+        return done
+
+    def stat(self):
+        found = json.loads(self.spool("stat", "--json").stdout)
+        return found, {output["name"]: output for output in found["outputs"]}
+
+    def wait_until(self, holds):
+        """Another process tells nobody: it is looked at."""
+        end = time.monotonic() + TIMEOUT_S
+        while not holds():
+            self.assertLess(time.monotonic(), end, "what is waited for does not come")
+            time.sleep(0.02)
+
+    def waits_for(self, output, events):
+        """For so many events behind all others, as sources enter in one go."""
+        def is_so():
+            done = subprocess.run([BINARY, "spool", "stat", "--json", "-c", self.config],
+                                  check=False, capture_output=True, timeout=TIMEOUT_S)
+            if done.returncode != DONE:
+                self.assertIn(b"there is no spool here", done.stderr)
+                return False
+            return any(row["name"] == output and row["events"] == events
+                       for row in json.loads(done.stdout)["outputs"])
+        self.wait_until(is_so)
+
+    def assert_each_once(self, documents, events=EVENTS):
+        found = [event["etw"]["sequence"] for event in map(json.loads, documents)
+                 if event["provider"].get("name") != "etwship"]
+        self.assertEqual(len(found), len(set(found)))
+        self.assertEqual(set(found), set(range(1, events + 1)))
+
+    # ---- restarts --------------------------------------------------------------------------------
+
+    def test_a_file_enters_once(self):
+        with Server(Bulk()) as server:
+            self.write(self.siem(server))
+            self.run_agent()
+            self.assert_each_once(server.app.documents())
+            posts = len(server.posts())
+            self.run_agent()
+            self.assertEqual(len(server.posts()), posts)
+
+    def test_what_a_stop_leaves_is_delivered_by_the_next_run(self):
+        with Server(Bulk(), lambda request: DOWN if request.method == "POST" else None) as server:
+            self.write(self.siem(server), agent={"shutdown": "50ms"})
+            agent = self.start_agent()
+            self.waits_for("siem", EVENTS)
+            self.stop(agent)
+            self.assertNotIn("lost", self.said(agent))
+            stat, outputs = self.stat()
+            self.assertEqual(outputs["siem"]["events"], EVENTS)
+            self.assertTrue(outputs["siem"]["configured"])
+            self.assertGreater(stat["bytes"], EVENTS * 100)
+            server.faults = None
+            self.write(self.siem(server))
+            self.run_agent()
+            self.assert_each_once(server.app.documents())
+            self.assertEqual(server.app.twice, 0)
+            self.assertEqual(self.stat()[1]["siem"]["events"], 0)
+
+    def test_kills_at_any_moment_lose_nothing_and_repeat_nothing(self):
+        chance = random.Random(7)
+        with Server(Bulk()) as server:
+            self.write(self.siem(server, workers=2), self.local(rotate={"size": "2MB"}))
+            for number in range(ROUNDS):
+                agent = self.start_agent()
+                goal = len(server.posts()) + chance.randrange(4)
+                self.wait_until(lambda n=goal: len(server.posts()) >= n or agent.poll() is not None)
+                time.sleep(chance.random() / 20)  # any moment: what is waited for is a kill
+                agent.kill()
+                agent.wait()
+                if number % 4 == 3:  # there is more to be done
+                    more = self.make_trace(f"{'full' if FULL else 'few'}-{number}", 1000, "--seed",
+                                           str(number + 1))
+                    traces = json.loads(self.config.read_text())["sessions"][0]["paths"]
+                    self.write(self.siem(server, workers=2), self.local(rotate={"size": "2MB"}),
+                               traces=[*traces, more])
+            self.run_agent()
+            traces = json.loads(self.config.read_text())["sessions"][0]["paths"]
+            total = EVENTS + 1000 * (len(traces) - 1)
+            stored = sum(event["provider"].get("name") != "etwship"
+                         for event in map(json.loads, server.app.documents()))
+            self.assertEqual(stored, total)
+            written = 0
+            for path in self.folder.glob("out*.ndjson*"):
+                for line in path.read_bytes().splitlines():
+                    written += json.loads(line)["provider"].get("name") != "etwship"
+            self.assertEqual(written, total)
+
+    # ---- outputs ----------------------------------------------------------------------------------
+
+    def test_outputs_go_at_their_own_pace_over_restarts(self):
+        with Server(Bulk(), lambda request: DOWN if request.method == "POST" else None) as server:
+            self.write(self.siem(server), self.local(), agent={"shutdown": "50ms"})
+            agent = self.start_agent()
+            self.waits_for("local", 0)
+            self.waits_for("siem", EVENTS)
+            self.stop(agent)
+            self.assert_each_once(self.out.read_bytes().splitlines())
+            server.faults = None
+            self.run_agent()
+            self.assert_each_once(server.app.documents())
+            self.assert_each_once(self.out.read_bytes().splitlines())
+
+    def test_a_changed_shape_drains_what_was_written_before(self):
+        with Server(Bulk(), lambda request: DOWN if request.method == "POST" else None) as server:
+            self.write(self.siem(server), agent={"shutdown": "50ms"})
+            agent = self.start_agent()
+            self.waits_for("siem", EVENTS)
+            self.stop(agent)
+            server.faults = None
+            more = self.make_trace("more", 1000, "--seed", "9")
+            self.write(self.siem(server, format="ecs"), traces=[self.trace, more])
+            self.run_agent()
+            documents = [json.loads(d) for d in server.app.documents()]
+            documents = [d for d in documents if d.get("provider", {}).get("name") != "etwship"
+                         and d["event"].get("provider") != "etwship"]
+            self.assertEqual(sum("winlog" in d for d in documents), 1000)
+            self.assert_each_once(json.dumps(d) for d in documents if "winlog" not in d)
+
+    def test_an_output_that_does_not_come_back_is_forgotten_on_demand(self):
+        with Server(Bulk(), lambda request: DOWN if request.method == "POST" else None) as server:
+            self.write(self.siem(server), self.local(), agent={"shutdown": "50ms"})
+            agent = self.start_agent()
+            self.waits_for("siem", EVENTS)
+            self.waits_for("local", 0)
+            self.assertIn(b"used by another etwship, process %d" % agent.pid,
+                          self.spool("forget", "siem", code=FAILED).stderr)
+            self.stop(agent)
+        self.write(self.local())
+        stat, outputs = self.stat()
+        self.assertFalse(outputs["siem"]["configured"])
+        self.assertIn(b"not in the configuration", self.spool("stat").stdout)
+        forgotten = json.loads(self.spool("forget", "siem", "--json").stdout)
+        self.assertEqual(forgotten["events"], EVENTS)
+        self.run_agent()
+        after, outputs = self.stat()
+        self.assertEqual(list(outputs), ["local"])
+        self.assertEqual(after["batches"], 0)
+        self.assertLess(after["bytes"], stat["bytes"] / 2)
+        self.spool("forget", "siem", code=FAILED)
+
+    # ---- commands ---------------------------------------------------------------------------------
+
+    def test_commands_look_at_the_spool_beside_the_agent(self):
+        with Server(Bulk(), lambda request: DOWN if request.method == "POST" else None) as server:
+            self.write(self.siem(server), agent={"shutdown": "50ms"})
+            agent = self.start_agent()
+            self.waits_for("siem", EVENTS)
+            self.assertRegex(self.spool("stat").stdout.decode(), rf"siem +\d+ +{EVENTS} ")
+            checked = json.loads(self.spool("verify", "--json").stdout)
+            self.assertGreater(checked["batches"], 0)
+            self.assertEqual((checked["damaged"], checked["catalogue_faults"]), (0, 0))
+            self.assert_each_once(self.spool("export").stdout.splitlines())
+            self.assert_each_once(self.spool("export", "siem").stdout.splitlines())
+            self.spool("export", "nope", code=FAILED)
+            self.stop(agent)
+            second = self.spool("verify")
+            self.assertIn(b"all good", second.stdout)
+
+    def test_a_second_agent_is_told_who_has_the_folder(self):
+        with Server(Bulk(), lambda request: DOWN if request.method == "POST" else None) as server:
+            self.write(self.siem(server), agent={"shutdown": "50ms"})
+            agent = self.start_agent()
+            self.waits_for("siem", EVENTS)
+            self.assertIn(f"process {agent.pid}", self.run_agent(FAILED))
+            self.stop(agent)
+
+    # ---- damage -----------------------------------------------------------------------------------
+
+    def left_behind(self, server):
+        """A spool with all events in it, and the agent stopped."""
+        self.write(self.siem(server), agent={"shutdown": "50ms"})
+        agent = self.start_agent()
+        self.waits_for("siem", EVENTS)
+        self.stop(agent)
+        return self.folder / "state/spool"
+
+    def test_a_lost_catalogue_is_made_anew_from_the_segments(self):
+        for damage in (lambda path: path.unlink(), lambda path: path.write_bytes(b"x" * 5000)):
+            with Server(Bulk(), lambda request: DOWN if request.method == "POST" else None) as server:
+                spool = self.left_behind(server)
+                for name in ("catalogue.db-wal", "catalogue.db-shm"):
+                    (spool / name).unlink(missing_ok=True)
+                damage(spool / "catalogue.db")
+                server.faults = None
+                told = self.run_agent()
+                self.assertIn("spool: ", told)
+                self.assert_each_once(server.app.documents())
+            subprocess.run(["rm", "-r", self.folder / "state"], check=True)
+
+    def test_a_damaged_batch_is_a_gap_and_the_rest_arrives(self):
+        with Server(Bulk(), lambda request: DOWN if request.method == "POST" else None) as server:
+            spool = self.left_behind(server)
+            segment = sorted(spool.glob("*.seg"))[0]
+            data = bytearray(segment.read_bytes())
+            data[len(data) // 2] ^= 0xff
+            segment.write_bytes(data)
+            self.assertIn(b"batch", self.spool("verify", code=LOSSES).stderr)
+            server.faults = None
+            self.run_agent(LOSSES)
+            events = [json.loads(d) for d in server.app.documents()]
+            gaps = [e["gap"] for e in events if "gap" in e]
+            lost = sum(gap["count"] for gap in gaps)
+            self.assertEqual({gap["stage"] for gap in gaps}, {"spool"})
+            got = sum(e["provider"].get("name") != "etwship" for e in events)
+            self.assertGreater(lost, 0)
+            self.assertEqual(got + lost, EVENTS)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[arg for arg in sys.argv if arg != "--full"])
