@@ -14,4 +14,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
  */
 size_t fuzz_seed(size_t index, uint8_t *out, size_t max);
 
+/* Optional: how many times slower the target is than others. So many times fewer inputs are run where
+ * no fuzzer chooses them. */
+unsigned fuzz_slowness(void);
+
 #endif

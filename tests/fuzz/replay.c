@@ -39,6 +39,7 @@ enum {
 
 /* Absent unless the target, or the sanitizer's runtime, defines them. */
 #pragma weak fuzz_seed
+#pragma weak fuzz_slowness
 #pragma weak __sanitizer_set_death_callback
 void __sanitizer_set_death_callback(void (*callback)(void));
 
@@ -155,6 +156,11 @@ static int seeds_write(const char *folder)
     return 0;
 }
 
+static size_t slowness(void)
+{
+    return fuzz_slowness ? fuzz_slowness() : 1;
+}
+
 static void run_cuts(const uint8_t *data, size_t size, size_t *budget)
 {
     size_t near = MAX_CUTS / 4;
@@ -163,7 +169,7 @@ static void run_cuts(const uint8_t *data, size_t size, size_t *budget)
         run(data, cut);
         *budget -= cut;
         bool between = cut >= near && cut + near < size;
-        cut += between && step > 1 ? step : 1;
+        cut += (between && step > 1 ? step : 1) * slowness();
     }
 }
 
@@ -244,7 +250,7 @@ static void run_mutations(uint8_t *scratch, unsigned long rounds)
 {
     for (unsigned long round = 0; round < rounds; round++) {
         size_t budget = MAX_MUTATION_BYTES;
-        for (size_t i = 0; i < MUTATIONS; i++) {
+        for (size_t i = 0; i < MUTATIONS / slowness(); i++) {
             size_t seed = i % seeds.count;
             size_t size = seeds.sizes[seed];
             memcpy(scratch, seeds.bytes[seed], size);
