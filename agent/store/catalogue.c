@@ -366,6 +366,11 @@ struct catalogue *catalogue_create(
     return catalogue;
 }
 
+void catalogue_keep_log(struct catalogue *catalogue)
+{
+    sqlite3_db_config(catalogue->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+}
+
 void catalogue_close(struct catalogue *catalogue)
 {
     if (!catalogue) {

@@ -66,6 +66,10 @@ struct catalogue *catalogue_open(const char *path, enum catalogue_mode mode, str
 struct catalogue *catalogue_create(
     const char *path, uint64_t epoch, struct span machine, struct error *err);
 
+/* Let the log stay when the catalogue is closed, as if the process had been ended: who finds it knows
+ * that there was more to be done. */
+void catalogue_keep_log(struct catalogue *catalogue);
+
 /* What was not committed is undone. NULL is fine. */
 void catalogue_close(struct catalogue *catalogue);
 

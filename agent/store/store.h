@@ -331,7 +331,8 @@ struct store_loss {
     /* Is batch ${id} in the hands of an output, so that it had better stay? May be NULL. */
     bool (*is_busy)(void *self, uint64_t id);
     /* Batch ${row} is lost for ${output}, which had not settled it (of outputs that are not open in
-     * this run: SIZE_MAX, with their name). Once for each output; before anything is true. */
+     * this run: SIZE_MAX, with their name), and is never given to it again: its cursor may move over it.
+     * Once for each output; before anything is true. */
     void (*lost)(void *self, size_t output, struct span name, const struct store_row *row);
     void *self;
 };

@@ -191,7 +191,7 @@ void store_close(struct store *store)
         return;
     }
     if (store->is_unclean && store->catalogue) {
-        store_tails_cut(store);
+        catalogue_keep_log(store->catalogue);
     }
     unload(store);
     segments_destroy(store->segments);

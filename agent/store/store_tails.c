@@ -6,8 +6,8 @@
  * The same would be seen where the catalogue has lost something: somebody has put an older copy in its
  * place, or removed its log. Then cutting would lose what was accepted. So it is looked at what the
  * frames say: the catalogue was told of every epoch, and of every block of numbers, before a frame
- * with them was written. And there is no crash without a log: a run that ends well removes it, and has
- * cut off what was not committed.
+ * with them was written. And there is nothing uncommitted without a log: only a run in which no commit
+ * has failed removes it when it ends.
  */
 #include "store/store_tails.h"
 
@@ -21,7 +21,6 @@ struct tails {
     struct store *store;
     const struct catalogue_info *info;
     bool log_is_lost;
-    bool is_end; /* of a run, which knows what it has committed */
     struct catalogue_segment *known;
     size_t known_count;
     size_t known_capacity;
@@ -65,10 +64,6 @@ static bool is_newer(
     struct segments_scan scan;
     bool newer = false;
     enum frame_found found = FRAME_SKIPPED;
-    if (tails->is_end) {
-        *ret_newer = false;
-        return true;
-    }
     if (!segments_scan_begin(tails->store->segments, id, &scan, err)) {
         return false;
     }
@@ -255,16 +250,4 @@ bool store_tails_settle(
     free(tails.known);
     ids_fini(&tails.adopted);
     return ok;
-}
-
-void store_tails_cut(struct store *store)
-{
-    struct catalogue_info info;
-    struct tails tails = {.store = store, .info = &info, .is_end = true, .ok = true};
-    if (catalogue_info(store->catalogue, &info, NULL) &&
-        catalogue_segments(store->catalogue, keep_known, &tails, NULL) && tails.ok) {
-        settle_files(&tails);
-    }
-    free(tails.known);
-    ids_fini(&tails.adopted);
 }

@@ -12,8 +12,4 @@
 bool store_tails_settle(
     struct store *store, const struct catalogue_info *info, bool log_is_lost, struct error *err);
 
-/* At the end: what was written and is not committed is cut off, as far as that goes; else the next run,
- * which finds no log, would take it for something that the catalogue has lost. */
-void store_tails_cut(struct store *store);
-
 #endif
