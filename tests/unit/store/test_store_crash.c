@@ -259,6 +259,9 @@ static void set_scene(enum scene scene, struct said *all, size_t *count)
         put_garbage(path, name, PLAT_FILE_APPEND);
     }
     if (scene == SCENE_OLD_CATALOGUE) {
+        char log[400];
+        snprintf(log, sizeof(log), "%s/catalogue.db-wal", path);
+        assert_true(plat_path_remove(log, NULL));
         copy_catalogue(path, "copy", "catalogue.db");
     }
 }
