@@ -33,6 +33,7 @@ struct batch {
     struct batch *next;
     struct batch *previous;
     uint64_t number;       /* ascending within the stream; in memory from 1, without holes */
+    uint64_t epoch;        /* of a spool in memory: spool_item.epoch */
     uint64_t first_record; /* of its first one: numbers run over all streams of the spool */
     size_t stream;
     size_t readers_left; /* that have yet to ack it, or on a disk to take it */

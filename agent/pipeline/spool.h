@@ -138,8 +138,13 @@ struct spool {
 };
 
 /* Batches in memory, together at most ${max_bytes} (and one more), in an epoch of their own, 64 random
- * bits. NULL with ${err} set: out of memory, or the system has no random numbers. */
+ * bits, and in another one from when the clock was set. NULL with ${err} set: out of memory, or the system
+ * has no random numbers. */
 struct spool *spool_memory_create(size_t stream_count, size_t max_bytes, struct error *err);
+
+/* For tests: the clock that is looked at. Before anything is appended. */
+struct store_clock;
+void spool_memory_use_clock(struct spool *spool, const struct store_clock *clock);
 
 static inline void spool_destroy(struct spool *spool)
 {

@@ -3,6 +3,7 @@
 #include "pipeline/spool.h"
 #include "platform/plat_system.h"
 #include "platform/plat_thread.h"
+#include "store/age_clock.h"
 
 /*
  * A list of batches per stream, oldest first. A batch counts the cursors that have yet to ack it;
@@ -35,6 +36,7 @@ struct spool_memory {
     struct cursor cursors[MAX_CURSORS];
     size_t cursor_count;
     uint64_t epoch;
+    struct age_clock clock;
     uint64_t records; /* numbered so far */
     size_t bytes;
     size_t batches;
@@ -77,6 +79,20 @@ static enum spool_room wait_room(struct spool *base, enum spool_guest guest)
     return room;
 }
 
+/*
+ * A machine that is set back to an earlier state while it runs would give the same names to other
+ * records. Its clock tells, as soon as it has been set right.
+ */
+static void look_at_the_clock(struct spool_memory *spool)
+{
+    int64_t step;
+    uint64_t fresh;
+    age_clock_now(&spool->clock, &step);
+    if (step && plat_random(&fresh, sizeof(fresh), NULL)) {
+        spool->epoch = fresh;
+    }
+}
+
 static void append(struct spool *base, size_t stream, struct batch *batch)
 {
     struct spool_memory *spool = self_of(base);
@@ -89,8 +105,10 @@ static void append(struct spool *base, size_t stream, struct batch *batch)
         return;
     }
     plat_mutex_lock(&spool->mutex);
+    look_at_the_clock(spool);
     spool->bytes += batch->memory;
     spool->batches++;
+    batch->epoch = spool->epoch;
     batch->number = ++queue->last_number;
     batch->first_record = spool->records + 1;
     spool->records += batch->piece.count;
@@ -124,7 +142,7 @@ static enum spool_next next(
     }
     if (cursor->next) {
         *ret_item = (struct spool_item){.batch = cursor->next,
-            .epoch = spool->epoch,
+            .epoch = cursor->next->epoch,
             .stream_hash = cursor->reader.stream_hash,
             .route = cursor->reader.route};
         cursor->next = cursor->next->next;
@@ -230,6 +248,11 @@ static const struct spool_ops memory_ops = {
     .destroy = destroy,
 };
 
+void spool_memory_use_clock(struct spool *spool, const struct store_clock *clock)
+{
+    age_clock_init(&self_of(spool)->clock, clock);
+}
+
 struct spool *spool_memory_create(size_t stream_count, size_t max_bytes, struct error *err)
 {
     struct spool_memory *spool = calloc(1, sizeof(*spool));
@@ -237,6 +260,7 @@ struct spool *spool_memory_create(size_t stream_count, size_t max_bytes, struct 
         spool->base.ops = &memory_ops;
         plat_mutex_init(&spool->mutex);
         plat_cond_init(&spool->room);
+        age_clock_init(&spool->clock, NULL);
         spool->stream_count = stream_count;
         spool->max_bytes = max_bytes;
         spool->streams = calloc(stream_count + 1, sizeof(*spool->streams));

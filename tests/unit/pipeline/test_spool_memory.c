@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 
 #include "platform/plat_thread.h"
+#include "store/store.h"
 #include "support/test.h"
 
 static struct spool *make_spool(size_t streams, size_t max_bytes)
@@ -166,6 +167,54 @@ static void memory_is_counted_with_what_lies_around_the_bytes(void **state)
     spool_destroy(spool);
 }
 
+struct fake_clock {
+    uint64_t wall;
+    uint64_t monotonic_ns;
+};
+
+static uint64_t wall(void *self)
+{
+    return ((struct fake_clock *)self)->wall;
+}
+
+static uint64_t monotonic(void *self)
+{
+    return ((struct fake_clock *)self)->monotonic_ns;
+}
+
+static uint64_t epoch_of_next(struct spool *spool, size_t cursor)
+{
+    struct spool_item item;
+    append(spool, 0, 1);
+    assert_int_equal(spool->ops->next(spool, cursor, 0, &item), SPOOL_BATCH);
+    ack(spool, cursor, item.batch);
+    return item.epoch;
+}
+
+static void a_clock_that_was_set_begins_another_epoch(void **state)
+{
+    (void)state;
+    static const uint64_t minute = UINT64_C(600000000);
+    struct fake_clock now = {.wall = UINT64_C(134397612000000000), .monotonic_ns = 5};
+    const struct store_clock clock = {.now = wall, .monotonic_ns = monotonic, .self = &now};
+    struct spool *spool = make_spool(1, 1000);
+    size_t cursor = add_cursor(spool, 0);
+    spool_memory_use_clock(spool, &clock);
+    uint64_t first = epoch_of_next(spool, cursor);
+    now.wall += 50 * minute; /* time passes */
+    now.monotonic_ns += 50 * minute * 100;
+    assert_true(epoch_of_next(spool, cursor) == first);
+    now.wall += minute / 100; /* is adjusted */
+    assert_true(epoch_of_next(spool, cursor) == first);
+    now.wall += 3 * minute; /* the machine was set back, and learns what time it is */
+    uint64_t second = epoch_of_next(spool, cursor);
+    assert_true(second != first);
+    assert_true(epoch_of_next(spool, cursor) == second);
+    now.wall -= 3 * minute;
+    assert_true(epoch_of_next(spool, cursor) != second);
+    spool_destroy(spool);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +224,7 @@ int main(void)
         cmocka_unit_test(a_full_spool_has_room_again_when_a_batch_is_acked),
         cmocka_unit_test(cancelling_ends_the_wait_for_room),
         cmocka_unit_test(memory_is_counted_with_what_lies_around_the_bytes),
+        cmocka_unit_test(a_clock_that_was_set_begins_another_epoch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
