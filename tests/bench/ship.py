@@ -6,13 +6,14 @@ program that knows every event in advance (linux/limit_ship.c) and the same sink
 First each way once, to see that both sides send the same bytes. Then rounds, in each of which every way runs
 once, so that ratios hold whatever else the machine does; medians are printed. CPU is the program's own, user
 and system, without the sink's. `beyond` is how far the peak is above agent.memory, which is meant for the whole
-process: below 0, it stays within. Of the clock little is to be learned where other programs run, and nothing
+process: below 0, it stays within. "on disk": the spool is durable, and empty at first. Of the clock little is to be learned where other programs run, and nothing
 where the sink has no processor of its own.
 """
 
 import argparse
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -28,6 +29,7 @@ BODY_BYTES = 1000000
 MEMORY_MB = 128
 # Peers were measured with events of this size.
 PEER_BYTES = 770
+DURABLE = {"mode": "durable", "min_free_disk": "1MB"}
 
 
 class Sink:
@@ -71,14 +73,16 @@ class Way:
         return statistics.median(one[what] for one in self.rounds)
 
 
-def agent(folder, name, output, workers):
+def agent(folder, name, output, workers, spool=None):
     path = folder / f"{name}.yaml"
 
     def command(port):
+        shutil.rmtree(folder / "state", ignore_errors=True)
         url = f"http://127.0.0.1:{port}"
         where = {"url": url} if output["type"] == "http" else {"hosts": [url]}
         path.write_text(json.dumps({
-            "version": 1, "agent": {"decode_workers": workers, "memory": f"{MEMORY_MB}MB"},
+            "version": 1, "spool": spool or {"mode": "memory"},
+            "agent": {"decode_workers": workers, "memory": f"{MEMORY_MB}MB", "data_dir": "state"},
             "sessions": [{"name": "s", "type": "file", "paths": ["trace.etl"]}],
             "outputs": [{"workers": workers, "batch": {"bytes": BODY_BYTES}, **output, **where}]}))
         return [BINARY, "run", "-c", path.name]
@@ -90,7 +94,8 @@ def agent_member(folder):
     subprocess.run([ETLGEN, "--mix", "limit", "--events", "1", "-o", folder / "one.etl"], check=True,
                    stdout=subprocess.DEVNULL)
     (folder / "one.yaml").write_text(json.dumps({
-        "version": 1, "sessions": [{"name": "s", "type": "file", "paths": ["one.etl"]}],
+        "version": 1, "agent": {"data_dir": "one"},
+        "sessions": [{"name": "s", "type": "file", "paths": ["one.etl"]}],
         "outputs": [{"type": "stdout", "style": "ndjson"}]}))
     line = subprocess.run([BINARY, "run", "-c", "one.yaml"], cwd=folder, check=True,
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout.decode()
@@ -108,6 +113,12 @@ def ways(folder):
             name = f"http, {compression}, {workers}"
             result.append(Way(name, agent(folder, name, {
                 "type": "http", "compression": compression}, workers), folder, limit))
+        name = f"http, {compression}, 1, on disk"
+        result.append(Way(name, agent(folder, name, {
+            "type": "http", "compression": compression}, 1, DURABLE), folder, limit))
+    name = "http, none, 1, zstd on disk"
+    result.append(Way(name, agent(folder, name, {"type": "http", "compression": "none"}, 1,
+                                  DURABLE | {"compression": "zstd"}), folder, result[0]))
     for compression in ("none", "gzip"):
         for workers in (1, 2):
             name = f"elasticsearch, {compression}, {workers}"
@@ -155,14 +166,14 @@ def main():
 def report(every, events, event_bytes):
     print(f"{events:,} events of {event_bytes:.0f} bytes; CPU s per million events, and per million of "
           f"{PEER_BYTES} bytes")
-    print(f"{'':26} {'CPU s':>7} {PEER_BYTES:>7} {'ratio':>6} {'events/s':>11} {'peak MB':>8} {'beyond':>7}")
+    print(f"{'':27} {'CPU s':>7} {PEER_BYTES:>7} {'ratio':>6} {'events/s':>11} {'peak MB':>8} {'beyond':>7}")
     for way in every:
         cpu = way.median("cpu") / events * 1e6
         ratio = "" if not way.limit else "{:.2f}".format(statistics.median(
             ours["cpu"] / theirs["cpu"] for ours, theirs in zip(way.rounds, way.limit.rounds)))
         peak = way.median("rss") / 1024**2
         beyond = f"{peak - MEMORY_MB:.1f}" if way.limit or way.bulk else ""
-        print(f"{way.name:26} {cpu:7.2f} {cpu * PEER_BYTES / event_bytes:7.2f} {ratio:>6} "
+        print(f"{way.name:27} {cpu:7.2f} {cpu * PEER_BYTES / event_bytes:7.2f} {ratio:>6} "
               f"{events / way.median('wall'):11,.0f} {peak:8.1f} {beyond:>7}")
 
 
