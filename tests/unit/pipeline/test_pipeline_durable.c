@@ -171,6 +171,36 @@ static void what_an_output_has_lost_is_told_in_the_next_run_if_not_in_this(void 
     runs_fini(&runs);
 }
 
+/* Of several workers, none of which has a checkpoint that could take anything back. */
+static void of_a_batch_only_what_is_left_is_sent_by_the_next_run(void **state)
+{
+    (void)state;
+    enum { EVENTS = 100 };
+    static const struct fake_step steps[] = {{.verdict = OUTPUT_MIXED, .delivers = 0xff}};
+    struct runs runs;
+    runs_init(&runs, 1, (const size_t[]){0}, 1);
+    runs.rig.outputs[0].workers = 2;
+    runs.rig.outputs[0].retry = (struct delivery_retry){.min_ms = 3600000, .max_ms = 3600000};
+    rig_script(&runs.rig, 0, steps, 1);
+    run_begin(&runs);
+    assert_true(rig_push(&runs.rig, 0, EVENTS, 0));
+    pipeline_finish_source(runs.rig.pipeline, 0, false);
+    fake_output_wait_records(runs.rig.fakes[0], 8); /* the next try is in an hour, as a rule */
+    pipeline_give_up(runs.rig.pipeline);
+    assert_true(pipeline_drain(runs.rig.pipeline));
+    check_books(&runs.rig);
+    assert_int_equal(output_counts(&runs.rig, 0).acked, 8);
+    run_close(&runs);
+    run_begin(&runs);
+    assert_int_equal(output_counts(&runs.rig, 0).offered, EVENTS);
+    run_end(&runs);
+    assert_int_equal(output_counts(&runs.rig, 0).pending, 0);
+    run_close(&runs);
+    check_received(&runs.rig, 0, 0, 1, EVENTS);
+    assert_int_equal(fake_output_counts(runs.rig.fakes[0]).records, EVENTS);
+    runs_fini(&runs);
+}
+
 static void an_output_with_another_stream_drains_the_one_before(void **state)
 {
     (void)state;
@@ -204,6 +234,7 @@ int main(void)
         cmocka_unit_test(what_a_stop_leaves_is_delivered_by_the_next_run),
         cmocka_unit_test(what_an_ended_output_does_not_take_waits_for_the_next_run),
         cmocka_unit_test(what_an_output_has_lost_is_told_in_the_next_run_if_not_in_this),
+        cmocka_unit_test(of_a_batch_only_what_is_left_is_sent_by_the_next_run),
         cmocka_unit_test(an_output_with_another_stream_drains_the_one_before),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
