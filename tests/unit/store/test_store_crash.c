@@ -202,7 +202,7 @@ static bool first_segment(void *self, const char *name)
 {
     bool is_one = strlen(name) == 20 && strcmp(name + 16, ".seg") == 0;
     if (is_one) {
-        strcpy(self, name);
+        memcpy(self, name, 21);
     }
     return !is_one;
 }
