@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "pipeline/budget.h"
+#include "pipeline/pipeline_tables.h"
 #include "pipeline/spool_setup.h"
 #include "platform/plat_system.h"
 
@@ -33,17 +34,7 @@ struct pipeline {
     struct pipeline_settings settings;
     size_t session_count; /* with the agent itself */
 
-    /* What the parts are told, built once. */
-    struct worker_stream *worker_streams;
-    struct worker_session *worker_sessions;
-    struct sealer_stream *sealer_streams;
-    struct sealer_session *sealer_sessions;
-    size_t *stream_outputs;       /* by stream: its outputs, side by side */
-    size_t *all_streams;          /* of the agent itself */
-    uint64_t *resume;             /* with a row for the agent itself */
-    uint64_t *output_resume;      /* [output * session_count + session] */
-    uint64_t *stream_resume;      /* [session * stream_count + piece] */
-    bool *repeats;                /* by session: an earlier run may have delivered some of it */
+    struct pipeline_tables tables;
     struct schema_cache **caches; /* [worker * session_count + session] */
     struct spool_setup spool_setup;
 
@@ -64,133 +55,18 @@ struct pipeline {
     atomic_size_t reports_in_flight;
 };
 
-/* ---- what the parts are told ------------------------------------------------------------------ */
+/* ---- parts ------------------------------------------------------------------------------------ */
 
 static bool allocate(struct pipeline *p, struct error *err)
 {
     const struct pipeline_settings *s = &p->settings;
-    size_t sessions = p->session_count;
-    size_t streams = s->stream_count + 1;
-    size_t outputs = s->output_count + 1;
-    p->worker_streams = calloc(streams, sizeof(*p->worker_streams));
-    p->worker_sessions = calloc(sessions, sizeof(*p->worker_sessions));
-    p->sealer_streams = calloc(streams, sizeof(*p->sealer_streams));
-    p->sealer_sessions = calloc(sessions, sizeof(*p->sealer_sessions));
-    p->stream_outputs = calloc(outputs, sizeof(*p->stream_outputs));
-    p->all_streams = calloc(streams, sizeof(*p->all_streams));
-    p->resume = calloc(sessions * outputs, sizeof(*p->resume));
-    p->output_resume = calloc(sessions * outputs, sizeof(*p->output_resume));
-    p->stream_resume = calloc(sessions * streams, sizeof(*p->stream_resume));
-    p->repeats = calloc(sessions, sizeof(*p->repeats));
-    p->caches = calloc(sessions * s->worker_count, sizeof(struct schema_cache *));
-    p->sources = calloc(sessions, sizeof(struct source *));
+    p->caches = calloc(p->session_count * s->worker_count, sizeof(struct schema_cache *));
+    p->sources = calloc(p->session_count, sizeof(struct source *));
     p->workers = calloc(s->worker_count, sizeof(struct decode_worker *));
-    p->outlets = calloc(outputs, sizeof(struct outlet *));
-    bool ok = p->worker_streams && p->worker_sessions && p->sealer_streams && p->sealer_sessions &&
-              p->stream_outputs && p->all_streams && p->resume && p->output_resume &&
-              p->stream_resume && p->repeats && p->caches && p->sources && p->workers && p->outlets;
-    return ok || error_set(err, ERR_MEMORY, "out of memory for the pipeline");
+    p->outlets = calloc(s->output_count + 1, sizeof(struct outlet *));
+    return (p->caches && p->sources && p->workers && p->outlets) ||
+           error_set(err, ERR_MEMORY, "out of memory for the pipeline");
 }
-
-static uint64_t resume_of(const struct pipeline *p, size_t session, size_t output)
-{
-    return p->resume[session * p->settings.output_count + output];
-}
-
-static void plan_streams(struct pipeline *p)
-{
-    const struct pipeline_settings *s = &p->settings;
-    size_t used = 0;
-    for (size_t i = 0; i < s->stream_count; i++) {
-        const struct pipeline_stream *stream = &s->streams[i];
-        size_t first = used;
-        for (size_t o = 0; o < s->output_count; o++) {
-            if (s->outputs[o].stream == i) {
-                p->stream_outputs[used++] = o;
-            }
-        }
-        p->all_streams[i] = i;
-        p->worker_streams[i] = stream->shape;
-        p->worker_streams[i].batch_bytes = stream->max_bytes;
-        p->sealer_streams[i] = (struct sealer_stream){.route_count = stream->shape.route_count,
-            .max_bytes = stream->max_bytes,
-            .max_events = stream->max_events,
-            .max_age_ns = stream->max_age_ns,
-            .outputs = p->stream_outputs + first,
-            .output_count = used - first};
-    }
-}
-
-/* What all outputs of a stream have of a session. */
-static uint64_t lowest_resume(const struct pipeline *p, size_t session, size_t stream)
-{
-    const struct sealer_stream *outputs = &p->sealer_streams[stream];
-    uint64_t lowest = outputs->output_count ? UINT64_MAX : 0;
-    for (size_t i = 0; i < outputs->output_count; i++) {
-        uint64_t resume = resume_of(p, session, outputs->outputs[i]);
-        lowest = resume < lowest ? resume : lowest;
-    }
-    return lowest;
-}
-
-static void plan_sessions(struct pipeline *p)
-{
-    const struct pipeline_settings *s = &p->settings;
-    for (size_t i = 0; i < p->session_count; i++) {
-        bool own = i == s->session_count;
-        const struct pipeline_session *session = own ? NULL : &s->sessions[i];
-        const size_t *streams = own ? p->all_streams : session->streams;
-        size_t count = own ? s->stream_count : session->stream_count;
-        uint64_t *resume = p->stream_resume + i * (s->stream_count + 1);
-        for (size_t k = 0; k < count; k++) {
-            resume[k] = lowest_resume(p, i, streams[k]);
-        }
-        p->worker_sessions[i] = (struct worker_session){.name = own ? NULL : session->name,
-            .pointer_size = own ? 0 : session->decoding.pointer_size,
-            .ansi = own ? NULL : session->ansi,
-            .gates = own ? NULL : session->gates,
-            .gate_count = own ? 0 : session->gate_count,
-            .selects = own ? NULL : session->selects,
-            .selection = own ? NULL : session->selection,
-            .streams = streams,
-            .resume = resume,
-            .stream_count = count};
-        p->sealer_sessions[i] = (struct sealer_session){
-            .streams = streams, .stream_count = count, .replayable = !own && session->replayable};
-    }
-}
-
-/* What the spool has of a session, output by output: what it has all of them get. */
-static void plan_resume_of_spool(struct pipeline *p, size_t session)
-{
-    const struct pipeline_settings *s = &p->settings;
-    for (size_t o = 0; o < s->output_count; o++) {
-        uint64_t *resume = &p->resume[session * s->output_count + o];
-        uint64_t kept = spool_durable_sequence(p->spool, session, s->outputs[o].stream);
-        *resume = kept > *resume ? kept : *resume;
-    }
-}
-
-static void plan_resume(struct pipeline *p)
-{
-    const struct pipeline_settings *s = &p->settings;
-    for (size_t i = 0; s->resume && i < s->session_count * s->output_count; i++) {
-        p->resume[i] = s->resume[i];
-    }
-    for (size_t i = 0; i < s->session_count; i++) {
-        p->repeats[i] = s->restarted && s->sessions[i].replayable;
-        if (p->spool->keeps && s->sessions[i].replayable) {
-            plan_resume_of_spool(p, i);
-        }
-    }
-    for (size_t o = 0; o < s->output_count; o++) {
-        for (size_t i = 0; i < p->session_count; i++) {
-            p->output_resume[o * p->session_count + i] = resume_of(p, i, o);
-        }
-    }
-}
-
-/* ---- parts ------------------------------------------------------------------------------------ */
 
 static uint64_t gap_age_ns(const struct pipeline_settings *s)
 {
@@ -245,12 +121,12 @@ static bool make_core(struct pipeline *p, struct error *err)
     if (p->losses && p->spool->keeps && !losses_load(p->losses, s->store.store, err)) {
         return false;
     }
-    struct sealer_settings sealer = {.streams = p->sealer_streams,
+    struct sealer_settings sealer = {.streams = p->tables.sealer_streams,
         .stream_count = s->stream_count,
-        .sessions = p->sealer_sessions,
+        .sessions = p->tables.sealer_sessions,
         .session_count = p->session_count,
         .output_count = s->output_count,
-        .resume = p->resume,
+        .resume = p->tables.resume,
         .worker_count = s->worker_count,
         .pool = p->pool,
         .spool = p->spool,
@@ -268,11 +144,13 @@ static bool make_sources(struct pipeline *p, struct error *err)
         uint64_t resume = session->stream_count ? UINT64_MAX : 0;
         uint64_t resume_max = 0;
         for (size_t k = 0; k < session->stream_count; k++) {
-            uint64_t stream = p->worker_sessions[i].resume[k];
+            uint64_t stream = p->tables.worker_sessions[i].resume[k];
             resume = stream < resume ? stream : resume;
         }
         for (size_t o = 0; o < s->output_count; o++) {
-            resume_max = resume_of(p, i, o) > resume_max ? resume_of(p, i, o) : resume_max;
+            resume_max = pipeline_tables_resume(&p->tables, i, o) > resume_max
+                             ? pipeline_tables_resume(&p->tables, i, o)
+                             : resume_max;
         }
         struct source_settings source = {.session = (uint32_t)i,
             .queue = p->queue,
@@ -313,9 +191,9 @@ static bool make_workers(struct pipeline *p, struct error *err)
         struct decode_worker_settings worker = {.index = w,
             .queue = p->queue,
             .sealer = p->sealer,
-            .streams = p->worker_streams,
+            .streams = p->tables.worker_streams,
             .stream_count = s->stream_count,
-            .sessions = p->worker_sessions,
+            .sessions = p->tables.worker_sessions,
             .session_count = p->session_count,
             .caches = caches,
             .pool = p->pool,
@@ -371,8 +249,8 @@ static bool make_outlet(
         .workers = output->workers,
         .ids = output->ids,
         .checkpoint = checkpoint,
-        .resume = keeps ? NULL : p->output_resume + i * p->session_count,
-        .repeats = keeps ? NULL : p->repeats,
+        .resume = keeps ? NULL : p->tables.output_resume + i * p->session_count,
+        .repeats = keeps ? NULL : p->tables.repeats,
         .session_count = p->session_count,
         .spool = p->spool,
         .cursor = cursor,
@@ -413,11 +291,10 @@ struct pipeline *pipeline_create(const struct pipeline_settings *settings, struc
     p->settings = *settings;
     p->session_count = settings->session_count + 1;
     atomic_init(&p->reports_in_flight, 0);
-    bool ok = allocate(p, err) && make_spool(p, err);
+    bool ok = allocate(p, err) && pipeline_tables_init(&p->tables, settings, err) &&
+              make_spool(p, err);
     if (ok) {
-        plan_resume(p);
-        plan_streams(p);
-        plan_sessions(p);
+        pipeline_tables_fill(&p->tables, settings, p->spool);
         ok = make_core(p, err) && make_sources(p, err) && make_workers(p, err) &&
              make_outlets(p, err);
     }
@@ -430,16 +307,7 @@ struct pipeline *pipeline_create(const struct pipeline_settings *settings, struc
 
 static void free_plans(struct pipeline *p)
 {
-    free(p->worker_streams);
-    free(p->worker_sessions);
-    free(p->sealer_streams);
-    free(p->sealer_sessions);
-    free(p->stream_outputs);
-    free(p->all_streams);
-    free(p->resume);
-    free(p->output_resume);
-    free(p->stream_resume);
-    free(p->repeats);
+    pipeline_tables_fini(&p->tables);
     free(p->caches);
     free(p->sources);
     free(p->workers);
@@ -600,7 +468,7 @@ void pipeline_report(struct pipeline *p, const struct status *status, uint64_t n
 
 uint64_t pipeline_staged(const struct pipeline *p, size_t session)
 {
-    const struct sealer_session *streams = &p->sealer_sessions[session];
+    const struct sealer_session *streams = &p->tables.sealer_sessions[session];
     uint64_t least = streams->stream_count ? UINT64_MAX : 0;
     for (size_t i = 0; i < streams->stream_count; i++) {
         uint64_t sequence = spool_durable_sequence(p->spool, session, streams->streams[i]);
