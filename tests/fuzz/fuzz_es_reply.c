@@ -95,8 +95,7 @@ static const char *const seeds[] = {
     "\\ud83d\\ude00\",\"caused_by\":{\"type\":\"t\"}}}}]}",
     "\x01\x01{\"errors\":false,\"items\":[{\"index\":{\"status\":429,\"error\":\"text\"}}]}",
     "\x01\x02{\"error\":{\"root_cause\":[{\"type\":\"a\"}],\"type\":\"b\"},\"status\":400}",
-    "\x04\x00{\"items\":[{\"create\":{\"status\":201}},{\"create\":{\"status\":201}},"
-    "{\"create\":{\"status\":201}},{\"create\":{\"status\":201}}]}",
+    "\x03\x00{\"items\":[{\"index\":{\"status\":201}},{\"index\":{\"status\":201}},{\"a\":{}}]}",
     "\x01\x04{\"error\":\"Content-Type header [] is not supported\",\"status\":406}",
 };
 
