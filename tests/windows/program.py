@@ -188,6 +188,38 @@ class Program(unittest.TestCase):
         again = self.etwship("run", "-c", "c.yaml", folder=there)
         self.assertEqual(again.stdout, b"", again.stderr)
 
+    def test_a_spool_on_a_disk_outlives_the_agent(self):
+        # Nobody listens there: everything waits.
+        folder = self.configuration(
+            self.folder / "durable-ж", "",
+            "  - {name: away, type: http, url: 'http://127.0.0.1:9', retry: {max: 100ms}}\n"
+            "  - {name: f, type: file, path: out.ndjson}\n")
+        config = folder / "c.yaml"
+        config.write_text(config.read_text().replace("agent: {", "agent: {shutdown: 1s, ", 1)
+                          + "spool: {mode: durable, min_free_disk: 1MB}\n")
+        events = self.linux("dump", "one.etl").stdout.count(b"\n")
+        process, terminal = self.prefix.on_terminal(wine.EXE, "run", "-c", "c.yaml", cwd=folder)
+        out = folder / "out.ndjson"
+        with terminal:
+            try:
+                wine.wait_until(lambda: out.exists() and out.read_bytes().count(b"\n") >= events)
+            finally:
+                process.kill()
+                process.wait()
+        verified = self.etwship("spool", "verify", "-c", "c.yaml", folder=folder)
+        self.assertIn(b"all good", verified.stdout, verified.stderr)
+        exported = self.etwship("spool", "export", "away", "-c", "c.yaml", folder=folder)
+        self.assertEqual(exported.stdout.count(b"\n"), events, exported.stderr)
+        # Nothing is read again, and what waits is delivered by whoever comes next.
+        config.write_text("".join(line for line in config.read_text().splitlines(True)
+                                  if "name: f," not in line).replace(
+            "type: http, url: 'http://127.0.0.1:9', retry: {max: 100ms}",
+            "type: file, path: late.ndjson"))
+        done = self.etwship("run", "-c", "c.yaml", folder=folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        late = (folder / "late.ndjson").read_bytes()
+        self.assertTrue(NOW.sub(b"", late) == NOW.sub(b"", exported.stdout))
+
     def test_ctrl_c_ends_it_in_order(self):
         # That closing the window, logging off and shutting down end it in order, too, only Windows
         # can show.
