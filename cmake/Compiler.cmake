@@ -9,12 +9,6 @@ else()
         -Wmissing-prototypes -Wvla -Werror)
 endif()
 
-# GCC clears structures of some hundred bytes by `rep stos`, which takes longer to start than the whole
-# takes in vectors.
-if(CMAKE_C_COMPILER_ID STREQUAL GNU AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
-    add_compile_options(-mmemset-strategy=libcall:-1:noalign)
-endif()
-
 if(ETWSHIP_SANITIZE)
     add_compile_options(-fsanitize=${ETWSHIP_SANITIZE} -fno-sanitize-recover=all
         -fno-omit-frame-pointer)
@@ -29,6 +23,11 @@ if(ETWSHIP_LTO AND CMAKE_BUILD_TYPE STREQUAL Release AND NOT ETWSHIP_SANITIZE)
     include(CheckIPOSupported)
     check_ipo_supported(RESULT ETWSHIP_IPO OUTPUT ignored LANGUAGES C)
     set(CMAKE_INTERPROCEDURAL_OPTIMIZATION ${ETWSHIP_IPO})
+    # GCC clears structures of some hundred bytes by `rep stos`, which takes longer to start than the
+    # whole takes in vectors.
+    if(CMAKE_C_COMPILER_ID STREQUAL GNU AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+        add_compile_options(-mmemset-strategy=libcall:-1:noalign)
+    endif()
 endif()
 
 if(WIN32)
