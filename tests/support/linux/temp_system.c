@@ -10,7 +10,9 @@
 
 int temp_folder_make(char folder[TEMP_FOLDER_BYTES], const char *name)
 {
-    int size = snprintf(folder, TEMP_FOLDER_BYTES, "/tmp/etwship-%s-XXXXXX", name);
+    const char *top = getenv("TMPDIR");
+    int size = snprintf(
+        folder, TEMP_FOLDER_BYTES, "%s/etwship-%s-XXXXXX", top && *top ? top : "/tmp", name);
     bool good = size < TEMP_FOLDER_BYTES && mkdtemp(folder) && chmod(folder, 0755) == 0;
     return good ? 0 : -1;
 }
