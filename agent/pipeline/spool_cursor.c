@@ -128,10 +128,13 @@ bool spool_cursor_refill(struct spool_durable *spool, size_t index)
     return true;
 }
 
-void spool_cursor_forget(struct spool_durable *spool, size_t index, uint64_t id)
+bool spool_cursor_lose(struct spool_durable *spool, size_t index, uint64_t id)
 {
     struct spool_cursor *cursor = &spool->cursors[index];
     size_t kept = 0;
+    if (id <= cursor->taken) {
+        return false;
+    }
     for (size_t i = 0; i < cursor->window_count; i++) {
         struct spool_entry entry = *window_at(cursor, i);
         if (entry.row.id == id) {
@@ -141,9 +144,8 @@ void spool_cursor_forget(struct spool_durable *spool, size_t index, uint64_t id)
         }
     }
     cursor->window_count = kept;
-    if (id > cursor->taken) {
-        spool_cache_skip(spool, id);
-    }
+    spool_cache_skip(spool, id);
+    return true;
 }
 
 bool spool_cursor_has(const struct spool_cursor *cursor, uint64_t id)
@@ -184,6 +186,22 @@ static void land(struct spool_cursor *cursor)
         cursor->position = flight->entry.row.id;
         free_flight(flight);
     }
+}
+
+bool spool_cursor_give_up(struct spool_durable *spool, size_t index, uint64_t id)
+{
+    struct spool_cursor *cursor = &spool->cursors[index];
+    struct spool_flight *flight = cursor->flights;
+    while (flight && flight->entry.row.id < id) {
+        flight = flight->next;
+    }
+    if (!flight || flight->entry.row.id != id || !flight->damaged || flight->settled) {
+        return false;
+    }
+    flight->settled = true;
+    land(cursor);
+    plat_cond_broadcast(&cursor->ready);
+    return true;
 }
 
 /* ---- reading ------------------------------------------------------------------------------------- */
@@ -247,8 +265,7 @@ static void put_off(struct spool_durable *spool, struct spool_cursor *cursor,
     flight->tries += memory ? 0 : 1;
     bool damaged = why == STORE_READ_DAMAGED || flight->tries >= SPOOL_READ_TRIES;
     if (damaged && report_damage(spool, &flight->entry.row)) {
-        flight->settled = true;
-        land(cursor);
+        flight->damaged = true;
         return;
     }
     flight->waits = true;

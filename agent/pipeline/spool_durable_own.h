@@ -43,6 +43,7 @@ struct spool_flight {
     struct spool_entry entry;
     struct batch *batch;
     bool settled;
+    bool damaged;    /* the writer was told, and settles it when it has counted that */
     bool waits;      /* it could not be read, and is tried again … */
     uint64_t due_ns; /* … then */
     unsigned tries;
@@ -234,8 +235,12 @@ void spool_cursor_fini(struct spool_cursor *cursor);
  * the mutex. */
 bool spool_cursor_refill(struct spool_durable *spool, size_t index);
 
-/* The writer's, with the mutex held: forget a row that is lost; is the batch in the output's hands? */
-void spool_cursor_forget(struct spool_durable *spool, size_t index, uint64_t id);
+/* The writer's, with the mutex held. */
+/* A row is lost: is it to the output? Not what it has in hand, or has acked since the last commit. */
+bool spool_cursor_lose(struct spool_durable *spool, size_t index, uint64_t id);
+/* What could not be read was set aside. True if that is the output's loss. */
+bool spool_cursor_give_up(struct spool_durable *spool, size_t index, uint64_t id);
+/* Is the batch in the output's hands? */
 bool spool_cursor_has(const struct spool_cursor *cursor, uint64_t id);
 
 /* ---- spool_position.c ---------------------------------------------------------------------------- */

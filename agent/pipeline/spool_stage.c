@@ -170,19 +170,11 @@ static bool is_busy(void *self, uint64_t id)
     return busy;
 }
 
-static void on_lost(void *self, size_t output, struct span name, const struct store_row *row)
+static void tell_lost(struct spool_durable *spool, size_t cursor, enum output_drop reason,
+    const struct store_row *row)
 {
-    struct losing *losing = self;
-    struct spool_durable *spool = losing->spool;
-    (void)name; /* of an output that is not configured any more: nobody is left to be told */
-    if (output == SIZE_MAX || output >= spool->cursor_count) {
-        return;
-    }
-    plat_mutex_lock(&spool->mutex);
-    spool_cursor_forget(spool, output, row->id);
-    plat_mutex_unlock(&spool->mutex);
-    struct spool_durable_loss loss = {.cursor = output,
-        .reason = losing->reason,
+    struct spool_durable_loss loss = {.cursor = cursor,
+        .reason = reason,
         .records = row->records,
         .own = row->id >= spool->first_id && row->last_time == 0,
         .from = row->first_time,
@@ -192,12 +184,27 @@ static void on_lost(void *self, size_t output, struct span name, const struct st
     }
 }
 
-/* Give up batches. Returns how many. */
+static void on_lost(void *self, size_t output, struct span name, const struct store_row *row)
+{
+    struct losing *losing = self;
+    struct spool_durable *spool = losing->spool;
+    (void)name; /* of an output that is not configured any more: nobody is left to be told */
+    if (output == SIZE_MAX || output >= spool->cursor_count) {
+        return;
+    }
+    plat_mutex_lock(&spool->mutex);
+    bool lost = spool_cursor_lose(spool, output, row->id);
+    plat_mutex_unlock(&spool->mutex);
+    if (lost) {
+        tell_lost(spool, output, losing->reason, row);
+    }
+}
+
+/* Give up batches, but for those that an output has in hand. Returns how many. */
 static uint64_t drop(struct spool_durable *spool, enum store_drop why, enum output_drop reason)
 {
     struct losing losing = {.spool = spool, .reason = reason};
-    struct store_loss loss = {
-        .is_busy = why == STORE_DROP_FULL ? is_busy : NULL, .lost = on_lost, .self = &losing};
+    struct store_loss loss = {.is_busy = is_busy, .lost = on_lost, .self = &losing};
     uint64_t count = 0;
     if (!store_drop(spool->settings.store, why, &loss, &count, NULL)) {
         return 0;
@@ -209,6 +216,19 @@ static uint64_t drop(struct spool_durable *spool, enum store_drop why, enum outp
 void spool_stage_too_old(struct spool_durable *spool)
 {
     drop(spool, STORE_DROP_TOO_OLD, OUTPUT_DROP_SPOOL_TOO_OLD);
+}
+
+/* To the outputs that came upon it; others were told by the store. */
+static void give_up(struct spool_durable *spool, const struct store_row *row)
+{
+    for (size_t i = 0; i < spool->cursor_count; i++) {
+        plat_mutex_lock(&spool->mutex);
+        bool lost = spool_cursor_give_up(spool, i, row->id);
+        plat_mutex_unlock(&spool->mutex);
+        if (lost) {
+            tell_lost(spool, i, OUTPUT_DROP_SPOOL_DAMAGED, row);
+        }
+    }
 }
 
 void spool_stage_damaged(struct spool_durable *spool)
@@ -226,6 +246,7 @@ void spool_stage_damaged(struct spool_durable *spool)
         if (!store_set_aside(spool->settings.store, &rows[i], &loss, &err)) {
             spool_durable_warn(spool, "damaged", err.text);
         }
+        give_up(spool, &rows[i]);
         spool->dropped = true;
     }
     free(rows);
