@@ -153,15 +153,20 @@ bool chain_has_left(const struct chain *chain, uint64_t id)
     return find_in(chain->left, chain->left_count, id, &place);
 }
 
-bool chain_wants(const struct chain *chain, uint64_t stream, uint64_t id)
+bool chain_covers(const struct chain *chain, uint64_t stream, uint64_t id)
 {
     for (size_t i = chain->first_range; i < chain->range_count; i++) {
         const struct chain_range *range = &chain->ranges[i];
         if (range->stream == stream && id > chain_lower(chain, range) && id <= range->last) {
-            return !chain_is_early(chain, id);
+            return true;
         }
     }
     return false;
+}
+
+bool chain_wants(const struct chain *chain, uint64_t stream, uint64_t id)
+{
+    return chain_covers(chain, stream, id) && !chain_is_early(chain, id);
 }
 
 bool chain_set_left(struct chain *chain, uint64_t id, bool is_left, struct error *err)

@@ -56,6 +56,25 @@ bool store_usage(struct store *store, struct store_usage *ret_usage, struct erro
     return true;
 }
 
+/* What the output has settled already behind its position waits no more. */
+static bool leave_out_early(struct store *store, const struct chain *chain,
+    struct store_backlog *backlog, struct error *err)
+{
+    for (size_t i = 0; i < chain->early_count; i++) {
+        struct catalogue_batch batch;
+        bool found;
+        if (!catalogue_find_batch(store->catalogue, chain->early[i], &batch, &found, err)) {
+            return false;
+        }
+        if (found && chain_covers(chain, batch.stream, batch.id)) {
+            backlog->batches--;
+            backlog->records -= batch.records;
+            backlog->bytes -= batch.bytes;
+        }
+    }
+    return true;
+}
+
 bool store_backlog(
     struct store *store, size_t output, struct store_backlog *ret_backlog, struct error *err)
 {
@@ -76,6 +95,9 @@ bool store_backlog(
         backlog.batches += sum.batches;
         backlog.records += sum.records;
         backlog.bytes += sum.bytes;
+    }
+    if (!leave_out_early(store, chain, &backlog, err)) {
+        return false;
     }
     backlog.oldest = found ? oldest.entered : 0;
     *ret_backlog = found ? backlog : (struct store_backlog){0};

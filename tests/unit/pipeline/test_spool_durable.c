@@ -149,7 +149,9 @@ static void acks_out_of_order_are_remembered_one_by_one(void **state)
     rig_checkpoint(&rig, 0, "", true);
     rig.spool->ops->ack(rig.spool, 0, &items[2], true); /* behind the checkpoint */
     rig_crash(&rig);
-    assert_true(rig.backlogs[0].batches >= 3);
+    /* Of the last one nobody knows whether it was committed. */
+    assert_in_range(rig.backlogs[0].batches, 3, 4);
+    assert_in_range(rig.backlogs[0].records, 3, 4);
     /* Whatever the order in this run, what was settled in the other stays settled. */
     items[2] = rig_expect(&rig, 0, 2, 2);
     items[4] = rig_expect(&rig, 0, 4, 4);
