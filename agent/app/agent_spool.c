@@ -17,6 +17,9 @@
  * since what came before is in those or was not wanted then; that is noted in the store at once,
  * so that the next run finds it for itself.
  *
+ * These numbers mean something together with what the input has noted of its files. Where the catalogue
+ * was made anew that is lost, or older than they are: then it begins anew, behind them.
+ *
  * Threads: the store belongs to the thread that makes the agent until the pipeline starts, and to the
  * spool's thread from then on, which calls `stage`. Sources ask for files that are done on their own
  * threads, so there is a connection to the catalogue for that, under a mutex.
@@ -29,6 +32,7 @@ struct agent_spool {
     char (*keys)[STREAM_KEY_BYTES]; /* by stream */
     struct buf *states;             /* by session: as its input said last */
     uint64_t *last_times;           /* by session */
+    bool is_remade;                 /* the catalogue was, and knows no states that fit */
     struct plat_mutex mutex;
     struct catalogue *reader;
 };
@@ -123,10 +127,23 @@ static bool begin_stream(
     return ok;
 }
 
-static void tell_begin(const struct agent *agent, const struct earlier *earlier)
+/* Was something of the session read, and is it lost what? */
+static bool begins_anew(const struct agent *agent, const struct earlier *earlier, size_t session)
+{
+    return earlier->highest[session] && agent->plan.session_configs[session]->ops->state &&
+           agent->spool->states[session].size == 0;
+}
+
+static void tell_begin(struct agent *agent, const struct earlier *earlier)
 {
     for (size_t s = 0; s < agent->plan.session_count; s++) {
-        if (agent->plan.sessions[s].replayable && earlier->highest[s]) {
+        if (agent->plan.sessions[s].replayable && begins_anew(agent, earlier, s)) {
+            agent->restarted = true;
+            log_write(agent->log, LOG_LEVEL_WARNING, NULL,
+                "session %s: what was noted of the files read is lost: they are read again, and "
+                "events may come twice",
+                session_name(agent, s));
+        } else if (agent->plan.sessions[s].replayable && earlier->highest[s]) {
             log_write(agent->log, LOG_LEVEL_INFO, NULL,
                 "session %s goes on behind event %llu: what is before it is in %s",
                 session_name(agent, s), (unsigned long long)earlier->highest[s],
@@ -169,7 +186,12 @@ static bool find_sessions(struct agent *agent, struct error *err)
         struct span name = span_text(session_name(agent, s));
         ok = store_find_source_state(spool->store, name, &spool->states[s], err) &&
              store_find_live(spool->store, name, &spool->last_times[s], err);
+        if (ok && spool->is_remade && spool->states[s].size) {
+            buf_reset(&spool->states[s]);
+            ok = store_source_state(spool->store, name, buf_span(&spool->states[s]), err);
+        }
     }
+    spool->is_remade = false;
     return ok;
 }
 
@@ -177,9 +199,10 @@ static bool find_sessions(struct agent *agent, struct error *err)
 
 static void tell(void *self, enum store_news news, const char *text)
 {
+    struct agent *agent = self;
     bool usual = news == STORE_NEWS_UNCLEAN;
-    log_write(((struct agent *)self)->log, usual ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, NULL,
-        "spool: %s", text);
+    agent->spool->is_remade |= news == STORE_NEWS_REBUILT;
+    log_write(agent->log, usual ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, NULL, "spool: %s", text);
 }
 
 static bool open_store(struct agent *agent, struct error *err)
@@ -307,7 +330,28 @@ bool agent_spool_is_done(
 
 /* ---- what becomes true with a commit -------------------------------------------------------------- */
 
-/* What an input says that it needs, if that is not what it said last. */
+/* What an input needs to go on as before; nothing where it cannot say it, or where the catalogue has lost
+ * what belongs to it: an older one would not fit the numbers. */
+static bool write_state(struct agent *agent, size_t session, struct buf *out, struct error *err)
+{
+    struct error why = {.code = ERR_NONE};
+    if (agent->spool->is_remade) {
+        return true;
+    }
+    const struct input_ops *ops = agent->plan.session_configs[session]->ops;
+    bool ok = ops->state(agent->sessions[session].input, out, &why);
+    if (!ok && why.code == ERR_LIMIT) {
+        log_write(agent->log, LOG_LEVEL_WARNING, "spool state", "session %s: %s",
+            session_name(agent, session), why.text);
+        buf_fini(out);
+        buf_init(out, STORE_VALUE_MAX);
+        return true;
+    }
+    return (ok || error_set(err, why.code, "%s", why.text)) &&
+           (!out->failed || error_set(err, ERR_MEMORY, "out of memory"));
+}
+
+/* That, if it is not what was said last. */
 static bool stage_state(struct agent *agent, struct store *store, size_t session, struct error *err)
 {
     const struct input_ops *ops = agent->plan.session_configs[session]->ops;
@@ -317,8 +361,7 @@ static bool stage_state(struct agent *agent, struct store *store, size_t session
         return true;
     }
     buf_init(&fresh, STORE_VALUE_MAX);
-    bool ok = ops->state(agent->sessions[session].input, &fresh, err) &&
-              (!fresh.failed || error_set(err, ERR_MEMORY, "out of memory"));
+    bool ok = write_state(agent, session, &fresh, err);
     if (ok && !span_equal(buf_span(&fresh), buf_span(last))) {
         ok = store_source_state(
             store, span_text(session_name(agent, session)), buf_span(&fresh), err);

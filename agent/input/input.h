@@ -59,8 +59,10 @@ struct input_sink {
     void (*skipped)(void *self, const uint8_t file_id[16]);
 
     /* What was given in earlier runs cannot be given again as it was (damage() said why): what
-     * follows counts as new, above everything that was acked. Some of it was given before. */
-    void (*renumber)(void *self);
+     * follows counts as new, above everything that was acked. Some of it was given before. Returns
+     * the number that what follows is behind: the runs to come begin with giving it here.
+     * ${behind}: such a number of an earlier run; 0: above everything. May be NULL. */
+    uint64_t (*renumber)(void *self, uint64_t behind);
 };
 
 enum input_end {

@@ -8,7 +8,8 @@
  * come in the same order, however much has been added since. That needs the files: if one is gone
  * that not everybody has taken whole, or a circular one has overwritten where reading began, the
  * schedule is given up and everything that is not done is read as new. Events may then come twice;
- * none is left out.
+ * none is left out. The new schedule says which number it begins behind, or the run after this one
+ * would count from 1 again and take new events for those that outputs had.
  */
 
 static const struct schedule_entry *entry_at(const struct input *in, size_t index)
@@ -93,18 +94,18 @@ static const char *find_obstacle(struct input *in, const char **ret_path)
     return NULL;
 }
 
-static void give_up(struct input *in, const char *path, const char *why)
+/* What follows is new, behind all that outputs had. Without a schedule nothing was read, or it is lost
+ * what was: then this is all that is known. */
+static void begin_anew(struct input *in)
 {
-    input_file_tell(in, path, why);
+    uint64_t behind = in->sink->renumber ? in->sink->renumber(in->sink->self, 0) : 0;
     input_schedule_fini(&in->restored);
     input_schedule_init(&in->restored);
     plat_mutex_lock(&in->mutex);
     input_schedule_fini(&in->schedule);
     input_schedule_init(&in->schedule);
+    in->schedule.behind = behind;
     plat_mutex_unlock(&in->mutex);
-    if (in->sink->renumber) {
-        in->sink->renumber(in->sink->self);
-    }
 }
 
 static void take_paths(struct input *in, size_t first, size_t count)
@@ -165,6 +166,9 @@ static enum input_end replay_group(struct input *in, size_t first, size_t count)
 static enum input_end replay(struct input *in)
 {
     enum input_end end = INPUT_DONE;
+    if (in->restored.behind && in->sink->renumber) {
+        in->sink->renumber(in->sink->self, in->restored.behind);
+    }
     if (in->restored.has_base && in->sink->skipped) {
         in->sink->skipped(in->sink->self, in->restored.base);
     }
@@ -186,13 +190,15 @@ static enum input_end replay(struct input *in)
 enum input_end input_replay_run(struct input *in)
 {
     if (!in->restore_failed && in->restored.count == 0 && !in->restored.has_base) {
+        begin_anew(in);
         return INPUT_DONE;
     }
     const char *path;
     input_paths_identify(in);
     const char *obstacle = find_obstacle(in, &path);
     if (obstacle) {
-        give_up(in, path, obstacle);
+        input_file_tell(in, path, obstacle);
+        begin_anew(in);
         return INPUT_DONE;
     }
     in->replaying = true;

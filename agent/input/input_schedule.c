@@ -10,7 +10,7 @@
  * come; a new one is followed by its identity. Readings tell how much further they go than the one
  * before of the same file.
  */
-enum { VERSION = 1, MAX_NUMBER_BYTES = 10 };
+enum { VERSION = 1, HAS_BASE = 1, HAS_BEHIND = 2, MAX_NUMBER_BYTES = 10 };
 
 static const bool has_value[SCHEDULE_KINDS] = {
     [SCHEDULE_WHOLE] = true,
@@ -193,9 +193,12 @@ bool input_schedule_write(const struct input_schedule *s, struct buf *out, struc
     }
     uint64_t count = 0;
     buf_add_byte(out, VERSION);
-    buf_add_byte(out, s->has_base);
+    buf_add_byte(out, (s->has_base ? HAS_BASE : 0) | (s->behind ? HAS_BEHIND : 0));
     if (s->has_base) {
         buf_add(out, s->base, sizeof(s->base));
+    }
+    if (s->behind) {
+        put_number(out, s->behind);
     }
     for (size_t i = 0; i < s->count; i++) {
         put_entry(s, &s->entries[s->first + i], numbers, numbers + s->file_count, &count, out);
@@ -267,15 +270,16 @@ static bool sum_readings(struct input_schedule *s)
 
 static enum read_result read_base(struct reader *r, struct input_schedule *s)
 {
-    uint8_t has_base = reader_u8(r);
-    if (has_base == 1) {
+    uint8_t flags = reader_u8(r);
+    if (flags & HAS_BASE) {
         struct span id = reader_take(r, sizeof(s->base));
         if (id.size) {
             memcpy(s->base, id.data, sizeof(s->base));
             s->has_base = true;
         }
     }
-    return r->failed || has_base > 1 ? READ_WRONG : READ_GOOD;
+    bool good = !(flags & HAS_BEHIND) || (read_number(r, &s->behind) && s->behind);
+    return r->failed || !good || flags > (HAS_BASE | HAS_BEHIND) ? READ_WRONG : READ_GOOD;
 }
 
 bool input_schedule_read(struct span bytes, struct input_schedule *s, struct error *err)

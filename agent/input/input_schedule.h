@@ -49,6 +49,7 @@ struct input_schedule {
     struct arena ids;
     bool has_base; /* entries were dropped; the last of them ended this file */
     uint8_t base[16];
+    uint64_t behind; /* what is given first is numbered behind this: input_sink.renumber */
     bool incomplete; /* there was no room for an entry */
 };
 

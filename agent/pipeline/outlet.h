@@ -13,7 +13,7 @@
  *
  * With a spool that keeps what waits, nothing is lost when the output ends or the agent stops: it stays
  * there, and counts as pending. The spool remembers how far the output is, and its checkpoint; then
- * `resume`, `repeats` and outlet_state have nothing to say.
+ * `resume` and outlet_state have nothing to say.
  */
 struct outlet;
 

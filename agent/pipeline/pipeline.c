@@ -250,7 +250,7 @@ static bool make_outlet(
         .ids = output->ids,
         .checkpoint = checkpoint,
         .resume = keeps ? NULL : p->tables.output_resume + i * p->session_count,
-        .repeats = keeps ? NULL : p->tables.repeats,
+        .repeats = p->tables.repeats,
         .session_count = p->session_count,
         .spool = p->spool,
         .cursor = cursor,

@@ -79,7 +79,8 @@ struct pipeline_settings {
      * only a stream that is new needs to be told where it begins.
      */
     const uint64_t *resume;
-    bool restarted; /* earlier runs may have delivered more than it says; not used with a store */
+    /* Earlier runs may have delivered more than it says; with a store: sessions begin anew. */
+    bool restarted;
     struct pipeline_store store;
     size_t worker_count;
     size_t memory_bytes; /* of the process: what it needs itself, and everything queued */

@@ -426,13 +426,14 @@ static void on_damage(void *self, const struct trace_info *trace, uint64_t offse
     settings->damage(settings->self, settings->session, trace, offset, what);
 }
 
-static void on_renumber(void *self)
+static uint64_t on_renumber(void *self, uint64_t behind)
 {
     struct source *source = self;
-    if (!source->stopped && stack_join_flush(source->stacks) &&
-        source->counts.sequence < source->settings.resume_max) {
-        source->counts.sequence = source->settings.resume_max;
+    uint64_t to = behind ? behind : source->settings.resume_max;
+    if (!source->stopped && stack_join_flush(source->stacks) && source->counts.sequence < to) {
+        source->counts.sequence = to;
     }
+    return to;
 }
 
 /* ---- quiet sources ---------------------------------------------------------------------------- */

@@ -287,6 +287,22 @@ class Spool(unittest.TestCase):
                 self.assert_each_once(server.app.documents())
             subprocess.run(["rm", "-r", self.folder / "state"], check=True)
 
+    def test_a_lost_catalogue_takes_no_new_file_for_an_old_one(self):
+        traces = self.folder / "in"
+        traces.mkdir()
+        self.write(self.local(), traces=[traces / "*.etl"])
+        first = traces / "first.etl"
+        first.write_bytes(self.make_trace("first", 1000).read_bytes())
+        self.run_agent()
+        first.unlink()
+        for path in (self.folder / "state/spool").glob("catalogue.db*"):
+            path.unlink()
+        second = self.make_trace("second", 1000, "--cpus", "2", "--seed", "5")
+        (traces / "second.etl").write_bytes(second.read_bytes())
+        self.assertIn("they are read again", self.run_agent())
+        names = [json.loads(line)["etw"].get("file", "") for line in self.out.read_bytes().splitlines()]
+        self.assertEqual(sum(name.endswith("second.etl") for name in names), 1000)
+
     def test_a_damaged_batch_is_a_gap_and_the_rest_arrives(self):
         with Server(Bulk(), lambda request: DOWN if request.method == "POST" else None) as server:
             spool = self.left_behind(server)

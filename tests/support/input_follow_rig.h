@@ -38,6 +38,8 @@ struct run {
     size_t known_ends; /* those of an earlier run: is_done */
     size_t skipped;
     size_t renumbered;
+    bool is_restored;
+    uint64_t behind; /* the number that was given to renumber */
     size_t damage;
     char last_damage[256];
     void (*grow)(size_t count); /* called behind each record */
@@ -169,10 +171,15 @@ static inline void on_skipped(void *self, const uint8_t id[16])
     }
 }
 
-static inline void on_renumber(void *self)
+/* What a run that was restored calls new is numbered behind this. */
+enum { NEW_BEHIND = 1000 };
+
+static inline uint64_t on_renumber(void *self, uint64_t behind)
 {
     (void)self;
-    run.renumbered++;
+    run.renumbered += behind == 0 && run.is_restored;
+    run.behind = behind;
+    return behind ? behind : run.is_restored ? NEW_BEHIND : 0;
 }
 
 static const struct input_sink sink = {

@@ -37,6 +37,7 @@ static void run_until(size_t stop_at, bool restore)
     run.sequence = 0;
     run.ends = run.known_ends;
     make(MILLISECOND);
+    run.is_restored = restore;
     if (restore) {
         input_file.restore(run.input, buf_span(&state_bytes));
     }
@@ -180,9 +181,28 @@ static void a_damaged_state_lets_everything_be_read_again(void **state)
     write_all(0);
     run_until(10, false);
     state_bytes.data[0] ^= 0x40;
-    run_until(EVENTS + 1, true);
+    run_until(EVENTS / 2, true);
     assert_int_equal(run.renumbered, 1);
     assert_int_equal(run.damage, 1);
+    /* The run after that counts as this one did. */
+    run_until(EVENTS + 1, true);
+    assert_int_equal(run.behind, NEW_BEHIND);
+    assert_int_equal(run.renumbered, 1);
+    assert_int_equal(run.damage, 1);
+    assert_all_once(0);
+}
+
+static void a_lost_state_begins_behind_what_outputs_had(void **state)
+{
+    (void)state;
+    write_all(0);
+    run_until(10, false);
+    buf_reset(&state_bytes);
+    run_until(EVENTS / 2, true);
+    assert_int_equal(run.renumbered, 1);
+    run_until(EVENTS + 1, true);
+    assert_int_equal(run.behind, NEW_BEHIND);
+    assert_int_equal(run.renumbered, 1);
     assert_all_once(0);
 }
 
@@ -231,6 +251,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             a_file_that_is_gone_lets_the_others_be_read_again, begin, end),
         cmocka_unit_test_setup_teardown(a_damaged_state_lets_everything_be_read_again, begin, end),
+        cmocka_unit_test_setup_teardown(a_lost_state_begins_behind_what_outputs_had, begin, end),
         cmocka_unit_test_setup_teardown(
             whole_files_come_in_the_same_order_though_others_came_before_them, begin, end),
     };

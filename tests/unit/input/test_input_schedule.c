@@ -49,6 +49,33 @@ static void add_all(void)
     input_schedule_add(&schedule, SCHEDULE_END, c, 1);
 }
 
+static void the_number_that_it_begins_behind_reads_back(void **state)
+{
+    (void)state;
+    static const uint8_t written[] = {1, 2, 0xac, 0x02, 0, 0};
+    schedule.behind = 300;
+    input_schedule_add(&schedule, SCHEDULE_WHOLE, a, 0);
+    assert_true(input_schedule_write(&schedule, &bytes, &err));
+    assert_memory_equal(bytes.data, written, sizeof(written));
+    for (size_t with_base = 0; with_base < 2; with_base++) {
+        struct input_schedule again;
+        input_schedule_init(&again);
+        assert_true(input_schedule_read(buf_span(&bytes), &again, &err));
+        assert_int_equal(again.behind, 300);
+        assert_int_equal(again.count, 1 - with_base);
+        assert_int_equal(again.has_base, with_base);
+        input_schedule_fini(&again);
+        input_schedule_forget(&schedule, a);
+        buf_reset(&bytes);
+        assert_true(input_schedule_write(&schedule, &bytes, &err));
+    }
+    static const uint8_t none[] = {1, 2, 0};
+    struct input_schedule again;
+    input_schedule_init(&again);
+    assert_false(input_schedule_read(span_make(none, sizeof(none)), &again, &err));
+    input_schedule_fini(&again);
+}
+
 static void what_was_written_reads_back(void **state)
 {
     (void)state;
@@ -182,6 +209,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_was_written_reads_back, begin, end),
+        cmocka_unit_test_setup_teardown(the_number_that_it_begins_behind_reads_back, begin, end),
         cmocka_unit_test_setup_teardown(a_text_cut_short_or_wrong_is_refused, begin, end),
         cmocka_unit_test_setup_teardown(readings_in_turns_are_kept_apart, begin, end),
         cmocka_unit_test_setup_teardown(what_everybody_has_is_forgotten_from_the_start, begin, end),

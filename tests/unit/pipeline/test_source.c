@@ -111,10 +111,12 @@ static void numbers_go_on_behind_files_that_are_done(void **state)
     push_many(&rig, 10);
     rig.sink.file_end(rig.sink.self, seven);
     assert_int_equal(ended_at, 50);
-    rig.sink.renumber(rig.sink.self);
+    assert_int_equal(rig.sink.renumber(rig.sink.self, 0), 60);
     push_many(&rig, 2);
+    assert_int_equal(rig.sink.renumber(rig.sink.self, 70), 70);
+    push_many(&rig, 1);
     rig_finish(&rig, false);
-    assert_log(&rig, "46-50 61-62 ");
+    assert_log(&rig, "46-50 61-62 71-71 ");
     rig_fini(&rig);
 }
 
