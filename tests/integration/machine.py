@@ -474,6 +474,7 @@ class Load(Shared):
             self.burst(100)
             if turn % 3 == 0:
                 agent.kill()
+                self.do(f"left {SESSION}")  # or the next one seems to read it before it does
             else:
                 self.assertEqual(agent.stop(), 0)
         self.assertEqual(self.sessions("list"), {})

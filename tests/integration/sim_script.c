@@ -79,6 +79,19 @@ static void await(const char *session, const char *name)
     }
 }
 
+/* Whoever was killed is gone for the machine, too. */
+static void await_left(const char *session)
+{
+    struct etw_sim_session_info info;
+    for (int waited = 0; etw_sim_session_get(world.sim, session, &info) && info.consumers > 0;
+         waited += TICK_MS) {
+        if (waited > WAIT_MS) {
+            refuse("left");
+        }
+        plat_sleep_ms(TICK_MS);
+    }
+}
+
 static void burst(const char *name, uint64_t count, uint32_t rate)
 {
     struct provider *p = find(name);
@@ -116,6 +129,8 @@ bool sim_script_act(char *line, FILE *out)
         add_provider(a, strcmp(b, "unregistered") == 0);
     } else if (sscanf(line, "await %127s %127s", a, b) == 2) {
         await(a, b);
+    } else if (sscanf(line, "left %127s", a) == 1) {
+        await_left(a);
     } else if (sscanf(line, "burst %127s %127s %127s", a, b, c) == 3) {
         burst(a, strtoull(b, NULL, 10), (uint32_t)strtoul(c, NULL, 10));
     } else if (sscanf(line, "register %127s", a) == 1) {
