@@ -192,7 +192,7 @@ class Program(unittest.TestCase):
         # Nobody listens there: everything waits.
         folder = self.configuration(
             self.folder / "durable-ж", "",
-            "  - {name: away, type: http, url: 'http://127.0.0.1:9', retry: {max: 100ms}}\n"
+            "  - {name: away, type: http, url: 'http://127.0.0.1:9', retry: {min: 10ms, max: 100ms}}\n"
             "  - {name: f, type: file, path: out.ndjson}\n")
         config = folder / "c.yaml"
         config.write_text(config.read_text().replace("agent: {", "agent: {shutdown: 1s, ", 1)
@@ -202,7 +202,9 @@ class Program(unittest.TestCase):
         out = folder / "out.ndjson"
         with terminal:
             try:
-                wine.wait_until(lambda: out.exists() and out.read_bytes().count(b"\n") >= events)
+                wine.wait_until(lambda: process.poll() is not None or (
+                    out.exists() and out.read_bytes().count(b"\n") >= events))
+                self.assertIsNone(process.poll())
             finally:
                 process.kill()
                 process.wait()
@@ -213,7 +215,7 @@ class Program(unittest.TestCase):
         # Nothing is read again, and what waits is delivered by whoever comes next.
         config.write_text("".join(line for line in config.read_text().splitlines(True)
                                   if "name: f," not in line).replace(
-            "type: http, url: 'http://127.0.0.1:9', retry: {max: 100ms}",
+            "type: http, url: 'http://127.0.0.1:9', retry: {min: 10ms, max: 100ms}",
             "type: file, path: late.ndjson"))
         done = self.etwship("run", "-c", "c.yaml", folder=folder)
         self.assertEqual(done.returncode, 0, done.stderr)

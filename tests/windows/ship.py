@@ -113,7 +113,8 @@ class Ship(unittest.TestCase):
             self.assertEqual(self.deadletter("purge", "3").split(), [b"1", b"removed"])
             self.assertEqual([letter["id"] for letter in self.letters()], [2, 5])
             self.assertEqual(json.loads(self.deadletter("replay", "--json")),
-                             {"output": "o", "delivered": 2, "refused": 0, "skipped": 0})
+                             {"output": "o", "delivered": 2, "refused": 0, "skipped": 0,
+                              "unplaced": 0})
             self.assertEqual(self.deadletter("list", "--json"), b"")
             self.assertEqual(self.deadletter("purge").split(), [b"0", b"removed"])
         removed = letters[2]["document"]["etw"]["sequence"]
