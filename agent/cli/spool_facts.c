@@ -158,7 +158,10 @@ static bool walk(struct catalogue *catalogue, const struct spool_range_facts *ra
     struct catalogue_batch *batches = malloc(BATCHES_AT_ONCE * sizeof(*batches));
     uint64_t after = range->after;
     size_t count = BATCHES_AT_ONCE;
-    bool ok = batches || error_set(err, ERR_MEMORY, "out of memory");
+    bool ok = true;
+    if (!batches) {
+        return error_set(err, ERR_MEMORY, "out of memory");
+    }
     while (ok && *ret_more && count == BATCHES_AT_ONCE && after < range->last) {
         ok = catalogue_next_batches(
             catalogue, range->stream, after, range->last, batches, BATCHES_AT_ONCE, &count, err);
