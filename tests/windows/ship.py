@@ -56,7 +56,12 @@ class Ship(unittest.TestCase):
         return ["run", "-c", path.name]
 
     def ship(self, output):
-        return self.prefix.run(wine.EXE, *self.configure(output), cwd=self.folder)
+        """A second time if need be: on a busy machine TLS under Wine has been seen to wait for ever."""
+        command = [wine.EXE, *self.configure(output)]
+        try:
+            return self.prefix.run(*command, cwd=self.folder, timeout_s=60)
+        except subprocess.TimeoutExpired:
+            return self.prefix.run(*command, cwd=self.folder)
 
     @staticmethod
     def elasticsearch(server, **more):

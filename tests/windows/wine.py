@@ -101,13 +101,13 @@ class Prefix:
                                 env={**self.environment, **options.pop("env", {})},
                                 stdout=out, stderr=err, **options)
 
-    def run(self, *arguments, **options):
+    def run(self, *arguments, timeout_s=TIMEOUT_S, **options):
         """Like subprocess.run; the outputs are bytes, without what Wine says of itself while a process
         with several threads ends."""
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             process = self.start(*arguments, out=out, err=err, **options)
             try:
-                process.wait(TIMEOUT_S)
+                process.wait(timeout_s)
             finally:
                 process.kill()
             out.seek(0)
