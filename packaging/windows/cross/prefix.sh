@@ -269,24 +269,25 @@ build() {
     with_cmake "$folder" -DENABLE_LIB_ONLY=ON -DBUILD_STATIC_LIBS=ON -DENABLE_DOC=OFF \
         -DBUILD_TESTING=OFF
 
-    # HTTP and TLS by Windows' own means, HTTP/2, and no more.
+    # HTTP and TLS by Windows' own means, HTTP/2, replies that a proxy compressed, and no more.
     folder=$(source_of curl)
     set -- BUILD_CURL_EXE BUILD_EXAMPLES BUILD_LIBCURL_DOCS BUILD_MISC_DOCS BUILD_TESTING \
-        CURL_BROTLI CURL_USE_LIBPSL CURL_USE_LIBSSH2 CURL_ZLIB CURL_ZSTD ENABLE_CURL_MANUAL \
+        CURL_BROTLI CURL_USE_LIBPSL CURL_USE_LIBSSH2 CURL_ZSTD ENABLE_CURL_MANUAL \
         ENABLE_UNIX_SOCKETS USE_LIBIDN2 USE_WIN32_IDN
     off=$(printf -- '-D%s=OFF ' "$@")
-    set -- HTTP_ONLY CURL_USE_SCHANNEL USE_NGHTTP2 CMAKE_UNITY_BUILD
+    set -- HTTP_ONLY CURL_USE_SCHANNEL CURL_ZLIB USE_NGHTTP2 CMAKE_UNITY_BUILD
     on=$(printf -- '-D%s=ON ' "$@")
     set -- ALTSVC COOKIES DOH FORM_API HSTS MIME NETRC WEBSOCKETS
     on="$on $(printf -- '-DCURL_DISABLE_%s=ON ' "$@")"
     # Lists of words.
     # shellcheck disable=SC2086
     with_cmake "$folder" $on $off -DCURL_TARGET_WINDOWS_VERSION=0x0A00 \
+        -DZLIB_INCLUDE_DIR="$made/include" -DZLIB_LIBRARY="$made/lib/libz.a" \
         -DCMAKE_C_FLAGS=-DNGHTTP2_STATICLIB
     load_late crypt32 curl
     load_late bcrypt curl
     describe libcurl "$folder" -DCURL_STATICLIB \
-        '-lcurl -lnghttp2 -lcrypt32_late -lbcrypt_late -lws2_32 -ladvapi32'
+        '-lcurl -lnghttp2 -lz -lcrypt32_late -lbcrypt_late -lws2_32 -ladvapi32'
 
     # For the tests alone. Its CMake always makes a DLL.
     folder=$(source_of cmocka)
