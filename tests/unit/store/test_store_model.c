@@ -9,9 +9,10 @@
  * to take. Random operations are done with both, among them commits that fail, ends with and without a
  * word, changed outputs, clocks that are set, and a catalogue that is lost.
  *
- * ETWSHIP_STEPS and ETWSHIP_SEED: how many steps (3000), and of which kind.
+ * ETWSHIP_STEPS and ETWSHIP_SEED: how many steps (3000), and of which kind. Every million begins anew with
+ * the next seed.
  */
-enum { STREAMS = 3, OUTPUTS = 4, MOST = 4000, ROWS = 50 };
+enum { STREAMS = 3, OUTPUTS = 4, MOST = 4000, ROWS = 50, MOST_STEPS = 1000000 };
 
 static const char *const keys[STREAMS] = {"json", "ecs", "text"};
 static const char *const names[OUTPUTS] = {"siem", "lake", "file", "queue"};
@@ -386,11 +387,8 @@ static uint64_t setting(const char *name, uint64_t usual)
     return text ? strtoull(text, NULL, 10) : usual;
 }
 
-static void the_store_does_as_the_reference_does(void **state)
+static void compare_a_life(uint64_t steps, uint64_t seed)
 {
-    (void)state;
-    uint64_t steps = setting("ETWSHIP_STEPS", 3000);
-    uint64_t seed = setting("ETWSHIP_SEED", 1);
     print_message("%" PRIu64 " steps from seed %" PRIu64 "\n", steps, seed);
     memset(&model, 0, sizeof(model));
     model.random = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
@@ -406,6 +404,17 @@ static void the_store_does_as_the_reference_does(void **state)
     print_message("%" PRIu64 " batches dropped, %u rebuilds\n", model.losses,
         model.rig.news[STORE_NEWS_REBUILT]);
     rig_fini(&model.rig);
+}
+
+static void the_store_does_as_the_reference_does(void **state)
+{
+    (void)state;
+    uint64_t steps = setting("ETWSHIP_STEPS", 3000);
+    uint64_t seed = setting("ETWSHIP_SEED", 1);
+    for (; steps > MOST_STEPS; steps -= MOST_STEPS) {
+        compare_a_life(MOST_STEPS, seed++);
+    }
+    compare_a_life(steps, seed);
 }
 
 int main(void)
