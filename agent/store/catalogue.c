@@ -337,7 +337,7 @@ struct catalogue *catalogue_open(const char *path, enum catalogue_mode mode, str
 }
 
 static bool make(
-    struct catalogue *catalogue, uint64_t epoch, struct span machine, struct error *err)
+    struct catalogue *catalogue, uint64_t epoch, struct span earlier, struct error *err)
 {
     unsigned version;
     if (!connect(catalogue, catalogue->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err) ||
@@ -350,16 +350,16 @@ static bool make(
     }
     note_files(catalogue);
     return upgrade(catalogue, 0, err) &&
-           run_text(catalogue, "INSERT INTO meta(one, epoch, machine, proof) VALUES(1, 0, x'', 0)",
+           run_text(catalogue, "INSERT INTO meta(one, epoch, earlier, proof) VALUES(1, 0, x'', 0)",
                err) &&
-           prepare(catalogue, err) && catalogue_set_identity(catalogue, epoch, machine, err);
+           prepare(catalogue, err) && catalogue_set_epochs(catalogue, epoch, earlier, err);
 }
 
 struct catalogue *catalogue_create(
-    const char *path, uint64_t epoch, struct span machine, struct error *err)
+    const char *path, uint64_t epoch, struct span earlier, struct error *err)
 {
     struct catalogue *catalogue = allocate(path, CATALOGUE_WRITE, err);
-    if (catalogue && !make(catalogue, epoch, machine, err)) {
+    if (catalogue && !make(catalogue, epoch, earlier, err)) {
         catalogue_close(catalogue);
         catalogue = NULL;
     }

@@ -38,7 +38,7 @@ struct catalogue;
 
 enum {
     CATALOGUE_NAME_MAX_BYTES = 512,
-    CATALOGUE_MACHINE_MAX_BYTES = 1024,
+    CATALOGUE_EPOCHS_MAX_BYTES = 1024,
     CATALOGUE_TEXT_MAX_BYTES = 64 * 1024,       /* a key, a reason, an `about` */
     CATALOGUE_BLOB_MAX_BYTES = 4 * 1024 * 1024, /* a checkpoint, a state, early acks, leftovers */
     CATALOGUE_DOCUMENT_MAX_BYTES = 8 * 1024 * 1024 /* of a dead letter */
@@ -58,13 +58,13 @@ enum catalogue_mode {
 struct catalogue *catalogue_open(const char *path, enum catalogue_mode mode, struct error *err);
 
 /*
- * Make a catalogue where catalogue_open says ERR_MISSING; ${epoch} is any number but 0, ${machine}
- * (at most CATALOGUE_MACHINE_MAX_BYTES) whatever the owner knows its machine by. A transaction is
- * open: until catalogue_commit there is no catalogue, so one that is built from segments is found
- * whole or not at all. NULL with ${err} set; ERR_CONFIG if there is one already.
+ * Make a catalogue where catalogue_open says ERR_MISSING; ${epoch} is any number but 0, ${earlier} (at
+ * most CATALOGUE_EPOCHS_MAX_BYTES) what the owner keeps of those before it. A transaction is open:
+ * until catalogue_commit there is no catalogue, so one that is built from segments is found whole or
+ * not at all. NULL with ${err} set; ERR_CONFIG if there is one already.
  */
 struct catalogue *catalogue_create(
-    const char *path, uint64_t epoch, struct span machine, struct error *err);
+    const char *path, uint64_t epoch, struct span earlier, struct error *err);
 
 /* Let the log stay when the catalogue is closed, as if the process had been ended: who finds it knows
  * that there was more to be done. */
@@ -105,7 +105,7 @@ struct catalogue_counters {
 
 struct catalogue_info {
     uint64_t epoch;
-    struct span machine; /* valid until the next call */
+    struct span earlier; /* valid until the next call */
     struct catalogue_counters next;
     uint64_t batches;
     uint64_t batch_bytes; /* of the batches' places in segments */
@@ -117,9 +117,9 @@ struct catalogue_info {
 bool catalogue_info(
     struct catalogue *catalogue, struct catalogue_info *ret_info, struct error *err);
 
-/* In a transaction: another epoch and machine. */
-bool catalogue_set_identity(
-    struct catalogue *catalogue, uint64_t epoch, struct span machine, struct error *err);
+/* In a transaction: another epoch, and what is kept of earlier ones. */
+bool catalogue_set_epochs(
+    struct catalogue *catalogue, uint64_t epoch, struct span earlier, struct error *err);
 
 /* In a transaction: raise counters that are lower than ${next}; the others stay. */
 bool catalogue_raise(

@@ -13,16 +13,16 @@ bool catalogue_info(struct catalogue *catalogue, struct catalogue_info *ret_info
         uint64_t *const numbers[] = {&info.next.stream, &info.next.segment, &info.next.batch,
             &info.next.record, &info.next.output, &info.next.letter, &info.batches,
             &info.batch_bytes, &info.letters, &info.letter_bytes, &info.letters_evicted};
-        struct span machine = query_get_span(&q, 1);
+        struct span earlier = query_get_span(&q, 1);
         info.epoch = query_get_bits(&q, 0);
         query_get_proof(&q, 2);
         for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
             *numbers[i] = query_get_number(&q, 3 + (int)i);
         }
-        info.machine = span_make(catalogue->machine, machine.size);
-        found = machine.size <= sizeof(catalogue->machine) && info.epoch != 0;
-        if (found && machine.size) {
-            memcpy(catalogue->machine, machine.data, machine.size);
+        info.earlier = span_make(catalogue->earlier, earlier.size);
+        found = earlier.size <= sizeof(catalogue->earlier) && info.epoch != 0;
+        if (found && earlier.size) {
+            memcpy(catalogue->earlier, earlier.data, earlier.size);
         }
     }
     if (!found && query_is_good(&q)) {
@@ -35,12 +35,12 @@ bool catalogue_info(struct catalogue *catalogue, struct catalogue_info *ret_info
     return true;
 }
 
-bool catalogue_set_identity(
-    struct catalogue *catalogue, uint64_t epoch, struct span machine, struct error *err)
+bool catalogue_set_epochs(
+    struct catalogue *catalogue, uint64_t epoch, struct span earlier, struct error *err)
 {
-    struct query q = query_start(catalogue, CATALOGUE_SET_IDENTITY);
+    struct query q = query_start(catalogue, CATALOGUE_SET_EPOCHS);
     query_bits(&q, epoch);
-    query_blob(&q, machine, CATALOGUE_MACHINE_MAX_BYTES);
+    query_blob(&q, earlier, CATALOGUE_EPOCHS_MAX_BYTES);
     query_proof(&q);
     return query_run(&q, err);
 }

@@ -32,7 +32,7 @@ struct catalogue {
     enum catalogue_mode mode;
     uint64_t file_id; /* of the database and of its log, as they were opened; 0: unknown */
     uint64_t log_id;
-    uint8_t machine[CATALOGUE_MACHINE_MAX_BYTES];
+    uint8_t earlier[CATALOGUE_EPOCHS_MAX_BYTES];
 };
 
 struct query {

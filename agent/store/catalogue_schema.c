@@ -19,7 +19,7 @@
 #define PROOF ", proof INTEGER NOT NULL" /* query_proof */
 
 static const char tables_1[] =
-    "CREATE TABLE meta(one INTEGER PRIMARY KEY CHECK(one = 1), epoch" NUMBER ", machine" BLOB PROOF
+    "CREATE TABLE meta(one INTEGER PRIMARY KEY CHECK(one = 1), epoch" NUMBER ", earlier" BLOB PROOF
     ", next_stream" NEXT ", next_segment" NEXT ", next_batch" NEXT ", next_record" NEXT
     ", next_output" NEXT ", next_letter" NEXT ", batches" SUM ", batch_bytes" SUM ", letters" SUM
     ", letter_bytes" SUM ", letters_evicted" SUM ") STRICT;"

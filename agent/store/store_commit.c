@@ -411,9 +411,10 @@ static bool reserve(struct store *store, struct error *err)
     }
     const struct catalogue_counters next = {
         .batch = store->next_id + ID_BLOCK, .record = store->next_record + RECORD_BLOCK};
+    const struct span earlier = span_make(store->epochs.bytes, store->epochs.size);
     store_step(store, "reserve");
     if (!catalogue_begin(store->catalogue, err) ||
-        !catalogue_set_identity(store->catalogue, store->epoch, span_make(NULL, 0), err) ||
+        !catalogue_set_epochs(store->catalogue, store->epoch, earlier, err) ||
         !catalogue_raise(store->catalogue, &next, err) ||
         !catalogue_commit(store->catalogue, err)) {
         catalogue_rollback(store->catalogue);

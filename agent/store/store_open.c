@@ -159,6 +159,9 @@ bool store_begin_epoch(struct store *store, struct error *err)
             return false;
         }
     }
+    if (store->epoch) {
+        epochs_add(&store->epochs, store->epoch);
+    }
     store->epoch = epoch;
     store->is_announced = false;
     segments_begin(store->segments, epoch, 0);

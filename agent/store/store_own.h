@@ -5,6 +5,7 @@
 #include "store/catalogue.h"
 #include "store/chains.h"
 #include "store/disk.h"
+#include "store/epochs.h"
 #include "store/ids.h"
 #include "store/pending.h"
 #include "store/segments.h"
@@ -38,6 +39,7 @@ struct store {
 
     /* Numbers. What lies below `reserved` may have been given out, says the catalogue. */
     uint64_t epoch;
+    struct epochs epochs; /* of this run, before it */
     uint64_t next_id;
     uint64_t next_record;
     uint64_t reserved_id;

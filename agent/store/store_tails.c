@@ -6,7 +6,8 @@
  * The same would be seen where the catalogue has lost something: somebody has put an older copy in its
  * place, or removed its log. Then cutting would lose what was accepted. So it is looked at what the
  * frames say: the catalogue was told of every epoch, and of every block of numbers, before a frame
- * with them was written. And there is nothing uncommitted without a log: only a run in which no commit
+ * with them was written, and tells those of its last run; what earlier ones left was seen to by the runs
+ * behind them. And there is nothing uncommitted without a log: only a run in which no commit
  * has failed removes it when it ends.
  */
 #include "store/store_tails.h"
@@ -57,6 +58,11 @@ static const struct catalogue_segment *find_known(const struct tails *tails, uin
     return NULL;
 }
 
+static bool is_known_epoch(const struct catalogue_info *info, uint64_t epoch)
+{
+    return epoch == info->epoch || epochs_has(info->earlier, epoch);
+}
+
 /* Is there a frame from ${from} on that the catalogue must have known of? */
 static bool is_newer(
     struct tails *tails, uint64_t id, uint64_t from, bool *ret_newer, struct error *err)
@@ -73,7 +79,7 @@ static bool is_newer(
         struct frame_extent extent;
         found = frame_scan_next(&scan.scan, &frame, &extent, err);
         newer = found == FRAME_FOUND && frame.kind == FRAME_BATCH &&
-                (tails->log_is_lost || frame.epoch != tails->info->epoch ||
+                (tails->log_is_lost || !is_known_epoch(tails->info, frame.epoch) ||
                     frame.batch >= tails->info->next.batch);
     }
     segments_scan_end(&scan);

@@ -43,7 +43,7 @@ static inline int rig_remove_folder(void **state)
 static inline struct catalogue *rig_create(void)
 {
     struct error err = {0};
-    struct catalogue *catalogue = catalogue_create(rig_path, RIG_EPOCH, span_text("machine"), &err);
+    struct catalogue *catalogue = catalogue_create(rig_path, RIG_EPOCH, span_text("earlier"), &err);
     if (!catalogue || !catalogue_commit(catalogue, &err)) {
         fail_msg("%s", err.text);
     }

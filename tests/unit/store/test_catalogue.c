@@ -48,7 +48,7 @@ static void what_is_committed_is_there_after_reopening(void **state)
     catalogue = rig_reopen(catalogue);
     struct catalogue_info info = rig_info(catalogue);
     assert_int_equal(info.epoch, RIG_EPOCH);
-    assert_span(info.machine, "machine");
+    assert_span(info.earlier, "earlier");
     assert_int_equal(info.next.stream, 3);
     assert_int_equal(info.next.segment, 3);
     assert_int_equal(info.next.batch, 11);
@@ -146,21 +146,21 @@ static void identity_and_counters_can_be_set(void **state)
     struct catalogue_counters higher = {
         .stream = 7, .segment = 6, .batch = 5, .record = 4, .output = 3, .letter = 2};
     struct catalogue_counters lower = {.stream = 1, .batch = 4};
-    uint8_t machine[CATALOGUE_MACHINE_MAX_BYTES + 1] = {1, 0, 255};
+    uint8_t earlier[CATALOGUE_EPOCHS_MAX_BYTES + 1] = {1, 0, 255};
     struct error err = {0};
     rig_begin(catalogue);
-    assert_true(catalogue_set_identity(
-        catalogue, UINT64_MAX, span_make(machine, CATALOGUE_MACHINE_MAX_BYTES), &err));
+    assert_true(catalogue_set_epochs(
+        catalogue, UINT64_MAX, span_make(earlier, CATALOGUE_EPOCHS_MAX_BYTES), &err));
     assert_true(catalogue_raise(catalogue, &higher, &err));
     assert_true(catalogue_raise(catalogue, &lower, &err));
     rig_commit(catalogue);
     catalogue = rig_reopen(catalogue);
     struct catalogue_info info = rig_info(catalogue);
     assert_true(info.epoch == UINT64_MAX);
-    assert_true(span_equal(info.machine, span_make(machine, CATALOGUE_MACHINE_MAX_BYTES)));
+    assert_true(span_equal(info.earlier, span_make(earlier, CATALOGUE_EPOCHS_MAX_BYTES)));
     assert_memory_equal(&info.next, &higher, sizeof(higher));
     rig_begin(catalogue);
-    assert_false(catalogue_set_identity(catalogue, 1, span_make(machine, sizeof(machine)), &err));
+    assert_false(catalogue_set_epochs(catalogue, 1, span_make(earlier, sizeof(earlier)), &err));
     assert_int_equal(err.code, ERR_LIMIT);
     catalogue_close(catalogue);
 }
@@ -256,7 +256,7 @@ static void missing_tables_columns_and_rows_are_damage(void **state)
         "DELETE FROM meta",
         "UPDATE meta SET epoch = 0",
         "UPDATE meta SET next_batch = -1",
-        "UPDATE meta SET machine = zeroblob(2000)",
+        "UPDATE meta SET earlier = zeroblob(2000)",
     };
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         catalogue_close(rig_create());

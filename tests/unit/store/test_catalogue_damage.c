@@ -114,7 +114,7 @@ static bool read_all(struct catalogue *catalogue, struct reading *r, struct erro
         return false;
     }
     buf_printf(
-        &r->text, "epoch %llx %.*s\n", (unsigned long long)info.epoch, SPAN_ARG(info.machine));
+        &r->text, "epoch %llx %.*s\n", (unsigned long long)info.epoch, SPAN_ARG(info.earlier));
     return catalogue_streams(catalogue, each_stream, r, err) &&
            catalogue_segments(catalogue, each_segment, r, err) &&
            catalogue_outputs(catalogue, each_output, r, err) &&

@@ -54,7 +54,7 @@ static bool make(struct catalogue **ret_catalogue, struct error *err)
 {
     struct catalogue_stream stream = {.id = 1, .key = span_text("key")};
     struct catalogue_segment segment = {.id = 1, .bytes = UINT64_C(1) << 40};
-    struct catalogue *catalogue = catalogue_create(path, RIG_EPOCH, span_text("machine"), err);
+    struct catalogue *catalogue = catalogue_create(path, RIG_EPOCH, span_text("earlier"), err);
     *ret_catalogue = catalogue;
     return catalogue && catalogue_put_stream(catalogue, &stream, err) &&
            catalogue_put_segment(catalogue, &segment, err) && catalogue_commit(catalogue, err);
