@@ -169,6 +169,7 @@ static bool find_sources(struct agent *agent, struct error *err)
     }
     ok = ok && store_commit(agent->spool->store, &committed, err);
     if (ok) {
+        store_tidy(agent->spool->store);
         tell_begin(agent, &earlier);
     }
     free(earlier.ids);

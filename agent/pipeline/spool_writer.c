@@ -229,6 +229,7 @@ static bool work(struct spool_durable *spool)
                         spool_stage_room(spool, spool->settings.reserve_bytes) == SPOOL_ROOM;
     end_round(spool, &round, ok, &err);
     refill(spool);
+    store_tidy(spool->settings.store);
     look(spool, round.hurried);
     return ok && round.again;
 }

@@ -180,7 +180,7 @@ struct store_row {
 bool store_append(struct store *store, const struct store_batch *batch, struct store_row *ret_row,
     struct error *err);
 
-/* Bytes of memory that what is staged holds, but for bodies that are lent. */
+/* Bytes of memory that what is staged holds, bodies that are lent among it. */
 uint64_t store_staged_bytes(const struct store *store);
 
 /*
@@ -275,9 +275,8 @@ struct store_committed {
 };
 
 /*
- * Write what is staged, sync, and make it true in one transaction; then delete files that nobody needs
- * (which never fails the commit: what cannot be deleted is tried again by the next). Batches that all
- * outputs have settled go with it. With nothing staged: only that.
+ * Write what is staged, sync, and make it true in one transaction. Batches that all outputs have settled
+ * go with it. With nothing staged: only that.
  *
  * False with ${err}: nothing of it is true, all is staged as before, to be committed again (ERR_FULL,
  * ERR_READ_ONLY, ERR_IO, ERR_BUSY, ERR_MEMORY). A batch whose sync failed is written again, into
@@ -287,6 +286,11 @@ struct store_committed {
  * one another.
  */
 bool store_commit(struct store *store, struct store_committed *ret_committed, struct error *err);
+
+/* Behind each commit, whatever became of it, when nobody waits for that any more: delete files that nobody
+ * needs, of which one may take a tenth of a second, and see how much room there is. What cannot be
+ * deleted is tried again by the next. */
+void store_tidy(struct store *store);
 
 /* ---- limits ----------------------------------------------------------------------------------- */
 
