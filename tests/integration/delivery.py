@@ -57,9 +57,10 @@ class Delivery(unittest.TestCase):
         self.folder = Path(folder.name)
         self.config = self.folder / "etwship.yaml"
 
-    def write(self, *outputs, trace=None, **agent):
+    def write(self, *outputs, trace=None, spool=None, **agent):
         config = {
             "agent": {"data_dir": str(self.folder / "state"), "log": {"stats": "100ms"}} | agent,
+            "spool": {"min_free_disk": "1MB"} | (spool or {}),
             "sessions": [{"name": "s", "type": "file", "paths": [str(trace or self.trace)]}],
             "outputs": list(outputs),
         }
@@ -213,7 +214,7 @@ class Delivery(unittest.TestCase):
 
     def test_without_a_folder_nothing_is_kept_and_that_is_said(self):
         with Server(Bulk(refuse_every(1000))) as server:
-            self.write(self.siem(server), data_dir=None, log={"stats": "0s"})
+            self.write(self.siem(server), spool={"mode": "memory"}, data_dir=None, log={"stats": "0s"})
             config = json.loads(self.config.read_text())
             del config["agent"]["data_dir"]
             self.config.write_text(json.dumps(config))
@@ -254,7 +255,8 @@ class Delivery(unittest.TestCase):
         ballast = disk / "ballast"
         ballast.write_bytes(bytes((1 << 20) + (900 << 10)))
         with Server(Bulk(refuse_every(20))) as server:
-            self.write(self.siem(server), data_dir=str(disk), log={"stats": "0s"})
+            self.write(self.siem(server), spool={"mode": "memory"}, data_dir=str(disk),
+                       log={"stats": "0s"})
             agent = self.start_agent()
             told = next((line for line in agent.stderr if b"output siem" in line and b"No space" in line), None)
             ballast.unlink()

@@ -159,7 +159,7 @@ outputs:
         trace = self.make("made.etl", 500)
         config = self.folder / "plain.yaml"
         config.write_text(json.dumps({
-            "version": 1,
+            "version": 1, "spool": {"mode": "memory"},
             "sessions": [{"name": "live", "type": "file", "paths": [str(trace)], "follow": True}],
             "outputs": [{"type": "stdout", "style": "ndjson"}],
         }), encoding="utf-8")
