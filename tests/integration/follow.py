@@ -114,7 +114,7 @@ outputs:
 
     def saved(self):
         """When the agent last stored how far it came."""
-        path = self.folder / "data/state"
+        path = self.folder / "data/spool/catalogue.db-wal"
         return path.stat().st_mtime_ns if path.exists() else 0
 
     def wait_until(self, holds):
