@@ -110,9 +110,9 @@ static bool begin_stream(
     bool ok = store_stream(spool->store, span_text(spool->keys[stream]), plan->streams[stream].hash,
         span_make(NULL, 0), &id, err);
     for (size_t s = 0; ok && s < plan->session_count; s++) {
-        uint64_t own = earlier->own[stream * plan->session_count + s];
-        bool knows = earlier->current[stream] && own;
-        uint64_t sequence = knows ? own : earlier->highest[s];
+        bool knows = earlier->current[stream];
+        uint64_t sequence = knows ? earlier->own[stream * plan->session_count + s]
+                                  : earlier->highest[s];
         if (!plan->sessions[s].replayable || sequence == 0) {
             continue;
         }
