@@ -131,7 +131,6 @@ static bool read_all(struct catalogue *catalogue, struct spool_facts *facts, str
     for (size_t i = 0; ok && i < facts->output_count; i++) {
         ok = measure(catalogue, facts, &facts->outputs[i], err);
     }
-    facts->info.machine = span_make(NULL, 0); /* it does not last */
     facts->oldest = ok && found ? first.entered : 0;
     facts->bytes += catalogue_disk_bytes(catalogue);
     return ok;
