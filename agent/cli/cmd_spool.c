@@ -201,8 +201,7 @@ static int verify(struct call *call)
     struct error err;
     if (!open_segments(call) ||
         (!catalogue_verify(call->catalogue, say_fault, NULL, &call->faults, &err) && !fail(&err)) ||
-        (!spool_facts_batches(call->catalogue, &call->facts, NULL, verify_batch, call, &err) &&
-            !fail(&err))) {
+        (!spool_facts_batches(call->catalogue, NULL, verify_batch, call, &err) && !fail(&err))) {
         return EXIT_FAILED;
     }
     unsigned long long good = call->good;
@@ -256,8 +255,7 @@ static int export_events(struct call *call)
                                                   ? spool_facts_output(&call->facts, call->name)
                                                   : NULL;
     if (!open_segments(call) ||
-        (!spool_facts_batches(call->catalogue, &call->facts, output, export_batch, call, &err) &&
-            !fail(&err))) {
+        (!spool_facts_batches(call->catalogue, output, export_batch, call, &err) && !fail(&err))) {
         return EXIT_FAILED;
     }
     return call->damaged ? EXIT_LOSSES : EXIT_DONE;
@@ -293,13 +291,13 @@ static int forget(struct call *call)
         fail(&err);
         return EXIT_FAILED;
     }
-    bool ok = remove_output(call, output->id, &err) || fail(&err);
+    bool ok = remove_output(call, output->chain->id, &err) || fail(&err);
     plat_lock_drop(lock);
     if (!ok) {
         return EXIT_FAILED;
     }
-    unsigned long long batches = output->batches;
-    unsigned long long events = output->records;
+    unsigned long long batches = output->backlog.batches;
+    unsigned long long events = output->backlog.records;
     if (call->json) {
         buf_printf(&call->out, "{\"batches\":%llu,\"events\":%llu}\n", batches, events);
     } else {

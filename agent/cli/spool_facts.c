@@ -2,15 +2,7 @@
 
 #include <stdlib.h>
 
-#include "pipeline/grow.h"
-
-/* Of a chain: batches of `stream` behind `after`, up to `last`. */
-struct spool_range_facts {
-    uint64_t output;
-    uint64_t stream;
-    uint64_t after;
-    uint64_t last;
-};
+#include "store/backlog.h"
 
 enum { BATCHES_AT_ONCE = 256 };
 
@@ -20,7 +12,7 @@ void spool_facts_fini(struct spool_facts *facts)
         free(facts->outputs[i].name);
     }
     free(facts->outputs);
-    free(facts->ranges);
+    chains_fini(&facts->chains);
 }
 
 struct spool_output_facts *spool_facts_output(const struct spool_facts *facts, const char *name)
@@ -44,74 +36,35 @@ static bool add_segment(void *self, const struct catalogue_segment *segment)
     return true;
 }
 
-static bool add_output(void *self, const struct catalogue_output *output)
+static bool add_output(struct catalogue *catalogue, struct spool_facts *facts,
+    const struct chain *chain, struct error *err)
 {
-    struct spool_facts *facts = self;
-    struct spool_output_facts *outputs = grow_list(
-        facts->outputs, facts->output_count, &facts->output_capacity, sizeof(*outputs));
-    char *name = malloc(output->name.size + 1);
-    if (outputs) {
-        facts->outputs = outputs;
-    }
-    if (!outputs || !name) {
-        free(name);
-        facts->out_of_memory = true;
+    struct spool_output_facts output = {.chain = chain};
+    struct span name = buf_span(&chain->name);
+    if (!backlog_measure(catalogue, chain, &output.backlog, err)) {
         return false;
     }
-    if (output->name.size) {
-        memcpy(name, output->name.data, output->name.size);
+    output.name = calloc(name.size + 1, 1);
+    if (!output.name) {
+        return error_set(err, ERR_MEMORY, "out of memory");
     }
-    name[output->name.size] = 0;
-    outputs[facts->output_count++] = (struct spool_output_facts){
-        .name = name, .id = output->id, .position = output->position, .seen = output->seen};
+    if (name.size) {
+        memcpy(output.name, name.data, name.size);
+    }
+    facts->outputs[facts->output_count++] = output;
     return true;
 }
 
-static bool add_range(void *self, const struct catalogue_range *range)
+static bool add_outputs(struct catalogue *catalogue, struct spool_facts *facts, struct error *err)
 {
-    struct spool_facts *facts = self;
-    struct spool_range_facts *ranges = grow_list(
-        facts->ranges, facts->range_count, &facts->range_capacity, sizeof(*ranges));
-    facts->out_of_memory = !ranges;
-    if (ranges) {
-        facts->ranges = ranges;
-        ranges[facts->range_count++] = (struct spool_range_facts){.output = range->output,
-            .stream = range->stream,
-            .after = range->after,
-            .last = range->last};
-    }
-    return ranges != NULL;
-}
-
-/* What of a range the output has not settled begins behind this batch. */
-static uint64_t begin_of(
-    const struct spool_output_facts *output, const struct spool_range_facts *range)
-{
-    return output->position > range->after ? output->position : range->after;
-}
-
-static bool measure(struct catalogue *catalogue, const struct spool_facts *facts,
-    struct spool_output_facts *output, struct error *err)
-{
+    const struct chains *chains = &facts->chains;
     bool ok = true;
-    for (size_t i = 0; ok && i < facts->range_count; i++) {
-        const struct spool_range_facts *range = &facts->ranges[i];
-        uint64_t after = begin_of(output, range);
-        struct catalogue_sum sum = {.batches = 0};
-        struct catalogue_batch first;
-        size_t found = 0;
-        if (range->output != output->id || after >= range->last) {
-            continue;
-        }
-        ok = catalogue_sum_batches(catalogue, range->stream, after, range->last, &sum, err) &&
-             catalogue_next_batches(
-                 catalogue, range->stream, after, range->last, &first, 1, &found, err);
-        output->batches += sum.batches;
-        output->records += sum.records;
-        output->bytes += sum.bytes;
-        if (ok && found && output->oldest == 0) {
-            output->oldest = first.entered;
-        }
+    facts->outputs = calloc(chains->count + 1, sizeof(*facts->outputs));
+    if (!facts->outputs) {
+        return error_set(err, ERR_MEMORY, "out of memory");
+    }
+    for (size_t i = 0; ok && i < chains->count; i++) {
+        ok = add_output(catalogue, facts, chains->all[i], err);
     }
     return ok;
 }
@@ -122,15 +75,9 @@ static bool read_all(struct catalogue *catalogue, struct spool_facts *facts, str
     size_t found = 0;
     bool ok = catalogue_info(catalogue, &facts->info, err) &&
               catalogue_segments(catalogue, add_segment, facts, err) &&
-              catalogue_outputs(catalogue, add_output, facts, err) && !facts->out_of_memory &&
-              catalogue_ranges(catalogue, add_range, facts, err) && !facts->out_of_memory &&
+              chains_load(&facts->chains, catalogue, err) && add_outputs(catalogue, facts, err) &&
               catalogue_next_batches(catalogue, 0, 0, UINT64_MAX, &first, 1, &found, err);
-    if (facts->out_of_memory) {
-        error_set(err, ERR_MEMORY, "out of memory");
-    }
-    for (size_t i = 0; ok && i < facts->output_count; i++) {
-        ok = measure(catalogue, facts, &facts->outputs[i], err);
-    }
+    facts->info.earlier = span_make(NULL, 0); /* it does not last */
     facts->oldest = ok && found ? first.entered : 0;
     facts->bytes += catalogue_disk_bytes(catalogue);
     return ok;
@@ -139,6 +86,7 @@ static bool read_all(struct catalogue *catalogue, struct spool_facts *facts, str
 bool spool_facts_read(struct catalogue *catalogue, struct spool_facts *ret_facts, struct error *err)
 {
     struct spool_facts facts = {.files = 0};
+    chains_init(&facts.chains);
     if (!read_all(catalogue, &facts, err)) {
         spool_facts_fini(&facts);
         return false;
@@ -149,46 +97,57 @@ bool spool_facts_read(struct catalogue *catalogue, struct spool_facts *ret_facts
 
 /* ---- batches ---------------------------------------------------------------------------------- */
 
-/* Batches of one stream (0: of all). ${ret_more}: the looker wants to go on. */
-static bool walk(struct catalogue *catalogue, const struct spool_range_facts *range,
+/* What is walked over: batches of one stream (0: of all) between two ids, but for those that an output
+ * has settled already. */
+struct stretch {
+    uint64_t stream;
+    uint64_t after;
+    uint64_t last;
+    const struct chain *chain; /* NULL: none */
+};
+
+/* ${ret_more}: the looker wants to go on. */
+static bool walk(struct catalogue *catalogue, const struct stretch *stretch,
     bool (*each)(void *self, const struct catalogue_batch *batch), void *self, bool *ret_more,
     struct error *err)
 {
     struct catalogue_batch *batches = malloc(BATCHES_AT_ONCE * sizeof(*batches));
-    uint64_t after = range->after;
+    uint64_t after = stretch->after;
     size_t count = BATCHES_AT_ONCE;
     bool ok = true;
     if (!batches) {
         return error_set(err, ERR_MEMORY, "out of memory");
     }
-    while (ok && *ret_more && count == BATCHES_AT_ONCE && after < range->last) {
-        ok = catalogue_next_batches(
-            catalogue, range->stream, after, range->last, batches, BATCHES_AT_ONCE, &count, err);
+    while (ok && *ret_more && count == BATCHES_AT_ONCE && after < stretch->last) {
+        ok = catalogue_next_batches(catalogue, stretch->stream, after, stretch->last, batches,
+            BATCHES_AT_ONCE, &count, err);
         for (size_t i = 0; ok && *ret_more && i < count; i++) {
-            *ret_more = each(self, &batches[i]);
             after = batches[i].id;
+            if (!stretch->chain || !chain_is_early(stretch->chain, after)) {
+                *ret_more = each(self, &batches[i]);
+            }
         }
     }
     free(batches);
     return ok;
 }
 
-bool spool_facts_batches(struct catalogue *catalogue, const struct spool_facts *facts,
-    const struct spool_output_facts *output,
+bool spool_facts_batches(struct catalogue *catalogue, const struct spool_output_facts *output,
     bool (*each)(void *self, const struct catalogue_batch *batch), void *self, struct error *err)
 {
     bool more = true;
     bool ok = true;
     if (!output) {
-        const struct spool_range_facts all = {.last = UINT64_MAX};
+        const struct stretch all = {.last = UINT64_MAX};
         return walk(catalogue, &all, each, self, &more, err);
     }
-    for (size_t i = 0; ok && more && i < facts->range_count; i++) {
-        struct spool_range_facts range = facts->ranges[i];
-        if (range.output == output->id) {
-            range.after = begin_of(output, &range);
-            ok = walk(catalogue, &range, each, self, &more, err);
-        }
+    for (size_t i = 0; ok && more && i < output->chain->range_count; i++) {
+        const struct chain_range *range = &output->chain->ranges[i];
+        const struct stretch stretch = {.stream = range->stream,
+            .after = chain_lower(output->chain, range),
+            .last = range->last,
+            .chain = output->chain};
+        ok = walk(catalogue, &stretch, each, self, &more, err);
     }
     return ok;
 }

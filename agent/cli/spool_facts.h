@@ -4,21 +4,16 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "store/catalogue_batches.h"
-#include "store/catalogue_outputs.h"
+#include "store/chains.h"
 
 /* What stands in a spool, read from its catalogue in short transactions, beside a running agent or
- * without one. */
+ * without one, and reckoned as the agent does. */
 
 struct spool_output_facts {
     char *name;
-    bool configured; /* the caller sets it */
-    uint64_t id;
-    uint64_t position;
-    uint64_t batches; /* that wait for it: those that it took out of turn are among them */
-    uint64_t records;
-    uint64_t bytes;  /* of the files */
-    uint64_t oldest; /* when the first of them entered, FILETIME; 0: nothing waits */
-    uint64_t seen;   /* FILETIME, when it was configured last */
+    bool configured;              /* the caller sets it */
+    const struct chain *chain;    /* what it reads, and how far it has come */
+    struct store_backlog backlog; /* what waits for it */
 };
 
 struct spool_facts {
@@ -27,13 +22,9 @@ struct spool_facts {
     uint64_t bytes;     /* of files and catalogue */
     uint64_t deletable; /* files that wait to be deleted */
     uint64_t oldest;    /* when the oldest batch entered, FILETIME; 0: there is none */
+    struct chains chains;
     struct spool_output_facts *outputs;
     size_t output_count;
-    size_t output_capacity;
-    struct spool_range_facts *ranges; /* of all outputs, in order */
-    size_t range_count;
-    size_t range_capacity;
-    bool out_of_memory;
 };
 
 /* False with ${err} set; then there is nothing to be freed. */
@@ -45,11 +36,10 @@ void spool_facts_fini(struct spool_facts *facts);
 struct spool_output_facts *spool_facts_output(const struct spool_facts *facts, const char *name);
 
 /*
- * Call ${each} for every batch that ${output} has before it, in its order, or with NULL for every batch
+ * Call ${each} for every batch that waits for ${output}, in its order, or with NULL for every batch
  * of the spool, until it returns false.
  */
-bool spool_facts_batches(struct catalogue *catalogue, const struct spool_facts *facts,
-    const struct spool_output_facts *output,
+bool spool_facts_batches(struct catalogue *catalogue, const struct spool_output_facts *output,
     bool (*each)(void *self, const struct catalogue_batch *batch), void *self, struct error *err);
 
 #endif

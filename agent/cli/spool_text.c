@@ -36,13 +36,13 @@ static void add_row(struct buf *out, size_t width, const struct spool_output_fac
     struct buf size;
     size_t start = out->size;
     buf_init(&size, 64);
-    add_size(&size, output->bytes);
+    add_size(&size, output->backlog.bytes);
     buf_add_text(out, output->name);
     visible_make(out, start);
     buf_printf(out, "%*s  %10llu  %10llu  %10.*s  ", (int)(width - strlen(output->name)), "",
-        (unsigned long long)output->batches, (unsigned long long)output->records,
+        (unsigned long long)output->backlog.batches, (unsigned long long)output->backlog.records,
         SPAN_ARG(buf_span(&size)));
-    add_time(out, output->oldest, "-");
+    add_time(out, output->backlog.oldest, "-");
     buf_add_text(out, output->configured ? "\n" : "  not in the configuration\n");
     buf_fini(&size);
 }
@@ -105,12 +105,12 @@ static void add_json_output(struct buf *out, const struct spool_output_facts *ou
     buf_add_text(out, "{\"name\":");
     value_json_string(span_text(output->name), out);
     buf_printf(out, ",\"configured\":%s", output->configured ? "true" : "false");
-    add_number(out, "position", output->position);
-    add_number(out, "batches", output->batches);
-    add_number(out, "events", output->records);
-    add_number(out, "bytes", output->bytes);
-    add_json_time(out, "oldest", output->oldest);
-    add_json_time(out, "seen", output->seen);
+    add_number(out, "position", output->chain->position);
+    add_number(out, "batches", output->backlog.batches);
+    add_number(out, "events", output->backlog.records);
+    add_number(out, "bytes", output->backlog.bytes);
+    add_json_time(out, "oldest", output->backlog.oldest);
+    add_json_time(out, "seen", output->chain->seen);
     buf_add_byte(out, '}');
 }
 

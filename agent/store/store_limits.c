@@ -1,5 +1,6 @@
 #include "store/store_own.h"
 
+#include "store/backlog.h"
 #include "store/catalogue_batches.h"
 #include "store/damaged.h"
 
@@ -56,52 +57,14 @@ bool store_usage(struct store *store, struct store_usage *ret_usage, struct erro
     return true;
 }
 
-/* What the output has settled already behind its position waits no more. */
-static bool leave_out_early(struct store *store, const struct chain *chain,
-    struct store_backlog *backlog, struct error *err)
-{
-    for (size_t i = 0; i < chain->early_count; i++) {
-        struct catalogue_batch batch;
-        bool found;
-        if (!catalogue_find_batch(store->catalogue, chain->early[i], &batch, &found, err)) {
-            return false;
-        }
-        if (found && chain_covers(chain, batch.stream, batch.id)) {
-            backlog->batches--;
-            backlog->records -= batch.records;
-            backlog->bytes -= batch.bytes;
-        }
-    }
-    return true;
-}
-
 bool store_backlog(
     struct store *store, size_t output, struct store_backlog *ret_backlog, struct error *err)
 {
-    struct store_backlog backlog = {0};
-    struct store_row oldest;
-    size_t found;
-    if (!store_next(store, output, 0, &oldest, 1, &found, err)) {
-        return false;
+    if (output >= store->chains.open_count) {
+        return error_set(err, ERR_MISSING, "there is no output %zu", output);
     }
-    const struct chain *chain = store->chains.open[output];
-    for (size_t i = chain->first_range; i < chain->range_count; i++) {
-        const struct chain_range *range = &chain->ranges[i];
-        struct catalogue_sum sum;
-        if (!catalogue_sum_batches(store->catalogue, range->stream, chain_lower(chain, range),
-                range->last, &sum, err)) {
-            return false;
-        }
-        backlog.batches += sum.batches;
-        backlog.records += sum.records;
-        backlog.bytes += sum.bytes;
-    }
-    if (!leave_out_early(store, chain, &backlog, err)) {
-        return false;
-    }
-    backlog.oldest = found ? oldest.entered : 0;
-    *ret_backlog = found ? backlog : (struct store_backlog){0};
-    return true;
+    return store_is_whole(store, err) &&
+           backlog_measure(store->catalogue, store->chains.open[output], ret_backlog, err);
 }
 
 /* The catalogue counts, too, but for a quarter of all at most: what it takes is not to be had by
@@ -111,6 +74,20 @@ static uint64_t limit_of_segments(const struct store *store)
     uint64_t max_bytes = store->settings.max_bytes;
     uint64_t catalogue = bytes_of_catalogue(store);
     return max_bytes - (catalogue < max_bytes / 4 ? catalogue : max_bytes / 4);
+}
+
+uint64_t store_capacity(const struct store *store)
+{
+    uint64_t capacity = store->settings.max_bytes ? limit_of_segments(store) : UINT64_MAX;
+    struct segments_usage usage;
+    segments_usage(store->segments, &usage);
+    if (store->free_bytes < UINT64_MAX - usage.bytes) {
+        uint64_t floor = store->settings.min_free_bytes;
+        uint64_t disk = store->free_bytes > floor ? store->free_bytes - floor : 0;
+        disk += usage.bytes;
+        capacity = disk < capacity ? disk : capacity;
+    }
+    return capacity;
 }
 
 enum store_room store_room(struct store *store, uint64_t bytes)

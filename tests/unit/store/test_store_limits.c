@@ -181,6 +181,33 @@ static void a_backlog_is_known_without_reading_it(void **state)
     rig_fini(&rig);
 }
 
+static void a_backlog_leaves_out_what_was_taken_early_and_what_was_given_up(void **state)
+{
+    (void)state;
+    struct store_rig rig;
+    struct store_backlog backlog;
+    rig_init(&rig, 0);
+    rig_open(&rig);
+    size_t siem = rig_output(&rig, "siem", "json");
+    rig_fill(&rig, "json", 1, 4);
+    uint64_t early = rig_row(&rig, siem, 1).id;
+    struct losses losses = {.busy = rig_row(&rig, siem, 0).id};
+    assert_ok(store_cursor(rig.store, siem, 0, &early, 1, NULL, &rig.err), &rig);
+    rig_commit(&rig);
+    assert_ok(store_backlog(rig.store, siem, &backlog, &rig.err), &rig);
+    assert_int_equal(backlog.batches, 3);
+    assert_int_equal(backlog.records, 2 + 4 + 5);
+    assert_true(drop(&rig, STORE_DROP_FULL, &losses) > 0);
+    rig_commit(&rig);
+    rig_fill(&rig, "json", 5, 5);
+    assert_string_equal(rig_waiting(&rig, siem, "json"), "1 5");
+    assert_ok(store_backlog(rig.store, siem, &backlog, &rig.err), &rig);
+    assert_int_equal(backlog.batches, 2);
+    assert_int_equal(backlog.records, 2 + 1);
+    assert_true(backlog.oldest == rig_row(&rig, siem, 0).entered);
+    rig_fini(&rig);
+}
+
 /* ---- ages ---- */
 
 static void open_aged(struct store_rig *rig)
@@ -359,6 +386,7 @@ int main(void)
         cmocka_unit_test(outputs_that_are_not_open_lose_under_their_name),
         cmocka_unit_test(the_disk_is_to_keep_some_room_free),
         cmocka_unit_test(a_backlog_is_known_without_reading_it),
+        cmocka_unit_test(a_backlog_leaves_out_what_was_taken_early_and_what_was_given_up),
         cmocka_unit_test(what_is_older_than_max_age_is_dropped),
         cmocka_unit_test(who_was_away_for_long_gets_an_hour_to_deliver),
         cmocka_unit_test(a_clock_that_was_wrong_at_the_start_and_is_set_right_costs_nothing),

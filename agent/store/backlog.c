@@ -1,0 +1,98 @@
+/*
+ * The catalogue's sums of a stream never shrink (catalogue_schema.c): the difference between two places
+ * counts what was removed between them, too. What is removed before its turn is the oldest that no
+ * output has in hand, so such places lie right behind what is in hand. The first batches of a backlog
+ * are counted one by one, therefore, and only what is behind them by differences.
+ */
+#include "store/backlog.h"
+
+#include "store/catalogue_batches.h"
+
+enum {
+    WALKED_MAX = 1024, /* batches; as many as an output may have in hand */
+    ROWS = 64,
+};
+
+static void add(struct store_backlog *backlog, const struct catalogue_batch *batch)
+{
+    backlog->oldest = backlog->batches ? backlog->oldest : batch->entered;
+    backlog->batches++;
+    backlog->records += batch->records;
+    backlog->bytes += batch->bytes;
+}
+
+/* Of a range behind ${after}, one by one. ${ret_after}: how far that went; `last` if it is all. */
+static bool walk(struct catalogue *catalogue, const struct chain *chain,
+    const struct chain_range *range, uint64_t after, size_t *left, uint64_t *ret_after,
+    struct store_backlog *backlog, struct error *err)
+{
+    struct catalogue_batch batches[ROWS];
+    size_t found = ROWS;
+    while (found == ROWS && *left >= ROWS) {
+        if (!catalogue_next_batches(
+                catalogue, range->stream, after, range->last, batches, ROWS, &found, err)) {
+            return false;
+        }
+        for (size_t i = 0; i < found; i++) {
+            after = batches[i].id;
+            if (!chain_is_early(chain, after)) {
+                add(backlog, &batches[i]);
+            }
+        }
+        *left -= found;
+    }
+    *ret_after = found < ROWS ? range->last : after;
+    return true;
+}
+
+/* What lies behind that, and of it what is settled already. */
+static bool count_rest(struct catalogue *catalogue, const struct chain *chain,
+    const struct chain_range *range, uint64_t after, struct store_backlog *backlog,
+    struct error *err)
+{
+    struct catalogue_sum sum;
+    if (after >= range->last) {
+        return true;
+    }
+    if (!catalogue_sum_batches(catalogue, range->stream, after, range->last, &sum, err)) {
+        return false;
+    }
+    for (size_t i = 0; i < chain->early_count; i++) {
+        struct catalogue_batch batch;
+        bool found = false;
+        uint64_t id = chain->early[i];
+        if (id <= after || id > range->last) {
+            continue;
+        }
+        if (!catalogue_find_batch(catalogue, id, &batch, &found, err)) {
+            return false;
+        }
+        if (found && batch.stream == range->stream && sum.batches) {
+            sum.batches--;
+            sum.records -= batch.records;
+            sum.bytes -= batch.bytes;
+        }
+    }
+    backlog->batches += sum.batches;
+    backlog->records += sum.records;
+    backlog->bytes += sum.bytes;
+    return true;
+}
+
+bool backlog_measure(struct catalogue *catalogue, const struct chain *chain,
+    struct store_backlog *ret_backlog, struct error *err)
+{
+    struct store_backlog backlog = {.batches = 0};
+    size_t left = WALKED_MAX;
+    for (size_t i = chain->first_range; i < chain->range_count; i++) {
+        const struct chain_range *range = &chain->ranges[i];
+        uint64_t after = chain_lower(chain, range);
+        if (after < range->last &&
+            (!walk(catalogue, chain, range, after, &left, &after, &backlog, err) ||
+                !count_rest(catalogue, chain, range, after, &backlog, err))) {
+            return false;
+        }
+    }
+    *ret_backlog = backlog;
+    return true;
+}
