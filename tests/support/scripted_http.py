@@ -310,7 +310,7 @@ class Bulk:
         self.items, self.made = itertools.count(1), itertools.count(1)
 
     def documents(self):
-        return [document for store in self.stores.values() for document in store.values()]
+        return [document for store in self.stores.values() for document in list(store.values())]
 
     def __call__(self, request):
         if not request.path.endswith("/_bulk"):
