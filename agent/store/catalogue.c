@@ -445,3 +445,22 @@ bool catalogue_checkpoint(struct catalogue *catalogue, struct error *err)
         catalogue->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
     return result == SQLITE_OK || catalogue_error(catalogue->path, catalogue->db, result, err);
 }
+
+bool catalogue_copy(struct catalogue *catalogue, const char *path, struct error *err)
+{
+    enum { FLAGS = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_PRIVATECACHE };
+    sqlite3 *copy = NULL;
+    int result = sqlite3_open_v2(path, &copy, FLAGS, NULL);
+    sqlite3_backup *backup = result == SQLITE_OK
+                                 ? sqlite3_backup_init(copy, "main", catalogue->db, "main")
+                                 : NULL;
+    if (backup) {
+        sqlite3_backup_step(backup, -1);
+        result = sqlite3_backup_finish(backup);
+    } else {
+        result = copy ? sqlite3_errcode(copy) : SQLITE_NOMEM;
+    }
+    bool ok = result == SQLITE_OK || catalogue_error(path, copy, result, err);
+    sqlite3_close(copy);
+    return ok;
+}

@@ -91,6 +91,10 @@ bool catalogue_is_open(const struct catalogue *catalogue);
  * themselves in small parts; this is for a disk that is full, and for an end. ERR_BUSY: a reader. */
 bool catalogue_checkpoint(struct catalogue *catalogue, struct error *err);
 
+/* Write all that was committed to a new catalogue at ${path}, durably. A file that was removed while it
+ * is open can still be read (on Linux), so this is how it comes back. */
+bool catalogue_copy(struct catalogue *catalogue, const char *path, struct error *err);
+
 /* ---- the whole ----------------------------------------------------------------------------------- */
 
 /* What the next one of each kind is numbered. Putting rows raises them. */

@@ -33,14 +33,15 @@ static bool make_place(struct pending *pending)
     return batches != NULL;
 }
 
-/* The batch, its sources, their names and the body, unless that is lent, in one block. */
+/* The batch, its sources, their names and the body in one block. */
 static struct pending_batch *copy(const struct store_batch *from, size_t *ret_bytes)
 {
     size_t bytes = sizeof(struct pending_batch) + from->source_count * sizeof(struct frame_source);
     for (size_t i = 0; i < from->source_count; i++) {
         bytes += from->sources[i].session.size;
     }
-    struct pending_batch *batch = malloc(bytes + (from->is_lent ? 0 : from->body.size));
+    bytes += from->body.size;
+    struct pending_batch *batch = malloc(bytes);
     if (!batch) {
         return NULL;
     }
@@ -56,12 +57,11 @@ static struct pending_batch *copy(const struct store_batch *from, size_t *ret_by
         }
         at += name.size;
     }
-    batch->body = from->body;
-    if (!from->is_lent && from->body.size) {
+    if (from->body.size) {
         memcpy(at, from->body.data, from->body.size);
-        batch->body.data = at;
     }
-    *ret_bytes = bytes + from->body.size;
+    batch->body = span_make(at, from->body.size);
+    *ret_bytes = bytes;
     return batch;
 }
 
@@ -139,6 +139,14 @@ bool pending_sync(struct pending *pending, struct segments *segments, struct err
         batch->is_placed = batch->is_durable;
     }
     return synced;
+}
+
+void pending_undo(struct pending *pending, struct segments *segments)
+{
+    segments_undo(segments);
+    for (size_t i = 0; i < pending->count; i++) {
+        pending->batches[i]->is_placed = pending->batches[i]->is_durable;
+    }
 }
 
 bool pending_uses(const struct pending *pending, uint64_t segment)

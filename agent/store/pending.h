@@ -13,7 +13,7 @@ struct pending_batch {
     struct frame_source *sources;
     size_t source_count;
     struct span body;
-    size_t bytes;    /* of memory, the body's too where that is lent */
+    size_t bytes;    /* of memory */
     bool is_placed;  /* written */
     bool is_durable; /* and synced */
 };
@@ -22,12 +22,12 @@ struct pending {
     struct pending_batch **batches; /* by id */
     size_t count;
     size_t capacity;
-    uint64_t bytes; /* of all */
+    uint64_t bytes; /* of memory */
 };
 
 void pending_fini(struct pending *pending); /* a zeroed one is a fresh one */
 
-/* A copy of ${batch}, but for a body that is lent, with the numbers of ${row}. False: out of memory, nothing changed. */
+/* A copy of ${batch}, with the numbers of ${row}. False: out of memory, nothing changed. */
 bool pending_add(struct pending *pending, const struct store_batch *batch,
     const struct store_row *row, struct error *err);
 
@@ -42,6 +42,9 @@ bool pending_place(struct pending *pending, struct segments *segments, struct er
 
 /* Sync what was written. False: what was not durable before is to be written again. */
 bool pending_sync(struct pending *pending, struct segments *segments, struct error *err);
+
+/* What was written and is not durable goes from the files again: they may be given up. */
+void pending_undo(struct pending *pending, struct segments *segments);
 
 /* Has one of them a place in ${segment}? */
 bool pending_uses(const struct pending *pending, uint64_t segment);

@@ -16,6 +16,7 @@ void rebuild_init(struct rebuild *rebuild, struct store *store)
     *rebuild = (struct rebuild){.store = store, .last_id = UINT64_MAX};
     buf_init(&rebuild->room, STORE_READ_ROOM_BYTES);
     for (size_t i = 0; i < store->streams.count; i++) {
+        store->streams.entries[i].newest = 0;
         store->streams.entries[i].found = 0;
     }
 }
@@ -114,8 +115,7 @@ static void count(struct rebuild *rebuild, const struct frame *frame)
 
 enum adopted { ADOPTED, KNOWN, REFUSED, ADOPT_FAILED };
 
-/* Put a good frame into the catalogue. As a rule ids ascend; but what was written again, because its sync
- * had failed, lies behind what was not. */
+/* Put a good frame into the catalogue. Ids of a stream ascend in the files as they do in time. */
 static enum adopted adopt_batch(struct rebuild *rebuild, const struct frame *frame,
     const struct frame_extent *extent, struct error *err)
 {
@@ -137,6 +137,9 @@ static enum adopted adopt_batch(struct rebuild *rebuild, const struct frame *fra
     if (!stream) {
         return ADOPT_FAILED;
     }
+    if (frame->batch < stream->newest) {
+        return REFUSED;
+    }
     const struct catalogue_batch row = {.id = frame->batch,
         .stream = frame->stream,
         .segment = frame->segment,
@@ -152,9 +155,8 @@ static enum adopted adopt_batch(struct rebuild *rebuild, const struct frame *fra
     if (!catalogue_put_batch(store->catalogue, &row, err) || !put_sources(store, frame, err)) {
         return ADOPT_FAILED;
     }
-    if (stream->found == 0 || frame->batch < stream->found) {
-        stream->found = frame->batch;
-    }
+    stream->newest = frame->batch;
+    stream->found = stream->found ? stream->found : frame->batch;
     count(rebuild, frame);
     return ADOPTED;
 }
@@ -298,9 +300,6 @@ bool rebuild_finish(struct rebuild *rebuild, struct error *err)
     for (size_t i = 0; i < store->streams.count; i++) {
         const struct stream_entry *stream = &store->streams.entries[i];
         uint64_t after;
-        if (stream->found && !catalogue_sum_again(store->catalogue, stream->id, err)) {
-            return false;
-        }
         if (stream->found && !is_read(store, stream->id) &&
             !rebuild_orphans(store, stream->id, &after) &&
             !add_orphan(store, stream->id, stream->found - 1, err)) {
@@ -363,6 +362,17 @@ void rebuild_claim(struct store *store)
 
 /* ---- all of them --------------------------------------------------------------------------------------------- */
 
+/* In a running store somebody may have removed it. */
+static bool is_missing(const struct rebuild *rebuild, uint64_t id)
+{
+    if (!segments_is_missing(rebuild->store->segments, id)) {
+        return false;
+    }
+    store_tell(rebuild->store, STORE_NEWS_MISSING,
+        "segment %016" PRIx64 " is not there any more: what was in it is lost", id);
+    return true;
+}
+
 static bool scan_all(struct rebuild *rebuild, struct error *err)
 {
     struct store *store = rebuild->store;
@@ -373,7 +383,7 @@ static bool scan_all(struct rebuild *rebuild, struct error *err)
         ok = ids_add(&ids, info.id, err); /* files that are set aside leave the list */
     }
     for (size_t i = 0; ok && i < ids.count; i++) {
-        ok = rebuild_segment(rebuild, ids.at[i], 0, err);
+        ok = is_missing(rebuild, ids.at[i]) || rebuild_segment(rebuild, ids.at[i], 0, err);
     }
     ids_fini(&ids);
     return ok && rebuild_finish(rebuild, err);

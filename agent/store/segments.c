@@ -91,6 +91,21 @@ void segments_remove_file(struct segments *segments, uint64_t id)
     plat_mutex_unlock(&segments->lock);
 }
 
+bool segments_is_missing(struct segments *segments, uint64_t id)
+{
+    struct disk *disk = segments->settings.disk;
+    char path[SEGMENTS_PATH_BYTES];
+    bool there;
+    uint64_t bytes;
+    if (!segments_path(segments, id, path, NULL) ||
+        !disk->ops->find(disk, path, &there, &bytes, NULL) || there) {
+        return false;
+    }
+    segments_forget_handles(segments, id);
+    segments_remove_file(segments, id);
+    return true;
+}
+
 /* ${name} as the agent writes it, or 0. */
 static uint64_t id_of_name(const char *name)
 {

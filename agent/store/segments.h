@@ -89,6 +89,9 @@ bool segments_fits(const struct segments_batch *batch, struct error *err);
  * somebody has removed or cut the file meanwhile. */
 bool segments_sync(struct segments *segments, struct error *err);
 
+/* What was appended since the last good sync goes, as if it had failed. */
+void segments_undo(struct segments *segments);
+
 /*
  * The frame at ${place}, checked, its body unpacked: ${ret_frame}'s views point into ${room}, which is
  * reset before and holds the frame and the unpacked body. The frame's `zstd` is false then.
@@ -105,6 +108,9 @@ bool segments_unpack(struct frame *frame, struct buf *room, struct error *err);
 /* At the start: whatever lies behind ${bytes} of segment ${id} was never committed: cut it off, durably.
  * ERR_FORMAT: there is no such file, or it is shorter. */
 bool segments_cut(struct segments *segments, uint64_t id, uint64_t bytes, struct error *err);
+
+/* Has somebody removed the file of segment ${id}? Then it leaves the list. */
+bool segments_is_missing(struct segments *segments, uint64_t id);
 
 /* Remove the file of a segment that nobody needs any more; not the one that is being written, which is
  * ended first. One that has gone is no failure. False: somebody holds it; to be tried again later. */

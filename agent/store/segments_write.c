@@ -286,9 +286,10 @@ bool segments_fits(const struct segments_batch *batch, struct error *err)
     struct buf sources;
     buf_init(&sources, FRAME_MAX_SOURCES_BYTES);
     struct frame frame = frame_of(batch);
+    uint8_t head[FRAME_HEAD_BYTES];
     bool good = frame_put_sources(&sources, batch->sources, batch->source_count, err);
     frame.sources = buf_span(&sources);
-    good = good && frame_check(&frame, err);
+    good = good && frame_put_head(&frame, head, err);
     buf_fini(&sources);
     return good;
 }
@@ -364,7 +365,7 @@ static void keep_durable(struct segments *segments)
     segments->folder_changed = false;
 }
 
-static void void_rest(struct segments *segments)
+void segments_undo(struct segments *segments)
 {
     for (size_t i = segments->writing_count; i-- > 0;) {
         uint64_t durable = segments->writing[i].durable;
@@ -381,7 +382,7 @@ bool segments_sync(struct segments *segments, struct error *err)
 {
     segments_step(segments, "segment sync");
     if (!sync_all(segments, err)) {
-        void_rest(segments);
+        segments_undo(segments);
         return false;
     }
     keep_durable(segments);

@@ -1,8 +1,8 @@
 /*
  * A commit, in this order: batches are written and synced; one transaction tells of them and of all
- * else; store_tidy deletes files that it has given up, and the next transaction forgets them. So the
- * catalogue never tells of bytes that are not durable, and a file goes only when the catalogue has done
- * with it; one that was decided on stays in it as such until it has gone, over any number of runs.
+ * else; files that it has given up are deleted, and the next transaction forgets them. So the catalogue
+ * never tells of bytes that are not durable, and a file goes only when the catalogue has done with it;
+ * one that was decided on stays in it as such until it has gone, over any number of runs.
  *
  * Whatever fails, memory is changed only by a transaction that was committed.
  */
@@ -12,6 +12,7 @@
 #include "store/catalogue_letters.h"
 #include "store/catalogue_sources.h"
 #include "store/rebuild.h"
+#include "store/restore.h"
 
 enum {
     ID_BLOCK = 1 << 16,     /* numbers that a run takes at a time */
@@ -34,6 +35,18 @@ struct commit {
 static bool is_full(const struct error *err)
 {
     return err->code == ERR_FULL;
+}
+
+static bool is_lost(const struct error *err)
+{
+    return err->code == ERR_DAMAGED || err->code == ERR_MISSING;
+}
+
+/* ${why} says what was found, and on failure why not. */
+static bool remake_catalogue(struct store *store, struct error *why)
+{
+    return (why->code == ERR_MISSING && restore_catalogue(store, NULL)) ||
+           rebuild_running(store, why);
 }
 
 /* ---- what is written ---------------------------------------------------------------------------------- */
@@ -371,8 +384,8 @@ static bool transact(
     if (why.code == ERR_FULL) {
         again = segments_release_ballast(store->segments);
         catalogue_checkpoint(store->catalogue, NULL);
-    } else if (why.code == ERR_DAMAGED || why.code == ERR_MISSING) {
-        again = rebuild_running(store, &why);
+    } else if (is_lost(&why)) {
+        again = remake_catalogue(store, &why);
     }
     if (again && run_transaction(store, has_batches, committed, &why)) {
         return true;
@@ -427,13 +440,9 @@ static bool reserve(struct store *store, struct error *err)
     return true;
 }
 
-static bool write_batches(struct store *store, struct error *err)
+static bool write_files(struct store *store, struct error *err)
 {
-    if (store->pending.count == 0) {
-        return true;
-    }
-    store_step(store, "append");
-    bool ok = reserve(store, err) && pending_place(&store->pending, store->segments, err);
+    bool ok = pending_place(&store->pending, store->segments, err);
     for (size_t i = 0; i < store->pending.count; i++) {
         const struct pending_batch *batch = store->pending.batches[i];
         store->last_segment = batch->is_placed ? batch->row.segment : store->last_segment;
@@ -443,6 +452,27 @@ static bool write_batches(struct store *store, struct error *err)
         ok = pending_sync(&store->pending, store->segments, err);
     }
     return ok;
+}
+
+static bool write_batches(struct store *store, struct error *err)
+{
+    if (store->pending.count == 0) {
+        return true;
+    }
+    store_step(store, "append");
+    if (!reserve(store, err) &&
+        !(is_lost(err) && remake_catalogue(store, err) && reserve(store, err))) {
+        return false;
+    }
+    if (write_files(store, err)) {
+        return true;
+    }
+    if (is_full(err)) {
+        return false;
+    }
+    /* Somebody has removed the file, or the folder, or cut it: then it goes into another one. */
+    restore_folder(store);
+    return is_lost(err) && write_files(store, err);
 }
 
 static bool has_work(const struct store *store)
@@ -459,20 +489,18 @@ bool store_commit(struct store *store, struct store_committed *ret_committed, st
     store_forget_absent(store);
     rebuild_claim(store);
     bool written = write_batches(store, &why);
-    if (!written && (why.code == ERR_DAMAGED || why.code == ERR_MISSING)) {
-        written = rebuild_running(store, &why) && write_batches(store, &why);
-    }
     bool ok = written;
-    if (!written && is_full(&why)) {
+    if (written && has_work(store)) {
+        ok = transact(store, true, &committed, &why);
+    }
+    if (!ok && is_full(&why)) {
         store->is_disk_full = true;
-        why.code = ERR_FULL;
+        store->is_in_need = true;
+        pending_undo(&store->pending, store->segments);
         segments_release_ballast(store->segments);
         transact(store, false, &committed, NULL);
     }
-    if (written && has_work(store)) {
-        ok = transact(store, true, &committed, &why);
-        store->is_disk_full = store->is_disk_full || (!ok && why.code == ERR_FULL);
-    }
+    delete_files(store);
     if (!ok) {
         store->is_unclean = true;
         return error_set(err, why.code, "%s", why.text);
@@ -480,15 +508,8 @@ bool store_commit(struct store *store, struct store_committed *ret_committed, st
     if (store->is_epoch_due && store_begin_epoch(store, NULL)) {
         store->is_epoch_due = false;
     }
+    store_look_at_disk(store);
     committed.last_id = store->last_id;
     *ret_committed = committed;
     return true;
-}
-
-void store_tidy(struct store *store)
-{
-    delete_files(store);
-    if (!store->is_disk_full) {
-        store_look_at_disk(store);
-    }
 }

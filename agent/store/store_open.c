@@ -114,6 +114,17 @@ static void unload(struct store *store)
     ids_fini(&store->deleting);
 }
 
+static bool try_catalogue(struct store *store, bool log_is_lost, struct error *why)
+{
+    store->catalogue = catalogue_open(store->catalogue_path, CATALOGUE_WRITE, why);
+    if (store->catalogue && load(store, log_is_lost, why)) {
+        return true;
+    }
+    unload(store);
+    return false;
+}
+
+/* On a full disk even the index of the log takes room, and so does what is to be put right first. */
 static bool open_catalogue(struct store *store, struct error *err)
 {
     char log_path[STORE_PATH_BYTES + 8];
@@ -121,11 +132,11 @@ static bool open_catalogue(struct store *store, struct error *err)
     struct error why = {.code = ERR_NONE};
     snprintf(log_path, sizeof(log_path), "%s-wal", store->catalogue_path);
     bool log_is_lost = plat_path_kind(log_path) == PLAT_PATH_NONE;
-    store->catalogue = catalogue_open(store->catalogue_path, CATALOGUE_WRITE, &why);
-    if (store->catalogue && load(store, log_is_lost, &why)) {
+    if (try_catalogue(store, log_is_lost, &why) ||
+        (why.code == ERR_FULL && segments_release_ballast(store->segments) &&
+            try_catalogue(store, log_is_lost, &why))) {
         return true;
     }
-    unload(store);
     if (!is_lost(&why)) {
         return error_set(err, why.code, "%s", why.text);
     }

@@ -250,7 +250,7 @@ static void set_scene(enum scene scene, struct said *all, size_t *count)
     assert_int_equal(work_apart(BEFORE / 2, all, count), 0);
     copy_catalogue(path, "catalogue.db", "copy");
     work.end_at = scene == SCENE_KILLED ? "commit begin" : NULL;
-    work.end_after = 2;
+    work.end_after = 3;
     assert_int_equal(work_apart(BEFORE, all, count), scene == SCENE_KILLED ? 7 : 0);
     if (scene == SCENE_NO_CATALOGUE) {
         put_garbage(path, "catalogue.db", PLAT_FILE_CREATE);

@@ -224,10 +224,27 @@ static void a_newer_catalogue_is_refused_and_untouched(void **state)
     rig_fini(&rig);
 }
 
+struct losses {
+    size_t count;
+    uint64_t id;
+    uint64_t records;
+    char name[20];
+};
+
+static void note_loss(void *self, size_t output, struct span name, const struct store_row *row)
+{
+    struct losses *losses = self;
+    (void)output;
+    losses->count++;
+    losses->id = row->id;
+    losses->records += row->records;
+    snprintf(losses->name, sizeof(losses->name), "%.*s", SPAN_ARG(name));
+}
+
 /* ---- a catalogue that is lost while it is used ---- */
 
 #ifndef _WIN32
-static void a_catalogue_that_goes_under_a_running_store_is_made_anew(void **state)
+static void a_catalogue_that_goes_under_a_running_store_is_written_anew(void **state)
 {
     (void)state;
     struct store_rig rig;
@@ -245,8 +262,9 @@ static void a_catalogue_that_goes_under_a_running_store_is_made_anew(void **stat
     remove_file(&rig, "catalogue.db");
     remove_file(&rig, "catalogue.db-wal");
     rig_commit(&rig);
-    assert_int_equal(rig.news[STORE_NEWS_REBUILT], 1);
-    /* Outputs are where they were. */
+    assert_int_equal(rig.news[STORE_NEWS_DAMAGED], 1);
+    assert_int_equal(rig.news[STORE_NEWS_REBUILT], 0);
+    /* Nothing is another than it was. */
     assert_string_equal(rig_waiting(&rig, siem, "json"), "3 5 6 7");
     rig_fill(&rig, "json", 8, 8);
     rig_reopen(&rig);
@@ -259,26 +277,56 @@ static void a_catalogue_that_goes_under_a_running_store_is_made_anew(void **stat
     buf_fini(&value);
     rig_fini(&rig);
 }
+
+/* One that is damaged is no good to be written anew, and a log that is left of another one is not its. */
+static void a_log_that_is_left_alone_is_not_taken_for_that_of_another_catalogue(void **state)
+{
+    (void)state;
+    struct store_rig rig;
+    rig_init(&rig, 0);
+    rig_open(&rig);
+    size_t siem = rig_output(&rig, "siem", "json");
+    rig_fill(&rig, "json", 1, 3);
+    remove_file(&rig, "catalogue.db");
+    rig_fill(&rig, "json", 4, 4);
+    rig_settle(&rig, siem, rig_row(&rig, siem, 0).id);
+    rig_commit(&rig);
+    rig_reopen(&rig);
+    assert_int_equal(rig.news[STORE_NEWS_REBUILT], 0);
+    siem = rig_output(&rig, "siem", "json");
+    assert_string_equal(rig_waiting(&rig, siem, "json"), "2 3 4");
+    rig_fini(&rig);
+}
+
+static void a_folder_that_is_removed_costs_what_was_in_its_segments_only(void **state)
+{
+    (void)state;
+    struct store_rig rig;
+    struct losses lost = {0};
+    const struct store_loss loss = {.lost = note_loss, .self = &lost};
+    rig_init(&rig, 0);
+    rig_open(&rig);
+    size_t siem = rig_output(&rig, "siem", "json");
+    rig_fill(&rig, "json", 1, 2);
+    assert_int_equal(temp_folder_remove(rig.path), 0);
+    rig_append(&rig, "json", 3);
+    for (int i = 0; i < 2 && !rig_try_commit(&rig); i++) {}
+    assert_string_equal(rig_waiting(&rig, siem, "json"), "? ? 3");
+    for (int i = 0; i < 2; i++) {
+        struct store_row row = rig_row(&rig, siem, 0);
+        assert_ok(store_set_aside(rig.store, &row, &loss, &rig.err), &rig);
+        rig_commit(&rig);
+    }
+    assert_int_equal(lost.count, 2);
+    rig_fill(&rig, "json", 4, 4);
+    rig_reopen(&rig);
+    siem = rig_output(&rig, "siem", "json");
+    assert_string_equal(rig_waiting(&rig, siem, "json"), "3 4");
+    rig_fini(&rig);
+}
 #endif
 
 /* ---- segments that are damaged ---- */
-
-struct losses {
-    size_t count;
-    uint64_t id;
-    uint64_t records;
-    char name[20];
-};
-
-static void note_loss(void *self, size_t output, struct span name, const struct store_row *row)
-{
-    struct losses *losses = self;
-    (void)output;
-    losses->count++;
-    losses->id = row->id;
-    losses->records += row->records;
-    snprintf(losses->name, sizeof(losses->name), "%.*s", SPAN_ARG(name));
-}
 
 static void damage_is_read_as_such_and_set_aside(void **state)
 {
@@ -409,7 +457,9 @@ int main(void)
         cmocka_unit_test(an_older_catalogue_gets_back_what_it_has_lost),
         cmocka_unit_test(a_newer_catalogue_is_refused_and_untouched),
 #ifndef _WIN32
-        cmocka_unit_test(a_catalogue_that_goes_under_a_running_store_is_made_anew),
+        cmocka_unit_test(a_catalogue_that_goes_under_a_running_store_is_written_anew),
+        cmocka_unit_test(a_log_that_is_left_alone_is_not_taken_for_that_of_another_catalogue),
+        cmocka_unit_test(a_folder_that_is_removed_costs_what_was_in_its_segments_only),
 #endif
         cmocka_unit_test(damage_is_read_as_such_and_set_aside),
         cmocka_unit_test(a_segment_that_is_missing_costs_its_batches_only),
