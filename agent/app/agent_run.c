@@ -103,9 +103,14 @@ static bool save(void *self, struct error *err)
 
 static void warn_output(void *self, const char *output, const char *what, const char *text)
 {
+    struct log *log = ((struct agent *)self)->log;
     char kind[128];
-    snprintf(kind, sizeof(kind), "%s %s", what, output);
-    log_write(((struct agent *)self)->log, LOG_LEVEL_WARNING, kind, "output %s: %s", output, text);
+    snprintf(kind, sizeof(kind), "%s %s", what, output ? output : "");
+    if (output) {
+        log_write(log, LOG_LEVEL_WARNING, kind, "output %s: %s", output, text);
+    } else {
+        log_write(log, LOG_LEVEL_WARNING, kind, "spool: %s", text);
+    }
 }
 
 static bool all_ended(const struct agent *agent, size_t session)

@@ -148,8 +148,7 @@ static void add_session(const struct live_run_settings *settings, struct buf *ou
 
 static void add_config(const struct live_run_settings *settings, struct buf *out)
 {
-    buf_add_text(out, "{\"agent\":{\"log\":{\"level\":\"warning\",\"stats\":\"0s\"}},"
-                      "\"spool\":{\"mode\":\"memory\"},");
+    buf_add_text(out, "{\"agent\":{\"log\":{\"level\":\"warning\",\"stats\":\"0s\"}},");
     if (settings->schema_count) {
         buf_add_text(out, "\"schema\":[");
         for (size_t i = 0; i < settings->schema_count; i++) {

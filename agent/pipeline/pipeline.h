@@ -105,6 +105,7 @@ struct pipeline_settings {
     /* See outlet.h; the first is not used with a store. */
     bool (*save)(void *self, struct error *err);
     void (*ended)(void *self, size_t output, bool closed);
+    /* ${output} NULL: it is about the spool. */
     void (*warn)(void *self, const char *output, const char *kind, const char *text);
     void *self;
 };

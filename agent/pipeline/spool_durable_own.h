@@ -149,6 +149,7 @@ struct spool_durable {
     uint64_t retry_ns;            /* a commit that failed is tried again then */
     uint64_t refill_ns;           /* and rows that were not given are asked for again */
     unsigned failures;            /* in a row */
+    enum spool_room told_room;    /* what people were told last */
     uint64_t looked_ns;           /* when ages and usage were looked at */
     bool dropped;                 /* something was, and the files go with a commit */
 };

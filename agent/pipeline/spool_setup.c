@@ -40,7 +40,7 @@ static void on_loss(void *self, const struct spool_durable_loss *loss)
 static void on_warning(void *self, const char *kind, const char *text)
 {
     const struct pipeline_settings *s = &((struct spool_setup *)self)->settings;
-    s->warn(s->self, "spool", kind, text);
+    s->warn(s->self, NULL, kind, text);
 }
 
 /* ---- life ---------------------------------------------------------------------------------------- */

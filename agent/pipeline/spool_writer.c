@@ -90,8 +90,9 @@ struct round {
     bool all;     /* … every one that was appended before */
     bool hurried; /* somebody waits for it */
     bool again;   /* another one follows at once, and whoever waits for this one waits for it */
-    enum spool_room room; /* for what waits */
-    bool replay_room;     /* for what is read again */
+    enum spool_room room;   /* for what waits */
+    enum spool_room any;    /* for anything at all */
+    enum spool_room replay; /* for what is read again */
 };
 
 static void begin_round(struct spool_durable *spool, struct round *round)
@@ -143,7 +144,7 @@ static void end_round(
         wake_cursors(spool);
     }
     spool->live_room = round->room;
-    spool->replay_room = round->replay_room;
+    spool->replay_room = round->replay == SPOOL_ROOM;
     plat_cond_broadcast(&spool->room);
     plat_cond_broadcast(&spool->round);
     plat_mutex_unlock(&spool->mutex);
@@ -160,6 +161,14 @@ static void note_failure(struct spool_durable *spool, const struct error *err)
         spool_durable_warn(spool, "spool", err->text);
     }
     spool->retry_ns = plat_monotonic_ns() + (ms < RETRY_LAST_MS ? ms : RETRY_LAST_MS) * ns_per_ms;
+}
+
+static void note_success(struct spool_durable *spool)
+{
+    if (spool->failures) {
+        spool_durable_warn(spool, "spool again", "it is written again");
+        spool->failures = 0;
+    }
 }
 
 /* Now and then: what people see of the spool, and what is too old for it. */
@@ -202,6 +211,38 @@ static void refill(struct spool_durable *spool)
     spool->refill_ns = ok ? 0 : plat_monotonic_ns() + LOOK_MS * ns_per_ms;
 }
 
+/* Why the spool has no room, once when that begins, and once when there is some for all. A commit that
+ * fails says so itself. */
+static void tell_room(struct spool_durable *spool, const struct round *round, bool failed)
+{
+    static const char *const texts[] = {
+        [SPOOL_ROOM] = "there is room again",
+        [SPOOL_NO_ROOM_FULL] = "it has grown to max_size: sessions wait or lose events, as on_full "
+                               "says, until outputs have taken some",
+        [SPOOL_NO_ROOM_DISK] =
+            "the disk is full, or has less left than min_free_disk: sessions wait "
+            "or lose events, as on_full says, until there is more",
+    };
+    enum spool_room room = round->any;
+    if (room == SPOOL_ROOM && round->replay == SPOOL_NO_ROOM_DISK) {
+        room = SPOOL_NO_ROOM_DISK; /* what is not live waits already */
+    }
+    if (room == spool->told_room || (room == SPOOL_ROOM && round->replay != SPOOL_ROOM) ||
+        (failed && room == SPOOL_NO_ROOM_DISK)) {
+        return;
+    }
+    spool->told_room = room;
+    spool_durable_warn(spool, room == SPOOL_ROOM ? "room again" : "room", texts[room]);
+}
+
+/* What is left to live sessions; of a small disk no more than a part. */
+static uint64_t reserve_of(const struct spool_durable *spool)
+{
+    enum { SHARE = 4 };
+    uint64_t most = store_capacity(spool->settings.store) / SHARE;
+    return spool->settings.reserve_bytes < most ? spool->settings.reserve_bytes : most;
+}
+
 /* One round. True: another one is to follow at once. */
 static bool work(struct spool_durable *spool)
 {
@@ -218,18 +259,19 @@ static bool work(struct spool_durable *spool)
     bool ok = store_commit(spool->settings.store, &committed, &err);
     if (ok) {
         spool->dropped = false;
-        spool->failures = 0;
+        note_success(spool);
     } else {
         note_failure(spool, &err);
     }
     if (!ok && spool_durable_is_full(&err) && round.room == SPOOL_ROOM) {
         round.room = SPOOL_NO_ROOM_DISK;
     }
-    round.replay_room = round.room == SPOOL_ROOM &&
-                        spool_stage_room(spool, spool->settings.reserve_bytes) == SPOOL_ROOM;
+    round.any = round.room == SPOOL_ROOM ? spool_stage_room(spool, 0) : round.room;
+    round.replay = round.room == SPOOL_ROOM ? spool_stage_room(spool, reserve_of(spool))
+                                            : round.room;
+    tell_room(spool, &round, !ok);
     end_round(spool, &round, ok, &err);
     refill(spool);
-    store_tidy(spool->settings.store);
     look(spool, round.hurried);
     return ok && round.again;
 }

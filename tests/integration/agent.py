@@ -66,9 +66,7 @@ class Agent(unittest.TestCase):
     def write(self, config):
         # JSON is YAML.
         path = self.folder / "etwship.yaml"
-        remembers = "data_dir" in config.get("agent", {})
-        spool = {} if remembers else {"spool": {"mode": "memory"}}
-        path.write_text(json.dumps({"version": 1} | spool | config))
+        path.write_text(json.dumps({"version": 1} | config))
         return path
 
     def start(self, config, *arguments, **options):
@@ -298,10 +296,9 @@ class Agent(unittest.TestCase):
 
     # ---- kills --------------------------------------------------------------------------------
 
-    def kill_config(self, name, data_dir=None, mode="memory"):
+    def kill_config(self, name, data_dir=None):
         agent = {"data_dir": str(self.folder / data_dir)} if data_dir else {}
         return {"agent": agent,
-                "spool": {"mode": mode, "min_free_disk": "1MB"},
                 "sessions": [
                     {"name": "s", "type": "file", "paths": [str(self.big)]},
                     {"name": "t", "type": "file", "paths": [str(self.one), str(self.two)]}],
@@ -321,7 +318,7 @@ class Agent(unittest.TestCase):
         kills = 0
         for number in range(rounds):
             name = f"round{number}"
-            config = self.kill_config(name, f"state{number}", ("memory", "durable")[number % 2])
+            config = self.kill_config(name, f"state{number}")
             while True:
                 begun = time.monotonic()
                 process = self.start(config, stderr=subprocess.PIPE)
@@ -348,13 +345,11 @@ class Agent(unittest.TestCase):
         self.assertGreater(kills, rounds / 2)
 
     def test_a_second_run_delivers_nothing_again(self):
-        for mode in ("memory", "durable"):
-            config = self.kill_config(mode, mode, mode)
-            self.run_agent(config)
-            sizes = [(self.folder / f"{mode}-{o}").stat().st_size for o in "abc"]
-            self.run_agent(config)
-            again = [(self.folder / f"{mode}-{o}").stat().st_size for o in "abc"]
-            self.assertEqual(again, sizes)
+        config = self.kill_config("x", "state")
+        self.run_agent(config)
+        sizes = [(self.folder / f"x-{o}").stat().st_size for o in "abc"]
+        self.run_agent(config)
+        self.assertEqual([(self.folder / f"x-{o}").stat().st_size for o in "abc"], sizes)
 
     def test_a_data_folder_serves_one_agent(self):
         config = self.slow_config(data_dir=str(self.folder / "state"))

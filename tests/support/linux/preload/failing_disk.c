@@ -1,0 +1,104 @@
+/*
+ * For LD_PRELOAD: a folder whose disk fails. While the file FAILING_DISK_FLAG is there, whatever would
+ * change something below FAILING_DISK_FOLDER fails with the error whose number the flag holds; reading
+ * goes on. What is mapped is left alone.
+ */
+#undef _FILE_OFFSET_BITS /* both names of each function are meant */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum { PATH_BYTES = 4096 };
+
+/* `next` is what stands behind our own function. */
+#define FIND_NEXT(function)                          \
+    static __typeof__(&function) next;               \
+    if (!next) {                                     \
+        void *found = dlsym(RTLD_NEXT, #function);   \
+        memcpy((void *)&next, &found, sizeof(next)); \
+    }
+
+/* Sets errno if the disk fails now. */
+static bool fails(const char *path)
+{
+    const char *folder = getenv("FAILING_DISK_FOLDER");
+    const char *flag = getenv("FAILING_DISK_FLAG");
+    char target[16];
+    if (!folder || !flag || strncmp(path, folder, strlen(folder)) != 0) {
+        return false;
+    }
+    ssize_t size = readlink(flag, target, sizeof(target) - 1); /* a link that leads to a number */
+    if (size <= 0) {
+        return false;
+    }
+    target[size] = 0;
+    errno = (int)strtol(target, NULL, 10);
+    return true;
+}
+
+static bool file_fails(int fd)
+{
+    char link[64];
+    char path[PATH_BYTES];
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    ssize_t size = readlink(link, path, sizeof(path) - 1);
+    if (size <= 0) {
+        return false;
+    }
+    path[size] = 0;
+    return fails(path);
+}
+
+#define OF_FILE(result, function, parameters, arguments) \
+    result function parameters;                          \
+    result function parameters                           \
+    {                                                    \
+        FIND_NEXT(function)                              \
+        return file_fails(fd) ? -1 : next arguments;     \
+    }
+
+#define OF_PATH(function, parameters, arguments)  \
+    int function parameters;                      \
+    int function parameters                       \
+    {                                             \
+        FIND_NEXT(function)                       \
+        return fails(path) ? -1 : next arguments; \
+    }
+
+OF_FILE(ssize_t, write, (int fd, const void *bytes, size_t size), (fd, bytes, size))
+OF_FILE(ssize_t, writev, (int fd, const struct iovec *pieces, int count), (fd, pieces, count))
+OF_FILE(ssize_t, pwrite, (int fd, const void *bytes, size_t size, off_t at), (fd, bytes, size, at))
+OF_FILE(
+    ssize_t, pwrite64, (int fd, const void *bytes, size_t size, off64_t at), (fd, bytes, size, at))
+OF_FILE(int, fsync, (int fd), (fd))
+OF_FILE(int, fdatasync, (int fd), (fd))
+OF_FILE(int, ftruncate, (int fd, off_t size), (fd, size))
+OF_FILE(int, ftruncate64, (int fd, off64_t size), (fd, size))
+OF_FILE(int, fallocate, (int fd, int mode, off_t at, off_t size), (fd, mode, at, size))
+OF_PATH(unlink, (const char *path), (path))
+OF_PATH(mkdir, (const char *path, mode_t mode), (path, mode))
+OF_PATH(rename, (const char *path, const char *to), (path, to))
+
+#define OPEN(function)                                                                        \
+    int function(const char *path, int flags, ...);                                           \
+    int function(const char *path, int flags, ...)                                            \
+    {                                                                                         \
+        va_list more;                                                                         \
+        va_start(more, flags);                                                                \
+        mode_t mode = flags & O_CREAT ? va_arg(more, mode_t) : 0;                             \
+        va_end(more);                                                                         \
+        FIND_NEXT(function)                                                                   \
+        return (flags & (O_ACCMODE | O_CREAT)) && fails(path) ? -1 : next(path, flags, mode); \
+    }
+
+OPEN(open)
+OPEN(open64)
