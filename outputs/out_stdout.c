@@ -192,6 +192,7 @@ const struct output_ops output_stdout = {
     .fields = fields,
     .settings_size = sizeof(struct settings),
     .alone = true,
+    .shows = true,
     .format = stdout_format,
     .create = stdout_create,
     .connect = stdout_connect,

@@ -131,6 +131,9 @@ struct output_ops {
         alone; /* of one output there can be one object, one worker: two would cut in on each other */
     unsigned workers; /* how many it has, unless somebody says so; 0: one */
 
+    /* It shows events to whoever looks on now: nothing is kept for later unless somebody asks. */
+    bool shows;
+
     /* Name of the event format whose bytes this output wants, NULL: the `format` setting. */
     const char *(*format)(const void *settings);
 

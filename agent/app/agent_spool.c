@@ -110,9 +110,9 @@ static bool begin_stream(
     bool ok = store_stream(spool->store, span_text(spool->keys[stream]), plan->streams[stream].hash,
         span_make(NULL, 0), &id, err);
     for (size_t s = 0; ok && s < plan->session_count; s++) {
-        uint64_t own = earlier->own[stream * plan->session_count + s];
-        bool knows = earlier->current[stream] && own;
-        uint64_t sequence = knows ? own : earlier->highest[s];
+        bool knows = earlier->current[stream];
+        uint64_t sequence = knows ? earlier->own[stream * plan->session_count + s]
+                                  : earlier->highest[s];
         if (!plan->sessions[s].replayable || sequence == 0) {
             continue;
         }
@@ -145,9 +145,13 @@ static void tell_begin(struct agent *agent, const struct earlier *earlier)
                 session_name(agent, s));
         } else if (agent->plan.sessions[s].replayable && earlier->highest[s]) {
             log_write(agent->log, LOG_LEVEL_INFO, NULL,
-                "session %s goes on behind event %llu: what is before it is in %s",
-                session_name(agent, s), (unsigned long long)earlier->highest[s],
-                agent->spool->folder);
+                "session %s goes on behind event %llu: what is before it was read by an earlier "
+                "run, "
+                "as %s says%s",
+                session_name(agent, s), (unsigned long long)earlier->highest[s], agent->data_dir,
+                agent->settings->config->agent.data_dir
+                    ? ""
+                    : ". to read it again, set another agent.data_dir, or spool.mode: memory");
         }
     }
 }
@@ -179,6 +183,7 @@ static bool find_sources(struct agent *agent, struct error *err)
     }
     if (ok) {
         commit_beginning(agent);
+        store_tidy(agent->spool->store);
         tell_begin(agent, &earlier);
     }
     free(earlier.ids);
@@ -261,19 +266,36 @@ static bool write_keys(struct agent *agent, struct error *err)
     return ok;
 }
 
-bool agent_spool_open(struct agent *agent, struct error *err)
+/* Hold the folder. Whoever cannot have one is told what to do without. */
+static bool take_folder(struct agent *agent, struct error *err)
 {
+    struct error why;
     if (!agent->data_dir) {
         return error_set(err, ERR_CONFIG,
-            "spool.mode: durable needs a folder, and the system has no place for it. set "
-            "agent.data_dir");
+            "events wait in a folder, and the system has no place for it. set agent.data_dir, or "
+            "spool.mode: memory, which keeps nothing");
     }
+    agent->spool->lock = data_folder_take(agent->data_dir, &why);
+    if (agent->spool->lock) {
+        return true;
+    }
+    if (why.code == ERR_STOPPED) {
+        return error_set(err, why.code, "%s, or spool.mode: memory, which keeps nothing", why.text);
+    }
+    return error_set(err, why.code,
+        "%s. events wait in %s: set agent.data_dir to a folder that can be written, or spool.mode: "
+        "memory, which keeps nothing",
+        why.text, agent->data_dir);
+}
+
+bool agent_spool_open(struct agent *agent, struct error *err)
+{
     if (!allocate(agent, err)) {
         return false;
     }
     struct agent_spool *spool = agent->spool;
-    spool->lock = data_folder_take(agent->data_dir, err);
-    return spool->lock && data_folder_path(agent->data_dir, "spool", spool->folder, err) &&
+    return take_folder(agent, err) &&
+           data_folder_path(agent->data_dir, "spool", spool->folder, err) &&
            data_folder_path(spool->folder, "catalogue.db", spool->catalogue, err) &&
            write_keys(agent, err) && open_store(agent, err) && find_sessions(agent, err) &&
            find_sources(agent, err);

@@ -203,6 +203,18 @@ static bool check(struct config *memory, const struct app_root *root, struct con
     return good;
 }
 
+/* Where nobody said anything of it, and all events are shown and gone, nothing is kept. */
+static enum app_spool_mode spool_mode(const struct config *memory, const struct app_root *root)
+{
+    const struct app_output *outputs = root->outputs.items;
+    bool keeps = root->agent.data_dir ||
+                 config_is_given(memory, &root->spool.mode, sizeof(root->spool.mode));
+    for (size_t i = 0; i < root->outputs.count && !keeps; i++) {
+        keeps = outputs[i].enabled && !(outputs[i].ops && outputs[i].ops->shows);
+    }
+    return keeps ? (enum app_spool_mode)root->spool.mode : APP_SPOOL_MEMORY;
+}
+
 /* Check what was bound to ${root}, and hand it over with its memory if all is well. */
 static bool finish(struct config *memory, const struct app_root *root,
     const struct config_field *fields, const char *name, struct app_config *ret_config,
@@ -229,6 +241,7 @@ static bool finish(struct config *memory, const struct app_root *root,
         .outputs = root->outputs.items,
         .output_count = root->outputs.count,
     };
+    ret_config->spool.mode = (int)spool_mode(memory, root);
     return true;
 }
 

@@ -60,7 +60,7 @@ struct app_sync {
 };
 
 struct app_spool {
-    int mode; /* enum app_spool_mode */
+    int mode; /* enum app_spool_mode; of a configuration: what it is where nobody says it, too */
     uint64_t max_size_bytes;
     uint64_t max_age_ns;
     uint64_t min_free_disk_bytes;

@@ -44,7 +44,9 @@ static const struct config_field log_fields[] = {
 
 static const struct config_field agent_fields[] = {
     {CONFIG_ROW("data_dir", PATH, struct app_agent, data_dir),
-        .help = "folder for what the agent keeps; one agent per folder"},
+        .help = "folder for what the agent keeps; one agent per folder. default where the spool is "
+                "durable: `/var/lib/etwship`; not root: `$XDG_STATE_HOME/etwship`; Windows: "
+                "`C:\\ProgramData\\etwship`"},
     {CONFIG_ROW("memory", SIZE, struct app_agent, memory_bytes), .default_text = "128MB",
         .min = 16 * MB, .max = TB, .help = "limit of the process's memory: its own needs, then queues"},
     {CONFIG_ROW("decode_workers", INT, struct app_agent, decode_workers), .default_text = "1",
@@ -76,7 +78,9 @@ static const struct config_field sync_fields[] = {
 
 static const struct config_field spool_fields[] = {
     {CONFIG_ROW("mode", ENUM, struct app_spool, mode), .names = spool_mode_names,
-        .default_text = "memory", .help = "where batches wait for their outputs"},
+        .default_text = "durable",
+        .help = "where batches wait for their outputs: on a disk, or in memory; memory where all "
+                "outputs are `stdout` and neither this nor `data_dir` is given"},
     {CONFIG_ROW("max_size", SIZE, struct app_spool, max_size_bytes), .default_text = "2GB",
         .min = 16 * MB, .max = 1024 * TB, .help = "limit on disk"},
     {CONFIG_ROW("max_age", DURATION, struct app_spool, max_age_ns), .default_text = "7d",

@@ -143,7 +143,7 @@ static void warn_of_loops(const struct search *search, const struct app_output *
 static void warn_of_target(const struct search *search, const struct app_output *output)
 {
     const char *target = app_config_target(output);
-    const char *own = search->config->agent.data_dir;
+    const char *own = app_config_data_dir(search->config);
     size_t own_size = own ? strlen(own) : 0;
     if (!target) {
         return;

@@ -23,20 +23,15 @@ struct plat_lock *data_folder_take(const char *folder, struct error *err)
     char process[64] = "";
     struct error why;
     uint64_t holder = 0;
-    if (!data_folder_path(folder, "lock", path, err)) {
+    if (!data_folder_path(folder, "lock", path, err) || !plat_dir_create(folder, err)) {
         return NULL;
     }
-    struct plat_lock *lock = plat_dir_create(folder, &why) ? plat_lock_take(path, &holder, &why)
-                                                           : NULL;
+    struct plat_lock *lock = plat_lock_take(path, &holder, &why);
     if (lock) {
         return lock;
     }
     if (why.code != ERR_STOPPED) {
-        error_set(err, why.code,
-            "agent.data_dir: %s. the agent keeps there what must survive it: let it write there, "
-            "or "
-            "set another folder",
-            why.text);
+        error_set(err, why.code, "agent.data_dir: %s", why.text);
         return NULL;
     }
     if (holder) {

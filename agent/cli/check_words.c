@@ -6,11 +6,13 @@
 #include "app/app_fields.h"
 #include "app/app_memory.h"
 #include "app/app_rules.h"
+#include "app/data_folder.h"
 #include "cli/check_places.h"
 #include "config/config_show.h"
 #include "config/config_value.h"
 #include "event/event_writer.h"
 #include "event/value_json.h"
+#include "platform/plat_file.h"
 
 /* ---- providers ------------------------------------------------------------------------------------- */
 
@@ -269,11 +271,56 @@ static size_t put_streams(const struct app_config *config, struct buf *out)
 
 /* ---- budgets --------------------------------------------------------------------------------------- */
 
+/* What is free on the disk of ${folder}, or of where it will be made; in round figures. */
+static bool find_free(const char *folder, uint64_t *ret_bytes)
+{
+    enum { MB = 1024 * 1024, GB = 1024 * MB };
+    char path[DATA_FOLDER_PATH_BYTES];
+    size_t size = strlen(folder);
+    struct error err;
+    uint64_t bytes;
+    bool found = false;
+    while (size && size < sizeof(path) && !found) {
+        memcpy(path, folder, size);
+        path[size] = 0;
+        found = plat_disk_free(path, &bytes, &err);
+        for (size--; size > 1 && !strchr("/\\", path[size]); size--) {}
+    }
+    if (found) {
+        *ret_bytes = bytes - bytes % (bytes / GB < 10 ? MB : GB);
+    }
+    return found;
+}
+
+/* What waits on the disk, and how much room there is. */
+static void put_spool(const struct app_config *config, const char *folder, struct buf *out)
+{
+    const struct app_spool *spool = &config->spool;
+    uint64_t free_bytes;
+    if (spool->mode != APP_SPOOL_DURABLE) {
+        buf_printf(out,
+            "  spool: none%s; what is queued at a stop is read again from recorded "
+            "traces, and lost from live sessions\n",
+            config->root->spool.mode == APP_SPOOL_DURABLE ? ", as all outputs are stdout" : "");
+        return;
+    }
+    buf_printf(out, "  spool: at most %s; %s of the disk stay free",
+        config_value_write_size(spool->max_size_bytes).text,
+        config_value_write_size(spool->min_free_disk_bytes).text);
+    if (folder && find_free(folder, &free_bytes)) {
+        buf_printf(out, ", now %s are", config_value_write_size(free_bytes).text);
+    }
+    if (spool->max_age_ns != CONFIG_NEVER) {
+        buf_printf(out, "; what waits longer than %s is dropped",
+            config_value_write_duration(spool->max_age_ns).text);
+    }
+    buf_add_byte(out, '\n');
+}
+
 static void put_budgets(const struct check *check, struct buf *out)
 {
     const struct app_config *config = check->config;
     const char *const *data_dir = &config->root->agent.data_dir;
-    const struct app_spool *spool = &config->spool;
     const struct app_rotate *rotate = &config->agent.log.rotate;
     buf_printf(out, "Memory\n  %s for the process and the events that wait",
         config_value_write_size(config->agent.memory_bytes).text);
@@ -284,14 +331,7 @@ static void put_budgets(const struct check *check, struct buf *out)
         *data_dir ? as_written(check, data_dir)
         : folder  ? folder
                   : "none; nothing is remembered");
-    if (spool->mode == APP_SPOOL_DURABLE) {
-        buf_printf(out, "  spool: at most %s; %s of the disk stay free\n",
-            config_value_write_size(spool->max_size_bytes).text,
-            config_value_write_size(spool->min_free_disk_bytes).text);
-    } else {
-        buf_add_text(out, "  spool: none; what is queued at a stop is read again from recorded "
-                          "traces, and lost from live sessions\n");
-    }
+    put_spool(config, folder, out);
     buf_printf(out, "  log: at most %s, and %" PRId64 " older files\n",
         config_value_write_size(rotate->size_bytes).text, rotate->keep);
 }

@@ -148,7 +148,8 @@ static void add_session(const struct live_run_settings *settings, struct buf *ou
 
 static void add_config(const struct live_run_settings *settings, struct buf *out)
 {
-    buf_add_text(out, "{\"agent\":{\"log\":{\"level\":\"warning\",\"stats\":\"0s\"}},");
+    buf_add_text(out, "{\"agent\":{\"log\":{\"level\":\"warning\",\"stats\":\"0s\"}},"
+                      "\"spool\":{\"mode\":\"memory\"},");
     if (settings->schema_count) {
         buf_add_text(out, "\"schema\":[");
         for (size_t i = 0; i < settings->schema_count; i++) {

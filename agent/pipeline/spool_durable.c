@@ -9,8 +9,7 @@
  * What the sealer and the pipeline ask of the durable spool, and its life. The rest is in the rooms that
  * spool_durable_own.h names.
  *
- * Of its memory a quarter is for batches that wait to be written, another one for the store's copies of
- * them, the rest for batches that stay.
+ * Of its memory a quarter is for batches that wait to be written, the rest for those that stay.
  */
 enum { SHARES = 4 };
 
@@ -236,7 +235,7 @@ struct spool *spool_durable_create(const struct spool_durable_settings *settings
         .session_count = sessions,
         .other = (uint32_t)(sessions - 1)};
     spool->pending_max = settings->memory_bytes / SHARES + 1;
-    spool->memory_max = settings->memory_bytes - spool->pending_max;
+    spool->memory_max = settings->memory_bytes;
     spool->pending_since_ns = UINT64_MAX;
     spool->replay_room = true;
     spool->usage.max_bytes = settings->max_bytes;

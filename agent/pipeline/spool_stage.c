@@ -140,7 +140,8 @@ static bool stage_batch(
         .sources = spool->sources,
         .source_count = count};
     if (ok) {
-        store_batch.body = body;
+        store_batch.body = body; /* the batch is staged, and as it is, until that is committed */
+        store_batch.is_lent = true;
         ok = store_append(spool->settings.store, &store_batch, ret_row, err);
     }
     if (!ok && err->code == ERR_LIMIT) {

@@ -272,6 +272,7 @@ static bool work(struct spool_durable *spool)
     tell_room(spool, &round, !ok);
     end_round(spool, &round, ok, &err);
     refill(spool);
+    store_tidy(spool->settings.store);
     look(spool, round.hurried);
     return ok && round.again;
 }

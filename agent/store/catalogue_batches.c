@@ -27,6 +27,13 @@ bool catalogue_put_batch(
     return query_run(&q, err) && query_changed(&q, err);
 }
 
+bool catalogue_sum_again(struct catalogue *catalogue, uint64_t stream, struct error *err)
+{
+    struct query q = query_start(catalogue, CATALOGUE_SUM_AGAIN);
+    query_number(&q, stream);
+    return query_run(&q, err);
+}
+
 static struct catalogue_batch get_batch(struct query *q)
 {
     struct catalogue_batch batch = {

@@ -69,9 +69,13 @@ struct catalogue_batch {
     uint64_t entered;
 };
 
-/* Add a batch; its stream and segment are there, its id is new. The ids of a stream ascend. */
+/* Add a batch; its stream and segment are there, its id is new. Where the ids of a stream do not ascend,
+ * catalogue_sum_again follows. */
 bool catalogue_put_batch(
     struct catalogue *catalogue, const struct catalogue_batch *batch, struct error *err);
+
+/* In a transaction: what the batches of a stream keep of those before them, by their ids. */
+bool catalogue_sum_again(struct catalogue *catalogue, uint64_t stream, struct error *err);
 
 /* The first ${max} batches of ${stream} (0: of all) with ids above ${after} and up to ${last}
  * (UINT64_MAX: no end), in order; ${ret_count} of them. Costs what it gives. */

@@ -92,12 +92,17 @@ static const char *check_head(const struct frame *f)
     return NULL;
 }
 
+bool frame_check(const struct frame *frame, struct error *err)
+{
+    const char *wrong = check_head(frame);
+    return !wrong || error_set(err, ERR_LIMIT, "a frame cannot be written: %s", wrong);
+}
+
 bool frame_put_head(
     const struct frame *frame, uint8_t ret_head[FRAME_HEAD_BYTES], struct error *err)
 {
-    const char *wrong = check_head(frame);
-    if (wrong) {
-        return error_set(err, ERR_LIMIT, "a frame cannot be written: %s", wrong);
+    if (!frame_check(frame, err)) {
+        return false;
     }
     uint8_t *p = ret_head;
     memcpy(p, frame_magic, sizeof(frame_magic));

@@ -89,6 +89,9 @@ bool frame_put_sources(
 /* Add the body of a frame that describes a stream. ERR_LIMIT: too long. */
 bool frame_put_stream(struct buf *out, const struct frame_stream *stream, struct error *err);
 
+/* Does the head say what frame_read would take? ERR_LIMIT if not. Does not look at the body. */
+bool frame_check(const struct frame *frame, struct error *err);
+
 /* Write the head of ${frame}, behind which its sources and body are to stand. ERR_LIMIT if it says what
  * frame_read would refuse. */
 bool frame_put_head(

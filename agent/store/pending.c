@@ -33,15 +33,14 @@ static bool make_place(struct pending *pending)
     return batches != NULL;
 }
 
-/* The batch, its sources, their names and the body in one block. */
+/* The batch, its sources, their names and the body, unless that is lent, in one block. */
 static struct pending_batch *copy(const struct store_batch *from, size_t *ret_bytes)
 {
     size_t bytes = sizeof(struct pending_batch) + from->source_count * sizeof(struct frame_source);
     for (size_t i = 0; i < from->source_count; i++) {
         bytes += from->sources[i].session.size;
     }
-    bytes += from->body.size;
-    struct pending_batch *batch = malloc(bytes);
+    struct pending_batch *batch = malloc(bytes + (from->is_lent ? 0 : from->body.size));
     if (!batch) {
         return NULL;
     }
@@ -57,11 +56,12 @@ static struct pending_batch *copy(const struct store_batch *from, size_t *ret_by
         }
         at += name.size;
     }
-    if (from->body.size) {
+    batch->body = from->body;
+    if (!from->is_lent && from->body.size) {
         memcpy(at, from->body.data, from->body.size);
+        batch->body.data = at;
     }
-    batch->body = span_make(at, from->body.size);
-    *ret_bytes = bytes;
+    *ret_bytes = bytes + from->body.size;
     return batch;
 }
 

@@ -13,7 +13,7 @@ struct pending_batch {
     struct frame_source *sources;
     size_t source_count;
     struct span body;
-    size_t bytes;    /* of memory */
+    size_t bytes;    /* of memory, the body's too where that is lent */
     bool is_placed;  /* written */
     bool is_durable; /* and synced */
 };
@@ -22,12 +22,12 @@ struct pending {
     struct pending_batch **batches; /* by id */
     size_t count;
     size_t capacity;
-    uint64_t bytes; /* of memory */
+    uint64_t bytes; /* of all */
 };
 
 void pending_fini(struct pending *pending); /* a zeroed one is a fresh one */
 
-/* A copy of ${batch}, with the numbers of ${row}. False: out of memory, nothing changed. */
+/* A copy of ${batch}, but for a body that is lent, with the numbers of ${row}. False: out of memory, nothing changed. */
 bool pending_add(struct pending *pending, const struct store_batch *batch,
     const struct store_row *row, struct error *err);
 

@@ -16,7 +16,6 @@ void rebuild_init(struct rebuild *rebuild, struct store *store)
     *rebuild = (struct rebuild){.store = store, .last_id = UINT64_MAX};
     buf_init(&rebuild->room, STORE_READ_ROOM_BYTES);
     for (size_t i = 0; i < store->streams.count; i++) {
-        store->streams.entries[i].newest = 0;
         store->streams.entries[i].found = 0;
     }
 }
@@ -115,7 +114,8 @@ static void count(struct rebuild *rebuild, const struct frame *frame)
 
 enum adopted { ADOPTED, KNOWN, REFUSED, ADOPT_FAILED };
 
-/* Put a good frame into the catalogue. Ids of a stream ascend in the files as they do in time. */
+/* Put a good frame into the catalogue. As a rule ids ascend; but what was written again, because its sync
+ * had failed, lies behind what was not. */
 static enum adopted adopt_batch(struct rebuild *rebuild, const struct frame *frame,
     const struct frame_extent *extent, struct error *err)
 {
@@ -137,9 +137,6 @@ static enum adopted adopt_batch(struct rebuild *rebuild, const struct frame *fra
     if (!stream) {
         return ADOPT_FAILED;
     }
-    if (frame->batch < stream->newest) {
-        return REFUSED;
-    }
     const struct catalogue_batch row = {.id = frame->batch,
         .stream = frame->stream,
         .segment = frame->segment,
@@ -155,8 +152,9 @@ static enum adopted adopt_batch(struct rebuild *rebuild, const struct frame *fra
     if (!catalogue_put_batch(store->catalogue, &row, err) || !put_sources(store, frame, err)) {
         return ADOPT_FAILED;
     }
-    stream->newest = frame->batch;
-    stream->found = stream->found ? stream->found : frame->batch;
+    if (stream->found == 0 || frame->batch < stream->found) {
+        stream->found = frame->batch;
+    }
     count(rebuild, frame);
     return ADOPTED;
 }
@@ -300,6 +298,9 @@ bool rebuild_finish(struct rebuild *rebuild, struct error *err)
     for (size_t i = 0; i < store->streams.count; i++) {
         const struct stream_entry *stream = &store->streams.entries[i];
         uint64_t after;
+        if (stream->found && !catalogue_sum_again(store->catalogue, stream->id, err)) {
+            return false;
+        }
         if (stream->found && !is_read(store, stream->id) &&
             !rebuild_orphans(store, stream->id, &after) &&
             !add_orphan(store, stream->id, stream->found - 1, err)) {

@@ -286,10 +286,9 @@ bool segments_fits(const struct segments_batch *batch, struct error *err)
     struct buf sources;
     buf_init(&sources, FRAME_MAX_SOURCES_BYTES);
     struct frame frame = frame_of(batch);
-    uint8_t head[FRAME_HEAD_BYTES];
     bool good = frame_put_sources(&sources, batch->sources, batch->source_count, err);
     frame.sources = buf_span(&sources);
-    good = good && frame_put_head(&frame, head, err);
+    good = good && frame_check(&frame, err);
     buf_fini(&sources);
     return good;
 }

@@ -143,6 +143,7 @@ struct store_source {
 struct store_batch {
     uint64_t stream;
     struct span body; /* opaque */
+    bool is_lent;     /* the body stays as it is until it is committed, and is not copied */
     uint32_t records;
     uint64_t first_time; /* of its events, FILETIME; 0: unknown */
     uint64_t last_time;
@@ -170,7 +171,8 @@ struct store_row {
 };
 
 /*
- * Stage a batch behind all others. Everything is copied. ${ret_row} is final: a commit that fails
+ * Stage a batch behind all others. Everything is copied, but a body that is lent: whoever takes that
+ * back before a commit has succeeded may only close the store. ${ret_row} is final: a commit that fails
  * changes nothing of it, and no other batch that is ever committed has its numbers; but where the batch
  * lies is known only to store_next, after the commit. Without room for it in memory, or
  * beyond the limits above: false, and nothing was staged.
@@ -178,7 +180,7 @@ struct store_row {
 bool store_append(struct store *store, const struct store_batch *batch, struct store_row *ret_row,
     struct error *err);
 
-/* Bytes of memory that staged batches hold. */
+/* Bytes of memory that what is staged holds, bodies that are lent among it. */
 uint64_t store_staged_bytes(const struct store *store);
 
 /*
@@ -273,9 +275,8 @@ struct store_committed {
 };
 
 /*
- * Write what is staged, sync, and make it true in one transaction; then delete files that nobody needs
- * (which never fails the commit: what cannot be deleted is tried again by the next). Batches that all
- * outputs have settled go with it. With nothing staged: only that.
+ * Write what is staged, sync, and make it true in one transaction. Batches that all outputs have settled
+ * go with it. With nothing staged: only that.
  *
  * False with ${err}: nothing of it is true, all is staged as before, to be committed again (ERR_FULL,
  * ERR_READ_ONLY, ERR_IO, ERR_BUSY, ERR_MEMORY). A batch whose sync failed is written again, into
@@ -285,6 +286,11 @@ struct store_committed {
  * one another.
  */
 bool store_commit(struct store *store, struct store_committed *ret_committed, struct error *err);
+
+/* Behind each commit, whatever became of it, when nobody waits for that any more: delete files that nobody
+ * needs, of which one may take a tenth of a second, and see how much room there is. What cannot be
+ * deleted is tried again by the next. */
+void store_tidy(struct store *store);
 
 /* ---- limits ----------------------------------------------------------------------------------- */
 

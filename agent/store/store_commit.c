@@ -1,8 +1,8 @@
 /*
  * A commit, in this order: batches are written and synced; one transaction tells of them and of all
- * else; files that it has given up are deleted, and the next transaction forgets them. So the catalogue
- * never tells of bytes that are not durable, and a file goes only when the catalogue has done with it;
- * one that was decided on stays in it as such until it has gone, over any number of runs.
+ * else; store_tidy deletes files that it has given up, and the next transaction forgets them. So the
+ * catalogue never tells of bytes that are not durable, and a file goes only when the catalogue has done
+ * with it; one that was decided on stays in it as such until it has gone, over any number of runs.
  *
  * Whatever fails, memory is changed only by a transaction that was committed.
  */
@@ -500,7 +500,6 @@ bool store_commit(struct store *store, struct store_committed *ret_committed, st
         segments_release_ballast(store->segments);
         transact(store, false, &committed, NULL);
     }
-    delete_files(store);
     if (!ok) {
         store->is_unclean = true;
         return error_set(err, why.code, "%s", why.text);
@@ -508,8 +507,15 @@ bool store_commit(struct store *store, struct store_committed *ret_committed, st
     if (store->is_epoch_due && store_begin_epoch(store, NULL)) {
         store->is_epoch_due = false;
     }
-    store_look_at_disk(store);
     committed.last_id = store->last_id;
     *ret_committed = committed;
     return true;
+}
+
+void store_tidy(struct store *store)
+{
+    delete_files(store);
+    if (!store->is_disk_full) {
+        store_look_at_disk(store);
+    }
 }

@@ -16,8 +16,7 @@ struct stream_entry {
     uint32_t hash;
     struct buf key;
     struct buf about;
-    uint64_t newest;   /* of a rebuild: id of its last batch */
-    uint64_t found;    /* the same: of its first one; 0: none */
+    uint64_t found;    /* of a rebuild: id of its first batch; 0: none */
     uint64_t settled;  /* up to this id its batches were removed, as committed */
     uint64_t settling; /* the same, as in the transaction that is open */
     bool is_written;

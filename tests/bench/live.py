@@ -32,7 +32,7 @@ EPOCH = datetime.datetime(1970, 1, 1)
 def start(folder, script, delivery, output):
     (folder / "script").write_text("".join(line + "\n" for line in script))
     (folder / "etwship.yaml").write_text(json.dumps({
-        "agent": {"log": {"stats": 0}},
+        "agent": {"log": {"stats": 0}}, "spool": {"mode": "memory"},
         "sessions": [{"name": "live", "type": "realtime", "delivery": delivery,
                       "providers": [NAME]}],
         "outputs": [output]}))

@@ -45,7 +45,7 @@ def main():
         for workers in (1, 2):
             config = folder / f"{workers}.yaml"
             config.write_text(json.dumps({
-                "version": 1, "agent": {"decode_workers": workers},
+                "version": 1, "agent": {"decode_workers": workers}, "spool": {"mode": "memory"},
                 "sessions": [{"name": "s", "type": "file", "paths": [str(trace)]}],
                 "outputs": [{"type": "file", "path": str(out)}]}))
             commands[f"run, {workers} worker{'s' * (workers > 1)}"] = (out, ["run", "-c", config])

@@ -66,7 +66,9 @@ class Agent(unittest.TestCase):
     def write(self, config):
         # JSON is YAML.
         path = self.folder / "etwship.yaml"
-        path.write_text(json.dumps({"version": 1} | config))
+        remembers = "data_dir" in config.get("agent", {})
+        spool = {} if remembers else {"spool": {"mode": "memory"}}
+        path.write_text(json.dumps({"version": 1} | spool | config))
         return path
 
     def start(self, config, *arguments, **options):
@@ -296,9 +298,10 @@ class Agent(unittest.TestCase):
 
     # ---- kills --------------------------------------------------------------------------------
 
-    def kill_config(self, name, data_dir=None):
+    def kill_config(self, name, data_dir=None, mode="memory"):
         agent = {"data_dir": str(self.folder / data_dir)} if data_dir else {}
         return {"agent": agent,
+                "spool": {"mode": mode, "min_free_disk": "1MB"},
                 "sessions": [
                     {"name": "s", "type": "file", "paths": [str(self.big)]},
                     {"name": "t", "type": "file", "paths": [str(self.one), str(self.two)]}],
@@ -318,7 +321,7 @@ class Agent(unittest.TestCase):
         kills = 0
         for number in range(rounds):
             name = f"round{number}"
-            config = self.kill_config(name, f"state{number}")
+            config = self.kill_config(name, f"state{number}", ("memory", "durable")[number % 2])
             while True:
                 begun = time.monotonic()
                 process = self.start(config, stderr=subprocess.PIPE)
@@ -345,11 +348,13 @@ class Agent(unittest.TestCase):
         self.assertGreater(kills, rounds / 2)
 
     def test_a_second_run_delivers_nothing_again(self):
-        config = self.kill_config("x", "state")
-        self.run_agent(config)
-        sizes = [(self.folder / f"x-{o}").stat().st_size for o in "abc"]
-        self.run_agent(config)
-        self.assertEqual([(self.folder / f"x-{o}").stat().st_size for o in "abc"], sizes)
+        for mode in ("memory", "durable"):
+            config = self.kill_config(mode, mode, mode)
+            self.run_agent(config)
+            sizes = [(self.folder / f"{mode}-{o}").stat().st_size for o in "abc"]
+            self.run_agent(config)
+            again = [(self.folder / f"{mode}-{o}").stat().st_size for o in "abc"]
+            self.assertEqual(again, sizes)
 
     def test_a_data_folder_serves_one_agent(self):
         config = self.slow_config(data_dir=str(self.folder / "state"))

@@ -131,7 +131,8 @@ class Collector(unittest.TestCase):
 
     def ship_and_compare(self, compression):
         collector = self.start()
-        config = {"sessions": [{"name": "s", "type": "file", "paths": [str(self.trace)]}],
+        config = {"spool": {"mode": "memory"},
+                  "sessions": [{"name": "s", "type": "file", "paths": [str(self.trace)]}],
                   "outputs": [{"type": "http", "url": f"http://127.0.0.1:{self.port}", "proxy": "",
                                "framing": "splunk_hec", "auth": {"bearer": "0000-1111"},
                                "index": "main", "source": "etw \"x\"", "sourcetype": "etw:json",

@@ -24,7 +24,7 @@ HERE = Path(__file__).resolve().parent
 BINARY = os.environ["ETWSHIP_BIN"]
 ETLGEN = os.environ["ETWSHIP_ETLGEN"]
 TIMEOUT_S = 120
-DONE, USAGE = 0, 2
+DONE, FAILED, USAGE = 0, 1, 2
 
 EXAMPLES = sorted((TOP / "config" / "examples").glob("*.yaml"))
 EVERYTHING = HERE / "every_key.yaml"
@@ -59,6 +59,10 @@ class Config(unittest.TestCase):
         return done
 
     def expect(self, code, *arguments, **variables):
+        if arguments[0] == "run" and code == DONE:
+            self.runs = getattr(self, "runs", 0) + 1
+            arguments += ("--set", f"agent.data_dir={self.folder}/state-{self.runs}", "--set",
+                          "spool.min_free_disk=1MB")
         done = self.etwship(*arguments, **variables)
         self.assertEqual(done.returncode, code, f"{arguments}: {done.out}{done.err}")
         return done
@@ -216,6 +220,46 @@ class Config(unittest.TestCase):
         alarms = of_dump("--where", "event.level in (critical, error, warning)")
         self.assertTrue(alarms)
         self.assertEqual(of_outputs("alarms.ndjson"), alarms)
+
+    def test_what_is_only_shown_is_shown_again_and_leaves_nothing(self):
+        self.make_traces()
+        path = self.write("c.yaml", f"sessions: [{{type: file, paths: ['{self.traces}/*.etl']}}]\n"
+                          "outputs: [{type: stdout, style: ndjson}]\n")
+        self.assertIn("spool: none, as all outputs are stdout",
+                      self.expect(DONE, "check", "-v", "-c", path).out)
+        shown = []
+        for _ in range(2):
+            done = self.etwship("run", "-c", path, "--set", "agent.log.stats=0")
+            self.assertEqual(done.returncode, DONE, done.err)
+            shown.append(len(done.out.splitlines()))
+        self.assertEqual(shown, [len(self.dump())] * 2)
+        self.assertFalse((self.folder / "state").exists())
+
+    def test_a_folder_that_cannot_be_had_is_told_with_a_way_out(self):
+        self.make_traces()
+        (self.folder / "file").touch()
+        path = self.write("c.yaml", f"agent: {{data_dir: '{self.folder}/file/x'}}\n"
+                          f"sessions: [{{type: file, paths: ['{self.traces}/*.etl']}}]\n"
+                          f"outputs: [{{type: file, path: '{self.out}/o'}}]\n")
+        done = self.etwship("run", "-c", path)
+        self.assertEqual(done.returncode, FAILED)
+        self.assertRegex(done.err, r"(?m)^etwship: .*/file: .* events wait in .*/file/x: set agent.data_dir "
+                         r"to a folder that can be written, or spool.mode: memory")
+        self.assertFalse((self.out / "o").exists())
+        words = self.expect(DONE, "check", "-v", "-c", path).out
+        self.assertRegex(words, r"  data_dir: .*file/x\n  spool: at most 2GB; 1GB of the disk stay free, "
+                         r"now \d+[KMGT]?B are; what waits longer than 7d is dropped\n")
+        done = self.etwship("run", "-c", path, "--set", "spool.mode=memory", "--set",
+                            f"agent.data_dir={self.folder}/elsewhere")
+        self.assertEqual(done.returncode, DONE, done.err)
+
+    def test_the_folder_is_the_systems_where_none_is_given(self):
+        self.make_traces()
+        path = self.write("c.yaml", f"sessions: [{{type: file, paths: ['{self.traces}/*.etl']}}]\n"
+                          f"outputs: [{{type: file, path: '{self.out}/o'}}]\n")
+        words = self.expect(DONE, "check", "-v", "-c", path).out
+        where = "/var/lib" if os.geteuid() == 0 else self.folder / "state"
+        self.assertIn(f"  data_dir: {where}/etwship\n", words)
 
     def test_an_included_file_brings_its_session(self):
         self.make_traces()

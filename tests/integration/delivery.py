@@ -57,9 +57,10 @@ class Delivery(unittest.TestCase):
         self.folder = Path(folder.name)
         self.config = self.folder / "etwship.yaml"
 
-    def write(self, *outputs, trace=None, **agent):
+    def write(self, *outputs, trace=None, spool=None, **agent):
         config = {
             "agent": {"data_dir": str(self.folder / "state"), "log": {"stats": "100ms"}} | agent,
+            "spool": {"min_free_disk": "1MB"} | (spool or {}),
             "sessions": [{"name": "s", "type": "file", "paths": [str(trace or self.trace)]}],
             "outputs": list(outputs),
         }
@@ -213,7 +214,7 @@ class Delivery(unittest.TestCase):
 
     def test_without_a_folder_nothing_is_kept_and_that_is_said(self):
         with Server(Bulk(refuse_every(1000))) as server:
-            self.write(self.siem(server), data_dir=None, log={"stats": "0s"})
+            self.write(self.siem(server), spool={"mode": "memory"}, data_dir=None, log={"stats": "0s"})
             config = json.loads(self.config.read_text())
             del config["agent"]["data_dir"]
             self.config.write_text(json.dumps(config))
@@ -254,7 +255,8 @@ class Delivery(unittest.TestCase):
         ballast = disk / "ballast"
         ballast.write_bytes(bytes((1 << 20) + (900 << 10)))
         with Server(Bulk(refuse_every(20))) as server:
-            self.write(self.siem(server), data_dir=str(disk), log={"stats": "0s"})
+            self.write(self.siem(server), spool={"mode": "memory"}, data_dir=str(disk),
+                       log={"stats": "0s"})
             agent = self.start_agent()
             told = next((line for line in agent.stderr if b"output siem" in line and b"No space" in line), None)
             ballast.unlink()
@@ -328,9 +330,14 @@ class Delivery(unittest.TestCase):
                 time.sleep(0.02)
             agent.send_signal(signal.SIGTERM)
             agent.stderr.read()
-            self.assertEqual(agent.wait(), LOSSES)
+            self.assertEqual(agent.wait(), DONE)  # what waits is for the next run
 
     def test_memory_stays_in_its_budget_when_every_output_is_down(self):
+        for mode, code in (("memory", LOSSES), ("durable", DONE)):
+            with self.subTest(mode):
+                self.stay_in_budget_with_every_output_down(mode, code)
+
+    def stay_in_budget_with_every_output_down(self, mode, code):
         trace = self.make_trace(400000)
         memory_mb = 64
         with Server(Lines(), lambda request: Fault(Reply(503))) as gone:
@@ -339,7 +346,8 @@ class Delivery(unittest.TestCase):
             self.write({"name": "a", "type": "http", "url": dead},
                        {"name": "b", "type": "http", "url": server.url, "compression": "gzip"},
                        self.siem(server, format="ecs"),
-                       trace=trace, memory=f"{memory_mb}MB", shutdown="100ms", log={"stats": "0s"})
+                       trace=trace, spool={"mode": mode}, memory=f"{memory_mb}MB", shutdown="100ms",
+                       log={"stats": "0s"})
             agent = self.start_agent()
             status = Path(f"/proc/{agent.pid}/status")
             if not status.exists():
@@ -355,7 +363,7 @@ class Delivery(unittest.TestCase):
                 self.assertLess(peak_kb, memory_mb * 1024)
             agent.send_signal(signal.SIGTERM)
             agent.stderr.read()
-            self.assertEqual(agent.wait(), LOSSES)
+            self.assertEqual(agent.wait(), code)
 
     def test_memory_stays_in_its_budget_while_batches_come_and_go(self):
         """Also in the thousandth batch: holes between blocks must not add up."""

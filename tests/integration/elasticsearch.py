@@ -403,7 +403,7 @@ class Elasticsearch(unittest.TestCase):
                 app = Bulk()
                 server = self.serve(app)
                 config = self.write(traces / "*.etl", [server.url])
-                settings = json.loads(config.read_text()) | {"agent": state}
+                settings = json.loads(config.read_text()) | {"agent": state, "spool": {"mode": "memory"}}
                 config.write_text(json.dumps(settings))
                 self.run_agent(config)
                 self.assertEqual(app.twice, 0)

@@ -114,7 +114,7 @@ outputs:
 
     def saved(self):
         """When the agent last stored how far it came."""
-        path = self.folder / "data/state"
+        path = self.folder / "data/spool/catalogue.db-wal"
         return path.stat().st_mtime_ns if path.exists() else 0
 
     def wait_until(self, holds):
@@ -159,7 +159,7 @@ outputs:
         trace = self.make("made.etl", 500)
         config = self.folder / "plain.yaml"
         config.write_text(json.dumps({
-            "version": 1,
+            "version": 1, "spool": {"mode": "memory"},
             "sessions": [{"name": "live", "type": "file", "paths": [str(trace)], "follow": True}],
             "outputs": [{"type": "stdout", "style": "ndjson"}],
         }), encoding="utf-8")

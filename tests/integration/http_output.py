@@ -59,7 +59,9 @@ class Agent(unittest.TestCase):
         output = {"type": "http", "batch": {"events": 100},
                   "retry": {"min": "10ms", "max": "50ms"}, "workers": 1} | keys
         output |= {"hosts": [url]} if output["type"] == "elasticsearch" else {"url": url}
-        config = {"agent": agent or {}, "outputs": [output],
+        agent = agent or {}
+        config = {"agent": agent, "outputs": [output],
+                  "spool": {} if "data_dir" in agent else {"mode": "memory"},
                   "sessions": [{"name": "s", "type": "file", "paths": [str(self.trace)]}]}
         path = self.folder / "etwship.yaml"
         path.write_text(json.dumps(config))

@@ -59,6 +59,7 @@ class Agent:
 
 class Shared(unittest.TestCase):
     agent_class = Agent
+    spool = ""  # as it is where nobody says anything
 
     def setUp(self):
         scratch = tempfile.TemporaryDirectory()
@@ -100,7 +101,7 @@ class Shared(unittest.TestCase):
         (self.folder / "etwship.yaml").write_text(
             f"agent: {{data_dir: {data}, log: {{stats: 0}}}}\n"
             f"sessions: [{{name: live, type: realtime, providers: [{provider}]{session}}}]\n"
-            "outputs: [{type: file, path: out.ndjson}]\n")
+            f"{self.spool}outputs: [{{type: file, path: out.ndjson}}]\n")
         return self.agent_class(self)
 
     def read_by(self, agent, provider=NAME):
@@ -268,6 +269,8 @@ class Durable(Shared):
 
 class Existing(Shared):
     """A session of ours that runs when the agent starts: its last one was killed."""
+
+    spool = "spool: {mode: memory}\n"
 
     def leave(self, session=""):
         agent = self.start(session)

@@ -169,7 +169,7 @@ class SpoolFaults(SpoolRig):
         self.remount("ro")
         self.write(self.local())
         told = self.run_agent(FAILED)
-        self.assertIn("let it write there, or set another folder", told)
+        self.assertIn("set agent.data_dir to a folder that can be written", told)
         self.assertEqual(told.count("\n"), 1)
         self.remount("rw")
         self.run_agent()

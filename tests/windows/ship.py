@@ -50,7 +50,8 @@ class Ship(unittest.TestCase):
     def configure(self, output, **agent):
         path = self.folder / "c.yaml"
         path.write_text(json.dumps({
-            "version": 1, "agent": agent, "sessions": [{"name": "t", "type": "file", "paths": ["one.etl"]}],
+            "version": 1, "agent": agent, "spool": {"mode": "memory"},
+            "sessions": [{"name": "t", "type": "file", "paths": ["one.etl"]}],
             "outputs": [{"name": "o", "batch": {"events": 200},
                          "retry": {"min": "10ms", "max": "50ms"}, **output}]}))
         return ["run", "-c", path.name]

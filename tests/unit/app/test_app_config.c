@@ -1,5 +1,6 @@
 #include "support/test.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "app/app_config.h"
@@ -41,8 +42,10 @@ static const struct output_ops pipe_output = {.name = "pipe",
     .fields = pipe_fields,
     .settings_size = sizeof(struct pipe_settings),
     .check = pipe_check};
-static const struct output_ops clock_output = {
-    .name = "clock", .fields = clock_fields, .settings_size = sizeof(struct clock_settings)};
+static const struct output_ops clock_output = {.shows = true,
+    .name = "clock",
+    .fields = clock_fields,
+    .settings_size = sizeof(struct clock_settings)};
 
 static const struct input_ops *const inputs[] = {&clock_input, &pipe_input};
 static const struct output_ops *const outputs[] = {&pipe_output, &clock_output};
@@ -102,6 +105,36 @@ static void the_smallest_configuration_is_a_session_and_an_output(void **state)
     assert_true(app_config_takes(&c.outputs[0], &c.sessions[0]));
     app_config_fini(&c);
     assert_null(c.memory);
+}
+
+static void events_wait_on_a_disk_unless_they_are_only_shown(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *rest;
+        enum app_spool_mode mode;
+    } cases[] = {
+        {"outputs: [{type: pipe, path: /p}]", APP_SPOOL_DURABLE},
+        {"outputs: [{type: clock}]", APP_SPOOL_MEMORY},
+        {"outputs: [{type: clock}, {type: pipe, path: /p, enabled: false}]", APP_SPOOL_MEMORY},
+        {"outputs: [{type: clock}, {type: pipe, path: /p}]", APP_SPOOL_DURABLE},
+        {"outputs: [{type: clock}]\nspool: {mode: durable}", APP_SPOOL_DURABLE},
+        {"outputs: [{type: clock}]\nspool: {max_size: 1GB}", APP_SPOOL_MEMORY},
+        {"outputs: [{type: clock}]\nagent: {data_dir: /d}", APP_SPOOL_DURABLE},
+        {"outputs: [{type: pipe, path: /p}]\nspool: {mode: memory}", APP_SPOOL_MEMORY},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[200];
+        struct app_config c;
+        snprintf(text, sizeof(text), "sessions: [{type: clock}]\n%s\n", cases[i].rest);
+        parse_good(text, &c);
+        if (c.spool.mode != (int)cases[i].mode) {
+            fail_msg("%s", text);
+        }
+        bool has_folder = c.agent.data_dir || c.spool.mode == APP_SPOOL_DURABLE;
+        assert_int_equal(app_config_data_dir(&c) != NULL, has_folder);
+        app_config_fini(&c);
+    }
 }
 
 static void every_key_of_this_version_is_taken(void **state)
@@ -234,6 +267,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_smallest_configuration_is_a_session_and_an_output),
+        cmocka_unit_test(events_wait_on_a_disk_unless_they_are_only_shown),
         cmocka_unit_test(every_key_of_this_version_is_taken),
         cmocka_unit_test(names_that_are_not_given_are_the_type_and_a_number),
         cmocka_unit_test(what_spans_several_keys_is_checked),

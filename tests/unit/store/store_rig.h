@@ -178,13 +178,16 @@ static inline struct store_committed rig_commit(struct store_rig *rig)
 {
     struct store_committed committed;
     assert_ok(store_commit(rig->store, &committed, &rig->err), rig);
+    store_tidy(rig->store);
     return committed;
 }
 
 static inline bool rig_try_commit(struct store_rig *rig)
 {
     struct store_committed committed;
-    return store_commit(rig->store, &committed, &rig->err);
+    bool ok = store_commit(rig->store, &committed, &rig->err);
+    store_tidy(rig->store);
+    return ok;
 }
 
 /* Append batches ${first} to ${last} and commit each. */

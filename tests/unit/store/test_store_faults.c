@@ -59,6 +59,35 @@ static void what_a_sync_did_not_take_is_written_again(void **state)
     }
 }
 
+static void a_body_that_is_lent_is_written_from_where_it_lies(void **state)
+{
+    (void)state;
+    struct store_rig rig;
+    char body[256];
+    struct store_row row;
+    rig_init(&rig, 17);
+    rig_open(&rig);
+    rig_output(&rig, "siem", "json");
+    rig_body(body, 1, "json");
+    size_t size = strlen(body);
+    char *lent = test_malloc(size);
+    memset(lent, '?', size);
+    const struct store_batch batch = {.stream = rig_stream(&rig, "json"),
+        .body = span_make(lent, size),
+        .is_lent = true,
+        .records = 1};
+    assert_ok(store_append(rig.store, &batch, &row, &rig.err), &rig);
+    assert_true(store_staged_bytes(rig.store) >= size);
+    let_fail(&rig, DISK_MODEL_SYNC, 0, 1);
+    assert_false(rig_try_commit(&rig));
+    memcpy(lent, body, size);
+    rig_append(&rig, "json", 2);
+    rig_commit(&rig);
+    test_free(lent);
+    check_from_disk(&rig, "1 2");
+    rig_fini(&rig);
+}
+
 static void a_commit_that_failed_can_be_repeated_whatever_failed(void **state)
 {
     (void)state;
@@ -148,6 +177,7 @@ static void on_a_full_disk_cursors_move_and_files_go(void **state)
     rig_settle(&rig, siem, rig_row(&rig, siem, 49).id);
     assert_false(store_commit(rig.store, &committed, &rig.err));
     assert_int_equal(rig.err.code, ERR_FULL);
+    store_tidy(rig.store);
     assert_int_equal(store_room(rig.store, 0), STORE_ROOM_DISK);
     /* The cursor is true, and with it files went; the batch, and what closes a gap with it, wait. */
     assert_ok(store_usage(rig.store, &usage, &rig.err), &rig);
@@ -249,6 +279,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_sync_did_not_take_is_written_again),
+        cmocka_unit_test(a_body_that_is_lent_is_written_from_where_it_lies),
         cmocka_unit_test(a_commit_that_failed_can_be_repeated_whatever_failed),
         cmocka_unit_test(nothing_of_a_failed_commit_is_true),
         cmocka_unit_test(on_a_full_disk_cursors_move_and_files_go),
