@@ -1,0 +1,89 @@
+"""clang-tidy over the program's sources (not the tests) with the checks of .clang-tidy.
+
+    tidy.py BUILD      a build folder with compile_commands.json; run from the top of the tree
+
+What was found clean is remembered outside the clone by a hash of all that clang-tidy saw of it, and
+not looked at again until that changes.
+"""
+
+import concurrent.futures
+import hashlib
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+SKIPPED = 77
+FOLDERS = ("agent/", "config/", "outputs/")
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "etwship" / "tidy"
+ARGUMENTS = ["--quiet", "--extra-arg=-Wno-unknown-warning-option",
+             "--extra-arg=-Wno-ignored-optimization-argument"]
+
+
+def commands(build):
+    """Only what this build compiles: sources of other systems have no commands here. What GCC alone
+    understands is left out of them."""
+    with open(build / "compile_commands.json", encoding="utf-8") as file:
+        entries = json.load(file)
+    found = {}
+    for entry in entries:
+        entry["command"] = re.sub(r" -mmemset-strategy=\S+", "", entry["command"])
+        source = os.path.relpath(os.path.join(entry["directory"], entry["file"]))
+        if source.startswith(FOLDERS):
+            found[source] = entry
+    return found
+
+
+def seen(entry, common):
+    """A hash of a source and of all of the project that it includes; None: it includes what is not
+    there, which clang-tidy will say better."""
+    command = shlex.split(entry["command"])
+    out = command.index("-o")
+    options = [word for word in command[1:out] + command[out + 2:] if word != "-c"]
+    done = subprocess.run(["clang", "-MM", "-w", *options], cwd=entry["directory"], text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    if done.returncode != 0:
+        return None
+    told = [word for word in options if word.startswith(("-W", "-std", "-m", "-D"))]
+    key = hashlib.sha256(common + " ".join(told).encode())
+    for name in done.stdout.replace("\\\n", " ").split()[1:]:
+        key.update(b"\0" + Path(entry["directory"], name).read_bytes())
+    return key.hexdigest()
+
+
+def check(source, entry, folder, common):
+    key = seen(entry, common)
+    if key and (CACHE / key).exists():
+        return ""
+    done = subprocess.run(["clang-tidy", "-p", folder, *ARGUMENTS, source],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    if done.returncode == 0 and not done.stdout.strip() and key:
+        CACHE.mkdir(parents=True, exist_ok=True)
+        (CACHE / key).touch()
+    return "" if done.returncode == 0 else f"{source}:\n{done.stdout}{done.stderr}"
+
+
+def main():
+    if not shutil.which("clang-tidy") or not shutil.which("clang"):
+        print("skipped: clang-tidy is not installed")
+        return SKIPPED
+    entries = commands(Path(sys.argv[1]))
+    version = subprocess.run(["clang-tidy", "--version"], stdout=subprocess.PIPE, check=True).stdout
+    common = version + Path(".clang-tidy").read_bytes() + " ".join(ARGUMENTS).encode()
+    with tempfile.TemporaryDirectory() as folder:
+        with open(Path(folder, "compile_commands.json"), "w", encoding="utf-8") as file:
+            json.dump(list(entries.values()), file)
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            checked = pool.map(lambda item: check(*item, folder, common), sorted(entries.items()))
+            said = [text for text in checked if text]
+    print("".join(said), end="")
+    return 1 if said else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
