@@ -105,6 +105,8 @@ static struct losses *make_losses(struct pipeline *p, struct error *err)
 
 static bool make_spool(struct pipeline *p, struct error *err)
 {
+    p->pool = block_pool_create(budget_block_bytes(&p->settings));
+    p->spool_setup.pool = p->pool;
     p->spool = spool_setup_make(&p->spool_setup, &p->settings, err);
     return p->spool != NULL;
 }
@@ -112,7 +114,6 @@ static bool make_spool(struct pipeline *p, struct error *err)
 static bool make_core(struct pipeline *p, struct error *err)
 {
     const struct pipeline_settings *s = &p->settings;
-    p->pool = block_pool_create(budget_block_bytes(s));
     p->books = books_create(p->session_count, s->output_count, err);
     p->queue = p->books ? slab_queue_create(budget_queue_bytes(s), s->worker_count, err) : NULL;
     p->losses = p->queue ? make_losses(p, err) : NULL;

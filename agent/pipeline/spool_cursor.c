@@ -216,6 +216,22 @@ static bool is_left_valid(const struct spool_entry *entry, size_t record_count)
     return entry->left_count > 0;
 }
 
+/* Room for a batch, packed and unpacked: a block of those that others have given back. What the row
+ * says of sizes is no more than a guess. Returns what was taken. */
+static size_t take_room(
+    const struct spool_durable *spool, const struct store_row *row, struct buf *room)
+{
+    enum { STEP_BYTES = 64 * 1024 };
+    bool packed = row->disk_bytes < row->body_bytes;
+    uint64_t size = row->disk_bytes + (packed ? row->body_bytes : 0);
+    buf_init(room, STORE_READ_ROOM_BYTES);
+    if (size < STORE_READ_ROOM_BYTES - STEP_BYTES) {
+        size_t wanted = (size_t)(size / STEP_BYTES + 1) * STEP_BYTES;
+        room->data = block_pool_take(spool->settings.pool, wanted, &room->capacity);
+    }
+    return room->capacity;
+}
+
 /* Read and decode a batch. ${ret_batch} is NULL where that may work later. Any thread, no mutex. */
 static enum store_read load(struct spool_durable *spool, const struct spool_entry *entry,
     struct batch **ret_batch, struct error *err)
@@ -223,14 +239,22 @@ static enum store_read load(struct spool_durable *spool, const struct spool_entr
     struct span body;
     struct buf room;
     struct batch *batch = NULL;
-    buf_init(&room, STORE_READ_ROOM_BYTES);
+    struct block_pool *pool = spool->settings.pool;
+    size_t taken = take_room(spool, &entry->row, &room);
     enum store_read result = store_read(spool->settings.store, &entry->row, &room, &body, err);
+    uintptr_t block = (uintptr_t)room.data;
     if (result == STORE_READ_OK) {
         batch = batch_codec_read(&spool->codec, &room, body, err);
         bool memory = !batch && err->code == ERR_MEMORY;
         result = batch ? STORE_READ_OK : memory ? STORE_READ_FAILED : STORE_READ_DAMAGED;
     }
-    buf_fini(&room);
+    bool keeps = batch && (uintptr_t)batch->piece.bytes.data == block;
+    if (keeps) {
+        batch->piece.pool = pool;
+        batch->piece.taken_bytes = taken;
+    } else { /* it cannot be read, or has moved to a smaller block: then this one is gone */
+        block_pool_give(pool, room.data, taken, room.capacity);
+    }
     if (batch) {
         batch->number = entry->row.id;
         batch->first_record = entry->row.first_record;

@@ -47,6 +47,7 @@ struct spool_durable_settings {
     const char *const *sessions;
     const bool *replayable; /* by session; borrowed */
     size_t session_count;
+    struct block_pool *pool; /* for batches that are read; borrowed, NULL: none */
     size_t memory_bytes; /* for batches that wait to be written, and those that stay afterwards */
     uint64_t
         sync_interval_ns;    /* what is appended is true after that, and the time a commit takes */

@@ -17,7 +17,8 @@
  */
 enum {
     SPOOL_MAX_CURSORS = 256,
-    SPOOL_WINDOW = 128,       /* rows that a cursor knows ahead */
+    SPOOL_WINDOW =
+        256, /* rows that a cursor knows ahead: while a file is deleted, none are added */
     SPOOL_MAX_FLIGHTS = 1024, /* batches that an output has in hand, or has acked early */
     SPOOL_READ_TRIES = 10,    /* before a batch that the disk does not give counts as damaged */
 };

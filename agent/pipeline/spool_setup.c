@@ -79,6 +79,7 @@ static struct spool *make_durable(struct spool_setup *setup, struct error *err)
         .sessions = setup->sessions,
         .replayable = setup->replayable,
         .session_count = s->session_count + 1,
+        .pool = setup->pool,
         .memory_bytes = budget_spool_bytes(s),
         .sync_interval_ns = s->store.sync_interval_ns,
         .sync_bytes = s->store.sync_bytes,

@@ -7,10 +7,11 @@
  * zero at first; it outlives the spool. */
 struct spool_setup {
     struct pipeline_settings settings;
-    struct books *books;   /* borrowed; these two are set before the spool is started */
-    struct losses *losses; /* borrowed */
-    const char **sessions; /* names, the agent itself last: ""; NULL: the spool is in memory */
-    bool *replayable;      /* by session */
+    struct block_pool *pool; /* borrowed; set before the spool is made, NULL: none */
+    struct books *books;     /* borrowed; these two are set before the spool is started */
+    struct losses *losses;   /* borrowed */
+    const char **sessions;   /* names, the agent itself last: ""; NULL: the spool is in memory */
+    bool *replayable;        /* by session */
     struct spool_durable_stream *streams;
 };
 
