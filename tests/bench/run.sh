@@ -8,6 +8,7 @@
 # 3. UTF-16 to JSON by instruction set.
 # 4. Live sessions on a simulated Windows: latency against its budget, bursts.
 # 5. From a trace to a server on the loopback, against a program that does only that.
+# 6. The same with events that wait on a disk; with --full starts beside 10 GB of them, which takes 13 GB.
 set -eu
 cd "$(dirname "$0")/../.."
 
@@ -42,6 +43,11 @@ echo "Live sessions, simulated in the same process"
 ETWSHIP_SIM="$build/tests/integration/etwship-sim" python3 -B tests/bench/live.py
 echo
 echo "Shipping over HTTP"
-ETWSHIP_BIN=$build/agent/etwship ETWSHIP_ETLGEN=$build/tests/support/etlgen \
-    ETWSHIP_SINK=$build/tests/bench/sink ETWSHIP_LIMIT_SHIP=$build/tests/bench/limit_ship \
-    python3 -B tests/bench/ship.py
+export ETWSHIP_BIN=$build/agent/etwship ETWSHIP_ETLGEN=$build/tests/support/etlgen
+export ETWSHIP_SINK=$build/tests/bench/sink ETWSHIP_LIMIT_SHIP=$build/tests/bench/limit_ship
+python3 -B tests/bench/ship.py
+echo
+echo "Events that wait on a disk"
+python3 -B tests/bench/spool.py --part ways
+python3 -B tests/bench/spool.py --part outage
+[ "$full" = no ] || python3 -B tests/bench/spool.py --part start

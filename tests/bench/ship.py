@@ -67,7 +67,7 @@ class Way:
                 said.seek(0)
                 sys.exit(f"{self.name}: {said.read().decode()}")
         return {"wall": time.monotonic() - begun, "cpu": used.ru_utime + used.ru_stime,
-                "rss": used.ru_maxrss * 1024}
+                "system": used.ru_stime, "rss": used.ru_maxrss * 1024, "written": used.ru_oublock * 512}
 
     def median(self, what):
         return statistics.median(one[what] for one in self.rounds)
