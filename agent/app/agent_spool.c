@@ -13,8 +13,8 @@
 /*
  * Where sources go on. What counts is what is in the spool, whoever has taken it from there: a session
  * goes on, per stream, behind the last number that the stream has of it. A stream that the last run
- * did not have (another shape, another filter, an output that is new) begins where the others are,
- * since what came before is in those or was not wanted then; that is noted in the store at once,
+ * did not have begins where those were that its outputs read then (another shape, another filter), or
+ * where the others are if it has new outputs only, since what came before was not wanted then; that is noted in the store at once,
  * so that the next run finds it for itself.
  *
  * These numbers mean something together with what the input has noted of its files. Where the catalogue
@@ -51,6 +51,11 @@ struct earlier {
     bool *current;     /* by stream: the last run had it */
     uint64_t *own;     /* [stream * session_count + session] */
     uint64_t *highest; /* by session */
+
+    /* By output: its number then, and the stream that it read; 0: it is new. */
+    uint64_t *output_ids;
+    uint64_t *output_streams;
+    uint64_t *output_own; /* [session * output_count + output]: how far it had the session */
 };
 
 static bool note_stream(void *self, const struct catalogue_stream *stream)
@@ -64,9 +69,26 @@ static bool note_stream(void *self, const struct catalogue_stream *stream)
     return true;
 }
 
+static bool note_output(void *self, const struct catalogue_output *output)
+{
+    struct earlier *earlier = self;
+    const struct agent_plan *plan = &earlier->agent->plan;
+    for (size_t o = 0; o < plan->output_count; o++) {
+        if (span_is(output->name, plan->output_configs[o]->name)) {
+            earlier->output_ids[o] = output->id;
+        }
+    }
+    return true;
+}
+
 static bool note_range(void *self, const struct catalogue_range *range)
 {
     struct earlier *earlier = self;
+    for (size_t o = 0; range->last == UINT64_MAX && o < earlier->agent->plan.output_count; o++) {
+        if (earlier->output_ids[o] == range->output) {
+            earlier->output_streams[o] = range->stream;
+        }
+    }
     for (size_t i = 0; range->last == UINT64_MAX && i < earlier->agent->plan.stream_count; i++) {
         earlier->current[i] = earlier->current[i] || range->stream == earlier->ids[i];
     }
@@ -86,6 +108,11 @@ static bool note_source(void *self, const struct catalogue_source *source)
                 earlier->own[i * plan->session_count + s] = source->sequence;
             }
         }
+        for (size_t o = 0; o < plan->output_count; o++) {
+            if (source->stream == earlier->output_streams[o]) {
+                earlier->output_own[s * plan->output_count + o] = source->sequence;
+            }
+        }
         if (source->sequence > earlier->highest[s]) {
             earlier->highest[s] = source->sequence;
         }
@@ -97,8 +124,24 @@ static bool read_earlier(struct agent *agent, struct earlier *earlier, struct er
 {
     struct catalogue *reader = agent->spool->reader;
     return catalogue_streams(reader, note_stream, earlier, err) &&
+           catalogue_outputs(reader, note_output, earlier, err) &&
            catalogue_ranges(reader, note_range, earlier, err) &&
            catalogue_sources(reader, note_source, earlier, err);
+}
+
+/* Where a stream begins that the last run did not have: where the ones were that its outputs read then;
+ * of several the first, as nothing may be left out. */
+static uint64_t find_begin(const struct earlier *earlier, size_t stream, size_t session)
+{
+    const struct agent_plan *plan = &earlier->agent->plan;
+    uint64_t begin = earlier->highest[session];
+    for (size_t o = 0; o < plan->output_count; o++) {
+        uint64_t own = earlier->output_own[session * plan->output_count + o];
+        if (plan->outputs[o].stream == stream && own && own < begin) {
+            begin = own;
+        }
+    }
+    return begin;
 }
 
 static bool begin_stream(
@@ -112,7 +155,7 @@ static bool begin_stream(
     for (size_t s = 0; ok && s < plan->session_count; s++) {
         bool knows = earlier->current[stream];
         uint64_t sequence = knows ? earlier->own[stream * plan->session_count + s]
-                                  : earlier->highest[s];
+                                  : find_begin(earlier, stream, s);
         if (!plan->sessions[s].replayable || sequence == 0) {
             continue;
         }
@@ -174,8 +217,13 @@ static bool find_sources(struct agent *agent, struct error *err)
         .ids = calloc(plan->stream_count + 1, sizeof(*earlier.ids)),
         .current = calloc(plan->stream_count + 1, sizeof(*earlier.current)),
         .own = calloc(plan->stream_count * plan->session_count + 1, sizeof(*earlier.own)),
-        .highest = calloc(plan->session_count + 1, sizeof(*earlier.highest))};
-    bool ok = (earlier.ids && earlier.current && earlier.own && earlier.highest) ||
+        .highest = calloc(plan->session_count + 1, sizeof(*earlier.highest)),
+        .output_ids = calloc(plan->output_count + 1, sizeof(*earlier.output_ids)),
+        .output_streams = calloc(plan->output_count + 1, sizeof(*earlier.output_streams)),
+        .output_own = calloc(
+            plan->output_count * plan->session_count + 1, sizeof(*earlier.output_own))};
+    bool ok = (earlier.ids && earlier.current && earlier.own && earlier.highest &&
+                  earlier.output_ids && earlier.output_streams && earlier.output_own) ||
               error_set(err, ERR_MEMORY, "out of memory");
     ok = ok && read_earlier(agent, &earlier, err);
     for (size_t i = 0; ok && i < plan->stream_count; i++) {
@@ -190,6 +238,9 @@ static bool find_sources(struct agent *agent, struct error *err)
     free(earlier.current);
     free(earlier.own);
     free(earlier.highest);
+    free(earlier.output_ids);
+    free(earlier.output_streams);
+    free(earlier.output_own);
     return ok;
 }
 

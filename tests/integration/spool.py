@@ -110,6 +110,24 @@ class Spool(SpoolRig):
             self.assertEqual(sum("winlog" in d for d in documents), 1000)
             self.assert_each_once(json.dumps(d) for d in documents if "winlog" not in d)
 
+    def test_a_changed_shape_goes_on_where_its_own_events_ended(self):
+        """Not where another output's did, which were nearer to the end when the agent was killed."""
+        slow = {"batch": {"events": 15000, "bytes": "60MB", "age": "1m"}}
+        with Server(Bulk(), down) as server:
+            self.write(self.siem(server, **slow), self.local(format="ecs"), follow=True)
+            agent = self.start_agent()
+            self.waits_for("siem", 15000)
+            self.wait_until(lambda: self.out.exists() and
+                            len(self.out.read_bytes().splitlines()) == EVENTS)
+            agent.kill()
+            agent.wait()
+            server.faults = None
+            self.write(self.siem(server, filters=[{"drop": "provider.name == 'nobody'"}]),
+                       self.local(format="ecs"))
+            self.run_agent()
+            self.assert_each_once(server.app.documents())
+            self.assertEqual(len(self.out.read_bytes().splitlines()), EVENTS)
+
     def test_an_output_that_does_not_come_back_is_forgotten_on_demand(self):
         with Server(Bulk(), down) as server:
             self.write(self.siem(server), self.local(), agent={"shutdown": "50ms"})
