@@ -272,9 +272,9 @@ static bool work(struct spool_durable *spool)
     tell_room(spool, &round, !ok);
     end_round(spool, &round, ok, &err);
     refill(spool);
-    store_tidy(spool->settings.store);
+    bool freed = store_tidy(spool->settings.store) && round.replay != SPOOL_ROOM;
     look(spool, round.hurried);
-    return ok && round.again;
+    return ok && (round.again || freed);
 }
 
 /* ---- when ---------------------------------------------------------------------------------------- */

@@ -289,8 +289,8 @@ bool store_commit(struct store *store, struct store_committed *ret_committed, st
 
 /* Behind each commit, whatever became of it, when nobody waits for that any more: delete files that nobody
  * needs, of which one may take a tenth of a second, and see how much room there is. What cannot be
- * deleted is tried again by the next. */
-void store_tidy(struct store *store);
+ * deleted is tried again by the next. True if there is more room now. */
+bool store_tidy(struct store *store);
 
 /* ---- limits ----------------------------------------------------------------------------------- */
 

@@ -512,10 +512,12 @@ bool store_commit(struct store *store, struct store_committed *ret_committed, st
     return true;
 }
 
-void store_tidy(struct store *store)
+bool store_tidy(struct store *store)
 {
+    size_t before = store->deleting.count;
     delete_files(store);
     if (!store->is_disk_full) {
         store_look_at_disk(store);
     }
+    return store->deleting.count < before;
 }
