@@ -22,6 +22,10 @@ bool catalogue_put_stream(
 bool catalogue_streams(struct catalogue *catalogue,
     bool (*each)(void *self, const struct catalogue_stream *stream), void *self, struct error *err);
 
+/* Do batches or ranges name the stream, or does it alone say how far a session is? */
+bool catalogue_stream_is_needed(
+    struct catalogue *catalogue, uint64_t id, bool *ret_needed, struct error *err);
+
 /* A stream that neither batches nor ranges name. Else ERR_LIMIT; one that is not there is fine. */
 bool catalogue_remove_stream(struct catalogue *catalogue, uint64_t id, struct error *err);
 

@@ -64,6 +64,12 @@ bool catalogue_streams(struct catalogue *catalogue,
     return query_end(&q, err);
 }
 
+bool catalogue_stream_is_needed(
+    struct catalogue *catalogue, uint64_t id, bool *ret_needed, struct error *err)
+{
+    return ask(catalogue, CATALOGUE_STREAM_NEEDED, id, ret_needed, err);
+}
+
 bool catalogue_remove_stream(struct catalogue *catalogue, uint64_t id, struct error *err)
 {
     bool in_use;

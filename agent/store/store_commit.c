@@ -19,6 +19,7 @@ enum {
     RECORD_BLOCK = 1 << 24, /* the same */
     MAX_REMOVED = 5000,     /* batches in a transaction; the next one goes on */
     MAX_FREED_PAGES = 64,
+    MAX_STREAMS = 16, /* the same */
 };
 
 /* What a transaction is about. */
@@ -28,6 +29,7 @@ struct commit {
     bool is_more;        /* left to be removed */
     bool has_forgotten;  /* files that have gone */
     struct ids deleting; /* segments that it gives up */
+    struct ids streams;  /* that it forgets */
     uint64_t evicted;
     uint64_t bytes;
 };
@@ -218,9 +220,6 @@ static bool remove_settled(struct commit *commit, struct error *err)
 {
     struct store *store = commit->store;
     size_t left = MAX_REMOVED;
-    if (!chains_trim(&store->chains, store->catalogue, store->last_id, err)) {
-        return false;
-    }
     for (size_t i = 0; i < store->streams.count; i++) {
         struct stream_entry *stream = &store->streams.entries[i];
         uint64_t floor = chains_floor(&store->chains, stream->id, store->last_id);
@@ -238,6 +237,26 @@ static bool remove_settled(struct commit *commit, struct error *err)
             stream->settling = floor;
         } else {
             commit->is_more = true;
+        }
+    }
+    return true;
+}
+
+/* Streams of earlier runs that nothing refers to any more, of which some are looked at each time. */
+static bool remove_streams(struct commit *commit, struct error *err)
+{
+    struct store *store = commit->store;
+    for (size_t i = 0; i < MAX_STREAMS && i < store->streams.count; i++) {
+        store->stream_looked_at = (store->stream_looked_at + 1) % store->streams.count;
+        const struct stream_entry *stream = &store->streams.entries[store->stream_looked_at];
+        bool is_needed = stream->is_described || !stream->is_written;
+        if (!is_needed &&
+            !catalogue_stream_is_needed(store->catalogue, stream->id, &is_needed, err)) {
+            return false;
+        }
+        if (!is_needed && (!catalogue_remove_stream(store->catalogue, stream->id, err) ||
+                              !ids_add(&commit->streams, stream->id, err))) {
+            return false;
         }
     }
     return true;
@@ -309,7 +328,9 @@ static bool put_all(struct commit *commit, struct error *err)
         return false;
     }
     store_step(store, "commit cursors");
-    if (!chains_write(&store->chains, store->catalogue, err)) {
+    if ((store->has_settled &&
+            !chains_trim(&store->chains, store->catalogue, store->last_id, err)) ||
+        !chains_write(&store->chains, store->catalogue, err)) {
         return false;
     }
     store_step(store, "commit rest");
@@ -317,7 +338,8 @@ static bool put_all(struct commit *commit, struct error *err)
         return false;
     }
     store_step(store, "commit remove");
-    if (store->has_settled && (!remove_settled(commit, err) || !remove_segments(commit, err))) {
+    if (store->has_settled && (!remove_settled(commit, err) || !remove_segments(commit, err) ||
+                                  !remove_streams(commit, err))) {
         return false;
     }
     store_step(store, "commit");
@@ -350,6 +372,9 @@ static void take_over(struct commit *commit, struct store_committed *committed)
         if (commit->has_forgotten) {
             store->gone.count = 0;
         }
+        for (size_t i = 0; i < commit->streams.count; i++) {
+            streams_remove(&store->streams, commit->streams.at[i]);
+        }
     }
 }
 
@@ -369,6 +394,7 @@ static bool run_transaction(
         }
     }
     ids_fini(&commit.deleting);
+    ids_fini(&commit.streams);
     return ok;
 }
 

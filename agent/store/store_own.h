@@ -33,6 +33,7 @@ struct store {
     struct segments *segments;
     struct catalogue *catalogue; /* NULL: lost, and to be rebuilt by the next commit */
     struct streams streams;
+    size_t stream_looked_at; /* by a commit, last */
     struct chains chains;
     struct stage stage;
     struct pending pending;

@@ -107,6 +107,18 @@ bool streams_rename(struct streams *streams, const struct frame_stream *stream, 
     return true;
 }
 
+void streams_remove(struct streams *streams, uint64_t id)
+{
+    struct stream_entry *entry = streams_get(streams, id);
+    if (entry) {
+        buf_fini(&entry->key);
+        buf_fini(&entry->about);
+        size_t behind = (size_t)(streams->entries + streams->count - entry) - 1;
+        memmove(entry, entry + 1, behind * sizeof(*entry));
+        streams->count--;
+    }
+}
+
 struct loading {
     struct streams *streams;
     struct error *err;

@@ -47,6 +47,9 @@ struct stream_entry *streams_add(
 /* Key, hash and words of one that is there. Pointers stay. */
 bool streams_rename(struct streams *streams, const struct frame_stream *stream, struct error *err);
 
+/* Forget one that nothing refers to. Pointers to others move. */
+void streams_remove(struct streams *streams, uint64_t id);
+
 /* Inside a transaction: those that are not written. streams_written: it was committed. */
 bool streams_write(const struct streams *streams, struct catalogue *catalogue, struct error *err);
 void streams_written(struct streams *streams);

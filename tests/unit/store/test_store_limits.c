@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "store/catalogue_batches.h"
 #include "unit/store/store_rig.h"
 
 /* What there is room for, what is dropped, and what a clock may do to it. */
@@ -348,6 +349,59 @@ static void a_clock_that_was_set_gives_a_new_epoch(void **state)
     rig_fini(&rig);
 }
 
+static bool count_stream(void *self, const struct catalogue_stream *stream)
+{
+    (void)stream;
+    ++*(size_t *)self;
+    return true;
+}
+
+static size_t count_streams(struct store_rig *rig)
+{
+    char path[TEMP_FOLDER_BYTES + 64];
+    size_t count = 0;
+    snprintf(path, sizeof(path), "%s/catalogue.db", rig->path);
+    struct catalogue *catalogue = catalogue_open(path, CATALOGUE_READ, &rig->err);
+    assert_non_null(catalogue);
+    assert_ok(catalogue_streams(catalogue, count_stream, &count, &rig->err), rig);
+    catalogue_close(catalogue);
+    return count;
+}
+
+static void a_stream_that_nothing_refers_to_goes(void **state)
+{
+    (void)state;
+    struct store_rig rig;
+    rig_init(&rig, 0);
+    rig_open(&rig);
+    rig_output(&rig, "siem", "json");
+    rig_fill(&rig, "json", 1, 3);
+    rig_reopen(&rig);
+    size_t siem = rig_output(&rig, "siem", "ecs"); /* its shape has changed */
+    rig_commit(&rig);
+    assert_int_equal(count_streams(&rig), 2);
+    rig_settle(&rig, siem, rig_row(&rig, siem, 2).id);
+    rig_commit(&rig);
+    rig_append(&rig, "ecs", 2);
+    for (int i = 0; i < 3; i++) { /* it alone says that the source is at 3 */
+        rig_settle(&rig, siem, 0);
+        rig_commit(&rig);
+        assert_int_equal(count_streams(&rig), 2);
+    }
+    rig_append(&rig, "ecs", 4);
+    for (int i = 0; i < 3; i++) {
+        rig_settle(&rig, siem, 0);
+        rig_commit(&rig);
+    }
+    assert_int_equal(count_streams(&rig), 1);
+    rig_fill(&rig, "ecs", 5, 5);
+    rig_reopen(&rig);
+    siem = rig_output(&rig, "siem", "ecs");
+    assert_string_equal(rig_waiting(&rig, siem, "ecs"), "2 4 5");
+    assert_true(rig_stream(&rig, "json") > rig_stream(&rig, "ecs")); /* a new number */
+    rig_fini(&rig);
+}
+
 static void an_output_that_is_gone_pins_nothing_after_max_age(void **state)
 {
     (void)state;
@@ -393,6 +447,7 @@ int main(void)
         cmocka_unit_test(a_clock_that_is_set_makes_nothing_older),
         cmocka_unit_test(a_clock_that_was_set_back_between_two_runs_makes_nothing_stay_for_ever),
         cmocka_unit_test(a_clock_that_was_set_gives_a_new_epoch),
+        cmocka_unit_test(a_stream_that_nothing_refers_to_goes),
         cmocka_unit_test(an_output_that_is_gone_pins_nothing_after_max_age),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
