@@ -55,7 +55,43 @@ static void add_session(struct buf *out, const char *name, const struct session_
     buf_add_byte(out, '}');
 }
 
-static void add_output(struct buf *out, const char *name, const struct output_counts *counts)
+/* What waits on the disk for output number ${index}. */
+static void add_backlog(struct buf *out, struct spool *spool, size_t index)
+{
+    struct spool_backlog backlog;
+    if (!spool->keeps) {
+        return;
+    }
+    spool->ops->backlog(spool, index, &backlog);
+    buf_printf(out, ",\"backlog\":{\"batches\":%llu", (unsigned long long)backlog.batches);
+    add_number(out, "events", backlog.records);
+    add_number(out, "bytes", backlog.bytes);
+    add_number(out, "oldest_ms", backlog.oldest_ms);
+    buf_add_byte(out, '}');
+}
+
+static void add_spool(struct buf *out, const struct spool *spool, const struct spool_usage *usage)
+{
+    buf_printf(out, ",\"spool\":{\"mode\":\"%s\"", spool->keeps ? "durable" : "memory");
+    add_number(out, "bytes", usage->bytes);
+    add_number(out, "max_bytes", usage->max_bytes);
+    add_number(out, "batches", usage->batches);
+    add_number(out, "oldest_ms", usage->oldest_ms);
+    if (spool->keeps && usage->free_bytes != UINT64_MAX) {
+        add_number(out, "free_disk_bytes", usage->free_bytes);
+    }
+    if (spool->keeps) {
+        buf_printf(out, ",\"full\":\"%s\"",
+            usage->room == SPOOL_NO_ROOM_FULL   ? "max_size"
+            : usage->room == SPOOL_NO_ROOM_DISK ? "disk"
+                                                : "no");
+        buf_printf(out, ",\"failing\":%s", usage->failing ? "true" : "false");
+    }
+    buf_add_byte(out, '}');
+}
+
+static void add_output(struct buf *out, const char *name, const struct output_counts *counts,
+    struct spool *spool, size_t index)
 {
     buf_add_text(out, "{\"name\":");
     value_json_string(span_text(name), out);
@@ -74,6 +110,7 @@ static void add_output(struct buf *out, const char *name, const struct output_co
     add_number(out, "retries", counts->retries);
     add_number(out, "unexpected_duplicates", counts->unexpected_duplicates);
     buf_printf(out, ",\"degraded\":%s", counts->degraded ? "true" : "false");
+    add_backlog(out, spool, index);
     buf_printf(out, ",\"own\":{\"offered\":%llu,\"acked\":%llu,\"dropped\":%llu,\"pending\":%llu}}",
         (unsigned long long)counts->own_offered, (unsigned long long)counts->own_acked,
         (unsigned long long)counts->own_dropped, (unsigned long long)counts->own_pending);
@@ -116,7 +153,8 @@ void agent_status_json(const struct agent_status *status, const struct agent_pla
     buf_add_text(out, "],\"outputs\":[");
     for (size_t i = 0; i < plan->output_count; i++) {
         buf_add_text(out, i ? "," : "");
-        add_output(out, plan->output_configs[i]->name, &status->outputs[i]);
+        add_output(
+            out, plan->output_configs[i]->name, &status->outputs[i], pipeline_spool(pipeline), i);
     }
     buf_add_text(out, "],\"filters\":[");
     for (size_t i = 0; i < plan->filter_count; i++) {
@@ -132,6 +170,7 @@ void agent_status_json(const struct agent_status *status, const struct agent_pla
     add_number(out, "spool_batches", spool.batches);
     add_number(out, "peak_rss_bytes", plat_peak_rss_bytes());
     buf_add_byte(out, '}');
+    add_spool(out, pipeline_spool(pipeline), &spool);
     add_dead_letters(out, pipeline_dead_letters(pipeline));
     add_number(out, "cpu_ms", plat_cpu_ns() / 1000000);
     buf_add_byte(out, '}');

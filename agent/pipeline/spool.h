@@ -40,6 +40,11 @@ struct spool_usage {
     uint64_t batches; /* that some cursor has not acked */
     uint64_t max_bytes;
     uint64_t oldest_ms; /* how long the oldest of them has been waiting; 0: unknown */
+
+    /* Of one that keeps. */
+    uint64_t free_bytes;  /* of the disk; UINT64_MAX: unknown */
+    enum spool_room room; /* is there any? */
+    bool failing;         /* what comes cannot be written now */
 };
 
 /* What waits for one cursor. */

@@ -239,6 +239,7 @@ struct spool *spool_durable_create(const struct spool_durable_settings *settings
     spool->pending_since_ns = UINT64_MAX;
     spool->replay_room = true;
     spool->usage.max_bytes = settings->max_bytes;
+    spool->usage.free_bytes = UINT64_MAX;
     spool->first_id = UINT64_MAX;
     plat_mutex_init(&spool->mutex);
     plat_cond_init(&spool->work);

@@ -134,6 +134,8 @@ static void end_round(
         spool->rounds_done = round->number;
     }
     spool->failing = !ok;
+    spool->usage.failing = !ok;
+    spool->usage.room = spool->told_room;
     spool->last_error = *err;
     end_requests(round->requests, cursors ? NULL : err);
     bool left = spool->pending.head || spool->waiting.head || spool->staged.head;
@@ -171,6 +173,13 @@ static void note_success(struct spool_durable *spool)
     }
 }
 
+/* How long something has been waiting, which came with the oldest batch or after it. */
+static uint64_t age_of(const struct store_usage *usage, uint64_t entered)
+{
+    uint64_t later_ms = entered > usage->oldest ? (entered - usage->oldest) / 10000 : 0;
+    return entered && later_ms < usage->oldest_ms ? usage->oldest_ms - later_ms : 0;
+}
+
 /* Now and then: what people see of the spool, and what is too old for it. */
 static void look(struct spool_durable *spool, bool now)
 {
@@ -183,8 +192,10 @@ static void look(struct spool_durable *spool, bool now)
         struct store_backlog backlog;
         if (store_backlog(store, i, &backlog, NULL)) {
             plat_mutex_lock(&spool->mutex);
-            spool->cursors[i].backlog = (struct spool_backlog){
-                .batches = backlog.batches, .records = backlog.records, .bytes = backlog.bytes};
+            spool->cursors[i].backlog = (struct spool_backlog){.batches = backlog.batches,
+                .records = backlog.records,
+                .bytes = backlog.bytes,
+                .oldest_ms = has_usage ? age_of(&usage, backlog.oldest) : 0};
             plat_mutex_unlock(&spool->mutex);
         }
     }
@@ -193,6 +204,7 @@ static void look(struct spool_durable *spool, bool now)
         spool->usage.bytes = usage.bytes;
         spool->usage.batches = usage.batches;
         spool->usage.oldest_ms = usage.oldest_ms;
+        spool->usage.free_bytes = usage.free_bytes;
     }
     plat_mutex_unlock(&spool->mutex);
     if (due) {

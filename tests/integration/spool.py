@@ -168,6 +168,33 @@ class Spool(SpoolRig):
             second = self.spool("verify")
             self.assertIn(b"all good", second.stdout)
 
+    def test_what_waits_on_the_disk_is_in_the_status(self):
+        with Server(Bulk(), down) as server:
+            self.write(self.siem(server), self.local(), agent={"shutdown": "50ms", "log": {"stats": "1s"}}, follow=True)
+            agent = self.start_agent()
+            self.waits_for("siem", EVENTS)
+            def last():
+                found = [event["status"] for event in map(json.loads, self.lines_of_output())
+                         if event["event"].get("name") == "status"]
+                return found[-1] if found else None
+            self.wait_until(lambda: last() and
+                            last()["outputs"][0]["backlog"]["events"] >= EVENTS)
+            status = last()
+            backlog = status["outputs"][0]["backlog"]
+            self.assertGreater(backlog["bytes"], 1 << 20)
+            self.assertGreater(backlog["oldest_ms"], 0)
+            self.assertLess(status["outputs"][1]["backlog"]["events"], EVENTS)
+            spool = status["spool"]
+            self.assertEqual((spool["mode"], spool["full"], spool["failing"]),
+                             ("durable", "no", False))
+            self.assertGreaterEqual(spool["bytes"], backlog["bytes"])
+            self.assertGreater(spool["free_disk_bytes"], 0)
+            self.stop(agent)
+
+    def lines_of_output(self):
+        """Whole ones: the last may be half written."""
+        return self.out.read_bytes().rpartition(b"\n")[0].splitlines() if self.out.exists() else []
+
     def test_a_second_agent_is_told_who_has_the_folder(self):
         with Server(Bulk(), down) as server:
             self.write(self.siem(server), agent={"shutdown": "50ms"})
