@@ -16,7 +16,10 @@
  * The mutex guards the open gaps and is held while one is handed to the queue: lock order is losses,
  * then queue. `due_ns` is what most callers of losses_ship read, and no more.
  */
-enum { NO_MEMORY_WAIT_MS = 50 };
+enum {
+    NO_MEMORY_WAIT_MS = 50,
+    MAX_STRANGERS = 1000, /* more of them stay in the store for the next run */
+};
 
 struct open_loss {
     uint64_t count; /* 0: nothing is open */
@@ -33,6 +36,14 @@ struct open_loss {
     bool stored; /* the store knows of it */
 };
 
+/* A loss of an earlier run whose session or output this one does not have. */
+struct stranger {
+    size_t session; /* that it is told in */
+    char words[5][STORE_NAME_MAX + 1];
+    bool exact;
+};
+enum { WORD_SESSION, WORD_OUTPUT, WORD_STAGE, WORD_REASON, WORD_UNIT };
+
 struct losses {
     size_t session_count;
     size_t output_count;
@@ -43,8 +54,11 @@ struct losses {
     const char *const *sessions;
 
     struct plat_mutex mutex;
-    struct open_loss *open;      /* [(session * rows + row) * OUTPUT_DROP_COUNT + reason] */
-    size_t open_count;           /* of them all */
+    /* [(session * rows + row) * OUTPUT_DROP_COUNT + reason], and strangers behind them. */
+    struct open_loss *open;
+    size_t open_count; /* of them all */
+    struct stranger **strangers;
+    size_t stranger_count;
     atomic_uint_fast64_t due_ns; /* of the first; UINT64_MAX: none is open */
 };
 
@@ -93,6 +107,10 @@ void losses_destroy(struct losses *losses)
         plat_mutex_fini(&losses->mutex);
         free(losses->comes_again);
         free(losses->outputs);
+        for (size_t i = 0; i < losses->stranger_count; i++) {
+            free(losses->strangers[i]);
+        }
+        free((void *)losses->strangers);
         free(losses->open);
         free(losses);
     }
@@ -138,9 +156,30 @@ void losses_add_records(struct losses *losses, const struct batch *batch, size_t
     }
 }
 
+/* Loss number ${index}, if it is one. */
+static const struct stranger *stranger_at(const struct losses *losses, size_t index)
+{
+    size_t known = losses->open_count - losses->stranger_count;
+    return index < known ? NULL : losses->strangers[index - known];
+}
+
+static size_t session_of(const struct losses *losses, size_t index)
+{
+    const struct stranger *stranger = stranger_at(losses, index);
+    return stranger ? stranger->session : index / OUTPUT_DROP_COUNT / row_count(losses);
+}
+
 /* The words of loss number ${index}. */
 static struct gap words_of(const struct losses *losses, size_t index)
 {
+    const struct stranger *stranger = stranger_at(losses, index);
+    if (stranger) {
+        return (struct gap){.stage = stranger->words[WORD_STAGE],
+            .reason = stranger->words[WORD_REASON],
+            .unit = stranger->words[WORD_UNIT],
+            .exact = stranger->exact,
+            .output = stranger->words[WORD_OUTPUT][0] ? stranger->words[WORD_OUTPUT] : NULL};
+    }
     enum output_drop reason = (enum output_drop)(index % OUTPUT_DROP_COUNT);
     size_t row = index / OUTPUT_DROP_COUNT % row_count(losses);
     bool no_output = row == losses->output_count;
@@ -168,7 +207,7 @@ static void fill_gap(const struct losses *losses, size_t index, struct slab *sla
 static bool ship(struct losses *losses, size_t index)
 {
     struct open_loss *open = &losses->open[index];
-    size_t session = index / OUTPUT_DROP_COUNT / row_count(losses);
+    size_t session = session_of(losses, index);
     struct slab *slab = slab_create(SLAB_GAP, (uint32_t)session, 0, NULL);
     if (!slab) {
         return false;
@@ -240,14 +279,16 @@ void losses_close(struct losses *losses)
 /* What the store calls loss number ${index}. */
 static struct catalogue_gap key_of(const struct losses *losses, size_t index)
 {
+    const struct stranger *stranger = stranger_at(losses, index);
     struct gap words = words_of(losses, index);
-    size_t session = index / OUTPUT_DROP_COUNT / row_count(losses);
-    return (struct catalogue_gap){.session = span_text(losses->sessions[session]),
+    return (struct catalogue_gap){
+        .session = span_text(
+            stranger ? stranger->words[WORD_SESSION] : losses->sessions[session_of(losses, index)]),
         .output = span_text(words.output),
         .stage = span_text(words.stage),
         .reason = span_text(words.reason),
         .unit = span_text(words.unit),
-        .exact = true};
+        .exact = words.exact};
 }
 
 static bool has_key(const struct losses *losses, size_t index, const struct catalogue_gap *gap)
@@ -258,18 +299,59 @@ static bool has_key(const struct losses *losses, size_t index, const struct cata
            span_equal(key.unit, gap->unit);
 }
 
+/* Without memory it stays in the store, for the next run. */
+static struct open_loss *add_stranger(struct losses *losses, const struct catalogue_gap *gap)
+{
+    const struct span words[] = {[WORD_SESSION] = gap->session,
+        [WORD_OUTPUT] = gap->output,
+        [WORD_STAGE] = gap->stage,
+        [WORD_REASON] = gap->reason,
+        [WORD_UNIT] = gap->unit};
+    struct stranger **strangers = realloc(
+        (void *)losses->strangers, (losses->stranger_count + 1) * sizeof(struct stranger *));
+    losses->strangers = strangers ? strangers : losses->strangers;
+    struct open_loss *open = realloc(
+        losses->open, (losses->open_count + 1) * sizeof(*losses->open));
+    losses->open = open ? open : losses->open;
+    struct stranger *stranger = strangers && open ? calloc(1, sizeof(*stranger)) : NULL;
+    if (!stranger) {
+        return NULL;
+    }
+    stranger->session = losses->session_count - 1; /* the agent itself */
+    stranger->exact = gap->exact;
+    for (size_t i = 0; i < losses->session_count; i++) {
+        if (span_is(gap->session, losses->sessions[i])) {
+            stranger->session = i;
+        }
+    }
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        size_t size = words[i].size < STORE_NAME_MAX ? words[i].size : STORE_NAME_MAX;
+        if (size) {
+            memcpy(stranger->words[i], words[i].data, size);
+        }
+    }
+    losses->strangers[losses->stranger_count++] = stranger;
+    open += losses->open_count++;
+    *open = (struct open_loss){.count = 0};
+    atomic_init(&open->in_flight, 0);
+    return open;
+}
+
 static bool load_one(void *self, const struct catalogue_gap *gap)
 {
     struct losses *losses = self;
-    for (size_t i = 0; i < losses->open_count; i++) {
-        struct open_loss *open = &losses->open[i];
-        if (has_key(losses, i, gap)) {
-            open->count += gap->count;
-            time_range_add(&open->times, (struct time_range){.from = gap->from, .to = gap->to});
-            open->stored = true;
-            atomic_store(&losses->due_ns, 0);
-            break;
-        }
+    struct open_loss *open = NULL;
+    for (size_t i = 0; !open && i < losses->open_count; i++) {
+        open = has_key(losses, i, gap) ? &losses->open[i] : NULL;
+    }
+    if (!open && losses->stranger_count < MAX_STRANGERS) {
+        open = add_stranger(losses, gap);
+    }
+    if (open) {
+        open->count += gap->count;
+        time_range_add(&open->times, (struct time_range){.from = gap->from, .to = gap->to});
+        open->stored = true;
+        atomic_store(&losses->due_ns, 0);
     }
     return true;
 }

@@ -56,9 +56,10 @@ struct store;
 
 /*
  * Open gaps live in a store until the batches that tell of them do: then they come true together, and a
- * crash loses no count (it may tell one twice). losses_load: what the last run has left is open; gaps of
- * sessions and outputs that are not there now are left for when they are. losses_begin is called when a
- * commit begins, losses_stage when everything that was sealed before that is staged (or not ${all} of it).
+ * crash loses no count (it may tell one twice). losses_load: what the last run has left is open; what a
+ * session has lost that is not there now is told as the agent's, and with the name of its output, be that
+ * there or not; before anything is shipped. losses_begin is called when a commit begins, losses_stage when
+ * everything that was sealed before that is staged (or not ${all} of it).
  */
 bool losses_load(struct losses *losses, struct store *store, struct error *err);
 void losses_begin(struct losses *losses);

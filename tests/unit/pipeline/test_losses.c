@@ -1,5 +1,8 @@
 #include "pipeline/losses.h"
 
+#include "store/catalogue_sources.h"
+#include "store/store.h"
+#include "support/temp_folder.h"
 #include "support/test.h"
 
 /* Losses between outputs and a queue, both the test. */
@@ -17,10 +20,12 @@ static void rig_init(struct rig *rig, uint64_t gap_age_ns)
 {
     static const bool comes_again[SESSIONS] = {false, true};
     static const char *const outputs[OUTPUTS] = {"a", "b"};
+    static const char *const sessions[SESSIONS] = {"s", ""};
     struct error err;
     rig->queue = slab_queue_create(1, 1, &err);
     assert_non_null(rig->queue);
     rig->losses = losses_create(&(struct losses_settings){.session_count = SESSIONS,
+                                    .sessions = sessions,
                                     .comes_again = comes_again,
                                     .outputs = outputs,
                                     .output_count = OUTPUTS,
@@ -181,6 +186,66 @@ static void nothing_is_shipped_behind_the_end(void **state)
     rig_fini(&rig);
 }
 
+static void put_gap(struct store *store, const char *session, const char *output,
+    const char *reason, uint64_t count)
+{
+    const struct catalogue_gap gap = {.session = span_text(session),
+        .output = span_text(output),
+        .stage = span_text("output"),
+        .reason = span_text(reason),
+        .unit = span_text("events"),
+        .count = count,
+        .exact = true,
+        .from = 10,
+        .to = 12};
+    struct error err;
+    assert_true(store_gap(store, &gap, &err));
+}
+
+static bool count_gap(void *self, const struct catalogue_gap *gap)
+{
+    (void)gap;
+    ++*(size_t *)self;
+    return true;
+}
+
+static void what_was_lost_by_those_that_are_gone_is_told_by_the_agent(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct error err;
+    struct store_committed committed;
+    char folder[TEMP_FOLDER_BYTES];
+    size_t left = 0;
+    assert_int_equal(temp_folder_make(folder, "losses"), 0);
+    struct store *store = store_open(&(struct store_settings){.folder = folder}, &err);
+    assert_non_null(store);
+    put_gap(store, "s", "a", "rejected", 1);    /* both are there */
+    put_gap(store, "gone", "a", "rejected", 2); /* no session */
+    put_gap(store, "s", "gone", "rejected", 3); /* no output */
+    put_gap(store, "gone", "gone", "newer", 4); /* none of both, and a reason that nobody knows */
+    assert_true(store_commit(store, &committed, &err));
+    rig_init(&rig, hour_ns);
+    assert_true(losses_load(rig.losses, store, &err));
+    losses_ship(rig.losses);
+    take_all(&rig);
+    static const char *const told[] = {"0:output/rejected(1)a@10-12 ",
+        "1:output/rejected(2)a@10-12 ", "0:output/rejected(3)gone@10-12 ",
+        "1:output/newer(4)gone@10-12 "};
+    buf_add_byte(&rig.log, 0);
+    for (size_t i = 0; i < 4; i++) {
+        assert_non_null(strstr((const char *)rig.log.data, told[i]));
+    }
+    losses_begin(rig.losses);
+    assert_true(losses_stage(rig.losses, store, true, &err));
+    assert_true(store_commit(store, &committed, &err));
+    assert_true(store_each_gap(store, count_gap, &left, &err));
+    assert_int_equal(left, 0);
+    rig_fini(&rig);
+    store_close(store);
+    assert_int_equal(temp_folder_remove(folder), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -190,6 +255,7 @@ int main(void)
         cmocka_unit_test(a_further_gap_waits_for_its_time),
         cmocka_unit_test(a_further_gap_waits_for_the_one_before),
         cmocka_unit_test(nothing_is_shipped_behind_the_end),
+        cmocka_unit_test(what_was_lost_by_those_that_are_gone_is_told_by_the_agent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
