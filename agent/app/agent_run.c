@@ -290,7 +290,8 @@ static bool make_agent(struct agent *agent, struct error *err)
            make_identity(agent, err) && make_summaries(agent, err) &&
            agent_status_init(&agent->status, &agent->plan, err) &&
            agent_sessions_create(agent, err) && agent_store_restore(agent, err) &&
-           read_schemas(agent, err) && open_dead_letters(agent, err) && make_pipeline(agent, err);
+           read_schemas(agent, err) && open_dead_letters(agent, err) && make_pipeline(agent, err) &&
+           agent_spool_begin(agent, err);
 }
 
 static void free_agent(struct agent *agent)

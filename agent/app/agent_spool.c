@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "app/agent_import.h"
 #include "app/data_folder.h"
 #include "app/stream_key.h"
 #include "platform/plat_path.h"
@@ -33,6 +34,7 @@ struct agent_spool {
     struct buf *states;             /* by session: as its input said last */
     uint64_t *last_times;           /* by session */
     bool is_remade;                 /* the catalogue was, and knows no states that fit */
+    struct agent_import import;
     struct plat_mutex mutex;
     struct catalogue *reader;
 };
@@ -153,17 +155,19 @@ static bool begin_stream(
     bool ok = store_stream(spool->store, span_text(spool->keys[stream]), plan->streams[stream].hash,
         span_make(NULL, 0), &id, err);
     for (size_t s = 0; ok && s < plan->session_count; s++) {
-        bool knows = earlier->current[stream];
+        bool knows = earlier->current[stream] ||
+                     spool->import.known[stream * plan->session_count + s];
         uint64_t sequence = knows ? earlier->own[stream * plan->session_count + s]
                                   : find_begin(earlier, stream, s);
-        if (!plan->sessions[s].replayable || sequence == 0) {
+        if (!plan->sessions[s].replayable) {
             continue;
         }
-        ok = knows ||
+        ok = knows || sequence == 0 ||
              store_source(spool->store, span_text(session_name(agent, s)), id, sequence, err);
         for (size_t o = 0; o < plan->output_count; o++) {
             if (plan->outputs[o].stream == stream && plan->takes[s * plan->output_count + o]) {
-                agent->resume[s * plan->output_count + o] = sequence;
+                uint64_t had = spool->import.had[s * plan->output_count + o];
+                agent->resume[s * plan->output_count + o] = had > sequence ? had : sequence;
             }
         }
     }
@@ -348,8 +352,9 @@ bool agent_spool_open(struct agent *agent, struct error *err)
     return take_folder(agent, err) &&
            data_folder_path(agent->data_dir, "spool", spool->folder, err) &&
            data_folder_path(spool->folder, "catalogue.db", spool->catalogue, err) &&
-           write_keys(agent, err) && open_store(agent, err) && find_sessions(agent, err) &&
-           find_sources(agent, err);
+           write_keys(agent, err) && open_store(agent, err) &&
+           agent_import_to_spool(agent, spool->store, &spool->import, err) &&
+           find_sessions(agent, err) && find_sources(agent, err);
 }
 
 void agent_spool_close(struct agent *agent)
@@ -358,6 +363,7 @@ void agent_spool_close(struct agent *agent)
     if (!spool) {
         return;
     }
+    agent_import_fini(&spool->import);
     catalogue_close(spool->reader);
     store_close(spool->store);
     plat_lock_drop(spool->lock);
@@ -370,6 +376,18 @@ void agent_spool_close(struct agent *agent)
     free(spool->last_times);
     free(spool);
     agent->spool = NULL;
+}
+
+struct span agent_spool_checkpoint(const struct agent *agent, const char *name)
+{
+    const struct positions *left = agent->spool->import.left;
+    return left ? positions_checkpoint(left, name) : span_make(NULL, 0);
+}
+
+bool agent_spool_begin(struct agent *agent, struct error *err)
+{
+    struct agent_spool *spool = agent->spool;
+    return !spool || agent_import_done(agent, spool->store, &spool->import, err);
 }
 
 /* ---- sources ---------------------------------------------------------------------------------- */
@@ -509,5 +527,6 @@ struct pipeline_store agent_spool_store(const struct agent *agent)
         .sync_interval_ns = config->sync.interval_ns,
         .sync_bytes = config->sync.bytes,
         .on_full = on_full[config->on_full],
+        .had = agent->spool->import.had,
         .stage = stage};
 }

@@ -19,6 +19,14 @@ void agent_spool_close(struct agent *agent);
 /* What the pipeline needs to know of it; without an open spool: none. */
 struct pipeline_store agent_spool_store(const struct agent *agent);
 
+/* What output ${name} had come to in an earlier run without this spool; empty: nothing, or nothing that
+ * is not in the spool. */
+struct span agent_spool_checkpoint(const struct agent *agent, const char *name);
+
+/* The pipeline was made, and has not started: what an earlier run without this spool has left is all in it
+ * now. */
+bool agent_spool_begin(struct agent *agent, struct error *err);
+
 /* Hand the inputs what they need to go on as before. */
 void agent_spool_restore(struct agent *agent);
 

@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "app/agent_import.h"
 #include "app/agent_spool.h"
 #include "pipeline/grow.h"
 
@@ -70,7 +71,7 @@ bool agent_store_open(struct agent *agent, struct error *err)
         return agent_spool_open(agent, err) && agent_live_open(agent, err);
     }
     if (!agent->data_dir) {
-        return true;
+        return agent_import_from_spool(agent, err);
     }
     agent->positions = positions_open(agent->data_dir, NULL, err);
     if (!agent->positions) {
@@ -78,6 +79,9 @@ bool agent_store_open(struct agent *agent, struct error *err)
     }
     if (positions_notice(agent->positions)) {
         log_write(agent->log, LOG_LEVEL_WARNING, NULL, "%s", positions_notice(agent->positions));
+    }
+    if (!agent_import_from_spool(agent, err)) {
+        return false;
     }
     find_positions(agent);
     return agent_live_open(agent, err);
@@ -90,9 +94,10 @@ bool agent_store_keeps(const struct agent *agent)
 
 struct span agent_store_checkpoint(const struct agent *agent, size_t output)
 {
-    return agent->positions
-               ? positions_checkpoint(agent->positions, agent->plan.output_configs[output]->name)
-               : span_make(NULL, 0);
+    const char *name = agent->plan.output_configs[output]->name;
+    return agent->spool       ? agent_spool_checkpoint(agent, name)
+           : agent->positions ? positions_checkpoint(agent->positions, name)
+                              : span_make(NULL, 0);
 }
 
 static bool input_state(void *self, struct buf *out, struct error *err)

@@ -82,8 +82,8 @@ static bool load(struct positions *p, struct error *err)
     return error_set(err, why.code, "%s: %s", path, why.text);
 }
 
-struct positions *positions_open(
-    const char *data_dir, const struct positions_hooks *hooks, struct error *err)
+static struct positions *open_folder(
+    const char *data_dir, const struct positions_hooks *hooks, bool is_held, struct error *err)
 {
     struct positions *p = calloc(1, sizeof(*p));
     size_t size = strlen(data_dir) + 1;
@@ -101,12 +101,23 @@ struct positions *positions_open(
     }
     plat_mutex_init(&p->mutex);
     buf_init(&p->text, POSITIONS_MAX_FILE_BYTES);
-    p->lock = data_folder_take(folder, err);
-    if (p->lock && load(p, err)) {
+    p->lock = is_held ? NULL : data_folder_take(folder, err);
+    if ((is_held || p->lock) && load(p, err)) {
         return p;
     }
     positions_close(p);
     return NULL;
+}
+
+struct positions *positions_open(
+    const char *data_dir, const struct positions_hooks *hooks, struct error *err)
+{
+    return open_folder(data_dir, hooks, false, err);
+}
+
+struct positions *positions_open_held(const char *data_dir, struct error *err)
+{
+    return open_folder(data_dir, NULL, true, err);
 }
 
 void positions_close(struct positions *p)
@@ -152,6 +163,17 @@ struct span positions_source(const struct positions *p, const char *session)
     return s ? buf_span(&s->source.bytes) : span_make(NULL, 0);
 }
 
+bool positions_dones(const struct positions *p, const char *session,
+    bool (*each)(void *self, const uint8_t file_id[16], uint64_t sequence), void *self)
+{
+    const struct state_session *s = state_find_session(&p->state, span_text(session));
+    bool more = true;
+    for (size_t i = 0; s && more && i < s->done_count; i++) {
+        more = each(self, s->done[i].file_id, s->done[i].sequence);
+    }
+    return more;
+}
+
 /* ---- changes --------------------------------------------------------------------------------------- */
 
 /* ${done}: the change was made. */
@@ -176,6 +198,14 @@ bool positions_ack(struct positions *p, const char *session, const char *output,
         at->position = *position;
     }
     return end_change(p, done, err);
+}
+
+bool positions_put_source(
+    struct positions *p, const char *session, struct span state, struct error *err)
+{
+    plat_mutex_lock(&p->mutex);
+    struct state_session *s = state_session(&p->state, span_text(session));
+    return end_change(p, s && state_set_blob(&s->source, state), err);
 }
 
 bool positions_reach(struct positions *p, const char *session, const char *output,

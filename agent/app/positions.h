@@ -58,6 +58,9 @@ struct positions_hooks {
 struct positions *positions_open(
     const char *data_dir, const struct positions_hooks *hooks, struct error *err);
 
+/* The same where the caller holds the folder, to look at what a run with its spool in memory has left. */
+struct positions *positions_open_held(const char *data_dir, struct error *err);
+
 /* Let go of the folder. Nothing is saved. NULL is fine. */
 void positions_close(struct positions *positions);
 
@@ -76,6 +79,11 @@ struct span positions_checkpoint(const struct positions *positions, const char *
 
 /* What the session's input needs to replay as before (input_ops.restore); empty: nothing. */
 struct span positions_source(const struct positions *positions, const char *session);
+
+/* Call ${each} for every file that all outputs of ${session} have taken, the oldest first, until it
+ * returns false, which this does then, too. */
+bool positions_dones(const struct positions *positions, const char *session,
+    bool (*each)(void *self, const uint8_t file_id[16], uint64_t sequence), void *self);
 
 /* ---- changes, in memory; any thread ----------------------------------------------------------------- */
 
@@ -99,6 +107,10 @@ bool positions_finish(struct positions *positions, const char *session, const ui
  * number of the last event up to its end; else untouched. Any time, any thread. */
 bool positions_is_done(struct positions *positions, const char *session, const uint8_t file_id[16],
     uint64_t *ret_sequence);
+
+/* What the session's input needs to replay as before, where nobody is watched yet. */
+bool positions_put_source(
+    struct positions *positions, const char *session, struct span state, struct error *err);
 
 /*
  * Where the state of the session's input comes from (input_ops.state): ${state} is called inside

@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_CLI_SPOOL_TEXT_H
 #define ETWSHIP_CLI_SPOOL_TEXT_H
 
-#include "cli/spool_facts.h"
+#include "app/spool_facts.h"
 
 /* What is known of the spool beside its catalogue. */
 struct spool_text_place {

@@ -324,7 +324,8 @@ static void settle_segments(struct outlet *outlet, const struct batch *batch, si
 static void deliver(struct outlet_lane *lane)
 {
     const struct batch *batch = lane->batch;
-    const uint64_t *resume = lane->outlet->settings.resume;
+    /* What an earlier run has left was not had, whatever its numbers. */
+    const uint64_t *resume = lane->item->earlier ? NULL : lane->outlet->settings.resume;
     if (lane->item->left) {
         deliver_left(lane);
         return;

@@ -221,14 +221,15 @@ static bool make_cursor(
         .stream = output->stream,
         .route = output->route,
         .stream_hash = s->streams[output->stream].hash,
-        .from_head = output->from_head};
+        .from_head = output->from_head,
+        .checkpoint = output->checkpoint};
     struct spool_backlog backlog;
     const struct spool_ops *ops = p->spool->ops;
     if (!ops->add_cursor(p->spool, &reader, ret_cursor, &backlog, err)) {
         return false;
     }
     books_offer(p->books, index, backlog.records, 0, false);
-    if (ops->first_checkpoint) {
+    if (ops->first_checkpoint && output->checkpoint.size == 0) {
         return ops->first_checkpoint(p->spool, *ret_cursor, checkpoint, err);
     }
     buf_add_span(checkpoint, output->checkpoint);
@@ -250,7 +251,7 @@ static bool make_outlet(
         .workers = output->workers,
         .ids = output->ids,
         .checkpoint = checkpoint,
-        .resume = keeps ? NULL : p->tables.output_resume + i * p->session_count,
+        .resume = keeps && !s->store.had ? NULL : p->tables.output_resume + i * p->session_count,
         .repeats = p->tables.repeats,
         .session_count = p->session_count,
         .spool = p->spool,

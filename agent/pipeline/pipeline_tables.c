@@ -114,6 +114,19 @@ static void fill_resume_of_spool(struct pipeline_tables *t, const struct pipelin
     }
 }
 
+/* What an output had in an earlier run, and so leaves out of what it is given. A spool that keeps
+ * gives it only what it has not had, but for what came to it before there was such a spool. */
+static uint64_t had(const struct pipeline_tables *t, const struct pipeline_settings *s,
+    const struct spool *spool, size_t session, size_t output)
+{
+    if (!spool->keeps) {
+        return pipeline_tables_resume(t, session, output);
+    }
+    return s->store.had && session < s->session_count
+               ? s->store.had[session * s->output_count + output]
+               : 0;
+}
+
 static void fill_resume(
     struct pipeline_tables *t, const struct pipeline_settings *s, const struct spool *spool)
 {
@@ -128,7 +141,7 @@ static void fill_resume(
     }
     for (size_t o = 0; o < s->output_count; o++) {
         for (size_t i = 0; i < t->session_count; i++) {
-            t->output_resume[o * t->session_count + i] = pipeline_tables_resume(t, i, o);
+            t->output_resume[o * t->session_count + i] = had(t, s, spool, i, o);
         }
     }
 }

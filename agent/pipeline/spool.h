@@ -59,9 +59,11 @@ struct spool_backlog {
 struct spool_reader {
     const char *name; /* of the output, the same over restarts; borrowed */
     size_t stream;
-    size_t route;         /* template of the stream that it is routed by; SIZE_MAX: none */
-    uint32_t stream_hash; /* see delivery_ids */
-    bool from_head;       /* a new output begins at the oldest batch, not behind the last */
+    size_t route;           /* template of the stream that it is routed by; SIZE_MAX: none */
+    uint32_t stream_hash;   /* see delivery_ids */
+    bool from_head;         /* a new output begins at the oldest batch, not behind the last */
+    struct span checkpoint; /* of a run without this spool, newer than what it has; empty: none.
+                               Becomes true with the first commit */
 };
 
 /* A batch as a cursor gets it, with what it was written for: the output may have had another stream,

@@ -457,7 +457,12 @@ static bool read_state(struct spool_durable *spool, struct spool_cursor *cursor,
     cursor->fetched = state->position;
     cursor->taken = state->position;
     cursor->stored_position = state->position;
-    return store_checkpoint(store, output, &cursor->stored_checkpoint, err);
+    const struct span *checkpoint = &cursor->reader.checkpoint;
+    if (checkpoint->size == 0) {
+        return store_checkpoint(store, output, &cursor->stored_checkpoint, err);
+    }
+    buf_add_span(&cursor->stored_checkpoint, *checkpoint);
+    return store_cursor(store, output, state->position, cursor->before, count, checkpoint, err);
 }
 
 bool spool_cursor_add(struct spool *base, const struct spool_reader *reader, size_t *ret_cursor,

@@ -1,4 +1,4 @@
-#include "cli/spool_facts.h"
+#include "app/spool_facts.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-#ifndef ETWSHIP_CLI_SPOOL_FACTS_H
-#define ETWSHIP_CLI_SPOOL_FACTS_H
+#ifndef ETWSHIP_APP_SPOOL_FACTS_H
+#define ETWSHIP_APP_SPOOL_FACTS_H
 
 #include "base/buf.h"
 #include "base/error.h"

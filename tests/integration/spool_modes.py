@@ -1,0 +1,169 @@
+"""A data folder whose spool.mode changes: what one mode has delivered the other one does not deliver again,
+and what it has not, it does.
+
+Each test is a method whose name is its claim.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from support.scripted_http import Bulk, Fault, Reply, Server  # noqa: E402
+
+BINARY = os.environ["ETWSHIP_BIN"]
+ETLGEN = os.environ["ETWSHIP_ETLGEN"]
+# A net under a program that does not end, no measure.
+TIMEOUT_S = 300
+EVENTS = 20000
+DONE, LOSSES = 0, 3
+WRONG = (400, "mapper_parsing_exception", "failed to parse field [data.a] of type [long]")
+
+
+class Modes(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.config = self.folder / "etwship.yaml"
+        self.out = self.folder / "out.ndjson"
+        self.traces = [self.make_trace("a", EVENTS)]
+
+    def make_trace(self, name, events, *more):
+        trace = self.folder / f"{name}.etl"
+        subprocess.run([ETLGEN, "--mix", "realistic", "--events", str(events), "-o", trace, *more],
+                       check=True, timeout=TIMEOUT_S, stdout=subprocess.DEVNULL)
+        return trace
+
+    def write(self, mode, server=None, local=True, **session):
+        siem = {"name": "siem", "type": "elasticsearch", "batch": {"events": 500},
+                "retry": {"min": "10ms", "max": "50ms"}}
+        self.config.write_text(json.dumps({
+            "agent": {"data_dir": str(self.folder / "state"), "shutdown": "50ms", "log": {"stats": "0s"}},
+            "spool": {"mode": mode, "min_free_disk": "1MB", "sync": {"interval": "20ms"}},
+            "sessions": [{"name": "s", "type": "file", "paths": [str(t) for t in self.traces]} | session],
+            "outputs": ([siem | {"hosts": [server.url]}] if server else [])
+            + ([{"name": "local", "type": "file", "path": str(self.out), "batch": {"events": 300}}]
+               if local else [])}))
+
+    def run_agent(self, code=DONE):
+        done = subprocess.run([BINARY, "run", "-c", self.config], stderr=subprocess.PIPE,
+                              timeout=TIMEOUT_S, check=False)
+        self.assertEqual(done.returncode, code, done.stderr.decode())
+        return done.stderr.decode()
+
+    def run_until(self, holds, stop):
+        """Run the agent, and end it with the signal when `holds`."""
+        with tempfile.TemporaryFile() as log:
+            agent = subprocess.Popen([BINARY, "run", "-c", self.config], stderr=log)
+            self.addCleanup(agent.wait)
+            self.addCleanup(agent.kill)
+            end = time.monotonic() + TIMEOUT_S
+            while not holds() and agent.poll() is None:
+                self.assertLess(time.monotonic(), end, "what is waited for does not come")
+                time.sleep(0.01)
+            agent.send_signal(stop)
+            agent.wait(TIMEOUT_S)
+            log.seek(0)
+            return log.read().decode()
+
+    def written(self):
+        return self.out.read_bytes().count(b"\n") if self.out.exists() else 0
+
+    def letters(self):
+        done = subprocess.run([BINARY, "deadletter", "list", "--json", "-c", self.config], check=True,
+                              stdout=subprocess.PIPE, timeout=TIMEOUT_S)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def sequences(self, documents):
+        events = [json.loads(document) for document in documents]
+        return sorted(event["etw"]["sequence"] for event in events
+                      if event["provider"].get("name") != "etwship")
+
+    def assert_each_once(self, documents, events=EVENTS):
+        self.assertEqual(self.sequences(documents), list(range(1, events + 1)))
+
+    def test_what_memory_has_delivered_the_spool_does_not_read_again(self):
+        with Server(Bulk()) as server:
+            self.write("memory", server)
+            self.run_agent()
+            self.traces.append(self.make_trace("b", 1000, "--seed", "7"))
+            self.write("durable", server)
+            self.assertIn("goes on where an earlier run with spool.mode: memory was", self.run_agent())
+            self.assertFalse((self.folder / "state/state").exists())
+            self.assertNotIn("an earlier run with spool.mode", self.run_agent())
+            self.assert_each_once(server.app.documents(), EVENTS + 1000)
+            self.assertEqual(server.app.twice, 0)
+        self.assert_each_once(self.out.read_bytes().splitlines(), EVENTS + 1000)
+
+    def test_the_spool_goes_on_in_the_middle_of_a_trace(self):
+        for stop in (signal.SIGTERM, signal.SIGKILL):
+            with self.subTest(stop), Server(Bulk()) as server:
+                self.write("memory", server, local=False)
+                self.run_until(lambda s=server: len(s.posts()) >= 5, stop)
+                self.write("durable", server, local=False)
+                self.run_agent()
+                self.assert_each_once(server.app.documents())
+            subprocess.run(["rm", "-r", self.folder / "state"], check=True)
+
+    def test_outputs_that_were_not_equally_far_get_what_each_has_not_had(self):
+        down = Fault(Reply(503))
+        with Server(Bulk(), lambda request: down if request.method == "POST" else None) as server:
+            for stop in (signal.SIGTERM, signal.SIGKILL):
+                self.write("memory", server)
+                self.run_until(lambda: self.written() >= EVENTS, stop)
+            self.write("durable", server)
+            self.run_until(lambda: (self.folder / "state/state.old").exists(), signal.SIGKILL)
+            self.run_until(lambda: any((self.folder / "state/spool").glob("*.seg")), signal.SIGTERM)
+            server.faults = None
+            self.run_agent()
+            self.assert_each_once(server.app.documents())
+        self.assert_each_once(self.out.read_bytes().splitlines())
+
+    def test_memory_goes_on_behind_what_is_in_the_spool_and_says_what_waits_there(self):
+        down = Fault(Reply(503))
+        with Server(Bulk(), lambda request: down if request.method == "POST" else None) as server:
+            self.write("durable", server)
+            self.run_until(lambda: self.written() >= EVENTS, signal.SIGTERM)
+            server.faults = None
+            self.traces.append(self.make_trace("b", 1000, "--seed", "7"))
+            self.write("memory", server)
+            self.assertRegex(self.run_agent(), f"warning: {EVENTS} events wait in .* for output siem: "
+                             "with spool.mode: memory they stay there")
+            self.assertEqual(self.sequences(server.app.documents()),
+                             list(range(EVENTS + 1, EVENTS + 1001)))
+            self.assert_each_once(self.out.read_bytes().splitlines(), EVENTS + 1000)
+            self.traces.append(self.make_trace("c", 500, "--seed", "8"))
+            self.write("durable", server)
+            self.run_agent()
+            self.assert_each_once(server.app.documents(), EVENTS + 1500)
+            self.assertEqual(server.app.twice, 0)
+        self.assert_each_once(self.out.read_bytes().splitlines(), EVENTS + 1500)
+
+    def test_dead_letters_come_along(self):
+        refuse = lambda number, *_: WRONG if number % 1000 == 0 else None  # noqa: E731
+        with Server(Bulk(refuse)) as server:
+            self.write("memory", server, local=False)
+            self.run_agent(LOSSES)
+            before = self.letters()
+            self.assertTrue(before)
+            self.write("durable", server, local=False)
+            self.assertEqual(self.letters(), [])
+            self.run_agent()
+            for _ in range(2):
+                self.assertEqual([letter["document"] for letter in self.letters()],
+                                 [letter["document"] for letter in before])
+                self.run_agent()
+            self.write("memory", server, local=False)
+            self.assertEqual(self.letters(), [])
+            self.assertIn(f"{len(before)} dead letters are in ", self.run_agent())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
