@@ -4,6 +4,7 @@
 #include "app/agent_spool.h"
 #include "app/app_dead_letters.h"
 #include "app/app_memory.h"
+#include "app/letters_import.h"
 #include "platform/plat_system.h"
 
 /*
@@ -230,8 +231,18 @@ static void warn_evicted(void *self, uint64_t count)
 static bool open_dead_letters(struct agent *agent, struct error *err)
 {
     const struct app_config *config = agent->settings->config;
+    uint64_t taken = 0;
     if (!agent->data_dir) {
         return true;
+    }
+    if (agent->spool && !letters_import(agent->data_dir, &taken, err)) {
+        log_write(agent->log, LOG_LEVEL_WARNING, NULL,
+            "dead letters of earlier runs stay in %s/dead_letters, the next start tries again: %s",
+            agent->data_dir, err->text);
+    } else if (taken) {
+        log_write(agent->log, LOG_LEVEL_INFO, NULL,
+            "%llu dead letters of earlier runs with spool.mode: memory are in the spool now",
+            (unsigned long long)taken);
     }
     agent->dead_letters = app_dead_letters_open(config, warn_evicted, agent, err);
     return agent->dead_letters != NULL;
