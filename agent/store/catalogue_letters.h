@@ -22,7 +22,9 @@ struct catalogue_letter {
 };
 
 /*
- * Keep ${count} letters, numbered on from ${ret_first} (may be NULL); their `id` is not looked at.
+ * Keep ${count} letters, numbered on from ${ret_first} (may be NULL); their `id` is not looked at. One that
+ * the output has under its document_id is not kept again, as it comes where a kill left unsaid that it was
+ * settled; its number stays free then. An empty document_id says nothing.
  * Then the oldest are removed until all take at most ${max_bytes}, though never the last one;
  * ${ret_evicted} (may be NULL) says how many.
  */

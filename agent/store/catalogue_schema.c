@@ -60,7 +60,8 @@ static const char tables_1[] =
 
     "CREATE TABLE letter(id INTEGER PRIMARY KEY, bytes" NUMBER ", time" NUMBER ", status" NUMBER
     ", output" TEXT ", type" TEXT ", reason" TEXT ", idx" TEXT ", route" TEXT ", document_id" TEXT
-    ", document" BLOB ") STRICT;";
+    ", document" BLOB ") STRICT;"
+    "CREATE INDEX letter_of_document ON letter(output, document_id) WHERE document_id <> '';";
 
 static const char triggers_1[] =
     "CREATE TRIGGER stream_put AFTER INSERT ON stream BEGIN"

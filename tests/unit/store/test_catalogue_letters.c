@@ -95,6 +95,38 @@ static void a_letter_is_read_as_it_was_put(void **state)
     catalogue_close(catalogue);
 }
 
+static void a_record_that_has_a_name_is_kept_once_for_each_output(void **state)
+{
+    (void)state;
+    struct catalogue *catalogue = rig_create();
+    static const struct {
+        const char *output;
+        const char *document_id;
+        const char *ids; /* of all letters then */
+    } cases[] = {{"o", "x", "1 "}, {"o", "x", "1 "}, {"p", "x", "1 2 "}, {"o", "y", "1 2 3 "},
+        {"o", "", "1 2 3 4 "}, {"o", "", "1 2 3 4 5 "}, {"o", "y", "1 2 3 4 5 "}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct catalogue_letter letter = letter_of(i, "d");
+        letter.output = span_text(cases[i].output);
+        letter.document_id = span_text(cases[i].document_id);
+        rig_begin(catalogue);
+        assert_good(catalogue_put_letters(catalogue, &letter, 1, UINT64_MAX, NULL, NULL, &rig_err));
+        rig_commit(catalogue);
+        catalogue = rig_reopen(catalogue);
+        assert_string_equal(ids_of(catalogue, 9), cases[i].ids);
+    }
+    static const uint64_t first[] = {1};
+    struct catalogue_letter again = letter_of(9, "d");
+    uint64_t removed;
+    again.document_id = span_text("x");
+    rig_begin(catalogue);
+    assert_good(catalogue_remove_letters(catalogue, first, 1, &removed, &rig_err));
+    assert_good(catalogue_put_letters(catalogue, &again, 1, UINT64_MAX, NULL, NULL, &rig_err));
+    rig_commit(catalogue);
+    assert_string_equal(ids_of(catalogue, 9), "2 3 4 5 6 ");
+    catalogue_close(catalogue);
+}
+
 static void numbers_ascend_over_removals_and_restarts(void **state)
 {
     (void)state;
@@ -264,6 +296,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rig_make_folder, rig_remove_folder)
     const struct CMUnitTest tests[] = {
         TEST(a_letter_is_read_as_it_was_put),
+        TEST(a_record_that_has_a_name_is_kept_once_for_each_output),
         TEST(numbers_ascend_over_removals_and_restarts),
         TEST(those_that_are_not_there_are_not_counted),
         TEST(the_oldest_make_room_and_are_counted),
