@@ -368,12 +368,16 @@ static bool give(const struct agent *agent, struct catalogue *catalogue,
         .had = calloc(plan->session_count * plan->output_count + 1, sizeof(*giving.had)),
         .err = err,
         .ok = true};
-    bool ok = (giving.outputs && giving.had) || error_set(err, ERR_MEMORY, "out of memory");
-    for (size_t o = 0; ok && o < plan->output_count; o++) {
+    if (!giving.outputs || !giving.had) {
+        free(giving.outputs);
+        free(giving.had);
+        return error_set(err, ERR_MEMORY, "out of memory");
+    }
+    for (size_t o = 0; o < plan->output_count; o++) {
         buf_init(&giving.outputs[o].checkpoint, STORE_VALUE_MAX);
     }
-    ok = ok && give_all(&giving, facts);
-    for (size_t o = 0; giving.outputs && o < plan->output_count; o++) {
+    bool ok = give_all(&giving, facts);
+    for (size_t o = 0; o < plan->output_count; o++) {
         buf_fini(&giving.outputs[o].checkpoint);
     }
     free(giving.outputs);

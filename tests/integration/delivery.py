@@ -144,6 +144,35 @@ class Delivery(unittest.TestCase):
         self.deadletter("show", code=USAGE)
         self.deadletter("burn", code=USAGE)
 
+    def test_letters_are_looked_after_beside_the_running_agent(self):
+        for mode in ("memory", "durable"):
+            with self.subTest(mode), Server(Bulk(refuse_every(1000))) as server:
+                self.look_after_letters(mode, server)
+
+    def look_after_letters(self, mode, server):
+        self.write(self.siem(server), spool={"mode": mode}, data_dir=str(self.folder / mode),
+                   log={"stats": "0s"})
+        config = json.loads(self.config.read_text())
+        config["sessions"][0]["follow"] = True
+        self.config.write_text(json.dumps(config))
+        agent = self.start_agent()
+        end = time.monotonic() + TIMEOUT_S
+        while len(self.letters()) < EVENTS // 1000:
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
+        shown = json.loads(self.deadletter("show", "2", "--json").stdout)
+        self.assertEqual(shown, self.letters()[1])
+        self.assertEqual(self.deadletter("purge", "1").stdout, b"1 removed\n")
+        server.app.refuse = None
+        done = json.loads(self.deadletter("replay", "--json").stdout)
+        self.assertEqual(done["delivered"], EVENTS // 1000 - 1)
+        self.assertEqual(self.letters(), [])
+        self.assertIsNone(agent.poll())
+        agent.send_signal(signal.SIGTERM)
+        agent.stderr.read()
+        self.assertEqual(agent.wait(), LOSSES)  # some were refused
+        self.assertEqual(len(self.sequences(server.app.documents())), EVENTS - 1)
+
     def test_letters_are_sent_again_under_the_id_they_had(self):
         with Server(Bulk(refuse_every(1000))) as server:
             self.write(self.siem(server), log={"stats": "0s"})
