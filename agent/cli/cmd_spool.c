@@ -61,6 +61,10 @@ static bool find_folder(struct call *call)
 {
     struct error err;
     const char *data_dir = app_config_data_dir(call->config);
+    if (!data_dir && call->config->spool.mode == APP_SPOOL_MEMORY) {
+        cli_error("spool.mode is memory, and no agent.data_dir is set: nothing waits on a disk");
+        return false;
+    }
     if (!data_dir) {
         cli_error("agent.data_dir is not set, and the system has no place for it. set it");
         return false;
