@@ -125,7 +125,8 @@ class Sessions(unittest.TestCase):
     def test_an_agent_that_was_killed_knows_how_far_it_was(self):
         script = [f"provider {NAME}", f"await etwship-live {NAME}", f"burst {NAME} 50 0", "settle"]
         (self.folder / "script").write_text("".join(line + "\n" for line in script))
-        (self.folder / "etwship.yaml").write_text(self.config())
+        config = self.config() + "spool: {mode: memory}\n"
+        (self.folder / "etwship.yaml").write_text(config)
         env = dict(os.environ, ETWSIM_SCRIPT=str(self.folder / "script"))
         agent = subprocess.Popen([SIM, "run", "-c", self.folder / "etwship.yaml"], env=env,
                                  stderr=subprocess.DEVNULL, cwd=self.folder)
@@ -134,7 +135,7 @@ class Sessions(unittest.TestCase):
             self.assertIsNone(agent.poll())
         agent.kill()
         agent.wait(timeout=TIMEOUT_S)
-        self.run_script(script + ["leave"], self.config())
+        self.run_script(script + ["leave"], config)
         self.assertEqual(self.out()[1], {"agent/not_running": (0, 1)})
 
     def test_so_many_events_and_no_more(self):
