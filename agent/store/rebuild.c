@@ -392,7 +392,10 @@ static bool scan_all(struct rebuild *rebuild, struct error *err)
 
 static bool create(struct store *store, struct rebuild *rebuild, struct error *err)
 {
+    struct disk *disk = store->settings.disk;
     uint64_t epoch = 0;
+    /* What was deleted is gone for good: what came back later would be of an epoch that nobody knows. */
+    disk->ops->sync_folder(disk, store->settings.folder, NULL);
     while (epoch == 0) {
         if (!plat_random(&epoch, sizeof(epoch), err)) {
             return false;
