@@ -47,17 +47,19 @@ static bool fails(const char *path)
 
 static bool file_fails(int fd)
 {
-    char link[64];
-    char path[PATH_BYTES];
-    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-    ssize_t size = readlink(link, path, sizeof(path) - 1);
+    char entry[64];
+    char name[PATH_BYTES];
+    snprintf(entry, sizeof(entry), "/proc/self/fd/%d", fd);
+    ssize_t size = readlink(entry, name, sizeof(name) - 1);
     if (size <= 0) {
         return false;
     }
-    path[size] = 0;
-    return fails(path);
+    name[size] = 0;
+    return fails(name);
 }
 
+/* The system's headers have names that are theirs alone. */
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name) */
 #define OF_FILE(result, function, parameters, arguments) \
     result function parameters;                          \
     result function parameters                           \
@@ -102,3 +104,4 @@ OF_PATH(rename, (const char *path, const char *to), (path, to))
 
 OPEN(open)
 OPEN(open64)
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
