@@ -172,7 +172,6 @@ class Spool(SpoolRig):
         with Server(Bulk(), down) as server:
             self.write(self.siem(server), self.local(), agent={"shutdown": "50ms", "log": {"stats": "1s"}}, follow=True)
             agent = self.start_agent()
-            self.waits_for("siem", EVENTS)
             def last():
                 found = [event["status"] for event in map(json.loads, self.lines_of_output())
                          if event["event"].get("name") == "status"]
