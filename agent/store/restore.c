@@ -32,7 +32,8 @@ bool restore_catalogue(struct store *store, struct error *err)
     snprintf(fresh, sizeof(fresh), "%s.new", store->catalogue_path);
     restore_folder(store);
     if (!plat_path_remove(fresh, err) || !catalogue_copy(store->catalogue, fresh, err) ||
-        !clear_place(store, err) || !plat_path_rename(fresh, store->catalogue_path, err)) {
+        !clear_place(store, err) || !plat_path_rename(fresh, store->catalogue_path, err) ||
+        !plat_path_sync_folder(store->settings.folder, err)) {
         plat_path_remove(fresh, NULL);
         return false;
     }
@@ -42,7 +43,6 @@ bool restore_catalogue(struct store *store, struct error *err)
     }
     catalogue_close(store->catalogue);
     store->catalogue = restored;
-    plat_path_sync_folder(store->settings.folder, NULL);
     store_tell(store, STORE_NEWS_DAMAGED,
         "%s was removed or replaced while the agent used it: it was written anew as it was",
         store->catalogue_path);

@@ -281,11 +281,14 @@ struct store_committed {
  * False with ${err}: nothing of it is true, all is staged as before, to be committed again (ERR_FULL,
  * ERR_READ_ONLY, ERR_IO, ERR_BUSY, ERR_MEMORY). A batch whose sync failed is written again, into
  * another file. With ERR_FULL, where the disk has no room for batches, and there are some, what needs
- * none has become true nevertheless, out of the ballast where need be: cursors, leftovers, dead
- * letters, what was dropped, and gaps that are not closed. Batches, and how far sources are, wait for
- * one another.
+ * none becomes true nevertheless if it can, out of the ballast where need be (store_rest_is_true):
+ * cursors, leftovers, dead letters, what was dropped, and gaps that are not closed. Batches, and how
+ * far sources are, wait for one another.
  */
 bool store_commit(struct store *store, struct store_committed *ret_committed, struct error *err);
+
+/* Is all of what the last commit was given true, but batches and what depends on them? */
+bool store_rest_is_true(const struct store *store);
 
 /* Behind each commit, whatever became of it, when nobody waits for that any more: delete files that nobody
  * needs, of which one may take a tenth of a second, and see how much room there is. What cannot be

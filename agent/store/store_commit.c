@@ -18,8 +18,9 @@ enum {
     ID_BLOCK = 1 << 16,     /* numbers that a run takes at a time */
     RECORD_BLOCK = 1 << 24, /* the same */
     MAX_REMOVED = 5000,     /* batches in a transaction; the next one goes on */
+    MAX_STREAMS = 16,       /* that are looked at, the same */
     MAX_FREED_PAGES = 64,
-    MAX_STREAMS = 16, /* the same */
+    SOME_ROOM_BYTES = 1 << 20,
 };
 
 /* What a transaction is about. */
@@ -44,11 +45,20 @@ static bool is_lost(const struct error *err)
     return err->code == ERR_DAMAGED || err->code == ERR_MISSING;
 }
 
-/* ${why} says what was found, and on failure why not. */
+/* ${why} says what was found, and on failure why not. What is still open is given up only where it is no
+ * good itself: that the disk is full, as when people delete files, passes. */
 static bool remake_catalogue(struct store *store, struct error *why)
 {
-    return (why->code == ERR_MISSING && restore_catalogue(store, NULL)) ||
-           rebuild_running(store, why);
+    if (why->code == ERR_MISSING && store->catalogue) {
+        if (restore_catalogue(store, why)) {
+            return true;
+        }
+        if (!is_lost(why)) {
+            return false;
+        }
+    }
+    restore_folder(store);
+    return rebuild_running(store, why);
 }
 
 /* ---- what is written ---------------------------------------------------------------------------------- */
@@ -338,8 +348,11 @@ static bool put_all(struct commit *commit, struct error *err)
         return false;
     }
     store_step(store, "commit remove");
-    if (store->has_settled && (!remove_settled(commit, err) || !remove_segments(commit, err) ||
-                                  !remove_streams(commit, err))) {
+    if (store->has_settled && (!remove_settled(commit, err) || !remove_segments(commit, err))) {
+        return false;
+    }
+    /* What may say how far a session is goes with what takes its place, which may be bound to batches. */
+    if (store->has_settled && commit->has_batches && !remove_streams(commit, err)) {
         return false;
     }
     store_step(store, "commit");
@@ -451,6 +464,9 @@ static bool reserve(struct store *store, struct error *err)
     const struct catalogue_counters next = {
         .batch = store->next_id + ID_BLOCK, .record = store->next_record + RECORD_BLOCK};
     const struct span earlier = span_make(store->epochs.bytes, store->epochs.size);
+    if (!store_is_whole(store, err)) {
+        return false;
+    }
     store_step(store, "reserve");
     if (!catalogue_begin(store->catalogue, err) ||
         !catalogue_set_epochs(store->catalogue, store->epoch, earlier, err) ||
@@ -501,6 +517,16 @@ static bool write_batches(struct store *store, struct error *err)
     return is_lost(err) && write_files(store, err);
 }
 
+/* For batches, and for the ballast where that was given up. */
+static bool has_room_again(const struct store *store)
+{
+    struct segments_usage usage;
+    uint64_t free_bytes;
+    segments_usage(store->segments, &usage);
+    return segments_free_bytes(store->segments, &free_bytes, NULL) &&
+           free_bytes >= SOME_ROOM_BYTES + (usage.ballast ? 0 : (uint64_t)STORE_BALLAST_BYTES);
+}
+
 static bool has_work(const struct store *store)
 {
     return store->pending.count || store->stage.count || store->has_settled ||
@@ -516,6 +542,7 @@ bool store_commit(struct store *store, struct store_committed *ret_committed, st
     rebuild_claim(store);
     bool written = write_batches(store, &why);
     bool ok = written;
+    store->is_rest_true = false;
     if (written && has_work(store)) {
         ok = transact(store, true, &committed, &why);
     }
@@ -524,7 +551,9 @@ bool store_commit(struct store *store, struct store_committed *ret_committed, st
         store->is_in_need = true;
         pending_undo(&store->pending, store->segments);
         segments_release_ballast(store->segments);
-        transact(store, false, &committed, NULL);
+        /* Without batches nothing is bound to any. */
+        store->is_rest_true = transact(store, store->pending.count == 0, &committed, NULL);
+        ok = store->is_rest_true && store->pending.count == 0;
     }
     if (!ok) {
         store->is_unclean = true;
@@ -533,9 +562,16 @@ bool store_commit(struct store *store, struct store_committed *ret_committed, st
     if (store->is_epoch_due && store_begin_epoch(store, NULL)) {
         store->is_epoch_due = false;
     }
+    store->is_rest_true = true;
+    store->is_disk_full = store->is_disk_full && !has_room_again(store);
     committed.last_id = store->last_id;
     *ret_committed = committed;
     return true;
+}
+
+bool store_rest_is_true(const struct store *store)
+{
+    return store->is_rest_true;
 }
 
 bool store_tidy(struct store *store)

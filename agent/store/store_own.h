@@ -65,7 +65,8 @@ struct store {
     uint64_t free_bytes;    /* of the disk, when it was asked last */
     uint64_t free_asked_ms;
     bool is_unclean;   /* a commit failed: something may be written that is not committed */
-    bool is_disk_full; /* said the last commit */
+    bool is_disk_full; /* for batches, said a commit; and no room was seen since */
+    bool is_rest_true; /* of the last commit, all that needs no batches */
 };
 
 /* A line for the log. */

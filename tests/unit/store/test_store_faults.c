@@ -1,4 +1,6 @@
+#include "platform/plat_path.h"
 #include "store/catalogue_sources.h"
+#include "store/store_own.h"
 #include "unit/store/store_rig.h"
 
 /* Disks that are full, fail, or may not be written to. */
@@ -275,6 +277,47 @@ static void no_power_means_what_was_committed_and_no_more(void **state)
     }
 }
 
+/* As where another program fills it while there is nothing to be written but a cursor. */
+static void a_disk_that_was_full_without_batches_has_room_again(void **state)
+{
+    (void)state;
+    struct store_rig rig;
+    rig_init(&rig, 7);
+    rig_open(&rig);
+    disk_model_set_capacity(rig.model, 100000);
+    rig.store->is_disk_full = true;
+    assert_ok(store_live(rig.store, span_text("live"), 1, &rig.err), &rig);
+    rig_commit(&rig);
+    assert_int_equal(store_room(rig.store, 0), STORE_ROOM_DISK);
+    disk_model_set_capacity(rig.model, 100000000);
+    assert_ok(store_live(rig.store, span_text("live"), 2, &rig.err), &rig);
+    rig_commit(&rig);
+    assert_int_equal(store_room(rig.store, 0), STORE_ROOM_OK);
+    rig_fini(&rig);
+}
+
+/* As where neither the folder nor a catalogue can be made. */
+static void a_store_without_a_catalogue_says_so(void **state)
+{
+    (void)state;
+    struct store_rig rig;
+    struct store_committed committed;
+    rig_init(&rig, 0);
+    rig_open(&rig);
+    catalogue_close(rig.store->catalogue);
+    rig.store->catalogue = NULL;
+    rig_append(&rig, "json", 1);
+    assert_int_equal(temp_folder_remove(rig.path), 0);
+    FILE *in_its_place = fopen(rig.path, "w");
+    assert_non_null(in_its_place);
+    assert_int_equal(fclose(in_its_place), 0);
+    assert_false(store_commit(rig.store, &committed, &rig.err));
+    assert_false(store_commit(rig.store, &committed, &rig.err));
+    assert_ok(plat_path_remove(rig.path, &rig.err), &rig);
+    rig_commit(&rig);
+    rig_fini(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -286,6 +329,8 @@ int main(void)
         cmocka_unit_test(a_file_that_cannot_be_deleted_is_tried_again),
         cmocka_unit_test(a_disk_that_cannot_be_read_refuses_nothing_for_ever),
         cmocka_unit_test(no_power_means_what_was_committed_and_no_more),
+        cmocka_unit_test(a_disk_that_was_full_without_batches_has_room_again),
+        cmocka_unit_test(a_store_without_a_catalogue_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
