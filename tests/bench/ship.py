@@ -94,7 +94,7 @@ def agent_member(folder):
     subprocess.run([ETLGEN, "--mix", "limit", "--events", "1", "-o", folder / "one.etl"], check=True,
                    stdout=subprocess.DEVNULL)
     (folder / "one.yaml").write_text(json.dumps({
-        "version": 1, "agent": {"data_dir": "one"},
+        "version": 1, "agent": {"data_dir": "one"}, "spool": {"min_free_disk": "1MB"},
         "sessions": [{"name": "s", "type": "file", "paths": ["one.etl"]}],
         "outputs": [{"type": "stdout", "style": "ndjson"}]}))
     line = subprocess.run([BINARY, "run", "-c", "one.yaml"], cwd=folder, check=True,

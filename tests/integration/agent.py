@@ -67,7 +67,7 @@ class Agent(unittest.TestCase):
         # JSON is YAML.
         path = self.folder / "etwship.yaml"
         remembers = "data_dir" in config.get("agent", {})
-        spool = {} if remembers else {"spool": {"mode": "memory"}}
+        spool = {"spool": {"min_free_disk": "1MB"} if remembers else {"mode": "memory"}}
         path.write_text(json.dumps({"version": 1} | spool | config))
         return path
 

@@ -318,6 +318,7 @@ class Cli(unittest.TestCase):
         return self.write("etwship.yaml", (
             "version: 1\n"
             f"agent: {{data_dir: '{self.folder}/state'}}\n"
+            "spool: {min_free_disk: 1MB}\n"
             "sessions:\n"
             f"  - {{name: archive, type: file, paths: [{paths}], merge: all}}\n"
             "outputs:\n"

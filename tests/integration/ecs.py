@@ -347,6 +347,7 @@ class Ecs(unittest.TestCase):
         config = folder / "run.yaml"
         config.write_text(f"""
 agent: {{data_dir: '{folder}/state', labels: {{site: berlin}}, tags: [a, b]}}
+spool: {{min_free_disk: 1MB}}
 sessions: [{{name: s, type: file, paths: ['{self.traces[0]}']}}]
 outputs:
   - {{name: one, type: file, path: '{folder}/one.json', format: ecs}}

@@ -77,6 +77,7 @@ class Elasticsearch(unittest.TestCase):
     def write(self, trace, hosts, state="state", **output):
         config = {
             "agent": {"data_dir": str(self.folder / state)},
+            "spool": {"min_free_disk": "1MB"},
             "sessions": [{"name": "s", "type": "file", "paths": [str(trace)]}],
             # Short pauses and small batches: more can go wrong in the time of a test.
             "outputs": [{"name": "store", "type": "elasticsearch", "hosts": hosts, "proxy": "",

@@ -78,6 +78,7 @@ class Follow(unittest.TestCase):
         self.config.write_text(f"""
 version: 1
 agent: {{data_dir: '{self.folder}/data'}}
+spool: {{min_free_disk: 1MB}}
 sessions:
   - {{name: live, type: file, paths: ['{self.folder}/traces/*.etl'], follow: true, poll: 10ms}}
 outputs:

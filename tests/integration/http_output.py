@@ -61,7 +61,7 @@ class Agent(unittest.TestCase):
         output |= {"hosts": [url]} if output["type"] == "elasticsearch" else {"url": url}
         agent = agent or {}
         config = {"agent": agent, "outputs": [output],
-                  "spool": {} if "data_dir" in agent else {"mode": "memory"},
+                  "spool": {"min_free_disk": "1MB"} | ({} if "data_dir" in agent else {"mode": "memory"}),
                   "sessions": [{"name": "s", "type": "file", "paths": [str(self.trace)]}]}
         path = self.folder / "etwship.yaml"
         path.write_text(json.dumps(config))

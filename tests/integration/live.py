@@ -366,6 +366,7 @@ class Run(Machine):
         (self.folder / "out.ndjson").unlink(missing_ok=True)
         (self.folder / "etwship.yaml").write_text(
             "agent: {data_dir: data, log: {stats: 0}}\n"
+            "spool: {min_free_disk: 1MB}\n"
             f"sessions: [{{name: live, {session}}}]\n"
             "outputs: [{type: file, path: out.ndjson}]\n")
         done = self.run_sim(env, "run", "-c", "etwship.yaml", *args)

@@ -59,7 +59,7 @@ class Agent:
 
 class Shared(unittest.TestCase):
     agent_class = Agent
-    spool = ""  # as it is where nobody says anything
+    spool = "spool: {min_free_disk: 1MB}\n"
 
     def setUp(self):
         scratch = tempfile.TemporaryDirectory()
@@ -416,7 +416,7 @@ class KernelLogger(Shared):
         (self.folder / "etwship.yaml").write_text(
             f"agent: {{data_dir: {data}, log: {{stats: 0}}}}\n"
             f"sessions: [{{name: live, type: kernel, flags: [{flags}]{more}}}]\n"
-            "outputs: [{type: file, path: out.ndjson}]\n")
+            f"{self.spool}outputs: [{type: file, path: out.ndjson}]\n")
         return self.agent_class(self)
 
     def runs(self, agent):

@@ -49,6 +49,7 @@ class Outputs(unittest.TestCase):
     def write(self, *outputs):
         config = {
             "agent": {"data_dir": str(self.folder / "state")},
+            "spool": {"min_free_disk": "1MB"},
             "sessions": [{"name": f"s{i}", "type": "file", "paths": [str(trace)]}
                          for i, trace in enumerate(self.traces)],
             "outputs": list(outputs),

@@ -37,8 +37,9 @@ class Sessions(unittest.TestCase):
         self.assertEqual(self.reports[-1], {"left_sessions": 0, "left_traces": 0}, done.stderr)
         return done
 
-    def config(self, session="", output=""):
+    def config(self, session="", output="", mode="durable"):
         return (f"agent: {{data_dir: {self.folder}/data, log: {{stats: 0}}}}\n"
+                f"spool: {{mode: {mode}, min_free_disk: 1MB}}\n"
                 f"sessions: [{{name: live, type: realtime, providers: [{NAME}]{session}}}]\n"
                 f"outputs: [{{type: file, path: '{self.folder}/out.ndjson'{output}}}]\n")
 
@@ -125,7 +126,7 @@ class Sessions(unittest.TestCase):
     def test_an_agent_that_was_killed_knows_how_far_it_was(self):
         script = [f"provider {NAME}", f"await etwship-live {NAME}", f"burst {NAME} 50 0", "settle"]
         (self.folder / "script").write_text("".join(line + "\n" for line in script))
-        config = self.config() + "spool: {mode: memory}\n"
+        config = self.config(mode="memory")
         (self.folder / "etwship.yaml").write_text(config)
         env = dict(os.environ, ETWSIM_SCRIPT=str(self.folder / "script"))
         agent = subprocess.Popen([SIM, "run", "-c", self.folder / "etwship.yaml"], env=env,

@@ -163,7 +163,7 @@ class Program(unittest.TestCase):
         folder.mkdir()
         (folder / "one.etl").write_bytes(self.trace.read_bytes())
         (folder / "c.yaml").write_text(
-            "version: 1\nagent: {data_dir: state, log: {stats: 1h}}\n"
+            "version: 1\nagent: {data_dir: state, log: {stats: 1h}}\nspool: {min_free_disk: 1MB}\n"
             f"sessions:\n  - {{name: t, type: file, paths: ['*.etl']{session}}}\n"
             f"outputs:\n{outputs}")
         return folder
@@ -195,8 +195,7 @@ class Program(unittest.TestCase):
             "  - {name: away, type: http, url: 'http://127.0.0.1:9', retry: {min: 10ms, max: 100ms}}\n"
             "  - {name: f, type: file, path: out.ndjson}\n")
         config = folder / "c.yaml"
-        config.write_text(config.read_text().replace("agent: {", "agent: {shutdown: 1s, ", 1)
-                          + "spool: {mode: durable, min_free_disk: 1MB}\n")
+        config.write_text(config.read_text().replace("agent: {", "agent: {shutdown: 1s, ", 1))
         events = self.linux("dump", "one.etl").stdout.count(b"\n")
         process, terminal = self.prefix.on_terminal(wine.EXE, "run", "-c", "c.yaml", cwd=folder)
         out = folder / "out.ndjson"
