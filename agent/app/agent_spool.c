@@ -523,7 +523,9 @@ struct pipeline_store agent_spool_store(const struct agent *agent)
         return (struct pipeline_store){.store = NULL};
     }
     return (struct pipeline_store){.store = agent->spool->store,
+        .folder = agent->spool->folder,
         .max_bytes = config->max_size_bytes,
+        .min_free_bytes = config->min_free_disk_bytes,
         .sync_interval_ns = config->sync.interval_ns,
         .sync_bytes = config->sync.bytes,
         .on_full = on_full[config->on_full],

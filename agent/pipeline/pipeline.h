@@ -56,7 +56,9 @@ struct pipeline_output {
  * destroyed; both on one thread, which may use it then. */
 struct pipeline_store {
     struct store *store; /* borrowed; NULL: batches wait in memory, and a restart finds none */
-    uint64_t max_bytes;  /* as it was opened with; 0: no limit */
+    const char *folder;  /* as it was opened with, as are these; NULL: not to be told */
+    uint64_t max_bytes;  /* 0: no limit */
+    uint64_t min_free_bytes;
     uint64_t sync_interval_ns;
     uint64_t sync_bytes;
     enum spool_full on_full;

@@ -50,9 +50,11 @@ struct spool_durable_settings {
     struct block_pool *pool; /* for batches that are read; borrowed, NULL: none */
     size_t memory_bytes; /* for batches that wait to be written, and those that stay afterwards */
     uint64_t
-        sync_interval_ns;    /* what is appended is true after that, and the time a commit takes */
-    uint64_t sync_bytes;     /* or as soon as so many bytes wait */
-    uint64_t max_bytes;      /* of the store, for those who look */
+        sync_interval_ns; /* what is appended is true after that, and the time a commit takes */
+    uint64_t sync_bytes;  /* or as soon as so many bytes wait */
+    const char *folder;   /* of the store, for those who look, as are these; borrowed, or NULL */
+    uint64_t max_bytes;
+    uint64_t min_free_bytes; /* of its disk; 0: no limit */
     enum spool_full on_full; /* what live sessions do; replayable ones wait */
     uint64_t reserve_bytes;  /* so much stays free for live sessions when replayable ones fill it */
 

@@ -93,6 +93,7 @@ struct round {
     enum spool_room room;   /* for what waits */
     enum spool_room any;    /* for anything at all */
     enum spool_room replay; /* for what is read again */
+    enum spool_room told;   /* what people see */
 };
 
 static void begin_round(struct spool_durable *spool, struct round *round)
@@ -135,7 +136,7 @@ static void end_round(
     }
     spool->failing = !ok;
     spool->usage.failing = !ok;
-    spool->usage.room = spool->told_room;
+    spool->usage.room = round->told;
     spool->last_error = *err;
     end_requests(round->requests, cursors ? NULL : err);
     bool left = spool->pending.head || spool->waiting.head || spool->staged.head;
@@ -223,28 +224,67 @@ static void refill(struct spool_durable *spool)
     spool->refill_ns = ok ? 0 : plat_monotonic_ns() + LOOK_MS * ns_per_ms;
 }
 
+/* What people are to see. Where replayable sessions wait for the live ones' sake a spool that has grown
+ * to its size is as usual, but its end is when they do not. */
+static enum spool_room room_to_tell(const struct spool_durable *spool, const struct round *round)
+{
+    bool counts = round->replay == SPOOL_NO_ROOM_DISK || round->replay == spool->usage.room;
+    return round->any != SPOOL_ROOM ? round->any : counts ? round->replay : SPOOL_ROOM;
+}
+
+static void put_size(struct buf *out, uint64_t bytes)
+{
+    enum { KB = 1024, MB = 1024 * KB };
+    bool is_small = bytes < 10 * (uint64_t)MB;
+    buf_printf(
+        out, "%llu %s", (unsigned long long)(bytes / (is_small ? KB : MB)), is_small ? "KB" : "MB");
+}
+
+/* Somebody may wait before a program that seems to hang: which disk it is, and what to do. */
+static void put_disk(struct buf *out, const struct spool_durable *spool)
+{
+    const struct spool_durable_settings *settings = &spool->settings;
+    struct store_usage usage;
+    struct error ignored;
+    buf_printf(out, "the disk of %s takes no more", settings->folder ? settings->folder : "it");
+    if (store_usage(settings->store, &usage, &ignored) && usage.free_bytes != UINT64_MAX) {
+        buf_add_text(out, ": ");
+        put_size(out, usage.free_bytes);
+        buf_add_text(out, " are free");
+        if (settings->min_free_bytes) {
+            buf_add_text(out, ", and ");
+            put_size(out, settings->min_free_bytes);
+            buf_add_text(out, " are to stay so");
+        }
+    }
+    buf_add_text(out,
+        ". sessions wait or lose events, as spool.on_full says, until there is more. lower "
+        "spool.min_free_disk, free some, or set another agent.data_dir");
+}
+
 /* Why the spool has no room, once when that begins, and once when there is some for all. A commit that
  * fails says so itself. */
-static void tell_room(struct spool_durable *spool, const struct round *round, bool failed)
+static void tell_room(struct spool_durable *spool, enum spool_room room, bool failed)
 {
-    static const char *const texts[] = {
-        [SPOOL_ROOM] = "there is room again",
-        [SPOOL_NO_ROOM_FULL] = "it has grown to max_size: sessions wait or lose events, as on_full "
-                               "says, until outputs have taken some",
-        [SPOOL_NO_ROOM_DISK] =
-            "the disk is full, or has less left than min_free_disk: sessions wait "
-            "or lose events, as on_full says, until there is more",
-    };
-    enum spool_room room = round->any;
-    if (room == SPOOL_ROOM && round->replay == SPOOL_NO_ROOM_DISK) {
-        room = SPOOL_NO_ROOM_DISK; /* what is not live waits already */
-    }
-    if (room == spool->told_room || (room == SPOOL_ROOM && round->replay != SPOOL_ROOM) ||
-        (failed && room == SPOOL_NO_ROOM_DISK)) {
+    enum { MAX_TEXT = 8192 };
+    struct buf text;
+    if (room == spool->told_room || (failed && room == SPOOL_NO_ROOM_DISK)) {
         return;
     }
     spool->told_room = room;
-    spool_durable_warn(spool, room == SPOOL_ROOM ? "room again" : "room", texts[room]);
+    buf_init(&text, MAX_TEXT);
+    if (room == SPOOL_NO_ROOM_DISK) {
+        put_disk(&text, spool);
+    } else {
+        buf_add_text(&text, room == SPOOL_ROOM
+                                ? "there is room again"
+                                : "it has grown to max_size: sessions wait or lose events, as "
+                                  "on_full says, until outputs have taken some");
+    }
+    buf_add_byte(&text, 0);
+    spool_durable_warn(spool, room == SPOOL_ROOM ? "room again" : "room",
+        text.failed ? "there is no room" : (const char *)text.data);
+    buf_fini(&text);
 }
 
 /* What is left to live sessions; of a small disk no more than a part. */
@@ -281,7 +321,8 @@ static bool work(struct spool_durable *spool)
     round.any = round.room == SPOOL_ROOM ? spool_stage_room(spool, 0) : round.room;
     round.replay = round.room == SPOOL_ROOM ? spool_stage_room(spool, reserve_of(spool))
                                             : round.room;
-    tell_room(spool, &round, !ok);
+    round.told = room_to_tell(spool, &round);
+    tell_room(spool, round.told, !ok);
     end_round(spool, &round, ok, &err);
     refill(spool);
     bool freed = store_tidy(spool->settings.store) && round.replay != SPOOL_ROOM;

@@ -10,7 +10,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 import unittest
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from support.spool_rig import DONE, EVENTS, FAILED, LOSSES, SpoolRig, down  # no
 
 
 # What the log says of a full disk: which of them comes first is chance.
-NO_ROOM = "the disk is full|No space"
+NO_ROOM = "takes no more|No space"
 
 
 class SpoolFaults(SpoolRig):
@@ -132,24 +131,40 @@ class SpoolFaults(SpoolRig):
             self.assertRegex(self.said(agent), "there is room again|it is written again")
             self.assertEqual(server.app.twice, 0)
 
+    def test_a_disk_with_less_than_is_to_stay_free_is_told_with_a_way_out(self):
+        self.write(self.local(), spool={"min_free_disk": "1024TB"}, agent={"shutdown": "50ms"})
+        agent = self.start_agent()
+        self.wait_until(lambda: "takes no more" in self.said(agent))
+        self.stop(agent)
+        self.assertRegex(self.said(agent),
+                         f"the disk of {self.spool_folder} takes no more: [0-9]+ [KM]B are free, and "
+                         "[0-9]+ MB are to stay so\\. sessions wait .* lower spool.min_free_disk, free "
+                         "some, or set another agent.data_dir\n")
+
     # ---- a disk that cannot be written --------------------------------------------------------------
+
+    def tries(self, notes):
+        """Each begins with a new file."""
+        return notes.read_text().count("open") if notes.exists() else 0
 
     def waited_out(self, number, words):
         flag = self.folder / "fails"
+        notes = self.folder / "notes"
         library = os.environ.get("ETWSHIP_FAILING_DISK")
         if not library:
             self.skipTest("no library that lets a disk fail here")
         with Server(Bulk()) as server:
             self.follow(self.siem(server))
             agent = self.start_agent(LD_PRELOAD=library, FAILING_DISK_FOLDER=str(self.disk),
-                                     FAILING_DISK_FLAG=str(flag),
+                                     FAILING_DISK_FLAG=str(flag), FAILING_DISK_NOTES=str(notes),
                                      ASAN_OPTIONS="verify_asan_link_order=0")
             self.arrive("first", EVENTS, 3)
             self.wait_until(lambda: self.stored(server) == EVENTS)
             flag.symlink_to(str(number))
             self.arrive("second", EVENTS, 4)
             self.wait_until(lambda: words in self.said(agent))
-            time.sleep(1)  # some tries more, which are not to be told
+            tries = self.tries(notes)  # some more, which are not to be told
+            self.wait_until(lambda: self.tries(notes) >= tries + 2)
             flag.unlink()
             self.wait_until(lambda: self.stored(server) == 2 * EVENTS)
             self.waits_for("siem", 0)

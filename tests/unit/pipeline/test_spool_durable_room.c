@@ -362,6 +362,14 @@ static void a_disk_that_fails_for_a_while_is_waited_for(void **state)
     }
 }
 
+/* As people see it. */
+static enum spool_room room_seen(struct spool_rig *rig)
+{
+    struct spool_usage usage;
+    rig->spool->ops->usage(rig->spool, &usage);
+    return usage.room;
+}
+
 static void on_a_full_disk_positions_still_move_and_that_frees_it(void **state)
 {
     (void)state;
@@ -377,12 +385,14 @@ static void on_a_full_disk_positions_still_move_and_that_frees_it(void **state)
     disk_model_set_capacity(rig.model, 0);
     append_wide(&rig, RIG_FILE, count + 1);
     assert_false(rig.spool->ops->flush(rig.spool, &err));
+    assert_int_equal(room_seen(&rig), SPOOL_NO_ROOM_DISK);
     for (uint64_t i = 1; i <= count; i++) {
         take_wide(&rig, 0, i);
     }
     rig_checkpoint(&rig, 0, "", true);
     disk_model_set_capacity(rig.model, UINT64_MAX);
     take_wide(&rig, 0, count + 1);
+    assert_int_equal(room_seen(&rig), SPOOL_ROOM);
     rig_fini(&rig);
 }
 

@@ -1,7 +1,8 @@
 /*
  * For LD_PRELOAD: a folder whose disk fails. While the file FAILING_DISK_FLAG is there, whatever would
  * change something below FAILING_DISK_FOLDER fails with the error whose number the flag holds; reading
- * goes on. What is mapped is left alone.
+ * goes on. What is mapped is left alone. The names of functions that failed go to the file
+ * FAILING_DISK_NOTES, a line each.
  */
 #undef _FILE_OFFSET_BITS /* both names of each function are meant */
 #define _GNU_SOURCE
@@ -27,8 +28,18 @@ enum { PATH_BYTES = 4096 };
         memcpy((void *)&next, &found, sizeof(next)); \
     }
 
+static void note(const char *function)
+{
+    const char *notes = getenv("FAILING_DISK_NOTES");
+    FILE *file = notes ? fopen(notes, "a") : NULL;
+    if (file) {
+        fprintf(file, "%s\n", function);
+        fclose(file);
+    }
+}
+
 /* Sets errno if the disk fails now. */
-static bool fails(const char *path)
+static bool fails(const char *function, const char *path)
 {
     const char *folder = getenv("FAILING_DISK_FOLDER");
     const char *flag = getenv("FAILING_DISK_FLAG");
@@ -41,11 +52,12 @@ static bool fails(const char *path)
         return false;
     }
     target[size] = 0;
+    note(function);
     errno = (int)strtol(target, NULL, 10);
     return true;
 }
 
-static bool file_fails(int fd)
+static bool file_fails(const char *function, int fd)
 {
     char entry[64];
     char name[PATH_BYTES];
@@ -55,25 +67,25 @@ static bool file_fails(int fd)
         return false;
     }
     name[size] = 0;
-    return fails(name);
+    return fails(function, name);
 }
 
 /* The system's headers have names that are theirs alone. */
 /* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name) */
-#define OF_FILE(result, function, parameters, arguments) \
-    result function parameters;                          \
-    result function parameters                           \
-    {                                                    \
-        FIND_NEXT(function)                              \
-        return file_fails(fd) ? -1 : next arguments;     \
+#define OF_FILE(result, function, parameters, arguments)        \
+    result function parameters;                                 \
+    result function parameters                                  \
+    {                                                           \
+        FIND_NEXT(function)                                     \
+        return file_fails(#function, fd) ? -1 : next arguments; \
     }
 
-#define OF_PATH(function, parameters, arguments)  \
-    int function parameters;                      \
-    int function parameters                       \
-    {                                             \
-        FIND_NEXT(function)                       \
-        return fails(path) ? -1 : next arguments; \
+#define OF_PATH(function, parameters, arguments)             \
+    int function parameters;                                 \
+    int function parameters                                  \
+    {                                                        \
+        FIND_NEXT(function)                                  \
+        return fails(#function, path) ? -1 : next arguments; \
     }
 
 OF_FILE(ssize_t, write, (int fd, const void *bytes, size_t size), (fd, bytes, size))
@@ -90,16 +102,18 @@ OF_PATH(unlink, (const char *path), (path))
 OF_PATH(mkdir, (const char *path, mode_t mode), (path, mode))
 OF_PATH(rename, (const char *path, const char *to), (path, to))
 
-#define OPEN(function)                                                                        \
-    int function(const char *path, int flags, ...);                                           \
-    int function(const char *path, int flags, ...)                                            \
-    {                                                                                         \
-        va_list more;                                                                         \
-        va_start(more, flags);                                                                \
-        mode_t mode = flags & O_CREAT ? va_arg(more, mode_t) : 0;                             \
-        va_end(more);                                                                         \
-        FIND_NEXT(function)                                                                   \
-        return (flags & (O_ACCMODE | O_CREAT)) && fails(path) ? -1 : next(path, flags, mode); \
+#define OPEN(function)                                                   \
+    int function(const char *path, int flags, ...);                      \
+    int function(const char *path, int flags, ...)                       \
+    {                                                                    \
+        va_list more;                                                    \
+        va_start(more, flags);                                           \
+        mode_t mode = flags & O_CREAT ? va_arg(more, mode_t) : 0;        \
+        va_end(more);                                                    \
+        FIND_NEXT(function)                                              \
+        return (flags & (O_ACCMODE | O_CREAT)) && fails(#function, path) \
+                   ? -1                                                  \
+                   : next(path, flags, mode);                            \
     }
 
 OPEN(open)
