@@ -321,14 +321,12 @@ static bool write_keys(struct agent *agent, struct error *err)
     return ok;
 }
 
-/* Hold the folder. Whoever cannot have one is told what to do without. */
+/* Hold the folder. Whoever cannot have it is told what to do without. */
 static bool take_folder(struct agent *agent, struct error *err)
 {
     struct error why;
-    if (!agent->data_dir) {
-        return error_set(err, ERR_CONFIG,
-            "events wait in a folder, and the system has no place for it. set agent.data_dir, or "
-            "spool.mode: memory, which keeps nothing");
+    if (!agent->data_dir) { /* app_config_can_run says more */
+        return error_set(err, ERR_CONFIG, "agent.data_dir is not set");
     }
     agent->spool->lock = data_folder_take(agent->data_dir, &why);
     if (agent->spool->lock) {

@@ -27,6 +27,16 @@ static void check_output(
     }
 }
 
+static void check_spool(const struct app_config *config, struct config_report *report)
+{
+    if (config->spool.mode == APP_SPOOL_DURABLE && !app_config_data_dir(config)) {
+        const int *mode = &config->root->spool.mode;
+        config_error_at(config->memory, mode, sizeof(*mode), report,
+            "events wait in a folder, and the system has no place for it. set agent.data_dir, or "
+            "spool.mode: memory, which keeps nothing");
+    }
+}
+
 bool app_config_can_run(const struct app_config *config, struct config_report *report)
 {
     size_t before = report->error_count;
@@ -40,5 +50,6 @@ bool app_config_can_run(const struct app_config *config, struct config_report *r
             check_output(config->memory, &config->outputs[i], report);
         }
     }
+    check_spool(config, report);
     return report->error_count == before;
 }

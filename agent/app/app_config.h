@@ -257,8 +257,8 @@ const void *app_config_target_member(const struct app_output *output);
 
 /*
  * Add to ${report}, at its place, everything that is enabled and valid but cannot run: modules,
- * formats and modes that are not in this build, sessions that need another system. True if there is
- * nothing.
+ * formats and modes that are not in this build, sessions that need another system, a spool without a
+ * folder. True if there is nothing.
  */
 bool app_config_can_run(const struct app_config *config, struct config_report *report);
 

@@ -4,7 +4,9 @@
 #include "app/app_loop.h"
 #include "app/app_memory.h"
 #include "app/app_rules.h"
+#include "app/data_folder.h"
 #include "config/config_text.h"
+#include "config/config_value.h"
 #include "input/live_options.h"
 #include "input/windows/etw_plan.h"
 #include "platform/plat_file.h"
@@ -206,10 +208,27 @@ static void warn_of_memory(const struct search *search)
     }
 }
 
+static void warn_of_disk(const struct search *search)
+{
+    const struct app_spool *spool = &search->config->spool;
+    const char *folder = app_config_data_dir(search->config);
+    uint64_t bytes;
+    if (spool->mode == APP_SPOOL_DURABLE && folder && data_folder_free(folder, &bytes) &&
+        bytes < spool->min_free_disk_bytes) {
+        enum { KB = 1024 };
+        WARN(search, &search->config->root->spool.min_free_disk_bytes,
+            "the disk of %s has %s free, and min_free_disk is %s: events wait until there is more. "
+            "write less, free some, or set another agent.data_dir",
+            folder, config_value_write_size(bytes - bytes % KB).text,
+            config_value_write_size(spool->min_free_disk_bytes).text);
+    }
+}
+
 void app_warnings_find(const struct app_config *config, struct config_report *report)
 {
     struct search search = {config, report};
     warn_of_memory(&search);
+    warn_of_disk(&search);
     app_rules_each(config, warn_of_rules, &search);
     warn_of_schemas(&search);
     for (size_t i = 0; i < config->session_count; i++) {

@@ -43,6 +43,20 @@ struct plat_lock *data_folder_take(const char *folder, struct error *err)
     return NULL;
 }
 
+bool data_folder_free(const char *folder, uint64_t *ret_bytes)
+{
+    char path[DATA_FOLDER_PATH_BYTES];
+    size_t size = strlen(folder);
+    bool found = false;
+    while (size && size < sizeof(path) && !found) {
+        memcpy(path, folder, size);
+        path[size] = 0;
+        found = plat_disk_free(path, ret_bytes, NULL);
+        for (size--; size > 1 && !strchr("/\\", path[size]); size--) {}
+    }
+    return found;
+}
+
 bool data_folder_set_aside(const char *path, char aside[DATA_FOLDER_PATH_BYTES], struct error *err)
 {
     enum { SECOND = 19 }; /* 2026-11-21T09-30-00 */

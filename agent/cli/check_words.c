@@ -271,25 +271,11 @@ static size_t put_streams(const struct app_config *config, struct buf *out)
 
 /* ---- budgets --------------------------------------------------------------------------------------- */
 
-/* What is free on the disk of ${folder}, or of where it will be made; in round figures. */
-static bool find_free(const char *folder, uint64_t *ret_bytes)
+/* In round figures. */
+static struct config_value_text write_free(uint64_t bytes)
 {
     enum { MB = 1024 * 1024, GB = 1024 * MB };
-    char path[DATA_FOLDER_PATH_BYTES];
-    size_t size = strlen(folder);
-    struct error err;
-    uint64_t bytes;
-    bool found = false;
-    while (size && size < sizeof(path) && !found) {
-        memcpy(path, folder, size);
-        path[size] = 0;
-        found = plat_disk_free(path, &bytes, &err);
-        for (size--; size > 1 && !strchr("/\\", path[size]); size--) {}
-    }
-    if (found) {
-        *ret_bytes = bytes - bytes % (bytes / GB < 10 ? MB : GB);
-    }
-    return found;
+    return config_value_write_size(bytes - bytes % (bytes / GB < 10 ? MB : GB));
 }
 
 /* What waits on the disk, and how much room there is. */
@@ -307,8 +293,8 @@ static void put_spool(const struct app_config *config, const char *folder, struc
     buf_printf(out, "  spool: at most %s; %s of the disk stay free",
         config_value_write_size(spool->max_size_bytes).text,
         config_value_write_size(spool->min_free_disk_bytes).text);
-    if (folder && find_free(folder, &free_bytes)) {
-        buf_printf(out, ", now %s are", config_value_write_size(free_bytes).text);
+    if (folder && data_folder_free(folder, &free_bytes)) {
+        buf_printf(out, ", now %s are", write_free(free_bytes).text);
     }
     if (spool->max_age_ns != CONFIG_NEVER) {
         buf_printf(out, "; what waits longer than %s is dropped",
@@ -328,9 +314,10 @@ static void put_budgets(const struct check *check, struct buf *out)
         config_value_write_size(app_memory_needed(config)).text);
     const char *folder = app_config_data_dir(config);
     buf_printf(out, "Disk\n  data_dir: %s\n",
-        *data_dir ? as_written(check, data_dir)
-        : folder  ? folder
-                  : "none; nothing is remembered");
+        *data_dir                                 ? as_written(check, data_dir)
+        : folder                                  ? folder
+        : config->spool.mode == APP_SPOOL_DURABLE ? "none, and the system has no place for it"
+                                                  : "none; nothing is remembered");
     put_spool(config, folder, out);
     buf_printf(out, "  log: at most %s, and %" PRId64 " older files\n",
         config_value_write_size(rotate->size_bytes).text, rotate->keep);

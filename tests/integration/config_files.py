@@ -253,6 +253,28 @@ class Config(unittest.TestCase):
                             f"agent.data_dir={self.folder}/elsewhere")
         self.assertEqual(done.returncode, DONE, done.err)
 
+    def test_a_disk_that_has_less_than_is_to_stay_free_is_warned_of(self):
+        path = self.write("c.yaml", f"agent: {{data_dir: '{self.folder}/not/yet'}}\n"
+                          f"sessions: [{{type: file, paths: ['{self.traces}']}}]\n"
+                          f"outputs: [{{type: file, path: '{self.out}/o'}}]\n"
+                          "spool: {min_free_disk: 1024TB}\n")
+        words = r":4:24: warning: .*the disk of .*/not/yet has \d+[KMGT]?B free, and min_free_disk is 1024TB: "
+        self.assertRegex(self.expect(DONE, "check", "-c", path).err, words)
+        self.assertNotIn("min_free_disk", self.expect(DONE, "check", "-c", path, "--set",
+                                                      "spool.min_free_disk=1KB").err)
+
+    def test_without_any_folder_check_and_run_say_the_same(self):
+        path = self.write("c.yaml", f"sessions: [{{type: file, paths: ['{self.traces}/*.etl']}}]\n"
+                          f"outputs: [{{type: file, path: '{self.out}/o'}}]\n")
+        self.folder.chmod(0o755)
+        nobody = {"user": 65534} if os.geteuid() == 0 else {}  # root always has a folder
+        for command, code, words in (("check", DONE, "good, but it cannot run here"), ("run", USAGE, "")):
+            done = subprocess.run([BINARY, command, "-c", path], capture_output=True, text=True, check=False,
+                                  cwd=self.folder, timeout=TIMEOUT_S, env={}, **nobody)
+            self.assertEqual(done.returncode, code, done.stderr)
+            self.assertIn("the system has no place for it. set agent.data_dir", done.stderr)
+            self.assertIn(words, done.stdout)
+
     def test_the_folder_is_the_systems_where_none_is_given(self):
         self.make_traces()
         path = self.write("c.yaml", f"sessions: [{{type: file, paths: ['{self.traces}/*.etl']}}]\n"
@@ -481,7 +503,8 @@ Outputs""", out)
                 paths = "" if "paths" in keys else f", paths: ['{self.traces}/*.etl']"
                 path = self.write("c.yaml", f"sessions: [{{type: file, {keys}{paths}}}]\n"
                                   "outputs: [{type: file, name: o, "
-                                  f"path: '{self.out}/events.ndjson'}}]\n")
+                                  f"path: '{self.out}/events.ndjson'}}]\n"
+                                  "spool: {min_free_disk: 1MB}\n")
                 done = self.expect(DONE, "check", "-c", path)
                 self.assertRegex(done.err, r"etwship: .*:\d+:\d+: warning: .*" + warning)
                 self.assertEqual(len(done.err.splitlines()), 1, done.err)
