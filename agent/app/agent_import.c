@@ -398,8 +398,11 @@ static bool is_planned(const struct agent *agent, const char *name)
 static void tell_waiting(
     const struct agent *agent, const char *folder, const struct spool_facts *facts)
 {
-    static const char way[] =
-        "with spool.mode: memory they stay there. run with spool.mode: durable";
+    const char *way =
+        agent->positions
+            ? "with spool.mode: memory they stay there. run with spool.mode: durable"
+            : "with spool.mode: memory they stay there, unless another agent ships them. run with "
+              "spool.mode: durable";
     for (size_t i = 0; i < facts->output_count; i++) {
         const struct spool_output_facts *output = &facts->outputs[i];
         if (output->backlog.records && (agent->positions || is_planned(agent, output->name))) {
@@ -436,21 +439,22 @@ static bool look(struct agent *agent, const char *folder, const char *path, stru
 }
 
 /* Without a folder of its own nothing is remembered. But the system's may be where the spool was until
- * somebody chose memory, unless it is another agent's. */
-static void look_at_default(struct agent *agent)
+ * somebody chose memory. It is only read, for it may be another agent's. */
+static void look_at_default(const struct agent *agent)
 {
     char path[DATA_FOLDER_PATH_BYTES];
+    struct spool_facts facts;
+    struct error ignored;
     const char *folder = plat_default_data_folder();
-    if (!folder || !data_folder_path(folder, "spool/catalogue.db", path, NULL) ||
-        plat_path_kind(path) == PLAT_PATH_NONE) {
+    if (!folder || !data_folder_path(folder, "spool/catalogue.db", path, NULL)) {
         return;
     }
-    struct error ignored;
-    struct plat_lock *lock = data_folder_take(folder, &ignored);
-    if (lock) {
-        look(agent, folder, path, &ignored);
+    struct catalogue *catalogue = catalogue_open(path, CATALOGUE_READ, &ignored);
+    if (catalogue && spool_facts_read(catalogue, &facts, &ignored)) {
+        tell_waiting(agent, folder, &facts);
+        spool_facts_fini(&facts);
     }
-    plat_lock_drop(lock);
+    catalogue_close(catalogue);
 }
 
 bool agent_import_from_spool(struct agent *agent, struct error *err)

@@ -6,6 +6,7 @@
 #include "pipeline/batch_codec.h"
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"
+#include "platform/plat_system.h"
 #include "store/segments.h"
 
 /* `etwship spool`: what waits on the disk, of a running agent or of one that was stopped. */
@@ -24,8 +25,9 @@ struct call {
     const struct app_config *config;
     const char *name; /* of an output; NULL: none was given */
     bool json;
-    char folder[DATA_FOLDER_PATH_BYTES];
-    char path[DATA_FOLDER_PATH_BYTES]; /* of the catalogue */
+    const char *data_dir;
+    char folder[DATA_FOLDER_PATH_BYTES]; /* the spool in it */
+    char path[DATA_FOLDER_PATH_BYTES];   /* of the catalogue */
     struct catalogue *catalogue;
     struct spool_facts facts;
     struct segments *segments;
@@ -57,21 +59,33 @@ static void mark_configured(struct call *call)
     }
 }
 
-static bool find_folder(struct call *call)
+static bool find_paths(struct call *call, const char *data_dir)
 {
     struct error err;
-    const char *data_dir = app_config_data_dir(call->config);
-    if (!data_dir && call->config->spool.mode == APP_SPOOL_MEMORY) {
-        cli_error("spool.mode is memory, and no agent.data_dir is set: nothing waits on a disk");
-        return false;
-    }
-    if (!data_dir) {
-        cli_error("agent.data_dir is not set, and the system has no place for it. set it");
-        return false;
-    }
+    call->data_dir = data_dir;
     return (data_folder_path(data_dir, "spool", call->folder, &err) &&
                data_folder_path(call->folder, "catalogue.db", call->path, &err)) ||
            fail(&err);
+}
+
+/* Who has chosen memory has none, but may have left a spool in the system's. */
+static bool find_folder(struct call *call)
+{
+    bool is_memory = call->config->spool.mode == APP_SPOOL_MEMORY;
+    const char *data_dir = app_config_data_dir(call->config);
+    const char *used = data_dir ? data_dir : plat_default_data_folder();
+    if (!used) {
+        cli_error("agent.data_dir is not set, and the system has no place for it. set it");
+        return false;
+    }
+    if (!find_paths(call, used)) {
+        return false;
+    }
+    if (!data_dir && is_memory && plat_path_kind(call->path) == PLAT_PATH_NONE) {
+        cli_error("spool.mode is memory, and no agent.data_dir is set: nothing waits on a disk");
+        return false;
+    }
+    return true;
 }
 
 /* Open what is there for reading. */
@@ -290,7 +304,7 @@ static int forget(struct call *call)
 {
     struct error err;
     const struct spool_output_facts *output = spool_facts_output(&call->facts, call->name);
-    struct plat_lock *lock = data_folder_take(app_config_data_dir(call->config), &err);
+    struct plat_lock *lock = data_folder_take(call->data_dir, &err);
     if (!lock) {
         fail(&err);
         return EXIT_FAILED;
