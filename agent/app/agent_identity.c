@@ -51,7 +51,7 @@ static bool stable_id(const char *data_dir, char text[GUID_TEXT_SIZE + 1], struc
     if (read_id(path, text)) {
         return true;
     }
-    if (!plat_dir_create(data_dir, err) || !make_uuid(text, err)) {
+    if (!plat_dir_create_private(data_dir, err) || !make_uuid(text, err)) {
         return false;
     }
     struct plat_file *file = plat_file_open(path, PLAT_FILE_CREATE, err);

@@ -23,7 +23,7 @@ struct plat_lock *data_folder_take(const char *folder, struct error *err)
     char process[64] = "";
     struct error why;
     uint64_t holder = 0;
-    if (!data_folder_path(folder, "lock", path, err) || !plat_dir_create(folder, err)) {
+    if (!data_folder_path(folder, "lock", path, err) || !plat_dir_create_private(folder, err)) {
         return NULL;
     }
     struct plat_lock *lock = plat_lock_take(path, &holder, &why);

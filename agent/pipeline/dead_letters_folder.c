@@ -143,7 +143,7 @@ static struct plat_file *lock_folder(const struct store *store, struct error *er
         error_set(err, ERR_CONFIG, "%s: this path is too long", store->folder);
         return NULL;
     }
-    struct plat_file *lock = plat_dir_create(store->folder, err)
+    struct plat_file *lock = plat_dir_create_private(store->folder, err)
                                  ? plat_file_open(path, PLAT_FILE_APPEND, err)
                                  : NULL;
     struct error why = {0};

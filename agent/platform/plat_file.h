@@ -79,6 +79,9 @@ bool plat_file_load(
 /* Make ${path} and its missing parents. */
 bool plat_dir_create(const char *path, struct error *err);
 
+/* The same; ${path} itself, if it was missing, is its owner's alone. Windows: as its parent says. */
+bool plat_dir_create_private(const char *path, struct error *err);
+
 enum plat_path_kind { PLAT_PATH_NONE, PLAT_PATH_FILE, PLAT_PATH_DIR };
 enum plat_path_kind plat_path_kind(const char *path);
 

@@ -97,7 +97,7 @@ static bool list(struct disk *disk, const char *folder, bool (*each)(void *self,
 static bool make_folder(struct disk *disk, const char *folder, struct error *err)
 {
     (void)disk;
-    if (!checked(plat_dir_create(folder, err), err)) {
+    if (!checked(plat_dir_create_private(folder, err), err)) {
         return false;
     }
     /* Its name, too, as far as we may read the folder above. */

@@ -52,6 +52,6 @@ bool restore_catalogue(struct store *store, struct error *err)
 void restore_folder(const struct store *store)
 {
     struct disk *disk = store->settings.disk;
-    plat_dir_create(store->settings.folder, NULL);
+    plat_dir_create_private(store->settings.folder, NULL);
     disk->ops->make_folder(disk, store->settings.folder, NULL);
 }

@@ -188,7 +188,7 @@ struct store *store_open(const struct store_settings *settings, struct error *er
         return NULL;
     }
     store_step(store, "open");
-    if (!plat_dir_create(settings->folder, err) || !open_segments(store, err) ||
+    if (!plat_dir_create_private(settings->folder, err) || !open_segments(store, err) ||
         !open_catalogue(store, err) || !take_numbers(store, err) || !store_age_open(store, err)) {
         store_close(store);
         return NULL;

@@ -16,7 +16,7 @@ static bool fail(struct error *err, const char *path, const char *what)
     return error_set_os(err, code, strerror(code), "%s: %s", path, what);
 }
 
-bool plat_dir_create(const char *path, struct error *err)
+static bool create(const char *path, mode_t last_mode, struct error *err)
 {
     char part[PATH_MAX];
     size_t size = strlen(path);
@@ -29,13 +29,24 @@ bool plat_dir_create(const char *path, struct error *err)
             continue;
         }
         part[i] = '\0';
+        mode_t mode = path[i + strspn(path + i, "/")] ? 0777 : last_mode;
         /* Whatever the reason, a folder that is there is good: mkdir may say EROFS or EACCES. */
-        if (mkdir(part, 0777) != 0 && plat_path_kind(part) != PLAT_PATH_DIR) {
+        if (mkdir(part, mode) != 0 && plat_path_kind(part) != PLAT_PATH_DIR) {
             return fail(err, part, "cannot make this folder");
         }
         part[i] = path[i];
     }
     return true;
+}
+
+bool plat_dir_create(const char *path, struct error *err)
+{
+    return create(path, 0777, err);
+}
+
+bool plat_dir_create_private(const char *path, struct error *err)
+{
+    return create(path, 0700, err);
 }
 
 enum plat_path_kind plat_path_kind(const char *path)

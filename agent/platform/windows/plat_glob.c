@@ -48,6 +48,11 @@ bool plat_dir_create(const char *path, struct error *err)
     return good;
 }
 
+bool plat_dir_create_private(const char *path, struct error *err)
+{
+    return plat_dir_create(path, err);
+}
+
 enum plat_path_kind plat_path_kind(const char *path)
 {
     wchar_t *wide = plat_wide_path(path, NULL);

@@ -294,6 +294,28 @@ static void folders_are_made_with_their_parents(void **state)
     assert_false(plat_dir_create("", &err));
 }
 
+static unsigned mode_of(const char *path)
+{
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    return st.st_mode & 0777;
+}
+
+static void a_private_folder_is_its_owners_alone_and_one_that_is_there_stays(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    mode_t before = umask(022);
+    assert_true(plat_dir_create_private(in_folder("p/q/r//"), &err));
+    assert_int_equal(mode_of(in_folder("p/q/r")), 0700);
+    assert_int_equal(mode_of(in_folder("p/q")), 0755);
+    assert_true(plat_dir_create_private(in_folder("p/q"), &err));
+    assert_int_equal(mode_of(in_folder("p/q")), 0755);
+    assert_true(plat_dir_create(in_folder("p/open"), &err));
+    assert_int_equal(mode_of(in_folder("p/open")), 0755);
+    umask(before);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -307,6 +329,7 @@ int main(void)
         cmocka_unit_test(a_file_is_known_by_more_than_its_name),
         cmocka_unit_test(a_lock_holds_against_another_opening),
         cmocka_unit_test(folders_are_made_with_their_parents),
+        cmocka_unit_test(a_private_folder_is_its_owners_alone_and_one_that_is_there_stays),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
