@@ -9,8 +9,9 @@
  * begins there.
  *
  * One mark at a time: how far the session was counted, and when. Once all of its outputs have acked
- * that far, or a spool that keeps has it, they have all events up to that time, less what ETW may still have held back, and a new
- * mark is made. It is stored in place of the number that a recorded trace's position has.
+ * that far, or a spool that keeps has it, they have all events up to that time, less what ETW may
+ * still have held back, and a new mark is made. It is stored in place of the number that a recorded
+ * trace's position has.
  */
 static const uint64_t held_back_100ns = 50000000; /* flush timers and queues: 5 s */
 static const uint64_t store_every_100ns = 100000000;

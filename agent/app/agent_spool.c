@@ -4,6 +4,7 @@
 
 #include "app/agent_import.h"
 #include "app/data_folder.h"
+#include "app/spool_facts.h"
 #include "app/stream_key.h"
 #include "platform/plat_path.h"
 #include "store/catalogue_batches.h"
@@ -15,8 +16,8 @@
  * Where sources go on. What counts is what is in the spool, whoever has taken it from there: a session
  * goes on, per stream, behind the last number that the stream has of it. A stream that the last run
  * did not have begins where those were that its outputs read then (another shape, another filter), or
- * where the others are if it has new outputs only, since what came before was not wanted then; that is noted in the store at once,
- * so that the next run finds it for itself.
+ * where the others are if it has new outputs only, since what came before was not wanted then; that is
+ * noted in the store at once, so that the next run finds it for itself.
  *
  * These numbers mean something together with what the input has noted of its files. Where the catalogue
  * was made anew that is lost, or older than they are: then it begins anew, behind them.
@@ -181,8 +182,45 @@ static bool begins_anew(const struct agent *agent, const struct earlier *earlier
            agent->spool->states[session].size == 0;
 }
 
+/* The number behind which the session goes on: of its outputs here, the one that has least. */
+static uint64_t find_resume(const struct agent *agent, size_t session)
+{
+    const struct agent_plan *plan = &agent->plan;
+    uint64_t lowest = UINT64_MAX;
+    for (size_t o = 0; o < plan->output_count; o++) {
+        size_t cell = session * plan->output_count + o;
+        if (plan->takes[cell] && agent->resume[cell] < lowest) {
+            lowest = agent->resume[cell];
+        }
+    }
+    return lowest == UINT64_MAX ? 0 : lowest;
+}
+
+/* Where things are kept, and what waits there. */
+static void tell_waiting(const struct agent *agent)
+{
+    struct spool_facts facts;
+    struct error ignored;
+    const char *folder = agent->spool->folder;
+    log_write(agent->log, LOG_LEVEL_INFO, NULL,
+        "spool: events wait in %s until their outputs have them", folder);
+    if (!spool_facts_read(agent->spool->reader, &facts, &ignored)) {
+        return; /* what cannot be read is told where it is needed */
+    }
+    for (size_t i = 0; i < facts.output_count; i++) {
+        const struct spool_output_facts *output = &facts.outputs[i];
+        if (output->backlog.records) {
+            log_write(agent->log, LOG_LEVEL_INFO, NULL,
+                "spool: %llu events of an earlier run wait for output %s in %s",
+                (unsigned long long)output->backlog.records, output->name, folder);
+        }
+    }
+    spool_facts_fini(&facts);
+}
+
 static void tell_begin(struct agent *agent, const struct earlier *earlier)
 {
+    tell_waiting(agent);
     for (size_t s = 0; s < agent->plan.session_count; s++) {
         if (agent->plan.sessions[s].replayable && begins_anew(agent, earlier, s)) {
             agent->restarted = true;
@@ -190,12 +228,11 @@ static void tell_begin(struct agent *agent, const struct earlier *earlier)
                 "session %s: what was noted of the files read is lost: they are read again, and "
                 "events may come twice",
                 session_name(agent, s));
-        } else if (agent->plan.sessions[s].replayable && earlier->highest[s]) {
+        } else if (agent->plan.sessions[s].replayable && find_resume(agent, s)) {
             log_write(agent->log, LOG_LEVEL_INFO, NULL,
                 "session %s goes on behind event %llu: what is before it was read by an earlier "
-                "run, "
-                "as %s says%s",
-                session_name(agent, s), (unsigned long long)earlier->highest[s], agent->data_dir,
+                "run, as %s says%s",
+                session_name(agent, s), (unsigned long long)find_resume(agent, s), agent->data_dir,
                 agent->settings->config->agent.data_dir
                     ? ""
                     : ". to read it again, set another agent.data_dir, or spool.mode: memory");

@@ -4,6 +4,7 @@
 """
 
 import json
+import os
 import random
 import subprocess
 import sys
@@ -45,10 +46,15 @@ class Spool(SpoolRig):
             self.assertGreater(stat["bytes"], EVENTS * 100)
             server.faults = None
             self.write(self.siem(server))
-            self.run_agent()
+            said = self.run_agent()
+            self.assertIn(f"{EVENTS} events of an earlier run wait for output siem in {self.folder}/state/spool",
+                          said)
+            self.assertIn(f"events wait in {self.folder}/state/spool until their outputs have them", said)
             self.assert_each_once(server.app.documents())
             self.assertEqual(server.app.twice, 0)
             self.assertEqual(self.stat()[1]["siem"]["events"], 0)
+            self.assertIn(f"session s goes on behind event {EVENTS}: ", said)
+            self.assertNotIn("of an earlier run", self.run_agent())
 
     def test_kills_at_any_moment_lose_nothing_and_repeat_nothing(self):
         chance = random.Random(7)
@@ -250,6 +256,64 @@ class Spool(SpoolRig):
             got = sum(e["provider"].get("name") != "etwship" for e in events)
             self.assertGreater(lost, 0)
             self.assertEqual(got + lost, EVENTS)
+
+
+class SystemsFolder(SpoolRig):
+    """Where no data_dir is given. Root's folder is the machine's, so it is somebody else who runs."""
+
+    def setUp(self):
+        super().setUp()
+        home = self.folder / "home"
+        home.mkdir()
+        self.options = {"env": os.environ | {"XDG_STATE_HOME": str(home)}}
+        if os.geteuid() == 0:
+            nobody = 65534
+            self.options["user"] = nobody
+            os.chown(home, nobody, nobody)
+            for folder in (self.folder, Path(self.traces.name)):
+                folder.chmod(0o755)
+        self.systems = home / "etwship"
+
+    def configure(self, mode, output):
+        self.write(output, spool={"mode": mode}, agent={"shutdown": "50ms"})
+        config = json.loads(self.config.read_text())
+        del config["agent"]["data_dir"]
+        self.config.write_text(json.dumps(config))
+
+    def etwship(self, *arguments):
+        return subprocess.run([BINARY, *arguments, "-c", self.config], capture_output=True, text=True,
+                              check=False, timeout=TIMEOUT_S, **self.options)
+
+    def waiting(self):
+        done = self.etwship("spool", "stat", "--json")
+        return {output["name"]: output["events"] for output in json.loads(done.stdout)["outputs"]
+                } if done.returncode == DONE else None
+
+    def test_who_has_chosen_memory_is_told_what_waits_there_and_can_forget_it(self):
+        with Server(Bulk(), down) as server:
+            self.configure("durable", self.siem(server))
+            agent = subprocess.Popen([BINARY, "run", "-c", self.config], stderr=subprocess.DEVNULL,
+                                     **self.options)
+            self.addCleanup(agent.wait)
+            self.addCleanup(agent.kill)
+            self.wait_until(lambda: self.waiting() == {"siem": EVENTS})
+            self.assertEqual(self.systems.stat().st_mode & 0o777, 0o700)
+            self.configure("memory", {"name": "siem", "type": "stdout", "style": "ndjson"})
+            done = self.etwship("run")  # beside the other one, which has the folder
+            self.assertEqual(done.returncode, DONE, done.stderr)
+            self.assertIn(f"warning: {EVENTS} events wait in {self.systems} for output siem", done.stderr)
+            agent.terminate()
+            self.assertEqual(agent.wait(TIMEOUT_S), DONE)
+        self.assertEqual(self.waiting(), {"siem": EVENTS})
+        done = self.etwship("spool", "forget", "siem")
+        self.assertEqual(done.returncode, DONE, done.stderr)
+        self.assertEqual(self.waiting(), {})
+
+    def test_where_nothing_is_memory_has_nothing(self):
+        self.configure("memory", self.local())
+        done = self.etwship("spool", "stat")
+        self.assertEqual((done.returncode, done.stdout), (FAILED, ""))
+        self.assertIn("nothing waits on a disk", done.stderr)
 
 
 if __name__ == "__main__":
