@@ -520,7 +520,9 @@ const struct cli_command cmd_deadletter = {
         "large) "
         "is kept in agent.data_dir, at most 64 MB of it; the oldest make room for new ones. list "
         "shows them all, show everything of one, replay sends them through their output once more "
-        "and removes those that arrive, purge removes them. Numbers and --output choose some.\n"
+        "and removes those that arrive, purge removes them. Numbers and --output choose some. What "
+        "was kept with spool.mode: memory is seen with durable once the agent has started, which "
+        "takes it over.\n"
         "All of that can be done while the agent runs. With --json a dead letter is an object with "
         "id, time, output, status, type, reason, index, document; what is unknown is null. replay "
         "prints output, delivered, refused, skipped, and purge removed.",
