@@ -416,7 +416,7 @@ class KernelLogger(Shared):
         (self.folder / "etwship.yaml").write_text(
             f"agent: {{data_dir: {data}, log: {{stats: 0}}}}\n"
             f"sessions: [{{name: live, type: kernel, flags: [{flags}]{more}}}]\n"
-            f"{self.spool}outputs: [{type: file, path: out.ndjson}]\n")
+            f"{self.spool}outputs: [{{type: file, path: out.ndjson}}]\n")
         return self.agent_class(self)
 
     def runs(self, agent):
