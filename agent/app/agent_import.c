@@ -7,6 +7,7 @@
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"
 #include "platform/plat_system.h"
+#include "store/catalogue_outputs.h"
 #include "store/catalogue_sources.h"
 #include "store/store.h"
 
@@ -417,6 +418,42 @@ static void tell_waiting(
     }
 }
 
+/* Outputs go on without telling the spool: what it knows of their files is old from here on, and would have
+ * a later run take back what this one delivers. */
+static bool forget_checkpoints(
+    const struct agent *agent, const char *path, const struct spool_facts *facts, struct error *err)
+{
+    size_t known = 0;
+    for (size_t o = 0; o < agent->plan.output_count; o++) {
+        known += spool_facts_output(facts, output_name(agent, o)) != NULL;
+    }
+    if (known == 0) {
+        return true;
+    }
+    struct catalogue *catalogue = catalogue_open(path, CATALOGUE_WRITE, err);
+    bool ok = catalogue && catalogue_begin(catalogue, err);
+    for (size_t o = 0; ok && o < agent->plan.output_count; o++) {
+        const struct spool_output_facts *output = spool_facts_output(facts, output_name(agent, o));
+        ok = !output || catalogue_remove_checkpoint(catalogue, output->chain->id, err);
+    }
+    ok = ok && catalogue_commit(catalogue, err);
+    catalogue_close(catalogue);
+    return ok;
+}
+
+/* What was taken over is safe before that is done, so that whoever is killed here knows either. */
+static void leave_spool(const struct agent *agent, const char *folder, const char *path,
+    const struct spool_facts *facts)
+{
+    struct error why;
+    if (!positions_save(agent->positions, &why) || !forget_checkpoints(agent, path, facts, &why)) {
+        log_write(agent->log, LOG_LEVEL_WARNING, NULL,
+            "%s cannot be told that outputs go on without it: %s. before a run with spool.mode: "
+            "durable, move what file outputs have written away: it may be cut back",
+            folder, why.text);
+    }
+}
+
 static bool look(struct agent *agent, const char *folder, const char *path, struct error *err)
 {
     struct error why;
@@ -433,8 +470,11 @@ static bool look(struct agent *agent, const char *folder, const char *path, stru
     }
     tell_waiting(agent, folder, &facts);
     bool ok = !agent->positions || has_state(agent) || give(agent, catalogue, &facts, err);
-    spool_facts_fini(&facts);
     catalogue_close(catalogue);
+    if (ok) {
+        leave_spool(agent, folder, path, &facts);
+    }
+    spool_facts_fini(&facts);
     return ok;
 }
 

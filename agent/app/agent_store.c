@@ -57,6 +57,23 @@ static void find_positions(struct agent *agent)
     }
 }
 
+/* Outputs that take nothing that is read again store no checkpoints: one of an earlier run would have the
+ * next one take back what this one delivers. */
+static bool forget_checkpoints(struct agent *agent, struct error *err)
+{
+    const struct agent_plan *plan = &agent->plan;
+    bool ok = true;
+    for (size_t o = 0; ok && o < plan->output_count; o++) {
+        size_t s = 0;
+        while (s < plan->session_count && !(plan->sessions[s].replayable && takes(agent, s, o))) {
+            s++;
+        }
+        ok = s < plan->session_count ||
+             positions_forget_checkpoint(agent->positions, plan->output_configs[o]->name, err);
+    }
+    return ok;
+}
+
 bool agent_store_open(struct agent *agent, struct error *err)
 {
     const struct agent_plan *plan = &agent->plan;
@@ -80,7 +97,7 @@ bool agent_store_open(struct agent *agent, struct error *err)
     if (positions_notice(agent->positions)) {
         log_write(agent->log, LOG_LEVEL_WARNING, NULL, "%s", positions_notice(agent->positions));
     }
-    if (!agent_import_from_spool(agent, err)) {
+    if (!forget_checkpoints(agent, err) || !agent_import_from_spool(agent, err)) {
         return false;
     }
     find_positions(agent);

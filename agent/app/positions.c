@@ -221,6 +221,16 @@ bool positions_reach(struct positions *p, const char *session, const char *outpu
     return end_change(p, at != NULL, err);
 }
 
+bool positions_forget_checkpoint(struct positions *p, const char *output, struct error *err)
+{
+    if (positions_checkpoint(p, output).size == 0) {
+        return true;
+    }
+    plat_mutex_lock(&p->mutex);
+    struct state_blob *o = state_output(&p->state, span_text(output));
+    return end_change(p, o && state_set_blob(o, span_make(NULL, 0)), err);
+}
+
 bool positions_finish(struct positions *p, const char *session, const uint8_t file_id[16],
     uint64_t sequence, struct error *err)
 {

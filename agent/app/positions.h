@@ -99,6 +99,10 @@ bool positions_ack(struct positions *positions, const char *session, const char 
 bool positions_reach(struct positions *positions, const char *session, const char *output,
     const struct position *position, struct error *err);
 
+/* ${output} goes on without storing checkpoints: what it had is old, and is forgotten. */
+bool positions_forget_checkpoint(
+    struct positions *positions, const char *output, struct error *err);
+
 /* All outputs of ${session} have taken the whole file, which ended with event ${sequence}. */
 bool positions_finish(struct positions *positions, const char *session, const uint8_t file_id[16],
     uint64_t sequence, struct error *err);

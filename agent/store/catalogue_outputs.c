@@ -87,11 +87,16 @@ bool catalogue_find_checkpoint(
     return query_end(&q, err);
 }
 
+bool catalogue_remove_checkpoint(struct catalogue *catalogue, uint64_t output, struct error *err)
+{
+    return run_one(catalogue, CATALOGUE_REMOVE_OUTPUT_CHECKPOINT, output, err);
+}
+
 bool catalogue_remove_output(struct catalogue *catalogue, uint64_t id, struct error *err)
 {
     return run_pair(catalogue, CATALOGUE_REMOVE_OUTPUT_LEFTOVERS, id, UINT64_MAX, err) &&
            run_pair(catalogue, CATALOGUE_REMOVE_OUTPUT_RANGES, id, UINT64_MAX, err) &&
-           run_one(catalogue, CATALOGUE_REMOVE_OUTPUT_CHECKPOINT, id, err) &&
+           catalogue_remove_checkpoint(catalogue, id, err) &&
            run_one(catalogue, CATALOGUE_REMOVE_OUTPUT, id, err);
 }
 

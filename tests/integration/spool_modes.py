@@ -19,6 +19,7 @@ from support.scripted_http import Bulk, Fault, Reply, Server  # noqa: E402
 
 BINARY = os.environ["ETWSHIP_BIN"]
 ETLGEN = os.environ["ETWSHIP_ETLGEN"]
+SIM = os.environ["ETWSHIP_SIM"]
 # A net under a program that does not end, no measure.
 TIMEOUT_S = 300
 EVENTS = 20000
@@ -145,6 +146,39 @@ class Modes(unittest.TestCase):
             self.assert_each_once(server.app.documents(), EVENTS + 1500)
             self.assertEqual(server.app.twice, 0)
         self.assert_each_once(self.out.read_bytes().splitlines(), EVENTS + 1500)
+
+    def run_live(self, mode):
+        """1000 live events to a file."""
+        script = self.folder / "script"
+        script.write_text("provider P\nawait etwship-live P\nburst P 1000 0\nsettle\nleave\n")
+        self.config.write_text(json.dumps({
+            "agent": {"data_dir": str(self.folder / "state"), "log": {"stats": "0s"}},
+            "spool": {"mode": mode, "min_free_disk": "1MB"},
+            "sessions": [{"name": "live", "type": "realtime", "providers": ["P"]}],
+            "outputs": [{"name": "local", "type": "file", "path": str(self.out)}]}))
+        env = os.environ | {"ETWSIM_SCRIPT": str(script)}
+        env.pop("ETWSIM_WORLD", None)
+        done = subprocess.run([SIM, "run", "-c", self.config], env=env, stderr=subprocess.PIPE,
+                              timeout=TIMEOUT_S, check=False)
+        self.assertEqual(done.returncode, DONE, done.stderr.decode())
+
+    def live_events(self):
+        return sum(json.loads(line)["provider"].get("name") != "etwship"
+                   for line in self.out.read_bytes().splitlines())
+
+    def test_live_events_that_memory_has_delivered_stay_in_the_file(self):
+        modes = ["durable", "memory", "memory", "durable", "durable", "memory", "durable"]
+        for runs, mode in enumerate(modes, 1):
+            self.run_live(mode)
+            self.assertEqual(self.live_events(), runs * 1000, modes[:runs])
+
+    def test_no_checkpoint_of_traces_takes_live_events_back(self):
+        self.write("memory")
+        self.run_agent()
+        self.assert_each_once(self.out.read_bytes().splitlines())
+        for runs, mode in enumerate(["memory", "memory", "durable"], 1):
+            self.run_live(mode)
+            self.assertEqual(self.live_events(), EVENTS + runs * 1000)
 
     def test_dead_letters_come_along(self):
         refuse = lambda number, *_: WRONG if number % 1000 == 0 else None  # noqa: E731
