@@ -12,8 +12,9 @@
 
 /*
  * In one transaction: the letters, and the number of the last one, as the state of a session with a name
- * that none has. Numbers of a folder never fall, so whoever finds letters up to that one, because
- * a crash kept them from being removed, knows that they are in the catalogue.
+ * that none has. Whoever finds letters up to that one, because a crash kept them from being removed, knows
+ * that they are in the catalogue. When they are gone it is forgotten: a folder that somebody has removed
+ * numbers its letters from the beginning.
  */
 static const char mark_name[] = "/letters";
 
@@ -99,12 +100,24 @@ static bool take_all(struct import *import, struct dead_letters *letters)
     return ok;
 }
 
+static bool forget_mark(struct import *import)
+{
+    bool ok = catalogue_begin(import->catalogue, import->err) &&
+              catalogue_remove_session(import->catalogue, span_text(mark_name), import->err) &&
+              catalogue_commit(import->catalogue, import->err);
+    if (!ok) {
+        catalogue_rollback(import->catalogue);
+    }
+    return ok;
+}
+
 static bool run(struct import *import, struct dead_letters *letters)
 {
     uint64_t removed;
     return take_all(import, letters) &&
-           (import->id_count == 0 ||
-               letters->ops->remove(letters, import->ids, import->id_count, &removed, import->err));
+           (import->id_count == 0 || letters->ops->remove(letters, import->ids, import->id_count,
+                                         &removed, import->err)) &&
+           forget_mark(import);
 }
 
 bool letters_import(const char *data_dir, uint64_t *ret_count, struct error *err)
