@@ -15,7 +15,8 @@
  * In memory mode each output has a position of its own; a durable spool knows how far a session is in each
  * stream. A stream begins where that of its outputs is that has least. What others of them had beyond
  * that they leave out, so the store remembers it, as the state of a session with a name that none has:
- * lines of session, output and number.
+ * lines of session, output and number, and one without names for the last batch that was in the spool
+ * before: what waited there is not left out, whatever its numbers.
  *
  * The file `state` is there if memory mode ran last. It is taken over in commits that can be repeated, and
  * renamed when all of it is true, before the first delivery; then it is old, and never read again.
@@ -65,13 +66,15 @@ static uint64_t number_of(struct span word)
     return number;
 }
 
-static void read_had(const struct agent *agent, struct span text, uint64_t *had)
+static void read_had(
+    const struct agent *agent, struct span text, uint64_t *had, uint64_t *had_behind)
 {
     const struct agent_plan *plan = &agent->plan;
     while (text.size) {
         struct span session = next_word(&text, ' ');
         struct span output = next_word(&text, ' ');
         uint64_t number = number_of(next_word(&text, '\n'));
+        *had_behind = session.size ? *had_behind : number;
         for (size_t i = 0; i < plan->session_count * plan->output_count; i++) {
             if (span_is(session, session_name(agent, i / plan->output_count)) &&
                 span_is(output, output_name(agent, i % plan->output_count))) {
@@ -81,12 +84,14 @@ static void read_had(const struct agent *agent, struct span text, uint64_t *had)
     }
 }
 
-static bool write_had(
-    const struct agent *agent, struct store *store, const uint64_t *had, struct error *err)
+static bool write_had(const struct agent *agent, struct store *store,
+    const struct agent_import *import, struct error *err)
 {
+    const uint64_t *had = import->had;
     const struct agent_plan *plan = &agent->plan;
     struct buf text;
     buf_init(&text, STORE_VALUE_MAX);
+    buf_printf(&text, "  %llu\n", (unsigned long long)import->had_behind);
     for (size_t i = 0; i < plan->session_count * plan->output_count; i++) {
         if (had[i]) {
             buf_printf(&text, "%s %s %llu\n", session_name(agent, i / plan->output_count),
@@ -116,7 +121,9 @@ static bool commit(struct store *store, struct error *err)
     return store_commit(store, &committed, err);
 }
 
-/* Where the stream's outputs are with the session; the live ones have a time in its place. */
+/* Where the stream's outputs are with the session; the live ones have a time in its place. The stream may
+ * have been further, without an output that came later; those that memory mode did not know had all of
+ * it. */
 static bool take_position(struct taking *taking, size_t stream, uint64_t id)
 {
     const struct agent *agent = taking->agent;
@@ -124,23 +131,30 @@ static bool take_position(struct taking *taking, size_t stream, uint64_t id)
     size_t s = taking->session;
     const char *name = session_name(agent, s);
     uint64_t lowest = UINT64_MAX;
+    uint64_t before = 0;
+    bool is_read_again = plan->sessions[s].replayable;
+    if (!store_find_source(taking->store, span_text(name), id, &before, taking->err)) {
+        return false;
+    }
     for (size_t o = 0; o < plan->output_count; o++) {
+        uint64_t *had = &taking->import->had[s * plan->output_count + o];
         struct position position;
-        if (plan->outputs[o].stream != stream || !takes(agent, s, o) ||
-            !positions_find(taking->import->left, name, output_name(agent, o), &position)) {
+        if (plan->outputs[o].stream != stream || !takes(agent, s, o)) {
+            continue;
+        }
+        if (!positions_find(taking->import->left, name, output_name(agent, o), &position)) {
+            *had = is_read_again && before > *had ? before : *had;
             continue;
         }
         lowest = position.sequence < lowest ? position.sequence : lowest;
-        if (plan->sessions[s].replayable) {
-            taking->import->had[s * plan->output_count + o] = position.sequence;
-        }
+        *had = is_read_again ? position.sequence : *had;
     }
     taking->import->known[stream * plan->session_count + s] = lowest != UINT64_MAX;
-    if (lowest == UINT64_MAX || lowest == 0) {
+    if (lowest == UINT64_MAX || (lowest == 0 && (before == 0 || !is_read_again))) {
         return true;
     }
-    return plan->sessions[s].replayable
-               ? store_source(taking->store, span_text(name), id, lowest, taking->err)
+    return is_read_again
+               ? store_source_from(taking->store, span_text(name), id, lowest, taking->err)
                : store_live(taking->store, span_text(name), lowest, taking->err);
 }
 
@@ -177,7 +191,7 @@ static bool take_all(struct taking *taking)
     for (taking->session = 0; ok && taking->session < plan->session_count; taking->session++) {
         ok = take_session(taking);
     }
-    return ok && write_had(taking->agent, taking->store, taking->import->had, taking->err) &&
+    return ok && write_had(taking->agent, taking->store, taking->import, taking->err) &&
            commit(taking->store, taking->err);
 }
 
@@ -187,6 +201,16 @@ static bool allocate(const struct agent *agent, struct agent_import *import, str
     import->known = calloc(plan->stream_count * plan->session_count + 1, sizeof(*import->known));
     import->had = calloc(plan->session_count * plan->output_count + 1, sizeof(*import->had));
     return (import->known && import->had) || error_set(err, ERR_MEMORY, "out of memory");
+}
+
+/* Whoever starts without it reads and sends again what the other mode had. */
+static bool tell_failed(struct error *err)
+{
+    struct error why = *err;
+    return error_set(err, why.code,
+        "%s. an earlier run with spool.mode: memory has left how far it was, and the spool cannot "
+        "take that over: make room on the disk, or go on with spool.mode: memory",
+        why.text);
 }
 
 bool agent_import_to_spool(
@@ -199,8 +223,9 @@ bool agent_import_to_spool(
     }
     buf_init(&text, STORE_VALUE_MAX);
     bool ok = store_find_source_state(store, span_text(had_name), &text, err);
+    import->had_behind = store_last_id(store);
     if (ok) {
-        read_had(agent, buf_span(&text), import->had);
+        read_had(agent, buf_span(&text), import->had, &import->had_behind);
     }
     buf_fini(&text);
     if (!ok || !has_state(agent)) {
@@ -213,7 +238,8 @@ bool agent_import_to_spool(
     if (positions_notice(import->left)) {
         log_write(agent->log, LOG_LEVEL_WARNING, NULL, "%s", positions_notice(import->left));
     }
-    return take_all(&taking);
+    import->had_behind = store_last_id(store);
+    return take_all(&taking) || tell_failed(err);
 }
 
 bool agent_import_done(const struct agent *agent, struct store *store,
@@ -226,11 +252,11 @@ bool agent_import_done(const struct agent *agent, struct store *store,
     }
     if (!commit(store, err) || !data_folder_path(agent->data_dir, "state", path, err) ||
         !data_folder_path(agent->data_dir, "state.old", old, err)) {
-        return false;
+        return tell_failed(err);
     }
     if (has_state(agent) &&
         (!plat_path_rename(path, old, err) || !plat_path_sync_folder(agent->data_dir, err))) {
-        return false;
+        return tell_failed(err);
     }
     log_write(agent->log, LOG_LEVEL_INFO, NULL,
         "spool: it goes on where an earlier run with spool.mode: memory was");
@@ -337,11 +363,12 @@ static bool give_all(struct giving *giving, const struct spool_facts *facts)
     const struct agent *agent = giving->agent;
     struct buf text;
     uint64_t live;
+    uint64_t ignored;
     buf_init(&text, STORE_VALUE_MAX);
     bool ok = catalogue_find_session(
         giving->catalogue, span_text(had_name), &text, &live, giving->err);
     if (ok) {
-        read_had(agent, buf_span(&text), giving->had);
+        read_had(agent, buf_span(&text), giving->had, &ignored);
     }
     buf_fini(&text);
     for (size_t o = 0; ok && o < agent->plan.output_count; o++) {

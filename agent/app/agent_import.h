@@ -14,10 +14,12 @@ struct agent_import {
     struct positions *left; /* NULL: nothing is to be taken over */
     bool *known;            /* [stream * session_count + session]: it says how far the stream is */
     uint64_t *had; /* [session * output_count + output]: up to here the output has everything, even
-                      where its stream has less */
+                      where its stream has less … */
+    uint64_t had_behind; /* … but of no batch up to this one, which were in the spool before */
 };
 
-/* The store has just been opened: positions, states and files become true in it. */
+/* The store has just been opened: positions, states and files become true in it. Where the disk has no
+ * room for that, the agent does not start: nobody would know what was delivered. */
 bool agent_import_to_spool(
     struct agent *agent, struct store *store, struct agent_import *import, struct error *err);
 

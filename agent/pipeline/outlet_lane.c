@@ -324,8 +324,8 @@ static void settle_segments(struct outlet *outlet, const struct batch *batch, si
 static void deliver(struct outlet_lane *lane)
 {
     const struct batch *batch = lane->batch;
-    /* What an earlier run has left was not had, whatever its numbers. */
-    const uint64_t *resume = lane->item->earlier ? NULL : lane->outlet->settings.resume;
+    const struct outlet_settings *settings = &lane->outlet->settings;
+    const uint64_t *resume = batch->number > settings->resume_behind ? settings->resume : NULL;
     if (lane->item->left) {
         deliver_left(lane);
         return;

@@ -116,7 +116,8 @@ static bool make_place(struct stage *stage, struct error *err)
 static bool is_behind(const struct stage_entry *entry, const struct stage_entry *old)
 {
     size_t rises = keys[entry->kind].rises;
-    return rises && entry->numbers[rises - 1] < old->numbers[rises - 1];
+    bool may_fall = entry->kind == STAGE_SOURCE && entry->numbers[2];
+    return rises && !may_fall && entry->numbers[rises - 1] < old->numbers[rises - 1];
 }
 
 bool stage_put(struct stage *stage, const struct stage_entry *entry, struct error *err)

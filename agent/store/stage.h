@@ -9,7 +9,7 @@
  * the earlier one's place. Everything is copied. Bounded. One thread at a time.
  */
 enum stage_kind {
-    STAGE_SOURCE,   /* key: session, stream. sequence */
+    STAGE_SOURCE,   /* key: session, stream. sequence, may it fall? */
     STAGE_STATE,    /* key: session. state */
     STAGE_LIVE,     /* key: session. time */
     STAGE_DONE,     /* key: session, file id. sequence */
@@ -43,7 +43,7 @@ struct stage {
 void stage_init(struct stage *stage, size_t max_bytes);
 void stage_fini(struct stage *stage);
 
-/* A sequence and a live time never go back: the higher one stays.
+/* A sequence and a live time never go back, unless it may fall: the higher one stays.
  * False, and nothing changed: ERR_MEMORY; ERR_LIMIT: more than the maximum waits. */
 bool stage_put(struct stage *stage, const struct stage_entry *entry, struct error *err);
 

@@ -51,6 +51,11 @@ uint64_t store_epoch(const struct store *store)
     return store->epoch;
 }
 
+uint64_t store_last_id(const struct store *store)
+{
+    return store->last_id;
+}
+
 /* ---- streams and outputs ------------------------------------------------------------------------- */
 
 bool store_stream(struct store *store, struct span key, uint32_t hash, struct span about,
@@ -454,16 +459,28 @@ bool store_leftover(
     return stage_put(&store->stage, &entry, err) || (chain_set_left(chain, id, had, NULL), false);
 }
 
-bool store_source(
-    struct store *store, struct span session, uint64_t stream, uint64_t sequence, struct error *err)
+static bool stage_source(struct store *store, struct span session, uint64_t stream,
+    uint64_t sequence, bool may_fall, struct error *err)
 {
     const struct stage_entry entry = {
-        .kind = STAGE_SOURCE, .numbers = {stream, sequence}, .texts = {session}};
+        .kind = STAGE_SOURCE, .numbers = {stream, sequence, may_fall}, .texts = {session}};
     if (!streams_get(&store->streams, stream)) {
         return error_set(err, ERR_MISSING, "there is no stream %llu", (unsigned long long)stream);
     }
     return is_good_number(sequence, err) && !is_too_long(session, span_make(NULL, 0), err) &&
            stage_put(&store->stage, &entry, err);
+}
+
+bool store_source(
+    struct store *store, struct span session, uint64_t stream, uint64_t sequence, struct error *err)
+{
+    return stage_source(store, session, stream, sequence, false, err);
+}
+
+bool store_source_from(
+    struct store *store, struct span session, uint64_t stream, uint64_t sequence, struct error *err)
+{
+    return stage_source(store, session, stream, sequence, true, err);
 }
 
 bool store_source_state(

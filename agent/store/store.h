@@ -81,6 +81,9 @@ void store_close(struct store *store);
  */
 uint64_t store_epoch(const struct store *store);
 
+/* Batches that were committed so far have no higher ids, all later ones do. */
+uint64_t store_last_id(const struct store *store);
+
 /* ---- streams and outputs ------------------------------------------------------------------------ */
 
 enum {
@@ -229,6 +232,11 @@ bool store_leftover(
 /* Session ${session} is in the store up to ${sequence}, as far as ${stream} goes. Appending does that
  * by itself; this is for what brought no batch. Never goes back. */
 bool store_source(struct store *store, struct span session, uint64_t stream, uint64_t sequence,
+    struct error *err);
+
+/* The same, also where it was further: outputs are given what they lack of it. Before anything is
+ * appended. */
+bool store_source_from(struct store *store, struct span session, uint64_t stream, uint64_t sequence,
     struct error *err);
 
 /* An input's own state. */

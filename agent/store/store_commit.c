@@ -64,14 +64,15 @@ static bool remake_catalogue(struct store *store, struct error *why)
 /* ---- what is written ---------------------------------------------------------------------------------- */
 
 static bool put_source(struct catalogue *catalogue, struct span session, uint64_t stream,
-    uint64_t sequence, struct error *err)
+    uint64_t sequence, bool may_fall, struct error *err)
 {
     const struct catalogue_source source = {
         .session = session, .stream = stream, .sequence = sequence};
     bool found;
     uint64_t old = 0;
     return catalogue_find_source(catalogue, session, stream, &old, &found, err) &&
-           ((found && old >= sequence) || catalogue_put_source(catalogue, &source, err));
+           ((found && old >= sequence && !may_fall) ||
+               catalogue_put_source(catalogue, &source, err));
 }
 
 /* Batches of one file follow each other: its row is put with the last of them in mind. */
@@ -111,7 +112,7 @@ static bool put_batch(
     bool ok = catalogue_put_batch(catalogue, &row, err);
     for (size_t i = 0; ok && i < batch->source_count; i++) {
         const struct frame_source *source = &batch->sources[i];
-        ok = put_source(catalogue, source->session, from->stream, source->sequence, err);
+        ok = put_source(catalogue, source->session, from->stream, source->sequence, false, err);
     }
     return ok;
 }
@@ -184,7 +185,8 @@ static bool put_entry(struct commit *commit, const struct stage_entry *entry, st
     struct catalogue *catalogue = commit->store->catalogue;
     switch (entry->kind) {
     case STAGE_SOURCE:
-        return put_source(catalogue, entry->texts[0], entry->numbers[0], entry->numbers[1], err);
+        return put_source(catalogue, entry->texts[0], entry->numbers[0], entry->numbers[1],
+            entry->numbers[2] != 0, err);
     case STAGE_STATE:
         return catalogue_put_state(catalogue, entry->texts[0], entry->texts[1], err);
     case STAGE_LIVE:

@@ -277,6 +277,32 @@ static uint64_t open_gaps(struct store_rig *rig)
     return lost;
 }
 
+static void test_a_source_falls_only_where_it_may(void **state)
+{
+    (void)state;
+    struct store_rig rig;
+    struct span session = span_text("kernel");
+    rig_init(&rig, 0);
+    rig_open(&rig);
+    uint64_t stream = rig_stream(&rig, "json");
+    assert_ok(store_source(rig.store, session, stream, 900, &rig.err), &rig);
+    rig_commit(&rig);
+    assert_ok(store_source(rig.store, session, stream, 800, &rig.err), &rig);
+    rig_commit(&rig);
+    assert_int_equal(rig_source(&rig, "json"), 900);
+    assert_ok(store_source_from(rig.store, session, stream, 700, &rig.err), &rig);
+    assert_ok(store_source(rig.store, session, stream, 600, &rig.err), &rig);
+    rig_commit(&rig);
+    rig_reopen(&rig);
+    assert_int_equal(rig_source(&rig, "json"), 700);
+    stream = rig_stream(&rig, "json");
+    assert_ok(store_source(rig.store, session, stream, 800, &rig.err), &rig);
+    assert_ok(store_source_from(rig.store, session, stream, 0, &rig.err), &rig);
+    rig_commit(&rig);
+    assert_int_equal(rig_source(&rig, "json"), 0);
+    rig_fini(&rig);
+}
+
 static void test_sources_and_gaps_are_as_they_were_committed(void **state)
 {
     (void)state;
@@ -398,6 +424,7 @@ int main(void)
         cmocka_unit_test(test_a_new_output_begins_at_the_tail_or_at_the_head),
         cmocka_unit_test(test_a_changed_output_takes_what_is_of_before_first),
         cmocka_unit_test(test_an_output_pins_what_it_has_not_settled_until_it_is_forgotten),
+        cmocka_unit_test(test_a_source_falls_only_where_it_may),
         cmocka_unit_test(test_sources_and_gaps_are_as_they_were_committed),
         cmocka_unit_test(test_what_would_stand_in_the_way_of_a_commit_is_refused),
         cmocka_unit_test(test_a_commit_with_nothing_to_do_touches_nothing),
