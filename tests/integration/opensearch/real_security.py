@@ -83,13 +83,14 @@ class Security(etwship.Case):
         shutil.copy(EXAMPLE, example)
         environment = os.environ | {
             "ETWSHIP_TRACES": str(traces.parent), "ES_URL": self.server.url, "ES_USER": "admin",
-            "ES_PASSWORD": "admin", "XDG_STATE_HOME": str(self.folder / "state"),
-            "HOME": str(self.folder)}
+            "ES_PASSWORD": "admin"}
 
         def etwship_with(*arguments):
             done = subprocess.run(
                 [etwship.BINARY, *arguments, "-c", example, "--set",
-                 f"outputs.siem.tls.ca={self.ca}", "--set", "agent.log.stats=0"],
+                 f"outputs.siem.tls.ca={self.ca}", "--set", "agent.log.stats=0",
+                 "--set", f"agent.data_dir={self.folder / 'state'}",
+                 "--set", "spool.min_free_disk=1MB"],
                 env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT, timeout=etwship.TIMEOUT_S, check=False)
             self.assertEqual(done.returncode, etwship.DONE, done.stdout.decode())
