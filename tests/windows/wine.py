@@ -13,6 +13,8 @@ import time
 from pathlib import Path
 
 SKIPPED = 77
+# STATUS_DLL_INIT_FAILED, of which Linux shows the low byte: nothing of the program itself has run.
+NOT_BEGUN = 0xC0000142 & 0xff
 BUILDS = Path(os.environ["ETWSHIP_WINDOWS_BUILD"])
 EXE = BUILDS / "mingw" / "agent" / "etwship.exe"
 TESTS = BUILDS / "mingw-tests"
@@ -101,9 +103,15 @@ class Prefix:
                                 env={**self.environment, **options.pop("env", {})},
                                 stdout=out, stderr=err, **options)
 
-    def run(self, *arguments, timeout_s=TIMEOUT_S, **options):
+    def run(self, *arguments, **options):
         """Like subprocess.run; the outputs are bytes, without what Wine says of itself while a process
-        with several threads ends."""
+        with several threads ends. Once more where a DLL of Wine could not begin, as was seen on a busy
+        machine: no program here ends with that code."""
+        done = self._run(*arguments, **options)
+        silent = not done.stdout and not done.stderr
+        return self._run(*arguments, **options) if done.returncode == NOT_BEGUN and silent else done
+
+    def _run(self, *arguments, timeout_s=TIMEOUT_S, **options):
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             process = self.start(*arguments, out=out, err=err, **options)
             try:
