@@ -18,8 +18,6 @@
  */
 static const char mark_name[] = "/letters";
 
-static const uint64_t max_bytes = UINT64_C(64) * 1024 * 1024;
-
 struct import {
     struct catalogue *catalogue;
     uint64_t mark; /* letters up to this one are there */
@@ -46,20 +44,11 @@ static bool add_id(struct import *import, uint64_t id)
 static bool take(void *self, const struct dead_letter *letter)
 {
     struct import *import = self;
-    bool too_long = letter->document.size > CATALOGUE_DOCUMENT_MAX_BYTES;
-    const struct catalogue_letter row = {.time = letter->time,
-        .status = letter->status,
-        .output = letter->output,
-        .type = letter->type,
-        .reason = letter->reason,
-        .index = letter->index,
-        .route = letter->route,
-        .document_id = letter->document_id,
-        .document = too_long ? span_make(NULL, 0) : letter->document};
+    const struct catalogue_letter row = dead_letters_catalogue_row(letter);
     import->ok = add_id(import, letter->id);
     if (import->ok && letter->id > import->mark) {
         import->ok = catalogue_put_letters(
-            import->catalogue, &row, 1, max_bytes, NULL, NULL, import->err);
+            import->catalogue, &row, 1, DEAD_LETTERS_CATALOGUE_MAX_BYTES, NULL, NULL, import->err);
         import->last = letter->id;
         import->count += import->ok;
     }

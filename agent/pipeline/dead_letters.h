@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "pipeline/dead_letter.h"
+#include "store/catalogue_letters.h"
 
 /*
  * Where dead letters are kept, in bounded space: the oldest make room for new ones, and are counted.
@@ -61,6 +62,12 @@ struct dead_letters_catalogue_settings {
     void (*evicted)(void *self, uint64_t count);
     void *self;
 };
+
+/* Where no other limit is given. */
+#define DEAD_LETTERS_CATALOGUE_MAX_BYTES (UINT64_C(64) * 1024 * 1024)
+
+/* As the catalogue keeps it: borrowed from ${letter}; a document that is too long is left out. */
+struct catalogue_letter dead_letters_catalogue_row(const struct dead_letter *letter);
 
 /* In the catalogue of a durable spool (dead_letters_catalogue.c), beside who owns it. Without a
  * catalogue there is nothing to read, and no place to put anything. NULL: out of memory. */

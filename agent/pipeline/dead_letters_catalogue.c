@@ -12,8 +12,6 @@
  *
  * The mutex guards the writing connection.
  */
-static const uint64_t default_max_bytes = UINT64_C(64) * 1024 * 1024;
-
 enum { PUT_AT_ONCE = 64 };
 
 struct letters {
@@ -48,7 +46,7 @@ static void abandon(struct letters *letters)
     letters->writer = NULL;
 }
 
-static struct catalogue_letter row_of(const struct dead_letter *letter)
+struct catalogue_letter dead_letters_catalogue_row(const struct dead_letter *letter)
 {
     bool too_long = letter->document.size > CATALOGUE_DOCUMENT_MAX_BYTES;
     return (struct catalogue_letter){.time = letter->time,
@@ -71,7 +69,7 @@ static bool put_rows(struct letters *letters, const struct dead_letter *items, s
         size_t part = count - first < PUT_AT_ONCE ? count - first : PUT_AT_ONCE;
         uint64_t evicted = 0;
         for (size_t i = 0; i < part; i++) {
-            rows[i] = row_of(&items[first + i]);
+            rows[i] = dead_letters_catalogue_row(&items[first + i]);
         }
         ok = catalogue_put_letters(
             letters->writer, rows, part, letters->settings.max_bytes, NULL, &evicted, err);
@@ -218,7 +216,8 @@ struct dead_letters *dead_letters_catalogue_create(
     }
     letters->base.ops = &catalogue_ops;
     letters->settings = *settings;
-    letters->settings.max_bytes = settings->max_bytes ? settings->max_bytes : default_max_bytes;
+    letters->settings.max_bytes = settings->max_bytes ? settings->max_bytes
+                                                      : DEAD_LETTERS_CATALOGUE_MAX_BYTES;
     letters->path = memcpy(path, settings->path, size);
     plat_mutex_init(&letters->mutex);
     return &letters->base;

@@ -335,7 +335,7 @@ enum store_room {
     STORE_ROOM_DISK, /* min_free_bytes, or the last commit found the disk full */
 };
 
-/* Is there room for ${bytes} more, with what is staged? The free space is asked for now and then. */
+/* Is there room for ${bytes} more, with what is staged? The free space is asked for once a second at most. */
 enum store_room store_room(struct store *store, uint64_t bytes);
 
 /* Bytes that batches may take on the disk, those that are there included: what max_bytes allows, or what
