@@ -29,7 +29,7 @@ EVENTS = 200000 if FULL else 20000
 FEW = 3000
 KILLS = 20 if FULL else 6
 # A net under a program that does not end, no measure.
-TIMEOUT_S = 900
+TIMEOUT_S = 600
 
 DONE, LOSSES = 0, 3
 SEQUENCE = re.compile(rb'"etw":\{[^}]*"sequence":(\d+)')

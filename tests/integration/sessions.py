@@ -14,7 +14,7 @@ from pathlib import Path
 SIM = os.environ["ETWSHIP_SIM"]
 BURST = int(os.environ.get("ETWSHIP_BURST", "1000000"))
 # A net under what does not end, no measure.
-TIMEOUT_S = 900
+TIMEOUT_S = 600
 NAME = "Sim-Provider"
 
 
