@@ -5,21 +5,24 @@
 #include "store/catalogue_letters.h"
 
 /*
- * Dead letters in the catalogue of a spool. What changes something is a transaction of its own, on a
- * connection that is opened when it is needed first; the owner of the spool and other processes have
- * theirs, and SQLite lets one write at a time. What looks opens another connection for as long as it
- * looks, so that a looker may change things meanwhile.
+ * Dead letters in the catalogue of a spool. Every call has a connection of its own, and what changes
+ * something is a transaction; the owner of the spool and other processes have theirs, and SQLite lets
+ * one write at a time. Between calls none is open: on Windows nobody could set a damaged catalogue
+ * aside.
  *
- * The mutex guards the writing connection.
+ * The catalogue may be replaced at any moment by its owner, who copies what is in it or makes another
+ * one. What was committed while the file was in its place is in the copy; what was committed to one that
+ * was not any more may be nowhere, and is put again into the one that is there.
+ *
+ * The mutex guards the count, and lets one change at a time.
  */
-enum { PUT_AT_ONCE = 64 };
+enum { PUT_AT_ONCE = 64, TRIES = 3 };
 
 struct letters {
     struct dead_letters base;
     struct dead_letters_catalogue_settings settings;
     char *path;
     struct plat_mutex mutex;
-    struct catalogue *writer; /* NULL: not opened yet */
     uint64_t evicted;
 };
 
@@ -29,22 +32,6 @@ static struct letters *self_of(struct dead_letters *base)
 }
 
 /* ---- changing --------------------------------------------------------------------------------- */
-
-/* Holds the mutex. False with ERR_MISSING: there is no catalogue. */
-static bool begin(struct letters *letters, struct error *err)
-{
-    if (!letters->writer) {
-        letters->writer = catalogue_open(letters->path, CATALOGUE_WRITE, err);
-    }
-    return letters->writer && catalogue_begin(letters->writer, err);
-}
-
-/* A connection that failed may have lost its file: the next one who writes opens another. */
-static void abandon(struct letters *letters)
-{
-    catalogue_close(letters->writer);
-    letters->writer = NULL;
-}
 
 struct catalogue_letter dead_letters_catalogue_row(const struct dead_letter *letter)
 {
@@ -60,39 +47,73 @@ struct catalogue_letter dead_letters_catalogue_row(const struct dead_letter *let
         .document = too_long ? span_make(NULL, 0) : letter->document};
 }
 
-static bool put_rows(struct letters *letters, const struct dead_letter *items, size_t count,
-    uint64_t *ret_evicted, struct error *err)
+/* What is done in a transaction. */
+struct change {
+    const struct letters *letters;
+    const struct dead_letter *items; /* put, … */
+    const uint64_t *ids;             /* … or removed */
+    size_t count;
+    uint64_t evicted;
+    uint64_t removed;
+};
+
+static bool put_rows(struct change *change, struct catalogue *catalogue, struct error *err)
 {
     struct catalogue_letter rows[PUT_AT_ONCE];
     bool ok = true;
-    for (size_t first = 0; ok && first < count; first += PUT_AT_ONCE) {
-        size_t part = count - first < PUT_AT_ONCE ? count - first : PUT_AT_ONCE;
+    change->evicted = 0;
+    for (size_t first = 0; ok && first < change->count; first += PUT_AT_ONCE) {
+        size_t left = change->count - first;
+        size_t part = left < PUT_AT_ONCE ? left : PUT_AT_ONCE;
         uint64_t evicted = 0;
         for (size_t i = 0; i < part; i++) {
-            rows[i] = dead_letters_catalogue_row(&items[first + i]);
+            rows[i] = dead_letters_catalogue_row(&change->items[first + i]);
         }
         ok = catalogue_put_letters(
-            letters->writer, rows, part, letters->settings.max_bytes, NULL, &evicted, err);
-        *ret_evicted += evicted;
+            catalogue, rows, part, change->letters->settings.max_bytes, NULL, &evicted, err);
+        change->evicted += evicted;
     }
-    return ok && catalogue_commit(letters->writer, err);
+    return ok;
+}
+
+/* False with ERR_MISSING: there is no catalogue, or it is no longer where it was. */
+static bool try_change(struct change *change, struct error *err)
+{
+    struct catalogue *catalogue = catalogue_open(change->letters->path, CATALOGUE_WRITE, err);
+    bool ok = catalogue && catalogue_begin(catalogue, err) &&
+              (change->items ? put_rows(change, catalogue, err)
+                             : catalogue_remove_letters(
+                                   catalogue, change->ids, change->count, &change->removed, err)) &&
+              catalogue_commit(catalogue, err) && catalogue_check_place(catalogue, err);
+    catalogue_close(catalogue);
+    return ok;
+}
+
+/* Holds the mutex. */
+static bool run(struct change *change, struct error *err)
+{
+    struct error why = {.code = ERR_MISSING};
+    bool ok = false;
+    for (unsigned i = 0; !ok && why.code == ERR_MISSING && i < TRIES; i++) {
+        ok = try_change(change, &why);
+    }
+    if (!ok && err) {
+        *err = why;
+    }
+    return ok;
 }
 
 static bool put(
     struct dead_letters *base, const struct dead_letter *items, size_t count, struct error *err)
 {
     struct letters *letters = self_of(base);
-    uint64_t evicted = 0;
+    struct change change = {.letters = letters, .items = items, .count = count};
     plat_mutex_lock(&letters->mutex);
-    bool ok = begin(letters, err) && put_rows(letters, items, count, &evicted, err);
-    if (ok) {
-        letters->evicted += evicted;
-    } else {
-        abandon(letters);
-    }
+    bool ok = run(&change, err);
+    letters->evicted += ok ? change.evicted : 0;
     plat_mutex_unlock(&letters->mutex);
-    if (ok && evicted && letters->settings.evicted) {
-        letters->settings.evicted(letters->settings.self, evicted);
+    if (ok && change.evicted && letters->settings.evicted) {
+        letters->settings.evicted(letters->settings.self, change.evicted);
     }
     return ok;
 }
@@ -101,21 +122,16 @@ static bool remove_letters(struct dead_letters *base, const uint64_t *ids, size_
     uint64_t *ret_removed, struct error *err)
 {
     struct letters *letters = self_of(base);
-    uint64_t removed = 0;
+    struct change change = {.letters = letters, .ids = ids, .count = count};
     struct error why = {.code = ERR_NONE};
     plat_mutex_lock(&letters->mutex);
-    bool ok = begin(letters, &why) &&
-              catalogue_remove_letters(letters->writer, ids, count, &removed, &why) &&
-              catalogue_commit(letters->writer, &why);
-    if (!ok) {
-        abandon(letters);
-    }
+    bool ok = run(&change, &why);
     plat_mutex_unlock(&letters->mutex);
     if (!ok && why.code != ERR_MISSING) {
         *err = why;
         return false;
     }
-    *ret_removed = ok ? removed : 0;
+    *ret_removed = ok ? change.removed : 0;
     return true;
 }
 
@@ -188,7 +204,6 @@ static bool usage(
 static void destroy(struct dead_letters *base)
 {
     struct letters *letters = self_of(base);
-    catalogue_close(letters->writer);
     plat_mutex_fini(&letters->mutex);
     free(letters->path);
     free(letters);

@@ -138,7 +138,7 @@ static bool connect_to_read(struct catalogue *catalogue, struct error *err)
 static bool use_log(struct catalogue *catalogue, struct error *err)
 {
     sqlite3_int64 is_log = 0;
-    if (!run_text(catalogue, "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL", err) ||
+    if (!run_text(catalogue, "PRAGMA journal_mode = WAL", err) ||
         !get_number(
             catalogue, "SELECT journal_mode = 'wal' FROM pragma_journal_mode", &is_log, err)) {
         return false;
@@ -325,6 +325,7 @@ struct catalogue *catalogue_open(const char *path, enum catalogue_mode mode, str
     if (!catalogue) {
         return NULL;
     }
+    uint64_t file_id = plat_path_stamp(path).id;
     bool good = !is_anything_there(path) ? no_catalogue(catalogue, err)
                 : mode == CATALOGUE_READ ? open_to_read(catalogue, err)
                                          : open_to_write(catalogue, err);
@@ -333,6 +334,11 @@ struct catalogue *catalogue_open(const char *path, enum catalogue_mode mode, str
         return NULL;
     }
     note_files(catalogue);
+    if (mode == CATALOGUE_WRITE && catalogue->file_id != file_id) {
+        error_set(err, ERR_MISSING, "%s was replaced while it was opened", path);
+        catalogue_close(catalogue);
+        return NULL;
+    }
     return catalogue;
 }
 
@@ -341,8 +347,8 @@ static bool make(
 {
     unsigned version;
     if (!connect(catalogue, catalogue->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err) ||
-        !use_log(catalogue, err) || !run_text(catalogue, "BEGIN IMMEDIATE", err) ||
-        !get_version(catalogue, &version, err)) {
+        !run_text(catalogue, "PRAGMA auto_vacuum = INCREMENTAL", err) || !use_log(catalogue, err) ||
+        !run_text(catalogue, "BEGIN IMMEDIATE", err) || !get_version(catalogue, &version, err)) {
         return false;
     }
     if (version) {
@@ -411,6 +417,15 @@ static bool is_there(const struct catalogue *catalogue)
 #endif
 }
 
+bool catalogue_check_place(const struct catalogue *catalogue, struct error *err)
+{
+    return is_there(catalogue) ||
+           error_set(err, ERR_MISSING,
+               "%s: this file, or the one with -wal behind its name, was removed or replaced while "
+               "the agent used it",
+               catalogue->path);
+}
+
 bool catalogue_begin(struct catalogue *catalogue, struct error *err)
 {
     if (catalogue->mode == CATALOGUE_READ) {
@@ -421,12 +436,8 @@ bool catalogue_begin(struct catalogue *catalogue, struct error *err)
         return error_set(
             err, ERR_STOPPED, "%s: two transactions at a time: both are undone", catalogue->path);
     }
-    if (!is_there(catalogue)) {
-        return error_set(err, ERR_MISSING,
-            "%s: this file, or the one with -wal behind its name, was removed or replaced while "
-            "the "
-            "agent used it",
-            catalogue->path);
+    if (!catalogue_check_place(catalogue, err)) {
+        return false;
     }
     struct query q = query_start(catalogue, CATALOGUE_BEGIN);
     while (query_next(&q)) {}

@@ -81,6 +81,11 @@ bool catalogue_begin(struct catalogue *catalogue, struct error *err);
 /* True: all of it is on the disk, and stays after a loss of power. */
 bool catalogue_commit(struct catalogue *catalogue, struct error *err);
 
+/* Is the file that is open, and its log, where it was opened? Else (ERR_MISSING) nobody who comes later
+ * finds what is committed to it, unless its owner writes it anew (catalogue_copy). After a commit: true
+ * says that whoever copies it from now on has that. On Windows an open file stays where it is. */
+bool catalogue_check_place(const struct catalogue *catalogue, struct error *err);
+
 /* Undo what was done since begin. Nothing to undo is fine. */
 void catalogue_rollback(struct catalogue *catalogue);
 
