@@ -24,7 +24,8 @@
  *
  * Threads: the store belongs to the thread that makes the agent until the pipeline starts, and to the
  * spool's thread from then on, which calls `stage`. Sources ask for files that are done on their own
- * threads, so there is a connection to the catalogue for that, under a mutex.
+ * threads, so there is a connection to the catalogue for that, under a mutex; it is closed when the
+ * store makes the catalogue anew.
  */
 struct agent_spool {
     struct plat_lock *lock;
@@ -37,12 +38,34 @@ struct agent_spool {
     bool is_remade;                 /* the catalogue was, and knows no states that fit */
     struct agent_import import;
     struct plat_mutex mutex;
-    struct catalogue *reader;
+    struct catalogue *reader; /* NULL: not open now */
 };
 
 static const char *session_name(const struct agent *agent, size_t session)
 {
     return agent->plan.session_configs[session]->name;
+}
+
+/* ---- the connection for others' threads ---------------------------------------------------------- */
+
+/* Takes the mutex, in any case. NULL with ${err}: it cannot be opened. */
+static struct catalogue *take_reader(struct agent_spool *spool, struct error *err)
+{
+    plat_mutex_lock(&spool->mutex);
+    if (!spool->reader) {
+        spool->reader = catalogue_open(spool->catalogue, CATALOGUE_READ, err);
+    }
+    return spool->reader;
+}
+
+/* The store is about to move the file away, or has put another one in its place. */
+static void let_go(void *self)
+{
+    struct agent_spool *spool = ((struct agent *)self)->spool;
+    plat_mutex_lock(&spool->mutex);
+    catalogue_close(spool->reader);
+    spool->reader = NULL;
+    plat_mutex_unlock(&spool->mutex);
 }
 
 /* ---- where sources go on ------------------------------------------------------------------------ */
@@ -125,11 +148,13 @@ static bool note_source(void *self, const struct catalogue_source *source)
 
 static bool read_earlier(struct agent *agent, struct earlier *earlier, struct error *err)
 {
-    struct catalogue *reader = agent->spool->reader;
-    return catalogue_streams(reader, note_stream, earlier, err) &&
-           catalogue_outputs(reader, note_output, earlier, err) &&
-           catalogue_ranges(reader, note_range, earlier, err) &&
-           catalogue_sources(reader, note_source, earlier, err);
+    struct catalogue *reader = take_reader(agent->spool, err);
+    bool ok = reader && catalogue_streams(reader, note_stream, earlier, err) &&
+              catalogue_outputs(reader, note_output, earlier, err) &&
+              catalogue_ranges(reader, note_range, earlier, err) &&
+              catalogue_sources(reader, note_source, earlier, err);
+    plat_mutex_unlock(&agent->spool->mutex);
+    return ok;
 }
 
 /* Where a stream begins that the last run did not have: where the ones were that its outputs read then;
@@ -204,7 +229,10 @@ static void tell_waiting(const struct agent *agent)
     const char *folder = agent->spool->folder;
     log_write(agent->log, LOG_LEVEL_INFO, NULL,
         "spool: events wait in %s until their outputs have them", folder);
-    if (!spool_facts_read(agent->spool->reader, &facts, &ignored)) {
+    struct catalogue *reader = take_reader(agent->spool, &ignored);
+    bool ok = reader && spool_facts_read(reader, &facts, &ignored);
+    plat_mutex_unlock(&agent->spool->mutex);
+    if (!ok) {
         return; /* what cannot be read is told where it is needed */
     }
     for (size_t i = 0; i < facts.output_count; i++) {
@@ -323,10 +351,10 @@ static bool open_store(struct agent *agent, struct error *err)
         .max_age_ms = config->max_age_ns == CONFIG_NEVER ? 0 : config->max_age_ns / NS_PER_MS,
         .zstd = config->compression == APP_SPOOL_ZSTD,
         .tell = tell,
+        .let_go = let_go,
         .self = agent};
     spool->store = store_open(&settings, err);
-    spool->reader = spool->store ? catalogue_open(spool->catalogue, CATALOGUE_READ, err) : NULL;
-    return spool->reader != NULL;
+    return spool->store != NULL;
 }
 
 static bool allocate(struct agent *agent, struct error *err)
@@ -453,9 +481,9 @@ bool agent_spool_is_done(
     struct agent_spool *spool = agent->spool;
     struct error err;
     bool found = false;
-    plat_mutex_lock(&spool->mutex);
-    bool ok = catalogue_find_done(spool->reader, span_text(session_name(agent, session)), file_id,
-        ret_last_sequence, &found, &err);
+    struct catalogue *reader = take_reader(spool, &err);
+    bool ok = reader && catalogue_find_done(reader, span_text(session_name(agent, session)),
+                            file_id, ret_last_sequence, &found, &err);
     plat_mutex_unlock(&spool->mutex);
     if (!ok) {
         log_write(agent->log, LOG_LEVEL_WARNING, "spool done",

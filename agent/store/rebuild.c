@@ -449,6 +449,7 @@ static bool remake(
     struct rebuild rebuild;
     catalogue_close(store->catalogue);
     store->catalogue = NULL;
+    store_let_go(store);
     if (!set_aside(store, is_missing, aside, sizeof(aside), err)) {
         return false;
     }

@@ -43,6 +43,7 @@ bool restore_catalogue(struct store *store, struct error *err)
     }
     catalogue_close(store->catalogue);
     store->catalogue = restored;
+    store_let_go(store);
     store_tell(store, STORE_NEWS_DAMAGED,
         "%s was removed or replaced while the agent used it: it was written anew as it was",
         store->catalogue_path);

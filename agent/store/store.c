@@ -39,6 +39,13 @@ void store_step(const struct store *store, const char *name)
     }
 }
 
+void store_let_go(const struct store *store)
+{
+    if (store->settings.let_go) {
+        store->settings.let_go(store->settings.self);
+    }
+}
+
 bool store_is_whole(const struct store *store, struct error *err)
 {
     return store->catalogue ||

@@ -54,10 +54,15 @@ struct store_settings {
     /* ${text} is one line for the log. In store_open, store_commit and store_drop. May be NULL. */
     void (*tell)(void *self, enum store_news news, const char *text);
 
+    /* Close what else this process has open of the catalogue: the file is about to be moved away, which on
+     * Windows nobody can while it is open, or was replaced. In store_open and store_commit. May be
+     * NULL. */
+    void (*let_go)(void *self);
+
     /* Around each durable step, with a name from store_steps.def; for tests, which end the process
      * there. May be NULL. */
     void (*step)(void *self, const char *name);
-    void *self; /* of both */
+    void *self; /* of all */
 };
 
 /*

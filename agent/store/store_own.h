@@ -76,6 +76,9 @@ void store_tell(const struct store *store, enum store_news news, const char *for
 /* A place for tests to crash at. */
 void store_step(const struct store *store, const char *name);
 
+/* The catalogue's file is about to be moved away, or was replaced. */
+void store_let_go(const struct store *store);
+
 struct store_row store_row_of(const struct catalogue_batch *batch);
 
 /* False with ${err}: the catalogue was lost, and could not be made anew so far. */

@@ -1,7 +1,9 @@
+#include <sqlite3.h>
 #include <stdlib.h>
 
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"
+#include "store/catalogue.h"
 #include "unit/store/store_rig.h"
 
 /* What the store makes of a catalogue, or segments, that somebody has damaged. */
@@ -243,6 +245,45 @@ static void note_loss(void *self, size_t output, struct span name, const struct 
 
 /* ---- a catalogue that is lost while it is used ---- */
 
+static struct catalogue *reader;
+static unsigned let_go_count;
+
+static void close_reader(void *self)
+{
+    let_go_count++;
+    (void)self;
+    catalogue_close(reader);
+    reader = NULL;
+}
+
+/* On Windows a file that is open cannot be moved. */
+static void who_reads_a_catalogue_lets_go_of_it_when_it_is_made_anew(void **state)
+{
+    (void)state;
+    struct store_rig rig;
+    char path[400];
+    sqlite3 *db;
+    rig_init(&rig, 0);
+    rig.settings.let_go = close_reader;
+    let_go_count = 0;
+    rig_open(&rig);
+    size_t siem = rig_output(&rig, "siem", "json");
+    rig_fill(&rig, "json", 1, 3);
+    assert_int_equal(let_go_count, 1); /* before there was one */
+    snprintf(path, sizeof(path), "%s/catalogue.db", rig.path);
+    reader = catalogue_open(path, CATALOGUE_READ, &rig.err);
+    assert_non_null(reader);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "DROP TABLE meta", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    rig_fill(&rig, "json", 4, 4);
+    assert_int_equal(rig.news[STORE_NEWS_REBUILT], 1);
+    assert_int_equal(let_go_count, 2);
+    assert_null(reader);
+    assert_string_equal(rig_waiting(&rig, siem, "json"), "1 2 3 4");
+    rig_fini(&rig);
+}
+
 #ifndef _WIN32
 static void a_catalogue_that_goes_under_a_running_store_is_written_anew(void **state)
 {
@@ -456,6 +497,7 @@ int main(void)
         cmocka_unit_test(two_outputs_of_one_stream_both_get_what_was_found),
         cmocka_unit_test(an_older_catalogue_gets_back_what_it_has_lost),
         cmocka_unit_test(a_newer_catalogue_is_refused_and_untouched),
+        cmocka_unit_test(who_reads_a_catalogue_lets_go_of_it_when_it_is_made_anew),
 #ifndef _WIN32
         cmocka_unit_test(a_catalogue_that_goes_under_a_running_store_is_written_anew),
         cmocka_unit_test(a_log_that_is_left_alone_is_not_taken_for_that_of_another_catalogue),
