@@ -1,0 +1,104 @@
+#define _GNU_SOURCE
+
+#include "platform/plat_notify.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/*
+ * Datagrams to a socket of the file system, or of the abstract namespace, whose name begins with a
+ * NUL and is written with '@' in its place (unix(7)). The socket is not connected: a manager that
+ * was started again under the same name is found again. The manager knows whose a datagram is from
+ * the kernel. Small enough to need no library: libsystemd would be a dependency for one sendto().
+ */
+struct plat_notify {
+    int fd;
+    socklen_t size;
+    struct sockaddr_un address;
+    uint64_t watchdog_ns;
+};
+
+/* A decimal number and nothing else. 0 for what is none, or is none of 64 bits. */
+static uint64_t number_of(const char *name)
+{
+    const char *text = getenv(name);
+    if (!text || *text < '0' || *text > '9') {
+        return 0;
+    }
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    return errno == 0 && *end == '\0' ? value : 0;
+}
+
+static uint64_t watchdog_ns(void)
+{
+    uint64_t usec = number_of("WATCHDOG_USEC");
+    bool for_another = getenv("WATCHDOG_PID") && number_of("WATCHDOG_PID") != (uint64_t)getpid();
+    return for_another || usec > UINT64_MAX / 1000 ? 0 : usec * 1000;
+}
+
+static bool find(struct plat_notify *notify)
+{
+    const char *name = getenv("NOTIFY_SOCKET");
+    size_t size = name ? strlen(name) : 0;
+    bool abstract = size && *name == '@';
+    /* A path ends with a NUL, an abstract name where its size says. */
+    if (size < 2 || size + !abstract > sizeof(notify->address.sun_path) ||
+        (!abstract && *name != '/')) {
+        return false;
+    }
+    notify->address.sun_family = AF_UNIX;
+    memcpy(notify->address.sun_path, name, size);
+    if (abstract) {
+        notify->address.sun_path[0] = '\0';
+    }
+    notify->size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + size + !abstract);
+    return true;
+}
+
+struct plat_notify *plat_notify_open(void)
+{
+    struct plat_notify *notify = calloc(1, sizeof(*notify));
+    if (!notify || !find(notify)) {
+        free(notify);
+        return NULL;
+    }
+    notify->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (notify->fd < 0) {
+        free(notify);
+        return NULL;
+    }
+    notify->watchdog_ns = watchdog_ns();
+    return notify;
+}
+
+void plat_notify_close(struct plat_notify *notify)
+{
+    if (notify) {
+        close(notify->fd);
+        free(notify);
+    }
+}
+
+uint64_t plat_notify_watchdog_ns(const struct plat_notify *notify)
+{
+    return notify ? notify->watchdog_ns : 0;
+}
+
+bool plat_notify_send(struct plat_notify *notify, struct span text)
+{
+    if (!notify || text.size > PLAT_NOTIFY_MAX_BYTES) {
+        return true;
+    }
+    ssize_t sent;
+    do {
+        sent = sendto(notify->fd, text.data, text.size, MSG_DONTWAIT | MSG_NOSIGNAL,
+            (const struct sockaddr *)&notify->address, notify->size);
+    } while (sent < 0 && errno == EINTR);
+    return sent >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != ENOBUFS);
+}
