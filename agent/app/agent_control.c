@@ -3,8 +3,9 @@
 
 /*
  * One thread that keeps time: counters at intervals, positions a moment after they move, the end of
- * --duration, and the end of the patience with outputs once the agent stops. It sleeps until the
- * next of these, or until agent_stop wakes it.
+ * --duration, the end of the patience with outputs once the agent stops, and what the service
+ * manager hears. It sleeps until the next of these, or until somebody wakes it. It takes the agent's
+ * locks and looks at the books, so its signs of life say that nobody holds these for ever.
  */
 static const uint64_t save_every_ns = UINT64_C(200000000);
 
@@ -38,6 +39,7 @@ static void report(struct agent *agent)
     agent_status_line(&agent->status, &agent->plan, &line);
     agent_status_json(&agent->status, &agent->plan, agent->pipeline, &json);
     log_write(agent->log, LOG_LEVEL_INFO, NULL, "%.*s", SPAN_ARG(buf_span(&line)));
+    agent_notify_status(&agent->notify, buf_span(&line));
     log_tick(agent->log);
     if (!json.failed) {
         struct status status = {.counters = buf_span(&json), .message = buf_span(&line)};
@@ -77,6 +79,15 @@ static void give_up(struct agent *agent)
     pipeline_give_up(agent->pipeline);
 }
 
+/* As the service manager sees it; under the mutex. A start that fails is told by the exit code alone. */
+static enum agent_phase phase_of(const struct agent *agent)
+{
+    if (!agent->running) {
+        return AGENT_STARTING;
+    }
+    return agent->stopping || agent->over ? AGENT_STOPPING : AGENT_RUNNING;
+}
+
 static void run(void *self)
 {
     struct agent *agent = self;
@@ -90,23 +101,30 @@ static void run(void *self)
         uint64_t now = plat_monotonic_ns();
         bool late = agent->stopping && !agent->gave_up && now >= agent->deadline_ns;
         agent->gave_up = agent->gave_up || late;
+        enum agent_phase phase = phase_of(agent);
         plat_mutex_unlock(&agent->mutex);
         if (late) {
             give_up(agent);
         }
+        uint64_t next = agent_notify_tick(&agent->notify, phase, now);
         tick(agent, &clock, now);
         plat_mutex_lock(&agent->mutex);
-        uint64_t next = earlier(clock.next_stats, earlier(clock.next_save, clock.end));
+        next = earlier(next, earlier(clock.next_stats, earlier(clock.next_save, clock.end)));
         if (agent->stopping && !agent->gave_up) {
             next = earlier(next, agent->deadline_ns);
         }
-        if (!agent->over && next == UINT64_MAX) {
+        if (agent->over || phase_of(agent) != phase) {
+            continue;
+        }
+        if (next == UINT64_MAX) {
             plat_cond_wait(&agent->changed, &agent->mutex);
-        } else if (!agent->over) {
+        } else {
             plat_cond_wait_until(&agent->changed, &agent->mutex, next);
         }
     }
+    enum agent_phase phase = phase_of(agent);
     plat_mutex_unlock(&agent->mutex);
+    agent_notify_tick(&agent->notify, phase, plat_monotonic_ns());
     save(agent);
 }
 
@@ -114,6 +132,14 @@ bool agent_control_start(struct agent *agent, struct error *err)
 {
     agent->control = plat_thread_start("control", run, agent, err);
     return agent->control != NULL;
+}
+
+void agent_control_ready(struct agent *agent)
+{
+    plat_mutex_lock(&agent->mutex);
+    agent->running = true;
+    plat_cond_broadcast(&agent->changed);
+    plat_mutex_unlock(&agent->mutex);
 }
 
 void agent_control_end(struct agent *agent)

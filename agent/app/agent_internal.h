@@ -2,6 +2,7 @@
 #define ETWSHIP_APP_AGENT_INTERNAL_H
 
 #include "app/agent_identity.h"
+#include "app/agent_notify.h"
 #include "app/agent_plan.h"
 #include "app/agent_run.h"
 #include "app/agent_status.h"
@@ -44,12 +45,14 @@ struct agent {
     size_t sessions_started;
     struct summary **summaries; /* by worker */
     struct agent_status status; /* of the control thread, then of the end */
+    struct agent_notify notify; /* of the control thread */
     uint64_t started_ns;
 
     /* Control: guarded by the mutex. */
     struct plat_mutex mutex;
     struct plat_cond changed;
     struct plat_thread *control;
+    bool running; /* sessions and outputs have started */
     bool stopping;
     bool signalled;       /* stopping was a signal's wish */
     uint64_t deadline_ns; /* of the outputs, while stopping */
@@ -96,6 +99,8 @@ bool agent_live_save(struct agent *agent, struct error *err);
 
 /* agent_control.c: the thread that keeps time. */
 bool agent_control_start(struct agent *agent, struct error *err);
+/* Everything runs: tell whoever waits for that. */
+void agent_control_ready(struct agent *agent);
 void agent_control_end(struct agent *agent);
 
 /* agent_store.c */

@@ -294,6 +294,7 @@ static bool make_agent(struct agent *agent, struct error *err)
     plat_cond_init(&agent->changed);
     buf_init(&agent->tail, 1024 * 1024);
     agent->started_ns = plat_monotonic_ns();
+    agent_notify_init(&agent->notify, agent->settings->config->agent.shutdown_ns);
     agent->data_dir = app_config_data_dir(agent->settings->config);
     agent->ended = calloc(agent->settings->config->output_count + 1, sizeof(*agent->ended));
     return (agent->ended || error_set(err, ERR_MEMORY, "out of memory")) && open_log(agent, err) &&
@@ -319,6 +320,7 @@ static void free_agent(struct agent *agent)
     }
     free(agent->summaries);
     agent_status_fini(&agent->status);
+    agent_notify_fini(&agent->notify);
     agent_identity_fini(&agent->identity);
     buf_fini(&agent->tail);
     agent_plan_fini(&agent->plan);
@@ -396,7 +398,9 @@ static bool start(struct agent *agent, struct error *err)
         return false;
     }
     bool ok = agent_control_start(agent, err) && agent_sessions_start(agent, err);
-    if (!ok) {
+    if (ok) {
+        agent_control_ready(agent);
+    } else {
         agent_stop(agent, false);
     }
     return ok;
