@@ -60,4 +60,6 @@ if(WIN32)
     endif()
 else()
     add_compile_definitions(_FILE_OFFSET_BITS=64)
+    # Addresses of other libraries' functions are found at the start, and read only from then on.
+    add_link_options(-Wl,-z,relro,-z,now)
 endif()
