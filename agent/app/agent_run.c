@@ -24,15 +24,20 @@ static struct {
     bool made;
 } current;
 
-static void stop_current(void *self)
+void agent_run_stop(void)
 {
-    (void)self;
     plat_mutex_lock(&current.mutex);
     current.asked = true;
     if (current.agent) {
         agent_stop(current.agent, true);
     }
     plat_mutex_unlock(&current.mutex);
+}
+
+static void stop_current(void *self)
+{
+    (void)self;
+    agent_run_stop();
 }
 
 static void reopen_current(void *self)
@@ -156,13 +161,17 @@ static void output_ended(void *self, size_t output, bool closed)
 static bool open_log(struct agent *agent, struct error *err)
 {
     const struct app_log *config = &agent->settings->config->agent.log;
-    bool on_stderr = strcmp(config->file, "auto") == 0 || strcmp(config->file, "stderr") == 0;
+    const struct agent_keeper *keeper = agent->settings->keeper;
+    bool is_auto = strcmp(config->file, "auto") == 0 || strcmp(config->file, "stderr") == 0;
+    const char *path = is_auto ? (keeper ? keeper->log_path : NULL) : config->file;
     struct log_settings settings = {.level = (enum log_level)config->level,
         .format = (enum log_format)config->format,
-        .path = on_stderr ? NULL : config->file,
+        .path = path,
         .rotate_size = config->rotate.size_bytes,
-        .rotate_keep = (unsigned)config->rotate.keep};
-    agent->logs_to_file = !on_stderr;
+        .rotate_keep = (unsigned)config->rotate.keep,
+        .also = keeper ? keeper->hear : NULL,
+        .also_self = keeper ? keeper->self : NULL};
+    agent->logs_to_file = path != NULL;
     agent->log = log_create(&settings, err);
     return agent->log != NULL;
 }
@@ -398,12 +407,15 @@ static bool start(struct agent *agent, struct error *err)
         return false;
     }
     bool ok = agent_control_start(agent, err) && agent_sessions_start(agent, err);
-    if (ok) {
-        agent_control_ready(agent);
-    } else {
+    if (!ok) {
         agent_stop(agent, false);
+        return false;
     }
-    return ok;
+    agent_control_ready(agent);
+    if (agent->settings->keeper) {
+        agent->settings->keeper->started(agent->settings->keeper->self);
+    }
+    return true;
 }
 
 /* Wait for the end of everything that start() began, wherever it failed. */
@@ -428,7 +440,8 @@ bool agent_run(const struct agent_run_settings *settings, struct agent_run_resul
     agent->settings = settings;
     set_current(NULL);
     /* First of all, as reading schemas takes its time. */
-    if (!plat_on_stop(stop_current, NULL, err) || !plat_on_reopen(reopen_current, NULL, err)) {
+    if (!settings->keeper &&
+        (!plat_on_stop(stop_current, NULL, err) || !plat_on_reopen(reopen_current, NULL, err))) {
         free(agent);
         return false;
     }

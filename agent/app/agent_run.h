@@ -2,19 +2,32 @@
 #define ETWSHIP_APP_AGENT_RUN_H
 
 #include "app/app_config.h"
+#include "app/log.h"
 #include "app/summary.h"
 
 /*
  * `etwship run`: every enabled session of a configuration at the same time, each to its outputs,
  * until all finite sources are delivered or somebody asks for an end. Once per process.
  */
+
+/* Who looks after the agent where nobody sits in front of it, and it has no terminal: a service
+ * manager. It stops it with agent_run_stop; signals are not listened for. */
+struct agent_keeper {
+    void (*started)(void *self); /* everything runs; called on the thread of agent_run */
+    void (*hear)(
+        void *self, enum log_level level, const char *text); /* lines of the log; any thread */
+    const char *log_path; /* where the log is if the configuration names no file; NULL: nowhere */
+    void *self;
+};
+
 struct agent_run_settings {
     const struct app_config *config;
     struct span schema_pack; /* text of a schema pack beside those of files; empty: none */
     uint64_t max_events;     /* per session; 0: no limit */
     uint64_t duration_ns;    /* 0: no limit */
     bool colors;             /* pretty output to a terminal */
-    bool once;               /* a session that cannot start, or is stopped by others, has failed */
+    const struct agent_keeper *keeper; /* NULL: a person, or whoever sends signals */
+    bool once; /* a session that cannot start, or is stopped by others, has failed */
 };
 
 struct agent_run_result {
@@ -32,5 +45,9 @@ struct agent_run_result {
 /* False with ${err} set if it could not start. */
 bool agent_run(const struct agent_run_settings *settings, struct agent_run_result *ret_result,
     struct error *err);
+
+/* What the first signal does: ask the running agent, or the one that will start, to end in good order.
+ * From agent_keeper.started on, any thread. */
+void agent_run_stop(void);
 
 #endif

@@ -196,8 +196,16 @@ static void write_console(struct log *log, enum log_level level, const char *tex
     }
 }
 
+static void tell_also(struct log *log, enum log_level level, const char *text)
+{
+    if (log->settings.also) {
+        log->settings.also(log->settings.also_self, level, text);
+    }
+}
+
 static void write_line(struct log *log, enum log_level level, const char *text, uint64_t now_ns)
 {
+    tell_also(log, level, text);
     if (!log->to_file) {
         write_console(log, level, text);
         return;
@@ -210,6 +218,7 @@ static void write_line(struct log *log, enum log_level level, const char *text, 
         snprintf(report, sizeof(report), "log: %s%s", why.text,
             written ? ". the file grows on" : ". lines are written here until it works again");
         write_console(log, LOG_LEVEL_WARNING, report);
+        tell_also(log, LOG_LEVEL_WARNING, report);
     }
     if (!written) {
         log->elsewhere++;

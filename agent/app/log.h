@@ -28,6 +28,11 @@ struct log_settings {
     uint64_t rotate_size; /* bytes; a file that would grow beyond it is set aside. 0: never */
     unsigned rotate_keep; /* files set aside: PATH.1 is the newest. 0: none */
 
+    /* Who is told every line, too, as it was given, on the thread of whoever wrote it; NULL: nobody.
+     * It must not write to this log. */
+    void (*also)(void *also_self, enum log_level level, const char *text);
+    void *also_self;
+
     /* For tests; NULL: plat_monotonic_ns, and the stream stderr. */
     uint64_t (*now_ns)(void *self);
     void (*console)(void *self, struct span line);

@@ -110,6 +110,34 @@ static void levels_beyond_the_settings_are_left_out(void **state)
     log_destroy(NULL);
 }
 
+static void hear(void *self, enum log_level level, const char *text)
+{
+    buf_printf(self, "%s %s\n", log_level_names[level], text);
+}
+
+static void who_listens_hears_what_is_written_wherever_that_is(void **state)
+{
+    (void)state;
+    struct buf heard;
+    buf_init(&heard, 1 << 20);
+    for (int to_file = 0; to_file < 2; to_file++) {
+        struct log *log = make((struct log_settings){.level = LOG_LEVEL_WARNING,
+            .path = to_file ? path : NULL,
+            .also = hear,
+            .also_self = &heard});
+        log_write(log, LOG_LEVEL_WARNING, "kind", "one");
+        log_write(log, LOG_LEVEL_WARNING, "kind", "two");
+        log_write(log, LOG_LEVEL_INFO, NULL, "three");
+        clock_ns += 60 * second;
+        log_write(log, LOG_LEVEL_ERROR, NULL, "four");
+        log_destroy(log);
+        assert_span(
+            buf_span(&heard), "warning one\nwarning two (repeated 1 time in 60 s)\nerror four\n");
+        buf_reset(&heard);
+    }
+    buf_fini(&heard);
+}
+
 static void one_call_is_one_line_whatever_the_text(void **state)
 {
     (void)state;
@@ -376,6 +404,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(levels_beyond_the_settings_are_left_out, clear),
+        cmocka_unit_test_setup(who_listens_hears_what_is_written_wherever_that_is, clear),
         cmocka_unit_test_setup(one_call_is_one_line_whatever_the_text, clear),
         cmocka_unit_test_setup(a_long_text_is_cut_on_a_character, clear),
         cmocka_unit_test_setup(json_lines_are_json, clear),
