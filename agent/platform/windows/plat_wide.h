@@ -5,7 +5,7 @@
 
 #include <wchar.h>
 
-/* Between the UTF-8 of the agent and the UTF-16 of Windows. Only for platform/windows. */
+/* Between the UTF-8 of the agent and the UTF-16 of Windows. Only for folders named windows. */
 
 /* ${text} as UTF-16; the caller frees it. NULL if it is not UTF-8 or there is no memory. */
 wchar_t *plat_wide_text(const char *text, struct error *err);

@@ -1,0 +1,316 @@
+#include "service/service_control.h"
+
+#include <stdlib.h>
+
+/*
+ * Waiting is for the SCM's word that a state has changed. Should that not come, as it need not when
+ * the SCM is behind with its words, the state is looked at now and then all the same.
+ */
+enum { LOOK_MS = 2000, LEAST_PATIENCE_MS = 30000, PROCESS_PATIENCE_MS = 60000 };
+
+/* A service, open. */
+struct opened {
+    void *manager;
+    void *service;
+};
+
+static void close_all(const struct opened *opened)
+{
+    const struct service_api *api = service_api_get();
+    if (opened->service) {
+        api->close(opened->service);
+    }
+    if (opened->manager) {
+        api->close(opened->manager);
+    }
+}
+
+static bool connect_manager(bool creates, struct opened *ret_opened, struct error *err)
+{
+    *ret_opened = (struct opened){.manager = NULL};
+    uint32_t code = service_api_get()->connect(creates, &ret_opened->manager);
+    return code == SERVICE_OK || service_api_fail(err, code, "services");
+}
+
+static bool open_service(
+    uint32_t access, const char *doing, struct opened *ret_opened, struct error *err)
+{
+    if (!connect_manager(false, ret_opened, err)) {
+        return false;
+    }
+    uint32_t code = service_api_get()->open(
+        ret_opened->manager, SERVICE_NAME, access, &ret_opened->service);
+    if (code == SERVICE_OK) {
+        return true;
+    }
+    close_all(ret_opened);
+    service_api_fail(err, code, "service %s: %s", SERVICE_NAME, doing);
+    if (err && code == SERVICE_E_DOES_NOT_EXIST) {
+        err->code = ERR_MISSING;
+    }
+    return false;
+}
+
+/* ---- install ------------------------------------------------------------------------------------- */
+
+static bool is_unknown(uint32_t code)
+{
+    return code == SERVICE_E_INVALID_LEVEL || code == SERVICE_E_NOT_SUPPORTED ||
+           code == SERVICE_E_CALL_NOT_IMPLEMENTED;
+}
+
+static bool configure(void *service, const struct service_plan *plan,
+    service_settings_mask *ret_left_out, struct error *err)
+{
+    service_settings_mask left_out = 0;
+    for (int i = 0; i < SERVICE_SETTING_COUNT; i++) {
+        uint32_t code = service_api_get()->configure(service, (enum service_setting)i, plan);
+        if (is_unknown(code)) {
+            left_out |= 1U << i;
+        } else if (code != SERVICE_OK) {
+            return service_api_fail(
+                err, code, "service %s: its %s", plan->name, service_plan_settings[i]);
+        }
+    }
+    *ret_left_out = left_out;
+    return true;
+}
+
+static bool add_rights(const struct service_plan *plan, struct error *err)
+{
+    const struct service_api *api = service_api_get();
+    uint32_t code = plan->account ? api->set_log_user(plan->account, true) : SERVICE_OK;
+    return code == SERVICE_OK ||
+           service_api_fail(
+               err, code, "%s cannot become a member of Performance Log Users", plan->account);
+}
+
+static bool add_source(const struct service_plan *plan, struct error *err)
+{
+    uint32_t code = service_api_get()->add_source(plan->name, plan->program);
+    return code == SERVICE_OK ||
+           service_api_fail(err, code, "the source %s of the Event Log", plan->name);
+}
+
+/* Take back all of an installation. The first of its failures, as the rest is done all the same. */
+static uint32_t remove_all(void *service, const char *account)
+{
+    const struct service_api *api = service_api_get();
+    /* The name of a virtual account means something only as long as there is the service. */
+    uint32_t member = account ? api->set_log_user(account, false) : SERVICE_OK;
+    uint32_t removed = api->remove(service);
+    uint32_t source = api->remove_source(SERVICE_NAME);
+    return removed ? removed : member ? member : source;
+}
+
+bool service_control_install(
+    const struct service_plan *plan, service_settings_mask *ret_left_out, struct error *err)
+{
+    struct opened opened;
+    if (!connect_manager(true, &opened, err)) {
+        return false;
+    }
+    uint32_t code = service_api_get()->create(opened.manager, plan, &opened.service);
+    bool ok = code == SERVICE_OK;
+    if (!ok) {
+        service_api_fail(err, code, "service %s: install", plan->name);
+        if (err && code == SERVICE_E_EXISTS) {
+            err->code = ERR_CONFIG;
+        }
+    } else {
+        ok = configure(opened.service, plan, ret_left_out, err) && add_rights(plan, err) &&
+             add_source(plan, err);
+        if (!ok) {
+            remove_all(opened.service, plan->account);
+        }
+    }
+    close_all(&opened);
+    return ok;
+}
+
+/* ---- waiting --------------------------------------------------------------------------------------- */
+
+static bool query(void *service, struct service_status *ret_status, struct error *err)
+{
+    uint32_t code = service_api_get()->query(service, ret_status);
+    return code == SERVICE_OK || service_api_fail(err, code, "service %s: status", SERVICE_NAME);
+}
+
+static uint32_t smaller(uint64_t a, uint32_t b)
+{
+    return a < b ? (uint32_t)a : b;
+}
+
+/* Wait while it is in ${pending}. Its checkpoint moves as long as it makes progress, and its wait hint
+ * says how long that takes at most ("Service State Transitions" on learn.microsoft.com). */
+static bool wait_while(
+    void *service, uint32_t pending, struct service_status *status, struct error *err)
+{
+    uint64_t since_ns = service_api_get()->now_ns();
+    uint32_t checkpoint = status->checkpoint;
+    while (status->state == pending) {
+        uint64_t waited_ms = (service_api_get()->now_ns() - since_ns) / 1000000;
+        uint32_t patience_ms = status->wait_hint_ms > LEAST_PATIENCE_MS ? status->wait_hint_ms
+                                                                        : LEAST_PATIENCE_MS;
+        if (waited_ms >= patience_ms) {
+            return error_set(err, ERR_IO,
+                "service %s: it makes no progress while it %s, since %llu s. look into its log",
+                SERVICE_NAME, pending == SERVICE_STATE_START_PENDING ? "starts" : "stops",
+                (unsigned long long)(waited_ms / 1000));
+        }
+        uint32_t code = service_api_get()->await(
+            service, pending, smaller(patience_ms - waited_ms, LOOK_MS));
+        if (code != SERVICE_OK && code != SERVICE_E_WAIT_TIMEOUT) {
+            return service_api_fail(err, code, "service %s: waiting for it", SERVICE_NAME);
+        }
+        if (!query(service, status, err)) {
+            return false;
+        }
+        if (status->checkpoint != checkpoint) {
+            checkpoint = status->checkpoint;
+            since_ns = service_api_get()->now_ns();
+        }
+    }
+    return true;
+}
+
+/* A service is stopped a moment before its process has ended, which has files and its data folder
+ * until then. */
+static bool wait_for_process(void *process, struct error *err)
+{
+    uint32_t code = service_api_get()->await_process(process, PROCESS_PATIENCE_MS);
+    return code == SERVICE_OK ||
+           service_api_fail(
+               err, code, "service %s: it has stopped, but its process does not end", SERVICE_NAME);
+}
+
+static bool ask_to_stop(void *service, struct service_status *status, struct error *err)
+{
+    /* Until it runs it takes no control. */
+    if (!wait_while(service, SERVICE_STATE_START_PENDING, status, err)) {
+        return false;
+    }
+    if (status->state != SERVICE_STATE_STOPPED && status->state != SERVICE_STATE_STOP_PENDING) {
+        uint32_t code = service_api_get()->stop(service);
+        if (code != SERVICE_OK && code != SERVICE_E_NOT_ACTIVE &&
+            code != SERVICE_E_CANNOT_ACCEPT_CTRL) { /* it ends by itself just now */
+            return service_api_fail(err, code, "service %s: stop", SERVICE_NAME);
+        }
+    }
+    return query(service, status, err);
+}
+
+static bool stop_service(void *service, bool *ret_before, struct error *err)
+{
+    const struct service_api *api = service_api_get();
+    struct service_status status;
+    void *process = NULL;
+    if (!query(service, &status, err)) {
+        return false;
+    }
+    *ret_before = status.state == SERVICE_STATE_STOPPED;
+    if (*ret_before) {
+        return true;
+    }
+    /* Before it ends: its number means something else then. */
+    if (!status.process_id || api->open_process(status.process_id, &process) != SERVICE_OK) {
+        process = NULL;
+    }
+    bool ok = ask_to_stop(service, &status, err);
+    while (ok && status.state != SERVICE_STATE_STOPPED) {
+        ok = wait_while(service, status.state, &status, err);
+    }
+    ok = ok && (!process || wait_for_process(process, err));
+    if (process) {
+        api->close_process(process);
+    }
+    return ok;
+}
+
+/* ---- the rest ------------------------------------------------------------------------------------------ */
+
+bool service_control_uninstall(struct error *err)
+{
+    struct opened opened;
+    struct service_config config;
+    bool before;
+    if (!open_service(SERVICE_MAY_QUERY_CONFIG | SERVICE_MAY_QUERY_STATUS | SERVICE_MAY_STOP |
+                          SERVICE_MAY_DELETE,
+            "uninstall", &opened, err)) {
+        return false;
+    }
+    uint32_t code = service_api_get()->query_config(opened.service, &config);
+    bool ok = code == SERVICE_OK ||
+              service_api_fail(err, code, "service %s: uninstall", SERVICE_NAME);
+    if (ok) {
+        bool is_virtual = config.account && strncmp(config.account, "NT SERVICE\\", 11) == 0;
+        ok = stop_service(opened.service, &before, err);
+        code = ok ? remove_all(opened.service, is_virtual ? config.account : NULL) : SERVICE_OK;
+        ok = ok && (code == SERVICE_OK ||
+                       service_api_fail(err, code, "service %s: uninstall", SERVICE_NAME));
+        service_control_config_fini(&config);
+    }
+    close_all(&opened);
+    return ok;
+}
+
+bool service_control_start(struct service_status *ret_status, bool *ret_before, struct error *err)
+{
+    struct opened opened;
+    struct service_status status;
+    if (!open_service(SERVICE_MAY_QUERY_STATUS | SERVICE_MAY_START, "start", &opened, err)) {
+        return false;
+    }
+    uint32_t code = service_api_get()->start(opened.service);
+    bool before = code == SERVICE_E_ALREADY_RUNNING;
+    bool ok = code == SERVICE_OK || before ||
+              service_api_fail(err, code, "service %s: start", SERVICE_NAME);
+    ok = ok && query(opened.service, &status, err) &&
+         wait_while(opened.service, SERVICE_STATE_START_PENDING, &status, err);
+    close_all(&opened);
+    if (ok) {
+        *ret_status = status;
+        *ret_before = before;
+    }
+    return ok;
+}
+
+bool service_control_stop(bool *ret_before, struct error *err)
+{
+    struct opened opened;
+    if (!open_service(SERVICE_MAY_QUERY_STATUS | SERVICE_MAY_STOP, "stop", &opened, err)) {
+        return false;
+    }
+    bool ok = stop_service(opened.service, ret_before, err);
+    close_all(&opened);
+    return ok;
+}
+
+bool service_control_query(
+    struct service_status *ret_status, struct service_config *ret_config, struct error *err)
+{
+    struct opened opened;
+    if (!open_service(
+            SERVICE_MAY_QUERY_CONFIG | SERVICE_MAY_QUERY_STATUS, "status", &opened, err)) {
+        return false;
+    }
+    struct service_status status;
+    struct service_config config;
+    bool ok = query(opened.service, &status, err);
+    uint32_t code = ok ? service_api_get()->query_config(opened.service, &config) : SERVICE_OK;
+    ok = ok && (code == SERVICE_OK ||
+                   service_api_fail(err, code, "service %s: its settings", SERVICE_NAME));
+    close_all(&opened);
+    if (ok) {
+        *ret_status = status;
+        *ret_config = config;
+    }
+    return ok;
+}
+
+void service_control_config_fini(struct service_config *config)
+{
+    free(config->command);
+    free(config->account);
+    *config = (struct service_config){.command = NULL};
+}

@@ -1,0 +1,92 @@
+#include "service/service_plan.h"
+
+#include "service/service_api.h"
+
+const char *const service_plan_accounts[] = {"system", "virtual", NULL};
+
+const char *const service_plan_settings[SERVICE_SETTING_COUNT] = {
+    [SERVICE_SETTING_DESCRIPTION] = "description",
+    [SERVICE_SETTING_DELAYED_START] = "delayed start",
+    [SERVICE_SETTING_RECOVERY] = "recovery actions",
+    [SERVICE_SETTING_RECOVERY_FLAG] = "recovery after failures",
+    [SERVICE_SETTING_SID] = "service SID",
+    [SERVICE_SETTING_PRIVILEGES] = "required privileges",
+    [SERVICE_SETTING_PRESHUTDOWN] = "time to stop at shutdown",
+};
+
+/* Sessions need the account, not a privilege (starttracew on learn.microsoft.com); sampling of the
+ * CPU needs the second, which LocalSystem alone has: a service whose account lacks a privilege that it
+ * asks for does not start. Without a list it would get all that its account has. */
+static const char *const system_privileges[] = {
+    "SeChangeNotifyPrivilege", "SeSystemProfilePrivilege", NULL};
+static const char *const virtual_privileges[] = {"SeChangeNotifyPrivilege", NULL};
+
+static const uint32_t restart_ms[] = {5000, 30000, 300000};
+
+enum { RESET_S = 24 * 3600, PRESHUTDOWN_MS = 180000, MAX_COMMAND_BYTES = 32767 };
+
+static const char config_option[] = "run --service -c";
+
+bool service_plan_init(struct service_plan *plan, const char *program, const char *config,
+    enum service_account account, struct error *err)
+{
+    bool is_system = account == SERVICE_ACCOUNT_SYSTEM;
+    const char *const paths[] = {program, config};
+    for (size_t i = 0; i < 2; i++) {
+        /* Neither can end in a backslash, which would hide the quote behind it: they name files. */
+        size_t length = strlen(paths[i]);
+        if (length == 0 || strchr(paths[i], '"') || paths[i][length - 1] == '\\') {
+            return error_set(err, ERR_CONFIG, "'%s' is no path of a file", paths[i]);
+        }
+    }
+    *plan = (struct service_plan){.name = SERVICE_NAME,
+        .title = "etwship",
+        .description = "Reads Event Tracing for Windows (ETW) and ships every event as JSON.",
+        .account = is_system ? NULL : "NT SERVICE\\" SERVICE_NAME,
+        .privileges = is_system ? system_privileges : virtual_privileges,
+        .restart_ms = restart_ms,
+        .restart_count = sizeof(restart_ms) / sizeof(restart_ms[0]),
+        .reset_s = RESET_S,
+        .preshutdown_ms = PRESHUTDOWN_MS,
+        .program = program};
+    buf_init(&plan->command, MAX_COMMAND_BYTES);
+    buf_printf(&plan->command, "\"%s\" %s \"%s\"", program, config_option, config);
+    buf_add_byte(&plan->command, 0);
+    if (plan->command.failed) {
+        service_plan_fini(plan);
+        return error_set(err, ERR_CONFIG, "the path of the configuration is too long");
+    }
+    return true;
+}
+
+void service_plan_fini(struct service_plan *plan)
+{
+    buf_fini(&plan->command);
+}
+
+bool service_plan_config(const char *command, char *path, size_t size)
+{
+    const char *option = strstr(command, config_option);
+    const char *begin = option ? option + sizeof(config_option) - 1 : NULL;
+    if (!begin || strncmp(begin, " \"", 2) != 0) {
+        return false;
+    }
+    begin += 2;
+    size_t length = strcspn(begin, "\"");
+    if (length == 0 || length >= size || begin[length] != '"') {
+        return false;
+    }
+    memcpy(path, begin, length);
+    path[length] = '\0';
+    return true;
+}
+
+struct service_end service_plan_end(int exit_code, bool was_asked)
+{
+    bool failed = exit_code == 1 || exit_code == 2;
+    if (was_asked || !failed) {
+        return (struct service_end){.exit_code = SERVICE_OK};
+    }
+    return (struct service_end){
+        .exit_code = SERVICE_E_SPECIFIC_ERROR, .specific_code = (uint32_t)exit_code};
+}

@@ -1,0 +1,72 @@
+#ifndef ETWSHIP_SERVICE_SERVICE_PLAN_H
+#define ETWSHIP_SERVICE_SERVICE_PLAN_H
+
+#include "base/buf.h"
+#include "base/error.h"
+
+/* What `etwship service install` registers: data, without a call. */
+
+#define SERVICE_NAME "etwship"
+
+enum service_account {
+    SERVICE_ACCOUNT_SYSTEM,  /* LocalSystem */
+    SERVICE_ACCOUNT_VIRTUAL, /* NT SERVICE\etwship, a member of Performance Log Users */
+};
+
+/* The names that --account gives them, in this order; ends with NULL. */
+extern const char *const service_plan_accounts[];
+
+/* What is set after a service was created. */
+enum service_setting {
+    SERVICE_SETTING_DESCRIPTION,
+    SERVICE_SETTING_DELAYED_START,
+    SERVICE_SETTING_RECOVERY,
+    SERVICE_SETTING_RECOVERY_FLAG, /* recovery acts when it ends with a failure, too, not only when
+                                    * its process is gone */
+    SERVICE_SETTING_SID,           /* its own SID is in its token: folders can be its own */
+    SERVICE_SETTING_PRIVILEGES,
+    SERVICE_SETTING_PRESHUTDOWN,
+    SERVICE_SETTING_COUNT
+};
+
+/* What they are called in messages. */
+extern const char *const service_plan_settings[SERVICE_SETTING_COUNT];
+
+struct service_plan {
+    const char *name;
+    const char *title;
+    const char *description;
+    const char *account;           /* NULL: LocalSystem */
+    const char *const *privileges; /* names; ends with NULL */
+    const uint32_t *restart_ms;    /* how long recovery waits, failure by failure; then the last */
+    size_t restart_count;
+    uint32_t reset_s; /* without a failure for so long, it begins again */
+    uint32_t preshutdown_ms;
+    const char *program;
+    struct buf command; /* the ImagePath, with a terminator */
+};
+
+/*
+ * Fill ${plan}; ${program} and ${config} are absolute paths; the first is borrowed. Fails (ERR_CONFIG)
+ * on paths that a command line cannot hold. service_plan_fini frees it.
+ */
+bool service_plan_init(struct service_plan *plan, const char *program, const char *config,
+    enum service_account account, struct error *err);
+void service_plan_fini(struct service_plan *plan);
+
+/* The path of the configuration in the command of a plan, into ${path}. False: it is none of ours. */
+bool service_plan_config(const char *command, char *path, size_t size);
+
+/* What the SCM is told of an end. */
+struct service_end {
+    uint32_t exit_code;
+    uint32_t specific_code;
+};
+
+/*
+ * ${exit_code} of etwship. Recovery restarts what ends with an error: so that is what failed (1, 2), not
+ * what was asked to stop, nor what came to its end with losses (3), which a restart does not undo.
+ */
+struct service_end service_plan_end(int exit_code, bool was_asked);
+
+#endif

@@ -1,0 +1,17 @@
+#ifndef ETWSHIP_SERVICE_WINDOWS_SERVICE_PARTS_H
+#define ETWSHIP_SERVICE_WINDOWS_SERVICE_PARTS_H
+
+#include "service/service_api.h"
+
+/* The parts of the table of Windows (service_api.h says what the functions do). */
+
+/* service_manager.c: services from outside. */
+void service_manager_load(struct service_api *api);
+
+/* service_process.c: our own process as one, and its events. */
+void service_process_load(struct service_api *api);
+
+/* service_group.c */
+uint32_t service_group_set_log_user(const char *account, bool member);
+
+#endif
