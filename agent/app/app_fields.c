@@ -32,7 +32,8 @@ static const struct config_field log_fields[] = {
         .default_text = "info", .help = "the least important lines that are written"},
     {CONFIG_ROW("file", PATH, struct app_log, file), .names = log_file_words,
         .default_text = "auto",
-        .help = "a file, or stderr; auto: stderr, as a service a file in data_dir"},
+        .help = "a file, or stderr; auto: stderr, as a service of Windows "
+                "logs/etwship.log in the system's place for data, if there is such a folder"},
     {CONFIG_ROW("format", ENUM, struct app_log, format), .names = log_format_names,
         .default_text = "text", .help = "text for people, json for programs"},
     {CONFIG_STRUCT_ROW("rotate", struct app_log, rotate, rotate_fields),

@@ -6,8 +6,8 @@
 #include "base/visible.h"
 
 static const struct cli_command *const commands[] = {&cmd_run, &cmd_check, &cmd_watch, &cmd_record,
-    &cmd_dump, &cmd_stat, &cmd_providers, &cmd_schema, &cmd_sessions, &cmd_setup, &cmd_test_output,
-    &cmd_spool, &cmd_deadletter, &cmd_selftest, &cmd_version};
+    &cmd_dump, &cmd_stat, &cmd_providers, &cmd_schema, &cmd_sessions, &cmd_service, &cmd_setup,
+    &cmd_test_output, &cmd_spool, &cmd_deadletter, &cmd_selftest, &cmd_version};
 
 const struct cli_command *cli_command_at(size_t index)
 {
@@ -16,9 +16,38 @@ const struct cli_command *cli_command_at(size_t index)
 
 enum { MAX_LINE_BYTES = 4096 };
 
+static struct {
+    void (*hear)(void *self, const char *text);
+    void *self;
+} listener;
+
+void cli_listen(void (*hear)(void *self, const char *text), void *self)
+{
+    listener.hear = hear;
+    listener.self = self;
+}
+
+void cli_lines(struct span lines)
+{
+    fwrite(lines.data, 1, lines.size, stderr);
+    if (listener.hear && lines.size) {
+        struct buf text;
+        buf_init(&text, lines.size + 1);
+        buf_add_span(&text, lines);
+        buf_add_byte(&text, 0);
+        if (!text.failed) {
+            listener.hear(listener.self, (const char *)text.data);
+        }
+        buf_fini(&text);
+    }
+}
+
 static void say(const char *kind, const char *what)
 {
     struct buf line;
+    if (listener.hear) {
+        listener.hear(listener.self, what);
+    }
     buf_init(&line, 8 * MAX_LINE_BYTES);
     buf_printf(&line, "etwship: %s%s\n", kind, what);
     visible_make(&line, 0);

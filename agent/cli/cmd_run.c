@@ -1,5 +1,6 @@
 #include "app/agent_run.h"
 #include "cli/config_options.h"
+#include "cli/run_service.h"
 #include "platform/plat_file.h"
 #include "platform/plat_system.h"
 
@@ -13,6 +14,9 @@ static const struct cli_option options[] = {
     {.name = "duration", .argument = "D",
         .help = "Stop in good order after this time, as in 90s or 1h30m."},
     {.name = "strict", .help = "Exit with 3 if an event could not be decoded completely."},
+    {.name = "service",
+        .help = "On Windows, as the service of this command line: only the service control manager "
+                "starts it so (`etwship service`)."},
     {.name = NULL},
 };
 // clang-format on
@@ -45,10 +49,11 @@ static int conclude(const struct agent_run_result *result, bool strict)
 }
 
 /* ${ret_stuck}: an output is still inside a call and uses the configuration. */
-static int run_config(const struct cli_args *args, const struct app_config *config, bool *ret_stuck)
+static int run_config(const struct cli_args *args, const struct app_config *config,
+    const struct agent_keeper *keeper, bool *ret_stuck)
 {
     struct agent_run_settings settings = {
-        .config = config, .colors = plat_is_terminal(1) && !plat_no_color()};
+        .config = config, .keeper = keeper, .colors = plat_is_terminal(1) && !plat_no_color()};
     if (!cli_count(args, "max-events", &settings.max_events) ||
         !cli_duration(args, "duration", &settings.duration_ns)) {
         return EXIT_USAGE;
@@ -65,23 +70,36 @@ static int run_config(const struct cli_args *args, const struct app_config *conf
     return exit_code;
 }
 
-static int run(const struct cli_command *command, int argc, char **argv)
+/* ${args}, which is the caller's, is in use for ever if an output is stuck. */
+static int run_kept(const struct cli_args *args, const struct agent_keeper *keeper, bool *ret_stuck)
 {
-    struct cli_args args;
-    int exit_code;
-    if (!cli_parse(command, argc, argv, &args, &exit_code)) {
-        return exit_code;
-    }
     struct app_config config;
     bool stuck = false;
-    exit_code = EXIT_USAGE;
-    if (config_options_load(&args, &config)) {
+    int exit_code = EXIT_USAGE;
+    if (config_options_load(args, &config)) {
         if (config_options_can_run(&config)) {
-            exit_code = run_config(&args, &config, &stuck);
+            exit_code = run_config(args, &config, keeper, &stuck);
         }
         if (!stuck) {
             app_config_fini(&config);
         }
+    }
+    *ret_stuck = stuck;
+    return exit_code;
+}
+
+static int run(const struct cli_command *command, int argc, char **argv)
+{
+    struct cli_args args;
+    int exit_code;
+    bool stuck = false;
+    if (!cli_parse(command, argc, argv, &args, &exit_code)) {
+        return exit_code;
+    }
+    if (!cli_value(&args, "service")) {
+        exit_code = run_kept(&args, NULL, &stuck);
+    } else {
+        exit_code = run_service(&args, run_kept, &stuck);
     }
     if (!stuck) {
         cli_args_fini(&args);

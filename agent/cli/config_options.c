@@ -1,7 +1,5 @@
 #include "cli/config_options.h"
 
-#include <stdio.h>
-
 #include "app/app_modules.h"
 #include "platform/plat_system.h"
 
@@ -11,7 +9,7 @@ static void finish(struct config_report *report)
     struct buf text;
     buf_init(&text, 1024 * 1024);
     config_report_write(report, "etwship: ", &text);
-    fwrite(text.data, 1, text.size, stderr);
+    cli_lines(buf_span(&text));
     buf_fini(&text);
     config_report_fini(report);
 }

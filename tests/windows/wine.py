@@ -76,8 +76,11 @@ class Prefix:
     program here gets a pipe, whose end would be awaited, but files.
     """
 
-    def __init__(self):
+    def __init__(self, events=False):
+        """`events`: what goes to the Event Log, which Wine does not keep, is written to self.said, as
+        Wine shows it: by services, that is, which inherit it."""
         self.folder = Path(tempfile.mkdtemp(prefix="etwship-wine-"))
+        self.said = self.folder / "said"
         self.environment = {**os.environ, "WINEPREFIX": str(self.folder / "prefix"),
                             "WINEDEBUG": "-all", "WINEDLLOVERRIDES": "mscoree,mshtml="}
         (self.folder / "prefix").mkdir()
@@ -86,7 +89,21 @@ class Prefix:
         self.server = subprocess.Popen([self._server_path(), "-f", "-p"], env=self.environment,
                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                        stderr=subprocess.DEVNULL)
-        self.run("winecfg", "-v", "win10")  # a new prefix is Windows 7
+        self._make(["winecfg", "-v", "win10"],  # a new prefix is Windows 7
+                   {"WINEDEBUG": "-all,+eventlog"} if events else {})
+
+    def _make(self, command, environment):
+        """The first program makes the prefix, and starts what lives on with its output."""
+        with open(self.said, "wb") as said:
+            for _ in range(2):
+                process = self.start(*command, out=said, err=said, env=environment)
+                try:
+                    code = process.wait(TIMEOUT_S)
+                finally:
+                    process.kill()
+                    process.wait()
+                if code != NOT_BEGUN:
+                    break
 
     @staticmethod
     def _server_path():

@@ -1,0 +1,297 @@
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/config_options.h"
+#include "config/config_value.h"
+#include "platform/plat_path.h"
+#include "platform/plat_system.h"
+#include "service/service_control.h"
+
+/* `etwship service`: the agent as a Windows service. */
+
+// clang-format off
+static const struct cli_option options[] = {
+    {.name = "config", .letter = 'c', .argument = "FILE",
+        .help = "install: the configuration of the service; without it, "
+                "%ProgramData%\\etwship\\config\\etwship.yaml."},
+    {.name = "account", .argument = "system|virtual",
+        .help = "install: system is LocalSystem, with the privileges that tracing takes and no "
+                "others. virtual is NT SERVICE\\etwship, an account of its own without a password, "
+                "and a member of Performance Log Users: enough for sessions of providers, not for "
+                "those of the kernel, and it needs rights to the folders of the configuration and of "
+                "the data."},
+    {.name = NULL},
+};
+// clang-format on
+
+enum { PATH_BYTES = 32768 };
+
+static bool fail(const struct error *err)
+{
+    cli_error("%s", err->text);
+    return false;
+}
+
+/* ---- subcommands: their exit codes ----------------------------------------------------------------- */
+
+static void warn_of_config(const char *path)
+{
+    bool is_there;
+    uint64_t bytes;
+    struct error err;
+    if (!plat_path_find(path, &is_there, &bytes, &err)) {
+        cli_warning("%s", err.text);
+    } else if (!is_there) {
+        cli_warning("%s: there is no such file yet. write it before the service starts", path);
+    }
+}
+
+static void warn_of_left_out(service_settings_mask left_out)
+{
+    for (int i = 0; i < SERVICE_SETTING_COUNT; i++) {
+        if (left_out & 1U << i) {
+            cli_warning("service %s: this Windows has no %s for services, so it is left out",
+                SERVICE_NAME, service_plan_settings[i]);
+        }
+    }
+}
+
+static int install_plan(const struct service_plan *plan, const char *config)
+{
+    struct error err;
+    service_settings_mask left_out;
+    if (!service_control_install(plan, &left_out, &err)) {
+        fail(&err);
+        return EXIT_FAILED;
+    }
+    warn_of_left_out(left_out);
+    warn_of_config(config);
+    printf("service %s is installed. it starts with the system, or now: etwship service start\n",
+        plan->name);
+    return EXIT_DONE;
+}
+
+static int install(const struct cli_args *args)
+{
+    const struct service_api *api = service_api_get();
+    const char *account_text = cli_value(args, "account");
+    const char *config_text = cli_value(args, "config");
+    int account = SERVICE_ACCOUNT_SYSTEM;
+    struct error err;
+    if (account_text &&
+        !config_value_enum(span_text(account_text), service_plan_accounts, &account, &err)) {
+        cli_error("--account: %s", err.text);
+        return EXIT_USAGE;
+    }
+    char *program = api->program();
+    char *config = api->absolute(config_text ? config_text : plat_default_config_path());
+    struct service_plan plan;
+    int exit_code = EXIT_USAGE;
+    if (!program || !config) {
+        cli_error("the paths of the program and of the configuration cannot be told");
+    } else if (!service_plan_init(&plan, program, config, (enum service_account)account, &err)) {
+        fail(&err);
+    } else {
+        exit_code = install_plan(&plan, config);
+        service_plan_fini(&plan);
+    }
+    free(config);
+    free(program);
+    return exit_code;
+}
+
+static int uninstall(const struct cli_args *args)
+{
+    struct error err;
+    (void)args;
+    if (!service_control_uninstall(&err)) {
+        fail(&err);
+        return EXIT_FAILED;
+    }
+    printf("service %s is removed. its configuration and its data stay\n", SERVICE_NAME);
+    return EXIT_DONE;
+}
+
+/* The service did not like its configuration: what is wrong with it stands in the Event Log, and what we
+ * find wrong with it ourselves is said here. */
+static void explain_config(void)
+{
+    static char path[PATH_BYTES];
+    struct service_status status;
+    struct service_config found;
+    struct app_config config;
+    struct cli_args args;
+    int exit_code;
+    if (!service_control_query(&status, &found, NULL)) {
+        return;
+    }
+    char words[][9] = {"run", "--config"};
+    char *argv[] = {words[0], words[1], path};
+    if (service_plan_config(found.command, path, sizeof(path)) &&
+        cli_parse(&cmd_run, 3, argv, &args, &exit_code)) {
+        if (config_options_load(&args, &config)) {
+            config_options_can_run(&config);
+            app_config_fini(&config);
+        }
+        cli_args_fini(&args);
+    }
+    service_control_config_fini(&found);
+}
+
+static int start(const struct cli_args *args)
+{
+    struct service_status status;
+    struct error err;
+    bool before;
+    (void)args;
+    if (!service_control_start(&status, &before, &err)) {
+        fail(&err);
+        return EXIT_FAILED;
+    }
+    if (status.state == SERVICE_STATE_RUNNING) {
+        printf("service %s %s\n", SERVICE_NAME, before ? "runs already" : "runs");
+        return EXIT_DONE;
+    }
+    if (status.exit_code == SERVICE_OK) {
+        printf("service %s has run, and has come to its end\n", SERVICE_NAME);
+        return EXIT_DONE;
+    }
+    if (status.exit_code != SERVICE_E_SPECIFIC_ERROR) {
+        service_api_fail(&err, status.exit_code, "service %s: start", SERVICE_NAME);
+        fail(&err);
+        return EXIT_FAILED;
+    }
+    cli_error("service %s: it has ended with exit code %u. look into the Event Log, source %s",
+        SERVICE_NAME, status.specific_code, SERVICE_NAME);
+    if (status.specific_code != EXIT_USAGE) {
+        return EXIT_FAILED;
+    }
+    explain_config();
+    return EXIT_USAGE;
+}
+
+static int stop(const struct cli_args *args)
+{
+    struct error err;
+    bool before;
+    (void)args;
+    if (!service_control_stop(&before, &err)) {
+        fail(&err);
+        return EXIT_FAILED;
+    }
+    printf("service %s %s\n", SERVICE_NAME, before ? "does not run" : "has stopped");
+    return EXIT_DONE;
+}
+
+static void print_status(const struct service_status *status, const struct service_config *config)
+{
+    static const char *const states[] = {[SERVICE_STATE_STOPPED] = "stopped",
+        [SERVICE_STATE_START_PENDING] = "starting",
+        [SERVICE_STATE_STOP_PENDING] = "stopping",
+        [SERVICE_STATE_RUNNING] = "running"};
+    bool is_known = status->state > 0 && status->state < sizeof(states) / sizeof(states[0]);
+    printf("%-8s %s", "state", is_known ? states[status->state] : "unknown");
+    if (status->process_id) {
+        printf(", process %u", status->process_id);
+    } else if (status->exit_code == SERVICE_E_SPECIFIC_ERROR) {
+        printf(", exit code %u", status->specific_code);
+    } else if (status->exit_code == SERVICE_E_NEVER_STARTED) {
+        printf(", not started since it was installed or since the system started");
+    } else if (status->exit_code) {
+        printf(", error %u of Windows", status->exit_code);
+    }
+    printf("\n%-8s %s\n", "start",
+        config->is_disabled    ? "disabled"
+        : config->is_delayed   ? "automatic, delayed"
+        : config->is_automatic ? "automatic"
+                               : "by hand");
+    printf("%-8s %s\n", "account", config->account);
+    printf("%-8s %s\n", "command", config->command);
+}
+
+static int show_status(const struct cli_args *args)
+{
+    struct service_status status;
+    struct service_config config;
+    struct error err;
+    (void)args;
+    if (!service_control_query(&status, &config, &err)) {
+        fail(&err);
+        return EXIT_FAILED;
+    }
+    print_status(&status, &config);
+    service_control_config_fini(&config);
+    return EXIT_DONE;
+}
+
+/* ---- the command ------------------------------------------------------------------------------------ */
+
+static const struct verb {
+    const char *name;
+    int (*run)(const struct cli_args *args);
+} verbs[] = {
+    {"install", install},
+    {"uninstall", uninstall},
+    {"start", start},
+    {"stop", stop},
+    {"status", show_status},
+};
+
+static int run_verb(const struct cli_args *args)
+{
+    const struct verb *verb = NULL;
+    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+        if (strcmp(verbs[i].name, args->operands[0]) == 0) {
+            verb = &verbs[i];
+        }
+    }
+    if (!verb) {
+        cli_error(
+            "service: '%s' is none of install, uninstall, start, stop, status", args->operands[0]);
+        return EXIT_USAGE;
+    }
+    if (args->value_count && verb->run != install) {
+        cli_error("service %s takes no options. they belong to `service install`", verb->name);
+        return EXIT_USAGE;
+    }
+    if (!service_api_has_services()) {
+        cli_error("service: this command is for Windows. here systemd runs `etwship run`: "
+                  "systemctl start etwship");
+        return EXIT_USAGE;
+    }
+    return verb->run(args);
+}
+
+static int run(const struct cli_command *command, int argc, char **argv)
+{
+    struct cli_args args;
+    int exit_code;
+    if (cli_parse(command, argc, argv, &args, &exit_code)) {
+        exit_code = run_verb(&args);
+        cli_args_fini(&args);
+    }
+    return exit_code;
+}
+
+const struct cli_command cmd_service = {
+    .name = "service",
+    .synopsis = "install [-c FILE] [--account system|virtual] | uninstall | start | stop | status",
+    .summary = "run the agent as a Windows service",
+    .description =
+        "install registers the service etwship, which runs `etwship run` with a configuration: it "
+        "starts with the system, a moment after the services that the system itself waits for, is "
+        "started again when it fails (after 5 s, 30 s, then 5 minutes), and has 3 minutes to stop "
+        "before the machine shuts down. uninstall stops and removes it; configuration and data "
+        "stay. start and stop wait until it is so.\n"
+        "What goes wrong, every start and every stop is told in the Event Log (Application, source "
+        "etwship). The log of a service is agent.log.file, else "
+        "%ProgramData%\\etwship\\logs\\etwship.log if that folder exists.",
+    .options = options,
+    .examples = "       etwship service install -c C:\\etwship\\etwship.yaml\n"
+                "       etwship service start\n"
+                "       etwship service status\n",
+    .operand = "install, uninstall, start, stop or status",
+    .min_operands = 1,
+    .max_operands = 1,
+    .run = run,
+};

@@ -1,0 +1,143 @@
+/* `etwship service` against a scripted service control manager: what it asks for, and its exit codes. */
+#include "cli/cli.h"
+#include "support/scm_fake.h"
+
+enum { MAX_WORDS = 8 };
+
+/* `etwship service` with ${words}, which a NULL ends. */
+static int service(const char *const *words)
+{
+    char *argv[MAX_WORDS] = {(char[]){"service"}};
+    int argc = 1;
+    for (; words[argc - 1]; argc++) {
+        assert_true(argc < MAX_WORDS);
+        argv[argc] = (char *)(uintptr_t)words[argc - 1];
+    }
+    return cmd_service.run(&cmd_service, argc, argv);
+}
+
+#define command(...) service((const char *const[]){__VA_ARGS__, NULL})
+#define scm_test(function) cmocka_unit_test_setup_teardown(function, scm_set_up, scm_tear_down)
+
+static void assert_asked(const char *text)
+{
+    buf_add_byte(&scm.log, 0);
+    assert_non_null(strstr((const char *)scm.log.data, text));
+    buf_reset(&scm.log);
+}
+
+static void set_state(struct service_status status)
+{
+    scm_states(&status, 1);
+}
+
+static void install_registers_absolute_paths_and_the_account(void **state)
+{
+    (void)state;
+    assert_int_equal(command("install", "-c", "x.yaml"), EXIT_DONE);
+    assert_asked(
+        "create etwship LocalSystem \"C:\\p\\etwship.exe\" run --service -c \"C:\\x.yaml\"");
+    assert_int_equal(command("install", "-c", "x.yaml", "--account", "virtual"), EXIT_DONE);
+    assert_asked("create etwship NT SERVICE\\etwship ");
+}
+
+static void install_without_a_configuration_takes_that_of_the_system(void **state)
+{
+    (void)state;
+    assert_int_equal(command("install"), EXIT_DONE);
+    assert_asked("etwship.yaml\"\n");
+}
+
+static void what_windows_refuses_is_a_failure(void **state)
+{
+    (void)state;
+    scm_fail("connect", SERVICE_E_ACCESS_DENIED);
+    assert_int_equal(command("install"), EXIT_FAILED);
+    assert_int_equal(command("uninstall"), EXIT_FAILED);
+    assert_int_equal(command("start"), EXIT_FAILED);
+    assert_int_equal(command("stop"), EXIT_FAILED);
+    assert_int_equal(command("status"), EXIT_FAILED);
+}
+
+static void a_service_that_is_not_installed_is_a_failure(void **state)
+{
+    (void)state;
+    scm_fail("open", SERVICE_E_DOES_NOT_EXIST);
+    assert_int_equal(command("uninstall"), EXIT_FAILED);
+    assert_int_equal(command("status"), EXIT_FAILED);
+}
+
+static void the_exit_code_of_a_start_is_that_of_the_service(void **state)
+{
+    (void)state;
+    static const struct {
+        struct service_status status;
+        int exit_code;
+    } rows[] = {
+        {{.state = SERVICE_STATE_RUNNING}, EXIT_DONE},
+        {{.state = SERVICE_STATE_STOPPED}, EXIT_DONE}, /* all files were delivered */
+        {{.state = SERVICE_STATE_STOPPED,
+             .exit_code = SERVICE_E_SPECIFIC_ERROR,
+             .specific_code = 1},
+            EXIT_FAILED},
+        {{.state = SERVICE_STATE_STOPPED,
+             .exit_code = SERVICE_E_SPECIFIC_ERROR,
+             .specific_code = 2},
+            EXIT_USAGE},
+        {{.state = SERVICE_STATE_STOPPED, .exit_code = 1067},
+            EXIT_FAILED}, /* its process crashed */
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        set_state(rows[i].status);
+        assert_int_equal(command("start"), rows[i].exit_code);
+    }
+}
+
+static void what_is_so_already_is_done(void **state)
+{
+    (void)state;
+    set_state((struct service_status){.state = SERVICE_STATE_RUNNING});
+    scm_fail("start", SERVICE_E_ALREADY_RUNNING);
+    assert_int_equal(command("start"), EXIT_DONE);
+    set_state((struct service_status){.state = SERVICE_STATE_STOPPED});
+    assert_int_equal(command("stop"), EXIT_DONE);
+    assert_int_equal(command("status"), EXIT_DONE);
+    assert_int_equal(command("uninstall"), EXIT_DONE);
+}
+
+static void wrong_usage_asks_for_nothing(void **state)
+{
+    (void)state;
+    assert_int_equal(command("instal"), EXIT_USAGE);
+    assert_int_equal(command("start", "-c", "x.yaml"), EXIT_USAGE);
+    assert_int_equal(command("install", "--account", "me"), EXIT_USAGE);
+    assert_int_equal(command("install", "-c", "folder\\"), EXIT_USAGE);
+    assert_int_equal(command("start", "stop"), EXIT_USAGE);
+    assert_int_equal(scm.log.size, 0);
+}
+
+static void a_system_without_services_is_wrong_usage(void **state)
+{
+    (void)state;
+    static const struct service_api none;
+    service_api_use(&none);
+    assert_int_equal(command("status"), EXIT_USAGE);
+    assert_int_equal(command("install"), EXIT_USAGE);
+    char *argv[] = {(char[]){"run"}, (char[]){"--service"}};
+    assert_int_equal(cmd_run.run(&cmd_run, 2, argv), EXIT_USAGE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        scm_test(install_registers_absolute_paths_and_the_account),
+        scm_test(install_without_a_configuration_takes_that_of_the_system),
+        scm_test(what_windows_refuses_is_a_failure),
+        scm_test(a_service_that_is_not_installed_is_a_failure),
+        scm_test(the_exit_code_of_a_start_is_that_of_the_service),
+        scm_test(what_is_so_already_is_done),
+        scm_test(wrong_usage_asks_for_nothing),
+        scm_test(a_system_without_services_is_wrong_usage),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,190 @@
+"""etwship.exe as a service, under Wine, whose services.exe starts, stops and removes it.
+
+What Wine does not have, and nothing here shows: delayed starts, recovery actions (that a service was
+killed, Wine does not even notice), service SIDs, required privileges, virtual accounts, shutdowns
+that services hear of, an Event Log that keeps what it is given.
+"""
+
+import json
+import os
+import re
+import subprocess
+import unittest
+
+import wine
+
+ETLGEN = os.environ["ETWSHIP_ETLGEN"]
+EVENTS = 3000
+
+
+@unittest.skipUnless(wine.WINE, "no Wine (packaging/deps.sh windows)")
+class Service(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.prefix = wine.Prefix(events=True)
+        subprocess.run([ETLGEN, "--mix", "realistic", "--events", str(EVENTS), "-o",
+                        str(cls.prefix.folder / "one.etl")], check=True, stdout=subprocess.DEVNULL)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.prefix.close()
+
+    def setUp(self):
+        # A blank, and letters of no code page: the command line of a service is written once and
+        # taken apart again.
+        self.folder = self.prefix.folder / ("f\u00fcr " + self.id().rpartition(".")[2])
+        self.folder.mkdir()
+        self.config = self.folder / "c.yaml"
+
+    def tearDown(self):
+        self.etwship("uninstall")
+
+    def etwship(self, *arguments):
+        return self.prefix.run(wine.EXE, "service", *arguments, cwd=self.folder)
+
+    def do(self, *arguments, code=0):
+        done = self.etwship(*arguments)
+        self.assertEqual(done.returncode, code, f"{done}\n{self.said()}")
+        return (done.stderr if code else done.stdout).decode()
+
+    def status(self):
+        lines = self.do("status").splitlines()
+        return {line.partition(" ")[0]: line.partition(" ")[2].strip() for line in lines}
+
+    def wait_for_state(self, state):
+        wine.wait_until(lambda: self.status()["state"].startswith(state))
+
+    def configure(self, output, follow=True, **agent):
+        self.config.write_text(json.dumps({
+            "version": 1, "agent": {"data_dir": "data", **agent},
+            "sessions": [{"name": "t", "type": "file", "paths": ["../one.etl"], "follow": follow}],
+            "outputs": [{"name": "o", **output}]}))
+
+    def configure_file(self, **more):
+        self.configure({"type": "file", "path": "out.ndjson"}, **more)
+
+    def shipped(self):
+        out = self.folder / "out.ndjson"
+        return out.read_bytes().count(b"\n") if out.exists() else 0
+
+    def said(self):
+        """What was written to the Event Log, as Wine shows it."""
+        return self.prefix.said.read_text(errors="replace")
+
+    def wait_until_said(self, text, before):
+        wine.wait_until(lambda: text in self.said()[len(before):])
+
+    # ---- the life of a service ----------------------------------------------------------------
+
+    def test_it_is_installed_started_ships_is_stopped_and_removed(self):
+        self.configure_file(log={"file": "agent.log"})
+        self.do("install", "-c", "c.yaml")
+        found = self.status()
+        self.assertTrue(found["state"].startswith("stopped"))
+        self.assertTrue(found["start"].startswith("automatic"))
+        self.assertEqual(found["account"], "LocalSystem")
+        self.assertRegex(found["command"], r'^"[A-Z]:\\[^"]+\.exe" run --service -c "[A-Z]:\\[^"]+"$')
+        self.do("start")
+        self.assertRegex(self.status()["state"], r"^running, process \d+$")
+        self.assertIn("already", self.do("start"))
+        wine.wait_until(lambda: self.shipped() == EVENTS)
+        self.do("stop")
+        # Its process is gone, and with it what it had to write.
+        self.assertIn("ended: session t:", (self.folder / "agent.log").read_text())
+        self.assertEqual(self.status()["state"], "stopped")
+        self.do("stop")
+        self.do("uninstall")
+        self.assertIn("not installed", self.do("status", code=1))
+        self.assertTrue(self.config.exists() and (self.folder / "data").is_dir())
+        self.assertEqual(self.shipped(), EVENTS)
+
+    def test_who_uninstalls_a_running_one_finds_it_stopped_in_good_order(self):
+        self.configure_file(log={"file": "agent.log"})
+        self.do("install", "-c", "c.yaml")
+        self.do("start")
+        self.do("uninstall")
+        self.assertIn("ended: session t:", (self.folder / "agent.log").read_text())
+        self.do("install", "-c", "c.yaml")  # nothing of it is left
+
+    def test_who_installs_it_twice_is_told_so_and_changes_nothing(self):
+        self.configure_file()
+        self.do("install", "-c", "c.yaml")
+        before = self.status()
+        self.assertIn("installed already", self.do("install", "-c", "other.yaml", code=1))
+        self.assertEqual(self.status(), before)
+
+    def test_without_one_there_is_nothing_to_start_stop_or_remove(self):
+        for verb in ["start", "stop", "uninstall", "status"]:
+            self.assertIn("etwship service install", self.do(verb, code=1))
+
+    def test_one_whose_files_are_all_delivered_ends_by_itself(self):
+        self.configure_file(follow=False)
+        self.do("install", "-c", "c.yaml")
+        self.do("start")
+        self.wait_for_state("stopped")
+        self.assertEqual(self.status()["state"], "stopped")
+        self.assertEqual(self.shipped(), EVENTS)
+
+    # ---- trouble ------------------------------------------------------------------------------
+
+    def test_a_mistake_in_the_configuration_is_named_at_the_start_and_in_the_event_log(self):
+        before = self.said()
+        self.config.write_text("version: 1\nsesions: []\n")
+        self.do("install", "-c", "c.yaml")
+        said = self.do("start", code=2)
+        self.assertRegex(said, r"c\.yaml:2:1: error: unknown key 'sesions'")
+        self.assertEqual(self.status()["state"], "stopped, exit code 2")
+        self.assertRegex(self.said()[len(before):], r"(?s)c\.yaml.*exit code 2")
+
+    def test_a_configuration_that_is_missing_is_named(self):
+        self.assertEqual(self.etwship("install", "-c", "c.yaml").returncode, 0)
+        self.assertIn("c.yaml", self.do("start", code=2))
+
+    # ---- where it says something --------------------------------------------------------------
+
+    def test_starts_and_stops_and_warnings_are_events(self):
+        before = self.said()
+        # Nobody listens there.
+        self.configure({"type": "elasticsearch", "hosts": ["http://127.0.0.1:1"]}, shutdown="1s")
+        self.do("install", "-c", "c.yaml")
+        self.assertIn("runs", self.do("start"))
+        self.wait_until_said("runs, with the configuration", before)
+        self.wait_until_said("output o", before)
+        self.do("stop")
+        self.wait_until_said("stopped as it was asked to", before)
+
+    def test_its_log_is_in_the_folder_of_logs_if_there_is_one(self):
+        logs = self.prefix.folder / "prefix" / "drive_c" / "ProgramData" / "etwship" / "logs"
+        logs.mkdir(parents=True)
+        self.configure_file(follow=False)
+        self.do("install", "-c", "c.yaml")
+        self.do("start")
+        self.wait_for_state("stopped")
+        log = logs / "etwship.log"
+        self.assertTrue(log.exists(), self.said())
+        self.assertIn("ended: session t:", log.read_text())
+
+    def test_its_command_line_at_a_terminal_is_a_program_as_any(self):
+        self.configure_file(follow=False)
+        done = self.prefix.run(wine.EXE, "run", "--service", "-c", "c.yaml", cwd=self.folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(b"did not start this", done.stderr)
+        self.assertEqual(self.shipped(), EVENTS)
+
+
+class Messages(unittest.TestCase):
+    """What the Event Log finds in the program for the numbers of its events."""
+
+    def test_every_event_shows_its_text_under_a_number_that_says_how_bad_it_is(self):
+        resources = subprocess.run(
+            [wine.TOOLS + "windres", "-J", "coff", str(wine.EXE), "-O", "rc"], check=True,
+            stdout=subprocess.PIPE).stdout.decode()
+        found = re.findall(r"MessageId = 0x([0-9a-f]+)\s+(\S.*?)\\n", resources)
+        # The two highest bits: 1 informational, 2 warning, 3 error (winerror.h).
+        self.assertEqual([(number[0], text) for number, text in found],
+                         [("4", "%1"), ("4", "%1"), ("8", "%1"), ("c", "%1"), ("c", "%1")])
+
+
+if __name__ == "__main__":
+    wine.need(wine.EXE)
+    unittest.main()
