@@ -306,6 +306,9 @@ void spool_stage_batches(struct spool_durable *spool, enum spool_room *ret_room,
     if (!ok) {
         spool_durable_warn(spool, "spool", err.text);
     }
+    if (room != SPOOL_ROOM) {
+        store_need_room(spool->settings.store, true);
+    }
     *ret_room = room;
     *ret_again = make_room(spool, room);
 }

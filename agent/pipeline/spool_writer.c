@@ -321,6 +321,7 @@ static bool work(struct spool_durable *spool)
     round.any = round.room == SPOOL_ROOM ? spool_stage_room(spool, 0) : round.room;
     round.replay = round.room == SPOOL_ROOM ? spool_stage_room(spool, reserve_of(spool))
                                             : round.room;
+    store_need_room(spool->settings.store, round.replay != SPOOL_ROOM);
     round.told = room_to_tell(spool, &round);
     tell_room(spool, round.told, !ok);
     end_round(spool, &round, ok, &err);

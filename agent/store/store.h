@@ -343,6 +343,10 @@ enum store_room {
 /* Is there room for ${bytes} more, with what is staged? The free space is asked for once a second at most. */
 enum store_room store_room(struct store *store, uint64_t bytes);
 
+/* Somebody waits for room, or does not any more. While it is needed commits give up the file that is
+ * written to as well, when nothing is in it that an output wants; the next one looks for such files. */
+void store_need_room(struct store *store, bool is_needed);
+
 /* Bytes that batches may take on the disk, those that are there included: what max_bytes allows, or what
  * the disk has beside min_free_bytes where that is less. UINT64_MAX: neither is known. */
 uint64_t store_capacity(const struct store *store);

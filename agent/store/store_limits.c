@@ -107,10 +107,13 @@ enum store_room store_room(struct store *store, uint64_t bytes)
                (min_free && (store->free_bytes < more || store->free_bytes - more < min_free))) {
         room = STORE_ROOM_DISK;
     }
-    /* The next commit looks for files without batches once more, the one that is written to included. */
-    store->has_settled = store->has_settled || (room != STORE_ROOM_OK && !store->is_in_need);
-    store->is_in_need = room != STORE_ROOM_OK;
     return room;
+}
+
+void store_need_room(struct store *store, bool is_needed)
+{
+    store->has_settled = store->has_settled || (is_needed && !store->is_in_need);
+    store->is_in_need = is_needed;
 }
 
 /* ---- what is lost ------------------------------------------------------------------------------------------ */

@@ -127,9 +127,8 @@ static void wait_room(void *self)
 }
 
 /* So much of the file's that nothing more fits; returns how many batches. */
-static uint64_t fill(struct spool_rig *rig, enum spool_full on_full)
+static uint64_t fill_on(struct spool_rig *rig, enum spool_full on_full)
 {
-    rig_init(rig);
     rig->store_settings.max_bytes = 12 * 1024 * 1024;
     rig->settings.reserve_bytes = 1024 * 1024;
     rig->settings.on_full = on_full;
@@ -145,6 +144,39 @@ static uint64_t fill(struct spool_rig *rig, enum spool_full on_full)
         plat_mutex_unlock(&spool->mutex);
     }
     return count;
+}
+
+static uint64_t fill(struct spool_rig *rig, enum spool_full on_full)
+{
+    rig_init(rig);
+    return fill_on(rig, on_full);
+}
+
+static atomic_uint transactions;
+
+static void count_transactions(void *self, const char *name)
+{
+    (void)self;
+    atomic_fetch_add(&transactions, strcmp(name, "commit begin") == 0);
+}
+
+/* While nothing changes, asking again and again whether there is room writes nothing. */
+static void who_waits_for_room_writes_nothing(void **state)
+{
+    (void)state;
+    struct spool_rig rig;
+    rig_init(&rig);
+    rig.store_settings.step = count_transactions;
+    fill_on(&rig, SPOOL_FULL_BLOCK);
+    rig_flush(&rig);
+    rig_flush(&rig); /* which may look for files that nobody needs */
+    unsigned before = atomic_load(&transactions);
+    assert_int_not_equal(before, 0);
+    for (int i = 0; i < 10; i++) {
+        rig_flush(&rig);
+    }
+    assert_int_equal(atomic_load(&transactions), before);
+    rig_fini(&rig);
 }
 
 static void what_is_read_again_waits_for_room(void **state)
@@ -538,6 +570,7 @@ int main(void)
         cmocka_unit_test(an_output_that_is_stuck_costs_the_other_nothing),
         cmocka_unit_test(an_output_that_keeps_up_never_reads_the_disk),
         cmocka_unit_test(what_waits_for_one_output_is_read_back_in_order),
+        cmocka_unit_test(who_waits_for_room_writes_nothing),
         cmocka_unit_test(what_is_read_again_waits_for_room),
         cmocka_unit_test(the_newest_live_events_are_dropped_if_the_user_wants_that),
         cmocka_unit_test(the_oldest_events_make_room_if_the_user_wants_that),
