@@ -11,6 +11,10 @@
 struct dead_letter {
     uint64_t id;   /* within the store: 1, 2, 3, … */
     uint64_t time; /* FILETIME, when it was put aside */
+    /* The record's name in its spool, by which one that comes again is known; epoch 0: unknown. Not part
+     * of its form as a line. */
+    uint64_t epoch;
+    uint64_t record;
     struct span output;
     int status; /* of the reply, as in HTTP; 0: unknown */
     struct span type;

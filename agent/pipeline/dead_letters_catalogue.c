@@ -38,6 +38,8 @@ struct catalogue_letter dead_letters_catalogue_row(const struct dead_letter *let
     bool too_long = letter->document.size > CATALOGUE_DOCUMENT_MAX_BYTES;
     return (struct catalogue_letter){.time = letter->time,
         .status = letter->status,
+        .epoch = letter->epoch,
+        .record = letter->record,
         .output = letter->output,
         .type = letter->type,
         .reason = letter->reason,
@@ -147,6 +149,8 @@ static bool show(void *self, const struct catalogue_letter *row)
     const struct look *look = self;
     const struct dead_letter letter = {.id = row->id,
         .time = row->time,
+        .epoch = row->epoch,
+        .record = row->record,
         .output = row->output,
         .status = (int)row->status,
         .type = row->type,

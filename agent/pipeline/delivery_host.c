@@ -158,6 +158,7 @@ static struct delivery_refusal refusal_of(const struct delivery_host *host,
     uint32_t start = index ? left->record_ends[index - 1] : 0;
     uint32_t end = left->record_ends[index];
     return (struct delivery_refusal){.record = record_of(host, index),
+        .place = left->first_place + (left->places ? left->places[index] : (uint32_t)index),
         .document = span_make(left->bytes.data + start, end - start),
         .route = left->routes ? left->route_names[left->routes[index]] : span_make(NULL, 0),
         .id = span_make(id, left->ids ? delivery_id_write(left, index, id) : 0),

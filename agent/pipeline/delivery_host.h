@@ -39,7 +39,8 @@ enum { DELIVERY_KEPT_AT_ONCE = 64 };
 
 /* A record that the destination will never take. Views, valid during the call. */
 struct delivery_refusal {
-    size_t record; /* of the delivery */
+    size_t record;  /* of the delivery */
+    uint32_t place; /* in the batch, as delivery.places says */
     struct span document;
     struct span route; /* where it was routed to; empty: the output has no routes */
     struct span id;    /* what it is called for ever (delivery_id.h); empty: nothing */

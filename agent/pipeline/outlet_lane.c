@@ -94,7 +94,9 @@ static void tell(void *self, enum delivery_news news, const char *text)
 static bool keep(
     void *self, const struct delivery_refusal *refusals, size_t count, struct error *err)
 {
-    return outlet_news_keep(&((struct outlet_lane *)self)->outlet->news, refusals, count, err);
+    const struct outlet_lane *lane = self;
+    return outlet_news_keep(
+        &lane->outlet->news, lane->item->epoch, lane->batch->first_record, refusals, count, err);
 }
 
 /* ---- positions -------------------------------------------------------------------------------- */

@@ -68,8 +68,8 @@ void outlet_news_tell(
     plat_mutex_unlock(&news->mutex);
 }
 
-bool outlet_news_keep(const struct outlet_news *news, const struct delivery_refusal *refusals,
-    size_t count, struct error *err)
+bool outlet_news_keep(const struct outlet_news *news, uint64_t epoch, uint64_t first_record,
+    const struct delivery_refusal *refusals, size_t count, struct error *err)
 {
     struct dead_letter items[DELIVERY_KEPT_AT_ONCE];
     uint64_t now = plat_now_filetime();
@@ -78,6 +78,8 @@ bool outlet_news_keep(const struct outlet_news *news, const struct delivery_refu
         struct span document = refusal->document;
         bool ended = document.size && document.data[document.size - 1] == '\n';
         items[i] = (struct dead_letter){.time = now,
+            .epoch = epoch,
+            .record = first_record + refusal->place,
             .output = span_text(news->output),
             .status = refusal->why.status,
             .type = refusal->why.type,

@@ -30,8 +30,9 @@ void outlet_news_fini(struct outlet_news *news);
 void outlet_news_tell(
     struct outlet_news *news, enum delivery_news what, const char *text, bool ended);
 
-/* Keep refused records as dead letters. Any lane. */
-bool outlet_news_keep(const struct outlet_news *news, const struct delivery_refusal *refusals,
-    size_t count, struct error *err);
+/* Keep refused records of the batch whose first one is number ${first_record} of ${epoch} as dead letters.
+ * Any lane. */
+bool outlet_news_keep(const struct outlet_news *news, uint64_t epoch, uint64_t first_record,
+    const struct delivery_refusal *refusals, size_t count, struct error *err);
 
 #endif

@@ -40,6 +40,8 @@ static bool put(struct catalogue *catalogue, const struct catalogue_letter *lett
         query_text(&q, span_first(texts[i], CATALOGUE_TEXT_MAX_BYTES), CATALOGUE_TEXT_MAX_BYTES);
     }
     query_blob(&q, document, CATALOGUE_DOCUMENT_MAX_BYTES);
+    query_bits(&q, letter->epoch);
+    query_bits(&q, letter->record);
     return query_run(&q, err);
 }
 
@@ -115,6 +117,8 @@ struct chunk {
         uint64_t id;
         uint64_t time;
         int64_t status;
+        uint64_t epoch;
+        uint64_t record;
         size_t sizes[TEXTS];
     } letters[CHUNK_LETTERS];
     size_t count;
@@ -125,6 +129,8 @@ static void add_letter(struct chunk *chunk, struct query *q)
     chunk->letters[chunk->count].id = query_get_number(q, 0);
     chunk->letters[chunk->count].time = query_get_bits(q, 1);
     chunk->letters[chunk->count].status = (int64_t)query_get_bits(q, 2);
+    chunk->letters[chunk->count].epoch = query_get_bits(q, 3 + TEXTS);
+    chunk->letters[chunk->count].record = query_get_bits(q, 4 + TEXTS);
     for (int i = 0; i < TEXTS; i++) {
         size_t before = chunk->texts.size;
         query_add_to(q, 3 + i, &chunk->texts);
@@ -163,6 +169,8 @@ static bool give_chunk(const struct chunk *chunk,
             .id = chunk->letters[i].id,
             .time = chunk->letters[i].time,
             .status = chunk->letters[i].status,
+            .epoch = chunk->letters[i].epoch,
+            .record = chunk->letters[i].record,
             .output = texts[0],
             .type = texts[1],
             .reason = texts[2],

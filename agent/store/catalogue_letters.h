@@ -12,6 +12,8 @@ struct catalogue_letter {
     uint64_t id;   /* 1, 2, 3, …: given by the catalogue */
     uint64_t time; /* FILETIME */
     int64_t status;
+    uint64_t epoch; /* of the record's name in its spool; 0: unknown */
+    uint64_t record;
     struct span output; /* at most CATALOGUE_NAME_MAX_BYTES */
     struct span type; /* this and those below: at most CATALOGUE_TEXT_MAX_BYTES, the rest is cut */
     struct span reason;
@@ -23,8 +25,9 @@ struct catalogue_letter {
 
 /*
  * Keep ${count} letters, numbered on from ${ret_first} (may be NULL); their `id` is not looked at. One that
- * the output has under its document_id is not kept again, as it comes where a kill left unsaid that it was
- * settled; its number stays free then. An empty document_id says nothing.
+ * the output has already, under its document_id or of the same record, is not kept again, as it comes where
+ * a kill left unsaid that it was settled; its number stays free then. An empty document_id, and epoch 0,
+ * say nothing.
  * Then the oldest are removed until all take at most ${max_bytes}, though never the last one;
  * ${ret_evicted} (may be NULL) says how many.
  */

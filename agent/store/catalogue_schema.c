@@ -88,6 +88,12 @@ static const char triggers_1[] =
     "CREATE TRIGGER letter_removed AFTER DELETE ON letter BEGIN"
     " UPDATE meta SET letters = letters - 1, letter_bytes = letter_bytes - old.bytes; END;";
 
+/* Letters know which record they are. */
+static const char letters_2[] =
+    "ALTER TABLE letter ADD COLUMN epoch INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE letter ADD COLUMN record INTEGER NOT NULL DEFAULT 0;"
+    "CREATE INDEX letter_of_record ON letter(epoch, record) WHERE epoch <> 0;";
+
 /* In order; what was released is never changed again. */
 static const struct {
     unsigned version;
@@ -95,6 +101,7 @@ static const struct {
 } steps[] = {
     {1, tables_1},
     {1, triggers_1},
+    {2, letters_2},
 };
 
 int catalogue_schema_upgrade(sqlite3 *db, unsigned version)

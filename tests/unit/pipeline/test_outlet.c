@@ -22,6 +22,8 @@ struct rig {
     struct buf warnings; /* their kinds */
     struct dead_letters letters;
     struct buf kept;
+    uint64_t first_kept;     /* which record of the spool the first letter is of */
+    struct buf kept_records; /* of all of them, counted from there */
     size_t keeps_that_fail;
     bool repeats[SESSIONS];
     struct slab_queue *queue;
@@ -48,6 +50,10 @@ static bool on_put(
     }
     for (size_t i = 0; i < count; i++) {
         assert_true(items[i].time > 0);
+        assert_true(items[i].epoch != 0);
+        rig->first_kept = rig->kept.size ? rig->first_kept : items[i].record;
+        buf_printf(
+            &rig->kept_records, "%llu ", (unsigned long long)(items[i].record - rig->first_kept));
         buf_printf(&rig->kept, "%.*s %d %.*s %.*s %.*s;", SPAN_ARG(items[i].output),
             items[i].status, SPAN_ARG(items[i].reason), SPAN_ARG(items[i].route),
             SPAN_ARG(items[i].document));
@@ -93,6 +99,7 @@ static void setup_paced(struct rig *rig, const uint64_t had[SESSIONS], bool save
     *rig = (struct rig){.had = {had[0], had[1]}};
     buf_init(&rig->warnings, 10000);
     buf_init(&rig->kept, 10000);
+    buf_init(&rig->kept_records, 10000);
     rig->letters.ops = &letter_ops;
     rig->fake = fake_output_create(NULL, 0);
     rig->fake_settings = (struct fake_settings){.fake = rig->fake, .saves = saves};
@@ -154,6 +161,7 @@ static void teardown(struct rig *rig)
     losses_destroy(rig->losses);
     buf_fini(&rig->warnings);
     buf_fini(&rig->kept);
+    buf_fini(&rig->kept_records);
 }
 
 /* The times of a session's events are 100 and 110, or 200 and 210. */
@@ -293,6 +301,28 @@ static void what_is_refused_is_kept_and_is_no_loss(void **state)
     losses_close(rig.losses);
     slab_queue_close(rig.queue);
     assert_null(slab_queue_pop(rig.queue, 0));
+    teardown(&rig);
+}
+
+/* Whatever part of a batch is sent, and how often. */
+static void a_letter_says_which_record_it_is_of(void **state)
+{
+    (void)state;
+    static const struct fake_step steps[] = {{.verdict = OUTPUT_REJECTED},
+        {.verdict = OUTPUT_MIXED, .delivers = 1, .rejects = 2}, {.verdict = OUTPUT_REJECTED}};
+    struct rig rig;
+    setup_with(&rig, (const uint64_t[]){0, 20}, false, 1, true);
+    rig.warns = true;
+    fake_output_script(rig.fake, steps, 3);
+    add_batch(&rig, 0, 2, 2);
+    struct batch *batch = batch_create(0, NULL, 0);
+    assert_non_null(batch);
+    books_offer(rig.books, 0, 3, 0, false);
+    add_events(batch, 1, 5, 20); /* had before: records 2 to 6 */
+    add_events(batch, 0, 3, 5);
+    rig.spool->ops->append(rig.spool, 0, batch);
+    run_to_the_end(&rig);
+    assert_span(buf_span(&rig.kept_records), "0 1 8 9 ");
     teardown(&rig);
 }
 
@@ -478,6 +508,7 @@ int main(void)
         cmocka_unit_test(a_checkpoint_stored_between_two_parts_of_a_batch_knows_the_first),
         cmocka_unit_test(what_is_lost_is_lost_to_its_session),
         cmocka_unit_test(what_is_refused_is_kept_and_is_no_loss),
+        cmocka_unit_test(a_letter_says_which_record_it_is_of),
         cmocka_unit_test(what_cannot_be_kept_is_tried_again),
         cmocka_unit_test(an_output_is_degraded_until_all_its_workers_deliver),
         cmocka_unit_test(the_books_say_that_an_output_is_degraded),

@@ -5,6 +5,7 @@
 
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"
+#include "store/catalogue_letters.h"
 #include "store/catalogue_query.h"
 #include "unit/store/catalogue_rig.h"
 
@@ -210,16 +211,45 @@ static void where_there_is_one_none_is_made(void **state)
     catalogue_close(catalogue);
 }
 
+static bool is_letter_7(void *self, const struct catalogue_letter *letter)
+{
+    ++*(unsigned *)self;
+    assert_int_equal(letter->id, 7);
+    assert_int_equal(letter->epoch, 0);
+    return true;
+}
+
+/* The tables of format 1, which knew nothing of a letter's record. */
+static void an_older_version_is_upgraded_by_who_may_write(void **state)
+{
+    (void)state;
+    unsigned letters = 0;
+    catalogue_close(rig_create());
+    run_sql("DROP INDEX letter_of_record; ALTER TABLE letter DROP COLUMN epoch;"
+            "ALTER TABLE letter DROP COLUMN record; PRAGMA user_version = 1;"
+            "INSERT INTO letter VALUES(7, 70, 1, 400, 'o', '', '', '', '', '', x'')");
+    struct error err = {0};
+    assert_null(catalogue_open(rig_path, CATALOGUE_READ, &err));
+    assert_int_equal(err.code, ERR_UNSUPPORTED);
+    assert_non_null(strstr(err.text, "has format 1, of an older etwship"));
+    catalogue_close(rig_open(CATALOGUE_WRITE));
+    struct catalogue *catalogue = rig_open(CATALOGUE_READ);
+    assert_good(catalogue_letters(catalogue, is_letter_7, &letters, &rig_err));
+    assert_int_equal(letters, 1);
+    rig_verify(catalogue);
+    catalogue_close(catalogue);
+}
+
 static void a_newer_version_is_refused_and_left_alone(void **state)
 {
     (void)state;
     catalogue_close(rig_create());
-    run_sql("PRAGMA user_version = 2");
+    run_sql("PRAGMA user_version = 3");
     char *before;
     char *after;
     size_t size;
     assert_true(plat_file_load(rig_path, SIZE_MAX / 2, &before, &size, NULL));
-    assert_refused(ERR_UNSUPPORTED, "has format 2, of a newer etwship, and this one knows up to 1");
+    assert_refused(ERR_UNSUPPORTED, "has format 3, of a newer etwship, and this one knows up to 2");
     size_t again;
     assert_true(plat_file_load(rig_path, SIZE_MAX / 2, &after, &again, NULL));
     assert_int_equal(size, again);
@@ -329,6 +359,7 @@ int main(void)
         TEST(it_is_missing_until_its_making_is_committed),
         TEST(an_empty_file_is_no_catalogue_and_one_can_be_made_in_it),
         TEST(where_there_is_one_none_is_made),
+        TEST(an_older_version_is_upgraded_by_who_may_write),
         TEST(a_newer_version_is_refused_and_left_alone),
         TEST(what_is_no_catalogue_is_damage),
         TEST(missing_tables_columns_and_rows_are_damage),

@@ -71,6 +71,8 @@ static bool keep_all(void *self, const struct catalogue_letter *letter)
     assert_span(letter->route, "");
     assert_span(letter->document_id, "id");
     assert_span(letter->document, "{\"a\":1}");
+    assert_true(letter->epoch == UINT64_MAX - 1);
+    assert_int_equal(letter->record, 77);
     return true;
 }
 
@@ -82,6 +84,8 @@ static void a_letter_is_read_as_it_was_put(void **state)
     struct catalogue_letter letter = {.id = 7,
         .time = UINT64_MAX,
         .status = -5,
+        .epoch = UINT64_MAX - 1,
+        .record = 77,
         .output = span_text("output"),
         .type = span_text("type"),
         .reason = span_make("a\0b", 3),
@@ -124,6 +128,36 @@ static void a_record_that_has_a_name_is_kept_once_for_each_output(void **state)
     assert_good(catalogue_put_letters(catalogue, &again, 1, UINT64_MAX, NULL, NULL, &rig_err));
     rig_commit(catalogue);
     assert_string_equal(ids_of(catalogue, 9), "2 3 4 5 6 ");
+    catalogue_close(catalogue);
+}
+
+static void a_record_is_kept_once_for_each_output(void **state)
+{
+    (void)state;
+    struct catalogue *catalogue = rig_create();
+    static const struct {
+        const char *output;
+        uint64_t epoch;
+        uint64_t record;
+        const char *document_id;
+        const char *ids; /* of all letters then */
+    } cases[] = {{"o", UINT64_MAX, 7, "", "1 "}, {"o", UINT64_MAX, 7, "", "1 "},
+        {"o", UINT64_MAX, 7, "x", "1 "}, {"p", UINT64_MAX, 7, "", "1 2 "},
+        {"o", UINT64_MAX, 8, "", "1 2 3 "}, {"o", 5, 7, "", "1 2 3 4 "},
+        {"o", 0, 7, "", "1 2 3 4 5 "}, {"o", 0, 7, "", "1 2 3 4 5 6 "},
+        {"o", 5, 7, "", "1 2 3 4 5 6 "}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct catalogue_letter letter = letter_of(i, "d");
+        letter.output = span_text(cases[i].output);
+        letter.document_id = span_text(cases[i].document_id);
+        letter.epoch = cases[i].epoch;
+        letter.record = cases[i].record;
+        rig_begin(catalogue);
+        assert_good(catalogue_put_letters(catalogue, &letter, 1, UINT64_MAX, NULL, NULL, &rig_err));
+        rig_commit(catalogue);
+        catalogue = rig_reopen(catalogue);
+        assert_string_equal(ids_of(catalogue, 9), cases[i].ids);
+    }
     catalogue_close(catalogue);
 }
 
@@ -297,6 +331,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_letter_is_read_as_it_was_put),
         TEST(a_record_that_has_a_name_is_kept_once_for_each_output),
+        TEST(a_record_is_kept_once_for_each_output),
         TEST(numbers_ascend_over_removals_and_restarts),
         TEST(those_that_are_not_there_are_not_counted),
         TEST(the_oldest_make_room_and_are_counted),
