@@ -91,8 +91,8 @@ static bool on_save(void *self, struct error *err)
 
 enum { SHORT_MS = 2, LONG_MS = 24 * 3600 * 1000 };
 
-static void setup_paced(struct rig *rig, const uint64_t had[SESSIONS], bool saves, size_t workers,
-    bool keeps, unsigned retry_ms)
+static void setup_behind(struct rig *rig, const uint64_t had[SESSIONS], uint64_t had_behind,
+    bool saves, size_t workers, bool keeps, unsigned retry_ms)
 {
     struct error err = {0};
     size_t cursor = 0;
@@ -125,6 +125,7 @@ static void setup_paced(struct rig *rig, const uint64_t had[SESSIONS], bool save
                                     .retry = {.min_ms = retry_ms, .max_ms = retry_ms},
                                     .workers = workers,
                                     .resume = rig->had,
+                                    .resume_behind = had_behind,
                                     .session_count = SESSIONS,
                                     .spool = rig->spool,
                                     .cursor = cursor,
@@ -137,6 +138,12 @@ static void setup_paced(struct rig *rig, const uint64_t had[SESSIONS], bool save
                                     .self = rig},
         &err);
     assert_non_null(rig->outlet);
+}
+
+static void setup_paced(struct rig *rig, const uint64_t had[SESSIONS], bool saves, size_t workers,
+    bool keeps, unsigned retry_ms)
+{
+    setup_behind(rig, had, 0, saves, workers, keeps, retry_ms);
 }
 
 static void setup_with(
@@ -208,6 +215,42 @@ static void a_checkpoint_stored_between_two_parts_of_a_batch_knows_the_first(voi
     teardown(&rig);
 }
 
+/* A batch of ${count} events of ${session}, up to ${last_sequence}. */
+static void add_batch(struct rig *rig, uint32_t session, size_t count, uint64_t last_sequence)
+{
+    struct batch *batch = batch_create(0, NULL, 0);
+    assert_non_null(batch);
+    books_offer(rig->books, 0, count, 0, false);
+    add_events(batch, session, count, last_sequence);
+    rig->spool->ops->append(rig->spool, 0, batch);
+}
+
+static void run_to_the_end(struct rig *rig)
+{
+    struct error err = {0};
+    rig->spool->ops->close(rig->spool);
+    assert_true(outlet_start(rig->outlet, &err));
+    assert_true(outlet_join(rig->outlet));
+}
+
+/* Numbers of a session below those that it had say nothing of batches that waited before them. */
+static void what_was_had_is_left_out_of_later_batches_only(void **state)
+{
+    (void)state;
+    struct rig rig;
+    setup_behind(&rig, (const uint64_t[]){20, 20}, 2, false, 1, false, SHORT_MS);
+    add_batch(&rig, 0, 3, 3);
+    add_batch(&rig, 1, 2, 20);
+    add_batch(&rig, 0, 5, 8);
+    add_batch(&rig, 0, 1, 21);
+    add_batch(&rig, 1, 4, 9);
+    run_to_the_end(&rig);
+    char *text = fake_output_text(rig.fake);
+    assert_string_equal(text, "0\n0\n0\n1\n1\n0\n");
+    free(text);
+    teardown(&rig);
+}
+
 /* Losses of a batch belong to the sessions that its records are of. */
 static void what_is_lost_is_lost_to_its_session(void **state)
 {
@@ -259,24 +302,6 @@ static struct output_counts counts_of(const struct rig *rig)
     books_look(rig->books, NULL, &counts);
     assert_true(books_output_balances(&counts));
     return counts;
-}
-
-/* A batch of ${count} events of ${session}, up to ${last_sequence}. */
-static void add_batch(struct rig *rig, uint32_t session, size_t count, uint64_t last_sequence)
-{
-    struct batch *batch = batch_create(0, NULL, 0);
-    assert_non_null(batch);
-    books_offer(rig->books, 0, count, 0, false);
-    add_events(batch, session, count, last_sequence);
-    rig->spool->ops->append(rig->spool, 0, batch);
-}
-
-static void run_to_the_end(struct rig *rig)
-{
-    struct error err = {0};
-    rig->spool->ops->close(rig->spool);
-    assert_true(outlet_start(rig->outlet, &err));
-    assert_true(outlet_join(rig->outlet));
 }
 
 static void what_is_refused_is_kept_and_is_no_loss(void **state)
@@ -506,6 +531,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_checkpoint_stored_between_two_parts_of_a_batch_knows_the_first),
+        cmocka_unit_test(what_was_had_is_left_out_of_later_batches_only),
         cmocka_unit_test(what_is_lost_is_lost_to_its_session),
         cmocka_unit_test(what_is_refused_is_kept_and_is_no_loss),
         cmocka_unit_test(a_letter_says_which_record_it_is_of),
