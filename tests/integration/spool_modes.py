@@ -6,6 +6,7 @@ Each test is a method whose name is its claim.
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from support.scripted_http import Bulk, Fault, Reply, Server  # noqa: E402
 BINARY = os.environ["ETWSHIP_BIN"]
 ETLGEN = os.environ["ETWSHIP_ETLGEN"]
 SIM = os.environ["ETWSHIP_SIM"]
+FAILING_DISK = os.environ.get("ETWSHIP_FAILING_DISK")
 # A net under a program that does not end, no measure.
 TIMEOUT_S = 300
 EVENTS = 20000
@@ -29,7 +31,10 @@ WRONG = (400, "mapper_parsing_exception", "failed to parse field [data.a] of typ
 
 class Modes(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
+        # A kill costs nothing that is in memory: where a test kills often, no disk has to be waited for.
+        in_memory = ("kill_anywhere" in self._testMethodName and os.access("/dev/shm", os.W_OK)
+                     and shutil.disk_usage("/dev/shm").free > 200 << 20)
+        folder = tempfile.TemporaryDirectory(dir="/dev/shm" if in_memory else None)
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
         self.config = self.folder / "etwship.yaml"
@@ -242,6 +247,55 @@ class Modes(unittest.TestCase):
             self.write("memory", server, local=False)
             self.assertEqual(self.letters(), [])
             self.assertIn(f"{len(before)} dead letters are in ", self.run_agent())
+
+    def kill_at(self, step):
+        """Run the agent, and kill it when it is about to make something last in its folder for the
+        ${step}th time. Was it?"""
+        folder = str(self.folder / "state")
+        env = os.environ | {"LD_PRELOAD": FAILING_DISK, "FAILING_DISK_FOLDER": folder,
+                            "FAILING_DISK_KILL": str(step)}
+        done = subprocess.run([BINARY, "run", "-c", self.config], env=env, stderr=subprocess.PIPE,
+                              timeout=TIMEOUT_S, check=False)
+        return done.returncode == -signal.SIGKILL
+
+    def check_kills(self, first, second):
+        """One run in the first mode; then, again and again from what that has left, one in the second
+        mode, killed a step later each time until it delivers, and one that ends what is left."""
+        few = 1000
+        self.traces = [self.make_trace("few", few)]
+        refuse = lambda number, *_: WRONG if number % 100 == 0 else None  # noqa: E731
+        with Server(Bulk(refuse)) as server:
+            self.write(first, server)
+            self.run_agent(LOSSES)
+        left = self.folder / "left"
+        self.folder.joinpath("state").rename(left)
+        written = self.out.read_bytes()
+        self.traces.append(self.make_trace("b", 300, "--seed", "7"))
+        step = 0
+        killed = True
+        while killed:
+            step += 1
+            subprocess.run(["rm", "-rf", self.folder / "state"], check=True)
+            subprocess.run(["cp", "-a", left, self.folder / "state"], check=True)
+            self.out.write_bytes(written)
+            with self.subTest(step=step), Server(Bulk()) as server:
+                self.write(second, server)
+                killed = self.kill_at(step) and not server.app.documents()
+                self.run_agent()
+                self.assertEqual(self.sequences(server.app.documents()), list(range(few + 1, few + 301)))
+                self.assert_each_once(self.out.read_bytes().splitlines(), few + 300)
+                documents = [json.dumps(letter["document"]) for letter in self.letters()]
+                self.assertEqual(len(documents), len(set(documents)))
+                self.assertEqual(len(documents), few // 100 if second == "durable" else 0)
+        self.assertGreater(step, 5)
+
+    @unittest.skipUnless(FAILING_DISK, "ETWSHIP_FAILING_DISK is not set")
+    def test_a_kill_anywhere_on_the_way_to_the_spool_costs_nothing(self):
+        self.check_kills("memory", "durable")
+
+    @unittest.skipUnless(FAILING_DISK, "ETWSHIP_FAILING_DISK is not set")
+    def test_a_kill_anywhere_on_the_way_from_the_spool_costs_nothing(self):
+        self.check_kills("durable", "memory")
 
 
 if __name__ == "__main__":

@@ -3,13 +3,18 @@
  * change something below FAILING_DISK_FOLDER fails with the error whose number the flag holds; reading
  * goes on. What is mapped is left alone. The names of functions that failed go to the file
  * FAILING_DISK_NOTES, a line each.
+ *
+ * Or it kills: FAILING_DISK_KILL is a number, and that one of the calls there that make something last
+ * (sync, rename, remove) ends the process before it is done.
  */
 #undef _FILE_OFFSET_BITS /* both names of each function are meant */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,13 +43,30 @@ static void note(const char *function)
     }
 }
 
+static void kill_in_time(const char *function)
+{
+    static atomic_long count;
+    static const char *const lasting[] = {"fsync", "fdatasync", "rename", "unlink"};
+    const char *number = getenv("FAILING_DISK_KILL");
+    for (size_t i = 0; number && i < sizeof(lasting) / sizeof(lasting[0]); i++) {
+        if (strcmp(function, lasting[i]) == 0 &&
+            atomic_fetch_add(&count, 1) + 1 == strtol(number, NULL, 10)) {
+            raise(SIGKILL);
+        }
+    }
+}
+
 /* Sets errno if the disk fails now. */
 static bool fails(const char *function, const char *path)
 {
     const char *folder = getenv("FAILING_DISK_FOLDER");
     const char *flag = getenv("FAILING_DISK_FLAG");
     char target[16];
-    if (!folder || !flag || strncmp(path, folder, strlen(folder)) != 0) {
+    if (!folder || strncmp(path, folder, strlen(folder)) != 0) {
+        return false;
+    }
+    kill_in_time(function);
+    if (!flag) {
         return false;
     }
     ssize_t size = readlink(flag, target, sizeof(target) - 1); /* a link that leads to a number */
