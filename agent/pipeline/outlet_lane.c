@@ -344,6 +344,7 @@ static void deliver(struct outlet_lane *lane)
                 }
             }
             first = segment->record_end;
+            lane->had += first - end;
         }
         end = segment->record_end;
     }
@@ -351,7 +352,7 @@ static void deliver(struct outlet_lane *lane)
 }
 
 /* What became of the batch, to the books. What an earlier run has left was offered as events, all of
- * it. */
+ * it; of other batches only what the output had not had. */
 static void tell_books(struct outlet_lane *lane)
 {
     struct outlet *outlet = lane->outlet;
@@ -368,6 +369,9 @@ static void tell_books(struct outlet_lane *lane)
     }
     if (item->left) {
         settlement.acked += lane->batch->piece.count - item->left_count;
+    }
+    if (item->earlier) {
+        settlement.acked += lane->had;
     }
     lane->told = now;
     books_settle(outlet->settings.books, outlet->settings.index, &settlement, own);
@@ -428,6 +432,7 @@ static void work_on(struct outlet_lane *lane, const struct spool_item *item)
     lane->item = item;
     lane->batch = item->batch;
     lane->undelivered = 0;
+    lane->had = 0;
     memset(lane->lost, 0, sizeof(lane->lost));
     deliver(lane);
     tell_books(lane);
