@@ -84,7 +84,7 @@ static void read_had(
     }
 }
 
-static bool write_had(const struct agent *agent, struct store *store,
+bool agent_import_put_had(const struct agent *agent, struct store *store,
     const struct agent_import *import, struct error *err)
 {
     const uint64_t *had = import->had;
@@ -191,7 +191,7 @@ static bool take_all(struct taking *taking)
     for (taking->session = 0; ok && taking->session < plan->session_count; taking->session++) {
         ok = take_session(taking);
     }
-    return ok && write_had(taking->agent, taking->store, taking->import, taking->err) &&
+    return ok && agent_import_put_had(taking->agent, taking->store, taking->import, taking->err) &&
            commit(taking->store, taking->err);
 }
 
@@ -320,7 +320,8 @@ static bool give_source(void *self, const struct catalogue_source *source)
         const struct known_output *output = &giving->outputs[o];
         uint64_t had = giving->had[s * agent->plan.output_count + o];
         struct position position = {.sequence = had > source->sequence ? had : source->sequence};
-        if (output->id && output->stream == source->stream && takes(agent, s, o)) {
+        if (output->id && output->stream == source->stream && takes(agent, s, o) &&
+            position.sequence) {
             giving->ok = positions_ack(agent->positions, session_name(agent, s),
                 output_name(agent, o), &position, buf_span(&output->checkpoint), giving->err);
         }

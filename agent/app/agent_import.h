@@ -23,6 +23,10 @@ struct agent_import {
 bool agent_import_to_spool(
     struct agent *agent, struct store *store, struct agent_import *import, struct error *err);
 
+/* Stage what outputs had. */
+bool agent_import_put_had(const struct agent *agent, struct store *store,
+    const struct agent_import *import, struct error *err);
+
 /* The outputs' checkpoints, which the pipeline has staged, become true; then the old file gets out of the
  * way. Whatever ends the process before, the next one does all of it again, as nothing was delivered. */
 bool agent_import_done(const struct agent *agent, struct store *store,

@@ -17,7 +17,9 @@
  * goes on, per stream, behind the last number that the stream has of it. A stream that the last run
  * did not have begins where those were that its outputs read then (another shape, another filter), or
  * where the others are if it has new outputs only, since what came before was not wanted then; that is
- * noted in the store at once, so that the next run finds it for itself.
+ * noted in the store at once, so that the next run finds it for itself. A stream that was further than
+ * one of its outputs, which read another one then, goes back to where that one was. What others of its
+ * outputs had beyond its beginning they leave out (agent_import.h).
  *
  * These numbers mean something together with what the input has noted of its files. Where the catalogue
  * was made anew that is lost, or older than they are: then it begins anew, behind them.
@@ -36,6 +38,7 @@ struct agent_spool {
     struct buf *states;             /* by session: as its input said last */
     uint64_t *last_times;           /* by session */
     bool is_remade;                 /* the catalogue was, and knows no states that fit */
+    bool is_back;                   /* a stream goes on before where it was */
     struct agent_import import;
     struct plat_mutex mutex;
     struct catalogue *reader; /* NULL: not open now */
@@ -81,7 +84,8 @@ struct earlier {
     /* By output: its number then, and the stream that it read; 0: it is new. */
     uint64_t *output_ids;
     uint64_t *output_streams;
-    uint64_t *output_own; /* [session * output_count + output]: how far it had the session */
+    uint64_t *output_own; /* [session * output_count + output]: how far that had the session … */
+    bool *output_took;    /* … if it took it: then it may have nothing of it yet */
 };
 
 static bool note_stream(void *self, const struct catalogue_stream *stream)
@@ -137,6 +141,7 @@ static bool note_source(void *self, const struct catalogue_source *source)
         for (size_t o = 0; o < plan->output_count; o++) {
             if (source->stream == earlier->output_streams[o]) {
                 earlier->output_own[s * plan->output_count + o] = source->sequence;
+                earlier->output_took[s * plan->output_count + o] = true;
             }
         }
         if (source->sequence > earlier->highest[s]) {
@@ -157,19 +162,86 @@ static bool read_earlier(struct agent *agent, struct earlier *earlier, struct er
     return ok;
 }
 
-/* Where a stream begins that the last run did not have: where the ones were that its outputs read then;
- * of several the first, as nothing may be left out. */
-static uint64_t find_begin(const struct earlier *earlier, size_t stream, size_t session)
+/* Did the output read another stream in the last run, which took the session? */
+static bool has_moved(const struct earlier *earlier, size_t stream, size_t session, size_t output)
 {
     const struct agent_plan *plan = &earlier->agent->plan;
-    uint64_t begin = earlier->highest[session];
+    return plan->outputs[output].stream == stream &&
+           earlier->output_streams[output] != earlier->ids[stream] &&
+           earlier->output_took[session * plan->output_count + output];
+}
+
+/* Where a stream goes on that was at ${begin}: where the ones were that its outputs read in the last run;
+ * of several the first, as nothing may be left out. */
+static uint64_t find_begin(
+    const struct earlier *earlier, size_t stream, size_t session, uint64_t begin)
+{
+    const struct agent_plan *plan = &earlier->agent->plan;
     for (size_t o = 0; o < plan->output_count; o++) {
         uint64_t own = earlier->output_own[session * plan->output_count + o];
-        if (plan->outputs[o].stream == stream && own && own < begin) {
+        if (has_moved(earlier, stream, session, o) && own < begin) {
             begin = own;
         }
     }
     return begin;
+}
+
+/* A stream that was at ${before} goes on at ${begin}: what its outputs had beyond that, here or in the
+ * stream that they read, they leave out. True if there is any. */
+static bool note_had(
+    const struct earlier *earlier, size_t stream, size_t session, uint64_t before, uint64_t begin)
+{
+    const struct agent_plan *plan = &earlier->agent->plan;
+    bool any = false;
+    for (size_t o = 0; o < plan->output_count; o++) {
+        size_t cell = session * plan->output_count + o;
+        uint64_t *had = &earlier->agent->spool->import.had[cell];
+        bool moved = has_moved(earlier, stream, session, o);
+        uint64_t own = moved ? earlier->output_own[cell] : before;
+        bool counts = plan->outputs[o].stream == stream && (moved || earlier->current[stream]);
+        if (counts && own > begin && own > *had) {
+            *had = own;
+            any = true;
+        }
+    }
+    return any;
+}
+
+/* Was something of the session read, and is it lost what? */
+static bool begins_anew(const struct agent *agent, const struct earlier *earlier, size_t session)
+{
+    return earlier->highest[session] && agent->plan.session_configs[session]->ops->state &&
+           agent->spool->states[session].size == 0;
+}
+
+static bool begin_session(struct agent *agent, const struct earlier *earlier, size_t stream,
+    uint64_t id, size_t session, struct error *err)
+{
+    const struct agent_plan *plan = &agent->plan;
+    struct agent_spool *spool = agent->spool;
+    size_t cell = stream * plan->session_count + session;
+    struct span name = span_text(session_name(agent, session));
+    bool imported = spool->import.known[cell];
+    bool knows = earlier->current[stream] || imported;
+    uint64_t before = knows ? earlier->own[cell] : earlier->highest[session];
+    bool fixed = imported || (knows && begins_anew(agent, earlier, session));
+    uint64_t begin = fixed ? before : find_begin(earlier, stream, session, before);
+    bool ok = true;
+    bool takes = false;
+    if (!fixed && note_had(earlier, stream, session, before, begin)) {
+        spool->import.had_behind = store_last_id(spool->store);
+        spool->is_back = true;
+        ok = agent_import_put_had(agent, spool->store, &spool->import, err);
+    }
+    for (size_t o = 0; o < plan->output_count; o++) {
+        if (plan->outputs[o].stream == stream && plan->takes[session * plan->output_count + o]) {
+            uint64_t had = spool->import.had[session * plan->output_count + o];
+            agent->resume[session * plan->output_count + o] = had > begin ? had : begin;
+            takes = true;
+        }
+    }
+    return ok && (!takes || (knows && begin == before) ||
+                     store_source_from(spool->store, name, id, begin, err));
 }
 
 static bool begin_stream(
@@ -181,30 +253,9 @@ static bool begin_stream(
     bool ok = store_stream(spool->store, span_text(spool->keys[stream]), plan->streams[stream].hash,
         span_make(NULL, 0), &id, err);
     for (size_t s = 0; ok && s < plan->session_count; s++) {
-        bool knows = earlier->current[stream] ||
-                     spool->import.known[stream * plan->session_count + s];
-        uint64_t sequence = knows ? earlier->own[stream * plan->session_count + s]
-                                  : find_begin(earlier, stream, s);
-        if (!plan->sessions[s].replayable) {
-            continue;
-        }
-        ok = knows || sequence == 0 ||
-             store_source(spool->store, span_text(session_name(agent, s)), id, sequence, err);
-        for (size_t o = 0; o < plan->output_count; o++) {
-            if (plan->outputs[o].stream == stream && plan->takes[s * plan->output_count + o]) {
-                uint64_t had = spool->import.had[s * plan->output_count + o];
-                agent->resume[s * plan->output_count + o] = had > sequence ? had : sequence;
-            }
-        }
+        ok = !plan->sessions[s].replayable || begin_session(agent, earlier, stream, id, s, err);
     }
     return ok;
-}
-
-/* Was something of the session read, and is it lost what? */
-static bool begins_anew(const struct agent *agent, const struct earlier *earlier, size_t session)
-{
-    return earlier->highest[session] && agent->plan.session_configs[session]->ops->state &&
-           agent->spool->states[session].size == 0;
 }
 
 /* The number behind which the session goes on: of its outputs here, the one that has least. */
@@ -269,14 +320,24 @@ static void tell_begin(struct agent *agent, const struct earlier *earlier)
 }
 
 /* What was staged so far, if the disk lets it: a full one is no reason not to start, as what lies on it
- * may leave by the outputs. It becomes true with a later commit then. */
-static void commit_beginning(struct agent *agent)
+ * may leave by the outputs. It becomes true with a later commit then. But a stream that goes back must
+ * not be taken to be where it was. */
+static bool commit_beginning(struct agent *agent, struct error *err)
 {
     struct store_committed committed;
-    struct error err;
-    if (!store_commit(agent->spool->store, &committed, &err)) {
-        log_write(agent->log, LOG_LEVEL_WARNING, "spool", "spool: %s; it is tried again", err.text);
+    struct error why;
+    if (store_commit(agent->spool->store, &committed, &why)) {
+        return true;
     }
+    if (agent->spool->is_back) {
+        return error_set(err, why.code,
+            "%s. outputs have other formats or filters now, and are given again what they lack: "
+            "make "
+            "room on the disk first",
+            why.text);
+    }
+    log_write(agent->log, LOG_LEVEL_WARNING, "spool", "spool: %s; it is tried again", why.text);
+    return true;
 }
 
 static bool find_sources(struct agent *agent, struct error *err)
@@ -290,16 +351,19 @@ static bool find_sources(struct agent *agent, struct error *err)
         .output_ids = calloc(plan->output_count + 1, sizeof(*earlier.output_ids)),
         .output_streams = calloc(plan->output_count + 1, sizeof(*earlier.output_streams)),
         .output_own = calloc(
-            plan->output_count * plan->session_count + 1, sizeof(*earlier.output_own))};
+            plan->output_count * plan->session_count + 1, sizeof(*earlier.output_own)),
+        .output_took = calloc(
+            plan->output_count * plan->session_count + 1, sizeof(*earlier.output_took))};
     bool ok = (earlier.ids && earlier.current && earlier.own && earlier.highest &&
-                  earlier.output_ids && earlier.output_streams && earlier.output_own) ||
+                  earlier.output_ids && earlier.output_streams && earlier.output_own &&
+                  earlier.output_took) ||
               error_set(err, ERR_MEMORY, "out of memory");
     ok = ok && read_earlier(agent, &earlier, err);
     for (size_t i = 0; ok && i < plan->stream_count; i++) {
         ok = begin_stream(agent, &earlier, i, err);
     }
+    ok = ok && commit_beginning(agent, err);
     if (ok) {
-        commit_beginning(agent);
         store_tidy(agent->spool->store);
         tell_begin(agent, &earlier);
     }
@@ -310,6 +374,7 @@ static bool find_sources(struct agent *agent, struct error *err)
     free(earlier.output_ids);
     free(earlier.output_streams);
     free(earlier.output_own);
+    free(earlier.output_took);
     return ok;
 }
 

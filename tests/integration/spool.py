@@ -13,7 +13,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from support.scripted_http import Bulk, Server  # noqa: E402
+from support.scripted_http import Bulk, Lines, Server  # noqa: E402
 from support.spool_rig import (  # noqa: E402
     BINARY, DONE, EVENTS, FAILED, LOSSES, TIMEOUT_S, SpoolRig, down)
 
@@ -133,6 +133,55 @@ class Spool(SpoolRig):
             self.run_agent()
             self.assert_each_once(server.app.documents())
             self.assertEqual(len(self.out.read_bytes().splitlines()), EVENTS)
+
+    def kill_behind(self, siem, events):
+        """Kill an agent whose output local had all of a trace of 3000 events, and for siem no more than so
+        many had entered the spool."""
+        trace = self.make_trace("few", 3000)
+        slow = {"batch": {"events": events or 6000, "bytes": "16MB", "age": "1m"}}
+        self.write(siem | slow, self.local(format="ecs"), follow=True, traces=[trace])
+        agent = self.start_agent()
+        if events:
+            self.waits_for("siem", events)
+        self.wait_until(lambda: self.out.exists() and
+                        len(self.out.read_bytes().splitlines()) == 3000)
+        agent.kill()
+        agent.wait()
+        return trace
+
+    def test_a_changed_shape_of_an_output_that_had_nothing_yet_gets_all(self):
+        with Server(Bulk(), down) as server:
+            trace = self.kill_behind(self.siem(server), 0)
+            server.faults = None
+            self.write(self.siem(server, filters=[{"drop": "provider.name == 'nobody'"}]),
+                       self.local(format="ecs"), traces=[trace])
+            self.run_agent()
+            self.assert_each_once(server.app.documents(), 3000)
+            self.assertEqual(len(self.out.read_bytes().splitlines()), 3000)
+
+    def check_join(self, events):
+        with Server(Lines(), down) as server:
+            siem = {"name": "siem", "type": "http", "url": server.url,
+                    "retry": {"min": "10ms", "max": "50ms"}}
+            trace = self.kill_behind(siem, events)
+            self.write(siem | {"format": "ecs"}, self.local(format="ecs"), traces=[trace])
+            # What has begun is not begun anew.
+            agent = self.start_agent()
+            self.waits_for("siem", 3000)
+            agent.kill()
+            agent.wait()
+            server.faults = None
+            self.run_agent()
+            before = [d["etw"]["sequence"] for d in server.app.records if "winlog" not in d]
+            later = [d["event"]["sequence"] for d in server.app.records if "winlog" in d]
+            self.assertEqual(sorted(before + later), list(range(1, 3001)))
+            self.assertEqual(len(self.out.read_bytes().splitlines()), 3000)
+
+    def test_an_output_that_joins_another_which_was_further_gets_what_lay_between(self):
+        self.check_join(2000)
+
+    def test_an_output_that_had_nothing_and_joins_another_gets_all(self):
+        self.check_join(0)
 
     def test_an_output_that_does_not_come_back_is_forgotten_on_demand(self):
         with Server(Bulk(), down) as server:
