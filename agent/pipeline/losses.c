@@ -36,11 +36,12 @@ struct open_loss {
     bool stored; /* the store knows of it */
 };
 
-/* A loss of an earlier run whose session or output this one does not have. */
+/* A loss whose session or output this run does not have. */
 struct stranger {
     size_t session; /* that it is told in */
     char words[5][STORE_NAME_MAX + 1];
     bool exact;
+    struct open_loss loss;
 };
 enum { WORD_SESSION, WORD_OUTPUT, WORD_STAGE, WORD_REASON, WORD_UNIT };
 
@@ -54,9 +55,9 @@ struct losses {
     const char *const *sessions;
 
     struct plat_mutex mutex;
-    /* [(session * rows + row) * OUTPUT_DROP_COUNT + reason], and strangers behind them. */
+    /* Losses have numbers: (session * rows + row) * OUTPUT_DROP_COUNT + reason, strangers behind them. */
     struct open_loss *open;
-    size_t open_count; /* of them all */
+    size_t open_count; /* of those */
     struct stranger **strangers;
     size_t stranger_count;
     atomic_uint_fast64_t due_ns; /* of the first; UINT64_MAX: none is open */
@@ -156,11 +157,21 @@ void losses_add_records(struct losses *losses, const struct batch *batch, size_t
     }
 }
 
+static size_t loss_count(const struct losses *losses)
+{
+    return losses->open_count + losses->stranger_count;
+}
+
 /* Loss number ${index}, if it is one. */
 static const struct stranger *stranger_at(const struct losses *losses, size_t index)
 {
-    size_t known = losses->open_count - losses->stranger_count;
-    return index < known ? NULL : losses->strangers[index - known];
+    return index < losses->open_count ? NULL : losses->strangers[index - losses->open_count];
+}
+
+static struct open_loss *loss_at(struct losses *losses, size_t index)
+{
+    return index < losses->open_count ? &losses->open[index]
+                                      : &losses->strangers[index - losses->open_count]->loss;
 }
 
 static size_t session_of(const struct losses *losses, size_t index)
@@ -192,9 +203,9 @@ static struct gap words_of(const struct losses *losses, size_t index)
         .output = no_output ? NULL : losses->outputs[row]};
 }
 
-static void fill_gap(const struct losses *losses, size_t index, struct slab *slab)
+static void fill_gap(struct losses *losses, size_t index, struct slab *slab)
 {
-    const struct open_loss *open = &losses->open[index];
+    const struct open_loss *open = loss_at(losses, index);
     slab->gap = words_of(losses, index);
     slab->gap.count = open->count;
     slab->gap.from = open->times.from;
@@ -206,7 +217,7 @@ static void fill_gap(const struct losses *losses, size_t index, struct slab *sla
 /* Hand one to the queue. False: there is no memory, and it stays open. Holds the mutex. */
 static bool ship(struct losses *losses, size_t index)
 {
-    struct open_loss *open = &losses->open[index];
+    struct open_loss *open = loss_at(losses, index);
     size_t session = session_of(losses, index);
     struct slab *slab = slab_create(SLAB_GAP, (uint32_t)session, 0, NULL);
     if (!slab) {
@@ -233,8 +244,8 @@ static bool ship_due(struct losses *losses, uint64_t now)
     bool all = now == UINT64_MAX;
     bool ok = true;
     uint64_t next = UINT64_MAX;
-    for (size_t i = 0; i < losses->open_count; i++) {
-        struct open_loss *open = &losses->open[i];
+    for (size_t i = 0; i < loss_count(losses); i++) {
+        struct open_loss *open = loss_at(losses, i);
         if (open->count && (all || now >= open->due_ns)) {
             if (all || atomic_load(&open->in_flight) == 0) {
                 ok = ship(losses, i) && ok;
@@ -310,10 +321,7 @@ static struct open_loss *add_stranger(struct losses *losses, const struct catalo
     struct stranger **strangers = realloc(
         (void *)losses->strangers, (losses->stranger_count + 1) * sizeof(struct stranger *));
     losses->strangers = strangers ? strangers : losses->strangers;
-    struct open_loss *open = realloc(
-        losses->open, (losses->open_count + 1) * sizeof(*losses->open));
-    losses->open = open ? open : losses->open;
-    struct stranger *stranger = strangers && open ? calloc(1, sizeof(*stranger)) : NULL;
+    struct stranger *stranger = strangers ? calloc(1, sizeof(*stranger)) : NULL;
     if (!stranger) {
         return NULL;
     }
@@ -331,18 +339,16 @@ static struct open_loss *add_stranger(struct losses *losses, const struct catalo
         }
     }
     losses->strangers[losses->stranger_count++] = stranger;
-    open += losses->open_count++;
-    *open = (struct open_loss){.count = 0};
-    atomic_init(&open->in_flight, 0);
-    return open;
+    atomic_init(&stranger->loss.in_flight, 0);
+    return &stranger->loss;
 }
 
-static bool load_one(void *self, const struct catalogue_gap *gap)
+/* Add to the loss that the store calls so. NULL: there is no memory for it. Holds the mutex. */
+static struct open_loss *add_named(struct losses *losses, const struct catalogue_gap *gap)
 {
-    struct losses *losses = self;
     struct open_loss *open = NULL;
-    for (size_t i = 0; !open && i < losses->open_count; i++) {
-        open = has_key(losses, i, gap) ? &losses->open[i] : NULL;
+    for (size_t i = 0; !open && i < loss_count(losses); i++) {
+        open = has_key(losses, i, gap) ? loss_at(losses, i) : NULL;
     }
     if (!open && losses->stranger_count < MAX_STRANGERS) {
         open = add_stranger(losses, gap);
@@ -350,10 +356,38 @@ static bool load_one(void *self, const struct catalogue_gap *gap)
     if (open) {
         open->count += gap->count;
         time_range_add(&open->times, (struct time_range){.from = gap->from, .to = gap->to});
+        if (open->due_ns < atomic_load(&losses->due_ns)) {
+            atomic_store(&losses->due_ns, open->due_ns);
+        }
+    }
+    return open;
+}
+
+static bool load_one(void *self, const struct catalogue_gap *gap)
+{
+    struct open_loss *open = add_named(self, gap);
+    if (open) {
         open->stored = true;
-        atomic_store(&losses->due_ns, 0);
     }
     return true;
+}
+
+void losses_add_stranger(struct losses *losses, struct span output, enum output_drop reason,
+    uint64_t count, struct time_range times)
+{
+    const struct catalogue_gap gap = {
+        .session = span_text(losses->sessions[losses->session_count - 1]),
+        .output = output,
+        .stage = span_text(books_output_drop_stage(reason)),
+        .reason = span_text(books_output_drop_reason(reason)),
+        .unit = span_text("events"),
+        .count = count,
+        .exact = true,
+        .from = times.from,
+        .to = times.to};
+    plat_mutex_lock(&losses->mutex);
+    add_named(losses, &gap);
+    plat_mutex_unlock(&losses->mutex);
 }
 
 bool losses_load(struct losses *losses, struct store *store, struct error *err)
@@ -367,8 +401,8 @@ bool losses_load(struct losses *losses, struct store *store, struct error *err)
 void losses_begin(struct losses *losses)
 {
     plat_mutex_lock(&losses->mutex);
-    for (size_t i = 0; i < losses->open_count; i++) {
-        struct open_loss *open = &losses->open[i];
+    for (size_t i = 0; i < loss_count(losses); i++) {
+        struct open_loss *open = loss_at(losses, i);
         open->sealed = atomic_load(&open->in_flight) == 0;
     }
     plat_mutex_unlock(&losses->mutex);
@@ -377,7 +411,7 @@ void losses_begin(struct losses *losses)
 /* Tell the store of a loss that it does not know as it is. */
 static bool stage_one(struct losses *losses, size_t index, struct store *store, struct error *err)
 {
-    struct open_loss *open = &losses->open[index];
+    struct open_loss *open = loss_at(losses, index);
     struct catalogue_gap gap = key_of(losses, index);
     struct time_range times = open->times;
     time_range_add(&times, open->shipped.times);
@@ -393,8 +427,8 @@ bool losses_stage(struct losses *losses, struct store *store, bool all, struct e
 {
     bool ok = true;
     plat_mutex_lock(&losses->mutex);
-    for (size_t i = 0; ok && i < losses->open_count; i++) {
-        struct open_loss *open = &losses->open[i];
+    for (size_t i = 0; ok && i < loss_count(losses); i++) {
+        struct open_loss *open = loss_at(losses, i);
         if (open->sealed && all) {
             open->shipped.count = 0;
             open->shipped.times = (struct time_range){0};

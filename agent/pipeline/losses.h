@@ -48,6 +48,11 @@ void losses_add(struct losses *losses, const struct loss *loss);
 void losses_add_records(struct losses *losses, const struct batch *batch, size_t first,
     size_t count, size_t output, enum output_drop reason);
 
+/* An output that this run does not have lost events that waited for it: told as the agent's, with its
+ * name. Only where there is a store. */
+void losses_add_stranger(struct losses *losses, struct span output, enum output_drop reason,
+    uint64_t count, struct time_range times);
+
 /* Ship the gaps that are due: the first at once, further ones when the one before is on its way to
  * the outputs and gap_age has passed. Cheap; to be called now and then. */
 void losses_ship(struct losses *losses);

@@ -30,7 +30,8 @@ struct spool_durable_stream {
 
 /* Records that an output will never get; on the spool's thread. */
 struct spool_durable_loss {
-    size_t cursor;
+    size_t cursor;           /* SIZE_MAX: of an output that this run does not have, … */
+    struct span output;      /* … which is called so; else empty */
     enum output_drop reason; /* OUTPUT_DROP_SPOOL_… */
     uint64_t records;
     bool own;      /* events of the agent itself, of this run */

@@ -19,12 +19,35 @@ static bool stage_commit(void *self, struct store *store, bool all, struct error
            (!s->store.stage || s->store.stage(s->self, store, all, err));
 }
 
+/* What waited for an output that is not configured now. */
+static void on_other_loss(struct spool_setup *setup, const struct spool_durable_loss *loss)
+{
+    const struct pipeline_settings *s = &setup->settings;
+    struct time_range times = {.from = loss->from, .to = loss->to};
+    struct buf text;
+    losses_add_stranger(setup->losses, loss->output, loss->reason, loss->records, times);
+    buf_init(&text, 4096);
+    buf_printf(&text,
+        "%llu events that waited for output %.*s, which this configuration does not have, are "
+        "given "
+        "up (%s). if it does not come back: etwship spool forget %.*s",
+        (unsigned long long)loss->records, SPAN_ARG(loss->output),
+        books_output_drop_reason(loss->reason), SPAN_ARG(loss->output));
+    buf_add_byte(&text, 0);
+    s->warn(s->self, NULL, "other output", (const char *)text.data);
+    buf_fini(&text);
+}
+
 /* A batch may be of several sessions, and it is not read to know which: the agent itself says what is
  * lost with it. */
 static void on_loss(void *self, const struct spool_durable_loss *loss)
 {
     struct spool_setup *setup = self;
     struct books_settlement settlement = {.acked = 0};
+    if (loss->cursor == SIZE_MAX) {
+        on_other_loss(setup, loss);
+        return;
+    }
     struct loss told = {.session = setup->settings.session_count,
         .output = loss->cursor,
         .reason = loss->reason,

@@ -171,10 +171,11 @@ static bool is_busy(void *self, uint64_t id)
     return busy;
 }
 
-static void tell_lost(struct spool_durable *spool, size_t cursor, enum output_drop reason,
-    const struct store_row *row)
+static void tell_lost(struct spool_durable *spool, size_t cursor, struct span output,
+    enum output_drop reason, const struct store_row *row)
 {
     struct spool_durable_loss loss = {.cursor = cursor,
+        .output = output,
         .reason = reason,
         .records = row->records,
         .own = row->id >= spool->first_id && row->last_time == 0,
@@ -189,15 +190,17 @@ static void on_lost(void *self, size_t output, struct span name, const struct st
 {
     struct losing *losing = self;
     struct spool_durable *spool = losing->spool;
-    (void)name; /* of an output that is not configured any more: nobody is left to be told */
-    if (output == SIZE_MAX || output >= spool->cursor_count) {
+    if (output == SIZE_MAX && row->last_time) { /* what the agent said of itself is no loss */
+        tell_lost(spool, SIZE_MAX, name, losing->reason, row);
+    }
+    if (output >= spool->cursor_count) {
         return;
     }
     plat_mutex_lock(&spool->mutex);
     bool lost = spool_cursor_lose(spool, output, row->id);
     plat_mutex_unlock(&spool->mutex);
     if (lost) {
-        tell_lost(spool, output, losing->reason, row);
+        tell_lost(spool, output, span_make(NULL, 0), losing->reason, row);
     }
 }
 
@@ -227,7 +230,7 @@ static void give_up(struct spool_durable *spool, const struct store_row *row)
         bool lost = spool_cursor_give_up(spool, i, row->id);
         plat_mutex_unlock(&spool->mutex);
         if (lost) {
-            tell_lost(spool, i, OUTPUT_DROP_SPOOL_DAMAGED, row);
+            tell_lost(spool, i, span_make(NULL, 0), OUTPUT_DROP_SPOOL_DAMAGED, row);
         }
     }
 }

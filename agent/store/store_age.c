@@ -12,6 +12,7 @@
  */
 #include "store/store_own.h"
 
+#include "store/backlog.h"
 #include "store/catalogue_batches.h"
 
 enum { GRACE_MS = 3600000, SEEN_PARTS = 16 };
@@ -112,9 +113,15 @@ void store_forget_absent(struct store *store)
     for (size_t i = store->chains.count; i-- > 0;) {
         struct chain *chain = store->chains.all[i];
         if (!chain->is_open && chain->seen < oldest) {
+            struct store_backlog backlog = {.records = 0};
+            if (store->catalogue) {
+                backlog_measure(store->catalogue, chain, &backlog, NULL);
+            }
             store_tell(store, STORE_NEWS_FORGOTTEN,
-                "output \"%.*s\" has not been there for max_age: what waits for it is given up",
-                SPAN_ARG(buf_span(&chain->name)));
+                "output \"%.*s\" has not been there for max_age: what waits for it, %llu records, "
+                "is "
+                "given up",
+                SPAN_ARG(buf_span(&chain->name)), (unsigned long long)backlog.records);
             chains_forget(&store->chains, chain, NULL); /* or the next time */
             store->has_settled = true;
         }

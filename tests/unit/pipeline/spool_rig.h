@@ -33,6 +33,7 @@ struct spool_rig {
     struct spool *spool;
     struct spool_backlog backlogs[RIG_MAX_READERS]; /* at the start */
     atomic_uint_fast64_t lost[RIG_MAX_READERS][OUTPUT_DROP_COUNT];
+    atomic_uint_fast64_t lost_by_others[OUTPUT_DROP_COUNT]; /* all are called "b" */
     atomic_uint warnings;
     atomic_uint stages;
 };
@@ -43,6 +44,13 @@ static const bool rig_replayable[RIG_SESSIONS] = {true, false, false};
 static inline void rig_lost(void *self, const struct spool_durable_loss *loss)
 {
     struct spool_rig *rig = self;
+    if (loss->cursor == SIZE_MAX) {
+        assert_span(loss->output, "b");
+        assert_int_not_equal(loss->to, 0);
+        atomic_fetch_add(&rig->lost_by_others[loss->reason], loss->records);
+        return;
+    }
+    assert_int_equal(loss->output.size, 0);
     atomic_fetch_add(&rig->lost[loss->cursor][loss->reason], loss->records);
 }
 

@@ -1,5 +1,7 @@
 #include "pipeline/losses.h"
 
+#include <stdio.h>
+
 #include "store/catalogue_sources.h"
 #include "store/store.h"
 #include "support/temp_folder.h"
@@ -246,6 +248,38 @@ static void what_was_lost_by_those_that_are_gone_is_told_by_the_agent(void **sta
     assert_int_equal(temp_folder_remove(folder), 0);
 }
 
+/* While gaps of others are under way. */
+static void an_output_that_is_gone_loses_more_and_more(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, 0);
+    losses_add_stranger(
+        rig.losses, span_text("gone"), OUTPUT_DROP_SPOOL_FULL, 3, (struct time_range){10, 12});
+    losses_ship(rig.losses);
+    struct slab *first = take(&rig);
+    assert_non_null(first);
+    for (unsigned i = 0; i < 50; i++) {
+        char name[20];
+        snprintf(name, sizeof(name), "gone-%u", i);
+        losses_add_stranger(
+            rig.losses, span_text(name), OUTPUT_DROP_SPOOL_TOO_OLD, 1, (struct time_range){5, 6});
+    }
+    losses_add_stranger(
+        rig.losses, span_text("gone"), OUTPUT_DROP_SPOOL_FULL, 4, (struct time_range){20, 22});
+    slab_destroy(first);
+    losses_add_stranger(
+        rig.losses, span_text("gone"), OUTPUT_DROP_SPOOL_FULL, 1, (struct time_range){30, 31});
+    losses_close(rig.losses);
+    take_all(&rig);
+    buf_add_byte(&rig.log, 0);
+    const char *log = (const char *)rig.log.data;
+    assert_ptr_equal(strstr(log, "1:spool/full(3)gone@10-12 "), log);
+    assert_non_null(strstr(log, "1:spool/full(5)gone@20-31 "));
+    assert_non_null(strstr(log, "1:spool/too_old(1)gone-49@5-6 "));
+    rig_fini(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -256,6 +290,7 @@ int main(void)
         cmocka_unit_test(a_further_gap_waits_for_the_one_before),
         cmocka_unit_test(nothing_is_shipped_behind_the_end),
         cmocka_unit_test(what_was_lost_by_those_that_are_gone_is_told_by_the_agent),
+        cmocka_unit_test(an_output_that_is_gone_loses_more_and_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

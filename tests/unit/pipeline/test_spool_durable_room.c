@@ -256,6 +256,37 @@ static void the_oldest_events_make_room_if_the_user_wants_that(void **state)
     rig_fini(&rig);
 }
 
+static void what_an_output_that_is_gone_loses_is_told_with_its_name(void **state)
+{
+    (void)state;
+    struct spool_rig rig;
+    rig_init(&rig);
+    two_readers(&rig);
+    rig.store_settings.max_bytes = 12 * 1024 * 1024;
+    rig.settings.on_full = SPOOL_FULL_DROP_OLDEST;
+    rig_open(&rig);
+    struct batch *own = rig_batch(RIG_SESSIONS - 1, 1, 3, 0);
+    own->own = true;
+    rig.spool->ops->append(rig.spool, 0, own);
+    append_wide(&rig, RIG_LIVE, 1);
+    append_wide(&rig, RIG_LIVE, 2);
+    rig_take(&rig, 0, 1, 3);
+    take_wide(&rig, 0, 1);
+    take_wide(&rig, 0, 2);
+    rig_checkpoint(&rig, 0, "", true);
+    rig_close(&rig);
+    rig.reader_count = 1;
+    rig_open(&rig);
+    uint64_t last = append_live(&rig, 2, 200);
+    rig_flush(&rig);
+    assert_int_equal(last, 200);
+    assert_true(atomic_load(&rig.lost[0][OUTPUT_DROP_SPOOL_FULL]) > 0);
+    /* Its chain has no end, so it loses what comes now as well, until it is forgotten. */
+    assert_int_equal(atomic_load(&rig.lost_by_others[OUTPUT_DROP_SPOOL_FULL]),
+        atomic_load(&rig.lost[0][OUTPUT_DROP_SPOOL_FULL]) + 2 * (uint64_t)RECORDS);
+    rig_fini(&rig);
+}
+
 /* Nothing is dropped for what the agent says of itself; but it does not hold up others either. */
 static void words_of_the_agent_drop_nothing(void **state)
 {
@@ -574,6 +605,7 @@ int main(void)
         cmocka_unit_test(what_is_read_again_waits_for_room),
         cmocka_unit_test(the_newest_live_events_are_dropped_if_the_user_wants_that),
         cmocka_unit_test(the_oldest_events_make_room_if_the_user_wants_that),
+        cmocka_unit_test(what_an_output_that_is_gone_loses_is_told_with_its_name),
         cmocka_unit_test(words_of_the_agent_drop_nothing),
         cmocka_unit_test(a_stop_ends_the_wait_for_room),
         cmocka_unit_test(what_waits_longer_than_it_may_is_lost_and_counted),
