@@ -1,6 +1,8 @@
 #ifndef ETWSHIP_PLATFORM_PLAT_PATH_H
 #define ETWSHIP_PLATFORM_PLAT_PATH_H
 
+#include <stddef.h>
+
 #include "base/error.h"
 
 /* Names of files: what must be done in one piece, or survive a power failure. Paths are UTF-8. */
@@ -25,6 +27,10 @@ bool plat_path_rename(const char *from, const char *to, struct error *err);
 
 /* Remove a file. One that is not there is no failure. */
 bool plat_path_remove(const char *path, struct error *err);
+
+/* ${path} from the root on, in the system's own form, for who looks it up from another folder; it need
+ * not be there. ERR_LIMIT if it does not fit ${capacity}. */
+bool plat_path_absolute(const char *path, char *ret_path, size_t capacity, struct error *err);
 
 /* Force what was made, renamed and removed in ${folder} to the disk. Where the system does so by
  * itself (Windows) nothing happens. */

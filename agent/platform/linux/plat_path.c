@@ -60,6 +60,17 @@ bool plat_path_remove(const char *path, struct error *err)
     return unlink(path) == 0 || errno == ENOENT || fail(err, path, "cannot be removed");
 }
 
+bool plat_path_absolute(const char *path, char *ret_path, size_t capacity, struct error *err)
+{
+    char folder[4096] = "";
+    if (path[0] != '/' && !getcwd(folder, sizeof(folder))) {
+        return fail(err, path, "no path");
+    }
+    int size = snprintf(ret_path, capacity, "%s%s%s", folder, path[0] != '/' ? "/" : "", path);
+    return (size > 0 && (size_t)size < capacity) ||
+           error_set(err, ERR_LIMIT, "%.200s: the path is too long", path);
+}
+
 bool plat_path_sync_folder(const char *folder, struct error *err)
 {
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -128,6 +128,25 @@ bool plat_path_remove(const char *path, struct error *err)
            plat_wide_error(err, code, path, "cannot be removed");
 }
 
+bool plat_path_absolute(const char *path, char *ret_path, size_t capacity, struct error *err)
+{
+    wchar_t *wide = plat_wide_text(path, err);
+    DWORD room = wide ? GetFullPathNameW(wide, 0, NULL, NULL) : 0;
+    wchar_t *full = room ? malloc(room * sizeof(*full)) : NULL;
+    DWORD units = full ? GetFullPathNameW(wide, room, full, NULL) : 0;
+    char *text = units && units < room ? plat_wide_to_utf8(full) : NULL;
+    bool good = text && strlen(text) < capacity;
+    if (good) {
+        memcpy(ret_path, text, strlen(text) + 1);
+    } else if (wide) {
+        error_set(err, ERR_LIMIT, "%.200s: the path is too long, or none", path);
+    }
+    free(text);
+    free(full);
+    free(wide);
+    return good;
+}
+
 bool plat_path_sync_folder(const char *folder, struct error *err)
 {
     (void)folder;
