@@ -99,6 +99,22 @@ bool etw_control_increment_file(const char *name, struct error *err)
     return control_named(name, ETW_CONTROL_INCREMENT_FILE, "cannot go on in a new file", NULL, err);
 }
 
+bool etw_control_convert(const char *name, struct etw_session_state *ret_state, struct error *err)
+{
+    struct etw_session_state state;
+    if (!etw_control_flush(name, err) ||
+        !control_named(
+            name, ETW_CONTROL_CONVERT_TO_REALTIME, "cannot go on in real time", NULL, err) ||
+        !etw_control_query(name, &state, err)) {
+        return false;
+    }
+    if (!(state.mode & ETW_MODE_REAL_TIME) || state.file[0]) {
+        return error_set(err, ERR_UNSUPPORTED, "session %.100s still writes its file", name);
+    }
+    *ret_state = state;
+    return true;
+}
+
 bool etw_control_stop(const char *name, struct etw_session_state *ret_state, struct error *err)
 {
     return control_named(name, ETW_CONTROL_STOP, "cannot be stopped", ret_state, err);

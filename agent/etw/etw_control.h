@@ -102,6 +102,14 @@ bool etw_control_flush(const char *name, struct error *err);
 /* Go on in the next file of an ETW_MODE_NEWFILE session (Windows 10 1809+). */
 bool etw_control_increment_file(const char *name, struct error *err);
 
+/*
+ * Go on in real time, and write no file any more (EVENT_TRACE_CONTROL_CONVERT_TO_REALTIME, Windows
+ * build 20348+). What lies in buffers is written before. The page of ControlTrace does not tell what
+ * becomes of the file; so success is what ETW says afterwards: a session in real time without a file.
+ * On failure it is in either mode.
+ */
+bool etw_control_convert(const char *name, struct etw_session_state *ret_state, struct error *err);
+
 /* Flush and stop. ${ret_state} (NULL is fine): its last numbers. Not there: as in query. */
 bool etw_control_stop(const char *name, struct etw_session_state *ret_state, struct error *err);
 

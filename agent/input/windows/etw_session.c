@@ -131,6 +131,17 @@ static void tell_missing(struct etw_session *s)
         give_gap(s, &gap);
     }
     s->missing_since = 0;
+    uint64_t boot = trace_of(s)->boot_time;
+    if (s->before_boot && s->before_boot < boot) {
+        struct gap gap = {.stage = "agent",
+            .reason = "not_running",
+            .unit = "events",
+            .from = s->before_boot,
+            .to = boot,
+            .trace = trace_of(s)};
+        give_gap(s, &gap);
+    }
+    s->before_boot = 0;
 }
 
 static void take_marks(struct etw_session *s)

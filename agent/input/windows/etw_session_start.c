@@ -139,6 +139,9 @@ static void take_over(
     }
     uint64_t now = plat_now_filetime();
     etw_loss_begin(&s->loss, &before, s->missing_since ? s->missing_since : now);
+    if (plan->boot && !s->was_open) {
+        s->before_boot = s->missing_since; /* no session outlives the machine */
+    }
     s->missing_since = 0;
     etw_session_note(s, INPUT_NOTE_INFO, "goes on with %s, which was running", plan->name);
     if (plan->is_system &&
@@ -183,6 +186,42 @@ static bool is_left_by_us(
     return s->hold && guid_equal(&kept->look, &look) && is_of_this_session(kept, state);
 }
 
+/*
+ * Windows has started it at boot, and nobody could read it: it writes a file (etw_boot.h). From now on
+ * it is read. Where this Windows cannot let it go on without its file, it is closed and a new one
+ * started; what is written between the two is missing, and told.
+ */
+static bool hand_over(struct etw_session *s, bool *ret_start, struct error *err)
+{
+    const struct etw_plan *plan = s->plan;
+    struct etw_session_state state;
+    const struct etw_session_change change = {.set_real_time = true, .real_time = true};
+    if (plan->kind == ETW_PLAN_RECORD) { /* the file is what it is for */
+        if (!etw_control_update(plan->name, &change, &state, err)) {
+            return etw_session_explain(s, err);
+        }
+        take_over(s, &state, NULL);
+        return true;
+    }
+    if (etw_control_convert(plan->name, &state, err)) {
+        take_over(s, &state, NULL);
+        return true;
+    }
+    uint64_t since = plat_now_filetime();
+    if (!etw_control_stop(plan->name, NULL, err) &&
+        err->os_code != ETW_ERROR_WMI_INSTANCE_NOT_FOUND) {
+        return etw_session_explain(s, err);
+    }
+    etw_session_note(s, INPUT_NOTE_INFO,
+        "closed %s, which Windows has started at boot: here it cannot go on without its file",
+        plan->name);
+    s->before_boot = s->missing_since;
+    s->missing_since = since;
+    s->missing_why = "boot_session_closed";
+    *ret_start = true;
+    return true;
+}
+
 /* A session of this name runs: what becomes of it? ${ret_start}: a new one is to be started. */
 static bool meet_existing(struct etw_session *s, const struct etw_session_state *state,
     bool *ret_start, struct error *err)
@@ -200,6 +239,9 @@ static bool meet_existing(struct etw_session *s, const struct etw_session_state 
             "%s runs already, and on_existing is fail. stop it, or write replace or attach",
             plan->name);
         return false;
+    }
+    if (plan->boot && plan->reads && !(state->mode & ETW_MODE_REAL_TIME)) {
+        return hand_over(s, ret_start, err);
     }
     if (plan->boot || plan->on_existing == LIVE_EXISTING_ATTACH || (plan->keeps && same)) {
         if (known && !same) {

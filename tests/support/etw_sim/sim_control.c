@@ -44,6 +44,22 @@ static uint32_t flush(struct sim_session *s)
     return 0;
 }
 
+/* "Convert a file-mode trace to Real-time trace" (evntrace.h): what is in buffers belongs to the file. */
+static void convert(struct sim_session *s)
+{
+    const uint32_t file_modes = ETW_MODE_SEQUENTIAL | ETW_MODE_CIRCULAR | ETW_MODE_APPEND |
+                                ETW_MODE_NEWFILE | ETW_MODE_PREALLOCATE |
+                                ETW_MODE_USE_KBYTES_FOR_SIZE;
+    if (s->file) {
+        sim_buffer_flush(s, false);
+        sim_file_close(s);
+        s->file_text[0] = 0;
+        memset(s->file16, 0, sizeof(s->file16));
+    }
+    s->mode = (s->mode & ~file_modes) | ETW_MODE_REAL_TIME;
+    sim_session_arm(s);
+}
+
 static uint32_t act(
     struct sim_session *s, struct etw_properties *p, const etw_char *file, uint32_t control)
 {
@@ -60,8 +76,7 @@ static uint32_t act(
         if (s->sim->options.os_build < 20348) {
             return ETW_ERROR_INVALID_PARAMETER;
         }
-        s->mode |= ETW_MODE_REAL_TIME;
-        sim_session_arm(s);
+        convert(s);
         return 0;
     default:
         return ETW_ERROR_INVALID_PARAMETER;
