@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "app/app_boot.h"
 #include "app/app_providers.h"
 #include "app/app_shape.h"
 #include "platform/plat_system.h"
@@ -85,7 +86,7 @@ static size_t count_filters(const struct app_config *config)
 {
     size_t count = 1 + config->output_count;
     for (size_t i = 0; i < config->session_count; i++) {
-        count += 1 + config->sessions[i].providers.count;
+        count += 2 * (1 + config->sessions[i].providers.count); /* with its boot file */
     }
     return count;
 }
@@ -274,6 +275,7 @@ static bool plan_session(struct agent_plan *plan, size_t index,
     struct codepage *ansi = &plan->codepages[index];
     struct gate *gates = plan->gates + index * 2;
     *session = (struct pipeline_session){.name = config->name,
+        .shown = plan->events_of[index]->name,
         .ansi = ansi,
         .gates = gates,
         .replayable = config->ops->replayable,
@@ -311,10 +313,11 @@ static bool plan_session(struct agent_plan *plan, size_t index,
 static bool allocate(struct agent_plan *plan, const struct app_config *config, struct error *err)
 {
     struct arena *memory = &plan->memory;
-    size_t sessions = config->session_count + 1;
+    size_t sessions = 2 * config->session_count + 1; /* each may have a boot file */
     size_t outputs = config->output_count + 1;
     plan->sessions = arena_alloc_array(memory, sessions, sizeof(*plan->sessions));
     plan->session_configs = arena_alloc_array(memory, sessions, sizeof(*plan->session_configs));
+    plan->events_of = arena_alloc_array(memory, sessions, sizeof(*plan->events_of));
     plan->providers = arena_alloc_array(memory, sessions, sizeof(struct provider_spec *));
     plan->streams = arena_alloc_array(memory, outputs, sizeof(*plan->streams));
     plan->outputs = arena_alloc_array(memory, outputs, sizeof(*plan->outputs));
@@ -325,17 +328,37 @@ static bool allocate(struct agent_plan *plan, const struct app_config *config, s
     plan->gates = arena_alloc_array(memory, sessions * 2, sizeof(*plan->gates));
     plan->selections = arena_alloc_array(memory, sessions, sizeof(*plan->selections));
     plan->filters = arena_alloc_array(memory, count_filters(config), sizeof(*plan->filters));
-    bool ok = plan->sessions && plan->session_configs && plan->providers && plan->streams &&
-              plan->outputs && plan->output_configs && plan->takes && plan->stream_lists &&
-              plan->codepages && plan->gates && plan->selections && plan->filters;
+    bool ok = plan->sessions && plan->session_configs && plan->events_of && plan->providers &&
+              plan->streams && plan->outputs && plan->output_configs && plan->takes &&
+              plan->stream_lists && plan->codepages && plan->gates && plan->selections &&
+              plan->filters;
     return ok || error_set(err, ERR_MEMORY, "out of memory");
 }
 
-static void choose(struct agent_plan *plan, const struct app_config *config)
+/* Without a folder nobody would know what of a boot file was read, so it is not. */
+static bool choose_session(struct agent_plan *plan, const struct app_session *session,
+    const char *data_dir, struct error *err)
 {
+    plan->events_of[plan->session_count] = session;
+    plan->session_configs[plan->session_count++] = session;
+    if (data_dir && app_boot_is_read(session)) {
+        const struct app_session *reader = app_boot_reader(session, data_dir, &plan->memory, err);
+        if (!reader) {
+            return false;
+        }
+        plan->events_of[plan->session_count] = session;
+        plan->session_configs[plan->session_count++] = reader;
+    }
+    return true;
+}
+
+static bool choose(struct agent_plan *plan, const struct app_config *config, struct error *err)
+{
+    const char *data_dir = app_config_data_dir(config);
     for (size_t i = 0; i < config->session_count; i++) {
-        if (config->sessions[i].enabled) {
-            plan->session_configs[plan->session_count++] = &config->sessions[i];
+        if (config->sessions[i].enabled &&
+            !choose_session(plan, &config->sessions[i], data_dir, err)) {
+            return false;
         }
     }
     for (size_t i = 0; i < config->output_count; i++) {
@@ -346,9 +369,10 @@ static void choose(struct agent_plan *plan, const struct app_config *config)
     for (size_t s = 0; s < plan->session_count; s++) {
         for (size_t o = 0; o < plan->output_count; o++) {
             plan->takes[s * plan->output_count + o] = app_config_takes(
-                plan->output_configs[o], plan->session_configs[s]);
+                plan->output_configs[o], plan->events_of[s]);
         }
     }
+    return true;
 }
 
 bool agent_plan_init(
@@ -359,8 +383,8 @@ bool agent_plan_init(
     if (!allocate(plan, settings->config, err)) {
         return false;
     }
-    choose(plan, settings->config);
-    bool ok = compile(plan, &settings->config->filters, "all sessions", "", &plan->all, err);
+    bool ok = choose(plan, settings->config, err) &&
+              compile(plan, &settings->config->filters, "all sessions", "", &plan->all, err);
     for (size_t i = 0; ok && i < plan->output_count; i++) {
         ok = plan_output(plan, i, settings, err);
     }

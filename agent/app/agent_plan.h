@@ -12,6 +12,9 @@
 struct agent_plan {
     struct pipeline_session *sessions;
     const struct app_session **session_configs; /* by session */
+    const struct app_session *
+        *events_of;                   /* by session: whose events they are, for people and outputs;
+                                             of a boot file (app_boot.h) the session that wrote it */
     struct provider_spec **providers; /* by session: of its entries, names of keywords as bits */
     size_t session_count;
     struct pipeline_stream *streams;

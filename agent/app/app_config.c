@@ -5,6 +5,7 @@
  */
 #include "app/app_config.h"
 
+#include "app/app_boot.h"
 #include "app/app_fields.h"
 #include "app/app_live.h"
 #include "app/app_loop.h"
@@ -92,6 +93,7 @@ static void check_sessions(const struct checker *checker, const struct app_root 
             config_check_report(
                 checker->memory, sessions[i].ops->check, sessions[i].settings, checker->report);
             app_live_check(checker->memory, &sessions[i], checker->report);
+            app_boot_check(checker->memory, &sessions[i], checker->report);
         }
     }
 }

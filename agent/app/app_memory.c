@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "app/app_boot.h"
 #include "config/config_value.h"
 #include "pipeline/budget.h"
 
@@ -23,7 +24,8 @@ static void plan(const struct app_config *config, const struct app_output **enab
     struct pipeline_settings *settings)
 {
     for (size_t i = 0; i < config->session_count; i++) {
-        settings->session_count += config->sessions[i].enabled;
+        const struct app_session *session = &config->sessions[i];
+        settings->session_count += session->enabled ? 1 + app_boot_is_read(session) : 0;
     }
     for (size_t i = 0; i < config->output_count; i++) {
         const struct app_output *output = &config->outputs[i];

@@ -185,8 +185,9 @@ void check_places_write_session(
                                                 : (struct input_live){.session = NULL};
     if (live.session && live.session->boot) {
         buf_printf(out,
-            "%sboot: where an autologger " ETW_OUR_PREFIX "%s has started the session, it goes on; "
-            "the autologger itself is not written\n",
+            "%sboot: Windows starts it, as autologger " ETW_OUR_PREFIX "%s (`etwship autologger "
+            "install`); at boot it decides by levels, keywords and event ids alone, all else comes "
+            "and is the agent's\n",
             indent, session->name);
     }
     if (live.groups && live.groups->flags.count) {

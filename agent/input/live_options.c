@@ -54,8 +54,8 @@ static const struct config_field buffers_fields[] = {
     {CONFIG_ROW("hybrid_shutdown", ENUM, s, session.hybrid), .default_text = "persist",       \
         .names = hybrid_names, .help = "what a shutdown for a fast start does to the session"}, \
     {CONFIG_ROW("boot", BOOL, s, session.boot), .default_text = "false",                      \
-        .help = "go on with the session that an autologger etwship-NAME has started at boot; "\
-            "the autologger itself is not written"},                                          \
+        .help = "Windows starts it at boot, as autologger etwship-NAME (`etwship autologger "\
+            "install`); the agent reads what came before it, and goes on with it"},           \
     {CONFIG_ROW("keep_on_restart", BOOL, s, session.keep_on_restart),                         \
         .default_text = "false",                                                              \
         .help = "let it run while the agent restarts, so that nothing is missed"}
@@ -216,6 +216,10 @@ void live_options_check_heap(const void *settings, struct config_check *check)
 {
     const struct live_heap *s = settings;
     check_session(&s->session, true, check);
+    if (s->session.boot) {
+        CONFIG_FAULT(check, &s->session.boot,
+            "boot: the program whose heap is traced is launched by the agent. remove the key");
+    }
 }
 
 /* Windows formats the path with the number: whatever else it took for an argument would be garbage. */

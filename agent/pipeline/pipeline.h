@@ -25,7 +25,8 @@ struct pipeline_stream {
 };
 
 struct pipeline_session {
-    const char *name;
+    const char *name;  /* unique among them */
+    const char *shown; /* what its events say that it is; NULL: its name */
     struct input_decoding decoding;
     const struct codepage *ansi;
     const struct gate *gates; /* see worker_session */

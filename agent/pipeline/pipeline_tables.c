@@ -88,7 +88,9 @@ static void fill_sessions(struct pipeline_tables *t, const struct pipeline_setti
         for (size_t k = 0; k < count; k++) {
             resume[k] = lowest_resume(t, i, streams[k]);
         }
-        t->worker_sessions[i] = (struct worker_session){.name = own ? NULL : session->name,
+        const char *shown = own || session->shown ? NULL : session->name;
+        t->worker_sessions[i] = (struct worker_session){
+            .name = own || shown ? shown : session->shown,
             .pointer_size = own ? 0 : session->decoding.pointer_size,
             .ansi = own ? NULL : session->ansi,
             .gates = own ? NULL : session->gates,

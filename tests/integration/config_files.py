@@ -366,12 +366,12 @@ class Config(unittest.TestCase):
             - name: k
               type: system
               flags: [process]
-              boot: true
               providers:
               - name: Process
                 level: 4
                 keywords: {any: [THREAD]}
                 processes: {pids: [4]}
+            - {name: b, boot: true, providers: [C]}
             - {name: theirs, type: attach, session: X, providers: ['D:3:5', {name: F,
                extended: [sid], payload: {1: {A: {is: 1}}}, processes: {executables: [a.exe],
                pids: [4, 8]}}]}
@@ -402,9 +402,10 @@ only of container {1}
         events without keyword: decided by ETW, and once more by the agent
         private browsing: decided by ETW
   k (system)""", out)
-        self.assertIn("      boot: where an autologger etwship-k has started the session, it goes on; "
-                      "the autologger itself is not written\n"
-                      "      kernel events: chosen by the kernel, by flags alone", out)
+        self.assertIn("      boot: Windows starts it, as autologger etwship-b (`etwship autologger "
+                      "install`); at boot it decides by levels, keywords and event ids alone, all "
+                      "else comes and is the agent's\n", out)
+        self.assertIn("      kernel events: chosen by the kernel, by flags alone", out)
         self.assertIn("""
         level: looked at by nobody, as events of the kernel have none
         keywords: decided by the provider

@@ -1,0 +1,193 @@
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "etw/etw_api.h"
+#include "etw/etw_control.h"
+#include "input/input_file.h"
+#include "input/windows/etw_boot.h"
+#include "platform/plat_file.h"
+#include "platform/plat_system.h"
+#include "platform/plat_thread.h"
+
+/*
+ * The input `file` behind a gate: it opens when the session that writes the file is gone or has gone
+ * on in real time. That is for etw_session to do, on the thread of the live session, which does it
+ * first of all; here the session is only looked at, so that the two never both act.
+ *
+ * Which files there are is looked up once, before anything runs: the one of this boot is there then.
+ */
+enum { MAX_FILES = ETW_AUTOLOGGER_MAX_FILES + 1, LOOK_MS = 50, LOOK_MAX_MS = 2000 };
+
+struct boot_input {
+    const struct input_boot_settings *settings;
+    struct input_file_settings file_settings;
+    const char *paths[MAX_FILES];
+    void *file; /* of the input `file`; NULL: there is nothing to read */
+    struct plat_mutex mutex;
+    struct plat_cond changed;
+    bool asked_to_stop;
+};
+
+/* ---- what there is ---------------------------------------------------------------------------------- */
+
+static bool add_path(void *self, const char *path)
+{
+    struct boot_input *in = self;
+    struct config_strings *paths = &in->file_settings.paths;
+    size_t size = strlen(path) + 1;
+    char *copy = paths->count < MAX_FILES ? malloc(size) : NULL;
+    if (copy) {
+        memcpy(copy, path, size);
+        in->paths[paths->count++] = copy;
+    }
+    return copy != NULL;
+}
+
+/* The file of every boot has a number; one without is there where FileMax was not heeded. */
+static void find_files(struct boot_input *in)
+{
+    char pattern[ETW_BOOT_PATH_BYTES + 8];
+    if (plat_path_kind(in->settings->file) == PLAT_PATH_FILE) {
+        add_path(in, in->settings->file);
+    }
+    snprintf(pattern, sizeof(pattern), "%s.00??", in->settings->file);
+    plat_glob(pattern, add_path, in, NULL); /* false if there is none */
+    in->file_settings.paths.items = in->paths;
+}
+
+static void destroy(void *self)
+{
+    struct boot_input *in = self;
+    if (!in) {
+        return;
+    }
+    input_file.destroy(in->file);
+    for (size_t i = 0; i < MAX_FILES; i++) {
+        free((void *)(uintptr_t)in->paths[i]);
+    }
+    plat_cond_fini(&in->changed);
+    plat_mutex_fini(&in->mutex);
+    free(in);
+}
+
+static void *create(const void *settings, const struct input_env *env, struct error *err)
+{
+    struct boot_input *in = calloc(1, sizeof(*in));
+    if (!in) {
+        error_set(err, ERR_MEMORY, "out of memory");
+        return NULL;
+    }
+    in->settings = settings;
+    in->file_settings.codepage = 1252;
+    plat_mutex_init(&in->mutex);
+    plat_cond_init(&in->changed);
+    find_files(in);
+    if (in->file_settings.paths.count) {
+        in->file = input_file.create(&in->file_settings, env, err);
+        if (!in->file) {
+            destroy(in);
+            return NULL;
+        }
+    }
+    return in;
+}
+
+/* ---- the gate ------------------------------------------------------------------------------------------ */
+
+static bool is_written(const struct boot_input *in)
+{
+    struct etw_session_state state;
+    struct error err = {0};
+    if (!etw_control_query(in->settings->etw_session, &state, &err)) {
+        return err.os_code != ETW_ERROR_WMI_INSTANCE_NOT_FOUND;
+    }
+    return !(state.mode & ETW_MODE_REAL_TIME) || state.file[0];
+}
+
+/* False: asked to stop. */
+static bool rest(struct boot_input *in, uint64_t ms)
+{
+    uint64_t until = plat_monotonic_ns() + ms * 1000000;
+    bool in_time = true;
+    plat_mutex_lock(&in->mutex);
+    while (!in->asked_to_stop && in_time) {
+        in_time = plat_cond_wait_until(&in->changed, &in->mutex, until);
+    }
+    bool stop = in->asked_to_stop;
+    plat_mutex_unlock(&in->mutex);
+    return !stop;
+}
+
+static enum input_end run(void *self, const struct input_sink *sink, struct error *err)
+{
+    struct boot_input *in = self;
+    uint64_t pause_ms = LOOK_MS;
+    if (!in->file) {
+        return INPUT_DONE;
+    }
+    while (is_written(in)) {
+        if (!rest(in, pause_ms) || (sink->pause && !sink->pause(sink->self))) {
+            return INPUT_STOPPED;
+        }
+        pause_ms = pause_ms * 2 < LOOK_MAX_MS ? pause_ms * 2 : LOOK_MAX_MS;
+    }
+    return input_file.run(in->file, sink, err);
+}
+
+static void stop(void *self)
+{
+    struct boot_input *in = self;
+    plat_mutex_lock(&in->mutex);
+    in->asked_to_stop = true;
+    plat_cond_broadcast(&in->changed);
+    plat_mutex_unlock(&in->mutex);
+    if (in->file) {
+        input_file.stop(in->file);
+    }
+}
+
+/* ---- positions: the file's ------------------------------------------------------------------------------- */
+
+static bool state(void *self, struct buf *out, struct error *err)
+{
+    const struct boot_input *in = self;
+    return !in->file || input_file.state(in->file, out, err);
+}
+
+static void restore(void *self, struct span bytes)
+{
+    const struct boot_input *in = self;
+    if (in->file) {
+        input_file.restore(in->file, bytes);
+    }
+}
+
+static void forget(void *self, const uint8_t file_id[16])
+{
+    const struct boot_input *in = self;
+    if (in->file) {
+        input_file.forget(in->file, file_id);
+    }
+}
+
+static void decoding(const void *settings, struct input_decoding *ret_decoding)
+{
+    (void)settings;
+    *ret_decoding = (struct input_decoding){.codepage = 1252};
+}
+
+const struct input_ops input_boot = {
+    .name = "boot",
+    .settings_size = sizeof(struct input_boot_settings),
+    .replayable = true,
+    .needs_etw = true,
+    .switches_on = true,
+    .decoding = decoding,
+    .create = create,
+    .state = state,
+    .restore = restore,
+    .forget = forget,
+    .run = run,
+    .stop = stop,
+    .destroy = destroy,
+};

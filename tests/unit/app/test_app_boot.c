@@ -1,0 +1,136 @@
+#include "app/app_boot.h"
+
+#include <stdio.h>
+
+#include "app/app_modules.h"
+#include "input/windows/etw_boot.h"
+#include "support/test.h"
+
+/* What a session that Windows starts at boot can have, and what reads what came before the agent. */
+
+static bool parse(const char *session, struct app_config *config, struct config_report *report)
+{
+    char text[2048];
+    snprintf(text, sizeof(text), "sessions:\n- %s\noutputs: [{type: file, path: o}]\n", session);
+    config_report_init(report);
+    return app_config_parse(span_text(text), "f.yaml", app_modules(), NULL, config, report);
+}
+
+static void what_windows_cannot_do_at_boot_is_an_error_at_its_place(void **state)
+{
+    (void)state;
+#define OTHERS                                                                               \
+    "Windows has no such filter at boot, so everything else would come, too. remove it, or " \
+    "boot"
+    static const struct {
+        const char *session;
+        const char *expected; /* "": nothing is wrong */
+    } rows[] = {
+        {"{boot: true, providers: [{name: A, processes: {pids: [4]}}]}",
+            "f.yaml:2:56: error: pids: at boot nobody knows what number a process will have. "
+            "remove it, or boot"},
+        {"{boot: true, providers: [{name: A, processes: {executables: [a.exe]}}]}",
+            "f.yaml:2:63: error: executables: " OTHERS},
+        {"{boot: true, providers: [{name: A, processes: {packages: [p]}}]}",
+            "f.yaml:2:60: error: packages: " OTHERS},
+        {"{boot: true, providers: [{name: A, processes: {apps: [p]}}]}",
+            "f.yaml:2:56: error: apps: " OTHERS},
+        {"{boot: true, providers: [{name: A, processes: {container: p}}]}",
+            "f.yaml:2:61: error: container: " OTHERS},
+        {"{boot: true, providers: [{name: A, payload: {1: {F: {is: 1}}}}]}",
+            "f.yaml:2:47: error: payload: " OTHERS},
+        {"{boot: true, providers: [{name: 1c95126e-7eea-49a9-a3fe-a378b03ddb4d, group: true, "
+         "disallow: [1c95126e-7eea-49a9-a3fe-a378b03ddb4e]}]}",
+            "f.yaml:2:96: error: disallow: " OTHERS},
+        {"{type: system, boot: true, flags: [process], providers: [{name: Process, processes: "
+         "{pids: [4]}}]}",
+            "f.yaml:2:94: error: pids: at boot nobody knows what number a process will have. "
+            "remove it, or boot"},
+        {"{type: kernel, boot: true, flags: [process]}",
+            "f.yaml:2:24: error: boot: no autologger starts the NT Kernel Logger. remove the key"},
+        {"{type: heap, boot: true, launch: a.exe}",
+            "f.yaml:2:22: error: boot: the program whose heap is traced is launched by the agent. "
+            "remove the key"},
+        {"{boot: false, providers: [{name: A, processes: {pids: [4]}}]}", ""},
+        {"{boot: true, providers: [{name: A, level: 4, keywords: {any: [1]}, events: {include: "
+         "[1]}, extended: [sid], stack_for: {events: [1]}}]}",
+            ""},
+        {"{type: system, boot: true, flags: [process]}", ""},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct app_config config;
+        struct config_report report;
+        bool good = parse(rows[i].session, &config, &report);
+        const char *got = report.line_count ? report.lines[0].text : "";
+        if (strcmp(got, rows[i].expected) != 0) {
+            print_error("%s\ngot:\n%s\nexpected:\n%s\n", rows[i].session, got, rows[i].expected);
+            fail();
+        }
+        assert_int_equal(report.line_count, rows[i].expected[0] != 0);
+        if (good) {
+            app_config_fini(&config);
+        }
+        config_report_fini(&report);
+    }
+}
+
+static void what_is_delivered_is_read_from_a_file_first(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *session;
+        bool asked;
+        bool read;
+    } rows[] = {
+        {"{boot: true, providers: [A]}", true, true},
+        {"{type: system, boot: true, flags: [process]}", true, true},
+        {"{type: record, boot: true, providers: [A], log_file: {path: t.etl}, live: true}", true,
+            false},
+        {"{providers: [A]}", false, false},
+        {"{type: file, paths: [a]}", false, false},
+        {"{type: attach, session: A}", false, false},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct app_config config;
+        struct config_report report;
+        assert_true(parse(rows[i].session, &config, &report));
+        assert_int_equal(app_boot_is_asked(&config.sessions[0]), rows[i].asked);
+        assert_int_equal(app_boot_is_read(&config.sessions[0]), rows[i].read);
+        app_config_fini(&config);
+        config_report_fini(&report);
+    }
+}
+
+static void its_reader_has_a_name_that_no_session_can_have(void **state)
+{
+    (void)state;
+    struct app_config config;
+    struct config_report report;
+    struct error err = {0};
+    struct arena arena;
+    assert_true(parse("{name: s, boot: true, providers: [A, B]}", &config, &report));
+    arena_init(&arena, 1 << 20);
+    const struct app_session *reader = app_boot_reader(&config.sessions[0], "/data", &arena, &err);
+    assert_non_null(reader);
+    const struct input_boot_settings *settings = reader->settings;
+    assert_string_equal(reader->name, "s/boot");
+    assert_ptr_equal(reader->ops, &input_boot);
+    assert_int_equal(reader->providers.count, 2);
+    assert_string_equal(settings->etw_session, "etwship-s");
+    assert_string_equal(settings->file, "/data/boot/s.etl");
+    arena_fini(&arena);
+    app_config_fini(&config);
+    config_report_fini(&report);
+    assert_false(parse("{name: s/boot, providers: [A]}", &config, &report));
+    config_report_fini(&report);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_windows_cannot_do_at_boot_is_an_error_at_its_place),
+        cmocka_unit_test(what_is_delivered_is_read_from_a_file_first),
+        cmocka_unit_test(its_reader_has_a_name_that_no_session_can_have),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
