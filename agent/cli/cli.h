@@ -100,6 +100,7 @@ extern const struct cli_command cmd_providers;
 extern const struct cli_command cmd_schema;
 extern const struct cli_command cmd_sessions;
 extern const struct cli_command cmd_service;
+extern const struct cli_command cmd_autologger;
 extern const struct cli_command cmd_setup;
 extern const struct cli_command cmd_test_output;
 extern const struct cli_command cmd_spool;
