@@ -4,12 +4,13 @@
 #include "cli/cli.h"
 #include "platform/plat_system.h"
 #include "sim_script.h"
+#include "support/etw_sim/sim_registry.h"
 #include "support/etw_sim/sim_world_file.h"
 
 /*
  * etwship on a simulated Windows: the program itself, with the world that the file in ETWSIM_WORLD
  * describes, or, with the port of a machine in ETWSIM_MACHINE, on one that it shares with others
- * (etwsim_machine.c). Sessions that it leaves behind are an error of its own (exit code 99), but not
+ * (etwsim_machine.c). Its registry is the file ETWSIM_REGISTRY, none without. Sessions that it leaves behind are an error of its own (exit code 99), but not
  * on a machine that is shared.
  */
 enum { EXIT_LEFT = 99 };
@@ -36,6 +37,9 @@ int main(int argc, char **argv)
         return EXIT_LEFT;
     }
     struct etw_sim *sim = sim_world_sim(world);
+    const char *registry_path = getenv("ETWSIM_REGISTRY");
+    struct sim_registry *registry = registry_path ? sim_registry_create(registry_path) : NULL;
+    etw_registry_use(registry ? sim_registry_api(registry) : NULL);
     etw_api_use(etw_sim_api(sim));
     uint32_t before = etw_sim_session_count(sim);
     struct plat_thread *script = sim_script_start(sim, &err);
@@ -47,6 +51,8 @@ int main(int argc, char **argv)
         exit_code = EXIT_LEFT;
     }
     etw_api_use(NULL);
+    etw_registry_use(NULL);
+    sim_registry_destroy(registry);
     sim_world_destroy(world);
     return exit_code;
 }

@@ -7,6 +7,7 @@
 #include "etw/etw_api.h"
 #include "sim_script.h"
 #include "support/etw_sim/sim_machine.h"
+#include "support/etw_sim/sim_registry.h"
 #include "support/etw_sim/sim_world_file.h"
 
 /*
@@ -52,6 +53,9 @@ int main(void)
         sim_world_destroy(world);
         return EXIT_FAILURE;
     }
+    const char *registry_path = getenv("ETWSIM_REGISTRY");
+    struct sim_registry *registry = registry_path ? sim_registry_create(registry_path) : NULL;
+    etw_registry_use(registry ? sim_registry_api(registry) : NULL);
     etw_api_use(etw_sim_api(sim_world_sim(world)));
     sim_script_begin(sim_world_sim(world));
     printf("%u\n", port);
@@ -59,6 +63,8 @@ int main(void)
     play();
     sim_machine_stop(machine);
     etw_api_use(NULL);
+    etw_registry_use(NULL);
+    sim_registry_destroy(registry);
     sim_world_destroy(world);
     return EXIT_SUCCESS;
 }

@@ -67,10 +67,14 @@ class Shared(unittest.TestCase):
         self.folder = Path(scratch.name)
         self.out = self.folder / "out.ndjson"
         self.machine = subprocess.Popen([MACHINE], cwd=self.folder, stdin=subprocess.PIPE,
+                                        env=self.machine_environment(),
                                         stdout=subprocess.PIPE, text=True)
         self.addCleanup(self.end_machine)
         self.environment = self.environment_of(self.machine.stdout.readline().strip())
         self.do(f"provider {NAME}")
+
+    def machine_environment(self):
+        return None
 
     def environment_of(self, port):
         return dict(os.environ, ETWSIM_MACHINE=port)

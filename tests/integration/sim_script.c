@@ -12,6 +12,7 @@
 #include "etw/etw_control.h"
 #include "input/windows/etw_session.h"
 #include "platform/plat_system.h"
+#include "support/etw_sim/sim_boot.h"
 
 enum { MAX_PROVIDERS = 16, WAIT_MS = 60000, TICK_MS = 2, EXIT_SCRIPT = 98 };
 
@@ -142,6 +143,11 @@ bool sim_script_act(char *line, FILE *out)
     } else if (sscanf(line, "report %127s", a) == 1) {
         report(a, out);
         return true;
+    } else if (strcmp(line, "boot") == 0) {
+        fprintf(out, "{\"started\":%u}\n", sim_boot());
+        return true;
+    } else if (strcmp(line, "shutdown") == 0) {
+        sim_shutdown();
     } else if (strcmp(line, "leave") == 0) {
         kill(getpid(), SIGTERM);
     } else if (*line) {

@@ -18,6 +18,9 @@
  *   stop SESSION                    as somebody else would
  *   settle                          until consumers have all there is
  *   report SESSION                  counts of SESSION, one JSON object
+ *   boot                            Windows starts its autologgers, those of the registry in
+ *                                   ETWSIM_REGISTRY; how many, one JSON object
+ *   shutdown                        and goes down: every session ends
  *   leave                           the agent is asked to stop
  *
  * Reports go to stderr.
