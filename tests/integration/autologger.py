@@ -185,6 +185,35 @@ class Commands(Boot):
         self.assertEqual((row["differences"], row["status"]), ([], 0))
         self.assertIn(KEY + "\tFileCounter\t4\t01000000\n", self.installed())
 
+    def test_a_system_session_has_its_flags_at_boot(self):
+        self.configure(", type: system, flags: [process, image_load]")
+        text = (self.folder / "etwship.yaml").read_text()
+        (self.folder / "etwship.yaml").write_text(
+            text.replace(f"providers: [{machine.NAME}], ", ""))
+        code, _, err = self.autologger("install", "-c", "etwship.yaml")
+        self.assertEqual(code, 0)
+        self.assertIn("kernel flags of the Global Logger alone", err)
+        self.boot()
+        self.assertEqual(self.sessions("query", machine.SESSION)[machine.SESSION]["kernel_flags"],
+                         "0x5")
+
+    def test_why_windows_could_not_start_it_is_told(self):
+        self.configure()
+        self.install()
+        (self.folder / "data" / "boot").rmdir()
+        self.assertEqual(self.boot(), 0)
+        row = self.status()["etwship-live"]
+        self.assertEqual((row["status"], row["running"], row["files"]), (3, False, []))
+        _, out, _ = self.autologger("status", "-c", "etwship.yaml")
+        self.assertIn("last boot: failed: the folder does not exist. make it first (error 3)", out)
+        # The agent does without.
+        agent = self.start()
+        self.read_by(agent)
+        self.burst(5)
+        self.do("settle")
+        self.assert_once(5)
+        self.assertEqual(agent.stop(), 0)
+
     def test_remove_takes_its_own_and_leaves_the_others(self):
         foreign = (f"{ABOVE}{ROOT}\\DefenderApiLogger\n{ROOT}\\DefenderApiLogger\tStart\t4\t01000000\n"
                    f"{ROOT}\\etwship-mine\n{ROOT}\\etwship-mine\tGuid\t1\t7b7d\n")
