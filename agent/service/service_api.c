@@ -42,6 +42,8 @@ static const struct {
     {SERVICE_E_DISABLED, "it is disabled. `sc config etwship start= delayed-auto` enables it"},
     {SERVICE_E_DOES_NOT_EXIST, "it is not installed. `etwship service install` installs it"},
     {SERVICE_E_CANNOT_ACCEPT_CTRL, "it is busy starting or stopping. try again in a moment"},
+    {SERVICE_E_PROCESS_ABORTED,
+        "its process has ended without a word. look into its log and the Event Log"},
     {SERVICE_E_LOGON_FAILED, "its account may not log on as a service. install it anew"},
     {SERVICE_E_MARKED_FOR_DELETE, "it is being removed, and some program still has it open. close "
                                   "windows that show services"},

@@ -60,6 +60,7 @@ enum service_code {
     SERVICE_E_NOT_ACTIVE = 1062,
     SERVICE_E_CONTROLLER_CONNECT = 1063,
     SERVICE_E_SPECIFIC_ERROR = 1066,
+    SERVICE_E_PROCESS_ABORTED = 1067,
     SERVICE_E_LOGON_FAILED = 1069,
     SERVICE_E_MARKED_FOR_DELETE = 1072,
     SERVICE_E_EXISTS = 1073,
@@ -92,7 +93,7 @@ enum service_message {
     SERVICE_MESSAGE_STOPPED,
     SERVICE_MESSAGE_WARNING,
     SERVICE_MESSAGE_ERROR,
-    SERVICE_MESSAGE_CONFIG,
+    SERVICE_MESSAGE_CONFIG, /* why it does not begin: its configuration, mostly */
 };
 
 /* The process of a service: ${run} on a thread of the SCM's, until the service ends; ${control} on

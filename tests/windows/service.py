@@ -9,9 +9,14 @@ import json
 import os
 import re
 import subprocess
+import sys
 import unittest
+from pathlib import Path
 
 import wine
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from scripted_http import Bulk, Server  # noqa: E402
 
 ETLGEN = os.environ["ETWSHIP_ETLGEN"]
 EVENTS = 3000
@@ -97,6 +102,16 @@ class Service(unittest.TestCase):
         self.assertIn("not installed", self.do("status", code=1))
         self.assertTrue(self.config.exists() and (self.folder / "data").is_dir())
         self.assertEqual(self.shipped(), EVENTS)
+
+    def test_it_ships_over_http(self):
+        store = Bulk()
+        with Server(store) as server:
+            self.configure({"type": "elasticsearch", "hosts": [server.url]})
+            self.do("install", "-c", "c.yaml")
+            self.do("start")
+            wine.wait_until(lambda: len(store.documents()) == EVENTS)
+            self.do("stop")
+        self.assertEqual(sum(map(len, store.stores.values())), EVENTS)
 
     def test_who_uninstalls_a_running_one_finds_it_stopped_in_good_order(self):
         self.configure_file(log={"file": "agent.log"})
