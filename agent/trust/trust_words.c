@@ -1,0 +1,137 @@
+#include "trust/trust_words.h"
+
+#include <inttypes.h>
+
+static void write_who(const struct trust_verdict *verdict, struct buf *out)
+{
+    switch (verdict->who) {
+    case TRUST_SID:
+        sid_write(&verdict->sid, out);
+        break;
+    case TRUST_USER:
+        buf_printf(out, "user %" PRIu32, verdict->id);
+        break;
+    case TRUST_GROUP:
+        buf_printf(out, "group %" PRIu32, verdict->id);
+        break;
+    case TRUST_ALL:
+        buf_add_text(out, "everybody");
+        break;
+    case TRUST_NOBODY:
+    case TRUST_UNKNOWN:
+        buf_add_text(out, "somebody");
+        break;
+    }
+}
+
+static const char *what(const struct trust_finding *finding)
+{
+    unsigned harms = finding->verdict.harms;
+    if (harms & TRUST_HARM_WRITE) {
+        return finding->is_folder ? "put files there" : "write it";
+    }
+    if (harms & TRUST_HARM_APPEND) {
+        return finding->is_folder ? "make folders there" : "append to it";
+    }
+    if (harms & TRUST_HARM_DELETE_CHILD) {
+        return "replace what lies there";
+    }
+    if (harms & TRUST_HARM_DELETE) {
+        return "replace it";
+    }
+    if (harms & (TRUST_HARM_RIGHTS | TRUST_HARM_OWNER | TRUST_HARM_OWNS)) {
+        return "change who may write it";
+    }
+    return harms & TRUST_HARM_INHERIT ? "write what will be made there" : "turn it into a link";
+}
+
+static bool is_plain(const char *path)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "/._-+,:@%";
+    return path[strspn(path, plain)] == 0;
+}
+
+/* As a shell takes it. */
+static void write_argument(const char *path, struct buf *out)
+{
+    if (is_plain(path)) {
+        buf_add_text(out, path);
+        return;
+    }
+    buf_add_text(out, "'");
+    for (const char *c = path; *c; c++) {
+        if (*c == '\'') {
+            buf_add_text(out, "'\\''");
+        } else {
+            buf_add_byte(out, (uint8_t)*c);
+        }
+    }
+    buf_add_text(out, "'");
+}
+
+static void write_chmod(const struct trust_finding *finding, struct buf *out)
+{
+    buf_add_text(out, finding->verdict.who == TRUST_USER    ? "chown -h root "
+                      : finding->verdict.who == TRUST_GROUP ? "chmod g-w "
+                                                            : "chmod go-w ");
+    write_argument(finding->path, out);
+}
+
+static void grant(const struct sid *sid, const char *rights, struct buf *out)
+{
+    buf_add_text(out, " *");
+    sid_write_plain(sid, out);
+    buf_printf(out, ":%s", rights);
+}
+
+/*
+ * icacls takes SIDs behind a star, so that its words are the same in all languages. What is only
+ * passed keeps its entries but for one; of what is the agent's own, nobody else's are left.
+ */
+static void write_icacls(
+    const struct trust_system *system, const struct trust_finding *finding, struct buf *out)
+{
+    static const struct sid machine = {.authority = 5, .count = 1, .subs = {18}};
+    static const struct sid administrators = {.authority = 5, .count = 2, .subs = {32, 544}};
+    const struct trust_verdict *verdict = &finding->verdict;
+    const char *full = finding->is_folder ? "(OI)(CI)F" : "F";
+    bool passes = verdict->who == TRUST_SID &&
+                  (finding->use == TRUST_WAY || finding->use == TRUST_ROOT);
+    buf_printf(out, "icacls \"%s\"", finding->path);
+    if (verdict->harms & TRUST_HARM_OWNS) {
+        buf_add_text(out, " /setowner *");
+        sid_write_plain(&administrators, out);
+        return;
+    }
+    buf_printf(out, " /inheritance:%c", passes ? 'd' : 'r');
+    if (!passes) {
+        buf_add_text(out, " /grant:r");
+        grant(&machine, full, out);
+        grant(&administrators, full, out);
+        if (system->own && !sid_equal(system->own, &machine)) {
+            grant(system->own, full, out);
+        }
+    }
+    if (verdict->who == TRUST_SID) {
+        buf_add_text(out, " /remove:g *");
+        sid_write_plain(&verdict->sid, out);
+    }
+}
+
+void trust_words_write(
+    const struct trust_system *system, const struct trust_finding *finding, struct buf *out)
+{
+    buf_printf(out, "%s: ", finding->path);
+    if (finding->verdict.who == TRUST_UNKNOWN) {
+        buf_printf(out, "nobody knows who may write it: %s. use another place", finding->why);
+        return;
+    }
+    write_who(&finding->verdict, out);
+    buf_printf(out, " may %s. to mend it: ", what(finding));
+    if (system->is_windows) {
+        write_icacls(system, finding, out);
+    } else {
+        write_chmod(finding, out);
+    }
+}

@@ -1,0 +1,70 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "fuzz/fuzz.h"
+#include "support/sddl.h"
+#include "trust/descriptor.h"
+#include "trust/reparse.h"
+
+/* Security descriptors and links of Windows: whoever is named may do something, nobody else may, and what
+ * harms a folder on the way harms it as well where it is used itself. */
+static struct trust_verdict judge(struct span bytes, enum trust_use use)
+{
+    struct trust_verdict verdict;
+    descriptor_judge(bytes, use, NULL, &verdict);
+    bool is_named = verdict.who == TRUST_SID || verdict.who == TRUST_ALL;
+    if (is_named != (verdict.harms != 0) || verdict.who == TRUST_USER ||
+        verdict.who == TRUST_GROUP) {
+        abort();
+    }
+    if (verdict.who == TRUST_SID && sid_is_trusted(&verdict.sid, NULL)) {
+        abort();
+    }
+    return verdict;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct span bytes = span_make(data, size);
+    struct buf target;
+    bool root = judge(bytes, TRUST_ROOT).who == TRUST_NOBODY;
+    bool way = judge(bytes, TRUST_WAY).who == TRUST_NOBODY;
+    bool file = judge(bytes, TRUST_FILE).who == TRUST_NOBODY;
+    bool folder = judge(bytes, TRUST_FOLDER).who == TRUST_NOBODY;
+    if ((folder && !(file && way)) || (way && !root)) {
+        abort();
+    }
+    buf_init(&target, 1024);
+    enum reparse_kind kind = reparse_read(bytes, &target);
+    if (kind == REPARSE_LINK && !target.size) {
+        abort();
+    }
+    buf_fini(&target);
+    return 0;
+}
+
+size_t fuzz_seed(size_t index, uint8_t *out, size_t max)
+{
+    static const char *const seeds[] = {
+        "O:BAD:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;CI;DCLCRPCR;;;BU)",
+        "O:TID:(D;;FA;;;WD)(A;;LC;;;AU)(A;OICIIO;SDGXGWGR;;;AU)(A;;FA;;;U1)",
+        "O:BAD:(OA;;FW;bf967aba-0de6-11d0-a285-00aa003049e2;;BU)(XA;;FW;;;BU;(a))(D;OICI;GA;;;BU)",
+        "O:U1",
+    };
+    static const uint8_t link[] = {0x0c, 0, 0, 0xa0, 20, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0,
+        0, '.', 0, '.', 0, '\\', 0, 'b', 0};
+    uint8_t bytes[SDDL_MAX_BYTES];
+    size_t size = sizeof(link);
+    if (index < sizeof(seeds) / sizeof(seeds[0])) {
+        size = sddl_encode(seeds[index], bytes);
+    } else if (index == sizeof(seeds) / sizeof(seeds[0])) {
+        memcpy(bytes, link, sizeof(link));
+    } else {
+        return 0;
+    }
+    if (size > max) {
+        return 0;
+    }
+    memcpy(out, bytes, size);
+    return size;
+}
