@@ -278,6 +278,16 @@ static const struct config_place *find(const struct config *config, const void *
     return place ? place : find_around(config, member, size);
 }
 
+const char *config_file_name(const struct config *config, size_t index)
+{
+    for (size_t i = 0; i < config->file_count; i++) {
+        if (!config->files[i].is_override && index-- == 0) {
+            return config->files[i].name;
+        }
+    }
+    return NULL;
+}
+
 struct config_position config_position_of(
     const struct config *config, const void *member, size_t size)
 {

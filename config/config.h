@@ -245,6 +245,10 @@ struct config_position config_position_of(
 /* What was written for the value at ${member}, if there are variables in it; else NULL. */
 const char *config_written(const struct config *config, const void *member, size_t size);
 
+/* The name of file ${index} of those that were read, the first one and what it includes; NULL: there are no
+ * more. A text that was parsed counts by what it was called. */
+const char *config_file_name(const struct config *config, size_t index);
+
 /* Without YAML, for command lines: */
 
 /* A zeroed struct with the defaults of ${fields}, owned by ${config}. NULL with ${err} set. */

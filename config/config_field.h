@@ -21,6 +21,7 @@ struct config_place {
 struct config_file {
     const char *name; /* in messages */
     const char *base; /* what relative paths are relative to, with its separator; "": nothing */
+    bool is_override;
 };
 
 struct config {

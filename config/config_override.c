@@ -231,6 +231,7 @@ void config_override_apply(struct config_tree *tree, const char *text)
     if (step.file < 0) {
         return;
     }
+    tree->config->files[step.file].is_override = true;
     if (has_empty_part(key)) {
         refuse(&step, "the key has an empty part. write KEY=VALUE, as in agent.memory=64MB");
         return;

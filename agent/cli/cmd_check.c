@@ -4,6 +4,7 @@
 #include "app/app_fields.h"
 #include "app/app_modules.h"
 #include "app/app_providers.h"
+#include "app/app_trust.h"
 #include "app/field_warnings.h"
 #include "cli/check_words.h"
 #include "cli/config_options.h"
@@ -136,6 +137,15 @@ static bool resolve(struct check *check, struct schema_cache *cache)
     return true;
 }
 
+/* ---- who could change it ------------------------------------------------------------------------ */
+
+static void warn_of_trust(void *self, const char *text)
+{
+    struct check *check = self;
+    config_report_add(&check->warnings, config_file_name(check->config->memory, 0), 0, 0,
+        "others could use the rights of the agent. %s", text);
+}
+
 /* ---- the command ------------------------------------------------------------------------------- */
 
 static void say(const struct config_report *report)
@@ -178,6 +188,9 @@ static int check_config(const struct cli_args *args, const struct app_config *co
     check.refusals.kind = "not here";
     check.can_run = app_config_can_run(config, &check.refusals);
     app_warnings_find(config, &check.warnings);
+    if (app_trust_matters()) {
+        app_trust_find(config, APP_TRUST_CONFIG, warn_of_trust, &check);
+    }
     bool good = true;
     if (cli_value(args, "resolve")) {
         cache = app_providers_schemas(config, warn, NULL, &err);

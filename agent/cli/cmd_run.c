@@ -1,4 +1,5 @@
 #include "app/agent_run.h"
+#include "app/app_trust.h"
 #include "cli/config_options.h"
 #include "cli/run_service.h"
 #include "platform/plat_file.h"
@@ -22,7 +23,7 @@ static const struct cli_option options[] = {
 // clang-format on
 
 /* A terminal that was halted does not keep the agent from ending. */
-static void put_summary(struct span text)
+static void put_words(struct span text)
 {
     enum { READER_WAIT_MS = 1000 };
     size_t written;
@@ -38,7 +39,7 @@ static int conclude(const struct agent_run_result *result, bool strict)
     struct buf text;
     buf_init(&text, 1024 * 1024);
     summary_write(result->summary, &text);
-    put_summary(buf_span(&text));
+    put_words(buf_span(&text));
     buf_fini(&text);
     if (result->failed_sessions) {
         return EXIT_FAILED;
@@ -70,6 +71,22 @@ static int run_config(const struct cli_args *args, const struct app_config *conf
     return exit_code;
 }
 
+static void add_warning(void *self, const char *text)
+{
+    buf_printf(self, "etwship: warning: others could use the rights of this process. %s\n", text);
+}
+
+/* To whom has more rights than others, what others may change of what he believes. */
+static void warn_of_trust(const struct app_config *config)
+{
+    struct buf text;
+    buf_init(&text, 1024 * 1024);
+    if (app_trust_matters() && app_trust_find(config, APP_TRUST_ALL, add_warning, &text)) {
+        put_words(buf_span(&text));
+    }
+    buf_fini(&text);
+}
+
 /* ${args}, which is the caller's, is in use for ever if an output is stuck. */
 static int run_kept(const struct cli_args *args, const struct agent_keeper *keeper, bool *ret_stuck)
 {
@@ -78,6 +95,7 @@ static int run_kept(const struct cli_args *args, const struct agent_keeper *keep
     int exit_code = EXIT_USAGE;
     if (config_options_load(args, &config)) {
         if (config_options_can_run(&config)) {
+            warn_of_trust(&config);
             exit_code = run_config(args, &config, keeper, &stuck);
         }
         if (!stuck) {

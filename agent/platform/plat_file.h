@@ -79,7 +79,8 @@ bool plat_file_load(
 /* Make ${path} and its missing parents. */
 bool plat_dir_create(const char *path, struct error *err);
 
-/* The same; ${path} itself, if it was missing, is its owner's alone. Windows: as its parent says. */
+/* The same; ${path} itself, if it was missing, is its owner's alone. Windows: and administrators', with all
+ * that will lie in it. */
 bool plat_dir_create_private(const char *path, struct error *err);
 
 enum plat_path_kind { PLAT_PATH_NONE, PLAT_PATH_FILE, PLAT_PATH_DIR };

@@ -95,7 +95,7 @@ static bool unknown(struct walk *w, const char *why)
     struct trust_finding *finding = w->finding;
     *finding = (struct trust_finding){.use = w->use, .verdict = {.who = TRUST_UNKNOWN}};
     snprintf(finding->path, sizeof(finding->path), "%s", w->done);
-    snprintf(finding->why, sizeof(finding->why), "%s", why);
+    snprintf(finding->why, sizeof(finding->why), "%.*s", TRUST_WHY_BYTES - 1, why);
     return false;
 }
 

@@ -13,7 +13,7 @@ struct writer {
 static void put(struct writer *w, uint64_t value, unsigned bytes)
 {
     for (unsigned i = 0; i < bytes && w->size < SDDL_MAX_BYTES; i++) {
-        w->out[w->size++] = (uint8_t)(value >> 8 * i);
+        w->out[w->size++] = i < sizeof(value) ? (uint8_t)(value >> 8 * i) : 0;
     }
 }
 

@@ -1,9 +1,14 @@
+#include <windows.h>
+
+#include <sddl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <windows.h>
+#include <wchar.h>
 
 #include "base/glob.h"
 #include "platform/plat_file.h"
+#include "platform/plat_rights.h"
 #include "platform/windows/plat_wide.h"
 
 static bool is_separator(wchar_t c)
@@ -17,7 +22,8 @@ static bool is_folder(const wchar_t *path)
     return attributes != INVALID_FILE_ATTRIBUTES && attributes & FILE_ATTRIBUTE_DIRECTORY;
 }
 
-bool plat_dir_create(const char *path, struct error *err)
+/* Make ${path} and its missing parents; ${last}, which may be NULL, is for the last of them. */
+static bool create(const char *path, SECURITY_ATTRIBUTES *last, struct error *err)
 {
     wchar_t *wide = plat_wide_path(path, err);
     if (!wide) {
@@ -31,9 +37,10 @@ bool plat_dir_create(const char *path, struct error *err)
         }
         wchar_t kept = wide[i];
         wide[i] = L'\0';
+        bool is_last = i == units || (i + 1 == units && is_separator(kept));
         /* The first parts, \\?\C: and \\?\UNC\host, cannot be made and need not be: only the
          * last part, which must be a folder, decides. */
-        bool made = CreateDirectoryW(wide, NULL);
+        bool made = CreateDirectoryW(wide, is_last ? last : NULL);
         DWORD code = GetLastError();
         if (!made && i == units && !is_folder(wide)) {
             good = plat_wide_error(err, code, path, "cannot make this folder");
@@ -48,9 +55,40 @@ bool plat_dir_create(const char *path, struct error *err)
     return good;
 }
 
+bool plat_dir_create(const char *path, struct error *err)
+{
+    return create(path, NULL, err);
+}
+
+/* Full rights for the system, administrators and the user of this process, for all that will be made
+ * in it too, and nothing from above. The caller frees it with LocalFree; NULL: not known whose it is. */
+static PSECURITY_DESCRIPTOR make_private(void)
+{
+    PSECURITY_DESCRIPTOR descriptor = NULL;
+    struct plat_rights_self self;
+    wchar_t *user;
+    wchar_t text[512];
+    plat_rights_self(&self);
+    if (self.sid_bytes && ConvertSidToStringSidW(self.sid, &user)) {
+        swprintf(text, sizeof(text) / sizeof(text[0]),
+            L"D:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;FA;;;%ls)", user);
+        LocalFree(user);
+        ConvertStringSecurityDescriptorToSecurityDescriptorW(
+            text, SDDL_REVISION_1, &descriptor, NULL);
+    }
+    return descriptor;
+}
+
 bool plat_dir_create_private(const char *path, struct error *err)
 {
-    return plat_dir_create(path, err);
+    SECURITY_ATTRIBUTES attributes = {
+        .nLength = sizeof(attributes), .lpSecurityDescriptor = make_private()};
+    if (!attributes.lpSecurityDescriptor) {
+        return error_set(err, ERR_IO, "%s: whose this folder will be is not known", path);
+    }
+    bool good = create(path, &attributes, err);
+    LocalFree(attributes.lpSecurityDescriptor);
+    return good;
 }
 
 enum plat_path_kind plat_path_kind(const char *path)

@@ -1,0 +1,313 @@
+#include "app/app_trust.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "app/app_fields.h"
+#include "app/data_folder.h"
+#include "base/visible.h"
+#include "config/config_path.h"
+#include "platform/plat_file.h"
+#include "platform/plat_rights.h"
+#include "trust/trust_words.h"
+
+enum { MAX_FILES = 4096, MAX_TEXT_BYTES = 4 * TRUST_PATH_BYTES };
+
+struct search {
+    struct trust_system system;
+    struct sid own;
+    void (*tell)(void *self, const char *text);
+    void *self;
+    size_t told_count;
+    struct buf told; /* their paths, each with its NUL */
+    struct trust_finding finding;
+    const char *folder; /* whose files are gone through */
+    size_t files_left;
+};
+
+static bool look(void *self, const char *path, struct plat_rights *ret_rights, struct error *err)
+{
+    (void)self;
+    return plat_rights_read(path, ret_rights, err);
+}
+
+static void search_init(struct search *search)
+{
+    struct plat_rights_self self;
+    plat_rights_self(&self);
+    *search = (struct search){.tell = NULL};
+    buf_init(&search->told, (size_t)APP_TRUST_MAX_TOLD * TRUST_PATH_BYTES);
+    search->system = (struct trust_system){
+        .is_windows = self.has_sids, .user = self.user, .look = look};
+    struct reader r = reader_make(span_make(self.sid, self.sid_bytes));
+    if (sid_read(&r, &search->own)) {
+        search->system.own = &search->own;
+    }
+}
+
+static void search_fini(struct search *search)
+{
+    buf_fini(&search->told);
+}
+
+/* ---- one place --------------------------------------------------------------------------------- */
+
+static void say(struct search *search)
+{
+    struct buf text;
+    buf_init(&text, MAX_TEXT_BYTES);
+    trust_words_write(&search->system, &search->finding, &text);
+    visible_make(&text, 0);
+    buf_add_byte(&text, 0);
+    if (search->tell) {
+        search->tell(search->self, text.failed ? "out of memory" : (const char *)text.data);
+    }
+    buf_fini(&text);
+}
+
+static bool was_told(const struct search *search)
+{
+    struct reader told = reader_make(buf_span(&search->told));
+    while (reader_left(&told)) {
+        if (span_is(reader_text(&told), search->finding.path)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What `finding` says, unless its place was told. */
+static void note(struct search *search)
+{
+    if (search->told_count < APP_TRUST_MAX_TOLD && !was_told(search)) {
+        search->told_count++;
+        buf_add_text(&search->told, search->finding.path);
+        buf_add_byte(&search->told, 0);
+        say(search);
+    }
+}
+
+static void judge(struct search *search, const char *path, enum trust_use use)
+{
+    struct error err;
+    char *absolute = plat_rights_absolute(path, &err);
+    struct trust_finding *finding = &search->finding;
+    bool trusted = false;
+    if (absolute) {
+        trusted = trust_path_judge(&search->system, absolute, use, finding);
+    } else {
+        *finding = (struct trust_finding){.use = use, .verdict = {.who = TRUST_UNKNOWN}};
+        snprintf(finding->path, sizeof(finding->path), "%s", path);
+        snprintf(finding->why, sizeof(finding->why), "%.*s", TRUST_WHY_BYTES - 1, err.text);
+    }
+    if (!trusted) {
+        note(search);
+    }
+    free(absolute);
+}
+
+static bool judge_file_in(void *self, const char *name)
+{
+    struct search *search = self;
+    char path[DATA_FOLDER_PATH_BYTES];
+    if (search->files_left && data_folder_path(search->folder, name, path, NULL)) {
+        search->files_left--;
+        judge(search, path, TRUST_FILE);
+    }
+    return search->files_left > 0;
+}
+
+/* A folder whose files are read; or a file. */
+static void judge_folder(struct search *search, const char *path)
+{
+    judge(search, path, TRUST_FOLDER);
+    if (plat_path_kind(path) == PLAT_PATH_DIR) {
+        search->folder = path;
+        search->files_left = MAX_FILES;
+        plat_dir_files(path, judge_file_in, search, NULL);
+    }
+}
+
+/* ---- all of them ------------------------------------------------------------------------------- */
+
+/* The folders in which `include` looks: whoever puts a file there has written the configuration. */
+static void judge_includes(struct search *search, const struct app_config *config)
+{
+    for (size_t i = 0; i < config->root->include.count; i++) {
+        const char *pattern = config->root->include.items[i];
+        size_t fixed = strcspn(pattern, "*?");
+        char folder[DATA_FOLDER_PATH_BYTES];
+        if (pattern[fixed]) {
+            struct span start = config_path_folder(span_make(pattern, fixed));
+            if (start.size < sizeof(folder)) {
+                snprintf(folder, sizeof(folder), "%.*s", SPAN_ARG(start));
+                judge(search, *folder ? folder : ".", TRUST_FOLDER);
+            }
+        }
+    }
+}
+
+static void judge_schemas(struct search *search, const struct app_config *config)
+{
+    for (size_t i = 0; i < config->schema_count; i++) {
+        if (config->schemas[i].type == APP_SCHEMA_FOLDER) {
+            judge_folder(search, config->schemas[i].path);
+        }
+    }
+    for (size_t i = 0; i < config->session_count; i++) {
+        const struct app_provider *providers = config->sessions[i].providers.items;
+        for (size_t k = 0; k < config->sessions[i].providers.count; k++) {
+            if (providers[k].wpp) {
+                judge_folder(search, providers[k].wpp);
+            }
+        }
+    }
+}
+
+/* One that is not there will be made for this account alone: then only the way to it counts. */
+static void judge_data(struct search *search, const char *data_dir)
+{
+    static const char *const inside[] = {"spool", "dead_letters", "logs"};
+    if (plat_path_kind(data_dir) == PLAT_PATH_NONE) {
+        judge(search, data_dir, TRUST_WAY);
+        return;
+    }
+    judge_folder(search, data_dir);
+    for (size_t i = 0; i < sizeof(inside) / sizeof(inside[0]); i++) {
+        char path[DATA_FOLDER_PATH_BYTES];
+        if (data_folder_path(data_dir, inside[i], path, NULL) &&
+            plat_path_kind(path) != PLAT_PATH_NONE) {
+            judge(search, path, TRUST_FOLDER);
+        }
+    }
+}
+
+/* On Windows with what lies beside it, where programs are looked for what they load. */
+static void judge_program(struct search *search)
+{
+    char *program = plat_rights_program(NULL);
+    if (!program) {
+        return;
+    }
+    judge(search, program, TRUST_FILE);
+    if (search->system.is_windows) {
+        struct span folder = config_path_folder(span_text(program));
+        program[folder.size] = 0;
+        judge(search, program, TRUST_FOLDER);
+    }
+    free(program);
+}
+
+static void find(struct search *search, const struct app_config *config, enum app_trust_scope scope)
+{
+    const char *data_dir = app_config_data_dir(config);
+    const char *file;
+    for (size_t i = 0; (file = config_file_name(config->memory, i)); i++) {
+        judge(search, file, TRUST_FILE);
+    }
+    judge_includes(search, config);
+    judge_schemas(search, config);
+    if (data_dir) {
+        judge_data(search, data_dir);
+    }
+    if (scope == APP_TRUST_ALL) {
+        judge_program(search);
+    }
+}
+
+bool app_trust_matters(void)
+{
+    struct plat_rights_self self;
+    plat_rights_self(&self);
+    return self.is_privileged;
+}
+
+size_t app_trust_find(const struct app_config *config, enum app_trust_scope scope,
+    void (*tell)(void *self, const char *text), void *self)
+{
+    struct search search;
+    search_init(&search);
+    search.tell = tell;
+    search.self = self;
+    find(&search, config, scope);
+    search_fini(&search);
+    return search.told_count;
+}
+
+/* The first one stays. */
+static void keep(void *self, const char *text)
+{
+    struct error *err = self;
+    if (err->code == ERR_NONE) {
+        error_set(err, ERR_CONFIG, "not started, as others could use its rights. %s", text);
+    }
+}
+
+bool app_trust_require(const struct app_config *config, struct error *err)
+{
+    struct error first = {.code = ERR_NONE};
+    if (app_trust_find(config, APP_TRUST_ALL, keep, &first) == 0) {
+        return true;
+    }
+    if (err) {
+        *err = first;
+    }
+    return false;
+}
+
+/* ---- folders of our own ------------------------------------------------------------------------ */
+
+/* A folder that is there was made by whom we trust, or by ourselves before; its list may be anything, as
+ * it is replaced. */
+static bool may_take_over(const char *folder, struct error *err)
+{
+    struct search search;
+    if (plat_path_kind(folder) == PLAT_PATH_NONE) {
+        return true;
+    }
+    search_init(&search);
+    char *absolute = plat_rights_absolute(folder, err);
+    bool good = absolute != NULL;
+    if (good && !trust_path_judge(&search.system, absolute, TRUST_FOLDER, &search.finding)) {
+        unsigned harms = search.finding.verdict.harms;
+        bool is_way = search.finding.use == TRUST_WAY || search.finding.use == TRUST_ROOT;
+        good = !is_way && harms && !(harms & TRUST_HARM_OWNS);
+    }
+    free(absolute);
+    search_fini(&search);
+    return good || error_set(err, ERR_CONFIG,
+                       "%s: was made by somebody without rights, or can be replaced by one. look "
+                       "what is in it, and remove or rename it",
+                       folder);
+}
+
+bool app_trust_make_folders(const char *folder, const char *account, struct error *err)
+{
+    static const struct {
+        const char *name; /* "": the folder itself */
+        const char *rights;
+    } folders[] = {
+        {"", "FA"}, {"config", "FRFX"}, {"schema", "FRFX"}, {"spool", "FA"}, {"logs", "FA"}};
+    static const char always[] = "D:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)";
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+        char path[DATA_FOLDER_PATH_BYTES];
+        char sddl[512];
+        int size = account ? snprintf(sddl, sizeof(sddl), "%s(A;OICI;%s;;;%s)", always,
+                                 folders[i].rights, account)
+                           : snprintf(sddl, sizeof(sddl), "%s", always);
+        if (size < 0 || (size_t)size >= sizeof(sddl)) {
+            return error_set(err, ERR_CONFIG, "%.100s: no account", account);
+        }
+        if (*folders[i].name) {
+            if (!data_folder_path(folder, folders[i].name, path, err)) {
+                return false;
+            }
+        } else if (snprintf(path, sizeof(path), "%s", folder) >= (int)sizeof(path)) {
+            return error_set(err, ERR_CONFIG, "%.100s…: the path is too long", folder);
+        }
+        if (!may_take_over(path, err) || !plat_rights_protect(path, sddl, err)) {
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,42 @@
+#ifndef ETWSHIP_APP_APP_TRUST_H
+#define ETWSHIP_APP_APP_TRUST_H
+
+#include "app/app_config.h"
+
+/*
+ * An agent with more rights than others believes what its configuration, definitions and data folder
+ * say, and runs its program: whoever may write one of them has its rights. Links are not trusted on
+ * their word, nor are folders on the way (trust/trust_path.h).
+ */
+
+/* Does it matter? To root, and to what runs elevated or as LocalSystem. A service always asks. */
+bool app_trust_matters(void);
+
+/* Which places are judged. */
+enum app_trust_scope {
+    APP_TRUST_CONFIG, /* what the configuration names: its files, folders of definitions, agent.data_dir */
+    APP_TRUST_ALL, /* the program that runs, too */
+};
+
+/*
+ * Call ${tell} with each place that somebody may change who should not: who, how, and the command that mends
+ * it, on one line. Each place once, APP_TRUST_MAX_TOLD at most. 0 if there is none. ${tell} may be NULL.
+ */
+enum { APP_TRUST_MAX_TOLD = 16 };
+size_t app_trust_find(const struct app_config *config, enum app_trust_scope scope,
+    void (*tell)(void *self, const char *text), void *self);
+
+/* For a service, before it starts: false with ${err} (ERR_CONFIG), which names the first place, if there is
+ * one. */
+bool app_trust_require(const struct app_config *config, struct error *err);
+
+/*
+ * Windows: make ${folder} (%ProgramData%\etwship) with what lies in it, config, spool, logs and schema, for
+ * LocalSystem, administrators and ${account}, a SID as text of whom the service runs as (NULL: LocalSystem), who
+ * may write all but config and schema. Nobody else gets in, and nothing is inherited from above. What is there
+ * already keeps what it holds, but is refused if it was made by somebody who is not trusted: he may have
+ * left things in it. For installers, which run elevated.
+ */
+bool app_trust_make_folders(const char *folder, const char *account, struct error *err);
+
+#endif

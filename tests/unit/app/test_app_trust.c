@@ -1,0 +1,194 @@
+#define _GNU_SOURCE
+
+#include "support/test.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "app/app_modules.h"
+#include "app/app_trust.h"
+#include "platform/plat_file.h"
+#include "support/temp_folder.h"
+
+/* Which places are looked at. Their verdicts are tested in tests/unit/trust. */
+
+enum { MAX_PATH = TEMP_FOLDER_BYTES + 64, MAX_SAID = 16 * 1024 };
+
+static char folder[TEMP_FOLDER_BYTES];
+static char said[MAX_SAID];
+
+static const char *in_folder(const char *name)
+{
+    static char path[MAX_PATH];
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    return path;
+}
+
+static void write_file(const char *name, const char *text)
+{
+    FILE *file = fopen(in_folder(name), "wb");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void set_mode(const char *name, mode_t mode)
+{
+    assert_int_equal(chmod(in_folder(name), mode), 0);
+}
+
+static int set_up(void **state)
+{
+    static const char *const folders[] = {"conf.d", "schema", "data", "data/spool"};
+    (void)state;
+    if (temp_folder_make(folder, "trust") != 0) {
+        return -1;
+    }
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+        if (!plat_dir_create(in_folder(folders[i]), NULL)) {
+            return -1;
+        }
+        set_mode(folders[i], 0755);
+    }
+    write_file("main.yaml", "version: 1\n"
+                            "agent: {data_dir: data}\n"
+                            "schema: [{type: folder, path: schema}]\n"
+                            "include: [conf.d/*.yaml]\n"
+                            "sessions: [{type: file, paths: [x.etl]}]\n");
+    write_file("conf.d/out.yaml", "outputs: [{type: stdout}]\n");
+    write_file("schema/a.man", "");
+    write_file("data/kept", "");
+    set_mode("main.yaml", 0644);
+    set_mode("conf.d/out.yaml", 0644);
+    set_mode("schema/a.man", 0644);
+    set_mode("data/kept", 0644);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    return temp_folder_remove(folder);
+}
+
+static void hear(void *self, const char *text)
+{
+    (void)self;
+    size_t size = strlen(said);
+    snprintf(said + size, sizeof(said) - size, "%s\n", text);
+}
+
+/* How many places are told; their words are in `said`. */
+static size_t find(const char *setting, struct error *ret_err, bool *ret_required)
+{
+    struct app_config config;
+    static struct config_report report;
+    const struct app_config_options options = {
+        .settings = &setting, .setting_count = setting ? 1 : 0};
+    config_report_init(&report);
+    assert_true(app_config_load(in_folder("main.yaml"), app_modules(), &options, &config, &report));
+    config_report_fini(&report);
+    said[0] = 0;
+    size_t count = app_trust_find(&config, APP_TRUST_CONFIG, hear, NULL);
+    *ret_required = app_trust_require(&config, ret_err);
+    app_config_fini(&config);
+    return count;
+}
+
+/* Where even an empty folder of our own can be changed by others, there is nothing to compare with. */
+static void need_a_place_of_our_own(void)
+{
+    struct error err;
+    bool required;
+    if (find(NULL, &err, &required) != 0) {
+        print_message("%s", said);
+        skip();
+    }
+}
+
+static void each_place_that_is_believed_is_looked_at(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        mode_t mode;
+        mode_t good_mode;
+    } cases[] = {
+        {"main.yaml", 0666, 0644},
+        {"conf.d", 01777, 0755}, /* who puts a file there writes the configuration */
+        {"conf.d/out.yaml", 0664, 0644},
+        {"schema", 0777, 0755},
+        {"schema/a.man", 0646, 0644},
+        {"data", 0775, 0755},
+        {"data/kept", 0666, 0644},
+        {"data/spool", 0777, 0755},
+    };
+    need_a_place_of_our_own();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct error err = {.code = ERR_NONE};
+        bool required = true;
+        char start[2 * MAX_PATH];
+        set_mode(cases[i].name, cases[i].mode);
+        assert_int_equal(find(NULL, &err, &required), 1);
+        snprintf(start, sizeof(start), "%s: ", in_folder(cases[i].name));
+        assert_non_null(strstr(said, start));
+        assert_non_null(strstr(said, "to mend it: chmod g"));
+        assert_false(required);
+        assert_int_equal(err.code, ERR_CONFIG);
+        assert_non_null(strstr(err.text, start));
+        set_mode(cases[i].name, cases[i].good_mode);
+    }
+}
+
+static void a_place_is_told_once(void **state)
+{
+    (void)state;
+    struct error err;
+    bool required;
+    need_a_place_of_our_own();
+    set_mode("", 0777); /* on the way to all of them */
+    assert_int_equal(find(NULL, &err, &required), 1);
+    set_mode("", 0700);
+}
+
+static void a_data_folder_that_will_be_made_is_judged_by_its_way(void **state)
+{
+    (void)state;
+    struct error err;
+    bool required;
+    char setting[MAX_PATH + 32];
+    need_a_place_of_our_own();
+    snprintf(setting, sizeof(setting), "agent.data_dir=%s", in_folder("data/none"));
+    set_mode("data", 01777);
+    assert_int_equal(find(setting, &err, &required), 0);
+    set_mode("data", 0777);
+    assert_int_equal(find(setting, &err, &required), 1);
+    set_mode("data", 0755);
+}
+
+/* And one that will not be made is whatever somebody makes of it. */
+static void a_missing_folder_of_definitions_may_be_made_by_others(void **state)
+{
+    (void)state;
+    struct error err;
+    bool required;
+    char setting[MAX_PATH + 64];
+    need_a_place_of_our_own();
+    snprintf(
+        setting, sizeof(setting), "schema=[{type: folder, path: '%s'}]", in_folder("conf.d/none"));
+    assert_int_equal(find(setting, &err, &required), 0);
+    set_mode("conf.d", 01777);
+    assert_int_equal(find(setting, &err, &required), 1);
+    set_mode("conf.d", 0755);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_place_that_is_believed_is_looked_at),
+        cmocka_unit_test(a_place_is_told_once),
+        cmocka_unit_test(a_data_folder_that_will_be_made_is_judged_by_its_way),
+        cmocka_unit_test(a_missing_folder_of_definitions_may_be_made_by_others),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
