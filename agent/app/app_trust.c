@@ -234,27 +234,6 @@ size_t app_trust_find(const struct app_config *config, enum app_trust_scope scop
     return search.told_count;
 }
 
-/* The first one stays. */
-static void keep(void *self, const char *text)
-{
-    struct error *err = self;
-    if (err->code == ERR_NONE) {
-        error_set(err, ERR_CONFIG, "not started, as others could use its rights. %s", text);
-    }
-}
-
-bool app_trust_require(const struct app_config *config, struct error *err)
-{
-    struct error first = {.code = ERR_NONE};
-    if (app_trust_find(config, APP_TRUST_ALL, keep, &first) == 0) {
-        return true;
-    }
-    if (err) {
-        *err = first;
-    }
-    return false;
-}
-
 /* ---- folders of our own ------------------------------------------------------------------------ */
 
 /* A folder that is there was made by whom we trust, or by ourselves before; its list may be anything, as

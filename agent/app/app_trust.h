@@ -26,10 +26,6 @@ enum { APP_TRUST_MAX_TOLD = 16 };
 size_t app_trust_find(const struct app_config *config, enum app_trust_scope scope,
     void (*tell)(void *self, const char *text), void *self);
 
-/* For a service, before it starts: false with ${err} (ERR_CONFIG), which names the first place, if there is
- * one. */
-bool app_trust_require(const struct app_config *config, struct error *err);
-
 /*
  * Windows: make ${folder} (%ProgramData%\etwship) with what lies in it, config, spool, logs and schema, for
  * LocalSystem, administrators and ${account}, a SID as text of whom the service runs as (NULL: LocalSystem), who

@@ -76,15 +76,26 @@ static void add_warning(void *self, const char *text)
     buf_printf(self, "etwship: warning: others could use the rights of this process. %s\n", text);
 }
 
-/* To whom has more rights than others, what others may change of what he believes. */
-static void warn_of_trust(const struct app_config *config)
+static void add_error(void *self, const char *text)
+{
+    (void)self;
+    cli_error("not started, as others could use the rights of the service. %s", text);
+}
+
+/* May others change what the agent believes? Whoever has more rights than they have is warned; a service,
+ * which nobody watches, does not start. */
+static bool is_trusted(const struct app_config *config, const struct agent_keeper *keeper)
 {
     struct buf text;
+    if (keeper) {
+        return app_trust_find(config, APP_TRUST_ALL, add_error, NULL) == 0;
+    }
     buf_init(&text, 1024 * 1024);
     if (app_trust_matters() && app_trust_find(config, APP_TRUST_ALL, add_warning, &text)) {
         put_words(buf_span(&text));
     }
     buf_fini(&text);
+    return true;
 }
 
 /* ${args}, which is the caller's, is in use for ever if an output is stuck. */
@@ -94,8 +105,7 @@ static int run_kept(const struct cli_args *args, const struct agent_keeper *keep
     bool stuck = false;
     int exit_code = EXIT_USAGE;
     if (config_options_load(args, &config)) {
-        if (config_options_can_run(&config)) {
-            warn_of_trust(&config);
+        if (config_options_can_run(&config) && is_trusted(&config, keeper)) {
             exit_code = run_config(args, &config, keeper, &stuck);
         }
         if (!stuck) {

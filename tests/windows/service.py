@@ -8,6 +8,7 @@ that services hear of, an Event Log that keeps what it is given.
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import unittest
@@ -27,8 +28,12 @@ class Service(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.prefix = wine.Prefix(events=True)
+        # A service is refused where others may write, as they may in /tmp: on C: they may not.
+        cls.drive = cls.prefix.folder / "prefix" / "drive_c"
+        cls.exe = cls.drive / "etwship.exe"
+        shutil.copy(wine.EXE, cls.exe)
         subprocess.run([ETLGEN, "--mix", "realistic", "--events", str(EVENTS), "-o",
-                        str(cls.prefix.folder / "one.etl")], check=True, stdout=subprocess.DEVNULL)
+                        str(cls.drive / "one.etl")], check=True, stdout=subprocess.DEVNULL)
 
     @classmethod
     def tearDownClass(cls):
@@ -37,7 +42,7 @@ class Service(unittest.TestCase):
     def setUp(self):
         # A blank, and letters of no code page: the command line of a service is written once and
         # taken apart again.
-        self.folder = self.prefix.folder / ("f\u00fcr " + self.id().rpartition(".")[2])
+        self.folder = self.drive / ("f\u00fcr " + self.id().rpartition(".")[2])
         self.folder.mkdir()
         self.config = self.folder / "c.yaml"
 
@@ -45,7 +50,7 @@ class Service(unittest.TestCase):
         self.etwship("uninstall")
 
     def etwship(self, *arguments):
-        return self.prefix.run(wine.EXE, "service", *arguments, cwd=self.folder)
+        return self.prefix.run(self.exe, "service", *arguments, cwd=self.folder)
 
     def do(self, *arguments, code=0):
         done = self.etwship(*arguments)
@@ -151,6 +156,19 @@ class Service(unittest.TestCase):
         self.assertEqual(self.status()["state"], "stopped, exit code 2")
         self.assertRegex(self.said()[len(before):], r"(?s)c\.yaml.*exit code 2")
 
+    def test_one_that_others_could_use_is_refused_with_the_command_that_mends_it(self):
+        before = self.said()
+        self.configure_file(follow=False)
+        self.config.chmod(0o666)
+        self.do("install", "-c", "c.yaml")
+        self.do("start", code=2)
+        self.assertRegex(self.said()[len(before):],
+                         r'c\.yaml: Everyone \(S-1-1-0\) may write it\. to mend it: icacls .*C:')
+        self.assertEqual(self.shipped(), 0)
+        self.config.chmod(0o600)
+        self.do("start")
+        wine.wait_until(lambda: self.shipped() == EVENTS)
+
     def test_a_configuration_that_is_missing_is_named(self):
         self.assertEqual(self.etwship("install", "-c", "c.yaml").returncode, 0)
         self.assertIn("c.yaml", self.do("start", code=2))
@@ -169,7 +187,7 @@ class Service(unittest.TestCase):
         self.wait_until_said("stopped as it was asked to", before)
 
     def test_its_log_is_in_the_folder_of_logs_if_there_is_one(self):
-        logs = self.prefix.folder / "prefix" / "drive_c" / "ProgramData" / "etwship" / "logs"
+        logs = self.drive / "ProgramData" / "etwship" / "logs"
         logs.mkdir(parents=True)
         self.configure_file(follow=False)
         self.do("install", "-c", "c.yaml")
@@ -181,7 +199,7 @@ class Service(unittest.TestCase):
 
     def test_its_command_line_at_a_terminal_is_a_program_as_any(self):
         self.configure_file(follow=False)
-        done = self.prefix.run(wine.EXE, "run", "--service", "-c", "c.yaml", cwd=self.folder)
+        done = self.prefix.run(self.exe, "run", "--service", "-c", "c.yaml", cwd=self.folder)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn(b"did not start this", done.stderr)
         self.assertEqual(self.shipped(), EVENTS)
