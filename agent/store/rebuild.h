@@ -30,6 +30,9 @@ struct rebuild {
 void rebuild_init(struct rebuild *rebuild, struct store *store);
 void rebuild_fini(struct rebuild *rebuild);
 
+/* Inside a transaction: streams that the catalogue has not. */
+bool rebuild_put_streams(struct store *store, struct error *err);
+
 /* Inside a transaction: put all good frames of segment ${id} from ${from} on into the catalogue, and
  * what is damaged aside. False: the disk, memory, or the catalogue failed. */
 bool rebuild_segment(struct rebuild *rebuild, uint64_t id, uint64_t from, struct error *err);

@@ -25,7 +25,6 @@ static const struct {
     [STAGE_DONE] = {0, 2, 0},
     [STAGE_GAP] = {0, 5, 0},
     [STAGE_LEFTOVER] = {2, 0, 0},
-    [STAGE_LETTER] = {1, 0, 0},
     [STAGE_REMOVED] = {1, 0, 0},
 };
 

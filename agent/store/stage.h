@@ -15,12 +15,11 @@ enum stage_kind {
     STAGE_DONE,     /* key: session, file id. sequence */
     STAGE_GAP,      /* key: session, output, stage, reason, unit. count, exact, from, to */
     STAGE_LEFTOVER, /* key: output, batch. left */
-    STAGE_LETTER,  /* key: serial. time, status; output, type, reason, index, route, id, document */
-    STAGE_REMOVED, /* key: batch */
+    STAGE_REMOVED,  /* key: batch */
     STAGE_KINDS
 };
 
-enum { STAGE_NUMBERS = 4, STAGE_TEXTS = 7 };
+enum { STAGE_NUMBERS = 4, STAGE_TEXTS = 5 };
 
 /* Those of the key first, then the value, in the order above. */
 struct stage_entry {
@@ -47,7 +46,7 @@ void stage_fini(struct stage *stage);
  * False, and nothing changed: ERR_MEMORY; ERR_LIMIT: more than the maximum waits. */
 bool stage_put(struct stage *stage, const struct stage_entry *entry, struct error *err);
 
-/* What waits under a key of numbers alone (LEFTOVER, LETTER, REMOVED; ${second} is 0 where there is one),
+/* What waits under a key of numbers alone (LEFTOVER, REMOVED; ${second} is 0 where there is one),
  * or NULL. Valid until the stage is changed. */
 const struct stage_entry *stage_find(
     const struct stage *stage, enum stage_kind kind, uint64_t first, uint64_t second);

@@ -15,8 +15,7 @@
  *
  * One thread at a time, but for store_read: any thread, beside anything but store_close.
  */
-struct catalogue_gap;    /* catalogue_sources.h */
-struct catalogue_letter; /* catalogue_letters.h */
+struct catalogue_gap; /* catalogue_sources.h */
 struct disk;
 struct store;
 
@@ -46,9 +45,8 @@ struct store_settings {
     uint64_t min_free_bytes; /* of the disk; 0: no limit */
     uint64_t max_age_ms;     /* of a batch; 0: no limit */
     uint64_t segment_bytes;  /* of a file; 0: 64 MB, or an eighth of max_bytes where that is less */
-    uint64_t letters_max_bytes;      /* dead letters, the oldest make room; 0: 64 MB */
-    bool zstd;                       /* batches are packed */
-    struct disk *disk;               /* borrowed; NULL: the real one */
+    bool zstd;               /* batches are packed */
+    struct disk *disk;       /* borrowed; NULL: the real one */
     const struct store_clock *clock; /* borrowed; NULL: the system's */
 
     /* ${text} is one line for the log. In store_open, store_commit and store_drop. May be NULL. */
@@ -259,9 +257,6 @@ bool store_live(struct store *store, struct span session, uint64_t time, struct 
  * appended so far. Its key: session, output, stage, reason, unit. */
 bool store_gap(struct store *store, const struct catalogue_gap *gap, struct error *err);
 
-/* A dead letter; its id is not looked at. The oldest ones make room. */
-bool store_letter(struct store *store, const struct catalogue_letter *letter, struct error *err);
-
 /* ---- reading it back ------------------------------------------------------------------------------ */
 /* What was committed, without what is staged. Spans live during the call. */
 
@@ -284,7 +279,6 @@ struct store_committed {
     uint64_t last_id; /* batches up to this id may be handed out */
     uint64_t batches; /* that this commit brought */
     uint64_t bytes;   /* that they take on disk */
-    uint64_t evicted_letters;
 };
 
 /*
@@ -295,7 +289,7 @@ struct store_committed {
  * ERR_READ_ONLY, ERR_IO, ERR_BUSY, ERR_MEMORY). A batch whose sync failed is written again, into
  * another file. With ERR_FULL, where the disk has no room for batches, and there are some, what needs
  * none becomes true nevertheless if it can, out of the ballast where need be (store_rest_is_true):
- * cursors, leftovers, dead letters, what was dropped, and gaps that are not closed. Batches, and how
+ * cursors, leftovers, what was dropped, and gaps that are not closed. Batches, and how
  * far sources are, wait for one another.
  */
 bool store_commit(struct store *store, struct store_committed *ret_committed, struct error *err);

@@ -10,7 +10,6 @@
 
 static const uint64_t default_segment_bytes = UINT64_C(64) << 20;
 static const uint64_t min_segment_bytes = UINT64_C(64) << 10;
-static const uint64_t default_letters_bytes = UINT64_C(64) << 20;
 
 /* ---- what it is made of ------------------------------------------------------------------------------------ */
 
@@ -32,8 +31,6 @@ static void set_defaults(struct store_settings *settings)
             settings->segment_bytes = min_segment_bytes;
         }
     }
-    settings->letters_max_bytes = settings->letters_max_bytes ? settings->letters_max_bytes
-                                                              : default_letters_bytes;
     settings->disk = settings->disk ? settings->disk : disk_system();
 }
 

@@ -60,7 +60,6 @@ struct store {
     bool is_clock_set;      /* what the catalogue says of ages is to be moved */
     uint64_t moved_forward; /* by so much, 100 ns */
     bool is_epoch_due;      /* a new one, as soon as nothing is pending */
-    uint64_t letters;       /* staged so far, for their keys */
     uint64_t set_aside;     /* pieces, in this run */
     uint64_t free_bytes;    /* of the disk, when it was asked last */
     uint64_t free_asked_ms;
@@ -83,6 +82,14 @@ struct store_row store_row_of(const struct catalogue_batch *batch);
 
 /* False with ${err}: the catalogue was lost, and could not be made anew so far. */
 bool store_is_whole(const struct store *store, struct error *err);
+
+/* Output ${output} of this run; NULL with ${err}: there is none. */
+struct chain *store_chain(const struct store *store, size_t output, struct error *err);
+
+/* ---- store_stage.c ---------------------------------------------------------------------------------- */
+
+/* May the catalogue keep it? */
+bool store_is_number(uint64_t number, struct error *err);
 
 /* ---- store_open.c ----------------------------------------------------------------------------------- */
 

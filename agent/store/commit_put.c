@@ -1,0 +1,144 @@
+#include "store/catalogue_batches.h"
+#include "store/catalogue_sources.h"
+#include "store/commit.h"
+
+static bool put_source(struct catalogue *catalogue, struct span session, uint64_t stream,
+    uint64_t sequence, bool may_fall, struct error *err)
+{
+    const struct catalogue_source source = {
+        .session = session, .stream = stream, .sequence = sequence};
+    bool found;
+    uint64_t old = 0;
+    return catalogue_find_source(catalogue, session, stream, &old, &found, err) &&
+           ((found && old >= sequence && !may_fall) ||
+               catalogue_put_source(catalogue, &source, err));
+}
+
+/* Batches of one file follow each other: its row is put with the last of them in mind. */
+static bool put_segments(const struct store *store, struct error *err)
+{
+    const struct pending *pending = &store->pending;
+    for (size_t i = 0; i < pending->count; i++) {
+        const struct store_row *row = &pending->batches[i]->row;
+        bool is_last = i + 1 == pending->count ||
+                       pending->batches[i + 1]->row.segment != row->segment;
+        bool is_first = i == 0 || pending->batches[i - 1]->row.segment != row->segment;
+        const struct catalogue_segment segment = {
+            .id = row->segment, .bytes = row->offset + row->disk_bytes};
+        if ((is_first || is_last) && !catalogue_put_segment(store->catalogue, &segment, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool put_batch(
+    struct catalogue *catalogue, const struct pending_batch *batch, struct error *err)
+{
+    const struct store_row *from = &batch->row;
+    const struct catalogue_batch row = {.id = from->id,
+        .stream = from->stream,
+        .segment = from->segment,
+        .offset = from->offset,
+        .bytes = from->disk_bytes,
+        .raw_bytes = from->body_bytes,
+        .epoch = from->epoch,
+        .first_record = from->first_record,
+        .records = from->records,
+        .first_time = from->first_time,
+        .last_time = from->last_time,
+        .entered = from->entered};
+    bool ok = catalogue_put_batch(catalogue, &row, err);
+    for (size_t i = 0; ok && i < batch->source_count; i++) {
+        const struct frame_source *source = &batch->sources[i];
+        ok = put_source(catalogue, source->session, from->stream, source->sequence, false, err);
+    }
+    return ok;
+}
+
+bool commit_put_batches(struct commit *commit, struct error *err)
+{
+    const struct store *store = commit->store;
+    bool ok = put_segments(store, err);
+    for (size_t i = 0; ok && i < store->pending.count; i++) {
+        ok = put_batch(store->catalogue, store->pending.batches[i], err);
+        commit->bytes += store->pending.batches[i]->row.disk_bytes;
+    }
+    return ok;
+}
+
+static bool put_gap(struct catalogue *catalogue, const struct stage_entry *entry, struct error *err)
+{
+    const struct catalogue_gap gap = {.session = entry->texts[0],
+        .output = entry->texts[1],
+        .stage = entry->texts[2],
+        .reason = entry->texts[3],
+        .unit = entry->texts[4],
+        .count = entry->numbers[0],
+        .exact = entry->numbers[1] != 0,
+        .from = entry->numbers[2],
+        .to = entry->numbers[3]};
+    return gap.count ? catalogue_put_gap(catalogue, &gap, err)
+                     : catalogue_remove_gap(catalogue, &gap, err);
+}
+
+static bool put_done(
+    struct catalogue *catalogue, const struct stage_entry *entry, struct error *err)
+{
+    struct catalogue_done done = {.session = entry->texts[0], .sequence = entry->numbers[0]};
+    memcpy(done.file_id, entry->texts[1].data, sizeof(done.file_id));
+    return catalogue_put_done(catalogue, &done, err);
+}
+
+/* Not of what is settled, or of an output that was forgotten meanwhile. */
+static bool put_leftover(
+    const struct store *store, const struct stage_entry *entry, struct error *err)
+{
+    const struct chain *chain = chains_by_id(&store->chains, entry->numbers[0]);
+    const struct catalogue_leftover leftover = {
+        .output = entry->numbers[0], .batch = entry->numbers[1], .left = entry->texts[0]};
+    return !chain || leftover.batch <= chain->position ||
+           catalogue_put_leftover(store->catalogue, &leftover, err);
+}
+
+static bool put_entry(struct commit *commit, const struct stage_entry *entry, struct error *err)
+{
+    struct catalogue *catalogue = commit->store->catalogue;
+    switch (entry->kind) {
+    case STAGE_SOURCE:
+        return put_source(catalogue, entry->texts[0], entry->numbers[0], entry->numbers[1],
+            entry->numbers[2] != 0, err);
+    case STAGE_STATE:
+        return catalogue_put_state(catalogue, entry->texts[0], entry->texts[1], err);
+    case STAGE_LIVE:
+        return catalogue_put_live(catalogue, entry->texts[0], entry->numbers[0], err);
+    case STAGE_DONE:
+        return put_done(catalogue, entry, err);
+    case STAGE_GAP:
+        return put_gap(catalogue, entry, err);
+    case STAGE_LEFTOVER:
+        return put_leftover(commit->store, entry, err);
+    case STAGE_REMOVED:
+        return catalogue_remove_batch(catalogue, entry->numbers[0], err);
+    case STAGE_KINDS:
+        break;
+    }
+    return true;
+}
+
+bool commit_put_is_bound(const struct stage_entry *entry)
+{
+    return entry->kind == STAGE_SOURCE || entry->kind == STAGE_STATE || entry->kind == STAGE_LIVE ||
+           entry->kind == STAGE_DONE || (entry->kind == STAGE_GAP && entry->numbers[0] == 0);
+}
+
+bool commit_put_stage(struct commit *commit, struct error *err)
+{
+    const struct stage *stage = &commit->store->stage;
+    bool ok = true;
+    for (size_t i = 0; ok && i < stage->count; i++) {
+        const struct stage_entry *entry = stage_at(stage, i);
+        ok = (!commit->has_batches && commit_put_is_bound(entry)) || put_entry(commit, entry, err);
+    }
+    return ok;
+}

@@ -1,0 +1,159 @@
+#include "store/catalogue_sources.h"
+#include "store/store_own.h"
+
+/* What the catalogue would refuse is refused before it can stand in the way of all else. */
+bool store_is_number(uint64_t number, struct error *err)
+{
+    return number < STORE_NUMBER_END || error_set(err, ERR_LIMIT, "a number beyond 2^61");
+}
+
+/* ---- what else becomes true with a commit ------------------------------------------------------------ */
+
+bool store_cursor(struct store *store, size_t output, uint64_t position, const uint64_t *early,
+    size_t early_count, const struct span *checkpoint, struct error *err)
+{
+    struct chain *chain = store_chain(store, output, err);
+    if (!chain) {
+        return false;
+    }
+    if (position > store->last_id || (early_count && early[early_count - 1] > store->last_id)) {
+        return error_set(err, ERR_LIMIT, "nothing behind batch %llu is committed",
+            (unsigned long long)store->last_id);
+    }
+    store->has_settled = true;
+    return chain_move(chain, position, early, early_count, checkpoint, err);
+}
+
+static bool is_too_long(struct span name, struct span value, struct error *err)
+{
+    return (name.size == 0 || name.size > STORE_NAME_MAX || value.size > STORE_VALUE_MAX) &&
+           !error_set(err, ERR_LIMIT, "a name has 1 to %d bytes, a value up to %d", STORE_NAME_MAX,
+               STORE_VALUE_MAX);
+}
+
+bool store_leftover(
+    struct store *store, size_t output, uint64_t id, struct span left, struct error *err)
+{
+    struct chain *chain = store_chain(store, output, err);
+    if (!chain || is_too_long(buf_span(&chain->name), left, err)) {
+        return false;
+    }
+    const struct stage_entry entry = {
+        .kind = STAGE_LEFTOVER, .numbers = {chain->id, id}, .texts = {left}};
+    bool had = chain_has_left(chain, id);
+    if (!chain_set_left(chain, id, left.size != 0, err)) {
+        return false;
+    }
+    return stage_put(&store->stage, &entry, err) || (chain_set_left(chain, id, had, NULL), false);
+}
+
+static bool stage_source(struct store *store, struct span session, uint64_t stream,
+    uint64_t sequence, bool may_fall, struct error *err)
+{
+    const struct stage_entry entry = {
+        .kind = STAGE_SOURCE, .numbers = {stream, sequence, may_fall}, .texts = {session}};
+    if (!streams_get(&store->streams, stream)) {
+        return error_set(err, ERR_MISSING, "there is no stream %llu", (unsigned long long)stream);
+    }
+    return store_is_number(sequence, err) && !is_too_long(session, span_make(NULL, 0), err) &&
+           stage_put(&store->stage, &entry, err);
+}
+
+bool store_source(
+    struct store *store, struct span session, uint64_t stream, uint64_t sequence, struct error *err)
+{
+    return stage_source(store, session, stream, sequence, false, err);
+}
+
+bool store_source_from(
+    struct store *store, struct span session, uint64_t stream, uint64_t sequence, struct error *err)
+{
+    return stage_source(store, session, stream, sequence, true, err);
+}
+
+bool store_source_state(
+    struct store *store, struct span session, struct span state, struct error *err)
+{
+    const struct stage_entry entry = {.kind = STAGE_STATE, .texts = {session, state}};
+    return !is_too_long(session, state, err) && stage_put(&store->stage, &entry, err);
+}
+
+bool store_done(struct store *store, struct span session, const uint8_t file_id[16],
+    uint64_t sequence, struct error *err)
+{
+    const struct stage_entry entry = {
+        .kind = STAGE_DONE, .numbers = {sequence}, .texts = {session, span_make(file_id, 16)}};
+    return store_is_number(sequence, err) && !is_too_long(session, span_make(NULL, 0), err) &&
+           stage_put(&store->stage, &entry, err);
+}
+
+bool store_live(struct store *store, struct span session, uint64_t time, struct error *err)
+{
+    const struct stage_entry entry = {.kind = STAGE_LIVE, .numbers = {time}, .texts = {session}};
+    return !is_too_long(session, span_make(NULL, 0), err) && stage_put(&store->stage, &entry, err);
+}
+
+bool store_gap(struct store *store, const struct catalogue_gap *gap, struct error *err)
+{
+    const struct stage_entry entry = {.kind = STAGE_GAP,
+        .numbers = {gap->count, gap->exact, gap->from, gap->to},
+        .texts = {gap->session, gap->output, gap->stage, gap->reason, gap->unit}};
+    for (size_t i = 0; i < 5; i++) {
+        if (entry.texts[i].size > STORE_NAME_MAX) {
+            return error_set(err, ERR_LIMIT, "a name has up to %d bytes", STORE_NAME_MAX);
+        }
+    }
+    return store_is_number(gap->count, err) && stage_put(&store->stage, &entry, err);
+}
+
+/* ---- reading it back --------------------------------------------------------------------------------- */
+
+bool store_find_source(struct store *store, struct span session, uint64_t stream,
+    uint64_t *ret_sequence, struct error *err)
+{
+    bool found;
+    uint64_t sequence = 0;
+    if (!store_is_whole(store, err) ||
+        !catalogue_find_source(store->catalogue, session, stream, &sequence, &found, err)) {
+        return false;
+    }
+    *ret_sequence = sequence;
+    return true;
+}
+
+bool store_find_source_state(
+    struct store *store, struct span session, struct buf *ret_state, struct error *err)
+{
+    uint64_t live;
+    return store_is_whole(store, err) &&
+           catalogue_find_session(store->catalogue, session, ret_state, &live, err);
+}
+
+bool store_find_done(struct store *store, struct span session, const uint8_t file_id[16],
+    bool *ret_done, uint64_t *ret_sequence, struct error *err)
+{
+    uint64_t sequence = 0;
+    if (!store_is_whole(store, err) ||
+        !catalogue_find_done(store->catalogue, session, file_id, &sequence, ret_done, err)) {
+        return false;
+    }
+    *ret_sequence = sequence;
+    return true;
+}
+
+bool store_find_live(
+    struct store *store, struct span session, uint64_t *ret_time, struct error *err)
+{
+    struct buf state;
+    buf_init(&state, STORE_VALUE_MAX);
+    bool ok = store_is_whole(store, err) &&
+              catalogue_find_session(store->catalogue, session, &state, ret_time, err);
+    buf_fini(&state);
+    return ok;
+}
+
+bool store_each_gap(struct store *store, bool (*each)(void *self, const struct catalogue_gap *gap),
+    void *self, struct error *err)
+{
+    return store_is_whole(store, err) && catalogue_gaps(store->catalogue, each, self, err);
+}
