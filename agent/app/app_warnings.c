@@ -1,5 +1,6 @@
 #include "app/app_warnings.h"
 
+#include "app/app_boot.h"
 #include "app/app_fields.h"
 #include "app/app_loop.h"
 #include "app/app_memory.h"
@@ -224,6 +225,15 @@ static void warn_of_disk(const struct search *search)
     }
 }
 
+static void warn_of_boot(const struct search *search, const struct app_session *session)
+{
+    if (session->enabled && app_boot_is_read(session) && !app_config_data_dir(search->config)) {
+        WARN(search, &session->ops->live(session->settings).session->boot,
+            "boot: there is no place for what is written before the agent starts, so `etwship "
+            "autologger install` will refuse. add agent.data_dir");
+    }
+}
+
 void app_warnings_find(const struct app_config *config, struct config_report *report)
 {
     struct search search = {config, report};
@@ -235,6 +245,7 @@ void app_warnings_find(const struct app_config *config, struct config_report *re
         const struct app_session *session = &config->sessions[i];
         warn_of_providers(&search, session);
         warn_of_sequence(&search, session);
+        warn_of_boot(&search, session);
         if (session->enabled) {
             warn_of_paths(&search, session);
         }

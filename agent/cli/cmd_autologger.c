@@ -45,10 +45,10 @@ static bool make_folder(const struct etw_boot *boot, struct error *err)
         size--;
     }
     folder[size ? size - 1 : 0] = 0;
-    return !folder[0] || plat_dir_create_private(folder, err);
+    return !folder[0] || plat_dir_create(folder, err);
 }
 
-/* Without the folder of the data, of which only its owner may look into it, first. */
+/* The folder of the data first: nobody but its owner may look into it. */
 static bool make_folders(
     const struct autologger_list *list, const struct app_config *config, struct error *err)
 {

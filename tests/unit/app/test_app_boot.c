@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "app/app_modules.h"
+#include "app/app_warnings.h"
 #include "input/windows/etw_boot.h"
 #include "support/test.h"
 
@@ -101,6 +102,34 @@ static void what_is_delivered_is_read_from_a_file_first(void **state)
     }
 }
 
+static void without_a_folder_there_is_a_warning(void **state)
+{
+    (void)state;
+    static const char text[] = "sessions:\n- {boot: true, providers: [A]}\n";
+    static const char warning[] =
+        "f.yaml:2:10: warning: boot: there is no place for what is written "
+        "before the agent starts";
+    for (int i = 0; i < 2; i++) {
+        struct app_config config;
+        struct config_report report;
+        char all[512];
+        bool found = false;
+        snprintf(all, sizeof(all), "%s%soutputs: [{type: stdout}]\n", text,
+            i ? "agent: {data_dir: d}\n" : "");
+        config_report_init(&report);
+        assert_true(
+            app_config_parse(span_text(all), "f.yaml", app_modules(), NULL, &config, &report));
+        report.kind = "warning";
+        app_warnings_find(&config, &report);
+        for (size_t k = 0; k < report.line_count; k++) {
+            found = found || strncmp(report.lines[k].text, warning, strlen(warning)) == 0;
+        }
+        assert_int_equal(found, i == 0);
+        app_config_fini(&config);
+        config_report_fini(&report);
+    }
+}
+
 static void its_reader_has_a_name_that_no_session_can_have(void **state)
 {
     (void)state;
@@ -130,6 +159,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_windows_cannot_do_at_boot_is_an_error_at_its_place),
         cmocka_unit_test(what_is_delivered_is_read_from_a_file_first),
+        cmocka_unit_test(without_a_folder_there_is_a_warning),
         cmocka_unit_test(its_reader_has_a_name_that_no_session_can_have),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
