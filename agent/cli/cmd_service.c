@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "app/app_trust.h"
 #include "cli/config_options.h"
 #include "config/config_value.h"
 #include "platform/plat_path.h"
@@ -112,6 +113,12 @@ static int uninstall(const struct cli_args *args)
     return EXIT_DONE;
 }
 
+static void say_untrusted(void *self, const char *text)
+{
+    (void)self;
+    cli_error("not started, as others could use the rights of the service. %s", text);
+}
+
 /* The service did not like its configuration: what is wrong with it stands in the Event Log, and what we
  * find wrong with it ourselves is said here. */
 static void explain_config(void)
@@ -130,7 +137,9 @@ static void explain_config(void)
     if (service_plan_config(found.command, path, sizeof(path)) &&
         cli_parse(&cmd_run, 3, argv, &args, &exit_code)) {
         if (config_options_load(&args, &config)) {
-            config_options_can_run(&config);
+            if (config_options_can_run(&config)) {
+                app_trust_find(&config, APP_TRUST_ALL, say_untrusted, NULL);
+            }
             app_config_fini(&config);
         }
         cli_args_fini(&args);

@@ -161,7 +161,7 @@ class Service(unittest.TestCase):
         self.configure_file(follow=False)
         self.config.chmod(0o666)
         self.do("install", "-c", "c.yaml")
-        self.do("start", code=2)
+        self.assertIn("c.yaml: Everyone", self.do("start", code=2))
         self.assertRegex(self.said()[len(before):],
                          r'c\.yaml: Everyone \(S-1-1-0\) may write it\. to mend it: icacls .*C:')
         self.assertEqual(self.shipped(), 0)
