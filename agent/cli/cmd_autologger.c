@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "app/app_trust.h"
 #include "base/visible.h"
 #include "cli/autologger_text.h"
 #include "cli/config_options.h"
@@ -75,10 +76,19 @@ static bool write_all(const struct autologger_list *list, struct error *err)
     return good;
 }
 
+static void warn_of_trust(void *self, const char *text)
+{
+    (void)self;
+    cli_warning("Windows writes where the configuration says, with all rights. %s", text);
+}
+
 static bool install(struct call *call, const struct app_config *config)
 {
     struct autologger_list *list = &call->list;
     struct error err;
+    if (app_trust_matters()) {
+        app_trust_find(config, APP_TRUST_CONFIG, warn_of_trust, NULL);
+    }
     if (list->count == 0) {
         cli_error(
             "no session of the configuration that is enabled has `boot: true`. add it to one");
