@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -155,7 +156,7 @@ class Prefix:
         return process, os.fdopen(outer, "r+b", 0)
 
     def close(self):
-        self.server.terminate()
+        self.server.send_signal(signal.SIGINT)  # ends its programs, too; SIGTERM leaves them behind
         try:
             self.server.wait(10)
         except subprocess.TimeoutExpired:
