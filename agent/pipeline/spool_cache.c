@@ -50,6 +50,7 @@ void spool_cache_add(struct spool_durable *spool, struct batch *batch)
     batch_list_add(&spool->cache, batch);
     struct batch *victim;
     while (spool->memory_bytes > spool->memory_max && (victim = find_last_needed(spool))) {
+        spool->lets_go = true;
         batch_list_remove(&spool->cache, victim);
         free_batch(spool, victim);
     }

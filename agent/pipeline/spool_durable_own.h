@@ -152,6 +152,7 @@ struct spool_durable {
     unsigned failures;            /* in a row */
     enum spool_room told_room;    /* what people were told last */
     uint64_t looked_ns;           /* when ages and usage were looked at */
+    bool lets_go;                 /* batches leave memory before all have taken them */
     bool dropped;                 /* something was, and the files go with a commit */
 };
 

@@ -60,6 +60,7 @@ static void stage_rest(struct spool_durable *spool, bool all)
 static void publish(struct spool_durable *spool)
 {
     struct batch *batch;
+    spool->lets_go = spool->lets_go && !spool->staged.head;
     for (size_t i = 0; (batch = batch_list_take(&spool->staged)); i++) {
         const struct store_row *row = &spool->rows[i];
         spool->pending_bytes -= batch->memory;
@@ -308,6 +309,7 @@ static bool work(struct spool_durable *spool)
     stage_rest(spool, round.all);
     stage_requests(spool, round.requests);
     round.staged = spool->staged.head != NULL;
+    store_expect_reads(spool->settings.store, spool->lets_go);
     bool ok = store_commit(spool->settings.store, &committed, &err);
     if (ok) {
         spool->dropped = false;

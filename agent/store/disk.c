@@ -1,16 +1,20 @@
 #include "store/disk.h"
 
+#include <stdlib.h>
+
+#include "platform/plat_append.h"
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"
 
-/* The operating system's files: platform/plat_file.h with the codes of disk.h. */
+/* The operating system's files: platform/plat_file.h and plat_append.h with the codes of disk.h. */
 
 enum { PATH_BYTES = 4096 };
 
-static struct plat_file *plat_of(struct disk_file *file)
-{
-    return (struct plat_file *)file;
-}
+/* One of them is not NULL. */
+struct disk_file {
+    struct plat_file *read;
+    struct plat_append *append;
+};
 
 /* Tell a full disk from other failures. */
 static bool checked(bool good, struct error *err)
@@ -21,51 +25,75 @@ static bool checked(bool good, struct error *err)
     return good;
 }
 
-static struct disk_file *open_read(struct disk *disk, const char *path, struct error *err)
+static struct disk_file *make_file(const char *path, struct error *err)
 {
-    (void)disk;
-    return (struct disk_file *)plat_file_open(path, PLAT_FILE_READ, err);
-}
-
-static struct disk_file *open_append(struct disk *disk, const char *path, struct error *err)
-{
-    (void)disk;
-    struct plat_file *file = plat_file_open(path, PLAT_FILE_APPEND, err);
-    checked(file != NULL, err);
-    return (struct disk_file *)file;
+    struct disk_file *file = calloc(1, sizeof(*file));
+    if (!file) {
+        error_set(err, ERR_MEMORY, "%s: out of memory", path);
+    }
+    return file;
 }
 
 static void close_file(struct disk *disk, struct disk_file *file)
 {
     (void)disk;
-    plat_file_close(plat_of(file));
+    plat_file_close(file->read);
+    plat_append_close(file->append);
+    free(file);
+}
+
+static struct disk_file *open_read(struct disk *disk, const char *path, struct error *err)
+{
+    struct disk_file *file = make_file(path, err);
+    if (file && !(file->read = plat_file_open(path, PLAT_FILE_READ, err))) {
+        close_file(disk, file);
+        return NULL;
+    }
+    return file;
+}
+
+static struct disk_file *open_append(struct disk *disk, const char *path, struct error *err)
+{
+    struct disk_file *file = make_file(path, err);
+    if (file && !(file->append = plat_append_open(path, err))) {
+        checked(false, err);
+        close_file(disk, file);
+        return NULL;
+    }
+    return file;
 }
 
 static bool read_at(struct disk *disk, struct disk_file *file, uint64_t offset, void *data,
     size_t size, size_t *ret_read, struct error *err)
 {
     (void)disk;
-    return plat_file_read_at(plat_of(file), offset, data, size, ret_read, err);
+    return plat_file_read_at(file->read, offset, data, size, ret_read, err);
 }
 
 static bool append(struct disk *disk, struct disk_file *file, const struct span *pieces,
     size_t count, struct error *err)
 {
     (void)disk;
-    return checked(plat_file_write_pieces(plat_of(file), pieces, count, err), err);
+    return checked(plat_append_write(file->append, pieces, count, err), err);
+}
+
+static void expect_reads(struct disk *disk, struct disk_file *file, bool expected)
+{
+    (void)disk;
+    plat_append_expect_reads(file->append, expected);
 }
 
 static bool truncate_file(
     struct disk *disk, struct disk_file *file, uint64_t bytes, struct error *err)
 {
     (void)disk;
-    return checked(plat_file_truncate(plat_of(file), bytes, err), err);
+    return checked(plat_append_truncate(file->append, bytes, err), err);
 }
 
 static bool sync_file(struct disk *disk, struct disk_file *file, struct error *err)
 {
     (void)disk;
-    return checked(plat_file_sync(plat_of(file), err), err);
+    return checked(plat_append_sync(file->append, err), err);
 }
 
 static bool find(
@@ -133,6 +161,7 @@ struct disk *disk_system(void)
         .close = close_file,
         .read_at = read_at,
         .append = append,
+        .expect_reads = expect_reads,
         .truncate = truncate_file,
         .sync = sync_file,
         .find = find,

@@ -29,15 +29,21 @@ struct disk_ops {
         size_t size, size_t *ret_read, struct error *err);
 
     /* Write the ${count} pieces one behind the other to the end. After a failure any part of them may
-     * stand there. */
+     * stand there. Others may see them only after a sync, or when the file is closed, and that the disk
+     * is full may be told only by the sync. */
     bool (*append)(struct disk *disk, struct disk_file *file, const struct span *pieces,
         size_t count, struct error *err);
+
+    /* Is what is appended from now on to be read before long (at first: no)? The system may keep it in
+     * memory then. */
+    void (*expect_reads)(struct disk *disk, struct disk_file *file, bool expected);
 
     /* Cut the file, open for appending, to ${bytes}. */
     bool (*truncate)(struct disk *disk, struct disk_file *file, uint64_t bytes, struct error *err);
 
     /* What was written, and the size, survive a loss of power from now on. After a failure nothing is
-     * known of what was written since the last success, and a later success says nothing of it. */
+     * known of what was written since the last success, and a later success says nothing of it.
+     * ERR_DAMAGED: somebody else has cut the file. */
     bool (*sync)(struct disk *disk, struct disk_file *file, struct error *err);
 
     /* Is there an ordinary file ${path}, and how large? False: that cannot be told. */

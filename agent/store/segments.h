@@ -82,6 +82,9 @@ bool segments_describe(
 bool segments_append(struct segments *segments, const struct segments_batch *batch,
     struct segment_place *ret_place, struct error *err);
 
+/* Is what is appended from now on to be read before long? At first it is not. */
+void segments_expect_reads(struct segments *segments, bool expected);
+
 /* Is the batch within the limits of frame.h, so that segments_append can succeed at all? */
 bool segments_fits(const struct segments_batch *batch, struct error *err);
 
@@ -93,7 +96,7 @@ bool segments_sync(struct segments *segments, struct error *err);
 void segments_undo(struct segments *segments);
 
 /*
- * The frame at ${place}, checked, its body unpacked: ${ret_frame}'s views point into ${room}, which is
+ * The durable frame at ${place}, checked, its body unpacked: ${ret_frame}'s views point into ${room}, which is
  * reset before and holds the frame and the unpacked body. The frame's `zstd` is false then.
  * ERR_FORMAT: damaged, cut off, another frame or no file at all: it will never be readable.
  * ERR_IO, ERR_MEMORY, ERR_LIMIT (of ${room}): perhaps later.

@@ -50,6 +50,7 @@ struct segments {
     size_t writing_capacity;
     bool ended;
     bool folder_changed; /* since it was synced */
+    bool reads_expected; /* of what is appended */
     struct segment_stream *streams;
     size_t stream_count;
     struct buf sources;

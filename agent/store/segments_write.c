@@ -246,6 +246,7 @@ static bool write_frame(struct segments *segments, struct segment_stream *stream
     file = current(segments);
     uint64_t before = file->bytes;
     segments_step(segments, "segment append");
+    disk->ops->expect_reads(disk, file->file, segments->reads_expected);
     if (!prepare(segments, file, stream, frame, &out, err) ||
         !disk->ops->append(disk, file->file, out.pieces, out.count, err)) {
         if (before == 0) {
@@ -319,6 +320,11 @@ bool segments_append(struct segments *segments, const struct segments_batch *bat
         .bytes = frame_bytes(&frame),
         .raw_bytes = frame.raw_bytes};
     return true;
+}
+
+void segments_expect_reads(struct segments *segments, bool expected)
+{
+    segments->reads_expected = expected;
 }
 
 /* Somebody may have removed or emptied the file, while ours stays open and can be written to. */

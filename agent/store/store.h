@@ -297,6 +297,10 @@ bool store_commit(struct store *store, struct store_committed *ret_committed, st
 /* Is all of what the last commit was given true, but batches and what depends on them? */
 bool store_rest_is_true(const struct store *store);
 
+/* Are batches that are committed from now on to be read by store_read before long, as outputs are behind?
+ * Then the system is to keep them in memory if it can. At first they are not. */
+void store_expect_reads(struct store *store, bool expected);
+
 /* Behind each commit, whatever became of it, when nobody waits for that any more: delete files that nobody
  * needs, of which one may take a tenth of a second, and see how much room there is. What cannot be
  * deleted is tried again by the next. True if there is more room now. */

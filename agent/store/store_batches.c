@@ -136,6 +136,11 @@ bool store_left(
     return !ret_left->failed || error_set(err, ERR_MEMORY, "out of memory");
 }
 
+void store_expect_reads(struct store *store, bool expected)
+{
+    segments_expect_reads(store->segments, expected);
+}
+
 enum store_read store_read(struct store *store, const struct store_row *row, struct buf *room,
     struct span *ret_body, struct error *err)
 {

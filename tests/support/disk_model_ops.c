@@ -222,6 +222,13 @@ bool disk_model_write_at(struct disk *disk, struct disk_file *file, uint64_t off
     return model_leave(model, good && verdict == GO_ON);
 }
 
+static void expect_reads(struct disk *disk, struct disk_file *open, bool expected)
+{
+    (void)disk;
+    (void)open;
+    (void)expected;
+}
+
 static bool truncate_file(
     struct disk *disk, struct disk_file *file, uint64_t bytes, struct error *err)
 {
@@ -379,6 +386,7 @@ const struct disk_ops model_ops = {
     .close = close_file,
     .read_at = read_at,
     .append = append,
+    .expect_reads = expect_reads,
     .truncate = truncate_file,
     .sync = sync_file,
     .find = find,
