@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/span.h"
+#include "base/utf.h"
 #include "platform/plat_system.h"
 #include "platform/plat_thread.h"
 
@@ -15,7 +16,7 @@
  * Reports are calls into another process: `reporting`, taken first, keeps them in the order of the
  * states, and `control` does not take it.
  */
-enum { PACE_MS = 3000, WAIT_HINT_MS = 30000, MAX_TEXT_BYTES = 31000 };
+enum { PACE_MS = 3000, WAIT_HINT_MS = 30000, MAX_TEXT_BYTES = 31000, CHARACTER_MAX_BYTES = 4 };
 
 struct service_host {
     struct service_host_work work;
@@ -36,6 +37,23 @@ static struct service_host process_host;
 
 /* ---- reports --------------------------------------------------------------------------------------- */
 
+/* How far a service is: no state comes after a later one. */
+static unsigned rank(uint32_t state)
+{
+    switch (state) {
+    case SERVICE_STATE_START_PENDING:
+        return 1;
+    case SERVICE_STATE_RUNNING:
+        return 2;
+    case SERVICE_STATE_STOP_PENDING:
+        return 3;
+    case SERVICE_STATE_STOPPED:
+        return 4;
+    default:
+        return 0; /* nothing has been reported */
+    }
+}
+
 /* Go on to ${state}, or, if that is where we are, one checkpoint further. */
 static void report(struct service_host *host, uint32_t state, struct service_end end)
 {
@@ -43,8 +61,9 @@ static void report(struct service_host *host, uint32_t state, struct service_end
     bool is_pending = state == SERVICE_STATE_START_PENDING || state == SERVICE_STATE_STOP_PENDING;
     plat_mutex_lock(&host->reporting);
     plat_mutex_lock(&host->mutex);
-    /* Never back: who is ready while it is already being stopped has come too late. */
-    bool is_late = state == SERVICE_STATE_RUNNING && status->state != SERVICE_STATE_START_PENDING;
+    /* Never back: who is ready while it is already being stopped has come too late, and so has a
+     * keeper with a checkpoint of a state that is over. */
+    bool is_late = rank(state) < rank(status->state);
     uint32_t checkpoint = status->state == state ? status->checkpoint + 1 : 1;
     if (!is_late) {
         *status = (struct service_status){.state = state,
@@ -76,18 +95,27 @@ void service_host_ready(struct service_host *host)
     plat_cond_signal(&host->changed);
 }
 
+/* ${text} as one of an event: no longer than fits, and a blank behind each '%' that a digit follows,
+ * which the viewer would take for the place of another text (ReportEvent, lpStrings). */
+static void put_event_text(struct span text, char *out)
+{
+    size_t size = 0;
+    for (size_t at = 0; at < text.size && size + CHARACTER_MAX_BYTES + 1 <= MAX_TEXT_BYTES;) {
+        uint32_t character = utf8_next(text, &at);
+        size += utf8_put(character, (uint8_t *)out + size);
+        if (character == '%' && at < text.size && text.data[at] >= '0' && text.data[at] <= '9') {
+            out[size++] = ' ';
+        }
+    }
+    out[size] = '\0';
+}
+
 void service_host_tell(struct service_host *host, enum service_message message, const char *text)
 {
-    char cut[MAX_TEXT_BYTES + 1];
-    struct span first = span_first(span_text(text), MAX_TEXT_BYTES);
-    while (first.size < strlen(text) && first.size > 0 &&
-           ((uint8_t)text[first.size] & 0xc0) == 0x80) { /* not inside a character */
-        first.size--;
-    }
+    char shown[MAX_TEXT_BYTES + 1];
     if (host->log) {
-        memcpy(cut, first.data, first.size);
-        cut[first.size] = '\0';
-        service_api_get()->write_log(host->log, message, cut);
+        put_event_text(span_text(text), shown);
+        service_api_get()->write_log(host->log, message, shown);
     }
 }
 

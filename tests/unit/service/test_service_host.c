@@ -116,9 +116,22 @@ static int set_up(void **state)
     return 0;
 }
 
+/* START_PENDING, RUNNING, STOP_PENDING, STOPPED: none comes after a later one. */
+static void assert_states_go_forward(void)
+{
+    static const unsigned order[] = {[SERVICE_STATE_START_PENDING] = 0,
+        [SERVICE_STATE_RUNNING] = 1,
+        [SERVICE_STATE_STOP_PENDING] = 2,
+        [SERVICE_STATE_STOPPED] = 3};
+    for (size_t i = 1; i < fake.report_count; i++) {
+        assert_true(order[fake.reports[i].state] >= order[fake.reports[i - 1].state]);
+    }
+}
+
 static int tear_down(void **state)
 {
     (void)state;
+    assert_states_go_forward();
     service_api_use(NULL);
     plat_cond_fini(&fake.changed);
     plat_mutex_fini(&fake.mutex);
@@ -339,6 +352,20 @@ static void a_long_text_is_cut_between_characters(void **state)
     assert_int_equal(length % 3, 0);
 }
 
+static int tell_percents(void *self, struct service_host *host)
+{
+    (void)self;
+    service_host_tell(host, SERVICE_MESSAGE_WARNING, "http://a/%20b of 50%, fe80::1%3, %");
+    return 0;
+}
+
+static void a_percent_sign_is_no_place_of_another_text(void **state)
+{
+    (void)state;
+    host(tell_percents, 0);
+    assert_string_equal(fake.events[0].text, "http://a/% 20b of 50%, fe80::1% 3, %");
+}
+
 static uint32_t not_connected(const struct service_entry *entry)
 {
     (void)entry;
@@ -379,6 +406,7 @@ int main(void)
         host_test(work_that_is_done_ends_without_being_asked),
         host_test(a_changed_configuration_is_handed_on_and_unknown_controls_are_refused),
         host_test(a_long_text_is_cut_between_characters),
+        host_test(a_percent_sign_is_no_place_of_another_text),
         host_test(who_was_not_started_by_the_manager_is_told_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
