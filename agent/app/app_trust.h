@@ -19,8 +19,8 @@ enum app_trust_scope {
 };
 
 /*
- * Call ${tell} with each place that somebody may change who should not: who, how, and the command that mends
- * it, on one line. Each place once, APP_TRUST_MAX_TOLD at most. 0 if there is none. ${tell} may be NULL.
+ * Call ${tell} with each place that somebody may change who should not: who, how, and what mends it, on one
+ * line. Each place once, APP_TRUST_MAX_TOLD at most. 0 if there is none. ${tell} may be NULL.
  */
 enum { APP_TRUST_MAX_TOLD = 16 };
 size_t app_trust_find(const struct app_config *config, enum app_trust_scope scope,

@@ -296,7 +296,7 @@ const struct cli_command cmd_service = {
         "etwship). The log of a service is agent.log.file, else "
         "%ProgramData%\\etwship\\logs\\etwship.log if that folder exists.",
     .options = options,
-    .examples = "       etwship service install -c C:\\etwship\\etwship.yaml\n"
+    .examples = "       etwship service install -c C:\\ProgramData\\etwship\\etwship.yaml\n"
                 "       etwship service start\n"
                 "       etwship service status\n",
     .operand = "install, uninstall, start, stop or status",

@@ -21,6 +21,7 @@ struct walk {
     char rest[TRUST_PATH_BYTES];
     size_t root; /* bytes of `done` that are the root */
     unsigned links;
+    bool is_judged; /* the end itself */
     struct trust_finding *finding;
 };
 
@@ -202,6 +203,7 @@ static bool begin(struct walk *w, const char *path, size_t root)
         return false;
     }
     bool is_last = !*w->rest && w->use != TRUST_WAY;
+    w->is_judged = is_last;
     bool good = rights.kind == PLAT_RIGHTS_NONE || rights.kind == PLAT_RIGHTS_OTHER ||
                 judge(w, &rights, is_last ? w->use : TRUST_ROOT);
     plat_rights_fini(&rights);
@@ -258,20 +260,39 @@ static bool judge_missing(struct walk *w)
     return good;
 }
 
+/* Can the rights of `done` be changed without a thought of others? Not so those of a root, of the folders in
+ * it, which are the system's or everybody's, and of those like /tmp. */
+static bool is_own(const struct walk *w, const struct plat_rights *rights)
+{
+    enum { STICKY = 01000 };
+    size_t top = w->root < strlen(w->done) ? name_size(w, w->done + w->root) : 0;
+    bool is_deep = top && w->done[w->root + top];
+    return !rights->is_folder || (is_deep && !(rights->mode & STICKY));
+}
+
+static bool judge_end(struct walk *w, const struct plat_rights *rights)
+{
+    w->is_judged = true;
+    bool good = judge(w, rights, rights->is_folder ? TRUST_FOLDER : TRUST_FILE);
+    if (!good) {
+        w->finding->is_own = is_own(w, rights);
+    }
+    return good;
+}
+
 /* Judge `done`, the name that was stepped down to, and go after it if it is a link. */
 static bool judge_there(struct walk *w, const struct plat_rights *rights)
 {
     struct buf target;
     bool is_link;
     bool is_last = !*w->rest && w->use != TRUST_WAY;
-    enum trust_use use = !is_last ? TRUST_WAY : rights->is_folder ? TRUST_FOLDER : TRUST_FILE;
     buf_init(&target, TRUST_PATH_BYTES * 2);
     bool good = read_link(w, rights, &target, &is_link);
     if (good && is_link) {
         /* Whoever may write a link may let it lead elsewhere. */
         good = judge(w, rights, TRUST_FILE) && follow(w, buf_span(&target));
     } else if (good) {
-        good = judge(w, rights, use);
+        good = is_last ? judge_end(w, rights) : judge(w, rights, TRUST_WAY);
     }
     buf_fini(&target);
     return good;
@@ -292,6 +313,21 @@ static bool judge_name(struct walk *w, bool *ret_end)
     return good;
 }
 
+/* The path is at its end, `done`; behind `.` or `..` that was so far a folder on the way. */
+static bool judge_rest(struct walk *w)
+{
+    struct plat_rights rights;
+    if (w->is_judged || w->use == TRUST_WAY) {
+        return true;
+    }
+    if (!look(w, &rights)) {
+        return false;
+    }
+    bool good = rights.kind != PLAT_RIGHTS_FOLDER || judge_end(w, &rights);
+    plat_rights_fini(&rights);
+    return good;
+}
+
 static bool walk(struct walk *w)
 {
     bool end = false;
@@ -300,7 +336,7 @@ static bool walk(struct walk *w)
         size_t size = name_size(w, name);
         char taken[TRUST_PATH_BYTES];
         if (!size) {
-            return true;
+            return judge_rest(w);
         }
         memcpy(taken, name, size);
         taken[size] = 0;

@@ -23,6 +23,7 @@ struct trust_finding {
     char path[TRUST_PATH_BYTES]; /* of what he may change */
     enum trust_use use;          /* what that is: the thing itself, or on the way to it */
     bool is_folder;
+    bool is_own; /* the thing itself, and nothing that others share: its rights may be changed */
     struct trust_verdict verdict;
     char why[TRUST_WHY_BYTES]; /* TRUST_UNKNOWN: why it cannot be judged */
 };

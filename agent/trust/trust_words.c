@@ -85,10 +85,7 @@ static void grant(const struct sid *sid, const char *rights, struct buf *out)
     buf_printf(out, ":%s", rights);
 }
 
-/*
- * icacls takes SIDs behind a star, so that its words are the same in all languages. What is only
- * passed keeps its entries but for one; of what is the agent's own, nobody else's are left.
- */
+/* icacls takes SIDs behind a star, so that its words are the same in all languages. */
 static void write_icacls(
     const struct trust_system *system, const struct trust_finding *finding, struct buf *out)
 {
@@ -96,27 +93,28 @@ static void write_icacls(
     static const struct sid administrators = {.authority = 5, .count = 2, .subs = {32, 544}};
     const struct trust_verdict *verdict = &finding->verdict;
     const char *full = finding->is_folder ? "(OI)(CI)F" : "F";
-    bool passes = verdict->who == TRUST_SID &&
-                  (finding->use == TRUST_WAY || finding->use == TRUST_ROOT);
     buf_printf(out, "icacls \"%s\"", finding->path);
     if (verdict->harms & TRUST_HARM_OWNS) {
         buf_add_text(out, " /setowner *");
         sid_write_plain(&administrators, out);
         return;
     }
-    buf_printf(out, " /inheritance:%c", passes ? 'd' : 'r');
-    if (!passes) {
-        buf_add_text(out, " /grant:r");
-        grant(&machine, full, out);
-        grant(&administrators, full, out);
-        if (system->own && !sid_equal(system->own, &machine)) {
-            grant(system->own, full, out);
-        }
+    buf_add_text(out, " /inheritance:r /grant:r");
+    grant(&machine, full, out);
+    grant(&administrators, full, out);
+    if (system->own && !sid_equal(system->own, &machine)) {
+        grant(system->own, full, out);
     }
     if (verdict->who == TRUST_SID) {
         buf_add_text(out, " /remove:g *");
         sid_write_plain(&verdict->sid, out);
     }
+}
+
+/* A folder of a user's may be all he has. */
+static bool has_command(const struct trust_finding *finding)
+{
+    return finding->is_own && !(finding->is_folder && finding->verdict.who == TRUST_USER);
 }
 
 void trust_words_write(
@@ -128,7 +126,14 @@ void trust_words_write(
         return;
     }
     write_who(&finding->verdict, out);
-    buf_printf(out, " may %s. to mend it: ", what(finding));
+    buf_printf(out, " may %s. ", what(finding));
+    if (!has_command(finding)) {
+        buf_printf(out, "use a folder of the agent's own: %s",
+            system->is_windows ? "%ProgramFiles%\\etwship, %ProgramData%\\etwship"
+                               : "/etc/etwship, /var/lib/etwship");
+        return;
+    }
+    buf_add_text(out, "to mend it: ");
     if (system->is_windows) {
         write_icacls(system, finding, out);
     } else {

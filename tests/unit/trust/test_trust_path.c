@@ -7,6 +7,10 @@
 #include "trust/trust_path.h"
 #include "trust/trust_words.h"
 
+#define ELSEWHERE "use a folder of the agent's own: /etc/etwship, /var/lib/etwship"
+#define ELSEWHERE_WINDOWS \
+    "use a folder of the agent's own: %ProgramFiles%\\etwship, %ProgramData%\\etwship"
+
 #define DIR PLAT_RIGHTS_FOLDER
 #define REG PLAT_RIGHTS_FILE
 #define LNK PLAT_RIGHTS_LINK
@@ -143,6 +147,10 @@ static void on_linux_every_folder_and_link_on_the_way_counts(void **state)
         {"/etc/pipe", PLAT_RIGHTS_OTHER, "0:0 666", NULL},
         {"/etc/secret", DIR, NULL, NULL},
         {"/opt", DIR, "0:0 777", NULL},
+        {"/etc/his.yaml", REG, "1000:1000 644", NULL},
+        {"/etc/open.d", DIR, "0:0 777", NULL},
+        {"/etc/tmp", DIR, "0:0 1777", NULL},
+        {"/etc/tmp/mine", DIR, "0:0 755", NULL},
         {NULL, DIR, NULL, NULL},
     };
     static const struct one cases[] = {
@@ -153,23 +161,32 @@ static void on_linux_every_folder_and_link_on_the_way_counts(void **state)
         {"/", TRUST_FOLDER, NULL},
         {"/etc/open.yaml", TRUST_FILE,
             "/etc/open.yaml: everybody may write it. to mend it: chmod go-w /etc/open.yaml"},
+        {"/etc/his.yaml", TRUST_FILE,
+            "/etc/his.yaml: user 1000 may change who may write it. to mend it: chown -h root "
+            "/etc/his.yaml"},
+        {"/etc/open.d", TRUST_FOLDER,
+            "/etc/open.d: everybody may put files there. to mend it: chmod go-w /etc/open.d"},
+        {"/etc/tmp/.", TRUST_FOLDER, "/etc/tmp: everybody may put files there. " ELSEWHERE},
+        {"/etc/tmp/mine/..", TRUST_FOLDER, "/etc/tmp: everybody may put files there. " ELSEWHERE},
+        {"/etc/open.d/x/..", TRUST_FOLDER,
+            "/etc/open.d: everybody may replace what lies there. " ELSEWHERE},
         {"/tmp/mine/e.yaml", TRUST_FILE, NULL},
         {"/tmp/his/e.yaml", TRUST_FILE,
-            "/tmp/his: user 1000 may change who may write it. to mend it: chown -h root /tmp/his"},
+            "/tmp/his: user 1000 may change who may write it. " ELSEWHERE},
+        {"/tmp/his", TRUST_FOLDER, "/tmp/his: user 1000 may change who may write it. " ELSEWHERE},
         {"/tmp/his link/e.yaml", TRUST_FILE,
-            "/tmp/his link: user 1000 may change who may write it. to mend it: chown -h root "
-            "'/tmp/his link'"},
-        {"/tmp", TRUST_FOLDER, "/tmp: everybody may put files there. to mend it: chmod go-w /tmp"},
-        {"/srv/e.yaml", TRUST_FILE,
-            "/srv: group 50 may replace what lies there. to mend it: chmod g-w /srv"},
-        {"/etc/away", TRUST_FILE,
-            "/srv: group 50 may replace what lies there. to mend it: chmod g-w /srv"},
+            "/tmp/his link: user 1000 may change who may write it. " ELSEWHERE},
+        {"/tmp", TRUST_FOLDER, "/tmp: everybody may put files there. " ELSEWHERE},
+        {"/tmp/x/..", TRUST_FOLDER, "/tmp: everybody may put files there. " ELSEWHERE},
+        {"/etc/tmp", TRUST_FOLDER, "/etc/tmp: everybody may put files there. " ELSEWHERE},
+        {"/opt", TRUST_FOLDER, "/opt: everybody may put files there. " ELSEWHERE},
+        {"/srv/e.yaml", TRUST_FILE, "/srv: group 50 may replace what lies there. " ELSEWHERE},
+        {"/etc/away", TRUST_FILE, "/srv: group 50 may replace what lies there. " ELSEWHERE},
         {"/etc/abs/e.yaml", TRUST_FILE, NULL},
         {"/etc/abs2/e.yaml", TRUST_FILE, NULL},
         {"/etc/abs2/../mine/e.yaml", TRUST_FILE, NULL},
         {"/etc/via", TRUST_FILE,
-            "/tmp/his link: user 1000 may change who may write it. to mend it: chown -h root "
-            "'/tmp/his link'"},
+            "/tmp/his link: user 1000 may change who may write it. " ELSEWHERE},
         {"/etc/loop", TRUST_FILE,
             "/etc: nobody knows who may write it: too many links lead to each other. use another "
             "place"},
@@ -179,10 +196,8 @@ static void on_linux_every_folder_and_link_on_the_way_counts(void **state)
         /* what is not there */
         {"/etc/none", TRUST_FOLDER, NULL},
         {"/tmp/none", TRUST_WAY, NULL},
-        {"/tmp/none/x", TRUST_FOLDER,
-            "/tmp: everybody may put files there. to mend it: chmod go-w /tmp"},
-        {"/opt/none", TRUST_WAY,
-            "/opt: everybody may replace what lies there. to mend it: chmod go-w /opt"},
+        {"/tmp/none/x", TRUST_FOLDER, "/tmp: everybody may put files there. " ELSEWHERE},
+        {"/opt/none", TRUST_WAY, "/opt: everybody may replace what lies there. " ELSEWHERE},
         {"etc", TRUST_FILE,
             "etc: nobody knows who may write it: it is no path from a root on. use another place"},
     };
@@ -205,6 +220,7 @@ static void on_windows_every_folder_and_link_on_the_way_counts(void **state)
         {"C:\\ProgramData\\plain", DIR, SAFE "(A;CIID;DCLCRPCR;;;BU)", NULL},
         {"C:\\ProgramData\\plain\\e.yaml", REG, SAFE, NULL},
         {"C:\\made", DIR, "O:U1D:AI(A;OICIID;FA;;;BA)(A;OICIID;SDGXGWGR;;;AU)", NULL},
+        {"C:\\ProgramData\\made.yaml", REG, "O:U1D:AI(A;OICIID;FA;;;BA)", NULL},
         {"C:\\link", LNK, SAFE, "\\??\\D:\\data"},
         {"C:\\rooted", LNK, SAFE, "\\ProgramData\\etwship"},
         {"C:\\ProgramData\\near", LNK, SAFE, "..\\ProgramData\\etwship"},
@@ -225,10 +241,11 @@ static void on_windows_every_folder_and_link_on_the_way_counts(void **state)
         {"C:\\ProgramData\\etwship\\none", TRUST_FOLDER, NULL},
         {"C:\\ProgramData\\none", TRUST_WAY, NULL},
         {"C:\\ProgramData\\none", TRUST_FOLDER,
-            "C:\\ProgramData: BUILTIN\\Users (S-1-5-32-545) may put files there. to mend it: "
-            "icacls "
-            "\"C:\\ProgramData\" /inheritance:r /grant:r *S-1-5-18:(OI)(CI)F "
-            "*S-1-5-32-544:(OI)(CI)F *S-1-5-21-1-2-3-1002:(OI)(CI)F /remove:g *S-1-5-32-545"},
+            "C:\\ProgramData: BUILTIN\\Users (S-1-5-32-545) may put files "
+            "there. " ELSEWHERE_WINDOWS},
+        {"C:\\ProgramData", TRUST_FOLDER,
+            "C:\\ProgramData: BUILTIN\\Users (S-1-5-32-545) may put files "
+            "there. " ELSEWHERE_WINDOWS},
         {"C:\\ProgramData\\plain\\e.yaml", TRUST_FILE, NULL},
         {"C:\\ProgramData\\plain", TRUST_FOLDER,
             "C:\\ProgramData\\plain: BUILTIN\\Users (S-1-5-32-545) may put files there. to mend "
@@ -236,27 +253,25 @@ static void on_windows_every_folder_and_link_on_the_way_counts(void **state)
             "icacls \"C:\\ProgramData\\plain\" /inheritance:r /grant:r *S-1-5-18:(OI)(CI)F "
             "*S-1-5-32-544:(OI)(CI)F *S-1-5-21-1-2-3-1002:(OI)(CI)F /remove:g *S-1-5-32-545"},
         {"C:\\made\\e.yaml", TRUST_FILE,
-            "C:\\made: S-1-5-21-1-2-3-1001 may change who may write it. to mend it: icacls "
-            "\"C:\\made\" /setowner *S-1-5-32-544"},
+            "C:\\made: S-1-5-21-1-2-3-1001 may change who may write it. " ELSEWHERE_WINDOWS},
+        {"C:\\ProgramData\\made.yaml", TRUST_FILE,
+            "C:\\ProgramData\\made.yaml: S-1-5-21-1-2-3-1001 may change who may write it. to mend "
+            "it: icacls \"C:\\ProgramData\\made.yaml\" /setowner *S-1-5-32-544"},
         {"C:\\link\\e.yaml", TRUST_FILE,
-            "D:\\data: Authenticated Users (S-1-5-11) may replace it. to mend it: icacls "
-            "\"D:\\data\" /inheritance:d /remove:g *S-1-5-11"},
+            "D:\\data: Authenticated Users (S-1-5-11) may replace it. " ELSEWHERE_WINDOWS},
         {"C:\\rooted\\e.yaml", TRUST_FILE, NULL},
         {"C:\\ProgramData\\near\\e.yaml", TRUST_FILE, NULL},
         {"C:\\ProgramData\\turn\\e.yaml", TRUST_FILE,
-            "C:\\ProgramData\\turn: BUILTIN\\Users (S-1-5-32-545) may turn it into a link. to mend "
-            "it: icacls \"C:\\ProgramData\\turn\" /inheritance:r /grant:r *S-1-5-18:(OI)(CI)F "
-            "*S-1-5-32-544:(OI)(CI)F *S-1-5-21-1-2-3-1002:(OI)(CI)F /remove:g *S-1-5-32-545"},
+            "C:\\ProgramData\\turn: BUILTIN\\Users (S-1-5-32-545) may turn it into a "
+            "link. " ELSEWHERE_WINDOWS},
         {"C:\\ProgramData\\unc", TRUST_WAY,
-            "\\\\host\\share\\: Everyone (S-1-1-0) may replace what lies there. to mend it: icacls "
-            "\"\\\\host\\share\\\" /inheritance:d /remove:g *S-1-1-0"},
+            "\\\\host\\share\\: Everyone (S-1-1-0) may replace what lies "
+            "there. " ELSEWHERE_WINDOWS},
         {"D:\\own", TRUST_FOLDER, NULL},
         {"\\\\?\\Volume{1}\\x", TRUST_FOLDER, NULL},
         {"\\\\?\\UNC\\host\\share", TRUST_WAY, NULL}, /* not in the table by that name */
-        {"F:\\x", TRUST_WAY,
-            "F:\\: everybody may replace what lies there. to mend it: icacls \"F:\\\" "
-            "/inheritance:r /grant:r *S-1-5-18:(OI)(CI)F *S-1-5-32-544:(OI)(CI)F "
-            "*S-1-5-21-1-2-3-1002:(OI)(CI)F"},
+        {"F:\\x", TRUST_WAY, "F:\\: everybody may replace what lies there. " ELSEWHERE_WINDOWS},
+        {"F:\\", TRUST_FOLDER, "F:\\: everybody may put files there. " ELSEWHERE_WINDOWS},
         {"\\\\.\\pipe\\x", TRUST_FILE,
             "\\\\.\\pipe\\x: nobody knows who may write it: it is no path from a root on. use "
             "another "
