@@ -137,7 +137,8 @@ static bool plan_providers(struct agent_plan *plan, const struct app_config *all
     for (size_t i = 0; i < count; i++) {
         specs[i] = providers[i].spec;
     }
-    ok = app_providers_resolve(all, config, specs, err);
+    /* As the session does that wrote a boot file: its reader has the same providers. */
+    ok = app_providers_resolve(all, plan->events_of[index], specs, err);
     if (ok) {
         selection->selection = provider_selection_create_from(specs, count, err);
         ok = selection->selection != NULL;

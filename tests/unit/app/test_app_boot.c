@@ -2,8 +2,10 @@
 
 #include <stdio.h>
 
+#include "app/agent_plan.h"
 #include "app/app_modules.h"
 #include "app/app_warnings.h"
+#include "base/guid.h"
 #include "input/windows/etw_boot.h"
 #include "support/test.h"
 
@@ -154,6 +156,40 @@ static void its_reader_has_a_name_that_no_session_can_have(void **state)
     config_report_fini(&report);
 }
 
+/* Bits: system-providers on learn.microsoft.com, PROCESS_KEYWORD_THREAD. */
+static void its_reader_knows_providers_by_the_names_of_the_session(void **state)
+{
+    (void)state;
+    struct app_config config;
+    struct config_report report;
+    struct agent_plan plan;
+    struct error err = {0};
+    config_report_init(&report);
+    bool good = app_config_parse(
+        span_text("agent: {data_dir: d}\n"
+                  "sessions: [{name: s, type: system, boot: true, providers: [{name: Process, "
+                  "keywords: {any: [THREAD]}}]}]\n"
+                  "outputs: [{type: file, path: o}]\n"),
+        "f.yaml", app_modules(), NULL, &config, &report);
+    assert_true(good);
+    const struct agent_plan_settings settings = {.config = &config};
+    good = agent_plan_init(&plan, &settings, &err);
+    if (!good) {
+        print_error("%s\n", err.text);
+    }
+    assert_true(good);
+    assert_int_equal(plan.session_count, 2);
+    for (size_t i = 0; i < plan.session_count; i++) {
+        char guid[GUID_TEXT_SIZE];
+        guid_write(&plan.providers[i][0].guid, guid);
+        assert_string_equal(guid, "151f55dc-467d-471f-83b5-5f889d46ff66");
+        assert_int_equal(plan.providers[i][0].any.bits, 0x800);
+    }
+    agent_plan_fini(&plan);
+    app_config_fini(&config);
+    config_report_fini(&report);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -161,6 +197,7 @@ int main(void)
         cmocka_unit_test(what_is_delivered_is_read_from_a_file_first),
         cmocka_unit_test(without_a_folder_there_is_a_warning),
         cmocka_unit_test(its_reader_has_a_name_that_no_session_can_have),
+        cmocka_unit_test(its_reader_knows_providers_by_the_names_of_the_session),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
