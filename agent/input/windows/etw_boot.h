@@ -2,6 +2,7 @@
 #define ETWSHIP_INPUT_WINDOWS_ETW_BOOT_H
 
 #include "etw/etw_autologger.h"
+#include "etw/etw_control.h"
 #include "input/input.h"
 
 /*
@@ -25,6 +26,12 @@ enum {
  * number of the boot, .0001 to .0004, in turns. */
 bool etw_boot_file(const char *data_dir, const char *session, char ret_path[ETW_BOOT_PATH_BYTES],
     struct error *err);
+
+/* Does a session that is to be delivered still write its file? It does also if it is read already. */
+static inline bool etw_boot_is_written(const struct etw_session_state *state)
+{
+    return !(state->mode & ETW_MODE_REAL_TIME) || state->file[0];
+}
 
 /* Begin it with etw_registry_init, and end it with etw_registry_fini of its tree. */
 struct etw_boot {

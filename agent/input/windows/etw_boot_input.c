@@ -101,7 +101,7 @@ static bool is_written(const struct boot_input *in)
     if (!etw_control_query(in->settings->etw_session, &state, &err)) {
         return err.os_code != ETW_ERROR_WMI_INSTANCE_NOT_FOUND;
     }
-    return !(state.mode & ETW_MODE_REAL_TIME) || state.file[0];
+    return etw_boot_is_written(&state);
 }
 
 /* False: asked to stop. */

@@ -222,9 +222,19 @@ static bool connect(struct etw_session *s, struct error *err)
 
 static void leave(struct etw_session *s, bool stop_it);
 
+/* A session that was running is stopped unread: of what came since it was ours, nobody knows. */
+static void miss_what_was_taken_over(struct etw_session *s)
+{
+    if (s->owned && s->taken_over && !s->missing_since) {
+        s->missing_since = s->taken_over;
+        s->missing_why = "session_stopped";
+    }
+}
+
 static bool enter(struct etw_session *s, struct error *err)
 {
     const struct etw_plan *plan = s->plan;
+    s->taken_over = 0;
     if (!etw_session_get(s, err)) {
         etw_hold_drop(s->hold);
         s->hold = NULL;
@@ -246,6 +256,7 @@ static bool enter(struct etw_session *s, struct error *err)
             good = etw_consume_start(s->consume, err);
         }
         if (!good) {
+            miss_what_was_taken_over(s);
             leave(s, started);
             return false;
         }

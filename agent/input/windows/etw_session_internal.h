@@ -44,6 +44,8 @@ struct etw_session {
     bool was_open;          /* once in this run */
     uint64_t missing_since; /* FILETIME: nothing was read from then on; 0: nothing is missing */
     const char *missing_why;
+    uint64_t
+        taken_over; /* FILETIME: when a session that was running became this one; 0: it did not */
     uint64_t before_boot; /* FILETIME: nothing was read from then on until the machine's start */
     struct error last_failure; /* the same is told once */
     bool rights_checked;

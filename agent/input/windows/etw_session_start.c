@@ -2,6 +2,7 @@
 
 #include "etw/etw_api.h"
 #include "etw/etw_privilege.h"
+#include "input/windows/etw_boot.h"
 #include "input/windows/etw_session_internal.h"
 #include "platform/plat_system.h"
 
@@ -143,6 +144,7 @@ static void take_over(
         s->before_boot = s->missing_since; /* no session outlives the machine */
     }
     s->missing_since = 0;
+    s->taken_over = now;
     etw_session_note(s, INPUT_NOTE_INFO, "goes on with %s, which was running", plan->name);
     if (plan->is_system &&
         (!etw_kernel_set_groups(state->handle, plan->name, &plan->groups, &err) ||
@@ -195,6 +197,7 @@ static bool hand_over(struct etw_session *s, bool *ret_start, struct error *err)
 {
     const struct etw_plan *plan = s->plan;
     struct etw_session_state state;
+    uint64_t since = plat_now_filetime();
     const struct etw_session_change change = {.set_real_time = true, .real_time = true};
     if (plan->kind == ETW_PLAN_RECORD) { /* the file is what it is for */
         if (!etw_control_update(plan->name, &change, &state, err)) {
@@ -207,7 +210,6 @@ static bool hand_over(struct etw_session *s, bool *ret_start, struct error *err)
         take_over(s, &state, NULL);
         return true;
     }
-    uint64_t since = plat_now_filetime();
     if (!etw_control_stop(plan->name, NULL, err) &&
         err->os_code != ETW_ERROR_WMI_INSTANCE_NOT_FOUND) {
         return etw_session_explain(s, err);
@@ -240,7 +242,9 @@ static bool meet_existing(struct etw_session *s, const struct etw_session_state 
             plan->name);
         return false;
     }
-    if (plan->boot && plan->reads && !(state->mode & ETW_MODE_REAL_TIME)) {
+    bool is_written = plan->kind == ETW_PLAN_RECORD ? !(state->mode & ETW_MODE_REAL_TIME)
+                                                    : etw_boot_is_written(state);
+    if (plan->boot && plan->reads && is_written) {
         return hand_over(s, ret_start, err);
     }
     if (plan->boot || plan->on_existing == LIVE_EXISTING_ATTACH || (plan->keeps && same)) {

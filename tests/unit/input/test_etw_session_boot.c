@@ -30,7 +30,7 @@ static int remove_folder(void **state)
 
 enum { BUILD_WITH_CONVERT = 20348 };
 
-static void boot(struct rig *rig, uint32_t build, uint32_t mode)
+static void boot_as(struct rig *rig, uint32_t build, uint32_t mode, const char *path)
 {
     struct etw_session_state session;
     struct error err = {0};
@@ -42,9 +42,14 @@ static void boot(struct rig *rig, uint32_t build, uint32_t mode)
         .min_buffers = 4,
         .max_buffers = 24,
         .mode = mode,
-        .file = file};
+        .file = path};
     assert_true(etw_control_start(&spec, &session, &err));
     rig->settings.session.boot = true;
+}
+
+static void boot(struct rig *rig, uint32_t build, uint32_t mode)
+{
+    boot_as(rig, build, mode, file);
 }
 
 static void enable(struct rig *rig, struct etw_sim_provider **ret_provider)
@@ -165,12 +170,57 @@ static void what_is_missing_ends_when_the_machine_started(void **state)
     }
 }
 
+/* Both at once: an earlier agent was killed half-way, or the session was one that records. */
+static void one_that_is_read_and_has_a_file_leaves_it(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct rig rig;
+        struct etw_sim_provider *provider;
+        struct etw_sim_session_info info;
+        boot(&rig, i ? BUILD_WITH_CONVERT : 19045, ETW_MODE_SEQUENTIAL | ETW_MODE_REAL_TIME);
+        enable(&rig, &provider);
+        start(&rig);
+        rig_await(&rig, is_enabled, NAME);
+        uint64_t size = file_bytes();
+        write_events(provider, 50);
+        assert_true(etw_sim_settle(rig.sim, RIG_WAIT_MS));
+        assert_true(etw_sim_session_get(rig.sim, NAME, &info));
+        assert_int_equal(info.counts.in_file, 0);
+        rig_stop(&rig);
+        assert_int_equal(file_bytes(), size);
+        assert_int_equal(rig.events, 50);
+        assert_int_equal(rig.gap_count, i ? 0 : 1);
+        rig_fini(&rig);
+    }
+}
+
+/* The session is ours and in real time, but cannot be opened: it is stopped unread, and that is told. */
+static void what_came_between_is_told_if_it_cannot_be_read(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct etw_sim_provider *provider;
+    boot(&rig, BUILD_WITH_CONVERT, ETW_MODE_SEQUENTIAL);
+    enable(&rig, &provider);
+    assert_true(etw_sim_fail(rig.sim, "OpenTraceW", 1, 1, ETW_ERROR_ACCESS_DENIED));
+    uint32_t calls = etw_sim_calls(rig.sim, "StartTraceW");
+    start(&rig);
+    rig_await(&rig, is_enabled, NAME);
+    rig_stop(&rig);
+    assert_int_equal(etw_sim_calls(rig.sim, "StartTraceW"), calls + 1);
+    assert_int_equal(rig.gap_count, 1);
+    assert_string_equal(rig.gaps[0].reason, "session_stopped");
+    assert_false(rig.gaps[0].exact);
+    rig_fini(&rig);
+}
+
 static void one_that_is_read_already_goes_on_as_it_is(void **state)
 {
     (void)state;
     struct rig rig;
     struct etw_sim_provider *provider;
-    boot(&rig, BUILD_WITH_CONVERT, ETW_MODE_SEQUENTIAL | ETW_MODE_REAL_TIME);
+    boot_as(&rig, BUILD_WITH_CONVERT, ETW_MODE_REAL_TIME, NULL);
     enable(&rig, &provider);
     uint32_t calls = etw_sim_calls(rig.sim, "StartTraceW");
     start(&rig);
@@ -226,6 +276,8 @@ int main(void)
         cmocka_unit_test(it_goes_on_in_real_time_where_windows_can),
         cmocka_unit_test(else_it_is_closed_and_a_new_one_begins),
         cmocka_unit_test(what_is_missing_ends_when_the_machine_started),
+        cmocka_unit_test(one_that_is_read_and_has_a_file_leaves_it),
+        cmocka_unit_test(what_came_between_is_told_if_it_cannot_be_read),
         cmocka_unit_test(one_that_is_read_already_goes_on_as_it_is),
         cmocka_unit_test(a_session_that_records_keeps_its_file),
         cmocka_unit_test(one_that_may_not_be_touched_is_tried_again),
