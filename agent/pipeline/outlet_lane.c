@@ -224,22 +224,50 @@ static bool reserve_list(uint32_t **list, size_t *capacity, size_t count)
     return true;
 }
 
+/* Had the output this part of the batch before a restart? */
+static bool was_had(const struct outlet_lane *lane, const struct batch_segment *segment)
+{
+    const struct outlet_settings *settings = &lane->outlet->settings;
+    return settings->resume && lane->batch->number > settings->resume_behind &&
+           segment->last_sequence <= settings->resume[segment->session];
+}
+
+/* What the host gets of the batch later is left, too: add it to the ${count} records of the list. */
+static size_t add_later(struct outlet_lane *lane, size_t count)
+{
+    const struct batch *batch = lane->batch;
+    size_t record = lane->later ? batch->segments[lane->later - 1].record_end : 0;
+    for (size_t i = lane->later; i < batch->segment_count; i++) {
+        size_t end = batch->segments[i].record_end;
+        for (; record < end && !was_had(lane, &batch->segments[i]); record++) {
+            lane->left[count++] = (uint32_t)record;
+        }
+        record = end;
+    }
+    return count;
+}
+
 /* Part of the batch is settled. The spool may remember that for the next run; a checkpoint that is taken
- * back there takes the whole batch back. */
+ * back there takes the whole batch back. Behind a part that could not be delivered nothing new is noted:
+ * what was before has that part in it. */
 static void on_left(void *self, const uint32_t *records, size_t count)
 {
     struct outlet_lane *lane = self;
     const struct outlet_settings *settings = &lane->outlet->settings;
     const struct spool_item *item = lane->item;
     struct spool *spool = settings->spool;
-    if (!spool->ops->note_left || has_checkpoints(lane->outlet) ||
-        !reserve_list(&lane->left, &lane->left_capacity, count)) {
+    if (!spool->ops->note_left || has_checkpoints(lane->outlet) || lane->undelivered ||
+        !reserve_list(&lane->left, &lane->left_capacity, lane->batch->piece.count)) {
         return;
     }
     for (size_t i = 0; i < count; i++) {
         lane->left[i] = item->left ? item->left[records[i]] : (uint32_t)lane->first + records[i];
     }
-    spool->ops->note_left(spool, settings->cursor, item, lane->left, count);
+    count = add_later(lane, count);
+    if (count) {
+        spool->ops->note_left(spool, settings->cursor, item, lane->left, count);
+        lane->noted = true;
+    }
 }
 
 /* Is everything of the batch so far delivered, or lost for good? */
@@ -322,12 +350,25 @@ static void settle_segments(struct outlet *outlet, const struct batch *batch, si
     plat_mutex_unlock(&outlet->mutex);
 }
 
+/* Deliver what lies before segment ${i}, which the output had. What was noted of it as left is not left
+ * any more when it is settled. */
+static void deliver_before(struct outlet_lane *lane, size_t i, size_t first, size_t count)
+{
+    lane->later = i;
+    deliver_range(lane, first, count);
+    if (is_settled(lane)) {
+        settle_segments(lane->outlet, lane->batch, i);
+        if (lane->noted) {
+            on_left(lane, NULL, 0);
+        }
+    }
+}
+
 /* Deliver what this output has not had before a restart. */
 static void deliver(struct outlet_lane *lane)
 {
     const struct batch *batch = lane->batch;
-    const struct outlet_settings *settings = &lane->outlet->settings;
-    const uint64_t *resume = batch->number > settings->resume_behind ? settings->resume : NULL;
+    lane->later = batch->segment_count;
     if (lane->item->left) {
         deliver_left(lane);
         return;
@@ -336,18 +377,16 @@ static void deliver(struct outlet_lane *lane)
     size_t end = batch->segment_count ? 0 : batch->piece.count;
     for (size_t i = 0; i < batch->segment_count; i++) {
         const struct batch_segment *segment = &batch->segments[i];
-        if (resume && segment->last_sequence <= resume[segment->session]) {
+        if (was_had(lane, segment)) {
             if (end > first) {
-                deliver_range(lane, first, end - first);
-                if (is_settled(lane)) {
-                    settle_segments(lane->outlet, batch, i);
-                }
+                deliver_before(lane, i, first, end - first);
             }
             first = segment->record_end;
             lane->had += first - end;
         }
         end = segment->record_end;
     }
+    lane->later = batch->segment_count;
     deliver_range(lane, first, end - first);
 }
 
@@ -433,6 +472,7 @@ static void work_on(struct outlet_lane *lane, const struct spool_item *item)
     lane->batch = item->batch;
     lane->undelivered = 0;
     lane->had = 0;
+    lane->noted = false;
     memset(lane->lost, 0, sizeof(lane->lost));
     deliver(lane);
     tell_books(lane);

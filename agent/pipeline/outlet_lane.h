@@ -32,6 +32,8 @@ struct outlet_lane {
     struct batch_part part; /* what is left of a batch that an earlier run has begun */
     uint32_t *left;         /* what a host has left, as records of the batch */
     size_t left_capacity;
+    size_t later; /* segments of the batch from this one on: the host does not have them yet */
+    bool noted;   /* the spool was told what is left of the batch */
     uint64_t lost[OUTPUT_DROP_COUNT]; /* of the batch */
     uint64_t undelivered;             /* of it: neither delivered nor given up for good */
     uint64_t had;                     /* of it: an earlier run delivered them */

@@ -296,6 +296,58 @@ static void what_is_lost_is_lost_to_its_session(void **state)
     teardown(&rig);
 }
 
+/* A spool that remembers what is left of a batch. */
+static struct buf noted;
+
+static void on_note_left(struct spool *spool, size_t cursor, const struct spool_item *item,
+    const uint32_t *records, size_t count)
+{
+    (void)spool;
+    (void)cursor;
+    (void)item;
+    for (size_t i = 0; i < count; i++) {
+        buf_printf(&noted, "%u ", (unsigned)records[i]);
+    }
+    buf_add_text(&noted, ";");
+}
+
+/* What a next run would send is all that is not sent, whatever lies between. */
+static void what_is_left_of_a_batch_is_left_of_all_of_it(void **state)
+{
+    (void)state;
+    const struct fake_step takes_one = {.verdict = OUTPUT_MIXED, .delivers = 1};
+    const struct fake_step takes_all = {.verdict = OUTPUT_DELIVERED};
+    const struct {
+        struct fake_step steps[4];
+        const char *noted;
+    } cases[] = {
+        {{takes_one, takes_all, takes_all}, "1 2 8 9 ;8 9 ;"},
+        {{takes_all, takes_one, takes_all}, "9 ;"},
+        {{takes_one, takes_all, takes_one, takes_all}, "1 2 8 9 ;8 9 ;9 ;"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct rig rig;
+        buf_init(&noted, 10000);
+        setup_with(&rig, (const uint64_t[]){0, 20}, false, 2, true); /* no checkpoint of two */
+        rig.warns = true;
+        struct spool_ops ops = *rig.spool->ops;
+        ops.note_left = on_note_left;
+        rig.spool->ops = &ops;
+        fake_output_script(rig.fake, cases[i].steps, 4);
+        books_offer(rig.books, 0, 5, 0, false);
+        struct batch *batch = batch_create(0, NULL, 0);
+        assert_non_null(batch);
+        add_events(batch, 0, 3, 3);
+        add_events(batch, 1, 5, 20); /* had before */
+        add_events(batch, 0, 2, 5);
+        rig.spool->ops->append(rig.spool, 0, batch);
+        run_to_the_end(&rig);
+        assert_span(buf_span(&noted), cases[i].noted);
+        teardown(&rig);
+        buf_fini(&noted);
+    }
+}
+
 static struct output_counts counts_of(const struct rig *rig)
 {
     struct output_counts counts;
@@ -535,6 +587,7 @@ int main(void)
         cmocka_unit_test(what_is_lost_is_lost_to_its_session),
         cmocka_unit_test(what_is_refused_is_kept_and_is_no_loss),
         cmocka_unit_test(a_letter_says_which_record_it_is_of),
+        cmocka_unit_test(what_is_left_of_a_batch_is_left_of_all_of_it),
         cmocka_unit_test(what_cannot_be_kept_is_tried_again),
         cmocka_unit_test(an_output_is_degraded_until_all_its_workers_deliver),
         cmocka_unit_test(the_books_say_that_an_output_is_degraded),
