@@ -458,7 +458,7 @@ static bool forget_checkpoints(
     if (known == 0) {
         return true;
     }
-    struct catalogue *catalogue = catalogue_open(path, CATALOGUE_WRITE, err);
+    struct catalogue *catalogue = catalogue_open_beside(path, err);
     bool ok = catalogue && catalogue_begin(catalogue, err);
     for (size_t o = 0; ok && o < agent->plan.output_count; o++) {
         const struct spool_output_facts *output = spool_facts_output(facts, output_name(agent, o));

@@ -124,7 +124,7 @@ bool letters_import(const char *data_dir, uint64_t *ret_count, struct error *err
     }
     const struct dead_letters_folder_settings settings = {.folder = folder};
     struct dead_letters *letters = dead_letters_folder_create(&settings, err);
-    import.catalogue = letters ? catalogue_open(path, CATALOGUE_WRITE, err) : NULL;
+    import.catalogue = letters ? catalogue_open_beside(path, err) : NULL;
     bool ok = import.catalogue && run(&import, letters);
     catalogue_close(import.catalogue);
     dead_letters_destroy(letters);

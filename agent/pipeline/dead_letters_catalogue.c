@@ -81,7 +81,7 @@ static bool put_rows(struct change *change, struct catalogue *catalogue, struct 
 /* False with ERR_MISSING: there is no catalogue, or it is no longer where it was. */
 static bool try_change(struct change *change, struct error *err)
 {
-    struct catalogue *catalogue = catalogue_open(change->letters->path, CATALOGUE_WRITE, err);
+    struct catalogue *catalogue = catalogue_open_beside(change->letters->path, err);
     bool ok = catalogue && catalogue_begin(catalogue, err) &&
               (change->items ? put_rows(change, catalogue, err)
                              : catalogue_remove_letters(

@@ -372,6 +372,18 @@ struct catalogue *catalogue_create(
     return catalogue;
 }
 
+struct catalogue *catalogue_open_beside(const char *path, struct error *err)
+{
+    struct catalogue *catalogue = allocate(path, CATALOGUE_WRITE, err);
+    bool is_log = catalogue && plat_path_kind(catalogue->log_path) != PLAT_PATH_NONE;
+    catalogue_close(catalogue);
+    catalogue = catalogue ? catalogue_open(path, CATALOGUE_WRITE, err) : NULL;
+    if (catalogue && is_log) {
+        catalogue_keep_log(catalogue);
+    }
+    return catalogue;
+}
+
 void catalogue_keep_log(struct catalogue *catalogue)
 {
     sqlite3_db_config(catalogue->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);

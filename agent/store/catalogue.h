@@ -58,6 +58,13 @@ enum catalogue_mode {
 struct catalogue *catalogue_open(const char *path, enum catalogue_mode mode, struct error *err);
 
 /*
+ * The same to write, for everybody but the owner of the segments: a log that an owner was killed over
+ * stays when it is closed, with all that was committed to it, as it tells the next owner that nothing
+ * is lost.
+ */
+struct catalogue *catalogue_open_beside(const char *path, struct error *err);
+
+/*
  * Make a catalogue where catalogue_open says ERR_MISSING; ${epoch} is any number but 0, ${earlier} (at
  * most CATALOGUE_EPOCHS_MAX_BYTES) what the owner keeps of those before it. A transaction is open:
  * until catalogue_commit there is no catalogue, so one that is built from segments is found whole or

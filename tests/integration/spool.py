@@ -205,6 +205,24 @@ class Spool(SpoolRig):
         self.assertLess(after["bytes"], stat["bytes"] / 2)
         self.spool("forget", "siem", code=FAILED)
 
+    def test_commands_on_what_a_killed_agent_left_have_nothing_read_again(self):
+        with Server(Bulk(), down) as server:
+            self.write(self.siem(server), self.local(), agent={"shutdown": "50ms"})
+            agent = self.start_agent()
+            self.waits_for("siem", EVENTS)
+            self.waits_for("local", 0)
+            agent.kill()
+            agent.wait(TIMEOUT_S)
+        log = self.folder / "state/spool/catalogue.db-wal"
+        self.assertTrue(log.exists())
+        self.spool("forget", "siem")
+        subprocess.run([BINARY, "deadletter", "purge", "-c", self.config], check=True,
+                       stdout=subprocess.DEVNULL, timeout=TIMEOUT_S)
+        self.assertTrue(log.exists())
+        self.write(self.local())
+        self.assertNotIn("is older than its files", self.run_agent())
+        self.assert_each_once(self.out.read_bytes().splitlines())
+
     # ---- commands ---------------------------------------------------------------------------------
 
     def test_commands_look_at_the_spool_beside_the_agent(self):

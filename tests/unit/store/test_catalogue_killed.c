@@ -109,6 +109,34 @@ static void a_command_reads_what_a_killed_agent_left(void **state)
     catalogue_close(catalogue);
 }
 
+/* The next agent would take a missing log for a lost one. */
+static void who_writes_beside_leaves_the_log_that_was_there(void **state)
+{
+    (void)state;
+    char log[300];
+    snprintf(log, sizeof(log), "%s-wal", rig_path);
+    make();
+    for (unsigned i = 0; i < 2; i++) {
+        bool is_killed = i == 1;
+        if (is_killed) {
+            run_killed(true);
+        }
+        struct error err = {0};
+        struct catalogue *catalogue = catalogue_open_beside(rig_path, &err);
+        assert_non_null(catalogue);
+        rig_begin(catalogue);
+        rig_put_stream(catalogue, 7 + i);
+        rig_commit(catalogue);
+        catalogue_close(catalogue);
+        assert_int_equal(plat_path_kind(log) != PLAT_PATH_NONE, is_killed);
+    }
+    struct catalogue *catalogue = rig_open(CATALOGUE_WRITE);
+    assert_staged(catalogue, true);
+    assert_int_equal(rig_info(catalogue).next.stream, 9);
+    catalogue_close(catalogue);
+    assert_null(catalogue_open_beside("none", &(struct error){0}));
+}
+
 static void a_kill_while_it_is_made_leaves_none(void **state)
 {
     (void)state;
@@ -377,6 +405,7 @@ int main(void)
         TEST(a_kill_before_the_commit_leaves_nothing),
         TEST(a_kill_after_the_commit_leaves_everything),
         TEST(a_command_reads_what_a_killed_agent_left),
+        TEST(who_writes_beside_leaves_the_log_that_was_there),
         TEST(a_kill_while_it_is_made_leaves_none),
         TEST(a_torn_log_gives_whole_transactions),
         TEST(a_removed_file_is_noticed_by_the_next_transaction),
