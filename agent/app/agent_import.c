@@ -482,11 +482,26 @@ static void leave_spool(const struct agent *agent, const char *folder, const cha
     }
 }
 
+/* Who only reads does not upgrade what an older version has left; the folder is ours. */
+static struct catalogue *open_left(const char *path, struct error *err)
+{
+    struct catalogue *catalogue = catalogue_open(path, CATALOGUE_READ, err);
+    if (catalogue || err->code != ERR_UNSUPPORTED) {
+        return catalogue;
+    }
+    catalogue = catalogue_open_beside(path, err);
+    if (!catalogue) {
+        return NULL;
+    }
+    catalogue_close(catalogue);
+    return catalogue_open(path, CATALOGUE_READ, err);
+}
+
 static bool look(struct agent *agent, const char *folder, const char *path, struct error *err)
 {
     struct error why;
     struct spool_facts facts;
-    struct catalogue *catalogue = catalogue_open(path, CATALOGUE_READ, &why);
+    struct catalogue *catalogue = open_left(path, &why);
     if (!catalogue && why.code == ERR_MISSING) {
         return true;
     }

@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -196,6 +197,22 @@ class Modes(unittest.TestCase):
             self.assert_each_once(server.app.documents(), EVENTS + 1500)
             self.assertEqual(server.app.twice, 0)
         self.assert_each_once(self.out.read_bytes().splitlines(), EVENTS + 1500)
+
+    def test_memory_takes_over_what_an_older_version_has_left(self):
+        self.write("durable")
+        self.run_agent()
+        # Format 1 knew nothing of a letter's record.
+        catalogue = sqlite3.connect(self.folder / "state/spool/catalogue.db")
+        catalogue.executescript("DROP INDEX letter_of_record; ALTER TABLE letter DROP COLUMN epoch;"
+                                "ALTER TABLE letter DROP COLUMN record; PRAGMA user_version = 1")
+        catalogue.close()
+        self.traces.append(self.make_trace("b", 1000, "--seed", "7"))
+        self.write("memory")
+        self.assertNotIn("cannot be told", self.run_agent())
+        self.assert_each_once(self.out.read_bytes().splitlines(), EVENTS + 1000)
+        self.write("durable")
+        self.run_agent()
+        self.assert_each_once(self.out.read_bytes().splitlines(), EVENTS + 1000)
 
     def run_live(self, mode):
         """1000 live events to a file."""
