@@ -206,11 +206,29 @@ static bool get_version(struct catalogue *catalogue, unsigned *ret_version, stru
     return true;
 }
 
+static bool no_catalogue(const struct catalogue *catalogue, struct error *err)
+{
+    return error_set(err, ERR_MISSING,
+        "%s: there is no catalogue: an agent with 'spool: {mode: durable}' makes it",
+        catalogue->path);
+}
+
 /* Inside a transaction. */
 static bool upgrade(struct catalogue *catalogue, unsigned version, struct error *err)
 {
     int result = catalogue_schema_upgrade(catalogue->db, version);
     return result == SQLITE_OK || catalogue_error(catalogue->path, catalogue->db, result, err);
+}
+
+/* Another process may have done it since the version was read. */
+static bool upgrade_older(struct catalogue *catalogue, struct error *err)
+{
+    unsigned version;
+    if (!run_text(catalogue, "BEGIN IMMEDIATE", err) || !get_version(catalogue, &version, err)) {
+        return false;
+    }
+    return version == 0 ? no_catalogue(catalogue, err)
+                        : upgrade(catalogue, version, err) && run_text(catalogue, "COMMIT", err);
 }
 
 static bool prepare(struct catalogue *catalogue, struct error *err)
@@ -259,13 +277,6 @@ static struct catalogue *allocate(const char *path, enum catalogue_mode mode, st
     return catalogue;
 }
 
-static bool no_catalogue(const struct catalogue *catalogue, struct error *err)
-{
-    return error_set(err, ERR_MISSING,
-        "%s: there is no catalogue: an agent with 'spool: {mode: durable}' makes it",
-        catalogue->path);
-}
-
 static bool open_to_write(struct catalogue *catalogue, struct error *err)
 {
     unsigned version;
@@ -282,12 +293,8 @@ static bool open_to_write(struct catalogue *catalogue, struct error *err)
     if (!use_log(catalogue, err)) {
         return false;
     }
-    if (version < CATALOGUE_VERSION &&
-        (!run_text(catalogue, "BEGIN IMMEDIATE", err) || !upgrade(catalogue, version, err) ||
-            !run_text(catalogue, "COMMIT", err))) {
-        return false;
-    }
-    return prepare(catalogue, err);
+    return (version == CATALOGUE_VERSION || upgrade_older(catalogue, err)) &&
+           prepare(catalogue, err);
 }
 
 static bool open_to_read(struct catalogue *catalogue, struct error *err)

@@ -220,20 +220,63 @@ static bool is_letter_7(void *self, const struct catalogue_letter *letter)
 }
 
 /* The tables of format 1, which knew nothing of a letter's record. */
+static const char format_1[] =
+    "DROP INDEX letter_of_record; ALTER TABLE letter DROP COLUMN epoch;"
+    "ALTER TABLE letter DROP COLUMN record; PRAGMA user_version = 1;"
+    "INSERT INTO letter VALUES(7, 70, 1, 400, 'o', '', '', '', '', '', x'')";
+
 static void an_older_version_is_upgraded_by_who_may_write(void **state)
 {
     (void)state;
     unsigned letters = 0;
     catalogue_close(rig_create());
-    run_sql("DROP INDEX letter_of_record; ALTER TABLE letter DROP COLUMN epoch;"
-            "ALTER TABLE letter DROP COLUMN record; PRAGMA user_version = 1;"
-            "INSERT INTO letter VALUES(7, 70, 1, 400, 'o', '', '', '', '', '', x'')");
+    run_sql(format_1);
     struct error err = {0};
     assert_null(catalogue_open(rig_path, CATALOGUE_READ, &err));
     assert_int_equal(err.code, ERR_UNSUPPORTED);
     assert_non_null(strstr(err.text, "has format 1, of an older etwship"));
     catalogue_close(rig_open(CATALOGUE_WRITE));
     struct catalogue *catalogue = rig_open(CATALOGUE_READ);
+    assert_good(catalogue_letters(catalogue, is_letter_7, &letters, &rig_err));
+    assert_int_equal(letters, 1);
+    rig_verify(catalogue);
+    catalogue_close(catalogue);
+}
+
+static unsigned rivals;
+
+/* Just before the first connection begins its transaction another one comes and goes. */
+static int come_first(unsigned event, void *self, void *statement, void *text)
+{
+    (void)event;
+    (void)self;
+    (void)statement;
+    if (rivals == 0 && strcmp(text, "BEGIN IMMEDIATE") == 0) {
+        rivals++;
+        catalogue_close(rig_open(CATALOGUE_WRITE));
+    }
+    return 0;
+}
+
+static int watch_statements(
+    sqlite3 *db, const char **ret_words, const struct sqlite3_api_routines *routines)
+{
+    (void)ret_words;
+    (void)routines;
+    return sqlite3_trace_v2(db, SQLITE_TRACE_STMT, come_first, NULL);
+}
+
+static void two_who_upgrade_it_at_a_time_do_so_once(void **state)
+{
+    (void)state;
+    unsigned letters = 0;
+    catalogue_close(rig_create());
+    run_sql(format_1);
+    rivals = 0;
+    assert_int_equal(sqlite3_auto_extension((void (*)(void))watch_statements), SQLITE_OK);
+    struct catalogue *catalogue = rig_open(CATALOGUE_WRITE);
+    sqlite3_reset_auto_extension();
+    assert_int_equal(rivals, 1);
     assert_good(catalogue_letters(catalogue, is_letter_7, &letters, &rig_err));
     assert_int_equal(letters, 1);
     rig_verify(catalogue);
@@ -360,6 +403,7 @@ int main(void)
         TEST(an_empty_file_is_no_catalogue_and_one_can_be_made_in_it),
         TEST(where_there_is_one_none_is_made),
         TEST(an_older_version_is_upgraded_by_who_may_write),
+        TEST(two_who_upgrade_it_at_a_time_do_so_once),
         TEST(a_newer_version_is_refused_and_left_alone),
         TEST(what_is_no_catalogue_is_damage),
         TEST(missing_tables_columns_and_rows_are_damage),
