@@ -124,6 +124,8 @@ static bool remake(
     rebuild.last_id = last_id;
     bool ok = create(store, &rebuild, err);
     if (ok) {
+        store_let_go(
+            store); /* somebody may have opened the old one again before it was out of the way */
         chains_written(&store->chains);
         if (!store->is_fresh) {
             tell(store, &rebuild, aside, why);
