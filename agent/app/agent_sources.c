@@ -182,9 +182,10 @@ static bool begin_session(struct agent *agent, const struct earlier *earlier, si
     uint64_t begin = fixed ? before : find_begin(earlier, stream, session, before);
     bool ok = true;
     bool takes = false;
-    if (!fixed && note_had(earlier, stream, session, before, begin)) {
+    bool has_more = !fixed && note_had(earlier, stream, session, before, begin);
+    spool->is_back |= begin < before || has_more;
+    if (has_more) {
         spool->import.had_behind = store_last_id(spool->store);
-        spool->is_back = true;
         ok = agent_import_put_had(agent, spool->store, &spool->import, err);
     }
     for (size_t o = 0; o < plan->output_count; o++) {
