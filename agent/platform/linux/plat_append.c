@@ -125,15 +125,20 @@ static bool set_direct(const struct plat_append *file, bool direct)
            fcntl(file->fd, F_SETFL, direct ? flags | O_DIRECT : flags & ~O_DIRECT) == 0;
 }
 
-/* Write the stage from ${from} to ${end}, and note it. */
-static bool write_part(struct plat_append *file, size_t from, size_t end)
+/* Write the stage from ${from} to ${end}, and note it. False with errno set, to ${code_for_none} where
+ * the system takes nothing and gives no reason. */
+static bool write_part(struct plat_append *file, size_t from, size_t end, int code_for_none)
 {
     while (from < end) {
         ssize_t size = pwrite(file->fd, file->stage + from, end - from, (off_t)(file->at + from));
-        if (size < 0 && errno != EINTR) {
+        if (size < 0 && errno == EINTR) {
+            continue;
+        }
+        if (size <= 0) {
+            errno = size ? errno : code_for_none;
             return false;
         }
-        from += size > 0 ? (size_t)size : 0;
+        from += (size_t)size;
         file->written = from > file->written ? from : file->written;
     }
     return true;
@@ -150,7 +155,7 @@ static bool write_blocks(struct plat_append *file, size_t end, struct error *err
     if (!file->is_direct) {
         return true;
     }
-    bool ok = write_part(file, from, end);
+    bool ok = write_part(file, from, end, EINVAL);
     int code = errno;
     (void)set_direct(file, false);
     if (!ok && code == EINVAL) { /* the blocks are not what it wants, or it has taken part of one */
@@ -187,7 +192,7 @@ static bool flush(struct plat_append *file, struct error *err)
         if (!write_blocks(file, whole, err)) {
             return false;
         }
-        if (!write_part(file, file->written, file->used)) {
+        if (!write_part(file, file->written, file->used, EIO)) {
             return fail(err, file, "cannot write");
         }
     }
