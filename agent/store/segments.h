@@ -57,7 +57,9 @@ struct segments_batch {
 
 /* Find the files that are there; nothing is changed but that the folder is made. NULL on failure. */
 struct segments *segments_create(const struct segments_settings *settings, struct error *err);
-void segments_destroy(struct segments *segments); /* NULL is fine. Nothing is synced. */
+
+/* NULL is fine. What was appended is written, but not synced. */
+void segments_destroy(struct segments *segments);
 
 /* The files in the order of their ids, as they are now. segments_get: false if there are not as many. */
 size_t segments_count(struct segments *segments);

@@ -1,7 +1,8 @@
 /*
  * Writing. `writing` holds the files with something that is not durable, in order, and last the one that
- * is appended to unless it was ended. A file is begun by the first frame that is appended to it, in one
- * write with its head; so there is no file without a frame but after a crash.
+ * is appended to unless it was ended. A file is begun by the first frame that is appended to it. What is
+ * appended may wait in memory until the sync, and is written in any pieces; so a crash leaves files that
+ * are empty, or end within a frame.
  *
  * When a sync fails, the system may have dropped what it could not write and call the next sync good
  * (P. Rebello et al., "Can Applications Recover from fsync Failures?", USENIX ATC 2020). So nothing is
@@ -152,12 +153,14 @@ static bool begin_file(struct segments *segments, struct error *err)
     return true;
 }
 
-/* Close and remove a file in which nothing counts. Where that fails it stays in the list. */
+/* Close and remove a file in which nothing counts; what waits for it need not be written. Where that fails
+ * it stays in the list. */
 static void discard(struct segments *segments, size_t index)
 {
     struct disk *disk = segments->settings.disk;
     uint64_t id = segments->writing[index].id;
     char path[SEGMENTS_PATH_BYTES];
+    disk->ops->truncate(disk, segments->writing[index].file, 0, NULL);
     drop(segments, index);
     segments_forget_handles(segments, id);
     if (segments_path(segments, id, path, NULL) && disk->ops->unlink(disk, path, NULL)) {
