@@ -303,6 +303,13 @@ void disk_model_heal(struct disk_model *model)
     (void)model_leave(model, true);
 }
 
+void disk_model_hold_back(struct disk_model *model, bool holds_back)
+{
+    model_enter(&model->disk);
+    model->holds_back = holds_back;
+    (void)model_leave(model, true);
+}
+
 struct span disk_model_content(struct disk_model *model, const char *path)
 {
     model_enter(&model->disk);

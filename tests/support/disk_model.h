@@ -85,6 +85,12 @@ struct disk_model_fault {
 void disk_model_fail(struct disk_model *model, const struct disk_model_fault *fault);
 void disk_model_heal(struct disk_model *model); /* no faults any more; the capacity stays */
 
+/* From now on what is appended to a file waits in memory until it is a megabyte, the file is synced, or
+ * closed, as plat_append.h has it: nobody reads it before, and what is wrong with the write, a full disk
+ * above all, is told only then. What could not be written goes on waiting, until it is cut off. Writes are
+ * counted when they are done. */
+void disk_model_hold_back(struct disk_model *model, bool holds_back);
+
 /* ---- from outside ---- */
 
 /* What everybody reads of a file now; valid until it changes. The empty span if there is none. */

@@ -87,6 +87,7 @@ static struct disk_file *open_file(
     model_check(open != NULL);
     *open = (struct disk_file){
         .next = model->open, .file = file, .path = model_copy_text(path), .appends = appends};
+    buf_init(&open->held, DISK_MODEL_MAX_FILE);
     model->open = open;
     return open;
 }
@@ -140,21 +141,6 @@ static struct disk_file *open_append(struct disk *disk, const char *path, struct
     return open;
 }
 
-static void close_file(struct disk *disk, struct disk_file *file)
-{
-    struct disk_model *model = model_enter(disk);
-    for (struct disk_file **at = &model->open; *at; at = &(*at)->next) {
-        if (*at == file) {
-            *at = file->next;
-            break;
-        }
-    }
-    free(file->path);
-    free(file);
-    model_forget_unused(model);
-    (void)model_leave(model, true);
-}
-
 static bool read_at(struct disk *disk, struct disk_file *file, uint64_t offset, void *data,
     size_t size, size_t *ret_read, struct error *err)
 {
@@ -199,10 +185,53 @@ static bool write_piece(struct disk_model *model, struct disk_file *file, uint64
                err ? (void)(err->code = ERR_FULL) : (void)0, false);
 }
 
+/* Write what was held back, as far as that goes; the rest goes on waiting. */
+static bool write_held(struct disk_model *model, struct disk_file *file, struct error *err)
+{
+    struct buf *held = &file->held;
+    uint64_t before = file->file ? file->file->cached.size : 0;
+    if (held->size == 0) {
+        return true;
+    }
+    enum verdict verdict = judge_file(model, DISK_MODEL_APPEND, file, err);
+    if (verdict == FAIL) {
+        return false;
+    }
+    bool good = write_piece(model, file, before, buf_span(held), verdict == FAIL_DURING, err);
+    size_t written = (size_t)(file->file->cached.size - before);
+    held->size -= written;
+    memmove(held->data, held->data + written, held->size);
+    return good && verdict == GO_ON;
+}
+
+static bool hold_back(struct disk_model *model, struct disk_file *file, const struct span *pieces,
+    size_t count, struct error *err)
+{
+    if (file->dead || model->off) {
+        return fail(err, file->path, "there is no disk");
+    }
+    for (size_t i = 0; i < count; i++) {
+        for (struct span left = pieces[i]; left.size;) {
+            size_t room = DISK_MODEL_HELD_BYTES - file->held.size;
+            struct span part = span_first(left, room < left.size ? room : left.size);
+            left = span_from(left, part.size);
+            buf_add_span(&file->held, part);
+            model_check(!file->held.failed);
+            if (file->held.size == DISK_MODEL_HELD_BYTES && !write_held(model, file, err)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 static bool append(struct disk *disk, struct disk_file *file, const struct span *pieces,
     size_t count, struct error *err)
 {
     struct disk_model *model = model_enter(disk);
+    if (model->holds_back || file->held.size) {
+        return model_leave(model, hold_back(model, file, pieces, count, err));
+    }
     enum verdict verdict = judge_file(model, DISK_MODEL_APPEND, file, err);
     bool good = verdict != FAIL;
     for (size_t i = 0; good && i < count; i++) {
@@ -210,6 +239,25 @@ static bool append(struct disk *disk, struct disk_file *file, const struct span 
         good = write_piece(model, file, file->file->cached.size, pieces[i], during, err) && !during;
     }
     return model_leave(model, good && verdict == GO_ON);
+}
+
+static void close_file(struct disk *disk, struct disk_file *file)
+{
+    struct disk_model *model = model_enter(disk);
+    for (struct disk_file **at = &model->open; *at; at = &(*at)->next) {
+        if (*at == file) {
+            *at = file->next;
+            break;
+        }
+    }
+    if (!file->dead) {
+        write_held(model, file, NULL);
+    }
+    buf_fini(&file->held);
+    free(file->path);
+    free(file);
+    model_forget_unused(model);
+    (void)model_leave(model, true);
 }
 
 bool disk_model_write_at(struct disk *disk, struct disk_file *file, uint64_t offset,
@@ -235,6 +283,9 @@ static bool truncate_file(
     struct disk_model *model = model_enter(disk);
     enum verdict verdict = judge_file(model, DISK_MODEL_TRUNCATE, file, err);
     if (verdict != FAIL) {
+        uint64_t written = file->file->cached.size;
+        uint64_t waits = bytes > written ? bytes - written : 0;
+        file->held.size = waits < file->held.size ? (size_t)waits : file->held.size;
         model_change_file(file->file, true, bytes, span_make(NULL, 0));
     }
     return model_leave(model, verdict == GO_ON);
@@ -243,6 +294,9 @@ static bool truncate_file(
 static bool sync_file(struct disk *disk, struct disk_file *file, struct error *err)
 {
     struct disk_model *model = model_enter(disk);
+    if (!write_held(model, file, err)) {
+        return model_leave(model, false);
+    }
     enum verdict verdict = judge_file(model, DISK_MODEL_SYNC, file, err);
     if (verdict == GO_ON) {
         /* Not as everybody reads it: what a failed sync lost stays lost. */

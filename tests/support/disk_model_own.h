@@ -9,7 +9,12 @@
 
 /* What disk_model.c and disk_model_power.c share. */
 
-enum { DISK_MODEL_SECTOR = 512, DISK_MODEL_FAULTS = 16, DISK_MODEL_MAX_FILE = 1 << 30 };
+enum {
+    DISK_MODEL_SECTOR = 512,
+    DISK_MODEL_FAULTS = 16,
+    DISK_MODEL_MAX_FILE = 1 << 30,
+    DISK_MODEL_HELD_BYTES = 1 << 20,
+};
 
 /* A write at an offset, or a cut to a size, that is not on the disk yet. */
 struct model_change {
@@ -47,7 +52,8 @@ struct model_naming {
 struct disk_file {
     struct disk_file *next;
     struct model_file *file;
-    char *path; /* that it was opened by */
+    char *path;      /* that it was opened by */
+    struct buf held; /* appended, and not written */
     bool appends;
     bool dead;
 };
@@ -77,6 +83,7 @@ struct disk_model {
     uint64_t power_off_at;
     bool off;
     bool hidden;
+    bool holds_back;
 };
 
 uint64_t model_random(struct disk_model *model);

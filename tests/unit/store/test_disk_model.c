@@ -87,6 +87,40 @@ static void test_a_killed_process_loses_nothing(void **state)
     end();
 }
 
+static void test_what_is_held_back_comes_with_a_megabyte_a_sync_or_the_end(void **state)
+{
+    (void)state;
+    static uint8_t bytes[1500000];
+    const char *const path = "f/a";
+    assert_int_equal(begin(1), 0);
+    disk_model_hold_back(model, true);
+    struct disk_file *file = file_at(path);
+    disk_model_set_capacity(model, 6);
+    assert_true(add(file, span_text("kept")));
+    assert_int_equal(disk_model_content(model, path).size, 0);
+    assert_true(disk->ops->sync(disk, file, &err));
+    assert_span(disk_model_content(model, path), "kept");
+    assert_true(add(file, span_text("12345")));
+    assert_false(disk->ops->sync(disk, file, &err)); /* told only now */
+    assert_int_equal(err.code, ERR_FULL);
+    assert_span(disk_model_content(model, path), "kept12");
+    assert_true(disk->ops->truncate(disk, file, 7, &err)); /* one goes on waiting */
+    disk_model_set_capacity(model, UINT64_MAX);
+    assert_true(disk->ops->sync(disk, file, &err));
+    assert_span(disk_model_content(model, path), "kept123");
+    assert_true(disk->ops->truncate(disk, file, 0, &err));
+    assert_true(add(file, span_make(bytes, sizeof(bytes))));
+    assert_int_equal(disk_model_content(model, path).size, 1 << 20);
+    disk->ops->close(disk, file);
+    assert_int_equal(disk_model_content(model, path).size, sizeof(bytes));
+    file = file_at(path);
+    assert_true(add(file, span_text("lost")));
+    disk_model_restart(model, DISK_MODEL_KEEP_ALL);
+    disk->ops->close(disk, file);
+    assert_int_equal(disk_model_content(model, path).size, sizeof(bytes));
+    end();
+}
+
 /* Four sectors, then four more over the middle ones and behind: each sector is of some of the writes. */
 static void test_any_part_of_what_was_not_synced_survives(void **state)
 {
@@ -291,6 +325,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_was_synced_survives_and_nothing_else),
         cmocka_unit_test(test_a_killed_process_loses_nothing),
+        cmocka_unit_test(test_what_is_held_back_comes_with_a_megabyte_a_sync_or_the_end),
         cmocka_unit_test(test_any_part_of_what_was_not_synced_survives),
         cmocka_unit_test(test_names_survive_one_without_the_other),
         cmocka_unit_test(test_what_a_failed_sync_lost_no_later_one_brings_back),
