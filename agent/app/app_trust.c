@@ -15,6 +15,7 @@ enum { MAX_FILES = 4096, MAX_TEXT_BYTES = 4 * TRUST_PATH_BYTES };
 
 struct search {
     struct trust_system system;
+    enum app_trust_whose whose;
     struct sid own;
     void (*tell)(void *self, const char *text);
     void *self;
@@ -31,16 +32,19 @@ static bool look(void *self, const char *path, struct plat_rights *ret_rights, s
     return plat_rights_read(path, ret_rights, err);
 }
 
-static void search_init(struct search *search)
+static void search_init(struct search *search, enum app_trust_whose whose)
 {
     struct plat_rights_self self;
     plat_rights_self(&self);
-    *search = (struct search){.tell = NULL};
+    *search = (struct search){.whose = whose};
     buf_init(&search->told, (size_t)APP_TRUST_MAX_TOLD * TRUST_PATH_BYTES);
     search->system = (struct trust_system){
         .is_windows = self.has_sids, .user = self.user, .look = look};
     struct reader r = reader_make(span_make(self.sid, self.sid_bytes));
-    if (sid_read(&r, &search->own)) {
+    if (whose == APP_TRUST_SERVICE && self.has_sids && !self.is_service_too) {
+        search->own = *sid_of_service();
+        search->system.own = &search->own;
+    } else if (sid_read(&r, &search->own)) {
         search->system.own = &search->own;
     }
 }
@@ -164,8 +168,22 @@ static void judge_schemas(struct search *search, const struct app_config *config
     }
 }
 
+/* Whose data is it, for whom is not the agent? On Linux that is an account of its own, and the folder is
+ * given to it by whoever installs it, or by the system. */
+static uint32_t agent_user(const struct search *search, const char *data_dir)
+{
+    struct plat_rights rights;
+    uint32_t user = search->system.user;
+    if (!search->system.is_windows && search->whose == APP_TRUST_CHECKER &&
+        plat_rights_read(data_dir, &rights, NULL)) {
+        user = rights.kind == PLAT_RIGHTS_FOLDER ? rights.owner : user;
+        plat_rights_fini(&rights);
+    }
+    return user;
+}
+
 /* One that is not there will be made for this account alone: then only the way to it counts. */
-static void judge_data(struct search *search, const char *data_dir)
+static void judge_data_inside(struct search *search, const char *data_dir)
 {
     static const char *const inside[] = {"spool", "dead_letters", "logs"};
     if (plat_path_kind(data_dir) == PLAT_PATH_NONE) {
@@ -182,20 +200,24 @@ static void judge_data(struct search *search, const char *data_dir)
     }
 }
 
-/* On Windows with what lies beside it, where programs are looked for what they load. */
-static void judge_program(struct search *search)
+static void judge_data(struct search *search, const char *data_dir)
 {
-    char *program = plat_rights_program(NULL);
-    if (!program) {
-        return;
-    }
+    uint32_t user = search->system.user;
+    search->system.user = agent_user(search, data_dir);
+    judge_data_inside(search, data_dir);
+    search->system.user = user;
+}
+
+/* On Windows with what lies beside it, where programs are looked for what they load. */
+static void judge_program(struct search *search, const char *program)
+{
+    struct span folder = config_path_folder(span_text(program));
+    char path[DATA_FOLDER_PATH_BYTES];
     judge(search, program, TRUST_FILE);
-    if (search->system.is_windows) {
-        struct span folder = config_path_folder(span_text(program));
-        program[folder.size] = 0;
-        judge(search, program, TRUST_FOLDER);
+    if (search->system.is_windows && folder.size < sizeof(path)) {
+        snprintf(path, sizeof(path), "%.*s", SPAN_ARG(folder));
+        judge(search, path, TRUST_FOLDER);
     }
-    free(program);
 }
 
 static void find(struct search *search, const struct app_config *config, enum app_trust_scope scope)
@@ -210,8 +232,10 @@ static void find(struct search *search, const struct app_config *config, enum ap
     if (data_dir) {
         judge_data(search, data_dir);
     }
-    if (scope == APP_TRUST_ALL) {
-        judge_program(search);
+    char *program = scope == APP_TRUST_ALL ? plat_rights_program(NULL) : NULL;
+    if (program) {
+        judge_program(search, program);
+        free(program);
     }
 }
 
@@ -223,13 +247,27 @@ bool app_trust_matters(void)
 }
 
 size_t app_trust_find(const struct app_config *config, enum app_trust_scope scope,
-    void (*tell)(void *self, const char *text), void *self)
+    enum app_trust_whose whose, void (*tell)(void *self, const char *text), void *self)
 {
     struct search search;
-    search_init(&search);
+    search_init(&search, whose);
     search.tell = tell;
     search.self = self;
     find(&search, config, scope);
+    search_fini(&search);
+    return search.told_count;
+}
+
+size_t app_trust_find_program(
+    const char *program, void (*tell)(void *self, const char *text), void *self)
+{
+    struct search search;
+    search_init(&search, APP_TRUST_SERVICE);
+    search.tell = tell;
+    search.self = self;
+    if (search.system.is_windows && plat_path_kind(program) != PLAT_PATH_NONE) {
+        judge_program(&search, program);
+    }
     search_fini(&search);
     return search.told_count;
 }
@@ -244,7 +282,7 @@ static bool may_take_over(const char *folder, struct error *err)
     if (plat_path_kind(folder) == PLAT_PATH_NONE) {
         return true;
     }
-    search_init(&search);
+    search_init(&search, APP_TRUST_PROCESS);
     char *absolute = plat_rights_absolute(folder, err);
     bool good = absolute != NULL;
     if (good && !trust_path_judge(&search.system, absolute, TRUST_FOLDER, &search.finding)) {

@@ -18,13 +18,26 @@ enum app_trust_scope {
     APP_TRUST_ALL, /* the program that runs, too */
 };
 
+/* Whose own files are trusted. */
+enum app_trust_whose {
+    APP_TRUST_PROCESS, /* this process's, which is the agent */
+    APP_TRUST_CHECKER, /* this process's; but on Linux of the data folder whoever's it is, as the agent will
+                        * run as an account of its own */
+    APP_TRUST_SERVICE, /* on Windows the service's, but not this process's */
+};
+
 /*
  * Call ${tell} with each place that somebody may change who should not: who, how, and what mends it, on one
  * line. Each place once, APP_TRUST_MAX_TOLD at most. 0 if there is none. ${tell} may be NULL.
  */
 enum { APP_TRUST_MAX_TOLD = 16 };
 size_t app_trust_find(const struct app_config *config, enum app_trust_scope scope,
-    void (*tell)(void *self, const char *text), void *self);
+    enum app_trust_whose whose, void (*tell)(void *self, const char *text), void *self);
+
+/* The same of ${program}, absolute, and its folder: may a service run it? Only Windows has services: 0
+ * elsewhere. */
+size_t app_trust_find_program(
+    const char *program, void (*tell)(void *self, const char *text), void *self);
 
 /*
  * Windows: make ${folder} (%ProgramData%\etwship) with what lies in it, config, spool, logs and schema, for

@@ -87,7 +87,7 @@ static bool install(struct call *call, const struct app_config *config)
     struct autologger_list *list = &call->list;
     struct error err;
     if (app_trust_matters()) {
-        app_trust_find(config, APP_TRUST_CONFIG, warn_of_trust, NULL);
+        app_trust_find(config, APP_TRUST_CONFIG, APP_TRUST_CHECKER, warn_of_trust, NULL);
     }
     if (list->count == 0) {
         cli_error(

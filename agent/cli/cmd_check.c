@@ -189,7 +189,7 @@ static int check_config(const struct cli_args *args, const struct app_config *co
     check.can_run = app_config_can_run(config, &check.refusals);
     app_warnings_find(config, &check.warnings);
     if (app_trust_matters()) {
-        app_trust_find(config, APP_TRUST_CONFIG, warn_of_trust, &check);
+        app_trust_find(config, APP_TRUST_CONFIG, APP_TRUST_CHECKER, warn_of_trust, &check);
     }
     bool good = true;
     if (cli_value(args, "resolve")) {

@@ -88,10 +88,11 @@ static bool is_trusted(const struct app_config *config, const struct agent_keepe
 {
     struct buf text;
     if (keeper) {
-        return app_trust_find(config, APP_TRUST_ALL, add_error, NULL) == 0;
+        return app_trust_find(config, APP_TRUST_ALL, APP_TRUST_PROCESS, add_error, NULL) == 0;
     }
     buf_init(&text, 1024 * 1024);
-    if (app_trust_matters() && app_trust_find(config, APP_TRUST_ALL, add_warning, &text)) {
+    if (app_trust_matters() &&
+        app_trust_find(config, APP_TRUST_ALL, APP_TRUST_PROCESS, add_warning, &text)) {
         put_words(buf_span(&text));
     }
     buf_fini(&text);

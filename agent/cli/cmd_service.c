@@ -35,16 +35,51 @@ static bool fail(const struct error *err)
 
 /* ---- subcommands: their exit codes ----------------------------------------------------------------- */
 
-static void warn_of_config(const char *path)
+/* May the service believe what lies at ${path}, as far as it can be read? What cannot is said. */
+static bool is_config_trusted(
+    char *path, enum app_trust_scope scope, void (*tell)(void *self, const char *text))
+{
+    struct app_config config;
+    struct cli_args args;
+    int exit_code;
+    char words[][9] = {"run", "--config"};
+    char *argv[] = {words[0], words[1], path};
+    bool good = true;
+    if (cli_parse(&cmd_run, 3, argv, &args, &exit_code)) {
+        if (config_options_load(&args, &config)) {
+            good = !config_options_can_run(&config) ||
+                   app_trust_find(&config, scope, APP_TRUST_SERVICE, tell, NULL) == 0;
+            app_config_fini(&config);
+        }
+        cli_args_fini(&args);
+    }
+    return good;
+}
+
+static void say_not_installed(void *self, const char *text)
+{
+    (void)self;
+    cli_error("not installed, as others could use the rights of the service. %s", text);
+}
+
+/* A service whose program others may write runs what they wrote before it can look. A configuration may be
+ * wrong, or not there yet, until it starts. */
+static bool can_install(const char *program, char *config)
 {
     bool is_there;
     uint64_t bytes;
     struct error err;
-    if (!plat_path_find(path, &is_there, &bytes, &err)) {
-        cli_warning("%s", err.text);
-    } else if (!is_there) {
-        cli_warning("%s: there is no such file yet. write it before the service starts", path);
+    if (app_trust_find_program(program, say_not_installed, NULL)) {
+        return false;
     }
+    if (!plat_path_find(config, &is_there, &bytes, &err)) {
+        cli_warning("%s", err.text);
+    } else if (is_there) {
+        return is_config_trusted(config, APP_TRUST_CONFIG, say_not_installed);
+    } else {
+        cli_warning("%s: there is no such file yet. write it before the service starts", config);
+    }
+    return true;
 }
 
 static void warn_of_left_out(service_settings_mask left_out)
@@ -57,7 +92,7 @@ static void warn_of_left_out(service_settings_mask left_out)
     }
 }
 
-static int install_plan(const struct service_plan *plan, const char *config)
+static int install_plan(const struct service_plan *plan)
 {
     struct error err;
     service_settings_mask left_out;
@@ -66,7 +101,6 @@ static int install_plan(const struct service_plan *plan, const char *config)
         return EXIT_FAILED;
     }
     warn_of_left_out(left_out);
-    warn_of_config(config);
     printf("service %s is installed. it starts with the system, or now: etwship service start\n",
         plan->name);
     return EXIT_DONE;
@@ -93,7 +127,7 @@ static int install(const struct cli_args *args)
     } else if (!service_plan_init(&plan, program, config, (enum service_account)account, &err)) {
         fail(&err);
     } else {
-        exit_code = install_plan(&plan, config);
+        exit_code = can_install(program, config) ? install_plan(&plan) : EXIT_USAGE;
         service_plan_fini(&plan);
     }
     free(config);
@@ -113,7 +147,7 @@ static int uninstall(const struct cli_args *args)
     return EXIT_DONE;
 }
 
-static void say_untrusted(void *self, const char *text)
+static void say_not_started(void *self, const char *text)
 {
     (void)self;
     cli_error("not started, as others could use the rights of the service. %s", text);
@@ -126,23 +160,11 @@ static void explain_config(void)
     static char path[PATH_BYTES];
     struct service_status status;
     struct service_config found;
-    struct app_config config;
-    struct cli_args args;
-    int exit_code;
     if (!service_control_query(&status, &found, NULL)) {
         return;
     }
-    char words[][9] = {"run", "--config"};
-    char *argv[] = {words[0], words[1], path};
-    if (service_plan_config(found.command, path, sizeof(path)) &&
-        cli_parse(&cmd_run, 3, argv, &args, &exit_code)) {
-        if (config_options_load(&args, &config)) {
-            if (config_options_can_run(&config)) {
-                app_trust_find(&config, APP_TRUST_ALL, say_untrusted, NULL);
-            }
-            app_config_fini(&config);
-        }
-        cli_args_fini(&args);
+    if (service_plan_config(found.command, path, sizeof(path))) {
+        is_config_trusted(path, APP_TRUST_ALL, say_not_started);
     }
     service_control_config_fini(&found);
 }

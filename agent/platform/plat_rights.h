@@ -40,6 +40,7 @@ enum { PLAT_RIGHTS_SID_BYTES = 68 };
 struct plat_rights_self {
     bool is_privileged;                 /* root; elevated, or LocalSystem */
     bool has_sids;                      /* Windows: rights are descriptors */
+    bool is_service_too;                /* services run as this account: Wine has only one */
     uint32_t user;                      /* Linux */
     uint8_t sid[PLAT_RIGHTS_SID_BYTES]; /* Windows */
     size_t sid_bytes;                   /* 0: unknown */

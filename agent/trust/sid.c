@@ -55,6 +55,11 @@ bool sid_is_anonymous(const struct sid *sid)
     return sid->authority == NT && sid->count == 1 && sid->subs[0] == 7;
 }
 
+const struct sid *sid_of_service(void)
+{
+    return &etwship;
+}
+
 /* S-1-5-21-a-b-c-number. */
 static bool is_of_domain(const struct sid *sid, uint32_t number)
 {

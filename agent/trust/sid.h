@@ -24,6 +24,9 @@ bool sid_is_everyone(const struct sid *sid);
 /* Anonymous: whose token holds no Everyone. */
 bool sid_is_anonymous(const struct sid *sid);
 
+/* The service etwship. */
+const struct sid *sid_of_service(void);
+
 /*
  * May a process with all rights believe what ${sid} wrote? So it is with
  *

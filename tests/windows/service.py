@@ -159,8 +159,8 @@ class Service(unittest.TestCase):
     def test_one_that_others_could_use_is_refused_with_the_command_that_mends_it(self):
         before = self.said()
         self.configure_file(follow=False)
-        self.config.chmod(0o666)
         self.do("install", "-c", "c.yaml")
+        self.config.chmod(0o666)
         self.assertIn("c.yaml: Everyone", self.do("start", code=2))
         self.assertRegex(self.said()[len(before):],
                          r'c\.yaml: Everyone \(S-1-1-0\) may write it\. to mend it: icacls .*C:')
@@ -168,6 +168,20 @@ class Service(unittest.TestCase):
         self.config.chmod(0o600)
         self.do("start")
         wine.wait_until(lambda: self.shipped() == EVENTS)
+
+    def test_one_that_others_could_use_is_not_installed(self):
+        self.configure_file(follow=False)
+        self.config.chmod(0o666)
+        self.assertIn("not installed, as others could", self.do("install", "-c", "c.yaml", code=2))
+        self.config.chmod(0o600)
+        others = self.folder / "others"
+        others.mkdir()
+        others.chmod(0o777)
+        program = shutil.copy(wine.EXE, others / "etwship.exe")
+        done = self.prefix.run(program, "service", "install", "-c", "c.yaml", cwd=self.folder)
+        self.assertEqual(done.returncode, 2, done)
+        self.assertRegex(done.stderr.decode(), r"not installed.*others\S*: Everyone")
+        self.assertIn("not installed", self.do("status", code=1))
 
     def test_a_configuration_that_is_missing_is_named(self):
         self.assertEqual(self.etwship("install", "-c", "c.yaml").returncode, 0)

@@ -112,13 +112,19 @@ static bool is_elevated(HANDLE token)
            elevation.TokenIsElevated;
 }
 
+static bool has_one_account(void)
+{
+    HMODULE ntdll = GetModuleHandleW(L"ntdll.dll");
+    return ntdll && GetProcAddress(ntdll, "wine_get_version");
+}
+
 void plat_rights_self(struct plat_rights_self *ret_self)
 {
     union {
         TOKEN_USER user;
         uint8_t bytes[sizeof(TOKEN_USER) + SECURITY_MAX_SID_SIZE];
     } held;
-    struct plat_rights_self self = {.has_sids = true};
+    struct plat_rights_self self = {.has_sids = true, .is_service_too = has_one_account()};
     DWORD bytes;
     HANDLE token;
     if (OpenProcessToken(GetCurrentProcess(), TOKEN_QUERY, &token)) {

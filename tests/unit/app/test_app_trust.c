@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "app/app_modules.h"
 #include "app/app_trust.h"
@@ -79,7 +80,7 @@ static void hear(void *self, const char *text)
 }
 
 /* How many places are told; their words are in `said`. */
-static size_t find(const char *setting)
+static size_t find_for(const char *setting, enum app_trust_whose whose)
 {
     struct app_config config;
     static struct config_report report;
@@ -89,9 +90,14 @@ static size_t find(const char *setting)
     assert_true(app_config_load(in_folder("main.yaml"), app_modules(), &options, &config, &report));
     config_report_fini(&report);
     said[0] = 0;
-    size_t count = app_trust_find(&config, APP_TRUST_CONFIG, hear, NULL);
+    size_t count = app_trust_find(&config, APP_TRUST_CONFIG, whose, hear, NULL);
     app_config_fini(&config);
     return count;
+}
+
+static size_t find(const char *setting)
+{
+    return find_for(setting, APP_TRUST_PROCESS);
 }
 
 /* Where even an empty folder of our own can be changed by others, there is nothing to compare with. */
@@ -168,6 +174,31 @@ static void a_missing_folder_of_definitions_may_be_made_by_others(void **state)
     set_mode("conf.d", 0755);
 }
 
+/* As of a package, whose data belongs to an account of the service. */
+static void who_checks_does_not_ask_for_the_data_of_the_agent(void **state)
+{
+    (void)state;
+    enum { DAEMON = 1 };
+    static const char *const places[] = {"data", "data/spool", "data/kept"};
+    need_a_place_of_our_own();
+    if (geteuid() != 0) {
+        skip();
+    }
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        assert_int_equal(chown(in_folder(places[i]), DAEMON, DAEMON), 0);
+    }
+    assert_int_equal(find_for(NULL, APP_TRUST_CHECKER), 0);
+    assert_int_equal(find(NULL), 1);
+    assert_int_equal(chown(in_folder("data/spool"), DAEMON + 1, 0), 0);
+    assert_int_equal(find_for(NULL, APP_TRUST_CHECKER), 1);
+    assert_int_equal(chown(in_folder("main.yaml"), DAEMON, 0), 0);
+    assert_int_equal(find_for(NULL, APP_TRUST_CHECKER), 2);
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        assert_int_equal(chown(in_folder(places[i]), 0, 0), 0);
+    }
+    assert_int_equal(chown(in_folder("main.yaml"), 0, 0), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +206,7 @@ int main(void)
         cmocka_unit_test(a_place_is_told_once),
         cmocka_unit_test(a_data_folder_that_will_be_made_is_judged_by_its_way),
         cmocka_unit_test(a_missing_folder_of_definitions_may_be_made_by_others),
+        cmocka_unit_test(who_checks_does_not_ask_for_the_data_of_the_agent),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
