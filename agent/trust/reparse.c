@@ -6,7 +6,8 @@
 enum {
     TAG_SYMLINK = (int)0xa000000c,
     TAG_MOUNT_POINT = (int)0xa0000003,
-    NAME_SURROGATE = 0x20000000
+    NAME_SURROGATE = 0x20000000,
+    SYMLINK_RELATIVE = 1
 };
 
 static void add_text16(struct span text, struct buf *out)
@@ -27,20 +28,47 @@ static bool begins(struct span text, const char *start)
     return !start[i];
 }
 
-/* The kernel's \??\C:\x, \??\UNC\host\share and \??\Volume{…}\ as programs write them. */
-static void add_target(struct span name, struct buf *target)
+/* C: and then nothing, or the root. */
+static bool begins_with_drive(struct span text)
 {
-    enum { KERNEL_UNITS = 4, UNC_UNITS = 8 };
-    if (begins(name, "\\??\\UNC\\")) {
+    if (text.size < 4) {
+        return false;
+    }
+    uint8_t letter = text.data[0] | 0x20;
+    const char drive[] = {(char)text.data[0], ':', 0};
+    return letter >= 'a' && letter <= 'z' && begins(text, drive) &&
+           (text.size == 4 || begins(span_from(text, 4), "\\"));
+}
+
+/* The kernel's \??\C:\x, \??\UNC\host\share and \??\Volume{…}\ as programs write them. Whatever else may
+ * stand there, a device or another link of the kernel's, cannot be gone after. */
+static bool add_absolute(struct span name, struct buf *target)
+{
+    enum { KERNEL_UNITS = 4, UNC_UNITS = 4 };
+    if (!begins(name, "\\??\\")) {
+        return false;
+    }
+    name = span_from(name, KERNEL_UNITS * 2);
+    if (begins(name, "UNC\\")) {
         buf_add_text(target, "\\\\");
         name = span_from(name, UNC_UNITS * 2);
-    } else if (begins(name, "\\??\\Volume{")) {
+    } else if (begins(name, "Volume{")) {
         buf_add_text(target, "\\\\?\\");
-        name = span_from(name, KERNEL_UNITS * 2);
-    } else if (begins(name, "\\??\\")) {
-        name = span_from(name, KERNEL_UNITS * 2);
+    } else if (!begins_with_drive(name)) {
+        return false;
     }
     add_text16(name, target);
+    return true;
+}
+
+/* From the folder of the link, or from the root of its disk. */
+static bool add_relative(struct span name, struct buf *target)
+{
+    if (begins(name, "\\??\\") || begins(name, "\\\\") || begins_with_drive(name)) {
+        return false;
+    }
+    add_text16(name, target);
+    return true;
 }
 
 enum reparse_kind reparse_read(struct span data, struct buf *target)
@@ -61,15 +89,16 @@ enum reparse_kind reparse_read(struct span data, struct buf *target)
     struct reader body = reader_make(reader_take(&r, bytes));
     uint16_t offset = reader_u16(&body);
     uint16_t size = reader_u16(&body);
-    reader_skip(&body, tag == (uint32_t)TAG_SYMLINK ? 8 : 4); /* the name to show; flags */
+    reader_skip(&body, 4); /* the name to show */
+    uint32_t flags = tag == (uint32_t)TAG_SYMLINK ? reader_u32(&body) : 0;
     reader_skip(&body, offset);
     struct span name = reader_take(&body, size);
     size_t start = target->size;
     if (r.failed || body.failed || !size || size % 2) {
         return REPARSE_UNKNOWN;
     }
-    add_target(name, target);
-    bool good = !target->failed && target->size > start &&
-                !memchr(target->data + start, 0, target->size - start);
+    bool good = flags & SYMLINK_RELATIVE ? add_relative(name, target) : add_absolute(name, target);
+    good = good && !target->failed && target->size > start &&
+           !memchr(target->data + start, 0, target->size - start);
     return good ? REPARSE_LINK : REPARSE_UNKNOWN;
 }

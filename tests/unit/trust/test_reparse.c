@@ -4,7 +4,7 @@
 
 #include "trust/reparse.h"
 
-enum { SYMLINK = (int)0xa000000c, MOUNT_POINT = (int)0xa0000003, MAX_BYTES = 512 };
+enum { SYMLINK = (int)0xa000000c, MOUNT_POINT = (int)0xa0000003, RELATIVE = 1, MAX_BYTES = 512 };
 
 static void put16(uint8_t *at, size_t value)
 {
@@ -13,7 +13,7 @@ static void put16(uint8_t *at, size_t value)
 }
 
 /* A REPARSE_DATA_BUFFER as [MS-FSCC] 2.1.2.4 and 2.1.2.5 lay it out: the name to show before the other. */
-static size_t make(uint8_t out[MAX_BYTES], uint32_t tag, const char *target)
+static size_t make_link(uint8_t out[MAX_BYTES], uint32_t tag, const char *target, uint32_t flags)
 {
     static const char shown[] = "xy";
     size_t names = tag == (uint32_t)SYMLINK ? 20 : 16;
@@ -25,6 +25,9 @@ static size_t make(uint8_t out[MAX_BYTES], uint32_t tag, const char *target)
     put16(out + 8, 4);
     put16(out + 10, size);
     put16(out + 14, 4);
+    if (tag == (uint32_t)SYMLINK) {
+        put16(out + 16, flags);
+    }
     for (size_t i = 0; i < 2; i++) {
         put16(out + names + i * 2, (uint8_t)shown[i]);
     }
@@ -32,6 +35,12 @@ static size_t make(uint8_t out[MAX_BYTES], uint32_t tag, const char *target)
         put16(out + names + 4 + i * 2, (uint8_t)target[i]);
     }
     return names + 4 + size;
+}
+
+/* Relative as Windows would make it. */
+static size_t make(uint8_t out[MAX_BYTES], uint32_t tag, const char *target)
+{
+    return make_link(out, tag, target, strncmp(target, "\\??\\", 4) == 0 ? 0 : RELATIVE);
 }
 
 /* In memory of the right size, so that a sanitizer sees what is beyond. */
@@ -100,6 +109,41 @@ static void other_points_are_no_links_or_unknown_ones(void **state)
     }
 }
 
+/* As the kernel takes them, or would not; none can be gone after as a path. */
+static void targets_that_are_no_paths_are_unknown(void **state)
+{
+    (void)state;
+    static const struct {
+        int tag;
+        uint32_t flags;
+        const char *target;
+    } cases[] = {
+        {SYMLINK, 0, "\\??\\GLOBALROOT\\Device\\HarddiskVolume1\\x"},
+        {SYMLINK, 0, "\\??\\PIPE\\x"},
+        {SYMLINK, 0, "\\??\\C:x"},
+        {SYMLINK, 0, "\\??\\C"},
+        {SYMLINK, 0, "\\??\\"},
+        {SYMLINK, 0, "\\??\\UNC"},
+        {SYMLINK, 0, "\\??\\\\x"},
+        {SYMLINK, 0, "\\Device\\HarddiskVolume1\\x"},
+        {SYMLINK, 0, "\\DosDevices\\C:\\x"},
+        {SYMLINK, 0, "C:\\x"},
+        {SYMLINK, 0, "..\\x"},
+        {SYMLINK, RELATIVE, "\\??\\C:\\x"},
+        {SYMLINK, RELATIVE, "C:\\x"},
+        {SYMLINK, RELATIVE, "\\\\host\\share"},
+        {MOUNT_POINT, 0, "\\Device\\HarddiskVolume1\\"},
+        {MOUNT_POINT, 0, "..\\x"},
+        {MOUNT_POINT, 0, "\\??\\GLOBALROOT\\x"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        uint8_t bytes[MAX_BYTES];
+        char text[MAX_BYTES];
+        size_t size = make_link(bytes, (uint32_t)cases[i].tag, cases[i].target, cases[i].flags);
+        assert_int_equal(read(bytes, size, text), REPARSE_UNKNOWN);
+    }
+}
+
 static void broken_data_is_unknown(void **state)
 {
     (void)state;
@@ -121,6 +165,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(links_lead_where_their_data_says),
         cmocka_unit_test(other_points_are_no_links_or_unknown_ones),
+        cmocka_unit_test(targets_that_are_no_paths_are_unknown),
         cmocka_unit_test(broken_data_is_unknown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

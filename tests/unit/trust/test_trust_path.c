@@ -41,6 +41,7 @@ static size_t make_symlink(uint8_t out[MAX_LINK_BYTES], const char *target)
     memcpy(out, "\x0c\x00\x00\xa0", 4);
     out[4] = (uint8_t)(12 + size);
     out[10] = (uint8_t)size;
+    out[16] = strncmp(target, "\\??\\", 4) != 0; /* relative */
     for (size_t i = 0; target[i]; i++) {
         out[20 + i * 2] = (uint8_t)target[i];
     }
