@@ -80,7 +80,7 @@ bool plat_file_load(
 bool plat_dir_create(const char *path, struct error *err);
 
 /* The same; ${path} itself, if it was missing, is its owner's alone. Windows: and administrators', with all
- * that will lie in it. */
+ * that will lie in it, and so are the parents that are made: what they would inherit lets others in. */
 bool plat_dir_create_private(const char *path, struct error *err);
 
 enum plat_path_kind { PLAT_PATH_NONE, PLAT_PATH_FILE, PLAT_PATH_DIR };

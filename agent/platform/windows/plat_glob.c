@@ -22,8 +22,8 @@ static bool is_folder(const wchar_t *path)
     return attributes != INVALID_FILE_ATTRIBUTES && attributes & FILE_ATTRIBUTE_DIRECTORY;
 }
 
-/* Make ${path} and its missing parents; ${last}, which may be NULL, is for the last of them. */
-static bool create(const char *path, SECURITY_ATTRIBUTES *last, struct error *err)
+/* Make ${path} and its missing parents, all with ${attributes}, which may be NULL. */
+static bool create(const char *path, SECURITY_ATTRIBUTES *attributes, struct error *err)
 {
     wchar_t *wide = plat_wide_path(path, err);
     if (!wide) {
@@ -37,10 +37,9 @@ static bool create(const char *path, SECURITY_ATTRIBUTES *last, struct error *er
         }
         wchar_t kept = wide[i];
         wide[i] = L'\0';
-        bool is_last = i == units || (i + 1 == units && is_separator(kept));
         /* The first parts, \\?\C: and \\?\UNC\host, cannot be made and need not be: only the
          * last part, which must be a folder, decides. */
-        bool made = CreateDirectoryW(wide, is_last ? last : NULL);
+        bool made = CreateDirectoryW(wide, attributes);
         DWORD code = GetLastError();
         if (!made && i == units && !is_folder(wide)) {
             good = plat_wide_error(err, code, path, "cannot make this folder");
