@@ -22,7 +22,7 @@ static const char *note_name(const struct etw_session *s)
 
 static bool is_noted(const struct etw_session *s)
 {
-    return s->owned && (s->plan->keeps || !s->plan->ours);
+    return s->owned && (s->plan->keeps || s->plan->boot || !s->plan->ours);
 }
 
 void etw_session_remember(const struct etw_session *s)
@@ -124,7 +124,8 @@ static bool is_of_this_session(const struct etw_kept *kept, const struct etw_ses
            kept->real_time_buffers_lost <= state->real_time_buffers_lost;
 }
 
-/* A session of ours goes on: nothing is missing, but what it lost meanwhile is. */
+/* A session of ours goes on: nothing is missing, but what it lost meanwhile is. ${kept} NULL: nobody
+ * knows what it had lost before. */
 static void take_over(
     struct etw_session *s, const struct etw_session_state *state, const struct etw_kept *kept)
 {
@@ -154,6 +155,9 @@ static void take_over(
     }
     own(s);
 }
+
+/* Of one that Windows has started and nobody has read: all that it lost is news. */
+static const struct etw_kept since_boot;
 
 /* The NT Kernel Logger is somebody else's. */
 static bool share_kernel_logger(
@@ -203,11 +207,15 @@ static bool hand_over(struct etw_session *s, bool *ret_start, struct error *err)
         if (!etw_control_update(plan->name, &change, &state, err)) {
             return etw_session_explain(s, err);
         }
-        take_over(s, &state, NULL);
+        take_over(s, &state, &since_boot);
         return true;
     }
     if (etw_control_convert(plan->name, &state, err)) {
-        take_over(s, &state, NULL);
+        const struct etw_kept told_by_file = {.handle = state.handle,
+            .events_lost = state.events_lost,
+            .log_buffers_lost = state.log_buffers_lost};
+        take_over(s, &state, &told_by_file);
+        etw_session_remember(s); /* before anything else: the file's losses are told once */
         return true;
     }
     if (!etw_control_stop(plan->name, NULL, err) &&
@@ -253,7 +261,7 @@ static bool meet_existing(struct etw_session *s, const struct etw_session_state 
                 "%s was set up in another way; buffers, mode and file stay as they are",
                 plan->name);
         }
-        take_over(s, state, known ? &kept : NULL);
+        take_over(s, state, known ? &kept : plan->boot ? &since_boot : NULL);
         return true;
     }
     *ret_start = true;

@@ -255,6 +255,46 @@ static void a_session_that_records_keeps_its_file(void **state)
     rig_fini(&rig);
 }
 
+static uint64_t lost_buffers(const struct rig *rig)
+{
+    uint64_t lost = 0;
+    for (size_t i = 0; i < rig->gap_count; i++) {
+        lost += strcmp(rig->gaps[i].reason, "log_buffers_lost") == 0 ? rig->gaps[i].count : 0;
+    }
+    return lost;
+}
+
+/* Of a session that records only the agent tells it; else the file does, to who reads that. */
+static void what_was_lost_since_boot_is_told_once(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct rig rig;
+        struct etw_sim_provider *provider;
+        struct etw_session_state now;
+        static struct provider_spec spec;
+        boot(&rig, BUILD_WITH_CONVERT, ETW_MODE_SEQUENTIAL);
+        enable(&rig, &provider);
+        etw_sim_fail_disk(rig.sim, NAME, 1);
+        write_events(provider, 10);
+        assert_true(etw_control_flush(NAME, NULL));
+        assert_true(etw_control_query(NAME, &now, NULL));
+        assert_int_equal(now.log_buffers_lost, 1);
+        struct live_record settings = {
+            .session = rig.settings.session, .log_file = {.path = file}, .live = true};
+        spec = rig_spec(provider_text);
+        if (i) {
+            start(&rig);
+        } else {
+            rig_start_as(&rig, ETW_PLAN_RECORD, &settings, &spec, 1);
+        }
+        rig_await(&rig, is_enabled, NAME);
+        rig_stop(&rig);
+        assert_int_equal(lost_buffers(&rig), i ? 0 : 1);
+        rig_fini(&rig);
+    }
+}
+
 static void one_that_may_not_be_touched_is_tried_again(void **state)
 {
     (void)state;
@@ -280,6 +320,7 @@ int main(void)
         cmocka_unit_test(what_came_between_is_told_if_it_cannot_be_read),
         cmocka_unit_test(one_that_is_read_already_goes_on_as_it_is),
         cmocka_unit_test(a_session_that_records_keeps_its_file),
+        cmocka_unit_test(what_was_lost_since_boot_is_told_once),
         cmocka_unit_test(one_that_may_not_be_touched_is_tried_again),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
