@@ -41,8 +41,11 @@ static bool is_ours(const char *name, const struct etw_registry_tree *tree)
     const struct etw_registry_value *value = etw_registry_find(tree, "", "Guid");
     struct guid wanted = guid_from_name(span_text(name));
     struct guid guid;
-    return etw_hold_is_ours(name) && value && value->type == ETW_REGISTRY_TEXT &&
-           guid_parse(value->data, &guid) && guid_equal(&guid, &wanted);
+    if (!etw_hold_is_ours(name)) {
+        return false;
+    }
+    return !value || (value->type == ETW_REGISTRY_TEXT && guid_parse(value->data, &guid) &&
+                         guid_equal(&guid, &wanted));
 }
 
 bool etw_autologger_read(const char *name, struct etw_registry_tree *tree,
@@ -181,7 +184,8 @@ bool etw_autologger_remove(const char *name, struct error *err)
                   "one. it stays",
             name);
     }
-    return good && etw_registry_remove(key, err);
+    /* Start first: Windows starts nothing of what an end half-way leaves. */
+    return good && etw_registry_remove_value(key, "Start", err) && etw_registry_remove(key, err);
 }
 
 /* ---- compare ----------------------------------------------------------------------------------------- */

@@ -11,7 +11,8 @@
  * Ours is a key whose name begins with etwship- and whose Guid is the one that follows from that name
  * (guid_from_name). Windows demands a Guid anyway, so the mark is no value of our own in a key of
  * Windows; it says so after the configuration has changed or is gone, and a session of that name that
- * somebody made by hand has another one.
+ * somebody made by hand has another one. A key of such a name without any Guid is what an end half-way
+ * has left: Windows starts none without, so it is ours, too.
  */
 #define ETW_AUTOLOGGER_ROOT "SYSTEM\\CurrentControlSet\\Control\\WMI\\Autologger"
 

@@ -186,9 +186,9 @@ static bool describe(const struct etw_plan *plan, const struct input_env *env,
     if (!set_file(plan, env, boot, err)) {
         return false;
     }
-    etw_registry_put_dword(tree, "", "Start", 1);
-    put_session(plan, boot, tree);
+    put_session(plan, boot, tree); /* its Guid first: by that an unfinished one is ours */
     bool good = put_providers(plan, tree, err);
+    etw_registry_put_dword(tree, "", "Start", 1); /* last: until then Windows does not start it */
     if (good && (tree->failed || !arena_copy(&tree->memory, span_text(plan->name), &name))) {
         good = error_set(err, ERR_MEMORY, "out of memory for an autologger");
     }

@@ -22,6 +22,7 @@ struct sim_registry {
     size_t count;
     uint32_t fail_at;
     uint32_t fail_code;
+    bool fails_on;
     uint32_t changes;
 };
 
@@ -149,6 +150,7 @@ static uint32_t change(struct sim_registry *r)
     load(r);
     r->changes++;
     if (r->fail_at && --r->fail_at == 0) {
+        r->fail_at = r->fails_on; /* the next one, too */
         return r->fail_code;
     }
     return 0;
@@ -300,6 +302,13 @@ void sim_registry_fail(struct sim_registry *registry, uint32_t nth, uint32_t cod
 {
     registry->fail_at = nth;
     registry->fail_code = code;
+    registry->fails_on = false;
+}
+
+void sim_registry_cut(struct sim_registry *registry, uint32_t nth)
+{
+    sim_registry_fail(registry, nth, ETW_ERROR_ACCESS_DENIED);
+    registry->fails_on = nth != 0;
 }
 
 uint32_t sim_registry_changes(const struct sim_registry *registry)

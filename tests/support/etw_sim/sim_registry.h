@@ -20,6 +20,10 @@ const struct etw_registry_api *sim_registry_api(struct sim_registry *registry);
  * nothing; 0: none. */
 void sim_registry_fail(struct sim_registry *registry, uint32_t nth, uint32_t code);
 
+/* From the ${nth} call that changes something on (1: the next) nothing is changed any more, as if the
+ * caller had been killed before it; 0: everything works again. */
+void sim_registry_cut(struct sim_registry *registry, uint32_t nth);
+
 /* How many calls have written or removed something. */
 uint32_t sim_registry_changes(const struct sim_registry *registry);
 

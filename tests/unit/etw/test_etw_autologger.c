@@ -207,6 +207,43 @@ static void what_is_somebody_elses_is_not_touched(void **state)
     buf_fini(&before);
 }
 
+/* Whoever is killed while he installs or removes: the next one can do either. */
+static void one_that_was_left_half_way_is_ours(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        bool removes = i & 1;
+        bool done = false;
+        for (uint32_t nth = 1; !done; nth++) {
+            struct error err = {0};
+            if (removes) {
+                assert_true(etw_autologger_install(items, 1, &err));
+            }
+            sim_registry_cut(registry, nth);
+            done = removes ? etw_autologger_remove("etwship-a", NULL)
+                           : etw_autologger_install(items, 1, NULL);
+            sim_registry_cut(registry, 0);
+            if (!done && i & 2) {
+                bool gone = !has(A);
+                assert_int_equal(etw_autologger_remove("etwship-a", &err), !gone);
+            }
+            if (!etw_autologger_install(items, 1, &err)) {
+                print_error("cut before call %u: %s\n", nth, err.text);
+                fail();
+            }
+            assert_true(has(A " Start=1\n"));
+            assert_true(etw_autologger_remove("etwship-a", &err));
+        }
+    }
+    /* Windows removes the values of a key one by one. */
+    assert_true(etw_autologger_install(items, 1, NULL));
+    assert_true(etw_registry_remove_value(A, "Guid", NULL));
+    assert_true(etw_autologger_remove("etwship-a", NULL));
+    assert_false(has(A));
+    put(ETW_AUTOLOGGER_ROOT "\\other", "Start", 1);
+    assert_false(etw_autologger_remove("other", NULL));
+}
+
 static void add_line(void *self, const char *text)
 {
     buf_printf(self, "%s\n", text);
@@ -264,6 +301,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             an_older_installation_is_changed_and_windows_values_stay, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_somebody_elses_is_not_touched, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(one_that_was_left_half_way_is_ours, set_up, tear_down),
         cmocka_unit_test_setup_teardown(differences_are_told_one_by_one, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_guid_follows_from_the_name, set_up, tear_down),
     };
