@@ -8,6 +8,7 @@ happens to the agent.
 import json
 import os
 import re
+import socket
 import unittest
 
 import machine  # noqa: E402
@@ -72,6 +73,8 @@ class Boot(machine.Shared):
         data = self.out.read_bytes() if self.out.exists() else b""
         events = [json.loads(line) for line in data[:data.rfind(b"\n") + 1].splitlines()]
         self.assertEqual({event["etw"]["session"] for event in events} - {"live"}, set())
+        # The file does not say where it was written: here.
+        self.assertEqual({event["host"]["name"] for event in events} - {socket.gethostname()}, set())
         # What the simulator's providers write is a number that counts up.
         return sorted(int.from_bytes(bytes.fromhex(event["payload"])[:8], "little")
                       for event in events if "gap" not in event and "payload" in event)

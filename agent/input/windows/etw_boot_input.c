@@ -17,12 +17,15 @@
  * Which files there are is looked up once, before anything runs: the one of this boot is there then.
  */
 enum { MAX_FILES = ETW_AUTOLOGGER_MAX_FILES + 1, LOOK_MS = 50, LOOK_MAX_MS = 2000 };
+enum { MAX_STATE_BYTES = 16 * 1024 * 1024 };
 
 struct boot_input {
     const struct input_boot_settings *settings;
     struct input_file_settings file_settings;
+    char host[256]; /* this machine: its files do not say */
     const char *paths[MAX_FILES];
-    void *file; /* of the input `file`; NULL: there is nothing to read */
+    void *file;      /* of the input `file`; NULL: there is nothing to read */
+    struct buf kept; /* the state of an earlier run, while there is nothing to read */
     struct plat_mutex mutex;
     struct plat_cond changed;
     bool asked_to_stop;
@@ -65,6 +68,7 @@ static void destroy(void *self)
     for (size_t i = 0; i < MAX_FILES; i++) {
         free((void *)(uintptr_t)in->paths[i]);
     }
+    buf_fini(&in->kept);
     plat_cond_fini(&in->changed);
     plat_mutex_fini(&in->mutex);
     free(in);
@@ -79,6 +83,9 @@ static void *create(const void *settings, const struct input_env *env, struct er
     }
     in->settings = settings;
     in->file_settings.codepage = 1252;
+    plat_host_name(in->host, sizeof(in->host));
+    in->file_settings.host = in->host;
+    buf_init(&in->kept, MAX_STATE_BYTES);
     plat_mutex_init(&in->mutex);
     plat_cond_init(&in->changed);
     find_files(in);
@@ -151,14 +158,22 @@ static void stop(void *self)
 static bool state(void *self, struct buf *out, struct error *err)
 {
     const struct boot_input *in = self;
-    return !in->file || input_file.state(in->file, out, err);
+    if (in->file) {
+        return input_file.state(in->file, out, err);
+    }
+    buf_add_span(out, buf_span(&in->kept));
+    return (!out->failed && !in->kept.failed) ||
+           error_set(err, ERR_MEMORY, "out of memory for a position");
 }
 
 static void restore(void *self, struct span bytes)
 {
-    const struct boot_input *in = self;
+    struct boot_input *in = self;
     if (in->file) {
         input_file.restore(in->file, bytes);
+    } else {
+        buf_reset(&in->kept);
+        buf_add_span(&in->kept, bytes);
     }
 }
 
