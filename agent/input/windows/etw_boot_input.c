@@ -10,13 +10,13 @@
 #include "platform/plat_thread.h"
 
 /*
- * The input `file` behind a gate: it opens when the session that writes the file is gone or has gone
+ * The input `file` behind a gate: it opens when the session that writes the file has a successor or goes
  * on in real time. That is for etw_session to do, on the thread of the live session, which does it
  * first of all; here the session is only looked at, so that the two never both act.
  *
  * Which files there are is looked up once, before anything runs: the one of this boot is there then.
  */
-enum { MAX_FILES = ETW_AUTOLOGGER_MAX_FILES + 1, LOOK_MS = 50, LOOK_MAX_MS = 2000 };
+enum { MAX_FILES = ETW_AUTOLOGGER_MAX_FILES + 1, LOOK_MS = 50, LOOK_MAX_MS = 2000, GONE_MS = 5000 };
 enum { MAX_STATE_BYTES = 16 * 1024 * 1024 };
 
 struct boot_input {
@@ -101,14 +101,23 @@ static void *create(const void *settings, const struct input_env *env, struct er
 
 /* ---- the gate ------------------------------------------------------------------------------------------ */
 
-static bool is_written(const struct boot_input *in)
+/* ${gone_at_ns}: since when there is no session; 0: there was one. Windows may know none before its
+ * file is closed, and the live session starts the next one when that is done: that one opens the gate.
+ * If none comes the file is whole after a while all the same. */
+static bool is_written(const struct boot_input *in, uint64_t *gone_at_ns)
 {
     struct etw_session_state state;
     struct error err = {0};
-    if (!etw_control_query(in->settings->etw_session, &state, &err)) {
-        return err.os_code != ETW_ERROR_WMI_INSTANCE_NOT_FOUND;
+    if (etw_control_query(in->settings->etw_session, &state, &err)) {
+        *gone_at_ns = 0;
+        return etw_boot_is_written(&state);
     }
-    return etw_boot_is_written(&state);
+    if (err.os_code != ETW_ERROR_WMI_INSTANCE_NOT_FOUND) {
+        return true;
+    }
+    uint64_t now = plat_monotonic_ns();
+    *gone_at_ns = *gone_at_ns ? *gone_at_ns : now;
+    return now - *gone_at_ns < GONE_MS * UINT64_C(1000000);
 }
 
 /* False: asked to stop. */
@@ -129,10 +138,11 @@ static enum input_end run(void *self, const struct input_sink *sink, struct erro
 {
     struct boot_input *in = self;
     uint64_t pause_ms = LOOK_MS;
+    uint64_t gone_at_ns = 0;
     if (!in->file) {
         return INPUT_DONE;
     }
-    while (is_written(in)) {
+    while (is_written(in, &gone_at_ns)) {
         if (!rest(in, pause_ms) || (sink->pause && !sink->pause(sink->self))) {
             return INPUT_STOPPED;
         }

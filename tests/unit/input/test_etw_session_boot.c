@@ -4,6 +4,7 @@
 
 #include "etw/etw_control.h"
 #include "etw_session_rig.h"
+#include "input/windows/etw_boot.h"
 #include "platform/plat_file.h"
 #include "support/etw_sim/etw_sim.h"
 #include "support/temp_folder.h"
@@ -310,6 +311,72 @@ static void one_that_may_not_be_touched_is_tried_again(void **state)
     rig_fini(&rig);
 }
 
+struct reading {
+    bool begun; /* the next session is there */
+    bool early;
+    size_t records;
+};
+
+static bool begin_the_next(void *self)
+{
+    struct reading *reading = self;
+    struct etw_session_state session;
+    const struct etw_session_spec spec = {.name = NAME,
+        .guid = {{1}},
+        .clock = 1,
+        .buffer_kb = 64,
+        .min_buffers = 4,
+        .max_buffers = 24,
+        .mode = ETW_MODE_REAL_TIME};
+    if (!reading->begun) {
+        assert_true(etw_control_start(&spec, &session, NULL));
+    }
+    reading->begun = true;
+    return true;
+}
+
+static bool take_record(void *self, const struct event_record *record)
+{
+    struct reading *reading = self;
+    (void)record;
+    reading->early = reading->early || !reading->begun;
+    reading->records++;
+    return true;
+}
+
+static void take_metadata(void *self, const struct event_record *record)
+{
+    take_record(self, record);
+}
+
+/* That it is not there any more does not say that its file is closed; that the next one is does. */
+static void its_file_is_read_when_the_next_session_has_begun(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct etw_sim_provider *provider;
+    struct error err = {0};
+    struct reading reading = {.begun = false};
+    boot(&rig, 19045, ETW_MODE_SEQUENTIAL);
+    enable(&rig, &provider);
+    write_events(provider, 50);
+    assert_true(etw_control_stop(NAME, NULL, NULL));
+    const struct input_boot_settings settings = {.etw_session = NAME, .file = file};
+    const struct input_env env = {.name = "test/boot"};
+    void *input = input_boot.create(&settings, &env, &err);
+    assert_non_null(input);
+    const struct input_sink sink = {.self = &reading,
+        .metadata = take_metadata,
+        .record = take_record,
+        .pause = begin_the_next};
+    assert_int_equal(input_boot.run(input, &sink, &err), INPUT_DONE);
+    assert_true(reading.records >= 50);
+    assert_false(reading.early);
+    input_boot.destroy(input);
+    assert_true(etw_control_stop(NAME, NULL, NULL));
+    rig_fini(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -320,6 +387,7 @@ int main(void)
         cmocka_unit_test(what_came_between_is_told_if_it_cannot_be_read),
         cmocka_unit_test(one_that_is_read_already_goes_on_as_it_is),
         cmocka_unit_test(a_session_that_records_keeps_its_file),
+        cmocka_unit_test(its_file_is_read_when_the_next_session_has_begun),
         cmocka_unit_test(what_was_lost_since_boot_is_told_once),
         cmocka_unit_test(one_that_may_not_be_touched_is_tried_again),
     };
