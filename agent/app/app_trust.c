@@ -11,7 +11,7 @@
 #include "platform/plat_rights.h"
 #include "trust/trust_words.h"
 
-enum { MAX_FILES = 4096, MAX_TEXT_BYTES = 4 * TRUST_PATH_BYTES };
+enum { MAX_PLACES = 8192, MAX_TEXT_BYTES = 4 * TRUST_PATH_BYTES };
 
 struct search {
     struct trust_system system;
@@ -22,8 +22,9 @@ struct search {
     size_t told_count;
     struct buf told; /* their paths, each with its NUL */
     struct trust_finding finding;
-    const char *folder; /* whose files are gone through */
-    size_t files_left;
+    const char *folder; /* what is in it is gone through */
+    size_t places_left;
+    struct buf pending; /* folders that are still to come, each with its NUL */
 };
 
 static bool look(void *self, const char *path, struct plat_rights *ret_rights, struct error *err)
@@ -110,15 +111,40 @@ static void judge(struct search *search, const char *path, enum trust_use use)
     free(absolute);
 }
 
+/* What is not judged is not trusted. */
+static void note_unjudged(struct search *search, const char *why)
+{
+    struct trust_finding *finding = &search->finding;
+    *finding = (struct trust_finding){.use = TRUST_FOLDER, .verdict = {.who = TRUST_UNKNOWN}};
+    snprintf(finding->path, sizeof(finding->path), "%s", search->folder);
+    snprintf(finding->why, sizeof(finding->why), "%s", why);
+    note(search);
+}
+
+/* One more place in the folder; false if it cannot be judged. */
+static bool take_place(struct search *search, const char *name, char path[DATA_FOLDER_PATH_BYTES])
+{
+    if (!search->places_left) {
+        note_unjudged(search, "too many files lie there");
+        return false;
+    }
+    search->places_left--;
+    if (!data_folder_path(search->folder, name, path, NULL)) {
+        note_unjudged(search, "the paths of its files are too long");
+        return false;
+    }
+    return true;
+}
+
 static bool judge_file_in(void *self, const char *name)
 {
     struct search *search = self;
     char path[DATA_FOLDER_PATH_BYTES];
-    if (search->files_left && data_folder_path(search->folder, name, path, NULL)) {
-        search->files_left--;
-        judge(search, path, TRUST_FILE);
+    if (!take_place(search, name, path)) {
+        return false;
     }
-    return search->files_left > 0;
+    judge(search, path, TRUST_FILE);
+    return true;
 }
 
 /* A folder whose files are read; or a file. */
@@ -127,9 +153,47 @@ static void judge_folder(struct search *search, const char *path)
     judge(search, path, TRUST_FOLDER);
     if (plat_path_kind(path) == PLAT_PATH_DIR) {
         search->folder = path;
-        search->files_left = MAX_FILES;
+        search->places_left = MAX_PLACES;
         plat_dir_files(path, judge_file_in, search, NULL);
     }
+}
+
+static bool add_folder_in(void *self, const char *name)
+{
+    struct search *search = self;
+    char path[DATA_FOLDER_PATH_BYTES];
+    if (!take_place(search, name, path)) {
+        return false;
+    }
+    buf_add(&search->pending, path, strlen(path) + 1);
+    return true;
+}
+
+/* The same with all folders below, as definitions are read. */
+static void judge_tree(struct search *search, const char *path)
+{
+    char folder[DATA_FOLDER_PATH_BYTES];
+    size_t at = 0;
+    size_t size = strlen(path);
+    if (plat_path_kind(path) != PLAT_PATH_DIR || size >= sizeof(folder)) {
+        judge(search, path, TRUST_FOLDER);
+        return;
+    }
+    buf_init(&search->pending, (size_t)MAX_PLACES * DATA_FOLDER_PATH_BYTES);
+    buf_add(&search->pending, path, size + 1);
+    search->folder = folder;
+    search->places_left = MAX_PLACES;
+    while (!search->pending.failed && at < search->pending.size) {
+        snprintf(folder, sizeof(folder), "%s", (const char *)search->pending.data + at);
+        at += strlen(folder) + 1;
+        judge(search, folder, TRUST_FOLDER);
+        plat_dir_files(folder, judge_file_in, search, NULL);
+        plat_dir_folders(folder, add_folder_in, search, NULL);
+    }
+    if (search->pending.failed) {
+        note_unjudged(search, "out of memory");
+    }
+    buf_fini(&search->pending);
 }
 
 /* ---- all of them ------------------------------------------------------------------------------- */
@@ -155,14 +219,14 @@ static void judge_schemas(struct search *search, const struct app_config *config
 {
     for (size_t i = 0; i < config->schema_count; i++) {
         if (config->schemas[i].type == APP_SCHEMA_FOLDER) {
-            judge_folder(search, config->schemas[i].path);
+            judge_tree(search, config->schemas[i].path);
         }
     }
     for (size_t i = 0; i < config->session_count; i++) {
         const struct app_provider *providers = config->sessions[i].providers.items;
         for (size_t k = 0; k < config->sessions[i].providers.count; k++) {
             if (providers[k].wpp) {
-                judge_folder(search, providers[k].wpp);
+                judge_tree(search, providers[k].wpp);
             }
         }
     }
@@ -208,6 +272,29 @@ static void judge_data(struct search *search, const char *data_dir)
     search->system.user = user;
 }
 
+/* Where its file can be written, and be replaced by a link to another one when it is begun anew. */
+static void judge_log(struct search *search, const char *file)
+{
+    struct span folder = config_path_folder(span_text(file));
+    char path[DATA_FOLDER_PATH_BYTES];
+    uint32_t user = search->system.user;
+    if (folder.size >= sizeof(path)) {
+        return;
+    }
+    snprintf(path, sizeof(path), "%.*s", SPAN_ARG(folder));
+    const char *place = *path ? path : ".";
+    search->system.user = agent_user(search, place);
+    judge(search, place, plat_path_kind(place) == PLAT_PATH_NONE ? TRUST_WAY : TRUST_FOLDER);
+    judge(search, file, TRUST_FILE);
+    search->system.user = user;
+}
+
+static bool has_log_file(const struct app_config *config)
+{
+    const char *file = config->agent.log.file;
+    return strcmp(file, "auto") != 0 && strcmp(file, "stderr") != 0;
+}
+
 /* On Windows with what lies beside it, where programs are looked for what they load. */
 static void judge_program(struct search *search, const char *program)
 {
@@ -232,6 +319,9 @@ static void find(struct search *search, const struct app_config *config, enum ap
     if (data_dir) {
         judge_data(search, data_dir);
     }
+    if (has_log_file(config)) {
+        judge_log(search, config->agent.log.file);
+    }
     char *program = scope == APP_TRUST_ALL ? plat_rights_program(NULL) : NULL;
     if (program) {
         judge_program(search, program);
@@ -254,6 +344,20 @@ size_t app_trust_find(const struct app_config *config, enum app_trust_scope scop
     search.tell = tell;
     search.self = self;
     find(&search, config, scope);
+    search_fini(&search);
+    return search.told_count;
+}
+
+size_t app_trust_find_log(const struct app_config *config, const char *file,
+    void (*tell)(void *self, const char *text), void *self)
+{
+    struct search search;
+    search_init(&search, APP_TRUST_PROCESS);
+    search.tell = tell;
+    search.self = self;
+    if (!has_log_file(config)) {
+        judge_log(&search, file);
+    }
     search_fini(&search);
     return search.told_count;
 }

@@ -14,7 +14,7 @@ bool app_trust_matters(void);
 
 /* Which places are judged. */
 enum app_trust_scope {
-    APP_TRUST_CONFIG, /* what the configuration names: its files, folders of definitions, agent.data_dir */
+    APP_TRUST_CONFIG, /* what the configuration names: its files, folders of definitions, agent.data_dir, the log */
     APP_TRUST_ALL, /* the program that runs, too */
 };
 
@@ -33,6 +33,10 @@ enum app_trust_whose {
 enum { APP_TRUST_MAX_TOLD = 16 };
 size_t app_trust_find(const struct app_config *config, enum app_trust_scope scope,
     enum app_trust_whose whose, void (*tell)(void *self, const char *text), void *self);
+
+/* The same of the log that is in ${file} if the configuration names none. */
+size_t app_trust_find_log(const struct app_config *config, const char *file,
+    void (*tell)(void *self, const char *text), void *self);
 
 /* The same of ${program}, absolute, and its folder: may a service run it? Only Windows has services: 0
  * elsewhere. */

@@ -99,6 +99,26 @@ static bool is_trusted(const struct app_config *config, const struct agent_keepe
     return true;
 }
 
+static void add_log_warning(void *self, const char *text)
+{
+    (void)self;
+    cli_warning("no log file, as others could use the rights of the service. %s", text);
+}
+
+/* ${keeper}, which may be NULL, but without a log file of its own that others could turn elsewhere. */
+static const struct agent_keeper *trusted_keeper(
+    const struct app_config *config, const struct agent_keeper *keeper)
+{
+    static struct agent_keeper kept; /* for ever, as of an output that is stuck */
+    if (!keeper || !keeper->log_path ||
+        app_trust_find_log(config, keeper->log_path, add_log_warning, NULL) == 0) {
+        return keeper;
+    }
+    kept = *keeper;
+    kept.log_path = NULL;
+    return &kept;
+}
+
 /* ${args}, which is the caller's, is in use for ever if an output is stuck. */
 static int run_kept(const struct cli_args *args, const struct agent_keeper *keeper, bool *ret_stuck)
 {
@@ -107,7 +127,7 @@ static int run_kept(const struct cli_args *args, const struct agent_keeper *keep
     int exit_code = EXIT_USAGE;
     if (config_options_load(args, &config)) {
         if (config_options_can_run(&config) && is_trusted(&config, keeper)) {
-            exit_code = run_config(args, &config, keeper, &stuck);
+            exit_code = run_config(args, &config, trusted_keeper(&config, keeper), &stuck);
         }
         if (!stuck) {
             app_config_fini(&config);

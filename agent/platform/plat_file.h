@@ -91,6 +91,10 @@ enum plat_path_kind plat_path_kind(const char *path);
 bool plat_dir_files(
     const char *folder, bool (*each)(void *self, const char *name), void *self, struct error *err);
 
+/* The same with the folders in it; links to folders are none. */
+bool plat_dir_folders(
+    const char *folder, bool (*each)(void *self, const char *name), void *self, struct error *err);
+
 /* Bytes that this process may still write to the file system that ${path} is on. */
 bool plat_disk_free(const char *path, uint64_t *ret_bytes, struct error *err);
 

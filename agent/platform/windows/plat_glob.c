@@ -213,6 +213,19 @@ bool plat_dir_files(
     return list(folder, give_file, &files, err);
 }
 
+static bool give_folder(void *self, const char *name, enum glob_kind kind)
+{
+    const struct files *folders = self;
+    return kind != GLOB_DIR || folders->each(folders->self, name);
+}
+
+bool plat_dir_folders(
+    const char *folder, bool (*each)(void *self, const char *name), void *self, struct error *err)
+{
+    struct files folders = {each, self};
+    return list(folder, give_folder, &folders, err);
+}
+
 bool plat_glob(
     const char *pattern, bool (*each)(void *self, const char *path), void *self, struct error *err)
 {

@@ -40,7 +40,8 @@ static void set_mode(const char *name, mode_t mode)
 
 static int set_up(void **state)
 {
-    static const char *const folders[] = {"conf.d", "schema", "data", "data/spool"};
+    static const char *const folders[] = {
+        "conf.d", "schema", "schema/a", "schema/a/b", "data", "data/spool", "log"};
     (void)state;
     if (temp_folder_make(folder, "trust") != 0) {
         return -1;
@@ -52,16 +53,20 @@ static int set_up(void **state)
         set_mode(folders[i], 0755);
     }
     write_file("main.yaml", "version: 1\n"
-                            "agent: {data_dir: data}\n"
+                            "agent: {data_dir: data, log: {file: log/agent.log}}\n"
                             "schema: [{type: folder, path: schema}]\n"
                             "include: [conf.d/*.yaml]\n"
                             "sessions: [{type: file, paths: [x.etl]}]\n");
     write_file("conf.d/out.yaml", "outputs: [{type: stdout}]\n");
     write_file("schema/a.man", "");
+    write_file("schema/a/b/b.man", "");
+    write_file("log/agent.log", "");
     write_file("data/kept", "");
     set_mode("main.yaml", 0644);
     set_mode("conf.d/out.yaml", 0644);
     set_mode("schema/a.man", 0644);
+    set_mode("schema/a/b/b.man", 0644);
+    set_mode("log/agent.log", 0644);
     set_mode("data/kept", 0644);
     return 0;
 }
@@ -122,6 +127,11 @@ static void each_place_that_is_believed_is_looked_at(void **state)
         {"conf.d/out.yaml", 0664, 0644},
         {"schema", 0777, 0755},
         {"schema/a.man", 0646, 0644},
+        {"schema/a", 01777, 0755}, /* whatever will lie there is read */
+        {"schema/a/b", 0775, 0755},
+        {"schema/a/b/b.man", 0664, 0644},
+        {"log", 01777, 0755},
+        {"log/agent.log", 0666, 0644},
         {"data", 0775, 0755},
         {"data/kept", 0666, 0644},
         {"data/spool", 0777, 0755},
@@ -174,6 +184,26 @@ static void a_missing_folder_of_definitions_may_be_made_by_others(void **state)
     set_mode("conf.d", 0755);
 }
 
+static void definitions_that_are_too_many_to_judge_are_not_trusted(void **state)
+{
+    (void)state;
+    enum { TOO_MANY = 8193 };
+    char name[64];
+    need_a_place_of_our_own();
+    for (int i = 0; i < TOO_MANY; i++) {
+        snprintf(name, sizeof(name), "schema/a/%d.man", i);
+        write_file(name, "");
+        set_mode(name, 0644);
+    }
+    assert_int_equal(find(NULL), 1);
+    assert_non_null(strstr(said, "too many files lie there"));
+    for (int i = 0; i < TOO_MANY; i++) {
+        snprintf(name, sizeof(name), "schema/a/%d.man", i);
+        remove(in_folder(name));
+    }
+    assert_int_equal(find(NULL), 0);
+}
+
 /* As of a package, whose data belongs to an account of the service. */
 static void who_checks_does_not_ask_for_the_data_of_the_agent(void **state)
 {
@@ -206,6 +236,7 @@ int main(void)
         cmocka_unit_test(a_place_is_told_once),
         cmocka_unit_test(a_data_folder_that_will_be_made_is_judged_by_its_way),
         cmocka_unit_test(a_missing_folder_of_definitions_may_be_made_by_others),
+        cmocka_unit_test(definitions_that_are_too_many_to_judge_are_not_trusted),
         cmocka_unit_test(who_checks_does_not_ask_for_the_data_of_the_agent),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
