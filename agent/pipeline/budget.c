@@ -16,6 +16,7 @@ enum {
     COPIES_PER_WORKER = 2,            /* of a batch: what is left of it, framed and packed */
     ALLOCATOR_SHARE = 16,             /* holes between blocks that the C library keeps */
     LEAST_SPOOL_SHARE = 8,            /* of budgets that are too small for all that */
+    STORE_BYTES = 4 * 1024 * 1024,    /* what waits for two segments, one of them just ended */
 };
 
 size_t budget_queue_bytes(const struct pipeline_settings *s)
@@ -49,7 +50,8 @@ static size_t fixed_bytes(const struct pipeline_settings *s)
         copies += COPIES_PER_WORKER * s->outputs[i].workers *
                   s->streams[s->outputs[i].stream].max_bytes;
     }
-    return PROGRAM_BYTES + s->session_count * SESSION_BYTES + budget_queue_bytes(s) +
+    size_t store = s->store.store ? STORE_BYTES : 0;
+    return PROGRAM_BYTES + store + s->session_count * SESSION_BYTES + budget_queue_bytes(s) +
            work_bytes(s) + copies + s->memory_bytes / ALLOCATOR_SHARE;
 }
 
