@@ -33,8 +33,8 @@ class SpoolFaults(SpoolRig):
     def mount(self, size):
         self.disk.mkdir()
         if sys.platform != "linux" or os.geteuid() != 0 or subprocess.run(
-                ["mount", "-t", "tmpfs", "-o", f"size={size}", "none", self.disk], check=False,
-                stderr=subprocess.DEVNULL).returncode != 0:
+                ["mount", "-t", "tmpfs", "-o", f"size={size},mode=0700", "none", self.disk],
+                check=False, stderr=subprocess.DEVNULL).returncode != 0:
             self.skipTest("cannot mount a file system here")
         self.addCleanup(subprocess.run, ["umount", self.disk], check=True)
 
