@@ -15,8 +15,8 @@
  * In memory mode each output has a position of its own; a durable spool knows how far a session is in each
  * stream. A stream begins where that of its outputs is that has least. What others of them had beyond
  * that they leave out, so the store remembers it, as the state of a session with a name that none has:
- * lines of session, output and number, and one without names for the last batch that was in the spool
- * before: what waited there is not left out, whatever its numbers.
+ * lines of session, output, number, and the last batch that was in the spool before: what waited there is
+ * not left out, whatever its numbers. Older versions had one such batch for all, in a line without names.
  *
  * The file `state` is there if memory mode ran last. It is taken over in commits that can be repeated, and
  * renamed when all of it is true, before the first delivery; then it is old, and never read again.
@@ -66,21 +66,33 @@ static uint64_t number_of(struct span word)
     return number;
 }
 
-static void read_had(
-    const struct agent *agent, struct span text, uint64_t *had, uint64_t *had_behind)
+/* ${behind} is what lines say that do not say it themselves, until one without names does. */
+static void read_had(const struct agent *agent, struct span text, uint64_t *had,
+    uint64_t *had_behind, uint64_t behind)
 {
     const struct agent_plan *plan = &agent->plan;
     while (text.size) {
-        struct span session = next_word(&text, ' ');
-        struct span output = next_word(&text, ' ');
-        uint64_t number = number_of(next_word(&text, '\n'));
-        *had_behind = session.size ? *had_behind : number;
+        struct span line = next_word(&text, '\n');
+        struct span session = next_word(&line, ' ');
+        struct span output = next_word(&line, ' ');
+        uint64_t number = number_of(next_word(&line, ' '));
+        behind = session.size ? behind : number;
         for (size_t i = 0; i < plan->session_count * plan->output_count; i++) {
             if (span_is(session, session_name(agent, i / plan->output_count)) &&
                 span_is(output, output_name(agent, i % plan->output_count))) {
                 had[i] = number;
+                had_behind[i] = line.size ? number_of(line) : behind;
             }
         }
+    }
+}
+
+void agent_import_set_had(
+    struct agent_import *import, size_t cell, uint64_t number, uint64_t behind)
+{
+    if (import->had[cell] != number) {
+        import->had[cell] = number;
+        import->had_behind[cell] = behind;
     }
 }
 
@@ -91,11 +103,11 @@ bool agent_import_put_had(const struct agent *agent, struct store *store,
     const struct agent_plan *plan = &agent->plan;
     struct buf text;
     buf_init(&text, STORE_VALUE_MAX);
-    buf_printf(&text, "  %llu\n", (unsigned long long)import->had_behind);
     for (size_t i = 0; i < plan->session_count * plan->output_count; i++) {
         if (had[i]) {
-            buf_printf(&text, "%s %s %llu\n", session_name(agent, i / plan->output_count),
-                output_name(agent, i % plan->output_count), (unsigned long long)had[i]);
+            buf_printf(&text, "%s %s %llu %llu\n", session_name(agent, i / plan->output_count),
+                output_name(agent, i % plan->output_count), (unsigned long long)had[i],
+                (unsigned long long)import->had_behind[i]);
         }
     }
     bool ok = (!text.failed || error_set(err, ERR_MEMORY, "out of memory")) &&
@@ -137,17 +149,20 @@ static bool take_position(struct taking *taking, size_t stream, uint64_t id)
         return false;
     }
     for (size_t o = 0; o < plan->output_count; o++) {
-        uint64_t *had = &taking->import->had[s * plan->output_count + o];
+        size_t cell = s * plan->output_count + o;
+        uint64_t had = taking->import->had[cell];
         struct position position;
         if (plan->outputs[o].stream != stream || !takes(agent, s, o)) {
             continue;
         }
         if (!positions_find(taking->import->left, name, output_name(agent, o), &position)) {
-            *had = is_read_again && before > *had ? before : *had;
+            had = is_read_again && before > had ? before : had;
+            agent_import_set_had(taking->import, cell, had, store_last_id(taking->store));
             continue;
         }
         lowest = position.sequence < lowest ? position.sequence : lowest;
-        *had = is_read_again ? position.sequence : *had;
+        had = is_read_again ? position.sequence : had;
+        agent_import_set_had(taking->import, cell, had, store_last_id(taking->store));
     }
     taking->import->known[stream * plan->session_count + s] = lowest != UINT64_MAX;
     if (lowest == UINT64_MAX || (lowest == 0 && (before == 0 || !is_read_again))) {
@@ -200,7 +215,10 @@ static bool allocate(const struct agent *agent, struct agent_import *import, str
     const struct agent_plan *plan = &agent->plan;
     import->known = calloc(plan->stream_count * plan->session_count + 1, sizeof(*import->known));
     import->had = calloc(plan->session_count * plan->output_count + 1, sizeof(*import->had));
-    return (import->known && import->had) || error_set(err, ERR_MEMORY, "out of memory");
+    import->had_behind = calloc(
+        plan->session_count * plan->output_count + 1, sizeof(*import->had_behind));
+    return (import->known && import->had && import->had_behind) ||
+           error_set(err, ERR_MEMORY, "out of memory");
 }
 
 /* Whoever starts without it reads and sends again what the other mode had. */
@@ -223,9 +241,8 @@ bool agent_import_to_spool(
     }
     buf_init(&text, STORE_VALUE_MAX);
     bool ok = store_find_source_state(store, span_text(had_name), &text, err);
-    import->had_behind = store_last_id(store);
     if (ok) {
-        read_had(agent, buf_span(&text), import->had, &import->had_behind);
+        read_had(agent, buf_span(&text), import->had, import->had_behind, store_last_id(store));
     }
     buf_fini(&text);
     if (!ok || !has_state(agent)) {
@@ -238,7 +255,6 @@ bool agent_import_to_spool(
     if (positions_notice(import->left)) {
         log_write(agent->log, LOG_LEVEL_WARNING, NULL, "%s", positions_notice(import->left));
     }
-    import->had_behind = store_last_id(store);
     return take_all(&taking) || tell_failed(err);
 }
 
@@ -268,6 +284,7 @@ void agent_import_fini(struct agent_import *import)
     positions_close(import->left);
     free(import->known);
     free(import->had);
+    free(import->had_behind);
 }
 
 /* ---- from disk to memory ------------------------------------------------------------------------- */
@@ -284,6 +301,7 @@ struct giving {
     struct catalogue *catalogue;
     struct known_output *outputs;
     uint64_t *had;
+    uint64_t *had_behind; /* not used: memory mode knows no batches */
     struct error *err;
     bool ok;
 };
@@ -364,12 +382,11 @@ static bool give_all(struct giving *giving, const struct spool_facts *facts)
     const struct agent *agent = giving->agent;
     struct buf text;
     uint64_t live;
-    uint64_t ignored;
     buf_init(&text, STORE_VALUE_MAX);
     bool ok = catalogue_find_session(
         giving->catalogue, span_text(had_name), &text, &live, giving->err);
     if (ok) {
-        read_had(agent, buf_span(&text), giving->had, &ignored);
+        read_had(agent, buf_span(&text), giving->had, giving->had_behind, 0);
     }
     buf_fini(&text);
     for (size_t o = 0; ok && o < agent->plan.output_count; o++) {
@@ -395,11 +412,14 @@ static bool give(const struct agent *agent, struct catalogue *catalogue,
         .catalogue = catalogue,
         .outputs = calloc(plan->output_count + 1, sizeof(*giving.outputs)),
         .had = calloc(plan->session_count * plan->output_count + 1, sizeof(*giving.had)),
+        .had_behind = calloc(
+            plan->session_count * plan->output_count + 1, sizeof(*giving.had_behind)),
         .err = err,
         .ok = true};
-    if (!giving.outputs || !giving.had) {
+    if (!giving.outputs || !giving.had || !giving.had_behind) {
         free(giving.outputs);
         free(giving.had);
+        free(giving.had_behind);
         return error_set(err, ERR_MEMORY, "out of memory");
     }
     for (size_t o = 0; o < plan->output_count; o++) {
@@ -411,6 +431,7 @@ static bool give(const struct agent *agent, struct catalogue *catalogue,
     }
     free(giving.outputs);
     free(giving.had);
+    free(giving.had_behind);
     return ok;
 }
 

@@ -149,12 +149,12 @@ static bool note_had(
     bool any = false;
     for (size_t o = 0; o < plan->output_count; o++) {
         size_t cell = session * plan->output_count + o;
-        uint64_t *had = &earlier->agent->spool->import.had[cell];
+        struct agent_spool *spool = earlier->agent->spool;
         bool moved = has_moved(earlier, stream, session, o);
         uint64_t own = moved ? earlier->output_own[cell] : before;
         bool counts = plan->outputs[o].stream == stream && (moved || earlier->current[stream]);
-        if (counts && own > begin && own > *had) {
-            *had = own;
+        if (counts && own > begin && own > spool->import.had[cell]) {
+            agent_import_set_had(&spool->import, cell, own, store_last_id(spool->store));
             any = true;
         }
     }
@@ -185,7 +185,6 @@ static bool begin_session(struct agent *agent, const struct earlier *earlier, si
     bool has_more = !fixed && note_had(earlier, stream, session, before, begin);
     spool->is_back |= begin < before || has_more;
     if (has_more) {
-        spool->import.had_behind = store_last_id(spool->store);
         ok = agent_import_put_had(agent, spool->store, &spool->import, err);
     }
     for (size_t o = 0; o < plan->output_count; o++) {

@@ -29,7 +29,8 @@ struct outlet_settings {
     struct span checkpoint; /* of the run before; copied */
     const uint64_t
         *resume; /* by session: what lies at or below was delivered then; NULL: nothing */
-    uint64_t resume_behind; /* the same of batches with numbers above this: of others nothing was */
+    /* By session: the same of batches with numbers above this alone; NULL: of all. */
+    const uint64_t *resume_behind;
     /* By session: an earlier run may have delivered more of it than `resume` knows. NULL: none. */
     const bool *repeats;
     size_t session_count;

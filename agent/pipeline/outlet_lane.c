@@ -228,7 +228,8 @@ static bool reserve_list(uint32_t **list, size_t *capacity, size_t count)
 static bool was_had(const struct outlet_lane *lane, const struct batch_segment *segment)
 {
     const struct outlet_settings *settings = &lane->outlet->settings;
-    return settings->resume && lane->batch->number > settings->resume_behind &&
+    uint64_t behind = settings->resume_behind ? settings->resume_behind[segment->session] : 0;
+    return settings->resume && lane->batch->number > behind &&
            segment->last_sequence <= settings->resume[segment->session];
 }
 

@@ -252,7 +252,7 @@ static bool make_outlet(
         .ids = output->ids,
         .checkpoint = checkpoint,
         .resume = keeps && !s->store.had ? NULL : p->tables.output_resume + i * p->session_count,
-        .resume_behind = keeps ? s->store.had_behind : 0,
+        .resume_behind = p->tables.output_behind + i * p->session_count,
         .repeats = p->tables.repeats,
         .session_count = p->session_count,
         .spool = p->spool,

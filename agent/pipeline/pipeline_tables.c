@@ -20,11 +20,12 @@ bool pipeline_tables_init(
     t->all_streams = calloc(streams, sizeof(*t->all_streams));
     t->resume = calloc(sessions * outputs, sizeof(*t->resume));
     t->output_resume = calloc(sessions * outputs, sizeof(*t->output_resume));
+    t->output_behind = calloc(sessions * outputs, sizeof(*t->output_behind));
     t->stream_resume = calloc(sessions * streams, sizeof(*t->stream_resume));
     t->repeats = calloc(sessions, sizeof(*t->repeats));
     bool ok = t->worker_streams && t->worker_sessions && t->sealer_streams && t->sealer_sessions &&
               t->stream_outputs && t->all_streams && t->resume && t->output_resume &&
-              t->stream_resume && t->repeats;
+              t->output_behind && t->stream_resume && t->repeats;
     return ok || error_set(err, ERR_MEMORY, "out of memory for the pipeline");
 }
 
@@ -38,6 +39,7 @@ void pipeline_tables_fini(struct pipeline_tables *t)
     free(t->all_streams);
     free(t->resume);
     free(t->output_resume);
+    free(t->output_behind);
     free(t->stream_resume);
     free(t->repeats);
 }
@@ -144,6 +146,10 @@ static void fill_resume(
     for (size_t o = 0; o < s->output_count; o++) {
         for (size_t i = 0; i < t->session_count; i++) {
             t->output_resume[o * t->session_count + i] = had(t, s, spool, i, o);
+            if (s->store.had && i < s->session_count) {
+                t->output_behind[o * t->session_count + i] =
+                    s->store.had_behind[i * s->output_count + o];
+            }
         }
     }
 }

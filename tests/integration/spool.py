@@ -183,6 +183,40 @@ class Spool(SpoolRig):
     def test_an_output_that_had_nothing_and_joins_another_gets_all(self):
         self.check_join(0)
 
+    def test_outputs_that_join_one_after_the_other_get_nothing_twice(self):
+        trace = self.make_trace("few", 3000)
+        with Server(Lines(), down) as near, Server(Lines(), down) as siem, \
+                Server(Lines(), down) as lake:
+            def output(name, server, **more):
+                return {"name": name, "type": "http", "url": server.url,
+                        "retry": {"min": "10ms", "max": "50ms"}} | more
+
+            def slow(events):
+                return {"batch": {"events": events, "bytes": "16MB", "age": "1m"}}
+
+            def run_until(waiting, *outputs):
+                self.write(*outputs, traces=[trace], follow=True)
+                agent = self.start_agent()
+                for name, events in waiting.items():
+                    self.waits_for(name, events)
+                agent.kill()
+                agent.wait()
+            first = output("near", near, format="ecs")
+            far = output("lake", lake, filters=[{"drop": "provider.name == 'nobody'"}])
+            run_until({"near": 3000, "siem": 2000, "lake": 2900},
+                      first, output("siem", siem) | slow(2000), far | slow(2900))
+            # What comes again for siem waits for near, too, which does not know it yet.
+            run_until({"siem": 3000}, first, output("siem", siem, format="ecs"), far | slow(2900))
+            for server in near, siem, lake:
+                server.faults = None
+            self.write(first, output("siem", siem, format="ecs"),
+                       output("lake", lake, format="ecs"), traces=[trace])
+            self.run_agent()
+            for server in near, siem, lake:
+                found = [record["event" if "winlog" in record else "etw"]["sequence"]
+                         for record in server.app.records]
+                self.assertEqual(sorted(found), list(range(1, 3001)))
+
     def test_an_output_that_does_not_come_back_is_forgotten_on_demand(self):
         with Server(Bulk(), down) as server:
             self.write(self.siem(server), self.local(), agent={"shutdown": "50ms"})
