@@ -4,6 +4,7 @@
 #include "app/agent_spool.h"
 #include "app/app_dead_letters.h"
 #include "app/app_memory.h"
+#include "app/app_trust.h"
 #include "app/letters_import.h"
 #include "platform/plat_system.h"
 
@@ -176,6 +177,13 @@ static bool open_log(struct agent *agent, struct error *err)
     return agent->log != NULL;
 }
 
+/* A service believes what lies there, and nobody would see a warning. */
+static bool make_folder(struct agent *agent, struct error *err)
+{
+    return !agent->settings->keeper || !agent->data_dir ||
+           app_trust_make_private(agent->data_dir, err);
+}
+
 static bool make_identity(struct agent *agent, struct error *err)
 {
     const struct app_agent *config = &agent->settings->config->agent;
@@ -307,9 +315,9 @@ static bool make_agent(struct agent *agent, struct error *err)
     agent->data_dir = app_config_data_dir(agent->settings->config);
     agent->ended = calloc(agent->settings->config->output_count + 1, sizeof(*agent->ended));
     return (agent->ended || error_set(err, ERR_MEMORY, "out of memory")) && open_log(agent, err) &&
-           agent_plan_init(&agent->plan, &plan, err) && agent_store_open(agent, err) &&
-           make_identity(agent, err) && make_summaries(agent, err) &&
-           agent_status_init(&agent->status, &agent->plan, err) &&
+           make_folder(agent, err) && agent_plan_init(&agent->plan, &plan, err) &&
+           agent_store_open(agent, err) && make_identity(agent, err) &&
+           make_summaries(agent, err) && agent_status_init(&agent->status, &agent->plan, err) &&
            agent_sessions_create(agent, err) && agent_store_restore(agent, err) &&
            read_schemas(agent, err) && open_dead_letters(agent, err) && make_pipeline(agent, err) &&
            agent_spool_begin(agent, err);

@@ -378,6 +378,25 @@ size_t app_trust_find_program(
 
 /* ---- folders of our own ------------------------------------------------------------------------ */
 
+static void set_error(void *self, const char *text)
+{
+    error_set(self, ERR_CONFIG, "others could use the rights of the service. %s", text);
+}
+
+bool app_trust_make_private(const char *folder, struct error *err)
+{
+    struct search search;
+    if (!plat_dir_create_private(folder, err)) {
+        return false;
+    }
+    search_init(&search, APP_TRUST_PROCESS);
+    search.tell = set_error;
+    search.self = err;
+    judge(&search, folder, TRUST_FOLDER);
+    search_fini(&search);
+    return search.told_count == 0;
+}
+
 /* A folder that is there was made by whom we trust, or by ourselves before; its list may be anything, as
  * it is replaced. */
 static bool may_take_over(const char *folder, struct error *err)
@@ -426,7 +445,9 @@ bool app_trust_make_folders(const char *folder, const char *account, struct erro
         } else if (snprintf(path, sizeof(path), "%s", folder) >= (int)sizeof(path)) {
             return error_set(err, ERR_CONFIG, "%.100s…: the path is too long", folder);
         }
-        if (!may_take_over(path, err) || !plat_rights_protect(path, sddl, err)) {
+        /* Twice: somebody may have made it in between. */
+        if (!may_take_over(path, err) || !plat_rights_protect(path, sddl, err) ||
+            !may_take_over(path, err)) {
             return false;
         }
     }

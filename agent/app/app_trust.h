@@ -44,6 +44,12 @@ size_t app_trust_find_program(
     const char *program, void (*tell)(void *self, const char *text), void *self);
 
 /*
+ * Make ${folder} if it is missing, for this account alone, and judge it as it is then: between a judgement
+ * of its way and the making somebody else may have made it. ERR_CONFIG: it is not trusted.
+ */
+bool app_trust_make_private(const char *folder, struct error *err);
+
+/*
  * Windows: make ${folder} (%ProgramData%\etwship) with what lies in it, config, spool, logs and schema, for
  * LocalSystem, administrators and ${account}, a SID as text of whom the service runs as (NULL: LocalSystem), who
  * may write all but config and schema. Nobody else gets in, and nothing is inherited from above. What is there

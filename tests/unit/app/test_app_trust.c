@@ -204,6 +204,20 @@ static void definitions_that_are_too_many_to_judge_are_not_trusted(void **state)
     assert_int_equal(find(NULL), 0);
 }
 
+static void a_folder_is_judged_after_it_was_made(void **state)
+{
+    (void)state;
+    struct error err = {.code = ERR_NONE};
+    need_a_place_of_our_own();
+    assert_true(app_trust_make_private(in_folder("made"), &err));
+    assert_true(app_trust_make_private(in_folder("made"), &err));
+    set_mode("made", 0777);
+    assert_false(app_trust_make_private(in_folder("made"), &err));
+    assert_int_equal(err.code, ERR_CONFIG);
+    assert_non_null(strstr(err.text, "everybody may put files there"));
+    assert_false(app_trust_make_private(in_folder("main.yaml"), &err));
+}
+
 /* As of a package, whose data belongs to an account of the service. */
 static void who_checks_does_not_ask_for_the_data_of_the_agent(void **state)
 {
@@ -237,6 +251,7 @@ int main(void)
         cmocka_unit_test(a_data_folder_that_will_be_made_is_judged_by_its_way),
         cmocka_unit_test(a_missing_folder_of_definitions_may_be_made_by_others),
         cmocka_unit_test(definitions_that_are_too_many_to_judge_are_not_trusted),
+        cmocka_unit_test(a_folder_is_judged_after_it_was_made),
         cmocka_unit_test(who_checks_does_not_ask_for_the_data_of_the_agent),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
