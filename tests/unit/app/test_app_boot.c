@@ -180,7 +180,7 @@ static void its_reader_knows_providers_by_the_names_of_the_session(void **state)
     assert_true(good);
     assert_int_equal(plan.session_count, 2);
     for (size_t i = 0; i < plan.session_count; i++) {
-        char guid[GUID_TEXT_SIZE];
+        char guid[GUID_TEXT_SIZE + 1] = {0};
         guid_write(&plan.providers[i][0].guid, guid);
         assert_string_equal(guid, "151f55dc-467d-471f-83b5-5f889d46ff66");
         assert_int_equal(plan.providers[i][0].any.bits, 0x800);
