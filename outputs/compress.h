@@ -2,7 +2,7 @@
 #define ETWSHIP_OUTPUTS_COMPRESS_H
 
 #include "base/buf.h"
-#include "outputs/http_options.h"
+#include "outputs/http/http_options.h"
 
 /* Bodies of requests, each compressed as one whole and fast (level 1). Makes its memory once. One thread
  * at a time. */

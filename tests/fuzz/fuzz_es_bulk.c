@@ -2,7 +2,7 @@
 
 #include "fuzz/fuzz.h"
 #include "outputs/delivery_id.h"
-#include "outputs/es_bulk.h"
+#include "outputs/elasticsearch/es_bulk.h"
 #include "support/json_check.h"
 
 /* Four lines: what a route was rendered to, the pipeline, the routing value, and the namespace; the

@@ -2,7 +2,7 @@
 
 #include "base/buf.h"
 #include "fuzz/fuzz.h"
-#include "outputs/es_reply.h"
+#include "outputs/elasticsearch/es_reply.h"
 #include "support/json_check.h"
 
 /* The first two bytes say for how many events and in which pieces; the rest is the reply. Read in

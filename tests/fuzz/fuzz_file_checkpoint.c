@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "fuzz/fuzz.h"
-#include "outputs/file_rotate.h"
+#include "outputs/file/file_rotate.h"
 
 /*
  * A checkpoint of the file output, as it comes back out of a state file that anybody may have

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "fuzz/fuzz.h"
-#include "outputs/http_fingerprint.h"
+#include "outputs/http/http_fingerprint.h"
 
 /* As what a user writes, and as what a server shows. What is read as a fingerprint is meant as one; no
  * certificate has that of zeros, nor one that reads as a fingerprint. */

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "fuzz/fuzz.h"
-#include "outputs/http_frame.h"
+#include "outputs/http/http_frame.h"
 #include "outputs/json_member.h"
 
 /* An event of any bytes in every framing: what is found lies within it, and a message is one line. */

@@ -8,7 +8,7 @@
 
 #include "event/record.h"
 #include "outputs/delivery_id.h"
-#include "outputs/es_sender.h"
+#include "outputs/elasticsearch/es_sender.h"
 #include "support/bulk_fake.h"
 
 /* A sender and the store that it delivers to, on loopback, which goes wrong as it is told. */

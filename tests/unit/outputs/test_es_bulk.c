@@ -4,7 +4,7 @@
 
 #include "event/record.h"
 #include "outputs/delivery_id.h"
-#include "outputs/es_bulk.h"
+#include "outputs/elasticsearch/es_bulk.h"
 
 static const uint32_t ends[] = {8, 11, 19};
 static const char records[] = "{\"a\":1}\n{}\n{\"b\":2}\n";
@@ -174,5 +174,5 @@ int main(void)
         cmocka_unit_test(a_document_without_its_line_break_gets_one),
         cmocka_unit_test(a_stretch_is_as_long_as_fits_but_never_empty),
     };
-    return cmocka_run_group_tests_name("outputs/es_bulk", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("outputs/elasticsearch/es_bulk", tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "outputs/es_hosts.h"
+#include "outputs/elasticsearch/es_hosts.h"
 
 static void make(struct es_hosts *hosts, size_t count, uint64_t start)
 {
@@ -92,5 +92,5 @@ int main(void)
         cmocka_unit_test(where_all_are_left_alone_the_one_that_is_back_first_is_asked),
         cmocka_unit_test(one_node_is_always_asked),
     };
-    return cmocka_run_group_tests_name("outputs/es_hosts", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("outputs/elasticsearch/es_hosts", tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 #include "support/test.h"
 
-#include "outputs/es_limit.h"
+#include "outputs/elasticsearch/es_limit.h"
 
 static void nothing_is_known_at_first(void **state)
 {
@@ -99,5 +99,5 @@ int main(void)
         cmocka_unit_test(connections_that_break_time_and_again_make_it_smaller_for_a_while),
         cmocka_unit_test(what_was_refused_stays_refused),
     };
-    return cmocka_run_group_tests_name("outputs/es_limit", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("outputs/elasticsearch/es_limit", tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "outputs/es_name.h"
+#include "outputs/elasticsearch/es_name.h"
 
 #define A50 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define A100 A50 A50
@@ -129,5 +129,5 @@ int main(void)
         cmocka_unit_test(only_what_differs_by_event_is_a_route),
         cmocka_unit_test(names_that_no_server_takes_are_mistakes),
     };
-    return cmocka_run_group_tests_name("outputs/es_name", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("outputs/elasticsearch/es_name", tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/buf.h"
-#include "outputs/es_reply.h"
+#include "outputs/elasticsearch/es_reply.h"
 
 /* Items as lines: "place status index|type|reason". */
 struct answers {
@@ -347,5 +347,5 @@ int main(void)
         cmocka_unit_test(names_that_are_longer_than_any_are_left_out_and_reasons_are_cut),
         cmocka_unit_test(a_refused_request_says_why_as_far_as_it_can_be_read),
     };
-    return cmocka_run_group_tests_name("outputs/es_reply", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("outputs/elasticsearch/es_reply", tests, NULL, NULL);
 }

@@ -369,5 +369,5 @@ int main(void)
         cmocka_unit_test(a_request_that_is_refused_as_such_is_tried_again_fast_or_slowly),
         cmocka_unit_test(what_was_taken_before_a_failure_is_not_sent_again),
     };
-    return cmocka_run_group_tests_name("outputs/es_sender", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("outputs/elasticsearch/es_sender", tests, NULL, NULL);
 }

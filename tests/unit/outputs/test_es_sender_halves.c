@@ -161,5 +161,5 @@ int main(void)
         cmocka_unit_test(many_bad_events_side_by_side_are_no_fault_of_set_up),
         cmocka_unit_test(a_server_that_refuses_every_event_is_set_up_wrongly),
     };
-    return cmocka_run_group_tests_name("outputs/es_sender_halves", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("outputs/elasticsearch/es_sender_halves", tests, NULL, NULL);
 }

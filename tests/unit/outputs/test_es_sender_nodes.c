@@ -140,5 +140,5 @@ int main(void)
         cmocka_unit_test(rights_are_not_asked_for_at_every_node),
         cmocka_unit_test(it_stops_between_requests),
     };
-    return cmocka_run_group_tests_name("outputs/es_sender_nodes", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("outputs/elasticsearch/es_sender_nodes", tests, NULL, NULL);
 }

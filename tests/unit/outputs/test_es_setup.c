@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "outputs/es_try.h"
-#include "outputs/es_watch.h"
+#include "outputs/elasticsearch/es_try.h"
+#include "outputs/elasticsearch/es_watch.h"
 #include "support/http_fake.h"
 
 /* `setup` and `test-output` against a server that is played here: what real ones seldom are (hidden,

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "outputs/es_template.h"
+#include "outputs/elasticsearch/es_template.h"
 #include "support/json_tree.h"
 
 /* The template as a tree; the documentation of both servers says what must be where. */

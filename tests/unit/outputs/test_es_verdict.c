@@ -1,6 +1,6 @@
 #include "support/test.h"
 
-#include "outputs/es_verdict.h"
+#include "outputs/elasticsearch/es_verdict.h"
 
 /* Expected values: "Bulk API" of both servers' documentation for what exists, and for what it means
  * the delivery rules: nothing is lost, nothing that can never be taken is tried for ever. */
@@ -225,5 +225,5 @@ int main(void)
         cmocka_unit_test(only_faults_of_set_up_come_with_advice),
         cmocka_unit_test(the_reference_has_a_row_for_what_can_happen),
     };
-    return cmocka_run_group_tests_name("outputs/es_verdict", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("outputs/elasticsearch/es_verdict", tests, NULL, NULL);
 }

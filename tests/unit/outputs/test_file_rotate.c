@@ -1,4 +1,4 @@
-#include "outputs/file_rotate.h"
+#include "outputs/file/file_rotate.h"
 
 #include <stdio.h>
 #include <stdlib.h>

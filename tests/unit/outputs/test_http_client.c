@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "outputs/http_client.h"
+#include "outputs/http/http_client.h"
 #include "support/http_fake.h"
 
 /* Requests and replies over a server that does what it is told. TLS: tests/integration/http.py. */

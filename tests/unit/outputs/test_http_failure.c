@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "outputs/http_failure.h"
+#include "outputs/http/http_failure.h"
 
 /* Here is what becomes of the reason; which failures there are is asked in test_http_client.c. */
 

@@ -1,6 +1,6 @@
 #include "support/test.h"
 
-#include "outputs/http_fingerprint.h"
+#include "outputs/http/http_fingerprint.h"
 
 /* What openssl makes of `req -x509`, and says of it with `x509 -fingerprint -sha256`. */
 static const char pem[] = "-----BEGIN CERTIFICATE-----\n"
@@ -98,5 +98,5 @@ int main(void)
         cmocka_unit_test(what_is_none_is_told_from_the_name_of_a_file),
         cmocka_unit_test(every_other_certificate_has_another_one),
     };
-    return cmocka_run_group_tests_name("outputs/http_fingerprint", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("outputs/http/http_fingerprint", tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "outputs/http_frame.h"
+#include "outputs/http/http_frame.h"
 
 enum { ROOM_BYTES = 4096, MAX_RECORDS = 8 };
 

@@ -1,6 +1,6 @@
 #include "support/test.h"
 
-#include "outputs/http_window.h"
+#include "outputs/http/http_window.h"
 
 enum { MAX_RECORDS = 100, SIZE = 10 };
 

@@ -1,0 +1,600 @@
+/*
+ * A delivery goes out in as few requests as the destination takes. The loop in send() moves over the
+ * records from front to end: each request takes a stretch, and what its answer means decides where
+ * the next one begins and how far it goes:
+ *
+ *   answered           each record by its item; on behind the stretch
+ *   413                the stretch is too large: half of it, down to one record, which is refused.
+ *                      What was taken and what was not gives a size that is kept (es_limit.h)
+ *   400                something in the stretch is bad: half of it, until one record is alone
+ *   anything else      what is left is for the host to try again
+ *
+ * Where it is not known whether a request was obeyed (a lost reply, one that cannot be read, a 5xx),
+ * its records count as sent before, in this delivery and, by the host, in later ones: then that they
+ * are there already means that they arrived.
+ *
+ * Everything is kept in arrays of our own until the end, since the host's are only read with
+ * OUTPUT_MIXED, and a reply counts only when its last byte is in.
+ */
+#include "outputs/elasticsearch/es_sender.h"
+
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "outputs/compress.h"
+#include "outputs/delivery_id.h"
+#include "outputs/elasticsearch/es_hosts.h"
+#include "outputs/elasticsearch/es_limit.h"
+#include "outputs/elasticsearch/es_reply.h"
+#include "outputs/elasticsearch/es_verdict.h"
+#include "outputs/http/http_status.h"
+#include "outputs/rejections.h"
+#include "platform/plat_system.h"
+
+enum {
+    /* A server of today answers with some 130 bytes for a record, an older one that does not trim
+     * its reply with a few hundred, and more where it says why it refuses: then it may quote the
+     * value as a whole, escaped. Nothing of it is kept, so room costs nothing. */
+    REPLY_BYTES = 64 * 1024,
+    REPLY_BYTES_PER_RECORD = 4096,
+    REPLY_TIMES_BODY = 8,
+
+    /* Requests of one record that were answered with 400, with nothing taken between them: then it
+     * is no bad record but a fault of set-up (a parameter that this server does not know). */
+    BAD_IN_A_ROW = 16,
+
+    PACKED_MAX_BYTES = 1 << 30,
+    TEXTS_MAX_BYTES = 1 << 20,
+    NS_PER_MS = 1000000,
+};
+
+static const char path[] = "_bulk?filter_path=errors,items.*.status,items.*._index,"
+                           "items.*.error.type,items.*.error.reason";
+
+/* What people are told of a delivery that was not taken as a whole. */
+struct trouble {
+    size_t count;       /* records */
+    enum es_verdict of; /* the gravest kind; the first of it is told */
+    struct error error;
+};
+
+struct es_sender {
+    struct es_bulk_options options;
+    const char *format;
+    struct arena texts; /* of the options */
+    bool (*stopping)(void *host);
+    void *host;
+    struct http_client *client;
+    struct compress *compress; /* NULL: bodies go as they are */
+    struct buf packed;
+    struct es_hosts hosts;
+    struct es_bulk bulk;
+    struct rejections notes;
+    struct es_reply reply;
+    struct es_limit limit;
+    unsigned bad_in_a_row;
+
+    enum record_status *statuses;
+    enum es_verdict *verdicts; /* of the reply that is being read */
+    size_t capacity;
+
+    /* Of the delivery in hand. */
+    const struct delivery *delivery;
+    const char *url; /* of the node that is asked */
+    size_t first;    /* the stretch that is under way */
+    size_t count;
+    size_t end;           /* of what is left of the delivery */
+    bool last_was_read;   /* its last record was asked for alone, and answered for */
+    size_t bad_end;       /* something from `first` to here is bad; 0: nothing known */
+    size_t uncertain_end; /* records before it may have arrived in an earlier request */
+    uint64_t unexpected_duplicates;
+    uint64_t wait_ms; /* the longest that a reply to the delivery asked for */
+    struct trouble trouble;
+};
+
+/* ---- make and destroy ---------------------------------------------------------------------------- */
+
+static bool make(struct es_sender *self, const struct es_sender_options *options, struct error *err)
+{
+    const struct http_client_setup setup = {
+        .options = options->http, .stopping = self->stopping, .host = self->host};
+    uint64_t start = 0;
+    plat_random(&start, sizeof(start), NULL);
+    struct span format = span_text(self->format ? self->format : "");
+    if (!es_bulk_options_copy(&self->options, &self->texts) ||
+        !arena_copy(&self->texts, format, &format)) {
+        return error_set(err, ERR_MEMORY, "out of memory");
+    }
+    self->format = (const char *)format.data;
+    if (options->http->compression != HTTP_PLAIN) {
+        self->compress = compress_create(HTTP_GZIP, err);
+        if (!self->compress) {
+            return false;
+        }
+    }
+    self->client = http_client_create(&setup, err);
+    return self->client && es_hosts_init(&self->hosts, options->hosts, start, err);
+}
+
+struct es_sender *es_sender_create(
+    const struct es_sender_options *options, const struct output_env *env, struct error *err)
+{
+    struct es_sender *self = calloc(1, sizeof(*self));
+    if (!self) {
+        error_set(err, ERR_MEMORY, "out of memory");
+        return NULL;
+    }
+    self->options = options->bulk;
+    self->format = options->format;
+    self->stopping = env->stopping;
+    self->host = env->host;
+    es_limit_init(&self->limit);
+    arena_init(&self->texts, TEXTS_MAX_BYTES);
+    buf_init(&self->packed, PACKED_MAX_BYTES);
+    es_bulk_init(&self->bulk);
+    rejections_init(&self->notes);
+    if (!make(self, options, err)) {
+        es_sender_destroy(self);
+        return NULL;
+    }
+    return self;
+}
+
+void es_sender_destroy(struct es_sender *sender)
+{
+    if (sender) {
+        http_client_destroy(sender->client);
+        compress_destroy(sender->compress);
+        buf_fini(&sender->packed);
+        es_hosts_fini(&sender->hosts);
+        es_bulk_fini(&sender->bulk);
+        rejections_fini(&sender->notes);
+        arena_fini(&sender->texts);
+        free(sender->statuses);
+        free(sender->verdicts);
+        free(sender);
+    }
+}
+
+/* ---- what goes wrong ----------------------------------------------------------------------------- */
+
+/* ${count} records are in trouble of the kind ${of}. Where to say what it is; NULL: there was a
+ * graver one, or one of its kind. */
+static struct error *trouble(struct es_sender *self, size_t count, enum es_verdict of)
+{
+    static const int gravity[] = {[ES_REFUSED] = 1, [ES_RETRY] = 2, [ES_RETRY_SLOWLY] = 3};
+    struct trouble *t = &self->trouble;
+    bool graver = t->count == 0 || gravity[of] > gravity[t->of];
+    t->count += count;
+    if (!graver) {
+        return NULL;
+    }
+    t->of = of;
+    return &t->error;
+}
+
+static void note(struct es_sender *self, size_t record, const struct es_answer *answer)
+{
+    const struct output_rejection why = {.status = answer->status,
+        .type = answer->type,
+        .reason = answer->reason,
+        .index = answer->index};
+    rejections_add(&self->notes, record, &why);
+}
+
+static bool must_stop(const struct es_sender *self)
+{
+    return self->stopping && self->stopping(self->host);
+}
+
+static size_t stretch_bytes(const struct es_sender *self)
+{
+    return es_bulk_body(&self->bulk, self->first, self->count).size;
+}
+
+static uint64_t now_ms(void)
+{
+    return plat_monotonic_ns() / NS_PER_MS;
+}
+
+struct reason {
+    char text[ES_REPLY_MAX_REASON + 1];
+};
+
+/* A server may say what it was sent: that goes into the log, and into dead letters. */
+static struct es_answer without_secrets(
+    const struct es_sender *self, struct es_answer answer, struct reason *room)
+{
+    size_t size = answer.reason.size < ES_REPLY_MAX_REASON ? answer.reason.size
+                                                           : ES_REPLY_MAX_REASON;
+    memcpy(room->text, answer.reason.data ? answer.reason.data : (const uint8_t *)"", size);
+    room->text[size] = '\0';
+    http_client_hide(self->client, room->text);
+    answer.reason = span_text(room->text);
+    return answer;
+}
+
+/* What the request was refused with. */
+static struct es_answer refusal(const struct es_sender *self, int status, struct reason *room)
+{
+    struct es_answer answer = without_secrets(self, es_reply_refusal(&self->reply), room);
+    answer.status = status;
+    return answer;
+}
+
+/* ---- one request --------------------------------------------------------------------------------- */
+
+static void take_item(void *self_, size_t place, const struct es_answer *item)
+{
+    struct es_sender *self = self_;
+    enum es_verdict verdict = es_verdict_item(item);
+    self->verdicts[place] = verdict;
+    if (verdict != ES_RETRY && verdict != ES_RETRY_SLOWLY && verdict != ES_REFUSED) {
+        return;
+    }
+    struct reason room;
+    struct es_answer answer = without_secrets(self, *item, &room);
+    if (verdict == ES_REFUSED) {
+        note(self, self->first + place, &answer);
+    }
+    struct error *err = trouble(self, 1, verdict);
+    if (err) {
+        es_reply_say(err, self->url, &answer, es_verdict_words(item));
+    }
+}
+
+/* All of it, even if it is no use: else the connection could not be kept. */
+static bool feed(void *self_, struct span piece)
+{
+    struct es_sender *self = self_;
+    es_reply_feed(&self->reply, piece);
+    return true;
+}
+
+static bool exchange(struct es_sender *self, struct http_reply *reply, struct error *err)
+{
+    static const struct http_header headers[] = {
+        {"Content-Type", "application/x-ndjson"}, {"Content-Encoding", "gzip"}};
+    struct span body = es_bulk_body(&self->bulk, self->first, self->count);
+    if (self->compress) {
+        if (!compress_whole(self->compress, body, &self->packed, err)) {
+            *reply = (struct http_reply){.failure = HTTP_IMPOSSIBLE};
+            return false;
+        }
+        body = buf_span(&self->packed);
+    }
+    const struct http_request request = {.method = "POST",
+        .url = self->url,
+        .path = path,
+        .headers = headers,
+        .header_count = self->compress ? 2 : 1,
+        .parts = &body,
+        .part_count = 1,
+        .max_reply_bytes = REPLY_BYTES + (uint64_t)self->count * REPLY_BYTES_PER_RECORD +
+                           (uint64_t)REPLY_TIMES_BODY * stretch_bytes(self),
+        .on_body = feed,
+        .self = self};
+    es_reply_init(&self->reply, self->count, take_item, self);
+    return http_client_send(self->client, &request, reply, err);
+}
+
+/* May a request that failed so have been obeyed? Servers take a body apart while it arrives, so half a
+ * one may be, too. */
+static bool may_be_obeyed(const struct http_reply *reply)
+{
+    switch (reply->failure) {
+    case HTTP_REPLIED:
+        return reply->status < 300 || reply->status >= 500 || reply->status == 408;
+    case HTTP_NO_ADDRESS:
+    case HTTP_NO_ROUTE:
+    case HTTP_NO_PROXY:
+    case HTTP_PROXY_LOGIN:
+    case HTTP_NO_TLS:
+    case HTTP_NO_TRUST:
+    case HTTP_NO_CA:
+    case HTTP_OTHER_KEY:
+    case HTTP_BAD_FILE:
+    case HTTP_IMPOSSIBLE:
+        return false;
+    default:
+        return true;
+    }
+}
+
+/* The stretch may have arrived. */
+static void note_uncertain(struct es_sender *self)
+{
+    size_t end = self->first + self->count;
+    self->uncertain_end = end > self->uncertain_end ? end : self->uncertain_end;
+}
+
+static bool answers_items(const struct http_reply *reply)
+{
+    return es_verdict_request(&(struct es_answer){.status = reply->status}) == ES_READ;
+}
+
+/* There is no reply that says what became of each record. */
+static enum es_verdict weigh_failure(
+    struct es_sender *self, const struct http_reply *reply, const struct error *why)
+{
+    size_t left = self->delivery->record_count - self->first;
+    enum es_verdict verdict = ES_FAIL_OVER;
+    if (reply->failure == HTTP_REPLIED) {
+        struct reason room;
+        struct es_answer answer = refusal(self, reply->status, &room);
+        verdict = es_verdict_request(&answer);
+        if (verdict == ES_READ) {
+            verdict = ES_RETRY;
+            note_uncertain(self);
+            error_set(trouble(self, left, ES_RETRY), ERR_FORMAT, "%s: %s", self->url, why->text);
+        } else if (verdict != ES_SPLIT && verdict != ES_BISECT) {
+            es_reply_say(
+                trouble(self, left, verdict == ES_RETRY_SLOWLY ? ES_RETRY_SLOWLY : ES_RETRY),
+                self->url, &answer, es_verdict_request_words(&answer));
+        }
+    } else {
+        bool lasts = http_failure_lasts(reply->failure);
+        error_set(trouble(self, left, lasts ? ES_RETRY_SLOWLY : ES_RETRY), ERR_IO, "%s", why->text);
+        if (reply->failure == HTTP_LOST || reply->failure == HTTP_TIMED_OUT) {
+            es_limit_lost(&self->limit, stretch_bytes(self));
+        }
+        verdict = reply->failure == HTTP_STOPPED ? ES_RETRY : ES_FAIL_OVER;
+    }
+    if (may_be_obeyed(reply)) {
+        note_uncertain(self);
+    }
+    return verdict;
+}
+
+/* Ask the node ${index} to take the stretch. */
+static enum es_verdict ask_host(struct es_sender *self, size_t index)
+{
+    struct http_reply reply;
+    struct error err = {0};
+    const struct trouble before = self->trouble;
+    size_t mark = rejections_mark(&self->notes);
+    self->url = self->hosts.items[index].url;
+    bool replied = exchange(self, &reply, &err);
+    self->wait_ms = reply.retry_after_ms > self->wait_ms ? reply.retry_after_ms : self->wait_ms;
+    enum es_verdict verdict = ES_READ;
+    if (!replied || !answers_items(&reply) || !es_reply_end(&self->reply, &err)) {
+        /* What items said does not count. */
+        self->trouble = before;
+        rejections_forget(&self->notes, mark);
+        verdict = weigh_failure(self, &reply, &err);
+    }
+    if (verdict == ES_FAIL_OVER) {
+        es_hosts_failed(&self->hosts, index, now_ms());
+    } else {
+        es_hosts_good(&self->hosts, index);
+    }
+    return verdict;
+}
+
+/* Ask one node after the other, until one answers for itself. */
+static enum es_verdict ask(struct es_sender *self)
+{
+    const struct trouble before = self->trouble;
+    for (size_t tries = 0; tries < self->hosts.count && !must_stop(self); tries++) {
+        size_t index = tries ? es_hosts_pick(&self->hosts, now_ms())
+                             : es_hosts_pick_any(&self->hosts, now_ms());
+        if (index == ES_HOSTS_NONE) {
+            break;
+        }
+        self->trouble = before; /* the node before is no trouble if this one is none */
+        enum es_verdict verdict = ask_host(self, index);
+        if (verdict != ES_FAIL_OVER) {
+            return verdict;
+        }
+    }
+    return ES_RETRY;
+}
+
+/* ---- what answers mean --------------------------------------------------------------------------- */
+
+static void take_duplicate(struct es_sender *self, size_t record)
+{
+    const struct delivery *delivery = self->delivery;
+    bool repeated = delivery->repeated || record < self->uncertain_end;
+    if (!repeated && !(delivery->ids && delivery_id_is_replayed(delivery, record))) {
+        self->unexpected_duplicates++;
+    }
+}
+
+/* Every record of the stretch has its answer. */
+static void take_answers(struct es_sender *self)
+{
+    static const enum record_status statuses[] = {[ES_RETRY] = RECORD_RETRY,
+        [ES_RETRY_SLOWLY] = RECORD_RETRY,
+        [ES_TAKEN] = RECORD_DELIVERED,
+        [ES_DUPLICATE] = RECORD_DELIVERED,
+        [ES_REFUSED] = RECORD_REJECTED};
+    for (size_t i = 0; i < self->count; i++) {
+        self->statuses[self->first + i] = statuses[self->verdicts[i]];
+        if (self->verdicts[i] == ES_DUPLICATE) {
+            take_duplicate(self, self->first + i);
+        }
+    }
+    self->bad_in_a_row = 0;
+    es_limit_taken(&self->limit, stretch_bytes(self));
+    self->first += self->count;
+    self->bad_end = self->bad_end > self->first ? self->bad_end : 0;
+}
+
+/* The stretch is one record, and a request of nothing else is refused with ${status}. */
+static void refuse_alone(struct es_sender *self, int status)
+{
+    struct reason room;
+    struct es_answer answer = refusal(self, status, &room);
+    if (answer.reason.size == 0) {
+        answer.reason = span_text(http_status_words(status));
+    }
+    self->statuses[self->first] = RECORD_REJECTED;
+    note(self, self->first, &answer);
+    struct error *err = trouble(self, 1, ES_REFUSED);
+    if (err) {
+        es_reply_say(err, self->url, &answer, NULL);
+    }
+    self->first++;
+    self->bad_end = 0;
+}
+
+/* One bad record after the other is no bad record: take back what that cost in this delivery. */
+static void blame_set_up(struct es_sender *self)
+{
+    struct reason room;
+    struct es_answer answer = refusal(self, 400, &room);
+    while (self->first > 0 && self->statuses[self->first - 1] == RECORD_REJECTED) {
+        self->statuses[--self->first] = RECORD_RETRY;
+    }
+    struct error *err = trouble(self, self->end - self->first, ES_RETRY_SLOWLY);
+    if (err) {
+        es_reply_say(err, self->url, &answer,
+            "it refuses everything. correct what the settings of this output ask for");
+    }
+}
+
+/* After so many bad records: is the last one of the delivery answered for? Then it is not the set-up,
+ * and the search goes on. False: it is, or nobody knows. */
+static bool last_is_read(struct es_sender *self)
+{
+    const size_t first = self->first;
+    const size_t bad_end = self->bad_end;
+    self->first = self->end - 1;
+    self->count = 1;
+    self->last_was_read = ask(self) == ES_READ;
+    if (self->last_was_read) {
+        take_answers(self);
+        self->end--;
+    }
+    self->first = first;
+    self->bad_end = bad_end > self->end ? self->end : bad_end;
+    if (!self->last_was_read) {
+        blame_set_up(self);
+    }
+    return self->last_was_read;
+}
+
+/* Send the next stretch. False: what is left is for the host to try again. */
+static bool send_stretch(struct es_sender *self)
+{
+    size_t left = self->end - self->first;
+    size_t bad = self->bad_end ? self->bad_end - self->first : 0;
+    size_t most = bad ? (bad + 1) / 2 : left;
+    self->count = es_bulk_fit(&self->bulk, self->first, most, es_limit_bytes(&self->limit));
+    switch (ask(self)) {
+    case ES_READ:
+        take_answers(self);
+        return true;
+    case ES_SPLIT:
+        if (self->count == 1) {
+            refuse_alone(self, 413);
+        } else {
+            es_limit_refused(&self->limit, stretch_bytes(self));
+        }
+        return true;
+    case ES_BISECT:
+        if (self->bad_in_a_row >= BAD_IN_A_ROW && !self->last_was_read) {
+            return last_is_read(self);
+        }
+        if (self->count == 1) {
+            self->bad_in_a_row++;
+            refuse_alone(self, 400);
+        } else {
+            self->bad_end = self->first + self->count;
+        }
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* ---- deliveries ---------------------------------------------------------------------------------- */
+
+static bool grow(struct es_sender *self, size_t count)
+{
+    if (count <= self->capacity) {
+        return true;
+    }
+    enum record_status *statuses = realloc(self->statuses, count * sizeof(*statuses));
+    self->statuses = statuses ? statuses : self->statuses;
+    enum es_verdict *verdicts = realloc(self->verdicts, count * sizeof(*verdicts));
+    self->verdicts = verdicts ? verdicts : self->verdicts;
+    self->capacity = statuses && verdicts ? count : self->capacity;
+    return statuses && verdicts;
+}
+
+static void begin(struct es_sender *self, const struct delivery *delivery)
+{
+    self->delivery = delivery;
+    self->first = 0;
+    self->end = delivery->record_count;
+    self->last_was_read = false;
+    self->bad_end = 0;
+    self->uncertain_end = 0;
+    self->unexpected_duplicates = 0;
+    self->wait_ms = 0;
+    self->trouble = (struct trouble){.count = 0};
+    rejections_reset(&self->notes);
+    for (size_t i = 0; i < delivery->record_count; i++) {
+        self->statuses[i] = RECORD_RETRY;
+    }
+}
+
+static enum output_verdict verdict_of(const struct es_sender *self, size_t *ret_left)
+{
+    size_t counts[RECORD_REJECTED + 1] = {0};
+    size_t all = self->delivery->record_count;
+    for (size_t i = 0; i < all; i++) {
+        counts[self->statuses[i]]++;
+    }
+    *ret_left = counts[RECORD_RETRY];
+    return counts[RECORD_DELIVERED] == all  ? OUTPUT_DELIVERED
+           : counts[RECORD_REJECTED] == all ? OUTPUT_REJECTED
+           : counts[RECORD_RETRY] == all    ? OUTPUT_RETRY
+                                            : OUTPUT_MIXED;
+}
+
+static enum output_verdict finish(struct es_sender *self, struct output_report *report)
+{
+    size_t left;
+    size_t all = self->delivery->record_count;
+    enum output_verdict verdict = verdict_of(self, &left);
+    report->unexpected_duplicates = self->unexpected_duplicates;
+    if (verdict == OUTPUT_DELIVERED) {
+        return verdict;
+    }
+    if (left) {
+        report->wait_ms = self->wait_ms > UINT32_MAX ? UINT32_MAX : (uint32_t)self->wait_ms;
+        report->degraded = self->trouble.count && self->trouble.of == ES_RETRY_SLOWLY;
+    }
+    report->error = self->trouble.error;
+    http_client_hide(self->client, report->error.text);
+    if (self->trouble.count == 0) {
+        error_set(&report->error, ERR_STOPPED, "stopped before everything was sent");
+    }
+    if (verdict == OUTPUT_MIXED) {
+        memcpy(report->records, self->statuses, all * sizeof(*report->records));
+    }
+    rejections_tell(&self->notes, self->statuses, report);
+    return verdict;
+}
+
+enum output_verdict es_sender_send(
+    struct es_sender *sender, const struct delivery *delivery, struct output_report *report)
+{
+    if (delivery->record_count == 0) {
+        return OUTPUT_DELIVERED;
+    }
+    if (!grow(sender, delivery->record_count)) {
+        error_set(&report->error, ERR_MEMORY, "out of memory");
+        return OUTPUT_RETRY;
+    }
+    begin(sender, delivery);
+    if (!es_bulk_build(&sender->bulk, &sender->options, sender->format, delivery, &report->error)) {
+        report->degraded = report->error.code == ERR_CONFIG;
+        return OUTPUT_RETRY;
+    }
+    while (sender->first < sender->end && send_stretch(sender) && !must_stop(sender)) {}
+    return finish(sender, report);
+}

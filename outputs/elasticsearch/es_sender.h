@@ -1,0 +1,30 @@
+#ifndef ETWSHIP_OUTPUTS_ES_SENDER_H
+#define ETWSHIP_OUTPUTS_ES_SENDER_H
+
+#include "outputs/elasticsearch/es_bulk.h"
+#include "outputs/http/http_client.h"
+
+/*
+ * Deliveries to the `_bulk` API, and what every answer means for every record (README.md,
+ * "elasticsearch"). One object serves one thread.
+ */
+struct es_sender;
+
+/* All of it is copied. */
+struct es_sender_options {
+    const struct config_strings *hosts;
+    const struct http_options *http;
+    struct es_bulk_options bulk;
+    const char *format; /* of the records */
+};
+
+/* Connects to nothing. NULL with ${err} set. */
+struct es_sender *es_sender_create(
+    const struct es_sender_options *options, const struct output_env *env, struct error *err);
+void es_sender_destroy(struct es_sender *sender); /* NULL is fine */
+
+/* As output_ops.send. */
+enum output_verdict es_sender_send(
+    struct es_sender *sender, const struct delivery *delivery, struct output_report *report);
+
+#endif

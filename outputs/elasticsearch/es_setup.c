@@ -1,0 +1,419 @@
+#include "outputs/elasticsearch/es_setup.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/*
+ * Idempotent: a template holds a mark made from its own text, so one that has the mark is left
+ * alone, and any other is written anew.
+ *
+ * The dialect follows from GET /. Where that is hidden (Serverless, proxies) or a server lacks a type
+ * (old or reduced ones), the next of the possible templates is tried: a server refuses types that it
+ * does not know.
+ */
+
+/* ---- names ------------------------------------------------------------------------------------------ */
+
+/* The text in front of what differs between events: fields and dates. */
+static size_t literal_size(const char *text)
+{
+    return strcspn(text, "{%");
+}
+
+static void escape(const char *text, char *ret_path, size_t room)
+{
+    size_t at = strlen(ret_path);
+    for (; *text && at + 4 < room; text++) {
+        uint8_t c = (uint8_t)*text;
+        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                     c == '.' || c == '_' || c == '-';
+        at += (size_t)snprintf(ret_path + at, room - at, plain ? "%c" : "%%%02X", c);
+    }
+}
+
+void es_setup_names(const struct es_setup *setup, struct es_setup_names *ret_names)
+{
+    const char *what = setup->index                        ? setup->index
+                       : setup->dataset                    ? setup->dataset
+                       : strcmp(setup->format, "ecs") == 0 ? "etw.events"
+                                                           : "etw.native";
+    int size = (int)literal_size(what);
+    bool whole = what[size] == '\0';
+    bool exact = whole && setup->index && !setup->alias;
+    const char *rest = exact ? "" : whole ? "-*" : "*";
+    *ret_names = (struct es_setup_names){.pattern = ""};
+    snprintf(ret_names->pattern, sizeof(ret_names->pattern), "%s%.*s%s",
+        setup->index ? "" : "logs-", size, what, rest);
+    snprintf(ret_names->target, sizeof(ret_names->target), "%s",
+        setup->alias && whole ? what : ret_names->pattern);
+    snprintf(ret_names->name, sizeof(ret_names->name), "etwship-%.200s", ret_names->pattern);
+    for (size_t end = strlen(ret_names->name); end && strchr("*-._", ret_names->name[end - 1]);) {
+        ret_names->name[--end] = '\0';
+    }
+    snprintf(ret_names->path, sizeof(ret_names->path), "/_index_template/");
+    escape(ret_names->name, ret_names->path, sizeof(ret_names->path));
+    if (setup->lifecycle->policy) {
+        escape(setup->lifecycle->policy, ret_names->policy_path, sizeof(ret_names->policy_path));
+    }
+}
+
+const char *es_setup_stray(const struct es_setup *setup, const struct es_setup_names *names,
+    struct http_client *client, const char *url, struct es_said *said)
+{
+    struct error err;
+    char path[ES_SETUP_MAX_NAME + 64];
+    snprintf(path, sizeof(path), "/_resolve/index/%s", names->pattern);
+    bool is_there = !setup->index &&
+                    es_ask(client, url, "GET", path, span_make(NULL, 0), said, &err) &&
+                    said->reply.status == 200 && es_said_has(said, "\"indices\":[{");
+    return is_there ? "there is an index that is no data stream, made before the template: events "
+                      "go into it, with types that the server has guessed. delete it, or move what "
+                      "it holds (_reindex)"
+                    : NULL;
+}
+
+/* ---- the server ------------------------------------------------------------------------------------- */
+
+void es_setup_server(const struct es_said *said, struct es_server *ret_server)
+{
+    char distribution[16] = "";
+    char version[JSON_SCAN_MAX_TEXT + 1];
+    *ret_server = (struct es_server){.known = said->elasticsearch};
+    if (said->reply.status == 200 &&
+        es_said_value(said, "version.number", version, sizeof(version))) {
+        struct es_shown shown;
+        es_said_show(said, span_text(version), &shown);
+        snprintf(ret_server->version, sizeof(ret_server->version), "%.39s", shown.text);
+        ret_server->known = true;
+        es_said_value(said, "version.distribution", distribution, sizeof(distribution));
+        ret_server->opensearch = strcmp(distribution, "opensearch") == 0;
+    }
+}
+
+/* The templates that can be right, the likeliest first: bit 0 is the dialect, above it stand the
+ * types. */
+enum { OPENSEARCH_BIT = 1 };
+
+static struct es_template template_of(
+    const struct es_setup *setup, const struct es_setup_names *names, unsigned variant)
+{
+    bool opensearch = variant & OPENSEARCH_BIT;
+    /* A policy of our own finds its indices by itself on OpenSearch. */
+    bool by_setting = !opensearch || !setup->lifecycle->delete_after_ns;
+    return (struct es_template){.format = setup->format,
+        .pattern = names->pattern,
+        .data_stream = !setup->index,
+        .opensearch = opensearch,
+        .types = (int)(variant >> 1),
+        .policy = by_setting ? setup->lifecycle->policy : NULL};
+}
+
+static unsigned variant_at(const struct es_server *server, unsigned index)
+{
+    return index ^ (server->opensearch ? OPENSEARCH_BIT : 0u);
+}
+
+/* With the server known, the other dialect is out of the question. */
+static bool can_be(const struct es_server *server, unsigned variant)
+{
+    return !server->known || ((variant & OPENSEARCH_BIT) != 0) == server->opensearch;
+}
+
+void es_setup_check_init(const struct es_setup *setup, struct es_setup_check *ret_check)
+{
+    es_setup_names(setup, &ret_check->names);
+    for (unsigned variant = 0; variant < ES_SETUP_VARIANTS; variant++) {
+        struct es_template wanted = template_of(setup, &ret_check->names, variant);
+        es_template_mark(&wanted, ret_check->marks[variant]);
+    }
+}
+
+enum es_template_state es_setup_state(const struct es_setup_check *check,
+    struct http_client *client, const char *url, struct es_said *said)
+{
+    struct error err;
+    if (!es_ask(client, url, "GET", check->names.path, span_make(NULL, 0), said, &err)) {
+        return ES_TEMPLATE_UNKNOWN;
+    }
+    if (said->reply.status == 404) {
+        return ES_TEMPLATE_MISSING;
+    }
+    if (said->reply.status != 200) {
+        return ES_TEMPLATE_UNKNOWN;
+    }
+    for (unsigned variant = 0; variant < ES_SETUP_VARIANTS; variant++) {
+        if (es_said_has(said, check->marks[variant])) {
+            return ES_TEMPLATE_CURRENT;
+        }
+    }
+    return ES_TEMPLATE_OTHER;
+}
+
+/* ---- the command ------------------------------------------------------------------------------------ */
+
+struct run {
+    const struct es_setup *setup;
+    const struct output_talk *talk;
+    struct http_client *client;
+    const char *url; /* the node that answered; NULL: none did */
+    struct es_server server;
+    struct es_setup_names names;
+    struct es_said said;
+    struct buf body;
+};
+
+static void tell(const struct run *run, enum output_finding finding, const char *format, ...)
+    ETWSHIP_PRINTF(3, 4);
+
+static void tell(const struct run *run, enum output_finding finding, const char *format, ...)
+{
+    char text[2048];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    if (run->client) {
+        http_client_hide(run->client, text);
+    }
+    run->talk->say(run->talk->host, finding, text);
+}
+
+/* A reply that is no success, with what to do about it. */
+static void tell_refusal(const struct run *run, const char *what)
+{
+    char words[ES_ASK_MAX_WORDS];
+    int status = run->said.reply.status;
+    es_said_words(&run->said, words);
+    tell(run, OUTPUT_FOUND_FAULT, "%s: %s. %s", what, words,
+        status == 401   ? "check auth: the server does not know this user, key or password"
+        : status == 403 ? "give the user the rights below, or run setup once with one that has them"
+        : status == 404 || status == 405
+            ? "check the address: this server has no such API, or is older than 7.9"
+            : "look into the log of the server");
+}
+
+/* The first node that answers. */
+static bool find_server(struct run *run)
+{
+    struct error err;
+    for (size_t i = 0; i < run->setup->hosts->count && !run->url; i++) {
+        const char *url = run->setup->hosts->items[i];
+        if (es_ask(run->client, url, "GET", "/", span_make(NULL, 0), &run->said, &err)) {
+            run->url = url;
+        } else {
+            tell(run, run->talk->dry_run ? OUTPUT_FOUND_NOTE : OUTPUT_FOUND_FAULT, "%s", err.text);
+        }
+    }
+    if (!run->url) {
+        return run->talk->dry_run;
+    }
+    if (run->said.reply.status == 401) {
+        tell_refusal(run, run->url);
+        return false;
+    }
+    es_setup_server(&run->said, &run->server);
+    return true;
+}
+
+static void tell_guess(const struct run *run)
+{
+    tell(run, OUTPUT_FOUND_NOTE,
+        "what the server is, is unknown: shown as for Elasticsearch; OpenSearch gets other types "
+        "of "
+        "fields%s. run setup without --dry-run, and the server decides",
+        run->setup->lifecycle->delete_after_ns ? " and a policy of ISM" : "");
+}
+
+/* PUT, or show it. False: there is no reply, which was said. */
+static bool put(struct run *run, const char *path)
+{
+    struct error err;
+    if (run->talk->dry_run) {
+        run->talk->show(run->talk->host, "PUT", path, buf_span(&run->body));
+        run->said.reply.status = 200;
+        return true;
+    }
+    if (es_ask(run->client, run->url, "PUT", path, buf_span(&run->body), &run->said, &err)) {
+        return true;
+    }
+    tell(run, OUTPUT_FOUND_FAULT, "%s", err.text);
+    return false;
+}
+
+static bool put_policy(struct run *run)
+{
+    const struct es_lifecycle *lifecycle = run->setup->lifecycle;
+    struct error err;
+    char path[sizeof(run->names.policy_path) + 128];
+    char number[32];
+    char term[32];
+    if (!lifecycle->policy || !lifecycle->delete_after_ns) {
+        return true;
+    }
+    snprintf(path, sizeof(path), "%s%s",
+        run->server.opensearch ? "/_plugins/_ism/policies/" : "/_ilm/policy/",
+        run->names.policy_path);
+    /* ISM replaces a policy only for who has seen it. */
+    if (run->server.opensearch && run->url &&
+        es_ask(run->client, run->url, "GET", path, span_make(NULL, 0), &run->said, &err) &&
+        es_said_value(&run->said, "_seq_no", number, sizeof(number)) &&
+        es_said_value(&run->said, "_primary_term", term, sizeof(term))) {
+        size_t at = strlen(path);
+        snprintf(path + at, sizeof(path) - at, "?if_seq_no=%s&if_primary_term=%s", number, term);
+    }
+    buf_reset(&run->body);
+    es_lifecycle_write(
+        lifecycle, run->server.opensearch, run->names.pattern, !run->setup->index, &run->body);
+    if (!put(run, path)) {
+        return false;
+    }
+    if (run->said.reply.status / 100 != 2) {
+        tell_refusal(run, "the lifecycle policy was not taken");
+        return false;
+    }
+    if (!run->talk->dry_run) {
+        tell(run, OUTPUT_FOUND_GOOD, "lifecycle policy %s is in place", lifecycle->policy);
+    }
+    return true;
+}
+
+/* Did the server refuse a type that it does not know? */
+static bool lacks_a_type(const struct es_said *said)
+{
+    return said->reply.status == 400 &&
+           (es_said_has(said, "No handler for type") || es_said_has(said, "mapper type"));
+}
+
+static void tell_existing(struct run *run)
+{
+    struct error err;
+    char path[ES_SETUP_MAX_NAME * 3 + 64] = "/_data_stream/";
+    if (run->setup->index) {
+        tell(run, OUTPUT_FOUND_NOTE,
+            "indices that are there already keep their mapping; the template is for new ones");
+        return;
+    }
+    snprintf(path, sizeof(path), "/_data_stream/%s", run->names.pattern);
+    if (es_ask(run->client, run->url, "GET", path, span_make(NULL, 0), &run->said, &err) &&
+        run->said.reply.status == 200 && es_said_has(&run->said, "timestamp_field")) {
+        tell(run, OUTPUT_FOUND_NOTE,
+            "there are data streams already: they keep their old mapping until they roll over. "
+            "send POST /NAME/_rollover to each of %s",
+            run->names.pattern);
+    }
+}
+
+static void tell_stray(struct run *run)
+{
+    const char *words = es_setup_stray(run->setup, &run->names, run->client, run->url, &run->said);
+    if (words) {
+        tell(run, OUTPUT_FOUND_NOTE, "%s: %s", run->names.pattern, words);
+    }
+}
+
+static bool put_template(struct run *run)
+{
+    for (unsigned i = 0; i < ES_SETUP_VARIANTS; i++) {
+        unsigned variant = variant_at(&run->server, i);
+        struct es_template wanted = template_of(run->setup, &run->names, variant);
+        if (!can_be(&run->server, variant)) {
+            continue;
+        }
+        buf_reset(&run->body);
+        es_template_write(&wanted, &run->body);
+        if (!put(run, run->names.path)) {
+            return false;
+        }
+        if (run->said.reply.status / 100 == 2) {
+            if (!run->talk->dry_run) {
+                tell(run, OUTPUT_FOUND_GOOD, "index template %s for %s is in place",
+                    run->names.name, run->names.pattern);
+                tell_existing(run);
+            }
+            if (wanted.types == ES_TYPES_FEW) {
+                tell(run, OUTPUT_FOUND_NOTE,
+                    "this server has no type of fields for payloads: they are kept but cannot be "
+                    "searched");
+            }
+            return true;
+        }
+        if (!lacks_a_type(&run->said)) {
+            break;
+        }
+    }
+    if (run->setup->lifecycle->policy && run->said.reply.status == 400 &&
+        es_said_has(&run->said, "unknown setting")) {
+        tell_refusal(run, "the index template was not taken");
+        tell(run, OUTPUT_FOUND_FAULT,
+            "this server has no lifecycle policies. remove `lifecycle` from the output");
+        return false;
+    }
+    tell_refusal(run, "the index template was not taken");
+    return false;
+}
+
+static bool is_current(struct run *run)
+{
+    struct es_setup_check check;
+    es_setup_check_init(run->setup, &check);
+    if (!run->url || run->talk->dry_run ||
+        es_setup_state(&check, run->client, run->url, &run->said) != ES_TEMPLATE_CURRENT) {
+        return false;
+    }
+    tell(run, OUTPUT_FOUND_GOOD, "index template %s for %s is in place already", run->names.name,
+        run->names.pattern);
+    return true;
+}
+
+void es_setup_tell_rights(
+    const struct es_setup *setup, const struct es_server *server, const struct output_talk *talk)
+{
+    struct run run = {.setup = setup, .talk = talk};
+    const char *policy = setup->lifecycle->policy ? ", manage_ilm" : "";
+    es_setup_names(setup, &run.names);
+    if (!server->opensearch) {
+        tell(&run, OUTPUT_FOUND_NOTE,
+            "Elasticsearch: setup needs the cluster privileges monitor and "
+            "manage_index_templates%s; shipping needs the cluster privilege monitor and, for %s, "
+            "the index privileges create_doc and auto_configure",
+            policy, run.names.target);
+    }
+    if (server->opensearch || !server->known) {
+        tell(&run, OUTPUT_FOUND_NOTE,
+            "OpenSearch: setup needs the cluster permissions cluster:monitor/main and "
+            "indices:admin/index_template/*%s; shipping needs the cluster permissions "
+            "cluster:monitor/main and indices:data/write/bulk and, for %s, the index permissions "
+            "indices:data/write/index, indices:data/write/bulk* and indices:admin/auto_create, "
+            "indices:admin/create, indices:admin/mapping/auto_put",
+            setup->lifecycle->policy ? ", cluster:admin/opendistro/ism/*" : "", run.names.pattern);
+    }
+}
+
+bool es_setup_run(const struct es_setup *setup, const struct output_talk *talk)
+{
+    struct error err;
+    struct run run = {.setup = setup, .talk = talk};
+    es_setup_names(setup, &run.names);
+    run.client = http_client_create(&(struct http_client_setup){.options = setup->http}, &err);
+    if (!run.client) {
+        tell(&run, OUTPUT_FOUND_FAULT, "%s", err.text);
+        return false;
+    }
+    es_said_init(&run.said);
+    buf_init(&run.body, ES_TEMPLATE_MAX_BYTES);
+    bool good = find_server(&run);
+    if (good && talk->dry_run && !run.server.known) {
+        tell_guess(&run);
+    }
+    good = good && put_policy(&run) && (is_current(&run) || put_template(&run));
+    if (good && !talk->dry_run) {
+        tell_stray(&run);
+    }
+    if (talk->dry_run || (!good && run.said.reply.status == 403)) {
+        es_setup_tell_rights(setup, &run.server, talk);
+    }
+    buf_fini(&run.body);
+    es_said_fini(&run.said);
+    http_client_destroy(run.client);
+    return good;
+}

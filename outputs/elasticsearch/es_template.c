@@ -1,0 +1,243 @@
+#include "outputs/elasticsearch/es_template.h"
+
+#include <stdio.h>
+
+#include "base/sha1.h"
+#include "event/value_json.h"
+
+/*
+ * Nothing that an event can hold may make a server refuse it. So mappings are closed (`dynamic:
+ * false`: an unknown field is kept, but no field of its own), payloads are one field each of a type
+ * that takes whatever keys and values come (two providers may use one name for two types), and a
+ * value that does not fit is left out of the index rather than refused.
+ *
+ * A table's rows are flat paths in any order; the nested object is made by looking, at each level,
+ * for the names that stand next. With a hundred rows that needs no tree.
+ */
+enum mapping {
+    KEYWORD,
+    CONSTANT_KEYWORD,
+    MATCH_ONLY_TEXT,
+    LONG,
+    DATE,
+    BOOLEAN,
+    IP,
+    UNINDEXED,
+    UNMAPPED, /* kept as it is */
+    OBJECT,   /* of any keys and values */
+};
+
+struct es_field {
+    const char *path; /* with ".*" at its end: whatever stands there */
+    enum mapping mapping;
+};
+
+#define FIELD(path, mapping) {path, mapping},
+
+static const struct es_field native_fields[] = {
+#include "native_fields.def"
+    {NULL, KEYWORD},
+};
+
+static const struct es_field ecs_fields[] = {
+#include "ecs_fields.def"
+    {NULL, KEYWORD},
+};
+
+/* Longer words are not looked for as a whole. Members of payloads are as long as the output cuts
+ * them, or shorter. */
+#define KEYWORD_TYPE "\"keyword\",\"ignore_above\":1024"
+#define PAYLOAD_TYPE "\"flattened\",\"ignore_above\":32000"
+
+static const char *type_of(const struct es_template *wanted, const struct es_field *field)
+{
+    bool all = wanted->types == ES_TYPES_ALL;
+    switch (field->mapping) {
+    case CONSTANT_KEYWORD:
+        /* One value per index is what a data stream has by its name. OpenSearch wants to be told
+         * the value, and one template serves several streams. */
+        return wanted->data_stream && all && !wanted->opensearch ? "\"constant_keyword\""
+                                                                 : KEYWORD_TYPE;
+    case MATCH_ONLY_TEXT:
+        return all ? "\"match_only_text\"" : "\"text\",\"norms\":false";
+    case LONG:
+        return "\"long\",\"ignore_malformed\":true";
+    case DATE:
+        /* The time of a data stream must be one. */
+        return strcmp(field->path, "@timestamp") == 0 ? "\"date\""
+                                                      : "\"date\",\"ignore_malformed\":true";
+    case BOOLEAN:
+        return "\"boolean\"";
+    case IP:
+        return "\"ip\",\"ignore_malformed\":true";
+    case UNINDEXED:
+        return "\"keyword\",\"index\":false,\"doc_values\":false";
+    case UNMAPPED:
+        return "\"object\",\"enabled\":false";
+    case OBJECT:
+        return wanted->types == ES_TYPES_FEW ? "\"object\",\"dynamic\":false"
+               : wanted->opensearch          ? "\"flat_object\""
+                                             : PAYLOAD_TYPE;
+    case KEYWORD:
+        break;
+    }
+    return KEYWORD_TYPE;
+}
+
+/* ---- the tables ---------------------------------------------------------------------------------- */
+
+static const struct es_field *fields_of(const struct es_template *wanted)
+{
+    return strcmp(wanted->format, "ecs") == 0 ? ecs_fields : native_fields;
+}
+
+/* What stands behind ${prefix} ("a.b.", or "") in ${path}; NULL: it does not begin so. */
+static const char *behind(const char *path, struct span prefix)
+{
+    return strncmp(path, (const char *)prefix.data, prefix.size) == 0 ? path + prefix.size : NULL;
+}
+
+/* The name at the start of ${text}, up to a dot. */
+static struct span first_name(const char *text)
+{
+    return span_make(text, strcspn(text, "."));
+}
+
+/* Did a row before ${row} begin with the same name? */
+static bool is_seen(
+    const struct es_field *fields, const struct es_field *row, struct span prefix, struct span name)
+{
+    for (const struct es_field *earlier = fields; earlier < row; earlier++) {
+        const char *rest = behind(earlier->path, prefix);
+        if (rest && span_equal(first_name(rest), name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_free(struct span name)
+{
+    return name.size == 1 && name.data[0] == '*';
+}
+
+static void write_properties(
+    const struct es_template *wanted, const char *start, size_t size, struct buf *out);
+
+/* The member ${name}, whose first row is ${row}. */
+static void write_member(const struct es_template *wanted, const struct es_field *row,
+    struct span prefix, struct span name, struct buf *out)
+{
+    const char *rest = row->path + prefix.size + name.size;
+    buf_printf(out, "\"%.*s\":{", (int)name.size, (const char *)name.data);
+    if (rest[0] == '\0') {
+        /* Rows below it describe what it holds, which is not mapped. */
+        buf_printf(out, "\"type\":%s", type_of(wanted, row));
+    } else if (is_free(span_text(rest + 1))) {
+        buf_add_text(out, "\"type\":\"object\",\"dynamic\":true");
+    } else {
+        size_t inner = prefix.size + name.size + 1;
+        buf_add_text(out, "\"properties\":{");
+        write_properties(wanted, row->path, inner, out);
+        buf_add_byte(out, '}');
+    }
+    buf_add_byte(out, '}');
+}
+
+/* What stands below the prefix that is the first ${size} bytes of ${start}. */
+static void write_properties( // NOLINT(misc-no-recursion): as deep as the table's paths
+    const struct es_template *wanted, const char *start, size_t size, struct buf *out)
+{
+    const struct es_field *fields = fields_of(wanted);
+    struct span prefix = span_make(start, size);
+    bool first = true;
+    for (const struct es_field *row = fields; row->path; row++) {
+        const char *rest = behind(row->path, prefix);
+        struct span name = rest ? first_name(rest) : span_make(NULL, 0);
+        if (rest && !is_free(name) && !is_seen(fields, row, prefix, name)) {
+            if (!first) {
+                buf_add_byte(out, ',');
+            }
+            first = false;
+            write_member(wanted, row, prefix, name, out);
+        }
+    }
+}
+
+/* Words under names that are not known beforehand. */
+static void write_free_fields(const struct es_template *wanted, struct buf *out)
+{
+    const struct es_field *fields = fields_of(wanted);
+    bool first = true;
+    for (const struct es_field *row = fields; row->path; row++) {
+        size_t size = strlen(row->path);
+        if (strchr(row->path, '.') == row->path + size - 2 && row->path[size - 1] == '*') {
+            buf_printf(out, "%s{\"%.*s\":{\"path_match\":\"%s\",\"match_mapping_type\":\"string\",",
+                first ? "" : ",", (int)(size - 2), row->path, row->path);
+            buf_printf(out, "\"mapping\":{\"type\":%s}}}", type_of(wanted, row));
+            first = false;
+        }
+    }
+}
+
+/* ---- the template -------------------------------------------------------------------------------- */
+
+/* Of two templates that fit a name, the server takes the one of higher priority, and it refuses two
+ * of the same: the longer a pattern, the higher. Those that come with Elasticsearch for `logs-*-*`
+ * and of its integrations have 100 and 200. */
+static unsigned priority_of(const struct es_template *wanted)
+{
+    return 300 + (unsigned)strlen(wanted->pattern);
+}
+
+static void write_inner(const struct es_template *wanted, struct buf *out)
+{
+    buf_add_text(out, "\"template\":{\"settings\":{");
+    if (wanted->policy) {
+        buf_printf(out, "\"index.%s\":",
+            wanted->opensearch ? "plugins.index_state_management.policy_id" : "lifecycle.name");
+        value_json_string(span_text(wanted->policy), out);
+    }
+    buf_add_text(
+        out, "},\"mappings\":{\"dynamic\":false,\"date_detection\":false,\"dynamic_templates\":[");
+    write_free_fields(wanted, out);
+    buf_add_text(out, "],\"properties\":{");
+    write_properties(wanted, "", 0, out);
+    buf_add_text(out, "}}}");
+}
+
+static void write_all(const struct es_template *wanted, struct buf *out)
+{
+    buf_add_text(out, "\"index_patterns\":[");
+    value_json_string(span_text(wanted->pattern), out);
+    buf_printf(out, "],\"priority\":%u,", priority_of(wanted));
+    if (wanted->data_stream) {
+        buf_add_text(out, "\"data_stream\":{},");
+    }
+    write_inner(wanted, out);
+}
+
+void es_template_mark(const struct es_template *wanted, char ret_mark[ES_TEMPLATE_MARK_BYTES])
+{
+    struct buf body;
+    uint8_t digest[SHA1_SIZE];
+    buf_init(&body, ES_TEMPLATE_MAX_BYTES);
+    write_all(wanted, &body);
+    struct sha1 sha;
+    sha1_init(&sha);
+    sha1_update(&sha, buf_span(&body));
+    sha1_final(&sha, digest);
+    buf_fini(&body);
+    for (size_t i = 0; i < (ES_TEMPLATE_MARK_BYTES - 1) / 2; i++) {
+        snprintf(ret_mark + 2 * i, 3, "%02x", digest[i]);
+    }
+}
+
+void es_template_write(const struct es_template *wanted, struct buf *out)
+{
+    char mark[ES_TEMPLATE_MARK_BYTES];
+    es_template_mark(wanted, mark);
+    buf_printf(out, "{\"_meta\":{\"managed_by\":\"etwship\",\"mark\":\"%s\"},", mark);
+    write_all(wanted, out);
+    buf_add_byte(out, '}');
+}

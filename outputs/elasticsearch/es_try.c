@@ -1,0 +1,221 @@
+#include "outputs/elasticsearch/es_try.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "outputs/json_scan.h"
+
+struct run {
+    const struct es_setup *setup;
+    const struct output_talk *talk;
+    struct http_client *client;
+    struct es_server server;
+    struct es_said said;
+    bool good;
+};
+
+static void tell(struct run *run, enum output_finding finding, const char *format, ...)
+    ETWSHIP_PRINTF(3, 4);
+
+static void tell(struct run *run, enum output_finding finding, const char *format, ...)
+{
+    char text[2048];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    http_client_hide(run->client, text);
+    run->good &= finding != OUTPUT_FOUND_FAULT;
+    run->talk->say(run->talk->host, finding, text);
+}
+
+/* ---- a node ----------------------------------------------------------------------------------------- */
+
+static void tell_server(struct run *run, const char *url)
+{
+    int status = run->said.reply.status;
+    char words[ES_ASK_MAX_WORDS];
+    es_setup_server(&run->said, &run->server);
+    if (run->server.version[0]) {
+        tell(run, OUTPUT_FOUND_GOOD, "%s: it is %s %s", url,
+            run->server.opensearch ? "OpenSearch" : "Elasticsearch", run->server.version);
+    } else if (status == 401) {
+        es_said_words(&run->said, words);
+        tell(run, OUTPUT_FOUND_FAULT,
+            "%s: the server does not let us in: %s. check auth: user and password, or the key", url,
+            words);
+    } else if (status == 403) {
+        tell(run, OUTPUT_FOUND_NOTE,
+            "%s: we may not ask what it is. that is no fault: the test document will tell more",
+            url);
+    } else if (status >= 500) {
+        es_said_words(&run->said, words);
+        tell(run, OUTPUT_FOUND_FAULT, "%s: the server has a fault: %s. look into its log", url,
+            words);
+    } else {
+        tell(run, OUTPUT_FOUND_NOTE,
+            "%s: it does not say what it is (status %d), as Serverless and proxies do. that is no "
+            "fault",
+            url, status);
+    }
+}
+
+/* Up to which layer is it good? */
+static bool try_node(struct run *run, const char *url)
+{
+    struct error err;
+    bool tls = strncmp(url, "https://", 8) == 0;
+    if (es_ask(run->client, url, "GET", "/", span_make(NULL, 0), &run->said, &err)) {
+        bool trusted = run->setup->http->tls.verify == HTTP_VERIFY_FULL;
+        tell(run, OUTPUT_FOUND_GOOD, "%s: connected%s", url,
+            !tls      ? ", without TLS"
+            : trusted ? ", its certificate is trusted"
+                      : "; tls.verify keeps its certificate from being checked");
+        tell_server(run, url);
+        return run->said.reply.status != 401;
+    }
+    switch (run->said.reply.failure) {
+    case HTTP_NO_ADDRESS:
+        tell(run, OUTPUT_FOUND_FAULT, "name (DNS): %s", err.text);
+        break;
+    case HTTP_NO_ROUTE:
+        tell(run, OUTPUT_FOUND_FAULT, "connection (TCP): %s", err.text);
+        break;
+    case HTTP_NO_PROXY:
+    case HTTP_PROXY_LOGIN:
+        tell(run, OUTPUT_FOUND_FAULT, "proxy: %s", err.text);
+        break;
+    case HTTP_NO_TLS:
+    case HTTP_NO_TRUST:
+    case HTTP_NO_CA:
+    case HTTP_OTHER_KEY:
+    case HTTP_BAD_FILE:
+        tell(run, OUTPUT_FOUND_FAULT, "certificates (TLS): %s", err.text);
+        break;
+    default:
+        tell(run, OUTPUT_FOUND_FAULT, "reply (HTTP): %s%s", err.text,
+            tls ? "" : ". if the server speaks TLS, write https://");
+        break;
+    }
+    return false;
+}
+
+/* ---- rights ----------------------------------------------------------------------------------------- */
+
+/* What is false in a reply of the API for privileges. */
+struct lacks {
+    const struct es_said *said;
+    char text[512];
+    struct es_shown key;
+};
+
+static bool note_false(void *self, enum json_token token, struct span text)
+{
+    struct lacks *lacks = self;
+    if (token == JSON_KEY) {
+        es_said_show(lacks->said, text, &lacks->key);
+    } else if (token == JSON_WORD && span_is(text, "false") &&
+               strcmp(lacks->key.text, "has_all_requested") != 0) {
+        size_t at = strlen(lacks->text);
+        snprintf(
+            lacks->text + at, sizeof(lacks->text) - at, "%s%s", at ? ", " : "", lacks->key.text);
+    }
+    return true;
+}
+
+/* Elasticsearch with security says it; others say by the test document. */
+static void try_rights(struct run *run, const char *url, const struct es_setup_names *names)
+{
+    struct buf body;
+    struct error err;
+    struct lacks lacks = {.said = &run->said};
+    struct json_scan scan;
+    char words[16] = "";
+    buf_init(&body, 2048);
+    buf_printf(&body,
+        "{\"cluster\":[\"monitor\"],\"index\":[{\"names\":[\"%s\"],"
+        "\"privileges\":[\"create_doc\",\"auto_configure\"]}]}",
+        names->target);
+    bool asked = !run->server.opensearch &&
+                 es_ask(run->client, url, "POST", "/_security/user/_has_privileges",
+                     buf_span(&body), &run->said, &err) &&
+                 run->said.reply.status == 200 &&
+                 es_said_value(&run->said, "has_all_requested", words, sizeof(words));
+    buf_fini(&body);
+    if (!asked) {
+        return;
+    }
+    if (strcmp(words, "true") == 0) {
+        tell(run, OUTPUT_FOUND_GOOD, "rights: all that shipping needs for %s", names->target);
+        return;
+    }
+    json_scan_init(&scan, note_false, &lacks);
+    json_scan_feed(&scan, buf_span(&run->said.body));
+    tell(run, OUTPUT_FOUND_FAULT, "rights: for %s the user or key lacks: %s. add these privileges",
+        names->target, lacks.text);
+}
+
+/* ---- the template ------------------------------------------------------------------------------------- */
+
+static void try_template(struct run *run, const char *url)
+{
+    struct es_setup_check check;
+    const struct es_setup_names *names = &check.names;
+    es_setup_check_init(run->setup, &check);
+    const char *name = run->talk->name;
+    switch (es_setup_state(&check, run->client, url, &run->said)) {
+    case ES_TEMPLATE_CURRENT:
+        tell(run, OUTPUT_FOUND_GOOD, "index template %s is in place", names->name);
+        break;
+    case ES_TEMPLATE_MISSING:
+        tell(run, OUTPUT_FOUND_FAULT,
+            "index template %s is missing: events may be refused. run: etwship setup %s",
+            names->name, name);
+        break;
+    case ES_TEMPLATE_OTHER:
+        tell(run, OUTPUT_FOUND_NOTE,
+            "index template %s is not as this version makes it. run: etwship setup %s", names->name,
+            name);
+        break;
+    case ES_TEMPLATE_UNKNOWN:
+        tell(run, OUTPUT_FOUND_NOTE,
+            "index template %s: the server does not say whether it is there (status %d). the right "
+            "to read templates is not needed for shipping",
+            names->name, run->said.reply.status);
+        break;
+    }
+    const char *words = es_setup_stray(run->setup, names, run->client, url, &run->said);
+    if (words) {
+        tell(run, OUTPUT_FOUND_NOTE, "%s: %s", names->pattern, words);
+    }
+}
+
+bool es_try_run(const struct es_setup *setup, const struct output_talk *talk)
+{
+    struct error err;
+    struct es_setup_names names;
+    struct run run = {.setup = setup, .talk = talk, .good = true};
+    const char *url = NULL;
+    struct es_server server = {.known = false};
+    es_setup_names(setup, &names);
+    run.client = http_client_create(&(struct http_client_setup){.options = setup->http}, &err);
+    if (!run.client) {
+        tell(&run, OUTPUT_FOUND_FAULT, "%s", err.text);
+        return false;
+    }
+    es_said_init(&run.said);
+    for (size_t i = 0; i < setup->hosts->count; i++) {
+        if (try_node(&run, setup->hosts->items[i]) && !url) {
+            url = setup->hosts->items[i];
+            server = run.server;
+        }
+    }
+    if (url) {
+        run.server = server;
+        try_rights(&run, url, &names);
+        try_template(&run, url);
+    }
+    es_said_fini(&run.said);
+    http_client_destroy(run.client);
+    return run.good;
+}

@@ -1,0 +1,180 @@
+#include "outputs/elasticsearch/es_verdict.h"
+
+#include "outputs/http/http_status.h"
+
+struct rule {
+    int first; /* status */
+    int last;
+    const char *type;   /* of the error; behind a '*': how it ends; NULL: any */
+    const char *reason; /* how it begins, where nothing of an event can stand; NULL: any */
+    enum es_verdict verdict;
+    const char *words;
+};
+
+/* In both tables the first row that fits counts. What illegal_argument_exception hides is told apart by
+ * its reasons, which are those of OpenSearch 2.19 and Elasticsearch 8.19
+ * (tests/integration/opensearch/real_contract.py). */
+static const char illegal[] = "illegal_argument_exception";
+static const char no_room[] = "the cluster has all the shards that it may, and makes no new index. "
+                              "free some";
+
+static const struct rule item_rules[] = {
+    {200, 201, NULL, NULL, ES_TAKEN, "stored"},
+    {409, 409, NULL, NULL, ES_DUPLICATE, "a document of this id is there already"},
+    {408, 408, NULL, NULL, ES_RETRY, "it took too long"},
+    {429, 429, NULL, NULL, ES_RETRY, "the server has too much to do, or too full a disk"},
+    {500, 599, NULL, NULL, ES_RETRY, "the server has a fault"},
+    {400, 499, "*block_exception", NULL, ES_RETRY, "the index is closed to writing"},
+    {400, 400, "resource_already_exists_exception", NULL, ES_RETRY,
+        "another request was making the index"},
+    {400, 400, "index_closed_exception", NULL, ES_RETRY_SLOWLY, "the index is closed. open it"},
+    {400, 400, illegal, "Validation Failed: 1: this action would add [", ES_RETRY_SLOWLY, no_room},
+    {400, 400, "validation_exception", "Validation Failed: 1: this action would add [",
+        ES_RETRY_SLOWLY, no_room},
+    {400, 400, "validation_exception", NULL, ES_RETRY_SLOWLY,
+        "the index cannot be made as the cluster's templates say. correct them"},
+    {400, 400, illegal, "Number of documents in ", ES_RETRY_SLOWLY,
+        "the shard is full. roll the index over, or give it more shards"},
+    {400, 400, illegal, "pipeline with id [", ES_RETRY_SLOWLY,
+        "the ingest pipeline is not there. create it, or correct its name"},
+    {400, 400, illegal, "no write index is defined for alias [", ES_RETRY_SLOWLY,
+        "the alias has no index to write to. give it one"},
+    {400, 400, illegal, "only write ops with an op_type of create", ES_RETRY_SLOWLY,
+        "this is a data stream, which takes only create. correct action"},
+    {400, 400, illegal, "index request targeting data stream [", ES_RETRY_SLOWLY,
+        "the data stream takes no routing. remove it"},
+    {400, 400, illegal, "Alias [", ES_RETRY_SLOWLY,
+        "the alias has a routing of its own. remove routing"},
+    {400, 400, "routing_missing_exception", NULL, ES_RETRY_SLOWLY,
+        "the index asks for a routing. set it"},
+    {401, 401, NULL, NULL, ES_RETRY_SLOWLY, "the server does not know us. check auth"},
+    {403, 403, NULL, NULL, ES_RETRY_SLOWLY,
+        "we have no right to write there. give the user the right to create documents and the "
+        "index"},
+    {404, 404, NULL, NULL, ES_RETRY_SLOWLY,
+        "the index, alias or data stream is not there. create it, or correct its name"},
+    {400, 499, NULL, NULL, ES_REFUSED,
+        "the document will never be taken: a mapping, a limit, a pipeline that fails"},
+};
+
+static const struct rule request_rules[] = {
+    {200, 200, NULL, NULL, ES_READ, "each event has an answer of its own"},
+    {201, 299, NULL, NULL, ES_RETRY,
+        "no answer for each event came. is this Elasticsearch or OpenSearch?"},
+    {400, 400, illegal, "Action/metadata line [", ES_RETRY_SLOWLY,
+        "the server does not know what a setting of this output asks for. remove it"},
+    {400, 400, NULL, NULL, ES_BISECT, "something in it is bad"},
+    {404, 404, NULL, NULL, ES_RETRY,
+        "nothing takes events there, or not yet. check address and path of hosts"},
+    {408, 408, NULL, NULL, ES_RETRY, "the server did not wait for the request"},
+    {413, 413, NULL, NULL, ES_SPLIT, "it is too large"},
+    {429, 429, NULL, NULL, ES_RETRY, "the server has too much to do"},
+    {300, 499, NULL, NULL, ES_RETRY_SLOWLY,
+        "no event is to blame: credentials, rights, a wrong address"},
+    {502, 504, NULL, NULL, ES_FAIL_OVER, "this node is not there"},
+    {500, 599, NULL, NULL, ES_RETRY, "the server has a fault"},
+};
+
+enum {
+    ITEM_RULES = sizeof(item_rules) / sizeof(item_rules[0]),
+    REQUEST_RULES = sizeof(request_rules) / sizeof(request_rules[0]),
+};
+
+static bool is_of_type(struct span type, const char *pattern)
+{
+    if (*pattern != '*') {
+        return span_is(type, pattern);
+    }
+    size_t size = strlen(++pattern);
+    return type.size >= size && span_is(span_from(type, type.size - size), pattern);
+}
+
+static bool fits(const struct rule *rule, const struct es_answer *answer)
+{
+    struct span start = span_first(answer->reason, rule->reason ? strlen(rule->reason) : 0);
+    return answer->status >= rule->first && answer->status <= rule->last &&
+           (!rule->type || is_of_type(answer->type, rule->type)) &&
+           (!rule->reason || span_is(start, rule->reason));
+}
+
+static const struct rule *find(
+    const struct rule *rules, size_t count, const struct es_answer *answer)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (fits(&rules[i], answer)) {
+            return &rules[i];
+        }
+    }
+    return NULL;
+}
+
+enum es_verdict es_verdict_item(const struct es_answer *answer)
+{
+    const struct rule *rule = find(item_rules, ITEM_RULES, answer);
+    return rule ? rule->verdict : ES_RETRY;
+}
+
+enum es_verdict es_verdict_request(const struct es_answer *answer)
+{
+    const struct rule *rule = find(request_rules, REQUEST_RULES, answer);
+    return rule ? rule->verdict : ES_RETRY;
+}
+
+const char *es_verdict_words(const struct es_answer *answer)
+{
+    const struct rule *rule = find(item_rules, ITEM_RULES, answer);
+    return rule && rule->verdict == ES_RETRY_SLOWLY ? rule->words : NULL;
+}
+
+const char *es_verdict_request_words(const struct es_answer *answer)
+{
+    const struct rule *rule = find(request_rules, REQUEST_RULES, answer);
+    return rule && (rule->reason || rule->verdict == ES_RETRY) ? rule->words
+                                                               : http_status_words(answer->status);
+}
+
+static const char *const consequences[] = {
+    [ES_RETRY] = "sent again, in order, after `Retry-After` or a growing wait",
+    [ES_RETRY_SLOWLY] = "sent again slowly; the output counts as degraded",
+    [ES_TAKEN] = "delivered",
+    [ES_DUPLICATE] = "delivered; if it was never sent before and is no file read again, counted as "
+                     "an unexpected duplicate",
+    [ES_REFUSED] = "put to the dead letters",
+    [ES_FAIL_OVER] = "sent to the next host at once, or again as above where there is none",
+    [ES_READ] = "see the table above",
+    [ES_SPLIT] =
+        "sent in halves, and no request is made as large again; a single event goes to the "
+        "dead letters",
+    [ES_BISECT] = "sent in halves until the bad one is alone, which goes to the dead letters",
+};
+
+static void write_table(const struct rule *rules, size_t count, struct buf *out)
+{
+    buf_add_text(out, "| Status | It says | The events are |\n|---|---|---|\n");
+    for (size_t i = 0; i < count; i++) {
+        const struct rule *rule = &rules[i];
+        buf_printf(out, "| %d", rule->first);
+        if (rule->last != rule->first) {
+            buf_printf(out, " to %d", rule->last);
+        }
+        if (rule->type) {
+            bool end = *rule->type == '*';
+            buf_printf(out, " of a type `%s%s`", end ? "…" : "", rule->type + end);
+        }
+        if (rule->reason) {
+            buf_printf(out, ", `%s…`", rule->reason);
+        }
+        buf_printf(out, " | %s | %s |\n", rule->words, consequences[rule->verdict]);
+    }
+}
+
+void es_verdict_write_reference(struct buf *out)
+{
+    buf_add_text(out, "\n## What the answers of Elasticsearch and OpenSearch lead to\n\n"
+                      "The first row that fits counts. The answer for one event:\n\n");
+    write_table(item_rules, ITEM_RULES, out);
+    buf_add_text(out,
+        "\nThe answer to a request as such. No reply, or one that is cut off, cannot be "
+        "read or answers for another number of events: sent again.\n\n");
+    write_table(request_rules, REQUEST_RULES, out);
+}

@@ -1,0 +1,203 @@
+/*
+ * Elasticsearch and OpenSearch, through their `_bulk` API. What is asked of the server and what its
+ * answers mean is in es_sender.c; here are the settings.
+ */
+#include <stdlib.h>
+
+#include "config/config.h"
+#include "outputs/elasticsearch/es_sender.h"
+#include "outputs/elasticsearch/es_try.h"
+#include "outputs/elasticsearch/es_verdict.h"
+#include "outputs/elasticsearch/es_watch.h"
+#include "outputs/output.h"
+
+enum action { ACTION_CREATE, ACTION_INDEX };
+
+static const char *const action_names[] = {"create", "index", NULL};
+/* Neither Elasticsearch nor OpenSearch takes zstd. */
+static const char *const compression_names[] = {"none", "gzip", NULL};
+
+struct settings {
+    struct config_strings hosts;
+    struct es_name_options name;
+    int action; /* enum action */
+    bool ids;
+    const char *pipeline;
+    const char *routing;
+    bool require_alias;
+    bool require_data_stream;
+    struct http_options http;
+    uint64_t max_string_bytes;
+    struct es_lifecycle lifecycle;
+};
+
+// clang-format off
+static const struct config_field fields[] = {
+    {CONFIG_ROW("hosts", STRINGS, struct settings, hosts), .required = true, .min = 1, .max = 256,
+        .help = "addresses of the nodes, tried in turn"},
+    ES_NAME_ROWS(struct settings),
+    {CONFIG_ROW("action", ENUM, struct settings, action), .names = action_names,
+        .default_text = "create",
+        .help = "create: nothing is ever written over, retries never duplicate; index: an event "
+                "replaces the document of its id (not in data streams)"},
+    {CONFIG_ROW("ids", BOOL, struct settings, ids), .default_text = "true",
+        .help = "name documents, so that retries, restarts and files read again never duplicate; "
+                "false: the server does, and they may"},
+    {CONFIG_ROW("pipeline", STRING, struct settings, pipeline),
+        .help = "ingest pipeline of the server that events go through"},
+    {CONFIG_ROW("routing", STRING, struct settings, routing),
+        .help = "routing value: all events go to the shard that it names"},
+    {CONFIG_ROW("require_alias", BOOL, struct settings, require_alias), .default_text = "false",
+        .help = "take events only where index is an alias, and make no index; `etwship setup` puts "
+                "the template for INDEX-*"},
+    {CONFIG_ROW("require_data_stream", BOOL, struct settings, require_data_stream),
+        .default_text = "false",
+        .help = "take events only where a template makes a data stream; OpenSearch does not know it "
+                "and would take nothing"},
+    HTTP_ROWS(struct settings, compression_names, "gzip"),
+    {CONFIG_ROW("max_string", SIZE, struct settings, max_string_bytes), .default_text = "32000",
+        .min = 256, .max = 32766,
+        .help = "longer strings are cut; the whole of them stands under overflow"},
+    {CONFIG_STRUCT_ROW("lifecycle", struct settings, lifecycle, es_lifecycle_fields),
+        .help = "how long indices are kept: for `etwship setup`"},
+    {.key = NULL},
+};
+// clang-format on
+
+static void elasticsearch_check(const void *settings, struct config_check *check)
+{
+    const struct settings *s = settings;
+    for (size_t i = 0; i < s->hosts.count; i++) {
+        http_options_check_url(check, "hosts", &s->hosts.items[i]);
+    }
+    es_name_check(check, &s->name);
+    if (s->action == ACTION_INDEX && !s->name.index) {
+        CONFIG_FAULT(check, &s->action,
+            "action: a data stream takes only create. write create, or an index to write to");
+    }
+    if (s->require_alias && s->require_data_stream) {
+        CONFIG_FAULT(check, &s->require_data_stream,
+            "require_data_stream: nothing is a data stream and an alias. keep one of the two");
+    }
+    if (s->require_data_stream && s->name.index) {
+        CONFIG_FAULT(check, &s->require_data_stream,
+            "require_data_stream: index names an index. remove one of the two");
+    }
+    http_options_check(check, &s->http);
+    es_lifecycle_check(check, &s->lifecycle);
+}
+
+static struct es_setup setup_of(const struct settings *s, const char *format)
+{
+    return (struct es_setup){.hosts = &s->hosts,
+        .http = &s->http,
+        .lifecycle = &s->lifecycle,
+        .format = format,
+        .dataset = s->name.data_stream.dataset,
+        .index = s->name.index,
+        .alias = s->name.index && s->require_alias};
+}
+
+static bool elasticsearch_setup(const void *settings, const struct output_talk *talk)
+{
+    const struct es_setup setup = setup_of(settings, talk->format);
+    return es_setup_run(&setup, talk);
+}
+
+static bool elasticsearch_examine(const void *settings, const struct output_talk *talk)
+{
+    const struct es_setup setup = setup_of(settings, talk->format);
+    return es_try_run(&setup, talk);
+}
+
+static const char *elasticsearch_route(const void *settings)
+{
+    return es_name_route(&((const struct settings *)settings)->name);
+}
+
+static bool elasticsearch_ids(const void *settings)
+{
+    return ((const struct settings *)settings)->ids;
+}
+
+struct out_elasticsearch {
+    struct es_sender *sender;
+    struct es_watch *watch;
+};
+
+static void elasticsearch_destroy(void *self_)
+{
+    struct out_elasticsearch *self = self_;
+    if (self) {
+        es_watch_destroy(self->watch);
+        es_sender_destroy(self->sender);
+        free(self);
+    }
+}
+
+static void *elasticsearch_create(
+    const void *settings, const struct output_env *env, struct error *err)
+{
+    const struct settings *s = settings;
+    const struct es_setup setup = setup_of(s, env->format ? env->format : "native");
+    const struct es_sender_options options = {.hosts = &s->hosts,
+        .http = &s->http,
+        .bulk = {.name = s->name,
+            .action = action_names[s->action],
+            .pipeline = s->pipeline,
+            .routing = s->routing,
+            .require_alias = s->require_alias,
+            .require_data_stream = s->require_data_stream,
+            .ids = s->ids},
+        .format = env->format};
+    struct out_elasticsearch *self = calloc(1, sizeof(*self));
+    if (!self) {
+        error_set(err, ERR_MEMORY, "out of memory");
+        return NULL;
+    }
+    self->sender = es_sender_create(&options, env, err);
+    self->watch = self->sender ? es_watch_create(&setup, env, err) : NULL;
+    if (!self->watch) {
+        elasticsearch_destroy(self);
+        return NULL;
+    }
+    return self;
+}
+
+static enum output_verdict elasticsearch_send(
+    void *self_, const struct delivery *delivery, struct output_report *report)
+{
+    struct out_elasticsearch *self = self_;
+    es_watch_look(self->watch);
+    return es_sender_send(self->sender, delivery, report);
+}
+
+static void elasticsearch_options(const void *settings, struct event_options *options)
+{
+    const struct settings *s = settings;
+    options->uint64_strings = true; /* `long` takes none above 2^63 - 1 */
+    options->max_string_bytes = (uint32_t)s->max_string_bytes;
+    options->dataset_varies = !s->name.index && es_name_route(&s->name);
+    if (!options->dataset_varies) {
+        options->dataset = span_text(s->name.data_stream.dataset);
+    }
+    options->data_namespace = span_text(s->name.data_stream.namespace);
+}
+
+const struct output_ops output_elasticsearch = {
+    .name = "elasticsearch",
+    .fields = fields,
+    .settings_size = sizeof(struct settings),
+    .workers = 2,
+    .route = elasticsearch_route,
+    .route_safety = EVENT_TEMPLATE_INDEX,
+    .ids = elasticsearch_ids,
+    .reference = es_verdict_write_reference,
+    .options = elasticsearch_options,
+    .check = elasticsearch_check,
+    .setup = elasticsearch_setup,
+    .examine = elasticsearch_examine,
+    .create = elasticsearch_create,
+    .send = elasticsearch_send,
+    .destroy = elasticsearch_destroy,
+};

@@ -1,0 +1,33 @@
+#ifndef ETWSHIP_OUTPUTS_FILE_BATCH_H
+#define ETWSHIP_OUTPUTS_FILE_BATCH_H
+
+#include "outputs/file/file_rotate.h"
+#include "outputs/output.h"
+
+/* One delivery spread over its files. Memory is kept from batch to batch. */
+struct file_batch {
+    struct file_entry **targets; /* by route */
+    uint32_t *starts;            /* by route: where its records begin in `order`; one more */
+    uint32_t *order;             /* records by route, in the order in which they came */
+    size_t route_capacity;
+    size_t record_capacity;
+    struct buf gathered;
+};
+
+void file_batch_init(struct file_batch *batch);
+void file_batch_fini(struct file_batch *batch);
+
+/*
+ * Find or open the files of ${delivery}, that of ${path} if it has no routes. ${ret_covered} is
+ * false if one of them is in no stored checkpoint. Nothing is written yet, so a failure leaves
+ * nothing to undo.
+ */
+bool file_batch_prepare(struct file_batch *batch, struct file_rotator *rotator, const char *path,
+    const struct delivery *delivery, bool *ret_covered, struct error *err);
+
+/* Write what was prepared and is covered, rotating files that get too big. After a failure:
+ * file_set_undo. */
+bool file_batch_write(struct file_batch *batch, struct file_rotator *rotator,
+    const struct delivery *delivery, struct error *err);
+
+#endif

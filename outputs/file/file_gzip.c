@@ -1,0 +1,149 @@
+#include "outputs/file/file_gzip.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <zlib.h>
+
+#include "platform/plat_file.h"
+#include "platform/plat_path.h"
+
+enum { CHUNK_BYTES = 64 * 1024, LEVEL = 3, WINDOW_BITS = 15, GZIP_FORMAT = 16, MEMORY_LEVEL = 8 };
+
+struct file_gzip {
+    char *path;
+    char *temp; /* path.gz.tmp */
+    char *done; /* path.gz */
+    struct plat_file *in;
+    struct plat_file *out;
+    uint64_t at; /* in the file */
+    z_stream stream;
+    bool has_stream;
+    uint8_t from[CHUNK_BYTES];
+    uint8_t to[CHUNK_BYTES];
+};
+
+static char *join(const char *a, const char *b)
+{
+    size_t a_size = strlen(a);
+    size_t b_size = strlen(b) + 1;
+    char *text = malloc(a_size + b_size);
+    if (text) {
+        memcpy(text, a, a_size);
+        memcpy(text + a_size, b, b_size);
+    }
+    return text;
+}
+
+static void close_files(struct file_gzip *self)
+{
+    plat_file_close(self->in);
+    plat_file_close(self->out);
+    self->in = NULL;
+    self->out = NULL;
+}
+
+void file_gzip_destroy(struct file_gzip *self)
+{
+    if (!self) {
+        return;
+    }
+    bool unfinished = self->out != NULL;
+    close_files(self);
+    if (unfinished) {
+        plat_path_remove(self->temp, NULL);
+    }
+    if (self->has_stream) {
+        deflateEnd(&self->stream);
+    }
+    free(self->path);
+    free(self->temp);
+    free(self->done);
+    free(self);
+}
+
+static bool start(struct file_gzip *self, struct error *err)
+{
+    if (plat_path_kind(self->path) == PLAT_PATH_NONE) {
+        return error_set(err, ERR_STOPPED, "%s: is gone", self->path);
+    }
+    if (plat_path_kind(self->done) == PLAT_PATH_FILE) {
+        /* It has this name, so it is whole: only the last step was missing. */
+        return plat_path_remove(self->path, err) &&
+               error_set(err, ERR_STOPPED, "%s: was compressed already", self->path);
+    }
+    self->in = plat_file_open(self->path, PLAT_FILE_READ, err);
+    self->out = self->in ? plat_file_open(self->temp, PLAT_FILE_CREATE, err) : NULL;
+    if (!self->out) {
+        return false;
+    }
+    int result = deflateInit2(&self->stream, LEVEL, Z_DEFLATED, WINDOW_BITS + GZIP_FORMAT,
+        MEMORY_LEVEL, Z_DEFAULT_STRATEGY);
+    self->has_stream = result == Z_OK;
+    return self->has_stream || error_set(err, ERR_MEMORY, "out of memory");
+}
+
+struct file_gzip *file_gzip_start(const char *path, struct error *err)
+{
+    struct file_gzip *self = calloc(1, sizeof(*self));
+    if (self) {
+        self->path = join(path, "");
+        self->temp = join(path, ".gz.tmp");
+        self->done = join(path, ".gz");
+    }
+    if (!self || !self->path || !self->temp || !self->done) {
+        file_gzip_destroy(self);
+        error_set(err, ERR_MEMORY, "out of memory");
+        return NULL;
+    }
+    if (!start(self, err)) {
+        file_gzip_destroy(self);
+        return NULL;
+    }
+    return self;
+}
+
+static bool finish(struct file_gzip *self, struct error *err)
+{
+    if (!plat_file_sync(self->out, err)) {
+        return false;
+    }
+    close_files(self);
+    return plat_path_rename(self->temp, self->done, err) && plat_path_remove(self->path, err);
+}
+
+/* Compress what is in `from`; with Z_FINISH also what the stream still holds. */
+static bool deflate_chunk(struct file_gzip *self, size_t size, int flush, struct error *err)
+{
+    self->stream.next_in = self->from;
+    self->stream.avail_in = (uInt)size;
+    do {
+        self->stream.next_out = self->to;
+        self->stream.avail_out = sizeof(self->to);
+        deflate(&self->stream, flush);
+        size_t made = sizeof(self->to) - self->stream.avail_out;
+        if (made && !plat_file_write(self->out, span_make(self->to, made), err)) {
+            return false;
+        }
+    } while (self->stream.avail_out == 0);
+    return true;
+}
+
+enum file_gzip_result file_gzip_step(struct file_gzip *self, size_t bytes, struct error *err)
+{
+    for (size_t done = 0; done < bytes || done == 0;) {
+        size_t got = 0;
+        if (!plat_file_read_at(self->in, self->at, self->from, sizeof(self->from), &got, err)) {
+            return FILE_GZIP_FAILED;
+        }
+        bool last = got < sizeof(self->from);
+        if (!deflate_chunk(self, got, last ? Z_FINISH : Z_NO_FLUSH, err)) {
+            return FILE_GZIP_FAILED;
+        }
+        if (last) {
+            return finish(self, err) ? FILE_GZIP_DONE : FILE_GZIP_FAILED;
+        }
+        self->at += got;
+        done += got;
+    }
+    return FILE_GZIP_MORE;
+}

@@ -1,0 +1,63 @@
+#include "outputs/file/file_try.h"
+
+#include <stdio.h>
+
+#include "platform/plat_file.h"
+#include "platform/plat_path.h"
+
+enum { MAX_PATH_BYTES = 4096 };
+
+/* Cut ${path} before its last separator; "" or a root stays. False: there is none left to cut. */
+static bool cut(char *path)
+{
+    size_t size = strlen(path);
+    while (size && path[size - 1] != '/' && path[size - 1] != '\\') {
+        size--;
+    }
+    if (size <= 1) {
+        return false;
+    }
+    path[size - 1] = '\0';
+    return true;
+}
+
+static bool make_and_remove(const char *folder, struct error *err)
+{
+    char path[MAX_PATH_BYTES + 32];
+    snprintf(path, sizeof(path), "%s/etwship-test.tmp", folder);
+    struct plat_file *file = plat_file_open(path, PLAT_FILE_APPEND, err);
+    plat_file_close(file);
+    return file && plat_path_remove(path, err);
+}
+
+bool file_try(const char *path, const struct output_talk *talk)
+{
+    char folder[MAX_PATH_BYTES];
+    char text[MAX_PATH_BYTES + 1024];
+    struct error err;
+    /* Fields and dates begin what differs between events. */
+    snprintf(folder, sizeof(folder), "%.*s", (int)strcspn(path, "{%"), path);
+    bool found = cut(folder);
+    if (!found && folder[0] != '/') {
+        snprintf(folder, sizeof(folder), ".");
+    }
+    bool missing = false;
+    while (plat_path_kind(folder) == PLAT_PATH_NONE) {
+        missing = true;
+        if (!cut(folder)) {
+            snprintf(folder, sizeof(folder), folder[0] == '/' ? "/" : ".");
+            break;
+        }
+    }
+    bool good = make_and_remove(folder, &err);
+    if (good) {
+        snprintf(text, sizeof(text), "%s: files can be made there%s", folder,
+            missing ? ", and the folders that are missing" : "");
+    } else {
+        snprintf(text, sizeof(text),
+            "%s. give the user that runs etwship the right to write there, or change path",
+            err.text);
+    }
+    talk->say(talk->host, good ? OUTPUT_FOUND_GOOD : OUTPUT_FOUND_FAULT, text);
+    return good;
+}

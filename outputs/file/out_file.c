@@ -1,0 +1,461 @@
+/*
+ * Files of events, appended to. A batch is in them whole or not at all, also after a failed write
+ * (full disk), a rotation in its middle, and, where the host stores checkpoints, a kill at any
+ * moment: file_set.c says how. A last line that somebody else left unfinished is closed with a line
+ * break, never removed.
+ *
+ *   file_batch    one delivery spread over its files
+ *   file_set      the files, what was delivered to each, taking back what was not
+ *   file_rotate   rotation, and what is to be done with rotated files: file_gzip, file_keep
+ *
+ * One object writes to a path at a time: a second one is refused by a lock. Delivered means that
+ * the operating system has the bytes; `fsync` says how long it may keep them from the disk, and with
+ * it a stored checkpoint is never ahead of the disk, so that not even a power failure loses events
+ * that can be read again.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "config/config.h"
+#include "config/config_check.h"
+#include "outputs/file/file_batch.h"
+#include "outputs/file/file_try.h"
+#include "outputs/output.h"
+#include "platform/plat_system.h"
+
+enum {
+    LEAST_CHORE_BYTES = 256 * 1024,
+    IDLE_CHORE_BYTES = 1024 * 1024,
+    MAX_KEEP = 1000000,
+};
+
+static const uint64_t idle_ns = UINT64_C(50000000);
+static const uint64_t last_chores_ns = UINT64_C(5000000000);
+
+struct settings {
+    const char *path;
+    uint64_t fsync_ns;
+    struct file_rotation rotate;
+};
+
+static const struct config_field rotate_fields[] = {
+    {CONFIG_ROW("size", SIZE, struct file_rotation, size_bytes), .default_text = "0",
+        .help = "begin a new file before one grows beyond this; 0: never"},
+    {CONFIG_ROW("age", DURATION, struct file_rotation, age_ns), .default_text = "0",
+        .help = "begin a new file when one is so old; 0: never"},
+    {CONFIG_ROW("keep", INT, struct file_rotation, keep), .default_text = "0", .min = 0,
+        .max = MAX_KEEP,
+        .help = "keep so many finished files for each set of fields in the path; 0: all"},
+    {CONFIG_ROW("gzip", BOOL, struct file_rotation, gzip), .default_text = "false",
+        .help = "compress rotated files"},
+    {.key = NULL},
+};
+
+static const struct config_field fields[] = {
+    {CONFIG_ROW("path", PATH, struct settings, path), .required = true, .is_template = true,
+        .help = "the file to append to; may hold %Y %m %d %H %M of the event (UTC) and {fields}; "
+                "missing folders are made"},
+    {CONFIG_ROW("fsync", DURATION, struct settings, fsync_ns), .default_text = "0",
+        .help = "force written events to the disk at most this often, and at the end; 0 leaves it "
+                "to the system"},
+    {CONFIG_STRUCT_ROW("rotate", struct settings, rotate, rotate_fields),
+        .help = "PATH becomes PATH.1, later PATH.2, and so on: the highest is the newest"},
+    {.key = NULL},
+};
+
+struct out_file {
+    struct output_env env; /* without name and checkpoint */
+    struct settings settings;
+    char *path;
+    struct event_template *template;
+    bool routed; /* records come with their paths; else there is one */
+    bool connected;
+    uint64_t synced_at_ns;
+    struct file_set set;
+    struct file_rotator rotator;
+    struct file_batch batch;
+
+    /* Given at the start and not yet applied. */
+    uint8_t *checkpoint;
+    size_t checkpoint_size;
+};
+
+/* Is ${path}, a valid template, another one for other events? */
+static bool has_parts(const char *path)
+{
+    struct event_template *template = strpbrk(path, "%{}") ? event_template_create(span_text(path),
+                                                                 EVENT_TEMPLATE_PATH, NULL)
+                                                           : NULL;
+    bool has = template && !event_template_is_constant(template);
+    event_template_destroy(template);
+    return has;
+}
+
+/* A template's error tells its column, which is better told by the place of the message. */
+static void check_template(const struct settings *s, struct config_check *check)
+{
+    static const char head[] = "column ";
+    struct error err;
+    struct event_template *template = event_template_create(
+        span_text(s->path), EVENT_TEMPLATE_PATH, &err);
+    event_template_destroy(template);
+    if (template) {
+        return;
+    }
+    if (strncmp(err.text, head, sizeof(head) - 1) == 0) {
+        char *what;
+        size_t column = (size_t)strtoul(err.text + sizeof(head) - 1, &what, 10);
+        CONFIG_FAULT_IN(check, &s->path, column - 1, "path: %s", what + strspn(what, ": "));
+    } else {
+        CONFIG_FAULT(check, &s->path, "path: %s", err.text);
+    }
+}
+
+static void file_check(const void *settings, struct config_check *check)
+{
+    const struct settings *s = settings;
+    size_t size = s->path ? strlen(s->path) : 0;
+    if (size == 0) {
+        return;
+    }
+    if (strpbrk(s->path, "*?")) {
+        CONFIG_FAULT(check, &s->path, "path: * and ? cannot be part of it. write {field}");
+    }
+    if (s->path[size - 1] == '/' || s->path[size - 1] == '\\') {
+        CONFIG_FAULT(check, &s->path, "path: names a folder. write the name of a file");
+    }
+    check_template(s, check);
+}
+
+static const char *file_target(const void *settings)
+{
+    return ((const struct settings *)settings)->path;
+}
+
+static bool file_examine(const void *settings, const struct output_talk *talk)
+{
+    return file_try(file_target(settings), talk);
+}
+
+static const char *file_route(const void *settings)
+{
+    const char *path = file_target(settings);
+    return has_parts(path) ? path : NULL;
+}
+
+/* ---- make and destroy ---------------------------------------------------------------------------- */
+
+static void file_destroy(void *self_);
+static void file_disconnect(void *self_);
+
+static void warn(void *self_, const char *text)
+{
+    const struct out_file *self = self_;
+    if (self->env.warn) {
+        self->env.warn(self->env.host, text);
+    }
+}
+
+/* The one file, or the template of many. */
+static bool copy_path(struct out_file *self, struct error *err)
+{
+    struct buf path;
+    buf_init(&path, (size_t)2 * EVENT_TEMPLATE_MAX_BYTES);
+    if (event_template_is_constant(self->template)) {
+        event_template_render(self->template, NULL, NULL, &path);
+    } else {
+        buf_add_text(&path, self->settings.path);
+        self->routed = true;
+    }
+    buf_add_byte(&path, 0);
+    self->path = path.failed ? NULL : malloc(path.size);
+    if (self->path) {
+        memcpy(self->path, path.data, path.size);
+    }
+    buf_fini(&path);
+    return self->path || error_set(err, ERR_MEMORY, "out of memory");
+}
+
+static bool copy_in(struct out_file *self, const struct output_env *env, struct error *err)
+{
+    self->checkpoint = malloc(env->checkpoint.size + 1);
+    if (!self->checkpoint) {
+        return error_set(err, ERR_MEMORY, "out of memory");
+    }
+    if (env->checkpoint.size) {
+        memcpy(self->checkpoint, env->checkpoint.data, env->checkpoint.size);
+    }
+    self->checkpoint_size = env->checkpoint.size;
+    self->template = event_template_create(
+        span_text(self->settings.path), EVENT_TEMPLATE_PATH, err);
+    return self->template && copy_path(self, err);
+}
+
+static void *file_create(const void *settings, const struct output_env *env, struct error *err)
+{
+    struct out_file *self = calloc(1, sizeof(*self));
+    if (!self) {
+        error_set(err, ERR_MEMORY, "out of memory");
+        return NULL;
+    }
+    self->settings = *(const struct settings *)settings;
+    self->env = *env;
+    file_set_init(&self->set, self->settings.fsync_ns != 0);
+    file_batch_init(&self->batch);
+    bool good = copy_in(self, env, err);
+    self->settings.path = self->path;
+    self->env.name = NULL;
+    self->env.checkpoint = span_make(NULL, 0);
+    file_rotator_init(
+        &self->rotator, &self->settings.rotate, &self->set, self->routed ? self->template : NULL);
+    self->rotator.warn = warn;
+    self->rotator.warn_self = self;
+    if (!good) {
+        file_destroy(self);
+        return NULL;
+    }
+    return self;
+}
+
+static void file_destroy(void *self_)
+{
+    struct out_file *self = self_;
+    if (self) {
+        file_disconnect(self);
+        file_rotator_fini(&self->rotator);
+        file_batch_fini(&self->batch);
+        file_set_fini(&self->set);
+        event_template_destroy(self->template);
+        free(self->checkpoint);
+        free(self->path);
+        free(self);
+    }
+}
+
+/* ---- checkpoint ---------------------------------------------------------------------------------- */
+
+/* Can this output have written there? A checkpoint is cut to nothing else. */
+static bool is_ours(void *self_, struct span path)
+{
+    const struct out_file *self = self_;
+    if (!self->routed) {
+        return span_is(path, self->path);
+    }
+    uint8_t *mask = malloc(path.size + 1);
+    bool found = mask && event_template_find_times(self->template, path, mask);
+    free(mask);
+    return found;
+}
+
+/* Bring the files to where the checkpoint has them. */
+static bool restore(struct out_file *self, struct error *err)
+{
+    if (self->checkpoint_size) {
+        struct reader in = reader_make(span_make(self->checkpoint, self->checkpoint_size));
+        struct error reason;
+        if (!file_set_load(&self->set, &in, is_ours, self, &reason) ||
+            !file_rotator_load(&self->rotator, &in, is_ours, self, &reason)) {
+            if (reason.code == ERR_MEMORY) {
+                return error_set(err, reason.code, "%s", reason.text);
+            }
+            warn(self, "its checkpoint cannot be read: events may stand in the files twice");
+        }
+        self->checkpoint_size = 0;
+    }
+    if (!file_set_undo(&self->set, err)) {
+        return false;
+    }
+    if (self->set.shorter) {
+        warn(self, "a file is shorter than what was delivered to it: events were removed from it");
+        self->set.shorter = false;
+    }
+    return true;
+}
+
+static bool file_checkpoint(void *self_, struct buf *out, struct error *err)
+{
+    struct out_file *self = self_;
+    if (self->checkpoint_size) {
+        buf_add(out, self->checkpoint, self->checkpoint_size);
+        return true;
+    }
+    if (self->settings.fsync_ns && !file_set_sync(&self->set, err)) {
+        return false;
+    }
+    size_t start = out->size;
+    file_set_save(&self->set, OUTPUT_CHECKPOINT_MAX_BYTES / 4 * 3, out);
+    file_rotator_save(&self->rotator, OUTPUT_CHECKPOINT_MAX_BYTES - 64 - (out->size - start), out);
+    return !out->failed || error_set(err, ERR_MEMORY, "no room for the checkpoint");
+}
+
+/* Have it stored. Nothing has been written since the last delivered batch. */
+static bool save(struct out_file *self, struct error *err)
+{
+    if (self->env.save && !self->env.save(self->env.host, err)) {
+        return false;
+    }
+    file_set_cover(&self->set);
+    self->rotator.renamed = false;
+    return true;
+}
+
+/* ---- chores -------------------------------------------------------------------------------------- */
+
+static void do_chores(struct out_file *self, size_t bytes)
+{
+    struct error err;
+    if (!file_rotator_has_chores(&self->rotator)) {
+        return;
+    }
+    if (self->rotator.renamed && !save(self, &err)) {
+        warn(self, err.text);
+        return;
+    }
+    file_rotator_step(&self->rotator, bytes);
+}
+
+static void do_chores_for(struct out_file *self, uint64_t limit_ns)
+{
+    uint64_t end_ns = plat_monotonic_ns() + limit_ns;
+    while (file_rotator_has_chores(&self->rotator) && plat_monotonic_ns() < end_ns &&
+           !(self->env.stopping && self->env.stopping(self->env.host))) {
+        do_chores(self, IDLE_CHORE_BYTES);
+        if (self->rotator.renamed) {
+            return; /* cannot be saved now */
+        }
+    }
+}
+
+static bool sync_if_due(struct out_file *self, struct error *err)
+{
+    uint64_t now_ns = plat_monotonic_ns();
+    if (self->settings.fsync_ns == 0 || now_ns - self->synced_at_ns < self->settings.fsync_ns) {
+        return true;
+    }
+    self->synced_at_ns = now_ns;
+    return file_set_sync(&self->set, err);
+}
+
+static void rotate_old(struct out_file *self)
+{
+    struct error err;
+    for (size_t i = self->set.count; i-- > 0;) {
+        struct file_entry *entry = self->set.entries[i];
+        if (entry->state != FILE_KNOWN || !file_rotator_is_due(&self->rotator, entry, 0)) {
+            continue;
+        }
+        if (file_rotator_rotate(&self->rotator, entry, &err)) {
+            file_set_forget(&self->set, entry); /* the next event begins it again */
+        } else {
+            warn(self, err.text);
+        }
+    }
+}
+
+static void file_idle(void *self_)
+{
+    struct out_file *self = self_;
+    struct error err;
+    if (!self->connected) {
+        return;
+    }
+    if (!file_set_undo(&self->set, &err) || !sync_if_due(self, &err)) {
+        warn(self, err.text);
+        return;
+    }
+    rotate_old(self);
+    do_chores_for(self, idle_ns);
+}
+
+/* ---- deliver ------------------------------------------------------------------------------------- */
+
+static bool file_connect(void *self_, struct error *err)
+{
+    struct out_file *self = self_;
+    file_set_close_all(&self->set);
+    if (!restore(self, err)) {
+        return false;
+    }
+    if (!self->routed) {
+        struct file_entry *entry = file_set_get(&self->set, span_text(self->path), err);
+        if (!entry || !file_set_open(&self->set, entry, err)) {
+            return false;
+        }
+    }
+    self->synced_at_ns = plat_monotonic_ns();
+    self->connected = true;
+    return true;
+}
+
+static void file_disconnect(void *self_)
+{
+    struct out_file *self = self_;
+    /* Also where there was nothing to deliver: a run before may have left something half done. */
+    bool is_made = self->template != NULL;
+    if (is_made && (self->connected || self->checkpoint_size) && restore(self, NULL)) {
+        do_chores_for(self, last_chores_ns);
+    }
+    if (self->settings.fsync_ns) {
+        file_set_sync(&self->set, NULL); /* too late for anybody to act on a failure */
+    }
+    file_set_close_all(&self->set);
+    self->connected = false;
+}
+
+static bool deliver(struct out_file *self, const struct delivery *delivery, struct error *err)
+{
+    bool covered = false;
+    const char *path = self->routed ? NULL : self->path;
+    if (!file_batch_prepare(&self->batch, &self->rotator, path, delivery, &covered, err) ||
+        (!covered && !save(self, err))) {
+        return false;
+    }
+    if (file_batch_write(&self->batch, &self->rotator, delivery, err) && sync_if_due(self, err)) {
+        file_set_commit(&self->set);
+        return true;
+    }
+    file_set_undo(&self->set, NULL); /* tried again before the next batch */
+    return false;
+}
+
+static enum output_verdict file_send(
+    void *self_, const struct delivery *delivery, struct output_report *report)
+{
+    struct out_file *self = self_;
+    struct error *err = &report->error;
+    if (!self->connected) {
+        error_set(err, ERR_IO, "%s is not open", self->path);
+        return OUTPUT_RECONNECT;
+    }
+    if (self->routed && !delivery->routes && delivery->record_count) {
+        error_set(err, ERR_CONFIG, "%s: its records come without routes", self->path);
+        return OUTPUT_FATAL;
+    }
+    if (!file_set_undo(&self->set, err)) {
+        return OUTPUT_RETRY;
+    }
+    file_set_trim(&self->set);
+    /* More than what comes in, so that what is left to be compressed stays bounded. */
+    size_t chores = delivery->bytes.size * 2;
+    do_chores(self, chores > LEAST_CHORE_BYTES ? chores : LEAST_CHORE_BYTES);
+    return deliver(self, delivery, err) ? OUTPUT_DELIVERED : OUTPUT_RETRY;
+}
+
+const struct output_ops output_file = {
+    .name = "file",
+    .fields = fields,
+    .settings_size = sizeof(struct settings),
+    .alone = true,
+    .route = file_route,
+    .route_safety = EVENT_TEMPLATE_PATH,
+    .target = file_target,
+    .check = file_check,
+    .examine = file_examine,
+    .create = file_create,
+    .connect = file_connect,
+    .send = file_send,
+    .disconnect = file_disconnect,
+    .destroy = file_destroy,
+    .checkpoint = file_checkpoint,
+    .idle = file_idle,
+};

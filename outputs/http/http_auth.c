@@ -1,0 +1,164 @@
+#include "outputs/http/http_auth.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+
+enum { SHORTEST = 4, HIDDEN_SIZE = 3, VALUE_MAX = 64 * 1024 };
+
+static const char hidden[] = "***";
+
+void http_secrets_fini(struct http_secrets *secrets)
+{
+    for (size_t i = 0; i < secrets->count; i++) {
+        free(secrets->items[i]);
+    }
+    free(secrets->items);
+    *secrets = (struct http_secrets){0};
+}
+
+static char *copy_of(const char *text, size_t size)
+{
+    char *copy = malloc(size + 1);
+    if (copy) {
+        memcpy(copy, text, size);
+        copy[size] = '\0';
+    }
+    return copy;
+}
+
+bool http_secrets_add(struct http_secrets *secrets, const char *text)
+{
+    size_t size = text ? strlen(text) : 0;
+    if (size < SHORTEST) {
+        return true;
+    }
+    char **items = realloc(secrets->items, (secrets->count + 1) * sizeof(*items));
+    if (!items) {
+        return false;
+    }
+    secrets->items = items;
+    items[secrets->count] = copy_of(text, size);
+    return items[secrets->count] && ++secrets->count;
+}
+
+/* Cut ${size} bytes at ${at} down to three stars. */
+static char *hide(char *at, size_t size)
+{
+    memcpy(at, hidden, HIDDEN_SIZE);
+    memmove(at + HIDDEN_SIZE, at + size, strlen(at + size) + 1);
+    return at + HIDDEN_SIZE;
+}
+
+/* `scheme://user:password@host`, RFC 3986, 3.2: an authority ends at the next `/`, `?` or `#`. A
+ * password that was not escaped may hold these, so whatever stands before an `@` goes. */
+static void hide_users(char *text)
+{
+    for (char *at = strstr(text, "://"); at; at = strstr(at, "://")) {
+        at += 3;
+        size_t size = strcspn(at, " \t'\"<>()");
+        size_t user = size;
+        while (user && at[user] != '@') {
+            user--;
+        }
+        if (user >= HIDDEN_SIZE) {
+            at = hide(at, user);
+        } else {
+            for (size_t i = 0; i < user; i++) {
+                at[i] = '*';
+            }
+        }
+    }
+}
+
+/* Where a text was cut, the beginning of a secret may be all that is left of it. */
+static void hide_beginning(char *text, const char *secret)
+{
+    size_t size = strlen(text);
+    size_t most = strlen(secret) - 1;
+    for (size_t left = size < most ? size : most; left >= SHORTEST; left--) {
+        if (memcmp(text + size - left, secret, left) == 0) {
+            hide(text + size - left, left);
+            return;
+        }
+    }
+}
+
+void http_secrets_hide(const struct http_secrets *secrets, char *text)
+{
+    for (size_t i = 0; i < secrets->count; i++) {
+        for (char *at = strstr(text, secrets->items[i]); at; at = strstr(at, secrets->items[i])) {
+            at = hide(at, strlen(secrets->items[i]));
+        }
+        hide_beginning(text, secrets->items[i]);
+    }
+    hide_users(text);
+}
+
+/* RFC 4648, 4. */
+static void put_base64(struct buf *out, const char *text)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const uint8_t *bytes = (const uint8_t *)text;
+    for (size_t left = strlen(text); left;
+         bytes += left < 3 ? left : 3, left -= left < 3 ? left : 3) {
+        uint32_t bits = (uint32_t)bytes[0] << 16;
+        bits |= left > 1 ? (uint32_t)bytes[1] << 8 : 0;
+        bits |= left > 2 ? bytes[2] : 0;
+        buf_add_byte(out, (uint8_t)digits[bits >> 18]);
+        buf_add_byte(out, (uint8_t)digits[bits >> 12 & 63]);
+        buf_add_byte(out, left > 1 ? (uint8_t)digits[bits >> 6 & 63] : '=');
+        buf_add_byte(out, left > 2 ? (uint8_t)digits[bits & 63] : '=');
+    }
+}
+
+static void put_value(struct buf *out, const struct http_auth *auth, const char *scheme)
+{
+    if (auth->user) {
+        struct buf pair;
+        buf_init(&pair, VALUE_MAX);
+        buf_printf(&pair, "%s:%s", auth->user, auth->password ? auth->password : "");
+        buf_add_byte(&pair, '\0');
+        buf_add_text(out, "Basic ");
+        if (!pair.failed) {
+            put_base64(out, (const char *)pair.data);
+        }
+        out->failed = out->failed || pair.failed;
+        buf_fini(&pair);
+        return;
+    }
+    const char *key = auth->bearer ? auth->bearer : auth->api_key;
+    const char *usual = auth->bearer ? "Bearer" : "ApiKey";
+    buf_printf(out, "%s ", scheme ? scheme : usual);
+    if (!scheme && !auth->bearer && strchr(key, ':')) {
+        put_base64(out, key);
+    } else {
+        buf_add_text(out, key);
+    }
+}
+
+bool http_auth_write(const struct http_auth *auth, const char *scheme, struct http_secrets *secrets,
+    char **ret_value)
+{
+    if (!auth->user && !auth->bearer && !auth->api_key) {
+        *ret_value = NULL;
+        return true;
+    }
+    struct buf out;
+    buf_init(&out, VALUE_MAX);
+    put_value(&out, auth, scheme);
+    char *value = out.failed ? NULL : copy_of((const char *)out.data, out.size);
+    buf_fini(&out);
+    /* The half of a key behind its colon may be told alone. */
+    const char *half = auth->api_key ? strchr(auth->api_key, ':') : NULL;
+    if (!value || !http_secrets_add(secrets, strchr(value, ' ') + 1) ||
+        !http_secrets_add(secrets, auth->api_key) || !http_secrets_add(secrets, auth->password) ||
+        !http_secrets_add(secrets, auth->bearer) ||
+        !http_secrets_add(secrets, half ? half + 1 : NULL)) {
+        free(value);
+        return false;
+    }
+    *ret_value = value;
+    return true;
+}

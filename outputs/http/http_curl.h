@@ -1,0 +1,16 @@
+#ifndef ETWSHIP_OUTPUTS_HTTP_CURL_H
+#define ETWSHIP_OUTPUTS_HTTP_CURL_H
+
+#include <curl/curl.h>
+
+#include "outputs/http/http_client.h"
+
+/* libcurl in our words, for http_client.c alone. */
+
+/* Tell ${easy} what holds for every request. False with ${err} set: this libcurl cannot do it. */
+bool http_curl_set_up(CURL *easy, const struct http_options *options, struct error *err);
+
+/* What ${code} says of the request that ${easy} has just ended. */
+enum http_failure http_curl_failure(CURL *easy, CURLcode code, bool own_proxy);
+
+#endif

@@ -1,0 +1,82 @@
+#include "outputs/http/http_failure.h"
+
+#include <string.h>
+
+#include "base/span.h"
+
+enum {
+    REASON_MAX_BYTES = 2048, /* more than is shown: what is hidden must be seen as a whole */
+    SHOWN_MAX_BYTES = 255,
+};
+
+static const struct {
+    enum error_code code;
+    bool lasts;
+    const char *what;
+    const char *advice; /* behind the reason in parentheses; NULL: no reason is said */
+} words[] = {
+    [HTTP_REPLIED] = {ERR_NONE, false, "replied", NULL},
+    [HTTP_NO_ADDRESS] = {ERR_IO, false, "the name has no address",
+        ". check the name, and the name server"},
+    [HTTP_NO_ROUTE] = {ERR_IO, false, "no connection",
+        ". does the server run there, and may we reach it?"},
+    [HTTP_NO_PROXY] = {ERR_IO, false, "the proxy cannot be reached, or refuses us",
+        ". check proxy"},
+    [HTTP_PROXY_LOGIN] = {ERR_IO, true, "the proxy does not know us",
+        ". write user and password into the address under proxy"},
+    [HTTP_NO_TLS] = {ERR_IO, false, "no TLS",
+        ". is this a port for https, of a server that speaks one of our versions?"},
+    [HTTP_NO_TRUST] = {ERR_IO, true, "the server's certificate is not trusted",
+        ". name its authority under tls.ca, and write the address as the certificate has it"},
+    [HTTP_NO_CA] = {ERR_IO, true,
+        "none of the server's certificates has the fingerprint of tls.ca. is this the right "
+        "server, "
+        "and does it send its authority along? if it does not, name a file",
+        NULL},
+    [HTTP_OTHER_KEY] = {ERR_IO, true, "the server's key is none of tls.pin_sha256",
+        ". is this the right server?"},
+    [HTTP_BAD_FILE] = {ERR_IO, true, "a file of certificates cannot be used",
+        ". check tls.ca, tls.cert and tls.key"},
+    [HTTP_LOST] = {ERR_IO, false, "the connection broke before the whole reply was there", ""},
+    [HTTP_TIMED_OUT] = {ERR_IO, false, "no whole reply in time", ""},
+    [HTTP_GARBLED] = {ERR_FORMAT, false, "what came is no whole reply", ""},
+    [HTTP_TOO_LONG] = {ERR_LIMIT, false, "the reply is too long", NULL},
+    [HTTP_UNWANTED] = {ERR_FORMAT, false, "the reply was not read to its end", NULL},
+    [HTTP_STOPPED] = {ERR_STOPPED, false, "ended, since it was time to stop", NULL},
+    [HTTP_IMPOSSIBLE] = {ERR_MEMORY, false, "nothing could be sent", ""},
+};
+
+bool http_failure_lasts(enum http_failure failure)
+{
+    return words[failure].lasts;
+}
+
+static struct span origin_of(const char *url)
+{
+    const char *host = strstr(url, "://");
+    host = host ? host + 3 : url;
+    return span_make(url, (size_t)(host - url) + strcspn(host, "/?#"));
+}
+
+void http_failure_say(enum http_failure failure, const char *url, const char *reason,
+    const struct http_secrets *secrets, struct error *err)
+{
+    char shown[REASON_MAX_BYTES];
+    struct span origin = origin_of(url);
+    const char *what = words[failure].what;
+    const char *advice = words[failure].advice;
+    if (!advice) {
+        error_set(err, words[failure].code, "%.*s: %s", SPAN_ARG(origin), what);
+        return;
+    }
+    size_t size = strlen(reason);
+    size = size < sizeof(shown) ? size : sizeof(shown) - 1;
+    memcpy(shown, reason, size);
+    shown[size] = '\0';
+    http_secrets_hide(secrets, shown);
+    for (char *c = shown; *c; c++) {
+        *c = (uint8_t)*c < ' ' || *c == 0x7f ? ' ' : *c;
+    }
+    error_set(err, words[failure].code, "%.*s: %s (%.*s)%s", SPAN_ARG(origin), what,
+        SHOWN_MAX_BYTES, shown, advice);
+}

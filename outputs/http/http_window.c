@@ -1,0 +1,66 @@
+#include "outputs/http/http_window.h"
+
+void http_window_start(struct http_window *window)
+{
+    window->records = SIZE_MAX;
+}
+
+static uint64_t limit_of(const struct http_window *window)
+{
+    uint64_t half = window->refused_bytes / 2;
+    return !window->refused_bytes          ? UINT64_MAX
+           : window->accepted_bytes > half ? window->accepted_bytes
+                                           : half;
+}
+
+size_t http_window_fit(
+    const struct http_window *window, const struct delivery *delivery, size_t first)
+{
+    uint32_t start = first ? delivery->record_ends[first - 1] : 0;
+    uint64_t limit = limit_of(window);
+    size_t most = delivery->record_count - first;
+    most = most < window->records ? most : window->records;
+    /* The last that still fits: ends grow, so halve. */
+    size_t low = 1;
+    while (low < most) {
+        size_t middle = most - (most - low) / 2;
+        if (delivery->record_ends[first + middle - 1] - start <= limit) {
+            low = middle;
+        } else {
+            most = middle - 1;
+        }
+    }
+    return low;
+}
+
+void http_window_taken(struct http_window *window, uint64_t bytes)
+{
+    window->records = window->records > SIZE_MAX / 2 ? SIZE_MAX : window->records * 2;
+    if (window->refused_bytes && bytes > window->accepted_bytes) {
+        window->accepted_bytes = bytes;
+    }
+    if (window->refused_bytes && window->accepted_bytes >= window->refused_bytes) {
+        window->refused_bytes = 0; /* the server takes more than it did */
+        window->accepted_bytes = 0;
+    }
+}
+
+bool http_window_too_big(struct http_window *window, size_t count, uint64_t bytes)
+{
+    if (count <= 1) {
+        return false;
+    }
+    if (!window->refused_bytes || bytes < window->refused_bytes) {
+        window->refused_bytes = bytes;
+    }
+    if (window->accepted_bytes >= window->refused_bytes) {
+        window->accepted_bytes = 0; /* the server takes less than it did */
+    }
+    return true;
+}
+
+bool http_window_refused(struct http_window *window, size_t count)
+{
+    window->records = count <= 1 ? 1 : count / 2;
+    return count > 1;
+}

@@ -1,0 +1,600 @@
+/*
+ * Batches as bodies of HTTP requests. One delivery is one request, until the server says that it is too
+ * big or refuses something in it (http_window.h); what each status leads to stands in http_status.c. A
+ * reply that is not there as a whole is no answer: the events come again.
+ *
+ * A server that knows only one status for every fault (Splunk says 400 of an index that it does not
+ * have) would cost every event. So what is rejected is told at the end of a delivery, and when one
+ * single event after the other was refused, over deliveries, one more is asked alone before the next
+ * is given up. If that is refused, too, it is the set-up: the rejections of this delivery are taken
+ * back, and it waits as with any fault of set-up. Each try asks another one, so that many bad events
+ * do not look like a bad set-up for ever.
+ *
+ * The body is made with one copy at most (http_frame.c), and a second one where it is compressed, into
+ * memory that is kept.
+ */
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "config/config.h"
+#include "config/config_text.h"
+#include "outputs/compress.h"
+#include "outputs/http/http_client.h"
+#include "outputs/http/http_frame.h"
+#include "outputs/http/http_options.h"
+#include "outputs/http/http_status.h"
+#include "outputs/http/http_window.h"
+#include "outputs/rejections.h"
+
+enum {
+    KEPT_MAX_BYTES = 1024 * 1024, /* what is kept of the settings */
+    BODY_MAX_BYTES = 512 * 1024 * 1024,
+    EXCERPT_BYTES = 300,   /* of a reply, to be shown */
+    SAID_MAX_BYTES = 4096, /* of a reply, to be looked through for secrets before it is cut */
+    MAX_HEADERS = 64,
+    OWN_HEADERS = 2,
+    /* A delivery that is refused piece by piece does not keep its host from hearing of it for ever. */
+    MAX_REQUESTS = 1000,
+    SHORTEST_SECRET = 8, /* among the values of headers */
+    BAD_IN_A_ROW = 16,   /* single records refused, with nothing taken between: is it the set-up? */
+};
+
+static const char one_by_one[] = "the server refuses one event after the other. check what the "
+                                 "settings of this output ask for";
+static const char hec_path[] = "/services/collector/event";
+
+static const char *const framing_names[] = {"ndjson", "json_array", "message", "splunk_hec", NULL};
+
+static const char *const method_names[] = {"POST", "PUT", NULL};
+
+struct settings {
+    const char *url;
+    int method;  /* index of method_names */
+    int framing; /* enum http_framing */
+    struct http_frame_hec hec;
+    struct config_map headers;
+    struct http_options http;
+};
+
+// clang-format off
+static const struct config_field fields[] = {
+    {CONFIG_ROW("url", STRING, struct settings, url), .required = true,
+        .help = "address that batches are sent to; of splunk_hec the host is enough"},
+    {CONFIG_ROW("method", ENUM, struct settings, method), .names = method_names,
+        .default_text = "POST", .help = "how they are sent"},
+    {CONFIG_ROW("framing", ENUM, struct settings, framing), .names = framing_names,
+        .default_text = "ndjson",
+        .help = "ndjson: one event per line; json_array: one array; message: the text of each "
+                "message as a line; splunk_hec: what Splunk's HTTP Event Collector takes, which "
+                "knows us by auth.bearer"},
+    {CONFIG_ROW("source", STRING, struct settings, hec.source),
+        .help = "of splunk_hec: source of the events; default: the token's"},
+    {CONFIG_ROW("sourcetype", STRING, struct settings, hec.sourcetype),
+        .help = "of splunk_hec: their source type; default: the token's"},
+    {CONFIG_ROW("index", STRING, struct settings, hec.index),
+        .help = "of splunk_hec: the index they go to; default: the token's"},
+    {CONFIG_ROW("headers", MAP, struct settings, headers), .max = MAX_HEADERS, .hide_values = true,
+        .help = "further headers of each request; their values are not shown"},
+    HTTP_ROWS(struct settings, http_compression_names, "none"),
+    {.key = NULL},
+};
+// clang-format on
+
+/* ---- checks -------------------------------------------------------------------------------------- */
+
+static bool is_header(const char *name, const char *expected)
+{
+    return span_equal_nocase(span_text(name), span_text(expected));
+}
+
+static void check_hec(const struct settings *s, struct config_check *check)
+{
+    const char *const *members[] = {&s->hec.source, &s->hec.sourcetype, &s->hec.index};
+    static const char *const names[] = {"source", "sourcetype", "index"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (*members[i] && s->framing != HTTP_FRAMING_SPLUNK_HEC) {
+            CONFIG_FAULT(check, members[i],
+                "%s: only Splunk knows it. set framing: splunk_hec, or remove it", names[i]);
+        }
+    }
+    if (s->method && s->framing == HTTP_FRAMING_SPLUNK_HEC) {
+        CONFIG_FAULT(check, &s->method, "method: Splunk takes only POST. remove it");
+    }
+}
+
+static bool has_header(const struct settings *s, const char *name)
+{
+    for (size_t i = 0; i < s->headers.count; i++) {
+        if (is_header(s->headers.items[i].key, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Splunk, "Format events for HTTP Event Collector": a token in the header, as the password of anybody,
+ * or in the query. */
+static void http_doubt(const void *settings, struct config_check *check)
+{
+    const struct settings *s = settings;
+    const struct http_auth *auth = &s->http.auth;
+    if (s->framing != HTTP_FRAMING_SPLUNK_HEC) {
+        return;
+    }
+    if (auth->api_key) {
+        CONFIG_FAULT(check, &auth->api_key,
+            "auth: api_key is for Elasticsearch. Splunk wants its token as bearer");
+    } else if (!auth->bearer && !auth->password && !has_header(s, "Authorization") &&
+               !strstr(s->url, "token=")) {
+        CONFIG_FAULT(check, &s->framing,
+            "framing: Splunk takes nothing without a token. write auth: {bearer: TOKEN}");
+    }
+}
+
+static void http_check(const void *settings, struct config_check *check)
+{
+    const struct settings *s = settings;
+    http_options_check_url(check, "url", &s->url);
+    http_options_check_headers(check, &s->headers, &s->http.auth);
+    check_hec(s, check);
+    http_options_check(check, &s->http);
+}
+
+/* ---- making -------------------------------------------------------------------------------------- */
+
+struct out_http {
+    struct arena kept; /* url and headers */
+    const char *url;
+    const char *path; /* behind it; NULL: none */
+    const char *method;
+    struct http_header headers[MAX_HEADERS + OWN_HEADERS];
+    size_t header_count;
+    struct http_client *client;
+    struct http_frame frame;
+    struct http_window window;
+    struct compress *compress; /* NULL: none */
+    struct buf framed;
+    struct buf packed;
+    enum record_status *statuses; /* of the delivery in hand */
+    size_t capacity;
+    struct rejections notes; /* why records are rejected */
+    unsigned bad_in_a_row;   /* records refused alone since something was taken */
+    unsigned blamed;         /* how often the set-up was blamed since */
+    char excerpt[SAID_MAX_BYTES];
+    size_t excerpt_size;
+    bool page; /* the reply is HTML */
+    bool (*stopping)(void *host);
+    void *host;
+};
+
+static const char *keep(struct out_http *self, const char *text)
+{
+    struct span copy;
+    return arena_copy(&self->kept, span_text(text), &copy) ? (const char *)copy.data : NULL;
+}
+
+static bool add_header(struct out_http *self, const char *name, const char *value)
+{
+    struct http_header *header = &self->headers[self->header_count];
+    header->name = keep(self, name);
+    header->value = keep(self, value);
+    self->header_count++;
+    return header->name && header->value;
+}
+
+/* A server may well repeat what stands behind the scheme of a login alone. */
+static bool hide_value(struct out_http *self, const struct config_pair *pair)
+{
+    const char *space = strchr(pair->value, ' ');
+    const char *credentials = space ? space + strspn(space, " ") : "";
+    bool logs_in = is_header(pair->key, "Authorization") ||
+                   is_header(pair->key, "Proxy-Authorization");
+    return (strlen(pair->value) < SHORTEST_SECRET ||
+               http_client_add_secret(self->client, pair->value)) &&
+           ((!logs_in && strlen(credentials) < SHORTEST_SECRET) ||
+               http_client_add_secret(self->client, credentials));
+}
+
+static bool keep_headers(struct out_http *self, const struct settings *s)
+{
+    bool good = true;
+    bool has_type = false;
+    for (size_t i = 0; good && i < s->headers.count; i++) {
+        const struct config_pair *pair = &s->headers.items[i];
+        has_type = has_type || is_header(pair->key, "Content-Type");
+        good = add_header(self, pair->key, pair->value) && hide_value(self, pair);
+    }
+    if (good && !has_type) {
+        good = add_header(self, "Content-Type", http_frame_content_type(self->frame.framing));
+    }
+    if (good && self->compress) {
+        good = add_header(self, "Content-Encoding", http_compression_names[s->http.compression]);
+    }
+    return good;
+}
+
+static bool has_path(const char *url)
+{
+    const char *host = strstr(url, "://");
+    host = host ? host + 3 : url;
+    const char *path = host + strcspn(host, "/?#");
+    return path[0] && strcmp(path, "/") != 0;
+}
+
+static bool set_up(struct out_http *self, const struct settings *s, struct error *err)
+{
+    bool hec = s->framing == HTTP_FRAMING_SPLUNK_HEC;
+    self->client = http_client_create(&(struct http_client_setup){.options = &s->http,
+                                          .scheme = hec ? "Splunk" : NULL,
+                                          .stopping = self->stopping,
+                                          .host = self->host},
+        err);
+    if (!self->client) {
+        return false;
+    }
+    if (s->http.compression != HTTP_PLAIN) {
+        self->compress = compress_create((enum http_compression)s->http.compression, err);
+        if (!self->compress) {
+            return false;
+        }
+    }
+    self->url = keep(self, s->url);
+    self->method = method_names[s->method];
+    self->path = hec && !has_path(s->url) ? hec_path : NULL;
+    if (!self->url || !http_frame_init(&self->frame, (enum http_framing)s->framing, &s->hec) ||
+        !keep_headers(self, s)) {
+        return error_set(err, ERR_MEMORY, "out of memory");
+    }
+    return true;
+}
+
+static void http_destroy(void *self_)
+{
+    struct out_http *self = self_;
+    if (self) {
+        http_client_destroy(self->client);
+        compress_destroy(self->compress);
+        http_frame_fini(&self->frame);
+        buf_fini(&self->framed);
+        buf_fini(&self->packed);
+        free(self->statuses);
+        rejections_fini(&self->notes);
+        arena_fini(&self->kept);
+        free(self);
+    }
+}
+
+static void *http_create(const void *settings, const struct output_env *env, struct error *err)
+{
+    struct out_http *self = calloc(1, sizeof(*self));
+    if (!self) {
+        error_set(err, ERR_MEMORY, "out of memory");
+        return NULL;
+    }
+    arena_init(&self->kept, KEPT_MAX_BYTES);
+    buf_init(&self->framed, BODY_MAX_BYTES);
+    buf_init(&self->packed, BODY_MAX_BYTES);
+    rejections_init(&self->notes);
+    self->stopping = env->stopping;
+    self->host = env->host;
+    if (!set_up(self, settings, err)) {
+        http_destroy(self);
+        return NULL;
+    }
+    return self;
+}
+
+/* ---- one request --------------------------------------------------------------------------------- */
+
+static bool on_body(void *self_, struct span piece)
+{
+    struct out_http *self = self_;
+    piece = span_first(piece, sizeof(self->excerpt) - 1 - self->excerpt_size);
+    for (size_t i = 0; i < piece.size; i++) {
+        uint8_t c = piece.data[i];
+        self->excerpt[self->excerpt_size++] = c ? (char)c : ' ';
+    }
+    return true;
+}
+
+/* The reply has ended. */
+static void finish_excerpt(struct out_http *self)
+{
+    self->excerpt[self->excerpt_size] = '\0';
+    http_client_hide(self->client, self->excerpt);
+    self->excerpt[EXCERPT_BYTES - 1] = '\0';
+    for (char *c = self->excerpt; *c; c++) {
+        *c = (uint8_t)*c < ' ' || (uint8_t)*c >= 0x7f ? ' ' : *c;
+    }
+}
+
+/* Where a redirect points to is worth more than its body. */
+static bool on_header(void *self_, struct span name, struct span value)
+{
+    static const char page[] = "text/html";
+    struct out_http *self = self_;
+    if (span_equal_nocase(name, span_text("Content-Type"))) {
+        self->page = span_equal_nocase(span_first(value, sizeof(page) - 1), span_text(page));
+    }
+    return !span_equal_nocase(name, span_text("Location")) ||
+           (on_body(self, value) && on_body(self, span_text(" ")));
+}
+
+static bool pack(struct out_http *self, struct span *body, struct error *err)
+{
+    if (!self->compress) {
+        return true;
+    }
+    bool good = compress_whole(self->compress, *body, &self->packed, err);
+    *body = buf_span(&self->packed);
+    return good;
+}
+
+static void say_status(
+    const struct out_http *self, int status, const char *words, struct error *err)
+{
+    const char *host = strstr(self->url, "://");
+    host = host ? host + 3 : self->url;
+    size_t size = (size_t)(host - self->url) + strcspn(host, "/?#");
+    error_set(err, ERR_IO, "%.*s: status %d: %s%s%s", (int)size, self->url, status, words,
+        self->excerpt[0] ? ": " : "", self->excerpt);
+}
+
+/* Does a reply of success say that the events were taken? Not before all of the request was sent, nor
+ * if a web page stands where a collector answers in JSON: a login, or a proxy's own words. */
+static bool is_ack(struct out_http *self, const struct http_reply *reply, struct error *err)
+{
+    bool page = self->page && self->frame.framing == HTTP_FRAMING_SPLUNK_HEC;
+    if (page) {
+        say_status(self, reply->status,
+            "a web page, which no collector answers with. check the address, and what is on the "
+            "way",
+            err);
+    } else if (!reply->sent) {
+        say_status(self, reply->status, "an answer to half a request", err);
+    }
+    return !page && reply->sent;
+}
+
+static enum http_verdict post_body(
+    struct out_http *self, struct span body, struct output_report *report, int *ret_status)
+{
+    struct http_reply reply;
+    const struct http_request request = {.method = self->method,
+        .url = self->url,
+        .path = self->path,
+        .headers = self->headers,
+        .header_count = self->header_count,
+        .parts = &body,
+        .part_count = 1,
+        .max_reply_bytes = UINT64_MAX, /* read, and forgotten */
+        .on_header = on_header,
+        .on_body = on_body,
+        .self = self};
+    bool replied = http_client_send(self->client, &request, &reply, &report->error);
+    report->wait_ms = reply.retry_after_ms < UINT32_MAX ? (uint32_t)reply.retry_after_ms
+                                                        : UINT32_MAX;
+    report->degraded = http_failure_lasts(reply.failure);
+    finish_excerpt(self);
+    *ret_status = reply.status;
+    enum http_verdict verdict = replied ? http_status_verdict(reply.status) : HTTP_LATER;
+    if (verdict == HTTP_TAKEN && !is_ack(self, &reply, &report->error)) {
+        report->degraded = reply.sent;
+        return HTTP_LATER;
+    }
+    return verdict;
+}
+
+/* Send ${count} records. HTTP_LATER with the error set if there is no reply; of a reply its status is
+ * in ${ret_status}. */
+static enum http_verdict post(struct out_http *self, const struct delivery *delivery, size_t first,
+    size_t count, struct output_report *report, int *ret_status)
+{
+    struct span body;
+    self->excerpt_size = 0;
+    self->excerpt[0] = '\0';
+    self->page = false;
+    *ret_status = 0;
+    report->error = (struct error){0};
+    if (!http_frame_body(&self->frame, delivery, first, count, &self->framed, &body)) {
+        error_set(&report->error, ERR_MEMORY, "out of memory for a request of %zu events", count);
+        return count > 1 ? HTTP_TOO_BIG : HTTP_LATER;
+    }
+    if (!pack(self, &body, &report->error)) {
+        return HTTP_LATER;
+    }
+    return post_body(self, body, report, ret_status);
+}
+
+/* ---- one delivery -------------------------------------------------------------------------------- */
+
+/* How far a delivery is. */
+struct progress {
+    size_t at;  /* the first record that is not settled */
+    size_t end; /* behind the last of the stretch that is not settled; one that was asked before its
+                   turn ends it */
+    size_t all;
+    size_t delivered;
+    size_t rejected;
+    int status; /* of the last reply, 0: none */
+};
+
+static void go_on_at(struct progress *progress, size_t at)
+{
+    progress->at = at;
+    if (at == progress->end && at < progress->all) {
+        progress->at++;
+        progress->end = progress->all;
+    }
+}
+
+static void take(struct out_http *self, struct progress *progress, size_t first, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        self->statuses[first + i] = RECORD_DELIVERED;
+    }
+    progress->delivered += count;
+    self->bad_in_a_row = 0;
+    self->blamed = 0;
+}
+
+static void give_up(struct out_http *self, struct progress *progress)
+{
+    const char *reason = self->excerpt[0] ? self->excerpt : http_status_words(progress->status);
+    const struct output_rejection why = {
+        .status = progress->status, .type = span_text("http"), .reason = span_text(reason)};
+    rejections_add(&self->notes, progress->at, &why);
+    self->statuses[progress->at] = RECORD_REJECTED;
+    progress->rejected++;
+    go_on_at(progress, progress->at + 1);
+}
+
+static void take_back(struct out_http *self, struct progress *progress)
+{
+    for (size_t i = 0; i < progress->at; i++) {
+        self->statuses[i] = RECORD_RETRY;
+    }
+    rejections_reset(&self->notes);
+    progress->at = 0;
+    progress->rejected = 0;
+}
+
+/* One record after the other was refused, and now a request of ${refused} more. Ask another one alone,
+ * the last at first. False: it is not taken, either, and nothing of this delivery is given up. */
+static bool ask_another(struct out_http *self, const struct delivery *delivery,
+    struct progress *progress, size_t refused, struct output_report *report)
+{
+    size_t other = progress->all - 1 - self->blamed % (progress->all - progress->at);
+    enum http_verdict verdict = HTTP_REFUSED;
+    if (refused > 1 || other != progress->at) {
+        verdict = post(self, delivery, other, 1, report, &progress->status);
+    }
+    if (verdict == HTTP_TAKEN) {
+        take(self, progress, other, 1);
+        progress->end = other;
+        go_on_at(progress, progress->at);
+        return true;
+    }
+    take_back(self, progress);
+    self->blamed += verdict != HTTP_LATER;
+    report->degraded = report->degraded || verdict != HTTP_LATER;
+    if (verdict == HTTP_REFUSED || report->error.code == ERR_NONE) {
+        const char *words = verdict == HTTP_REFUSED ? one_by_one
+                                                    : http_status_words(progress->status);
+        say_status(self, progress->status, words, &report->error);
+    }
+    return false;
+}
+
+/* The next piece. False: no more of this delivery now. */
+static bool step(struct out_http *self, const struct delivery *delivery, struct progress *progress,
+    struct output_report *report)
+{
+    struct delivery stretch = *delivery;
+    stretch.record_count = progress->end;
+    size_t first = progress->at;
+    size_t count = http_window_fit(&self->window, &stretch, first);
+    uint32_t start = first ? delivery->record_ends[first - 1] : 0;
+    uint32_t bytes = delivery->record_ends[first + count - 1] - start;
+    enum http_verdict verdict = post(self, delivery, first, count, report, &progress->status);
+    if (verdict == HTTP_TAKEN) {
+        http_window_taken(&self->window, bytes);
+        take(self, progress, first, count);
+        go_on_at(progress, first + count);
+        return true;
+    }
+    if (report->error.code == ERR_NONE) {
+        say_status(self, progress->status, http_status_words(progress->status), &report->error);
+    }
+    report->degraded = report->degraded || verdict == HTTP_MEND;
+    if (verdict != HTTP_TOO_BIG && verdict != HTTP_REFUSED) {
+        return false;
+    }
+    bool refused = verdict == HTTP_REFUSED;
+    bool smaller = refused ? http_window_refused(&self->window, count)
+                           : http_window_too_big(&self->window, count, bytes);
+    /* What was taken of this delivery shows that it is not the set-up. */
+    if (refused && self->bad_in_a_row >= BAD_IN_A_ROW && progress->delivered == 0) {
+        return ask_another(self, delivery, progress, count, report);
+    }
+    if (!smaller) {
+        self->bad_in_a_row += refused;
+        give_up(self, progress);
+    }
+    return true;
+}
+
+static enum output_verdict verdict_of(
+    const struct out_http *self, const struct progress *progress, struct output_report *report)
+{
+    if (progress->delivered == progress->all) {
+        report->error = (struct error){0};
+        report->wait_ms = 0;
+        return OUTPUT_DELIVERED;
+    }
+    rejections_tell(&self->notes, self->statuses, report);
+    if (progress->delivered + progress->rejected == 0) {
+        return OUTPUT_RETRY;
+    }
+    if (progress->rejected == progress->all) {
+        return OUTPUT_REJECTED;
+    }
+    memcpy(report->records, self->statuses, progress->all * sizeof(*report->records));
+    return OUTPUT_MIXED;
+}
+
+/* Nothing of ${delivery} is settled yet. */
+static bool begin(struct out_http *self, const struct delivery *delivery)
+{
+    size_t count = delivery->record_count;
+    if (count > self->capacity) {
+        enum record_status *statuses = realloc(self->statuses, count * sizeof(*statuses));
+        if (!statuses) {
+            return false;
+        }
+        self->statuses = statuses;
+        self->capacity = count;
+    }
+    for (size_t i = 0; i < count; i++) {
+        self->statuses[i] = RECORD_RETRY;
+    }
+    rejections_reset(&self->notes);
+    http_window_start(&self->window);
+    return true;
+}
+
+static enum output_verdict http_send(
+    void *self_, const struct delivery *delivery, struct output_report *report)
+{
+    struct out_http *self = self_;
+    struct progress progress = {.end = delivery->record_count, .all = delivery->record_count};
+    struct error told = {0};
+    if (!begin(self, delivery)) {
+        error_set(&report->error, ERR_MEMORY, "out of memory");
+        return OUTPUT_RETRY;
+    }
+    for (int i = 0; progress.at < progress.all; i++) {
+        bool over = i == MAX_REQUESTS || (i && self->stopping && self->stopping(self->host));
+        if (over || !step(self, delivery, &progress, report)) {
+            break;
+        }
+        told = report->error.code ? report->error : told;
+    }
+    if (!report->error.code) {
+        report->error = told; /* of an earlier piece */
+    }
+    return verdict_of(self, &progress, report);
+}
+
+const struct output_ops output_http = {
+    .name = "http",
+    .fields = fields,
+    .settings_size = sizeof(struct settings),
+    .workers = 2,
+    .check = http_check,
+    .doubt = http_doubt,
+    .reference = http_status_write_reference,
+    .create = http_create,
+    .send = http_send,
+    .destroy = http_destroy,
+};
