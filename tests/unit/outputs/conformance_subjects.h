@@ -1,0 +1,245 @@
+#ifndef ETWSHIP_TESTS_UNIT_OUTPUTS_CONFORMANCE_SUBJECTS_H
+#define ETWSHIP_TESTS_UNIT_OUTPUTS_CONFORMANCE_SUBJECTS_H
+
+#include "support/test.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "config/config.h"
+#include "config/config_check.h"
+#include "config/config_report.h"
+#include "outputs/registry.h"
+#include "platform/plat_file.h"
+#include "support/bulk_fake.h"
+#include "support/fake_output.h"
+#include "support/http_fake.h"
+
+/* The outputs that test_conformance.c asks: how to configure one, how to see what arrived, how to make it fail
+ * half way. */
+enum { COLLECT_MAX = 1 << 20, MAX_RECORDS = 8 };
+
+static const char file_path[] = "conformance.tmp/folder/events.ndjson";
+static const char stdout_path[] = "conformance.stdout.tmp";
+
+struct subject {
+    const char *name;
+    const char *settings; /* YAML of the keys it cannot do without */
+    const char *broken;   /* the same, but it cannot connect; NULL: it always can */
+    void (*prepare)(void);
+    void (*adjust)(void *settings); /* what YAML cannot say; may be NULL */
+    void (*fail_soon)(bool fails);  /* take a few bytes more, then nothing; until told otherwise */
+    char *(*collect)(size_t *ret_size); /* what arrived since prepare; freed by the caller */
+};
+
+static inline char *load(const char *path, size_t *ret_size)
+{
+    struct error err;
+    char *data = NULL;
+    if (!plat_file_load(path, COLLECT_MAX, &data, ret_size, &err)) {
+        fail_msg("%s", err.text);
+    }
+    remove(path);
+    return data;
+}
+
+/* Files may grow by three bytes more (setrlimit(2)). */
+static inline void limit_files(const char *path, bool fails)
+{
+    struct rlimit limit;
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    fseek(file, 0, SEEK_END);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = fails ? (rlim_t)ftell(file) + 3 : limit.rlim_max;
+    fclose(file);
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static inline void file_prepare(void)
+{
+    remove(file_path);
+    remove("conformance.tmp/folder");
+    remove("conformance.tmp");
+}
+
+static inline void file_fail_soon(bool fails)
+{
+    limit_files(file_path, fails);
+}
+
+static inline char *file_collect(size_t *ret_size)
+{
+    char *data = load(file_path, ret_size);
+    file_prepare();
+    return data;
+}
+
+static int real_stdout;
+
+static inline void stdout_prepare(void)
+{
+    fflush(stdout);
+    real_stdout = dup(1);
+    int file = open(stdout_path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    assert_true(real_stdout >= 0 && file >= 0);
+    assert_int_equal(dup2(file, 1), 1);
+    close(file);
+}
+
+static inline void stdout_fail_soon(bool fails)
+{
+    limit_files(stdout_path, fails);
+}
+
+static inline char *stdout_collect(size_t *ret_size)
+{
+    fflush(stdout);
+    assert_int_equal(dup2(real_stdout, 1), 1);
+    close(real_stdout);
+    return load(stdout_path, ret_size);
+}
+
+/* A server that, while it fails, takes one line more and then nothing. */
+static struct http_fake *server;
+static struct {
+    bool fails;
+    size_t taken;
+    bool obeyed[256];
+    size_t count;
+} http;
+static char http_settings[128] = "{url: 'http://127.0.0.1:1', proxy: ''}";
+
+static inline void http_answer(
+    void *self, const struct http_fake_request *request, struct http_fake_reply *ret_reply)
+{
+    (void)self;
+    if (http.fails) {
+        ret_reply->status = request->body.size > 3 ? 413 : http.taken++ ? 503 : 200;
+    }
+    assert_true(http.count < sizeof(http.obeyed));
+    http.obeyed[http.count++] = ret_reply->status == 200;
+}
+
+static inline void http_prepare(void)
+{
+    http_fake_stop(server);
+    server = http_fake_start();
+    memset(&http, 0, sizeof(http));
+    http_fake_handle(server, http_answer, NULL);
+    snprintf(
+        http_settings, sizeof(http_settings), "{url: '%s/x', proxy: ''}", http_fake_url(server));
+}
+
+/* Between requests: nobody else looks at it then. */
+static inline void http_fail_soon(bool fails)
+{
+    http.fails = fails;
+}
+
+static inline char *http_collect(size_t *ret_size)
+{
+    char *data = calloc(1, COLLECT_MAX);
+    assert_non_null(data);
+    *ret_size = 0;
+    for (size_t i = 0; i < http_fake_count(server); i++) {
+        struct span body = http_fake_request(server, i)->body;
+        if (http.obeyed[i]) {
+            assert_true(*ret_size + body.size < COLLECT_MAX);
+            memcpy(data + *ret_size, body.data, body.size);
+            *ret_size += body.size;
+        }
+    }
+    http_fake_stop(server);
+    server = NULL;
+    return data;
+}
+
+static struct fake_output *fake;
+
+static inline void fake_make(const struct fake_step *steps, size_t count)
+{
+    fake_output_destroy(fake);
+    fake = fake_output_create(steps, count);
+}
+
+static inline void fake_prepare(void)
+{
+    fake_make(NULL, 0);
+}
+
+static inline void fake_adjust(void *settings)
+{
+    if (!fake) {
+        fake_prepare();
+    }
+    ((struct fake_settings *)settings)->fake = fake;
+}
+
+static inline void fake_fail_soon(bool fails)
+{
+    static const struct fake_step steps[] = {{.verdict = OUTPUT_RETRY},
+        {.verdict = OUTPUT_MIXED, .delivers = 1}, {.verdict = OUTPUT_RECONNECT},
+        {.verdict = OUTPUT_RETRY}};
+    if (fails) {
+        fake_output_script(fake, steps, sizeof(steps) / sizeof(steps[0]));
+    }
+}
+
+static inline char *fake_collect(size_t *ret_size)
+{
+    assert_int_equal(fake_output_counts(fake).misused, 0);
+    char *text = fake_output_text(fake);
+    *ret_size = strlen(text);
+    fake_output_destroy(fake);
+    fake = NULL;
+    return text;
+}
+
+static struct bulk_fake *bulk;
+static char bulk_settings[128];
+
+static inline void bulk_fail_soon(bool fails)
+{
+    static const struct bulk_step steps[] = {{.status = 503},
+        {.item_first = 1, .item_count = BULK_ALL, .item_status = 429}, {.lost = true}};
+    bulk_fake_script(bulk, steps, fails ? sizeof(steps) / sizeof(steps[0]) : 0);
+}
+
+/* Its address is in the settings, so one serves all tests. */
+static inline void bulk_prepare(void)
+{
+    bulk_fail_soon(false);
+    free(bulk_fake_documents(bulk, true));
+}
+
+static inline char *bulk_collect(size_t *ret_size)
+{
+    char *text = bulk_fake_documents(bulk, true);
+    *ret_size = strlen(text);
+    return text;
+}
+
+static const struct subject subjects[] = {
+    {"elasticsearch", bulk_settings, NULL, bulk_prepare, NULL, bulk_fail_soon, bulk_collect},
+    {"file", "{path: conformance.tmp/folder/events.ndjson}", "{path: /dev/null/x}", file_prepare,
+        NULL, file_fail_soon, file_collect},
+    {"stdout", "{}", NULL, stdout_prepare, NULL, stdout_fail_soon, stdout_collect},
+    {"http", http_settings, NULL, http_prepare, NULL, http_fail_soon, http_collect},
+    {"fake", "{}", NULL, fake_prepare, fake_adjust, fake_fail_soon, fake_collect},
+};
+
+enum { SUBJECT_COUNT = sizeof(subjects) / sizeof(subjects[0]) };
+
+static inline const struct output_ops *ops_of(const struct subject *subject)
+{
+    const struct output_ops *ops = registry_find_output(span_text(subject->name));
+    return ops ? ops : &fake_output_ops;
+}
+
+#endif
