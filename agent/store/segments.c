@@ -79,11 +79,23 @@ bool segments_set_file(struct segments *segments, uint64_t id, uint64_t bytes)
     return good;
 }
 
+void segments_set_void(struct segments *segments, uint64_t id)
+{
+    plat_mutex_lock(&segments->lock);
+    size_t place = place_of(segments, id);
+    if (is_at(segments, place, id)) {
+        segments->void_count += !segments->files[place].is_void;
+        segments->files[place].is_void = true;
+    }
+    plat_mutex_unlock(&segments->lock);
+}
+
 void segments_remove_file(struct segments *segments, uint64_t id)
 {
     plat_mutex_lock(&segments->lock);
     size_t place = place_of(segments, id);
     if (is_at(segments, place, id)) {
+        segments->void_count -= segments->files[place].is_void;
         segments->file_count--;
         memmove(segments->files + place, segments->files + place + 1,
             (segments->file_count - place) * sizeof(*segments->files));

@@ -40,6 +40,7 @@ struct segment_place {
 struct segment_info {
     uint64_t id;
     uint64_t bytes; /* of the file */
+    bool is_void;   /* nothing in it counts, and it could not be removed when that was found */
 };
 
 struct segments_batch {
@@ -120,6 +121,10 @@ bool segments_is_missing(struct segments *segments, uint64_t id);
 /* Remove the file of a segment that nobody needs any more; not the one that is being written, which is
  * ended first. One that has gone is no failure. False: somebody holds it; to be tried again later. */
 bool segments_unlink(struct segments *segments, uint64_t id, struct error *err);
+
+/* Try again to remove files that are void: what could not be written in full to a disk that took no change
+ * then. */
+void segments_remove_void(struct segments *segments);
 
 /* Move a segment's file out of the way, to ${folder} (made if missing) under ${name}. */
 bool segments_set_aside(struct segments *segments, uint64_t id, const char *folder,

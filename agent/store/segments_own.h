@@ -38,6 +38,7 @@ struct segments {
     struct segment_info *files;        /* by id */
     size_t file_count;
     size_t file_capacity;
+    size_t void_count; /* of them */
     struct segment_handle handles[SEGMENTS_HANDLES];
     uint64_t uses;
     bool has_ballast;
@@ -67,6 +68,7 @@ void segments_step(const struct segments *segments, const char *name);
 /* Note how large the file is now; a new one is the last. False: out of memory. */
 bool segments_set_file(struct segments *segments, uint64_t id, uint64_t bytes);
 void segments_remove_file(struct segments *segments, uint64_t id);
+void segments_set_void(struct segments *segments, uint64_t id);
 
 /* Close what readers have of a file, at the latest when they are done. */
 void segments_forget_handles(struct segments *segments, uint64_t id);

@@ -154,7 +154,7 @@ static bool begin_file(struct segments *segments, struct error *err)
 }
 
 /* Close and remove a file in which nothing counts; what waits for it need not be written. Where that fails
- * it stays in the list. */
+ * it stays in the list, as void. */
 static void discard(struct segments *segments, size_t index)
 {
     struct disk *disk = segments->settings.disk;
@@ -165,6 +165,19 @@ static void discard(struct segments *segments, size_t index)
     segments_forget_handles(segments, id);
     if (segments_path(segments, id, path, NULL) && disk->ops->unlink(disk, path, NULL)) {
         segments_remove_file(segments, id);
+    } else {
+        segments_set_void(segments, id);
+    }
+}
+
+void segments_remove_void(struct segments *segments)
+{
+    struct segment_info file;
+    for (size_t i = segments->void_count ? segments_count(segments) : 0; i-- > 0;) {
+        if (segments_get(segments, i, &file) && file.is_void &&
+            segments_unlink(segments, file.id, NULL)) {
+            segments->folder_changed = true;
+        }
     }
 }
 

@@ -298,6 +298,7 @@ bool store_tidy(struct store *store)
 {
     size_t before = store->deleting.count;
     delete_files(store);
+    segments_remove_void(store->segments);
     if (!store->is_disk_full) {
         store_look_at_disk(store);
     }

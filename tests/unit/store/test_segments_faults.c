@@ -310,6 +310,32 @@ static void test_a_file_that_cannot_be_removed_stays_known(void **state)
     segments_destroy(segments);
 }
 
+static void test_what_a_disk_that_takes_no_change_left_is_removed_later(void **state)
+{
+    (void)state;
+    struct segments *segments = open_segments(1, false);
+    must_append(segments, 1);
+    fail_next(DISK_MODEL_CHANGES, 0);
+    assert_false(segments_sync(segments, &err));
+    assert_int_equal(segments_count(segments), 1);
+    segments_remove_void(segments);
+    assert_int_equal(segments_count(segments), 1);
+    disk_model_heal(model);
+    struct segment_place place = must_append(segments, 1);
+    assert_true(segments_sync(segments, &err));
+    assert_int_equal(segments_count(segments), 2);
+    segments_remove_void(segments);
+    assert_int_equal(segments_count(segments), 1);
+    assert_true(is_there(segments, &place, 1));
+    must_append(segments, 2);
+    assert_true(segments_sync(segments, &err));
+    segments_destroy(segments);
+    disk_model_restart(model, DISK_MODEL_LOSE_ALL);
+    segments = open_segments(1, false);
+    assert_int_equal(segments_count(segments), 1);
+    segments_destroy(segments);
+}
+
 static void test_a_folder_that_cannot_be_read_is_told(void **state)
 {
     (void)state;
@@ -481,6 +507,7 @@ int main(void)
         with_model(test_a_file_that_somebody_removes_is_noticed),
         with_model(test_a_disk_that_has_gone_is_no_damage),
         with_model(test_a_file_that_cannot_be_removed_stays_known),
+        with_model(test_what_a_disk_that_takes_no_change_left_is_removed_later),
         with_model(test_a_folder_that_cannot_be_read_is_told),
         cmocka_unit_test(test_what_was_promised_is_there_whatever_happens),
     };
