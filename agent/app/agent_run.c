@@ -219,19 +219,16 @@ static void warn_of_memory(const struct agent *agent)
 static bool read_schemas(struct agent *agent, struct error *err)
 {
     const struct app_config *config = agent->settings->config;
-    const char **paths = calloc(config->schema_count + 1, sizeof(*paths));
+    size_t count;
+    const char **paths = app_config_schema_paths(config, &count);
     if (!paths) {
         return error_set(err, ERR_MEMORY, "out of memory");
     }
     struct schema_source_settings settings = {.paths = paths,
+        .path_count = count,
         .pack = agent->settings->schema_pack,
         .warn = warn_schema,
         .warn_self = agent};
-    for (size_t i = 0; i < config->schema_count; i++) {
-        if (config->schemas[i].type == APP_SCHEMA_FOLDER) {
-            paths[settings.path_count++] = config->schemas[i].path;
-        }
-    }
     agent->schema_shared = schema_shared_create(&settings, err);
     free(paths);
     return agent->schema_shared != NULL;

@@ -5,6 +5,8 @@
  */
 #include "app/app_config.h"
 
+#include <stdlib.h>
+
 #include "app/app_boot.h"
 #include "app/app_fields.h"
 #include "app/app_live.h"
@@ -291,6 +293,41 @@ void app_config_fini(struct app_config *config)
 {
     config_destroy(config->memory);
     *config = (struct app_config){0};
+}
+
+static size_t list_schema_paths(const struct app_config *config, const char **paths)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < config->schema_count; i++) {
+        if (config->schemas[i].type == APP_SCHEMA_FOLDER) {
+            count++;
+            if (paths) {
+                paths[count - 1] = config->schemas[i].path;
+            }
+        }
+    }
+    for (size_t i = 0; i < config->session_count; i++) {
+        const struct app_provider *providers = config->sessions[i].providers.items;
+        for (size_t k = 0; k < config->sessions[i].providers.count; k++) {
+            if (providers[k].wpp) {
+                count++;
+                if (paths) {
+                    paths[count - 1] = providers[k].wpp;
+                }
+            }
+        }
+    }
+    return count;
+}
+
+const char **app_config_schema_paths(const struct app_config *config, size_t *ret_count)
+{
+    *ret_count = list_schema_paths(config, NULL);
+    const char **paths = calloc(*ret_count + 1, sizeof(*paths));
+    if (paths) {
+        list_schema_paths(config, paths);
+    }
+    return paths;
 }
 
 bool app_config_takes(const struct app_output *output, const struct app_session *session)

@@ -375,16 +375,11 @@ static void ask_machine(struct provider_spec *specs, size_t count, bool kernel)
 struct schema_cache *app_providers_schemas(const struct app_config *config,
     void (*warn)(void *self, const char *text), void *warn_self, struct error *err)
 {
-    size_t count = 0;
-    const char **paths = calloc(config->schema_count + 1, sizeof(*paths));
+    size_t count;
+    const char **paths = app_config_schema_paths(config, &count);
     if (!paths) {
         error_set(err, ERR_MEMORY, "out of memory");
         return NULL;
-    }
-    for (size_t i = 0; i < config->schema_count; i++) {
-        if (config->schemas[i].type == APP_SCHEMA_FOLDER) {
-            paths[count++] = config->schemas[i].path;
-        }
     }
     struct schema_cache_settings settings = {
         .sources = {.paths = paths, .path_count = count, .warn = warn, .warn_self = warn_self}};

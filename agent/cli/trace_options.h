@@ -8,16 +8,16 @@
 
 /* What `dump`, `stat` and others make of their common options. Failures are said on stderr. */
 
-#define CLI_OPTION_SCHEMA                                                                  \
-    {.name = "schema",                                                                     \
-        .argument = "PATH",                                                                \
-        .repeated = true,                                                                  \
-        .help = "Take event layouts from this manifest or schema pack, or from all below " \
-                "this folder (.man, .xml, .pack)."},                                       \
-    {                                                                                      \
-        .name = "schema-source", .argument = "NAME",                                       \
-        .help = "Use this source of layouts alone: tracelogging, eventsource, embedded, "  \
-                "kernel, manifest, pack, tdh (what this Windows knows), wpp."              \
+#define CLI_OPTION_SCHEMA                                                                 \
+    {.name = "schema",                                                                    \
+        .argument = "PATH",                                                               \
+        .repeated = true,                                                                 \
+        .help = "Take event layouts from this manifest, trace message format or schema "  \
+                "pack, or from all below this folder (.man, .xml, .tmf, .pack)."},        \
+    {                                                                                     \
+        .name = "schema-source", .argument = "NAME",                                      \
+        .help = "Use this source of layouts alone: tracelogging, eventsource, embedded, " \
+                "kernel, manifest, pack, tdh (what this Windows knows), wpp."             \
     }
 
 /* Can each of --schema be used? If not, *ret_exit says why. */

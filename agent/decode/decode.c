@@ -556,6 +556,9 @@ void decoder_run(struct decoder *decoder, const struct event_record *record,
     if (!ok) {
         ret_event->status = DECODE_PARTIAL;
         ret_event->error = decoder->error;
+    } else if (schema->open_end) {
+        ret_event->status = DECODE_PARTIAL;
+        ret_event->error = schema->open_end;
     } else {
         ret_event->status = ret_event->rest.size ? DECODE_RESIDUE : DECODE_COMPLETE;
     }

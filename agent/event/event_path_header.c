@@ -191,7 +191,7 @@ static void unescape(struct buf *text)
 static struct event_value message(const struct event *event, struct event_path_context *context)
 {
     struct span source = schema_of(event)->message;
-    if (source.size == 0 || event->status == DECODE_RAW) {
+    if (!event_has_message(event, source)) {
         return event_path_none();
     }
     struct buf *text = &context->values.text;
@@ -202,7 +202,8 @@ static struct event_value message(const struct event *event, struct event_path_c
         spare->size = utf8_to_json(source, spare->data);
     }
     struct value_context values = {.ansi = context->values.ansi, .clock = context->values.clock};
-    event_message_render(&values, event, buf_span(spare), text);
+    const struct event_head head = {.message = buf_span(spare)};
+    event_message_add(&values, event, &head, text);
     unescape(text);
     return (struct event_value){.type = EVENT_VALUE_TEXT, .bytes = buf_span(text)};
 }
@@ -227,6 +228,29 @@ static struct event_value wpp_member(enum event_path_field field, const struct e
     default:
         return event_path_uint_if(
             is_message && (record->present & RECORD_HAS_COMPONENT), record->message_component);
+    }
+}
+
+/* What only the format of a message tells. */
+static struct event_value wpp_format_member(enum event_path_field field, const struct event *event)
+{
+    const struct wpp_format *format = schema_of(event)->wpp;
+    if (!format) {
+        return event_path_none();
+    }
+    switch (field) {
+    case PATH_WPP_MODULE:
+        return event_value_utf8(format->module);
+    case PATH_WPP_SOURCE:
+        return event_value_utf8(format->source);
+    case PATH_WPP_LINE:
+        return event_path_uint_if(format->line != 0, format->line);
+    case PATH_WPP_FUNCTION:
+        return event_value_utf8(format->function);
+    case PATH_WPP_LEVEL:
+        return event_value_utf8(format->level);
+    default:
+        return event_value_utf8(format->flags);
     }
 }
 
@@ -284,7 +308,6 @@ struct event_value event_path_header(
     case PATH_ETW:
         return event_path_object_if(true);
     case PATH_GAP:
-    case PATH_WPP_FORMAT:
         return event_path_none();
     case PATH_PROVIDER_NAME:
         return event_value_utf8(event_provider_name(event));
@@ -325,6 +348,9 @@ struct event_value event_path_header(
     }
     if (field >= PATH_WPP && field <= PATH_WPP_COMPONENT_ID) {
         return wpp_member(field, record);
+    }
+    if (field >= PATH_WPP_MODULE && field <= PATH_WPP_FLAGS) {
+        return wpp_format_member(field, event);
     }
     if (field >= PATH_AGENT && field <= PATH_AGENT_VERSION) {
         return agent_member(field, context->agent);

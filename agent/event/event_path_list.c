@@ -94,6 +94,21 @@ static bool each_frame(const struct event *event, const struct event_path_sink *
     return true;
 }
 
+/* The arguments of a WPP message, as its format has them. */
+static bool each_argument(
+    const struct event_path *path, const struct event *event, const struct event_path_sink *sink)
+{
+    const struct wpp_format *format = event->schema ? event->schema->wpp : NULL;
+    for (size_t i = 0; format && i < format->arg_count; i++) {
+        struct event_value value = {.type = EVENT_VALUE_TEXT,
+            .bytes = path->field == PATH_WPP_ARGS ? format->args[i] : format->types[i]};
+        if (!event_path_give(sink, &value)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool has_list(const struct event_path *path, const struct event *event,
     const struct event_path_context *context)
 {
@@ -108,8 +123,9 @@ static bool has_list(const struct event_path *path, const struct event *event,
         return stack_key(record) != NULL;
     case PATH_EXTENDED_PMC_COUNTERS:
         return record_extended(record, EXTENDED_PMC_COUNTERS) != NULL;
-    case PATH_WPP_FORMAT:
-        return false;
+    case PATH_WPP_ARGS:
+    case PATH_WPP_TYPES:
+        return event->schema && event->schema->wpp;
     default:
         return context->agent && context->agent->tag_count;
     }
@@ -139,8 +155,9 @@ bool event_path_list_each(const struct event_path *path, const struct event *eve
         const struct extended_item *item = record_extended(record, EXTENDED_PMC_COUNTERS);
         return !item || each_number(item->data, 8, false, sink);
     }
-    case PATH_WPP_FORMAT:
-        return true;
+    case PATH_WPP_ARGS:
+    case PATH_WPP_TYPES:
+        return each_argument(path, event, sink);
     default:
         for (size_t i = 0; context->agent && i < context->agent->tag_count; i++) {
             struct event_value value = {.type = EVENT_VALUE_TEXT, .bytes = context->agent->tags[i]};

@@ -5,6 +5,7 @@
 #include "event/event_overflow.h"
 #include "event/event_writer.h"
 #include "event/value_json.h"
+#include "event/wpp_format.h"
 
 /* What the formats share; not for users of event_writer.h. */
 
@@ -117,6 +118,17 @@ struct event_names {
     struct span channel;
 };
 struct event_names event_head_names(const struct event *event);
+
+/* Has the event a message? */
+static inline bool event_has_message(const struct event *event, struct span message)
+{
+    return event->status != DECODE_RAW &&
+           (message.size || (event->schema->wpp && event->schema->wpp->piece_count));
+}
+
+/* Append the event's message, JSON-escaped, without quotes, by whatever it is made. */
+void event_message_add(const struct value_context *values, const struct event *event,
+    const struct event_head *head, struct buf *out);
 
 /* Append the message template with its inserts filled, JSON-escaped, without quotes. */
 void event_message_render(const struct value_context *values, const struct event *event,

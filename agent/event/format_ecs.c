@@ -148,11 +148,7 @@ static void add_message(struct event_writer *writer, const struct event *event,
     static const char key[] = ",\"message\":\"";
     size_t start = out->size;
     buf_add(out, key, sizeof(key) - 1);
-    if (head->parts && head->parts->count) {
-        event_message_fill(&writer->values, event, head->message, head->parts, out);
-    } else {
-        event_message_render(&writer->values, event, head->message, out);
-    }
+    event_message_add(&writer->values, event, head, out);
     if (out->size == start + sizeof(key) - 1) {
         out->size = start;
     } else {
@@ -187,7 +183,7 @@ static void ecs_event(struct event_writer *writer, const struct event *event, st
     if (event->status != DECODE_COMPLETE) {
         add_undecoded(event, out);
     }
-    if (head->message.size && event->status != DECODE_RAW) {
+    if (event_has_message(event, head->message)) {
         add_message(writer, event, head, out);
     }
     buf_add_span(out, trace->end);

@@ -398,9 +398,15 @@ static void add_extended(
 
 /* ---- the rest ---------------------------------------------------------------------------------------- */
 
-static void add_wpp(const struct event_record *record, struct buf *out)
+static void add_wpp(const struct event *event, struct buf *out)
 {
-    buf_printf(out, ",\"wpp\":{\"message_number\":%u", record->descriptor.id);
+    const struct event_record *record = event->record;
+    const struct wpp_format *format = event->schema ? event->schema->wpp : NULL;
+    buf_add_text(out, ",\"wpp\":{");
+    if (format) {
+        buf_add_span(out, format->json_head);
+    }
+    buf_printf(out, "\"message_number\":%u", record->descriptor.id);
     if (record->present & RECORD_HAS_MESSAGE_FLAGS) {
         buf_printf(out, ",\"message_flags\":\"0x%x\"", record->message_flags);
     }
@@ -409,6 +415,9 @@ static void add_wpp(const struct event_record *record, struct buf *out)
     }
     if (record->present & RECORD_HAS_COMPONENT) {
         buf_printf(out, ",\"component_id\":%lu", (unsigned long)record->message_component);
+    }
+    if (format) {
+        buf_add_span(out, format->json_tail);
     }
     buf_add_byte(out, '}');
 }
@@ -420,11 +429,7 @@ static void add_message(struct event_writer *writer, const struct event *event,
         return;
     }
     out->size = (size_t)(put_literal(out->data + out->size, ",\"message\":\"") - out->data);
-    if (head->parts && head->parts->count) {
-        event_message_fill(&writer->values, event, head->message, head->parts, out);
-    } else {
-        event_message_render(&writer->values, event, head->message, out);
-    }
+    event_message_add(&writer->values, event, head, out);
     buf_add_byte(out, '"');
 }
 
@@ -461,9 +466,9 @@ static void native_event(struct event_writer *writer, const struct event *event,
         add_extended(&writer->values, event, out);
     }
     if (record->kind == RECORD_MESSAGE) {
-        add_wpp(record, out);
+        add_wpp(event, out);
     }
-    if (head->message.size && event->status != DECODE_RAW) {
+    if (event_has_message(event, head->message)) {
         add_message(writer, event, head, out);
     }
     if (buf_reserve(out, trace->end.size)) {

@@ -179,11 +179,11 @@ static void pretty_event(struct event_writer *writer, const struct event *event,
     writer->values.clock = event->record->trace ? &event->record->trace->clock : NULL;
     writer->values.marks = NULL;
     add_head(writer, event, out);
-    if (event->schema && event->schema->message.size && event->status != DECODE_RAW) {
+    if (event->schema && event_has_message(event, event->schema->message)) {
         const struct event_head *head = event_head_get(writer, event);
         buf_add_text(out, "    ");
         size_t start = out->size;
-        event_message_render(&writer->values, event, head->message, out);
+        event_message_add(&writer->values, event, head, out);
         show_plain(out, start);
         buf_add_byte(out, '\n');
     }

@@ -179,3 +179,15 @@ void event_message_render(const struct value_context *values, const struct event
         at += 2;
     }
 }
+
+void event_message_add(const struct value_context *values, const struct event *event,
+    const struct event_head *head, struct buf *out)
+{
+    if (event->schema->wpp) {
+        wpp_format_render(values, event, out);
+    } else if (head->parts && head->parts->count && values->marks) {
+        event_message_fill(values, event, head->message, head->parts, out);
+    } else {
+        event_message_render(values, event, head->message, out);
+    }
+}

@@ -236,6 +236,8 @@ struct schema_keyword {
     struct span name;
 };
 
+struct wpp_format; /* wpp_format.h */
+
 struct event_schema {
     enum schema_kind kind;
     const char *source; /* name of the schema source, static: "tracelogging", "manifest", … */
@@ -253,7 +255,9 @@ struct event_schema {
     struct span channel_name;
     const struct schema_keyword *keywords;
     size_t keyword_count;
-    struct span message; /* with %1-style inserts, as the source has it; empty: none */
+    struct span message;          /* with %1-style inserts, as the source has it; empty: none */
+    const struct wpp_format *wpp; /* WPP: the text, and what goes with it; NULL: not known */
+    const char *open_end; /* why nothing is known of the payload behind the fields; NULL: it ends */
 
     struct schema_field *fields; /* top-level ones first, then struct members */
     uint16_t field_count;

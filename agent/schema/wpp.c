@@ -1,51 +1,317 @@
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "base/bytes.h"
+#include "base/map.h"
+#include "platform/plat_file.h"
+#include "platform/plat_thread.h"
 #include "schema/schema_source.h"
+#include "schema/wpp_plan.h"
 
 /*
- * WPP messages: without their trace message formats nothing is known of the layout, so the schema
- * says what kind of event it is and the payload travels as it came.
+ * WPP messages, by the trace message formats in files and folders that the user named. All files are
+ * read when the source is made, as far as that a damaged line is told then; what a message looks
+ * like is worked out when it is first met, which a lock guards, as caches on many threads share the
+ * source. Of a message without format it is known what kind of event it is, and no more: its
+ * payload travels as it came.
  */
-enum { MAX_BYTES = 16 * 1024 * 1024 };
+enum {
+    MAX_FILES = 65536,
+    MAX_FILE_BYTES = 64 * 1024 * 1024,
+    MAX_TEXT_BYTES = 512 * 1024 * 1024,
+    MAX_PLAN_BYTES = 256 * 1024 * 1024,
+    MAX_MESSAGES = 4 * 1024 * 1024,
+    MAX_DIFFERENCES = 20, /* that are told one by one */
+    KEY_SIZE = 18,
+};
 
-static void *wpp_create(const struct schema_source_settings *settings, struct error *err)
+/* A message group and a number. */
+struct wpp_entry {
+    uint8_t key[KEY_SIZE];
+    const char *origin;                /* the file that said it first */
+    const struct tmf_message *message; /* NULL: nothing describes it */
+    struct event_schema *schema;       /* NULL: not met yet */
+};
+
+struct wpp_source {
+    const struct schema_source_settings *settings; /* only while it is made */
+    const char *origin;                            /* of the file that is being read */
+    size_t file_count;
+    size_t differences;
+    struct arena texts; /* files, messages and entries */
+    struct map entries;
+    struct plat_mutex lock; /* over all below, and wpp_entry.schema */
+    struct arena plans;
+    struct map unknown; /* entries without message */
+};
+
+/* ---- files --------------------------------------------------------------------------------------- */
+
+static void warn_text(void *self, const char *text)
 {
-    (void)settings;
-    struct arena *arena = malloc(sizeof(*arena));
-    if (!arena) {
-        error_set(err, ERR_MEMORY, "no memory for WPP schemas");
-        return NULL;
+    const struct schema_source_settings *settings = ((struct wpp_source *)self)->settings;
+    if (settings->warn) {
+        settings->warn(settings->warn_self, text);
     }
-    arena_init(arena, MAX_BYTES);
-    return arena;
 }
 
-static void wpp_find(void *self, const struct event_record *record, struct schema_candidates *found)
+static void warn_about(struct wpp_source *source, const char *path, const char *why)
 {
-    if (record->kind != RECORD_MESSAGE) {
+    char text[1200];
+    snprintf(text, sizeof(text), "%s: %s", path, why);
+    warn_text(source, text);
+}
+
+static void make_key(const struct guid *guid, uint16_t number, uint8_t key[KEY_SIZE])
+{
+    memcpy(key, guid->bytes, sizeof(guid->bytes));
+    store_le16(key + sizeof(guid->bytes), number);
+}
+
+/* Do both say the same? Where in the source code it stands may differ: code that several programs
+ * are built with is described by each, and a compiler splits functions (`f'::`1'::fin$0). */
+static bool are_same(const struct tmf_message *a, const struct tmf_message *b)
+{
+    bool same = a->argument_count == b->argument_count && a->is_cut == b->is_cut &&
+                span_equal(a->format, b->format) && span_equal(a->level, b->level) &&
+                span_equal(a->flags, b->flags);
+    for (size_t i = 0; same && i < a->argument_count; i++) {
+        const struct tmf_argument *x = &a->arguments[i];
+        const struct tmf_argument *y = &b->arguments[i];
+        same = x->number == y->number && span_equal(x->type, y->type) &&
+               span_equal(x->expression, y->expression);
+    }
+    return same;
+}
+
+static void tell_difference(
+    struct wpp_source *source, const struct wpp_entry *entry, const struct tmf_message *message)
+{
+    if (++source->differences > MAX_DIFFERENCES) {
         return;
     }
-    struct event_schema *schema = arena_alloc(self, sizeof(*schema));
-    if (schema) {
-        schema->kind = SCHEMA_WPP;
-        schema->source = "wpp";
-        schema->provider = record->provider;
-        schema->descriptor.id = record->descriptor.id;
-        schema_candidates_add(found, schema);
+    char guid[GUID_TEXT_SIZE + 1] = "";
+    guid_write(&message->guid, guid);
+    char text[1200];
+    snprintf(text, sizeof(text),
+        "%s:%zu: message %u of %s is not what %s:%zu says: the latter counts, as it came first",
+        source->origin, message->text_line, message->number, guid, entry->origin,
+        entry->message->text_line);
+    warn_text(source, text);
+}
+
+static bool add_message(void *self, const struct tmf_message *message)
+{
+    struct wpp_source *source = self;
+    uint8_t key[KEY_SIZE];
+    make_key(&message->guid, message->number, key);
+    const struct wpp_entry *before = map_get(&source->entries, span_make(key, sizeof(key)));
+    if (before) {
+        if (!are_same(before->message, message)) {
+            tell_difference(source, before, message);
+        }
+        return true;
     }
+    struct wpp_entry *entry = arena_alloc(&source->texts, sizeof(*entry));
+    if (!entry) {
+        return false;
+    }
+    memcpy(entry->key, key, sizeof(key));
+    entry->origin = source->origin;
+    entry->message = message;
+    return map_put(&source->entries, span_make(entry->key, sizeof(entry->key)), entry);
+}
+
+/* Also the callback of plat_glob: always goes on. */
+static bool load_file(void *self, const char *path)
+{
+    struct wpp_source *source = self;
+    struct error err = {0};
+    char *data = NULL;
+    size_t size = 0;
+    struct span text;
+    struct span origin;
+    if (source->file_count++ >= MAX_FILES) {
+        if (source->file_count == MAX_FILES + 1) {
+            warn_about(source, path, "too many trace message formats: not read");
+        }
+        return true;
+    }
+    if (!plat_file_load(path, MAX_FILE_BYTES, &data, &size, &err)) {
+        warn_about(source, path, err.text);
+        return true;
+    }
+    bool kept = arena_copy(&source->texts, span_make(data, size), &text) &&
+                arena_copy(&source->texts, span_text(path), &origin);
+    free(data);
+    if (!kept) {
+        warn_about(source, path, "no memory left for trace message formats");
+        return true;
+    }
+    source->origin = (const char *)origin.data;
+    const struct tmf_sink sink = {.message = add_message, .warn = warn_text, .self = source};
+    if (!tmf_read(text, &source->texts, source->origin, &sink, &err)) {
+        warn_about(source, path, err.text);
+    }
+    return true;
+}
+
+static bool load_if_format(void *self, const char *path)
+{
+    static const char ending[] = ".tmf";
+    struct span name = span_text(path);
+    size_t size = sizeof(ending) - 1;
+    bool is_format = name.size >= size &&
+                     span_equal_nocase(span_from(name, name.size - size), span_text(ending));
+    return is_format ? load_file(self, path) : true;
+}
+
+static void load_folder(struct wpp_source *source, const char *folder)
+{
+    struct error err = {0};
+    size_t size = strlen(folder) + sizeof("/**/*");
+    char *pattern = malloc(size);
+    if (!pattern) {
+        warn_about(source, folder, "out of memory");
+        return;
+    }
+    snprintf(pattern, size, "%s/**/*", folder);
+    plat_glob(pattern, load_if_format, source, &err); /* the source `manifest` tells a failure */
+    free(pattern);
 }
 
 static void wpp_destroy(void *self)
 {
-    if (self) {
-        arena_fini(self);
-        free(self);
+    struct wpp_source *source = self;
+    if (source) {
+        map_fini(&source->entries);
+        map_fini(&source->unknown);
+        arena_fini(&source->texts);
+        arena_fini(&source->plans);
+        plat_mutex_fini(&source->lock);
+        free(source);
+    }
+}
+
+static void *wpp_create(const struct schema_source_settings *settings, struct error *err)
+{
+    struct wpp_source *source = calloc(1, sizeof(*source));
+    if (!source) {
+        error_set(err, ERR_MEMORY, "no memory for WPP schemas");
+        return NULL;
+    }
+    source->settings = settings;
+    plat_mutex_init(&source->lock);
+    arena_init(&source->texts, MAX_TEXT_BYTES);
+    arena_init(&source->plans, MAX_PLAN_BYTES);
+    map_init(&source->entries, MAX_MESSAGES);
+    map_init(&source->unknown, MAX_MESSAGES);
+    for (size_t i = 0; i < settings->path_count; i++) {
+        const char *path = settings->paths[i];
+        switch (plat_path_kind(path)) {
+        case PLAT_PATH_DIR:
+            load_folder(source, path);
+            break;
+        case PLAT_PATH_FILE:
+            load_if_format(source, path);
+            break;
+        default:
+            break; /* the source `manifest` tells it */
+        }
+    }
+    if (source->differences > MAX_DIFFERENCES) {
+        char text[120];
+        snprintf(text, sizeof(text), "%zu more trace messages are described differently again",
+            source->differences - MAX_DIFFERENCES);
+        warn_text(source, text);
+    }
+    source->settings = NULL;
+    return source;
+}
+
+/* ---- schemas ------------------------------------------------------------------------------------- */
+
+/* What is known of a message that nothing describes. The lock is held. */
+static struct event_schema *make_unknown(
+    struct wpp_source *source, const struct guid *guid, uint16_t number)
+{
+    struct event_schema *schema = arena_alloc(&source->plans, sizeof(*schema));
+    if (schema) {
+        schema->kind = SCHEMA_WPP;
+        schema->source = "wpp";
+        schema->provider = *guid;
+        schema->descriptor.id = number;
+    }
+    return schema;
+}
+
+static const struct event_schema *schema_of(struct wpp_source *source, struct wpp_entry *entry)
+{
+    const struct tmf_message *message = entry->message;
+    if (!entry->schema) {
+        struct error err = {0};
+        entry->schema = wpp_plan_make(message, &source->plans, &err);
+    }
+    if (!entry->schema) {
+        entry->schema = make_unknown(source, &message->guid, message->number);
+    }
+    return entry->schema;
+}
+
+static const struct event_schema *unknown_of(
+    struct wpp_source *source, const struct event_record *record, const uint8_t key[KEY_SIZE])
+{
+    struct wpp_entry *entry = map_get(&source->unknown, span_make(key, KEY_SIZE));
+    if (!entry) {
+        entry = arena_alloc(&source->plans, sizeof(*entry));
+        if (!entry) {
+            return NULL;
+        }
+        memcpy(entry->key, key, KEY_SIZE);
+        entry->schema = make_unknown(source, &record->provider, record->descriptor.id);
+        if (!entry->schema || !map_put(&source->unknown, span_make(entry->key, KEY_SIZE), entry)) {
+            return NULL;
+        }
+    }
+    return entry->schema;
+}
+
+static void wpp_find(void *self, const struct event_record *record, struct schema_candidates *found)
+{
+    struct wpp_source *source = self;
+    if (record->kind != RECORD_MESSAGE) {
+        return;
+    }
+    uint8_t key[KEY_SIZE];
+    make_key(&record->provider, record->descriptor.id, key);
+    struct wpp_entry *entry = map_get(&source->entries, span_make(key, sizeof(key)));
+    plat_mutex_lock(&source->lock);
+    schema_candidates_add(
+        found, entry ? schema_of(source, entry) : unknown_of(source, record, key));
+    plat_mutex_unlock(&source->lock);
+}
+
+static void wpp_list(
+    void *self, void (*each)(void *each_self, const struct event_schema *schema), void *each_self)
+{
+    struct wpp_source *source = self;
+    const struct map_slot *slot;
+    size_t cursor = 0;
+    while ((slot = map_next(&source->entries, &cursor))) {
+        plat_mutex_lock(&source->lock);
+        const struct event_schema *schema = schema_of(source, slot->value);
+        plat_mutex_unlock(&source->lock);
+        if (schema) {
+            each(each_self, schema);
+        }
     }
 }
 
 const struct schema_source_ops schema_source_wpp = {
     .name = "wpp",
+    .shared = true,
     .create = wpp_create,
     .find = wpp_find,
+    .list = wpp_list,
     .destroy = wpp_destroy,
 };

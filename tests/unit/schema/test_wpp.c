@@ -1,0 +1,265 @@
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "event/wpp_format.h"
+#include "platform/plat_file.h"
+#include "platform/plat_thread.h"
+#include "schema/schema_source.h"
+#include "schema/tmf.h"
+#include "support/test.h"
+
+/* The source over real files: a folder of this test's own, and the shared trace message formats. */
+static const struct schema_source_ops *const ops = &schema_source_wpp;
+static const char folder[] = "test_wpp_files";
+
+#define GUID_A "aaaaaaaa-0000-0000-0000-000000000001"
+#define GUID_B "bbbbbbbb-0000-0000-0000-000000000002"
+#define MESSAGE(number, text) \
+    "#typev a_c1 " number " \"" text "\" // FUNC=f\n{\nx, ItemLong -- 10\n}\n"
+
+static const struct {
+    const char *name;
+    const char *text;
+} files[] = {
+    {"a/1.tmf", GUID_A " one // SRC=a.c\n" MESSAGE("10", "first %10!d!") MESSAGE("11", "x")},
+    {"a/2.TMF", GUID_A " one // SRC=a.c\n" MESSAGE("11", "x") MESSAGE("10", "second %10!d!")},
+    {"a/sub/3.tmf", GUID_B " two // SRC=b.c\n" MESSAGE("10", "sub") "#typev bad\n"},
+    {"a/none.txt", GUID_B " two // SRC=b.c\n" MESSAGE("12", "not asked for")},
+    {"a/manifest.man", "not ours"},
+};
+
+static char warnings[4096];
+
+static void on_warning(void *self, const char *text)
+{
+    (void)self;
+    size_t used = strlen(warnings);
+    snprintf(warnings + used, sizeof(warnings) - used, "%s\n", text);
+}
+
+static void path_of(const char *name, char *path, size_t size)
+{
+    assert_true((size_t)snprintf(path, size, "%s/%s", folder, name) < size);
+}
+
+static int write_files(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    char path[512];
+    path_of("a/sub", path, sizeof(path));
+    assert_true(plat_dir_create(path, &err));
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        path_of(files[i].name, path, sizeof(path));
+        struct plat_file *file = plat_file_open(path, PLAT_FILE_CREATE, &err);
+        assert_non_null(file);
+        assert_true(plat_file_write(file, span_text(files[i].text), &err));
+        plat_file_close(file);
+    }
+    return 0;
+}
+
+static void *create(const char *path)
+{
+    const struct schema_source_settings settings = {
+        .paths = &path, .path_count = 1, .warn = on_warning};
+    struct error err = {0};
+    warnings[0] = 0;
+    void *source = ops->create(&settings, &err);
+    assert_non_null(source);
+    return source;
+}
+
+static const struct event_schema *find(
+    void *source, enum record_kind kind, const char *guid, uint16_t number)
+{
+    struct event_record record = {.kind = kind, .descriptor = {.id = number}};
+    assert_true(guid_parse(span_text(guid), &record.provider));
+    struct schema_candidates found = {.count = 0};
+    ops->find(source, &record, &found);
+    assert_true(found.count <= 1);
+    return found.count ? found.list[0] : NULL;
+}
+
+static void a_folder_is_searched_and_the_first_file_counts(void **state)
+{
+    (void)state;
+    char path[512];
+    path_of("a", path, sizeof(path));
+    void *source = create(path);
+    const struct event_schema *schema = find(source, RECORD_MESSAGE, GUID_A, 10);
+    assert_non_null(schema);
+    assert_int_equal(schema->kind, SCHEMA_WPP);
+    assert_span(schema->provider_name, "one");
+    assert_span(schema->event_name, "f");
+    assert_span(schema->wpp->pieces[0].text, "first ");
+    assert_ptr_equal(schema, find(source, RECORD_MESSAGE, GUID_A, 10));
+    assert_span(find(source, RECORD_MESSAGE, GUID_B, 10)->wpp->source, "b.c");
+    /* Told: what differs, and what is bad; not: what two files say alike. */
+    assert_string_equal(warnings,
+        "test_wpp_files/a/2.TMF:6: message 10 of " GUID_A
+        " is not what test_wpp_files/a/1.tmf:2 says: the latter counts, as it came first\n"
+        "test_wpp_files/a/sub/3.tmf:6: a message without a format in quotes: skipped\n");
+    ops->destroy(source);
+}
+
+static void of_other_messages_only_the_kind_is_known(void **state)
+{
+    (void)state;
+    char path[512];
+    path_of("a/1.tmf", path, sizeof(path));
+    void *source = create(path);
+    assert_string_equal(warnings, "");
+    const struct event_schema *schema = find(source, RECORD_MESSAGE, GUID_B, 10);
+    assert_non_null(schema);
+    assert_false(schema->has_layout);
+    assert_null(schema->wpp);
+    assert_ptr_equal(schema, find(source, RECORD_MESSAGE, GUID_B, 10));
+    assert_false(find(source, RECORD_MESSAGE, GUID_A, 12)->has_layout);
+    assert_null(find(source, RECORD_EVENT, GUID_A, 10));
+    assert_null(find(source, RECORD_CLASSIC, GUID_A, 10));
+    ops->destroy(source);
+    ops->destroy(NULL);
+}
+
+/* ---- caches on several threads ------------------------------------------------------------------- */
+
+enum { THREADS = 4, ROUNDS = 500 };
+
+static void find_often(void *self)
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        struct event_record record = {
+            .kind = RECORD_MESSAGE, .descriptor = {.id = (uint16_t)(10 + i % 20)}};
+        struct schema_candidates found = {.count = 0};
+        guid_parse(span_text(GUID_A), &record.provider);
+        ops->find(self, &record, &found);
+        if (found.count != 1) {
+            abort();
+        }
+    }
+}
+
+static void threads_share_it(void **state)
+{
+    (void)state;
+    char path[512];
+    path_of("a", path, sizeof(path));
+    void *source = create(path);
+    struct plat_thread *threads[THREADS];
+    struct error err = {0};
+    for (size_t i = 0; i < THREADS; i++) {
+        threads[i] = plat_thread_start("find", find_often, source, &err);
+        assert_non_null(threads[i]);
+    }
+    for (size_t i = 0; i < THREADS; i++) {
+        plat_thread_join(threads[i]);
+    }
+    assert_true(find(source, RECORD_MESSAGE, GUID_A, 11)->has_layout);
+    ops->destroy(source);
+}
+
+/* ---- real files ------------------------------------------------------------------------------------ */
+
+struct count {
+    size_t files;
+    size_t messages;
+    size_t types; /* different ones */
+};
+
+static bool count_message(void *self, const struct tmf_message *message)
+{
+    assert_false(message->is_cut);
+    assert_true(message->line > 0);
+    assert_true(message->source.size > 0 && message->function.size > 0 && message->level.size > 0);
+    for (size_t i = 0; i < message->argument_count; i++) {
+        assert_non_null(message->arguments[i].item);
+        assert_int_equal(message->arguments[i].number, TMF_FIRST_ARGUMENT + i);
+    }
+    ++*(size_t *)self;
+    return true;
+}
+
+/* As grep counts them: lines that begin so. */
+static size_t count_lines(const char *text, const char *start)
+{
+    size_t count = strncmp(text, start, strlen(start)) == 0;
+    char pattern[32];
+    snprintf(pattern, sizeof(pattern), "\n%s", start);
+    for (const char *at = strstr(text, pattern); at; at = strstr(at + 1, pattern)) {
+        count++;
+    }
+    return count;
+}
+
+static bool count_file(void *self, const char *path)
+{
+    struct count *count = self;
+    struct error err = {0};
+    char *text = NULL;
+    size_t size = 0;
+    size_t messages = 0;
+    struct arena arena;
+    arena_init(&arena, 1 << 26);
+    assert_true(plat_file_load(path, 1 << 24, &text, &size, &err));
+    const struct tmf_sink sink = {.message = count_message, .warn = on_warning, .self = &messages};
+    assert_true(tmf_read(span_make(text, size), &arena, path, &sink, &err));
+    char *copy = calloc(1, size + 1);
+    assert_non_null(copy);
+    memcpy(copy, text, size);
+    if (messages != count_lines(copy, "#typev ") || messages == 0) {
+        fail_msg("%s: %zu messages, %zu lines", path, messages, count_lines(copy, "#typev "));
+    }
+    free(copy);
+    free(text);
+    arena_fini(&arena);
+    count->files++;
+    count->messages += messages;
+    return true;
+}
+
+static void check_schema(void *self, const struct event_schema *schema)
+{
+    assert_true(schema->has_layout);
+    assert_non_null(schema->wpp);
+    assert_null(schema->open_end);
+    assert_true(schema->wpp->piece_count > 0);
+    ((struct count *)self)->types++;
+}
+
+/* The drivers' authors count 2610 types of messages in their PDB files; two more files have one each. */
+static void the_shared_formats_are_all_read(void **state)
+{
+    (void)state;
+    const char *shared = getenv("ETWSHIP_SHARED");
+    char path[1024];
+    char pattern[1100];
+    snprintf(path, sizeof(path), "%s/data/manifests", shared ? shared : "");
+    if (!shared || plat_path_kind(path) != PLAT_PATH_DIR) {
+        print_message("no shared trace message formats: skipped\n");
+        skip();
+    }
+    struct error err = {0};
+    struct count count = {.files = 0};
+    warnings[0] = 0;
+    snprintf(pattern, sizeof(pattern), "%s/tmf-*/*.tmf", path);
+    assert_true(plat_glob(pattern, count_file, &count, &err));
+    assert_int_equal(count.files, 92);
+    assert_int_equal(count.messages, 3867);
+    void *source = create(path);
+    assert_string_equal(warnings, "");
+    ops->list(source, check_schema, &count);
+    assert_int_equal(count.types, 2610 + 2);
+    ops->destroy(source);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_folder_is_searched_and_the_first_file_counts),
+        cmocka_unit_test(of_other_messages_only_the_kind_is_known),
+        cmocka_unit_test(threads_share_it),
+        cmocka_unit_test(the_shared_formats_are_all_read),
+    };
+    return cmocka_run_group_tests(tests, write_files, NULL);
+}
