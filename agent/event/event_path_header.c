@@ -142,6 +142,9 @@ static struct event_value etw_member(enum event_path_field field, const struct e
             record->present & RECORD_HAS_PROCESSOR_TIME, record->processor_time);
     case PATH_ETW_POINTER_SIZE:
         return event_path_uint_if(event->pointer_size != record->pointer_size, event->pointer_size);
+    case PATH_ETW_TIMESTAMP_SOURCE:
+        return event_value_utf8(
+            span_text(record->present & RECORD_TIME_OF_BUFFER ? "buffer" : NULL));
     default:
         return trace_text(trace, trace ? trace->path : span_make(NULL, 0));
     }

@@ -76,6 +76,9 @@ static uint8_t *put_etw_numbers(
         p = put_literal(p, ",\"pointer_size\":");
         p = put_u64(p, event->pointer_size);
     }
+    if (record->present & RECORD_TIME_OF_BUFFER) {
+        p = put_literal(p, ",\"timestamp_source\":\"buffer\"");
+    }
     return p;
 }
 

@@ -45,6 +45,7 @@ enum {
     RECORD_HAS_COMPONENT = 0x40, /* WPP component id instead of the message GUID */
     RECORD_HAS_TIME = 0x80,
     RECORD_HAS_MESSAGE_FLAGS = 0x100, /* EVENT_RECORD does not tell them */
+    RECORD_TIME_OF_BUFFER = 0x200,    /* a message without a time: that of the record before it */
 };
 
 /* EVENT_DESCRIPTOR, evntprov.h. Classic and kernel records fill version, level and opcode. */

@@ -250,6 +250,7 @@ static const char *read_message(
         set_time(record, scope, raw);
     } else {
         inherit_time(record, scope);
+        record->present |= RECORD_TIME_OF_BUFFER;
     }
     record->payload = reader_rest(&r);
     return NULL;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/bytes.h"
 #include "support/etl_mix.h"
 #include "support/etl_mix_schema.h"
 #include "support/etl_writer.h"
@@ -16,6 +17,8 @@ static const char usage[] =
     "  --events N           events, not counting stacks and metadata (default 10000)\n"
     "  --cpus N             processors (default 4)\n"
     "  --buffer-size BYTES  of the session, a multiple of 8 (default 65536)\n"
+    "  --records FILE       these records instead: each a 32-bit size and its bytes, on processor "
+    "0\n"
     "  --mix NAME           realistic manifest tracelogging eventsource kernel wpp limit all\n"
     "  --compress NAME      none xpress lznt1 huff: as a merged trace\n"
     "  --pointer 4|8        width of pointers, and form of the header (default 8)\n"
@@ -40,6 +43,7 @@ struct settings {
     const char *output;
     const char *manifest;
     const char *tmf;
+    const char *records;
     uint64_t events;
     uint64_t lost;
     uint64_t metadata;
@@ -153,6 +157,7 @@ static bool parse(struct settings *s, char **argv)
         {"--output", NULL, &s->output, NULL, 0, 0},
         {"--manifest", NULL, &s->manifest, NULL, 0, 0},
         {"--tmf", NULL, &s->tmf, NULL, 0, 0},
+        {"--records", NULL, &s->records, NULL, 0, 0},
         {"--events", &s->events, NULL, NULL, 0, UINT32_MAX},
         {"--cpus", &v.cpus, NULL, NULL, 1, 2048},
         {"--buffer-size", &v.buffer_size, NULL, NULL, 1024, 16 << 20},
@@ -249,6 +254,27 @@ static bool put_events(
     return s->metadata != METADATA_LAST || put_metadata(s, mix, writer, err);
 }
 
+/* Records that somebody else has made. Their own times are theirs. */
+static bool put_records(struct settings *s, struct etl_writer *writer, struct error *err)
+{
+    uint8_t record[UINT16_MAX];
+    uint8_t size_bytes[4];
+    FILE *file = fopen(s->records, "rb");
+    bool ok = file || error_set(err, ERR_IO, "%s: cannot be read", s->records);
+    for (int64_t i = 0; ok && fread(size_bytes, 1, sizeof(size_bytes), file) == sizeof(size_bytes);
+         i++) {
+        size_t size = load_le32(size_bytes);
+        ok = size <= sizeof(record) && fread(record, 1, size, file) == size;
+        ok = ok ? etl_writer_put(writer, 0, s->trace.start_raw + i, span_make(record, size), err)
+                : error_set(err, ERR_FORMAT, "%s: record %lld is cut off or too large", s->records,
+                      (long long)i);
+    }
+    if (file) {
+        fclose(file);
+    }
+    return ok;
+}
+
 /* One session at byte ${*offset} of ${file}, which is advanced. */
 static bool write_session(struct settings *s, FILE *file, uint64_t *offset, struct error *err)
 {
@@ -258,7 +284,8 @@ static bool write_session(struct settings *s, FILE *file, uint64_t *offset, stru
     if (mix) {
         writer = etl_writer_create(&s->trace, etl_writer_to_file(file), *offset, err);
     }
-    bool ok = writer && put_events(s, mix, writer, err);
+    bool ok = writer &&
+              (s->records ? put_records(s, writer, err) : put_events(s, mix, writer, err));
     ok = ok && (s->unclosed ? etl_writer_flush(writer, err) : etl_writer_close(writer, err));
     *offset = ok ? etl_writer_end(writer) : *offset;
     etl_writer_destroy(writer);
