@@ -238,6 +238,7 @@ static const char *read_message(
     uint32_t process_id = flags & ETL_WPP_SYSTEMINFO ? reader_u32(&r) : no_id;
     if (r.failed) {
         inherit_time(record, scope);
+        record->present |= RECORD_TIME_OF_BUFFER;
         return "the header of a message record runs out of it";
     }
     record->message_sequence = sequence;

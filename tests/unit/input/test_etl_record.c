@@ -479,14 +479,14 @@ static void message_fields_follow_their_flags(void **state)
         size_t bytes;
         uint16_t present;
     } rows[] = {
-        {0x00, 0, 0},
-        {0x01, 4, RECORD_HAS_SEQUENCE},
-        {0x02, 16, 0},
-        {0x04, 4, RECORD_HAS_COMPONENT},
-        {0x06, 4, RECORD_HAS_COMPONENT}, /* both: the component id wins */
+        {0x00, 0, RECORD_TIME_OF_BUFFER},
+        {0x01, 4, RECORD_HAS_SEQUENCE | RECORD_TIME_OF_BUFFER},
+        {0x02, 16, RECORD_TIME_OF_BUFFER},
+        {0x04, 4, RECORD_HAS_COMPONENT | RECORD_TIME_OF_BUFFER},
+        {0x06, 4, RECORD_HAS_COMPONENT | RECORD_TIME_OF_BUFFER}, /* both: the component id wins */
         {0x08, 8, RECORD_HAS_TIME},
-        {0x10, 0, 0},
-        {0x20, 8, RECORD_HAS_THREAD | RECORD_HAS_PROCESS},
+        {0x10, 0, RECORD_TIME_OF_BUFFER},
+        {0x20, 8, RECORD_HAS_THREAD | RECORD_HAS_PROCESS | RECORD_TIME_OF_BUFFER},
         {0x2b, 36, RECORD_HAS_SEQUENCE | RECORD_HAS_TIME | RECORD_HAS_THREAD | RECORD_HAS_PROCESS},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -556,7 +556,7 @@ static void a_message_cut_short_keeps_its_bytes(void **state)
         bytes[6] = 0x2b;
         store_le16(bytes, (uint16_t)size);
         assert_non_null(read_bytes(bytes, size, &scope));
-        assert_int_equal(record.present, RECORD_HAS_MESSAGE_FLAGS);
+        assert_int_equal(record.present, RECORD_HAS_MESSAGE_FLAGS | RECORD_TIME_OF_BUFFER);
         assert_int_equal(record.payload.size, size - 8);
     }
 }
@@ -573,7 +573,8 @@ static void records_without_time_take_the_one_before(void **state)
     read_bytes(bytes, 11, &scope);
     assert_int_equal(record.time_raw, 900);
     assert_int_equal(record.time, 1000400);
-    assert_int_equal(record.present, RECORD_HAS_TIME | RECORD_HAS_MESSAGE_FLAGS);
+    assert_int_equal(
+        record.present, RECORD_HAS_TIME | RECORD_HAS_MESSAGE_FLAGS | RECORD_TIME_OF_BUFFER);
 }
 
 static void headers_without_layout_are_opaque(void **state)
