@@ -1,0 +1,271 @@
+#define _GNU_SOURCE
+
+#include "platform/plat_child.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/*
+ * Halted is a process of our own image that waits for a byte in a pipe, and then becomes the program;
+ * without us the pipe ends, and it does. What it does until then is safe after fork() in a process of
+ * many threads. What cannot be executed is found out then only: it ends with the shell's code for it.
+ */
+enum { MAX_WORDS = 256, EXIT_NOT_FOUND = 127 };
+
+struct plat_child {
+    pid_t pid;
+    bool is_own; /* a child of this process: to be waited for */
+    int gate;    /* write end of its pipe; -1: it runs */
+    uint64_t started;
+    bool has_ended;
+    uint32_t code;
+};
+
+/* Field 22 of /proc/PID/stat, behind the name, which may hold anything (proc(5)); 0 if it has ended. */
+static uint64_t started_at(pid_t pid)
+{
+    char path[64];
+    char text[1024];
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = file < 0 ? -1 : read(file, text, sizeof(text) - 1);
+    if (file >= 0) {
+        close(file);
+    }
+    if (size <= 0) {
+        return 0;
+    }
+    text[size] = 0;
+    char state = 0;
+    unsigned long long started = 0;
+    const char *behind = strrchr(text, ')');
+    int found = behind ? sscanf(behind + 1,
+                             " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
+                             "%*d %*d %llu",
+                             &state, &started)
+                       : 0;
+    return found == 2 && state != 'Z' && state != 'X' ? started : 0;
+}
+
+/* Cut ${line} at blanks outside of double quotes, which go. The words point into it. */
+static size_t split(char *line, char *words[MAX_WORDS])
+{
+    size_t count = 0;
+    char *from = line;
+    while (*from && count < MAX_WORDS - 1) {
+        from += strspn(from, " \t");
+        if (!*from) {
+            break;
+        }
+        char *to = from;
+        bool is_quoted = false;
+        words[count++] = to;
+        for (; *from && (is_quoted || (*from != ' ' && *from != '\t')); from++) {
+            if (*from == '"') {
+                is_quoted = !is_quoted;
+            } else {
+                *to++ = *from;
+            }
+        }
+        from += *from != 0;
+        *to = 0;
+    }
+    words[count] = NULL;
+    return count;
+}
+
+/* In the child. */
+static void become(int gate, const char *folder, char *const words[], int nothing)
+{
+    sigset_t none;
+    char byte;
+    ssize_t got;
+    do {
+        got = read(gate, &byte, 1);
+    } while (got < 0 && errno == EINTR);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    setsid();
+    if (got == 1 && chdir(folder) == 0) {
+        dup2(nothing, 0);
+        dup2(nothing, 1);
+        dup2(nothing, 2);
+        execv(words[0], words);
+    }
+    _exit(EXIT_NOT_FOUND);
+}
+
+static bool start(struct plat_child *child, char *const words[], const char *folder,
+    struct error *err)
+{
+    int gate[2];
+    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (nothing < 0 || pipe2(gate, O_CLOEXEC) != 0) {
+        int code = errno;
+        if (nothing >= 0) {
+            close(nothing);
+        }
+        return error_set_os(err, code, strerror(code), "the program cannot be started");
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(gate[1]);
+        become(gate[0], folder, words, nothing);
+    }
+    int code = errno;
+    close(gate[0]);
+    close(nothing);
+    if (pid < 0) {
+        close(gate[1]);
+        return error_set_os(err, code, strerror(code), "the program cannot be started");
+    }
+    *child = (struct plat_child){
+        .pid = pid, .is_own = true, .gate = gate[1], .started = started_at(pid)};
+    return true;
+}
+
+struct plat_child *plat_child_launch(
+    const char *command_line, const char *folder, struct error *err)
+{
+    struct plat_child *child = calloc(1, sizeof(*child));
+    char *line = strdup(command_line);
+    char *words[MAX_WORDS];
+    bool good = child && line ? split(line, words) > 0 && access(words[0], X_OK) == 0
+                              : error_set(err, ERR_MEMORY, "out of memory");
+    if (child && line && !good) {
+        error_set_os(err, errno, strerror(errno), "the program cannot be started");
+    }
+    good = good && start(child, words, folder, err);
+    free(line);
+    if (!good) {
+        free(child);
+        return NULL;
+    }
+    return child;
+}
+
+struct plat_child *plat_child_open(uint32_t pid, struct error *err)
+{
+    struct plat_child *child = calloc(1, sizeof(*child));
+    uint64_t started = pid <= INT32_MAX ? started_at((pid_t)pid) : 0;
+    if (!child || !started) {
+        free(child);
+        if (started) {
+            error_set(err, ERR_MEMORY, "out of memory");
+        } else {
+            error_set(err, ERR_MISSING, "no process has the number %" PRIu32, pid);
+        }
+        return NULL;
+    }
+    *child = (struct plat_child){.pid = (pid_t)pid, .gate = -1, .started = started};
+    return child;
+}
+
+uint32_t plat_child_pid(const struct plat_child *child)
+{
+    return (uint32_t)child->pid;
+}
+
+uint64_t plat_child_started(const struct plat_child *child)
+{
+    return child->started;
+}
+
+bool plat_child_go(struct plat_child *child, struct error *err)
+{
+    if (child->gate < 0) {
+        return true;
+    }
+    /* A closed pipe is an error of the call: signals of pipes are off in this process. */
+    if (write(child->gate, "g", 1) != 1) {
+        return error_set_os(err, errno, strerror(errno), "the program cannot be let go");
+    }
+    close(child->gate);
+    child->gate = -1;
+    return true;
+}
+
+static void take_end(struct plat_child *child, int status)
+{
+    child->has_ended = true;
+    child->code = WIFEXITED(status) ? (uint32_t)WEXITSTATUS(status) : UINT32_MAX;
+}
+
+bool plat_child_has_ended(struct plat_child *child, uint32_t *ret_code)
+{
+    int status = 0;
+    if (!child->has_ended && child->is_own && waitpid(child->pid, &status, WNOHANG) == child->pid) {
+        take_end(child, status);
+    } else if (!child->has_ended && !child->is_own && started_at(child->pid) != child->started) {
+        child->has_ended = true;
+        child->code = UINT32_MAX;
+    }
+    if (child->has_ended && ret_code) {
+        *ret_code = child->code;
+    }
+    return child->has_ended;
+}
+
+void plat_child_kill(struct plat_child *child)
+{
+    int status = 0;
+    if (!plat_child_has_ended(child, NULL)) {
+        kill(child->pid, SIGKILL);
+        if (child->is_own && waitpid(child->pid, &status, 0) == child->pid) {
+            take_end(child, status);
+        }
+    }
+}
+
+void plat_child_close(struct plat_child *child)
+{
+    if (!child) {
+        return;
+    }
+    if (child->gate >= 0) {
+        plat_child_kill(child);
+        close(child->gate);
+    }
+    free(child);
+}
+
+/* The program's own name, not what it calls itself. */
+static bool is_called(const char *pid, const char *name)
+{
+    char path[64];
+    char target[4096];
+    snprintf(path, sizeof(path), "/proc/%.20s/exe", pid);
+    ssize_t size = readlink(path, target, sizeof(target) - 1);
+    if (size <= 0) {
+        return false;
+    }
+    target[size] = 0;
+    const char *last = strrchr(target, '/');
+    return last && strcmp(last + 1, name) == 0;
+}
+
+bool plat_child_find(
+    const char *name, bool (*each)(void *self, uint32_t pid), void *self, struct error *err)
+{
+    DIR *all = opendir("/proc");
+    if (!all) {
+        return error_set_os(err, errno, strerror(errno), "processes cannot be listed");
+    }
+    bool more = true;
+    for (struct dirent *entry = readdir(all); entry && more; entry = readdir(all)) {
+        bool is_pid = entry->d_name[strspn(entry->d_name, "0123456789")] == 0;
+        if (is_pid && is_called(entry->d_name, name)) {
+            more = each(self, (uint32_t)strtoul(entry->d_name, NULL, 10));
+        }
+    }
+    closedir(all);
+    return true;
+}

@@ -1,0 +1,226 @@
+#include "platform/plat_child.h"
+
+#include <stdlib.h>
+#include <windows.h>
+
+#include <tlhelp32.h>
+
+#include "platform/windows/plat_wide.h"
+
+/*
+ * CreateProcessW is given the program by itself, so that nothing is guessed from blanks in the command
+ * line. Until it may run, the process is in a job whose last handle is ours, and which ends what is in
+ * it when that is closed, by whatever end of this process, too.
+ */
+struct plat_child {
+    HANDLE process;
+    HANDLE thread; /* NULL: it runs */
+    HANDLE job;    /* NULL: none */
+    DWORD pid;
+    uint64_t started;
+};
+
+static uint64_t started_at(HANDLE process)
+{
+    FILETIME created;
+    FILETIME unused[3];
+    return GetProcessTimes(process, &created, &unused[0], &unused[1], &unused[2])
+               ? (uint64_t)created.dwHighDateTime << 32 | created.dwLowDateTime
+               : 0;
+}
+
+static bool set_end_with_us(HANDLE job, bool ends)
+{
+    JOBOBJECT_EXTENDED_LIMIT_INFORMATION limits = {0};
+    limits.BasicLimitInformation.LimitFlags = ends ? JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE : 0;
+    return SetInformationJobObject(
+        job, JobObjectExtendedLimitInformation, &limits, sizeof(limits));
+}
+
+/* Where there is no job (before Windows 8 a process has one at most) only a kill leaves it halted. */
+static HANDLE hold_in_job(HANDLE process)
+{
+    HANDLE job = CreateJobObjectW(NULL, NULL);
+    if (job && set_end_with_us(job, true) && AssignProcessToJobObject(job, process)) {
+        return job;
+    }
+    if (job) {
+        CloseHandle(job);
+    }
+    return NULL;
+}
+
+static bool start(const wchar_t *program, wchar_t *line, const wchar_t *folder,
+    struct plat_child *child, struct error *err)
+{
+    STARTUPINFOW startup = {.cb = sizeof(startup)};
+    PROCESS_INFORMATION made;
+    if (!CreateProcessW(program, line, NULL, NULL, FALSE, CREATE_SUSPENDED | CREATE_NEW_CONSOLE,
+            NULL, folder, &startup, &made)) {
+        return plat_wide_error(err, GetLastError(), "the program", "cannot be started");
+    }
+    *child = (struct plat_child){.process = made.hProcess,
+        .thread = made.hThread,
+        .job = hold_in_job(made.hProcess),
+        .pid = made.dwProcessId,
+        .started = started_at(made.hProcess)};
+    return true;
+}
+
+static wchar_t *program_of(const char *command_line, struct error *err)
+{
+    struct span span = plat_child_program(command_line);
+    char *text = calloc(1, span.size + 1);
+    if (!text) {
+        error_set(err, ERR_MEMORY, "out of memory");
+        return NULL;
+    }
+    if (span.size) {
+        memcpy(text, span.data, span.size);
+    }
+    wchar_t *wide = plat_wide_text(text, err);
+    free(text);
+    return wide;
+}
+
+struct plat_child *plat_child_launch(
+    const char *command_line, const char *folder, struct error *err)
+{
+    struct plat_child *child = calloc(1, sizeof(*child));
+    wchar_t *program = program_of(command_line, err);
+    wchar_t *line = plat_wide_text(command_line, err);
+    wchar_t *wide_folder = plat_wide_text(folder, err);
+    bool good = child ? program && line && wide_folder &&
+                            start(program, line, wide_folder, child, err)
+                      : error_set(err, ERR_MEMORY, "out of memory");
+    free(program);
+    free(line);
+    free(wide_folder);
+    if (!good) {
+        free(child);
+        return NULL;
+    }
+    return child;
+}
+
+struct plat_child *plat_child_open(uint32_t pid, struct error *err)
+{
+    struct plat_child *child = calloc(1, sizeof(*child));
+    if (!child) {
+        error_set(err, ERR_MEMORY, "out of memory");
+        return NULL;
+    }
+    child->pid = pid;
+    child->process = OpenProcess(
+        SYNCHRONIZE | PROCESS_QUERY_LIMITED_INFORMATION, FALSE, (DWORD)pid);
+    DWORD code = child->process ? ERROR_SUCCESS : GetLastError();
+    if (child->process && plat_child_has_ended(child, NULL)) {
+        code = ERROR_INVALID_PARAMETER; /* somebody else still has a handle of it */
+    }
+    if (code == ERROR_SUCCESS) {
+        child->started = started_at(child->process);
+        return child;
+    }
+    plat_child_close(child);
+    if (code == ERROR_INVALID_PARAMETER) {
+        error_set(err, ERR_MISSING, "no process has the number %lu", (unsigned long)pid);
+    } else {
+        plat_wide_error(err, code, "the process", "cannot be looked after");
+    }
+    return NULL;
+}
+
+uint32_t plat_child_pid(const struct plat_child *child)
+{
+    return child->pid;
+}
+
+uint64_t plat_child_started(const struct plat_child *child)
+{
+    return child->started;
+}
+
+bool plat_child_go(struct plat_child *child, struct error *err)
+{
+    if (!child->thread) {
+        return true;
+    }
+    if (child->job && !set_end_with_us(child->job, false)) {
+        return plat_wide_error(err, GetLastError(), "the program", "cannot be let go");
+    }
+    if (ResumeThread(child->thread) == (DWORD)-1) {
+        DWORD code = GetLastError();
+        set_end_with_us(child->job, true);
+        return plat_wide_error(err, code, "the program", "cannot be let go");
+    }
+    CloseHandle(child->thread);
+    child->thread = NULL;
+    return true;
+}
+
+bool plat_child_has_ended(struct plat_child *child, uint32_t *ret_code)
+{
+    DWORD code = UINT32_MAX;
+    if (WaitForSingleObject(child->process, 0) != WAIT_OBJECT_0) {
+        return false;
+    }
+    if (ret_code) {
+        *ret_code = GetExitCodeProcess(child->process, &code) ? code : UINT32_MAX;
+    }
+    return true;
+}
+
+void plat_child_kill(struct plat_child *child)
+{
+    enum { WAIT_MS = 10000, EXIT_CODE = 1 };
+    HANDLE process = OpenProcess(PROCESS_TERMINATE, FALSE, child->pid);
+    if (process && TerminateProcess(process, EXIT_CODE)) {
+        WaitForSingleObject(child->process, WAIT_MS);
+    }
+    if (process) {
+        CloseHandle(process);
+    }
+}
+
+void plat_child_close(struct plat_child *child)
+{
+    if (!child) {
+        return;
+    }
+    if (child->thread) {
+        TerminateProcess(child->process, 1);
+        CloseHandle(child->thread);
+    }
+    if (child->process) {
+        CloseHandle(child->process);
+    }
+    if (child->job) {
+        CloseHandle(child->job);
+    }
+    free(child);
+}
+
+bool plat_child_find(
+    const char *name, bool (*each)(void *self, uint32_t pid), void *self, struct error *err)
+{
+    wchar_t *wide = plat_wide_text(name, err);
+    HANDLE all = wide ? CreateToolhelp32Snapshot(TH32CS_SNAPPROCESS, 0) : INVALID_HANDLE_VALUE;
+    PROCESSENTRY32W entry = {.dwSize = sizeof(entry)};
+    if (!wide) {
+        return false;
+    }
+    if (all == INVALID_HANDLE_VALUE) {
+        free(wide);
+        return plat_wide_error(err, GetLastError(), "processes", "cannot be listed");
+    }
+    bool more = true;
+    for (BOOL good = Process32FirstW(all, &entry); good && more;
+         good = Process32NextW(all, &entry)) {
+        if (CompareStringOrdinal(entry.szExeFile, -1, wide, -1, TRUE) == CSTR_EQUAL) {
+            more = each(self, entry.th32ProcessID);
+        }
+    }
+    CloseHandle(all);
+    free(wide);
+    return true;
+}
