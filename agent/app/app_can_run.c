@@ -6,11 +6,7 @@
 static void check_session(
     const struct config *memory, const struct app_session *session, struct config_report *report)
 {
-    if (!session->ops->create) {
-        config_error_at(memory, &session->type, sizeof(session->type), report,
-            "type: '%s' is not in this build. use another type, or write enabled: false",
-            session->type);
-    } else if (session->ops->needs_etw && !etw_api_has_sessions()) {
+    if (session->ops->needs_etw && !etw_api_has_sessions()) {
         config_error_at(memory, &session->type, sizeof(session->type), report,
             "type: '%s' needs Windows: this system has no ETW. read recorded traces with type: "
             "file, or write enabled: false",

@@ -85,6 +85,22 @@ static void check_routes(const struct checker *checker, const struct app_root *r
     }
 }
 
+/* Of some types Windows runs one session at a time. */
+static void check_alone(
+    const struct checker *checker, const struct app_session *sessions, size_t index)
+{
+    const struct app_session *session = &sessions[index];
+    for (size_t k = 0; k < index && session->enabled && session->ops->is_alone; k++) {
+        if (sessions[k].enabled && sessions[k].ops == session->ops) {
+            config_error_at(checker->memory, &session->type, sizeof(session->type), checker->report,
+                "type: Windows runs one session of type %s at a time, and %s is it. put both into "
+                "one, or write enabled: false",
+                session->ops->name, config_text_quote(span_text(sessions[k].name)).text);
+            return;
+        }
+    }
+}
+
 /* Set the modules, and let them check their settings. */
 static void check_sessions(const struct checker *checker, const struct app_root *root)
 {
@@ -96,6 +112,7 @@ static void check_sessions(const struct checker *checker, const struct app_root 
                 checker->memory, sessions[i].ops->check, sessions[i].settings, checker->report);
             app_live_check(checker->memory, &sessions[i], checker->report);
             app_boot_check(checker->memory, &sessions[i], checker->report);
+            check_alone(checker, sessions, i);
         }
     }
 }

@@ -5,11 +5,10 @@
 
 enum { MAX_MODULES = 64 };
 
-static void add_inputs(struct app_registry *registry, const struct input_ops *(*at)(size_t index),
-    const struct input_ops **list)
+static void add_inputs(struct app_registry *registry, const struct input_ops **list)
 {
-    for (size_t i = 0; at(i) && registry->input_count < MAX_MODULES; i++) {
-        list[registry->input_count++] = at(i);
+    for (size_t i = 0; input_registry_at(i) && registry->input_count < MAX_MODULES; i++) {
+        list[registry->input_count++] = input_registry_at(i);
     }
     registry->inputs = list;
 }
@@ -30,8 +29,7 @@ const struct app_registry *app_modules(void)
     static struct app_registry registry;
     if (registry.input_count == 0) {
         size_t count;
-        add_inputs(&registry, input_registry_at, inputs);
-        add_inputs(&registry, input_registry_known_at, inputs);
+        add_inputs(&registry, inputs);
         const struct output_ops *const *list = registry_outputs(&count);
         add_outputs(&registry, list, count, outputs);
     }

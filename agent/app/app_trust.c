@@ -7,6 +7,7 @@
 #include "app/data_folder.h"
 #include "base/visible.h"
 #include "config/config_path.h"
+#include "platform/plat_child.h"
 #include "platform/plat_file.h"
 #include "platform/plat_rights.h"
 #include "trust/trust_words.h"
@@ -307,6 +308,26 @@ static void judge_program(struct search *search, const char *program)
     }
 }
 
+/* What is launched has the rights of who launches it. */
+static void judge_launched(struct search *search, const struct app_config *config)
+{
+    for (size_t i = 0; i < config->session_count; i++) {
+        const struct app_session *session = &config->sessions[i];
+        struct input_live live = session->ops->live ? session->ops->live(session->settings)
+                                                    : (struct input_live){.launch = NULL};
+        struct span program = live.launch && session->enabled ? plat_child_program(live.launch)
+                                                              : span_make(NULL, 0);
+        char path[DATA_FOLDER_PATH_BYTES];
+        if (program.size && program.size < sizeof(path)) {
+            snprintf(path, sizeof(path), "%.*s", SPAN_ARG(program));
+            judge_program(search, path);
+        }
+        if (program.size && live.launch_folder) {
+            judge(search, live.launch_folder, TRUST_FOLDER);
+        }
+    }
+}
+
 static void find(struct search *search, const struct app_config *config, enum app_trust_scope scope)
 {
     const char *data_dir = app_config_data_dir(config);
@@ -316,6 +337,7 @@ static void find(struct search *search, const struct app_config *config, enum ap
     }
     judge_includes(search, config);
     judge_schemas(search, config);
+    judge_launched(search, config);
     if (data_dir) {
         judge_data(search, data_dir);
     }

@@ -14,7 +14,8 @@ bool app_trust_matters(void);
 
 /* Which places are judged. */
 enum app_trust_scope {
-    APP_TRUST_CONFIG, /* what the configuration names: its files, folders of definitions, agent.data_dir, the log */
+    APP_TRUST_CONFIG, /* what the configuration names: its files, folders of definitions, programs to launch,
+                         * agent.data_dir, the log */
     APP_TRUST_ALL, /* the program that runs, too */
 };
 

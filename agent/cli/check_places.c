@@ -190,6 +190,13 @@ void check_places_write_session(
             "and is the agent's\n",
             indent, session->name);
     }
+    if (live.launch) {
+        buf_printf(out,
+            "%slaunched once with each start of the agent, with its account, unless what an "
+            "earlier "
+            "one has launched still runs; when the program ends, the session does\n",
+            indent);
+    }
     if (live.groups && live.groups->flags.count) {
         buf_printf(out,
             "%skernel events: chosen by the kernel, by flags alone; levels, keywords and "

@@ -5,6 +5,7 @@
 #include "config/config_value.h"
 #include "etw/etw_api.h"
 #include "etw/etw_hold.h"
+#include "etw/etw_image_flags.h"
 #include "etw/etw_kernel.h"
 #include "input/kernel_flags.h"
 #include "platform/plat_file.h"
@@ -16,7 +17,8 @@ static const struct cli_option options[] = {
     {.name = "json", .help = "JSON lines: an object per session."},
     {.name = "orphans",
         .help = "stop: all sessions of etwship (etwship-...) that no running etwship looks after. "
-                "One that an agent keeps over its restart is such a session while it is away."},
+                "One that an agent keeps over its restart is such a session while it is away. What killed "
+                "agents have left of a session of heaps in the registry is put back, too."},
     {.name = "max-buffers", .argument = "N",
         .help = "update: the most buffers that the session may have."},
     {.name = "flush-timer", .argument = "DURATION",
@@ -116,11 +118,28 @@ static bool stop_one(struct call *call, const char *name)
     return true;
 }
 
+static bool is_abandoned(void *self, const char *session)
+{
+    (void)self;
+    return !etw_hold_is_held(session);
+}
+
+static void add_flags(void *self, const char *image, const struct error *err)
+{
+    struct call *call = self;
+    if (err) {
+        fail(err);
+    } else if (!call->json) {
+        buf_printf(&call->out, "put back TracingFlags of %s\n", image);
+    }
+}
+
 static bool stop_orphans(struct call *call)
 {
     struct etw_session_list sessions;
     struct error err;
     bool ok = true;
+    etw_image_flags_clean(is_abandoned, add_flags, call);
     if (!etw_control_list(&sessions, &err)) {
         return fail(&err);
     }

@@ -11,8 +11,8 @@ const struct guid etw_heap_guid = {/* 222962ab-6180-4b88-a825-346b75f2a24a */
 
 enum { ITEM_PIDS = 2, ITEM_STACKWALK_FILTER = 3, WORD = 4, GROUP_HEAP = 0x10 };
 
-_Static_assert((1 + 1 + ETW_MAX_HEAP_PROCESSES + 1 + ETW_MAX_HEAP_STACKS) * WORD <=
-                   ETW_MAX_EXTENSION_BYTES,
+_Static_assert(
+    (1 + 1 + ETW_MAX_HEAP_PROCESSES + 1 + ETW_MAX_HEAP_STACKS) * WORD <= ETW_MAX_EXTENSION_BYTES,
     "the largest request fits");
 
 /* ---- the request ----------------------------------------------------------------------------------- */
@@ -140,8 +140,8 @@ static bool start_extended(const struct etw_session_spec *spec,
 
 static bool may_be_unknown(const struct error *err)
 {
-    return err->os_code == ETW_ERROR_INVALID_FLAGS ||
-           err->os_code == ETW_ERROR_INVALID_PARAMETER || err->os_code == ETW_ERROR_NOT_SUPPORTED;
+    return err->os_code == ETW_ERROR_INVALID_FLAGS || err->os_code == ETW_ERROR_INVALID_PARAMETER ||
+           err->os_code == ETW_ERROR_NOT_SUPPORTED;
 }
 
 static bool start_by_toolkit(const struct etw_session_spec *spec,

@@ -21,6 +21,10 @@ bool etw_privilege_check(const struct etw_rights *rights, enum etw_need need, st
                error_set(err, ERR_CONFIG,
                    "the session 'NT Kernel Logger' is for administrators and LocalSystem only. run "
                    "as administrator, or use a session of type system");
+    case ETW_NEED_HEAP:
+        return rights->administrator ||
+               error_set(err, ERR_CONFIG,
+                   "heaps are traced by administrators and LocalSystem. run as administrator");
     case ETW_NEED_PROFILE:
         return rights->profile ||
                error_set(err, ERR_CONFIG,

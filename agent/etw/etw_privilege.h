@@ -18,6 +18,7 @@ enum etw_need {
     ETW_NEED_SESSION,       /* start, change, read sessions */
     ETW_NEED_KERNEL,        /* a session with kernel events under its own name */
     ETW_NEED_KERNEL_LOGGER, /* the NT Kernel Logger */
+    ETW_NEED_HEAP,          /* the heaps of other processes */
     ETW_NEED_PROFILE,       /* the profile timer and counters */
 };
 

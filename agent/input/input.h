@@ -122,6 +122,9 @@ struct input_env {
 struct input_live {
     const struct live_session *session;
     const struct live_groups *groups;
+    const char *launch; /* command line of a program that is run for it (platform/plat_child.h) */
+    const char *launch_folder;
+    bool launch_in_service; /* also with the rights of a service */
 };
 
 /* What `providers` of a session means. */
@@ -139,6 +142,7 @@ struct input_ops {
     bool needs_etw;   /* runs on Windows alone */
     bool switches_on; /* providers, for itself: what comes of others belongs to it, too */
     bool kernel;      /* its events are the kernel's, by flags or by providers of its own */
+    bool is_alone;    /* a machine runs one of it at a time */
     enum input_providers providers;
     /* Do its events go to outputs? NULL: they do. No I/O. */
     bool (*delivers)(const void *settings);
@@ -148,11 +152,13 @@ struct input_ops {
     /* Says everything that is wrong with settings, also with incomplete ones (config_check.h); no
      * I/O. May be NULL. */
     void (*check)(const void *settings, struct config_check *check);
+    /* The same of what is valid but hardly meant. May be NULL. */
+    void (*doubt)(const void *settings, struct config_check *check);
     struct input_live (*live)(const void *settings); /* live_options.h; may be NULL */
     void (*decoding)(const void *settings, struct input_decoding *ret_decoding);
     const struct config_strings *(*paths)(const void *settings); /* what it reads; may be NULL */
 
-    /* ${settings} outlive what is made of them. NULL: not in this build. */
+    /* ${settings} outlive what is made of them. */
     void *(*create)(const void *settings, const struct input_env *env, struct error *err);
 
     /* Where the order of records depends on more than the source itself, what is needed to give

@@ -3,7 +3,11 @@
 #include <string.h>
 
 #include "config/config_text.h"
+#include "config/config_value.h"
+#include "etw/etw_heap.h"
+#include "etw/etw_image_flags.h"
 #include "input/kernel_flags.h"
+#include "platform/plat_child.h"
 
 #define MS_NS INT64_C(1000000)
 #define SECOND_NS INT64_C(1000000000)
@@ -14,7 +18,9 @@ static const char *const existing_names[] = {"replace", "attach", "fail", NULL};
 static const char *const delivery_names[] = {"events", "raw", NULL};
 static const char *const hybrid_names[] = {"persist", "stop", NULL};
 static const char *const in_use_names[] = {"fail", "attach", "update", NULL};
-static const char *const heap_stack_names[] = {"alloc", "realloc", "free", "create", NULL};
+static const char *const heap_stack_names[] = {
+    "alloc", "realloc", "free", "create", "destroy", NULL};
+static const char *const on_stop_names[] = {"leave", "end", NULL};
 static const char *const log_mode_names[] = {
     "sequential", "circular", "append", "newfile", "buffering", NULL};
 
@@ -32,9 +38,23 @@ static const struct config_field buffers_fields[] = {
     {.key = NULL},
 };
 
+/* Heaps bring more events in a moment than anything else. */
+static const struct config_field heap_buffers_fields[] = {
+    {CONFIG_ROW("size", SIZE, struct live_buffers, size_bytes), .default_text = "1MB",
+        .min = 64 << 10, .max = 16 << 20, .help = "of one buffer"},
+    {CONFIG_ROW("min", INT, struct live_buffers, min), .default_text = "32", .min = 2,
+        .max = 16384, .help = "buffers from the start; Windows takes at least two per processor"},
+    {CONFIG_ROW("max", INT, struct live_buffers, max), .default_text = "256", .max = 16384,
+        .help = "buffers at most; 0: twice as many as min"},
+    {CONFIG_ROW("paged", BOOL, struct live_buffers, paged), .default_text = "false",
+        .help = "in memory that Windows may swap out; not with heaps"},
+    {.key = NULL},
+};
+
 /* The keys that every session of our own has. */
-#define SESSION_ROWS(s)                                                                       \
-    {CONFIG_STRUCT_ROW("buffers", s, session.buffers, buffers_fields),                        \
+#define SESSION_ROWS(s) SESSION_ROWS_WITH(s, buffers_fields)
+#define SESSION_ROWS_WITH(s, buffers_table)                                                   \
+    {CONFIG_STRUCT_ROW("buffers", s, session.buffers, buffers_table),                         \
         .help = "memory that Windows keeps events in until they are read"},                   \
     {CONFIG_ROW("flush", DURATION, s, session.flush_ns), .default_text = "1s",                \
         .min = MS_NS, .max = 3600 * SECOND_NS,                                                \
@@ -111,11 +131,24 @@ const struct config_field live_options_attach[] = {
 };
 
 const struct config_field live_options_heap[] = {
-    {CONFIG_ROW("launch", STRING, struct live_heap, launch), .required = true,
-        .help = "command line of the program whose heap is traced"},
+    {CONFIG_ROW("launch", STRING, struct live_heap, launch),
+        .help = "command line of a program that is started for it, halted until its heaps are "
+            "traced: the whole path, in double quotes if it has blanks, then what it is given"},
+    {CONFIG_ROW("folder", PATH, struct live_heap, folder),
+        .help = "where it runs; default: the folder that it lies in"},
+    {CONFIG_ROW("on_stop", ENUM, struct live_heap, on_stop), .default_text = "leave",
+        .names = on_stop_names, .help = "what becomes of it when the agent stops"},
+    {CONFIG_ROW("in_service", BOOL, struct live_heap, in_service), .default_text = "false",
+        .help = "launch it from a service, too: with the service's account and rights, and without "
+            "a desktop"},
+    {CONFIG_ROW("pids", STRINGS, struct live_heap, pids), .min = 1, .max = 64,
+        .help = "processes that run already, by number; not with launch"},
+    {CONFIG_ROW("processes", STRINGS, struct live_heap, processes), .min = 1, .max = 16,
+        .help = "the same by names of programs, with .exe: those that run when the session starts; "
+            "if there are none, it waits"},
     {CONFIG_ROW("stacks", STRINGS, struct live_heap, stacks), .names = heap_stack_names,
-        .min = 1, .max = 4, .help = "operations that get a call stack"},
-    SESSION_ROWS(struct live_heap),
+        .min = 1, .max = 5, .help = "operations that get a call stack"},
+    SESSION_ROWS_WITH(struct live_heap, heap_buffers_fields),
     {.key = NULL},
 };
 
@@ -212,13 +245,123 @@ void live_options_check_kernel(const void *settings, struct config_check *check)
     }
 }
 
+bool live_options_pid(const char *text, uint32_t *ret_pid)
+{
+    int64_t number;
+    bool good = config_value_int(span_text(text), &number, NULL) && number > 0 &&
+                number <= UINT32_MAX;
+    *ret_pid = good ? (uint32_t)number : 0;
+    return good;
+}
+
+bool live_options_heap_stack(const char *text, uint8_t *ret_type)
+{
+    static const uint8_t types[] = {
+        ETW_HEAP_ALLOC, ETW_HEAP_REALLOC, ETW_HEAP_FREE, ETW_HEAP_CREATE, ETW_HEAP_DESTROY};
+    for (size_t i = 0; i < sizeof(types); i++) {
+        if (strcmp(heap_stack_names[i], text) == 0) {
+            *ret_type = types[i];
+            return true;
+        }
+    }
+    return false;
+}
+
+/* From the root of a drive, or of the network; on a system without drives from the root. */
+static bool is_whole_path(struct span path)
+{
+    const uint8_t *c = path.data;
+    bool has_drive = path.size > 3 && ((c[0] | 0x20) >= 'a' && (c[0] | 0x20) <= 'z') &&
+                     c[1] == ':' && (c[2] == '\\' || c[2] == '/');
+    bool is_network = path.size > 2 && c[0] == '\\' && c[1] == '\\';
+    return has_drive || is_network || (path.size > 1 && c[0] == '/');
+}
+
+static bool ends_with(struct span text, const char *end)
+{
+    struct span tail = span_text(end);
+    return text.size >= tail.size &&
+           span_equal_nocase(span_from(text, text.size - tail.size), tail);
+}
+
+static void check_launch(const struct live_heap *s, struct config_check *check)
+{
+    struct span program = plat_child_program(s->launch);
+    if (!is_whole_path(program) || ends_with(program, "/") || ends_with(program, "\\")) {
+        CONFIG_FAULT(check, &s->launch,
+            "launch: it does not begin with the whole path of a program. write it, in double "
+            "quotes if it has blanks, as in '\"C:\\My Apps\\app.exe\" -x'");
+    } else if (ends_with(program, ".bat") || ends_with(program, ".cmd")) {
+        CONFIG_FAULT(check, &s->launch,
+            "launch: a script is run by another program. write the program whose heap is meant");
+    }
+}
+
+static void check_targets(const struct live_heap *s, struct config_check *check)
+{
+    if (s->launch && (s->pids.count || s->processes.count)) {
+        CONFIG_FAULT(check, &s->launch,
+            "launch: a session traces what it launches, or what runs already. remove launch, or "
+            "pids and processes");
+    }
+    if (!s->launch && s->pids.count == 0 && s->processes.count == 0) {
+        CONFIG_FAULT(check, s,
+            "the keys 'launch', 'pids' and 'processes' are missing. add one: whose heaps are "
+            "traced");
+    }
+    if (!s->launch && s->folder) {
+        CONFIG_FAULT(check, &s->folder, "folder: it is that of the program to launch. add launch");
+    }
+    for (size_t i = 0; i < s->pids.count; i++) {
+        uint32_t pid;
+        if (!live_options_pid(s->pids.items[i], &pid)) {
+            CONFIG_FAULT(check, &s->pids.items[i],
+                "pids: %s is no process id. write a number, or the program's name in processes",
+                config_text_quote(span_text(s->pids.items[i])).text);
+        }
+    }
+    for (size_t i = 0; i < s->processes.count; i++) {
+        if (!etw_image_flags_is_name(s->processes.items[i])) {
+            CONFIG_FAULT(check, &s->processes.items[i],
+                "processes: %s is no name of a program. write it without its folder, as in app.exe",
+                config_text_quote(span_text(s->processes.items[i])).text);
+        }
+    }
+}
+
 void live_options_check_heap(const void *settings, struct config_check *check)
 {
     const struct live_heap *s = settings;
     check_session(&s->session, true, check);
+    check_targets(s, check);
+    if (s->launch) {
+        check_launch(s, check);
+    }
     if (s->session.boot) {
         CONFIG_FAULT(check, &s->session.boot,
-            "boot: the program whose heap is traced is launched by the agent. remove the key");
+            "boot: the processes whose heaps are traced do not run then. remove the key");
+    }
+    if (s->session.keep_on_restart) {
+        CONFIG_FAULT(check, &s->session.keep_on_restart,
+            "keep_on_restart: what is traced slows down, so it ends with the agent. remove the "
+            "key");
+    }
+    if (s->session.on_existing == LIVE_EXISTING_ATTACH) {
+        CONFIG_FAULT(check, &s->session.on_existing,
+            "on_existing: whose heaps a session traces is chosen when it starts. write replace or "
+            "fail");
+    }
+}
+
+void live_options_doubt_heap(const void *settings, struct config_check *check)
+{
+    enum { MANY_PROCESSES = 4 };
+    const struct live_heap *s = settings;
+    if (s->pids.count > MANY_PROCESSES) {
+        CONFIG_FAULT(check, &s->pids,
+            "pids: the heaps of %zu processes at a time may bring events faster than they can be "
+            "read. trace %d or fewer",
+            s->pids.count, MANY_PROCESSES);
     }
 }
 

@@ -68,11 +68,18 @@ struct live_attach {
     int delivery; /* enum live_delivery */
 };
 
-/* Type `heap`: the heap of a process that is launched for it. */
+enum live_on_stop { LIVE_ON_STOP_LEAVE, LIVE_ON_STOP_END };
+
+/* Type `heap`: the heaps of a program that is launched for it, or of processes that run. */
 struct live_heap {
     struct live_session session;
-    const char *launch;
-    struct config_strings stacks;
+    const char *launch; /* a command line; NULL: none */
+    const char *folder; /* NULL: that of the program */
+    int on_stop;        /* enum live_on_stop */
+    bool in_service;
+    struct config_strings pids;      /* live_options_pid */
+    struct config_strings processes; /* names of programs */
+    struct config_strings stacks;    /* live_options_heap_stack */
 };
 
 enum live_log_mode {
@@ -111,5 +118,14 @@ void live_options_check_system(const void *settings, struct config_check *check)
 void live_options_check_kernel(const void *settings, struct config_check *check);
 void live_options_check_heap(const void *settings, struct config_check *check);
 void live_options_check_record(const void *settings, struct config_check *check);
+
+/* What is valid but hardly meant. */
+void live_options_doubt_heap(const void *settings, struct config_check *check);
+
+/* The number of a process that ${text} is; false: it is none. */
+bool live_options_pid(const char *text, uint32_t *ret_pid);
+
+/* The type of the heap events that ${text} names (etw/etw_heap.h); false: it names none. */
+bool live_options_heap_stack(const char *text, uint8_t *ret_type);
 
 #endif

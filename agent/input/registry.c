@@ -17,21 +17,6 @@ const struct input_ops *input_registry_at(size_t index)
     return index < sizeof(inputs) / sizeof(inputs[0]) ? inputs[index] : NULL;
 }
 
-#define INPUT(id) extern const struct input_ops input_##id;
-#include "input/known.def"
-#undef INPUT
-
-static const struct input_ops *const known[] = {
-#define INPUT(id) &input_##id,
-#include "input/known.def"
-#undef INPUT
-};
-
-const struct input_ops *input_registry_known_at(size_t index)
-{
-    return index < sizeof(known) / sizeof(known[0]) ? known[index] : NULL;
-}
-
 const struct input_ops *input_registry_find(const char *name)
 {
     for (size_t i = 0; input_registry_at(i); i++) {

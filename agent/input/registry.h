@@ -11,7 +11,4 @@ const struct input_ops *input_registry_find(const char *name);
 /* Number ${index} from 0 on; NULL behind the last. */
 const struct input_ops *input_registry_at(size_t index);
 
-/* The same for inputs that are known, but not in this build (known.def): no `create`. */
-const struct input_ops *input_registry_known_at(size_t index);
-
 #endif

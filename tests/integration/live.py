@@ -8,6 +8,7 @@ started and stopped stands in a file, and etwship-sim itself ends with 99 if a s
 import fcntl
 import json
 import os
+import re
 import signal
 import struct
 import subprocess
@@ -399,6 +400,90 @@ class Run(Machine):
                 names = {event["event"]["name"].split("/")[0] for event in events}
                 self.assertTrue(names <= {"Process", "StackWalk"}, names)
                 self.assertEqual(self.calls(), [f"start {name}", f"stop {name}"])
+
+    # A program that ends at once.
+    program = BINARY
+
+    def launch(self, more=""):
+        return f"type: heap, launch: '\"{self.program}\" version'{more}"
+
+    def test_the_heaps_of_a_program_from_its_start_to_its_end(self):
+        env = dict(self.environment("heaps 50"), ETWSIM_REGISTRY=str(self.folder / "registry"))
+        events = self.run_config(env, self.launch(", stacks: [alloc, realloc]"))
+        self.assertEqual(len(events), 50)
+        for event in events:
+            self.assertEqual(event["event"]["name"], "Heap/Alloc")
+            self.assertEqual(event["event"]["class_guid"], "222962ab-6180-4b88-a825-346b75f2a24a")
+            self.assertEqual((event["data"]["HeapHandle"], event["data"]["Size"],
+                              event["data"]["Source"]), ("0x1f0000", "0x40", 3))
+            self.assertEqual(event["extended"]["stack"],
+                             ["0xfffff80012345678", "0x7ff812345678"])
+            self.assertEqual(event["process"]["pid"], events[0]["process"]["pid"])
+        self.assertEqual(self.calls(), ["start etwship-live", "stop etwship-live"])
+        self.assertNotIn("TracingFlags", (self.folder / "registry").read_text())
+        self.assertFalse((self.folder / "data" / "etw-live.launched").exists())
+
+    def test_without_stacks_heaps_have_none(self):
+        events = self.run_config(self.environment("heaps 3"), self.launch())
+        self.assertEqual([event.get("extended") for event in events], [None] * 3)
+
+    def test_what_keeps_heaps_from_being_traced_is_said(self):
+        for session, code, words in (
+                ("pids: [0x7ffffff0]", 1, "pids: none of the processes runs"),
+                ("launch: '/no/such/app.exe'", 1, "launch: the program cannot be started"),
+                ("pids: [4, 5], launch: '/a/b.exe'", 2, "remove launch, or pids and processes")):
+            with self.subTest(session=session):
+                (self.folder / "etwship.yaml").write_text(
+                    f"sessions: [{{type: heap, {session}}}]\noutputs: [{{type: stdout}}]\n")
+                done = self.run_sim(self.environment(), "run", "-c", "etwship.yaml")
+                self.assertEqual(done.returncode, code, done.stderr)
+                self.assertIn(words, done.stderr)
+
+    def start_heap(self, env):
+        """An agent that has launched a program which waits; what it said, and the program's number."""
+        agent = subprocess.Popen([SIM, "run", "-c", "etwship.yaml"], env=env, cwd=self.folder,
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(agent.stderr.close)
+        self.addCleanup(agent.kill)
+        said = ""
+        while found := agent.stderr.readline():
+            said += found
+            if number := re.search(r"sleep, process (\d+)", found):
+                return agent, said, int(number.group(1))
+        self.fail(said)
+
+    def test_a_killed_agent_leaves_a_program_that_the_next_one_goes_on_with(self):
+        (self.folder / "etwship.yaml").write_text(
+            "agent: {data_dir: data, log: {stats: 0}}\nspool: {min_free_disk: 1MB}\n"
+            "sessions: [{name: live, type: heap, launch: '/bin/sleep 600', on_stop: end}]\n"
+            "outputs: [{type: file, path: out.ndjson}]\n")
+        registry = self.folder / "registry"
+        env = dict(self.environment(), ETWSIM_REGISTRY=str(registry))
+        agent, _, program = self.start_heap(env)
+        self.addCleanup(self.end, program)
+        agent.kill()
+        agent.wait()
+        self.assertIn("\tTracingFlags\t", registry.read_text())
+        agent, said, again = self.start_heap(env)
+        self.assertEqual(again, program)
+        self.assertIn("put back TracingFlags of sleep", said)
+        self.assertIn("which an earlier run has launched and which runs still", said)
+        self.assertNotIn("\tTracingFlags\t", registry.read_text())
+        agent.terminate()
+        self.assertIn("ended sleep, as on_stop says", agent.stderr.read())
+        self.assertEqual(agent.wait(TIMEOUT_S), 0)
+        self.assertFalse(self.runs(program))
+
+    @staticmethod
+    def runs(pid):
+        try:
+            return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        except OSError:
+            return False
+
+    def end(self, pid):
+        if self.runs(pid) and Path(f"/proc/{pid}/exe").resolve().name in ("sleep", "coreutils"):
+            os.kill(pid, signal.SIGKILL)
 
     def recorded(self, name):
         dump = subprocess.run([BINARY, "dump", "--strict", "--schema", "sample.man", name],

@@ -96,7 +96,9 @@ class Record(OnWine, live.Record):
 
 
 class Run(OnWine, live.Run):
-    pass
+    program = "Z:" + str(wine.EXE).replace("/", "\\")
+    # Processes of Linux.
+    test_a_killed_agent_leaves_a_program_that_the_next_one_goes_on_with = None
 
 
 class Sessions(OnWine, live.Sessions):

@@ -154,3 +154,33 @@ const struct input_ops input_record = {
     .stop = stop,
     .destroy = destroy,
 };
+
+static void *create_heap(const void *settings, const struct input_env *env, struct error *err)
+{
+    return create(ETW_PLAN_HEAP, settings, env, err);
+}
+
+static struct input_live heap_live(const void *settings)
+{
+    const struct live_heap *s = settings;
+    return (struct input_live){.session = &s->session,
+        .launch = s->launch,
+        .launch_folder = s->folder,
+        .launch_in_service = s->in_service};
+}
+
+const struct input_ops input_heap = {
+    .name = "heap",
+    .fields = live_options_heap,
+    .settings_size = sizeof(struct live_heap),
+    .needs_etw = true,
+    .is_alone = true,
+    .providers = INPUT_PROVIDERS_NONE,
+    .check = live_options_check_heap,
+    .doubt = live_options_doubt_heap,
+    .live = heap_live,
+    .create = create_heap,
+    .run = run,
+    .stop = stop,
+    .destroy = destroy,
+};

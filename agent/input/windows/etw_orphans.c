@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "etw/etw_hold.h"
+#include "etw/etw_image_flags.h"
 #include "input/windows/etw_kept.h"
 
 /* A session of one of these commands, whose name ends with the process that ran it. */
@@ -57,9 +58,30 @@ static void look_at(
     }
 }
 
+static bool is_abandoned(void *self, const char *session)
+{
+    (void)self;
+    return !etw_hold_is_held(session);
+}
+
+static void tell_flags(void *self, const char *image, const struct error *err)
+{
+    const struct etw_orphans_settings *settings = self;
+    char text[700];
+    if (err) {
+        snprintf(text, sizeof(text), "TracingFlags of %.100s, which a killed agent has left: %s",
+            image, err->text);
+    } else {
+        snprintf(text, sizeof(text),
+            "put back TracingFlags of %.100s, which a killed agent had left", image);
+    }
+    settings->note(settings->self, err ? INPUT_NOTE_WARNING : INPUT_NOTE_INFO, text);
+}
+
 void etw_orphans_clean(const struct etw_orphans_settings *settings)
 {
     struct etw_session_list list;
+    etw_image_flags_clean(is_abandoned, tell_flags, (void *)settings);
     if (!etw_control_list(&list, NULL)) {
         return;
     }

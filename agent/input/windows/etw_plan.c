@@ -5,11 +5,14 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "config/config_path.h"
 #include "config/config_value.h"
+#include "etw/etw_heap.h"
 #include "etw/etw_hold.h"
 #include "event/kernel_groups.h"
 #include "event/trace_clock.h"
 #include "input/kernel_flags.h"
+#include "platform/plat_child.h"
 
 /*
  * Everything but the file's and the session's name is numbers; so the plan is one pass over the
@@ -401,6 +404,56 @@ static bool plan_record(struct etw_plan *plan, const struct live_record *s,
     return own_name(plan, env, err) && plan_groups(plan, &s->groups, env, err);
 }
 
+/* Copied, with its NUL; NULL without memory. */
+static const char *copy_text(struct etw_plan *plan, struct span text)
+{
+    struct span copy;
+    return arena_copy(&plan->memory, text, &copy) ? (const char *)copy.data : NULL;
+}
+
+static bool plan_launch(struct etw_plan *plan, const struct live_heap *s, struct error *err)
+{
+    struct etw_plan_heap *heap = &plan->heap;
+    struct span program = plat_child_program(s->launch);
+    struct span folder = config_path_folder(program);
+    heap->launch = s->launch;
+    heap->ends_program = s->on_stop == LIVE_ON_STOP_END;
+    heap->image = copy_text(plan, span_from(program, folder.size));
+    heap->folder = s->folder ? s->folder : copy_text(plan, folder);
+    return (heap->image && heap->folder) ||
+           error_set(err, ERR_MEMORY, "out of memory for a session");
+}
+
+static bool plan_heap(struct etw_plan *plan, const struct live_heap *s, const struct input_env *env,
+    struct error *err)
+{
+    struct etw_plan_heap *heap = &plan->heap;
+    plan->reads = true;
+    plan_session(plan, &s->session);
+    heap->names = &s->processes;
+    heap->pids = arena_alloc_array(&plan->memory, s->pids.count + 1, sizeof(*heap->pids));
+    heap->stacks = arena_alloc_array(&plan->memory, s->stacks.count + 1, sizeof(*heap->stacks));
+    if (!heap->pids || !heap->stacks) {
+        return error_set(err, ERR_MEMORY, "out of memory for a session");
+    }
+    for (size_t i = 0; i < s->pids.count; i++) {
+        if (!live_options_pid(s->pids.items[i], &heap->pids[heap->pid_count++])) {
+            return error_set(err, ERR_CONFIG, "pids: '%.40s' is no process id", s->pids.items[i]);
+        }
+    }
+    for (size_t i = 0; i < s->stacks.count; i++) {
+        if (!live_options_heap_stack(s->stacks.items[i], &heap->stacks[heap->stack_count++])) {
+            return error_set(
+                err, ERR_CONFIG, "stacks: there is no '%.40s' of heaps", s->stacks.items[i]);
+        }
+    }
+    if ((s->launch && !plan_launch(plan, s, err)) || !own_name(plan, env, err)) {
+        return false;
+    }
+    plan->session.guid = etw_heap_guid;
+    return true;
+}
+
 static bool plan_kind(
     struct etw_plan *plan, const void *settings, const struct input_env *env, struct error *err)
 {
@@ -414,6 +467,8 @@ static bool plan_kind(
         return plan_kernel(plan, settings, env, err);
     case ETW_PLAN_RECORD:
         return plan_record(plan, settings, env, err);
+    case ETW_PLAN_HEAP:
+        return plan_heap(plan, settings, env, err);
     case ETW_PLAN_ATTACH:
         break;
     }

@@ -18,6 +18,20 @@ enum etw_plan_kind {
     ETW_PLAN_KERNEL,   /* struct live_kernel, the NT Kernel Logger */
     ETW_PLAN_ATTACH,   /* struct live_attach */
     ETW_PLAN_RECORD,   /* struct live_record */
+    ETW_PLAN_HEAP,     /* struct live_heap */
+};
+
+/* Whose heaps: a program that is launched, or processes that run. */
+struct etw_plan_heap {
+    const char *launch; /* command line; NULL: none */
+    const char *folder; /* where it runs */
+    const char *image;  /* its name without its folder */
+    bool ends_program;  /* it is ended with the agent */
+    uint32_t *pids;
+    size_t pid_count;
+    const struct config_strings *names; /* of programs */
+    uint8_t *stacks;                    /* ETW_HEAP_* */
+    size_t stack_count;
 };
 
 /* One entry of `providers`. */
@@ -51,6 +65,8 @@ struct etw_plan {
     const struct config_strings *counters;
     struct etw_stack_event *counter_events;
     size_t counter_event_count;
+
+    struct etw_plan_heap heap; /* of ETW_PLAN_HEAP */
 
     struct etw_plan_entry *entries;
     size_t entry_count;

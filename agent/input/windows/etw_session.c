@@ -52,12 +52,18 @@ static void pass_note(void *self, enum input_note level, const char *text)
 
 /* ---- what others ask ------------------------------------------------------------------------------------ */
 
+/* Of a session of heaps: all of its processes have ended, and there will be no others. */
+static bool is_over(struct etw_session *s)
+{
+    return s->targets && etw_targets_ended(s->targets) == ETW_TARGETS_OVER;
+}
+
 static bool must_stop(struct etw_session *s)
 {
     plat_mutex_lock(&s->mutex);
     bool stop = s->asked_to_stop;
     plat_mutex_unlock(&s->mutex);
-    return stop || s->enough || (s->consume && etw_consume_is_refused(s->consume));
+    return stop || s->enough || (s->consume && etw_consume_is_refused(s->consume)) || is_over(s);
 }
 
 /* Until something happens, or ${wait_ms} are over. */
@@ -71,36 +77,6 @@ static void wait_for_change(struct etw_session *s, uint64_t wait_ms)
     }
     s->woken = false;
     plat_mutex_unlock(&s->mutex);
-}
-
-static void wake(struct etw_session *s)
-{
-    plat_mutex_lock(&s->mutex);
-    s->woken = true;
-    plat_cond_broadcast(&s->changed);
-    plat_mutex_unlock(&s->mutex);
-}
-
-static void on_lost(void *self, enum etw_loss_mark mark, uint64_t time)
-{
-    struct etw_session *s = self;
-    plat_mutex_lock(&s->mutex);
-    s->marks.count[mark]++;
-    s->marks.time = time;
-    plat_mutex_unlock(&s->mutex);
-}
-
-static void on_problem(void *self, const char *what)
-{
-    struct etw_session *s = self;
-    if (s->sink.damage) {
-        s->sink.damage(s->sink.self, etw_consume_trace(s->consume), INPUT_WHOLE_FILE, what);
-    }
-}
-
-static void on_ended(void *self)
-{
-    wake(self);
 }
 
 /* ---- gaps --------------------------------------------------------------------------------------------------- */
@@ -174,52 +150,6 @@ static void tell_losses(struct etw_session *s, const struct etw_session_state *s
 
 /* ---- entering ------------------------------------------------------------------------------------ */
 
-static bool connect_raw_or_not(
-    struct etw_session *s, struct etw_consume_settings *settings, struct error *err)
-{
-    const uint32_t on_its_way_ms = 500;
-    settings->raw = s->plan->raw && !(s->state.mode & ETW_MODE_COMPRESSED);
-    settings->hold_ms = (s->state.flush_ms ? s->state.flush_ms : 1000) + on_its_way_ms;
-    s->consume = etw_consume_open(settings, err);
-    if (!s->consume && settings->raw) {
-        etw_session_note(
-            s, INPUT_NOTE_WARNING, "%s. events are delivered one by one instead", err->text);
-        settings->raw = false;
-        s->consume = etw_consume_open(settings, err);
-    }
-    return s->consume != NULL;
-}
-
-/* Is it a session that kernel events come to, as far as is known? Where none does, no event needs to
- * be held back until its stack has come. */
-static bool may_be_kernel(const struct etw_session *s)
-{
-    return s->plan->is_system || s->state.handle == 0 || s->state.mode & ETW_MODE_SYSTEM_LOGGER ||
-           guid_equal(&s->state.guid, &etw_kernel_guid);
-}
-
-static bool connect(struct etw_session *s, struct error *err)
-{
-    struct etw_consume_settings settings = {.session = s->plan->name,
-        .kernel = may_be_kernel(s),
-        .sink = &s->sink,
-        .lost = on_lost,
-        .problem = on_problem,
-        .ended = on_ended,
-        .self = s};
-    struct etw_session_connection *connection = calloc(1, sizeof(*connection));
-    if (!connection) {
-        return error_set(err, ERR_MEMORY, "out of memory for a session");
-    }
-    if (!connect_raw_or_not(s, &settings, err)) {
-        free(connection);
-        return etw_session_explain(s, err);
-    }
-    *connection = (struct etw_session_connection){s->consume, s->connections};
-    s->connections = connection;
-    return true;
-}
-
 static void leave(struct etw_session *s, bool stop_it);
 
 /* A session that was running is stopped unread: of what came since it was ours, nobody knows. */
@@ -231,11 +161,20 @@ static void miss_what_was_taken_over(struct etw_session *s)
     }
 }
 
+/* Its processes are not this session's any more. */
+static void leave_targets(struct etw_session *s)
+{
+    if (s->targets) {
+        etw_targets_leave(s->targets);
+    }
+}
+
 static bool enter(struct etw_session *s, struct error *err)
 {
     const struct etw_plan *plan = s->plan;
     s->taken_over = 0;
     if (!etw_session_get(s, err)) {
+        leave_targets(s);
         etw_hold_drop(s->hold);
         s->hold = NULL;
         return false;
@@ -247,7 +186,7 @@ static bool enter(struct etw_session *s, struct error *err)
         etw_providers_begin(s->providers, s->state.handle, plat_monotonic_ns());
     }
     if (plan->reads) {
-        bool good = connect(s, err);
+        bool good = etw_session_connect(s, err);
         if (good) {
             tell_missing(s); /* before the consumer gets the sink */
             if (s->owned) {
@@ -255,6 +194,7 @@ static bool enter(struct etw_session *s, struct error *err)
             }
             good = etw_consume_start(s->consume, err);
         }
+        good = good && (!s->targets || etw_targets_go(s->targets, err));
         if (!good) {
             miss_what_was_taken_over(s);
             leave(s, started);
@@ -356,6 +296,7 @@ static void leave(struct etw_session *s, bool stop_it)
         etw_kernel_set_profile(s->profile_old_100ns, &s->profile_old_100ns, NULL);
         s->profile_set = false;
     }
+    leave_targets(s);
     etw_hold_drop(s->hold);
     s->hold = NULL;
     s->is_open = false;
@@ -394,6 +335,9 @@ static bool look(struct etw_session *s)
         etw_consume_adjust(s->consume);
         etw_consume_give(s->consume);
     }
+    if (known && s->targets) {
+        etw_targets_look(s->targets, &state);
+    }
     if (!gone && s->owned) {
         etw_providers_tick(s->providers, s->state.handle, plat_monotonic_ns());
     }
@@ -412,12 +356,18 @@ static bool give_held(struct etw_session *s)
     return more;
 }
 
+/* Of a session of heaps: others of its processes may come. */
+static bool has_no_targets(struct etw_session *s)
+{
+    return s->targets && etw_targets_ended(s->targets) == ETW_TARGETS_AWAY;
+}
+
 /* Until the session ends, or is asked to. True: it is to be ended. */
 static bool serve(struct etw_session *s)
 {
     bool more = true;
     uint64_t look_at = 0;
-    while (more && !must_stop(s)) {
+    while (more && !must_stop(s) && !has_no_targets(s)) {
         wait_for_change(s, s->consume && s->plan->raw ? s->timing.held_ms : s->timing.poll_ms);
         bool over = s->consume && etw_consume_wait(s->consume, 0, NULL);
         bool is_due = !s->plan->raw || !s->consume || plat_monotonic_ns() >= look_at;
@@ -452,6 +402,7 @@ static void mourn(struct etw_session *s)
     }
     s->missing_since = newest ? newest : s->loss.since;
     s->missing_why = "session_stopped";
+    leave_targets(s);
     etw_hold_drop(s->hold);
     s->hold = NULL;
     s->is_open = false;
@@ -499,6 +450,9 @@ enum input_end etw_session_run(
     while (more && !must_stop(s)) {
         struct error why = {0};
         if (!enter(s, &why)) {
+            if (is_over(s)) {
+                break;
+            }
             if (why.code == ERR_CONFIG || s->env.once) {
                 *err = why;
                 return INPUT_FAILED;
@@ -514,14 +468,22 @@ enum input_end etw_session_run(
         if (s->consume && etw_consume_is_refused(s->consume)) {
             break;
         }
+        if (has_no_targets(s)) {
+            leave(s, true);
+            continue;
+        }
         mourn(s);
         if (s->env.once) {
             error_set(err, ERR_STOPPED, "%s was stopped by somebody else", s->plan->name);
             return INPUT_FAILED;
         }
     }
+    bool over = is_over(s);
+    if (s->targets) {
+        etw_targets_stop(s->targets);
+    }
     leave(s, !s->plan->keeps);
-    return INPUT_STOPPED;
+    return over ? INPUT_DONE : INPUT_STOPPED;
 }
 
 void etw_session_stop(struct etw_session *s)
@@ -564,7 +526,12 @@ struct etw_session *etw_session_create(struct etw_plan *plan, const struct input
     etw_trace_init(&s->nothing, plan->name, &none);
     plat_mutex_init(&s->mutex);
     plat_cond_init(&s->changed);
-    if (!make_providers(s, err)) {
+    bool good = make_providers(s, err);
+    if (good && plan->kind == ETW_PLAN_HEAP) {
+        s->targets = etw_targets_create(plan, &s->env);
+        good = s->targets || error_set(err, ERR_MEMORY, "out of memory for a session");
+    }
+    if (!good) {
         etw_session_destroy(s);
         return NULL;
     }
@@ -584,6 +551,7 @@ void etw_session_destroy(struct etw_session *s)
         s->connections = older;
     }
     etw_providers_destroy(s->providers);
+    etw_targets_destroy(s->targets);
     etw_plan_destroy(s->plan);
     plat_cond_fini(&s->changed);
     plat_mutex_fini(&s->mutex);

@@ -6,6 +6,7 @@
 #include "input/windows/etw_kept.h"
 #include "input/windows/etw_providers.h"
 #include "input/windows/etw_session.h"
+#include "input/windows/etw_targets.h"
 #include "platform/plat_thread.h"
 
 /* What the files of a session share (etw_session.c says which threads there are). */
@@ -27,7 +28,8 @@ struct etw_session {
     struct etw_session_timing timing;
     struct input_sink sink;
     struct etw_providers *providers;
-    struct etw_trace nothing; /* what gaps refer to before there is a connection */
+    struct etw_targets *targets; /* NULL: not of heaps */
+    struct etw_trace nothing;    /* what gaps refer to before there is a connection */
 
     /* The session as it is now. */
     bool is_open;
@@ -61,6 +63,9 @@ struct etw_session {
 
 void etw_session_note(const struct etw_session *session, enum input_note level, const char *format,
     ...) ETWSHIP_PRINTF(3, 4);
+
+/* etw_session_connect.c: open its consumer, which does not run yet. */
+bool etw_session_connect(struct etw_session *session, struct error *err);
 
 /* etw_session_start.c: get the ETW session, by starting it or otherwise. On failure nothing of it is
  * left. ERR_CONFIG: trying again is of no use. */

@@ -63,6 +63,7 @@ static bool has_rights(const struct etw_plan *plan, struct error *err)
 {
     struct etw_rights rights;
     enum etw_need need = plan->kind == ETW_PLAN_KERNEL ? ETW_NEED_KERNEL_LOGGER
+                         : plan->kind == ETW_PLAN_HEAP ? ETW_NEED_HEAP
                          : plan->is_system             ? ETW_NEED_KERNEL
                                                        : ETW_NEED_SESSION;
     etw_privilege_query(&rights);
@@ -98,12 +99,29 @@ bool etw_session_explain(const struct etw_session *s, struct error *err)
     return false;
 }
 
+/* One that was launched for it has missed nothing. */
+static bool start_heap(struct etw_session *s, struct error *err)
+{
+    const struct etw_plan *plan = s->plan;
+    uint32_t pids[ETW_MAX_HEAP_PROCESSES];
+    struct etw_heap_request request = {
+        .pids = pids, .stacks = plan->heap.stacks, .stack_count = plan->heap.stack_count};
+    if (!etw_targets_get(s->targets, pids, &request.pid_count, err)) {
+        return false;
+    }
+    if (etw_targets_are_fresh(s->targets)) {
+        s->missing_since = 0;
+    }
+    return etw_heap_start(&plan->session, &request, &s->state, err);
+}
+
 static bool start_new(struct etw_session *s, struct error *err)
 {
     const struct etw_plan *plan = s->plan;
-    bool good = plan->is_system ? etw_kernel_start(&plan->session, &plan->groups, plan->stacks,
-                                      plan->stack_count, &s->state, err)
-                                : etw_control_start(&plan->session, &s->state, err);
+    bool good = s->targets        ? start_heap(s, err)
+                : plan->is_system ? etw_kernel_start(&plan->session, &plan->groups, plan->stacks,
+                                        plan->stack_count, &s->state, err)
+                                  : etw_control_start(&plan->session, &s->state, err);
     if (!good) {
         return etw_session_explain(s, err);
     }

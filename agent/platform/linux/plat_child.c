@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,7 +19,7 @@
  * without us the pipe ends, and it does. What it does until then is safe after fork() in a process of
  * many threads. What cannot be executed is found out then only: it ends with the shell's code for it.
  */
-enum { MAX_WORDS = 256, EXIT_NOT_FOUND = 127 };
+enum { MAX_WORDS = 256, EXIT_NOT_FOUND = 127, START_TIME_FIELD = 22 };
 
 struct plat_child {
     pid_t pid;
@@ -29,7 +30,7 @@ struct plat_child {
     uint32_t code;
 };
 
-/* Field 22 of /proc/PID/stat, behind the name, which may hold anything (proc(5)); 0 if it has ended. */
+/* starttime of /proc/PID/stat, behind the name, which may hold anything (proc(5)); 0 if it has ended. */
 static uint64_t started_at(pid_t pid)
 {
     char path[64];
@@ -44,15 +45,12 @@ static uint64_t started_at(pid_t pid)
         return 0;
     }
     text[size] = 0;
-    char state = 0;
-    unsigned long long started = 0;
-    const char *behind = strrchr(text, ')');
-    int found = behind ? sscanf(behind + 1,
-                             " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
-                             "%*d %*d %llu",
-                             &state, &started)
-                       : 0;
-    return found == 2 && state != 'Z' && state != 'X' ? started : 0;
+    const char *at = strrchr(text, ')');
+    char state = at && at[1] && at[2] ? at[2] : 'X';
+    for (int field = 3; at && field <= START_TIME_FIELD; field++) {
+        at = strchr(at + 1, ' ');
+    }
+    return at && state != 'Z' && state != 'X' ? strtoull(at, NULL, 10) : 0;
 }
 
 /* Cut ${line} at blanks outside of double quotes, which go. The words point into it. */
@@ -82,12 +80,32 @@ static size_t split(char *line, char *words[MAX_WORDS])
     return count;
 }
 
+/* One above the highest that may be open. */
+static int file_limit(void)
+{
+    enum { MOST = 65536 };
+    struct rlimit limit;
+    return getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < MOST ? (int)limit.rlim_cur
+                                                                          : MOST;
+}
+
+/* All but two: what this process holds, locks among it, is not the child's to keep. */
+static void close_others(int one, int other, int limit)
+{
+    for (int file = 3; file < limit; file++) {
+        if (file != one && file != other) {
+            close(file);
+        }
+    }
+}
+
 /* In the child. */
-static void become(int gate, const char *folder, char *const words[], int nothing)
+static void become(int gate, const char *folder, char *const words[], int nothing, int limit)
 {
     sigset_t none;
     char byte;
     ssize_t got;
+    close_others(gate, nothing, limit);
     do {
         got = read(gate, &byte, 1);
     } while (got < 0 && errno == EINTR);
@@ -103,8 +121,8 @@ static void become(int gate, const char *folder, char *const words[], int nothin
     _exit(EXIT_NOT_FOUND);
 }
 
-static bool start(struct plat_child *child, char *const words[], const char *folder,
-    struct error *err)
+static bool start(
+    struct plat_child *child, char *const words[], const char *folder, struct error *err)
 {
     int gate[2];
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -115,10 +133,11 @@ static bool start(struct plat_child *child, char *const words[], const char *fol
         }
         return error_set_os(err, code, strerror(code), "the program cannot be started");
     }
+    const int limit = file_limit();
     pid_t pid = fork();
     if (pid == 0) {
         close(gate[1]);
-        become(gate[0], folder, words, nothing);
+        become(gate[0], folder, words, nothing, limit);
     }
     int code = errno;
     close(gate[0]);

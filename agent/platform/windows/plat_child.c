@@ -33,8 +33,7 @@ static bool set_end_with_us(HANDLE job, bool ends)
 {
     JOBOBJECT_EXTENDED_LIMIT_INFORMATION limits = {0};
     limits.BasicLimitInformation.LimitFlags = ends ? JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE : 0;
-    return SetInformationJobObject(
-        job, JobObjectExtendedLimitInformation, &limits, sizeof(limits));
+    return SetInformationJobObject(job, JobObjectExtendedLimitInformation, &limits, sizeof(limits));
 }
 
 /* Where there is no job (before Windows 8 a process has one at most) only a kill leaves it halted. */

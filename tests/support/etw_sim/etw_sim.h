@@ -47,6 +47,7 @@ struct etw_sim_options {
     uint32_t playback_kb;      /* size of each session's playback file: 10240; 1 is next to none */
     uint32_t consumer_buffers; /* how many buffers a consumer holds before they go there: 64 */
     uint32_t logger_period_ms; /* how often full buffers leave the session's memory; 0: at once */
+    uint32_t heap_allocs;      /* by each process of a heap session, when it starts: 0 */
     uint32_t own_process;      /* pid of who calls the functions: 4711 */
     const char *own_image;     /* "etwship.exe" */
     bool not_administrator;    /* sessions and control are refused: 5 */
@@ -224,7 +225,8 @@ struct etw_sim_message {
 uint32_t etw_sim_write_message(
     struct etw_sim_provider *provider, const struct etw_sim_message *message);
 
-/* An event of the kernel: goes to the system sessions whose flags cover ${hook_id}. */
+/* An event of the kernel: goes to the system sessions whose flags cover ${hook_id}; those of heaps
+ * (group 0x10) to the heap session that has ${process_id}. */
 struct etw_sim_kernel_event {
     uint16_t hook_id; /* group << 8 | type; or 0 with the two below */
     struct guid class_guid;
@@ -307,6 +309,8 @@ struct etw_sim_session_info {
     uint32_t enabled_providers;
     uint32_t group_mask[8];
     uint32_t stack_ids; /* entries of its stack list */
+    uint32_t pids[8];   /* of a session of heaps, the first of them */
+    uint32_t pid_count;
     uint32_t flush_timer_ms;
     struct guid guid;
     struct etw_sim_counts counts;

@@ -58,6 +58,7 @@ static const struct row rows[] = {
     {0x0f, 68, 70, {0x20, 0x20000080}},
     {0x0f, 72, 74, {0x1000000, 0x20000002}},
     {0x0f, 95, 95, {0x40, 0x20004000}},
+    {0x10, 0, 255, {0x40000020}},
     {0x11, 0, 255, {0x80000040, 0x80000080, 0x40000400}},
     {0x12, 0, 255, {0x80008000, 0x40008000}},
     {0x14, 0, 255, {0x4}},
@@ -81,8 +82,21 @@ static bool has_any(const struct sim_session *s)
     return bits != 0;
 }
 
-static bool wants(const struct sim_session *s, uint16_t hook)
+static bool wants_heap(const struct sim_session *s, uint16_t hook, uint32_t pid)
 {
+    for (uint32_t i = 0; hook >> 8 == 0x10 && i < s->pid_count; i++) {
+        if (s->pids[i] == pid) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool wants(const struct sim_session *s, uint16_t hook, uint32_t pid)
+{
+    if (s->heap) {
+        return wants_heap(s, hook, pid);
+    }
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct row *r = &rows[i];
         if (r->group == hook >> 8 && r->first <= (hook & 0xff) && (hook & 0xff) <= r->last) {
@@ -195,11 +209,12 @@ uint32_t sim_kernel_write(
     size_t stack_count = 0;
     for (size_t i = 0; i < SIM_MAX_SESSIONS && count < SIM_MAX_SYSTEM + 2; i++) {
         struct sim_session *s = sim->sessions[i];
-        if (!s || !s->system || (only && s != only)) {
+        bool is_meant = s && (s->system || (s->heap && w.hook >> 8 == 0x10));
+        if (!is_meant || (only && s != only)) {
             continue;
         }
         s->counts.offered++;
-        if (!wants(s, w.hook)) {
+        if (!wants(s, w.hook, event->process_id)) {
             s->counts.filtered++;
             continue;
         }

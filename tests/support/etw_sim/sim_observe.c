@@ -58,11 +58,13 @@ static void fill(const struct sim_session *s, struct etw_sim_session_info *info)
         .maximum_buffers = s->maximum,
         .consumers = s->consumer_count,
         .stack_ids = s->stack_count,
+        .pid_count = s->pid_count,
         .flush_timer_ms = sim_session_flush_ms(s),
         .guid = s->guid,
         .counts = s->counts};
     for (size_t i = 0; i < 8; i++) {
         info->group_mask[i] = s->mask[i] | s->provider_mask[i];
+        info->pids[i] = s->pids[i];
     }
     for (const struct sim_guid *g = s->sim->guid_list; g; g = g->next) {
         info->enabled_providers += sim_enable_find(g, s) != NULL;

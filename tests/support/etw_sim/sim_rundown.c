@@ -45,3 +45,25 @@ void sim_rundown_write(struct sim_session *s, bool at_end)
     }
     buf_fini(&payload);
 }
+
+void sim_rundown_write_heaps(struct sim_session *s)
+{
+    enum { HOOK_ALLOC = 0x1021, SIZE = 64, MAIN_PATH = 3 };
+    struct buf payload;
+    buf_init(&payload, 64);
+    for (uint32_t i = 0; i < s->pid_count * s->sim->options.heap_allocs; i++) {
+        uint32_t pid = s->pids[i % s->pid_count];
+        buf_reset(&payload);
+        etl_put_u64(&payload, UINT64_C(0x1f0000)); /* HeapHandle */
+        etl_put_u64(&payload, SIZE);
+        etl_put_u64(&payload, UINT64_C(0x200000) + (uint64_t)i * SIZE); /* Address */
+        etl_put_u32(&payload, MAIN_PATH);
+        const struct etw_sim_kernel_event event = {.hook_id = HOOK_ALLOC,
+            .process_id = pid,
+            .thread_id = pid + 4,
+            .form = ETL_SYSTEM,
+            .payload = buf_span(&payload)};
+        sim_kernel_write(s->sim, &event, s);
+    }
+    buf_fini(&payload);
+}

@@ -2,6 +2,8 @@
  * session that comes of it. */
 #include <stdlib.h>
 
+#include "etw/etw_heap.h"
+#include "event/kernel_groups.h"
 #include "support/etw_sim/sim_remote.h"
 
 /* Modes that exclude each other. */
@@ -63,46 +65,91 @@ uint32_t sim_start_modes(
     return 0;
 }
 
-/* The group masks of a system session: EnableFlags, or the extension block that it points to. */
+/* Items of EnableFlags' extension (ETW_EXT_* of ntwmi.h). */
+enum { ITEM_FLAGS = 1, ITEM_PIDS = 2, ITEM_STACKS = 3 };
+
+static bool take_masks(struct sim_session *s, struct span data)
+{
+    for (size_t k = 0; k < 8 && 4 * k < data.size; k++) {
+        s->mask[k] = load_le32(data.data + 4 * k);
+    }
+    return data.size > 0 && data.size <= 32;
+}
+
+static bool take_pids(struct sim_session *s, struct span data)
+{
+    for (size_t k = 0; k < data.size && s->pid_count < SIM_MAX_PIDS; k += 4) {
+        s->pids[s->pid_count++] = load_le32(data.data + k);
+    }
+    return s->heap && data.size > 0 && data.size <= 4 * (size_t)SIM_MAX_PIDS;
+}
+
+static bool take_stacks(struct sim_session *s, struct span data)
+{
+    for (size_t k = 0; k < data.size; k += 4) {
+        uint32_t hook = load_le32(data.data + k);
+        if (hook > UINT16_MAX || !kernel_group_class((uint16_t)hook)) {
+            return false;
+        }
+        sim_kernel_add_stack_hook(s, (uint16_t)hook);
+    }
+    return data.size > 0 && data.size <= 4 * (size_t)SIM_MAX_STACK_IDS;
+}
+
+/* One item; the rest of the block is what follows it. */
+static bool take_item(struct sim_session *s, struct span *rest)
+{
+    size_t bytes = rest->size >= 4 ? (size_t)load_le16(rest->data) * 4 : 0;
+    if (bytes < 4 || bytes > rest->size) {
+        return false;
+    }
+    uint16_t type = load_le16(rest->data + 2);
+    struct span data = span_from(span_first(*rest, bytes), 4);
+    *rest = span_from(*rest, bytes);
+    return type == ITEM_FLAGS    ? take_masks(s, data)
+           : type == ITEM_PIDS   ? take_pids(s, data)
+           : type == ITEM_STACKS ? take_stacks(s, data)
+                                 : false;
+}
+
+/* A list of items with a header: both of its numbers must be true. */
+static bool take_items(struct sim_session *s, struct span block)
+{
+    size_t bytes = block.size >= 4 ? (size_t)load_le16(block.data) * 4 : 0;
+    if (bytes < 4 || bytes > block.size) {
+        return false;
+    }
+    uint16_t items = load_le16(block.data + 2);
+    struct span rest = span_from(span_first(block, bytes), 4);
+    for (uint16_t i = 0; i < items; i++) {
+        if (!take_item(s, &rest)) {
+            return false;
+        }
+    }
+    return rest.size == 0;
+}
+
+/* The group masks of a system session, the processes of one of heaps: EnableFlags, or the extension
+ * block that it points to. */
 static bool take_flags(struct sim_session *s, const struct etw_properties *p)
 {
-    enum { ITEM_FLAGS = 1, ITEM_STACKS = 3 };
     const uint32_t extension = UINT32_C(0x80000000);
     uint32_t flags = p->enable_flags;
     if (!(flags & extension)) {
         s->mask[0] = flags;
-        return true;
+        return !s->heap;
     }
     struct span block = span_make(p, p->wnode.buffer_size);
     struct span rest = span_from(block, flags & 0xffff);
-    if ((flags >> 16 & 0xff) != 0xff) { /* a group mask of so many dwords */
-        size_t words = flags >> 16 & 0x7f;
-        for (size_t i = 0; i < words && i < 8 && rest.size >= 4 * (i + 1); i++) {
-            s->mask[i] = load_le32(rest.data + 4 * i);
-        }
-        return words > 0 && rest.size >= 4 * words;
-    }
-    if (rest.size < 4) {
+    if ((flags & 0xffff) < ETW_PROPERTIES_V1_BYTES || (flags & 0xffff) % 4) {
         return false;
     }
-    uint16_t items = load_le16(rest.data + 2);
-    rest = span_first(rest, (size_t)load_le16(rest.data) * 4);
-    rest = span_from(rest, 4);
-    for (uint16_t i = 0; i < items; i++) {
-        size_t bytes = rest.size >= 4 ? (size_t)load_le16(rest.data) * 4 : 0;
-        if (bytes < 4 || bytes > rest.size) {
-            return false;
-        }
-        uint16_t type = load_le16(rest.data + 2);
-        for (size_t k = 0; type == ITEM_FLAGS && k < 8 && 4 + 4 * k < bytes; k++) {
-            s->mask[k] = load_le32(rest.data + 4 + 4 * k);
-        }
-        for (size_t k = 4; type == ITEM_STACKS && k < bytes; k += 4) {
-            sim_kernel_add_stack_hook(s, (uint16_t)load_le32(rest.data + k));
-        }
-        rest = span_from(rest, bytes);
+    if ((flags >> 16 & 0xff) == 0xff) {
+        return take_items(s, rest) && (!s->heap || s->pid_count > 0);
     }
-    return true;
+    /* A group mask of so many dwords. */
+    size_t words = flags >> 16 & 0x7f;
+    return !s->heap && rest.size >= 4 * words && take_masks(s, span_first(rest, 4 * words));
 }
 
 static struct sim_session *make(struct etw_sim *sim, const etw_char *name,
@@ -159,7 +206,9 @@ static uint32_t start(
         return ETW_ERROR_INVALID_PARAMETER;
     }
     bool system = kernel_name || p->log_file_mode & ETW_MODE_SYSTEM_LOGGER;
-    code = sim_start_modes(sim, p, system, file);
+    bool heap = guid_equal(&p->wnode.guid, &etw_heap_guid);
+    code = heap && system ? ETW_ERROR_INVALID_PARAMETER
+                          : sim_start_modes(sim, p, system || heap, file);
     if (!code && sim->options.not_administrator) {
         code = ETW_ERROR_ACCESS_DENIED;
     }
@@ -167,9 +216,10 @@ static uint32_t start(
     if (!s) {
         return code ? code : ETW_ERROR_NOT_ENOUGH_MEMORY;
     }
-    if (system && !take_flags(s, p)) {
+    s->heap = heap;
+    if ((system || heap) && !take_flags(s, p)) {
         sim_session_free(s);
-        return ETW_ERROR_INVALID_PARAMETER;
+        return heap ? ETW_ERROR_INVALID_FLAGS : ETW_ERROR_INVALID_PARAMETER;
     }
     code = sim_session_begin(sim, s);
     if (code) {
@@ -177,6 +227,7 @@ static uint32_t start(
     }
     *ret_session = sim_session_handle(s);
     sim_rundown_write(s, false);
+    sim_rundown_write_heaps(s);
     return sim_properties_fill(s, p);
 }
 

@@ -21,6 +21,7 @@ enum {
     SIM_MAX_ENABLES = 8, /* sessions per provider */
     SIM_MAX_SYSTEM = 8,
     SIM_MAX_STACK_IDS = 256,
+    SIM_MAX_PIDS = 64,
     SIM_MAX_CAPTURES = 64,
     SIM_MAX_DISALLOWED = 64,
     SIM_MAX_FILTERS = 13,
@@ -77,6 +78,7 @@ struct sim_session {
     struct etw_sim *sim;
     bool running;
     bool system;
+    bool heap; /* of heaps: events of `pids` alone */
     uint16_t id;
     uint32_t users; /* consumers that hold it, running or not */
     struct guid guid;
@@ -103,6 +105,8 @@ struct sim_session {
     uint32_t provider_mask[8]; /* system providers */
     struct etw_classic_event_id stacks[SIM_MAX_STACK_IDS];
     uint32_t stack_count;
+    uint32_t pids[SIM_MAX_PIDS];
+    uint32_t pid_count;
     struct guid disallowed[SIM_MAX_DISALLOWED];
     uint32_t disallowed_count;
     struct guid captures[SIM_MAX_CAPTURES];
@@ -506,6 +510,8 @@ uint32_t sim_kernel_write(
     struct etw_sim *sim, const struct etw_sim_kernel_event *event, const struct sim_session *only);
 /* sim_rundown.c: what of the kernel is there already, told to ${s}; at its start, or its end. */
 void sim_rundown_write(struct sim_session *s, bool at_end);
+/* What the processes of ${s} do with their heaps as soon as they are traced. */
+void sim_rundown_write_heaps(struct sim_session *s);
 /* Add what ${hook_id} stands for to the stack list. */
 void sim_kernel_add_stack_hook(struct sim_session *s, uint16_t hook_id);
 bool sim_kernel_any_session(const struct etw_sim *sim);

@@ -259,6 +259,9 @@ static void set_option(
     case SIM_WORLD_LOGGER:
         options->logger_period_ms = item->number;
         break;
+    case SIM_WORLD_HEAPS:
+        options->heap_allocs = item->number;
+        break;
     case SIM_WORLD_OWN:
         options->own_process = item->number;
         options->own_image = item->name;

@@ -18,6 +18,8 @@
  *   windows BUILD                      19045
  *   logger MS                          10: how often full buffers leave a session's memory; 0: at
  *                                      once. What is written faster is lost, as on Windows
+ *   heaps N                            0: so often each process allocates when a session of heaps
+ *                                      starts that has its number
  *   own PID IMAGE                      the process that calls the functions
  *   not_administrator                  sessions are refused
  *   no_profile_privilege

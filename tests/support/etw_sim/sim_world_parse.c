@@ -10,6 +10,7 @@ static const struct verb {
     [SIM_WORLD_PROCESSORS] = {"processors", {WORD_NUMBER}},
     [SIM_WORLD_WINDOWS] = {"windows", {WORD_NUMBER}},
     [SIM_WORLD_LOGGER] = {"logger", {WORD_NUMBER}},
+    [SIM_WORLD_HEAPS] = {"heaps", {WORD_NUMBER}},
     [SIM_WORLD_OWN] = {"own", {WORD_NUMBER, WORD_TEXT}},
     [SIM_WORLD_NOT_ADMINISTRATOR] = {"not_administrator", {WORD_NONE}},
     [SIM_WORLD_NO_PROFILE_PRIVILEGE] = {"no_profile_privilege", {WORD_NONE}},

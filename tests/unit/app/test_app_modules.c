@@ -1,4 +1,5 @@
 #include "app/app_modules.h"
+#include "app/app_warnings.h"
 
 #include "support/test.h"
 
@@ -56,6 +57,28 @@ static void every_session_type_is_known_everywhere(void **state)
                  "- {type: file, paths: [a], start: 2026-11-21T00:00:00Z, end: "
                  "2026-11-22T00:00:00Z}\n",
         STDOUT, "");
+}
+
+static void many_heaps_at_a_time_are_warned_of(void **state)
+{
+    struct app_config config;
+    struct config_report report;
+    (void)state;
+    for (int more = 0; more < 2; more++) {
+        assert_true(parse(
+            more ? "- {type: heap, pids: [1, 2, 3, 4, 5]}" : "- {type: heap, pids: [1, 2, 3, 4]}",
+            STDOUT, &config, &report));
+        app_warnings_find(&config, &report);
+        bool found = false;
+        for (size_t i = 0; i < report.line_count; i++) {
+            found = found || strstr(report.lines[i].text,
+                                 "pids: the heaps of 5 processes at a time may "
+                                 "bring events faster than they can be read. trace 4 or fewer");
+        }
+        assert_int_equal(found, more);
+        app_config_fini(&config);
+        config_report_fini(&report);
+    }
 }
 
 static void a_session_without_a_type_is_a_live_one(void **state)
@@ -174,8 +197,39 @@ static void sessions_check_what_belongs_together(void **state)
             "remove the key"},
         {"- {type: record, log_file: {path: a.etl}}",
             "f.yaml:2:3: error: the keys 'providers' and 'flags' are missing."},
-        {"- {type: heap}", "f.yaml:2:3: error: the key 'launch' is missing. add it: command line "
-                           "of the program whose heap is traced"},
+        {"- {type: heap}", "f.yaml:2:3: error: the keys 'launch', 'pids' and 'processes' are "
+                           "missing. add one: whose heaps are traced"},
+        {"- {type: heap, launch: 'C:\\a.exe', pids: [4]}",
+            "f.yaml:2:24: error: launch: a session traces what it launches, or what runs already. "
+            "remove launch, or pids and processes"},
+        {"- {type: heap, launch: a.exe -x}",
+            "f.yaml:2:24: error: launch: it does not begin with the whole path of a program. write "
+            "it, in double quotes if it has blanks, as in '\"C:\\My Apps\\app.exe\" -x'"},
+        {"- {type: heap, launch: '\"C:\\My Apps\\a.exe -x'}",
+            "launch: it does not begin with the whole path of a program"},
+        {"- {type: heap, launch: 'C:a.exe'}",
+            "launch: it does not begin with the whole path of a program"},
+        {"- {type: heap, launch: 'C:\\app\\run.CMD -x'}",
+            "launch: a script is run by another program. write the program whose heap is meant"},
+        {"- {type: heap, pids: [12, app.exe]}",
+            "f.yaml:2:27: error: pids: 'app.exe' is no process id. write a number, or the "
+            "program's name in processes"},
+        {"- {type: heap, pids: [0]}", "pids: '0' is no process id"},
+        {"- {type: heap, processes: ['C:\\a.exe']}",
+            "processes: 'C:\\a.exe' is no name of a program. write it without its folder, as in "
+            "app.exe"},
+        {"- {type: heap, pids: [4], folder: 'C:\\'}",
+            "f.yaml:2:35: error: folder: it is that of the program to launch. add launch"},
+        {"- {type: heap, pids: [4], keep_on_restart: true}",
+            "keep_on_restart: what is traced slows down, so it ends with the agent. remove the "
+            "key"},
+        {"- {type: heap, pids: [4], on_existing: attach}",
+            "on_existing: whose heaps a session traces is chosen when it starts. write replace or "
+            "fail"},
+        {"- {type: heap, pids: [4], stacks: [walk]}", "stacks"},
+        {"- {type: heap, pids: [4]}\n- {type: heap, name: b, pids: [5]}",
+            "f.yaml:3:10: error: type: Windows runs one session of type heap at a time, and 'heap' "
+            "is it. put both into one, or write enabled: false"},
         {"- {type: file, paths: [a], start: 2026-11-21T00:00:00Z, end: 2026-11-21T00:00:00Z}",
             "f.yaml:2:62: error: end: it is not after start. no event can lie between them"},
     };
@@ -562,7 +616,7 @@ static void what_cannot_run_is_listed_with_reasons(void **state)
     struct app_config config;
     struct config_report report;
     assert_true(parse("- {type: realtime, providers: [A]}\n"
-                      "- {type: heap, launch: x, enabled: false}\n"
+                      "- {type: heap, pids: [4], enabled: false}\n"
                       "- {type: file, paths: [a]}\n",
         "spool: {mode: durable}\n"
         "outputs: [{type: stdout}, {type: http, url: 'http://h'}, {type: elasticsearch, enabled: "
@@ -598,6 +652,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_session_type_is_known_everywhere),
+        cmocka_unit_test(many_heaps_at_a_time_are_warned_of),
         cmocka_unit_test(a_session_without_a_type_is_a_live_one),
         cmocka_unit_test(sessions_check_what_belongs_together),
         cmocka_unit_test(an_output_that_stands_alone_has_one_worker),

@@ -41,7 +41,7 @@ static void set_mode(const char *name, mode_t mode)
 static int set_up(void **state)
 {
     static const char *const folders[] = {
-        "conf.d", "schema", "schema/a", "schema/a/b", "data", "data/spool", "log"};
+        "conf.d", "schema", "schema/a", "schema/a/b", "data", "data/spool", "log", "app", "work"};
     (void)state;
     if (temp_folder_make(folder, "trust") != 0) {
         return -1;
@@ -52,11 +52,18 @@ static int set_up(void **state)
         }
         set_mode(folders[i], 0755);
     }
-    write_file("main.yaml", "version: 1\n"
-                            "agent: {data_dir: data, log: {file: log/agent.log}}\n"
-                            "schema: [{type: folder, path: schema}]\n"
-                            "include: [conf.d/*.yaml]\n"
-                            "sessions: [{type: file, paths: [x.etl]}]\n");
+    char text[1024];
+    write_file("app/app.exe", "");
+    set_mode("app/app.exe", 0755);
+    snprintf(text, sizeof(text),
+        "version: 1\n"
+        "agent: {data_dir: data, log: {file: log/agent.log}}\n"
+        "schema: [{type: folder, path: schema}]\n"
+        "include: [conf.d/*.yaml]\n"
+        "sessions: [{type: file, paths: [x.etl]}, "
+        "{type: heap, launch: '\"%s\" -x', folder: work}]\n",
+        in_folder("app/app.exe"));
+    write_file("main.yaml", text);
     write_file("conf.d/out.yaml", "outputs: [{type: stdout}]\n");
     write_file("schema/a.man", "");
     write_file("schema/a/b/b.man", "");
@@ -124,17 +131,13 @@ static void each_place_that_is_believed_is_looked_at(void **state)
     } cases[] = {
         {"main.yaml", 0666, 0644},
         {"conf.d", 01777, 0755}, /* who puts a file there writes the configuration */
-        {"conf.d/out.yaml", 0664, 0644},
-        {"schema", 0777, 0755},
-        {"schema/a.man", 0646, 0644},
+        {"conf.d/out.yaml", 0664, 0644}, {"schema", 0777, 0755}, {"schema/a.man", 0646, 0644},
         {"schema/a", 01777, 0755}, /* whatever will lie there is read */
-        {"schema/a/b", 0775, 0755},
-        {"schema/a/b/b.man", 0664, 0644},
-        {"log", 01777, 0755},
-        {"log/agent.log", 0666, 0644},
-        {"data", 0775, 0755},
-        {"data/kept", 0666, 0644},
+        {"schema/a/b", 0775, 0755}, {"schema/a/b/b.man", 0664, 0644}, {"log", 01777, 0755},
+        {"log/agent.log", 0666, 0644}, {"data", 0775, 0755}, {"data/kept", 0666, 0644},
         {"data/spool", 0777, 0755},
+        {"app/app.exe", 0775, 0755}, /* a program that is launched has the agent's rights */
+        {"work", 0777, 0755},        /* where it runs */
     };
     need_a_place_of_our_own();
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

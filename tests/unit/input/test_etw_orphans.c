@@ -3,10 +3,13 @@
 #include "input/windows/etw_orphans.h"
 
 #include "etw/etw_hold.h"
+#include "etw/etw_image_flags.h"
+#include "etw/etw_registry.h"
 #include "etw_rig.h"
 #include "input/windows/etw_kept.h"
 #include "platform/plat_file.h"
 #include "support/etw_sim/etw_sim.h"
+#include "support/etw_sim/sim_registry.h"
 #include "support/temp_folder.h"
 
 static char folder[TEMP_FOLDER_BYTES];
@@ -139,6 +142,28 @@ static void what_cannot_be_stopped_or_listed_ends_nothing(void **state)
     rig_fini(&rig);
 }
 
+static void flags_that_nobody_looks_after_are_put_back(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    struct sim_registry *registry = sim_registry_create(NULL);
+    etw_registry_use(sim_registry_api(registry));
+    assert_true(etw_image_flags_set("left.exe", "etwship-left", NULL));
+    assert_true(etw_image_flags_set("held.exe", "etwship-held", NULL));
+    struct etw_hold *hold = etw_hold_take("etwship-held", NULL);
+    clean(&rig, NULL);
+    assert_true(
+        rig_has_note(&rig, "- put back TracingFlags of left.exe, which a killed agent had left"));
+    assert_false(rig_has_note(&rig, "held.exe"));
+    etw_hold_drop(hold);
+    clean(&rig, NULL);
+    assert_true(rig_has_note(&rig, "held.exe"));
+    etw_registry_use(NULL);
+    sim_registry_destroy(registry);
+    rig_fini(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -147,6 +172,7 @@ int main(void)
         cmocka_unit_test(a_command_without_a_folder_only_ends_what_commands_left),
         cmocka_unit_test(names_lead_to_no_other_folder),
         cmocka_unit_test(what_cannot_be_stopped_or_listed_ends_nothing),
+        cmocka_unit_test(flags_that_nobody_looks_after_are_put_back),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -186,6 +186,39 @@ static void somebody_elses_session_is_only_read(void **state)
     etw_plan_destroy(plan);
 }
 
+static void heaps_are_a_programs_or_those_of_processes(void **state)
+{
+    static const char *pids[] = {"12", "0x10"};
+    static const char *stacks[] = {"free", "create", "destroy", "realloc", "alloc"};
+    static const uint8_t types[] = {0x24, 0x20, 0x23, 0x22, 0x21};
+    (void)state;
+    struct live_heap settings = {.session = defaults,
+        .launch = "\"C:\\My Apps\\app.exe\" -x",
+        .stacks = {.items = stacks, .count = 5}};
+    struct etw_plan *plan = make(ETW_PLAN_HEAP, &settings, NULL, 0);
+    char guid[GUID_TEXT_SIZE];
+    guid_write(&plan->session.guid, guid);
+    assert_memory_equal(guid, "222962ab-6180-4b88-a825-346b75f2a24a", 36);
+    assert_string_equal(plan->name, "etwship-security");
+    assert_true(plan->reads && plan->ours && !plan->is_system);
+    assert_int_equal(plan->session.mode & 0x02000000, 0); /* SYSTEM_LOGGER */
+    assert_string_equal(plan->heap.image, "app.exe");
+    assert_string_equal(plan->heap.folder, "C:\\My Apps\\");
+    assert_false(plan->heap.ends_program);
+    assert_int_equal(plan->heap.stack_count, 5);
+    assert_memory_equal(plan->heap.stacks, types, 5);
+    etw_plan_destroy(plan);
+
+    settings = (struct live_heap){.session = defaults, .pids = {.items = pids, .count = 2}};
+    plan = make(ETW_PLAN_HEAP, &settings, NULL, 0);
+    assert_null(plan->heap.launch);
+    assert_int_equal(plan->heap.pid_count, 2);
+    assert_int_equal(plan->heap.pids[0], 12);
+    assert_int_equal(plan->heap.pids[1], 16);
+    assert_int_equal(plan->heap.stack_count, 0);
+    etw_plan_destroy(plan);
+}
+
 static void files_get_their_mode_and_size(void **state)
 {
     (void)state;
@@ -444,6 +477,7 @@ int main(void)
         cmocka_unit_test(what_profiles_needs_a_privilege),
         cmocka_unit_test(the_kernel_logger_keeps_its_name_and_guid),
         cmocka_unit_test(somebody_elses_session_is_only_read),
+        cmocka_unit_test(heaps_are_a_programs_or_those_of_processes),
         cmocka_unit_test(files_get_their_mode_and_size),
         cmocka_unit_test(what_cannot_be_planned_is_said),
         cmocka_unit_test(a_provider_becomes_a_request),

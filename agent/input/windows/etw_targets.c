@@ -1,0 +1,384 @@
+#include "input/windows/etw_targets.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "etw/etw_image_flags.h"
+#include "input/provider_spec.h"
+#include "platform/plat_child.h"
+#include "platform/plat_file.h"
+#include "platform/plat_path.h"
+
+/*
+ * A launched program that has not run yet is worth nothing: when its session cannot be started it is
+ * ended, and launched again with the next try. From when it runs it is launched for good.
+ */
+enum { MAX_PATH_BYTES = 4096, MAX_NOTE_BYTES = 256, MANY_PROCESSES = 4 };
+
+struct etw_targets {
+    const struct etw_plan *plan;
+    struct input_env env;
+    struct plat_child *children[ETW_MAX_HEAP_PROCESSES];
+    size_t count;
+    bool has_run;    /* what is to be launched has been */
+    bool is_flagged; /* the image's TracingFlags are ours to put back */
+    bool had_any;
+    bool end_told;
+};
+
+static void note(const struct etw_targets *t, enum input_note level, const char *format, ...)
+    ETWSHIP_PRINTF(3, 4);
+
+static void note(const struct etw_targets *t, enum input_note level, const char *format, ...)
+{
+    char text[700];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    if (t->env.note) {
+        t->env.note(t->env.self, level, text);
+    }
+}
+
+struct etw_targets *etw_targets_create(const struct etw_plan *plan, const struct input_env *env)
+{
+    struct etw_targets *t = calloc(1, sizeof(*t));
+    if (t) {
+        t->plan = plan;
+        t->env = *env;
+    }
+    return t;
+}
+
+static void forget_all(struct etw_targets *t)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        plat_child_close(t->children[i]);
+    }
+    t->count = 0;
+}
+
+void etw_targets_destroy(struct etw_targets *t)
+{
+    if (t) {
+        forget_all(t);
+        free(t);
+    }
+}
+
+/* ---- what an earlier run has launched --------------------------------------------------------------- */
+
+static bool path_of(const struct etw_targets *t, const char *suffix, char path[MAX_PATH_BYTES])
+{
+    int size = t->env.data_dir ? snprintf(path, MAX_PATH_BYTES, "%s/etw-%s.launched%s",
+                                     t->env.data_dir, t->env.name ? t->env.name : "", suffix)
+                               : 0;
+    return size > 0 && size < MAX_PATH_BYTES;
+}
+
+/* Another command line is another program. */
+static struct guid line_id(const struct etw_targets *t)
+{
+    return guid_from_name(span_text(t->plan->heap.launch));
+}
+
+static void forget_launched(const struct etw_targets *t)
+{
+    char path[MAX_PATH_BYTES];
+    if (path_of(t, "", path)) {
+        plat_path_remove(path, NULL);
+    }
+}
+
+static void remember_launched(const struct etw_targets *t, const struct plat_child *child)
+{
+    char path[MAX_PATH_BYTES];
+    char fresh[MAX_PATH_BYTES];
+    char guid[GUID_TEXT_SIZE];
+    char text[MAX_NOTE_BYTES];
+    struct error err = {0};
+    if (!path_of(t, "", path) || !path_of(t, ".new", fresh)) {
+        return;
+    }
+    struct guid id = line_id(t);
+    guid_write(&id, guid);
+    int size = snprintf(text, sizeof(text), "1 %.36s %" PRIu32 " %" PRIu64 " end\n", guid,
+        plat_child_pid(child), plat_child_started(child));
+    struct plat_file *file = plat_file_open(fresh, PLAT_FILE_CREATE, &err);
+    bool good = file && plat_file_write(file, span_make(text, (size_t)size), &err) &&
+                plat_file_sync(file, &err);
+    plat_file_close(file);
+    if (!good || !plat_path_rename(fresh, path, &err)) {
+        note(t, INPUT_NOTE_WARNING, "%s. a restart would launch the program again", err.text);
+    }
+}
+
+static struct span cut(struct span *text)
+{
+    size_t size = 0;
+    while (size < text->size && text->data[size] != ' ' && text->data[size] != '\n') {
+        size++;
+    }
+    struct span part = span_first(*text, size);
+    *text = span_from(*text, size + 1);
+    return part;
+}
+
+static bool read_launched(const struct etw_targets *t, uint64_t *ret_pid, uint64_t *ret_started)
+{
+    char path[MAX_PATH_BYTES];
+    char *data;
+    size_t size;
+    struct guid id;
+    struct guid wanted = line_id(t);
+    if (!path_of(t, "", path) || !plat_file_load(path, MAX_NOTE_BYTES, &data, &size, NULL)) {
+        return false;
+    }
+    struct span text = span_make(data, size);
+    bool good = span_is(cut(&text), "1") && guid_parse(cut(&text), &id) &&
+                provider_spec_parse_bits(cut(&text), ret_pid) && *ret_pid <= UINT32_MAX &&
+                provider_spec_parse_bits(cut(&text), ret_started) && span_is(cut(&text), "end") &&
+                guid_equal(&id, &wanted);
+    free(data);
+    return good;
+}
+
+/* It runs: its number alone may be another process's by now. */
+static struct plat_child *find_launched(const struct etw_targets *t)
+{
+    uint64_t pid;
+    uint64_t started;
+    if (!read_launched(t, &pid, &started)) {
+        return NULL;
+    }
+    struct plat_child *child = plat_child_open((uint32_t)pid, NULL);
+    if (child && (!started || plat_child_started(child) != started)) {
+        plat_child_close(child);
+        child = NULL;
+    }
+    return child;
+}
+
+/* ---- launching -------------------------------------------------------------------------------------- */
+
+static void put_flags_back(struct etw_targets *t)
+{
+    struct error err = {0};
+    if (t->is_flagged && !etw_image_flags_restore(t->plan->heap.image, &err)) {
+        note(t, INPUT_NOTE_WARNING,
+            "%s. every %s goes on being traced. remove its value TracingFlags", err.text,
+            t->plan->heap.image);
+    }
+    t->is_flagged = false;
+}
+
+/* By number it is traced from its first instruction on, too; so what keeps the flags from being set
+ * keeps nothing else. */
+static void set_flags(struct etw_targets *t)
+{
+    struct error err = {0};
+    t->is_flagged = etw_image_flags_set(t->plan->heap.image, t->plan->name, &err);
+    if (!t->is_flagged && err.code != ERR_UNSUPPORTED) {
+        note(t, INPUT_NOTE_WARNING, "%s. heaps that %s makes while it is loaded may be missing",
+            err.text, t->plan->heap.image);
+    }
+}
+
+static bool launch(struct etw_targets *t, struct error *err)
+{
+    const struct etw_plan_heap *heap = &t->plan->heap;
+    if (t->has_run) {
+        return error_set(err, ERR_CONFIG, "%s has ended", heap->image);
+    }
+    struct plat_child *child = find_launched(t);
+    if (child) {
+        t->has_run = true;
+        note(t, INPUT_NOTE_INFO,
+            "goes on with %s, process %" PRIu32
+            ", which an earlier run has launched and which runs still",
+            heap->image, plat_child_pid(child));
+    } else {
+        set_flags(t);
+        struct error why = {0};
+        child = plat_child_launch(heap->launch, heap->folder, &why);
+        if (!child) {
+            put_flags_back(t);
+            return error_set(err, ERR_CONFIG, "launch: %.400s", why.text);
+        }
+    }
+    t->children[t->count++] = child;
+    return true;
+}
+
+/* ---- those that run --------------------------------------------------------------------------------- */
+
+static bool has_process(const struct etw_targets *t, uint32_t pid)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        if (plat_child_pid(t->children[i]) == pid) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* False: there is room for no more. */
+static bool add_process(struct etw_targets *t, uint32_t pid, struct error *err)
+{
+    struct plat_child *child = t->count < ETW_MAX_HEAP_PROCESSES && !has_process(t, pid)
+                                   ? plat_child_open(pid, err)
+                                   : NULL;
+    if (child) {
+        t->children[t->count++] = child;
+    }
+    return t->count < ETW_MAX_HEAP_PROCESSES;
+}
+
+static bool add_found(void *self, uint32_t pid)
+{
+    return add_process(self, pid, NULL); /* it may have ended since */
+}
+
+static bool find_running(struct etw_targets *t, struct error *err)
+{
+    const struct etw_plan_heap *heap = &t->plan->heap;
+    struct error why = {0};
+    bool is_first = !t->had_any;
+    for (size_t i = 0; i < heap->pid_count && (is_first || heap->names->count == 0); i++) {
+        size_t before = t->count;
+        add_process(t, heap->pids[i], &why);
+        if (t->count == before && is_first && why.code) {
+            note(t, INPUT_NOTE_WARNING, "pids: %s", why.text);
+        }
+    }
+    for (size_t i = 0; i < heap->names->count; i++) {
+        plat_child_find(heap->names->items[i], add_found, t, NULL);
+    }
+    if (t->count == 0 && heap->names->count) {
+        return error_set(err, ERR_STOPPED, "processes: none of them runs");
+    }
+    if (t->count == 0) {
+        return error_set(err, ERR_CONFIG, "pids: none of the processes runs. %.200s", why.text);
+    }
+    if (t->count > MANY_PROCESSES && heap->names->count) {
+        note(t, INPUT_NOTE_WARNING,
+            "processes: the heaps of %zu processes at a time may bring events faster than they can "
+            "be read",
+            t->count);
+    }
+    return true;
+}
+
+static void drop_ended(struct etw_targets *t)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < t->count; i++) {
+        if (plat_child_has_ended(t->children[i], NULL)) {
+            plat_child_close(t->children[i]);
+        } else {
+            t->children[left++] = t->children[i];
+        }
+    }
+    t->count = left;
+}
+
+bool etw_targets_get(
+    struct etw_targets *t, uint32_t *ret_pids, size_t *ret_count, struct error *err)
+{
+    drop_ended(t);
+    bool good = t->count > 0 || (t->plan->heap.launch ? launch(t, err) : find_running(t, err));
+    t->had_any = t->had_any || good;
+    t->end_told = false;
+    for (size_t i = 0; good && i < t->count; i++) {
+        ret_pids[i] = plat_child_pid(t->children[i]);
+    }
+    *ret_count = t->count;
+    return good;
+}
+
+bool etw_targets_are_fresh(const struct etw_targets *t)
+{
+    return t->plan->heap.launch && !t->has_run;
+}
+
+/* ---- from then on ----------------------------------------------------------------------------------- */
+
+bool etw_targets_go(struct etw_targets *t, struct error *err)
+{
+    if (!etw_targets_are_fresh(t)) {
+        return true;
+    }
+    remember_launched(t, t->children[0]);
+    if (!plat_child_go(t->children[0], err)) {
+        forget_launched(t);
+        return false;
+    }
+    t->has_run = true;
+    note(t, INPUT_NOTE_INFO, "launched %s, process %" PRIu32, t->plan->heap.image,
+        plat_child_pid(t->children[0]));
+    return true;
+}
+
+void etw_targets_look(struct etw_targets *t, const struct etw_session_state *state)
+{
+    /* Its heaps' first events are there: it has looked at its flags. */
+    if (t->is_flagged && state->buffers_written > 0) {
+        put_flags_back(t);
+    }
+}
+
+static void tell_end(struct etw_targets *t)
+{
+    uint32_t code = UINT32_MAX;
+    if (t->plan->heap.launch) {
+        plat_child_has_ended(t->children[0], &code);
+        note(t, INPUT_NOTE_INFO, "%s has ended with exit code %" PRIu32, t->plan->heap.image, code);
+        forget_launched(t);
+    } else {
+        note(t, INPUT_NOTE_INFO, "all processes whose heaps were traced have ended");
+    }
+}
+
+enum etw_targets_end etw_targets_ended(struct etw_targets *t)
+{
+    const struct etw_plan_heap *heap = &t->plan->heap;
+    if (!t->had_any || etw_targets_are_fresh(t)) {
+        return ETW_TARGETS_RUN;
+    }
+    for (size_t i = 0; i < t->count; i++) {
+        if (!plat_child_has_ended(t->children[i], NULL)) {
+            return ETW_TARGETS_RUN;
+        }
+    }
+    if (t->count && !t->end_told) {
+        tell_end(t);
+        t->end_told = true;
+    }
+    return heap->launch || heap->names->count == 0 ? ETW_TARGETS_OVER : ETW_TARGETS_AWAY;
+}
+
+void etw_targets_leave(struct etw_targets *t)
+{
+    put_flags_back(t);
+    if (etw_targets_are_fresh(t)) {
+        forget_all(t);
+    }
+}
+
+void etw_targets_stop(struct etw_targets *t)
+{
+    const struct etw_plan_heap *heap = &t->plan->heap;
+    bool runs = heap->launch && t->has_run && t->count &&
+                !plat_child_has_ended(t->children[0], NULL);
+    if (runs && heap->ends_program) {
+        plat_child_kill(t->children[0]);
+        forget_launched(t);
+        note(t, INPUT_NOTE_INFO, "ended %s, as on_stop says", heap->image);
+    } else if (runs) {
+        note(t, INPUT_NOTE_INFO, "%s, process %" PRIu32 ", goes on", heap->image,
+            plat_child_pid(t->children[0]));
+    }
+}
