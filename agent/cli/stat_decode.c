@@ -95,11 +95,14 @@ static struct tally_row *count_type(struct stat_decode *stat, const struct event
     return row;
 }
 
+/* A row of what is missing: its kind in so many bytes, then the GUID. */
+enum { MISSING_KIND_SIZE = 16 };
+
 static void count_missing(struct stat_decode *stat, const struct event *event)
 {
-    char key[16 + GUID_TEXT_SIZE];
-    int size = snprintf(key, sizeof(key), "%-16s", kind_of(event));
-    guid_write(&event->record->provider, key + 16);
+    char key[MISSING_KIND_SIZE + GUID_TEXT_SIZE];
+    int size = snprintf(key, sizeof(key), "%-*s", MISSING_KIND_SIZE, kind_of(event));
+    guid_write(&event->record->provider, key + MISSING_KIND_SIZE);
     tally_add(&stat->missing, span_make(key, (size_t)size + GUID_TEXT_SIZE));
 }
 
@@ -196,12 +199,13 @@ void stat_decode_json(const struct stat_decode *stat, struct buf *out)
     buf_add_text(out, "],\"missing\":[");
     rows = tally_sorted(&stat->missing, &count);
     for (size_t i = 0; i < count; i++) {
-        size_t kind_size = 16;
+        size_t kind_size = MISSING_KIND_SIZE;
         while (kind_size && rows[i]->key.data[kind_size - 1] == ' ') {
             kind_size--;
         }
         buf_printf(out, "%s{\"kind\":\"%.*s\",\"guid\":\"%.*s\",\"count\":%llu}", i ? "," : "",
-            SPAN_ARG(span_first(rows[i]->key, kind_size)), SPAN_ARG(span_from(rows[i]->key, 16)),
+            SPAN_ARG(span_first(rows[i]->key, kind_size)),
+            SPAN_ARG(span_from(rows[i]->key, MISSING_KIND_SIZE)),
             (unsigned long long)rows[i]->count);
     }
     free(rows);
@@ -213,6 +217,33 @@ static int by_count(const void *a, const void *b)
     const struct tally_row *x = *(struct tally_row *const *)a;
     const struct tally_row *y = *(struct tally_row *const *)b;
     return x->count == y->count ? 0 : x->count > y->count ? -1 : 1;
+}
+
+/* Which trace message formats are missing, most messages first: their files are called by the GUID. */
+static void add_missing_formats(const struct stat_decode *stat, struct buf *out)
+{
+    enum { SHOWN = 10 };
+    size_t count;
+    size_t found = 0;
+    struct tally_row **rows = tally_sorted(&stat->missing, &count);
+    if (count > 1) {
+        qsort(rows, count, sizeof(*rows), by_count);
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct span guid = span_from(rows[i]->key, MISSING_KIND_SIZE);
+        bool has_guid = !span_is(guid, "00000000-0000-0000-0000-000000000000");
+        if (memcmp(rows[i]->key.data, "wpp ", 4) != 0 || !has_guid || found++ >= SHOWN) {
+            continue;
+        }
+        if (found == 1) {
+            buf_printf(out, "  %10s  %s\n", "messages", "whose trace message format is missing");
+        }
+        buf_printf(out, "  %10llu  %.*s.tmf\n", (unsigned long long)rows[i]->count, SPAN_ARG(guid));
+    }
+    if (found > SHOWN) {
+        buf_printf(out, "  … and %zu more (--json shows all)\n", found - SHOWN);
+    }
+    free(rows);
 }
 
 void stat_decode_text(const struct stat_decode *stat, struct buf *out)
@@ -248,4 +279,5 @@ void stat_decode_text(const struct stat_decode *stat, struct buf *out)
         buf_printf(out, "  … and %zu more types (--json shows all)\n", count - SHOWN);
     }
     free(rows);
+    add_missing_formats(stat, out);
 }

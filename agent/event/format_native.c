@@ -403,26 +403,33 @@ static void add_extended(
 
 static void add_wpp(const struct event *event, struct buf *out)
 {
+    static const struct span nothing;
     const struct event_record *record = event->record;
     const struct wpp_format *format = event->schema ? event->schema->wpp : NULL;
-    buf_add_text(out, ",\"wpp\":{");
-    if (format) {
-        buf_add_span(out, format->json_head);
+    struct span head = format ? format->json_head : nothing;
+    struct span tail = format ? format->json_tail : nothing;
+    if (!buf_reserve(out, FIXED_ROOM + head.size + tail.size)) {
+        return;
     }
-    buf_printf(out, "\"message_number\":%u", record->descriptor.id);
+    uint8_t *p = put_literal(out->data + out->size, ",\"wpp\":{");
+    p = put_span(p, head);
+    p = put_literal(p, "\"message_number\":");
+    p = put_u64(p, record->descriptor.id);
     if (record->present & RECORD_HAS_MESSAGE_FLAGS) {
-        buf_printf(out, ",\"message_flags\":\"0x%x\"", record->message_flags);
+        p = put_literal(p, ",\"message_flags\":");
+        p = value_put_hex(p, record->message_flags);
     }
     if (record->present & RECORD_HAS_SEQUENCE) {
-        buf_printf(out, ",\"sequence\":%lu", (unsigned long)record->message_sequence);
+        p = put_literal(p, ",\"sequence\":");
+        p = put_u64(p, record->message_sequence);
     }
     if (record->present & RECORD_HAS_COMPONENT) {
-        buf_printf(out, ",\"component_id\":%lu", (unsigned long)record->message_component);
+        p = put_literal(p, ",\"component_id\":");
+        p = put_u64(p, record->message_component);
     }
-    if (format) {
-        buf_add_span(out, format->json_tail);
-    }
-    buf_add_byte(out, '}');
+    p = put_span(p, tail);
+    *p++ = '}';
+    out->size = (size_t)(p - out->data);
 }
 
 static void add_message(struct event_writer *writer, const struct event *event,

@@ -103,9 +103,19 @@ static const char *sign_of(const struct wpp_spec *spec, bool negative, uint64_t 
                                      : "";
 }
 
+/* No width, precision or flags: most are. */
+static bool is_plain(const struct wpp_spec *spec)
+{
+    return (spec->width | spec->flags) == 0 && spec->precision < 0;
+}
+
 static uint8_t *put_integer(
     const struct wpp_spec *spec, uint8_t *p, uint64_t value, bool negative, unsigned pointer_digits)
 {
+    if (base_of(spec->conversion) == 10 && is_plain(spec)) {
+        *p = '-';
+        return put_u64(p + negative, value);
+    }
     uint8_t text[MAX_DIGITS];
     bool upper = spec->conversion == 'X' || spec->conversion == 'p';
     uint8_t *end = text + sizeof(text);

@@ -14,10 +14,18 @@
 
 /* A session's part of the file. There is one; appending to a file starts another, with its own
  * header buffer and clock. */
+/* The numbers of message records, as far as a walk has come. */
+struct etl_numbers {
+    uint32_t least;
+    uint32_t most;
+    uint64_t count;
+};
+
 struct etl_epoch {
     uint64_t offset; /* of the header buffer */
     uint16_t format; /* enum unpack_format of compressed buffers */
     struct etl_info info;
+    struct etl_numbers messages; /* for the visitor of a walk */
 };
 
 struct etl_file {

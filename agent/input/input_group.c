@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "input/etl_format.h"
 #include "input/etl_merge.h"
 #include "input/input_file_parts.h"
 
@@ -25,10 +26,18 @@ static bool is_wanted_first(const struct event_record *record)
     return record_is_metadata(record);
 }
 
+/* What the first pass over a file looks at. */
+struct first_pass {
+    struct input *in;
+    struct etl_file *file;
+    struct etl_epoch *epoch; /* of the buffer that is walked through */
+};
+
 static bool first_pass_buffer(void *self, const struct etl_buffer *buffer, size_t epoch)
 {
-    struct input *in = self;
-    (void)epoch;
+    struct first_pass *pass = self;
+    struct input *in = pass->in;
+    pass->epoch = pass->file->epochs[epoch];
     in->done_bytes += buffer->size;
     tell_progress(in, in->done_bytes);
     return !input_file_is_stopped(in);
@@ -41,16 +50,32 @@ void input_group_teach(struct input *in, const struct event_record *record)
     }
 }
 
+static void note_number(struct etl_numbers *numbers, uint32_t number)
+{
+    if (numbers->count++ == 0) {
+        numbers->least = number;
+        numbers->most = number;
+    } else if (number < numbers->least) {
+        numbers->least = number;
+    } else if (number > numbers->most) {
+        numbers->most = number;
+    }
+}
+
 static bool first_pass_record(void *self, const struct event_record *record)
 {
-    input_group_teach(self, record);
+    struct first_pass *pass = self;
+    if (record->kind == RECORD_MESSAGE && record->present & RECORD_HAS_SEQUENCE && pass->epoch) {
+        note_number(&pass->epoch->messages, record->message_sequence);
+    }
+    input_group_teach(pass->in, record);
     return true;
 }
 
 static void first_pass_damage(
     void *self, const struct trace_info *trace, uint64_t offset, const char *what)
 {
-    struct input *in = self;
+    const struct input *in = ((struct first_pass *)self)->in;
     if (in->sink->damage) {
         in->sink->damage(in->sink->self, trace, offset, what);
     }
@@ -83,12 +108,26 @@ static void tell_loss(
     }
 }
 
+/* Messages that were given a number of the session and are not there. Numbers of all sessions together
+ * tell nothing of one. What the header has counted as lost is told as such, not twice. */
+static uint32_t missing_messages(const struct etl_epoch *epoch)
+{
+    const struct etl_numbers *numbers = &epoch->messages;
+    uint64_t range = (uint64_t)numbers->most - numbers->least + 1;
+    if (!(epoch->info.mode & ETL_MODE_LOCAL_SEQUENCE) || !numbers->count ||
+        range <= numbers->count || range - numbers->count <= epoch->info.events_lost) {
+        return 0;
+    }
+    return (uint32_t)(range - numbers->count - epoch->info.events_lost);
+}
+
 void input_group_tell_losses(struct input *in, const struct etl_file *file)
 {
     for (size_t i = 0; i < file->epoch_count; i++) {
         const struct etl_info *info = &file->epochs[i]->info;
         tell_loss(in, info, "events_lost", "events", info->events_lost);
         tell_loss(in, info, "buffers_lost", "buffers", info->buffers_lost);
+        tell_loss(in, info, "message_numbers", "events", missing_messages(file->epochs[i]));
     }
 }
 
@@ -157,14 +196,17 @@ static void tell_ends(struct input *in, struct etl_file *const *files, size_t co
 enum input_end input_group_run(
     struct input *in, struct etl_file *const *files, size_t count, struct error *err)
 {
+    struct first_pass pass = {.in = in};
     const struct etl_visitor visitor = {
-        .self = in,
+        .self = &pass,
         .buffer = first_pass_buffer,
         .record = first_pass_record,
         .skips_mere_events = true,
         .damage = first_pass_damage,
     };
     for (size_t i = 0; i < count; i++) {
+        pass.file = files[i];
+        pass.epoch = NULL;
         if (!etl_file_index(files[i], &visitor, err)) {
             return INPUT_FAILED;
         }

@@ -212,6 +212,54 @@ static void recorded_losses_become_gaps(void **state)
     assert_true(seen.last_gap.to == trace_start_time + 50000000);
 }
 
+/* A trace of messages with these numbers, and a mode. */
+static void save_messages(uint32_t mode, uint32_t lost, const uint32_t *numbers, size_t count)
+{
+    memset(&t, 0, sizeof(t));
+    trace_header(&t, (struct trace_options){.mode = mode, .events_lost = lost});
+    trace_begin(&t, 0, 1);
+    for (size_t i = 0; i < count; i++) {
+        enum { SEQUENCE = 0x01, TIMESTAMP = 0x08 };
+        uint8_t *record = trace_place(&t, 20);
+        store_le16(record, 20);
+        record[3] = 0x90;
+        store_le16(record + 6, SEQUENCE | TIMESTAMP);
+        store_le32(record + 8, numbers[i]);
+        store_le64(record + 12, 2000 + i);
+    }
+    save(names[2], t.bytes, t.size);
+}
+
+static void message_numbers_that_are_missing_become_a_gap(void **state)
+{
+    (void)state;
+    enum { GLOBAL = 0x4000, LOCAL = 0x8000 };
+    static const uint32_t holes[] = {7, 8, 12, 10, 15}; /* 9, 11, 13 and 14 are missing */
+    static const uint32_t whole[] = {3, 2, 4};
+    static const struct {
+        uint32_t mode;
+        uint32_t lost;
+        const uint32_t *numbers;
+        size_t count;
+        uint64_t missing;
+    } rows[] = {{LOCAL, 0, holes, 5, 4}, {LOCAL, 1, holes, 5, 3}, {LOCAL, 4, holes, 5, 0},
+        {GLOBAL, 0, holes, 5, 0}, {0, 0, holes, 5, 0}, {LOCAL, 0, whole, 3, 0},
+        {LOCAL, 0, NULL, 0, 0}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        save_messages(rows[i].mode, rows[i].lost, rows[i].numbers, rows[i].count);
+        const char *paths[] = {names[2]};
+        struct input_file_settings settings = {.paths = {paths, 1}};
+        run(&settings, NULL);
+        assert_int_equal(seen.records, 1 + rows[i].count);
+        assert_int_equal(seen.gaps, (rows[i].lost > 0) + (rows[i].missing > 0));
+        if (rows[i].missing) {
+            assert_string_equal(seen.last_gap.reason, "message_numbers");
+            assert_int_equal(seen.last_gap.count, rows[i].missing);
+        }
+    }
+    save(names[2], "no trace", 8);
+}
+
 static void a_bad_file_does_not_keep_back_the_others(void **state)
 {
     (void)state;
@@ -266,6 +314,7 @@ int main(void)
         cmocka_unit_test(an_unknown_position_is_an_error),
         cmocka_unit_test(start_and_end_limit_what_comes),
         cmocka_unit_test(recorded_losses_become_gaps),
+        cmocka_unit_test(message_numbers_that_are_missing_become_a_gap),
         cmocka_unit_test(a_bad_file_does_not_keep_back_the_others),
         cmocka_unit_test(the_sink_and_stop_end_it_early),
         cmocka_unit_test(a_path_named_twice_is_read_once),
