@@ -6,6 +6,7 @@
 #include "platform/plat_thread.h"
 #include "schema/schema_source.h"
 #include "schema/tmf.h"
+#include "support/temp_folder.h"
 #include "support/test.h"
 
 /* The source over real files: a folder of this test's own, and the shared trace message formats. */
@@ -57,6 +58,12 @@ static int write_files(void **state)
         plat_file_close(file);
     }
     return 0;
+}
+
+static int remove_files(void **state)
+{
+    (void)state;
+    return temp_folder_remove(folder);
 }
 
 static void *create(const char *path)
@@ -261,5 +268,5 @@ int main(void)
         cmocka_unit_test(threads_share_it),
         cmocka_unit_test(the_shared_formats_are_all_read),
     };
-    return cmocka_run_group_tests(tests, write_files, NULL);
+    return cmocka_run_group_tests(tests, write_files, remove_files);
 }
