@@ -121,33 +121,65 @@ static void become(int gate, const char *folder, char *const words[], int nothin
     _exit(EXIT_NOT_FOUND);
 }
 
+/* Until the child has closed what it had of ours: nobody writes to the pipe. */
+static void await_closing(int ready)
+{
+    char byte;
+    ssize_t got;
+    do {
+        got = read(ready, &byte, 1);
+    } while (got < 0 && errno == EINTR);
+    close(ready);
+}
+
+/* Both ends of the gate, both of a pipe that says when others are closed, and /dev/null. */
+struct files {
+    int gate[2];
+    int ready[2];
+    int nothing;
+};
+
+static bool open_files(struct files *files)
+{
+    if (pipe2(files->gate, O_CLOEXEC) != 0) {
+        return false;
+    }
+    if (pipe2(files->ready, O_CLOEXEC) == 0) {
+        files->nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+        if (files->nothing >= 0) {
+            return true;
+        }
+        close(files->ready[0]);
+        close(files->ready[1]);
+    }
+    close(files->gate[0]);
+    close(files->gate[1]);
+    return false;
+}
+
 static bool start(
     struct plat_child *child, char *const words[], const char *folder, struct error *err)
 {
-    int gate[2];
-    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (nothing < 0 || pipe2(gate, O_CLOEXEC) != 0) {
-        int code = errno;
-        if (nothing >= 0) {
-            close(nothing);
-        }
-        return error_set_os(err, code, strerror(code), "the program cannot be started");
+    struct files files;
+    if (!open_files(&files)) {
+        return error_set_os(err, errno, strerror(errno), "the program cannot be started");
     }
     const int limit = file_limit();
     pid_t pid = fork();
     if (pid == 0) {
-        close(gate[1]);
-        become(gate[0], folder, words, nothing, limit);
+        become(files.gate[0], folder, words, files.nothing, limit);
     }
     int code = errno;
-    close(gate[0]);
-    close(nothing);
+    close(files.gate[0]);
+    close(files.ready[1]);
+    close(files.nothing);
+    await_closing(files.ready[0]);
     if (pid < 0) {
-        close(gate[1]);
+        close(files.gate[1]);
         return error_set_os(err, code, strerror(code), "the program cannot be started");
     }
     *child = (struct plat_child){
-        .pid = pid, .is_own = true, .gate = gate[1], .started = started_at(pid)};
+        .pid = pid, .is_own = true, .gate = files.gate[1], .started = started_at(pid)};
     return true;
 }
 
