@@ -49,3 +49,20 @@ bool app_config_can_run(const struct app_config *config, struct config_report *r
     check_spool(config, report);
     return report->error_count == before;
 }
+
+bool app_config_can_serve(const struct app_config *config, struct config_report *report)
+{
+    size_t before = report->error_count;
+    for (size_t i = 0; i < config->session_count; i++) {
+        const struct app_session *session = &config->sessions[i];
+        struct input_live live = session->enabled && session->ops->live
+                                     ? session->ops->live(session->settings)
+                                     : (struct input_live){.launch = NULL};
+        if (live.launch && !live.launch_in_service) {
+            config_error_at(config->memory, &session->type, sizeof(session->type), report,
+                "launch: a service would run the program with its own rights, and without a "
+                "desktop. name it in processes instead, or write in_service: true");
+        }
+    }
+    return report->error_count == before;
+}

@@ -266,4 +266,8 @@ const void *app_config_target_member(const struct app_output *output);
  */
 bool app_config_can_run(const struct app_config *config, struct config_report *report);
 
+/* The same of what a service does not run: a program that is launched has its account, LocalSystem as a
+ * rule, and nobody sees it. */
+bool app_config_can_serve(const struct app_config *config, struct config_report *report);
+
 #endif

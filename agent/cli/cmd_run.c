@@ -99,26 +99,6 @@ static bool is_trusted(const struct app_config *config, const struct agent_keepe
     return true;
 }
 
-/* What a service launches has its account, which is LocalSystem as a rule, and nobody sees it. */
-static bool may_launch(const struct app_config *config, const struct agent_keeper *keeper)
-{
-    bool may = true;
-    for (size_t i = 0; keeper && i < config->session_count; i++) {
-        const struct app_session *session = &config->sessions[i];
-        struct input_live live = session->enabled && session->ops->live
-                                     ? session->ops->live(session->settings)
-                                     : (struct input_live){.launch = NULL};
-        if (live.launch && !live.launch_in_service) {
-            cli_error(
-                "session %s: launch: a service would run the program with its own rights, and "
-                "without a desktop. name it in processes instead, or write in_service: true",
-                session->name);
-            may = false;
-        }
-    }
-    return may;
-}
-
 static void add_log_warning(void *self, const char *text)
 {
     (void)self;
@@ -146,7 +126,7 @@ static int run_kept(const struct cli_args *args, const struct agent_keeper *keep
     bool stuck = false;
     int exit_code = EXIT_USAGE;
     if (config_options_load(args, &config)) {
-        if (config_options_can_run(&config) && may_launch(&config, keeper) &&
+        if (config_options_can_run(&config) && (!keeper || config_options_can_serve(&config)) &&
             is_trusted(&config, keeper)) {
             exit_code = run_config(args, &config, trusted_keeper(&config, keeper), &stuck);
         }

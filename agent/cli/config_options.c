@@ -36,3 +36,12 @@ bool config_options_can_run(const struct app_config *config)
     finish(&report);
     return good;
 }
+
+bool config_options_can_serve(const struct app_config *config)
+{
+    static struct config_report report;
+    config_report_init(&report);
+    bool good = app_config_can_serve(config, &report);
+    finish(&report);
+    return good;
+}

@@ -25,4 +25,7 @@ bool config_options_load(const struct cli_args *args, struct app_config *ret_con
 /* Can it run here? If not, everything that keeps it from that is said on stderr. */
 bool config_options_can_run(const struct app_config *config);
 
+/* The same of what a service does not run. */
+bool config_options_can_serve(const struct app_config *config);
+
 #endif

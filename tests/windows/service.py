@@ -183,6 +183,15 @@ class Service(unittest.TestCase):
         self.assertRegex(done.stderr.decode(), r"not installed.*others\S*: Everyone")
         self.assertIn("not installed", self.do("status", code=1))
 
+    def test_one_that_launches_a_program_is_refused_unless_that_is_meant(self):
+        before = self.said()
+        self.config.write_text(json.dumps({
+            "sessions": [{"name": "h", "type": "heap", "launch": "C:\\a.exe"}],
+            "outputs": [{"type": "file", "path": "out.ndjson"}]}))
+        self.do("install", "-c", "c.yaml")
+        self.assertIn("write in_service: true", self.do("start", code=2))
+        self.assertIn("write in_service: true", self.said()[len(before):])
+
     def test_a_configuration_that_is_missing_is_named(self):
         self.assertEqual(self.etwship("install", "-c", "c.yaml").returncode, 0)
         self.assertIn("c.yaml", self.do("start", code=2))

@@ -183,22 +183,30 @@ static bool start(
     return true;
 }
 
+static bool start_line(struct plat_child *child, char *line, const char *folder, struct error *err)
+{
+    char *words[MAX_WORDS];
+    if (split(line, words) == 0 || access(words[0], X_OK) != 0) {
+        return error_set_os(err, errno, strerror(errno), "the program cannot be started");
+    }
+    return start(child, words, folder, err);
+}
+
 struct plat_child *plat_child_launch(
     const char *command_line, const char *folder, struct error *err)
 {
     struct plat_child *child = calloc(1, sizeof(*child));
     char *line = strdup(command_line);
-    char *words[MAX_WORDS];
-    bool good = child && line ? split(line, words) > 0 && access(words[0], X_OK) == 0
-                              : error_set(err, ERR_MEMORY, "out of memory");
-    if (child && line && !good) {
-        error_set_os(err, errno, strerror(errno), "the program cannot be started");
+    bool good = false;
+    if (!child || !line) {
+        error_set(err, ERR_MEMORY, "out of memory");
+    } else {
+        good = start_line(child, line, folder, err);
     }
-    good = good && start(child, words, folder, err);
     free(line);
     if (!good) {
         free(child);
-        return NULL;
+        child = NULL;
     }
     return child;
 }

@@ -81,6 +81,34 @@ static void many_heaps_at_a_time_are_warned_of(void **state)
     }
 }
 
+static void a_service_launches_only_what_it_may(void **state)
+{
+    static const struct {
+        const char *session;
+        bool may;
+    } rows[] = {
+        {"- {type: heap, launch: 'C:\\a.exe'}", false},
+        {"- {type: heap, launch: 'C:\\a.exe', in_service: true}", true},
+        {"- {type: heap, launch: 'C:\\a.exe', enabled: false}\n- {type: heap, processes: [a.exe]}",
+            true},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct app_config config;
+        struct config_report report;
+        assert_true(parse(rows[i].session, STDOUT, &config, &report));
+        assert_int_equal(app_config_can_serve(&config, &report), rows[i].may);
+        assert_int_equal(report.line_count, !rows[i].may);
+        if (!rows[i].may) {
+            assert_string_equal(report.lines[0].text,
+                "f.yaml:2:10: error: launch: a service would run the program with its own rights, "
+                "and without a desktop. name it in processes instead, or write in_service: true");
+        }
+        app_config_fini(&config);
+        config_report_fini(&report);
+    }
+}
+
 static void a_session_without_a_type_is_a_live_one(void **state)
 {
     (void)state;
@@ -653,6 +681,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_session_type_is_known_everywhere),
         cmocka_unit_test(many_heaps_at_a_time_are_warned_of),
+        cmocka_unit_test(a_service_launches_only_what_it_may),
         cmocka_unit_test(a_session_without_a_type_is_a_live_one),
         cmocka_unit_test(sessions_check_what_belongs_together),
         cmocka_unit_test(an_output_that_stands_alone_has_one_worker),
