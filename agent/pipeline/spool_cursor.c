@@ -95,19 +95,16 @@ static void fetch_left(struct spool_durable *spool, size_t index, struct spool_e
     buf_fini(&bytes);
 }
 
-bool spool_cursor_refill(struct spool_durable *spool, size_t index)
+/* The next rows, for which there is room. False: the catalogue does not give them. */
+static bool fetch_rows(struct spool_durable *spool, size_t index)
 {
-    enum { AT_ONCE = SPOOL_WINDOW / 2 };
+    enum { AT_ONCE = SPOOL_ROWS_AT_ONCE };
     struct spool_cursor *cursor = &spool->cursors[index];
     struct spool_entry entries[AT_ONCE];
     struct store_row rows[AT_ONCE];
     size_t count = 0;
-    plat_mutex_lock(&spool->mutex);
-    bool wanted = !cursor->at_tip && cursor->window_count <= SPOOL_WINDOW - AT_ONCE;
-    plat_mutex_unlock(&spool->mutex);
-    if (!wanted ||
-        !store_next(spool->settings.store, index, cursor->fetched, rows, AT_ONCE, &count, NULL)) {
-        return !wanted;
+    if (!store_next(spool->settings.store, index, cursor->fetched, rows, AT_ONCE, &count, NULL)) {
+        return false;
     }
     for (size_t i = 0; i < count; i++) {
         entries[i] = entry_of(cursor, &rows[i]);
@@ -128,22 +125,36 @@ bool spool_cursor_refill(struct spool_durable *spool, size_t index)
     return true;
 }
 
+bool spool_cursor_refill(struct spool_durable *spool, size_t index)
+{
+    bool ok = true;
+    bool wanted = true;
+    while (ok && wanted) {
+        plat_mutex_lock(&spool->mutex);
+        wanted = spool_cursor_wants_rows(&spool->cursors[index]);
+        plat_mutex_unlock(&spool->mutex);
+        ok = !wanted || fetch_rows(spool, index);
+    }
+    return ok;
+}
+
 bool spool_cursor_lose(struct spool_durable *spool, size_t index, uint64_t id)
 {
     struct spool_cursor *cursor = &spool->cursors[index];
-    size_t kept = 0;
+    size_t at = 0;
     if (id <= cursor->taken) {
         return false;
     }
-    for (size_t i = 0; i < cursor->window_count; i++) {
-        struct spool_entry entry = *window_at(cursor, i);
-        if (entry.row.id == id) {
-            free(entry.left);
-        } else {
-            *window_at(cursor, kept++) = entry;
-        }
+    while (at < cursor->window_count && window_at(cursor, at)->row.id < id) {
+        at++;
     }
-    cursor->window_count = kept;
+    if (at < cursor->window_count && window_at(cursor, at)->row.id == id) {
+        free(window_at(cursor, at)->left);
+        for (; at > 0; at--) { /* as a rule it is the oldest */
+            *window_at(cursor, at) = *window_at(cursor, at - 1);
+        }
+        pop_front(cursor);
+    }
     spool_cache_skip(spool, id);
     return true;
 }
@@ -371,7 +382,7 @@ static struct spool_flight *take(struct spool_durable *spool, struct spool_curso
     } else {
         return NULL;
     }
-    if (!cursor->at_tip && cursor->window_count <= SPOOL_WINDOW / 2) {
+    if (spool_cursor_wants_rows(cursor)) {
         plat_cond_signal(&spool->work);
     }
     return board(spool, cursor, flight) ? flight : NULL;
@@ -446,7 +457,8 @@ static bool read_state(struct spool_durable *spool, struct spool_cursor *cursor,
     const uint64_t *early = store_early(store, output, &count);
     buf_init(&cursor->stored_checkpoint, STORE_VALUE_MAX);
     cursor->before = malloc((count + 1) * sizeof(*cursor->before));
-    if (!cursor->before) {
+    cursor->window = malloc(SPOOL_WINDOW * sizeof(*cursor->window));
+    if (!cursor->before || !cursor->window) {
         return error_set(err, ERR_MEMORY, "out of memory for a position");
     }
     for (size_t i = 0; i < count; i++) {
@@ -504,6 +516,7 @@ void spool_cursor_fini(struct spool_cursor *cursor)
     for (size_t i = 0; i < cursor->window_count; i++) {
         free(window_at(cursor, i)->left);
     }
+    free(cursor->window);
     free(cursor->before);
     free(cursor->stored_early);
     buf_fini(&cursor->stored_checkpoint);

@@ -17,8 +17,9 @@
  */
 enum {
     SPOOL_MAX_CURSORS = 256,
-    SPOOL_WINDOW =
-        256, /* rows that a cursor knows ahead: while a file is deleted, none are added */
+    SPOOL_WINDOW = 1024,      /* rows that a cursor knows ahead: during a commit, and while files are
+                                 deleted, which may take a fifth of a second, none are added … */
+    SPOOL_ROWS_AT_ONCE = 128, /* … and else as soon as there is room for so many */
     SPOOL_MAX_FLIGHTS = 1024, /* batches that an output has in hand, or has acked early */
     SPOOL_READ_TRIES = 10,    /* before a batch that the disk does not give counts as damaged */
 };
@@ -56,7 +57,7 @@ struct spool_cursor {
     struct spool_reader reader;
     struct plat_cond ready;
 
-    struct spool_entry window[SPOOL_WINDOW]; /* a ring */
+    struct spool_entry *window; /* a ring */
     size_t window_first;
     size_t window_count;
     bool at_tip;      /* behind the window is nothing */
@@ -197,6 +198,12 @@ static inline void batch_list_move(struct batch_list *list, struct batch_list *f
     while ((batch = batch_list_take(from))) {
         batch_list_add(list, batch);
     }
+}
+
+/* Is there room for more rows, and are there any? Holds the mutex. */
+static inline bool spool_cursor_wants_rows(const struct spool_cursor *cursor)
+{
+    return !cursor->at_tip && cursor->window_count <= SPOOL_WINDOW - SPOOL_ROWS_AT_ONCE;
 }
 
 /* Something waits to become true from now on. Holds the mutex. */

@@ -338,8 +338,7 @@ static bool work(struct spool_durable *spool)
 static bool wants_rows(const struct spool_durable *spool)
 {
     for (size_t i = 0; i < spool->cursor_count; i++) {
-        const struct spool_cursor *cursor = &spool->cursors[i];
-        if (!cursor->at_tip && cursor->window_count <= SPOOL_WINDOW / 2) {
+        if (spool_cursor_wants_rows(&spool->cursors[i])) {
             return true;
         }
     }

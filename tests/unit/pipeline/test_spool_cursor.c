@@ -1,0 +1,144 @@
+#include "pipeline/spool_durable_own.h"
+#include "unit/pipeline/spool_rig.h"
+
+/* What a cursor knows ahead of its output, while the spool's thread has other things to do. */
+
+/* Where commits stop, on that thread. */
+struct gate {
+    struct spool_rig rig; /* the first: it is what the spool's functions are given */
+    struct plat_mutex mutex;
+    struct plat_cond changed;
+    bool closed;
+    bool reached;
+};
+
+static bool pass(void *self, struct store *store, bool all, struct error *err)
+{
+    struct gate *gate = self;
+    (void)store;
+    (void)all;
+    (void)err;
+    plat_mutex_lock(&gate->mutex);
+    while (gate->closed) {
+        gate->reached = true;
+        plat_cond_broadcast(&gate->changed);
+        plat_cond_wait(&gate->changed, &gate->mutex);
+    }
+    plat_mutex_unlock(&gate->mutex);
+    return true;
+}
+
+static void gate_init(struct gate *gate)
+{
+    rig_init(&gate->rig);
+    gate->rig.settings.stage = pass;
+    plat_mutex_init(&gate->mutex);
+    plat_cond_init(&gate->changed);
+    gate->closed = gate->reached = false;
+}
+
+static void gate_fini(struct gate *gate)
+{
+    rig_fini(&gate->rig);
+    plat_cond_fini(&gate->changed);
+    plat_mutex_fini(&gate->mutex);
+}
+
+/* The thread is stuck in a commit from now on. */
+static void gate_close(struct gate *gate)
+{
+    plat_mutex_lock(&gate->mutex);
+    gate->closed = true;
+    plat_mutex_unlock(&gate->mutex);
+    rig_append(&gate->rig, 0, 1000001, 1000001);
+    plat_mutex_lock(&gate->mutex);
+    while (!gate->reached) {
+        plat_cond_wait(&gate->changed, &gate->mutex);
+    }
+    plat_mutex_unlock(&gate->mutex);
+}
+
+static void gate_open(struct gate *gate)
+{
+    plat_mutex_lock(&gate->mutex);
+    gate->closed = false;
+    plat_cond_broadcast(&gate->changed);
+    plat_mutex_unlock(&gate->mutex);
+}
+
+/* A commit, or a file that is deleted, takes a fifth of a second where the disk is busy. */
+static void an_output_goes_on_during_a_long_commit(void **state)
+{
+    (void)state;
+    enum { AHEAD = SPOOL_WINDOW - SPOOL_ROWS_AT_ONCE, BATCHES = AHEAD + 2 * SPOOL_ROWS_AT_ONCE };
+    static struct gate gate;
+    gate_init(&gate);
+    struct spool_rig *rig = &gate.rig;
+    rig_open(rig);
+    for (uint64_t i = 1; i <= BATCHES; i++) {
+        rig_append(rig, 0, i, i);
+    }
+    rig_flush(rig);
+    rig_reopen(rig); /* nothing is in memory, and rows are known when it is open */
+    gate_close(&gate);
+    for (uint64_t i = 1; i <= AHEAD; i++) {
+        struct spool_item item;
+        assert_int_equal(rig->spool->ops->next(rig->spool, 0, 0, &item), SPOOL_BATCH);
+        assert_int_equal(rig_record(&item, 0), i);
+        rig_ack(rig, 0, &item);
+    }
+    gate_open(&gate);
+    for (uint64_t i = AHEAD + 1; i <= BATCHES; i++) {
+        rig_take(rig, 0, i, i);
+    }
+    rig_take(rig, 0, 1000001, 1000001);
+    rig_expect_nothing(rig, 0);
+    gate_fini(&gate);
+}
+
+/* What is lost may be any of the rows that are known. */
+static void rows_that_are_lost_leave_the_others_in_order(void **state)
+{
+    (void)state;
+    enum { BATCHES = 9 };
+    static const uint64_t lost[] = {5, 1, 9, 4};
+    struct spool_rig rig;
+    rig_init(&rig);
+    rig_open(&rig);
+    for (uint64_t i = 1; i <= BATCHES; i++) {
+        rig_append(&rig, 0, i, i);
+    }
+    rig_flush(&rig);
+    rig_reopen(&rig);
+    struct spool_durable *spool = spool_durable_of(rig.spool);
+    struct spool_cursor *cursor = &spool->cursors[0];
+    uint64_t ids[BATCHES + 1];
+    plat_mutex_lock(&spool->mutex);
+    assert_int_equal(cursor->window_count, BATCHES);
+    for (size_t i = 0; i < BATCHES; i++) {
+        ids[i + 1] = cursor->window[(cursor->window_first + i) % SPOOL_WINDOW].row.id;
+    }
+    for (size_t i = 0; i < sizeof(lost) / sizeof(lost[0]); i++) {
+        assert_true(spool_cursor_lose(spool, 0, ids[lost[i]]));
+    }
+    assert_true(spool_cursor_lose(spool, 0, ids[5])); /* lost once more: nothing else goes */
+    plat_mutex_unlock(&spool->mutex);
+    static const uint64_t left[] = {2, 3, 6, 7, 8};
+    for (size_t i = 0; i < sizeof(left) / sizeof(left[0]); i++) {
+        rig_take(&rig, 0, left[i], left[i]);
+    }
+    plat_mutex_lock(&spool->mutex);
+    assert_false(spool_cursor_lose(spool, 0, ids[8])); /* the output has had it */
+    plat_mutex_unlock(&spool->mutex);
+    rig_expect_nothing(&rig, 0);
+    rig_fini(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_output_goes_on_during_a_long_commit),
+        cmocka_unit_test(rows_that_are_lost_leave_the_others_in_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
