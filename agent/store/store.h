@@ -374,6 +374,11 @@ struct store_loss {
 bool store_drop(struct store *store, enum store_drop why, const struct store_loss *loss,
     uint64_t *ret_count, struct error *err);
 
+/* Forget outputs that were not open for max_age, and tell ${loss} of each batch that waits for one, as
+ * store_drop does: staged. To be called before each commit; where it never is, commits forget them by
+ * themselves, and only `tell` hears of it. */
+void store_forget_old(struct store *store, const struct store_loss *loss);
+
 /* A batch that store_read found damaged: what can be read of its bytes is kept in `damaged/`, the
  * batch is lost for all outputs (${loss}->lost), and told. Staged. One that is not there any more is
  * no failure. */

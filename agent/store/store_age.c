@@ -103,7 +103,48 @@ static void see_open(struct store *store, uint64_t now)
     }
 }
 
-void store_forget_absent(struct store *store)
+/* Each batch that the chain waits for. What the catalogue does not give is in no gap. */
+static void tell_waiting(
+    struct store *store, const struct chain *chain, const struct store_loss *loss)
+{
+    enum { ROWS = 64 };
+    for (size_t i = chain->first_range; i < chain->range_count; i++) {
+        const struct chain_range *range = &chain->ranges[i];
+        uint64_t after = chain_lower(chain, range);
+        struct catalogue_batch batches[ROWS];
+        size_t found = ROWS;
+        while (found == ROWS && catalogue_next_batches(store->catalogue, range->stream, after,
+                                    range->last, batches, ROWS, &found, NULL)) {
+            for (size_t k = 0; k < found; k++) {
+                after = batches[k].id;
+                if (!chain_is_early(chain, after) && !store_is_removed(store, after)) {
+                    struct store_row row = store_row_of(&batches[k]);
+                    loss->lost(loss->self, SIZE_MAX, buf_span(&chain->name), &row);
+                }
+            }
+        }
+    }
+}
+
+/* ${loss} may be NULL. */
+static void forget(struct store *store, struct chain *chain, const struct store_loss *loss)
+{
+    struct store_backlog backlog = {.records = 0};
+    if (store->catalogue) {
+        backlog_measure(store->catalogue, chain, &backlog, NULL);
+    }
+    store_tell(store, STORE_NEWS_FORGOTTEN,
+        "output \"%.*s\" has not been there for max_age: what waits for it, %llu records, is "
+        "given up",
+        SPAN_ARG(buf_span(&chain->name)), (unsigned long long)backlog.records);
+    if (store->catalogue && loss) {
+        tell_waiting(store, chain, loss);
+    }
+    chains_forget(&store->chains, chain, NULL); /* or the next time */
+    store->has_settled = true;
+}
+
+static void forget_absent(struct store *store, const struct store_loss *loss)
 {
     uint64_t oldest = store_oldest_allowed(store);
     if (oldest == 0) {
@@ -113,17 +154,20 @@ void store_forget_absent(struct store *store)
     for (size_t i = store->chains.count; i-- > 0;) {
         struct chain *chain = store->chains.all[i];
         if (!chain->is_open && chain->seen < oldest) {
-            struct store_backlog backlog = {.records = 0};
-            if (store->catalogue) {
-                backlog_measure(store->catalogue, chain, &backlog, NULL);
-            }
-            store_tell(store, STORE_NEWS_FORGOTTEN,
-                "output \"%.*s\" has not been there for max_age: what waits for it, %llu records, "
-                "is "
-                "given up",
-                SPAN_ARG(buf_span(&chain->name)), (unsigned long long)backlog.records);
-            chains_forget(&store->chains, chain, NULL); /* or the next time */
-            store->has_settled = true;
+            forget(store, chain, loss);
         }
     }
+}
+
+void store_forget_absent(struct store *store)
+{
+    if (!store->is_asked_to_forget) {
+        forget_absent(store, NULL);
+    }
+}
+
+void store_forget_old(struct store *store, const struct store_loss *loss)
+{
+    store->is_asked_to_forget = true;
+    forget_absent(store, loss);
 }

@@ -118,7 +118,7 @@ void store_need_room(struct store *store, bool is_needed)
 
 /* ---- what is lost ------------------------------------------------------------------------------------------ */
 
-static bool is_removed(const struct store *store, uint64_t id)
+bool store_is_removed(const struct store *store, uint64_t id)
 {
     return stage_find(&store->stage, STAGE_REMOVED, id, 0) != NULL;
 }
@@ -157,7 +157,7 @@ static bool remove_batch(struct store *store, const struct catalogue_batch *batc
 static bool may_go(
     const struct store *store, const struct catalogue_batch *batch, const struct store_loss *loss)
 {
-    return !is_removed(store, batch->id) &&
+    return !store_is_removed(store, batch->id) &&
            !(loss->is_busy && loss->is_busy(loss->self, batch->id));
 }
 
@@ -290,7 +290,7 @@ bool store_set_aside(struct store *store, const struct store_row *row,
         !catalogue_find_batch(store->catalogue, row->id, &batch, &found, err)) {
         return false;
     }
-    if (!found || is_removed(store, row->id)) {
+    if (!found || store_is_removed(store, row->id)) {
         return true;
     }
     if (!remove_batch(store, &batch, loss, err)) {

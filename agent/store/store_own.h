@@ -63,9 +63,10 @@ struct store {
     uint64_t set_aside;     /* pieces, in this run */
     uint64_t free_bytes;    /* of the disk, when it was asked last */
     uint64_t free_asked_ms;
-    bool is_unclean;   /* a commit failed: something may be written that is not committed */
-    bool is_disk_full; /* for batches, said a commit; and no room was seen since */
-    bool is_rest_true; /* of the last commit, all that needs no batches */
+    bool is_unclean;         /* a commit failed: something may be written that is not committed */
+    bool is_disk_full;       /* for batches, said a commit; and no room was seen since */
+    bool is_asked_to_forget; /* outputs, by store_forget_old */
+    bool is_rest_true;       /* of the last commit, all that needs no batches */
 };
 
 /* A line for the log. */
@@ -110,10 +111,13 @@ bool store_shift_ages(struct store *store, struct error *err);
 /* What entered before is too old; 0: nothing is. */
 uint64_t store_oldest_allowed(struct store *store);
 
-/* Outputs that have not been there for max_age. */
+/* Outputs that have not been there for max_age, unless the caller sees to them (store_forget_old). */
 void store_forget_absent(struct store *store);
 
 /* ---- store_limits.c --------------------------------------------------------------------------------- */
+
+/* Is it staged that the batch goes? */
+bool store_is_removed(const struct store *store, uint64_t id);
 
 /* Look after the disk: how much is free, and the ballast. */
 void store_look_at_disk(struct store *store);

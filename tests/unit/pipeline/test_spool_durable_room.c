@@ -321,84 +321,6 @@ static void a_stop_ends_the_wait_for_room(void **state)
     rig_fini(&rig);
 }
 
-/* ---- age ----------------------------------------------------------------------------------------- */
-
-struct hands {
-    atomic_uint_fast64_t wall;
-    atomic_uint_fast64_t monotonic_ns;
-};
-
-static uint64_t wall(void *self)
-{
-    return atomic_load(&((struct hands *)self)->wall);
-}
-
-static uint64_t monotonic(void *self)
-{
-    return atomic_load(&((struct hands *)self)->monotonic_ns);
-}
-
-static void what_waits_longer_than_it_may_is_lost_and_counted(void **state)
-{
-    (void)state;
-    struct spool_rig rig;
-    struct hands hands = {.wall = UINT64_C(134000000000000000), .monotonic_ns = 1};
-    const struct store_clock clock = {.now = wall, .monotonic_ns = monotonic, .self = &hands};
-    rig_init(&rig);
-    rig.store_settings.clock = &clock;
-    rig.store_settings.max_age_ms = 60000;
-    rig_open(&rig);
-    rig_append(&rig, 0, 1, 3);
-    rig_flush(&rig);
-    atomic_fetch_add(&hands.wall, UINT64_C(1000000000)); /* 100 s */
-    atomic_fetch_add(&hands.monotonic_ns, UINT64_C(100000000000));
-    while (atomic_load(&rig.lost[0][OUTPUT_DROP_SPOOL_TOO_OLD]) == 0) {
-        rig_flush(&rig); /* it looks twice a second */
-        plat_sleep_ms(20);
-    }
-    assert_int_equal(atomic_load(&rig.lost[0][OUTPUT_DROP_SPOOL_TOO_OLD]), 3);
-    rig_append(&rig, 0, 4, 4);
-    rig_take(&rig, 0, 4, 4);
-    rig_fini(&rig);
-}
-
-/* What an output has in hand it may yet deliver, and what it has acked is not lost, though no commit
- * knows of that. */
-static void what_an_output_has_taken_is_not_lost_by_age(void **state)
-{
-    (void)state;
-    struct spool_rig rig;
-    struct hands hands = {.wall = UINT64_C(134000000000000000), .monotonic_ns = 1};
-    const struct store_clock clock = {.now = wall, .monotonic_ns = monotonic, .self = &hands};
-    rig_init(&rig);
-    rig.store_settings.clock = &clock;
-    rig.store_settings.max_age_ms = 60000;
-    rig_open(&rig);
-    rig_append(&rig, 0, 1, 3);
-    rig_append(&rig, 0, 4, 6);
-    rig_append(&rig, 0, 7, 10);
-    rig_append(&rig, 0, 11, 15);
-    rig_take(&rig, 0, 1, 3);
-    struct spool_item held = rig_expect(&rig, 0, 4, 6);
-    rig_take(&rig, 0, 7, 10);
-    rig_flush(&rig);
-    atomic_fetch_add(&hands.wall, UINT64_C(1000000000)); /* 100 s */
-    atomic_fetch_add(&hands.monotonic_ns, UINT64_C(100000000000));
-    while (atomic_load(&rig.lost[0][OUTPUT_DROP_SPOOL_TOO_OLD]) == 0) {
-        rig_flush(&rig); /* it looks twice a second */
-        plat_sleep_ms(20);
-    }
-    rig_flush(&rig);
-    assert_int_equal(atomic_load(&rig.lost[0][OUTPUT_DROP_SPOOL_TOO_OLD]), 5);
-    rig_ack(&rig, 0, &held);
-    rig_append(&rig, 0, 16, 16);
-    rig_take(&rig, 0, 16, 16);
-    rig_checkpoint(&rig, 0, "", true);
-    rig_reopen(&rig);
-    assert_int_equal(rig.backlogs[0].batches, 0);
-    rig_fini(&rig);
-}
-
 /* ---- faults -------------------------------------------------------------------------------------- */
 
 static void a_disk_that_fails_for_a_while_is_waited_for(void **state)
@@ -608,8 +530,6 @@ int main(void)
         cmocka_unit_test(what_an_output_that_is_gone_loses_is_told_with_its_name),
         cmocka_unit_test(words_of_the_agent_drop_nothing),
         cmocka_unit_test(a_stop_ends_the_wait_for_room),
-        cmocka_unit_test(what_waits_longer_than_it_may_is_lost_and_counted),
-        cmocka_unit_test(what_an_output_has_taken_is_not_lost_by_age),
         cmocka_unit_test(a_disk_that_fails_for_a_while_is_waited_for),
         cmocka_unit_test(on_a_full_disk_positions_still_move_and_that_frees_it),
         cmocka_unit_test(what_is_damaged_is_counted_and_the_rest_delivered),
