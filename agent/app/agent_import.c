@@ -16,7 +16,7 @@
  * stream. A stream begins where that of its outputs is that has least. What others of them had beyond
  * that they leave out, so the store remembers it, as the state of a session with a name that none has:
  * lines of session, output, number, and the last batch that was in the spool before: what waited there is
- * not left out, whatever its numbers. Older versions had one such batch for all, in a line without names.
+ * not left out, whatever its numbers (pipeline/had.h, a line for each step). Older versions had one such batch for all, in a line without names.
  *
  * The file `state` is there if memory mode ran last. It is taken over in commits that can be repeated, and
  * renamed when all of it is true, before the first delivery; then it is old, and never read again.
@@ -67,8 +67,7 @@ static uint64_t number_of(struct span word)
 }
 
 /* ${behind} is what lines say that do not say it themselves, until one without names does. */
-static void read_had(const struct agent *agent, struct span text, uint64_t *had,
-    uint64_t *had_behind, uint64_t behind)
+static void read_had(const struct agent *agent, struct span text, struct had *had, uint64_t behind)
 {
     const struct agent_plan *plan = &agent->plan;
     while (text.size) {
@@ -80,34 +79,24 @@ static void read_had(const struct agent *agent, struct span text, uint64_t *had,
         for (size_t i = 0; i < plan->session_count * plan->output_count; i++) {
             if (span_is(session, session_name(agent, i / plan->output_count)) &&
                 span_is(output, output_name(agent, i % plan->output_count))) {
-                had[i] = number;
-                had_behind[i] = line.size ? number_of(line) : behind;
+                had_set(&had[i], number, line.size ? number_of(line) : behind);
             }
         }
-    }
-}
-
-void agent_import_set_had(
-    struct agent_import *import, size_t cell, uint64_t number, uint64_t behind)
-{
-    if (import->had[cell] != number) {
-        import->had[cell] = number;
-        import->had_behind[cell] = behind;
     }
 }
 
 bool agent_import_put_had(const struct agent *agent, struct store *store,
     const struct agent_import *import, struct error *err)
 {
-    const uint64_t *had = import->had;
     const struct agent_plan *plan = &agent->plan;
     struct buf text;
     buf_init(&text, STORE_VALUE_MAX);
     for (size_t i = 0; i < plan->session_count * plan->output_count; i++) {
-        if (had[i]) {
+        const struct had *had = &import->had[i];
+        for (size_t k = 0; k < had->count; k++) {
             buf_printf(&text, "%s %s %llu %llu\n", session_name(agent, i / plan->output_count),
-                output_name(agent, i % plan->output_count), (unsigned long long)had[i],
-                (unsigned long long)import->had_behind[i]);
+                output_name(agent, i % plan->output_count),
+                (unsigned long long)had->steps[k].number, (unsigned long long)had->steps[k].behind);
         }
     }
     bool ok = (!text.failed || error_set(err, ERR_MEMORY, "out of memory")) &&
@@ -150,19 +139,19 @@ static bool take_position(struct taking *taking, size_t stream, uint64_t id)
     }
     for (size_t o = 0; o < plan->output_count; o++) {
         size_t cell = s * plan->output_count + o;
-        uint64_t had = taking->import->had[cell];
+        uint64_t had = had_number(&taking->import->had[cell]);
         struct position position;
         if (plan->outputs[o].stream != stream || !takes(agent, s, o)) {
             continue;
         }
         if (!positions_find(taking->import->left, name, output_name(agent, o), &position)) {
             had = is_read_again && before > had ? before : had;
-            agent_import_set_had(taking->import, cell, had, store_last_id(taking->store));
+            had_set(&taking->import->had[cell], had, store_last_id(taking->store));
             continue;
         }
         lowest = position.sequence < lowest ? position.sequence : lowest;
         had = is_read_again ? position.sequence : had;
-        agent_import_set_had(taking->import, cell, had, store_last_id(taking->store));
+        had_set(&taking->import->had[cell], had, store_last_id(taking->store));
     }
     taking->import->known[stream * plan->session_count + s] = lowest != UINT64_MAX;
     if (lowest == UINT64_MAX || (lowest == 0 && (before == 0 || !is_read_again))) {
@@ -215,10 +204,7 @@ static bool allocate(const struct agent *agent, struct agent_import *import, str
     const struct agent_plan *plan = &agent->plan;
     import->known = calloc(plan->stream_count * plan->session_count + 1, sizeof(*import->known));
     import->had = calloc(plan->session_count * plan->output_count + 1, sizeof(*import->had));
-    import->had_behind = calloc(
-        plan->session_count * plan->output_count + 1, sizeof(*import->had_behind));
-    return (import->known && import->had && import->had_behind) ||
-           error_set(err, ERR_MEMORY, "out of memory");
+    return (import->known && import->had) || error_set(err, ERR_MEMORY, "out of memory");
 }
 
 /* Whoever starts without it reads and sends again what the other mode had. */
@@ -242,7 +228,7 @@ bool agent_import_to_spool(
     buf_init(&text, STORE_VALUE_MAX);
     bool ok = store_find_source_state(store, span_text(had_name), &text, err);
     if (ok) {
-        read_had(agent, buf_span(&text), import->had, import->had_behind, store_last_id(store));
+        read_had(agent, buf_span(&text), import->had, store_last_id(store));
     }
     buf_fini(&text);
     if (!ok || !has_state(agent)) {
@@ -284,7 +270,6 @@ void agent_import_fini(struct agent_import *import)
     positions_close(import->left);
     free(import->known);
     free(import->had);
-    free(import->had_behind);
 }
 
 /* ---- from disk to memory ------------------------------------------------------------------------- */
@@ -300,8 +285,7 @@ struct giving {
     const struct agent *agent;
     struct catalogue *catalogue;
     struct known_output *outputs;
-    uint64_t *had;
-    uint64_t *had_behind; /* not used: memory mode knows no batches */
+    struct had *had; /* of which the numbers count: memory mode knows no batches */
     struct error *err;
     bool ok;
 };
@@ -336,7 +320,7 @@ static bool give_source(void *self, const struct catalogue_source *source)
     }
     for (size_t o = 0; giving->ok && o < agent->plan.output_count; o++) {
         const struct known_output *output = &giving->outputs[o];
-        uint64_t had = giving->had[s * agent->plan.output_count + o];
+        uint64_t had = had_number(&giving->had[s * agent->plan.output_count + o]);
         struct position position = {.sequence = had > source->sequence ? had : source->sequence};
         if (output->id && output->stream == source->stream && takes(agent, s, o) &&
             position.sequence) {
@@ -386,7 +370,7 @@ static bool give_all(struct giving *giving, const struct spool_facts *facts)
     bool ok = catalogue_find_session(
         giving->catalogue, span_text(had_name), &text, &live, giving->err);
     if (ok) {
-        read_had(agent, buf_span(&text), giving->had, giving->had_behind, 0);
+        read_had(agent, buf_span(&text), giving->had, 0);
     }
     buf_fini(&text);
     for (size_t o = 0; ok && o < agent->plan.output_count; o++) {
@@ -412,14 +396,11 @@ static bool give(const struct agent *agent, struct catalogue *catalogue,
         .catalogue = catalogue,
         .outputs = calloc(plan->output_count + 1, sizeof(*giving.outputs)),
         .had = calloc(plan->session_count * plan->output_count + 1, sizeof(*giving.had)),
-        .had_behind = calloc(
-            plan->session_count * plan->output_count + 1, sizeof(*giving.had_behind)),
         .err = err,
         .ok = true};
-    if (!giving.outputs || !giving.had || !giving.had_behind) {
+    if (!giving.outputs || !giving.had) {
         free(giving.outputs);
         free(giving.had);
-        free(giving.had_behind);
         return error_set(err, ERR_MEMORY, "out of memory");
     }
     for (size_t o = 0; o < plan->output_count; o++) {
@@ -431,7 +412,6 @@ static bool give(const struct agent *agent, struct catalogue *catalogue,
     }
     free(giving.outputs);
     free(giving.had);
-    free(giving.had_behind);
     return ok;
 }
 

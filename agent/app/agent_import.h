@@ -2,6 +2,7 @@
 #define ETWSHIP_APP_AGENT_IMPORT_H
 
 #include "app/agent_internal.h"
+#include "pipeline/had.h"
 
 /*
  * A data folder whose spool.mode has changed: what one mode knows of sources and outputs, the other one
@@ -13,20 +14,15 @@ struct store;
 struct agent_import {
     struct positions *left; /* NULL: nothing is to be taken over */
     bool *known;            /* [stream * session_count + session]: it says how far the stream is */
-    uint64_t *had; /* [session * output_count + output]: up to here the output has everything, even
-                      where its stream has less … */
-    uint64_t *had_behind; /* … but of no batch up to this one, which were in the spool before */
+    struct had
+        *had; /* [session * output_count + output]: what the output has, even where its stream
+                        has less */
 };
 
 /* The store has just been opened: positions, states and files become true in it. Where the disk has no
  * room for that, the agent does not start: nobody would know what was delivered. */
 bool agent_import_to_spool(
     struct agent *agent, struct store *store, struct agent_import *import, struct error *err);
-
-/* The output of ${cell} (of `had`) has all up to ${number}, but of no batch up to ${behind}; where that is
- * the number that it had, what was said of it stays. */
-void agent_import_set_had(
-    struct agent_import *import, size_t cell, uint64_t number, uint64_t behind);
 
 /* Stage what outputs had. */
 bool agent_import_put_had(const struct agent *agent, struct store *store,

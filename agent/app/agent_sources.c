@@ -153,8 +153,8 @@ static bool note_had(
         bool moved = has_moved(earlier, stream, session, o);
         uint64_t own = moved ? earlier->output_own[cell] : before;
         bool counts = plan->outputs[o].stream == stream && (moved || earlier->current[stream]);
-        if (counts && own > begin && own > spool->import.had[cell]) {
-            agent_import_set_had(&spool->import, cell, own, store_last_id(spool->store));
+        if (counts && own > begin && own > had_number(&spool->import.had[cell])) {
+            had_set(&spool->import.had[cell], own, store_last_id(spool->store));
             any = true;
         }
     }
@@ -189,7 +189,7 @@ static bool begin_session(struct agent *agent, const struct earlier *earlier, si
     }
     for (size_t o = 0; o < plan->output_count; o++) {
         if (plan->outputs[o].stream == stream && plan->takes[session * plan->output_count + o]) {
-            uint64_t had = spool->import.had[session * plan->output_count + o];
+            uint64_t had = had_number(&spool->import.had[session * plan->output_count + o]);
             agent->resume[session * plan->output_count + o] = had > begin ? had : begin;
             takes = true;
         }

@@ -316,6 +316,5 @@ struct pipeline_store agent_spool_store(const struct agent *agent)
         .sync_bytes = config->sync.bytes,
         .on_full = on_full[config->on_full],
         .had = agent->spool->import.had,
-        .had_behind = agent->spool->import.had_behind,
         .stage = stage};
 }

@@ -4,6 +4,7 @@
 #include "pipeline/books.h"
 #include "pipeline/dead_letters.h"
 #include "pipeline/delivery_host.h"
+#include "pipeline/had.h"
 #include "pipeline/losses.h"
 #include "pipeline/spool.h"
 
@@ -29,8 +30,8 @@ struct outlet_settings {
     struct span checkpoint; /* of the run before; copied */
     const uint64_t
         *resume; /* by session: what lies at or below was delivered then; NULL: nothing */
-    /* By session: the same of batches with numbers above this alone; NULL: of all. */
-    const uint64_t *resume_behind;
+    /* By session: of which batches that holds, and what else was delivered; NULL: of all. */
+    const struct had *had;
     /* By session: an earlier run may have delivered more of it than `resume` knows. NULL: none. */
     const bool *repeats;
     size_t session_count;

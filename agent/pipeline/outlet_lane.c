@@ -228,9 +228,11 @@ static bool reserve_list(uint32_t **list, size_t *capacity, size_t count)
 static bool was_had(const struct outlet_lane *lane, const struct batch_segment *segment)
 {
     const struct outlet_settings *settings = &lane->outlet->settings;
-    uint64_t behind = settings->resume_behind ? settings->resume_behind[segment->session] : 0;
-    return settings->resume && lane->batch->number > behind &&
-           segment->last_sequence <= settings->resume[segment->session];
+    if (settings->had) {
+        return had_covers(
+            &settings->had[segment->session], lane->batch->number, segment->last_sequence);
+    }
+    return settings->resume && segment->last_sequence <= settings->resume[segment->session];
 }
 
 /* What the host gets of the batch later is left, too: add it to the ${count} records of the list. */

@@ -252,7 +252,7 @@ static bool make_outlet(
         .ids = output->ids,
         .checkpoint = checkpoint,
         .resume = keeps && !s->store.had ? NULL : p->tables.output_resume + i * p->session_count,
-        .resume_behind = p->tables.output_behind + i * p->session_count,
+        .had = s->store.had ? p->tables.output_had + i * p->session_count : NULL,
         .repeats = p->tables.repeats,
         .session_count = p->session_count,
         .spool = p->spool,

@@ -20,12 +20,12 @@ bool pipeline_tables_init(
     t->all_streams = calloc(streams, sizeof(*t->all_streams));
     t->resume = calloc(sessions * outputs, sizeof(*t->resume));
     t->output_resume = calloc(sessions * outputs, sizeof(*t->output_resume));
-    t->output_behind = calloc(sessions * outputs, sizeof(*t->output_behind));
+    t->output_had = calloc(sessions * outputs, sizeof(*t->output_had));
     t->stream_resume = calloc(sessions * streams, sizeof(*t->stream_resume));
     t->repeats = calloc(sessions, sizeof(*t->repeats));
     bool ok = t->worker_streams && t->worker_sessions && t->sealer_streams && t->sealer_sessions &&
               t->stream_outputs && t->all_streams && t->resume && t->output_resume &&
-              t->output_behind && t->stream_resume && t->repeats;
+              t->output_had && t->stream_resume && t->repeats;
     return ok || error_set(err, ERR_MEMORY, "out of memory for the pipeline");
 }
 
@@ -39,7 +39,7 @@ void pipeline_tables_fini(struct pipeline_tables *t)
     free(t->all_streams);
     free(t->resume);
     free(t->output_resume);
-    free(t->output_behind);
+    free(t->output_had);
     free(t->stream_resume);
     free(t->repeats);
 }
@@ -120,14 +120,14 @@ static void fill_resume_of_spool(struct pipeline_tables *t, const struct pipelin
 
 /* What an output had in an earlier run, and so leaves out of what it is given. A spool that keeps
  * gives it only what it has not had, but for what came to it before there was such a spool. */
-static uint64_t had(const struct pipeline_tables *t, const struct pipeline_settings *s,
+static uint64_t resume_of(const struct pipeline_tables *t, const struct pipeline_settings *s,
     const struct spool *spool, size_t session, size_t output)
 {
     if (!spool->keeps) {
         return pipeline_tables_resume(t, session, output);
     }
     return s->store.had && session < s->session_count
-               ? s->store.had[session * s->output_count + output]
+               ? had_number(&s->store.had[session * s->output_count + output])
                : 0;
 }
 
@@ -145,10 +145,9 @@ static void fill_resume(
     }
     for (size_t o = 0; o < s->output_count; o++) {
         for (size_t i = 0; i < t->session_count; i++) {
-            t->output_resume[o * t->session_count + i] = had(t, s, spool, i, o);
+            t->output_resume[o * t->session_count + i] = resume_of(t, s, spool, i, o);
             if (s->store.had && i < s->session_count) {
-                t->output_behind[o * t->session_count + i] =
-                    s->store.had_behind[i * s->output_count + o];
+                t->output_had[o * t->session_count + i] = s->store.had[i * s->output_count + o];
             }
         }
     }

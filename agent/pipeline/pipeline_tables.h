@@ -18,7 +18,7 @@ struct pipeline_tables {
     size_t *all_streams;     /* of the agent itself */
     uint64_t *resume;        /* [session * output_count + output] */
     uint64_t *output_resume; /* [output * session_count + session] */
-    uint64_t *output_behind; /* the same way: outlet_settings.resume_behind */
+    struct had *output_had;  /* the same way: outlet_settings.had */
     uint64_t *stream_resume; /* [session * stream_count + piece] */
     bool *repeats;           /* by session: an earlier run may have delivered some of it */
 };

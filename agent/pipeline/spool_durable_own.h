@@ -17,7 +17,7 @@
  */
 enum {
     SPOOL_MAX_CURSORS = 256,
-    SPOOL_WINDOW = 1024,      /* rows that a cursor knows ahead: during a commit, and while files are
+    SPOOL_WINDOW = 1024, /* rows that a cursor knows ahead: during a commit, and while files are
                                  deleted, which may take a fifth of a second, none are added … */
     SPOOL_ROWS_AT_ONCE = 128, /* … and else as soon as there is room for so many */
     SPOOL_MAX_FLIGHTS = 1024, /* batches that an output has in hand, or has acked early */
