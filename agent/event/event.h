@@ -64,7 +64,8 @@ struct gap {
     bool exact;
     uint64_t from; /* FILETIME; 0 unknown */
     uint64_t to;
-    const char *output; /* that lost it; NULL: none did */
+    const char *output;   /* that lost it; NULL: none did */
+    const char *provider; /* whose events they are: its name, or GUID; NULL: of any */
     const struct trace_info *trace;
 };
 

@@ -9,6 +9,10 @@ void event_gap_object(struct event_writer *writer, const struct gap *gap, struct
         buf_add_text(out, ",\"output\":");
         value_json_string(span_text(gap->output), out);
     }
+    if (gap->provider) {
+        buf_add_text(out, ",\"provider\":");
+        value_json_string(span_text(gap->provider), out);
+    }
     buf_printf(out, ",\"count\":%llu", (unsigned long long)gap->count);
     buf_add_text(out, gap->exact ? ",\"exact\":true" : ",\"exact\":false");
     if (gap->from) {
@@ -37,10 +41,13 @@ void event_gap_message(struct event_writer *writer, const struct gap *gap, struc
         session = gap->trace->session_name;
     }
     if (gap->count) {
-        buf_printf(out, "%llu %s lost ", (unsigned long long)gap->count, gap->unit);
-    } else {
-        buf_printf(out, "%s may be missing ", gap->unit); /* nobody knows how many */
+        buf_printf(out, "%llu ", (unsigned long long)gap->count);
     }
+    buf_add_text(out, gap->unit);
+    if (gap->provider) {
+        add_name(out, " of provider ", span_text(gap->provider));
+    }
+    buf_add_text(out, gap->count ? " lost " : " may be missing "); /* nobody knows how many */
     if (strcmp(gap->stage, "etw") == 0) {
         buf_add_text(out, "by ETW");
     } else if (gap->output) {

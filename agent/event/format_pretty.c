@@ -216,6 +216,10 @@ static void pretty_gap(struct event_writer *writer, const struct gap *gap, uint6
         buf_add_text(out, " of ");
         add_text(out, span_text(gap->output));
     }
+    if (gap->provider) {
+        buf_add_text(out, ": provider ");
+        add_text(out, span_text(gap->provider));
+    }
     buf_add_byte(out, '\n');
 }
 

@@ -18,6 +18,9 @@ struct books {
 const char *books_session_drop_stage(enum session_drop reason)
 {
     static const char *const stages[] = {[SESSION_DROP_STACK_WALK] = "filter",
+        [SESSION_DROP_BUDGET_SAMPLED] = "guard",
+        [SESSION_DROP_BUDGET_VERBOSE] = "guard",
+        [SESSION_DROP_BUDGET_PROVIDER] = "guard",
         [SESSION_DROP_FULL] = "queue",
         [SESSION_DROP_STOPPED] = "queue",
         [SESSION_DROP_SPOOL_FULL] = "spool",
@@ -28,6 +31,9 @@ const char *books_session_drop_stage(enum session_drop reason)
 const char *books_session_drop_reason(enum session_drop reason)
 {
     static const char *const reasons[] = {[SESSION_DROP_STACK_WALK] = "stack_walk",
+        [SESSION_DROP_BUDGET_SAMPLED] = "budget_sampled",
+        [SESSION_DROP_BUDGET_VERBOSE] = "budget_verbose",
+        [SESSION_DROP_BUDGET_PROVIDER] = "budget_provider",
         [SESSION_DROP_FULL] = "full",
         [SESSION_DROP_STOPPED] = "stopped",
         [SESSION_DROP_SPOOL_FULL] = "full",

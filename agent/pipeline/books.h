@@ -18,11 +18,14 @@ struct books;
 
 /* Why a session's record did not become an accepted event. */
 enum session_drop {
-    SESSION_DROP_STACK_WALK, /* left out on request: stack_walk: drop */
-    SESSION_DROP_FULL,       /* a live session, and the queue was full */
-    SESSION_DROP_STOPPED,    /* the agent stopped before it was decoded */
-    SESSION_DROP_SPOOL_FULL, /* a live session, and the spool was full … */
-    SESSION_DROP_SPOOL_DISK, /* … or its disk */
+    SESSION_DROP_STACK_WALK,      /* left out on request: stack_walk: drop */
+    SESSION_DROP_BUDGET_SAMPLED,  /* a provider of a live session is over its budget: … */
+    SESSION_DROP_BUDGET_VERBOSE,  /* … one event in so many is kept, no verbose ones, … */
+    SESSION_DROP_BUDGET_PROVIDER, /* … almost none */
+    SESSION_DROP_FULL,            /* a live session, and the queue was full */
+    SESSION_DROP_STOPPED,         /* the agent stopped before it was decoded */
+    SESSION_DROP_SPOOL_FULL,      /* a live session, and the spool was full … */
+    SESSION_DROP_SPOOL_DISK,      /* … or its disk */
     SESSION_DROP_COUNT,
 };
 

@@ -34,7 +34,12 @@ void gap_list_fini(struct gap_list *list)
     }
 }
 
-/* The open gap of this stage and reason, or a free place for it; where neither is, the last one. */
+static bool is_same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* The open gap of this stage, reason and provider, or a free place for it; where neither is, the last one. */
 static struct open_gap *place_for(struct gap_list *list, const struct gap *gap)
 {
     struct open_gap *place = &list->gaps[GAP_LIST_MAX - 1];
@@ -43,7 +48,8 @@ static struct open_gap *place_for(struct gap_list *list, const struct gap *gap)
         if (!open->is_open) {
             place = open;
         } else if (strcmp(open->gap.stage, gap->stage) == 0 &&
-                   strcmp(open->gap.reason, gap->reason) == 0) {
+                   strcmp(open->gap.reason, gap->reason) == 0 &&
+                   is_same_text(open->gap.provider, gap->provider)) {
             return open;
         }
     }

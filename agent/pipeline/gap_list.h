@@ -6,7 +6,7 @@
 #include "pipeline/slab.h"
 
 /*
- * The open gaps of a source, one per stage and reason, each with the slab that it is going to be
+ * The open gaps of a source, one per stage, reason and provider, each with the slab that it is going to be
  * shipped in. Embedded; one thread, but for the slabs, which are freed on any.
  */
 enum { GAP_LIST_MAX = 16 };

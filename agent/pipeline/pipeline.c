@@ -161,6 +161,8 @@ static bool make_sources(struct pipeline *p, struct error *err)
             .decoding = session->decoding,
             .replayable = session->replayable,
             .block_for_ns = session->block_for_ns,
+            .budget = session->budget,
+            .step = s->step,
             .slab_age_ns = slab_age_ns,
             .gap_age_ns = gap_age_ns(s),
             .max_events = session->max_events,

@@ -35,6 +35,7 @@ struct pipeline_session {
     const void *selection;
     bool replayable;
     uint64_t block_for_ns;
+    struct provider_budget_settings budget;
     uint64_t max_events;
     const size_t *streams; /* that take it */
     size_t stream_count;
@@ -100,6 +101,7 @@ struct pipeline_settings {
         void *self, size_t session, size_t worker, struct error *err);
     /* Sees the events of one worker; may be NULL. */
     struct flow_consumer (*observe)(void *self, size_t worker);
+    void (*step)(void *self, uint32_t session, const struct provider_change *change); /* source.h */
     /* These three: see source.h; the last two NULL: positions are not kept. */
     void (*damage)(void *self, uint32_t session, const struct trace_info *trace, uint64_t offset,
         const char *what);

@@ -1,46 +1,11 @@
-#include "pipeline/source.h"
-
 #include <stdlib.h>
 
-#include "pipeline/gap_list.h"
-#include "pipeline/stack_join.h"
+#include "pipeline/source_own.h"
 #include "platform/plat_system.h"
 
-/*
- * One thread, no lock: slabs are handed over through the queue. `slab` is being filled. While a
- * live source drops, `slab` is the full one that found no room; it keeps its place before the gap.
- *
- * A record is counted as received when it is known what becomes of it: at its emission by the join,
- * or as joined, left out or metadata. Those counts travel in the slab and reach the books with what
- * the workers add, so the books balance at every moment.
- */
-enum {
-    CLOCK_EVERY = 32, /* records between two looks at the clock */
-    NO_MEMORY_WAIT_MS = 50,
-};
+enum { NO_MEMORY_WAIT_MS = 50 };
 
 static const uint64_t second_ns = UINT64_C(1000000000);
-
-struct source {
-    struct source_settings settings;
-    struct stack_join *stacks;
-    struct stack_join_counts told; /* to the books */
-    struct source_counts counts;
-    uint64_t events; /* numbered, without gaps */
-    uint64_t newest; /* FILETIME */
-    bool stopped;
-
-    struct slab *slab;
-    uint64_t slab_opened_ns;
-    struct slab *lessons;
-    struct session_counts tally; /* since the last slab */
-    unsigned until_clock;
-
-    bool dropping; /* until there is room again, and no gap is open */
-    struct gap_list gaps;
-
-    uint64_t quiet_since_ns; /* no record since then; 0: there was one since the last pause */
-};
 
 /* ---- handing over ----------------------------------------------------------------------------- */
 
@@ -57,8 +22,7 @@ static void tally_stacks(struct source *source)
     source->told = now;
 }
 
-/* The queue takes nothing more: what a slab holds is counted as dropped. */
-static void abandon(struct source *source, struct slab *slab)
+void source_abandon(struct source *source, struct slab *slab)
 {
     struct session_counts *tally = &slab->tally;
     uint64_t counted = tally->metadata + tally->joined;
@@ -80,7 +44,7 @@ static void abandon(struct source *source, struct slab *slab)
     source->counts.complete = false;
 }
 
-static void complete_slab(struct source *source, struct slab *slab)
+void source_complete(struct source *source, struct slab *slab)
 {
     if (slab->completed) {
         return;
@@ -92,21 +56,20 @@ static void complete_slab(struct source *source, struct slab *slab)
     source->tally = (struct session_counts){0};
 }
 
-/* Queue the slab that is being filled. False if it stays: no room until ${deadline_ns}. */
-static bool hand_over(struct source *source, uint64_t deadline_ns)
+bool source_hand_over(struct source *source, uint64_t deadline_ns)
 {
     struct slab *slab = source->slab;
     if (!slab) {
         return true;
     }
-    complete_slab(source, slab);
+    source_complete(source, slab);
     enum slab_push push = slab_queue_push(source->settings.queue, slab, deadline_ns);
     if (push == SLAB_QUEUE_FULL) {
         return false;
     }
     source->slab = NULL;
     if (push == SLAB_QUEUE_OVER) {
-        abandon(source, slab);
+        source_abandon(source, slab);
     }
     return true;
 }
@@ -157,75 +120,10 @@ static void offer_lessons(struct source *source)
     }
 }
 
-/* ---- gaps ------------------------------------------------------------------------------------- */
-
-/* Ship an open gap, with room in the queue or without: its slab is there. */
-static void close_gap(struct source *source, size_t index, bool force)
-{
-    struct slab *slab = gap_list_take(&source->gaps, index, force);
-    if (!slab) {
-        return;
-    }
-    slab->now = slab->gap.to ? slab->gap.to : source->newest;
-    slab->last_sequence = ++source->counts.sequence;
-    source->tally.gaps++;
-    complete_slab(source, slab);
-    bool comes_again = !source->counts.complete && source->settings.is_done;
-    if (!source->counts.complete) {
-        slab->last_sequence = 0; /* its number would take the session across what was abandoned */
-    }
-    if (comes_again || slab_queue_push_now(source->settings.queue, slab) != SLAB_PUSHED) {
-        abandon(source, slab);
-    }
-}
-
-static void close_gaps(struct source *source, bool force)
-{
-    for (size_t i = 0; i < GAP_LIST_MAX; i++) {
-        close_gap(source, i, force);
-    }
-}
-
-/* A record was lost that found no room. */
-static void add_loss(struct source *source, const char *reason, const struct event_record *record)
-{
-    struct gap gap = {.stage = "queue",
-        .reason = reason,
-        .unit = "events",
-        .count = 1,
-        .exact = true,
-        .from = record->time,
-        .to = record->time,
-        .trace = record->trace};
-    gap_list_add(&source->gaps, &gap);
-}
-
 static void drop(struct source *source, const struct event_record *record)
 {
-    add_loss(source, books_session_drop_reason(SESSION_DROP_FULL), record);
+    source_gaps_add_loss(source, books_session_drop_reason(SESSION_DROP_FULL), record);
     source->tally.dropped[SESSION_DROP_FULL]++;
-}
-
-/* Gaps do not stay open for ever because there is no room. The full slab goes on its way first,
- * beyond the bound, so that they stand behind it; no other one is filled until there is room. */
-static void close_old_gaps(struct source *source)
-{
-    uint64_t now = plat_monotonic_ns();
-    for (size_t i = 0; i < GAP_LIST_MAX; i++) {
-        if (!gap_list_is_old(&source->gaps, i, now, source->settings.gap_age_ns) ||
-            !gap_list_may_take(&source->gaps)) {
-            continue;
-        }
-        struct slab *slab = source->slab;
-        source->slab = NULL;
-        if (slab) {
-            complete_slab(source, slab);
-            if (slab_queue_push_now(source->settings.queue, slab) != SLAB_PUSHED) {
-                abandon(source, slab);
-            }
-        }
-        close_gap(source, i, false);
-    }
 }
 
 /* While dropping: is there room again? */
@@ -233,15 +131,15 @@ static bool resume(struct source *source)
 {
     if (!slab_queue_is_half_empty(source->settings.queue)) {
         if (source->until_clock-- == 0) {
-            source->until_clock = CLOCK_EVERY;
-            close_old_gaps(source);
+            source->until_clock = SOURCE_CLOCK_EVERY;
+            source_gaps_close_old(source);
         }
         return false;
     }
-    if (!hand_over(source, 0)) {
+    if (!source_hand_over(source, 0)) {
         return false;
     }
-    close_gaps(source, true);
+    source_gaps_close(source, true);
     source->dropping = false;
     return true;
 }
@@ -253,7 +151,7 @@ static bool is_old(struct source *source)
     if (source->settings.replayable || source->until_clock-- != 0) {
         return false;
     }
-    source->until_clock = CLOCK_EVERY;
+    source->until_clock = SOURCE_CLOCK_EVERY;
     return plat_monotonic_ns() - source->slab_opened_ns >= source->settings.slab_age_ns;
 }
 
@@ -277,7 +175,8 @@ static bool put(struct source *source, const struct event_record *record, const 
         slab_add(source->slab, record, frames, frame_count, size, sequence)) {
         return true;
     }
-    if (!hand_over(source, deadline_of(source)) || (!source->slab && !open_slab(source, size))) {
+    if (!source_hand_over(source, deadline_of(source)) ||
+        (!source->slab && !open_slab(source, size))) {
         source->dropping = true;
         return false;
     }
@@ -297,7 +196,8 @@ static bool emit(
     if (source->counts.sequence < source->settings.resume) {
         source->counts.resumed++;
     } else {
-        if (!put(source, record, frames, frame_count)) {
+        bool keeps = !source->budget || source_budget_keeps(source, record, frame_count);
+        if (keeps && !put(source, record, frames, frame_count)) {
             drop(source, record);
         }
         source->tally.received++;
@@ -330,7 +230,7 @@ static void learn(struct source *source, const struct event_record *record)
         return;
     }
     size_t size = slab_item_size(record, 0);
-    if (!source->dropping && !hand_over(source, deadline_of(source))) {
+    if (!source->dropping && !source_hand_over(source, deadline_of(source))) {
         source->dropping = true;
     }
     if (source->stopped) {
@@ -338,7 +238,7 @@ static void learn(struct source *source, const struct event_record *record)
     }
     if (!add_lesson(source, record, size)) {
         /* What it describes is shipped undecoded. The gap is closed when there is room again. */
-        add_loss(source, "metadata", record);
+        source_gaps_add_loss(source, "metadata", record);
         source->tally.unlearned++;
         source->dropping = true;
     }
@@ -380,13 +280,13 @@ static void on_gap(void *self, const struct gap *gap)
         return;
     }
     if (source->settings.replayable) {
-        hand_over(source, UINT64_MAX);
-    } else if (!source->dropping && !hand_over(source, 0)) {
+        source_hand_over(source, UINT64_MAX);
+    } else if (!source->dropping && !source_hand_over(source, 0)) {
         source->dropping = true;
     }
     gap_list_add(&source->gaps, gap);
     if (!source->dropping) {
-        close_gaps(source, true);
+        source_gaps_close(source, true);
     }
 }
 
@@ -469,12 +369,15 @@ static bool on_pause(void *self)
     if (!source->settings.replayable) {
         release_quiet(source); /* others say when: on_settle */
     }
+    if (source->budget) {
+        source_budget_look(source, false);
+    }
     if (source->dropping && !resume(source)) {
-        close_old_gaps(source);
+        source_gaps_close_old(source);
         return true;
     }
     hand_over_counts(source);
-    hand_over(source, source->settings.replayable ? UINT64_MAX : 0);
+    source_hand_over(source, source->settings.replayable ? UINT64_MAX : 0);
     return !source->stopped;
 }
 
@@ -501,7 +404,14 @@ struct source *source_create(const struct source_settings *settings, struct erro
         return NULL;
     }
     source->stacks = stack_join_create(settings->decoding.stack_walk, emit, source, err);
-    if (!source->stacks) {
+    bool ok = source->stacks != NULL;
+    if (ok && !settings->replayable && provider_budget_is_given(&settings->budget)) {
+        source->budget_now_ns = source->budget_ticked_ns = source->budget_told_ns =
+            plat_monotonic_ns();
+        source->budget = provider_budget_create(&settings->budget, source->budget_now_ns, err);
+        ok = source->budget != NULL;
+    }
+    if (!ok) {
         source_destroy(source);
         return NULL;
     }
@@ -512,6 +422,7 @@ void source_destroy(struct source *source)
 {
     if (source) {
         stack_join_destroy(source->stacks);
+        provider_budget_destroy(source->budget);
         slab_destroy(source->slab);
         gap_list_fini(&source->gaps);
         slab_destroy(source->lessons);
@@ -545,11 +456,14 @@ void source_finish(struct source *source, bool stopped)
         stack_join_flush(source->stacks);
     }
     hand_over_counts(source);
-    hand_over(source, UINT64_MAX);
-    close_gaps(source, true);
+    source_hand_over(source, UINT64_MAX);
+    source_gaps_close(source, true);
+    if (source->budget) {
+        source_budget_look(source, true);
+    }
     /* Counts that came up since, or that a gap which could not be shipped would have carried. */
     hand_over_counts(source);
-    hand_over(source, UINT64_MAX);
+    source_hand_over(source, UINT64_MAX);
 }
 
 struct source_counts source_counts(const struct source *source)

@@ -3,6 +3,7 @@
 
 #include "input/input.h"
 #include "pipeline/losses.h"
+#include "pipeline/provider_budget.h"
 
 /*
  * The first part of a session: what its input hands over is joined with its stacks, numbered,
@@ -12,6 +13,9 @@
  * until the queue is half empty, and a gap record says how many (queue, full), and another one how
  * many records that describe others went unlearned (queue, metadata). Room for it is kept beforehand;
  * one gap is open at a time, closed with the next event that is accepted, or after gap_age.
+ *
+ * Before that, a live source leaves out what a provider sends beyond its budget (provider_budget.h);
+ * gaps, one per provider and reason, say so every gap_age (guard, budget_sampled).
  */
 struct source;
 
@@ -26,10 +30,13 @@ struct source_settings {
     uint64_t block_for_ns; /* live sources */
     uint64_t slab_age_ns;  /* live sources: no event waits longer for its slab to fill */
     uint64_t gap_age_ns;
-    uint64_t max_events; /* 0: no limit */
+    struct provider_budget_settings budget; /* live sources; borrowed until source_destroy */
+    uint64_t max_events;                    /* 0: no limit */
     uint64_t resume; /* what is numbered up to here, all outputs had in an earlier run: left out */
     uint64_t resume_max; /* what is numbered above, no output had */
 
+    /* A provider keeps to its budget in another way than before; may be NULL. */
+    void (*step)(void *self, uint32_t session, const struct provider_change *change);
     /* See input_sink.damage; may be NULL. */
     void (*damage)(void *self, uint32_t session, const struct trace_info *trace, uint64_t offset,
         const char *what);
