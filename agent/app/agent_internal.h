@@ -86,6 +86,7 @@ bool agent_sessions_create(struct agent *agent, struct error *err);
 bool agent_sessions_start(struct agent *agent, struct error *err);
 void agent_sessions_join(struct agent *agent);
 void agent_sessions_destroy(struct agent *agent);
+void agent_session_step(void *self, uint32_t index, const struct provider_change *change);
 void agent_session_damage(
     void *self, uint32_t index, const struct trace_info *trace, uint64_t offset, const char *what);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "app/app_boot.h"
+#include "app/app_budgets.h"
 #include "app/app_providers.h"
 #include "app/app_shape.h"
 #include "platform/plat_system.h"
@@ -120,6 +121,16 @@ static bool selects(const void *self, struct filter_scratch *scratch, const stru
     return true;
 }
 
+static bool plan_budgets(struct agent_plan *plan, const struct app_config *all, size_t index,
+    const struct provider_spec *specs, struct error *err)
+{
+    const struct app_session *config = plan->session_configs[index];
+    struct pipeline_session *session = &plan->sessions[index];
+    return config->ops->replayable ||
+           app_budgets_plan(all, config, specs, &plan->memory, &session->budget) ||
+           error_set(err, ERR_MEMORY, "out of memory for the budgets of providers");
+}
+
 static bool plan_providers(struct agent_plan *plan, const struct app_config *all, size_t index,
     struct session_selection *selection, struct error *err)
 {
@@ -138,7 +149,8 @@ static bool plan_providers(struct agent_plan *plan, const struct app_config *all
         specs[i] = providers[i].spec;
     }
     /* As the session does that wrote a boot file: its reader has the same providers. */
-    ok = app_providers_resolve(all, plan->events_of[index], specs, err);
+    ok = app_providers_resolve(all, plan->events_of[index], specs, err) &&
+         plan_budgets(plan, all, index, specs, err);
     if (ok) {
         selection->selection = provider_selection_create_from(specs, count, err);
         ok = selection->selection != NULL;
@@ -306,7 +318,7 @@ static bool plan_session(struct agent_plan *plan, size_t index,
         session->selection = selection;
         return plan_providers(plan, settings->config, index, selection, err);
     }
-    return true;
+    return plan_budgets(plan, settings->config, index, NULL, err);
 }
 
 /* ---- all of it ---------------------------------------------------------------------------------- */

@@ -286,6 +286,7 @@ static bool make_pipeline(struct agent *agent, struct error *err)
         .agent = &agent->identity.agent,
         .make_cache = make_cache,
         .observe = observe,
+        .step = agent_session_step,
         .damage = agent_session_damage,
         .file_end = keeps ? agent_store_file_end : NULL,
         .is_done = keeps ? agent_store_is_done : NULL,

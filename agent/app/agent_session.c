@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "app/agent_internal.h"
+#include "app/app_budgets.h"
 #include "input/windows/etw_orphans.h"
 #include "platform/plat_system.h"
 #include "schema/kernel_names.h"
@@ -10,6 +11,17 @@
  * source is finished on the same thread. Inputs live until everything is delivered: records refer to
  * what they own.
  */
+
+void agent_session_step(void *self, uint32_t index, const struct provider_change *change)
+{
+    const struct agent *agent = self;
+    struct buf text;
+    buf_init(&text, 1024);
+    app_budgets_write_change(change, &text);
+    log_write(agent->log, change->to > change->from ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO, NULL,
+        "session %s: %.*s", agent->plan.session_configs[index]->name, SPAN_ARG(buf_span(&text)));
+    buf_fini(&text);
+}
 
 void agent_session_damage(
     void *self, uint32_t index, const struct trace_info *trace, uint64_t offset, const char *what)

@@ -190,6 +190,9 @@ void agent_status_line(
 {
     for (size_t i = 0; i < plan->session_count; i++) {
         const struct session_counts *counts = &status->sessions[i];
+        uint64_t over_budget = counts->dropped[SESSION_DROP_BUDGET_SAMPLED] +
+                               counts->dropped[SESSION_DROP_BUDGET_VERBOSE] +
+                               counts->dropped[SESSION_DROP_BUDGET_PROVIDER];
         uint64_t dropped = counts->dropped[SESSION_DROP_FULL] +
                            counts->dropped[SESSION_DROP_STOPPED] +
                            counts->dropped[SESSION_DROP_SPOOL_FULL] +
@@ -197,6 +200,7 @@ void agent_status_line(
         buf_printf(out, "%ssession %.100s: %llu received, %llu accepted", i ? "; " : "",
             plan->session_configs[i]->name, (unsigned long long)counts->received,
             (unsigned long long)counts->accepted);
+        add_if_any(out, over_budget, "over budget");
         add_if_any(out, dropped, "dropped");
     }
     for (size_t i = 0; i < plan->output_count; i++) {

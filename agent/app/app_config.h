@@ -116,6 +116,13 @@ struct app_processes {
     const char *container;
 };
 
+/* What a provider may send per second. */
+struct app_budget {
+    int64_t events; /* 0: no limit */
+    uint64_t bytes; /* 0: no limit */
+    uint64_t burst_ns;
+};
+
 struct app_stacks {
     struct config_strings events;
     const char *level;
@@ -139,6 +146,7 @@ struct app_provider {
     const char *wpp;            /* definitions of WPP messages, NULL: none */
     struct config_strings flags;
     struct config_list filters; /* struct app_rule */
+    struct app_budget budget;
 
     /* As written; the shorthand alone, or the others. */
     struct {
@@ -155,9 +163,10 @@ struct app_session {
     const char *name; /* unique among sessions */
     const char *type;
     bool enabled;
-    struct config_list providers; /* struct app_provider */
-    struct config_list filters;   /* struct app_rule */
-    uint64_t block_for_ns;        /* live: how long to wait for room before events are dropped */
+    struct config_list providers;      /* struct app_provider */
+    struct config_list filters;        /* struct app_rule */
+    struct app_budget provider_budget; /* live: of each provider without one of its own */
+    uint64_t block_for_ns; /* live: how long to wait for room before events are dropped */
     const struct input_ops *ops;
     void *settings; /* for ops->create */
     const struct config_variant *variant;

@@ -203,6 +203,17 @@ static const struct config_field stack_fields[] = {
     {.key = NULL},
 };
 
+static const struct config_field budget_fields[] = {
+    {CONFIG_ROW("events", INT, struct app_budget, events), .default_text = "0", .max = 100000000,
+        .help = "so many per second; 0: no limit"},
+    {CONFIG_ROW("bytes", SIZE, struct app_budget, bytes), .default_text = "0", .max = 10 * GB,
+        .help = "so much per second, payloads, extended items and stacks together; 0: no limit"},
+    {CONFIG_ROW("burst", DURATION, struct app_budget, burst_ns), .default_text = "4s",
+        .min = SECOND_NS, .max = 60 * SECOND_NS,
+        .help = "what was not used for so long may come at once"},
+    {.key = NULL},
+};
+
 static const struct config_field provider_fields[] = {
     {CONFIG_ROW("name", STRING, struct app_provider, text.name),
         .help = "of the provider, or its GUID"},
@@ -242,6 +253,9 @@ static const struct config_field provider_fields[] = {
         .help = "WPP messages instead: the file that describes them (.tmf .tmc .pdb)"},
     {CONFIG_ROW("flags", STRINGS, struct app_provider, flags), .max = 32,
         .help = "wpp: names or numbers of its flags; default: all"},
+    {CONFIG_STRUCT_ROW("budget", struct app_provider, budget, budget_fields),
+        .help = "live sessions: what it may send per second; default: `provider_budget` of the "
+            "session"},
     FILTERS_ROW(struct app_provider, "rules for the events of this provider; the first that "
         "matches decides"),
     {.key = NULL},
@@ -261,6 +275,8 @@ static const struct config_field session_fields[] = {
         .help = "whose events; for files: which of those that are there"},
     FILTERS_ROW(struct app_session, "rules for the events of this session; the first that "
         "matches decides"),
+    {CONFIG_STRUCT_ROW("provider_budget", struct app_session, provider_budget, budget_fields),
+        .help = "live sessions: what each provider may send per second that has no `budget`"},
     {CONFIG_ROW("block_for", DURATION, struct app_session, block_for_ns),
         .default_text = "250ms", .max = 60 * SECOND_NS,
         .help = "live sessions: how long to wait for room before events are dropped"},

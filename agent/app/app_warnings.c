@@ -1,6 +1,7 @@
 #include "app/app_warnings.h"
 
 #include "app/app_boot.h"
+#include "app/app_budgets.h"
 #include "app/app_fields.h"
 #include "app/app_loop.h"
 #include "app/app_memory.h"
@@ -93,6 +94,28 @@ static void warn_of_providers(const struct search *search, const struct app_sess
         if (p->wpp && p->payload.count) {
             WARN(search, p, "WPP messages have no fields: payload has no effect. use filters");
         }
+    }
+}
+
+/* ---- budgets --------------------------------------------------------------------------------------- */
+
+static void warn_of_budget(const struct search *search, const struct app_session *session,
+    const struct app_provider *provider, const struct app_budget *budget)
+{
+    const char *doubt = app_budgets_is_given(search->config, budget)
+                            ? app_budgets_doubt(session, provider)
+                            : NULL;
+    if (doubt) {
+        WARN(search, budget, "%s", doubt);
+    }
+}
+
+static void warn_of_budgets(const struct search *search, const struct app_session *session)
+{
+    const struct app_provider *providers = session->providers.items;
+    warn_of_budget(search, session, NULL, &session->provider_budget);
+    for (size_t i = 0; i < session->providers.count; i++) {
+        warn_of_budget(search, session, &providers[i], &providers[i].budget);
     }
 }
 
@@ -244,6 +267,7 @@ void app_warnings_find(const struct app_config *config, struct config_report *re
     for (size_t i = 0; i < config->session_count; i++) {
         const struct app_session *session = &config->sessions[i];
         warn_of_providers(&search, session);
+        warn_of_budgets(&search, session);
         warn_of_sequence(&search, session);
         warn_of_boot(&search, session);
         config_check_report(config->memory, session->ops->doubt, session->settings, report);

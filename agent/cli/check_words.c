@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "app/app_budgets.h"
 #include "app/app_fields.h"
 #include "app/app_memory.h"
 #include "app/app_rules.h"
@@ -89,6 +90,16 @@ static void put_extras(
     }
 }
 
+static void put_budget(const char *before, const struct app_budget *budget, struct buf *out)
+{
+    if (budget->events || budget->bytes) {
+        buf_add_text(out, before);
+        app_budgets_write((uint64_t)budget->events, budget->bytes, out);
+        buf_printf(
+            out, ", at once what comes of %s", config_value_write_duration(budget->burst_ns).text);
+    }
+}
+
 static void put_provider(const struct app_session *session, const struct app_provider *provider,
     const struct provider_facts *facts, struct buf *out)
 {
@@ -119,6 +130,9 @@ static void put_provider(const struct app_session *session, const struct app_pro
     put_keywords("any", &spec->any, facts ? facts->any_bits : 0, facts && facts->found, out);
     put_keywords("all", &spec->all, facts ? facts->all_bits : 0, facts && facts->found, out);
     put_extras(session, spec, out);
+    if (!app_budgets_doubt(session, provider)) {
+        put_budget("; budget ", &provider->budget, out);
+    }
     buf_add_byte(out, '\n');
 }
 
@@ -191,6 +205,16 @@ static void put_texts(const struct check *check, const struct app_session *sessi
     }
 }
 
+static bool has_budget(const struct app_session *session)
+{
+    const struct app_provider *providers = session->providers.items;
+    bool any = session->provider_budget.events || session->provider_budget.bytes;
+    for (size_t i = 0; i < session->providers.count; i++) {
+        any = any || providers[i].budget.events || providers[i].budget.bytes;
+    }
+    return any && !app_budgets_doubt(session, NULL);
+}
+
 static void put_session(const struct check *check, const struct app_session *session,
     const struct provider_facts *facts, struct buf *out)
 {
@@ -208,6 +232,12 @@ static void put_session(const struct check *check, const struct app_session *ses
     buf_add_text(out, "\n    to ");
     put_outputs_of(check->config, session, out);
     buf_add_byte(out, '\n');
+    if (check->verbose && has_budget(session)) {
+        put_budget("      each provider: budget ", &session->provider_budget, out);
+        buf_printf(out, "%s      %s\n",
+            session->provider_budget.events || session->provider_budget.bytes ? "\n" : "",
+            app_budgets_order);
+    }
     if (check->verbose && session->ops->needs_etw) {
         check_places_write_session(session, "      ", out);
     }

@@ -93,10 +93,10 @@ static void await_left(const char *session)
     }
 }
 
-static void burst(const char *name, uint64_t count, uint32_t rate)
+static void burst(const char *name, uint64_t count, uint32_t rate, unsigned level)
 {
     struct provider *p = find(name);
-    struct etw_sim_event event = {.descriptor = {.id = 7, .level = 4}};
+    struct etw_sim_event event = {.descriptor = {.id = 7, .level = (uint8_t)level}};
     etw_sim_burst(p->provider, &event, p->sent, count, rate);
     p->sent += count;
 }
@@ -125,6 +125,7 @@ bool sim_script_act(char *line, FILE *out)
     char a[128] = "";
     char b[128] = "";
     char c[128] = "";
+    unsigned level = 4;
     line[strcspn(line, "\n")] = 0;
     if (sscanf(line, "provider %127s %127s", a, b) >= 1) {
         add_provider(a, strcmp(b, "unregistered") == 0);
@@ -132,8 +133,8 @@ bool sim_script_act(char *line, FILE *out)
         await(a, b);
     } else if (sscanf(line, "left %127s", a) == 1) {
         await_left(a);
-    } else if (sscanf(line, "burst %127s %127s %127s", a, b, c) == 3) {
-        burst(a, strtoull(b, NULL, 10), (uint32_t)strtoul(c, NULL, 10));
+    } else if (sscanf(line, "burst %127s %127s %127s %u", a, b, c, &level) >= 3) {
+        burst(a, strtoull(b, NULL, 10), (uint32_t)strtoul(c, NULL, 10), level);
     } else if (sscanf(line, "register %127s", a) == 1) {
         etw_sim_provider_register(find(a)->provider);
     } else if (sscanf(line, "stop %127s", a) == 1) {

@@ -13,7 +13,8 @@
  *   provider NAME [unregistered]    a provider of that name, as TraceLogging has them
  *   await SESSION PROVIDER          until SESSION has PROVIDER enabled and is read
  *   left SESSION                    until nobody reads SESSION
- *   burst PROVIDER COUNT RATE       so many events, RATE a second (0: as fast as it goes)
+ *   burst PROVIDER COUNT RATE [LEVEL]
+ *                                   so many events, RATE a second (0: as fast as it goes)
  *   register PROVIDER
  *   stop SESSION                    as somebody else would
  *   settle                          until consumers have all there is
