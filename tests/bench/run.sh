@@ -5,7 +5,7 @@
 #
 # 1. CPU per event of decoding and JSON, against a program that knows every event in advance.
 # 2. Whole traces of growing size: speed, and memory that must not grow.
-# 3. UTF-16 to JSON by instruction set.
+# 3. Budgets of providers, against none; UTF-16 to JSON by instruction set.
 # 4. Live sessions on a simulated Windows: latency against its budget, bursts.
 # 5. From a trace to a server on the loopback, against a program that does only that.
 # 6. The same with events that wait on a disk; with --full starts beside 10 GB of them, which takes 13 GB.
@@ -35,6 +35,9 @@ done
 "$build/tests/support/etlgen" --events 1000000 --cpus 8 --buffer-size 16777216 --compress xpress \
     -o "$folder/compressed.etl" >"$folder/log"
 "$build/tests/bench/bench_trace" "$folder/compressed.etl"
+echo
+echo "Budgets of providers, up to the slab"
+"$build/tests/bench/bench_budget"
 echo
 echo "UTF-16 to JSON"
 "$build/tests/bench/bench_utf"
