@@ -13,6 +13,9 @@ start   From the start of the process to its first connection: with a backlog, w
         to read anew, and with none, when the first events are to be read and committed before. The backlog
         is made by the agent itself.
 
+Where other programs run, `chrt -r 1` before it lets its processes have the processors whenever they want
+them; without that an outage is caught up at the others' pace.
+
 FOLDER (default: the one for temporary files) needs room for the backlog and a third more. What was made there
 is removed. A part fails where events are not there in full.
 """
