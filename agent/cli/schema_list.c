@@ -6,6 +6,7 @@
 #include "base/put.h"
 #include "event/type_names.h"
 #include "event/value_json.h"
+#include "event/wpp_format.h"
 
 static void add(void *self, const struct event_schema *schema)
 {
@@ -153,9 +154,40 @@ static void describe_field(
     }
 }
 
+static void add_word(struct buf *out, struct span word)
+{
+    if (word.size) {
+        buf_printf(out, " %.*s", SPAN_ARG(word));
+    }
+}
+
+/* A WPP message has neither version nor level of ETW, but a place in the source code. */
+static void describe_message(const struct event_schema *schema, struct buf *out)
+{
+    const struct wpp_format *format = schema->wpp;
+    buf_printf(out, "    %u", schema->descriptor.id);
+    add_word(out, format->function);
+    add_word(out, format->source);
+    if (format->line) {
+        buf_printf(out, ":%lu", (unsigned long)format->line);
+    }
+    add_word(out, format->level);
+    add_word(out, format->flags);
+    buf_printf(out, " (%s)\n        \"%.*s\"\n", schema->source, SPAN_ARG(format->text));
+    for (size_t i = 0; i < format->arg_count; i++) {
+        struct span name = i < schema->top_count ? schema->fields[i].name : span_text("?");
+        buf_printf(out, "        %.*s: %.*s, %.*s\n", SPAN_ARG(name), SPAN_ARG(format->types[i]),
+            SPAN_ARG(format->args[i]));
+    }
+}
+
 void schema_list_describe(const struct event_schema *schema, struct buf *out)
 {
     const struct event_descriptor *d = &schema->descriptor;
+    if (schema->wpp) {
+        describe_message(schema, out);
+        return;
+    }
     buf_add_text(out, "    ");
     if (schema->kind != SCHEMA_MOF) {
         buf_printf(out, "%u ", d->id);
@@ -244,7 +276,7 @@ void schema_list_describe_json(const struct event_schema *schema, struct buf *ou
     add_member(out, "task_name", schema->task_name);
     add_member(out, "opcode_name", schema->opcode_name);
     add_member(out, "channel_name", schema->channel_name);
-    add_member(out, "message", schema->message);
+    add_member(out, "message", schema->wpp ? schema->wpp->text : schema->message);
     buf_printf(out, ",\"source\":\"%s\"", schema->source);
     describe_fields_json(schema, 0, schema->top_count, 0, out);
     buf_add_byte(out, '}');

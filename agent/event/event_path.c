@@ -230,7 +230,7 @@ bool event_path_possible(const struct event_path *path, const struct event_schem
     static const size_t suffix_size = sizeof("_name") - 1;
     switch (path->field) {
     case PATH_MESSAGE:
-        return schema && schema->has_layout && schema->message.size;
+        return schema && schema->has_layout && (schema->message.size || schema->wpp);
     case PATH_PAYLOAD_REST:
     case PATH_DECODE_ERROR:
         return schema && schema->has_layout;

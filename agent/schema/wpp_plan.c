@@ -544,6 +544,7 @@ static void add_format(struct plan *plan, struct event_schema *schema)
         .function = message->function,
         .level = message->level,
         .flags = message->flags,
+        .text = message->format,
         .args = args,
         .types = types,
         .arg_count = count,

@@ -367,6 +367,42 @@ def compare(report, name, folder, schema, chosen_, formats):
     report.equal(f"{name}: decoded", stat["decode"]["decoded"], known + bare)
 
 
+def missing_formats(report, trace):
+    """`stat` names the files that a trace wants; records without a GUID want none."""
+    messages = sum(e["provider"].get("guid") == GROUP for e in common.dump(trace))
+    report.true("messages with a GUID", messages > 0)
+    stat, = common.stat(trace)
+    report.true("missing, as JSON", {"kind": "wpp", "guid": GROUP, "count": messages}
+                in stat["missing"], str(stat["missing"]))
+    lines = [line.split() for line in common.lines(common.run("stat", trace)) if ".tmf" in line]
+    report.equal("missing, as text", lines, [[str(messages), f"{GROUP}.tmf"]])
+
+
+def views(report, trace, schema, formats):
+    """Other ways to look at messages: filters, the ecs event, what a format says."""
+    key = (GROUP, 10 + len(ITEMS))
+    names = [name for name, _ in formats[key]["arguments"]]
+    everything = common.dump("--schema", schema, trace)
+    this = f" and event.code == {key[1]}"
+    for test in (f"wpp.function == '{formats[key]['function']}'", f"wpp.args has '{names[-1]}'",
+                 f"wpp.line == {formats[key]['line']}", "wpp.types has 'ItemWaitTime'",
+                 "wpp.module == 'sample' and wpp.source == 'sample.c'" + this,
+                 "wpp.level == 'L' and wpp.flags == 'F'" + this, "message startswith '<'" + this):
+        events = common.dump("--schema", schema, "--where", test, trace)
+        report.true(f"--where {test}", key[1] in {e["event"]["code"] for e in events})
+        report.true(f"--where {test}: not all", len(events) < len(everything))
+    untimed = common.dump("--schema", schema, "--where", "etw.timestamp_source == 'buffer'", trace)
+    report.equal("without a time", len(untimed), sum(
+        not int(e["wpp"]["message_flags"], 16) & TIMESTAMP for e in everything))
+    native = common.dump("--schema", schema, "--where", "event.code == 10", trace)
+    ecs = common.dump("--schema", schema, "--where", "event.code == 10", "-f", "ecs", trace)
+    report.equal("messages as ecs", [e.get("message") for e in ecs],
+                 [e.get("message") for e in native])
+    shown = common.run("schema", "show", f"{GROUP}:10", "--schema", schema).decode().splitlines()
+    report.equal("schema show", shown, [
+        "    10 f10 sample.c:10 L F (wpp)", '        "%0<%10!s!>"', "        arg10: ItemChar, x[0]"])
+
+
 def main():
     report = common.Report()
     with tempfile.TemporaryDirectory() as path:
@@ -385,6 +421,9 @@ def main():
                 [(key, USUAL | p) for _ in range(8) for key in own for p in (POINTER32, POINTER64)],
                 own)
         real_folder = Path(os.environ.get("ETWSHIP_SHARED") or "missing") / "data" / "manifests"
+        missing_formats(report, folder / "flags.etl")
+        for name in ("flags", "items"):
+            views(report, folder / f"{name}.etl", schema, own)
         files = sorted(real_folder.glob("tmf-*/*.tmf"))
         if files:
             real = {}

@@ -36,6 +36,9 @@ static void on_warning(void *self, const char *text)
     (void)self;
     size_t used = strlen(warnings);
     snprintf(warnings + used, sizeof(warnings) - used, "%s\n", text);
+    for (char *p = strchr(warnings, '\\'); p; p = strchr(p, '\\')) {
+        *p = '/'; /* Windows has both in paths */
+    }
 }
 
 static void path_of(const char *name, char *path, size_t size)
