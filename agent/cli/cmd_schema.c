@@ -25,7 +25,6 @@ enum { MAX_OUTPUT_BYTES = 512 * 1024 * 1024 };
 static bool print(struct buf *out)
 {
     struct error err;
-    visible_make(out, 0);
     if (out->failed) {
         cli_error("the text is too long");
         return false;
@@ -189,13 +188,21 @@ static int print_known(const struct cli_args *args, size_t first, struct schema_
         }
     }
     if (wanted && out.size == 0) {
-        cli_error("no schema source knows %s. --schema names manifests", args->operands[1]);
+        cli_error("no schema source knows %s. --schema names manifests and program files",
+            args->operands[1]);
         exit_code = EXIT_FAILED;
     }
     exit_code = print(&out) ? exit_code : EXIT_FAILED;
     buf_fini(&out);
     schema_list_fini(&list);
     return exit_code;
+}
+
+static void describe(const struct event_schema *schema, struct buf *out)
+{
+    size_t start = out->size;
+    schema_list_describe(schema, out);
+    visible_make(out, start);
 }
 
 static int show(const struct cli_args *args, struct schema_cache *cache)
@@ -205,17 +212,27 @@ static int show(const struct cli_args *args, struct schema_cache *cache)
         cli_error("schema show: expected PROVIDER[:ID[:VERSION]]");
         return EXIT_USAGE;
     }
-    return print_known(args, 2, cache, &wanted, schema_list_describe);
+    return print_known(args, 2, cache, &wanted, describe);
+}
+
+/* A name that must not steer the terminal, nor pass for two columns. */
+static void add_visible(struct buf *out, struct span name)
+{
+    size_t start = out->size;
+    buf_printf(out, "%.*s", SPAN_ARG(name));
+    visible_make(out, start);
 }
 
 static void add_line(const struct event_schema *s, struct buf *out)
 {
     char guid[GUID_TEXT_SIZE];
-    guid_write(s->provider_name.size ? &s->provider : &s->class_guid, guid);
-    struct span provider = s->provider_name.size ? s->provider_name : span_make(guid, 36);
-    buf_printf(out, "%.*s\t%u\t%u\t%s\t%.*s\n", SPAN_ARG(provider),
+    guid_write(s->kind == SCHEMA_MOF ? &s->class_guid : &s->provider, guid);
+    add_visible(out, s->provider_name.size ? s->provider_name : span_make(guid, sizeof(guid)));
+    buf_printf(out, "\t%u\t%u\t%s\t",
         s->kind == SCHEMA_MOF ? s->descriptor.opcode : s->descriptor.id, s->descriptor.version,
-        s->source, SPAN_ARG(s->event_name.size ? s->event_name : s->task_name));
+        s->source);
+    add_visible(out, s->event_name.size ? s->event_name : s->task_name);
+    buf_printf(out, "\n");
 }
 
 static int list_all(const struct cli_args *args, struct schema_cache *cache)
@@ -259,8 +276,9 @@ const struct cli_command cmd_schema = {
         "export -o PACK [FILE]... | show PROVIDER[:ID[:VERSION]] [FILE]... | list [FILE]...",
     .summary = "export, show or list event layouts",
     .description =
-        "export writes everything that manifests (--schema) and the metadata inside the given "
-        "traces describe to a schema pack: one text file that --schema takes on any machine. "
+        "export writes everything that manifests and program files (--schema) and the metadata "
+        "inside the given traces describe to a schema pack: one text file that --schema takes on "
+        "any machine. "
         "show prints the events of a provider with their fields, list a line per event type: "
         "provider, id (or type), version, source, name.\n"
         "On Windows, export without FILE and --schema writes what is registered on this machine.\n"
