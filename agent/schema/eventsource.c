@@ -260,7 +260,7 @@ static struct known *add_known(struct eventsource *source, const uint8_t key[32]
         return NULL;
     }
     size_t left = MAX_TOTAL_BYTES - source->bytes;
-    const struct manifest_xml_options options = {
+    const struct manifest_options options = {
         .source = "eventsource",
         .kind = SCHEMA_EVENTSOURCE,
         .max_bytes = left < MAX_MANIFEST_BYTES ? left : MAX_MANIFEST_BYTES,
@@ -380,7 +380,7 @@ static void add_from(const struct known *known, const struct event_record *recor
     struct schema_candidates *found)
 {
     size_t first = 0;
-    size_t count = manifest_xml_find(known->manifest, &record->provider, record->descriptor.id,
+    size_t count = manifest_events_find(known->manifest, &record->provider, record->descriptor.id,
         record->descriptor.version, &first);
     for (size_t i = first; i < first + count; i++) {
         if (is_own) {
@@ -458,7 +458,7 @@ static void eventsource_destroy(void *self)
     }
     while (source->known) {
         struct known *next = source->known->next;
-        manifest_xml_destroy(source->known->manifest);
+        manifest_events_destroy(source->known->manifest);
         free(source->known);
         source->known = next;
     }

@@ -30,7 +30,7 @@ static struct span text_of(struct builder *b, size_t line, struct span reference
 {
     static const char string_start[] = "$(string.";
     size_t skip = sizeof(string_start) - 1;
-    if (reference.size < 3 || !span_is(span_first(reference, 2), "$(") ||
+    if (b->model->has_texts || reference.size < 3 || !span_is(span_first(reference, 2), "$(") ||
         reference.data[reference.size - 1] != ')') {
         return names_without_space(reference);
     }
@@ -74,29 +74,41 @@ static struct schema_map *build_map(struct builder *b, struct model_map *map)
             entries[count++] = (struct schema_map_entry){.value = entry->value, .text = text};
         }
     }
-    if (map->kind == MAP_VALUE) {
-        schema_map_sort(entries, count);
-    }
+    schema_map_sort(entries, count); /* as the message compiler does, bits too */
     *built = (struct schema_map){
         .kind = map->kind, .entries = entries, .entry_count = count, .name = map->name};
     map->built = built;
     return built;
 }
 
+/* The map called ${name}: *ret_map is NULL, with a warning, if there is none, and if ${name} is
+ * empty. False only when memory ends. */
+static bool find_map(
+    struct builder *b, struct span name, size_t line, const struct schema_map **ret_map)
+{
+    *ret_map = NULL;
+    if (name.size == 0) {
+        return true;
+    }
+    struct model_map *map = map_get(&b->provider->names[MODEL_MAP], name);
+    if (!map) {
+        manifest_model_warn(b->model, line, "map %.*s is missing", SPAN_ARG(name));
+        return true;
+    }
+    *ret_map = build_map(b, map);
+    return *ret_map || error_set(b->err, ERR_MEMORY, "no memory left for event schemas");
+}
+
 static bool attach_maps(struct builder *b, struct model_template *template, size_t line)
 {
+    for (size_t i = 0; template->map_names && i < template->schema.field_count; i++) {
+        if (!find_map(b, template->map_names[i], line, &template->schema.fields[i].map)) {
+            return false;
+        }
+    }
     for (struct layout_node *node = template->layout.newest; node; node = node->previous) {
-        if (node->map_name.size == 0) {
-            continue;
-        }
-        struct model_map *map = map_get(&b->provider->names[MODEL_MAP], node->map_name);
-        if (!map) {
-            manifest_model_warn(b->model, line, "map %.*s is missing", SPAN_ARG(node->map_name));
-            continue;
-        }
-        node->field.map = build_map(b, map);
-        if (!node->field.map) {
-            return error_set(b->err, ERR_MEMORY, "no memory left for event schemas");
+        if (!find_map(b, node->map_name, line, &node->field.map)) {
+            return false;
         }
     }
     return true;
@@ -113,7 +125,8 @@ static bool build_template(struct builder *b, struct model_template *template, s
         return false;
     }
     struct error err = {0};
-    if (layout_write(&template->layout, &template->schema, b->arena, &err) &&
+    if ((template->map_names ||
+            layout_write(&template->layout, &template->schema, b->arena, &err)) &&
         schema_finish(&template->schema, b->arena, &err)) {
         template->state = MODEL_BUILT;
         return true;
@@ -289,7 +302,9 @@ static void set_keywords(
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static bool build_event(struct builder *b, const struct model_event *event)
+/* False with a warning if these are no numbers of an event. */
+static bool read_numbers(
+    struct builder *b, const struct model_event *event, struct event_descriptor *ret_descriptor)
 {
     uint64_t id;
     uint64_t version = 0;
@@ -299,6 +314,17 @@ static bool build_event(struct builder *b, const struct model_event *event)
             "event \"%.*s\" version \"%.*s\" left out: "
             "these are no numbers of an event",
             SPAN_ARG(event->id), SPAN_ARG(event->version));
+        return false;
+    }
+    ret_descriptor->id = (uint16_t)id;
+    ret_descriptor->version = (uint8_t)version;
+    return true;
+}
+
+static bool build_event(struct builder *b, const struct model_event *event)
+{
+    struct event_descriptor numbers = {0};
+    if (!event->descriptor && !read_numbers(b, event, &numbers)) {
         return true;
     }
     const struct event_schema *layout;
@@ -318,13 +344,15 @@ static bool build_event(struct builder *b, const struct model_event *event)
     schema->has_layout = true;
     schema->provider = b->provider->guid;
     schema->provider_name = b->provider->name;
-    schema->descriptor.id = (uint16_t)id;
-    schema->descriptor.version = (uint8_t)version;
+    schema->descriptor = numbers;
     set_level(b, event, schema);
     const struct model_name *task = set_task(b, event, schema);
     set_opcode(b, event, task, schema);
     set_channel(b, event, schema);
     set_keywords(b, event, schema);
+    if (event->descriptor) {
+        schema->descriptor = *event->descriptor;
+    }
     schema->message = text_of(b, event->line, event->message);
     if (schema->kind == SCHEMA_EVENTSOURCE) {
         schema->event_name = event->symbol.size ? event->symbol : schema->task_name;
@@ -342,6 +370,19 @@ static void add_keyword(
     }
 }
 
+/* The message compiler's order. The list is short: a bit is named once. */
+static void sort_keywords(struct schema_keyword *list, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        struct schema_keyword moved = list[i];
+        size_t to = i;
+        for (; to > 0 && list[to - 1].mask > moved.mask; to--) {
+            list[to] = list[to - 1];
+        }
+        list[to] = moved;
+    }
+}
+
 /* Keyword names of all the provider's events: its own, its channels' bits, the reserved ones. A
  * bit is named once; that also bounds the list. */
 static bool build_keywords(struct builder *b)
@@ -354,6 +395,7 @@ static bool build_keywords(struct builder *b)
     for (const struct model_name *k = b->provider->first_keyword; k; k = k->next) {
         add_keyword(list, &count, &seen, k->mask, shown_name(b, k));
     }
+    sort_keywords(list, count);
     for (const struct model_name *c = b->provider->first_channel; c; c = c->next) {
         add_keyword(list, &count, &seen, c->mask, c->name);
     }

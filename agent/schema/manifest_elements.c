@@ -366,7 +366,11 @@ static struct layout_node *add_property(struct manifest_parser *p, const XML_Cha
     struct span count = keep(p, attributes, "count");
     if (count.size) {
         read_extent(p, count, field->name, &field->count, &node->count_name);
-        field->flags |= node->count_name.size ? 0 : FIELD_FIXED_COUNT;
+    }
+    if (field->count == 0) {
+        field->count = 1; /* the message compiler takes a count of 0 for none */
+    } else if (count.size && node->count_name.size == 0) {
+        field->flags |= FIELD_FIXED_COUNT;
     }
     return node;
 }
@@ -383,6 +387,9 @@ static void read_types(
     if (out_type.size && !names_out_type(out_type, &field->out_type)) {
         manifest_model_warn(p->model, line_of(p), "property %.*s: unknown outType \"%.*s\" ignored",
             SPAN_ARG(field->name), SPAN_ARG(out_type));
+    }
+    if (names_is_default_out(field->in_type, field->out_type)) {
+        field->out_type = OUT_NULL;
     }
 }
 

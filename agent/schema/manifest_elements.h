@@ -4,6 +4,7 @@
 #include <expat.h>
 
 #include "schema/manifest_model.h"
+#include "schema/manifest_xml.h"
 
 /*
  * What the elements of a manifest mean: from the start and end tags that expat reports to the

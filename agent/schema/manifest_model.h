@@ -3,13 +3,13 @@
 
 #include "base/map.h"
 #include "schema/layout.h"
-#include "schema/manifest_xml.h"
+#include "schema/manifest_events.h"
 
 /*
  * A manifest as its XML says it, before references are resolved: strings stand at the end of the
- * document, and an event may name what comes behind it. manifest_xml.c fills the model,
- * manifest_build.c makes schemas of it. Texts live in the manifest's arena, all else in
- * `scratch`, which goes away after the build.
+ * document, and an event may name what comes behind it. manifest_xml.c fills the model, or
+ * manifest_binary.c from what the message compiler made of the XML; manifest_build.c makes schemas
+ * of it. Texts live in the manifest's arena, all else in `scratch`, which goes away after the build.
  */
 
 /* Things that events and properties refer to by name, each with its own name space. */
@@ -59,6 +59,8 @@ enum model_state { MODEL_NEW, MODEL_BUILT, MODEL_BROKEN };
 struct model_template {
     struct span name;
     struct layout layout;
+    const struct span
+        *map_names; /* of a compiled one, whose table `schema` holds already; or NULL */
     enum model_state state;
     char broken[200];           /* why, if it is */
     struct event_schema schema; /* layout only, finished: copied into each event */
@@ -66,6 +68,8 @@ struct model_template {
 
 /* References as written; `template` may stand inside the event itself. */
 struct model_event {
+    const struct event_descriptor
+        *descriptor; /* of a compiled one; else NULL: made from the words */
     struct span id;
     struct span version;
     struct span level;
@@ -105,10 +109,11 @@ struct model_string {
 };
 
 struct model {
-    const struct manifest_xml_options *options;
+    const struct manifest_options *options;
     struct manifest *manifest;
     struct arena scratch;
     struct map strings; /* id -> struct model_string */
+    bool has_texts;     /* messages are texts, not references to strings */
     struct model_provider *first_provider;
     struct model_provider *last_provider;
     unsigned warnings;
@@ -117,6 +122,11 @@ struct model {
 /* Warn about line ${line} of the manifest (0: none in particular). */
 void manifest_model_warn(struct model *model, size_t line, const char *format, ...)
     ETWSHIP_PRINTF(3, 4);
+
+/* ${fill} a model with ${self}, make a manifest of it. NULL with ${err} set if either fails. */
+struct manifest *manifest_model_make(const struct manifest_options *options,
+    bool (*fill)(struct model *model, void *self, struct error *err), void *self,
+    struct error *err);
 
 /* Make the manifest's schemas. False only when memory ends or a limit is reached. */
 bool manifest_build(struct model *model, struct error *err);

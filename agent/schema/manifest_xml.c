@@ -1,14 +1,11 @@
 #include "schema/manifest_xml.h"
 
-#include <stdlib.h>
-
 #include "base/utf.h"
 #include "schema/manifest_elements.h"
 
 /*
- * The XML side of manifests, and the finished ones. Three steps: expat's tags become a model
- * (manifest_elements.c), the model becomes schemas (manifest_build.c), which are sorted to be
- * found.
+ * The XML side of manifests: expat's tags become a model (manifest_elements.c), the model becomes
+ * schemas (manifest_build.c).
  *
  * Hardening: the size of the text, the depth, the memory and the counts are bounded, and a
  * document type ends the parse, so there are no entities to expand or to fetch.
@@ -74,118 +71,26 @@ static bool run_expat(struct manifest_parser *p, struct span xml)
     return true;
 }
 
-static bool fill_model(struct model *model, struct span xml, struct error *err)
+static bool fill_model(struct model *model, void *self, struct error *err)
 {
+    const struct span *xml = self;
     struct error reason = {0};
     struct manifest_parser p = {.model = model, .err = &reason};
     p.expat = XML_ParserCreate(NULL);
     if (!p.expat) {
         return error_set(err, ERR_MEMORY, "no memory for the XML parser");
     }
-    bool ok = run_expat(&p, xml);
+    bool ok = run_expat(&p, *xml);
     XML_ParserFree(p.expat);
     return ok || error_set(err, reason.code, "%s", reason.text);
 }
 
-static void fini_model(struct model *model)
-{
-    for (struct model_provider *p = model->first_provider; p; p = p->next) {
-        for (size_t i = 0; i < MODEL_KINDS; i++) {
-            map_fini(&p->names[i]);
-        }
-    }
-    map_fini(&model->strings);
-    arena_fini(&model->scratch);
-}
-
-/* ---- the finished manifest ------------------------------------------------------------------- */
-
-static int compare_keys(
-    const struct event_schema *a, const struct guid *provider, uint16_t id, uint8_t version)
-{
-    int order = memcmp(a->provider.bytes, provider->bytes, sizeof(provider->bytes));
-    if (order == 0) {
-        order = (a->descriptor.id > id) - (a->descriptor.id < id);
-    }
-    return order ? order : (a->descriptor.version > version) - (a->descriptor.version < version);
-}
-
-/* Events of one key keep the order of the file: `serial`, free until the cache gives it, holds
- * their place while they are sorted. */
-static int compare_events(const void *a, const void *b)
-{
-    const struct event_schema *x = *(struct event_schema *const *)a;
-    const struct event_schema *y = *(struct event_schema *const *)b;
-    int order = compare_keys(x, &y->provider, y->descriptor.id, y->descriptor.version);
-    return order ? order : (x->serial > y->serial) - (x->serial < y->serial);
-}
-
-static void sort_events(struct manifest *manifest)
-{
-    for (size_t i = 0; i < manifest->event_count; i++) {
-        manifest->events[i]->serial = (uint32_t)i;
-    }
-    if (manifest->event_count > 1) {
-        qsort(
-            manifest->events, manifest->event_count, sizeof(struct event_schema *), compare_events);
-    }
-    for (size_t i = 0; i < manifest->event_count; i++) {
-        manifest->events[i]->serial = 0;
-    }
-}
-
 struct manifest *manifest_xml_parse(
-    struct span xml, const struct manifest_xml_options *options, struct error *err)
+    struct span xml, const struct manifest_options *options, struct error *err)
 {
     if (xml.size > MANIFEST_XML_MAX_BYTES) {
         error_set(err, ERR_LIMIT, "larger than %d MB", MANIFEST_XML_MAX_BYTES >> 20);
         return NULL;
     }
-    struct manifest *manifest = calloc(1, sizeof(*manifest));
-    if (!manifest) {
-        error_set(err, ERR_MEMORY, "no memory for a manifest");
-        return NULL;
-    }
-    arena_init(&manifest->arena, options->max_bytes);
-    struct model model = {.options = options, .manifest = manifest};
-    arena_init(&model.scratch, options->max_bytes);
-    map_init(&model.strings, MODEL_MAX_NAMES);
-    bool ok = fill_model(&model, xml, err) && manifest_build(&model, err);
-    fini_model(&model);
-    if (!ok) {
-        manifest_xml_destroy(manifest);
-        return NULL;
-    }
-    sort_events(manifest);
-    return manifest;
-}
-
-void manifest_xml_destroy(struct manifest *manifest)
-{
-    if (manifest) {
-        arena_fini(&manifest->arena);
-        free(manifest);
-    }
-}
-
-size_t manifest_xml_find(const struct manifest *manifest, const struct guid *provider, uint16_t id,
-    uint8_t version, size_t *ret_first)
-{
-    size_t low = 0;
-    size_t high = manifest->event_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_keys(manifest->events[middle], provider, id, version) < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    size_t end = low;
-    while (end < manifest->event_count &&
-           compare_keys(manifest->events[end], provider, id, version) == 0) {
-        end++;
-    }
-    *ret_first = low;
-    return end - low;
+    return manifest_model_make(options, fill_model, &xml, err);
 }

@@ -71,6 +71,35 @@ bool names_out_type(struct span name, uint16_t *ret_type)
     return type_names_find_out(names_local(name), ret_type);
 }
 
+bool names_is_default_out(uint16_t in_type, uint16_t out_type)
+{
+    static const uint8_t defaults[] = {[IN_UNICODE_STRING] = OUT_STRING,
+        [IN_ANSI_STRING] = OUT_STRING,
+        [IN_INT8] = OUT_BYTE,
+        [IN_UINT8] = OUT_UNSIGNED_BYTE,
+        [IN_INT16] = OUT_SHORT,
+        [IN_UINT16] = OUT_UNSIGNED_SHORT,
+        [IN_INT32] = OUT_INT,
+        [IN_UINT32] = OUT_UNSIGNED_INT,
+        [IN_INT64] = OUT_LONG,
+        [IN_UINT64] = OUT_UNSIGNED_LONG,
+        [IN_FLOAT] = OUT_FLOAT,
+        [IN_DOUBLE] = OUT_DOUBLE,
+        [IN_BOOLEAN] = OUT_BOOLEAN,
+        [IN_BINARY] = OUT_HEX_BINARY,
+        [IN_GUID] = OUT_GUID,
+        [IN_POINTER] = OUT_HEX_INT64,
+        [IN_FILETIME] = OUT_DATETIME,
+        [IN_SYSTEMTIME] = OUT_DATETIME,
+        [IN_SID] = OUT_STRING,
+        [IN_HEX_INT32] = OUT_HEX_INT32,
+        [IN_HEX_INT64] = OUT_HEX_INT64,
+        [IN_MANIFEST_COUNTED_STRING] = OUT_STRING,
+        [IN_MANIFEST_COUNTED_ANSI_STRING] = OUT_STRING,
+        [IN_MANIFEST_COUNTED_BINARY] = OUT_HEX_BINARY};
+    return in_type < sizeof(defaults) && out_type && defaults[in_type] == out_type;
+}
+
 bool names_has_length(uint16_t in_type)
 {
     return in_type == IN_UNICODE_STRING || in_type == IN_ANSI_STRING || in_type == IN_BINARY;

@@ -13,6 +13,10 @@
 bool names_in_type(struct span name, uint16_t *ret_type);
 bool names_out_type(struct span name, uint16_t *ret_type);
 
+/* Is ${out_type} what values of ${in_type} are shown as anyway? The message compiler writes an out
+ * type for every property, and says nothing with those. (InputType complex type, winmeta.xml.) */
+bool names_is_default_out(uint16_t in_type, uint16_t out_type);
+
 /* May ${in_type} have a length of its own: a string or binary without count in the payload? */
 bool names_has_length(uint16_t in_type);
 

@@ -39,7 +39,7 @@ static void on_warning(void *self, const char *text)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct manifest_xml_options options = {
+    static const struct manifest_options options = {
         .source = "manifest", .max_bytes = 1 << 24, .warn = on_warning};
     struct error err = {0};
     struct manifest *manifest = manifest_xml_parse(span_make(data, size), &options, &err);
@@ -52,13 +52,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; i < manifest->event_count; i++) {
         const struct event_schema *e = manifest->events[i];
         size_t first = 0;
-        size_t count = manifest_xml_find(
+        size_t count = manifest_events_find(
             manifest, &e->provider, e->descriptor.id, e->descriptor.version, &first);
         if (first > i || i >= first + count || !e->has_layout) {
             abort();
         }
     }
-    manifest_xml_destroy(manifest);
+    manifest_events_destroy(manifest);
     return 0;
 }
 

@@ -32,7 +32,7 @@ static void on_warning(void *self, const char *text)
     snprintf(warnings + used, sizeof(warnings) - used, "%s\n", text);
 }
 
-static const struct manifest_xml_options options = {
+static const struct manifest_options options = {
     .source = "manifest", .file = "t.man", .max_bytes = 1 << 24, .warn = on_warning};
 
 static struct manifest *parse_bytes(const void *data, size_t size, struct error *err)
@@ -62,7 +62,7 @@ static struct manifest *parse(const char *xml)
 static const struct event_schema *event(const struct manifest *manifest, uint16_t id)
 {
     size_t first = 0;
-    assert_true(manifest_xml_find(manifest, &provider_guid, id, 0, &first) > 0);
+    assert_true(manifest_events_find(manifest, &provider_guid, id, 0, &first) > 0);
     return manifest->events[first];
 }
 
@@ -122,7 +122,7 @@ static void an_event_has_the_names_and_numbers_of_what_it_refers_to(void **state
     assert_span(e->channel_name, "System");
     assert_int_equal(e->descriptor.channel, 8);
     assert_true(e->descriptor.keyword == UINT64_C(0x8020000000000000));
-    manifest_xml_destroy(m);
+    manifest_events_destroy(m);
 }
 
 static void keyword_names_are_those_of_the_provider_its_channels_and_winmeta(void **state)
@@ -148,7 +148,7 @@ static void keyword_names_are_those_of_the_provider_its_channels_and_winmeta(voi
         }
         assert_true(found);
     }
-    manifest_xml_destroy(m);
+    manifest_events_destroy(m);
 }
 
 struct data_row {
@@ -165,7 +165,7 @@ static void each_form_of_a_data_element_is_understood(void **state)
     (void)state;
     static const struct data_row rows[] = {
         {"inType=\"win:UInt32\"", IN_UINT32, OUT_NULL, 0, 1, 0},
-        {"inType=\"UInt32\" outType=\"unsignedInt\"", IN_UINT32, OUT_UNSIGNED_INT, 0, 1, 0},
+        {"inType=\"UInt32\" outType=\"unsignedInt\"", IN_UINT32, OUT_NULL, 0, 1, 0},
         {"inType=\"w:uint8\" outType=\"x:STRING\"", IN_UINT8, OUT_STRING, 0, 1, 0},
         {"inType=\"win:UInt64\" outType=\"xs:HexInt64\"", IN_UINT64, OUT_HEX_INT64, 0, 1, 0},
         {"inType=\"win:Pointer\" length=\"4\"", IN_POINTER, OUT_NULL, 0, 1, 0},
@@ -178,6 +178,7 @@ static void each_form_of_a_data_element_is_understood(void **state)
         {"inType=\"win:Binary\" length=\"n\"", IN_BINARY, OUT_NULL, FIELD_PARAM_LENGTH, 1, 0},
         {"inType=\"win:GUID\" count=\"3\"", IN_GUID, OUT_NULL, FIELD_FIXED_COUNT, 3, 0},
         {"inType=\"win:GUID\" count=\"1\"", IN_GUID, OUT_NULL, FIELD_FIXED_COUNT, 1, 0},
+        {"inType=\"win:GUID\" count=\"0\"", IN_GUID, OUT_NULL, 0, 1, 0},
         {"inType=\"win:SID\" count=\"n\"", IN_SID, OUT_NULL, FIELD_PARAM_COUNT, 0, 0},
         {"inType=\"win:AnsiString\" outType=\"win:Utf8\"", IN_ANSI_STRING, OUT_UTF8, 0, 1, 0},
         {"inType=\"win:CountedBinary\"", IN_MANIFEST_COUNTED_BINARY, OUT_NULL, 0, 1, 0},
@@ -202,7 +203,7 @@ static void each_form_of_a_data_element_is_understood(void **state)
         assert_int_equal(x->flags, rows[i].flags);
         assert_int_equal(x->length, rows[i].length);
         assert_int_equal(x->count, rows[i].count);
-        manifest_xml_destroy(m);
+        manifest_events_destroy(m);
     }
 }
 
@@ -232,7 +233,7 @@ static void members_of_structs_stand_behind_the_top_level_properties(void **stat
     assert_int_equal(e->fields[4].struct_members, 1);
     assert_int_equal(e->fields[5].length, 0);
     assert_int_equal(e->fields[6].length, 3);
-    manifest_xml_destroy(m);
+    manifest_events_destroy(m);
 }
 
 static void maps_have_their_texts_and_value_maps_are_sorted(void **state)
@@ -259,7 +260,7 @@ static void maps_have_their_texts_and_value_maps_are_sorted(void **state)
     assert_int_equal(b->kind, MAP_BITS);
     assert_true(b->entries[0].value == 0x80000000);
     assert_ptr_equal(event(m, 2)->fields[0].map, v);
-    manifest_xml_destroy(m);
+    manifest_events_destroy(m);
 }
 
 static void english_strings_come_before_others_and_others_before_none(void **state)
@@ -274,7 +275,7 @@ static void english_strings_come_before_others_and_others_before_none(void **sta
         "</stringTable></resources></localization></instrumentationManifest>");
     assert_span(event(m, 1)->message, "one");
     assert_span(event(m, 2)->message, "zwei");
-    manifest_xml_destroy(m);
+    manifest_events_destroy(m);
 }
 
 static void numbers_are_decimal_unless_they_start_with_0x(void **state)
@@ -288,10 +289,10 @@ static void numbers_are_decimal_unless_they_start_with_0x(void **state)
     assert_int_equal(m->event_count, 2);
     assert_int_equal(warning_count, 4);
     size_t first;
-    assert_int_equal(manifest_xml_find(m, &provider_guid, 2050, 0, &first), 1);
-    assert_int_equal(manifest_xml_find(m, &provider_guid, 16, 1, &first), 1);
-    assert_int_equal(manifest_xml_find(m, &provider_guid, 16, 0, &first), 0);
-    manifest_xml_destroy(m);
+    assert_int_equal(manifest_events_find(m, &provider_guid, 2050, 0, &first), 1);
+    assert_int_equal(manifest_events_find(m, &provider_guid, 16, 1, &first), 1);
+    assert_int_equal(manifest_events_find(m, &provider_guid, 16, 0, &first), 0);
+    manifest_events_destroy(m);
 }
 
 static void a_dump_with_prefixes_templates_inside_events_and_number_references_is_read(void **state)
@@ -312,7 +313,7 @@ static void a_dump_with_prefixes_templates_inside_events_and_number_references_i
     assert_int_equal(e->descriptor.channel, 16);
     assert_true(e->descriptor.keyword == 3);
     assert_int_equal(e->field_count, 1);
-    manifest_xml_destroy(m);
+    manifest_events_destroy(m);
 }
 
 static void an_eventsource_names_its_events_and_a_dump_of_a_manifest_does_not(void **state)
@@ -329,12 +330,12 @@ static void an_eventsource_names_its_events_and_a_dump_of_a_manifest_does_not(vo
     assert_int_equal(event(m, 1)->kind, SCHEMA_EVENTSOURCE);
     assert_span(event(m, 1)->event_name, "DoneStart");
     assert_span(event(m, 2)->event_name, "T");
-    manifest_xml_destroy(m);
+    manifest_events_destroy(m);
     snprintf(xml, sizeof(xml), form, "source=\"Xml\"");
     m = parse(xml);
     assert_int_equal(event(m, 1)->kind, SCHEMA_MANIFEST);
     assert_span(event(m, 1)->event_name, "");
-    manifest_xml_destroy(m);
+    manifest_events_destroy(m);
 }
 
 static void a_broken_reference_costs_its_event_or_name_and_nothing_else(void **state)
@@ -397,7 +398,7 @@ static void a_broken_reference_costs_its_event_or_name_and_nothing_else(void **s
         assert_int_equal(warning_count, 1);
         assert_int_equal(m->event_count, rows[i].event_stays ? 2 : 1);
         assert_non_null(event(m, 99));
-        manifest_xml_destroy(m);
+        manifest_events_destroy(m);
     }
 }
 
@@ -411,7 +412,7 @@ static void providers_of_counters_and_without_guid_are_left_out(void **state)
     assert_int_equal(m->event_count, 1);
     assert_int_equal(warning_count, 1);
     assert_non_null(strstr(warnings, "No-Guid has no GUID"));
-    manifest_xml_destroy(m);
+    manifest_events_destroy(m);
 }
 
 static void what_is_no_manifest_is_refused_with_a_reason(void **state)
@@ -458,7 +459,7 @@ static void elements_nested_without_end_are_refused_and_skipped_ones_are_not(voi
     sprintf(at, "</x><event value=\"1\"/></provider></i>");
     struct manifest *m = parse(deep);
     assert_int_equal(m->event_count, 1);
-    manifest_xml_destroy(m);
+    manifest_events_destroy(m);
 }
 
 static void structs_nested_too_deep_cost_their_event(void **state)
@@ -478,21 +479,21 @@ static void structs_nested_too_deep_cost_their_event(void **state)
     struct manifest *m = parse(xml);
     assert_int_equal(m->event_count, 1);
     assert_non_null(strstr(warnings, "deep"));
-    manifest_xml_destroy(m);
+    manifest_events_destroy(m);
 }
 
 static void a_manifest_beyond_its_memory_is_refused(void **state)
 {
     (void)state;
-    static const struct manifest_xml_options little = {.source = "manifest", .max_bytes = 4096};
+    static const struct manifest_options little = {.source = "manifest", .max_bytes = 4096};
     static const char xml[] = "<i>" PROVIDER "<event value=\"1\"/></provider></i>";
     struct error err = {0};
     assert_null(manifest_xml_parse(
-        span_make(xml, sizeof(xml) - 1), &(struct manifest_xml_options){.source = "m"}, &err));
+        span_make(xml, sizeof(xml) - 1), &(struct manifest_options){.source = "m"}, &err));
     assert_true(err.code == ERR_LIMIT || err.code == ERR_MEMORY);
     struct manifest *m = manifest_xml_parse(span_make(xml, sizeof(xml) - 1), &little, &err);
     assert_non_null(m);
-    manifest_xml_destroy(m);
+    manifest_events_destroy(m);
 }
 
 static void utf_16_and_windows_1252_are_read(void **state)
@@ -509,12 +510,12 @@ static void utf_16_and_windows_1252_are_read(void **state)
     struct manifest *m = parse_bytes(wide, size, &err);
     assert_non_null(m);
     assert_span(event(m, 1)->message, "a");
-    manifest_xml_destroy(m);
+    manifest_events_destroy(m);
 
     m = parse("<?xml version=\"1.0\" encoding=\"Windows-1252\"?><i>" PROVIDER
               "<event value=\"1\" message=\"\x80\xe4\"/></provider></i>");
     assert_span(event(m, 1)->message, "\xe2\x82\xac\xc3\xa4");
-    manifest_xml_destroy(m);
+    manifest_events_destroy(m);
 }
 
 static void warnings_stop_after_twenty(void **state)
@@ -529,7 +530,7 @@ static void warnings_stop_after_twenty(void **state)
     struct manifest *m = parse(xml);
     assert_int_equal(m->event_count, 60);
     assert_int_equal(warning_count, 21);
-    manifest_xml_destroy(m);
+    manifest_events_destroy(m);
 }
 
 static void a_manifest_cut_off_anywhere_is_refused(void **state)
@@ -555,12 +556,12 @@ static void events_of_one_key_keep_the_order_of_the_file(void **state)
                                         "<event value=\"5\" message=\"second\"/>",
         ""));
     size_t first = 0;
-    assert_int_equal(manifest_xml_find(m, &provider_guid, 5, 0, &first), 2);
+    assert_int_equal(manifest_events_find(m, &provider_guid, 5, 0, &first), 2);
     assert_span(m->events[first]->message, "first");
     assert_span(m->events[first + 1]->message, "second");
     static const struct guid other = {{1}};
-    assert_int_equal(manifest_xml_find(m, &other, 5, 0, &first), 0);
-    manifest_xml_destroy(m);
+    assert_int_equal(manifest_events_find(m, &other, 5, 0, &first), 0);
+    manifest_events_destroy(m);
 }
 
 int main(void)
