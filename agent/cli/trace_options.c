@@ -14,10 +14,11 @@ static void warn(void *self, const char *text)
     cli_warning("%s", text);
 }
 
-/* What the sources manifest, pack and wpp take. */
+/* What the sources manifest, binary, pack and wpp take. */
 static bool has_known_ending(const char *path)
 {
-    static const char *const endings[] = {".man", ".xml", ".pack", ".tmf"};
+    static const char *const endings[] = {
+        ".man", ".xml", ".dll", ".exe", ".sys", ".mui", ".pack", ".tmf"};
     struct span text = span_text(path);
     for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
         struct span ending = span_text(endings[i]);
@@ -36,8 +37,9 @@ bool trace_options_are_schemas(const char *const *paths, size_t count, int *ret_
         if (kind == PLAT_PATH_NONE || (kind == PLAT_PATH_FILE && !has_known_ending(paths[i]))) {
             cli_error(kind == PLAT_PATH_NONE
                           ? "--schema %s: there is no such file or folder"
-                          : "--schema %s: a manifest ends in .man or .xml, a trace message format "
-                            "in .tmf, a schema pack in .pack",
+                          : "--schema %s: a manifest ends in .man or .xml, a program file in .dll, "
+                            ".exe, .sys or .mui, a trace message format in .tmf, a schema pack in "
+                            ".pack",
                 paths[i]);
             *ret_exit = EXIT_USAGE;
             return false;

@@ -12,12 +12,13 @@
     {.name = "schema",                                                                    \
         .argument = "PATH",                                                               \
         .repeated = true,                                                                 \
-        .help = "Take event layouts from this manifest, trace message format or schema "  \
-                "pack, or from all below this folder (.man, .xml, .tmf, .pack)."},        \
+        .help = "Take event layouts from this manifest, program file, trace message "     \
+                "format or schema pack, or from all below this folder (.man, .xml; "      \
+                ".dll, .exe, .sys with their .mui; .tmf; .pack)."},                       \
     {                                                                                     \
         .name = "schema-source", .argument = "NAME",                                      \
         .help = "Use this source of layouts alone: tracelogging, eventsource, embedded, " \
-                "kernel, manifest, pack, tdh (what this Windows knows), wpp."             \
+                "kernel, manifest, binary, pack, tdh (what this Windows knows), wpp."     \
     }
 
 /* Can each of --schema be used? If not, *ret_exit says why. */

@@ -1,0 +1,547 @@
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/map.h"
+#include "platform/plat_file.h"
+#include "schema/manifest_binary.h"
+#include "schema/manifest_set.h"
+#include "schema/pe_resources.h"
+
+/*
+ * Compiled manifests in the program files (.dll, .exe, .sys, .mui) that the user named, or that
+ * stand in folders that the user named, all read when the source is made. Texts come from the
+ * message table of the file itself, or from that of its .mui, which lies beside it or in a folder of
+ * a language there: "x.dll" and "en-US/x.dll.mui". American English goes first, as for manifests.
+ *
+ * A folder may be a copy of all of Windows: of a file without manifest a few hundred bytes are
+ * read, of the others no more than the resources.
+ */
+enum {
+    MAX_FILE_MEMORY = 512 * 1024 * 1024,
+    MAX_TABLE_BYTES = 64 * 1024 * 1024,
+    MAX_PATH_MEMORY = 64 * 1024 * 1024,
+    MAX_PATHS = 1 << 20,
+    MAX_TABLES = 2, /* its own one, and its .mui's */
+    LANGUAGE_EN_US = 0x409,
+    PRIMARY_LANGUAGE = 0x3ff,
+    PRIMARY_ENGLISH = 0x09,
+};
+
+/* The lowest is read. */
+enum language_rank { RANK_EN_US, RANK_NEUTRAL, RANK_ENGLISH, RANK_OTHER };
+
+struct path {
+    const char *text;
+    struct path *next; /* the next of its name, the next program */
+};
+
+struct binary_source {
+    const struct schema_source_settings *settings; /* only while it is made */
+    struct manifest_set set;
+    size_t group;
+    bool is_named; /* the file read now was named by the user: all that is wrong with it matters */
+
+    /* Of the setting read now. */
+    struct arena paths;
+    struct map muis; /* name in lower case -> struct path */
+    struct path *programs;
+    struct path *last_program;
+};
+
+struct program {
+    const char *path;
+    struct plat_file *file;
+    struct pe_resources resources;
+};
+
+struct texts {
+    struct message_table tables[MAX_TABLES];
+    uint8_t *data[MAX_TABLES];
+    size_t count;
+};
+
+static void warn_about(const struct binary_source *source, const char *path, const char *why)
+{
+    const struct schema_source_settings *settings = source->settings;
+    if (settings->warn) {
+        char text[1200];
+        snprintf(text, sizeof(text), "%s: %s", path, why);
+        settings->warn(settings->warn_self, text);
+    }
+}
+
+/* ---- names ------------------------------------------------------------------------------------- */
+
+static bool ends_with(struct span text, const char *end)
+{
+    struct span ending = span_text(end);
+    return text.size > ending.size &&
+           span_equal_nocase(span_from(text, text.size - ending.size), ending);
+}
+
+static bool is_program(const char *path)
+{
+    struct span text = span_text(path);
+    return ends_with(text, ".dll") || ends_with(text, ".exe") || ends_with(text, ".sys") ||
+           ends_with(text, ".mui");
+}
+
+/* What stands before the last separator of ${path}: empty if there is none. */
+static struct span folder_of(struct span path)
+{
+    size_t at = path.size;
+    while (at > 0 && path.data[at - 1] != '/' && path.data[at - 1] != '\\') {
+        at--;
+    }
+    return span_first(path, at > 0 ? at - 1 : 0);
+}
+
+static struct span name_of(struct span path)
+{
+    struct span folder = folder_of(path);
+    bool is_bare = folder.size == 0 &&
+                   (path.size == 0 || (path.data[0] != '/' && path.data[0] != '\\'));
+    return span_from(path, is_bare ? 0 : folder.size + 1);
+}
+
+/* The name of ${path} and ${ending} in lower case, in the arena of paths; empty if there is no room. */
+static struct span lower_name(struct binary_source *source, struct span path, const char *ending)
+{
+    struct span name = name_of(path);
+    size_t ending_size = strlen(ending);
+    uint8_t *text = arena_alloc(&source->paths, name.size + ending_size + 1);
+    if (!text) {
+        return span_make(NULL, 0);
+    }
+    for (size_t i = 0; i < name.size; i++) {
+        uint8_t c = name.data[i];
+        text[i] = c >= 'A' && c <= 'Z' ? c | 0x20 : c;
+    }
+    memcpy(text + name.size, ending, ending_size);
+    return span_make(text, name.size + ending_size);
+}
+
+static enum language_rank rank_of_language(uint16_t language)
+{
+    return language == LANGUAGE_EN_US                         ? RANK_EN_US
+           : language == 0                                    ? RANK_NEUTRAL
+           : (language & PRIMARY_LANGUAGE) == PRIMARY_ENGLISH ? RANK_ENGLISH
+                                                              : RANK_OTHER;
+}
+
+/* By the folder that ${mui} lies in, if it belongs to a program in ${folder}. */
+static bool rank_of_mui(struct span mui, struct span folder, enum language_rank *ret_rank)
+{
+    struct span own = folder_of(mui);
+    if (span_equal(own, folder)) {
+        *ret_rank = RANK_NEUTRAL;
+        return true;
+    }
+    struct span language = name_of(own);
+    *ret_rank = span_equal_nocase(language, span_text("en-US")) ? RANK_EN_US
+                : span_equal_nocase(language, span_text("en")) ||
+                        span_equal_nocase(span_first(language, 3), span_text("en-"))
+                    ? RANK_ENGLISH
+                    : RANK_OTHER;
+    return own.size > 0 && span_equal(folder_of(own), folder);
+}
+
+/* ---- what there is ----------------------------------------------------------------------------- */
+
+static struct path *keep_path(struct binary_source *source, const char *text)
+{
+    struct path *path = arena_alloc(&source->paths, sizeof(*path));
+    struct span copy;
+    if (!path || !arena_copy(&source->paths, span_text(text), &copy)) {
+        return NULL;
+    }
+    path->text = (const char *)copy.data;
+    return path;
+}
+
+static bool add_mui(struct binary_source *source, const char *text)
+{
+    struct path *path = keep_path(source, text);
+    struct span name = path ? lower_name(source, span_text(text), "") : span_make(NULL, 0);
+    struct path *first = name.size ? map_get(&source->muis, name) : NULL;
+    if (first) {
+        path->next = first->next;
+        first->next = path;
+        return true;
+    }
+    return name.size && map_put(&source->muis, name, path);
+}
+
+static bool add_program(struct binary_source *source, const char *text)
+{
+    struct path *path = keep_path(source, text);
+    if (!path) {
+        return false;
+    }
+    if (source->last_program) {
+        source->last_program->next = path;
+    } else {
+        source->programs = path;
+    }
+    source->last_program = path;
+    return true;
+}
+
+/* Callback of plat_glob. */
+static bool add_path(void *self, const char *path)
+{
+    struct binary_source *source = self;
+    if (!is_program(path)) {
+        return true;
+    }
+    bool ok = add_program(source, path) &&
+              (!ends_with(span_text(path), ".mui") || add_mui(source, path));
+    if (!ok) {
+        warn_about(source, path, "too many files: this and further ones are not read");
+    }
+    return ok;
+}
+
+struct folder {
+    struct binary_source *source;
+    const char *path;
+};
+
+static bool add_file_if_mui(void *self, const char *name)
+{
+    const struct folder *folder = self;
+    char path[1024];
+    if (ends_with(span_text(name), ".mui") &&
+        (size_t)snprintf(path, sizeof(path), "%s/%s", folder->path, name) < sizeof(path)) {
+        add_mui(folder->source, path);
+    }
+    return true;
+}
+
+static bool add_muis_of_folder(void *self, const char *name)
+{
+    const struct folder *above = self;
+    char path[1024];
+    struct folder folder = {.source = above->source, .path = path};
+    if ((size_t)snprintf(path, sizeof(path), "%s/%s", above->path, name) < sizeof(path)) {
+        plat_dir_files(path, add_file_if_mui, &folder, NULL);
+    }
+    return true;
+}
+
+/* The .mui files that may belong to one in the folder of ${path}. */
+static void add_muis_around(struct binary_source *source, const char *path)
+{
+    struct span folder = folder_of(span_text(path));
+    char text[1024];
+    if (folder.size >= sizeof(text)) {
+        return;
+    }
+    snprintf(text, sizeof(text), "%.*s", SPAN_ARG(folder.size ? folder : span_text(".")));
+    struct folder around = {.source = source, .path = text};
+    plat_dir_files(text, add_file_if_mui, &around, NULL);
+    plat_dir_folders(text, add_muis_of_folder, &around, NULL);
+}
+
+/* ---- resources --------------------------------------------------------------------------------- */
+
+static bool read_at(
+    void *self, uint64_t offset, void *data, size_t size, size_t *ret_read, struct error *err)
+{
+    return plat_file_read_at(self, offset, data, size, ret_read, err);
+}
+
+/* False with ${err} set; ERR_MISSING: no program. */
+static bool open_program(struct program *program, const char *path, struct error *err)
+{
+    program->path = path;
+    program->file = plat_file_open(path, PLAT_FILE_READ, err);
+    if (!program->file) {
+        return false;
+    }
+    const struct pe_input input = {.read = read_at, .self = program->file};
+    return pe_resources_find(&input, &program->resources, err);
+}
+
+/* The first one of ${type} in the best language, or NULL. */
+static const struct pe_resource *best_of(
+    const struct pe_resources *resources, enum pe_resource_type type)
+{
+    const struct pe_resource *best = NULL;
+    for (size_t i = 0; i < resources->count; i++) {
+        const struct pe_resource *at = &resources->list[i];
+        if (at->type == type &&
+            (!best || rank_of_language(at->language) < rank_of_language(best->language))) {
+            best = at;
+        }
+    }
+    return best;
+}
+
+/* The bytes of ${resource}, which the caller frees; NULL with ${err} set. */
+static uint8_t *load(const struct program *program, const struct pe_resource *resource,
+    size_t max_bytes, struct error *err)
+{
+    if (resource->size > max_bytes) {
+        error_set(err, ERR_LIMIT, "a resource of more than %zu MB", max_bytes >> 20);
+        return NULL;
+    }
+    uint64_t file_size = 0;
+    if (!plat_file_size(program->file, &file_size, err)) {
+        return NULL;
+    }
+    if (resource->offset > file_size || resource->size > file_size - resource->offset) {
+        error_set(err, ERR_FORMAT, "the file ends before the resource that it points to");
+        return NULL;
+    }
+    uint8_t *data = malloc((size_t)resource->size + 1);
+    size_t got = 0;
+    if (!data) {
+        error_set(err, ERR_MEMORY, "no memory for a resource");
+    } else if (!plat_file_read_at(
+                   program->file, resource->offset, data, resource->size, &got, err)) {
+        free(data);
+        data = NULL;
+    } else if (got < resource->size) {
+        error_set(err, ERR_FORMAT, "the file ends before the resource that it points to");
+        free(data);
+        data = NULL;
+    }
+    return data;
+}
+
+static void add_table(struct binary_source *source, const struct program *program,
+    const struct pe_resource *resource, struct texts *texts)
+{
+    struct error err = {0};
+    uint8_t *data = load(program, resource, MAX_TABLE_BYTES, &err);
+    struct message_table *table = &texts->tables[texts->count];
+    if (data && message_table_init(table, span_make(data, resource->size), &err)) {
+        texts->data[texts->count++] = data;
+        return;
+    }
+    warn_about(source, program->path, err.text);
+    if (data) {
+        message_table_fini(table);
+        free(data);
+    }
+}
+
+static void fini_texts(struct texts *texts)
+{
+    for (size_t i = 0; i < texts->count; i++) {
+        message_table_fini(&texts->tables[i]);
+        free(texts->data[i]);
+    }
+}
+
+/* ---- texts ------------------------------------------------------------------------------------- */
+
+/* The best .mui of the program at ${path}, or NULL; first in byte order among equal ones. */
+static const char *find_mui(
+    struct binary_source *source, const char *path, enum language_rank *ret_rank)
+{
+    struct span program = span_text(path);
+    struct span name = lower_name(source, program, ".mui");
+    const char *best = NULL;
+    const struct path *at = name.size ? map_get(&source->muis, name) : NULL;
+    for (; at; at = at->next) {
+        enum language_rank rank;
+        if (rank_of_mui(span_text(at->text), folder_of(program), &rank) &&
+            (!best || rank < *ret_rank || (rank == *ret_rank && strcmp(at->text, best) < 0))) {
+            best = at->text;
+            *ret_rank = rank;
+        }
+    }
+    return best;
+}
+
+static void add_mui_table(struct binary_source *source, const char *path, struct texts *texts)
+{
+    struct program *mui = calloc(1, sizeof(*mui));
+    struct error err = {0};
+    if (!mui) {
+        return;
+    }
+    if (!open_program(mui, path, &err)) {
+        warn_about(source, path, err.text);
+    } else {
+        const struct pe_resource *table = best_of(&mui->resources, PE_MESSAGE_TABLE);
+        if (table) {
+            add_table(source, mui, table, texts);
+        }
+    }
+    plat_file_close(mui->file);
+    free(mui);
+}
+
+/* Its own table and that of its .mui, the better language first. */
+static void add_texts(
+    struct binary_source *source, const struct program *program, struct texts *texts)
+{
+    enum language_rank mui_rank = RANK_OTHER;
+    const struct pe_resource *own = best_of(&program->resources, PE_MESSAGE_TABLE);
+    const char *mui = find_mui(source, program->path, &mui_rank);
+    bool mui_first = mui && own && mui_rank < rank_of_language(own->language);
+    if (mui_first) {
+        add_mui_table(source, mui, texts);
+    }
+    if (own) {
+        add_table(source, program, own, texts);
+    }
+    if (mui && !mui_first) {
+        add_mui_table(source, mui, texts);
+    }
+}
+
+/* ---- programs ---------------------------------------------------------------------------------- */
+
+static void take_manifest(struct binary_source *source, const struct program *program,
+    const struct pe_resource *resource, const struct texts *texts)
+{
+    struct error err = {0};
+    const struct manifest_options options = {
+        .source = "binary",
+        .file = program->path,
+        .max_bytes = MAX_FILE_MEMORY,
+        .warn = source->settings->warn,
+        .warn_self = source->settings->warn_self,
+    };
+    uint8_t *data = load(program, resource, MANIFEST_BINARY_MAX_BYTES, &err);
+    struct manifest *manifest = data ? manifest_binary_parse(span_make(data, resource->size),
+                                           texts->tables, texts->count, &options, &err)
+                                     : NULL;
+    free(data);
+    if (!manifest) {
+        warn_about(source, program->path, err.text);
+    } else if (!manifest_set_add(&source->set, manifest, source->group)) {
+        warn_about(source, program->path, "out of memory");
+    }
+}
+
+static void take_program(struct binary_source *source, const struct program *program)
+{
+    const struct pe_resources *resources = &program->resources;
+    const struct pe_resource *best = best_of(resources, PE_WEVT_TEMPLATE);
+    if (!best) {
+        if (source->is_named) {
+            warn_about(source, program->path,
+                resources->is_program ? "describes no events: it has no resource WEVT_TEMPLATE"
+                                      : "no program file (PE)");
+        }
+        return;
+    }
+    struct texts texts = {.count = 0};
+    add_texts(source, program, &texts);
+    for (size_t i = 0; i < resources->count; i++) {
+        const struct pe_resource *at = &resources->list[i];
+        if (at->type == PE_WEVT_TEMPLATE && at->language == best->language) {
+            take_manifest(source, program, at, &texts);
+        }
+    }
+    fini_texts(&texts);
+}
+
+static void load_program(struct binary_source *source, const char *path)
+{
+    struct error err = {0};
+    struct program *program = calloc(1, sizeof(*program));
+    if (!program) {
+        warn_about(source, path, "out of memory");
+        return;
+    }
+    if (source->set.count >= MANIFEST_SET_MAX) {
+        warn_about(source, path, "too many manifests: not read");
+    } else if (!open_program(program, path, &err)) {
+        warn_about(source, path, err.text);
+    } else {
+        take_program(source, program);
+    }
+    plat_file_close(program->file);
+    free(program);
+}
+
+/* ---- the source -------------------------------------------------------------------------------- */
+
+/* A folder without files is no reason to complain. */
+static void find_programs(struct binary_source *source, const char *folder)
+{
+    size_t size = strlen(folder) + sizeof("/**/*");
+    char *pattern = malloc(size);
+    if (!pattern) {
+        warn_about(source, folder, "out of memory");
+        return;
+    }
+    snprintf(pattern, size, "%s/**/*", folder);
+    plat_glob(pattern, add_path, source, NULL);
+    free(pattern);
+}
+
+static void load_setting(struct binary_source *source, const char *path)
+{
+    enum plat_path_kind kind = plat_path_kind(path);
+    arena_init(&source->paths, MAX_PATH_MEMORY);
+    map_init(&source->muis, MAX_PATHS);
+    source->programs = source->last_program = NULL;
+    source->is_named = kind == PLAT_PATH_FILE;
+    if (kind == PLAT_PATH_DIR) {
+        find_programs(source, path);
+    } else if (source->is_named && is_program(path)) {
+        add_program(source, path);
+        add_muis_around(source, path);
+    }
+    for (const struct path *at = source->programs; at; at = at->next) {
+        load_program(source, at->text);
+    }
+    map_fini(&source->muis);
+    arena_fini(&source->paths);
+}
+
+static void binary_destroy(void *self)
+{
+    struct binary_source *source = self;
+    if (source) {
+        manifest_set_fini(&source->set);
+        free(source);
+    }
+}
+
+/* Other files in the list belong to other sources, which also complain about missing ones. */
+static void *binary_create(const struct schema_source_settings *settings, struct error *err)
+{
+    struct binary_source *source = calloc(1, sizeof(*source));
+    if (!source) {
+        error_set(err, ERR_MEMORY, "no memory for program files");
+        return NULL;
+    }
+    source->settings = settings;
+    for (size_t i = 0; i < settings->path_count; i++) {
+        source->group = i;
+        load_setting(source, settings->paths[i]);
+    }
+    source->settings = NULL;
+    return source;
+}
+
+static void binary_find(
+    void *self, const struct event_record *record, struct schema_candidates *found)
+{
+    const struct binary_source *source = self;
+    manifest_set_find(&source->set, record, found);
+}
+
+static void binary_list(
+    void *self, void (*each)(void *each_self, const struct event_schema *schema), void *each_self)
+{
+    const struct binary_source *source = self;
+    manifest_set_list(&source->set, each, each_self);
+}
+
+const struct schema_source_ops schema_source_binary = {
+    .name = "binary",
+    .shared = true,
+    .create = binary_create,
+    .find = binary_find,
+    .list = binary_list,
+    .destroy = binary_destroy,
+};

@@ -1,0 +1,370 @@
+#include "schema/manifest_binary.h"
+
+#include "schema/manifest_templates.h"
+#include "schema/names.h"
+
+/*
+ * CRIM lists the providers; each has a WEVT with lists of its channels, levels, tasks, opcodes,
+ * keywords and events. Events refer to entries of the lists by their offsets.
+ */
+enum { EVENT_BYTES = 48 };
+
+/* PRVA's key of the provider's name; compilers before Windows 10 1709 do not write it. */
+static const uint32_t attribute_name = 0x10000001u;
+
+/* ---- levels, tasks, opcodes, keywords, channels ------------------------------------------------ */
+
+/* The compiler writes predefined names ("win:Start") that events use into the lists, with messages
+ * of its own; everywhere they go by their names. */
+static bool is_predefined(const struct model_name *name)
+{
+    return span_is(span_first(name->name, 4), "win:");
+}
+
+static struct model_name *new_name(
+    struct manifest_crim *p, enum model_kind kind, uint32_t offset, uint32_t message, uint32_t name)
+{
+    struct model_name *made = manifest_crim_allocate(p, sizeof(*made));
+    if (made) {
+        made->name = manifest_crim_text(p, name);
+        made->message = is_predefined(made) ? span_make(NULL, 0)
+                                            : manifest_crim_message(p, message);
+        manifest_crim_define(p, kind, manifest_crim_key(p, offset), made);
+    }
+    return made;
+}
+
+static void read_level(struct manifest_crim *p, uint32_t offset, struct reader *r)
+{
+    uint32_t value = reader_u32(r);
+    uint32_t message = reader_u32(r);
+    struct model_name *level = new_name(p, MODEL_LEVEL, offset, message, reader_u32(r));
+    if (level) {
+        level->value = value & UINT8_MAX;
+    }
+}
+
+static void read_task(struct manifest_crim *p, uint32_t offset, struct reader *r)
+{
+    uint32_t value = reader_u32(r);
+    uint32_t message = reader_u32(r);
+    reader_skip(r, 16); /* GUID of its classic events */
+    struct model_name *task = new_name(p, MODEL_TASK, offset, message, reader_u32(r));
+    if (task) {
+        task->value = value & UINT16_MAX;
+    }
+}
+
+static void read_opcode(struct manifest_crim *p, uint32_t offset, struct reader *r)
+{
+    reader_skip(r, 2); /* its task: events say which opcode they mean */
+    uint16_t value = reader_u16(r);
+    uint32_t message = reader_u32(r);
+    struct model_name *opcode = new_name(p, MODEL_OPCODE, offset, message, reader_u32(r));
+    if (opcode) {
+        opcode->value = value & UINT8_MAX;
+    }
+}
+
+static void read_keyword(struct manifest_crim *p, uint32_t offset, struct reader *r)
+{
+    uint64_t mask = reader_u64(r);
+    uint32_t message = reader_u32(r);
+    struct model_name *keyword = new_name(p, MODEL_KEYWORD, offset, message, reader_u32(r));
+    if (!keyword || is_predefined(keyword)) {
+        return;
+    }
+    keyword->mask = mask;
+    if (p->provider->last_keyword) {
+        p->provider->last_keyword->next = keyword;
+    } else {
+        p->provider->first_keyword = keyword;
+    }
+    p->provider->last_keyword = keyword;
+    p->provider->keyword_count++;
+}
+
+/* The n-th channel owns the n-th keyword bit from the top, where its events have that bit. */
+static void read_channel(struct manifest_crim *p, uint32_t offset, struct reader *r)
+{
+    bool is_imported = reader_u32(r) & 1;
+    uint32_t name = reader_u32(r);
+    uint32_t value = reader_u32(r);
+    struct model_name *channel = new_name(p, MODEL_CHANNEL, offset, reader_u32(r), name);
+    if (!channel) {
+        return;
+    }
+    size_t place = p->provider->channel_count++;
+    channel->value = value & UINT8_MAX;
+    channel->mask = place < 16 ? UINT64_C(0x8000000000000000) >> place : 0;
+    const uint8_t *slash = channel->name.size ? memchr(channel->name.data, '/', channel->name.size)
+                                              : NULL;
+    if (slash && !is_imported && p->channel_prefix.size == 0) {
+        p->channel_prefix = span_first(channel->name, (size_t)(slash - channel->name.data));
+    }
+    if (p->provider->last_channel) {
+        p->provider->last_channel->next = channel;
+    } else {
+        p->provider->first_channel = channel;
+    }
+    p->provider->last_channel = channel;
+}
+
+static void read_attribute(struct manifest_crim *p, uint32_t offset, struct reader *r)
+{
+    (void)offset;
+    uint32_t kind = reader_u32(r);
+    struct reader value = manifest_crim_reader(p, reader_u32(r));
+    if (kind == attribute_name) {
+        p->provider->name = manifest_crim_utf16(p, reader_text16(&value));
+    }
+}
+
+/* ---- events ------------------------------------------------------------------------------------ */
+
+static struct event_descriptor read_descriptor(struct reader *r)
+{
+    struct event_descriptor d = {.id = reader_u16(r)};
+    d.version = reader_u8(r);
+    d.channel = reader_u8(r);
+    d.level = reader_u8(r);
+    d.opcode = reader_u8(r);
+    d.task = reader_u16(r);
+    d.keyword = reader_u64(r);
+    return d;
+}
+
+/* What an event refers to by ${offset}, or the bare number where it does not. */
+static struct span reference(struct manifest_crim *p, uint32_t offset, unsigned value)
+{
+    return offset || value == 0 ? manifest_crim_key(p, offset)
+                                : manifest_crim_format(p, "%u", value);
+}
+
+static void set_channel(struct manifest_crim *p, uint32_t offset, struct model_event *event)
+{
+    event->channel = reference(p, offset, event->descriptor->channel);
+    struct model_name *channel = event->channel.size
+                                     ? map_get(&p->provider->names[MODEL_CHANNEL], event->channel)
+                                     : NULL;
+    if (channel) {
+        channel->mask &= event->descriptor->keyword;
+    }
+}
+
+static void read_event(struct manifest_crim *p, struct reader *r)
+{
+    struct model_event *event = manifest_crim_allocate(p, sizeof(*event));
+    struct event_descriptor *d = manifest_crim_allocate(p, sizeof(*d));
+    if (!event || !d) {
+        return;
+    }
+    *d = read_descriptor(r);
+    event->descriptor = d;
+    event->id = manifest_crim_format(p, "%u", d->id);
+    event->message = manifest_crim_message(p, reader_u32(r));
+    event->template_name = manifest_templates_read(p, reader_u32(r));
+    event->opcode = reference(p, reader_u32(r), d->opcode);
+    event->level = reference(p, reader_u32(r), d->level);
+    uint32_t task = reader_u32(r);
+    event->task = d->task ? reference(p, task, d->task) : event->task; /* 0: win:None */
+    reader_skip(r, 8);                                                 /* its keywords one by one */
+    set_channel(p, reader_u32(r), event);
+    struct model_provider *provider = p->provider;
+    if (provider->last_event) {
+        provider->last_event->next = event;
+    } else {
+        provider->first_event = event;
+    }
+    provider->last_event = event;
+    provider->event_count++;
+}
+
+/* False if the list does not lie in the manifest. */
+static bool read_events(struct manifest_crim *p, uint32_t offset)
+{
+    struct reader r = manifest_crim_reader(p, offset);
+    if (!manifest_crim_signature(&r, "EVNT")) {
+        return false;
+    }
+    reader_skip(&r, 4);
+    size_t count = reader_u32(&r);
+    reader_skip(&r, 4);
+    if (r.failed || count > reader_left(&r) / EVENT_BYTES) {
+        return false;
+    }
+    for (size_t i = 0; i < count && !p->failed; i++) {
+        read_event(p, &r);
+    }
+    return true;
+}
+
+/* ---- providers --------------------------------------------------------------------------------- */
+
+enum { LIST_EVENTS = 4 };
+
+static const struct list {
+    uint32_t type;
+    const char *signature;
+    size_t bytes; /* of an entry */
+    void (*read)(struct manifest_crim *p, uint32_t offset, struct reader *r);
+} lists[] = {
+    {0, "LEVL", 12, read_level},
+    {1, "TASK", 28, read_task},
+    {2, "OPCO", 12, read_opcode},
+    {3, "KEYW", 16, read_keyword},
+    {5, "CHAN", 16, read_channel},
+    {13, "PRVA", 8, read_attribute},
+};
+
+static bool read_list(struct manifest_crim *p, const struct list *list, uint32_t offset)
+{
+    struct reader r = manifest_crim_reader(p, offset);
+    if (!manifest_crim_signature(&r, list->signature)) {
+        return false;
+    }
+    reader_skip(&r, 4);
+    size_t count = reader_u32(&r);
+    if (r.failed || count > reader_left(&r) / list->bytes) {
+        return false;
+    }
+    for (size_t i = 0; i < count && !p->failed; i++) {
+        struct reader entry = reader_make(reader_take(&r, list->bytes));
+        list->read(p, (uint32_t)(entry.at - p->bytes.data), &entry);
+    }
+    return true;
+}
+
+/* Read the lists of ${type} among ${count} of them. */
+static void read_lists(
+    struct manifest_crim *p, struct reader r, size_t count, const struct list *list)
+{
+    for (size_t i = 0; i < count && !p->failed; i++) {
+        uint32_t type = reader_u32(&r);
+        uint32_t offset = reader_u32(&r);
+        if (type != (list ? list->type : LIST_EVENTS)) {
+            continue;
+        }
+        if (!(list ? read_list(p, list, offset) : read_events(p, offset))) {
+            manifest_model_warn(p->model, 0, "list %s at 0x%x does not lie in the manifest",
+                list ? list->signature : "EVNT", offset);
+        }
+    }
+}
+
+/* Before Windows 10 1709 the name is in no place of its own: the manifest was registered under it.
+ * Channels begin with it, or the provider's message is it. */
+static void set_provider_name(struct manifest_crim *p, uint32_t message)
+{
+    struct model_provider *provider = p->provider;
+    if (provider->name.size == 0) {
+        struct span text = names_without_space(manifest_crim_message(p, message));
+        bool is_word = text.size && !memchr(text.data, ' ', text.size);
+        provider->name = p->channel_prefix.size ? p->channel_prefix
+                         : is_word              ? text
+                                                : provider->name;
+    }
+}
+
+static struct model_provider *new_provider(struct manifest_crim *p)
+{
+    struct model *model = p->model;
+    struct model_provider *provider = manifest_crim_allocate(p, sizeof(*provider));
+    if (!provider) {
+        return NULL;
+    }
+    for (size_t i = 0; i < MODEL_KINDS; i++) {
+        map_init(&provider->names[i], MODEL_MAX_NAMES);
+    }
+    provider->usable = true;
+    provider->kind = SCHEMA_MANIFEST;
+    if (model->last_provider) {
+        model->last_provider->next = provider;
+    } else {
+        model->first_provider = provider;
+    }
+    model->last_provider = provider;
+    return provider;
+}
+
+static void read_provider(struct manifest_crim *p, const struct guid *guid, uint32_t offset)
+{
+    struct reader r = manifest_crim_reader(p, offset);
+    char text[GUID_TEXT_SIZE];
+    guid_write(guid, text);
+    if (!manifest_crim_signature(&r, "WEVT")) {
+        manifest_model_warn(
+            p->model, 0, "provider %.*s does not lie in the manifest", GUID_TEXT_SIZE, text);
+        return;
+    }
+    reader_skip(&r, 4);
+    uint32_t message = reader_u32(&r);
+    size_t count = reader_u32(&r);
+    if (r.failed || count > reader_left(&r) / 8) {
+        manifest_model_warn(p->model, 0, "provider %.*s ends early", GUID_TEXT_SIZE, text);
+        return;
+    }
+    p->provider = new_provider(p);
+    if (!p->provider) {
+        return;
+    }
+    p->provider->guid = *guid;
+    p->channel_prefix = span_make(NULL, 0);
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+        read_lists(p, r, count, &lists[i]);
+    }
+    set_provider_name(p, message);
+    read_lists(p, r, count, NULL);
+}
+
+static bool read_manifest(struct manifest_crim *p)
+{
+    struct reader r = reader_make(p->bytes);
+    if (!manifest_crim_signature(&r, "CRIM")) {
+        return error_set(p->err, ERR_FORMAT, "its WEVT_TEMPLATE is no compiled manifest");
+    }
+    size_t size = reader_u32(&r);
+    if (size > p->bytes.size) {
+        return error_set(p->err, ERR_FORMAT, "its compiled manifest is cut off");
+    }
+    reader_skip(&r, 4); /* version: 3.1 and 5.1 differ in further lists alone */
+    size_t count = reader_u32(&r);
+    if (r.failed || count > reader_left(&r) / 20) {
+        return error_set(p->err, ERR_FORMAT, "its compiled manifest ends early");
+    }
+    for (size_t i = 0; i < count && !p->failed; i++) {
+        struct guid guid = reader_guid(&r);
+        read_provider(p, &guid, reader_u32(&r));
+    }
+    return !p->failed;
+}
+
+struct source {
+    struct span bytes;
+    const struct message_table *tables;
+    size_t table_count;
+};
+
+static bool fill_model(struct model *model, void *self, struct error *err)
+{
+    const struct source *source = self;
+    struct manifest_crim p = {.model = model,
+        .bytes = source->bytes,
+        .tables = source->tables,
+        .table_count = source->table_count,
+        .err = err};
+    model->has_texts = true;
+    return read_manifest(&p);
+}
+
+struct manifest *manifest_binary_parse(struct span bytes, const struct message_table *tables,
+    size_t table_count, const struct manifest_options *options, struct error *err)
+{
+    struct source source = {.bytes = bytes, .tables = tables, .table_count = table_count};
+    if (bytes.size > MANIFEST_BINARY_MAX_BYTES) {
+        error_set(err, ERR_LIMIT, "a compiled manifest larger than %d MB",
+            MANIFEST_BINARY_MAX_BYTES >> 20);
+        return NULL;
+    }
+    return manifest_model_make(options, fill_model, &source, err);
+}

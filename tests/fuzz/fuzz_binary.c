@@ -1,0 +1,125 @@
+#include "fuzz/fuzz.h"
+
+#include <stdlib.h>
+
+#include "schema/manifest_binary.h"
+#include "schema/pe_resources.h"
+#include "support/crim_sample.h"
+
+/* Any bytes as a program file, or as the compiled manifest in one: refused or read, within the memory,
+ * and what comes out can be found again. */
+enum { MAX_MEMORY = 1 << 24, MAX_TABLES = 4 };
+
+static const struct manifest_options options = {.source = "binary", .max_bytes = MAX_MEMORY};
+
+static bool read_at(
+    void *self, uint64_t offset, void *data, size_t size, size_t *ret_read, struct error *err)
+{
+    const struct span *file = self;
+    (void)err;
+    *ret_read = 0;
+    if (offset < file->size) {
+        struct span rest = span_first(span_from(*file, (size_t)offset), size);
+        memcpy(data, rest.data, rest.size);
+        *ret_read = rest.size;
+    }
+    return true;
+}
+
+static void parse(struct span bytes, const struct message_table *tables, size_t count)
+{
+    struct error err = {0};
+    struct manifest *manifest = manifest_binary_parse(bytes, tables, count, &options, &err);
+    if (!manifest && (err.code == ERR_NONE || !err.text[0])) {
+        abort();
+    }
+    for (size_t i = 0; manifest && i < manifest->event_count; i++) {
+        const struct event_schema *e = manifest->events[i];
+        size_t first = 0;
+        size_t found = manifest_events_find(
+            manifest, &e->provider, e->descriptor.id, e->descriptor.version, &first);
+        if (first > i || i >= first + found || !e->has_layout) {
+            abort();
+        }
+    }
+    manifest_events_destroy(manifest);
+}
+
+/* What ${resource} says lies in ${file}, as far as it does. */
+static struct span bytes_of(struct span file, const struct pe_resource *resource)
+{
+    size_t offset = resource->offset < file.size ? (size_t)resource->offset : file.size;
+    return span_first(span_from(file, offset), resource->size);
+}
+
+static void parse_program(struct span file)
+{
+    static struct pe_resources resources;
+    const struct pe_input input = {.read = read_at, .self = &file};
+    struct message_table tables[MAX_TABLES];
+    size_t count = 0;
+    struct error err = {0};
+    if (!pe_resources_find(&input, &resources, &err)) {
+        if (err.code == ERR_NONE || !err.text[0]) {
+            abort();
+        }
+        return;
+    }
+    for (size_t i = 0; i < resources.count && count < MAX_TABLES; i++) {
+        if (resources.list[i].type == PE_MESSAGE_TABLE) {
+            if (message_table_init(&tables[count], bytes_of(file, &resources.list[i]), &err)) {
+                count++;
+            } else {
+                message_table_fini(&tables[count]);
+            }
+        }
+    }
+    for (size_t i = 0; i < resources.count; i++) {
+        if (resources.list[i].type == PE_WEVT_TEMPLATE) {
+            parse(bytes_of(file, &resources.list[i]), tables, count);
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        message_table_fini(&tables[i]);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct span file = span_make(data, size);
+    if (size >= 4 && memcmp(data, "CRIM", 4) == 0) {
+        parse(file, NULL, 0);
+    } else {
+        parse_program(file);
+    }
+    return 0;
+}
+
+size_t fuzz_seed(size_t index, uint8_t *out, size_t max)
+{
+    struct buf crim;
+    struct buf texts;
+    struct buf file;
+    size_t size = 0;
+    buf_init(&crim, 1 << 16);
+    buf_init(&texts, 1 << 16);
+    buf_init(&file, 1 << 16);
+    crim_sample_put(&crim);
+    crim_sample_put_messages(&texts, false);
+    const struct pe_put_resource resources[] = {
+        {.type_name = "WEVT_TEMPLATE", .bytes = buf_span(&crim)},
+        {.type = 11, .language = 0x409, .bytes = buf_span(&texts)}};
+    if (index < 2) {
+        pe_put(&file, &(struct pe_put_options){.is_32_bit = index == 1}, resources, 2, NULL);
+    } else if (index == 2) {
+        buf_add_span(&file, buf_span(&crim));
+    }
+    if (index < 3 && !file.failed) {
+        size = file.size < max ? file.size : max;
+        memcpy(out, file.data, size);
+    }
+    buf_fini(&crim);
+    buf_fini(&texts);
+    buf_fini(&file);
+    return size;
+}
