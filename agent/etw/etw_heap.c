@@ -144,23 +144,39 @@ static bool may_be_unknown(const struct error *err)
            err->os_code == ETW_ERROR_NOT_SUPPORTED;
 }
 
-static bool start_by_toolkit(const struct etw_session_spec *spec,
-    const struct etw_heap_request *request, struct etw_session_state *ret_state, struct error *err)
-{
+/* What the functions of the toolkit take, but for the processes. */
+struct toolkit_call {
     struct etw_classic_event_id stacks[ETW_MAX_HEAP_STACKS];
     struct etw_start_block start;
     etw_char name[ETW_MAX_NAME_CHARS];
-    uint64_t handle = 0;
+};
+
+static bool fill_call(const struct etw_session_spec *spec, const struct etw_heap_request *request,
+    struct toolkit_call *call, struct error *err)
+{
+    if (request->pid_count == 0 || request->stack_count > ETW_MAX_HEAP_STACKS) {
+        return error_set(
+            err, ERR_LIMIT, "session %.100s: no process, or too many stacks", spec->name);
+    }
     for (size_t i = 0; i < request->stack_count; i++) {
-        stacks[i] = (struct etw_classic_event_id){
+        call->stacks[i] = (struct etw_classic_event_id){
             .guid = etw_heap_guid, .type = request->stacks[i]};
     }
-    if (!etw_text_encode(span_text(spec->name), name, ETW_MAX_NAME_CHARS, NULL) ||
-        !etw_block_fill(&start, 1, spec, false, err)) {
+    return etw_text_encode(span_text(spec->name), call->name, ETW_MAX_NAME_CHARS, NULL) &&
+           etw_block_fill(&call->start, 1, spec, false, err);
+}
+
+static bool start_by_toolkit(const struct etw_session_spec *spec,
+    const struct etw_heap_request *request, struct etw_session_state *ret_state, struct error *err)
+{
+    struct toolkit_call call;
+    uint64_t handle = 0;
+    if (!fill_call(spec, request, &call, err)) {
         return false;
     }
-    uint32_t result = etw_toolkit_get()->StartHeapTrace(&handle, &start.block.properties, name,
-        request->pids, (uint32_t)request->pid_count, stacks, (uint32_t)request->stack_count);
+    uint32_t result = etw_toolkit_get()->StartHeapTrace(&handle, &call.start.block.properties,
+        call.name, request->pids, (uint32_t)request->pid_count, call.stacks,
+        (uint32_t)request->stack_count);
     if (result != ETW_SUCCESS) {
         return etw_api_fail(
             err, result, "session %.100s cannot be started by the toolkit", spec->name);
@@ -192,4 +208,21 @@ bool etw_heap_start(const struct etw_session_spec *spec, const struct etw_heap_r
         }
     }
     return good;
+}
+
+bool etw_heap_update(
+    const struct etw_session_spec *spec, const struct etw_heap_request *request, struct error *err)
+{
+    struct toolkit_call call;
+    if (!etw_toolkit_get()->UpdateHeapTrace) {
+        return error_set(err, ERR_UNSUPPORTED,
+            "without the Windows Performance Toolkit a session of heaps keeps its processes");
+    }
+    if (!fill_call(spec, request, &call, err)) {
+        return false;
+    }
+    uint32_t result = etw_toolkit_get()->UpdateHeapTrace(&call.start.block.properties, call.name,
+        request->pids, (uint32_t)request->pid_count, call.stacks, (uint32_t)request->stack_count);
+    return result == ETW_SUCCESS ||
+           etw_api_fail(err, result, "session %.100s cannot be given other processes", spec->name);
 }

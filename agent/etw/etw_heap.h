@@ -45,4 +45,9 @@ size_t etw_heap_encode(
 bool etw_heap_start(const struct etw_session_spec *spec, const struct etw_heap_request *request,
     struct etw_session_state *ret_state, struct error *err);
 
+/* Have the running session trace these processes instead of those that it has. By the toolkit alone:
+ * ERR_UNSUPPORTED without it. */
+bool etw_heap_update(
+    const struct etw_session_spec *spec, const struct etw_heap_request *request, struct error *err);
+
 #endif

@@ -144,8 +144,9 @@ const struct config_field live_options_heap[] = {
     {CONFIG_ROW("pids", STRINGS, struct live_heap, pids), .min = 1, .max = 64,
         .help = "processes that run already, by number; not with launch"},
     {CONFIG_ROW("processes", STRINGS, struct live_heap, processes), .min = 1, .max = 16,
-        .help = "the same by names of programs, with .exe: those that run when the session starts; "
-            "if there are none, it waits"},
+        .help = "the same by names of programs, with .exe: those that run when the session starts, "
+            "and with the Windows Performance Toolkit those that come later; if there are none, it "
+            "waits"},
     {CONFIG_ROW("stacks", STRINGS, struct live_heap, stacks), .names = heap_stack_names,
         .min = 1, .max = 5, .help = "operations that get a call stack"},
     SESSION_ROWS_WITH(struct live_heap, heap_buffers_fields),

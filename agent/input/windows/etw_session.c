@@ -336,7 +336,7 @@ static bool look(struct etw_session *s)
         etw_consume_give(s->consume);
     }
     if (known && s->targets) {
-        etw_targets_look(s->targets, &state);
+        etw_targets_look(s->targets, &state, plat_monotonic_ns());
     }
     if (!gone && s->owned) {
         etw_providers_tick(s->providers, s->state.handle, plat_monotonic_ns());
@@ -528,7 +528,7 @@ struct etw_session *etw_session_create(struct etw_plan *plan, const struct input
     plat_cond_init(&s->changed);
     bool good = make_providers(s, err);
     if (good && plan->kind == ETW_PLAN_HEAP) {
-        s->targets = etw_targets_create(plan, &s->env);
+        s->targets = etw_targets_create(plan, &s->env, timing->look_ms * ns_per_ms);
         good = s->targets || error_set(err, ERR_MEMORY, "out of memory for a session");
     }
     if (!good) {

@@ -26,6 +26,9 @@ struct etw_targets {
     bool is_flagged; /* the image's TracingFlags are ours to put back */
     bool had_any;
     bool end_told;
+    uint64_t look_ns;
+    uint64_t next_look_ns;
+    bool cannot_add; /* this Windows keeps a session's processes: told once */
 };
 
 static void note(const struct etw_targets *t, enum input_note level, const char *format, ...)
@@ -43,12 +46,14 @@ static void note(const struct etw_targets *t, enum input_note level, const char 
     }
 }
 
-struct etw_targets *etw_targets_create(const struct etw_plan *plan, const struct input_env *env)
+struct etw_targets *etw_targets_create(
+    const struct etw_plan *plan, const struct input_env *env, uint64_t look_ns)
 {
     struct etw_targets *t = calloc(1, sizeof(*t));
     if (t) {
         t->plan = plan;
         t->env = *env;
+        t->look_ns = look_ns;
     }
     return t;
 }
@@ -322,8 +327,48 @@ bool etw_targets_go(struct etw_targets *t, struct error *err)
     return true;
 }
 
-void etw_targets_look(struct etw_targets *t, const struct etw_session_state *state)
+static void add_processes(struct etw_targets *t)
 {
+    const struct etw_plan_heap *heap = &t->plan->heap;
+    uint32_t pids[ETW_MAX_HEAP_PROCESSES];
+    struct error err;
+    drop_ended(t);
+    const size_t before = t->count;
+    for (size_t i = 0; i < heap->names->count; i++) {
+        plat_child_find(heap->names->items[i], add_found, t, NULL);
+    }
+    if (t->count == before || before == 0) {
+        return;
+    }
+    for (size_t i = 0; i < t->count; i++) {
+        pids[i] = plat_child_pid(t->children[i]);
+    }
+    const struct etw_heap_request request = {.pids = pids,
+        .pid_count = t->count,
+        .stacks = heap->stacks,
+        .stack_count = heap->stack_count};
+    if (etw_heap_update(&t->plan->session, &request, &err)) {
+        note(t, INPUT_NOTE_INFO, "processes: %zu more are traced", t->count - before);
+        return;
+    }
+    while (t->count > before) {
+        plat_child_close(t->children[--t->count]);
+    }
+    t->cannot_add = true;
+    note(t, INPUT_NOTE_WARNING,
+        "processes: there are more now, which are traced when the session starts again. %s",
+        err.text);
+}
+
+void etw_targets_look(struct etw_targets *t, const struct etw_session_state *state, uint64_t now_ns)
+{
+    bool has_names = t->plan->heap.names->count > 0 && !t->cannot_add;
+    if (t->next_look_ns == 0) {
+        t->next_look_ns = now_ns + t->look_ns;
+    } else if (has_names && now_ns >= t->next_look_ns) {
+        t->next_look_ns = now_ns + t->look_ns;
+        add_processes(t);
+    }
     /* Its heaps' first events are there: it has looked at its flags. */
     if (t->is_flagged && state->buffers_written > 0) {
         put_flags_back(t);

@@ -16,8 +16,10 @@
  */
 struct etw_targets;
 
-/* ${plan} and what ${env} points to outlive it. NULL: no memory. */
-struct etw_targets *etw_targets_create(const struct etw_plan *plan, const struct input_env *env);
+/* ${plan} and what ${env} points to outlive it. ${look_ns}: between two looks for further processes of
+ * the names. NULL: no memory. */
+struct etw_targets *etw_targets_create(
+    const struct etw_plan *plan, const struct input_env *env, uint64_t look_ns);
 void etw_targets_destroy(struct etw_targets *targets); /* NULL is fine */
 
 /*
@@ -34,8 +36,10 @@ bool etw_targets_are_fresh(const struct etw_targets *targets);
 /* The session runs, and is read: let go what was launched. */
 bool etw_targets_go(struct etw_targets *targets, struct error *err);
 
-/* The session has come this far. Cheap. */
-void etw_targets_look(struct etw_targets *targets, const struct etw_session_state *state);
+/* The session has come this far: flags that are not needed any more are put back, and now and then
+ * processes of the names that have begun since are added, where Windows can (etw_heap_update). */
+void etw_targets_look(
+    struct etw_targets *targets, const struct etw_session_state *state, uint64_t now_ns);
 
 enum etw_targets_end {
     ETW_TARGETS_RUN,  /* at least one does, or none was asked for yet */

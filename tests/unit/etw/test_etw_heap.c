@@ -55,7 +55,16 @@ static uint32_t start_heap_trace(uint64_t *ret_session, struct etw_properties *p
     return toolkit_result;
 }
 
-static const struct etw_toolkit_api installed = {.StartHeapTrace = start_heap_trace};
+static uint32_t update_heap_trace(struct etw_properties *properties, const etw_char *name,
+    const uint32_t *list, uint32_t count, const struct etw_classic_event_id *events,
+    uint32_t event_count)
+{
+    uint64_t ignored;
+    return start_heap_trace(&ignored, properties, name, list, count, events, event_count);
+}
+
+static const struct etw_toolkit_api installed = {
+    .StartHeapTrace = start_heap_trace, .UpdateHeapTrace = update_heap_trace};
 static const struct etw_toolkit_api missing;
 
 static int set_up(void **state)
@@ -219,6 +228,26 @@ static void a_handle_of_0_is_none(void **state)
     assert_non_null(strstr(err.text, "gave it no handle"));
 }
 
+static void processes_of_a_running_session_are_changed_by_the_toolkit(void **state)
+{
+    struct etw_session_spec spec = heap_spec();
+    struct error err = {0};
+    (void)state;
+    assert_false(etw_heap_update(&spec, &request, &err));
+    assert_int_equal(err.code, ERR_UNSUPPORTED);
+    etw_toolkit_use(&installed);
+    assert_true(etw_heap_update(&spec, &request, &err));
+    assert_int_equal(fake.count, 0); /* no other session is started */
+    assert_string_equal(toolkit.name, "etwship-heap");
+    assert_int_equal(toolkit.pid_count, 2);
+    assert_int_equal(toolkit.pids[1], 77);
+    assert_int_equal(toolkit.stacks[0].type, 0x21);
+    assert_int_equal(load_le32(toolkit.block + 112), 0); /* LogFileNameOffset: no other file */
+    toolkit_result = 4201;
+    assert_false(etw_heap_update(&spec, &request, &err));
+    assert_int_equal(err.os_code, 4201);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -234,6 +263,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             the_toolkit_is_not_asked_for_anything_else, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_handle_of_0_is_none, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            processes_of_a_running_session_are_changed_by_the_toolkit, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 #include "etw/etw_heap.h"
 #include "etw/etw_registry.h"
+#include "etw/etw_toolkit.h"
 #include "etw_session_rig.h"
 #include "platform/plat_child.h"
 #include "platform/plat_file.h"
@@ -475,6 +476,70 @@ static void processes_are_waited_for_by_name(void **state)
     rig_fini(&rig);
 }
 
+static struct {
+    struct plat_mutex mutex;
+    uint32_t pids[ETW_MAX_HEAP_PROCESSES];
+    uint32_t count;
+} updated;
+
+static uint32_t update_heap_trace(struct etw_properties *properties, const etw_char *name,
+    const uint32_t *pids, uint32_t count, const struct etw_classic_event_id *events,
+    uint32_t event_count)
+{
+    (void)properties;
+    (void)name;
+    (void)events;
+    (void)event_count;
+    plat_mutex_lock(&updated.mutex);
+    memcpy(updated.pids, pids, count * sizeof(*pids));
+    updated.count = count;
+    plat_mutex_unlock(&updated.mutex);
+    return 0;
+}
+
+static bool is_updated_with(struct rig *rig, const void *pid)
+{
+    bool found = false;
+    (void)rig;
+    plat_mutex_lock(&updated.mutex);
+    for (uint32_t i = 0; i < updated.count; i++) {
+        found = found || updated.pids[i] == *(const uint32_t *)pid;
+    }
+    plat_mutex_unlock(&updated.mutex);
+    return found;
+}
+
+static void processes_that_come_later_are_added_where_windows_can(void **state)
+{
+    static const struct etw_toolkit_api without;
+    static const struct etw_toolkit_api with = {.UpdateHeapTrace = update_heap_trace};
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    const char *names[] = {image};
+    settings.launch = NULL;
+    settings.processes = (struct config_strings){.items = names, .count = 1};
+    plat_mutex_init(&updated.mutex);
+    for (int can = 0; can < 2; can++) {
+        etw_toolkit_use(can ? &with : &without);
+        start_heap(&rig);
+        rig_await(&rig, rig_reads, NAME);
+        struct plat_child *child = run_one();
+        uint32_t pid = plat_child_pid(child);
+        if (can) {
+            rig_await(&rig, is_updated_with, &pid);
+        } else {
+            rig_await(&rig, rig_has_note, "keeps its processes");
+        }
+        rig_stop(&rig);
+        plat_child_kill(child);
+        plat_child_close(child);
+    }
+    plat_mutex_fini(&updated.mutex);
+    etw_toolkit_use(NULL);
+    rig_fini(&rig);
+}
+
 /* As the program that is launched. */
 static int play(const char *where)
 {
@@ -513,6 +578,7 @@ int main(int argc, char **argv)
         T(processes_are_traced_by_number_until_all_have_ended),
         T(numbers_that_no_process_has_end_the_session),
         T(processes_are_waited_for_by_name),
+        T(processes_that_come_later_are_added_where_windows_can),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
