@@ -182,18 +182,26 @@ char *plat_rights_program(struct error *err)
 
 /* ---- folders of our own ------------------------------------------------------------------------ */
 
-/* Only administrators may make their group an owner, and only those need to. */
-static void give_to_administrators(wchar_t *path)
+/*
+ * An elevated process may make the group of administrators an owner, as may LocalSystem. Another one may
+ * not: its own folder is its account's (ERROR_INVALID_OWNER), and who judges it will say so.
+ */
+static bool give_to_administrators(wchar_t *wide, const char *path, struct error *err)
 {
     union {
         SID sid;
         uint8_t bytes[SECURITY_MAX_SID_SIZE];
     } sid;
     DWORD size = sizeof(sid);
-    if (CreateWellKnownSid(WinBuiltinAdministratorsSid, NULL, &sid, &size)) {
-        SetNamedSecurityInfoW(
-            path, SE_FILE_OBJECT, OWNER_SECURITY_INFORMATION, &sid, NULL, NULL, NULL);
+    if (!CreateWellKnownSid(WinBuiltinAdministratorsSid, NULL, &sid, &size)) {
+        return plat_wide_error(err, GetLastError(), path, "no SID of administrators");
     }
+    DWORD code = SetNamedSecurityInfoW(
+        wide, SE_FILE_OBJECT, OWNER_SECURITY_INFORMATION, &sid, NULL, NULL, NULL);
+    struct plat_rights_self self;
+    plat_rights_self(&self);
+    return code == ERROR_SUCCESS || !self.is_privileged ||
+           plat_wide_error(err, code, path, "cannot be given to administrators");
 }
 
 /* A folder that is there: its list is replaced, also in what inherits it. */
@@ -229,9 +237,7 @@ bool plat_rights_protect(const char *path, const char *sddl, struct error *err)
                    ? set_list(wide, attributes.lpSecurityDescriptor, path, err)
                    : plat_wide_error(err, code, path, "cannot make this folder");
     }
-    if (good) {
-        give_to_administrators(wide);
-    }
+    good = good && give_to_administrators(wide, path, err);
     LocalFree(attributes.lpSecurityDescriptor);
     free(text);
     free(wide);
