@@ -37,6 +37,7 @@ enum service_control_code {
 /* Rights to a service. */
 enum service_access {
     SERVICE_MAY_QUERY_CONFIG = 0x1,
+    SERVICE_MAY_CHANGE_CONFIG = 0x2,
     SERVICE_MAY_QUERY_STATUS = 0x4,
     SERVICE_MAY_START = 0x10,
     SERVICE_MAY_STOP = 0x20,
@@ -46,6 +47,7 @@ enum service_access {
 /* winerror.h */
 enum service_code {
     SERVICE_OK = 0,
+    SERVICE_E_FILE_NOT_FOUND = 2,
     SERVICE_E_ACCESS_DENIED = 5,
     SERVICE_E_NOT_ENOUGH_MEMORY = 8,
     SERVICE_E_NOT_SUPPORTED = 50,
@@ -112,6 +114,8 @@ struct service_api {
     uint32_t (*open)(void *manager, const char *name, uint32_t access, void **ret_service);
     uint32_t (*configure)(
         void *service, enum service_setting setting, const struct service_plan *plan);
+    /* Register ${plan} anew; its account only if ${sets_account}. */
+    uint32_t (*change)(void *service, const struct service_plan *plan, bool sets_account);
     uint32_t (*start)(void *service);
     uint32_t (*stop)(void *service);
     uint32_t (*remove)(void *service);
@@ -131,6 +135,11 @@ struct service_api {
     uint32_t (*remove_source)(const char *name);
     /* ${account}, a member of Performance Log Users or none. */
     uint32_t (*set_log_user)(const char *account, bool member);
+
+    /* What installations note for one another, where only administrators write; NULL: nothing any more.
+     * SERVICE_E_FILE_NOT_FOUND: there is none. The caller frees it. */
+    uint32_t (*set_note)(const char *text);
+    uint32_t (*get_note)(char **ret_text);
 
     /* In the process of a service. */
     /* Serve until the service has ended. SERVICE_E_CONTROLLER_CONNECT: the SCM did not start us. */

@@ -79,7 +79,9 @@ static bool configure(void *service, const struct service_plan *plan,
 static bool add_rights(const struct service_plan *plan, struct error *err)
 {
     const struct service_api *api = service_api_get();
-    uint32_t code = plan->account ? api->set_log_user(plan->account, true) : SERVICE_OK;
+    /* Only an account of ours: what others are members of is not for us to say. */
+    bool is_ours = plan->account && service_plan_is_virtual(plan->account);
+    uint32_t code = is_ours ? api->set_log_user(plan->account, true) : SERVICE_OK;
     return code == SERVICE_OK ||
            service_api_fail(
                err, code, "%s cannot become a member of Performance Log Users", plan->account);
@@ -124,6 +126,47 @@ bool service_control_install(
             remove_all(opened.service, plan->account);
         }
     }
+    close_all(&opened);
+    return ok;
+}
+
+/* Is it registered for the account of ${plan} already? Its password need not be known then. */
+static bool has_account(const struct service_config *config, const struct service_plan *plan)
+{
+    return plan->account ? span_equal_nocase(span_text(config->account), span_text(plan->account))
+                         : service_plan_is_system(config->account);
+}
+
+static bool change_account_and_all(
+    void *service, const struct service_plan *plan, struct error *err)
+{
+    const struct service_api *api = service_api_get();
+    struct service_config config;
+    uint32_t code = api->query_config(service, &config);
+    if (code != SERVICE_OK) {
+        return service_api_fail(err, code, "service %s: its settings", SERVICE_NAME);
+    }
+    bool sets_account = !has_account(&config, plan);
+    code = api->change(service, plan, sets_account);
+    bool ok = code == SERVICE_OK || service_api_fail(err, code, "service %s: change", SERVICE_NAME);
+    if (ok && sets_account && service_plan_is_virtual(config.account)) {
+        api->set_log_user(config.account, false);
+    }
+    service_control_config_fini(&config);
+    return ok;
+}
+
+bool service_control_change(
+    const struct service_plan *plan, service_settings_mask *ret_left_out, struct error *err)
+{
+    struct opened opened;
+    if (!open_service(SERVICE_MAY_QUERY_CONFIG | SERVICE_MAY_CHANGE_CONFIG | SERVICE_MAY_START,
+            "change", &opened, err)) {
+        return false;
+    }
+    bool ok = change_account_and_all(opened.service, plan, err) &&
+              configure(opened.service, plan, ret_left_out, err) && add_rights(plan, err) &&
+              add_source(plan, err);
     close_all(&opened);
     return ok;
 }
@@ -243,7 +286,7 @@ bool service_control_uninstall(struct error *err)
     bool ok = code == SERVICE_OK ||
               service_api_fail(err, code, "service %s: uninstall", SERVICE_NAME);
     if (ok) {
-        bool is_virtual = config.account && strncmp(config.account, "NT SERVICE\\", 11) == 0;
+        bool is_virtual = config.account && service_plan_is_virtual(config.account);
         ok = stop_service(opened.service, &before, err);
         code = ok ? remove_all(opened.service, is_virtual ? config.account : NULL) : SERVICE_OK;
         ok = ok && (code == SERVICE_OK ||

@@ -19,6 +19,14 @@ typedef uint32_t service_settings_mask;
 bool service_control_install(
     const struct service_plan *plan, service_settings_mask *ret_left_out, struct error *err);
 
+/*
+ * Register ${plan} in place of what there is, which keeps its identity: command, start, account, settings,
+ * the source of its events. It does not run, or is started anew afterwards. ERR_MISSING: there is none.
+ * What fails may leave some of it.
+ */
+bool service_control_change(
+    const struct service_plan *plan, service_settings_mask *ret_left_out, struct error *err);
+
 /* Stop it, wait for its process's end, and remove what service_control_install registered. Data and
  * configuration stay. */
 bool service_control_uninstall(struct error *err);

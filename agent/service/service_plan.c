@@ -27,10 +27,52 @@ enum { RESET_S = 24 * 3600, PRESHUTDOWN_MS = 180000, MAX_COMMAND_BYTES = 32767 }
 
 static const char config_option[] = "run --service -c";
 
+#define VIRTUAL_ACCOUNT "NT SERVICE\\" SERVICE_NAME
+
+static bool is_text(const char *a, const char *b)
+{
+    return span_equal_nocase(span_text(a), span_text(b));
+}
+
+bool service_plan_is_system(const char *account)
+{
+    return is_text(account, "LocalSystem") || is_text(account, ".\\LocalSystem") ||
+           is_text(account, "NT AUTHORITY\\SYSTEM");
+}
+
+bool service_plan_is_virtual(const char *account)
+{
+    return is_text(account, VIRTUAL_ACCOUNT);
+}
+
+static void fill(struct service_plan *plan, const char *program, const char *account)
+{
+    *plan = (struct service_plan){.name = SERVICE_NAME,
+        .title = "etwship",
+        .description = "Reads Event Tracing for Windows (ETW) and ships every event as JSON.",
+        .account = account,
+        .privileges = account ? virtual_privileges : system_privileges,
+        .restart_ms = restart_ms,
+        .restart_count = sizeof(restart_ms) / sizeof(restart_ms[0]),
+        .reset_s = RESET_S,
+        .preshutdown_ms = PRESHUTDOWN_MS,
+        .program = program};
+    buf_init(&plan->command, MAX_COMMAND_BYTES);
+}
+
+static bool finish(struct service_plan *plan, const char *what, struct error *err)
+{
+    buf_add_byte(&plan->command, 0);
+    if (plan->command.failed) {
+        service_plan_fini(plan);
+        return error_set(err, ERR_CONFIG, "%s is too long", what);
+    }
+    return true;
+}
+
 bool service_plan_init(struct service_plan *plan, const char *program, const char *config,
     enum service_account account, struct error *err)
 {
-    bool is_system = account == SERVICE_ACCOUNT_SYSTEM;
     const char *const paths[] = {program, config};
     for (size_t i = 0; i < 2; i++) {
         /* Neither can end in a backslash, which would hide the quote behind it: they name files. */
@@ -39,24 +81,18 @@ bool service_plan_init(struct service_plan *plan, const char *program, const cha
             return error_set(err, ERR_CONFIG, "'%s' is no path of a file", paths[i]);
         }
     }
-    *plan = (struct service_plan){.name = SERVICE_NAME,
-        .title = "etwship",
-        .description = "Reads Event Tracing for Windows (ETW) and ships every event as JSON.",
-        .account = is_system ? NULL : "NT SERVICE\\" SERVICE_NAME,
-        .privileges = is_system ? system_privileges : virtual_privileges,
-        .restart_ms = restart_ms,
-        .restart_count = sizeof(restart_ms) / sizeof(restart_ms[0]),
-        .reset_s = RESET_S,
-        .preshutdown_ms = PRESHUTDOWN_MS,
-        .program = program};
-    buf_init(&plan->command, MAX_COMMAND_BYTES);
+    fill(plan, program, account == SERVICE_ACCOUNT_SYSTEM ? NULL : VIRTUAL_ACCOUNT);
     buf_printf(&plan->command, "\"%s\" %s \"%s\"", program, config_option, config);
-    buf_add_byte(&plan->command, 0);
-    if (plan->command.failed) {
-        service_plan_fini(plan);
-        return error_set(err, ERR_CONFIG, "the path of the configuration is too long");
-    }
-    return true;
+    return finish(plan, "the path of the configuration", err);
+}
+
+bool service_plan_init_as(struct service_plan *plan, const char *program, const char *command,
+    const char *account, enum service_start start, struct error *err)
+{
+    fill(plan, program, service_plan_is_system(account) ? NULL : account);
+    plan->start = start;
+    buf_add_text(&plan->command, command);
+    return finish(plan, "the command of the service", err);
 }
 
 void service_plan_fini(struct service_plan *plan)
@@ -64,14 +100,13 @@ void service_plan_fini(struct service_plan *plan)
     buf_fini(&plan->command);
 }
 
-bool service_plan_config(const char *command, char *path, size_t size)
+/* What stands in quotes at ${begin}. */
+static bool take_quoted(const char *begin, char *path, size_t size)
 {
-    const char *option = strstr(command, config_option);
-    const char *begin = option ? option + sizeof(config_option) - 1 : NULL;
-    if (!begin || strncmp(begin, " \"", 2) != 0) {
+    if (*begin != '"') {
         return false;
     }
-    begin += 2;
+    begin++;
     size_t length = strcspn(begin, "\"");
     if (length == 0 || length >= size || begin[length] != '"') {
         return false;
@@ -79,6 +114,18 @@ bool service_plan_config(const char *command, char *path, size_t size)
     memcpy(path, begin, length);
     path[length] = '\0';
     return true;
+}
+
+bool service_plan_program(const char *command, char *path, size_t size)
+{
+    return take_quoted(command, path, size);
+}
+
+bool service_plan_config(const char *command, char *path, size_t size)
+{
+    const char *option = strstr(command, config_option);
+    const char *begin = option ? option + sizeof(config_option) - 1 : NULL;
+    return begin && *begin == ' ' && take_quoted(begin + 1, path, size);
 }
 
 struct service_end service_plan_end(int exit_code, bool was_asked)

@@ -29,6 +29,14 @@ enum service_setting {
     SERVICE_SETTING_COUNT
 };
 
+/* When Windows starts it. */
+enum service_start {
+    SERVICE_START_DELAYED, /* with the system, behind what the system itself waits for */
+    SERVICE_START_AUTO,    /* with the system */
+    SERVICE_START_DEMAND,
+    SERVICE_START_DISABLED,
+};
+
 /* What they are called in messages. */
 extern const char *const service_plan_settings[SERVICE_SETTING_COUNT];
 
@@ -42,6 +50,7 @@ struct service_plan {
     size_t restart_count;
     uint32_t reset_s; /* without a failure for so long, it begins again */
     uint32_t preshutdown_ms;
+    enum service_start start;
     const char *program;
     struct buf command; /* the ImagePath, with a terminator */
 };
@@ -53,6 +62,20 @@ struct service_plan {
 bool service_plan_init(struct service_plan *plan, const char *program, const char *config,
     enum service_account account, struct error *err);
 void service_plan_fini(struct service_plan *plan);
+
+/*
+ * The same for a service as it was registered before: with ${command}, which runs ${program}, for
+ * ${account} as Windows names it. All three are borrowed.
+ */
+bool service_plan_init_as(struct service_plan *plan, const char *program, const char *command,
+    const char *account, enum service_start start, struct error *err);
+
+/* Is ${account}, as Windows names it, LocalSystem? The service's own, virtual one? */
+bool service_plan_is_system(const char *account);
+bool service_plan_is_virtual(const char *account);
+
+/* The path of the program in the command of any service, into ${path}. False if it is not in quotes. */
+bool service_plan_program(const char *command, char *path, size_t size);
 
 /* The path of the configuration in the command of a plan, into ${path}. False: it is none of ours. */
 bool service_plan_config(const char *command, char *path, size_t size);

@@ -27,6 +27,7 @@ static struct {
     } failures[SCM_FAKE_FAILURES];
     size_t failure_count;
     struct service_config config; /* texts are not freed */
+    char note[1024];              /* "": none */
     uint64_t clock_ns;
     int open_handles;
 } scm;
@@ -65,6 +66,18 @@ static uint32_t scm_create(void *manager, const struct service_plan *plan, void 
     snprintf(what, sizeof(what), "%s %s %s", plan->name,
         plan->account ? plan->account : "LocalSystem", (const char *)plan->command.data);
     return scm_open("create", what, ret_service);
+}
+
+static uint32_t scm_change(void *service, const struct service_plan *plan, bool sets_account)
+{
+    (void)service;
+    char what[512];
+    snprintf(what, sizeof(what), "%s %d %s",
+        !sets_account   ? "same"
+        : plan->account ? plan->account
+                        : "LocalSystem",
+        plan->start, (const char *)plan->command.data);
+    return scm_call("change", what);
 }
 
 static uint32_t scm_open_service(
@@ -185,6 +198,28 @@ static uint32_t scm_set_log_user(const char *account, bool member)
     return scm_call(member ? "add log user" : "remove log user", account);
 }
 
+static uint32_t scm_set_note(const char *text)
+{
+    snprintf(scm.note, sizeof(scm.note), "%s", text ? text : "");
+    return scm_call(text ? "note" : "forget", "");
+}
+
+static uint32_t scm_get_note(char **ret_text)
+{
+    if (!*scm.note) {
+        return SERVICE_E_FILE_NOT_FOUND;
+    }
+    *ret_text = scm_copy(scm.note);
+    return SERVICE_OK;
+}
+
+static uint32_t scm_open_log(const char *source, void **ret_log)
+{
+    (void)source;
+    (void)ret_log;
+    return SERVICE_E_ACCESS_DENIED;
+}
+
 static char *scm_program(void)
 {
     return scm_copy("C:\\p\\etwship.exe");
@@ -207,6 +242,7 @@ static int scm_set_up(void **state)
     buf_init(&scm.log, 1024 * 1024);
     scm.api = (struct service_api){.connect = scm_connect,
         .create = scm_create,
+        .change = scm_change,
         .open = scm_open_service,
         .configure = scm_configure,
         .start = scm_start,
@@ -223,6 +259,9 @@ static int scm_set_up(void **state)
         .add_source = scm_add_source,
         .remove_source = scm_remove_source,
         .set_log_user = scm_set_log_user,
+        .set_note = scm_set_note,
+        .get_note = scm_get_note,
+        .open_log = scm_open_log,
         .program = scm_program,
         .absolute = scm_absolute};
     service_api_use(&scm.api);

@@ -59,6 +59,54 @@ static uint32_t remove_source(const char *name)
     return code == ERROR_FILE_NOT_FOUND ? ERROR_SUCCESS : (uint32_t)code;
 }
 
+/* ---- the note of installations ------------------------------------------------------------------ */
+
+/* Only administrators write there. */
+static const wchar_t note_key[] = L"SOFTWARE\\etwship";
+static const wchar_t note_value[] = L"SetupNote";
+
+static uint32_t write_note(const wchar_t *text)
+{
+    HKEY key;
+    LONG code = RegCreateKeyExW(
+        HKEY_LOCAL_MACHINE, note_key, 0, NULL, 0, KEY_SET_VALUE, NULL, &key, NULL);
+    if (!code) {
+        code = RegSetValueExW(key, note_value, 0, REG_SZ, (const BYTE *)text,
+            (DWORD)((wcslen(text) + 1) * sizeof(*text)));
+        RegCloseKey(key);
+    }
+    return (uint32_t)code;
+}
+
+static uint32_t set_note(const char *text)
+{
+    if (!text) {
+        LONG code = RegDeleteKeyValueW(HKEY_LOCAL_MACHINE, note_key, note_value);
+        return code == ERROR_FILE_NOT_FOUND ? ERROR_SUCCESS : (uint32_t)code;
+    }
+    wchar_t *wide = plat_wide_text(text, NULL);
+    uint32_t code = wide ? write_note(wide) : ERROR_NOT_ENOUGH_MEMORY;
+    free(wide);
+    return code;
+}
+
+static uint32_t get_note(char **ret_text)
+{
+    DWORD bytes = 0;
+    /* Ends with a NUL, whatever is there (RRF_RT_REG_SZ). */
+    LONG code = RegGetValueW(
+        HKEY_LOCAL_MACHINE, note_key, note_value, RRF_RT_REG_SZ, NULL, NULL, &bytes);
+    wchar_t *wide = code ? NULL : malloc(bytes);
+    if (code || !wide) {
+        return code ? (uint32_t)code : ERROR_NOT_ENOUGH_MEMORY;
+    }
+    code = RegGetValueW(
+        HKEY_LOCAL_MACHINE, note_key, note_value, RRF_RT_REG_SZ, NULL, wide, &bytes);
+    *ret_text = code ? NULL : plat_wide_to_utf8(wide);
+    free(wide);
+    return code ? (uint32_t)code : *ret_text ? ERROR_SUCCESS : ERROR_NOT_ENOUGH_MEMORY;
+}
+
 /* ---- paths ---------------------------------------------------------------------------------------- */
 
 static char *program(void)
@@ -96,6 +144,8 @@ void service_load(struct service_api *api)
     api->add_source = add_source;
     api->remove_source = remove_source;
     api->set_log_user = service_group_set_log_user;
+    api->set_note = set_note;
+    api->get_note = get_note;
     api->program = program;
     api->absolute = absolute;
 }

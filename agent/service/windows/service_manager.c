@@ -54,6 +54,15 @@ static uint32_t connect_manager(bool creates, void **ret_manager)
     return wrap(OpenSCManagerW(NULL, NULL, access), ret_manager);
 }
 
+static DWORD start_type(const struct service_plan *plan)
+{
+    static const DWORD types[] = {[SERVICE_START_DELAYED] = SERVICE_AUTO_START,
+        [SERVICE_START_AUTO] = SERVICE_AUTO_START,
+        [SERVICE_START_DEMAND] = SERVICE_DEMAND_START,
+        [SERVICE_START_DISABLED] = SERVICE_DISABLED};
+    return types[plan->start];
+}
+
 static uint32_t create(void *manager, const struct service_plan *plan, void **ret_service)
 {
     wchar_t *name = plat_wide_text(plan->name, NULL);
@@ -63,14 +72,30 @@ static uint32_t create(void *manager, const struct service_plan *plan, void **re
     uint32_t code = ERROR_NOT_ENOUGH_MEMORY;
     if (name && title && command && (account || !plan->account)) {
         code = wrap(CreateServiceW(sc_of(manager), name, title, SERVICE_ALL_ACCESS,
-                        SERVICE_WIN32_OWN_PROCESS, SERVICE_AUTO_START, SERVICE_ERROR_NORMAL,
-                        command, NULL, NULL, NULL, account, NULL),
+                        SERVICE_WIN32_OWN_PROCESS, start_type(plan), SERVICE_ERROR_NORMAL, command,
+                        NULL, NULL, NULL, account, NULL),
             ret_service);
     }
     free(account);
     free(command);
     free(title);
     free(name);
+    return code;
+}
+
+static uint32_t change(void *service, const struct service_plan *plan, bool sets_account)
+{
+    wchar_t *command = plat_wide_text((const char *)plan->command.data, NULL);
+    wchar_t *account = plat_wide_text(plan->account ? plan->account : "LocalSystem", NULL);
+    uint32_t code = ERROR_NOT_ENOUGH_MEMORY;
+    if (command && account) {
+        /* Accounts of services have no password, and an empty one is how that is said. */
+        code = code_of(ChangeServiceConfigW(sc_of(service), SERVICE_NO_CHANGE, start_type(plan),
+            SERVICE_NO_CHANGE, command, NULL, NULL, NULL, sets_account ? account : NULL,
+            sets_account ? L"" : NULL, NULL));
+    }
+    free(account);
+    free(command);
     return code;
 }
 
@@ -139,7 +164,8 @@ static uint32_t set_privileges(void *service, const struct service_plan *plan)
 static uint32_t configure(
     void *service, enum service_setting setting, const struct service_plan *plan)
 {
-    SERVICE_DELAYED_AUTO_START_INFO delayed = {.fDelayedAutostart = TRUE};
+    SERVICE_DELAYED_AUTO_START_INFO delayed = {
+        .fDelayedAutostart = plan->start == SERVICE_START_DELAYED};
     SERVICE_FAILURE_ACTIONS_FLAG flag = {.fFailureActionsOnNonCrashFailures = TRUE};
     SERVICE_SID_INFO sid = {.dwServiceSidType = SERVICE_SID_TYPE_UNRESTRICTED};
     SERVICE_PRESHUTDOWN_INFO preshutdown = {.dwPreshutdownTimeout = plan->preshutdown_ms};
@@ -147,7 +173,10 @@ static uint32_t configure(
     case SERVICE_SETTING_DESCRIPTION:
         return set_description(service, plan);
     case SERVICE_SETTING_DELAYED_START:
-        return set(service, SERVICE_CONFIG_DELAYED_AUTO_START_INFO, &delayed);
+        /* Only what starts by itself can be delayed. */
+        return start_type(plan) != SERVICE_AUTO_START
+                   ? ERROR_SUCCESS
+                   : set(service, SERVICE_CONFIG_DELAYED_AUTO_START_INFO, &delayed);
     case SERVICE_SETTING_RECOVERY:
         return set_recovery(service, plan);
     case SERVICE_SETTING_RECOVERY_FLAG:
@@ -286,6 +315,7 @@ void service_manager_load(struct service_api *api)
 {
     api->connect = connect_manager;
     api->create = create;
+    api->change = change;
     api->open = open_service;
     api->configure = configure;
     api->start = start;

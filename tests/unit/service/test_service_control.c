@@ -272,6 +272,50 @@ static void a_status_says_what_is_registered_and_what_runs(void **state)
     assert_false(service_control_query(&status, &config, &err));
 }
 
+/* ---- change -------------------------------------------------------------------------------------- */
+
+static bool change(enum service_account account)
+{
+    struct service_plan plan;
+    service_settings_mask left_out;
+    assert_true(service_plan_init(&plan, "C:\\e.exe", "C:\\c.yaml", account, &err));
+    plan.start = SERVICE_START_DISABLED;
+    bool ok = service_control_change(&plan, &left_out, &err);
+    service_plan_fini(&plan);
+    return ok;
+}
+
+#define CHANGED "3 \"C:\\e.exe\" run --service -c \"C:\\c.yaml\"\n"
+
+static void a_changed_service_keeps_its_account_and_gets_all_settings(void **state)
+{
+    (void)state;
+    scm.config.account = (char[]){"localSYSTEM"};
+    assert_true(change(SERVICE_ACCOUNT_SYSTEM));
+    scm_asked("connect\nopen etwship 0x13\nsettings\nchange same " CHANGED SETTINGS
+              "add source etwship C:\\e.exe\n");
+}
+
+static void one_that_gets_another_account_changes_groups(void **state)
+{
+    (void)state;
+    assert_true(change(SERVICE_ACCOUNT_VIRTUAL));
+    scm_asked("connect\nopen etwship 0x13\nsettings\nchange NT SERVICE\\etwship " CHANGED SETTINGS
+              "add log user NT SERVICE\\etwship\nadd source etwship C:\\e.exe\n");
+    scm.config.account = (char[]){"NT SERVICE\\etwship"};
+    assert_true(change(SERVICE_ACCOUNT_SYSTEM));
+    scm_asked("connect\nopen etwship 0x13\nsettings\nchange LocalSystem " CHANGED
+              "remove log user NT SERVICE\\etwship\n" SETTINGS "add source etwship C:\\e.exe\n");
+}
+
+static void one_that_is_not_there_cannot_be_changed(void **state)
+{
+    (void)state;
+    scm_fail("open", SERVICE_E_DOES_NOT_EXIST);
+    assert_false(change(SERVICE_ACCOUNT_SYSTEM));
+    assert_int_equal(err.code, ERR_MISSING);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -297,6 +341,9 @@ int main(void)
         scm_test(one_that_does_not_stop_is_not_removed),
         scm_test(all_that_can_be_is_removed_and_the_failure_told),
         scm_test(a_status_says_what_is_registered_and_what_runs),
+        scm_test(a_changed_service_keeps_its_account_and_gets_all_settings),
+        scm_test(one_that_gets_another_account_changes_groups),
+        scm_test(one_that_is_not_there_cannot_be_changed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

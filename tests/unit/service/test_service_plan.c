@@ -118,6 +118,49 @@ static void what_failed_ends_with_an_error_and_what_was_asked_to_stop_does_not(v
     }
 }
 
+static void what_was_registered_before_can_be_planned_again(void **state)
+{
+    (void)state;
+    static const char command[] = "\"D:\\old\\etwship.exe\" run --service -c \"D:\\old\\c.yaml\"";
+    struct service_plan plan;
+    char path[64];
+    assert_true(service_plan_init_as(
+        &plan, "D:\\old\\etwship.exe", command, "localsystem", SERVICE_START_DISABLED, &err));
+    assert_null(plan.account);
+    assert_int_equal(plan.start, SERVICE_START_DISABLED);
+    assert_string_equal((const char *)plan.command.data, command);
+    assert_string_equal(plan.privileges[1], "SeSystemProfilePrivilege");
+    assert_true(service_plan_program((const char *)plan.command.data, path, sizeof(path)));
+    assert_string_equal(path, "D:\\old\\etwship.exe");
+    service_plan_fini(&plan);
+    /* What an account of the user's own has is not known: it is asked for the least. */
+    assert_true(service_plan_init_as(
+        &plan, "D:\\e.exe", "\"D:\\e.exe\"", "DOMAIN\\agent$", SERVICE_START_AUTO, &err));
+    assert_string_equal(plan.account, "DOMAIN\\agent$");
+    assert_null(plan.privileges[1]);
+    service_plan_fini(&plan);
+}
+
+static void a_program_without_quotes_or_room_is_none(void **state)
+{
+    (void)state;
+    char path[8];
+    assert_false(service_plan_program("C:\\Program Files\\e.exe run", path, sizeof(path)));
+    assert_false(service_plan_program("\"C:\\e.exe", path, sizeof(path)));
+    assert_false(service_plan_program("\"\"", path, sizeof(path)));
+    assert_false(service_plan_program("\"C:\\e.exe\"", path, sizeof(path)));
+}
+
+static void accounts_are_known_by_their_names(void **state)
+{
+    (void)state;
+    assert_true(service_plan_is_system("LocalSystem"));
+    assert_true(service_plan_is_system("nt authority\\system"));
+    assert_false(service_plan_is_system("NT SERVICE\\etwship"));
+    assert_true(service_plan_is_virtual("NT Service\\etwship"));
+    assert_false(service_plan_is_virtual("NT SERVICE\\etwship2"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -128,6 +171,9 @@ int main(void)
         cmocka_unit_test(in_other_commands_there_is_none),
         cmocka_unit_test(paths_that_a_command_line_cannot_hold_are_refused),
         cmocka_unit_test(what_failed_ends_with_an_error_and_what_was_asked_to_stop_does_not),
+        cmocka_unit_test(what_was_registered_before_can_be_planned_again),
+        cmocka_unit_test(a_program_without_quotes_or_room_is_none),
+        cmocka_unit_test(accounts_are_known_by_their_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
