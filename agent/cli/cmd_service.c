@@ -3,6 +3,7 @@
 
 #include "app/app_trust.h"
 #include "cli/config_options.h"
+#include "cli/service_setup.h"
 #include "config/config_value.h"
 #include "platform/plat_path.h"
 #include "platform/plat_system.h"
@@ -169,12 +170,11 @@ static void explain_config(void)
     service_control_config_fini(&found);
 }
 
-static int start(const struct cli_args *args)
+static int start_service(void)
 {
     struct service_status status;
     struct error err;
     bool before;
-    (void)args;
     if (!service_control_start(&status, &before, &err)) {
         fail(&err);
         return EXIT_FAILED;
@@ -199,6 +199,12 @@ static int start(const struct cli_args *args)
     }
     explain_config();
     return EXIT_USAGE;
+}
+
+static int start(const struct cli_args *args)
+{
+    (void)args;
+    return start_service();
 }
 
 static int stop(const struct cli_args *args)
@@ -296,8 +302,8 @@ static int run_verb(const struct cli_args *args)
 static int run(const struct cli_command *command, int argc, char **argv)
 {
     struct cli_args args;
-    int exit_code;
-    if (cli_parse(command, argc, argv, &args, &exit_code)) {
+    int exit_code = service_setup_run(argc - 1, argv + 1, start_service);
+    if (exit_code < 0 && cli_parse(command, argc, argv, &args, &exit_code)) {
         exit_code = run_verb(&args);
         cli_args_fini(&args);
     }

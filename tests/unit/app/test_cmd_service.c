@@ -127,6 +127,118 @@ static void a_system_without_services_is_wrong_usage(void **state)
     assert_int_equal(cmd_run.run(&cmd_run, 2, argv), EXIT_USAGE);
 }
 
+/* ---- for installers --------------------------------------------------------------------------------- */
+
+#define WAS_THERE                                                       \
+    "etwship installation 1\nconfig 1\nservice 1\nruns 1\nstart auto\n" \
+    "account LocalSystem\ncommand \"C:\\old\\etwship.exe\" run --service -c \"C:\\o.yaml\"\n"
+
+static void note_is(const char *text)
+{
+    snprintf(scm.note, sizeof(scm.note), "%s", text);
+}
+
+static void undo_registers_and_starts_what_was_there(void **state)
+{
+    (void)state;
+    note_is(WAS_THERE);
+    set_state((struct service_status){.state = SERVICE_STATE_STOPPED});
+    scm_fail("open", SERVICE_E_DOES_NOT_EXIST); /* it was removed; and so cannot be started here */
+    assert_int_equal(command("undo"), EXIT_FAILED);
+    assert_asked(
+        "create etwship LocalSystem \"C:\\old\\etwship.exe\" run --service -c \"C:\\o.yaml\"\n");
+    assert_string_not_equal(scm.note, ""); /* the next try needs it */
+}
+
+static void undo_puts_an_older_command_back(void **state)
+{
+    (void)state;
+    note_is(WAS_THERE);
+    scm.config.command = (char[]){"\"C:\\new\\etwship.exe\" run --service -c \"C:\\n.yaml\""};
+    set_state((struct service_status){.state = SERVICE_STATE_RUNNING});
+    scm_fail("start", SERVICE_E_ALREADY_RUNNING);
+    scm_states((const struct service_status[]){{.state = SERVICE_STATE_RUNNING},
+                   {.state = SERVICE_STATE_RUNNING}, {.state = SERVICE_STATE_RUNNING},
+                   {.state = SERVICE_STATE_STOPPED}, {.state = SERVICE_STATE_RUNNING}},
+        5);
+    assert_int_equal(command("undo"), EXIT_DONE);
+    buf_add_byte(&scm.log, 0);
+    const char *log = (const char *)scm.log.data;
+    const char *stopped = strstr(log, "stop\n");
+    const char *changed = strstr(
+        log, "change same 1 \"C:\\old\\etwship.exe\" run --service -c \"C:\\o.yaml\"\n");
+    const char *started = strstr(log, "\nstart\n");
+    assert_true(stopped && changed && started && stopped < changed && changed < started);
+    assert_string_equal(scm.note, "");
+}
+
+static void undo_of_an_upgrade_leaves_starting_to_the_older_one(void **state)
+{
+    (void)state;
+    note_is(WAS_THERE);
+    set_state((struct service_status){.state = SERVICE_STATE_STOPPED});
+    assert_int_equal(command("undo", "--upgrade", "{1}"), EXIT_DONE);
+    buf_add_byte(&scm.log, 0);
+    assert_null(strstr((const char *)scm.log.data, "\nstart\n"));
+    assert_string_equal(scm.note, WAS_THERE);
+}
+
+static void undo_of_a_first_installation_removes_the_service(void **state)
+{
+    (void)state;
+    note_is("etwship installation 1\nconfig 1\nservice 0\n");
+    set_state((struct service_status){.state = SERVICE_STATE_STOPPED});
+    assert_int_equal(command("undo"), EXIT_DONE);
+    assert_asked("\nremove\n");
+    assert_string_equal(scm.note, "");
+}
+
+static void undo_without_a_note_and_with_a_foreign_one_changes_nothing(void **state)
+{
+    (void)state;
+    assert_int_equal(command("undo"), EXIT_DONE);
+    note_is("command \"C:\\evil.exe\"\n");
+    assert_int_equal(command("undo"), EXIT_FAILED);
+    assert_int_equal(scm.log.size, 0);
+}
+
+static void retire_stops_for_an_upgrade_and_removes_otherwise(void **state)
+{
+    (void)state;
+    scm.config.command = (char[]){"\"C:\\p\\etwship.exe\" run --service -c \"C:\\c.yaml\""};
+    scm.config.is_automatic = true;
+    set_state((struct service_status){.state = SERVICE_STATE_STOPPED});
+    assert_int_equal(command("retire", "--upgrade", "{1}", "--remove-data", "1"), EXIT_DONE);
+    buf_add_byte(&scm.log, 0);
+    assert_null(strstr((const char *)scm.log.data, "remove"));
+    assert_non_null(strstr(scm.note, "service 1\nruns 0\nstart auto\naccount LocalSystem\n"
+                                     "command \"C:\\p\\etwship.exe\" run"));
+    buf_reset(&scm.log);
+    assert_int_equal(command("retire", "--upgrade", "", "--remove-data", ""), EXIT_DONE);
+    assert_asked("\nremove\n");
+}
+
+static void retire_leaves_the_service_of_another_program_alone(void **state)
+{
+    (void)state;
+    scm.config.command = (char[]){"\"C:\\q\\etwship.exe\" run --service -c \"C:\\c.yaml\""};
+    set_state((struct service_status){.state = SERVICE_STATE_RUNNING});
+    assert_int_equal(command("retire"), EXIT_DONE);
+    assert_span(buf_span(&scm.log), "connect\nopen etwship 0x5\nsettings\n");
+}
+
+static void what_installers_give_is_checked_before_anything_is_done(void **state)
+{
+    (void)state;
+    assert_int_equal(command("setup", "--start", "maybe"), EXIT_USAGE);
+    assert_int_equal(command("setup", "--config-file", "relative.yaml"), EXIT_USAGE);
+    assert_int_equal(
+        command("setup", "--config-file", "/a.yaml", "--output-url", "http://a"), EXIT_USAGE);
+    assert_int_equal(command("setup", "stray"), EXIT_USAGE);
+    assert_int_equal(command("undo", "--start", "1"), EXIT_USAGE);
+    assert_int_equal(scm.log.size, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -138,6 +250,14 @@ int main(void)
         scm_test(what_is_so_already_is_done),
         scm_test(wrong_usage_asks_for_nothing),
         scm_test(a_system_without_services_is_wrong_usage),
+        scm_test(undo_registers_and_starts_what_was_there),
+        scm_test(undo_puts_an_older_command_back),
+        scm_test(undo_of_an_upgrade_leaves_starting_to_the_older_one),
+        scm_test(undo_of_a_first_installation_removes_the_service),
+        scm_test(undo_without_a_note_and_with_a_foreign_one_changes_nothing),
+        scm_test(retire_stops_for_an_upgrade_and_removes_otherwise),
+        scm_test(retire_leaves_the_service_of_another_program_alone),
+        scm_test(what_installers_give_is_checked_before_anything_is_done),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
