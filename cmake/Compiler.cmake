@@ -42,6 +42,11 @@ if(WIN32)
         # isfinite() and its kin of mingw-w64 name a float of every double; Linux builds are warned.
         add_compile_options(-Wno-float-conversion)
         add_link_options(-Wl,--dynamicbase,--high-entropy-va,--nxcompat)
+        # The same program wherever and whenever it is built.
+        add_compile_options(-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
+        if(CMAKE_C_COMPILER_ID STREQUAL GNU)
+            add_link_options(-Wl,--no-insert-timestamp)
+        endif()
     endif()
     # Calls through pointers reach functions only. GCC has no such thing; clang has it from 16 on,
     # with the C library of mingw-w64 11 and later.

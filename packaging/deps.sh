@@ -14,7 +14,8 @@ test="git clang clang-format clang-tidy libclang-rt-14-dev libcmocka-dev valgrin
     python3-venv qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross openjdk-17-jdk-headless maven
     openssl haproxy zstd dpkg-dev fakeroot systemd"
 windows="gcc-mingw-w64-x86-64-win32 binutils-mingw-w64-x86-64 cmake ninja-build pkg-config dpkg-dev
-    clang lld debian-archive-keyring gcc libc6-dev make nasm tcl xz-utils wine64"
+    clang lld debian-archive-keyring gcc libc6-dev make nasm tcl xz-utils wine64 git python3 wixl
+    msitools osslsigncode"
 
 wanted=
 for part in "${@:-none}"; do

@@ -1,40 +1,29 @@
 #!/bin/sh
 # Makes build/etwship-VERSION-windows-x64.zip: the program of build/mingw, which
-# packaging/windows/cross/build.sh makes, with an example, a page to begin with, and the licenses of
-# all that is in it.
+# packaging/windows/cross/build.sh makes, with an example, a page to begin with, a script that installs
+# it, its bill of materials, and the licenses of all that is in it. The same program makes the same
+# archive, to the byte (stage.sh).
 #
-#   packaging/windows/zip.sh
+#   packaging/windows/zip.sh [PROGRAM [FOLDER]]
+#
+# PROGRAM: another one, as a signed one. FOLDER: where the archive goes, instead of build. Prints its path.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$here/../.."
-program=build/mingw/agent/etwship.exe
-if [ ! -f "$program" ]; then
-    echo "$0: no $program: packaging/windows/cross/build.sh makes it" >&2
-    exit 1
-fi
-prefix=$(packaging/windows/cross/prefix.sh)
+program=${1:-build/mingw/agent/etwship.exe}
+out=${2:-build}
 version=$(sed -n 's/^project(etwship VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 name=etwship-$version-windows-x64
 
-rm -rf "build/zip" "build/$name.zip"
-mkdir -p "build/zip/$name"
-folder=build/zip/$name
-cp "$program" "$folder"
-# Editors of older Windows know only their own line ends.
-to_crlf() {
-    sed 's/\r*$/\r/'
-}
-to_crlf <LICENSE >"$folder/LICENSE.txt"
-to_crlf <packaging/windows/TRY.md >"$folder/TRY.md"
-to_crlf <packaging/windows/etwship.yaml >"$folder/etwship.yaml"
-{
-    echo "etwship.exe holds parts of these, under the licenses that follow."
-    for file in "$prefix"/share/licenses/*.txt; do
-        library=$(basename "$file" .txt)
-        printf '\n==== %s ====\n\n' "$library"
-        cat "$file"
-    done
-} | to_crlf >"$folder/NOTICES.txt"
-(cd build/zip && cmake -E tar cf "../$name.zip" --format=zip "$name")
-echo "build/$name.zip"
+mkdir -p "$out"
+out=$(cd "$out" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+when=$(packaging/windows/stage.sh "$program" "$version" "$work/$name")
+sed 's/\r*$/\r/' <packaging/windows/install.ps1 >"$work/$name/install.ps1"
+python3 -B packaging/windows/pack_zip.py "$work/$name" "$out/$name.zip" "$when"
+case $out in
+"$PWD"/*) echo "${out#"$PWD"/}/$name.zip" ;;
+*) echo "$out/$name.zip" ;;
+esac

@@ -31,7 +31,8 @@ class Archive(unittest.TestCase):
         version = subprocess.run([BINARY, "version"], check=True, stdout=subprocess.PIPE)
         self.assertEqual(self.name, f"etwship-{version.stdout.split()[1].decode()}-windows-x64")
         self.assertEqual(set(self.files), {f"{self.name}/{name}" for name in [
-            "LICENSE.txt", "NOTICES.txt", "TRY.md", "etwship.exe", "etwship.yaml"]})
+            "CHECKLIST.md", "LICENSE.txt", "NOTICES.txt", "TRY.md", "etwship.exe", "etwship.spdx.json",
+            "etwship.yaml", "install.ps1"]})
         self.assertTrue(self.files[f"{self.name}/etwship.exe"] == wine.EXE.read_bytes())
 
     def test_it_names_the_license_of_every_library(self):
@@ -50,7 +51,8 @@ class Archive(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_its_pages_have_the_line_ends_of_windows(self):
-        for name in ["LICENSE.txt", "TRY.md", "etwship.yaml", "NOTICES.txt"]:
+        for name in ["LICENSE.txt", "TRY.md", "CHECKLIST.md", "etwship.yaml", "NOTICES.txt",
+                     "install.ps1"]:
             self.assertNotRegex(self.text(name), r"(?<!\r)\n")
 
 

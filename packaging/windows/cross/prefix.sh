@@ -209,6 +209,26 @@ keep_licenses() {
     cp /usr/share/doc/mingw-w64-x86-64-dev/copyright "$made/share/licenses/mingw-w64.txt"
 }
 
+# What a bill of materials says of each (packaging/windows/sbom.py): name, version, files of its source
+# with their SHA-256.
+keep_sources() {
+    for pair in $packages; do
+        name=${pair%%:*}
+        [ "$name" != cmocka ] || continue # in no program but tests
+        for dsc in "$work/src/${name}"_*.dsc; do
+            version=$(sed -n 's/^Version: *//p' "$dsc" | head -n 1)
+            awk -v name="$name" -v version="$version" '
+                /^Checksums-Sha256:/ { inside = 1; next }
+                /^[^ ]/ { inside = 0 }
+                inside && $3 !~ /\.asc$/ { print name "\t" version "\t" $3 "\t" $1 }' "$dsc"
+        done
+    done >"$made/share/sources.tsv"
+    for package in mingw-w64-x86-64-dev gcc-mingw-w64-x86-64-win32; do
+        version=$(dpkg-query -W -f '${Version}' "$package" 2>/dev/null || echo unknown)
+        printf '%s\t%s\t\t\n' "$package" "$version" >>"$made/share/sources.tsv"
+    done
+}
+
 build() {
     folder=$(source_of libyaml)
     with_cmake "$folder" -DBUILD_TESTING=OFF
@@ -300,6 +320,7 @@ say "Building libraries for Windows (minutes, once)"
 fetch
 build
 keep_licenses
+keep_sources
 # Another build may have been faster.
 mv -T "$made" "$prefix" 2>/dev/null || [ -d "$prefix" ]
 echo "$prefix"

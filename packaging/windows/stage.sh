@@ -1,0 +1,47 @@
+#!/bin/sh
+# Puts together what the packages for Windows hold, the same whenever and wherever it is done.
+#
+#   packaging/windows/stage.sh PROGRAM VERSION FOLDER
+#
+# FOLDER is made anew. Every file in it has the time SOURCE_DATE_EPOCH; without that, the time of the last
+# commit. Prints that time, in seconds since 1970.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+program=$1
+version=$2
+folder=$3
+top=$here/../..
+
+if [ ! -f "$program" ]; then
+    echo "$0: no $program: packaging/windows/cross/build.sh makes it" >&2
+    exit 1
+fi
+prefix=$("$here/cross/prefix.sh")
+when=${SOURCE_DATE_EPOCH:-$(git -C "$top" log -1 --format=%ct 2>/dev/null || echo 1577836800)}
+
+# Editors of older Windows know only their own line ends.
+to_crlf() {
+    sed 's/\r*$/\r/'
+}
+
+rm -rf "$folder"
+mkdir -p "$folder"
+cp "$program" "$folder/etwship.exe"
+to_crlf <"$top/LICENSE" >"$folder/LICENSE.txt"
+to_crlf <"$here/TRY.md" >"$folder/TRY.md"
+to_crlf <"$here/CHECKLIST.md" >"$folder/CHECKLIST.md"
+to_crlf <"$here/etwship.yaml" >"$folder/etwship.yaml"
+{
+    echo "etwship.exe holds parts of these, under the licenses that follow."
+    for file in "$prefix"/share/licenses/*.txt; do
+        printf '\n==== %s ====\n\n' "$(basename "$file" .txt)"
+        cat "$file"
+    done
+} | to_crlf >"$folder/NOTICES.txt"
+python3 -B "$here/sbom.py" --program "$folder/etwship.exe" --version "$version" \
+    --libraries "$prefix/share/sources.tsv" --time "$when" >"$folder/etwship.spdx.json"
+chmod 755 "$folder" "$folder/etwship.exe"
+find "$folder" -type f ! -name '*.exe' -exec chmod 644 {} +
+find "$folder" -exec touch -d "@$when" {} +
+echo "$when"

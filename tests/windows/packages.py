@@ -1,0 +1,175 @@
+"""The packages for Windows, from outside: the same program makes the same bytes, what the tables of the MSI
+say, signatures, and the bill of materials. msi.py runs the MSI."""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+import wine
+
+SOURCES = Path(__file__).resolve().parents[2]
+PACKAGING = SOURCES / "packaging" / "windows"
+VENV = SOURCES / "build" / "venv" / "bin" / "python"
+# CustomAction table (learn.microsoft.com, "Custom Action In-Script Execution Options").
+PROGRAM_OF_PACKAGE, IN_SCRIPT, ROLLBACK, NO_IMPERSONATE, CONTINUE = 18, 1024, 256, 2048, 64
+SET_PROPERTY = 51
+
+
+def table(package, name):
+    """Rows of a table of a package, by their first column."""
+    text = subprocess.run(["msiinfo", "export", package, name], check=True,
+                          stdout=subprocess.PIPE).stdout.decode()
+    rows = [line.split("\t") for line in text.replace("\r", "").splitlines()[3:]]
+    return {row[0]: row[1:] for row in rows}
+
+
+class Packages(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Path(tempfile.mkdtemp(prefix="etwship-packages-"))
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        cls.first = cls.build("first")
+
+    @classmethod
+    def build(cls, name, **environment):
+        """MSI and zip, made in folder `name` of a copy of the program that lies there."""
+        folder = cls.folder / name
+        folder.mkdir()
+        program = shutil.copy(wine.EXE, folder / "program")
+        environment = {**os.environ, "TMPDIR": str(folder), **environment}
+        msi = subprocess.run([PACKAGING / "msi" / "build.sh", "-p", program, "-o", folder / "e.msi"],
+                             check=False, env=environment, stdout=subprocess.PIPE)
+        if msi.returncode == wine.SKIPPED:
+            wine.skip("no wixl or msitools (packaging/deps.sh windows)")
+        archive = subprocess.run([PACKAGING / "zip.sh", program, folder], check=True,
+                                 env=environment, stdout=subprocess.PIPE)
+        if msi.returncode:
+            raise AssertionError(msi)
+        return Path(msi.stdout.decode().strip()), Path(archive.stdout.decode().strip())
+
+    # ---- the same bytes -----------------------------------------------------------------------
+
+    def test_another_folder_time_zone_and_clock_make_the_same_packages(self):
+        # The clock has moved on since the first were made; the copy of the program is newer.
+        second = self.build("another folder", TZ="Asia/Kathmandu", LC_ALL="C")
+        for a, b in zip(self.first, second):
+            self.assertEqual(hashlib.sha256(a.read_bytes()).hexdigest(),
+                             hashlib.sha256(b.read_bytes()).hexdigest(), a.name)
+
+    def test_another_source_date_makes_other_times_and_nothing_else_of_the_numbers(self):
+        third = self.build("other date", SOURCE_DATE_EPOCH="1700000000")
+        said = subprocess.run(["msiinfo", "suminfo", third[0]], check=True, stdout=subprocess.PIPE,
+                              env={**os.environ, "TZ": "UTC"}).stdout.decode()
+        self.assertEqual(re.findall(r"(?:Created|Last saved): (.*)", said),
+                         ["Tue Nov 14 22:13:20 2023"] * 2)
+
+    # ---- the MSI ------------------------------------------------------------------------------
+
+    def test_every_action_that_changes_something_has_its_twin_in_front(self):
+        actions = table(self.first[0], "CustomAction")
+        sequence = table(self.first[0], "InstallExecuteSequence")
+        at = {name: int(row[1]) for name, row in sequence.items()}
+        deferred = PROGRAM_OF_PACKAGE | IN_SCRIPT | NO_IMPERSONATE
+        for twin, changes in [("UndoRetire", ["Retire"]), ("UndoSetup", ["Setup", "Repair"])]:
+            self.assertEqual(int(actions[twin][0]), deferred | ROLLBACK | CONTINUE)
+            for name in changes:
+                self.assertEqual(int(actions[name][0]), deferred)
+                self.assertLess(at[twin], at[name])
+        self.assertEqual(int(actions["FindInstallDir"][0]), SET_PROPERTY)
+        # Nothing that writes into the script may come before the older version is removed.
+        self.assertEqual(at["RemoveExistingProducts"], at["InstallInitialize"] + 1)
+        order = sorted(at, key=at.get)
+        wanted = ["InstallInitialize", "RemoveExistingProducts", "UndoRetire", "Retire",
+                  "RemoveFiles", "InstallFiles", "UndoSetup", "Setup", "InstallFinalize"]
+        self.assertEqual([name for name in order if name in wanted], wanted)
+        self.assertEqual(sequence["Retire"][0], 'REMOVE="ALL"')
+        self.assertEqual(sequence["UndoRetire"][0], sequence["Retire"][0])
+
+    def test_its_properties_reach_the_action(self):
+        line = table(self.first[0], "CustomAction")["Setup"][2]
+        self.assertEqual(set(re.findall(r'"\[(\w+)\]"', line)), {
+            "CONFIGFILE", "OUTPUT_URL", "API_KEY_FILE", "SERVICE_ACCOUNT", "STARTSERVICE",
+            "WIX_UPGRADE_DETECTED"})
+        # Who is no administrator may hand none of them to a repair.
+        secure = table(self.first[0], "Property")["SecureCustomProperties"][0].split(";")
+        self.assertEqual(set(secure), {"WIX_UPGRADE_DETECTED", "WIX_DOWNGRADE_DETECTED"})
+
+    # ---- signatures ---------------------------------------------------------------------------
+
+    def test_the_package_and_the_program_in_it_are_signed(self):
+        for tool in ["openssl", "osslsigncode", "msiextract"]:
+            if not shutil.which(tool):
+                self.skipTest(f"no {tool}")
+        certificate, key = self.folder / "certificate.pem", self.folder / "key.pem"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj",
+                        "/CN=etwship test", "-addext", "extendedKeyUsage=codeSigning", "-keyout",
+                        key, "-out", certificate], check=True, stderr=subprocess.DEVNULL)
+        package, _ = self.build("signed", ETWSHIP_SIGN_CERT=str(certificate),
+                                ETWSHIP_SIGN_KEY=str(key))
+        out = self.folder / "extracted"
+        out.mkdir()
+        subprocess.run(["msiextract", "-C", out, package], check=True, stdout=subprocess.DEVNULL)
+        program = next(out.glob("**/etwship.exe"))
+        self.assertGreater(program.stat().st_size, wine.EXE.stat().st_size)
+        for file in [package, program]:
+            done = subprocess.run(["osslsigncode", "verify", "-CAfile", certificate, "-in", file],
+                                  check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            self.assertEqual(done.returncode, 0, done.stdout.decode())
+
+    def test_without_a_key_nothing_is_signed(self):
+        file = shutil.copy(wine.EXE, self.folder / "unsigned.exe")
+        done = subprocess.run([PACKAGING / "sign.sh", file], check=False, stderr=subprocess.PIPE,
+                              env={**os.environ, "ETWSHIP_SIGN_CERT": "certificate.pem"})
+        self.assertEqual(done.returncode, 2, done)
+        self.assertEqual(file.read_bytes(), wine.EXE.read_bytes())
+
+    # ---- the bill of materials ----------------------------------------------------------------
+
+    def materials(self):
+        folder = self.folder / "archive"
+        if not folder.exists():
+            shutil.unpack_archive(self.first[1], folder)
+        return next(folder.glob("*/etwship.spdx.json"))
+
+    def test_it_names_the_program_and_every_library_whose_license_is_given(self):
+        path = self.materials()
+        packages = {package["name"]: package for package in json.loads(path.read_text())["packages"]}
+        digest = hashlib.sha256(wine.EXE.read_bytes()).hexdigest()
+        self.assertEqual(packages["etwship"]["checksums"][0]["checksumValue"], digest)
+        notices = (path.parent / "NOTICES.txt").read_text()
+        named = {name.removesuffix("-x86-64-dev") for name in packages}
+        self.assertEqual(set(re.findall(r"^==== (\S+) ====", notices, re.M)),
+                         named - {"etwship", "gcc-mingw-w64-x86-64-win32"})
+        for name, package in packages.items():
+            self.assertRegex(package["versionInfo"], r"^\d", name)
+            if "arch=source" in str(package.get("externalRefs")):
+                self.assertRegex(package["checksums"][0]["checksumValue"], "^[0-9a-f]{64}$", name)
+
+    def test_it_is_spdx_for_a_reader_of_others(self):
+        check = ("import sys\n"
+                 "from spdx_tools.spdx.parser.parse_anything import parse_file\n"
+                 "from spdx_tools.spdx.validation.document_validator import "
+                 "validate_full_spdx_document\n"
+                 "document = parse_file(sys.argv[1])\n"
+                 "print(len(document.packages), document.creation_info.spdx_version)\n"
+                 "print(*validate_full_spdx_document(document), sep='\\n')\n")
+        has = VENV.exists() and subprocess.run([VENV, "-c", "import spdx_tools"], check=False,
+                                               stderr=subprocess.DEVNULL).returncode == 0
+        if not has:
+            self.skipTest("no spdx-tools (tests/install.sh)")
+        done = subprocess.run([VENV, "-c", check, self.materials()], check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        count = len(json.loads(self.materials().read_text())["packages"])
+        self.assertEqual(done.stdout.decode().split(), [str(count), "SPDX-2.3"])
+
+
+if __name__ == "__main__":
+    wine.need(wine.EXE)
+    unittest.main()
