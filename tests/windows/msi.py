@@ -62,20 +62,13 @@ class Installed(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.prefix = wine.Prefix(events=True)
-        try:
-            cls.package = build(set_up_folder(cls.prefix))
-        except BaseException:
-            cls.prefix.close()
-            raise
+        cls.addClassCleanup(cls.prefix.close)
+        cls.package = build(set_up_folder(cls.prefix))
         cls.drive = cls.prefix.folder / "prefix" / "drive_c"
         cls.data = cls.drive / "ProgramData" / "etwship"
         cls.config = cls.data / "config" / "etwship.yaml"
         subprocess.run([ETLGEN, "--mix", "realistic", "--events", str(EVENTS), "-o",
                         str(cls.drive / "one.etl")], check=True, stdout=subprocess.DEVNULL)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.prefix.close()
 
     def setUp(self):
         self.program = self.drive / "Program Files" / "etwship" / "etwship.exe"
@@ -87,11 +80,12 @@ class Installed(unittest.TestCase):
     # ---- what is done -------------------------------------------------------------------------
 
     def msiexec(self, how, package, *properties):
-        return self.prefix.run("msiexec", how, "Z:" + str(package).replace("/", "\\"), "/qn",
-                               *properties).returncode
+        self.done = self.prefix.run("msiexec", how, self.windows_path(package), "/qn", *properties)
+        return self.done.returncode
 
     def install(self, *properties, package=None):
-        self.assertEqual(self.msiexec("/i", package or self.package, *properties), 0, self.said())
+        self.assertEqual(self.msiexec("/i", package or self.package, *properties), 0,
+                         f"{self.done}\n{self.said()}")
 
     def said(self):
         return self.prefix.said.read_text(errors="replace")[-3000:]
