@@ -18,6 +18,11 @@ prefix=$("$here/prefix.sh")
 
 mkdir -p build
 log=build/$preset.log
+# What was found among other libraries would be linked still.
+found=build/$preset/CMakeCache.txt
+if [ -f "$found" ] && ! grep -q "^ETWSHIP_MINGW_PREFIX:[A-Z]*=$prefix\$" "$found"; then
+    rm "$found"
+fi
 if ! { cmake --preset "$preset" -DETWSHIP_MINGW_PREFIX="$prefix" "$@" &&
     cmake --build --preset "$preset" -j "${ETWSHIP_JOBS:-$(nproc)}"; } >"$log" 2>&1; then
     cat "$log" >&2
