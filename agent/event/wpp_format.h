@@ -77,7 +77,7 @@ struct wpp_format {
     struct span function;
     struct span level;
     struct span flags;
-    struct span text; /* as the source has it: with inserts, and escapes of C */
+    struct span text;        /* as the source has it: with inserts, and escapes of C */
     const struct span *args; /* the arguments as the source code has them, and their item types */
     const struct span *types;
     size_t arg_count;
