@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "app/app_account.h"
 #include "app/app_fields.h"
 #include "app/app_modules.h"
 #include "app/app_providers.h"
@@ -10,6 +11,7 @@
 #include "cli/config_options.h"
 #include "config/config_reference.h"
 #include "config/config_schema.h"
+#include "config/config_value.h"
 #include "outputs/registry.h"
 #include "platform/plat_file.h"
 #include "platform/plat_system.h"
@@ -27,6 +29,8 @@ static const struct cli_option options[] = {
     {.name = "json", .help = "One JSON object instead of words."},
     {.name = "resolve",
         .help = "Look providers, events and keywords up in the definitions that `schema` names."},
+    {.name = "account", .argument = "system|virtual",
+        .help = "Warn of sessions that a service of this account has too few rights for."},
     {.name = "strict", .help = "Warnings count, too: exit with 2 if there is one."},
     {.name = "print-schema", .help = "Print a JSON schema of configurations, for editors."},
     {.name = "print-reference", .help = "Print a page of all keys, in Markdown."},
@@ -172,7 +176,8 @@ static int finish(const struct cli_args *args, const struct check *check)
     return !print(&out) ? EXIT_FAILED : strict ? EXIT_USAGE : EXIT_DONE;
 }
 
-static int check_config(const struct cli_args *args, const struct app_config *config)
+static int check_config(
+    const struct cli_args *args, const struct app_config *config, enum service_account account)
 {
     static struct check check;
     const char *path = cli_value(args, "config");
@@ -188,6 +193,7 @@ static int check_config(const struct cli_args *args, const struct app_config *co
     check.refusals.kind = "not here";
     check.can_run = app_config_can_run(config, &check.refusals);
     app_warnings_find(config, &check.warnings);
+    app_account_find(config, account, &check.warnings);
     if (app_trust_matters()) {
         app_trust_find(config, APP_TRUST_CONFIG, APP_TRUST_CHECKER, warn_of_trust, &check);
     }
@@ -212,16 +218,22 @@ static int run(const struct cli_command *command, int argc, char **argv)
 {
     struct cli_args args;
     struct app_config config;
+    struct error err;
+    int account = SERVICE_ACCOUNT_SYSTEM;
     int exit_code;
     if (!cli_parse(command, argc, argv, &args, &exit_code)) {
         return exit_code;
     }
-    if (cli_value(&args, "print-schema") || cli_value(&args, "print-reference")) {
+    const char *name = cli_value(&args, "account");
+    if (name && !config_value_enum(span_text(name), service_plan_accounts, &account, &err)) {
+        cli_error("--account: %s", err.text);
+        exit_code = EXIT_USAGE;
+    } else if (cli_value(&args, "print-schema") || cli_value(&args, "print-reference")) {
         exit_code = print_page(cli_value(&args, "print-reference") != NULL);
     } else if (!config_options_load(&args, &config)) {
         exit_code = EXIT_USAGE;
     } else {
-        exit_code = check_config(&args, &config);
+        exit_code = check_config(&args, &config, (enum service_account)account);
         app_config_fini(&config);
     }
     cli_args_fini(&args);
@@ -230,7 +242,8 @@ static int run(const struct cli_command *command, int argc, char **argv)
 
 const struct cli_command cmd_check = {
     .name = "check",
-    .synopsis = "[-c FILE] [--set KEY=VALUE]... [-v] [--json] [--resolve] [--strict]",
+    .synopsis = "[-c FILE] [--set KEY=VALUE]... [-v] [--json] [--resolve] [--account NAME] "
+                "[--strict]",
     .summary = "check a configuration and say what it amounts to",
     .description =
         "Everything that is wrong is reported at once, as FILE:LINE:COLUMN: error: what. what to "

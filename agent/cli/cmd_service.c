@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "app/app_account.h"
 #include "app/app_trust.h"
 #include "cli/config_options.h"
 #include "cli/service_setup.h"
@@ -36,9 +37,22 @@ static bool fail(const struct error *err)
 
 /* ---- subcommands: their exit codes ----------------------------------------------------------------- */
 
-/* May the service believe what lies at ${path}, as far as it can be read? What cannot is said. */
-static bool is_config_trusted(
-    char *path, enum app_trust_scope scope, void (*tell)(void *self, const char *text))
+/* Name the sessions that ${account} has too few rights for. */
+static void warn_of_rights(const struct app_config *config, enum service_account account)
+{
+    for (size_t i = 0; i < config->session_count; i++) {
+        const struct app_session *session = &config->sessions[i];
+        const char *lacks = session->enabled ? app_account_lacks(account, session) : NULL;
+        if (lacks) {
+            cli_warning("session %s will not start: %s", session->name, lacks);
+        }
+    }
+}
+
+/* May the service believe what lies at ${path}, as far as it can be read? What cannot is said, and what
+ * ${account} has too few rights for. */
+static bool is_config_trusted(char *path, enum app_trust_scope scope, enum service_account account,
+    void (*tell)(void *self, const char *text))
 {
     struct app_config config;
     struct cli_args args;
@@ -50,6 +64,7 @@ static bool is_config_trusted(
         if (config_options_load(&args, &config)) {
             good = !config_options_can_run(&config) ||
                    app_trust_find(&config, scope, APP_TRUST_SERVICE, tell, NULL) == 0;
+            warn_of_rights(&config, account);
             app_config_fini(&config);
         }
         cli_args_fini(&args);
@@ -65,7 +80,7 @@ static void say_not_installed(void *self, const char *text)
 
 /* A service whose program others may write runs what they wrote before it can look. A configuration may be
  * wrong, or not there yet, until it starts. */
-static bool can_install(const char *program, char *config)
+static bool can_install(const char *program, char *config, enum service_account account)
 {
     bool is_there;
     uint64_t bytes;
@@ -76,7 +91,7 @@ static bool can_install(const char *program, char *config)
     if (!plat_path_find(config, &is_there, &bytes, &err)) {
         cli_warning("%s", err.text);
     } else if (is_there) {
-        return is_config_trusted(config, APP_TRUST_CONFIG, say_not_installed);
+        return is_config_trusted(config, APP_TRUST_CONFIG, account, say_not_installed);
     } else {
         cli_warning("%s: there is no such file yet. write it before the service starts", config);
     }
@@ -128,7 +143,9 @@ static int install(const struct cli_args *args)
     } else if (!service_plan_init(&plan, program, config, (enum service_account)account, &err)) {
         fail(&err);
     } else {
-        exit_code = can_install(program, config) ? install_plan(&plan) : EXIT_USAGE;
+        exit_code = can_install(program, config, (enum service_account)account)
+                        ? install_plan(&plan)
+                        : EXIT_USAGE;
         service_plan_fini(&plan);
     }
     free(config);
@@ -165,7 +182,7 @@ static void explain_config(void)
         return;
     }
     if (service_plan_config(found.command, path, sizeof(path))) {
-        is_config_trusted(path, APP_TRUST_ALL, say_not_started);
+        is_config_trusted(path, APP_TRUST_ALL, SERVICE_ACCOUNT_SYSTEM, say_not_started);
     }
     service_control_config_fini(&found);
 }

@@ -527,6 +527,18 @@ Outputs""", out)
                 self.assertEqual(len(lines), 1 if warning else 0, lines)
                 self.assertIn(warning or "", "".join(lines))
 
+    def test_sessions_that_an_account_has_too_few_rights_for_are_named(self):
+        path = self.write("c.yaml", "sessions:\n- {name: dns, providers: [A]}\n"
+                          "- {name: kern, type: kernel, flags: [process]}\n"
+                          "outputs: [{type: stdout}]\n")
+        for options, count in (((), 0), (("--account", "system"), 0), (("--account", "virtual"), 1)):
+            with self.subTest(options=options):
+                said = self.expect(DONE, "check", "-c", path, *options).err
+                self.assertEqual(said.count("too few rights"), count, said)
+                self.assertEqual(said.count(":3:3: warning: session kern: "), count, said)
+        self.expect(USAGE, "check", "-c", path, "--account", "virtual", "--strict")
+        self.expect(USAGE, "check", "-c", path, "--account", "me")
+
     MANIFEST = """<instrumentationManifest xmlns="http://schemas.microsoft.com/win/2004/08/events">
 <instrumentation><events>
 <provider name="Made-Up" guid="{0f0e0d0c-0b0a-0908-0706-050403020100}" symbol="S"
