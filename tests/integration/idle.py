@@ -1,0 +1,119 @@
+"""How often the threads of an agent wake up that has nothing to do.
+
+Counted by Linux (voluntary_ctxt_switches of /proc/PID/task), with a spool on a disk, an output over
+HTTP, one to a file, and a folder that is followed. The agent itself says when time has passed, by
+its status events; a thread that polls without need wakes up some hundred times a second, whatever the
+machine. What each thread does is printed.
+"""
+
+import datetime
+import http.server
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+from pathlib import Path
+
+BINARY = os.environ["ETWSHIP_BIN"]
+ETLGEN = os.environ["ETWSHIP_ETLGEN"]
+# A net under what does not end, no measure.
+TIMEOUT_S = 300
+EVENTS = 200
+STATUS_EVERY = "1s"
+STATUSES = 6
+# The status events that are delivered meanwhile are part of it: about 30 on two processors.
+MOST_PER_SECOND = 100
+
+
+class Destination(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        self.rfile.read(int(self.headers["content-length"]))
+        self.send_response(200)
+        self.send_header("content-length", "0")
+        self.end_headers()
+
+    def log_message(self, format, *args):
+        pass
+
+
+def switches(pid):
+    """By thread: its name, and how often it has waited for something."""
+    found = {}
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        rows = dict(line.split(":", 1) for line in (task / "status").read_text().splitlines())
+        found[task.name] = (rows["Name"].strip(), int(rows["voluntary_ctxt_switches"]))
+    return found
+
+
+def seconds(stamp):
+    return datetime.datetime.fromisoformat(stamp[:26]).timestamp()
+
+
+@unittest.skipUnless(Path("/proc/self/task").is_dir(), "the system counts no switches here")
+class Idle(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = Path(scratch.name)
+        self.out = self.folder / "out.ndjson"
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Destination)
+        serving = threading.Thread(target=self.server.serve_forever)
+        serving.start()
+        self.addCleanup(self.server.server_close)
+        self.addCleanup(serving.join)
+        self.addCleanup(self.server.shutdown)
+
+    def lines(self):
+        data = self.out.read_bytes() if self.out.exists() else b""
+        return [json.loads(line) for line in data[:data.rfind(b"\n") + 1].splitlines()]
+
+    def statuses(self):
+        return [event["@timestamp"] for event in self.lines() if "status" in event]
+
+    def wait_until(self, is_so, agent):
+        end = time.monotonic() + TIMEOUT_S
+        while not is_so():
+            self.assertIsNone(agent.poll())
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.05)
+
+    def test_an_idle_agent_hardly_wakes_up(self):
+        traces = self.folder / "traces"
+        traces.mkdir()
+        subprocess.run([ETLGEN, "--events", str(EVENTS), "-o", traces / "a.etl"], check=True,
+                       stdout=subprocess.DEVNULL, timeout=TIMEOUT_S)
+        config = self.folder / "etwship.yaml"
+        config.write_text(json.dumps({
+            "agent": {"data_dir": str(self.folder / "data"), "log": {"stats": STATUS_EVERY}},
+            "spool": {"min_free_disk": "1MB"},
+            "sessions": [{"type": "file", "follow": True, "paths": [f"{traces}/*.etl"]}],
+            "outputs": [{"type": "http", "url": f"http://127.0.0.1:{self.server.server_port}/"},
+                        {"type": "file", "path": str(self.out)}]}))
+        with subprocess.Popen([BINARY, "run", "-c", config], stderr=subprocess.DEVNULL) as agent:
+            self.addCleanup(agent.kill)
+            self.wait_until(lambda: len(self.lines()) >= EVENTS and self.statuses(), agent)
+            begin = len(self.statuses())
+            self.wait_until(lambda: len(self.statuses()) > begin, agent)
+            before, first = switches(agent.pid), self.statuses()[-1]
+            begin = len(self.statuses())
+            self.wait_until(lambda: len(self.statuses()) >= begin + STATUSES, agent)
+            after, last = switches(agent.pid), self.statuses()[-1]
+            agent.send_signal(signal.SIGTERM)
+            self.assertEqual(agent.wait(TIMEOUT_S), 0)
+        passed = seconds(last) - seconds(first)
+        total = 0
+        for task, (name, count) in sorted(after.items()):
+            count -= before.get(task, (name, 0))[1]
+            total += count
+            print(f"{name:16} {count / passed:6.2f} a second")
+        print(f"{'all':16} {total / passed:6.2f} a second")
+        self.assertGreater(total, 0)
+        self.assertLess(total / passed, MOST_PER_SECOND)
+
+
+if __name__ == "__main__":
+    unittest.main()
