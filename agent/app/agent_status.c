@@ -50,6 +50,12 @@ static void add_session(struct buf *out, const char *name, const struct session_
     buf_add_byte(out, '}');
     add_number(out, "unlearned", counts->unlearned);
     add_number(out, "gaps", counts->gaps);
+    buf_add_text(out, ",\"guard\":{");
+    for (int i = 0; i < GUARD_ACTIONS; i++) {
+        buf_printf(out, "%s\"%s\":%llu", i ? "," : "",
+            event_guard_action_name((enum guard_action)i), (unsigned long long)counts->guard[i]);
+    }
+    buf_add_byte(out, '}');
     add_number(out, "undecoded", counts->decode.raw);
     add_number(out, "partial", counts->decode.partial);
     buf_add_byte(out, '}');
@@ -202,6 +208,9 @@ void agent_status_line(
             (unsigned long long)counts->accepted);
         add_if_any(out, over_budget, "over budget");
         add_if_any(out, dropped, "dropped");
+        add_if_any(out, counts->guard[GUARD_REPAIRED], "repaired");
+        add_if_any(out, counts->guard[GUARD_FAILED], "repairs failed");
+        add_if_any(out, counts->guard[GUARD_GAVE_UP], "repairs given up");
     }
     for (size_t i = 0; i < plan->output_count; i++) {
         const struct output_counts *counts = &status->outputs[i];

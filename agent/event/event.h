@@ -69,6 +69,36 @@ struct gap {
     const struct trace_info *trace;
 };
 
+/* What the guard of a live session made of something that it noticed. */
+enum guard_action {
+    GUARD_NONE,     /* nothing: it is for people to know */
+    GUARD_REPAIRED, /* it is again as it shall be */
+    GUARD_FAILED,   /* the repair did not go; it is tried again */
+    GUARD_GAVE_UP,  /* too often: it is left alone for a while */
+    GUARD_ACTIONS,
+};
+
+/* `none`, `repaired`, `failed`, `gave_up`. Static. */
+const char *event_guard_action_name(enum guard_action action);
+
+/* What the guard of a live session noticed. Texts are borrowed; empty ones are left out. */
+struct guard_report {
+    const char *kind; /* session_stopped session_changed provider_disabled provider_changed
+                         consumer_behind clock_jumped. Static */
+    enum guard_action action;
+    struct span session;       /* as ETW knows it */
+    struct span provider;      /* its name, or its GUID as text */
+    struct guid provider_guid; /* zero: it concerns none */
+    uint32_t repairs;          /* of this session or provider, in the window that runs */
+    struct span detail;        /* a sentence for people */
+    int64_t shift_ms;          /* clock_jumped: forward or back */
+    uint32_t by_pid;           /* who did it; 0: nobody can tell */
+    struct span by_image;      /* the program's path, where it still ran */
+    struct span by_user;       /* a SID */
+    uint64_t time;             /* FILETIME when it was noticed */
+    const struct trace_info *trace;
+};
+
 /* What the agent reports of itself at intervals. */
 struct status {
     struct span counters; /* a JSON object */

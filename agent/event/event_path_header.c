@@ -311,6 +311,7 @@ struct event_value event_path_header(
     case PATH_ETW:
         return event_path_object_if(true);
     case PATH_GAP:
+    case PATH_GUARD:
         return event_path_none();
     case PATH_PROVIDER_NAME:
         return event_value_utf8(event_provider_name(event));

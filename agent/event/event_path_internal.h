@@ -80,6 +80,7 @@ enum event_path_field {
     PATH_WPP_ARGS,
     PATH_WPP_TYPES,
     PATH_GAP,
+    PATH_GUARD,
     PATH_MESSAGE,
     PATH_HOST,
     PATH_HOST_NAME,

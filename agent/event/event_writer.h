@@ -55,6 +55,9 @@ struct event_format {
     void (*gap)(struct event_writer *writer, const struct gap *gap, uint64_t now, uint64_t sequence,
         struct buf *out);
 
+    /* The same for what the guard of a session noticed, at the report's own time. It has no number. */
+    void (*guard)(struct event_writer *writer, const struct guard_report *report, struct buf *out);
+
     /* The same for what the agent reports of itself. */
     void (*status)(struct event_writer *writer, const struct status *status, uint64_t now,
         uint64_t sequence, struct buf *out);

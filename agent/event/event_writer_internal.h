@@ -145,6 +145,13 @@ void event_gap_message(struct event_writer *writer, const struct gap *gap, struc
 /* `{"stage":…}`, what was lost. */
 void event_gap_object(struct event_writer *writer, const struct gap *gap, struct buf *out);
 
+/* `{"kind":…}`, what the guard noticed; and the same as a sentence, JSON-escaped, without quotes. */
+void event_guard_object(const struct guard_report *report, struct buf *out);
+void event_guard_message(const struct guard_report *report, struct buf *out);
+
+/* The level of such an event: Error where something stays as it shall not be, else Warning. */
+uint8_t event_guard_level(const struct guard_report *report);
+
 /* Take ${message} apart. */
 void event_message_compile(struct span message, struct message_parts *ret_parts);
 

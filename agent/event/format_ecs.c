@@ -239,6 +239,23 @@ static void ecs_gap(struct event_writer *writer, const struct gap *gap, uint64_t
     event_writer_end(writer, PAYLOAD_PATH, NULL, record_start, out);
 }
 
+static void ecs_guard(
+    struct event_writer *writer, const struct guard_report *report, struct buf *out)
+{
+    size_t record_start = out->size;
+    enum { CODE = 3 };
+    const struct event_trace_text *trace = event_trace_get_as(
+        writer, report->trace, ecs_head_trace);
+    add_agent_head(writer, "guard", CODE, event_guard_level(report), trace, report->time, 0, out);
+    buf_add_text(out, ",\"etw\":{\"guard\":");
+    event_guard_object(report, out);
+    buf_add_text(out, "},\"message\":\"");
+    event_guard_message(report, out);
+    buf_add_byte(out, '"');
+    buf_add_span(out, trace->end);
+    event_writer_end(writer, PAYLOAD_PATH, NULL, record_start, out);
+}
+
 static void ecs_status(struct event_writer *writer, const struct status *status, uint64_t now,
     uint64_t sequence, struct buf *out)
 {
@@ -261,5 +278,6 @@ const struct event_format event_format_ecs = {
     .name = "ecs",
     .event = ecs_event,
     .gap = ecs_gap,
+    .guard = ecs_guard,
     .status = ecs_status,
 };

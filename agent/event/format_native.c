@@ -530,6 +530,25 @@ static void native_gap(struct event_writer *writer, const struct gap *gap, uint6
     event_writer_end(writer, PAYLOAD_PATH, NULL, record_start, out);
 }
 
+static void native_guard(
+    struct event_writer *writer, const struct guard_report *report, struct buf *out)
+{
+    size_t record_start = out->size;
+    static const char error[] =
+        "\"code\":3,\"name\":\"guard\",\"level\":2,\"level_name\":\"Error\"}";
+    static const char warning[] =
+        "\"code\":3,\"name\":\"guard\",\"level\":3,\"level_name\":\"Warning\"}";
+    const struct event_trace_text *trace = add_agent_head(writer,
+        event_guard_level(report) == 2 ? error : warning, report->trace, report->time, 0, out);
+    buf_add_text(out, ",\"guard\":");
+    event_guard_object(report, out);
+    buf_add_text(out, ",\"message\":\"");
+    event_guard_message(report, out);
+    buf_add_byte(out, '"');
+    buf_add_span(out, trace->end);
+    event_writer_end(writer, PAYLOAD_PATH, NULL, record_start, out);
+}
+
 static void native_status(struct event_writer *writer, const struct status *status, uint64_t now,
     uint64_t sequence, struct buf *out)
 {
@@ -551,5 +570,6 @@ const struct event_format event_format_native = {
     .name = "native",
     .event = native_event,
     .gap = native_gap,
+    .guard = native_guard,
     .status = native_status,
 };

@@ -223,6 +223,17 @@ static void pretty_gap(struct event_writer *writer, const struct gap *gap, uint6
     buf_add_byte(out, '\n');
 }
 
+static void pretty_guard(
+    struct event_writer *writer, const struct guard_report *report, struct buf *out)
+{
+    const struct palette *color = palette_of(writer);
+    add_time(writer, report->time, out);
+    buf_printf(out, "%s  %setwship/guard%s  %s (%s): ", color->off, color->warning, color->off,
+        report->kind, event_guard_action_name(report->action));
+    add_text(out, report->detail);
+    buf_add_byte(out, '\n');
+}
+
 static void pretty_status(struct event_writer *writer, const struct status *status, uint64_t now,
     uint64_t sequence, struct buf *out)
 {
@@ -242,5 +253,6 @@ const struct event_format event_format_pretty = {
     .name = "pretty",
     .event = pretty_event,
     .gap = pretty_gap,
+    .guard = pretty_guard,
     .status = pretty_status,
 };

@@ -38,6 +38,9 @@ struct input_sink {
     /* Something is known to be missing. May be NULL. */
     void (*gap)(void *self, const struct gap *gap);
 
+    /* The guard of a live session has noticed something; valid until the call returns. May be NULL. */
+    void (*guard)(void *self, const struct guard_report *report);
+
     /* ${what} is wrong at byte ${offset} of ${trace}'s file; what was skipped is not delivered.
      * ${offset} INPUT_WHOLE_FILE: it concerns the file as a whole. May be NULL. */
     void (*damage)(void *self, const struct trace_info *trace, uint64_t offset, const char *what);

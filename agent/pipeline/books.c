@@ -123,6 +123,9 @@ void books_add_session(struct books *books, size_t session, const struct session
     to->unlearned += counts->unlearned;
     to->unmatched += counts->unmatched;
     to->gaps += counts->gaps;
+    for (size_t i = 0; i < GUARD_ACTIONS; i++) {
+        to->guard[i] += counts->guard[i];
+    }
     to->decode.raw += counts->decode.raw;
     to->decode.partial += counts->decode.partial;
     to->decode.other_width += counts->decode.other_width;

@@ -39,7 +39,8 @@ struct session_counts {
     uint64_t unlearned; /* metadata that nobody learned: there was no room for it to wait */
     uint64_t unmatched; /* of the events: StackWalk records for want of a partner */
     uint64_t gaps;
-    struct decode_counts decode; /* of the accepted events */
+    uint64_t guard[GUARD_ACTIONS]; /* reports of its guard */
+    struct decode_counts decode;   /* of the accepted events */
 };
 
 /* Why an output never got, or never took, an event. */

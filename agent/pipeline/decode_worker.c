@@ -92,7 +92,7 @@ static size_t piece_bytes(const struct slab *slab)
 
 /* ---- writing ---------------------------------------------------------------------------------- */
 
-/* Either an event, or a gap, or a status. */
+/* Either an event, or what the agent says itself. */
 struct item {
     const struct event *event;
     const struct slab *slab;
@@ -110,6 +110,8 @@ static bool write_text(struct decode_worker *worker, const struct item *item, si
     size_t start = out->size;
     if (slab->kind == SLAB_GAP) {
         format->gap(writer, &slab->gap, slab->now, slab->last_sequence, out);
+    } else if (slab->kind == SLAB_GUARD) {
+        format->guard(writer, &slab->guard, out);
     } else {
         format->status(writer, &slab->status, slab->now, slab->last_sequence, out);
     }
@@ -119,6 +121,12 @@ static bool write_text(struct decode_worker *worker, const struct item *item, si
         return false;
     }
     return true;
+}
+
+/* What the agent calls what it says itself. */
+static const char *own_name(const struct slab *slab)
+{
+    return slab->kind == SLAB_GAP ? "gap" : slab->kind == SLAB_GUARD ? "guard" : "status";
 }
 
 static bool add_routes(struct decode_worker *worker, const struct item *item, size_t index)
@@ -131,8 +139,10 @@ static bool add_routes(struct decode_worker *worker, const struct item *item, si
         if (item->event) {
             event_template_render(stream->routes[i], item->event, paths, &worker->route);
         } else {
-            event_template_render_own(stream->routes[i], slab->kind == SLAB_GAP ? "gap" : "status",
-                slab->gap.trace, slab->now, paths, &worker->route);
+            const struct trace_info *trace = slab->kind == SLAB_GUARD ? slab->guard.trace
+                                                                      : slab->gap.trace;
+            event_template_render_own(
+                stream->routes[i], own_name(slab), trace, slab->now, paths, &worker->route);
         }
         if (worker->route.failed ||
             !routes_add(&slab->pieces[index].routes[i], buf_span(&worker->route))) {
@@ -336,7 +346,7 @@ static bool work_on_records(struct decode_worker *worker, struct slab *slab)
     return true;
 }
 
-/* A gap or a status: one record of every stream. */
+/* What the agent says itself: one record of every stream. */
 static bool work_on_own(struct decode_worker *worker, struct slab *slab)
 {
     const struct worker_session *session = &worker->settings.sessions[slab->session];

@@ -16,6 +16,7 @@ enum slab_kind {
     SLAB_RECORDS, /* events */
     SLAB_LESSONS, /* records that describe others: every worker learns them */
     SLAB_GAP,     /* one gap */
+    SLAB_GUARD,   /* one report of a session's guard */
     SLAB_STATUS,  /* one report of the agent on itself */
 };
 
@@ -43,8 +44,9 @@ struct slab {
     struct time_range times;     /* of its records */
     struct session_counts tally; /* what the source saw since the slab before; the worker adds */
     struct gap gap;              /* SLAB_GAP */
-    struct status status;        /* SLAB_STATUS; its texts lie in the slab's memory */
-    uint64_t now;                /* FILETIME of gap or status, whose number is last_sequence */
+    struct guard_report guard;   /* SLAB_GUARD; its texts lie in the slab's memory */
+    struct status status;        /* SLAB_STATUS; so do these */
+    uint64_t now;                /* FILETIME of an own event, whose number is last_sequence */
     atomic_size_t *in_flight;    /* counted down when the slab is freed; NULL: none */
 
     /* Of the worker: what became of it, by stream; and the sequence that it has come to. */

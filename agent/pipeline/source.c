@@ -1,9 +1,10 @@
 #include <stdlib.h>
 
+#include "pipeline/guard_slab.h"
 #include "pipeline/source_own.h"
 #include "platform/plat_system.h"
 
-enum { NO_MEMORY_WAIT_MS = 50 };
+enum { NO_MEMORY_WAIT_MS = 50, MAX_REPORTS = 32 /* of a guard, under way at once */ };
 
 static const uint64_t second_ns = UINT64_C(1000000000);
 
@@ -290,6 +291,33 @@ static void on_gap(void *self, const struct gap *gap)
     }
 }
 
+/* ---- what the guard noticed --------------------------------------------------------------------- */
+
+/* It goes beyond the queue's bound, as a gap does: reports are few, and there is a limit to how many
+ * are under way. One that finds no place is counted all the same. */
+static void on_guard(void *self, const struct guard_report *report)
+{
+    struct source *source = self;
+    struct session_counts tally = {.received = 0};
+    struct slab *slab = NULL;
+    tally.guard[report->action] = 1;
+    if (!source->stopped && atomic_load(&source->reports_in_flight) < MAX_REPORTS) {
+        slab = guard_slab_create(source->settings.session, report);
+    }
+    if (!slab) {
+        books_add_session(source->settings.books, source->settings.session, &tally);
+        return;
+    }
+    slab->tally = tally;
+    slab->completed = true;
+    slab->in_flight = &source->reports_in_flight;
+    atomic_fetch_add(&source->reports_in_flight, 1);
+    if (slab_queue_push_now(source->settings.queue, slab) != SLAB_PUSHED) {
+        books_add_session(source->settings.books, source->settings.session, &tally);
+        slab_destroy(slab);
+    }
+}
+
 /* ---- files of which it is known what became of them ------------------------------------------- */
 
 static void on_file_end(void *self, const uint8_t file_id[16])
@@ -437,7 +465,8 @@ void source_sink(struct source *source, struct input_sink *ret_sink)
         .record = on_record,
         .pause = on_pause,
         .settle = on_settle,
-        .gap = on_gap};
+        .gap = on_gap,
+        .guard = on_guard};
     if (source->settings.damage) {
         ret_sink->damage = on_damage;
     }

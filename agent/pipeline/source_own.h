@@ -33,6 +33,7 @@ struct source {
 
     bool dropping; /* until there is room again, and no gap is open */
     struct gap_list gaps;
+    atomic_size_t reports_in_flight; /* of a guard */
 
     uint64_t quiet_since_ns; /* no record since then; 0: there was one since the last pause */
 

@@ -4,7 +4,7 @@ import common
 
 KEY_ORDER = [
     "@timestamp", "provider", "event", "process", "etw", "activity_id", "related_activity_id",
-    "data", "payload", "payload_rest", "decode_error", "extended", "wpp", "gap", "message", "host",
+    "data", "payload", "payload_rest", "decode_error", "extended", "wpp", "gap", "guard", "message", "host",
     "agent", "labels", "tags"]
 REQUIRED = {"@timestamp", "provider", "event", "etw"}
 NOT_FINITE = {"NaN", "Infinity", "-Infinity", "+Infinity", "inf", "-inf", "nan"}

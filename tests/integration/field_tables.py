@@ -18,8 +18,8 @@ TIMEOUT_S = 120
 COLUMNS = ["field", "type", "mapping", "value"]
 # What a filter takes a field for, and what it may be in the table.
 FILTER_TYPES = {"TIME": {"date"}, "TEXT": {"keyword", "match_only_text"}, "GUID": {"keyword"},
-                "UINT": {"long", "keyword"}, "HEX": {"keyword"}, "BYTES": {"unindexed"},
-                "BOOL": {"boolean"}, "NONE": {"object"}}
+                "UINT": {"long", "keyword"}, "INT": {"long"}, "HEX": {"keyword"},
+                "BYTES": {"unindexed"}, "BOOL": {"boolean"}, "NONE": {"object"}}
 # Another spelling of event.code.
 ALIASES = {"event.id"}
 NOT_IN_FILTERS = {"status", "overflow"}

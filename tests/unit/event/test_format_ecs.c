@@ -382,6 +382,23 @@ static void a_status_carries_its_counters(void **state)
     fixture_fini(&f);
 }
 
+static void what_a_guard_noticed_is_an_event_of_the_agent(void **state)
+{
+    (void)state;
+    struct writer_fixture f;
+    fixture_init(&f, RECORD_EVENT, SCHEMA_MANIFEST);
+    const struct guard_report report = fixture_report(&f);
+    event_format_ecs.guard(f.writer, &report, &f.out);
+    assert_span(buf_span(&f.out), FIXTURE_STAMP
+        "\"event\":{\"code\":\"3\",\"kind\":\"event\",\"severity\":3,\"provider\":\"etwship\","
+        "\"action\":\"guard\",\"dataset\":\"etw.events\"},"
+        "\"log\":{\"level\":\"warning\"},"
+        "\"winlog\":{\"provider_guid\":\"{5DB7DE6B-6094-54A0-E757-044329F62F6D}\","
+        "\"level\":\"Warning\",\"level_raw\":3},"
+        "\"etw\":{\"guard\":" GUARD_OBJECT "}," GUARD_MESSAGE END "\n");
+    fixture_fini(&f);
+}
+
 /* ---- header ------------------------------------------------------------------------------------------ */
 
 static void every_level_has_its_log_level(void **state)
@@ -511,6 +528,7 @@ int main(void)
         cmocka_unit_test(a_partly_decoded_event_has_the_rest_and_the_reason),
         cmocka_unit_test(a_gap_is_an_event_of_the_agent),
         cmocka_unit_test(a_status_carries_its_counters),
+        cmocka_unit_test(what_a_guard_noticed_is_an_event_of_the_agent),
         cmocka_unit_test(every_level_has_its_log_level),
         cmocka_unit_test(flags_have_sorted_names_and_unknown_ones_a_number),
         cmocka_unit_test(two_traces_in_turns_keep_their_session_and_file),

@@ -143,6 +143,34 @@ static void formats_are_found_by_name(void **state)
     assert_null(event_format_find(span_text("")));
 }
 
+static void what_a_guard_noticed_is_an_event_of_the_agent(void **state)
+{
+    (void)state;
+    struct writer_fixture f;
+    fixture_init(&f, RECORD_EVENT, SCHEMA_MANIFEST);
+    f.trace.session_name = span_text("security");
+    struct guard_report report = fixture_report(&f);
+    event_format_native.guard(f.writer, &report, &f.out);
+    assert_span(buf_span(&f.out), FIXTURE_STAMP
+        "\"provider\":{\"name\":\"etwship\",\"guid\":"
+        "\"5db7de6b-6094-54a0-e757-044329f62f6d\",\"kind\":\"agent\"},"
+        "\"event\":{\"code\":3,\"name\":\"guard\",\"level\":3,\"level_name\":\"Warning\"},"
+        "\"etw\":{\"session\":\"security\"},\"guard\":" GUARD_OBJECT "," GUARD_MESSAGE "}\n");
+    report = (struct guard_report){.kind = "clock_jumped",
+        .action = GUARD_GAVE_UP,
+        .shift_ms = -3600000,
+        .time = FIXTURE_TIME,
+        .trace = &f.trace};
+    buf_reset(&f.out);
+    event_format_native.guard(f.writer, &report, &f.out);
+    buf_add_byte(&f.out, 0);
+    assert_non_null(strstr((const char *)f.out.data,
+        "\"level\":2,\"level_name\":\"Error\"},\"etw\":{\"session\":\"security\"},\"guard\":{"
+        "\"kind\":"
+        "\"clock_jumped\",\"action\":\"gave_up\",\"repairs\":0,\"shift_ms\":-3600000},"));
+    fixture_fini(&f);
+}
+
 /* An event that does not fit into the buffer fails, at whatever byte, and harms nothing. */
 static void a_full_buffer_fails_at_any_length(void **state)
 {
@@ -171,6 +199,7 @@ int main(void)
         cmocka_unit_test(a_gap_is_an_event_of_the_agent),
         cmocka_unit_test(a_gap_at_an_output_names_it_and_has_no_number),
         cmocka_unit_test(a_status_carries_its_counters),
+        cmocka_unit_test(what_a_guard_noticed_is_an_event_of_the_agent),
         cmocka_unit_test(the_tail_names_agent_labels_and_tags),
         cmocka_unit_test(formats_are_found_by_name),
         cmocka_unit_test(a_full_buffer_fails_at_any_length),

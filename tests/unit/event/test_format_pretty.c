@@ -109,6 +109,18 @@ static void colours_only_where_they_are_wanted(void **state)
     fixture_fini(&f);
 }
 
+static void what_a_guard_noticed_is_a_line(void **state)
+{
+    (void)state;
+    struct writer_fixture f;
+    fixture_init(&f, RECORD_EVENT, SCHEMA_MANIFEST);
+    const struct guard_report report = fixture_report(&f);
+    event_format_pretty.guard(f.writer, &report, &f.out);
+    assert_span(buf_span(&f.out),
+        STAMP "  etwship/guard  provider_disabled (repaired): it was \\\"off\\\"\n");
+    fixture_fini(&f);
+}
+
 static void a_gap_is_a_line(void **state)
 {
     (void)state;
@@ -153,6 +165,7 @@ int main(void)
         cmocka_unit_test(what_is_wrong_is_told),
         cmocka_unit_test(colours_only_where_they_are_wanted),
         cmocka_unit_test(a_gap_is_a_line),
+        cmocka_unit_test(what_a_guard_noticed_is_a_line),
         cmocka_unit_test(a_status_is_a_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -146,6 +146,32 @@ static inline struct gap fixture_gap(const struct writer_fixture *f)
         .trace = &f->trace};
 }
 
+/* What a guard may have to say, all of it. */
+static inline struct guard_report fixture_report(const struct writer_fixture *f)
+{
+    return (struct guard_report){.kind = "provider_disabled",
+        .action = GUARD_REPAIRED,
+        .session = span_text("etwship-security"),
+        .provider = span_text("Microsoft-Windows-DNS-Client"),
+        .provider_guid = {{0x6e, 0x12, 0x95, 0x1c, 0xea, 0x7e, 0xa9, 0x49, 0xa3, 0xfe, 0xa3, 0x78,
+            0xb0, 0x3d, 0xdb, 0x4d}},
+        .repairs = 2,
+        .detail = span_text("it was \"off\""),
+        .by_pid = 4242,
+        .by_image = span_text("C:\\a\\x.exe"),
+        .by_user = span_text("S-1-5-18"),
+        .time = FIXTURE_TIME,
+        .trace = &f->trace};
+}
+
+#define GUARD_OBJECT                                                                            \
+    "{\"kind\":\"provider_disabled\",\"action\":\"repaired\",\"session\":\"etwship-security\"," \
+    "\"provider\":\"Microsoft-Windows-DNS-Client\",\"provider_guid\":"                          \
+    "\"1c95126e-7eea-49a9-a3fe-a378b03ddb4d\",\"repairs\":2,\"detail\":\"it was \\\"off\\\"\"," \
+    "\"by\":{\"pid\":4242,\"image\":\"C:\\\\a\\\\x.exe\",\"user\":\"S-1-5-18\"}}"
+#define GUARD_MESSAGE \
+    "\"message\":\"etwship-security: it was \\\"off\\\", by process 4242 C:\\\\a\\\\x.exe\""
+
 /* Parts of native lines of the fixture's event. */
 #define EVENT_0(members)                                                                       \
     "\"event\":{\"code\":0,\"version\":0,\"level\":0,\"task\":0,\"opcode\":0,\"opcode_name\":" \
