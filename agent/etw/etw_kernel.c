@@ -54,6 +54,24 @@ bool etw_kernel_set_groups(
                err, result, "session %.100s: its groups of kernel events cannot be set", name);
 }
 
+bool etw_kernel_get_groups(
+    uint64_t session, const char *name, struct etw_groups *ret_groups, struct error *err)
+{
+    struct etw_groups groups = {.words = {0}};
+    uint32_t bytes = 0;
+    if (!etw_api_get()->TraceQueryInformation) {
+        return etw_api_missing(err, "TraceQueryInformation");
+    }
+    uint32_t result = etw_api_get()->TraceQueryInformation(
+        session, ETW_INFO_SYSTEM_ENABLE_FLAGS, groups.words, sizeof(groups.words), &bytes);
+    if (result != ETW_SUCCESS) {
+        return etw_api_fail(
+            err, result, "session %.100s: its groups of kernel events are not told", name);
+    }
+    *ret_groups = groups;
+    return true;
+}
+
 /* CLASSIC_EVENT_IDs to ${info_class}. */
 static bool set_events(uint64_t session, uint32_t info_class, const struct etw_stack_event *events,
     size_t count, struct error *err, const char *name, const char *what)

@@ -48,6 +48,10 @@ bool etw_kernel_start(const struct etw_session_spec *spec, const struct etw_grou
 bool etw_kernel_set_groups(
     uint64_t session, const char *name, const struct etw_groups *groups, struct error *err);
 
+/* The groups that are on in a running session. */
+bool etw_kernel_get_groups(
+    uint64_t session, const char *name, struct etw_groups *ret_groups, struct error *err);
+
 /* Replace the list of events with stacks; 0 empties it. ERR_LIMIT above ETW_MAX_STACK_EVENTS. */
 bool etw_kernel_set_stacks(uint64_t session, const char *name, const struct etw_stack_event *stacks,
     size_t count, struct error *err);

@@ -43,24 +43,15 @@ static uint32_t ask(
     }
 }
 
-static void add_hold(struct etw_who *who, struct span bytes, uint32_t pid)
-{
-    struct etw_enable_info info;
-    memcpy(&info, bytes.data, sizeof(info));
-    if (!info.is_enabled || who->hold_count == ETW_MAX_HOLDS) {
-        return;
-    }
-    who->holds[who->hold_count++] = (struct etw_hold_info){
-        .logger_id = info.logger_id,
-        .level = info.level,
-        .properties = info.enable_property,
-        .any = info.match_any_keyword,
-        .all = info.match_all_keyword,
-        .pid = pid,
-    };
-}
+/* Who is told of every entry of an answer. */
+struct reading {
+    void (*instance)(void *self, const struct etw_instance_info *instance);
+    void (*entry)(
+        void *self, const struct etw_enable_info *info, const struct etw_instance_info *instance);
+    void *self;
+};
 
-static bool read_answer(struct span answer, struct etw_who *who)
+static bool read_answer(struct span answer, const struct reading *reading)
 {
     struct etw_guid_info head;
     if (answer.size < sizeof(head)) {
@@ -78,11 +69,14 @@ static bool read_answer(struct span answer, struct etw_who *who)
         if (instance.enable_count > enables.size / sizeof(struct etw_enable_info)) {
             return false;
         }
+        reading->instance(reading->self, &instance);
         for (uint32_t j = 0; j < instance.enable_count; j++) {
-            add_hold(who, span_from(enables, j * sizeof(struct etw_enable_info)), instance.pid);
+            struct etw_enable_info info;
+            memcpy(&info, enables.data + j * sizeof(info), sizeof(info));
+            if (info.is_enabled) {
+                reading->entry(reading->self, &info, &instance);
+            }
         }
-        who->is_classic = who->is_classic || (instance.flags & IS_CLASSIC) != 0;
-        who->instance_count++;
         if (instance.next_offset < sizeof(instance)) {
             break;
         }
@@ -91,14 +85,15 @@ static bool read_answer(struct span answer, struct etw_who *who)
     return true;
 }
 
-bool etw_who_ask(const struct guid *provider, struct etw_who *ret_who, struct error *err)
+/* Ask for a provider. ${ret_known}: Windows has told; that nobody has registered it is an answer. */
+static bool ask_provider(
+    const struct guid *provider, const struct reading *reading, bool *ret_known, struct error *err)
 {
     struct guid guid = *provider;
-    struct etw_who who = {.known = true};
     uint8_t *answer;
     uint32_t bytes;
+    *ret_known = false;
     if (!etw_api_get()->EnumerateTraceGuidsEx) {
-        *ret_who = (struct etw_who){.known = false};
         return true;
     }
     uint32_t result = ask(ETW_INFO_GUID_QUERY_INFO, &guid, sizeof(guid), &answer, &bytes);
@@ -106,18 +101,97 @@ bool etw_who_ask(const struct guid *provider, struct etw_who *ret_who, struct er
         return error_set(err, ERR_MEMORY, "out of memory for a provider's sessions");
     }
     if (result == ETW_SUCCESS) {
-        bool ok = read_answer(span_make(answer, bytes), &who);
+        bool ok = read_answer(span_make(answer, bytes), reading);
         free(answer);
         if (!ok) {
             return error_set(err, ERR_FORMAT,
                 "Windows' answer who listens to a provider makes no sense. please report this");
         }
-    } else {
-        /* Nobody has registered it; else: this caller is not told. */
-        who.known = result == ETW_ERROR_WMI_GUID_NOT_FOUND || result == ETW_ERROR_FILE_NOT_FOUND ||
-                    result == ETW_ERROR_NOT_FOUND;
+    }
+    /* Nobody has registered it; else: this caller is not told. */
+    *ret_known = result == ETW_SUCCESS || result == ETW_ERROR_WMI_GUID_NOT_FOUND ||
+                 result == ETW_ERROR_FILE_NOT_FOUND || result == ETW_ERROR_NOT_FOUND;
+    return true;
+}
+
+/* ---- everybody ----------------------------------------------------------------------------------- */
+
+static void count_instance(void *self, const struct etw_instance_info *instance)
+{
+    struct etw_who *who = self;
+    who->is_classic = who->is_classic || (instance->flags & IS_CLASSIC) != 0;
+    who->instance_count++;
+}
+
+static void add_hold(
+    void *self, const struct etw_enable_info *info, const struct etw_instance_info *instance)
+{
+    struct etw_who *who = self;
+    if (who->hold_count == ETW_MAX_HOLDS) {
+        return;
+    }
+    who->holds[who->hold_count++] = (struct etw_hold_info){
+        .logger_id = info->logger_id,
+        .level = info->level,
+        .properties = info->enable_property,
+        .any = info->match_any_keyword,
+        .all = info->match_all_keyword,
+        .pid = instance->pid,
+    };
+}
+
+bool etw_who_ask(const struct guid *provider, struct etw_who *ret_who, struct error *err)
+{
+    struct etw_who who = {.known = false};
+    const struct reading reading = {.instance = count_instance, .entry = add_hold, .self = &who};
+    if (!ask_provider(provider, &reading, &who.known, err)) {
+        return false;
     }
     *ret_who = who;
+    return true;
+}
+
+/* ---- one session --------------------------------------------------------------------------------- */
+
+struct one_session {
+    uint16_t logger_id;
+    struct etw_who_enabled enabled;
+};
+
+static void count_any_instance(void *self, const struct etw_instance_info *instance)
+{
+    struct one_session *one = self;
+    (void)instance;
+    one->enabled.instances++;
+}
+
+static void add_enabled(
+    void *self, const struct etw_enable_info *info, const struct etw_instance_info *instance)
+{
+    struct one_session *one = self;
+    struct etw_who_enabled *sum = &one->enabled;
+    (void)instance;
+    if (info->logger_id != one->logger_id) {
+        return;
+    }
+    uint8_t level = info->level ? info->level : UINT8_MAX;
+    sum->level = level > sum->level ? level : sum->level;
+    sum->any |= info->match_any_keyword ? info->match_any_keyword : UINT64_MAX;
+    sum->all = sum->entries ? sum->all & info->match_all_keyword : info->match_all_keyword;
+    sum->properties |= info->enable_property;
+    sum->entries++;
+}
+
+bool etw_who_ask_session(const struct guid *provider, uint16_t logger_id,
+    struct etw_who_enabled *ret_enabled, struct error *err)
+{
+    struct one_session one = {.logger_id = logger_id};
+    const struct reading reading = {
+        .instance = count_any_instance, .entry = add_enabled, .self = &one};
+    if (!ask_provider(provider, &reading, &one.enabled.known, err)) {
+        return false;
+    }
+    *ret_enabled = one.enabled;
     return true;
 }
 

@@ -32,6 +32,22 @@ struct etw_who {
  * registered has no instances. */
 bool etw_who_ask(const struct guid *provider, struct etw_who *ret_who, struct error *err);
 
+/* What one session has of a provider, over all of its instances: an instance is listed once for
+ * each way in which the session came to it, so what several entries say is added up. */
+struct etw_who_enabled {
+    bool known;          /* false: this system does not say; nothing else counts then */
+    uint32_t instances;  /* that are registered */
+    uint32_t entries;    /* of the session's; 0: it listens to none of them */
+    uint8_t level;       /* 255: every level */
+    uint32_t properties; /* ETW_ENABLE_* */
+    uint64_t any;        /* all bits: every keyword */
+    uint64_t all;
+};
+
+/* Fails as etw_who_ask does. Filters are not among what Windows tells. */
+bool etw_who_ask_session(const struct guid *provider, uint16_t logger_id,
+    struct etw_who_enabled *ret_enabled, struct error *err);
+
 /*
  * The session that would lose the provider if ${session} (0: a new one) enabled it: of a classic
  * provider that another one holds. NULL: nobody, or not among ${list}.

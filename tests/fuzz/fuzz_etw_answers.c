@@ -54,12 +54,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct guid provider = {{1}};
     struct etw_profile_source sources[8];
     struct etw_who who;
+    struct etw_who_enabled enabled;
     struct guid *guids;
     size_t count;
     answer = span_make(data, size);
     etw_api_use(&api);
     if (etw_who_ask(&provider, &who, NULL)) {
         promise(who.hold_count <= ETW_MAX_HOLDS);
+    }
+    if (etw_who_ask_session(&provider, 1, &enabled, NULL)) {
+        promise(enabled.entries || enabled.any == 0);
     }
     if (etw_who_registered(&guids, &count, NULL)) {
         promise(count == size / 16);

@@ -96,6 +96,39 @@ static void who_listens_is_read_from_every_instance(void **state)
     assert_int_equal(who.holds[1].pid, 0);
 }
 
+/* Many processes with many sessions each: those of one session are found wherever they stand. */
+static void what_one_session_has_is_added_up_over_all_instances(void **state)
+{
+    (void)state;
+    struct etw_who_enabled found;
+    for (uint32_t i = 0; i < 75; i++) {
+        add_instance(3, 1000 + i, 0, i == 74);
+        add_enable(1, 0x10, 1, 0x1);
+        add_enable(i != 3, 0x21, i == 74 ? 4 : 2, i == 74 ? 0x40 : 0x10);
+        add_enable(1, 0x22, 255, 0);
+    }
+    assert_true(etw_who_ask_session(&provider, 0x21, &found, NULL));
+    assert_true(found.known);
+    assert_int_equal(found.instances, 75);
+    assert_int_equal(found.entries, 74);
+    assert_int_equal(found.level, 4);
+    assert_int_equal(found.any, 0x50);
+    assert_int_equal(found.all, 7);
+    assert_int_equal(found.properties, 0x81);
+    assert_true(etw_who_ask_session(&provider, 0x22, &found, NULL));
+    assert_int_equal(found.any, UINT64_MAX); /* 0 is all of them */
+    assert_true(etw_who_ask_session(&provider, 0x99, &found, NULL));
+    assert_int_equal(found.instances, 75);
+    assert_int_equal(found.entries, 0);
+    answer_result = ETW_ERROR_WMI_GUID_NOT_FOUND; /* nobody has registered it */
+    assert_true(etw_who_ask_session(&provider, 0x21, &found, NULL));
+    assert_true(found.known);
+    assert_int_equal(found.instances, 0);
+    answer_result = ETW_ERROR_ACCESS_DENIED;
+    assert_true(etw_who_ask_session(&provider, 0x21, &found, NULL));
+    assert_false(found.known);
+}
+
 static void an_answer_that_is_cut_anywhere_is_refused(void **state)
 {
     (void)state;
@@ -234,6 +267,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         who_test(who_listens_is_read_from_every_instance),
+        who_test(what_one_session_has_is_added_up_over_all_instances),
         who_test(an_answer_that_is_cut_anywhere_is_refused),
         who_test(answers_that_lie_about_their_sizes_are_survived),
         who_test(more_sessions_than_can_be_told_are_left_out),
