@@ -51,6 +51,21 @@ static const struct config_field heap_buffers_fields[] = {
     {.key = NULL},
 };
 
+static const struct config_field guard_fields[] = {
+    {CONFIG_ROW("enabled", BOOL, struct live_guard, enabled), .default_text = "true",
+        .help = "look after the session while it runs"},
+    {CONFIG_ROW("interval", DURATION, struct live_guard, interval_ns), .default_text = "10s",
+        .min = 100 * MS_NS, .max = 3600 * SECOND_NS, .help = "between two looks"},
+    {CONFIG_ROW("repairs", INT, struct live_guard, repairs), .default_text = "5", .max = 100,
+        .help = "how often the session, its settings and each provider are brought back per window; "
+            "0: never, what is noticed is only told"},
+    {CONFIG_ROW("window", DURATION, struct live_guard, window_ns), .default_text = "10m",
+        .min = SECOND_NS, .max = 24 * 3600 * SECOND_NS,
+        .help = "what was repaired too often, or twice in vain, is left alone until this time is "
+            "over"},
+    {.key = NULL},
+};
+
 /* The keys that every session of our own has. */
 #define SESSION_ROWS(s) SESSION_ROWS_WITH(s, buffers_fields)
 #define SESSION_ROWS_WITH(s, buffers_table)                                                   \
@@ -78,7 +93,9 @@ static const struct config_field heap_buffers_fields[] = {
             "install`); the agent reads what came before it, and goes on with it"},           \
     {CONFIG_ROW("keep_on_restart", BOOL, s, session.keep_on_restart),                         \
         .default_text = "false",                                                              \
-        .help = "let it run while the agent restarts, so that nothing is missed"}
+        .help = "let it run while the agent restarts, so that nothing is missed"},            \
+    {CONFIG_STRUCT_ROW("guard", s, session.guard, guard_fields),                              \
+        .help = "notice what others do to the session, bring it back, and tell"}
 
 static const struct config_field counters_fields[] = {
     {CONFIG_ROW("sources", STRINGS, struct live_counters, sources), .min = 1, .max = 8,
@@ -127,6 +144,8 @@ const struct config_field live_options_attach[] = {
     {CONFIG_ROW("delivery", ENUM, struct live_attach, delivery), .default_text = "events",
         .names = delivery_names,
         .help = "events one by one, or raw buffers put in order here: cheaper, half a second later"},
+    {CONFIG_STRUCT_ROW("guard", struct live_attach, guard, guard_fields),
+        .help = "notice when the session is stopped or read too slowly, and tell"},
     {.key = NULL},
 };
 

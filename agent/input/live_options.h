@@ -23,7 +23,16 @@ struct live_buffers {
     bool paged;
 };
 
+/* Who keeps a session as it shall be. Zero: nobody. */
+struct live_guard {
+    bool enabled;
+    uint64_t interval_ns; /* between two looks */
+    int64_t repairs;      /* of one thing per window; 0: none */
+    uint64_t window_ns;
+};
+
 struct live_session {
+    struct live_guard guard;
     struct live_buffers buffers;
     uint64_t flush_ns;
     int clock;       /* enum live_clock */
@@ -66,6 +75,7 @@ struct live_kernel {
 struct live_attach {
     const char *session;
     int delivery; /* enum live_delivery */
+    struct live_guard guard;
 };
 
 enum live_on_stop { LIVE_ON_STOP_LEAVE, LIVE_ON_STOP_END };

@@ -101,11 +101,11 @@ class Shared(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return {row["name"]: row for row in map(json.loads, done.stdout.splitlines())}
 
-    def start(self, session="", data="data", provider=NAME):
+    def start(self, session="", data="data", provider=NAME, out="out.ndjson"):
         (self.folder / "etwship.yaml").write_text(
             f"agent: {{data_dir: {data}, log: {{stats: 0}}}}\n"
             f"sessions: [{{name: live, type: realtime, providers: [{provider}]{session}}}]\n"
-            f"{self.spool}outputs: [{{type: file, path: out.ndjson}}]\n")
+            f"{self.spool}outputs: [{{type: file, path: {out}}}]\n")
         return self.agent_class(self)
 
     def read_by(self, agent, provider=NAME):
@@ -121,6 +121,8 @@ class Shared(unittest.TestCase):
         data = self.out.read_bytes() if self.out.exists() else b""
         for line in data[:data.rfind(b"\n") + 1].splitlines():
             event = json.loads(line)
+            if "guard" in event:
+                continue
             if "gap" in event:
                 gap = event["gap"]
                 key = f"{gap['stage']}/{gap['reason']}"
@@ -129,6 +131,14 @@ class Shared(unittest.TestCase):
             else:
                 events += 1
         return events, gaps
+
+    def guarded(self, out="out.ndjson"):
+        """What the guard has told: kind and action of each report."""
+        path = self.folder / out
+        data = path.read_bytes() if path.exists() else b""
+        events = map(json.loads, data[:data.rfind(b"\n") + 1].splitlines())
+        return [(event["guard"]["kind"], event["guard"]["action"])
+                for event in events if "guard" in event]
 
     def accounted(self):
         """Events, and those that a busy agent has dropped and says so."""
@@ -154,7 +164,7 @@ class Shared(unittest.TestCase):
 
 class Sessions(Shared):
     def test_a_session_is_seen_flushed_and_changed_from_another_process(self):
-        agent = self.start()
+        agent = self.start(", guard: {enabled: false}")
         self.read_by(agent)
         row = self.sessions("list")[SESSION]
         self.assertEqual(row["owner"], "etwship")
@@ -178,6 +188,7 @@ class Sessions(Shared):
         self.ships(20)
         self.assertEqual(agent.stop(), 0)
         self.assertEqual(self.shipped(), (40, {"agent/session_stopped": (0, 1)}))
+        self.assertEqual(self.guarded(), [("session_stopped", "repaired")])
 
     def test_only_what_nobody_looks_after_is_an_orphan(self):
         agent = self.start()
@@ -211,6 +222,79 @@ class Sessions(Shared):
         self.ships(5)
         self.assertEqual(first.stop(), 0)
         self.assertEqual(self.shipped(), (5, {}))
+
+
+class Guard(Shared):
+    """What others do to a session while its agent runs."""
+
+    quick = ", guard: {interval: 100ms}"
+
+    def told(self, *reports, out="out.ndjson"):
+        wait_until(lambda: self.guarded(out)[-len(reports):] == list(reports),
+                   lambda: str(self.guarded(out)))
+
+    def test_a_provider_that_another_process_switches_off_comes_back(self):
+        agent = self.start(self.quick)
+        self.read_by(agent)
+        self.ships(5)
+        self.do(f"disable {SESSION} {NAME}")
+        self.told(("provider_disabled", "repaired"))
+        self.read_by(agent)
+        self.ships(5)
+        self.assertEqual(agent.stop(), 0)
+        self.assertEqual(self.shipped(), (10, {}))
+
+    def test_who_switches_it_off_for_good_has_it_so(self):
+        agent = self.start(self.quick)
+        self.read_by(agent)
+        repaired = ("provider_disabled", "repaired")
+        for count in (1, 2):
+            self.do(f"disable {SESSION} {NAME}")
+            self.told(*[repaired] * count)
+            self.read_by(agent)
+        self.do(f"disable {SESSION} {NAME}")
+        self.told(repaired, repaired, ("provider_disabled", "gave_up"))
+        self.assertEqual(agent.stop(), 0)
+        self.assertEqual(len(self.guarded()), 3)
+
+    def test_a_session_of_its_name_is_left_to_who_has_started_it(self):
+        agent = self.start(self.quick)
+        self.read_by(agent)
+        self.do(f"replace {SESSION}")
+        self.told(("session_stopped", "gave_up"))
+        self.assertIn(SESSION, self.sessions("list"))  # theirs
+        self.do(f"stop {SESSION}")
+        self.told(("session_stopped", "gave_up"), ("session_stopped", "repaired"))
+        self.read_by(agent)
+        self.ships(5)
+        self.assertEqual(agent.stop(), 0)
+        self.assertEqual(self.sessions("list"), {})
+
+    def test_two_agents_of_one_configuration_do_not_take_turns(self):
+        outs = ("out.ndjson", "second.ndjson")
+        first = self.start(self.quick)
+        self.read_by(first)
+        second = self.start(self.quick, data="other", out=outs[1])
+        wait_until(lambda: "looked after" in second.said())
+        self.do(f"stop {SESSION}")
+        self.do(f"await {SESSION} {NAME}")  # by whoever was quicker
+        calls = self.do(f"report {SESSION}")
+        self.burst(5)
+        self.do("settle")
+
+        def shipped():
+            texts = [path.read_text() for path in map(self.folder.joinpath, outs) if path.exists()]
+            return sum('"guard":' not in line and '"gap":' not in line
+                       for text in texts for line in text.splitlines())
+
+        wait_until(lambda: shipped() == 5)
+        self.assertEqual(calls["sessions"], 1)
+        for agent in (first, second):
+            self.assertIsNone(agent.process.poll())
+        first.stop()
+        second.stop()
+        told = [report for out in outs for report in self.guarded(out)]
+        self.assertLessEqual(told.count(("session_stopped", "repaired")), 1)
 
 
 class Providers(Shared):

@@ -101,6 +101,42 @@ static void burst(const char *name, uint64_t count, uint32_t rate, unsigned leve
     p->sent += count;
 }
 
+/* What other programs do, from a process of their own. */
+enum { STRANGER = 6666 };
+
+static void stop(const char *session)
+{
+    etw_sim_as(STRANGER, STRANGER);
+    etw_control_stop(session, NULL, NULL);
+    etw_sim_as(0, 0);
+}
+
+static void disable(const char *session, const char *name)
+{
+    struct etw_sim_session_info info;
+    const struct provider *provider = find(name);
+    if (!etw_sim_session_get(world.sim, session, &info)) {
+        refuse(session);
+    }
+    etw_sim_as(STRANGER, STRANGER);
+    etw_api_get()->EnableTraceEx2(
+        info.handle, &provider->guid, ETW_PROVIDER_DISABLE, 0, 0, 0, 0, NULL);
+    etw_sim_as(0, 0);
+}
+
+/* Nobody else can start one meanwhile, however quick. */
+static void replace(const char *session)
+{
+    enum { NO_CALL = 1000000000 };
+    struct etw_sim_session_options options = {.name = session, .mode = ETW_MODE_REAL_TIME};
+    etw_sim_fail(world.sim, "StartTraceW", 1, 0, ETW_ERROR_NO_SYSTEM_RESOURCES);
+    stop(session);
+    if (!etw_sim_session_add(world.sim, &options, NULL)) {
+        refuse(session);
+    }
+    etw_sim_fail(world.sim, "StartTraceW", NO_CALL, 1, ETW_ERROR_NO_SYSTEM_RESOURCES);
+}
+
 static void report(const char *session, FILE *out)
 {
     struct etw_sim_session_info info;
@@ -138,7 +174,11 @@ bool sim_script_act(char *line, FILE *out)
     } else if (sscanf(line, "register %127s", a) == 1) {
         etw_sim_provider_register(find(a)->provider);
     } else if (sscanf(line, "stop %127s", a) == 1) {
-        etw_control_stop(a, NULL, NULL);
+        stop(a);
+    } else if (sscanf(line, "replace %127s", a) == 1) {
+        replace(a);
+    } else if (sscanf(line, "disable %127s %127s", a, b) == 2) {
+        disable(a, b);
     } else if (strcmp(line, "settle") == 0) {
         etw_sim_settle(world.sim, WAIT_MS);
     } else if (sscanf(line, "report %127s", a) == 1) {

@@ -17,6 +17,8 @@
  *                                   so many events, RATE a second (0: as fast as it goes)
  *   register PROVIDER
  *   stop SESSION                    as somebody else would
+ *   replace SESSION                 and start one of that name, too
+ *   disable SESSION PROVIDER        and this one be switched off
  *   settle                          until consumers have all there is
  *   report SESSION                  counts of SESSION, one JSON object
  *   boot                            Windows starts its autologgers, those of the registry in

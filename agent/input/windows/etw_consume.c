@@ -353,6 +353,11 @@ uint64_t etw_consume_newest(const struct etw_consume *c)
     return atomic_load_explicit(&c->newest, memory_order_relaxed);
 }
 
+uint64_t etw_consume_frequency(const struct etw_consume *c)
+{
+    return c->header.perf_freq > 0 ? (uint64_t)c->header.perf_freq : 0;
+}
+
 bool etw_consume_ask(struct etw_consume *c, uint64_t deadline_ns)
 {
     return etw_turn_ask(&c->turn, deadline_ns);

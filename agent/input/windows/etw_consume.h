@@ -49,6 +49,9 @@ bool etw_consume_is_refused(const struct etw_consume *consume);
 uint64_t etw_consume_count(const struct etw_consume *consume);
 uint64_t etw_consume_newest(const struct etw_consume *consume);
 
+/* How often the counter that stamps come from counts in a second, as Windows said; 0: it did not. */
+uint64_t etw_consume_frequency(const struct etw_consume *consume);
+
 /* The turn at the sink, for the session's thread: see etw_turn.h. */
 bool etw_consume_ask(struct etw_consume *consume, uint64_t deadline_ns);
 void etw_consume_give(struct etw_consume *consume);

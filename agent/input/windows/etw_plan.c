@@ -321,6 +321,7 @@ static void plan_session(struct etw_plan *plan, const struct live_session *s)
     plan->keeps = s->keep_on_restart;
     plan->boot = s->boot;
     plan->on_existing = s->on_existing;
+    plan->guard = s->guard;
 }
 
 /* Logging Mode Constants, EVENT_TRACE_PROPERTIES.MaximumFileSize. */
@@ -476,6 +477,7 @@ static bool plan_kind(
     plan->reads = true;
     plan->name = attach->session;
     plan->raw = attach->delivery == LIVE_DELIVERY_RAW;
+    plan->guard = attach->guard;
     return true;
 }
 

@@ -54,6 +54,7 @@ struct etw_plan {
     int on_existing;  /* enum live_existing */
     int in_use;       /* enum live_in_use, of ETW_PLAN_KERNEL */
     bool snapshot;    /* what is in memory is written at the end */
+    struct live_guard guard;
     struct etw_session_spec session;
 
     bool is_system; /* a system logger: kernel events, or providers in such a session */

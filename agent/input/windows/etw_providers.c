@@ -33,6 +33,7 @@ struct target {
     bool optional;
     bool take_over;
     bool enabled;
+    uint64_t serial; /* of the enabling */
     bool capture_at_start;
     uint64_t capture_every_ns; /* 0: never */
     uint64_t capture_at_ns;
@@ -48,6 +49,7 @@ struct etw_providers {
     struct target *targets;
     size_t target_count;
     uint64_t look_at_ns;
+    uint64_t serial;  /* enablings so far */
     bool lists_names; /* this system has a list of providers */
 };
 
@@ -318,18 +320,30 @@ static void tell_outcome(
     }
 }
 
+static bool try_enable(
+    struct etw_providers *p, struct target *target, uint64_t session, struct error *err)
+{
+    struct etw_outcome outcome = {0};
+    if (!is_free(p, target, session, err) ||
+        !etw_enable_provider(session, target->label, &target->request, &outcome, err)) {
+        return false;
+    }
+    if (!target->enabled) {
+        tell_outcome(p, target, &outcome);
+    }
+    target->enabled = true;
+    target->serial = ++p->serial;
+    return true;
+}
+
 static void enable(
     struct etw_providers *p, struct target *target, uint64_t session, uint64_t now_ns)
 {
-    struct etw_outcome outcome = {0};
     struct error err = {0};
-    if (is_free(p, target, session, &err) &&
-        etw_enable_provider(session, target->label, &target->request, &outcome, &err)) {
-        target->enabled = true;
+    if (try_enable(p, target, session, &err)) {
         target->pause_ns = p->settings.retry_ns;
         target->capture_at_ns = now_ns + target->capture_every_ns;
         target->code = 0;
-        tell_outcome(p, target, &outcome);
         return;
     }
     uint32_t code = err.os_code ? (uint32_t)err.os_code : UINT32_MAX;
@@ -472,6 +486,39 @@ size_t etw_providers_enabled(const struct etw_providers *p)
         count += p->targets[i].enabled;
     }
     return count;
+}
+
+/* ---- for the guard ---------------------------------------------------------------------------------- */
+
+size_t etw_providers_count(const struct etw_providers *p)
+{
+    return p->target_count;
+}
+
+void etw_providers_view(
+    const struct etw_providers *p, size_t index, struct etw_provider_view *ret_view)
+{
+    const struct target *target = &p->targets[index];
+    *ret_view = (struct etw_provider_view){.guid = target->guid,
+        .label = target->label,
+        .request = &target->request,
+        .enabled = target->enabled,
+        .serial = target->serial};
+}
+
+bool etw_providers_again(
+    struct etw_providers *p, size_t index, uint64_t session, uint64_t now_ns, struct error *err)
+{
+    struct target *target = &p->targets[index];
+    if (!try_enable(p, target, session, err)) {
+        return false;
+    }
+    if (target->capture_at_start) { /* what changed meanwhile */
+        target->capture_at_ns = now_ns + target->capture_every_ns;
+        etw_enable_capture_state(
+            session, target->label, &target->guid, p->settings.enable_ms, NULL);
+    }
+    return true;
 }
 
 /* ---- life ------------------------------------------------------------------------------------------------------ */

@@ -36,6 +36,23 @@ void etw_providers_tick(struct etw_providers *providers, uint64_t session, uint6
 /* Switch all of them off. */
 void etw_providers_end(struct etw_providers *providers, uint64_t session);
 
+/* What is asked of ETW for one provider. Borrowed until the next call that is not one of these. */
+struct etw_provider_view {
+    struct guid guid;
+    const char *label;
+    const struct etw_request *request;
+    bool enabled;
+    uint64_t serial; /* another one each time that it is enabled */
+};
+
+size_t etw_providers_count(const struct etw_providers *providers);
+void etw_providers_view(
+    const struct etw_providers *providers, size_t index, struct etw_provider_view *ret_view);
+
+/* Enable one again that is enabled, as somebody has changed it. */
+bool etw_providers_again(struct etw_providers *providers, size_t index, uint64_t session,
+    uint64_t now_ns, struct error *err);
+
 /* How many are enabled now. */
 size_t etw_providers_enabled(const struct etw_providers *providers);
 

@@ -29,7 +29,9 @@ struct etw_session_timing etw_session_timing = {.poll_ms = 1000,
     .retry_max_ms = 60000,
     .look_ms = 30000,
     .enable_ms = 2000,
-    .stop_ms = 5000};
+    .stop_ms = 5000,
+    .behind_ms = 10000,
+    .clock_ms = 1000};
 
 /* ---- notes ------------------------------------------------------------------------------------------- */
 
@@ -79,75 +81,6 @@ static void wait_for_change(struct etw_session *s, uint64_t wait_ms)
     plat_mutex_unlock(&s->mutex);
 }
 
-/* ---- gaps --------------------------------------------------------------------------------------------------- */
-
-static const struct trace_info *trace_of(const struct etw_session *s)
-{
-    return s->connections ? etw_consume_trace(s->connections->consume) : &s->nothing.info;
-}
-
-static void give_gap(struct etw_session *s, const struct gap *gap)
-{
-    if (s->sink.gap) {
-        s->sink.gap(s->sink.self, gap);
-    }
-}
-
-/* In this thread's turn: nobody knows what happened since then. */
-static void tell_missing(struct etw_session *s)
-{
-    uint64_t now = plat_now_filetime();
-    if (s->missing_since) {
-        struct gap gap = {.stage = "agent",
-            .reason = s->missing_why,
-            .unit = "events",
-            .from = s->missing_since < now ? s->missing_since : now,
-            .to = now,
-            .trace = trace_of(s)};
-        give_gap(s, &gap);
-    }
-    s->missing_since = 0;
-    uint64_t boot = trace_of(s)->boot_time;
-    if (s->before_boot && s->before_boot < boot) {
-        struct gap gap = {.stage = "agent",
-            .reason = "not_running",
-            .unit = "events",
-            .from = s->before_boot,
-            .to = boot,
-            .trace = trace_of(s)};
-        give_gap(s, &gap);
-    }
-    s->before_boot = 0;
-}
-
-static void take_marks(struct etw_session *s)
-{
-    plat_mutex_lock(&s->mutex);
-    struct etw_session_marks marks = s->marks;
-    s->marks = (struct etw_session_marks){.time = 0};
-    plat_mutex_unlock(&s->mutex);
-    for (int i = 0; i < ETW_SESSION_MARKS; i++) {
-        etw_loss_note(&s->loss, (enum etw_loss_mark)i, marks.count[i], marks.time);
-    }
-}
-
-/* In this thread's turn: what the counters say. ${state} NULL: they cannot be read. */
-static void tell_losses(struct etw_session *s, const struct etw_session_state *state)
-{
-    struct gap gaps[ETW_LOSS_GAPS];
-    take_marks(s);
-    size_t count = etw_loss_look(&s->loss, state, plat_now_filetime(), trace_of(s), gaps);
-    for (size_t i = 0; i < count; i++) {
-        give_gap(s, &gaps[i]);
-    }
-    if (state) {
-        s->state = *state;
-    }
-    if (count) {
-        etw_session_remember(s);
-    }
-}
-
 /* ---- entering ------------------------------------------------------------------------------------ */
 
 static void leave(struct etw_session *s, bool stop_it);
@@ -188,7 +121,8 @@ static bool enter(struct etw_session *s, struct error *err)
     if (plan->reads) {
         bool good = etw_session_connect(s, err);
         if (good) {
-            tell_missing(s); /* before the consumer gets the sink */
+            etw_session_tell_missing(s); /* before the consumer gets the sink */
+            etw_session_guard_entered(s);
             if (s->owned) {
                 etw_providers_capture(s->providers, s->state.handle);
             }
@@ -201,10 +135,12 @@ static bool enter(struct etw_session *s, struct error *err)
             return false;
         }
     } else {
-        tell_missing(s);
+        etw_session_tell_missing(s);
+        etw_session_guard_entered(s);
     }
     etw_session_remember(s);
     s->was_open = true;
+    s->not_ours_now = false;
     etw_session_note(s, INPUT_NOTE_INFO,
         "%s: %u to %u buffers of %u KB, handed over after %u ms at the latest", plan->name,
         s->state.min_buffers, s->state.max_buffers, s->state.buffer_kb, s->state.flush_ms);
@@ -252,7 +188,8 @@ static void stop_session(struct etw_session *s)
         etw_session_note(s, INPUT_NOTE_WARNING, "%s", err.text);
     }
     end_consumer(s, known);
-    tell_losses(s, known ? &last : NULL);
+    etw_session_tell_losses(s, known ? &last : NULL);
+    etw_session_guard_tell(s);
     if (known || err.os_code == ETW_ERROR_WMI_INSTANCE_NOT_FOUND) {
         etw_session_forget(s);
     }
@@ -271,8 +208,9 @@ static void let_go(struct etw_session *s, bool same)
 {
     struct etw_session_state now;
     end_consumer(s, false);
+    etw_session_guard_tell(s);
     if (same && etw_control_query(s->plan->name, &now, NULL)) {
-        tell_losses(s, &now);
+        etw_session_tell_losses(s, &now);
     }
     if (same) {
         etw_session_remember(s);
@@ -325,11 +263,12 @@ static bool look(struct etw_session *s)
     bool gone = known ? state.handle != s->state.handle && s->state.handle
                       : err.os_code == ETW_ERROR_WMI_INSTANCE_NOT_FOUND;
     if (!gone) {
-        tell_losses(s, known ? &state : NULL);
+        etw_session_tell_losses(s, known ? &state : NULL);
     }
     if (s->consume) {
         etw_consume_give_held(s->consume);
     }
+    etw_session_guard_tell(s);
     bool more = pause_sink(s);
     if (s->consume) {
         etw_consume_adjust(s->consume);
@@ -340,6 +279,9 @@ static bool look(struct etw_session *s)
     }
     if (!gone && s->owned) {
         etw_providers_tick(s->providers, s->state.handle, plat_monotonic_ns());
+    }
+    if (!gone) {
+        etw_session_guard_look(s, known ? &state : NULL);
     }
     return more && !gone;
 }
@@ -388,21 +330,25 @@ static void mourn(struct etw_session *s)
     uint32_t code = 0;
     uint64_t newest = s->consume ? etw_consume_newest(s->consume) : 0;
     bool runs = etw_control_query(s->plan->name, &state, &err) && state.handle == s->state.handle;
-    if (s->consume && etw_consume_wait(s->consume, 0, &code) && runs) {
+    /* ProcessTrace succeeds when its session has ended, whatever bears the name by now. */
+    bool failed = s->consume && etw_consume_wait(s->consume, 0, &code) && runs && code != 0;
+    if (failed) {
         etw_session_note(s, INPUT_NOTE_WARNING, "reading %s has ended: %s (error %u)",
-            s->plan->name, code ? etw_api_reason(code) : "the connection was closed", code);
+            s->plan->name, etw_api_reason(code), code);
     } else {
         etw_session_note(s, INPUT_NOTE_WARNING, "%s was stopped by somebody else", s->plan->name);
     }
     end_consumer(s, true);
     if (runs) {
-        tell_losses(s, &state);
+        etw_session_tell_losses(s, &state);
     } else if (!s->plan->ours) {
         etw_session_forget(s); /* the next one of that name may be anybody's */
     }
     s->missing_since = newest ? newest : s->loss.since;
     s->missing_why = "session_stopped";
     leave_targets(s);
+    s->not_ours_now = s->owned && s->plan->ours && !failed;
+    etw_session_guard_stopped(s);
     etw_hold_drop(s->hold);
     s->hold = NULL;
     s->is_open = false;
@@ -449,6 +395,10 @@ enum input_end etw_session_run(
     s->missing_why = "not_running";
     while (more && !must_stop(s)) {
         struct error why = {0};
+        if (!etw_session_guard_allows(s)) {
+            more = rest(s);
+            continue;
+        }
         if (!enter(s, &why)) {
             if (is_over(s)) {
                 break;
@@ -457,6 +407,7 @@ enum input_end etw_session_run(
                 *err = why;
                 return INPUT_FAILED;
             }
+            etw_session_guard_failed(s, &why);
             tell_failure(s, &why);
             more = rest(s);
             continue;
@@ -483,6 +434,7 @@ enum input_end etw_session_run(
         etw_targets_stop(s->targets);
     }
     leave(s, !s->plan->keeps);
+    etw_session_guard_tell(s);
     return over ? INPUT_DONE : INPUT_STOPPED;
 }
 
@@ -526,6 +478,7 @@ struct etw_session *etw_session_create(struct etw_plan *plan, const struct input
     etw_trace_init(&s->nothing, plan->name, &none);
     plat_mutex_init(&s->mutex);
     plat_cond_init(&s->changed);
+    etw_session_guard_init(s);
     bool good = make_providers(s, err);
     if (good && plan->kind == ETW_PLAN_HEAP) {
         s->targets = etw_targets_create(plan, &s->env, timing->look_ms * ns_per_ms);
@@ -550,6 +503,7 @@ void etw_session_destroy(struct etw_session *s)
         free(s->connections);
         s->connections = older;
     }
+    etw_session_guard_fini(s);
     etw_providers_destroy(s->providers);
     etw_targets_destroy(s->targets);
     etw_plan_destroy(s->plan);

@@ -3,6 +3,8 @@
 
 #include "etw/etw_hold.h"
 #include "input/windows/etw_consume.h"
+#include "input/windows/etw_guard_judge.h"
+#include "input/windows/etw_guard_policy.h"
 #include "input/windows/etw_kept.h"
 #include "input/windows/etw_providers.h"
 #include "input/windows/etw_session.h"
@@ -20,6 +22,46 @@ struct etw_session_marks {
 struct etw_session_connection {
     struct etw_consume *consume;
     struct etw_session_connection *older;
+};
+
+/* One provider as the guard knows it. */
+struct etw_guarded_provider {
+    struct guid guid;
+    uint64_t serial;            /* of the enabling that `was` belongs to */
+    struct etw_who_enabled was; /* what Windows said then */
+    struct etw_guard_bound bound;
+};
+
+/* A report that is to be told. */
+struct etw_guard_news {
+    const char *kind;
+    enum guard_action action;
+    struct guid provider; /* zero: none */
+    const char *label;    /* of it */
+    uint32_t repairs;
+    int64_t shift_ms;
+    uint64_t time;
+    char detail[ETW_GUARD_DETAIL];
+};
+
+/* etw_session_guard.c. Zero: no guard. */
+struct etw_session_guard {
+    struct etw_guard_limits limits;
+    struct etw_guard_limits stop_limits; /* a session's pauses are shorter */
+    uint64_t look_at_ns;
+    struct etw_session_state was; /* the session's settings as it began */
+    struct etw_groups groups;     /* that were on then */
+    struct etw_guard_bound settings;
+    struct etw_guard_bound stop;
+    struct etw_guarded_provider *providers;
+    size_t provider_count;
+    struct etw_guard_pace pace;
+    struct etw_guard_clock clock;
+    bool stopped; /* somebody has, and it is not back yet */
+    struct error last_failure;
+    uint32_t refusals;           /* because somebody else has one of its name */
+    struct etw_guard_news *news; /* to be told */
+    size_t news_count;
 };
 
 struct etw_session {
@@ -50,6 +92,8 @@ struct etw_session {
         taken_over; /* FILETIME: when a session that was running became this one; 0: it did not */
     uint64_t before_boot; /* FILETIME: nothing was read from then on until the machine's start */
     struct error last_failure; /* the same is told once */
+    bool not_ours_now;         /* it was stopped: what bears its name now is somebody else's */
+    struct etw_session_guard guard;
     bool rights_checked;
     uint64_t pause_ns;
     bool enough; /* the sink wants no more */
@@ -77,6 +121,34 @@ void etw_session_remember(const struct etw_session *session);
 
 /* It is gone, or not ours any more. */
 void etw_session_forget(const struct etw_session *session);
+
+/* etw_session_gaps.c, in this thread's turn. Nobody knows what happened since `missing_since`. */
+void etw_session_tell_missing(struct etw_session *session);
+
+/* What the counters say; ${state} NULL: they cannot be read. */
+void etw_session_tell_losses(struct etw_session *session, const struct etw_session_state *state);
+
+/* etw_session_guard.c: notice what others do to the session, bring it back within bounds, tell.
+ * All on the session's thread. */
+void etw_session_guard_init(struct etw_session *session);
+void etw_session_guard_fini(struct etw_session *session);
+
+/* The session is there, with its providers. */
+void etw_session_guard_entered(struct etw_session *session);
+
+/* A look at it, which may take as long as a provider's answer: nobody has to wait for the sink
+ * meanwhile. ${state} NULL: its settings cannot be read now. */
+void etw_session_guard_look(struct etw_session *session, const struct etw_session_state *state);
+
+/* Hand what is to be told to the sink, in this thread's turn. */
+void etw_session_guard_tell(struct etw_session *session);
+
+/* It has ended without us. */
+void etw_session_guard_stopped(struct etw_session *session);
+
+/* May it be started again now? And it could not be. */
+bool etw_session_guard_allows(struct etw_session *session);
+void etw_session_guard_failed(struct etw_session *session, const struct error *err);
 
 /* What is added to one of our own, and does not keep it from running. */
 void etw_session_add_extras(struct etw_session *session);

@@ -259,6 +259,11 @@ static bool meet_existing(struct etw_session *s, const struct etw_session_state 
     bool known = etw_kept_load(s->env.data_dir, note_name(s), &kept);
     bool same = known && guid_equal(&kept.fingerprint, &plan->fingerprint);
     *ret_start = false;
+    if (s->not_ours_now) {
+        return error_set(err, ERR_STOPPED,
+            "%s was stopped by somebody else, who has started one of that name. it is left alone",
+            plan->name);
+    }
     if (!plan->ours && !(known && is_left_by_us(s, &kept, state))) {
         return share_kernel_logger(s, state, err);
     }

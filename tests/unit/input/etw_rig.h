@@ -16,7 +16,7 @@
  * A live session on a thread of its own in a simulated Windows, with a sink that counts. Tests wait
  * for what they expect to come; that it does not come in a minute is a failure.
  */
-enum { RIG_GAPS = 64, RIG_WAIT_MS = 60000 };
+enum { RIG_GAPS = 64, RIG_REPORTS = 256, RIG_WAIT_MS = 60000 };
 
 static const struct etw_session_timing rig_timing = {.poll_ms = 5,
     .held_ms = 5,
@@ -33,6 +33,18 @@ struct rig_gap {
     bool exact;
     uint64_t from;
     uint64_t to;
+};
+
+struct rig_report {
+    char kind[24];
+    enum guard_action action;
+    char provider[48];
+    uint32_t repairs;
+    int64_t shift_ms;
+    uint32_t by_pid;
+    char by_image[64];
+    char by_user[64];
+    char detail[400];
 };
 
 struct rig {
@@ -58,6 +70,8 @@ struct rig {
     struct buf notes;   /* a line each: `! ` warning, `- ` information */
     struct rig_gap gaps[RIG_GAPS];
     size_t gap_count;
+    struct rig_report reports[RIG_REPORTS]; /* of the guard */
+    size_t report_count;
     bool busy; /* somebody is in the sink: two at a time are a failure */
     bool clashed;
 };
@@ -124,6 +138,32 @@ static void rig_on_gap(void *self, const struct gap *gap)
     rig_leave(rig);
 }
 
+static void rig_copy(char *to, size_t size, struct span text)
+{
+    snprintf(to, size, "%.*s", SPAN_ARG(text));
+}
+
+static void rig_on_guard(void *self, const struct guard_report *report)
+{
+    struct rig *rig = self;
+    rig_enter(rig);
+    plat_mutex_lock(&rig->mutex);
+    if (rig->report_count < RIG_REPORTS) {
+        struct rig_report *to = &rig->reports[rig->report_count++];
+        to->action = report->action;
+        to->repairs = report->repairs;
+        to->shift_ms = report->shift_ms;
+        to->by_pid = report->by_pid;
+        rig_copy(to->kind, sizeof(to->kind), span_text(report->kind));
+        rig_copy(to->provider, sizeof(to->provider), report->provider);
+        rig_copy(to->by_image, sizeof(to->by_image), report->by_image);
+        rig_copy(to->by_user, sizeof(to->by_user), report->by_user);
+        rig_copy(to->detail, sizeof(to->detail), report->detail);
+    }
+    plat_mutex_unlock(&rig->mutex);
+    rig_leave(rig);
+}
+
 static void rig_note(void *self, enum input_note level, const char *text)
 {
     struct rig *rig = self;
@@ -155,8 +195,11 @@ static void rig_init(struct rig *rig, const struct etw_sim_options *options)
 static inline void rig_run(void *self)
 {
     struct rig *rig = self;
-    struct input_sink sink = {
-        .self = rig, .record = rig_record, .pause = rig_pause, .gap = rig_on_gap};
+    struct input_sink sink = {.self = rig,
+        .record = rig_record,
+        .pause = rig_pause,
+        .gap = rig_on_gap,
+        .guard = rig_on_guard};
     rig->end = etw_session_run(rig->session, &sink, &rig->error);
 }
 

@@ -1,0 +1,413 @@
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "etw/etw_api.h"
+#include "input/windows/etw_session_internal.h"
+#include "platform/plat_system.h"
+
+/*
+ * The guard of a session. What it sees is judged by etw_guard_judge, how often it acts by
+ * etw_guard_policy; here is what it asks and does. It asks for the session's settings with every
+ * poll anyhow; at its own interval there is one more call for each provider, and one for the groups
+ * of a session with kernel events. Nothing is done per event.
+ *
+ * What it has to say waits in `news` until the sink is this thread's.
+ */
+enum { MAX_NEWS = 1024 };
+
+static const uint64_t ns_per_ms = 1000000;
+
+static bool is_on(const struct etw_session *s)
+{
+    return s->plan->guard.enabled;
+}
+
+/* ---- telling --------------------------------------------------------------------------------------- */
+
+static void add_news(struct etw_session *s, const struct etw_guard_news *news)
+{
+    struct etw_session_guard *g = &s->guard;
+    etw_session_note(s, INPUT_NOTE_WARNING, "%s%s%s: %s", s->plan->name,
+        news->label ? ": provider " : "", news->label ? news->label : "", news->detail);
+    struct etw_guard_news *more = g->news_count < MAX_NEWS
+                                      ? realloc(g->news, (g->news_count + 1) * sizeof(*more))
+                                      : NULL;
+    if (more) {
+        g->news = more;
+        g->news[g->news_count] = *news;
+        g->news[g->news_count++].time = plat_now_filetime();
+    }
+}
+
+void etw_session_guard_tell(struct etw_session *s)
+{
+    struct etw_session_guard *g = &s->guard;
+    for (size_t i = 0; i < g->news_count && s->sink.guard; i++) {
+        const struct etw_guard_news *news = &g->news[i];
+        struct guard_report report = {.kind = news->kind,
+            .action = news->action,
+            .session = span_text(s->plan->name),
+            .provider = span_text(news->label ? news->label : ""),
+            .provider_guid = news->provider,
+            .repairs = news->repairs,
+            .detail = span_text(news->detail),
+            .shift_ms = news->shift_ms,
+            .time = news->time,
+            .trace = s->connections ? etw_consume_trace(s->connections->consume)
+                                    : &s->nothing.info};
+        s->sink.guard(s->sink.self, &report);
+    }
+    g->news_count = 0;
+}
+
+static void add_text(char detail[ETW_GUARD_DETAIL], const char *format, ...) ETWSHIP_PRINTF(2, 3);
+
+static void add_text(char detail[ETW_GUARD_DETAIL], const char *format, ...)
+{
+    size_t used = strlen(detail);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(detail + used, ETW_GUARD_DETAIL - used, format, args);
+    va_end(args);
+}
+
+/* ---- repairing within bounds ----------------------------------------------------------------------- */
+
+/* The thing that ${news} is about is not as it shall be: is it to be repaired now? Else it is told
+ * once why not. */
+static bool may_repair(struct etw_session *s, struct etw_guard_bound *bound,
+    const struct etw_guard_limits *limits, struct etw_guard_news *news)
+{
+    uint64_t now = plat_monotonic_ns();
+    enum etw_guard_verdict verdict = etw_guard_policy_broken(bound, limits, now);
+    if (verdict == ETW_GUARD_REPAIR) {
+        return true;
+    }
+    if (verdict != ETW_GUARD_GIVE_UP) {
+        return false;
+    }
+    news->repairs = bound->repairs;
+    news->action = limits->repairs ? GUARD_GAVE_UP : GUARD_NONE;
+    unsigned long long left_s = (bound->window_until_ns - now) / ns_per_ms / 1000 + 1;
+    if (bound->contested) {
+        add_text(news->detail,
+            ". two repairs were undone: somebody else wants it so, and for "
+            "%llu s it stays so",
+            left_s);
+    } else if (limits->repairs) {
+        add_text(news->detail, ". it was brought back %u times: for %llu s it stays so",
+            bound->repairs, left_s);
+    }
+    add_news(s, news);
+    return false;
+}
+
+/* A repair was tried; ${err}: why it did not go, if ${done} is false. */
+static void tell_repair(struct etw_session *s, struct etw_guard_bound *bound,
+    const struct etw_guard_limits *limits, struct etw_guard_news *news, bool done,
+    const struct error *err)
+{
+    etw_guard_policy_repaired(bound, limits, done, plat_monotonic_ns());
+    news->repairs = bound->repairs;
+    news->action = done ? GUARD_REPAIRED : GUARD_FAILED;
+    add_text(news->detail, ". %s", done ? "it is as before again" : err->text);
+    add_news(s, news);
+}
+
+/* ---- the session's settings ------------------------------------------------------------------------ */
+
+static void look_at_settings(struct etw_session *s, const struct etw_session_state *state)
+{
+    struct etw_session_guard *g = &s->guard;
+    struct etw_guard_news news = {.kind = "session_changed"};
+    struct etw_guard_settings found;
+    struct etw_groups groups = {.words = {0}};
+    struct etw_groups lost = {.words = {0}};
+    etw_guard_judge_settings(&g->was, state, &found);
+    bool kernel = s->plan->is_system &&
+                  etw_kernel_get_groups(state->handle, s->plan->name, &groups, NULL) &&
+                  etw_guard_judge_groups(&s->plan->groups, &g->groups, &groups, &lost);
+    memcpy(news.detail, found.detail, sizeof(news.detail));
+    if (kernel) {
+        add_text(
+            news.detail, "%sgroups of kernel events were switched off", news.detail[0] ? ", " : "");
+    }
+    if (found.other && !found.worse && !kernel) {
+        g->was = *state; /* told once */
+        add_news(s, &news);
+        return;
+    }
+    if (!found.worse && !kernel) {
+        etw_guard_policy_whole(&g->settings, &g->limits, plat_monotonic_ns());
+        return;
+    }
+    if (!may_repair(s, &g->settings, &g->limits, &news)) {
+        return;
+    }
+    struct error err = {0};
+    struct etw_session_state after;
+    bool done = (!found.mends || etw_control_update(s->plan->name, &found.change, &after, &err)) &&
+                (!kernel ||
+                    etw_kernel_set_groups(state->handle, s->plan->name, &s->plan->groups, &err));
+    tell_repair(s, &g->settings, &g->limits, &news, done, &err);
+}
+
+/* ---- providers ------------------------------------------------------------------------------------- */
+
+/* NULL: there is no memory for one more, which then is not looked after. */
+static struct etw_guarded_provider *guarded(struct etw_session_guard *g, const struct guid *guid)
+{
+    for (size_t i = 0; i < g->provider_count; i++) {
+        if (guid_equal(&g->providers[i].guid, guid)) {
+            return &g->providers[i];
+        }
+    }
+    struct etw_guarded_provider *more = realloc(
+        g->providers, (g->provider_count + 1) * sizeof(*more));
+    if (!more) {
+        return NULL;
+    }
+    g->providers = more;
+    more[g->provider_count] = (struct etw_guarded_provider){.guid = *guid};
+    return &more[g->provider_count++];
+}
+
+static bool ask(
+    const struct etw_session *s, const struct guid *provider, struct etw_who_enabled *ret_enabled)
+{
+    uint16_t logger_id = etw_control_logger_id(&s->state);
+    *ret_enabled = (struct etw_who_enabled){.known = false};
+    return etw_who_ask_session(provider, logger_id, ret_enabled, NULL);
+}
+
+/* What Windows says of a provider that was just enabled. If that is less than it said the last time,
+ * somebody was quick, and it is to be found undone. */
+static void learn_one(struct etw_session *s, struct etw_guarded_provider *provider,
+    const struct etw_provider_view *view)
+{
+    char detail[ETW_GUARD_DETAIL];
+    struct etw_who_enabled now;
+    provider->serial = view->serial;
+    if (ask(s, &view->guid, &now) && etw_guard_judge_provider(view->request, &provider->was, &now,
+                                         detail) == ETW_GUARD_ENABLED) {
+        provider->was = now;
+    }
+}
+
+/* The same of those that were enabled since the last time. */
+static void learn_enabled(struct etw_session *s)
+{
+    for (size_t i = 0; i < etw_providers_count(s->providers); i++) {
+        struct etw_provider_view view;
+        etw_providers_view(s->providers, i, &view);
+        struct etw_guarded_provider *provider = view.enabled ? guarded(&s->guard, &view.guid)
+                                                             : NULL;
+        if (provider && provider->serial != view.serial) {
+            learn_one(s, provider, &view);
+        }
+    }
+}
+
+static void look_at_provider(struct etw_session *s, size_t index)
+{
+    struct etw_session_guard *g = &s->guard;
+    struct etw_provider_view view;
+    struct etw_who_enabled now;
+    struct error err = {0};
+    etw_providers_view(s->providers, index, &view);
+    struct etw_guarded_provider *provider = view.enabled ? guarded(g, &view.guid) : NULL;
+    if (!provider || !ask(s, &view.guid, &now)) {
+        return;
+    }
+    struct etw_guard_news news = {.provider = view.guid, .label = view.label};
+    enum etw_guard_enabled found = etw_guard_judge_provider(
+        view.request, &provider->was, &now, news.detail);
+    if (found == ETW_GUARD_ENABLED) {
+        if (provider->was.entries == 0 && now.entries) {
+            provider->was = now; /* it has been registered since */
+        }
+        etw_guard_policy_whole(&provider->bound, &g->limits, plat_monotonic_ns());
+        return;
+    }
+    bool disabled = found == ETW_GUARD_DISABLED;
+    news.kind = disabled ? "provider_disabled" : "provider_changed";
+    if (disabled) {
+        add_text(news.detail, "it was switched off by somebody else");
+    }
+    if (!may_repair(s, &provider->bound, &g->limits, &news)) {
+        return;
+    }
+    bool done = etw_providers_again(
+        s->providers, index, s->state.handle, plat_monotonic_ns(), &err);
+    tell_repair(s, &provider->bound, &g->limits, &news, done, &err);
+    learn_enabled(s);
+}
+
+/* ---- consumer and clock ---------------------------------------------------------------------------- */
+
+static uint64_t time_now(int64_t *ret_counter)
+{
+    uint64_t now = plat_now_filetime();
+    *ret_counter = 0;
+    if (etw_api_get()->now) {
+        etw_api_get()->now(ret_counter, &now);
+    }
+    return now;
+}
+
+static void look_at_pace(struct etw_session *s, const struct etw_session_state *state)
+{
+    int64_t counter;
+    struct etw_guard_news news = {.kind = "consumer_behind"};
+    struct etw_guard_reading reading = {.now = time_now(&counter),
+        .newest = etw_consume_newest(s->consume),
+        .given = etw_consume_count(s->consume),
+        .limit_ms = (uint64_t)state->flush_ms + s->timing.behind_ms,
+        .state = state};
+    if (etw_guard_judge_pace(&s->guard.pace, &reading, news.detail)) {
+        add_news(s, &news);
+    }
+}
+
+static void look_at_clock(struct etw_session *s)
+{
+    int64_t counter;
+    uint64_t now = time_now(&counter);
+    struct etw_guard_news news = {.kind = "clock_jumped"};
+    news.shift_ms = etw_guard_judge_clock(&s->guard.clock, counter, now,
+        etw_api_get()->now ? etw_consume_frequency(s->consume) : 0, s->timing.clock_ms);
+    if (news.shift_ms) {
+        int64_t ms = news.shift_ms < 0 ? -news.shift_ms : news.shift_ms;
+        add_text(news.detail, "the system's time was set %s by %lld.%03lld s",
+            news.shift_ms < 0 ? "back" : "forward", (long long)(ms / 1000), (long long)(ms % 1000));
+        add_news(s, &news);
+    }
+}
+
+/* ---- the session's way ----------------------------------------------------------------------------- */
+
+void etw_session_guard_entered(struct etw_session *s)
+{
+    struct etw_session_guard *g = &s->guard;
+    if (!is_on(s)) {
+        return;
+    }
+    g->was = s->state;
+    g->pace = (struct etw_guard_pace){.known = false};
+    g->look_at_ns = plat_monotonic_ns() + s->plan->guard.interval_ns;
+    g->last_failure.text[0] = 0;
+    g->refusals = 0;
+    if (s->plan->is_system && s->owned) {
+        g->groups = s->plan->groups; /* all of them, where Windows does not tell */
+        etw_kernel_get_groups(s->state.handle, s->plan->name, &g->groups, NULL);
+    }
+    if (s->owned) {
+        learn_enabled(s);
+    }
+    if (g->stopped && s->owned) {
+        struct etw_guard_news news = {.kind = "session_stopped"};
+        add_text(news.detail, "it was stopped by somebody else");
+        tell_repair(s, &g->stop, &g->stop_limits, &news, true, NULL);
+    }
+    g->stopped = false;
+    etw_session_guard_tell(s);
+}
+
+void etw_session_guard_look(struct etw_session *s, const struct etw_session_state *state)
+{
+    struct etw_session_guard *g = &s->guard;
+    uint64_t now = plat_monotonic_ns();
+    if (!is_on(s)) {
+        return;
+    }
+    if (s->owned) {
+        learn_enabled(s);
+    }
+    if (now < g->look_at_ns) {
+        return;
+    }
+    g->look_at_ns = now + s->plan->guard.interval_ns;
+    if (s->consume) {
+        look_at_clock(s);
+    }
+    if (s->consume && state) {
+        look_at_pace(s, state);
+    }
+    if (!s->owned) {
+        return;
+    }
+    etw_guard_policy_whole(&g->stop, &g->stop_limits, now);
+    if (state) {
+        look_at_settings(s, state);
+    }
+    for (size_t i = 0; i < etw_providers_count(s->providers); i++) {
+        look_at_provider(s, i);
+    }
+}
+
+void etw_session_guard_stopped(struct etw_session *s)
+{
+    struct etw_session_guard *g = &s->guard;
+    if (!is_on(s)) {
+        return;
+    }
+    g->stopped = s->owned;
+    if (!s->owned) {
+        struct etw_guard_news news = {.kind = "session_stopped"};
+        add_text(news.detail, "it was stopped by somebody else, whose it is. it is read again when "
+                              "it is back");
+        add_news(s, &news);
+    }
+    etw_session_guard_tell(s);
+}
+
+bool etw_session_guard_allows(struct etw_session *s)
+{
+    struct etw_session_guard *g = &s->guard;
+    if (!is_on(s) || !g->stopped) {
+        return true;
+    }
+    struct etw_guard_news news = {.kind = "session_stopped"};
+    add_text(news.detail, "it was stopped by somebody else");
+    bool allowed = may_repair(s, &g->stop, &g->stop_limits, &news);
+    etw_session_guard_tell(s);
+    return allowed;
+}
+
+void etw_session_guard_failed(struct etw_session *s, const struct error *err)
+{
+    struct etw_session_guard *g = &s->guard;
+    bool is_taken = s->not_ours_now && err->code == ERR_STOPPED;
+    if (!is_on(s) || !g->stopped || strcmp(err->text, g->last_failure.text) == 0) {
+        return;
+    }
+    if (is_taken && g->refusals++ == 0) {
+        return; /* it may still be on its way out */
+    }
+    struct etw_guard_news news = {.kind = "session_stopped",
+        .action = is_taken ? GUARD_GAVE_UP : GUARD_FAILED,
+        .repairs = g->stop.repairs};
+    add_text(news.detail, "it was stopped by somebody else. %.300s", err->text);
+    g->last_failure = *err;
+    add_news(s, &news);
+    etw_session_guard_tell(s);
+}
+
+/* ---- life ------------------------------------------------------------------------------------------ */
+
+void etw_session_guard_init(struct etw_session *s)
+{
+    const struct live_guard *options = &s->plan->guard;
+    s->guard.limits = etw_guard_policy_limits(
+        (uint32_t)options->repairs, options->window_ns, options->interval_ns);
+    s->guard.stop_limits = etw_guard_policy_limits(
+        (uint32_t)options->repairs, options->window_ns, s->timing.retry_ms * ns_per_ms);
+}
+
+void etw_session_guard_fini(struct etw_session *s)
+{
+    free(s->guard.providers);
+    free(s->guard.news);
+}

@@ -1,0 +1,580 @@
+#define _GNU_SOURCE
+
+#include "etw/etw_kernel.h"
+#include "etw_session_rig.h"
+#include "support/etw_sim/etw_sim.h"
+
+/* The guard of a session in a simulated Windows, where others stop and change what is ours. It looks at
+ * every poll; the first pause between repairs is one, too. */
+
+static const uint64_t ms = 1000000;
+
+static void guard(struct rig *rig, int64_t repairs, uint64_t window_ms)
+{
+    rig->timing.behind_ms = 10000;
+    rig->timing.clock_ms = 1000;
+    rig->settings.session.guard = (struct live_guard){
+        .enabled = true, .interval_ns = 1, .repairs = repairs, .window_ns = window_ms * ms};
+}
+
+struct expected {
+    const char *kind;
+    enum guard_action action;
+    size_t count;
+};
+
+static size_t count_reports(struct rig *rig, const char *kind, enum guard_action action)
+{
+    size_t count = 0;
+    plat_mutex_lock(&rig->mutex);
+    for (size_t i = 0; i < rig->report_count; i++) {
+        count += strcmp(rig->reports[i].kind, kind) == 0 && rig->reports[i].action == action;
+    }
+    plat_mutex_unlock(&rig->mutex);
+    return count;
+}
+
+static bool is_reported(struct rig *rig, const void *what)
+{
+    const struct expected *expected = what;
+    return count_reports(rig, expected->kind, expected->action) >= expected->count;
+}
+
+static void await_report(struct rig *rig, const char *kind, enum guard_action action, size_t count)
+{
+    struct expected expected = {kind, action, count};
+    for (int waited = 0; !is_reported(rig, &expected); waited += 2) {
+        if (waited > RIG_WAIT_MS) {
+            fail_msg("no %s (%s); notes:\n%.*s", kind, event_guard_action_name(action),
+                SPAN_ARG(buf_span(&rig->notes)));
+        }
+        plat_sleep_ms(2);
+    }
+}
+
+static struct rig_report last_report(struct rig *rig)
+{
+    plat_mutex_lock(&rig->mutex);
+    assert_true(rig->report_count > 0);
+    struct rig_report report = rig->reports[rig->report_count - 1];
+    plat_mutex_unlock(&rig->mutex);
+    return report;
+}
+
+/* ---- somebody else --------------------------------------------------------------------------------- */
+
+enum { STRANGER = 6666 };
+
+static uint64_t handle_of(struct rig *rig)
+{
+    struct etw_sim_session_info info;
+    assert_true(etw_sim_session_get(rig->sim, NAME, &info));
+    return info.handle;
+}
+
+static void disable_provider(struct rig *rig)
+{
+    etw_sim_as(STRANGER, 1);
+    assert_int_equal(etw_sim_api(rig->sim)->EnableTraceEx2(
+                         handle_of(rig), &provider_guid, ETW_PROVIDER_DISABLE, 0, 0, 0, 0, NULL),
+        0);
+    etw_sim_as(0, 0);
+}
+
+static void stop_session_of(const char *name)
+{
+    etw_sim_as(STRANGER, 1);
+    assert_true(etw_control_stop(name, NULL, NULL));
+    etw_sim_as(0, 0);
+}
+
+static void update_session(const struct etw_session_change *change)
+{
+    struct etw_session_state after;
+    etw_sim_as(STRANGER, 1);
+    assert_true(etw_control_update(NAME, change, &after, NULL));
+    etw_sim_as(0, 0);
+}
+
+/* Until the guard has looked at everything as it is now. */
+static void await_look(struct rig *rig)
+{
+    static const char function[] = "EnumerateTraceGuidsEx";
+    uint32_t asked = etw_sim_calls(rig->sim, function);
+    for (int waited = 0; etw_sim_calls(rig->sim, function) < asked + 3; waited += 2) {
+        assert_true(waited <= RIG_WAIT_MS);
+        plat_sleep_ms(2);
+    }
+}
+
+/* ---- providers ------------------------------------------------------------------------------------- */
+
+static void a_quiet_session_has_nothing_to_report(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    guard(&rig, 5, 600000);
+    struct etw_sim_provider *provider = add_provider(&rig);
+    start(&rig);
+    rig_await(&rig, is_enabled, NAME);
+    for (int i = 0; i < 5; i++) {
+        await_look(&rig);
+        write_events(provider, 10);
+    }
+    rig_stop(&rig);
+    assert_int_equal(rig.report_count, 0);
+    assert_nothing_left(&rig);
+    rig_fini(&rig);
+}
+
+static void a_provider_that_is_switched_off_is_switched_on_again(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    guard(&rig, 5, 600000);
+    struct etw_sim_provider *provider = add_provider(&rig);
+    start(&rig);
+    rig_await(&rig, is_enabled, NAME);
+    disable_provider(&rig);
+    await_report(&rig, "provider_disabled", GUARD_REPAIRED, 1);
+    struct rig_report report = last_report(&rig);
+    assert_string_equal(report.provider, provider_text);
+    assert_int_equal(report.repairs, 1);
+    assert_int_equal(report.by_pid, 0);
+    assert_true(is_enabled(&rig, NAME));
+    write_events(provider, 10);
+    rig_stop(&rig);
+    assert_int_equal(rig.events, 10);
+    assert_int_equal(rig.report_count, 1);
+    assert_nothing_left(&rig);
+    rig_fini(&rig);
+}
+
+static void a_provider_that_is_narrowed_is_widened_again(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    guard(&rig, 5, 600000);
+    add_provider(&rig);
+    start(&rig);
+    rig_await(&rig, is_enabled, NAME);
+    assert_int_equal(etw_sim_api(rig.sim)->EnableTraceEx2(
+                         handle_of(&rig), &provider_guid, ETW_PROVIDER_ENABLE, 2, 0x8, 0, 0, NULL),
+        0);
+    await_report(&rig, "provider_changed", GUARD_REPAIRED, 1);
+    assert_non_null(strstr(last_report(&rig).detail, "level 2 instead of 255, keywords 0x8 "
+                                                     "instead of 0xffffffffffffffff"));
+    struct etw_sim_enablement now;
+    assert_true(etw_sim_enabled(rig.sim, NAME, &provider_guid, &now));
+    assert_int_equal(now.level, 255);
+    assert_int_equal(now.any, UINT64_MAX);
+    rig_stop(&rig);
+    rig_fini(&rig);
+}
+
+static void a_provider_that_is_registered_again_is_no_news(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    guard(&rig, 5, 600000);
+    struct etw_sim_provider *provider = add_provider(&rig);
+    start(&rig);
+    rig_await(&rig, is_enabled, NAME);
+    for (int i = 0; i < 3; i++) {
+        if (i % 2) {
+            etw_sim_provider_register(provider);
+        } else {
+            etw_sim_provider_unregister(provider);
+        }
+        await_look(&rig);
+    }
+    rig_stop(&rig);
+    assert_int_equal(rig.report_count, 0);
+    rig_fini(&rig);
+}
+
+static bool is_off_again(struct rig *rig, const void *times)
+{
+    if (is_enabled(rig, NAME) && count_reports(rig, "provider_disabled", GUARD_GAVE_UP) == 0) {
+        disable_provider(rig);
+    }
+    return count_reports(rig, "provider_disabled", GUARD_GAVE_UP) == *(const size_t *)times;
+}
+
+static void who_switches_it_off_again_and_again_has_it_so(void **state)
+{
+    (void)state;
+    static const size_t once = 1;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    guard(&rig, 5, 600000);
+    add_provider(&rig);
+    start(&rig);
+    rig_await(&rig, is_enabled, NAME);
+    disable_provider(&rig);
+    rig_await(&rig, is_off_again, &once);
+    assert_int_equal(count_reports(&rig, "provider_disabled", GUARD_REPAIRED), 2);
+    assert_non_null(strstr(last_report(&rig).detail, "two repairs were undone"));
+    assert_int_equal(last_report(&rig).repairs, 2);
+    await_look(&rig);
+    assert_false(is_enabled(&rig, NAME)); /* it is looked at, and left */
+    rig_stop(&rig);
+    assert_int_equal(rig.report_count, 3);
+    assert_nothing_left(&rig);
+    rig_fini(&rig);
+}
+
+static void after_its_window_it_is_repaired_again(void **state)
+{
+    (void)state;
+    static const size_t once = 1;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    guard(&rig, 5, 3000);
+    add_provider(&rig);
+    start(&rig);
+    rig_await(&rig, is_enabled, NAME);
+    disable_provider(&rig);
+    rig_await(&rig, is_off_again, &once);
+    rig_await(&rig, is_enabled, NAME);
+    rig_stop(&rig);
+    rig_fini(&rig);
+}
+
+static void a_repair_that_does_not_go_is_told_and_bounded(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    guard(&rig, 2, 600000);
+    add_provider(&rig);
+    start(&rig);
+    rig_await(&rig, is_enabled, NAME);
+    disable_provider(&rig);
+    /* The first repair may have been quicker. */
+    await_report(&rig, "provider_disabled", GUARD_REPAIRED, 1);
+    assert_true(etw_sim_fail(rig.sim, "EnableTraceEx2", 2, 0, ETW_ERROR_ACCESS_DENIED));
+    disable_provider(&rig);
+    await_report(&rig, "provider_disabled", GUARD_GAVE_UP, 1);
+    assert_int_equal(count_reports(&rig, "provider_disabled", GUARD_FAILED), 1);
+    assert_non_null(strstr(last_report(&rig).detail, "it was brought back 2 times"));
+    rig_stop(&rig);
+    rig_fini(&rig);
+}
+
+static void without_repairs_it_only_tells(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    guard(&rig, 0, 600000);
+    add_provider(&rig);
+    start(&rig);
+    rig_await(&rig, is_enabled, NAME);
+    disable_provider(&rig);
+    await_report(&rig, "provider_disabled", GUARD_NONE, 1);
+    assert_false(is_enabled(&rig, NAME));
+    rig_stop(&rig);
+    assert_int_equal(rig.report_count, 1);
+    rig_fini(&rig);
+}
+
+static void without_a_guard_nobody_looks(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    add_provider(&rig);
+    start(&rig);
+    rig_await(&rig, is_enabled, NAME);
+    uint32_t asked = etw_sim_calls(rig.sim, "EnumerateTraceGuidsEx");
+    uint32_t polled = etw_sim_calls(rig.sim, "ControlTraceW");
+    while (etw_sim_calls(rig.sim, "ControlTraceW") < polled + 10) {
+        plat_sleep_ms(1);
+    }
+    assert_int_equal(etw_sim_calls(rig.sim, "EnumerateTraceGuidsEx"), asked);
+    rig_stop(&rig);
+    assert_int_equal(rig.report_count, 0);
+    rig_fini(&rig);
+}
+
+/* ---- settings -------------------------------------------------------------------------------------- */
+
+static void settings_that_others_change_are_changed_back(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    guard(&rig, 5, 600000);
+    struct etw_sim_provider *provider = add_provider(&rig);
+    start(&rig);
+    rig_await(&rig, is_enabled, NAME);
+    struct etw_sim_session_info was;
+    struct etw_sim_session_info now;
+    assert_true(etw_sim_session_get(rig.sim, NAME, &was));
+    update_session(&(struct etw_session_change){.set_flush = true,
+        .flush_ms = 3600000,
+        .set_max_buffers = true,
+        .max_buffers = was.minimum_buffers,
+        .set_real_time = true});
+    await_report(&rig, "session_changed", GUARD_REPAIRED, 1);
+    assert_non_null(strstr(last_report(&rig).detail, "its events were not delivered any more"));
+    assert_true(etw_sim_session_get(rig.sim, NAME, &now));
+    assert_true(now.mode & ETW_MODE_REAL_TIME);
+    assert_int_equal(now.maximum_buffers, was.maximum_buffers);
+    assert_int_equal(now.flush_timer_ms, was.flush_timer_ms);
+    write_events(provider, 10);
+    rig_stop(&rig);
+    assert_int_equal(rig.events, 10);
+    assert_int_equal(rig.report_count, 1);
+    rig_fini(&rig);
+}
+
+static void settings_that_do_no_harm_are_told_once_and_stay(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    guard(&rig, 5, 600000);
+    add_provider(&rig);
+    start(&rig);
+    rig_await(&rig, is_enabled, NAME);
+    update_session(&(struct etw_session_change){.set_max_buffers = true, .max_buffers = 100});
+    await_report(&rig, "session_changed", GUARD_NONE, 1);
+    await_look(&rig);
+    struct etw_sim_session_info now;
+    assert_true(etw_sim_session_get(rig.sim, NAME, &now));
+    assert_int_equal(now.maximum_buffers, 100);
+    rig_stop(&rig);
+    assert_int_equal(rig.report_count, 1);
+    rig_fini(&rig);
+}
+
+static bool has_flags(struct rig *rig, const void *flags)
+{
+    struct etw_sim_session_info info;
+    uint32_t wanted = *(const uint32_t *)flags;
+    return etw_sim_session_get(rig->sim, NAME, &info) && rig_reads(rig, NAME) &&
+           (info.group_mask[0] & wanted) == wanted;
+}
+
+static void groups_of_kernel_events_are_switched_on_again(void **state)
+{
+    (void)state;
+    static const uint32_t flags = 0x5;
+    static const char *names[] = {"process", "image_load"};
+    struct rig rig;
+    rig_init(&rig, NULL);
+    guard(&rig, 5, 600000);
+    struct live_kernel settings = {
+        .session = rig.settings.session, .groups.flags = {.items = names, .count = 2}};
+    rig_start_as(&rig, ETW_PLAN_SYSTEM, &settings, NULL, 0);
+    rig_await(&rig, has_flags, &flags);
+    struct etw_groups none = {.words = {0}};
+    assert_int_equal(etw_sim_api(rig.sim)->TraceSetInformation(handle_of(&rig),
+                         ETW_INFO_SYSTEM_ENABLE_FLAGS, none.words, sizeof(none.words)),
+        0);
+    await_report(&rig, "session_changed", GUARD_REPAIRED, 1);
+    assert_non_null(strstr(last_report(&rig).detail, "groups of kernel events were switched off"));
+    assert_true(has_flags(&rig, &flags));
+    rig_stop(&rig);
+    rig_fini(&rig);
+}
+
+/* ---- the session ----------------------------------------------------------------------------------- */
+
+static void a_session_that_is_stopped_comes_back_and_is_told(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    guard(&rig, 5, 600000);
+    struct etw_sim_provider *provider = add_provider(&rig);
+    start(&rig);
+    rig_await(&rig, is_enabled, NAME);
+    stop_session_of(NAME);
+    await_report(&rig, "session_stopped", GUARD_REPAIRED, 1);
+    rig_await(&rig, is_enabled, NAME);
+    assert_true(rig_has_note(&rig, "was stopped by somebody else. it is as before again"));
+    write_events(provider, 10);
+    rig_stop(&rig);
+    assert_int_equal(rig.events, 10);
+    assert_int_equal(rig.report_count, 1);
+    size_t gaps;
+    assert_int_equal(rig_lost(&rig, "session_stopped", &gaps), 0); /* nobody knows how many */
+    assert_int_equal(gaps, 1);
+    assert_nothing_left(&rig);
+    rig_fini(&rig);
+}
+
+static bool is_stopped_again(struct rig *rig, const void *times)
+{
+    size_t repaired = count_reports(rig, "session_stopped", GUARD_REPAIRED);
+    if (is_enabled(rig, NAME) && repaired == rig->stop_after) {
+        rig->stop_after++; /* of how many stops the reports have come */
+        stop_session_of(NAME);
+    }
+    return count_reports(rig, "session_stopped", GUARD_GAVE_UP) == *(const size_t *)times;
+}
+
+static void who_stops_it_again_and_again_has_it_so(void **state)
+{
+    (void)state;
+    static const size_t once = 1;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    guard(&rig, 5, 600000);
+    add_provider(&rig);
+    start(&rig);
+    rig_await(&rig, is_stopped_again, &once);
+    assert_int_equal(count_reports(&rig, "session_stopped", GUARD_REPAIRED), 2);
+    uint32_t polled = etw_sim_calls(rig.sim, "StartTraceW");
+    plat_sleep_ms(20); /* a few of its pauses: were it to start again, it would be here */
+    assert_int_equal(etw_sim_calls(rig.sim, "StartTraceW"), polled);
+    rig_stop(&rig);
+    assert_int_equal(rig.end, INPUT_STOPPED);
+    assert_nothing_left(&rig);
+    rig_fini(&rig);
+}
+
+static bool is_free(struct rig *rig, const void *name)
+{
+    return !etw_sim_session_runs(rig->sim, name);
+}
+
+static void a_session_of_its_name_that_others_start_is_left_alone(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    guard(&rig, 5, 600000);
+    struct etw_sim_provider *provider = add_provider(&rig);
+    start(&rig);
+    rig_await(&rig, is_enabled, NAME);
+    /* Nobody else can start one meanwhile, however quick. */
+    enum { NO_CALL = 1000000000 };
+    struct etw_sim_session_options options = {.name = NAME, .mode = ETW_MODE_REAL_TIME};
+    assert_true(etw_sim_fail(rig.sim, "StartTraceW", 1, 0, ETW_ERROR_NO_SYSTEM_RESOURCES));
+    stop_session_of(NAME);
+    uint64_t theirs = etw_sim_session_add(rig.sim, &options, NULL);
+    assert_true(etw_sim_fail(rig.sim, "StartTraceW", NO_CALL, 1, ETW_ERROR_NO_SYSTEM_RESOURCES));
+    assert_true(theirs != 0);
+    await_report(&rig, "session_stopped", GUARD_GAVE_UP, 1);
+    assert_non_null(strstr(last_report(&rig).detail, "who has started one of that name"));
+    assert_int_equal(handle_of(&rig), theirs);
+    stop_session_of(NAME); /* he has enough of it */
+    rig_await(&rig, is_enabled, NAME);
+    await_report(&rig, "session_stopped", GUARD_REPAIRED, 1);
+    write_events(provider, 10);
+    rig_stop(&rig);
+    assert_int_equal(rig.events, 10);
+    assert_nothing_left(&rig);
+    rig_fini(&rig);
+}
+
+static void somebody_elses_session_that_ends_is_told(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    guard(&rig, 5, 600000);
+    assert_true(etw_sim_session_add(rig.sim,
+                    &(struct etw_sim_session_options){.name = "Theirs", .mode = ETW_MODE_REAL_TIME},
+                    NULL) != 0);
+    struct live_attach settings = {.session = "Theirs", .guard = rig.settings.session.guard};
+    rig_start_as(&rig, ETW_PLAN_ATTACH, &settings, NULL, 0);
+    rig_await(&rig, rig_reads, "Theirs");
+    stop_session_of("Theirs");
+    await_report(&rig, "session_stopped", GUARD_NONE, 1);
+    rig_await(&rig, is_free, "Theirs");
+    rig_stop(&rig);
+    assert_int_equal(rig.report_count, 1);
+    assert_nothing_left(&rig);
+    rig_fini(&rig);
+}
+
+/* ---- consumer and clock ---------------------------------------------------------------------------- */
+
+static void buffers_that_are_not_read_in_time_are_told(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, &(struct etw_sim_options){.processors = 1});
+    guard(&rig, 5, 600000);
+    struct etw_sim_provider *provider = add_provider(&rig);
+    start(&rig);
+    rig_await(&rig, is_enabled, NAME);
+    await_look(&rig);
+    etw_sim_lose_buffers(rig.sim, NAME, 2, false);
+    write_events(provider, 5000);
+    await_report(&rig, "consumer_behind", GUARD_NONE, 1);
+    assert_non_null(strstr(last_report(&rig).detail, "because they were not read in time"));
+    rig_stop(&rig);
+    rig_fini(&rig);
+}
+
+static _Atomic int64_t set_by; /* the system's time, in units of FILETIME */
+static const struct etw_api *simulated;
+
+static void shifted_now(int64_t *ret_counter, uint64_t *ret_filetime)
+{
+    simulated->now(ret_counter, ret_filetime);
+    *ret_filetime += (uint64_t)set_by;
+}
+
+static void a_clock_that_is_set_is_told_in_both_directions(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    simulated = etw_sim_api(rig.sim);
+    struct etw_api table = *simulated;
+    table.now = shifted_now;
+    set_by = 0;
+    etw_api_use(&table);
+    guard(&rig, 5, 600000);
+    struct etw_sim_provider *provider = add_provider(&rig);
+    start(&rig);
+    rig_await(&rig, is_enabled, NAME);
+    await_look(&rig);
+    write_events(provider, 10);
+    set_by = 5 * INT64_C(10000000);
+    await_report(&rig, "clock_jumped", GUARD_NONE, 1);
+    assert_int_equal(last_report(&rig).shift_ms, 5000);
+    set_by = -3600 * INT64_C(10000000);
+    await_report(&rig, "clock_jumped", GUARD_NONE, 2);
+    assert_int_equal(last_report(&rig).shift_ms, -3605000);
+    assert_string_equal(last_report(&rig).detail, "the system's time was set back by 3605.000 s");
+    rig_stop(&rig);
+    assert_int_equal(rig.report_count, 2);
+    rig_fini(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_quiet_session_has_nothing_to_report),
+        cmocka_unit_test(a_provider_that_is_switched_off_is_switched_on_again),
+        cmocka_unit_test(a_provider_that_is_narrowed_is_widened_again),
+        cmocka_unit_test(a_provider_that_is_registered_again_is_no_news),
+        cmocka_unit_test(who_switches_it_off_again_and_again_has_it_so),
+        cmocka_unit_test(after_its_window_it_is_repaired_again),
+        cmocka_unit_test(a_repair_that_does_not_go_is_told_and_bounded),
+        cmocka_unit_test(without_repairs_it_only_tells),
+        cmocka_unit_test(without_a_guard_nobody_looks),
+        cmocka_unit_test(settings_that_others_change_are_changed_back),
+        cmocka_unit_test(settings_that_do_no_harm_are_told_once_and_stay),
+        cmocka_unit_test(groups_of_kernel_events_are_switched_on_again),
+        cmocka_unit_test(a_session_that_is_stopped_comes_back_and_is_told),
+        cmocka_unit_test(who_stops_it_again_and_again_has_it_so),
+        cmocka_unit_test(a_session_of_its_name_that_others_start_is_left_alone),
+        cmocka_unit_test(somebody_elses_session_that_ends_is_told),
+        cmocka_unit_test(buffers_that_are_not_read_in_time_are_told),
+        cmocka_unit_test(a_clock_that_is_set_is_told_in_both_directions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
