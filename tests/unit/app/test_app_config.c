@@ -164,6 +164,28 @@ static void every_key_of_this_version_is_taken(void **state)
     app_config_fini(&c);
 }
 
+static void definitions_come_from_schema_and_from_wpp(void **state)
+{
+    (void)state;
+    struct app_config c;
+    parse_good("schema: [{type: folder, path: s}, {type: tdh}, {type: folder, path: t}]\n"
+               "sessions:\n"
+               "  - {type: clock, providers: [A, {wpp: a.tmf}]}\n"
+               "  - {type: clock, providers: [{wpp: b.tmf}]}\n"
+               "outputs: [{type: clock}]\n",
+        &c);
+    static const char *const expected[] = {"s", "t", "a.tmf", "b.tmf"};
+    size_t count;
+    const char **paths = app_config_schema_paths(&c, &count);
+    assert_non_null(paths);
+    assert_int_equal(count, 4);
+    for (size_t i = 0; i < count; i++) {
+        assert_string_equal(paths[i], expected[i]);
+    }
+    free(paths);
+    app_config_fini(&c);
+}
+
 static void names_that_are_not_given_are_the_type_and_a_number(void **state)
 {
     (void)state;
@@ -269,6 +291,7 @@ int main(void)
         cmocka_unit_test(the_smallest_configuration_is_a_session_and_an_output),
         cmocka_unit_test(events_wait_on_a_disk_unless_they_are_only_shown),
         cmocka_unit_test(every_key_of_this_version_is_taken),
+        cmocka_unit_test(definitions_come_from_schema_and_from_wpp),
         cmocka_unit_test(names_that_are_not_given_are_the_type_and_a_number),
         cmocka_unit_test(what_spans_several_keys_is_checked),
         cmocka_unit_test(many_sessions_without_a_name_get_one_quickly),
