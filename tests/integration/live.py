@@ -407,6 +407,9 @@ class Run(Machine):
     def launch(self, more=""):
         return f"type: heap, launch: '\"{self.program}\" version'{more}"
 
+    def left_in_the_registry(self):
+        return (self.folder / "registry").read_text()
+
     def test_the_heaps_of_a_program_from_its_start_to_its_end(self):
         env = dict(self.environment("heaps 50"), ETWSIM_REGISTRY=str(self.folder / "registry"))
         events = self.run_config(env, self.launch(", stacks: [alloc, realloc]"))
@@ -420,7 +423,7 @@ class Run(Machine):
                              ["0xfffff80012345678", "0x7ff812345678"])
             self.assertEqual(event["process"]["pid"], events[0]["process"]["pid"])
         self.assertEqual(self.calls(), ["start etwship-live", "stop etwship-live"])
-        self.assertNotIn("TracingFlags", (self.folder / "registry").read_text())
+        self.assertNotIn("TracingFlags", self.left_in_the_registry())
         self.assertFalse((self.folder / "data" / "etw-live.launched").exists())
 
     def test_without_stacks_heaps_have_none(self):
@@ -430,7 +433,7 @@ class Run(Machine):
     def test_what_keeps_heaps_from_being_traced_is_said(self):
         for session, code, words in (
                 ("pids: [0x7ffffff0]", 1, "pids: none of the processes runs"),
-                ("launch: '/no/such/app.exe'", 1, "launch: the program cannot be started"),
+                ("launch: '/no/such/app.exe'", 1, "launch: /no/such/app.exe: cannot be started"),
                 ("pids: [4, 5], launch: '/a/b.exe'", 2, "remove launch, or pids and processes")):
             with self.subTest(session=session):
                 (self.folder / "etwship.yaml").write_text(

@@ -97,6 +97,14 @@ class Record(OnWine, live.Record):
 
 class Run(OnWine, live.Run):
     program = "Z:" + str(wine.EXE).replace("/", "\\")
+
+    def left_in_the_registry(self):
+        """In Wine's own: of notes, and of what they are of."""
+        keys = (r"HKLM\SOFTWARE\etwship",
+                r"HKLM\SOFTWARE\Microsoft\Windows NT\CurrentVersion\Image File Execution Options")
+        return "".join(self.windows.run("reg", "query", key, "/s").stdout.decode("utf-8", "replace")
+                       for key in keys)
+
     # Processes of Linux.
     test_a_killed_agent_leaves_a_program_that_the_next_one_goes_on_with = None
 

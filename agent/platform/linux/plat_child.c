@@ -187,7 +187,8 @@ static bool start_line(struct plat_child *child, char *line, const char *folder,
 {
     char *words[MAX_WORDS];
     if (split(line, words) == 0 || access(words[0], X_OK) != 0) {
-        return error_set_os(err, errno, strerror(errno), "the program cannot be started");
+        return error_set_os(
+            err, errno, strerror(errno), "%.200s: cannot be started", words[0] ? words[0] : "");
     }
     return start(child, words, folder, err);
 }

@@ -50,13 +50,13 @@ static HANDLE hold_in_job(HANDLE process)
 }
 
 static bool start(const wchar_t *program, wchar_t *line, const wchar_t *folder,
-    struct plat_child *child, struct error *err)
+    struct plat_child *child, const char *what, struct error *err)
 {
     STARTUPINFOW startup = {.cb = sizeof(startup)};
     PROCESS_INFORMATION made;
     if (!CreateProcessW(program, line, NULL, NULL, FALSE, CREATE_SUSPENDED | CREATE_NEW_CONSOLE,
             NULL, folder, &startup, &made)) {
-        return plat_wide_error(err, GetLastError(), "the program", "cannot be started");
+        return plat_wide_error(err, GetLastError(), what, "cannot be started");
     }
     *child = (struct plat_child){.process = made.hProcess,
         .thread = made.hThread,
@@ -90,7 +90,7 @@ struct plat_child *plat_child_launch(
     wchar_t *line = plat_wide_text(command_line, err);
     wchar_t *wide_folder = plat_wide_text(folder, err);
     bool good = child ? program && line && wide_folder &&
-                            start(program, line, wide_folder, child, err)
+                            start(program, line, wide_folder, child, command_line, err)
                       : error_set(err, ERR_MEMORY, "out of memory");
     free(program);
     free(line);
