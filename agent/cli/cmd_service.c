@@ -62,7 +62,7 @@ static bool is_config_trusted(char *path, enum app_trust_scope scope, enum servi
     bool good = true;
     if (cli_parse(&cmd_run, 3, argv, &args, &exit_code)) {
         if (config_options_load(&args, &config)) {
-            good = !config_options_can_run(&config) ||
+            good = !config_options_can_run(&config) || !config_options_can_serve(&config) ||
                    app_trust_find(&config, scope, APP_TRUST_SERVICE, tell, NULL) == 0;
             warn_of_rights(&config, account);
             app_config_fini(&config);
