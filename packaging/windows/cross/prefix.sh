@@ -154,6 +154,7 @@ with_cmake() {
     shift
     cmake -S "$folder" -B "$folder/build-mingw" -G Ninja -DCMAKE_TOOLCHAIN_FILE="$toolchain" \
         -DETWSHIP_MINGW_PREFIX="$made" -DCMAKE_BUILD_TYPE=Release \
+        -DCMAKE_C_FLAGS_RELEASE="-O3 -DNDEBUG -ffile-prefix-map=$work=." \
         -DCMAKE_INSTALL_PREFIX="$made" -DBUILD_SHARED_LIBS=OFF "$@" >>"$work/log" 2>&1
     cmake --build "$folder/build-mingw" -j "$jobs" --target install \
         >>"$work/log" 2>&1
@@ -187,7 +188,9 @@ load_late() {
         $target-nm -u "$made/lib/lib$2.a" 2>>"$work/log" | sed -n 's/^ *U \(__imp_\)\{0,1\}//p' |
             sort -u | comm -12 - "$work/has"
     } >"$work/$1.def"
-    $target-dlltool -d "$work/$1.def" -y "$made/lib/lib$1_late.a" >>"$work/log" 2>&1
+    # Symbols are named after the path of the library, and members after the process.
+    (cd "$made/lib" && $target-dlltool -d "$work/$1.def" -y "lib$1_late.a" --temp-prefix "$1") \
+        >>"$work/log" 2>&1
 }
 
 # What must be said of each library where the program is given away.
