@@ -51,6 +51,7 @@ struct losses {
     uint64_t gap_age_ns;
     struct slab_queue *queue;
     bool *comes_again;
+    atomic_bool passes_on;
     const char **outputs;
     const char *const *sessions;
 
@@ -81,6 +82,7 @@ struct losses *losses_create(const struct losses_settings *settings, struct erro
         losses->open_count = settings->session_count * row_count(losses) * OUTPUT_DROP_COUNT;
         plat_mutex_init(&losses->mutex);
         atomic_init(&losses->due_ns, UINT64_MAX);
+        atomic_init(&losses->passes_on, !settings->ends_with_us);
         losses->comes_again = calloc(settings->session_count + 1, sizeof(*losses->comes_again));
         losses->outputs = calloc(settings->output_count + 1, sizeof(*losses->outputs));
         losses->open = calloc(losses->open_count + 1, sizeof(*losses->open));
@@ -119,7 +121,12 @@ void losses_destroy(struct losses *losses)
 
 bool losses_comes_again(const struct losses *losses, size_t session)
 {
-    return losses->comes_again[session];
+    return losses->comes_again[session] && atomic_load(&losses->passes_on);
+}
+
+void losses_pass_on(struct losses *losses)
+{
+    atomic_store(&losses->passes_on, true);
 }
 
 void losses_add(struct losses *losses, const struct loss *loss)

@@ -19,6 +19,7 @@ struct losses_settings {
     /* By session: what is left undelivered of it comes again after a restart, so it is no loss.
      * Copied. */
     const bool *comes_again;
+    bool ends_with_us;          /* but nobody comes after this run, unless losses_pass_on says so */
     const char *const *outputs; /* names; the list is copied, they are borrowed */
     size_t output_count;
     struct slab_queue *queue; /* where gaps go; borrowed */
@@ -39,6 +40,9 @@ void losses_destroy(struct losses *losses); /* its gaps have left the queue; NUL
 
 /* Does the next run deliver what a stop leaves undelivered of the session? */
 bool losses_comes_again(const struct losses *losses, size_t session);
+
+/* Somebody comes after this run, and knows where it was. Any thread. */
+void losses_pass_on(struct losses *losses);
 
 /* Before the books know of it, so that what is settled there has been added here. */
 void losses_add(struct losses *losses, const struct loss *loss);

@@ -100,6 +100,14 @@ void outlet_hurry(struct outlet *outlet)
     plat_mutex_unlock(&outlet->mutex);
 }
 
+void outlet_leave(struct outlet *outlet)
+{
+    plat_mutex_lock(&outlet->mutex);
+    atomic_store(&outlet->leaving, true);
+    plat_cond_broadcast(&outlet->changed);
+    plat_mutex_unlock(&outlet->mutex);
+}
+
 void outlet_give_up(struct outlet *outlet)
 {
     plat_mutex_lock(&outlet->mutex);

@@ -72,6 +72,10 @@ void outlet_close(struct outlet *outlet);
  * alone, as much may have changed since. Any thread. */
 void outlet_hurry(struct outlet *outlet);
 
+/* With a spool that keeps: end once what is being sent has arrived or failed. What is left waits there
+ * for who comes next. Any thread. */
+void outlet_leave(struct outlet *outlet);
+
 /*
  * Stop waiting for the destination: what is left is counted as dropped, its positions stay. Events of
  * the agent itself are still delivered for a moment, since they say what was dropped.
@@ -83,7 +87,7 @@ enum { OUTLET_LAST_WORDS_MS = 1500, OUTLET_STUCK_MS = 2000 };
 
 /*
  * Wait until its threads have ended: they do at the end of the spool. False if one is stuck inside
- * the output; then the outlet must not be destroyed.
+ * the output; then the outlet must not be destroyed. May be called again.
  */
 bool outlet_join(struct outlet *outlet);
 

@@ -34,20 +34,27 @@ static bool is_giving_up(void *self)
     return until != UINT64_MAX && plat_monotonic_ns() >= until;
 }
 
+/* Is nothing to be tried again? What is under way goes on. */
+static bool is_leaving(const struct outlet_lane *lane)
+{
+    return atomic_load(&lane->outlet->leaving) && lane->outlet->settings.spool->keeps;
+}
+
 /* ${patient}: to the end, also when the outlet begins to hurry. */
 static bool pause_until(struct outlet_lane *lane, uint64_t end, bool patient)
 {
     struct outlet *outlet = lane->outlet;
     bool in_time = true;
     plat_mutex_lock(&outlet->mutex);
-    while (in_time && !is_giving_up(lane) && (patient || lane->hurried == outlet->hurries)) {
+    while (in_time && !is_giving_up(lane) && !is_leaving(lane) &&
+           (patient || lane->hurried == outlet->hurries)) {
         uint64_t patience = patience_ns(lane);
         in_time = plat_cond_wait_until(
             &outlet->changed, &outlet->mutex, end < patience ? end : patience);
     }
     lane->hurried = patient ? lane->hurried : outlet->hurries;
     plat_mutex_unlock(&outlet->mutex);
-    return !is_giving_up(lane);
+    return !is_giving_up(lane) && !is_leaving(lane);
 }
 
 static bool pause_lane(struct outlet_lane *lane, unsigned ms)
@@ -87,7 +94,7 @@ static void warn(void *self, const char *text)
 static void tell(void *self, enum delivery_news news, const char *text)
 {
     struct outlet_lane *lane = self;
-    bool over = delivery_host_ended(lane->host) || is_giving_up(lane);
+    bool over = delivery_host_ended(lane->host) || is_giving_up(lane) || is_leaving(lane);
     outlet_news_tell(&lane->outlet->news, news, text, over);
 }
 
@@ -488,7 +495,8 @@ static void work_on(struct outlet_lane *lane, const struct spool_item *item)
 static bool leaves_rest(const struct outlet *outlet)
 {
     return outlet->settings.spool->keeps &&
-           (atomic_load(&outlet->giving_up) || atomic_load(&outlet->ended));
+           (atomic_load(&outlet->giving_up) || atomic_load(&outlet->leaving) ||
+               atomic_load(&outlet->ended));
 }
 
 static void run_lane(void *self)

@@ -47,7 +47,8 @@ struct outlet {
     size_t lane_count;
 
     struct plat_mutex mutex;
-    struct plat_cond changed; /* giving up, ended, a lane is done, or the mark has moved */
+    struct plat_cond changed; /* giving up, leaving, ended, a lane is done, or the mark has moved */
+    atomic_bool leaving;
     atomic_bool giving_up;
     uint64_t gave_up_ns;
     bool hurries; /* the agent stops */

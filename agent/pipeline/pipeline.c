@@ -73,7 +73,7 @@ static uint64_t gap_age_ns(const struct pipeline_settings *s)
     return s->gap_age_ns ? s->gap_age_ns : default_gap_age_ns;
 }
 
-/* Of a session that is replayed and whose positions are kept nothing is lost in a stop. */
+/* Of a session that is replayed nothing is lost in a stop if its positions are kept. */
 static struct losses *make_losses(struct pipeline *p, struct error *err)
 {
     const struct pipeline_settings *s = &p->settings;
@@ -82,7 +82,7 @@ static struct losses *make_losses(struct pipeline *p, struct error *err)
     struct losses *losses = NULL;
     if (comes_again && outputs) {
         for (size_t i = 0; i < s->session_count; i++) {
-            comes_again[i] = s->sessions[i].replayable && (s->save || p->spool->keeps);
+            comes_again[i] = s->sessions[i].replayable;
         }
         for (size_t i = 0; i < s->output_count; i++) {
             outputs[i] = s->outputs[i].name;
@@ -90,6 +90,7 @@ static struct losses *make_losses(struct pipeline *p, struct error *err)
         struct losses_settings settings = {.session_count = p->session_count,
             .sessions = p->spool_setup.sessions,
             .comes_again = comes_again,
+            .ends_with_us = !s->save && !p->spool->keeps,
             .outputs = outputs,
             .output_count = s->output_count,
             .queue = p->queue,
@@ -398,15 +399,31 @@ bool pipeline_drain(struct pipeline *p)
     p->workers_started = 0;
     sealer_flush(p->sealer);
     p->spool->ops->close(p->spool);
+    p->stuck = false;
     for (size_t i = 0; i < p->outlets_started; i++) {
         p->stuck |= !outlet_join(p->outlets[i]);
     }
-    p->outlets_started = 0;
     if (p->spool->ops->flush && !p->spool->ops->flush(p->spool, &err) &&
         err.code != ERR_STOPPED) { /* it was never started */
         p->settings.warn(p->settings.self, "spool", "spool", err.text);
     }
     return !p->stuck;
+}
+
+void pipeline_pass_on(struct pipeline *p)
+{
+    losses_pass_on(p->losses);
+}
+
+void pipeline_leave(struct pipeline *p)
+{
+    if (p->spool->keeps && p->workers_started == p->settings.worker_count) {
+        sealer_wait(p->sealer, slab_queue_tickets(p->queue));
+        sealer_flush(p->sealer);
+        for (size_t i = 0; i < p->settings.output_count; i++) {
+            outlet_leave(p->outlets[i]);
+        }
+    }
 }
 
 void pipeline_hurry(struct pipeline *p)

@@ -109,7 +109,7 @@ struct pipeline_settings {
         void *self, uint32_t session, const uint8_t file_id[16], uint64_t last_sequence);
     bool (*is_done)(
         void *self, uint32_t session, const uint8_t file_id[16], uint64_t *ret_last_sequence);
-    /* See outlet.h; the first is not used with a store. */
+    /* See outlet.h; the first is not used with a store. Without it, positions are kept in this process alone. */
     bool (*save)(void *self, struct error *err);
     void (*ended)(void *self, size_t output, bool closed);
     /* ${output} NULL: it is about the spool. */
@@ -138,8 +138,16 @@ struct source_counts pipeline_source_counts(const struct pipeline *pipeline, siz
  * under way. One thread at a time. */
 void pipeline_report(struct pipeline *pipeline, const struct status *status, uint64_t now);
 
+/* Somebody goes on in this process where outputs are: what they leave of sessions that are read again is no
+ * loss, whether positions are stored or not. Any thread. */
+void pipeline_pass_on(struct pipeline *pipeline);
+
+/* Every source is finished, and somebody else goes on with the store: what they gave is in the spool when
+ * this returns, and outputs end with what they are sending. Then drain. Without a store nothing. */
+void pipeline_leave(struct pipeline *pipeline);
+
 /* Every source is finished: wait until everything is delivered, or given up. False if an output is
- * stuck inside a call. */
+ * stuck inside a call; then it may be called again. */
 bool pipeline_drain(struct pipeline *pipeline);
 
 /* The agent stops: outputs try again at once what waits for its next try. Any thread. */

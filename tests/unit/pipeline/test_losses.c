@@ -18,7 +18,7 @@ struct rig {
     struct buf log; /* what came out of the queue: `1:output/rejected(3)b@10-12 ` */
 };
 
-static void rig_init(struct rig *rig, uint64_t gap_age_ns)
+static void rig_init_as(struct rig *rig, uint64_t gap_age_ns, bool ends_with_us)
 {
     static const bool comes_again[SESSIONS] = {false, true};
     static const char *const outputs[OUTPUTS] = {"a", "b"};
@@ -29,6 +29,7 @@ static void rig_init(struct rig *rig, uint64_t gap_age_ns)
     rig->losses = losses_create(&(struct losses_settings){.session_count = SESSIONS,
                                     .sessions = sessions,
                                     .comes_again = comes_again,
+                                    .ends_with_us = ends_with_us,
                                     .outputs = outputs,
                                     .output_count = OUTPUTS,
                                     .queue = rig->queue,
@@ -36,6 +37,11 @@ static void rig_init(struct rig *rig, uint64_t gap_age_ns)
         &err);
     assert_non_null(rig->losses);
     buf_init(&rig->log, 4096);
+}
+
+static void rig_init(struct rig *rig, uint64_t gap_age_ns)
+{
+    rig_init_as(rig, gap_age_ns, false);
 }
 
 static void rig_fini(struct rig *rig)
@@ -132,6 +138,23 @@ static void what_comes_again_is_no_loss(void **state)
     losses_close(rig.losses);
     take_all(&rig);
     assert_log(&rig, "1:output/rejected(4)a@0-0 ");
+    rig_fini(&rig);
+}
+
+static void what_comes_again_is_lost_where_nobody_comes_after_this_run(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init_as(&rig, hour_ns, true);
+    assert_false(losses_comes_again(rig.losses, 1));
+    lose(&rig, 1, 0, OUTPUT_DROP_STOPPED, 1, 0, 0);
+    losses_pass_on(rig.losses);
+    assert_true(losses_comes_again(rig.losses, 1));
+    assert_false(losses_comes_again(rig.losses, 0));
+    lose(&rig, 1, 0, OUTPUT_DROP_STOPPED, 2, 0, 0);
+    losses_close(rig.losses);
+    take_all(&rig);
+    assert_log(&rig, "1:output/stopped(1)a@0-0 ");
     rig_fini(&rig);
 }
 
@@ -286,6 +309,7 @@ int main(void)
         cmocka_unit_test(losses_of_one_kind_are_one_gap),
         cmocka_unit_test(sessions_outputs_and_reasons_are_told_apart),
         cmocka_unit_test(what_comes_again_is_no_loss),
+        cmocka_unit_test(what_comes_again_is_lost_where_nobody_comes_after_this_run),
         cmocka_unit_test(a_further_gap_waits_for_its_time),
         cmocka_unit_test(a_further_gap_waits_for_the_one_before),
         cmocka_unit_test(nothing_is_shipped_behind_the_end),
