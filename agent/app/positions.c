@@ -18,7 +18,7 @@
  * one. A left-over `state.new` is never read.
  */
 struct positions {
-    char *folder;
+    char *folder; /* NULL: there is none */
     struct plat_lock *lock;
     struct positions_hooks hooks;
     struct error notice; /* ERR_NONE: nothing to tell */
@@ -82,16 +82,28 @@ static bool load(struct positions *p, struct error *err)
     return error_set(err, why.code, "%s: %s", path, why.text);
 }
 
+struct positions *positions_create(struct error *err)
+{
+    struct positions *p = calloc(1, sizeof(*p));
+    if (!p) {
+        error_set(err, ERR_MEMORY, "out of memory");
+        return NULL;
+    }
+    plat_mutex_init(&p->mutex);
+    buf_init(&p->text, POSITIONS_MAX_FILE_BYTES);
+    return p;
+}
+
 static struct positions *open_folder(
     const char *data_dir, const struct positions_hooks *hooks, bool is_held, struct error *err)
 {
-    struct positions *p = calloc(1, sizeof(*p));
+    struct positions *p = positions_create(err);
     size_t size = strlen(data_dir) + 1;
     char *folder = malloc(size);
     if (!p || !folder) {
         error_set(err, ERR_MEMORY, "out of memory");
         free(folder);
-        free(p);
+        positions_close(p);
         return NULL;
     }
     memcpy(folder, data_dir, size);
@@ -99,8 +111,6 @@ static struct positions *open_folder(
     if (hooks) {
         p->hooks = *hooks;
     }
-    plat_mutex_init(&p->mutex);
-    buf_init(&p->text, POSITIONS_MAX_FILE_BYTES);
     p->lock = is_held ? NULL : data_folder_take(folder, err);
     if ((is_held || p->lock) && load(p, err)) {
         return p;
@@ -337,6 +347,9 @@ static bool render(struct positions *p, struct error *err)
 
 bool positions_save(struct positions *p, struct error *err)
 {
+    if (!p->folder) {
+        return true;
+    }
     plat_mutex_lock(&p->mutex);
     uint64_t changes = p->changes;
     bool changed = changes != p->saved_changes;

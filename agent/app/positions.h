@@ -61,6 +61,9 @@ struct positions *positions_open(
 /* The same where the caller holds the folder, to look at what a run with its spool in memory has left. */
 struct positions *positions_open_held(const char *data_dir, struct error *err);
 
+/* The same without a folder: what is saved is remembered as long as it is open. */
+struct positions *positions_create(struct error *err);
+
 /* Let go of the folder. Nothing is saved. NULL is fine. */
 void positions_close(struct positions *positions);
 
