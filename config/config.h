@@ -72,6 +72,7 @@ struct config_field {
     int64_t max;
     bool hide_values;         /* CONFIG_MAP: do not show them */
     bool may_be_never;        /* CONFIG_DURATION: takes the word too, as CONFIG_NEVER */
+    bool is_read;             /* CONFIG_PATH: what lies there is read for what it says */
     bool is_template;         /* CONFIG_PATH: `%` and braces in it stand for other things */
     const char *const *names; /* CONFIG_ENUM, CONFIG_PATH, CONFIG_STRINGS: ends with NULL */
     bool (*is_no_path)(struct span text); /* CONFIG_PATH; NULL: all but `names` are paths */

@@ -106,7 +106,8 @@ static const struct config_field schema_fields[] = {
     {CONFIG_ROW("type", ENUM, struct app_schema, type), .names = schema_type_names,
         .required = true,
         .help = "folder: definitions in files below a folder; tdh: what this Windows knows"},
-    {CONFIG_ROW("path", PATH, struct app_schema, path), .help = "folder: the folder, or one file"},
+    {CONFIG_ROW("path", PATH, struct app_schema, path), .is_read = true,
+        .help = "folder: the folder, or one file"},
     {.key = NULL},
 };
 

@@ -19,12 +19,15 @@ const struct config_field http_auth_fields[] = {
 };
 
 const struct config_field http_tls_fields[] = {
-    {CONFIG_ROW("ca", PATH, struct http_tls, ca), .is_no_path = http_fingerprint_is_meant,
+    {CONFIG_ROW("ca", PATH, struct http_tls, ca), .is_read = true,
+        .is_no_path = http_fingerprint_is_meant,
         .help = "file of the authorities that are trusted, or the SHA-256 fingerprint of the "
                 "certificate of one that servers send along; default: the system's"},
-    {CONFIG_ROW("cert", PATH, struct http_tls, cert), .help = "our certificate: PEM, or PKCS#12 without a password (.p12, .pfx), which on "
+    {CONFIG_ROW("cert", PATH, struct http_tls, cert), .is_read = true,
+        .help = "our certificate: PEM, or PKCS#12 without a password (.p12, .pfx), which on "
                 "Windows it must be"},
-    {CONFIG_ROW("key", PATH, struct http_tls, key), .help = "file of its private key, in PEM"},
+    {CONFIG_ROW("key", PATH, struct http_tls, key), .is_read = true,
+        .help = "file of its private key, in PEM"},
     {CONFIG_ROW("pin_sha256", STRINGS, struct http_tls, pin_sha256), .max = 16,
         .help = "the server must have one of these public keys: base64 of its SHA-256"},
     {CONFIG_ROW("verify", ENUM, struct http_tls, verify), .names = verify_names,

@@ -1,0 +1,24 @@
+#ifndef ETWSHIP_APP_APP_DIGEST_H
+#define ETWSHIP_APP_APP_DIGEST_H
+
+#include "app/app_config.h"
+
+/*
+ * What a configuration amounts to, as one number: every value, by whatever files, variables and --set it came
+ * about, and every file that is read because of it (config_field.is_read: certificates, definitions of
+ * events), by when it was last changed. Two with the same number have nothing to tell apart. It is made of
+ * secrets, too, so it is nothing to show.
+ */
+struct app_digest {
+    uint64_t high;
+    uint64_t low;
+};
+
+bool app_digest_take(
+    const struct app_config *config, struct app_digest *ret_digest, struct error *err);
+bool app_digest_equal(const struct app_digest *a, const struct app_digest *b);
+
+/* Can each file be read that ${output} reads? Else ${err} names the first that cannot. */
+bool app_digest_can_read(const struct app_output *output, struct error *err);
+
+#endif
