@@ -107,6 +107,7 @@ struct input_env {
     const char *data_dir; /* for what is to be known after a restart; NULL: nothing is */
     uint64_t last_time; /* FILETIME up to which outputs had all events in an earlier run; 0: unknown
                            */
+    struct span legacy; /* of the input before in this process (input_ops.legacy); empty: none */
 
     /* The class and type of the kernel event that is called ${name}; NULL: names are not known. */
     bool (*kernel_event)(struct span name, struct guid *ret_class, uint8_t *ret_type);
@@ -172,6 +173,18 @@ struct input_ops {
     bool (*state)(void *self, struct buf *out, struct error *err);
     void (*restore)(void *self, struct span state);
     void (*forget)(void *self, const uint8_t file_id[16]);
+
+    /*
+     * What an input runs outside of this process need not end with it where the agent goes on with
+     * another configuration. Would ${next}, which was created and does not run, go on with what ${self} runs?
+     * Then, before stop(), `pass_on` has run() leave it running, and when that has returned, `legacy`
+     * appends what the next one is to know (nothing: it is to start anew). That one must end it, if it does not
+     * pass it on either; where none comes, `renounce` does. NULL: there is no such thing.
+     */
+    bool (*goes_on)(const void *self, const void *next);
+    void (*pass_on)(void *self);
+    void (*legacy)(void *self, struct buf *out);
+    void (*renounce)(struct span legacy);
 
     enum input_end (*run)(void *self, const struct input_sink *sink, struct error *err);
     void (*stop)(void *self);

@@ -25,6 +25,21 @@ static void destroy(void *self)
     etw_session_destroy(self);
 }
 
+static bool goes_on(const void *self, const void *next)
+{
+    return etw_session_goes_on(self, next);
+}
+
+static void pass_on(void *self)
+{
+    etw_session_pass_on(self);
+}
+
+static void legacy(void *self, struct buf *out)
+{
+    etw_session_legacy(self, out);
+}
+
 static void *create_realtime(const void *settings, const struct input_env *env, struct error *err)
 {
     return create(ETW_PLAN_REALTIME, settings, env, err);
@@ -46,6 +61,10 @@ const struct input_ops input_realtime = {
     .check = live_options_check_realtime,
     .live = realtime_live,
     .create = create_realtime,
+    .goes_on = goes_on,
+    .pass_on = pass_on,
+    .legacy = legacy,
+    .renounce = etw_session_renounce,
     .run = run,
     .stop = stop,
     .destroy = destroy,
@@ -78,6 +97,10 @@ const struct input_ops input_system = {
     .check = live_options_check_system,
     .live = kernel_live,
     .create = create_system,
+    .goes_on = goes_on,
+    .pass_on = pass_on,
+    .legacy = legacy,
+    .renounce = etw_session_renounce,
     .run = run,
     .stop = stop,
     .destroy = destroy,
@@ -97,6 +120,10 @@ const struct input_ops input_kernel = {
     .check = live_options_check_kernel,
     .live = kernel_live,
     .create = create_kernel,
+    .goes_on = goes_on,
+    .pass_on = pass_on,
+    .legacy = legacy,
+    .renounce = etw_session_renounce,
     .run = run,
     .stop = stop,
     .destroy = destroy,
@@ -150,6 +177,10 @@ const struct input_ops input_record = {
     .check = live_options_check_record,
     .live = record_live,
     .create = create_record,
+    .goes_on = goes_on,
+    .pass_on = pass_on,
+    .legacy = legacy,
+    .renounce = etw_session_renounce,
     .run = run,
     .stop = stop,
     .destroy = destroy,

@@ -496,11 +496,13 @@ static bool take_fingerprint(struct etw_plan *plan, struct error *err)
         guid_write(&plan->stacks[i].class_guid, guid);
         buf_printf(&text, " %.36s/%u", guid, plan->stacks[i].type);
     }
+    struct guid shape = guid_from_name(buf_span(&text));
     for (size_t i = 0; i < plan->entry_count; i++) {
         buf_printf(&text, "\n%s", plan->entries[i].label);
     }
     bool good = !text.failed;
     if (good) {
+        plan->shape = shape;
         plan->fingerprint = guid_from_name(buf_span(&text));
     }
     buf_fini(&text);

@@ -73,6 +73,8 @@ struct etw_plan {
     size_t entry_count;
 
     struct guid fingerprint; /* of everything that a running session cannot be given any more */
+    struct guid
+        shape; /* the same but its providers, of whoever knows which ones are enabled in it */
     struct arena memory;
 };
 

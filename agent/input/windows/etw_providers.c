@@ -49,8 +49,10 @@ struct etw_providers {
     struct target *targets;
     size_t target_count;
     uint64_t look_at_ns;
-    uint64_t serial;  /* enablings so far */
-    bool lists_names; /* this system has a list of providers */
+    uint64_t serial;        /* enablings so far */
+    bool lists_names;       /* this system has a list of providers */
+    struct guid *inherited; /* enabled by the one before us, until we have begun */
+    size_t inherited_count;
 };
 
 static void note(const struct etw_providers *p, enum input_note level, const char *format, ...)
@@ -374,14 +376,54 @@ static void disallow(struct etw_providers *p, uint64_t session)
     }
 }
 
+bool etw_providers_inherit(
+    struct etw_providers *p, const struct guid *guids, size_t count, struct error *err)
+{
+    struct guid *copy = malloc((count + 1) * sizeof(*copy));
+    if (!copy) {
+        return error_set(err, ERR_MEMORY, "out of memory for providers");
+    }
+    memcpy(copy, guids, count * sizeof(*copy));
+    free(p->inherited);
+    p->inherited = copy;
+    p->inherited_count = count;
+    return true;
+}
+
+/* What the one before us has enabled: off with what is not wanted any more, and what is has told its state. */
+static void settle_inheritance(struct etw_providers *p, uint64_t session)
+{
+    for (size_t i = 0; i < p->inherited_count; i++) {
+        struct target *target = find_target(p->targets, p->target_count, &p->inherited[i]);
+        if (target) {
+            target->capture_at_start = false;
+        } else {
+            char label[GUID_TEXT_SIZE + 1] = "";
+            guid_write(&p->inherited[i], label);
+            etw_enable_stop(session, label, &p->inherited[i], NULL);
+        }
+    }
+    p->inherited_count = 0;
+}
+
 void etw_providers_begin(struct etw_providers *p, uint64_t session, uint64_t now_ns)
 {
     look_all_up(p);
     make_targets(p, NULL, 0);
     p->look_at_ns = now_ns + p->settings.look_ns;
     disallow(p, session);
+    settle_inheritance(p, session);
     for (size_t i = 0; i < p->target_count; i++) {
         enable(p, &p->targets[i], session, now_ns);
+    }
+}
+
+void etw_providers_list(const struct etw_providers *p, struct buf *out)
+{
+    for (size_t i = 0; i < p->target_count; i++) {
+        if (p->targets[i].enabled) {
+            buf_add(out, &p->targets[i].guid, sizeof(p->targets[i].guid));
+        }
     }
 }
 
@@ -553,6 +595,7 @@ void etw_providers_destroy(struct etw_providers *p)
         for (size_t i = 0; i < p->entry_count; i++) {
             arena_fini(&p->entries[i].memory);
         }
+        free(p->inherited);
         free(p->entries);
         free(p->targets);
         free(p);

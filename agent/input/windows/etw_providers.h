@@ -27,6 +27,14 @@ void etw_providers_destroy(struct etw_providers *providers); /* NULL is fine */
 /* A session has begun, nothing is enabled in it by us: enable everything. */
 void etw_providers_begin(struct etw_providers *providers, uint64_t session, uint64_t now_ns);
 
+/* Before etw_providers_begin: these are enabled in the session already, by the one before us. Those that are
+ * no longer wanted are switched off then, and the others not asked for their state at the start. */
+bool etw_providers_inherit(
+    struct etw_providers *providers, const struct guid *guids, size_t count, struct error *err);
+
+/* Append the GUIDs of all that are enabled now. */
+void etw_providers_list(const struct etw_providers *providers, struct buf *out);
+
 /* Ask those that shall tell their state at the start. */
 void etw_providers_capture(struct etw_providers *providers, uint64_t session);
 

@@ -11,8 +11,8 @@
 
 /*
  * Threads: everything runs on the thread of etw_session_run, but the callbacks of the consumer
- * (etw_consume.h). `mutex` guards `asked_to_stop`, `woken` and `loss_marks`, the three things that
- * others change. The sink is called by the consumer in its turn and by this thread in its own; while
+ * (etw_consume.h). `mutex` guards `asked_to_stop`, `asked_to_pass_on`, `woken` and `marks`, the things
+ * that others change. The sink is called by the consumer in its turn and by this thread in its own; while
  * there is no consumer it is this thread's alone.
  *
  * Records refer to the trace of the connection that they came through; so connections that have
@@ -405,6 +405,7 @@ enum input_end etw_session_run(
             }
             if (why.code == ERR_CONFIG || s->env.once) {
                 *err = why;
+                etw_session_refuse_legacy(s);
                 return INPUT_FAILED;
             }
             etw_session_guard_failed(s, &why);
@@ -430,10 +431,11 @@ enum input_end etw_session_run(
         }
     }
     bool over = is_over(s);
+    bool passes_on = etw_session_begin_end(s);
     if (s->targets) {
         etw_targets_stop(s->targets);
     }
-    leave(s, !s->plan->keeps);
+    leave(s, !s->plan->keeps && !passes_on);
     etw_session_guard_tell(s);
     return over ? INPUT_DONE : INPUT_STOPPED;
 }

@@ -85,6 +85,7 @@ struct etw_session {
     bool profile_set;
     uint32_t profile_old_100ns;
 
+    bool passed_on;         /* it runs on for the next input in this process */
     bool was_open;          /* once in this run */
     uint64_t missing_since; /* FILETIME: nothing was read from then on; 0: nothing is missing */
     const char *missing_why;
@@ -101,6 +102,7 @@ struct etw_session {
     struct plat_mutex mutex;
     struct plat_cond changed;
     bool asked_to_stop;
+    bool asked_to_pass_on;
     bool woken;
     struct etw_session_marks marks;
 };
@@ -149,6 +151,16 @@ void etw_session_guard_stopped(struct etw_session *session);
 /* May it be started again now? And it could not be. */
 bool etw_session_guard_allows(struct etw_session *session);
 void etw_session_guard_failed(struct etw_session *session, const struct error *err);
+
+/* etw_session_legacy.c: is what runs under the session's name as ${state} what the input before in this process
+ * has left to this one? Then ${ret_kept} says what it had lost, and its providers are known. */
+bool etw_session_inherit(
+    struct etw_session *session, const struct etw_session_state *state, struct etw_kept *ret_kept);
+
+/* Before it is left: is it to go on without us, for the next input? If not, what was left to us and never came
+ * to us ends here, as it does when there is no next try. */
+bool etw_session_begin_end(struct etw_session *session);
+void etw_session_refuse_legacy(const struct etw_session *session);
 
 /* What is added to one of our own, and does not keep it from running. */
 void etw_session_add_extras(struct etw_session *session);

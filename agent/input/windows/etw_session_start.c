@@ -264,6 +264,11 @@ static bool meet_existing(struct etw_session *s, const struct etw_session_state 
             "%s was stopped by somebody else, who has started one of that name. it is left alone",
             plan->name);
     }
+    if (etw_session_inherit(s, state, &kept)) {
+        take_over(s, state, &kept);
+        s->before_boot = 0;
+        return true;
+    }
     if (!plan->ours && !(known && is_left_by_us(s, &kept, state))) {
         return share_kernel_logger(s, state, err);
     }

@@ -1,0 +1,109 @@
+#include <stdio.h>
+
+#include "input/windows/etw_session_internal.h"
+
+/*
+ * A session of ETW that goes on from one input to the next in this process, as input_ops.goes_on has it. It
+ * is never stopped: what is written meanwhile waits in its buffers. The next input finds it by its handle, counts
+ * what it loses from where the one before has counted, and knows which providers are enabled in it.
+ */
+struct legacy {
+    struct etw_kept kept; /* with the plan's shape for a fingerprint */
+    bool stays;           /* it may outlive the process, too */
+    char name[ETW_NAME_BYTES];
+    /* The GUIDs of its providers follow. */
+};
+
+static bool read_legacy(struct span bytes, struct legacy *ret_legacy, struct span *ret_guids)
+{
+    if (bytes.size < sizeof(*ret_legacy)) {
+        return false;
+    }
+    memcpy(ret_legacy, bytes.data, sizeof(*ret_legacy));
+    *ret_guids = span_from(bytes, sizeof(*ret_legacy));
+    return true;
+}
+
+bool etw_session_goes_on(const struct etw_session *s, const struct etw_session *next)
+{
+    const struct etw_plan *a = s->plan;
+    const struct etw_plan *b = next->plan;
+    return a->kind == b->kind && a->kind != ETW_PLAN_ATTACH &&
+           span_equal_nocase(span_text(a->name), span_text(b->name)) &&
+           guid_equal(&a->shape, &b->shape);
+}
+
+void etw_session_pass_on(struct etw_session *s)
+{
+    plat_mutex_lock(&s->mutex);
+    s->asked_to_pass_on = true;
+    plat_mutex_unlock(&s->mutex);
+}
+
+void etw_session_refuse_legacy(const struct etw_session *s)
+{
+    if (!s->was_open) {
+        etw_session_renounce(s->env.legacy);
+    }
+}
+
+bool etw_session_begin_end(struct etw_session *s)
+{
+    plat_mutex_lock(&s->mutex);
+    bool passes_on = s->asked_to_pass_on;
+    plat_mutex_unlock(&s->mutex);
+    s->passed_on = passes_on && s->is_open && s->owned;
+    if (!passes_on) {
+        etw_session_refuse_legacy(s);
+    }
+    return passes_on;
+}
+
+void etw_session_legacy(struct etw_session *s, struct buf *out)
+{
+    struct legacy legacy = {.kept = {.fingerprint = s->plan->shape,
+                                .handle = s->state.handle,
+                                .look = s->look,
+                                .events_lost = s->state.events_lost,
+                                .log_buffers_lost = s->state.log_buffers_lost,
+                                .real_time_buffers_lost = s->state.real_time_buffers_lost},
+        .stays = s->plan->keeps};
+    if (s->passed_on) {
+        snprintf(legacy.name, sizeof(legacy.name), "%s", s->plan->name);
+        buf_add(out, &legacy, sizeof(legacy));
+        etw_providers_list(s->providers, out);
+    } else if (!s->was_open) {
+        buf_add_span(out, s->env.legacy); /* nobody has come to it yet */
+    }
+}
+
+void etw_session_renounce(struct span bytes)
+{
+    struct legacy legacy;
+    struct span guids;
+    struct etw_session_state state;
+    if (read_legacy(bytes, &legacy, &guids) && !legacy.stays &&
+        etw_control_query(legacy.name, &state, NULL) && state.handle == legacy.kept.handle) {
+        etw_control_stop(legacy.name, NULL, NULL);
+    }
+}
+
+bool etw_session_inherit(
+    struct etw_session *s, const struct etw_session_state *state, struct etw_kept *ret_kept)
+{
+    struct legacy legacy;
+    struct span guids;
+    struct guid look = etw_kept_look(state);
+    if (s->was_open || !read_legacy(s->env.legacy, &legacy, &guids) ||
+        legacy.kept.handle != state->handle ||
+        !guid_equal(&legacy.kept.fingerprint, &s->plan->shape)) {
+        return false;
+    }
+    /* The handle of the NT Kernel Logger is the same whoever runs it. */
+    if (!s->plan->ours && !(s->hold && guid_equal(&legacy.kept.look, &look))) {
+        return false;
+    }
+    *ret_kept = legacy.kept;
+    return etw_providers_inherit(s->providers, (const struct guid *)(const void *)guids.data,
+        guids.size / sizeof(struct guid), NULL);
+}
