@@ -49,27 +49,38 @@ static void warn_of_rights(const struct app_config *config, enum service_account
     }
 }
 
-/* May the service believe what lies at ${path}, as far as it can be read? What cannot is said, and what
- * ${account} has too few rights for. */
-static bool is_config_trusted(char *path, enum app_trust_scope scope, enum service_account account,
-    void (*tell)(void *self, const char *text))
+/* Is what lies at ${path} a configuration that can be used, and may the service believe it? What keeps it from
+ * that is said, and what ${account} has too few rights for. ${ret_read}: it is one. */
+static bool is_config_good(char *path, enum app_trust_scope scope, enum service_account account,
+    void (*tell)(void *self, const char *text), bool *ret_read)
 {
     struct app_config config;
     struct cli_args args;
     int exit_code;
     char words[][9] = {"run", "--config"};
     char *argv[] = {words[0], words[1], path};
-    bool good = true;
+    bool trusted = false;
+    *ret_read = false;
     if (cli_parse(&cmd_run, 3, argv, &args, &exit_code)) {
         if (config_options_load(&args, &config)) {
-            good = !config_options_can_run(&config) || !config_options_can_serve(&config) ||
-                   app_trust_find(&config, scope, APP_TRUST_SERVICE, tell, NULL) == 0;
+            *ret_read = config_options_can_run(&config) && config_options_can_serve(&config);
+            trusted = *ret_read &&
+                      app_trust_find(&config, scope, APP_TRUST_SERVICE, tell, NULL) == 0;
             warn_of_rights(&config, account);
             app_config_fini(&config);
         }
         cli_args_fini(&args);
     }
-    return good;
+    return trusted;
+}
+
+/* May the service believe what lies at ${path}, as far as it can be read? What cannot is said, and what
+ * ${account} has too few rights for. */
+static bool is_config_trusted(char *path, enum app_trust_scope scope, enum service_account account,
+    void (*tell)(void *self, const char *text))
+{
+    bool is_read;
+    return is_config_good(path, scope, account, tell, &is_read) || !is_read;
 }
 
 static void say_not_installed(void *self, const char *text)
@@ -237,6 +248,45 @@ static int stop(const struct cli_args *args)
     return EXIT_DONE;
 }
 
+static void say_not_reloaded(void *self, const char *text)
+{
+    (void)self;
+    cli_error("not reloaded, as others could use the rights of the service. %s", text);
+}
+
+/* What is wrong with the configuration is better said here than where the service says it. */
+static bool can_reload(struct error *err)
+{
+    static char path[PATH_BYTES];
+    struct service_status status;
+    struct service_config found;
+    if (!service_control_query(&status, &found, err)) {
+        return fail(err);
+    }
+    bool is_known = service_plan_config(found.command, path, sizeof(path));
+    service_control_config_fini(&found);
+    bool is_read;
+    return !is_known ||
+           is_config_good(path, APP_TRUST_ALL, SERVICE_ACCOUNT_SYSTEM, say_not_reloaded, &is_read);
+}
+
+static int reload(const struct cli_args *args)
+{
+    struct error err = {.code = ERR_NONE};
+    (void)args;
+    if (!can_reload(&err)) {
+        return err.code == ERR_NONE ? EXIT_USAGE : EXIT_FAILED;
+    }
+    if (!service_control_reload(&err)) {
+        fail(&err);
+        return EXIT_FAILED;
+    }
+    printf("service %s reads its configuration again. what came of it stands in the Event Log, "
+           "source %s\n",
+        SERVICE_NAME, SERVICE_NAME);
+    return EXIT_DONE;
+}
+
 static void print_status(const struct service_status *status, const struct service_config *config)
 {
     static const char *const states[] = {[SERVICE_STATE_STOPPED] = "stopped",
@@ -288,6 +338,7 @@ static const struct verb {
     {"uninstall", uninstall},
     {"start", start},
     {"stop", stop},
+    {"reload", reload},
     {"status", show_status},
 };
 
@@ -300,8 +351,8 @@ static int run_verb(const struct cli_args *args)
         }
     }
     if (!verb) {
-        cli_error(
-            "service: '%s' is none of install, uninstall, start, stop, status", args->operands[0]);
+        cli_error("service: '%s' is none of install, uninstall, start, stop, reload, status",
+            args->operands[0]);
         return EXIT_USAGE;
     }
     if (args->value_count && verb->run != install) {
@@ -329,14 +380,16 @@ static int run(const struct cli_command *command, int argc, char **argv)
 
 const struct cli_command cmd_service = {
     .name = "service",
-    .synopsis = "install [-c FILE] [--account system|virtual] | uninstall | start | stop | status",
+    .synopsis =
+        "install [-c FILE] [--account system|virtual] | uninstall | start | stop | reload | status",
     .summary = "run the agent as a Windows service",
     .description =
         "install registers the service etwship, which runs `etwship run` with a configuration: it "
         "starts with the system, a moment after the services that the system itself waits for, is "
         "started again when it fails (after 5 s, 30 s, then 5 minutes), and has 3 minutes to stop "
         "before the machine shuts down. uninstall stops and removes it; configuration and data "
-        "stay. start and stop wait until it is so.\n"
+        "stay. start and stop wait until it is so. reload checks the configuration and has the "
+        "service read it again, without a stop of sessions that go on.\n"
         "What goes wrong, every start and every stop is told in the Event Log (Application, source "
         "etwship). The log of a service is agent.log.file, else "
         "%ProgramData%\\etwship\\logs\\etwship.log if that folder exists.",
@@ -344,7 +397,7 @@ const struct cli_command cmd_service = {
     .examples = "       etwship service install -c C:\\ProgramData\\etwship\\etwship.yaml\n"
                 "       etwship service start\n"
                 "       etwship service status\n",
-    .operand = "install, uninstall, start, stop or status",
+    .operand = "install, uninstall, start, stop, reload or status",
     .min_operands = 1,
     .max_operands = 1,
     .run = run,

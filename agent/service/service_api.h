@@ -41,6 +41,7 @@ enum service_access {
     SERVICE_MAY_QUERY_STATUS = 0x4,
     SERVICE_MAY_START = 0x10,
     SERVICE_MAY_STOP = 0x20,
+    SERVICE_MAY_RELOAD = 0x40, /* SERVICE_PAUSE_CONTINUE, which PARAMCHANGE takes */
     SERVICE_MAY_DELETE = 0x10000,
 };
 
@@ -118,6 +119,7 @@ struct service_api {
     uint32_t (*change)(void *service, const struct service_plan *plan, bool sets_account);
     uint32_t (*start)(void *service);
     uint32_t (*stop)(void *service);
+    uint32_t (*reload)(void *service); /* SERVICE_CONTROL_PARAMCHANGE: taken, not done yet */
     uint32_t (*remove)(void *service);
     uint32_t (*query)(void *service, struct service_status *ret_status);
     uint32_t (*query_config)(void *service, struct service_config *ret_config);

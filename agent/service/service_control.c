@@ -329,6 +329,27 @@ bool service_control_stop(bool *ret_before, struct error *err)
     return ok;
 }
 
+bool service_control_reload(struct error *err)
+{
+    struct opened opened;
+    struct service_status status;
+    if (!open_service(SERVICE_MAY_QUERY_STATUS | SERVICE_MAY_RELOAD, "reload", &opened, err)) {
+        return false;
+    }
+    bool ok = query(opened.service, &status, err) &&
+              wait_while(opened.service, SERVICE_STATE_START_PENDING, &status, err);
+    if (ok && status.state != SERVICE_STATE_RUNNING) {
+        ok = error_set(err, ERR_STOPPED,
+            "service %s: it does not run, and reads its configuration "
+            "when it starts",
+            SERVICE_NAME);
+    }
+    uint32_t code = ok ? service_api_get()->reload(opened.service) : SERVICE_OK;
+    close_all(&opened);
+    return ok &&
+           (code == SERVICE_OK || service_api_fail(err, code, "service %s: reload", SERVICE_NAME));
+}
+
 bool service_control_query(
     struct service_status *ret_status, struct service_config *ret_config, struct error *err)
 {

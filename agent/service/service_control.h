@@ -40,6 +40,10 @@ bool service_control_start(struct service_status *ret_status, bool *ret_before, 
 /* Stop it and wait for its process's end. ${ret_before}: it did not run. */
 bool service_control_stop(bool *ret_before, struct error *err);
 
+/* Ask it to read its configuration again, once it runs; it says itself how that went. False: it does not run, or
+ * cannot be asked. */
+bool service_control_reload(struct error *err);
+
 /* ERR_MISSING: it is not installed. The texts of ${ret_config} are to be freed with
  * service_control_config_fini. */
 bool service_control_query(

@@ -111,6 +111,12 @@ static uint32_t scm_stop(void *service)
     return scm_call("stop", "");
 }
 
+static uint32_t scm_reload(void *service)
+{
+    (void)service;
+    return scm_call("reload", "");
+}
+
 static uint32_t scm_remove(void *service)
 {
     (void)service;
@@ -247,6 +253,7 @@ static int scm_set_up(void **state)
         .configure = scm_configure,
         .start = scm_start,
         .stop = scm_stop,
+        .reload = scm_reload,
         .remove = scm_remove,
         .query = scm_query,
         .query_config = scm_query_config,

@@ -145,6 +145,47 @@ class Service(unittest.TestCase):
         self.assertEqual(self.status()["state"], "stopped")
         self.assertEqual(self.shipped(), EVENTS)
 
+    # ---- another configuration -----------------------------------------------------------------
+
+    def test_a_reload_takes_the_configuration_that_is_there_now(self):
+        before = self.said()
+        self.configure_file(log={"file": "agent.log"})
+        self.do("install", "-c", "c.yaml")
+        self.assertIn("does not run", self.do("reload", code=1))
+        self.do("start")
+        wine.wait_until(lambda: self.shipped() == EVENTS)
+        state = self.status()["state"]
+
+        self.do("reload")
+        self.wait_until_said("reload: nothing has changed", before)
+
+        self.configure({"type": "file", "path": "second.ndjson"}, log={"file": "agent.log"})
+        second = self.folder / "second.ndjson"
+        self.do("reload")
+        self.wait_until_said("reload: the new configuration runs", before)
+        shutil.copy(self.drive / "one.etl", self.folder / "again.etl")
+        config = json.loads(self.config.read_text())
+        config["sessions"][0]["paths"].append("again.etl")
+        config["sessions"].append({"name": "u", "type": "file", "paths": ["again.etl"], "follow": True})
+        self.config.write_text(json.dumps(config))
+        self.do("reload")
+        wine.wait_until(lambda: second.exists() and second.read_bytes().count(b"\n") >= EVENTS)
+
+        # The process and its service are the same all the time.
+        self.assertEqual(self.status()["state"], state)
+        self.do("stop")
+        self.assertEqual(self.shipped(), EVENTS)
+
+    def test_a_reload_of_a_wrong_configuration_is_refused(self):
+        self.configure_file()
+        self.do("install", "-c", "c.yaml")
+        self.do("start")
+        wine.wait_until(lambda: self.shipped() == EVENTS)
+        self.config.write_text("version: 1\nsesions: []\n")
+        self.assertRegex(self.do("reload", code=2), r"c\.yaml:2:1: error: unknown key 'sesions'")
+        self.assertTrue(self.status()["state"].startswith("running"))
+        self.do("stop")
+
     # ---- trouble ------------------------------------------------------------------------------
 
     def test_a_mistake_in_the_configuration_is_named_at_the_start_and_in_the_event_log(self):

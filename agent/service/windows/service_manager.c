@@ -206,6 +206,12 @@ static uint32_t stop(void *service)
     return code_of(ControlService(sc_of(service), SERVICE_CONTROL_STOP, &status));
 }
 
+static uint32_t reload(void *service)
+{
+    SERVICE_STATUS status;
+    return code_of(ControlService(sc_of(service), SERVICE_CONTROL_PARAMCHANGE, &status));
+}
+
 static uint32_t remove_service(void *service)
 {
     return code_of(DeleteService(sc_of(service)));
@@ -320,6 +326,7 @@ void service_manager_load(struct service_api *api)
     api->configure = configure;
     api->start = start;
     api->stop = stop;
+    api->reload = reload;
     api->remove = remove_service;
     api->query = query;
     api->query_config = query_config;

@@ -56,6 +56,7 @@ static void what_windows_refuses_is_a_failure(void **state)
     assert_int_equal(command("uninstall"), EXIT_FAILED);
     assert_int_equal(command("start"), EXIT_FAILED);
     assert_int_equal(command("stop"), EXIT_FAILED);
+    assert_int_equal(command("reload"), EXIT_FAILED);
     assert_int_equal(command("status"), EXIT_FAILED);
 }
 

@@ -219,6 +219,28 @@ static void a_process_that_does_not_end_is_told(void **state)
 
 /* ---- uninstall ------------------------------------------------------------------------------------------ */
 
+static void a_reload_is_asked_of_one_that_runs(void **state)
+{
+    (void)state;
+    const struct service_status states[] = {
+        {.state = SERVICE_STATE_START_PENDING}, {.state = SERVICE_STATE_RUNNING}};
+    scm_states(states, 2);
+    assert_true(service_control_reload(&err));
+    /* SERVICE_QUERY_STATUS and SERVICE_PAUSE_CONTINUE (learn.microsoft.com, "ControlService"). */
+    scm_asked("connect\nopen etwship 0x44\nawait 2\nreload\n");
+
+    const struct service_status stopped = {.state = SERVICE_STATE_STOPPED};
+    scm_states(&stopped, 1);
+    assert_false(service_control_reload(&err));
+    assert_non_null(strstr(err.text, "does not run"));
+    scm_asked("connect\nopen etwship 0x44\n");
+
+    scm_states(&states[1], 1);
+    scm_fail("reload", SERVICE_E_ACCESS_DENIED);
+    assert_false(service_control_reload(&err));
+    assert_int_equal(err.os_code, SERVICE_E_ACCESS_DENIED);
+}
+
 static void it_is_stopped_before_it_is_removed(void **state)
 {
     (void)state;
@@ -336,6 +358,7 @@ int main(void)
         scm_test(a_stopped_one_is_not_stopped_again),
         scm_test(one_that_ends_by_itself_meanwhile_is_stopped_all_the_same),
         scm_test(a_process_that_does_not_end_is_told),
+        scm_test(a_reload_is_asked_of_one_that_runs),
         scm_test(it_is_stopped_before_it_is_removed),
         scm_test(a_virtual_account_is_no_log_user_any_more),
         scm_test(one_that_does_not_stop_is_not_removed),
