@@ -149,6 +149,8 @@ class Built(unittest.TestCase):
             program = Path(root) / "usr/bin/etwship"
             program.parent.mkdir()
             shutil.copy(self.tree / "usr/bin/etwship", program)
+            (Path(root) / "bin").symlink_to("usr/bin")
+            shutil.copy(shutil.which("kill"), program.with_name("kill"))
             return run("systemd-analyze", "verify", "--man=no", f"--root={root}", "etwship.service",
                        code=None)
 
