@@ -122,6 +122,13 @@ bool agent_identity_init(struct agent_identity *identity, const char *data_dir,
     return true;
 }
 
+void agent_identity_keep(struct agent_identity *identity, char *ephemeral_id)
+{
+    char *own = identity->ephemeral_id;
+    memcpy(*ephemeral_id ? own : ephemeral_id, *ephemeral_id ? ephemeral_id : own,
+        sizeof(identity->ephemeral_id));
+}
+
 void agent_identity_fini(struct agent_identity *identity)
 {
     free(identity->texts);

@@ -31,6 +31,10 @@ bool agent_identity_init(struct agent_identity *identity, const char *data_dir,
     const struct config_map *labels, const struct config_strings *tags, struct error *err);
 void agent_identity_fini(struct agent_identity *identity);
 
+/* The same ephemeral_id for all of a process: the first one is copied to ${ephemeral_id}, GUID_TEXT_SIZE + 1
+ * bytes, empty so far, and is that of whoever comes later. */
+void agent_identity_keep(struct agent_identity *identity, char *ephemeral_id);
+
 /* Its members for events. */
 bool agent_identity_tail_full(const char *data_dir, const struct config_map *labels,
     const struct config_strings *tags, struct buf *out, struct error *err);

@@ -27,17 +27,17 @@ enum { DONE_AT_ONCE = 1000 };
 
 static const char *session_name(const struct agent *agent, size_t session)
 {
-    return agent->plan.session_configs[session]->name;
+    return agent->plan->session_configs[session]->name;
 }
 
 static const char *output_name(const struct agent *agent, size_t output)
 {
-    return agent->plan.output_configs[output]->name;
+    return agent->plan->output_configs[output]->name;
 }
 
 static bool takes(const struct agent *agent, size_t session, size_t output)
 {
-    return agent->plan.takes[session * agent->plan.output_count + output];
+    return agent->plan->takes[session * agent->plan->output_count + output];
 }
 
 static bool has_state(const struct agent *agent)
@@ -69,7 +69,7 @@ static uint64_t number_of(struct span word)
 /* ${behind} is what lines say that do not say it themselves, until one without names does. */
 static void read_had(const struct agent *agent, struct span text, struct had *had, uint64_t behind)
 {
-    const struct agent_plan *plan = &agent->plan;
+    const struct agent_plan *plan = agent->plan;
     while (text.size) {
         struct span line = next_word(&text, '\n');
         struct span session = next_word(&line, ' ');
@@ -88,7 +88,7 @@ static void read_had(const struct agent *agent, struct span text, struct had *ha
 bool agent_import_put_had(const struct agent *agent, struct store *store,
     const struct agent_import *import, struct error *err)
 {
-    const struct agent_plan *plan = &agent->plan;
+    const struct agent_plan *plan = agent->plan;
     struct buf text;
     buf_init(&text, STORE_VALUE_MAX);
     for (size_t i = 0; i < plan->session_count * plan->output_count; i++) {
@@ -128,7 +128,7 @@ static bool commit(struct store *store, struct error *err)
 static bool take_position(struct taking *taking, size_t stream, uint64_t id)
 {
     const struct agent *agent = taking->agent;
-    const struct agent_plan *plan = &agent->plan;
+    const struct agent_plan *plan = agent->plan;
     size_t s = taking->session;
     const char *name = session_name(agent, s);
     uint64_t lowest = UINT64_MAX;
@@ -181,7 +181,7 @@ static bool take_session(struct taking *taking)
 
 static bool take_all(struct taking *taking)
 {
-    const struct agent_plan *plan = &taking->agent->plan;
+    const struct agent_plan *plan = taking->agent->plan;
     bool ok = true;
     for (size_t i = 0; ok && i < plan->stream_count; i++) {
         const struct pipeline_stream *stream = &plan->streams[i];
@@ -201,7 +201,7 @@ static bool take_all(struct taking *taking)
 
 static bool allocate(const struct agent *agent, struct agent_import *import, struct error *err)
 {
-    const struct agent_plan *plan = &agent->plan;
+    const struct agent_plan *plan = agent->plan;
     import->known = calloc(plan->stream_count * plan->session_count + 1, sizeof(*import->known));
     import->had = calloc(plan->session_count * plan->output_count + 1, sizeof(*import->had));
     return (import->known && import->had) || error_set(err, ERR_MEMORY, "out of memory");
@@ -293,7 +293,7 @@ struct giving {
 static bool note_range(void *self, const struct catalogue_range *range)
 {
     const struct giving *giving = self;
-    for (size_t o = 0; o < giving->agent->plan.output_count; o++) {
+    for (size_t o = 0; o < giving->agent->plan->output_count; o++) {
         if (giving->outputs[o].id == range->output && range->last == UINT64_MAX) {
             giving->outputs[o].stream = range->stream;
         }
@@ -304,7 +304,7 @@ static bool note_range(void *self, const struct catalogue_range *range)
 static size_t find_session(const struct agent *agent, struct span name)
 {
     size_t s = 0;
-    while (s < agent->plan.session_count && !span_is(name, session_name(agent, s))) {
+    while (s < agent->plan->session_count && !span_is(name, session_name(agent, s))) {
         s++;
     }
     return s;
@@ -315,12 +315,12 @@ static bool give_source(void *self, const struct catalogue_source *source)
     struct giving *giving = self;
     const struct agent *agent = giving->agent;
     size_t s = find_session(agent, source->session);
-    if (s == agent->plan.session_count || !agent->plan.sessions[s].replayable) {
+    if (s == agent->plan->session_count || !agent->plan->sessions[s].replayable) {
         return true;
     }
-    for (size_t o = 0; giving->ok && o < agent->plan.output_count; o++) {
+    for (size_t o = 0; giving->ok && o < agent->plan->output_count; o++) {
         const struct known_output *output = &giving->outputs[o];
-        uint64_t had = had_number(&giving->had[s * agent->plan.output_count + o]);
+        uint64_t had = had_number(&giving->had[s * agent->plan->output_count + o]);
         struct position position = {.sequence = had > source->sequence ? had : source->sequence};
         if (output->id && output->stream == source->stream && takes(agent, s, o) &&
             position.sequence) {
@@ -335,7 +335,7 @@ static bool give_done(void *self, const struct catalogue_done *done)
 {
     struct giving *giving = self;
     size_t s = find_session(giving->agent, done->session);
-    giving->ok = s == giving->agent->plan.session_count ||
+    giving->ok = s == giving->agent->plan->session_count ||
                  positions_finish(giving->agent->positions, session_name(giving->agent, s),
                      done->file_id, done->sequence, giving->err);
     return giving->ok;
@@ -354,8 +354,8 @@ static bool give_session(struct giving *giving, size_t s)
         ok = positions_put_source(agent->positions, name, buf_span(&state), giving->err);
     }
     buf_fini(&state);
-    for (size_t o = 0; ok && position.sequence && o < agent->plan.output_count; o++) {
-        ok = agent->plan.sessions[s].replayable || !takes(agent, s, o) ||
+    for (size_t o = 0; ok && position.sequence && o < agent->plan->output_count; o++) {
+        ok = agent->plan->sessions[s].replayable || !takes(agent, s, o) ||
              positions_reach(agent->positions, name, output_name(agent, o), &position, giving->err);
     }
     return ok;
@@ -373,7 +373,7 @@ static bool give_all(struct giving *giving, const struct spool_facts *facts)
         read_had(agent, buf_span(&text), giving->had, 0);
     }
     buf_fini(&text);
-    for (size_t o = 0; ok && o < agent->plan.output_count; o++) {
+    for (size_t o = 0; ok && o < agent->plan->output_count; o++) {
         const struct spool_output_facts *output = spool_facts_output(facts, output_name(agent, o));
         giving->outputs[o].id = output ? output->chain->id : 0;
         ok = !output || catalogue_find_checkpoint(giving->catalogue, output->chain->id,
@@ -382,7 +382,7 @@ static bool give_all(struct giving *giving, const struct spool_facts *facts)
     ok = ok && catalogue_ranges(giving->catalogue, note_range, giving, giving->err) &&
          catalogue_sources(giving->catalogue, give_source, giving, giving->err) && giving->ok &&
          catalogue_dones(giving->catalogue, give_done, giving, giving->err) && giving->ok;
-    for (size_t s = 0; ok && s < agent->plan.session_count; s++) {
+    for (size_t s = 0; ok && s < agent->plan->session_count; s++) {
         ok = give_session(giving, s);
     }
     return ok;
@@ -391,7 +391,7 @@ static bool give_all(struct giving *giving, const struct spool_facts *facts)
 static bool give(const struct agent *agent, struct catalogue *catalogue,
     const struct spool_facts *facts, struct error *err)
 {
-    const struct agent_plan *plan = &agent->plan;
+    const struct agent_plan *plan = agent->plan;
     struct giving giving = {.agent = agent,
         .catalogue = catalogue,
         .outputs = calloc(plan->output_count + 1, sizeof(*giving.outputs)),
@@ -418,10 +418,10 @@ static bool give(const struct agent *agent, struct catalogue *catalogue,
 static bool is_planned(const struct agent *agent, const char *name)
 {
     size_t o = 0;
-    while (o < agent->plan.output_count && strcmp(output_name(agent, o), name) != 0) {
+    while (o < agent->plan->output_count && strcmp(output_name(agent, o), name) != 0) {
         o++;
     }
-    return o < agent->plan.output_count;
+    return o < agent->plan->output_count;
 }
 
 /* Loudly: nobody delivers it until the spool is used again. */
@@ -429,19 +429,19 @@ static void tell_waiting(
     const struct agent *agent, const char *folder, const struct spool_facts *facts)
 {
     const char *way =
-        agent->positions
+        agent->data_dir
             ? "with spool.mode: memory they stay there. run with spool.mode: durable"
             : "with spool.mode: memory they stay there, unless another agent ships them. run with "
               "spool.mode: durable";
     for (size_t i = 0; i < facts->output_count; i++) {
         const struct spool_output_facts *output = &facts->outputs[i];
-        if (output->backlog.records && (agent->positions || is_planned(agent, output->name))) {
+        if (output->backlog.records && (agent->data_dir || is_planned(agent, output->name))) {
             log_write(agent->log, LOG_LEVEL_WARNING, NULL,
                 "%llu events wait in %s for output %s: %s, or drop them with etwship spool forget",
                 (unsigned long long)output->backlog.records, folder, output->name, way);
         }
     }
-    if (facts->info.letters && agent->positions) {
+    if (facts->info.letters && agent->data_dir) {
         log_write(agent->log, LOG_LEVEL_WARNING, NULL, "%llu dead letters are in %s: %s",
             (unsigned long long)facts->info.letters, folder, way);
     }
@@ -453,7 +453,7 @@ static bool forget_checkpoints(
     const struct agent *agent, const char *path, const struct spool_facts *facts, struct error *err)
 {
     size_t known = 0;
-    for (size_t o = 0; o < agent->plan.output_count; o++) {
+    for (size_t o = 0; o < agent->plan->output_count; o++) {
         known += spool_facts_output(facts, output_name(agent, o)) != NULL;
     }
     if (known == 0) {
@@ -461,7 +461,7 @@ static bool forget_checkpoints(
     }
     struct catalogue *catalogue = catalogue_open_beside(path, err);
     bool ok = catalogue && catalogue_begin(catalogue, err);
-    for (size_t o = 0; ok && o < agent->plan.output_count; o++) {
+    for (size_t o = 0; ok && o < agent->plan->output_count; o++) {
         const struct spool_output_facts *output = spool_facts_output(facts, output_name(agent, o));
         ok = !output || catalogue_remove_checkpoint(catalogue, output->chain->id, err);
     }
@@ -513,7 +513,7 @@ static bool look(struct agent *agent, const char *folder, const char *path, stru
         return true;
     }
     tell_waiting(agent, folder, &facts);
-    bool ok = !agent->positions || has_state(agent) || give(agent, catalogue, &facts, err);
+    bool ok = !agent->data_dir || has_state(agent) || give(agent, catalogue, &facts, err);
     catalogue_close(catalogue);
     if (ok) {
         leave_spool(agent, folder, path, &facts);
@@ -545,7 +545,7 @@ bool agent_import_from_spool(struct agent *agent, struct error *err)
 {
     char folder[DATA_FOLDER_PATH_BYTES];
     char path[DATA_FOLDER_PATH_BYTES];
-    if (!agent->positions) {
+    if (!agent->data_dir) {
         look_at_default(agent);
         return true;
     }

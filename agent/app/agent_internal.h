@@ -2,16 +2,20 @@
 #define ETWSHIP_APP_AGENT_INTERNAL_H
 
 #include "app/agent_identity.h"
-#include "app/agent_notify.h"
 #include "app/agent_plan.h"
-#include "app/agent_run.h"
+#include "app/agent_process.h"
+#include "app/agent_setup.h"
 #include "app/agent_status.h"
 #include "app/log.h"
 #include "app/positions.h"
 #include "platform/plat_thread.h"
-#include "schema/schema_shared.h"
 
-/* What the files of the running agent (agent_*.c) share; not for users of agent_run.h. */
+/*
+ * What the files of the running agent (agent_*.c) share; not for users of agent_run.h.
+ *
+ * A process (agent_process.h) runs one agent after the other: the first with the configuration of its
+ * start, and a new one for each that is reloaded.
+ */
 
 /* One session: an input on a thread. */
 struct agent_session {
@@ -19,6 +23,7 @@ struct agent_session {
     size_t index; /* of the plan */
     void *input;
     struct plat_thread *thread;
+    bool passes_on;   /* what it runs goes on in the next agent; before it is stopped */
     uint64_t damaged; /* places in the source; the session's thread */
     enum input_end end;
     struct error error; /* INPUT_FAILED */
@@ -31,42 +36,53 @@ struct agent_file {
     uint64_t last_sequence;
 };
 
+/* Of the thread that keeps time. */
+struct agent_clock {
+    uint64_t next_stats;
+    uint64_t next_save;
+};
+
 struct agent {
-    const struct agent_run_settings *settings;
-    struct log *log;
-    bool logs_to_file;
+    struct agent_process *process;
+    const struct agent_run_settings *settings; /* of the process */
+    struct log *log;                           /* of the process */
+    struct agent_setup *setup;                 /* borrowed */
+    const struct app_config *config;           /* of the setup */
+    struct agent_plan *plan;                   /* of the setup */
     struct agent_identity identity;
     struct buf tail;
-    struct agent_plan plan;
-    struct schema_shared *schema_shared; /* of all sessions and workers */
-    struct dead_letters *dead_letters;   /* NULL: what outputs refuse is lost */
+    struct dead_letters *dead_letters; /* NULL: what outputs refuse is lost */
     struct pipeline *pipeline;
     struct agent_session *sessions;
     size_t sessions_started;
     struct summary **summaries; /* by worker */
     struct agent_status status; /* of the control thread, then of the end */
-    struct agent_notify notify; /* of the control thread */
+    struct agent_clock clock;
     uint64_t started_ns;
 
-    /* Control: guarded by the mutex. */
+    /* The thread that waits for its end; guarded by the process's mutex. */
+    struct plat_thread *drain;
+    bool inputs_ended;
+    bool drained;
+    bool stuck; /* an output is, inside of a call */
+
+    /* Guarded by the mutex. */
     struct plat_mutex mutex;
-    struct plat_cond changed;
-    struct plat_thread *control;
-    bool running; /* sessions and outputs have started */
     bool stopping;
-    bool signalled;       /* stopping was a signal's wish */
+    bool makes_way;       /* stopping is for another agent in this process */
     uint64_t deadline_ns; /* of the outputs, while stopping */
     bool gave_up;
     bool over;
     bool *ended; /* by output */
 
-    const char *data_dir; /* NULL: nothing is remembered */
+    const char *data_dir; /* NULL: nothing is remembered beyond the process */
 
     /* A spool that keeps: agent_spool.c. NULL: batches wait in memory. */
     struct agent_spool *spool;
 
     /* Positions: agent_store.c. The mutex guards all of it; it is held while the disk is written. */
-    struct positions *positions; /* NULL: the spool knows, or nothing is remembered */
+    struct positions
+        *positions; /* the process's; NULL: the spool knows, or nothing is remembered */
     struct plat_mutex store_mutex;
     struct agent_live *live;  /* by session: agent_live.c */
     uint64_t *resume;         /* [session * output_count + output] */
@@ -78,12 +94,41 @@ struct agent {
     size_t file_capacity;
 };
 
+/* agent_generation.c: one agent from its making to its end, on the thread of agent_run but where said. */
+
+/* Everything that can fail before a thread runs. NULL with ${err} set. */
+struct agent *agent_create(
+    struct agent_process *process, struct agent_setup *setup, struct error *err);
+
+/* Run it, as the one of its process. False with ${err} set: nothing of it runs any more. */
+bool agent_start(struct agent *agent, struct error *err);
+
 /* Ask every input to stop; outputs get the time that the configuration gives them. Any thread. */
-void agent_stop(struct agent *agent, bool signalled);
+void agent_stop(struct agent *agent);
+
+/* The same for another agent in this process: what sessions run that go on with ${next} is not stopped,
+ * and with a spool that keeps, outputs end with what they are sending. */
+void agent_make_way(struct agent *agent, const struct agent_setup *next);
+
+/* Wait for its end, which is asked for or near, and store positions a last time; no other thread sees
+ * the agent any more then. False: an output is stuck inside a call. An agent that makes way waits for
+ * such an output, unless the process is to stop. */
+bool agent_finish(struct agent *agent);
+
+/* Add what it did to ${result}. */
+void agent_conclude(struct agent *agent, struct agent_run_result *result);
+
+/* Finished, not stuck, or never started. */
+void agent_destroy(struct agent *agent);
 
 /* agent_session.c */
 bool agent_sessions_create(struct agent *agent, struct error *err);
 bool agent_sessions_start(struct agent *agent, struct error *err);
+/* Tell those to leave running what they run that go on with ${next}; before they are stopped. */
+void agent_sessions_pass_on(struct agent *agent, const struct agent_setup *next);
+/* What they have left, for the heritage of the process. They have ended. */
+void agent_sessions_bequeath(struct agent *agent);
+void agent_sessions_stop(struct agent *agent);
 void agent_sessions_join(struct agent *agent);
 void agent_sessions_destroy(struct agent *agent);
 void agent_session_step(void *self, uint32_t index, const struct provider_change *change);
@@ -98,11 +143,12 @@ uint64_t agent_live_last_time(const struct agent *agent, size_t session);
 /* After the outputs' states were taken; with a spool that keeps, while staging. */
 bool agent_live_save(struct agent *agent, struct error *err);
 
-/* agent_control.c: the thread that keeps time. */
-bool agent_control_start(struct agent *agent, struct error *err);
-/* Everything runs: tell whoever waits for that. */
-void agent_control_ready(struct agent *agent);
-void agent_control_end(struct agent *agent);
+/* agent_control.c: what the thread that keeps time does for the agent that runs. */
+void agent_control_begin(struct agent *agent);
+/* Do what is due; returns when something is next. */
+uint64_t agent_control_tick(struct agent *agent, uint64_t now_ns);
+/* Store positions; a failure is a line of the log. */
+void agent_control_save(struct agent *agent);
 
 /* agent_store.c */
 bool agent_store_open(struct agent *agent, struct error *err);

@@ -25,7 +25,7 @@ struct agent_live {
 
 bool agent_live_open(struct agent *agent, struct error *err)
 {
-    agent->live = calloc(agent->plan.session_count + 1, sizeof(*agent->live));
+    agent->live = calloc(agent->plan->session_count + 1, sizeof(*agent->live));
     return agent->live || error_set(err, ERR_MEMORY, "out of memory");
 }
 
@@ -36,7 +36,7 @@ void agent_live_close(struct agent *agent)
 
 uint64_t agent_live_last_time(const struct agent *agent, size_t session)
 {
-    const struct agent_plan *plan = &agent->plan;
+    const struct agent_plan *plan = agent->plan;
     const char *name = plan->session_configs[session]->name;
     uint64_t earliest = 0;
     if (agent->spool) {
@@ -64,11 +64,11 @@ static uint64_t numbered(const struct session_counts *counts)
  * takes it. */
 static bool find_acked(const struct agent *agent, size_t session, uint64_t *ret_sequence)
 {
-    const struct agent_plan *plan = &agent->plan;
+    const struct agent_plan *plan = agent->plan;
     bool taken = false;
     if (agent->spool) {
         *ret_sequence = pipeline_staged(agent->pipeline, session);
-        return agent->plan.sessions[session].stream_count > 0;
+        return agent->plan->sessions[session].stream_count > 0;
     }
     for (size_t o = 0; o < plan->output_count; o++) {
         uint64_t sequence = agent->stored[o * (plan->session_count + 1) + session];
@@ -82,7 +82,7 @@ static bool find_acked(const struct agent *agent, size_t session, uint64_t *ret_
 
 static bool store(struct agent *agent, size_t session, uint64_t time, struct error *err)
 {
-    const struct agent_plan *plan = &agent->plan;
+    const struct agent_plan *plan = agent->plan;
     const struct position position = {.sequence = time};
     bool ok = true;
     if (agent->spool) {
@@ -126,7 +126,7 @@ static bool look_at(struct agent *agent, size_t session, const struct session_co
 
 bool agent_live_save(struct agent *agent, struct error *err)
 {
-    size_t count = agent->plan.session_count;
+    size_t count = agent->plan->session_count;
     struct session_counts *counts = calloc(count + 1, sizeof(*counts));
     bool ok = true;
     if (!counts) {
@@ -137,7 +137,7 @@ bool agent_live_save(struct agent *agent, struct error *err)
     plat_mutex_unlock(&agent->mutex);
     books_look(pipeline_books(agent->pipeline), counts, NULL);
     for (size_t s = 0; ok && s < count; s++) {
-        if (!agent->plan.sessions[s].replayable) {
+        if (!agent->plan->sessions[s].replayable) {
             ok = look_at(agent, s, &counts[s], is_end, err);
         }
     }

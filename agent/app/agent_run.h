@@ -7,21 +7,35 @@
 
 /*
  * `etwship run`: every enabled session of a configuration at the same time, each to its outputs,
- * until all finite sources are delivered or somebody asks for an end. Once per process.
+ * until all finite sources are delivered or somebody asks for an end. The configuration may be reloaded
+ * meanwhile. Once per process.
  */
 
 /* Who looks after the agent where nobody sits in front of it, and it has no terminal: a service
  * manager. It stops it with agent_run_stop; signals are not listened for. */
 struct agent_keeper {
     void (*started)(void *self); /* everything runs; called on the thread of agent_run */
+    void (*reloaded)(
+        void *self, const char *text); /* what came of a reload that is none of the warnings
+                                                     * and errors; the same thread */
     void (*hear)(
         void *self, enum log_level level, const char *text); /* lines of the log; any thread */
     const char *log_path; /* where the log is if the configuration names no file; NULL: nowhere */
     void *self;
 };
 
+/* Where the configuration comes from when it is reloaded. */
+struct agent_source {
+    /* Read and check it as for the start: everything that is wrong goes to ${tell}, a line each. False: it
+     * cannot be used. ${ret_config} is to be freed with app_config_fini. On the thread of agent_run. */
+    bool (*read)(void *self, struct app_config *ret_config,
+        void (*tell)(void *tell_self, enum log_level level, const char *line), void *tell_self);
+    void *self;
+};
+
 struct agent_run_settings {
-    const struct app_config *config;
+    const struct app_config *config;   /* of the start; outlives the run */
+    const struct agent_source *source; /* NULL: it cannot be reloaded */
     struct span schema_pack; /* text of a schema pack beside those of files; empty: none */
     uint64_t max_events;     /* per session; 0: no limit */
     uint64_t duration_ns;    /* 0: no limit */
@@ -49,5 +63,9 @@ bool agent_run(const struct agent_run_settings *settings, struct agent_run_resul
 /* What the first signal does: ask the running agent, or the one that will start, to end in good order.
  * From agent_keeper.started on, any thread. */
 void agent_run_stop(void);
+
+/* What a hangup does, too: have the configuration read again. Requests that come before that begins are one.
+ * From agent_keeper.started on, any thread. */
+void agent_run_reload(void);
 
 #endif

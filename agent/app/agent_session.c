@@ -19,7 +19,7 @@ void agent_session_step(void *self, uint32_t index, const struct provider_change
     buf_init(&text, 1024);
     app_budgets_write_change(change, &text);
     log_write(agent->log, change->to > change->from ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO, NULL,
-        "session %s: %.*s", agent->plan.session_configs[index]->name, SPAN_ARG(buf_span(&text)));
+        "session %s: %.*s", agent->plan->session_configs[index]->name, SPAN_ARG(buf_span(&text)));
     buf_fini(&text);
 }
 
@@ -42,39 +42,40 @@ static void note(void *self, enum input_note level, const char *text)
     const struct agent_session *session = self;
     const struct agent *agent = session->agent;
     log_write(agent->log, level == INPUT_NOTE_WARNING ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO, NULL,
-        "session %s: %s", agent->plan.session_configs[session->index]->name, text);
+        "session %s: %s", agent->plan->session_configs[session->index]->name, text);
 }
 
 static void run(void *self)
 {
     struct agent_session *session = self;
     struct agent *agent = session->agent;
-    const struct input_ops *ops = agent->plan.session_configs[session->index]->ops;
+    const struct input_ops *ops = agent->plan->session_configs[session->index]->ops;
     struct input_sink sink;
     pipeline_sink(agent->pipeline, session->index, &sink);
     session->end = ops->run(session->input, &sink, &session->error);
     if (session->end == INPUT_FAILED) {
         log_write(agent->log, LOG_LEVEL_ERROR, NULL, "session %s: %s",
-            agent->plan.session_configs[session->index]->name, session->error.text);
+            agent->plan->session_configs[session->index]->name, session->error.text);
     }
     pipeline_finish_source(agent->pipeline, session->index, session->end == INPUT_STOPPED);
 }
 
 bool agent_sessions_create(struct agent *agent, struct error *err)
 {
-    size_t count = agent->plan.session_count;
+    size_t count = agent->plan->session_count;
     agent->sessions = calloc(count + 1, sizeof(*agent->sessions));
     if (!agent->sessions) {
         return error_set(err, ERR_MEMORY, "out of memory");
     }
     for (size_t i = 0; i < count; i++) {
-        const struct app_session *config = agent->plan.session_configs[i];
+        const struct app_session *config = agent->plan->session_configs[i];
         agent->sessions[i] = (struct agent_session){.agent = agent, .index = i};
         struct input_env env = {.name = config->name,
-            .providers = agent->plan.providers[i],
+            .providers = agent->plan->providers[i],
             .provider_count = config->providers.count,
             .kernel_event = kernel_names_find,
             .last_time = agent_live_last_time(agent, i),
+            .legacy = agent_heritage_find(&agent->process->heritage, config->name, config->ops),
             .data_dir = agent->data_dir,
             .once = agent->settings->once,
             .note = note,
@@ -90,8 +91,8 @@ bool agent_sessions_create(struct agent *agent, struct error *err)
 static bool runs_here(void *self, const char *name)
 {
     const struct agent *agent = self;
-    for (size_t i = 0; i < agent->plan.session_count; i++) {
-        if (span_equal_nocase(span_text(agent->plan.session_configs[i]->name), span_text(name))) {
+    for (size_t i = 0; i < agent->plan->session_count; i++) {
+        if (span_equal_nocase(span_text(agent->plan->session_configs[i]->name), span_text(name))) {
             return true;
         }
     }
@@ -108,8 +109,8 @@ static void note_orphan(void *self, enum input_note level, const char *text)
 static void clean_orphans(struct agent *agent)
 {
     bool starts_any = false;
-    for (size_t i = 0; i < agent->plan.session_count; i++) {
-        starts_any = starts_any || agent->plan.session_configs[i]->ops->needs_etw;
+    for (size_t i = 0; i < agent->plan->session_count; i++) {
+        starts_any = starts_any || agent->plan->session_configs[i]->ops->needs_etw;
     }
     if (starts_any) {
         etw_orphans_clean(&(struct etw_orphans_settings){
@@ -120,16 +121,70 @@ static void clean_orphans(struct agent *agent)
 bool agent_sessions_start(struct agent *agent, struct error *err)
 {
     clean_orphans(agent);
-    for (size_t i = 0; i < agent->plan.session_count; i++) {
+    for (size_t i = 0; i < agent->plan->session_count; i++) {
         struct agent_session *session = &agent->sessions[i];
         session->thread = plat_thread_start(
-            agent->plan.session_configs[i]->name, run, session, err);
+            agent->plan->session_configs[i]->name, run, session, err);
         if (!session->thread) {
             return false;
         }
         agent->sessions_started++;
     }
     return true;
+}
+
+/* The session of ${next} that is of the same name and type as ${config}; SIZE_MAX: there is none. */
+static size_t find_next(const struct agent_setup *next, const struct app_session *config)
+{
+    for (size_t i = 0; i < next->plan.session_count; i++) {
+        const struct app_session *other = next->plan.session_configs[i];
+        if (other->ops == config->ops && strcmp(other->name, config->name) == 0) {
+            return i;
+        }
+    }
+    return SIZE_MAX;
+}
+
+static bool goes_on(const struct agent_session *session, const struct app_session *config,
+    const struct agent_setup *next)
+{
+    size_t index = config->ops->goes_on ? find_next(next, config) : SIZE_MAX;
+    void *input = index == SIZE_MAX ? NULL : agent_setup_make_input(next, index, NULL);
+    bool goes_on = input && config->ops->goes_on(session->input, input);
+    config->ops->destroy(input);
+    return goes_on;
+}
+
+void agent_sessions_pass_on(struct agent *agent, const struct agent_setup *next)
+{
+    for (size_t i = 0; i < agent->plan->session_count; i++) {
+        const struct app_session *config = agent->plan->session_configs[i];
+        struct agent_session *session = &agent->sessions[i];
+        session->passes_on = goes_on(session, config, next);
+        if (session->passes_on) {
+            config->ops->pass_on(session->input);
+        }
+    }
+}
+
+void agent_sessions_bequeath(struct agent *agent)
+{
+    for (size_t i = 0; i < agent->plan->session_count; i++) {
+        const struct app_session *config = agent->plan->session_configs[i];
+        const struct agent_session *session = &agent->sessions[i];
+        if (session->passes_on && !agent_heritage_add(&agent->process->heritage, config->name,
+                                      config->ops, session->input)) {
+            log_write(agent->log, LOG_LEVEL_WARNING, NULL,
+                "session %s: out of memory, so it starts anew", config->name);
+        }
+    }
+}
+
+void agent_sessions_stop(struct agent *agent)
+{
+    for (size_t i = 0; i < agent->plan->session_count; i++) {
+        agent->plan->session_configs[i]->ops->stop(agent->sessions[i].input);
+    }
 }
 
 void agent_sessions_join(struct agent *agent)
@@ -142,9 +197,9 @@ void agent_sessions_join(struct agent *agent)
 
 void agent_sessions_destroy(struct agent *agent)
 {
-    for (size_t i = 0; agent->sessions && i < agent->plan.session_count; i++) {
+    for (size_t i = 0; agent->sessions && i < agent->plan->session_count; i++) {
         if (agent->sessions[i].input) {
-            agent->plan.session_configs[i]->ops->destroy(agent->sessions[i].input);
+            agent->plan->session_configs[i]->ops->destroy(agent->sessions[i].input);
         }
     }
     free(agent->sessions);

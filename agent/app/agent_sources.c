@@ -20,7 +20,7 @@
  */
 static const char *session_name(const struct agent *agent, size_t session)
 {
-    return agent->plan.session_configs[session]->name;
+    return agent->plan->session_configs[session]->name;
 }
 
 /* ---- the run before ----------------------------------------------------------------------------- */
@@ -43,7 +43,7 @@ struct earlier {
 static bool note_stream(void *self, const struct catalogue_stream *stream)
 {
     struct earlier *earlier = self;
-    for (size_t i = 0; i < earlier->agent->plan.stream_count; i++) {
+    for (size_t i = 0; i < earlier->agent->plan->stream_count; i++) {
         if (span_is(stream->key, earlier->agent->spool->keys[i])) {
             earlier->ids[i] = stream->id;
         }
@@ -54,7 +54,7 @@ static bool note_stream(void *self, const struct catalogue_stream *stream)
 static bool note_output(void *self, const struct catalogue_output *output)
 {
     struct earlier *earlier = self;
-    const struct agent_plan *plan = &earlier->agent->plan;
+    const struct agent_plan *plan = earlier->agent->plan;
     for (size_t o = 0; o < plan->output_count; o++) {
         if (span_is(output->name, plan->output_configs[o]->name)) {
             earlier->output_ids[o] = output->id;
@@ -66,12 +66,12 @@ static bool note_output(void *self, const struct catalogue_output *output)
 static bool note_range(void *self, const struct catalogue_range *range)
 {
     struct earlier *earlier = self;
-    for (size_t o = 0; range->last == UINT64_MAX && o < earlier->agent->plan.output_count; o++) {
+    for (size_t o = 0; range->last == UINT64_MAX && o < earlier->agent->plan->output_count; o++) {
         if (earlier->output_ids[o] == range->output) {
             earlier->output_streams[o] = range->stream;
         }
     }
-    for (size_t i = 0; range->last == UINT64_MAX && i < earlier->agent->plan.stream_count; i++) {
+    for (size_t i = 0; range->last == UINT64_MAX && i < earlier->agent->plan->stream_count; i++) {
         earlier->current[i] = earlier->current[i] || range->stream == earlier->ids[i];
     }
     return true;
@@ -80,7 +80,7 @@ static bool note_range(void *self, const struct catalogue_range *range)
 static bool note_source(void *self, const struct catalogue_source *source)
 {
     struct earlier *earlier = self;
-    const struct agent_plan *plan = &earlier->agent->plan;
+    const struct agent_plan *plan = earlier->agent->plan;
     for (size_t s = 0; s < plan->session_count; s++) {
         if (!span_is(source->session, session_name(earlier->agent, s))) {
             continue;
@@ -119,7 +119,7 @@ static bool read_earlier(struct agent *agent, struct earlier *earlier, struct er
 /* Did the output read another stream in the last run, which took the session? */
 static bool has_moved(const struct earlier *earlier, size_t stream, size_t session, size_t output)
 {
-    const struct agent_plan *plan = &earlier->agent->plan;
+    const struct agent_plan *plan = earlier->agent->plan;
     return plan->outputs[output].stream == stream &&
            earlier->output_streams[output] != earlier->ids[stream] &&
            earlier->output_took[session * plan->output_count + output];
@@ -130,7 +130,7 @@ static bool has_moved(const struct earlier *earlier, size_t stream, size_t sessi
 static uint64_t find_begin(
     const struct earlier *earlier, size_t stream, size_t session, uint64_t begin)
 {
-    const struct agent_plan *plan = &earlier->agent->plan;
+    const struct agent_plan *plan = earlier->agent->plan;
     for (size_t o = 0; o < plan->output_count; o++) {
         uint64_t own = earlier->output_own[session * plan->output_count + o];
         if (has_moved(earlier, stream, session, o) && own < begin) {
@@ -145,7 +145,7 @@ static uint64_t find_begin(
 static bool note_had(
     const struct earlier *earlier, size_t stream, size_t session, uint64_t before, uint64_t begin)
 {
-    const struct agent_plan *plan = &earlier->agent->plan;
+    const struct agent_plan *plan = earlier->agent->plan;
     bool any = false;
     for (size_t o = 0; o < plan->output_count; o++) {
         size_t cell = session * plan->output_count + o;
@@ -164,14 +164,14 @@ static bool note_had(
 /* Was something of the session read, and is it lost what? */
 static bool begins_anew(const struct agent *agent, const struct earlier *earlier, size_t session)
 {
-    return earlier->highest[session] && agent->plan.session_configs[session]->ops->state &&
+    return earlier->highest[session] && agent->plan->session_configs[session]->ops->state &&
            agent->spool->states[session].size == 0;
 }
 
 static bool begin_session(struct agent *agent, const struct earlier *earlier, size_t stream,
     uint64_t id, size_t session, struct error *err)
 {
-    const struct agent_plan *plan = &agent->plan;
+    const struct agent_plan *plan = agent->plan;
     struct agent_spool *spool = agent->spool;
     size_t cell = stream * plan->session_count + session;
     struct span name = span_text(session_name(agent, session));
@@ -201,7 +201,7 @@ static bool begin_session(struct agent *agent, const struct earlier *earlier, si
 static bool begin_stream(
     struct agent *agent, const struct earlier *earlier, size_t stream, struct error *err)
 {
-    const struct agent_plan *plan = &agent->plan;
+    const struct agent_plan *plan = agent->plan;
     struct agent_spool *spool = agent->spool;
     uint64_t id;
     bool ok = store_stream(spool->store, span_text(spool->keys[stream]), plan->streams[stream].hash,
@@ -216,7 +216,7 @@ static bool begin_stream(
 /* The number behind which the session goes on: of its outputs here, the one that has least. */
 static uint64_t find_resume(const struct agent *agent, size_t session)
 {
-    const struct agent_plan *plan = &agent->plan;
+    const struct agent_plan *plan = agent->plan;
     uint64_t lowest = UINT64_MAX;
     for (size_t o = 0; o < plan->output_count; o++) {
         size_t cell = session * plan->output_count + o;
@@ -255,19 +255,19 @@ static void tell_waiting(const struct agent *agent)
 static void tell_begin(struct agent *agent, const struct earlier *earlier)
 {
     tell_waiting(agent);
-    for (size_t s = 0; s < agent->plan.session_count; s++) {
-        if (agent->plan.sessions[s].replayable && begins_anew(agent, earlier, s)) {
+    for (size_t s = 0; s < agent->plan->session_count; s++) {
+        if (agent->plan->sessions[s].replayable && begins_anew(agent, earlier, s)) {
             agent->restarted = true;
             log_write(agent->log, LOG_LEVEL_WARNING, NULL,
                 "session %s: what was noted of the files read is lost: they are read again, and "
                 "events may come twice",
                 session_name(agent, s));
-        } else if (agent->plan.sessions[s].replayable && find_resume(agent, s)) {
+        } else if (agent->plan->sessions[s].replayable && find_resume(agent, s)) {
             log_write(agent->log, LOG_LEVEL_INFO, NULL,
                 "session %s goes on behind event %llu: what is before it was read by an earlier "
                 "run, as %s says%s",
                 session_name(agent, s), (unsigned long long)find_resume(agent, s), agent->data_dir,
-                agent->settings->config->agent.data_dir
+                agent->config->agent.data_dir
                     ? ""
                     : ". to read it again, set another agent.data_dir, or spool.mode: memory");
         }
@@ -298,7 +298,7 @@ static bool commit_beginning(struct agent *agent, struct error *err)
 
 bool agent_sources_find(struct agent *agent, struct error *err)
 {
-    const struct agent_plan *plan = &agent->plan;
+    const struct agent_plan *plan = agent->plan;
     struct earlier earlier = {.agent = agent,
         .ids = calloc(plan->stream_count + 1, sizeof(*earlier.ids)),
         .current = calloc(plan->stream_count + 1, sizeof(*earlier.current)),

@@ -12,7 +12,7 @@
  */
 static const char *session_name(const struct agent *agent, size_t session)
 {
-    return agent->plan.session_configs[session]->name;
+    return agent->plan->session_configs[session]->name;
 }
 
 /* ---- the connection for others' threads ---------------------------------------------------------- */
@@ -42,7 +42,7 @@ static bool find_sessions(struct agent *agent, struct error *err)
 {
     struct agent_spool *spool = agent->spool;
     bool ok = true;
-    for (size_t s = 0; ok && s < agent->plan.session_count; s++) {
+    for (size_t s = 0; ok && s < agent->plan->session_count; s++) {
         struct span name = span_text(session_name(agent, s));
         ok = store_find_source_state(spool->store, name, &spool->states[s], err) &&
              store_find_live(spool->store, name, &spool->last_times[s], err);
@@ -66,7 +66,7 @@ static void tell(void *self, enum store_news news, const char *text)
 static bool open_store(struct agent *agent, struct error *err)
 {
     enum { NS_PER_MS = 1000000 };
-    const struct app_spool *config = &agent->settings->config->spool;
+    const struct app_spool *config = &agent->config->spool;
     struct agent_spool *spool = agent->spool;
     const struct store_settings settings = {.folder = spool->folder,
         .max_bytes = config->max_size_bytes,
@@ -82,7 +82,7 @@ static bool open_store(struct agent *agent, struct error *err)
 
 static bool allocate(struct agent *agent, struct error *err)
 {
-    const struct agent_plan *plan = &agent->plan;
+    const struct agent_plan *plan = agent->plan;
     struct agent_spool *spool = calloc(1, sizeof(*spool));
     if (!spool) {
         return error_set(err, ERR_MEMORY, "out of memory");
@@ -102,31 +102,11 @@ static bool allocate(struct agent *agent, struct error *err)
 static bool write_keys(struct agent *agent, struct error *err)
 {
     bool ok = true;
-    for (size_t i = 0; ok && i < agent->plan.stream_count; i++) {
-        ok = stream_key_write(&agent->plan, i, agent->spool->keys[i], err);
-        agent->plan.streams[i].key = agent->spool->keys[i];
+    for (size_t i = 0; ok && i < agent->plan->stream_count; i++) {
+        ok = stream_key_write(agent->plan, i, agent->spool->keys[i], err);
+        agent->plan->streams[i].key = agent->spool->keys[i];
     }
     return ok;
-}
-
-/* Hold the folder. Whoever cannot have it is told what to do without. */
-static bool take_folder(struct agent *agent, struct error *err)
-{
-    struct error why;
-    if (!agent->data_dir) { /* app_config_can_run says more */
-        return error_set(err, ERR_CONFIG, "agent.data_dir is not set");
-    }
-    agent->spool->lock = data_folder_take(agent->data_dir, &why);
-    if (agent->spool->lock) {
-        return true;
-    }
-    if (why.code == ERR_STOPPED) {
-        return error_set(err, why.code, "%s, or spool.mode: memory, which keeps nothing", why.text);
-    }
-    return error_set(err, why.code,
-        "%s. events wait in %s: set agent.data_dir to a folder that can be written, or spool.mode: "
-        "memory, which keeps nothing",
-        why.text, agent->data_dir);
 }
 
 bool agent_spool_open(struct agent *agent, struct error *err)
@@ -135,8 +115,10 @@ bool agent_spool_open(struct agent *agent, struct error *err)
         return false;
     }
     struct agent_spool *spool = agent->spool;
-    return take_folder(agent, err) &&
-           data_folder_path(agent->data_dir, "spool", spool->folder, err) &&
+    if (!agent->data_dir) { /* app_config_can_run says more */
+        return error_set(err, ERR_CONFIG, "agent.data_dir is not set");
+    }
+    return data_folder_path(agent->data_dir, "spool", spool->folder, err) &&
            data_folder_path(spool->folder, "catalogue.db", spool->catalogue, err) &&
            write_keys(agent, err) && open_store(agent, err) &&
            agent_import_to_spool(agent, spool->store, &spool->import, err) &&
@@ -152,8 +134,7 @@ void agent_spool_close(struct agent *agent)
     agent_import_fini(&spool->import);
     catalogue_close(spool->reader);
     store_close(spool->store);
-    plat_lock_drop(spool->lock);
-    for (size_t s = 0; spool->states && s < agent->plan.session_count; s++) {
+    for (size_t s = 0; spool->states && s < agent->plan->session_count; s++) {
         buf_fini(&spool->states[s]);
     }
     plat_mutex_fini(&spool->mutex);
@@ -180,8 +161,8 @@ bool agent_spool_begin(struct agent *agent, struct error *err)
 
 void agent_spool_restore(struct agent *agent)
 {
-    for (size_t s = 0; s < agent->plan.session_count; s++) {
-        const struct input_ops *ops = agent->plan.session_configs[s]->ops;
+    for (size_t s = 0; s < agent->plan->session_count; s++) {
+        const struct input_ops *ops = agent->plan->session_configs[s]->ops;
         if (ops->restore) {
             ops->restore(agent->sessions[s].input, buf_span(&agent->spool->states[s]));
         }
@@ -225,7 +206,7 @@ static bool write_state(struct agent *agent, size_t session, struct buf *out, st
     if (agent->spool->is_remade) {
         return true;
     }
-    const struct input_ops *ops = agent->plan.session_configs[session]->ops;
+    const struct input_ops *ops = agent->plan->session_configs[session]->ops;
     bool ok = ops->state(agent->sessions[session].input, out, &why);
     if (!ok && why.code == ERR_LIMIT) {
         log_write(agent->log, LOG_LEVEL_WARNING, "spool state", "session %s: %s",
@@ -241,7 +222,7 @@ static bool write_state(struct agent *agent, size_t session, struct buf *out, st
 /* That, if it is not what was said last. */
 static bool stage_state(struct agent *agent, struct store *store, size_t session, struct error *err)
 {
-    const struct input_ops *ops = agent->plan.session_configs[session]->ops;
+    const struct input_ops *ops = agent->plan->session_configs[session]->ops;
     struct buf *last = &agent->spool->states[session];
     struct buf fresh;
     if (!ops->state) {
@@ -270,7 +251,7 @@ static bool stage_files(struct agent *agent, struct store *store, struct error *
     for (size_t i = 0; ok && i < agent->file_count;) {
         struct agent_file *file = &agent->files[i];
         const struct agent_session *session = &agent->sessions[file->session];
-        const struct input_ops *ops = agent->plan.session_configs[file->session]->ops;
+        const struct input_ops *ops = agent->plan->session_configs[file->session]->ops;
         if (pipeline_staged(agent->pipeline, file->session) < file->last_sequence) {
             i++;
             continue;
@@ -293,7 +274,7 @@ static bool stage(void *self, struct store *store, bool all, struct error *err)
     struct agent *agent = self;
     bool ok = stage_files(agent, store, err) && agent_live_save(agent, err);
     (void)all; /* pipeline_staged knows it */
-    for (size_t s = 0; ok && s < agent->plan.session_count; s++) {
+    for (size_t s = 0; ok && s < agent->plan->session_count; s++) {
         ok = stage_state(agent, store, s, err);
     }
     return ok;
@@ -304,7 +285,7 @@ struct pipeline_store agent_spool_store(const struct agent *agent)
     static const enum spool_full on_full[] = {[APP_SPOOL_BLOCK] = SPOOL_FULL_BLOCK,
         [APP_SPOOL_DROP_OLDEST] = SPOOL_FULL_DROP_OLDEST,
         [APP_SPOOL_DROP_NEWEST] = SPOOL_FULL_DROP_NEWEST};
-    const struct app_spool *config = &agent->settings->config->spool;
+    const struct app_spool *config = &agent->config->spool;
     if (!agent->spool) {
         return (struct pipeline_store){.store = NULL};
     }

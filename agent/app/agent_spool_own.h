@@ -13,7 +13,6 @@
  * life and what becomes true with a commit; agent_sources.c, where sources go on.
  */
 struct agent_spool {
-    struct plat_lock *lock;
     struct store *store;
     char folder[DATA_FOLDER_PATH_BYTES];
     char catalogue[DATA_FOLDER_PATH_BYTES];

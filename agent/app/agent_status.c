@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/put.h"
 #include "event/value_json.h"
 #include "platform/plat_system.h"
 
@@ -148,8 +149,22 @@ static void add_dead_letters(struct buf *out, struct dead_letters *letters)
     }
 }
 
+static void add_loads(struct buf *out, const struct agent_loads *loads)
+{
+    buf_add_text(out, ",\"config\":{\"loaded\":\"");
+    if (buf_reserve(out, PUT_MAX)) {
+        uint8_t *end = out->data + out->size;
+        put_filetime(&end, loads->loaded);
+        out->size = (size_t)(end - out->data);
+    }
+    buf_add_byte(out, '"');
+    add_number(out, "reloads", loads->reloads);
+    add_number(out, "failed_reloads", loads->failed_reloads);
+    buf_add_byte(out, '}');
+}
+
 void agent_status_json(const struct agent_status *status, const struct agent_plan *plan,
-    struct pipeline *pipeline, struct buf *out)
+    struct pipeline *pipeline, const struct agent_loads *loads, uint64_t uptime_ns, struct buf *out)
 {
     buf_add_text(out, "{\"sessions\":[");
     for (size_t i = 0; i < plan->session_count; i++) {
@@ -178,6 +193,8 @@ void agent_status_json(const struct agent_status *status, const struct agent_pla
     buf_add_byte(out, '}');
     add_spool(out, pipeline_spool(pipeline), &spool);
     add_dead_letters(out, pipeline_dead_letters(pipeline));
+    add_loads(out, loads);
+    add_number(out, "uptime_ms", uptime_ns / 1000000);
     add_number(out, "cpu_ms", plat_cpu_ns() / 1000000);
     buf_add_byte(out, '}');
 }

@@ -18,24 +18,24 @@
 
 static size_t row(const struct agent *agent)
 {
-    return agent->plan.session_count + 1;
+    return agent->plan->session_count + 1;
 }
 
 static bool takes(const struct agent *agent, size_t session, size_t output)
 {
-    return agent->plan.takes[session * agent->plan.output_count + output];
+    return agent->plan->takes[session * agent->plan->output_count + output];
 }
 
 static const char *session_name(const struct agent *agent, size_t session)
 {
-    return agent->plan.session_configs[session]->name;
+    return agent->plan->session_configs[session]->name;
 }
 
 /* ---- start ------------------------------------------------------------------------------------ */
 
 static void find_positions(struct agent *agent)
 {
-    const struct agent_plan *plan = &agent->plan;
+    const struct agent_plan *plan = agent->plan;
     for (size_t o = 0; o < plan->output_count; o++) {
         for (size_t s = 0; s < plan->session_count; s++) {
             struct position position;
@@ -49,9 +49,10 @@ static void find_positions(struct agent *agent)
             agent->stored[o * row(agent) + s] = position.sequence;
             if (position.sequence) {
                 log_write(agent->log, LOG_LEVEL_INFO, NULL,
-                    "output %s goes on behind event %llu of session %s, as %s says",
+                    "output %s goes on behind event %llu of session %s%s%s",
                     plan->output_configs[o]->name, (unsigned long long)position.sequence,
-                    session_name(agent, s), agent->data_dir);
+                    session_name(agent, s), agent->data_dir ? ", as the state says in " : "",
+                    agent->data_dir ? agent->data_dir : "");
             }
         }
     }
@@ -61,7 +62,7 @@ static void find_positions(struct agent *agent)
  * next one take back what this one delivers. */
 static bool forget_checkpoints(struct agent *agent, struct error *err)
 {
-    const struct agent_plan *plan = &agent->plan;
+    const struct agent_plan *plan = agent->plan;
     bool ok = true;
     for (size_t o = 0; ok && o < plan->output_count; o++) {
         size_t s = 0;
@@ -74,9 +75,32 @@ static bool forget_checkpoints(struct agent *agent, struct error *err)
     return ok;
 }
 
+/* They stay open from one agent to the next: what the one knew last, the other knows, on the disk or not. */
+static bool open_positions(struct agent *agent, struct error *err)
+{
+    struct agent_process *process = agent->process;
+    if (!process->positions) {
+        process->positions = agent->data_dir ? positions_open_held(agent->data_dir, err)
+                                             : positions_create(err);
+        if (process->positions && positions_notice(process->positions)) {
+            log_write(
+                agent->log, LOG_LEVEL_WARNING, NULL, "%s", positions_notice(process->positions));
+        }
+    }
+    agent->positions = process->positions;
+    return agent->positions != NULL;
+}
+
+/* The spool on the disk takes over what they say (agent_import.h). */
+static void close_positions(struct agent_process *process)
+{
+    positions_close(process->positions);
+    process->positions = NULL;
+}
+
 bool agent_store_open(struct agent *agent, struct error *err)
 {
-    const struct agent_plan *plan = &agent->plan;
+    const struct agent_plan *plan = agent->plan;
     size_t cells = row(agent) * (plan->output_count + 1);
     agent->resume = calloc(cells, sizeof(*agent->resume));
     agent->stored = calloc(cells, sizeof(*agent->stored));
@@ -84,20 +108,16 @@ bool agent_store_open(struct agent *agent, struct error *err)
     if (!agent->resume || !agent->stored || !agent->stored_changes) {
         return error_set(err, ERR_MEMORY, "out of memory");
     }
-    if (agent->settings->config->spool.mode == APP_SPOOL_DURABLE) {
+    if (agent->config->spool.mode == APP_SPOOL_DURABLE) {
+        close_positions(agent->process);
         return agent_spool_open(agent, err) && agent_live_open(agent, err);
     }
-    if (!agent->data_dir) {
+    if (!agent->data_dir && !agent->settings->source) { /* nobody comes after this agent */
         return agent_import_from_spool(agent, err);
     }
-    agent->positions = positions_open(agent->data_dir, NULL, err);
-    if (!agent->positions) {
-        return false;
-    }
-    if (positions_notice(agent->positions)) {
-        log_write(agent->log, LOG_LEVEL_WARNING, NULL, "%s", positions_notice(agent->positions));
-    }
-    if (!forget_checkpoints(agent, err) || !agent_import_from_spool(agent, err)) {
+    bool are_open = agent->process->positions != NULL;
+    if (!open_positions(agent, err) || !forget_checkpoints(agent, err) ||
+        (!are_open && !agent_import_from_spool(agent, err))) {
         return false;
     }
     find_positions(agent);
@@ -111,7 +131,7 @@ bool agent_store_keeps(const struct agent *agent)
 
 struct span agent_store_checkpoint(const struct agent *agent, size_t output)
 {
-    const char *name = agent->plan.output_configs[output]->name;
+    const char *name = agent->plan->output_configs[output]->name;
     return agent->spool       ? agent_spool_checkpoint(agent, name)
            : agent->positions ? positions_checkpoint(agent->positions, name)
                               : span_make(NULL, 0);
@@ -120,7 +140,7 @@ struct span agent_store_checkpoint(const struct agent *agent, size_t output)
 static bool input_state(void *self, struct buf *out, struct error *err)
 {
     struct agent_session *session = self;
-    const struct input_ops *ops = session->agent->plan.session_configs[session->index]->ops;
+    const struct input_ops *ops = session->agent->plan->session_configs[session->index]->ops;
     return ops->state(session->input, out, err);
 }
 
@@ -129,8 +149,8 @@ bool agent_store_restore(struct agent *agent, struct error *err)
     if (agent->spool) {
         agent_spool_restore(agent);
     }
-    for (size_t i = 0; agent->positions && i < agent->plan.session_count; i++) {
-        const struct input_ops *ops = agent->plan.session_configs[i]->ops;
+    for (size_t i = 0; agent->positions && i < agent->plan->session_count; i++) {
+        const struct input_ops *ops = agent->plan->session_configs[i]->ops;
         const char *name = session_name(agent, i);
         if (ops->restore) {
             ops->restore(agent->sessions[i].input, positions_source(agent->positions, name));
@@ -145,8 +165,8 @@ bool agent_store_restore(struct agent *agent, struct error *err)
 
 void agent_store_unwatch(struct agent *agent)
 {
-    for (size_t i = 0; agent->positions && i < agent->plan.session_count; i++) {
-        if (agent->plan.session_configs[i]->ops->state) {
+    for (size_t i = 0; agent->positions && i < agent->plan->session_count; i++) {
+        if (agent->plan->session_configs[i]->ops->state) {
             positions_watch_source(agent->positions, session_name(agent, i), NULL, NULL, NULL);
         }
     }
@@ -183,7 +203,7 @@ bool agent_store_is_done(
 
 static bool everybody_has(const struct agent *agent, const struct agent_file *file)
 {
-    for (size_t o = 0; o < agent->plan.output_count; o++) {
+    for (size_t o = 0; o < agent->plan->output_count; o++) {
         if (takes(agent, file->session, o) &&
             agent->stored[o * row(agent) + file->session] < file->last_sequence) {
             return false;
@@ -201,7 +221,7 @@ static bool finish_files(struct agent *agent, struct error *err)
             continue;
         }
         const struct agent_session *session = &agent->sessions[file->session];
-        const struct input_ops *ops = agent->plan.session_configs[file->session]->ops;
+        const struct input_ops *ops = agent->plan->session_configs[file->session]->ops;
         if (!positions_finish(agent->positions, session_name(agent, file->session), file->id,
                 file->last_sequence, err)) {
             return false;
@@ -218,7 +238,7 @@ static bool finish_files(struct agent *agent, struct error *err)
 
 static bool take_output(struct agent *agent, size_t output, struct error *err)
 {
-    const struct agent_plan *plan = &agent->plan;
+    const struct agent_plan *plan = agent->plan;
     uint64_t *sequences = agent->stored + output * row(agent);
     struct buf checkpoint;
     buf_init(&checkpoint, OUTPUT_CHECKPOINT_MAX_BYTES);
@@ -250,7 +270,7 @@ bool agent_store_save(struct agent *agent, struct error *err)
         return error_set(err, ERR_STOPPED, "the agent has not started");
     }
     plat_mutex_lock(&agent->store_mutex);
-    for (size_t o = 0; ok && o < agent->plan.output_count; o++) {
+    for (size_t o = 0; ok && o < agent->plan->output_count; o++) {
         ok = take_output(agent, o, err);
     }
     ok = ok && agent_live_save(agent, err) && finish_files(agent, err) &&
@@ -262,7 +282,6 @@ bool agent_store_save(struct agent *agent, struct error *err)
 void agent_store_close(struct agent *agent)
 {
     agent_spool_close(agent);
-    positions_close(agent->positions);
     agent_live_close(agent);
     free(agent->resume);
     free(agent->stored);

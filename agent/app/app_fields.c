@@ -250,7 +250,7 @@ static const struct config_field provider_fields[] = {
         .help = "the GUID is that of a group of providers"},
     {CONFIG_ROW("disallow", STRINGS, struct app_provider, disallow), .max = 128,
         .help = "group: GUIDs of providers that are left out of it"},
-    {CONFIG_ROW("wpp", PATH, struct app_provider, wpp),
+    {CONFIG_ROW("wpp", PATH, struct app_provider, wpp), .is_read = true,
         .help = "WPP messages instead: the file that describes them (.tmf .tmc .pdb)"},
     {CONFIG_ROW("flags", STRINGS, struct app_provider, flags), .max = 32,
         .help = "wpp: names or numbers of its flags; default: all"},

@@ -17,7 +17,7 @@ struct provider_row {
 };
 
 struct output_row {
-    const char *name;
+    struct span name;
     uint64_t events;
     uint64_t bytes;
     uint64_t dead_letters;
@@ -139,12 +139,31 @@ void summary_merge(struct summary *summary, const struct summary *other)
     summary->lost += other->lost;
 }
 
+/* NULL: there is no room for it. */
+static struct output_row *output_row(struct summary *summary, const char *name)
+{
+    struct span text = span_text(name);
+    for (size_t i = 0; i < summary->output_count; i++) {
+        if (span_equal(summary->outputs[i].name, text)) {
+            return &summary->outputs[i];
+        }
+    }
+    struct output_row *row = &summary->outputs[summary->output_count];
+    if (summary->output_count == MAX_OUTPUTS || !arena_copy(&summary->arena, text, &row->name)) {
+        return NULL;
+    }
+    summary->output_count++;
+    return row;
+}
+
 void summary_add_output(struct summary *summary, const char *name, uint64_t events, uint64_t bytes,
     uint64_t dead_letters)
 {
-    if (summary->output_count < MAX_OUTPUTS) {
-        summary->outputs[summary->output_count++] = (struct output_row){
-            .name = name, .events = events, .bytes = bytes, .dead_letters = dead_letters};
+    struct output_row *row = output_row(summary, name);
+    if (row) {
+        row->events += events;
+        row->bytes += bytes;
+        row->dead_letters += dead_letters;
     }
 }
 
@@ -199,7 +218,7 @@ void summary_write(const struct summary *summary, struct buf *out)
     visible_make(out, start);
     for (size_t i = 0; i < summary->output_count; i++) {
         const struct output_row *row = &summary->outputs[i];
-        buf_printf(out, "output %s: %llu events, %llu bytes", row->name,
+        buf_printf(out, "output %.*s: %llu events, %llu bytes", SPAN_ARG(row->name),
             (unsigned long long)row->events, (unsigned long long)row->bytes);
         if (row->dead_letters) {
             buf_printf(out, ", %llu refused (etwship deadletter list)",

@@ -16,7 +16,7 @@ struct flow_consumer summary_consumer(struct summary *summary);
 /* Add the events of another one. */
 void summary_merge(struct summary *summary, const struct summary *other);
 
-/* Add what an output delivered. */
+/* Add what an output delivered, to what one of that name has. */
 void summary_add_output(struct summary *summary, const char *name, uint64_t events, uint64_t bytes,
     uint64_t dead_letters);
 

@@ -1,3 +1,5 @@
+#include <stdio.h>
+
 #include "app/agent_run.h"
 #include "app/app_trust.h"
 #include "cli/config_options.h"
@@ -49,12 +51,63 @@ static int conclude(const struct agent_run_result *result, bool strict)
                                                                                    : EXIT_DONE;
 }
 
+/* ---- reloading ----------------------------------------------------------------------------------- */
+
+/* Where the configuration comes from, and who hears what is wrong with it when it is read again. */
+struct source {
+    const struct cli_args *args;
+    bool is_service;
+    void (*tell)(void *self, enum log_level level, const char *line);
+    void *tell_self;
+};
+
+static void tell_error(void *self, const char *line)
+{
+    const struct source *source = self;
+    source->tell(source->tell_self, LOG_LEVEL_ERROR, line);
+}
+
+static void tell_untrusted(void *self, const char *text)
+{
+    const struct source *source = self;
+    char line[LOG_MAX_TEXT_BYTES];
+    snprintf(line, sizeof(line), "others could use the rights of %s. %s",
+        source->is_service ? "the service" : "this process", text);
+    source->tell(source->tell_self, source->is_service ? LOG_LEVEL_ERROR : LOG_LEVEL_WARNING, line);
+}
+
+static bool read_again(void *self, struct app_config *ret_config,
+    void (*tell)(void *tell_self, enum log_level level, const char *line), void *tell_self)
+{
+    struct source *source = self;
+    source->tell = tell;
+    source->tell_self = tell_self;
+    if (!config_options_reload(source->args, source->is_service, ret_config, tell_error, source)) {
+        return false;
+    }
+    bool asks = source->is_service || app_trust_matters();
+    bool trusted = !asks || app_trust_find(ret_config, APP_TRUST_ALL, APP_TRUST_PROCESS,
+                                tell_untrusted, source) == 0;
+    if (source->is_service && !trusted) {
+        app_config_fini(ret_config);
+        return false;
+    }
+    return true;
+}
+
+/* ---- running --------------------------------------------------------------------------------------- */
+
 /* ${ret_stuck}: an output is still inside a call and uses the configuration. */
 static int run_config(const struct cli_args *args, const struct app_config *config,
     const struct agent_keeper *keeper, bool *ret_stuck)
 {
-    struct agent_run_settings settings = {
-        .config = config, .keeper = keeper, .colors = plat_is_terminal(1) && !plat_no_color()};
+    static struct source origin; /* for ever, as of an output that is stuck */
+    static const struct agent_source source = {.read = read_again, .self = &origin};
+    origin = (struct source){.args = args, .is_service = keeper != NULL};
+    struct agent_run_settings settings = {.config = config,
+        .source = &source,
+        .keeper = keeper,
+        .colors = plat_is_terminal(1) && !plat_no_color()};
     if (!cli_count(args, "max-events", &settings.max_events) ||
         !cli_duration(args, "duration", &settings.duration_ns)) {
         return EXIT_USAGE;
@@ -165,6 +218,9 @@ const struct cli_command cmd_run = {
         "Reads the configuration, runs its sessions and ships their events to its outputs. Ends "
         "once every finite source is delivered, or at the first SIGINT or SIGTERM (Ctrl-C) in "
         "good order. A summary is printed at the end.\n"
+        "After SIGHUP the configuration is read again, and used if nothing is wrong with it; "
+        "sessions that go on do not end. Else the log says why, and what runs goes on. The log "
+        "file is opened anew, too.\n"
         "Everything that is wrong with the configuration is reported at once, as "
         "FILE:LINE:COLUMN: error: what. what to do.",
     .options = options,

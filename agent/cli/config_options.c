@@ -14,17 +14,41 @@ static void finish(struct config_report *report)
     config_report_fini(report);
 }
 
-bool config_options_load(const struct cli_args *args, struct app_config *ret_config)
+static bool load(
+    const struct cli_args *args, struct app_config *ret_config, struct config_report *report)
 {
-    static struct config_report report;
     const char *settings[CONFIG_MAX_OVERRIDES];
     const struct app_config_options options = {.settings = settings,
         .setting_count = cli_values(args, "set", settings, CONFIG_MAX_OVERRIDES)};
     const char *path = cli_value(args, "config");
+    return app_config_load(
+        path ? path : plat_default_config_path(), app_modules(), &options, ret_config, report);
+}
+
+bool config_options_load(const struct cli_args *args, struct app_config *ret_config)
+{
+    static struct config_report report;
     config_report_init(&report);
-    bool good = app_config_load(
-        path ? path : plat_default_config_path(), app_modules(), &options, ret_config, &report);
+    bool good = load(args, ret_config, &report);
     finish(&report);
+    return good;
+}
+
+bool config_options_reload(const struct cli_args *args, bool is_service,
+    struct app_config *ret_config, void (*tell)(void *self, const char *line), void *self)
+{
+    static struct config_report report;
+    config_report_init(&report);
+    bool good = load(args, ret_config, &report);
+    if (good && (!app_config_can_run(ret_config, &report) ||
+                    (is_service && !app_config_can_serve(ret_config, &report)))) {
+        app_config_fini(ret_config);
+        good = false;
+    }
+    for (size_t i = 0; i < report.line_count; i++) {
+        tell(self, report.lines[i].text);
+    }
+    config_report_fini(&report);
     return good;
 }
 

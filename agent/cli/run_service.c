@@ -39,6 +39,13 @@ static void on_started(void *self)
     service_host_ready(running->host);
 }
 
+static void on_reloaded(void *self, const char *text)
+{
+    char said[1024];
+    snprintf(said, sizeof(said), "reload: %s", text);
+    service_host_tell(((struct running *)self)->host, SERVICE_MESSAGE_STARTED, said);
+}
+
 /* The log of a service that has no file for it: in the folder of logs, if somebody made one. */
 static const char *find_log_path(char *path, size_t size)
 {
@@ -58,6 +65,7 @@ static int run_work(void *self, struct service_host *host)
     char path[1024];
     running->host = host;
     struct agent_keeper keeper = {.started = on_started,
+        .reloaded = on_reloaded,
         .hear = hear_log,
         .log_path = find_log_path(path, sizeof(path)),
         .self = running};
@@ -75,8 +83,8 @@ static void stop_work(void *self)
 
 static void reload_work(void *self)
 {
-    service_host_tell(((struct running *)self)->host, SERVICE_MESSAGE_WARNING,
-        "the configuration is read at the start only. stop and start the service to use it");
+    (void)self;
+    agent_run_reload();
 }
 
 int run_service(const struct cli_args *args, run_service_fn *run, bool *ret_stuck)

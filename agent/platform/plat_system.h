@@ -77,8 +77,8 @@ bool plat_on_stop(void (*stop)(void *self), void *self, struct error *err);
  * platform layer before it does. A third signal waits for nothing. NULL: nothing any more. */
 void plat_on_kill(void (*last)(void *self), void *self);
 
-/* As plat_on_stop for SIGHUP, any number of times: ${reopen} is called when somebody has moved log files
- * away. Windows has no such signal. */
-bool plat_on_reopen(void (*reopen)(void *self), void *self, struct error *err);
+/* As plat_on_stop for SIGHUP, any number of times: ${hangup} is called once for those that came since it
+ * was called last. Windows has no such signal. */
+bool plat_on_hangup(void (*hangup)(void *self), void *self, struct error *err);
 
 #endif

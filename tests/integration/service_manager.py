@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -103,6 +104,28 @@ class ServiceManager(unittest.TestCase):
         # agent.shutdown is 10 s; the manager gives at least that from here on.
         self.assertGreater(int(stops[0]["EXTEND_TIMEOUT_USEC"]), 10_000_000)
         self.assertFalse(any("READY" in message for message in messages), messages)
+
+    def test_a_reload_is_told_from_its_beginning_to_its_end(self):
+        manager = self.listen()
+        process = self.start(watchdog_us=200_000, log={"stats": 0})
+        self.assertEqual(self.hear(manager).get("READY"), "1")
+        path = self.folder / "etwship.yaml"
+        changes = (lambda text: text, lambda text: text.replace('"name": "o"', '"name": "p"'),
+                   lambda text: text + "nonsense")
+        for change in changes:
+            path.write_text(change(path.read_text()))
+            asked_us = time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000
+            process.send_signal(signal.SIGHUP)
+            told = []
+            while len(told) < 2:
+                message = self.hear(manager)
+                told += [message] if message.keys() & {"RELOADING", "READY"} else []
+            # systemd takes it for an answer to its own request if it is not older.
+            self.assertEqual(told[0]["RELOADING"], "1")
+            self.assertGreaterEqual(int(told[0]["MONOTONIC_USEC"]), asked_us)
+            self.assertEqual(told[1].get("READY"), "1")
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual([m for m in self.rest(manager, process) if "RELOADING" in m], [])
 
     def test_a_run_with_an_end_is_a_whole_life(self):
         self.make_trace()

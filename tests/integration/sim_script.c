@@ -149,11 +149,20 @@ static void report(const char *session, FILE *out)
     }
     const struct etw_sim_counts *c = &info.counts;
     fprintf(out,
-        "{\"sent\":%" PRIu64 ",\"offered\":%" PRIu64 ",\"events_lost\":%" PRIu64
-        ",\"delivered\":%" PRIu64 ",\"in_lost_buffers\":%" PRIu64 ",\"buffers_lost\":%" PRIu64
-        ",\"discarded\":%" PRIu64 ",\"sessions\":%u,\"traces\":%u}\n",
-        sent, c->offered, c->events_lost, c->delivered, c->in_lost_buffers, c->buffers_lost,
-        c->discarded, etw_sim_session_count(world.sim), etw_sim_open_traces(world.sim));
+        "{\"handle\":%" PRIu64 ",\"sent\":%" PRIu64 ",\"offered\":%" PRIu64
+        ",\"events_lost\":%" PRIu64 ",\"delivered\":%" PRIu64 ",\"in_lost_buffers\":%" PRIu64
+        ",\"buffers_lost\":%" PRIu64 ",\"discarded\":%" PRIu64 ",\"sessions\":%u,\"traces\":%u}\n",
+        info.handle, sent, c->offered, c->events_lost, c->delivered, c->in_lost_buffers,
+        c->buffers_lost, c->discarded, etw_sim_session_count(world.sim),
+        etw_sim_open_traces(world.sim));
+}
+
+static void report_provider(const char *session, const char *name, FILE *out)
+{
+    struct etw_sim_enablement e = {.level = 0};
+    bool enabled = etw_sim_enabled(world.sim, session, &find(name)->guid, &e);
+    fprintf(out, "{\"enabled\":%s,\"level\":%u,\"enables\":%u}\n", enabled ? "true" : "false",
+        e.level, e.enables);
 }
 
 bool sim_script_act(char *line, FILE *out)
@@ -183,6 +192,9 @@ bool sim_script_act(char *line, FILE *out)
         etw_sim_settle(world.sim, WAIT_MS);
     } else if (sscanf(line, "report %127s", a) == 1) {
         report(a, out);
+        return true;
+    } else if (sscanf(line, "enablement %127s %127s", a, b) == 2) {
+        report_provider(a, b, out);
         return true;
     } else if (strcmp(line, "boot") == 0) {
         fprintf(out, "{\"started\":%u}\n", sim_boot());

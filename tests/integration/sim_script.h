@@ -21,6 +21,7 @@
  *   disable SESSION PROVIDER        and this one be switched off
  *   settle                          until consumers have all there is
  *   report SESSION                  counts of SESSION, one JSON object
+ *   enablement SESSION PROVIDER     how SESSION has PROVIDER, one JSON object
  *   boot                            Windows starts its autologgers, those of the registry in
  *                                   ETWSIM_REGISTRY; how many, one JSON object
  *   shutdown                        and goes down: every session ends

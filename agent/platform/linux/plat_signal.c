@@ -26,12 +26,12 @@ static struct {
     int read_fd;
     int write_fd;
     struct callback stop;
-    struct callback reopen;
+    struct callback hangup;
 } wakeup = {.read_fd = -1, .write_fd = -1};
 
 static atomic_int stops_seen;
 static atomic_bool stop_wanted;
-static atomic_bool reopen_wanted;
+static atomic_bool hangup_wanted;
 static atomic_bool kill_wanted;
 
 /* plat_on_kill: read and changed under the lock, which the call is made under, too. */
@@ -76,7 +76,7 @@ static void end_at_once(void)
 static void on_hangup(int number)
 {
     (void)number;
-    atomic_store(&reopen_wanted, true);
+    atomic_store(&hangup_wanted, true);
     wake();
 }
 
@@ -95,8 +95,8 @@ static void *wait_for_signals(void *unused)
         if (atomic_load(&kill_wanted)) {
             end_at_once();
         }
-        if (atomic_exchange(&reopen_wanted, false)) {
-            wakeup.reopen.call(wakeup.reopen.self);
+        if (atomic_exchange(&hangup_wanted, false)) {
+            wakeup.hangup.call(wakeup.hangup.self);
         }
     }
 }
@@ -150,8 +150,8 @@ void plat_on_kill(void (*last)(void *self), void *self)
     pthread_mutex_unlock(&killing.lock);
 }
 
-bool plat_on_reopen(void (*reopen)(void *self), void *self, struct error *err)
+bool plat_on_hangup(void (*hangup)(void *self), void *self, struct error *err)
 {
-    wakeup.reopen = (struct callback){.call = reopen, .self = self};
+    wakeup.hangup = (struct callback){.call = hangup, .self = self};
     return start(err) && install(SIGHUP, on_hangup, err);
 }

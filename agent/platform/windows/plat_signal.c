@@ -62,9 +62,9 @@ void plat_on_kill(void (*last)(void *self), void *self)
     ReleaseSRWLockExclusive(&killing.lock);
 }
 
-bool plat_on_reopen(void (*reopen)(void *self), void *self, struct error *err)
+bool plat_on_hangup(void (*hangup)(void *self), void *self, struct error *err)
 {
-    (void)reopen;
+    (void)hangup;
     (void)self;
     (void)err;
     return true; /* nobody asks for it this way here */

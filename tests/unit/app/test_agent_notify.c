@@ -33,8 +33,14 @@ static int set_up(void **state)
     unsetenv("WATCHDOG_PID");
     int bound = bind(rig.fd, (struct sockaddr *)&address,
         (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (size_t)size));
-    agent_notify_init(&rig.notify, 10 * second_ns);
+    agent_notify_init(&rig.notify);
     return bound;
+}
+
+static uint64_t tick(enum agent_phase phase, uint64_t now_ns)
+{
+    const struct agent_moment moment = {.phase = phase};
+    return agent_notify_tick(&rig.notify, &moment, 10 * second_ns, now_ns);
 }
 
 static int tear_down(void **state)
@@ -67,7 +73,7 @@ static void expect_nothing(void)
 static void nothing_is_said_before_everything_runs(void **state)
 {
     (void)state;
-    assert_true(agent_notify_tick(&rig.notify, AGENT_STARTING, 100 * second_ns) == UINT64_MAX);
+    assert_true(tick(AGENT_STARTING, 100 * second_ns) == UINT64_MAX);
     expect_nothing();
 }
 
@@ -75,22 +81,76 @@ static void a_life_is_told_once_each_and_in_order(void **state)
 {
     (void)state;
     uint64_t now = 100 * second_ns;
-    assert_true(agent_notify_tick(&rig.notify, AGENT_RUNNING, now) == now + 10 * second_ns);
+    assert_true(tick(AGENT_RUNNING, now) == now + 10 * second_ns);
     expect(READY);
-    agent_notify_tick(&rig.notify, AGENT_RUNNING, now + 1);
+    tick(AGENT_RUNNING, now + 1);
     expect_nothing();
-    assert_true(agent_notify_tick(&rig.notify, AGENT_STOPPING, now + 2) == now + 10 * second_ns);
+    assert_true(tick(AGENT_STOPPING, now + 2) == now + 10 * second_ns);
     expect(STOPPING);
-    agent_notify_tick(&rig.notify, AGENT_STOPPING, now + 3);
+    tick(AGENT_STOPPING, now + 3);
     expect_nothing();
 }
 
 static void a_short_life_is_told_whole(void **state)
 {
     (void)state;
-    agent_notify_tick(&rig.notify, AGENT_STOPPING, 100 * second_ns);
+    tick(AGENT_STOPPING, 100 * second_ns);
     expect(READY);
     expect(STOPPING);
+    expect_nothing();
+}
+
+static uint64_t tick_reload(enum agent_phase phase, uint64_t begun, uint64_t over, uint64_t now_ns)
+{
+    const struct agent_moment moment = {
+        .phase = phase, .reloads_begun = begun, .reloads_over = over};
+    return agent_notify_tick(&rig.notify, &moment, 10 * second_ns, now_ns);
+}
+
+/* sd_notify(3): RELOADING=1 comes with the time of CLOCK_MONOTONIC, READY=1 when it is over. */
+#define RELOADING(seconds) "RELOADING=1\nMONOTONIC_USEC=" seconds "000000\nSTATUS=Reloading"
+
+static void a_reload_is_told_with_its_time_and_when_it_is_over(void **state)
+{
+    (void)state;
+    tick_reload(AGENT_RUNNING, 0, 0, 100 * second_ns);
+    expect(READY);
+    tick_reload(AGENT_RUNNING, 1, 0, 101 * second_ns);
+    expect(RELOADING("101"));
+    tick_reload(AGENT_RUNNING, 1, 0, 102 * second_ns);
+    expect_nothing();
+    tick_reload(AGENT_RUNNING, 1, 1, 103 * second_ns);
+    expect(READY);
+    tick_reload(AGENT_RUNNING, 1, 1, 104 * second_ns);
+    expect_nothing();
+}
+
+static void a_reload_that_nobody_saw_is_told_whole_as_the_manager_waits_for_it(void **state)
+{
+    (void)state;
+    tick_reload(AGENT_RUNNING, 0, 0, 100 * second_ns);
+    expect(READY);
+    tick_reload(AGENT_RUNNING, 2, 2, 105 * second_ns);
+    expect(RELOADING("105"));
+    expect(READY);
+    /* One begins as another one ends. */
+    tick_reload(AGENT_RUNNING, 3, 2, 106 * second_ns);
+    expect(RELOADING("106"));
+    tick_reload(AGENT_RUNNING, 4, 3, 107 * second_ns);
+    expect(READY);
+    expect(RELOADING("107"));
+    expect_nothing();
+}
+
+static void a_stop_ends_a_reload(void **state)
+{
+    (void)state;
+    tick_reload(AGENT_RUNNING, 1, 0, 100 * second_ns);
+    expect(READY);
+    expect(RELOADING("100"));
+    tick_reload(AGENT_STOPPING, 1, 0, 101 * second_ns);
+    expect(STOPPING);
+    tick_reload(AGENT_STOPPING, 1, 1, 102 * second_ns);
     expect_nothing();
 }
 
@@ -98,17 +158,17 @@ static void signs_of_life_come_in_half_of_the_time_until_the_end(void **state)
 {
     (void)state;
     uint64_t now = 100 * second_ns;
-    uint64_t next = agent_notify_tick(&rig.notify, AGENT_RUNNING, now);
+    uint64_t next = tick(AGENT_RUNNING, now);
     expect(READY);
     for (int i = 0; i < 5; i++) {
         enum agent_phase phase = i < 3 ? AGENT_RUNNING : AGENT_STOPPING;
-        agent_notify_tick(&rig.notify, phase, next - 1);
+        tick(phase, next - 1);
         if (i == 3) {
             expect(STOPPING);
         }
         expect_nothing();
         now = next;
-        next = agent_notify_tick(&rig.notify, phase, now);
+        next = tick(phase, now);
         assert_true(next == now + 10 * second_ns);
         expect("WATCHDOG=1");
         expect_nothing();
@@ -120,10 +180,10 @@ static void without_a_watchdog_nobody_is_woken(void **state)
     (void)state;
     agent_notify_fini(&rig.notify);
     unsetenv("WATCHDOG_USEC");
-    agent_notify_init(&rig.notify, 10 * second_ns);
-    assert_true(agent_notify_tick(&rig.notify, AGENT_RUNNING, 100 * second_ns) == UINT64_MAX);
+    agent_notify_init(&rig.notify);
+    assert_true(tick(AGENT_RUNNING, 100 * second_ns) == UINT64_MAX);
     expect(READY);
-    assert_true(agent_notify_tick(&rig.notify, AGENT_RUNNING, 900 * second_ns) == UINT64_MAX);
+    assert_true(tick(AGENT_RUNNING, 900 * second_ns) == UINT64_MAX);
     expect_nothing();
 }
 
@@ -132,8 +192,8 @@ static void without_a_manager_nothing_is_to_be_done(void **state)
     (void)state;
     agent_notify_fini(&rig.notify);
     unsetenv("NOTIFY_SOCKET");
-    agent_notify_init(&rig.notify, 10 * second_ns);
-    assert_true(agent_notify_tick(&rig.notify, AGENT_STOPPING, 100 * second_ns) == UINT64_MAX);
+    agent_notify_init(&rig.notify);
+    assert_true(tick(AGENT_STOPPING, 100 * second_ns) == UINT64_MAX);
     agent_notify_status(&rig.notify, span_text("unheard"));
     expect_nothing();
 }
@@ -146,15 +206,15 @@ static void what_found_no_room_is_told_later_and_still_in_order(void **state)
     while (plat_notify_send(rig.notify.manager, span_text("X=1"))) {
         filled++;
     }
-    uint64_t next = agent_notify_tick(&rig.notify, AGENT_RUNNING, now);
+    uint64_t next = tick(AGENT_RUNNING, now);
     assert_true(next > now && next <= now + second_ns);
     /* Nothing overtakes it. */
-    agent_notify_tick(&rig.notify, AGENT_STOPPING, next - 1);
+    tick(AGENT_STOPPING, next - 1);
     for (int i = 0; i < filled; i++) {
         expect("X=1");
     }
     expect_nothing();
-    agent_notify_tick(&rig.notify, AGENT_STOPPING, next);
+    tick(AGENT_STOPPING, next);
     expect(READY);
     expect(STOPPING);
     expect_nothing();
@@ -163,13 +223,13 @@ static void what_found_no_room_is_told_later_and_still_in_order(void **state)
 static void a_sign_of_life_without_room_is_repeated_before_it_is_missed(void **state)
 {
     (void)state;
-    uint64_t due = agent_notify_tick(&rig.notify, AGENT_RUNNING, 100 * second_ns);
+    uint64_t due = tick(AGENT_RUNNING, 100 * second_ns);
     while (plat_notify_send(rig.notify.manager, span_text("X=1"))) {}
-    uint64_t next = agent_notify_tick(&rig.notify, AGENT_RUNNING, due);
+    uint64_t next = tick(AGENT_RUNNING, due);
     assert_true(next > due && next <= due + second_ns);
     char got[64];
     while (recv(rig.fd, got, sizeof(got), 0) >= 0) {}
-    assert_true(agent_notify_tick(&rig.notify, AGENT_RUNNING, next) == next + 10 * second_ns);
+    assert_true(tick(AGENT_RUNNING, next) == next + 10 * second_ns);
     expect("WATCHDOG=1");
 }
 
@@ -220,6 +280,9 @@ int main(void)
         with_manager(nothing_is_said_before_everything_runs),
         with_manager(a_life_is_told_once_each_and_in_order),
         with_manager(a_short_life_is_told_whole),
+        with_manager(a_reload_is_told_with_its_time_and_when_it_is_over),
+        with_manager(a_reload_that_nobody_saw_is_told_whole_as_the_manager_waits_for_it),
+        with_manager(a_stop_ends_a_reload),
         with_manager(signs_of_life_come_in_half_of_the_time_until_the_end),
         with_manager(without_a_watchdog_nobody_is_woken),
         with_manager(without_a_manager_nothing_is_to_be_done),

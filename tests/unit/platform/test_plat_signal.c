@@ -78,7 +78,7 @@ static void closed_pipe(int number)
 static void hangups(int number)
 {
     (void)number;
-    if (!plat_on_reopen(tell, NULL, NULL) || !plat_on_stop(never_return, NULL, NULL)) {
+    if (!plat_on_hangup(tell, NULL, NULL) || !plat_on_stop(never_return, NULL, NULL)) {
         _exit(NO_STOP);
     }
     for (int i = 0; i < 3; i++) {
