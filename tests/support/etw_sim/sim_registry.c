@@ -5,6 +5,7 @@
 
 #include "base/span.h"
 #include "etw/etw_types.h"
+#include "platform/plat_thread.h"
 
 enum { MAX_ENTRIES = 4096, MAX_LINE = 8192, PATH_BYTES = 1024 };
 
@@ -16,6 +17,7 @@ struct entry {
 };
 
 struct sim_registry {
+    struct plat_mutex lock;
     struct etw_registry_api api;
     char path[PATH_BYTES]; /* "": none */
     struct entry entries[MAX_ENTRIES];
@@ -156,7 +158,7 @@ static uint32_t change(struct sim_registry *r)
     return 0;
 }
 
-static uint32_t make(void *self, const char *key)
+static uint32_t do_make(void *self, const char *key)
 {
     struct sim_registry *r = self;
     uint32_t code = change(r);
@@ -177,7 +179,8 @@ static uint32_t make(void *self, const char *key)
     return 0;
 }
 
-static uint32_t set(void *self, const char *key, const char *name, uint32_t type, struct span data)
+static uint32_t do_set(
+    void *self, const char *key, const char *name, uint32_t type, struct span data)
 {
     struct sim_registry *r = self;
     uint32_t code = change(r);
@@ -196,7 +199,7 @@ static uint32_t set(void *self, const char *key, const char *name, uint32_t type
     return 0;
 }
 
-static uint32_t key_at(
+static uint32_t do_key_at(
     void *self, const char *key, uint32_t index, char ret_name[ETW_REGISTRY_NAME_BYTES])
 {
     struct sim_registry *r = self;
@@ -215,7 +218,7 @@ static uint32_t key_at(
     return ETW_ERROR_NO_MORE_ITEMS;
 }
 
-static uint32_t value_at(void *self, const char *key, uint32_t index,
+static uint32_t do_value_at(void *self, const char *key, uint32_t index,
     char ret_name[ETW_REGISTRY_NAME_BYTES], uint32_t *ret_type, struct buf *ret_data)
 {
     struct sim_registry *r = self;
@@ -236,7 +239,7 @@ static uint32_t value_at(void *self, const char *key, uint32_t index,
     return ETW_ERROR_NO_MORE_ITEMS;
 }
 
-static uint32_t remove_value(void *self, const char *key, const char *name)
+static uint32_t do_remove_value(void *self, const char *key, const char *name)
 {
     struct sim_registry *r = self;
     uint32_t code = change(r);
@@ -249,7 +252,7 @@ static uint32_t remove_value(void *self, const char *key, const char *name)
     return 0;
 }
 
-static uint32_t remove_key(void *self, const char *key)
+static uint32_t do_remove_key(void *self, const char *key)
 {
     struct sim_registry *r = self;
     uint32_t code = change(r);
@@ -264,6 +267,47 @@ static uint32_t remove_key(void *self, const char *key)
     }
     save(r);
     return 0;
+}
+
+/* ---- one at a time: sessions have threads of their own ------------------------------------------------- */
+
+#define LOCKED(call)               \
+    struct sim_registry *r = self; \
+    plat_mutex_lock(&r->lock);     \
+    uint32_t code = call;          \
+    plat_mutex_unlock(&r->lock);   \
+    return code
+
+static uint32_t make(void *self, const char *key)
+{
+    LOCKED(do_make(self, key));
+}
+
+static uint32_t set(void *self, const char *key, const char *name, uint32_t type, struct span data)
+{
+    LOCKED(do_set(self, key, name, type, data));
+}
+
+static uint32_t key_at(
+    void *self, const char *key, uint32_t index, char ret_name[ETW_REGISTRY_NAME_BYTES])
+{
+    LOCKED(do_key_at(self, key, index, ret_name));
+}
+
+static uint32_t value_at(void *self, const char *key, uint32_t index,
+    char ret_name[ETW_REGISTRY_NAME_BYTES], uint32_t *ret_type, struct buf *ret_data)
+{
+    LOCKED(do_value_at(self, key, index, ret_name, ret_type, ret_data));
+}
+
+static uint32_t remove_value(void *self, const char *key, const char *name)
+{
+    LOCKED(do_remove_value(self, key, name));
+}
+
+static uint32_t remove_key(void *self, const char *key)
+{
+    LOCKED(do_remove_key(self, key));
 }
 
 /* ---- for tests ------------------------------------------------------------------------------------------- */
@@ -282,6 +326,7 @@ struct sim_registry *sim_registry_create(const char *path)
         .remove_value = remove_value,
         .remove_key = remove_key};
     snprintf(r->path, sizeof(r->path), "%s", path ? path : "");
+    plat_mutex_init(&r->lock);
     return r;
 }
 
@@ -289,6 +334,7 @@ void sim_registry_destroy(struct sim_registry *registry)
 {
     if (registry) {
         clear(registry);
+        plat_mutex_fini(&registry->lock);
         free(registry);
     }
 }
