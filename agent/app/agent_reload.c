@@ -117,6 +117,18 @@ static void say(struct agent_process *process, const char *text)
     }
 }
 
+/* The process is to stop: sessions that were left running hold what nobody has read, so an agent comes for it
+ * once more, and stops at once. False: stuck. */
+static bool end_heritage(struct agent_process *process, struct agent_setup *setup)
+{
+    struct error err;
+    bool stuck = false;
+    if (process->heritage.count && !agent_process_begin(process, setup, &stuck, &err)) {
+        tell(process, LOG_LEVEL_ERROR, err.text);
+    }
+    return !stuck;
+}
+
 /* The agent of ${*setup} ends, that of ${next} begins, or that of ${*setup} again. The setup that does not run
  * is destroyed. False: stuck. */
 static bool change(struct agent_process *process, struct agent_setup **setup,
@@ -131,7 +143,7 @@ static bool change(struct agent_process *process, struct agent_setup **setup,
     }
     if (agent_process_is_stopping(process)) {
         agent_setup_destroy(next);
-        return true;
+        return end_heritage(process, before);
     }
     change_log(process, &before->config, &next->config);
     if (agent_process_begin(process, next, &stuck, &err)) {

@@ -383,9 +383,8 @@ bool etw_providers_inherit(
     if (!copy) {
         return error_set(err, ERR_MEMORY, "out of memory for providers");
     }
-    memcpy(copy, guids, count * sizeof(*copy));
     free(p->inherited);
-    p->inherited = copy;
+    p->inherited = memcpy(copy, guids, count * sizeof(*copy));
     p->inherited_count = count;
     return true;
 }
@@ -398,9 +397,7 @@ static void settle_inheritance(struct etw_providers *p, uint64_t session)
         if (target) {
             target->capture_at_start = false;
         } else {
-            char label[GUID_TEXT_SIZE + 1] = "";
-            guid_write(&p->inherited[i], label);
-            etw_enable_stop(session, label, &p->inherited[i], NULL);
+            etw_enable_stop(session, "of before", &p->inherited[i], NULL);
         }
     }
     p->inherited_count = 0;

@@ -393,8 +393,11 @@ enum input_end etw_session_run(
     s->sink = *sink;
     s->missing_since = s->env.last_time;
     s->missing_why = "not_running";
-    while (more && !must_stop(s)) {
+    /* What was left to us is read before it ends, though we are to stop already. */
+    bool inherits = s->env.legacy.size != 0;
+    while (more && (inherits || !must_stop(s))) {
         struct error why = {0};
+        inherits = false;
         if (!etw_session_guard_allows(s)) {
             more = rest(s);
             continue;
