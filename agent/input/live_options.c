@@ -63,6 +63,8 @@ static const struct config_field guard_fields[] = {
         .min = SECOND_NS, .max = 24 * 3600 * SECOND_NS,
         .help = "what was repaired too often, or twice in vain, is left alone until this time is "
             "over"},
+    {CONFIG_ROW("who", BOOL, struct live_guard, who), .default_text = "false",
+        .help = "say who did it, by a small session of the agent's own, one for all"},
     {.key = NULL},
 };
 

@@ -26,6 +26,7 @@ struct live_buffers {
 /* Who keeps a session as it shall be. Zero: nobody. */
 struct live_guard {
     bool enabled;
+    bool who;
     uint64_t interval_ns; /* between two looks */
     int64_t repairs;      /* of one thing per window; 0: none */
     uint64_t window_ns;

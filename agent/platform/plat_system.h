@@ -31,6 +31,10 @@ uint64_t plat_peak_rss_bytes(void);
 /* The number of this process. */
 uint32_t plat_process_id(void);
 
+/* The path of the program that process ${pid} runs, if it did so at FILETIME ${time} already. False: it
+ * has ended, or this system is not asked (Linux). */
+bool plat_process_image(uint32_t pid, uint64_t time, char *path, size_t size);
+
 /* Host name as UTF-8, cut to ${size} with its terminator; "" if unknown. */
 void plat_host_name(char *name, size_t size);
 

@@ -244,6 +244,19 @@ class Guard(Shared):
         self.assertEqual(agent.stop(), 0)
         self.assertEqual(self.shipped(), (10, {}))
 
+    def test_who_did_it_is_told_if_asked_for(self):
+        agent = self.start(", guard: {interval: 100ms, who: true}")
+        self.read_by(agent)
+        self.do(f"disable {SESSION} {NAME}")
+        self.told(("provider_disabled", "repaired"))
+        event = next(event for event in map(json.loads, self.out.read_text().splitlines())
+                     if "guard" in event)
+        self.assertEqual(event["guard"]["by"], {"pid": 6666, "user": "S-1-5-18"})
+        self.assertIn(", by process 6666", event["message"])
+        self.assertIn(f"etwship-who-{agent.process.pid}", self.sessions("list"))
+        self.assertEqual(agent.stop(), 0)
+        self.assertEqual(self.sessions("list"), {})
+
     def test_who_switches_it_off_for_good_has_it_so(self):
         agent = self.start(self.quick)
         self.read_by(agent)

@@ -10,7 +10,7 @@
 /* A session of one of these commands, whose name ends with the process that ran it. */
 static bool is_of_command(const char *name)
 {
-    static const char *const commands[] = {"watch-", "record-", "selftest-"};
+    static const char *const commands[] = {"watch-", "record-", "selftest-", "who-"};
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
         size_t size = strlen(commands[i]);
         const char *pid = name + size;

@@ -31,6 +31,7 @@ struct etw_session_timing etw_session_timing = {.poll_ms = 1000,
     .enable_ms = 2000,
     .stop_ms = 5000,
     .behind_ms = 10000,
+    .who_ms = 3000,
     .clock_ms = 1000};
 
 /* ---- notes ------------------------------------------------------------------------------------------- */
@@ -189,7 +190,7 @@ static void stop_session(struct etw_session *s)
     }
     end_consumer(s, known);
     etw_session_tell_losses(s, known ? &last : NULL);
-    etw_session_guard_tell(s);
+    etw_session_guard_tell_all(s);
     if (known || err.os_code == ETW_ERROR_WMI_INSTANCE_NOT_FOUND) {
         etw_session_forget(s);
     }
@@ -208,7 +209,7 @@ static void let_go(struct etw_session *s, bool same)
 {
     struct etw_session_state now;
     end_consumer(s, false);
-    etw_session_guard_tell(s);
+    etw_session_guard_tell_all(s);
     if (same && etw_control_query(s->plan->name, &now, NULL)) {
         etw_session_tell_losses(s, &now);
     }
@@ -439,7 +440,7 @@ enum input_end etw_session_run(
         etw_targets_stop(s->targets);
     }
     leave(s, !s->plan->keeps && !passes_on);
-    etw_session_guard_tell(s);
+    etw_session_guard_tell_all(s);
     return over ? INPUT_DONE : INPUT_STOPPED;
 }
 

@@ -26,6 +26,24 @@ static bool is_on(const struct etw_session *s)
 
 /* ---- telling --------------------------------------------------------------------------------------- */
 
+/* What somebody must have done. False: nobody did that. */
+static bool deed_of(const char *kind, enum etw_guard_deed *ret_deed)
+{
+    static const struct {
+        const char *kind;
+        enum etw_guard_deed deed;
+    } rows[] = {{"session_stopped", ETW_GUARD_DEED_STOP},
+        {"session_changed", ETW_GUARD_DEED_CONFIGURE},
+        {"provider_disabled", ETW_GUARD_DEED_DISABLE}, {"provider_changed", ETW_GUARD_DEED_ENABLE}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (strcmp(rows[i].kind, kind) == 0) {
+            *ret_deed = rows[i].deed;
+            return true;
+        }
+    }
+    return false;
+}
+
 static void add_news(struct etw_session *s, const struct etw_guard_news *news)
 {
     struct etw_session_guard *g = &s->guard;
@@ -37,29 +55,86 @@ static void add_news(struct etw_session *s, const struct etw_guard_news *news)
     if (more) {
         g->news = more;
         g->news[g->news_count] = *news;
-        g->news[g->news_count++].time = plat_now_filetime();
+        struct etw_guard_news *added = &g->news[g->news_count++];
+        added->time = plat_now_filetime();
+        added->wait_until_ns = g->who && deed_of(news->kind, &added->deed)
+                                   ? plat_monotonic_ns() + s->timing.who_ms * ns_per_ms
+                                   : 0;
     }
+}
+
+/* Is it to be told now, with who did it or without? */
+static bool is_ripe(const struct etw_session *s, struct etw_guard_news *news, bool hurry)
+{
+    return news->wait_until_ns == 0 ||
+           etw_guard_who_find(
+               s->guard.who, news->deed, s->plan->name, &news->provider, &news->by) ||
+           hurry || plat_monotonic_ns() >= news->wait_until_ns;
+}
+
+static void tell_one(struct etw_session *s, const struct etw_guard_news *news)
+{
+    struct guard_report report = {.kind = news->kind,
+        .action = news->action,
+        .session = span_text(s->plan->name),
+        .provider = span_text(news->label ? news->label : ""),
+        .provider_guid = news->provider,
+        .repairs = news->repairs,
+        .detail = span_text(news->detail),
+        .shift_ms = news->shift_ms,
+        .by_pid = news->by.pid,
+        .by_image = span_text(news->by.image),
+        .by_user = span_text(news->by.user),
+        .time = news->time,
+        .trace = s->connections ? etw_consume_trace(s->connections->consume) : &s->nothing.info};
+    if (s->sink.guard) {
+        s->sink.guard(s->sink.self, &report);
+    }
+}
+
+static void tell(struct etw_session *s, bool hurry)
+{
+    struct etw_session_guard *g = &s->guard;
+    size_t left = 0;
+    for (size_t i = 0; i < g->news_count; i++) {
+        if (is_ripe(s, &g->news[i], hurry)) {
+            tell_one(s, &g->news[i]);
+        } else {
+            g->news[left++] = g->news[i];
+        }
+    }
+    g->news_count = left;
 }
 
 void etw_session_guard_tell(struct etw_session *s)
 {
+    tell(s, false);
+}
+
+void etw_session_guard_tell_all(struct etw_session *s)
+{
+    tell(s, true);
+}
+
+/* Have the session that tells who did it; another try at the next look. */
+static void ask_who(struct etw_session *s)
+{
     struct etw_session_guard *g = &s->guard;
-    for (size_t i = 0; i < g->news_count && s->sink.guard; i++) {
-        const struct etw_guard_news *news = &g->news[i];
-        struct guard_report report = {.kind = news->kind,
-            .action = news->action,
-            .session = span_text(s->plan->name),
-            .provider = span_text(news->label ? news->label : ""),
-            .provider_guid = news->provider,
-            .repairs = news->repairs,
-            .detail = span_text(news->detail),
-            .shift_ms = news->shift_ms,
-            .time = news->time,
-            .trace = s->connections ? etw_consume_trace(s->connections->consume)
-                                    : &s->nothing.info};
-        s->sink.guard(s->sink.self, &report);
+    uint64_t now = plat_monotonic_ns();
+    struct error err = {0};
+    if (!s->plan->guard.who || now < g->who_at_ns) {
+        return;
     }
-    g->news_count = 0;
+    g->who_at_ns = now + s->plan->guard.interval_ns;
+    if (g->who) {
+        etw_guard_who_keep(g->who);
+        return;
+    }
+    g->who = etw_guard_who_open(&err);
+    if (!g->who && !g->who_told) {
+        etw_session_note(s, INPUT_NOTE_WARNING, "guard: who does it cannot be told. %s", err.text);
+    }
+    g->who_told = true;
 }
 
 static void add_text(char detail[ETW_GUARD_DETAIL], const char *format, ...) ETWSHIP_PRINTF(2, 3);
@@ -294,6 +369,7 @@ void etw_session_guard_entered(struct etw_session *s)
     if (!is_on(s)) {
         return;
     }
+    ask_who(s);
     g->was = s->state;
     g->pace = (struct etw_guard_pace){.known = false};
     g->look_at_ns = plat_monotonic_ns() + s->plan->guard.interval_ns;
@@ -329,6 +405,7 @@ void etw_session_guard_look(struct etw_session *s, const struct etw_session_stat
         return;
     }
     g->look_at_ns = now + s->plan->guard.interval_ns;
+    ask_who(s);
     if (s->consume) {
         look_at_clock(s);
     }
@@ -408,6 +485,7 @@ void etw_session_guard_init(struct etw_session *s)
 
 void etw_session_guard_fini(struct etw_session *s)
 {
+    etw_guard_who_close(s->guard.who);
     free(s->guard.providers);
     free(s->guard.news);
 }

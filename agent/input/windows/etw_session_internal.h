@@ -5,6 +5,7 @@
 #include "input/windows/etw_consume.h"
 #include "input/windows/etw_guard_judge.h"
 #include "input/windows/etw_guard_policy.h"
+#include "input/windows/etw_guard_who.h"
 #include "input/windows/etw_kept.h"
 #include "input/windows/etw_providers.h"
 #include "input/windows/etw_session.h"
@@ -41,6 +42,9 @@ struct etw_guard_news {
     uint32_t repairs;
     int64_t shift_ms;
     uint64_t time;
+    uint64_t wait_until_ns; /* for who did it; 0: nobody did */
+    enum etw_guard_deed deed;
+    struct etw_guard_culprit by;
     char detail[ETW_GUARD_DETAIL];
 };
 
@@ -60,6 +64,9 @@ struct etw_session_guard {
     bool stopped; /* somebody has, and it is not back yet */
     struct error last_failure;
     uint32_t refusals;           /* because somebody else has one of its name */
+    struct etw_guard_who *who;   /* NULL: nobody tells */
+    uint64_t who_at_ns;          /* the next try to have it */
+    bool who_told;               /* that it cannot be had */
     struct etw_guard_news *news; /* to be told */
     size_t news_count;
 };
@@ -144,6 +151,9 @@ void etw_session_guard_look(struct etw_session *session, const struct etw_sessio
 
 /* Hand what is to be told to the sink, in this thread's turn. */
 void etw_session_guard_tell(struct etw_session *session);
+
+/* The same of what waits to hear who did it, too. */
+void etw_session_guard_tell_all(struct etw_session *session);
 
 /* It has ended without us. */
 void etw_session_guard_stopped(struct etw_session *session);

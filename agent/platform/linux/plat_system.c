@@ -86,6 +86,15 @@ uint32_t plat_process_id(void)
     return (uint32_t)getpid();
 }
 
+bool plat_process_image(uint32_t pid, uint64_t time, char *path, size_t size)
+{
+    (void)pid; /* only who traces a Windows asks, and here that is a simulated one */
+    (void)time;
+    (void)path;
+    (void)size;
+    return false;
+}
+
 void plat_host_name(char *name, size_t size)
 {
     if (size == 0) {

@@ -1,5 +1,6 @@
 #include "platform/plat_system.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <windows.h>
@@ -55,6 +56,26 @@ uint64_t plat_peak_rss_bytes(void)
 uint32_t plat_process_id(void)
 {
     return GetCurrentProcessId();
+}
+
+bool plat_process_image(uint32_t pid, uint64_t time, char *path, size_t size)
+{
+    FILETIME started = {0};
+    FILETIME unused;
+    wchar_t wide[1024];
+    DWORD length = sizeof(wide) / sizeof(wide[0]);
+    HANDLE process = OpenProcess(PROCESS_QUERY_LIMITED_INFORMATION, FALSE, pid);
+    if (!process) {
+        return false;
+    }
+    bool known = GetProcessTimes(process, &started, &unused, &unused, &unused) &&
+                 ((uint64_t)started.dwHighDateTime << 32 | started.dwLowDateTime) <= time &&
+                 QueryFullProcessImageNameW(process, 0, wide, &length);
+    CloseHandle(process);
+    char *text = known ? plat_wide_to_utf8(wide) : NULL;
+    known = text && snprintf(path, size, "%s", text) < (int)size;
+    free(text);
+    return known;
 }
 
 void plat_host_name(char *name, size_t size)

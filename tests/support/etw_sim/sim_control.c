@@ -120,12 +120,16 @@ static uint32_t control_session(struct etw_sim *sim, uint64_t session, const etw
     if (control == ETW_CONTROL_STOP) {
         s->users++;
         sim_session_end(s);
+        sim_watch_session(s, 11);
         code = sim_properties_fill(s, p);
         sim_world_note(sim, "stop", s->name16, code);
         sim_session_release(s);
         return code;
     }
     code = act(s, p, file, control);
+    if (!code && control == ETW_CONTROL_UPDATE) {
+        sim_watch_session(s, 12);
+    }
     return code ? code : sim_properties_fill(s, p);
 }
 

@@ -167,13 +167,18 @@ uint32_t sim_enable_control(struct etw_sim *sim, uint64_t session, const struct 
     }
     switch (code) {
     case ETW_PROVIDER_ENABLE:
-        return enable(sim, s, g, level, any, all, parameters);
+        code = enable(sim, s, g, level, any, all, parameters);
+        if (!code && s->running) {
+            sim_watch_provider(s, 14, provider);
+        }
+        return code;
     case ETW_PROVIDER_CAPTURE_STATE:
         if (guid_equal(provider, &sim_session_system_guid)) {
             sim_rundown_write(s, false);
         }
         return sim_enable_capture(sim, s, provider);
     default:
+        sim_watch_provider(s, 15, provider);
         return disable(sim, s, g);
     }
 }

@@ -447,6 +447,14 @@ struct sim_enable *sim_enable_find(const struct sim_guid *g, const struct sim_se
 void sim_enable_drop(struct sim_guid *g, const struct sim_session *s); /* nobody is told */
 uint32_t sim_enable_capture(struct etw_sim *sim, struct sim_session *s, const struct guid *guid);
 
+/*
+ * sim_watch.c: what Microsoft-Windows-Kernel-EventTracing writes when a session is stopped (11) or
+ * configured (12), a provider enabled (14) or disabled (15): payloads of its manifest, and the
+ * caller's process in the header. It is the kernel's, so it is always there.
+ */
+void sim_watch_session(struct sim_session *s, uint16_t id);
+void sim_watch_provider(struct sim_session *s, uint16_t id, const struct guid *provider);
+
 /* EnableTraceEx2 and its forerunners. */
 uint32_t sim_enable_control(struct etw_sim *sim, uint64_t session, const struct guid *provider,
     uint32_t code, uint8_t level, uint64_t any, uint64_t all,

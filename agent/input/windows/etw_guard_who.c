@@ -1,0 +1,294 @@
+#include "input/windows/etw_guard_who.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/put.h"
+#include "base/reader.h"
+#include "base/utf.h"
+#include "etw/etw_control.h"
+#include "etw/etw_enable.h"
+#include "etw/etw_hold.h"
+#include "input/windows/etw_consume.h"
+#include "platform/plat_system.h"
+#include "platform/plat_thread.h"
+
+/*
+ * The session's consumer puts what others did into a ring; guards look there. `mutex` guards the
+ * ring. `opening` is held by whoever opens, closes or restarts the one session that all guards
+ * share, which is seldom; nobody waits for it who has the mutex.
+ */
+enum { MAX_DEEDS = 256, ID_STOP = 11, ID_CONFIGURE = 12, ID_ENABLE = 14, ID_DISABLE = 15 };
+enum { BUFFER_KB = 64, MIN_BUFFERS = 2, MAX_BUFFERS = 32, FLUSH_MS = 1000, END_MS = 5000 };
+
+/* Microsoft-Windows-Kernel-EventTracing {b675ec37-bdb6-4648-bc92-f3fdc74d3ca2} */
+static const struct guid kernel_event_tracing = {{0x37, 0xec, 0x75, 0xb6, 0xb6, 0xbd, 0x48, 0x46,
+    0xbc, 0x92, 0xf3, 0xfd, 0xc7, 0x4d, 0x3c, 0xa2}};
+
+struct deed {
+    bool is_new;
+    enum etw_guard_deed kind;
+    struct guid session; /* made from its name, in which case does not count */
+    struct guid provider;
+    struct etw_guard_culprit by;
+};
+
+struct etw_guard_who {
+    size_t shares;
+    char name[64];
+    struct etw_hold *hold;
+    struct etw_consume *consume;
+    bool runs;
+    atomic_bool ended;
+
+    struct plat_mutex mutex;
+    struct deed deeds[MAX_DEEDS];
+    size_t next;
+};
+
+static atomic_flag opening = ATOMIC_FLAG_INIT;
+static struct etw_guard_who *shared;
+
+static void enter(void)
+{
+    while (atomic_flag_test_and_set(&opening)) {
+        plat_sleep_ms(1);
+    }
+}
+
+static void leave(void)
+{
+    atomic_flag_clear(&opening);
+}
+
+/* ---- its events ------------------------------------------------------------------------------------ */
+
+bool etw_guard_who_read(uint16_t id, struct span payload, struct etw_guard_change *ret_change)
+{
+    struct reader reader = reader_make(payload);
+    struct guid guid = reader_guid(&reader);
+    bool is_session = id == ID_STOP || id == ID_CONFIGURE;
+    if (!is_session && id != ID_ENABLE && id != ID_DISABLE) {
+        return false;
+    }
+    if (is_session) {
+        reader_skip(&reader, 4); /* LoggerMode */
+    }
+    *ret_change = (struct etw_guard_change){.deed = id == ID_STOP        ? ETW_GUARD_DEED_STOP
+                                                    : id == ID_CONFIGURE ? ETW_GUARD_DEED_CONFIGURE
+                                                    : id == ID_ENABLE    ? ETW_GUARD_DEED_ENABLE
+                                                                         : ETW_GUARD_DEED_DISABLE,
+        .provider = is_session ? (struct guid){{0}} : guid,
+        .session = reader_text16(&reader)};
+    return !reader.failed && ret_change->session.size > 0;
+}
+
+static struct guid key_of(struct span name)
+{
+    return guid_from_name(name);
+}
+
+static void fill_culprit(const struct event_record *record, struct etw_guard_culprit *ret_by)
+{
+    const struct extended_item *sid = record_extended(record, EXTENDED_SID);
+    uint8_t text[192];
+    uint8_t *end = text;
+    ret_by->pid = record->process_id;
+    if (!plat_process_image(
+            record->process_id, record->time, ret_by->image, sizeof(ret_by->image))) {
+        ret_by->image[0] = 0;
+    }
+    if (sid && put_sid(&end, sid->data)) {
+        snprintf(ret_by->user, sizeof(ret_by->user), "%.*s", (int)(end - text), (char *)text);
+    }
+}
+
+static bool on_record(void *self, const struct event_record *record)
+{
+    struct etw_guard_who *who = self;
+    struct etw_guard_change change;
+    uint8_t name[ETW_NAME_BYTES + 16];
+    if (!guid_equal(&record->provider, &kernel_event_tracing) ||
+        record->process_id == plat_process_id() ||
+        !etw_guard_who_read(record->descriptor.id, record->payload, &change) ||
+        utf16_json_bound(change.session.size) > sizeof(name)) {
+        return true;
+    }
+    struct deed deed = {.is_new = true, .kind = change.deed, .provider = change.provider};
+    deed.session = key_of(span_make(name, utf16_to_utf8(change.session, name)));
+    fill_culprit(record, &deed.by);
+    plat_mutex_lock(&who->mutex);
+    who->deeds[who->next++ % MAX_DEEDS] = deed;
+    plat_mutex_unlock(&who->mutex);
+    return true;
+}
+
+static void on_lost(void *self, enum etw_loss_mark mark, uint64_t time)
+{
+    (void)self; /* then somebody stays unknown */
+    (void)mark;
+    (void)time;
+}
+
+static void on_problem(void *self, const char *what)
+{
+    (void)self;
+    (void)what;
+}
+
+static void on_ended(void *self)
+{
+    struct etw_guard_who *who = self;
+    atomic_store(&who->ended, true);
+}
+
+bool etw_guard_who_find(struct etw_guard_who *who, enum etw_guard_deed deed, const char *session,
+    const struct guid *provider, struct etw_guard_culprit *ret_culprit)
+{
+    struct guid key = key_of(span_text(session));
+    bool found = false;
+    plat_mutex_lock(&who->mutex);
+    for (size_t i = 0; i < MAX_DEEDS; i++) { /* the oldest first: the last one stays */
+        struct deed *one = &who->deeds[(who->next + i) % MAX_DEEDS];
+        if (one->is_new && one->kind == deed && guid_equal(&one->session, &key) &&
+            guid_equal(&one->provider, provider)) {
+            *ret_culprit = one->by;
+            one->is_new = false;
+            found = true;
+        }
+    }
+    plat_mutex_unlock(&who->mutex);
+    return found;
+}
+
+/* ---- its session ----------------------------------------------------------------------------------- */
+
+static void stop(struct etw_guard_who *who)
+{
+    if (who->runs) { /* also one that is no longer read */
+        etw_control_stop(who->name, NULL, NULL);
+    }
+    who->runs = false;
+    if (who->consume) {
+        uint64_t step = END_MS * UINT64_C(1000000);
+        if (!etw_consume_wait(who->consume, plat_monotonic_ns() + step, NULL)) {
+            etw_consume_close(who->consume);
+            etw_consume_abandon(who->consume);
+        }
+        etw_consume_close(who->consume);
+        etw_consume_destroy(who->consume);
+        who->consume = NULL;
+    }
+}
+
+static bool enable(uint64_t session, struct error *err)
+{
+    static const uint16_t ids[] = {ID_STOP, ID_CONFIGURE, ID_ENABLE, ID_DISABLE};
+    struct etw_outcome outcome;
+    struct etw_request *request = calloc(1, sizeof(*request));
+    if (!request) {
+        return error_set(err, ERR_MEMORY, "out of memory for a provider");
+    }
+    request->provider = kernel_event_tracing;
+    request->properties = ETW_ENABLE_SID;
+    request->events.count = sizeof(ids) / sizeof(ids[0]);
+    memcpy(request->events.ids, ids, sizeof(ids));
+    bool good = etw_enable_provider(
+        session, "Microsoft-Windows-Kernel-EventTracing", request, &outcome, err);
+    free(request);
+    return good;
+}
+
+static bool start(struct etw_guard_who *who, struct error *err)
+{
+    const struct input_sink sink = {.self = who, .record = on_record};
+    const struct etw_consume_settings settings = {.session = who->name,
+        .sink = &sink,
+        .lost = on_lost,
+        .problem = on_problem,
+        .ended = on_ended,
+        .self = who};
+    const struct etw_session_spec spec = {.name = who->name,
+        .guid = guid_from_name(span_text(who->name)),
+        .buffer_kb = BUFFER_KB,
+        .min_buffers = MIN_BUFFERS,
+        .max_buffers = MAX_BUFFERS,
+        .flush_ms = FLUSH_MS,
+        .mode = ETW_MODE_REAL_TIME | ETW_MODE_INDEPENDENT_SESSION};
+    struct etw_session_state state;
+    atomic_store(&who->ended, false);
+    if (!etw_control_start(&spec, &state, err)) {
+        return false;
+    }
+    who->runs = true;
+    who->consume = etw_consume_open(&settings, err);
+    if (!who->consume || !etw_consume_start(who->consume, err) || !enable(state.handle, err)) {
+        stop(who);
+        return false;
+    }
+    return true;
+}
+
+void etw_guard_who_keep(struct etw_guard_who *who)
+{
+    if (!atomic_load(&who->ended)) {
+        return;
+    }
+    enter();
+    if (atomic_load(&who->ended)) {
+        stop(who);
+        if (!start(who, NULL)) {
+            atomic_store(&who->ended, true); /* again at the next call */
+        }
+    }
+    leave();
+}
+
+static struct etw_guard_who *create(struct error *err)
+{
+    struct etw_guard_who *who = calloc(1, sizeof(*who));
+    if (!who) {
+        error_set(err, ERR_MEMORY, "out of memory for a session");
+        return NULL;
+    }
+    plat_mutex_init(&who->mutex);
+    snprintf(who->name, sizeof(who->name), "%swho-%u", ETW_OUR_PREFIX, (unsigned)plat_process_id());
+    who->hold = etw_hold_take(who->name, err);
+    if (!who->hold || !start(who, err)) {
+        etw_hold_drop(who->hold);
+        plat_mutex_fini(&who->mutex);
+        free(who);
+        return NULL;
+    }
+    return who;
+}
+
+struct etw_guard_who *etw_guard_who_open(struct error *err)
+{
+    enter();
+    shared = shared ? shared : create(err);
+    if (shared) {
+        shared->shares++;
+    }
+    struct etw_guard_who *who = shared;
+    leave();
+    return who;
+}
+
+void etw_guard_who_close(struct etw_guard_who *who)
+{
+    if (!who) {
+        return;
+    }
+    enter();
+    if (--who->shares == 0) {
+        stop(who);
+        etw_hold_drop(who->hold);
+        plat_mutex_fini(&who->mutex);
+        free(who);
+        shared = NULL;
+    }
+    leave();
+}
