@@ -162,8 +162,11 @@ static bool fill_call(const struct etw_session_spec *spec, const struct etw_heap
         call->stacks[i] = (struct etw_classic_event_id){
             .guid = etw_heap_guid, .type = request->stacks[i]};
     }
-    return etw_text_encode(span_text(spec->name), call->name, ETW_MAX_NAME_CHARS, NULL) &&
-           etw_block_fill(&call->start, 1, spec, false, err);
+    if (!etw_text_encode(span_text(spec->name), call->name, ETW_MAX_NAME_CHARS, NULL)) {
+        return error_set(err, ERR_LIMIT, "session %.100s: its name is longer than %d characters",
+            spec->name, ETW_MAX_NAME_CHARS - 1);
+    }
+    return etw_block_fill(&call->start, 1, spec, false, err);
 }
 
 static bool start_by_toolkit(const struct etw_session_spec *spec,

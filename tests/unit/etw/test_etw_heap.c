@@ -246,6 +246,14 @@ static void processes_of_a_running_session_are_changed_by_the_toolkit(void **sta
     toolkit_result = 4201;
     assert_false(etw_heap_update(&spec, &request, &err));
     assert_int_equal(err.os_code, 4201);
+
+    static char too_long[ETW_MAX_NAME_CHARS + 1];
+    memset(too_long, 'n', ETW_MAX_NAME_CHARS);
+    spec.name = too_long;
+    err = (struct error){0};
+    assert_false(etw_heap_update(&spec, &request, &err));
+    assert_int_equal(err.code, ERR_LIMIT);
+    assert_non_null(strstr(err.text, "longer than 1023 characters"));
 }
 
 int main(void)
