@@ -19,6 +19,9 @@ bool temp_folder_remove_empty(const char *path);
 /* Make ${path} a symbolic link to ${target}. False where that takes a right that few have. */
 bool temp_file_link(const char *target, const char *path);
 
+/* Make ${path} a copy of the program at ${from}, which can be run as well. */
+bool temp_file_copy_program(const char *from, const char *path);
+
 /* Cut or lengthen a file that is there to ${bytes}. */
 bool temp_file_cut(const char *path, uint64_t bytes);
 

@@ -28,7 +28,8 @@ struct etw_targets {
     bool end_told;
     uint64_t look_ns;
     uint64_t next_look_ns;
-    bool cannot_add; /* this Windows keeps a session's processes: told once */
+    bool cannot_add;    /* this Windows keeps a session's processes: told once */
+    bool has_left_some; /* more run than a session can have: told once */
 };
 
 static void note(const struct etw_targets *t, enum input_note level, const char *format, ...)
@@ -230,16 +231,32 @@ static bool has_process(const struct etw_targets *t, uint32_t pid)
     return false;
 }
 
-/* False: there is room for no more. */
+static void tell_left(struct etw_targets *t)
+{
+    if (!t->has_left_some) {
+        note(t, INPUT_NOTE_WARNING,
+            "processes: a session traces the heaps of %d processes at most. others of these names "
+            "run, too, and are left out",
+            ETW_MAX_HEAP_PROCESSES);
+        t->has_left_some = true;
+    }
+}
+
+/* False: there is no room for it. */
 static bool add_process(struct etw_targets *t, uint32_t pid, struct error *err)
 {
-    struct plat_child *child = t->count < ETW_MAX_HEAP_PROCESSES && !has_process(t, pid)
-                                   ? plat_child_open(pid, err)
-                                   : NULL;
+    if (has_process(t, pid)) {
+        return true;
+    }
+    if (t->count == ETW_MAX_HEAP_PROCESSES) {
+        tell_left(t);
+        return false;
+    }
+    struct plat_child *child = plat_child_open(pid, err);
     if (child) {
         t->children[t->count++] = child;
     }
-    return t->count < ETW_MAX_HEAP_PROCESSES;
+    return true;
 }
 
 static bool add_found(void *self, uint32_t pid)
@@ -293,10 +310,12 @@ static void drop_ended(struct etw_targets *t)
 bool etw_targets_get(
     struct etw_targets *t, uint32_t *ret_pids, size_t *ret_count, struct error *err)
 {
+    const struct etw_plan_heap *heap = &t->plan->heap;
     drop_ended(t);
-    bool good = t->count > 0 || (t->plan->heap.launch ? launch(t, err) : find_running(t, err));
+    bool is_enough = t->count > 0 && (heap->launch || heap->names->count == 0);
+    bool good = is_enough || (heap->launch ? launch(t, err) : find_running(t, err));
     t->had_any = t->had_any || good;
-    t->end_told = false;
+    t->end_told = t->end_told && !good;
     for (size_t i = 0; good && i < t->count; i++) {
         ret_pids[i] = plat_child_pid(t->children[i]);
     }
@@ -327,17 +346,22 @@ bool etw_targets_go(struct etw_targets *t, struct error *err)
     return true;
 }
 
+/* Once all have ended the session has nothing to trace any more: it starts again with those that run
+ * then (ETW_TARGETS_AWAY), so nothing is added to it. */
 static void add_processes(struct etw_targets *t)
 {
     const struct etw_plan_heap *heap = &t->plan->heap;
     uint32_t pids[ETW_MAX_HEAP_PROCESSES];
-    struct error err;
+    struct error err = {0};
     drop_ended(t);
     const size_t before = t->count;
+    if (before == 0) {
+        return;
+    }
     for (size_t i = 0; i < heap->names->count; i++) {
         plat_child_find(heap->names->items[i], add_found, t, NULL);
     }
-    if (t->count == before || before == 0) {
+    if (t->count == before) {
         return;
     }
     for (size_t i = 0; i < t->count; i++) {
@@ -398,7 +422,7 @@ enum etw_targets_end etw_targets_ended(struct etw_targets *t)
             return ETW_TARGETS_RUN;
         }
     }
-    if (t->count && !t->end_told) {
+    if ((t->count || !heap->launch) && !t->end_told) {
         tell_end(t);
         t->end_told = true;
     }

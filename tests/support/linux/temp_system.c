@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "platform/plat_file.h"
+
 int temp_folder_make(char folder[TEMP_FOLDER_BYTES], const char *name)
 {
     const char *top = getenv("TMPDIR");
@@ -43,6 +45,21 @@ bool temp_file_link(const char *target, const char *path)
 bool temp_file_share(const char *path, bool everybody)
 {
     return chmod(path, everybody ? 0644 : 0600) == 0;
+}
+
+bool temp_file_copy_program(const char *from, const char *path)
+{
+    enum { MAX_BYTES = 256 << 20 };
+    char *data;
+    size_t size;
+    if (!plat_file_load(from, MAX_BYTES, &data, &size, NULL)) {
+        return false;
+    }
+    struct plat_file *file = plat_file_open(path, PLAT_FILE_CREATE, NULL);
+    bool good = file && plat_file_write(file, span_make(data, size), NULL);
+    plat_file_close(file);
+    free(data);
+    return good && chmod(path, 0700) == 0;
 }
 
 uint64_t temp_process_id(void)

@@ -113,6 +113,11 @@ bool temp_file_share(const char *path, bool everybody)
     return good;
 }
 
+bool temp_file_copy_program(const char *from, const char *path)
+{
+    return CopyFileA(from, path, TRUE);
+}
+
 uint64_t temp_process_id(void)
 {
     return GetCurrentProcessId();
