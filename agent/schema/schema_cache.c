@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/map.h"
+#include "schema/schema_copies.h"
 #include "schema/schema_key.h"
 
 /*
@@ -12,7 +13,8 @@
  * metadata blob, which is compared in full on every hit.
  *
  * Definitions that other caches use, too, are shared: what they point to is, but the schema itself is
- * copied into the cache when it is first found, since its serial is the cache's own.
+ * copied into the cache when it is first found, since its serial is the cache's own. Copies outlive
+ * the entries, so that a type keeps its serial; where there is no room for more, both start again.
  *
  * A provider that sent .NET ManifestData can mean different things in different processes: its
  * entries say so, and a second key with the process id follows.
@@ -24,7 +26,7 @@ enum {
 #undef SCHEMA_SOURCE
     ,
     MAX_CACHE_BYTES = 24 * 1024 * 1024,
-    MAX_FIXED_BYTES = 24 * 1024 * 1024,
+    MAX_FIXED_BYTES = 8 * 1024 * 1024,
     MISS_SECONDS = 60,
 };
 
@@ -37,10 +39,10 @@ static const struct schema_source_ops *const sources[SOURCE_COUNT] = {
 struct cache_entry {
     struct schema_choice choice;
     uint8_t key[SCHEMA_KEY_BYTES];
-    struct span blob;     /* TraceLogging: the metadata it was made for */
-    bool per_process;     /* look again with the process id, if that process sent a manifest */
-    uint64_t retry_after; /* event time (FILETIME) of the next try; 0: never asked */
-    struct event_schema *named; /* what a miss is shipped with; made once */
+    struct span blob;          /* TraceLogging: the metadata it was made for */
+    bool per_process;          /* look again with the process id, if that process sent a manifest */
+    uint64_t retry_after;      /* event time (FILETIME) of the next try; 0: never asked */
+    struct event_schema *bare; /* what is known of a miss without a definition; made once */
 };
 
 /* The entries met last: most events are of a type that was just here, and then neither a key nor a
@@ -57,12 +59,6 @@ struct recent_slot {
     struct cache_entry *entry;
 };
 
-/* A shared schema, with a serial of this cache. */
-struct shared_copy {
-    const struct event_schema *of;
-    struct event_schema schema;
-};
-
 struct schema_cache {
     struct recent_slot recent[RECENT_SLOTS];
     void *instances[SOURCE_COUNT]; /* NULL: the source is not in use */
@@ -74,7 +70,7 @@ struct schema_cache {
     struct map manifest_providers; /* providers that sent ManifestData, by GUID */
     struct map manifest_claims;    /* the processes that did: GUID and process id */
     struct map provider_names;     /* GUID -> schema that names the provider */
-    struct map copies;             /* address of a shared schema -> struct shared_copy */
+    struct schema_copies copies;   /* of shared schemas */
     bool names_listed;
     bool late;     /* some entry was made while a source was still looking; then … */
     uint64_t news; /* … what its sources' `news` was */
@@ -178,7 +174,7 @@ struct schema_cache *schema_cache_create(
     map_init(&cache->manifest_providers, SCHEMA_CACHE_MAX_TYPES);
     map_init(&cache->manifest_claims, SCHEMA_CACHE_MAX_TYPES);
     map_init(&cache->provider_names, SCHEMA_CACHE_MAX_TYPES);
-    map_init(&cache->copies, SCHEMA_CACHE_MAX_TYPES);
+    schema_copies_init(&cache->copies);
     cache->next_serial = 1;
     set_order(cache, settings->tdh);
     if (!make_string_schema(cache, err) || !create_sources(cache, settings, err)) {
@@ -202,7 +198,7 @@ void schema_cache_destroy(struct schema_cache *cache)
     map_fini(&cache->manifest_providers);
     map_fini(&cache->manifest_claims);
     map_fini(&cache->provider_names);
-    map_fini(&cache->copies);
+    schema_copies_fini(&cache->copies);
     arena_fini(&cache->entries_arena);
     arena_fini(&cache->arena);
     free(cache);
@@ -241,6 +237,13 @@ static void forget_entries(struct schema_cache *cache)
     memset(cache->recent, 0, sizeof(cache->recent));
     map_clear(&cache->entries);
     arena_fini(&cache->entries_arena);
+}
+
+/* Entries point to copies, so they go with them. */
+static void forget_copies(struct schema_cache *cache)
+{
+    forget_entries(cache);
+    schema_copies_clear(&cache->copies);
 }
 
 /* Something is known that was not. */
@@ -307,24 +310,6 @@ static size_t best_of_trace(const struct schema_candidates *found)
     return found->count;
 }
 
-/* This cache's copy of a shared schema; NULL: there is no room for more. */
-static const struct event_schema *copy_of(
-    struct schema_cache *cache, const struct event_schema *schema)
-{
-    struct shared_copy *copy = map_get(&cache->copies, span_make(&schema, sizeof(schema)));
-    if (!copy) {
-        copy = arena_alloc(&cache->arena, sizeof(*copy));
-        if (!copy) {
-            return NULL;
-        }
-        *copy = (struct shared_copy){.of = schema, .schema = *schema};
-        if (!map_put(&cache->copies, span_make(&copy->of, sizeof(copy->of)), copy)) {
-            return NULL;
-        }
-    }
-    return &copy->schema;
-}
-
 static void ask_source(struct schema_cache *cache, size_t source, const struct event_record *record,
     struct schema_candidates *found)
 {
@@ -339,7 +324,7 @@ static void ask_source(struct schema_cache *cache, size_t source, const struct e
     size_t count = found->count;
     found->count = before;
     for (size_t i = before; i < count; i++) {
-        schema_candidates_add(found, copy_of(cache, found->list[i]));
+        schema_candidates_add(found, schema_copies_get(&cache->copies, found->list[i]));
     }
 }
 
@@ -381,32 +366,56 @@ static void note_provider(void *self, const struct event_schema *schema)
     }
 }
 
-/* An event that nothing describes, of a provider that something else names: ship the name. */
-static void name_provider(
-    struct schema_cache *cache, const struct event_record *record, struct cache_entry *entry)
+/* A schema that names the provider of a record; NULL: none does. */
+static const struct event_schema *another_of(
+    struct schema_cache *cache, const struct event_record *record)
 {
-    if (record->kind != RECORD_EVENT) {
-        return;
-    }
     if (!cache->names_listed) {
         schema_cache_list(cache, note_provider, cache);
         cache->names_listed = true;
     }
-    struct span key = span_make(record->provider.bytes, sizeof(record->provider.bytes));
-    const struct event_schema *other = map_get(&cache->provider_names, key);
-    if (other && !entry->named) {
-        entry->named = arena_alloc(&cache->entries_arena, sizeof(*entry->named));
-        if (entry->named) {
-            *entry->named = (struct event_schema){.kind = SCHEMA_UNKNOWN,
-                .source = "none",
-                .serial = cache->next_serial++,
-                .provider = record->provider,
-                .provider_name = other->provider_name,
-                .descriptor = record->descriptor};
+    return map_get(
+        &cache->provider_names, span_make(record->provider.bytes, sizeof(record->provider.bytes)));
+}
+
+/* What is known of a record that nothing describes: of an event its provider's name, of a message
+ * its kind. False: nothing is. */
+static bool describe_bare(
+    struct schema_cache *cache, const struct event_record *record, struct event_schema *ret_schema)
+{
+    *ret_schema = (struct event_schema){.provider = record->provider};
+    if (record->kind == RECORD_MESSAGE) {
+        ret_schema->kind = SCHEMA_WPP;
+        ret_schema->source = "wpp";
+        ret_schema->descriptor.id = record->descriptor.id;
+        return true;
+    }
+    const struct event_schema *other = record->kind == RECORD_EVENT ? another_of(cache, record)
+                                                                    : NULL;
+    if (other) {
+        ret_schema->kind = SCHEMA_UNKNOWN;
+        ret_schema->source = "none";
+        ret_schema->descriptor = record->descriptor;
+        ret_schema->provider_name = other->provider_name;
+    }
+    return other != NULL;
+}
+
+/* Made by the cache and not by a source: it goes with the entry, as anybody can send any number of
+ * unknown types. */
+static void add_bare(
+    struct schema_cache *cache, const struct event_record *record, struct cache_entry *entry)
+{
+    struct event_schema schema;
+    if (!entry->bare && describe_bare(cache, record, &schema)) {
+        entry->bare = arena_alloc(&cache->entries_arena, sizeof(*entry->bare));
+        if (entry->bare) {
+            *entry->bare = schema;
+            entry->bare->serial = cache->next_serial++;
         }
     }
-    if (entry->named) {
-        entry->choice.list[0] = entry->named;
+    if (entry->bare) {
+        entry->choice.list[0] = entry->bare;
         entry->choice.count = 1;
     }
 }
@@ -441,7 +450,7 @@ static void fill_entry(
     }
     bool missed = entry->choice.count == 0;
     if (missed) {
-        name_provider(cache, record, entry);
+        add_bare(cache, record, entry);
     }
     entry->retry_after = missed ? record->time + MISS_SECONDS * UINT64_C(10000000) : UINT64_MAX;
 }
@@ -512,6 +521,9 @@ static struct cache_entry *find_entry(
     struct schema_cache *cache, const struct event_record *record, const struct extended_item *blob)
 {
     uint8_t key[SCHEMA_KEY_BYTES];
+    if (schema_copies_are_full(&cache->copies)) {
+        forget_copies(cache);
+    }
     schema_key_make(record, blob, false, key);
     struct cache_entry *entry = entry_for(cache, record, blob, key);
     if (entry && entry->per_process && has_claim(cache, record)) {

@@ -10,7 +10,8 @@
  *
  * Misses are remembered for a minute of event time, and forgotten when a source learns something or
  * an answer comes that was late.
- * At most SCHEMA_CACHE_MAX_TYPES types are kept; what comes beyond is shipped raw.
+ * At most SCHEMA_CACHE_MAX_TYPES types are kept, and so many definitions of shared sources: a full
+ * cache starts again from nothing, and asks once more for the types that still come.
  */
 struct schema_cache;
 

@@ -12,8 +12,8 @@
  * WPP messages, by the trace message formats in files and folders that the user named. All files are
  * read when the source is made, as far as that a damaged line is told then; what a message looks
  * like is worked out when it is first met, which a lock guards, as caches on many threads share the
- * source. Of a message without format it is known what kind of event it is, and no more: its
- * payload travels as it came.
+ * source. Of a message without format this source keeps nothing: anybody can send any number of
+ * them.
  */
 enum {
     MAX_FILES = 65536,
@@ -28,9 +28,9 @@ enum {
 /* A message group and a number. */
 struct wpp_entry {
     uint8_t key[KEY_SIZE];
-    const char *origin;                /* the file that said it first */
-    const struct tmf_message *message; /* NULL: nothing describes it */
-    struct event_schema *schema;       /* NULL: not met yet */
+    const char *origin; /* the file that said it first */
+    const struct tmf_message *message;
+    struct event_schema *schema; /* NULL: not met yet */
 };
 
 struct wpp_source {
@@ -42,7 +42,6 @@ struct wpp_source {
     struct map entries;
     struct plat_mutex lock; /* over all below, and wpp_entry.schema */
     struct arena plans;
-    struct map unknown; /* entries without message */
 };
 
 /* ---- files --------------------------------------------------------------------------------------- */
@@ -185,7 +184,6 @@ static void wpp_destroy(void *self)
     struct wpp_source *source = self;
     if (source) {
         map_fini(&source->entries);
-        map_fini(&source->unknown);
         arena_fini(&source->texts);
         arena_fini(&source->plans);
         plat_mutex_fini(&source->lock);
@@ -205,7 +203,6 @@ static void *wpp_create(const struct schema_source_settings *settings, struct er
     arena_init(&source->texts, MAX_TEXT_BYTES);
     arena_init(&source->plans, MAX_PLAN_BYTES);
     map_init(&source->entries, MAX_MESSAGES);
-    map_init(&source->unknown, MAX_MESSAGES);
     for (size_t i = 0; i < settings->path_count; i++) {
         const char *path = settings->paths[i];
         switch (plat_path_kind(path)) {
@@ -231,47 +228,12 @@ static void *wpp_create(const struct schema_source_settings *settings, struct er
 
 /* ---- schemas ------------------------------------------------------------------------------------- */
 
-/* What is known of a message that nothing describes. The lock is held. */
-static struct event_schema *make_unknown(
-    struct wpp_source *source, const struct guid *guid, uint16_t number)
-{
-    struct event_schema *schema = arena_alloc(&source->plans, sizeof(*schema));
-    if (schema) {
-        schema->kind = SCHEMA_WPP;
-        schema->source = "wpp";
-        schema->provider = *guid;
-        schema->descriptor.id = number;
-    }
-    return schema;
-}
-
+/* The lock is held. NULL: no memory is left. */
 static const struct event_schema *schema_of(struct wpp_source *source, struct wpp_entry *entry)
 {
-    const struct tmf_message *message = entry->message;
     if (!entry->schema) {
         struct error err = {0};
-        entry->schema = wpp_plan_make(message, &source->plans, &err);
-    }
-    if (!entry->schema) {
-        entry->schema = make_unknown(source, &message->guid, message->number);
-    }
-    return entry->schema;
-}
-
-static const struct event_schema *unknown_of(
-    struct wpp_source *source, const struct event_record *record, const uint8_t key[KEY_SIZE])
-{
-    struct wpp_entry *entry = map_get(&source->unknown, span_make(key, KEY_SIZE));
-    if (!entry) {
-        entry = arena_alloc(&source->plans, sizeof(*entry));
-        if (!entry) {
-            return NULL;
-        }
-        memcpy(entry->key, key, KEY_SIZE);
-        entry->schema = make_unknown(source, &record->provider, record->descriptor.id);
-        if (!entry->schema || !map_put(&source->unknown, span_make(entry->key, KEY_SIZE), entry)) {
-            return NULL;
-        }
+        entry->schema = wpp_plan_make(entry->message, &source->plans, &err);
     }
     return entry->schema;
 }
@@ -285,10 +247,11 @@ static void wpp_find(void *self, const struct event_record *record, struct schem
     uint8_t key[KEY_SIZE];
     make_key(&record->provider, record->descriptor.id, key);
     struct wpp_entry *entry = map_get(&source->entries, span_make(key, sizeof(key)));
-    plat_mutex_lock(&source->lock);
-    schema_candidates_add(
-        found, entry ? schema_of(source, entry) : unknown_of(source, record, key));
-    plat_mutex_unlock(&source->lock);
+    if (entry) {
+        plat_mutex_lock(&source->lock);
+        schema_candidates_add(found, schema_of(source, entry));
+        plat_mutex_unlock(&source->lock);
+    }
 }
 
 static void wpp_list(

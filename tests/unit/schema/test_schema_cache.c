@@ -326,6 +326,84 @@ static void a_miss_keeps_its_names_however_often_it_is_tried_again(void **state)
     schema_cache_destroy(cache);
 }
 
+/* ---- more types than a cache keeps ------------------------------------------------------------------ */
+
+enum { MANY = 70000 }; /* more than SCHEMA_CACHE_MAX_TYPES */
+
+static struct schema_cache *create_over(const struct schema_shared *files)
+{
+    struct error err = {0};
+    struct schema_cache *cache = schema_cache_create(
+        &(struct schema_cache_settings){.shared = files}, &err);
+    assert_non_null(cache);
+    return cache;
+}
+
+static void what_nothing_describes_takes_no_room_from_shared_definitions(void **state)
+{
+    (void)state;
+    char path[TEMP_FOLDER_BYTES + 16];
+    snprintf(path, sizeof(path), "%s/known.tmf", folder);
+    assert_true(put_file(path, PROVIDER " driver // SRC=main.c MJ= MN=\n"
+                                        "#typev main_c31 10 \"%0on\" // FUNC=run\n{\n}\n"));
+    const char *const paths[] = {path, pack_paths[0]};
+    struct error err = {0};
+    struct schema_shared *files = schema_shared_create(
+        &(struct schema_source_settings){.paths = paths, .path_count = 2}, &err);
+    assert_non_null(files);
+    struct schema_cache *cache = create_over(files);
+    struct event_record record = event_of(1);
+    record.kind = RECORD_MESSAGE;
+    for (unsigned i = 0; i < MANY; i++) {
+        record.provider.bytes[15] = (uint8_t)(0x80 + i / 65536); /* PROVIDER ends with 41 */
+        record.descriptor.id = (uint16_t)i;
+        const struct schema_choice *choice = schema_cache_find(cache, &record);
+        assert_int_equal(choice->count, 1);
+        assert_int_equal(choice->list[0]->kind, SCHEMA_WPP);
+        assert_false(choice->list[0]->has_layout);
+        assert_int_equal(choice->list[0]->descriptor.id, (uint16_t)i);
+    }
+    record.provider = etl_mix_schema_dns.guid;
+    record.descriptor.id = 10;
+    assert_span(name_of(cache, record), "run");
+    assert_span(name_of(cache, event_of(1)), "of the first pack");
+    schema_cache_destroy(cache);
+    schema_shared_destroy(files);
+}
+
+static void a_cache_full_of_shared_definitions_starts_again(void **state)
+{
+    (void)state;
+    struct buf pack;
+    buf_init(&pack, 1 << 24);
+    buf_printf(&pack, "etwship-pack 1\n");
+    for (unsigned i = 0; i < MANY; i++) {
+        if (i % 65536 == 0) {
+            buf_printf(&pack, "provider 00000000-0000-0000-0000-00000000000%u \"P\"\n", i / 65536);
+        }
+        buf_printf(&pack, "event manifest %u 0\n  name \"%u\"\n", i % 65536, i);
+    }
+    assert_false(pack.failed);
+    struct error err = {0};
+    struct schema_shared *files = schema_shared_create(
+        &(struct schema_source_settings){.pack = buf_span(&pack)}, &err);
+    assert_non_null(files);
+    struct schema_cache *cache = create_over(files);
+    for (unsigned round = 0; round < 2; round++) {
+        for (unsigned i = 0; i < MANY; i++) {
+            struct event_record record = event_of(1);
+            record.provider = (struct guid){.bytes = {[15] = (uint8_t)(i / 65536)}};
+            record.descriptor.id = (uint16_t)i;
+            char name[16];
+            snprintf(name, sizeof(name), "%u", i);
+            assert_span(name_of(cache, record), name);
+        }
+    }
+    schema_cache_destroy(cache);
+    schema_shared_destroy(files);
+    buf_fini(&pack);
+}
+
 /* ---- TraceLogging ------------------------------------------------------------------------------------ */
 
 static void blobs_of_one_size_are_never_mistaken_for_each_other(void **state)
@@ -491,6 +569,8 @@ int main(void)
         cmocka_unit_test(what_was_unknown_is_known_as_soon_as_it_is_learned),
         cmocka_unit_test(an_unknown_event_of_a_known_provider_has_the_provider_s_name),
         cmocka_unit_test(a_miss_keeps_its_names_however_often_it_is_tried_again),
+        cmocka_unit_test(what_nothing_describes_takes_no_room_from_shared_definitions),
+        cmocka_unit_test(a_cache_full_of_shared_definitions_starts_again),
         cmocka_unit_test(blobs_of_one_size_are_never_mistaken_for_each_other),
         cmocka_unit_test(one_blob_of_two_providers_is_two_types),
         cmocka_unit_test(empty_metadata_is_not_the_manifest_event_of_that_id),

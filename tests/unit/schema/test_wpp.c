@@ -113,19 +113,16 @@ static void a_folder_is_searched_and_the_first_file_counts(void **state)
     ops->destroy(source);
 }
 
-static void of_other_messages_only_the_kind_is_known(void **state)
+static void of_other_messages_nothing_is_known(void **state)
 {
     (void)state;
     char path[512];
     path_of("a/1.tmf", path, sizeof(path));
     void *source = create(path);
     assert_string_equal(warnings, "");
-    const struct event_schema *schema = find(source, RECORD_MESSAGE, GUID_B, 10);
-    assert_non_null(schema);
-    assert_false(schema->has_layout);
-    assert_null(schema->wpp);
-    assert_ptr_equal(schema, find(source, RECORD_MESSAGE, GUID_B, 10));
-    assert_false(find(source, RECORD_MESSAGE, GUID_A, 12)->has_layout);
+    assert_non_null(find(source, RECORD_MESSAGE, GUID_A, 11));
+    assert_null(find(source, RECORD_MESSAGE, GUID_B, 10));
+    assert_null(find(source, RECORD_MESSAGE, GUID_A, 12));
     assert_null(find(source, RECORD_EVENT, GUID_A, 10));
     assert_null(find(source, RECORD_CLASSIC, GUID_A, 10));
     ops->destroy(source);
@@ -140,11 +137,11 @@ static void find_often(void *self)
 {
     for (int i = 0; i < ROUNDS; i++) {
         struct event_record record = {
-            .kind = RECORD_MESSAGE, .descriptor = {.id = (uint16_t)(10 + i % 20)}};
+            .kind = RECORD_MESSAGE, .descriptor = {.id = (uint16_t)(10 + i % 4)}};
         struct schema_candidates found = {.count = 0};
         guid_parse(span_text(GUID_A), &record.provider);
         ops->find(self, &record, &found);
-        if (found.count != 1) {
+        if (found.count != (i % 4 < 2)) {
             abort();
         }
     }
@@ -267,7 +264,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_folder_is_searched_and_the_first_file_counts),
-        cmocka_unit_test(of_other_messages_only_the_kind_is_known),
+        cmocka_unit_test(of_other_messages_nothing_is_known),
         cmocka_unit_test(threads_share_it),
         cmocka_unit_test(the_shared_formats_are_all_read),
     };

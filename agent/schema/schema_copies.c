@@ -1,0 +1,52 @@
+#include "schema/schema_copies.h"
+
+enum { MAX_COPIES = 65536, MAX_BYTES = 20 * 1024 * 1024 };
+
+struct copy {
+    const struct event_schema *of; /* the key is its address */
+    struct event_schema schema;
+};
+
+/* A fifth is for what the arena's blocks leave over. */
+_Static_assert(sizeof(struct copy) <= MAX_BYTES / MAX_COPIES / 5 * 4,
+    "the map of copies is full before their memory is");
+
+void schema_copies_init(struct schema_copies *copies)
+{
+    arena_init(&copies->arena, MAX_BYTES);
+    map_init(&copies->map, MAX_COPIES);
+}
+
+void schema_copies_fini(struct schema_copies *copies)
+{
+    map_fini(&copies->map);
+    arena_fini(&copies->arena);
+}
+
+const struct event_schema *schema_copies_get(
+    struct schema_copies *copies, const struct event_schema *schema)
+{
+    struct copy *copy = map_get(&copies->map, span_make(&schema, sizeof(schema)));
+    if (!copy) {
+        copy = arena_alloc(&copies->arena, sizeof(*copy));
+        if (!copy) {
+            return NULL;
+        }
+        *copy = (struct copy){.of = schema, .schema = *schema};
+        if (!map_put(&copies->map, span_make(&copy->of, sizeof(copy->of)), copy)) {
+            return NULL;
+        }
+    }
+    return &copy->schema;
+}
+
+bool schema_copies_are_full(const struct schema_copies *copies)
+{
+    return copies->map.count > MAX_COPIES - SCHEMA_MAX_CANDIDATES;
+}
+
+void schema_copies_clear(struct schema_copies *copies)
+{
+    map_clear(&copies->map);
+    arena_fini(&copies->arena);
+}

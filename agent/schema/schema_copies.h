@@ -1,0 +1,31 @@
+#ifndef ETWSHIP_SCHEMA_SCHEMA_COPIES_H
+#define ETWSHIP_SCHEMA_SCHEMA_COPIES_H
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "schema/schema_source.h"
+
+/*
+ * A cache's copies of the schemas that it shares with others (schema_shared.h): what they point to
+ * is one, but the serial in a copy is the cache's own. One thread at a time.
+ */
+struct schema_copies {
+    struct arena arena;
+    struct map map; /* address of a shared schema -> its copy */
+};
+
+void schema_copies_init(struct schema_copies *copies);
+void schema_copies_fini(struct schema_copies *copies);
+
+/* The copy of ${schema}, whose serial is 0 until the caller sets it; the same one until the copies
+ * are cleared. NULL: no room or no memory. */
+const struct event_schema *schema_copies_get(
+    struct schema_copies *copies, const struct event_schema *schema);
+
+/* May the definitions of one more event type find no room? */
+bool schema_copies_are_full(const struct schema_copies *copies);
+
+/* Nothing may point to a copy any more. */
+void schema_copies_clear(struct schema_copies *copies);
+
+#endif
