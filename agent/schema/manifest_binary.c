@@ -7,10 +7,26 @@
  * CRIM lists the providers; each has a WEVT with lists of its channels, levels, tasks, opcodes,
  * keywords and events. Events refer to entries of the lists by their offsets.
  */
-enum { EVENT_BYTES = 48 };
+enum { EVENT_BYTES = 48, LEAST_ENTRY_BYTES = 8, MAX_PROVIDER_NAME_BYTES = 4096 };
 
 /* PRVA's key of the provider's name; compilers before Windows 10 1709 do not write it. */
 static const uint32_t attribute_name = 0x10000001u;
+
+/* Lists and their entries lie side by side, so all of them fit into the manifest. Those that overlap cost
+ * time like the product of their sizes, so no more entries are read than side by side there can be. */
+static bool take_entries(struct manifest_crim *p, size_t count)
+{
+    if (count <= p->entries_left) {
+        p->entries_left -= count;
+        return true;
+    }
+    if (!p->overlaps) {
+        manifest_model_warn(p->model, 0, "its lists overlap: further ones are left out");
+    }
+    p->overlaps = true;
+    p->entries_left = 0;
+    return false;
+}
 
 /* ---- levels, tasks, opcodes, keywords, channels ------------------------------------------------ */
 
@@ -114,9 +130,11 @@ static void read_attribute(struct manifest_crim *p, uint32_t offset, struct read
 {
     (void)offset;
     uint32_t kind = reader_u32(r);
-    struct reader value = manifest_crim_reader(p, reader_u32(r));
-    if (kind == attribute_name) {
+    struct span rest = span_from(p->bytes, reader_u32(r));
+    if (kind == attribute_name && !p->has_name) {
+        struct reader value = reader_make(span_first(rest, MAX_PROVIDER_NAME_BYTES));
         p->provider->name = manifest_crim_utf16(p, reader_text16(&value));
+        p->has_name = true;
     }
 }
 
@@ -180,7 +198,7 @@ static void read_event(struct manifest_crim *p, struct reader *r)
     provider->event_count++;
 }
 
-/* False if the list does not lie in the manifest. */
+/* False if the list does not lie in the manifest. What overlaps is left out. */
 static bool read_events(struct manifest_crim *p, uint32_t offset)
 {
     struct reader r = manifest_crim_reader(p, offset);
@@ -193,6 +211,7 @@ static bool read_events(struct manifest_crim *p, uint32_t offset)
     if (r.failed || count > reader_left(&r) / EVENT_BYTES) {
         return false;
     }
+    count = take_entries(p, count) ? count : 0;
     for (size_t i = 0; i < count && !p->failed; i++) {
         read_event(p, &r);
     }
@@ -228,6 +247,7 @@ static bool read_list(struct manifest_crim *p, const struct list *list, uint32_t
     if (r.failed || count > reader_left(&r) / list->bytes) {
         return false;
     }
+    count = take_entries(p, count) ? count : 0;
     for (size_t i = 0; i < count && !p->failed; i++) {
         struct reader entry = reader_make(reader_take(&r, list->bytes));
         list->read(p, (uint32_t)(entry.at - p->bytes.data), &entry);
@@ -304,11 +324,12 @@ static void read_provider(struct manifest_crim *p, const struct guid *guid, uint
         manifest_model_warn(p->model, 0, "provider %.*s ends early", GUID_TEXT_SIZE, text);
         return;
     }
-    p->provider = new_provider(p);
+    p->provider = take_entries(p, count) ? new_provider(p) : NULL;
     if (!p->provider) {
         return;
     }
     p->provider->guid = *guid;
+    p->has_name = false;
     p->channel_prefix = span_make(NULL, 0);
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
         read_lists(p, r, count, &lists[i]);
@@ -352,6 +373,7 @@ static bool fill_model(struct model *model, void *self, struct error *err)
         .bytes = source->bytes,
         .tables = source->tables,
         .table_count = source->table_count,
+        .entries_left = source->bytes.size / LEAST_ENTRY_BYTES,
         .err = err};
     model->has_texts = true;
     return read_manifest(&p);

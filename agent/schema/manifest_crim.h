@@ -17,6 +17,9 @@ struct manifest_crim {
     size_t table_count;
     struct model_provider *provider;
     struct span channel_prefix; /* "A" of its first own channel "A/B" */
+    size_t entries_left;        /* of lists: no more are read */
+    bool overlaps;              /* its lists have more than the manifest has room for: said so */
+    bool has_name;              /* the provider's own name was looked at */
     bool lacks_texts;           /* and said so */
     struct error *err;
     bool failed; /* `err` says why; nothing more is taken in */

@@ -113,8 +113,10 @@ size_t fuzz_seed(size_t index, uint8_t *out, size_t max)
         pe_put(&file, &(struct pe_put_options){.is_32_bit = index == 1}, resources, 2, NULL);
     } else if (index == 2) {
         buf_add_span(&file, buf_span(&crim));
+    } else if (index == 3) {
+        crim_sample_put_overlaps(&file, 40);
     }
-    if (index < 3 && !file.failed) {
+    if (index < 4 && !file.failed) {
         size = file.size < max ? file.size : max;
         memcpy(out, file.data, size);
     }

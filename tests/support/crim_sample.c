@@ -1,6 +1,7 @@
 #include "support/crim_sample.h"
 
 #include "event/schema.h"
+#include "support/etl_put.h"
 
 #define GUID_BYTES 4, 3, 2, 1, 6, 5, 8, 7, 9, 10, 11, 12, 13, 14, 15, 16
 
@@ -156,6 +157,38 @@ const struct crim_put_provider crim_sample_provider = {.guid = {{GUID_BYTES}},
 void crim_sample_put(struct buf *out)
 {
     crim_put(out, &crim_sample_provider, 1);
+}
+
+void crim_sample_put_overlaps(struct buf *out, uint32_t count)
+{
+    enum { HEAD = 16, PROVIDER = 20, WEVT_HEAD = 16, DESCRIPTOR = 8, LIST_HEAD = 12, ENTRY = 8 };
+    enum { ATTRIBUTES = 13, NO_NAME = 7 };
+    const uint32_t wevt = HEAD + count * PROVIDER;
+    const uint32_t list = wevt + WEVT_HEAD + count * DESCRIPTOR;
+    buf_add(out, "CRIM", 4);
+    etl_put_u32(out, list + LIST_HEAD + count * ENTRY);
+    etl_put_u16(out, 5);
+    etl_put_u16(out, 1);
+    etl_put_u32(out, count);
+    for (uint32_t i = 0; i < count; i++) {
+        etl_put_guid(out, &crim_sample_guid);
+        etl_put_u32(out, wevt);
+    }
+    buf_add(out, "WEVT", 4);
+    etl_put_u32(out, list - wevt);
+    etl_put_u32(out, UINT32_MAX);
+    etl_put_u32(out, count);
+    for (uint32_t i = 0; i < count; i++) {
+        etl_put_u32(out, ATTRIBUTES);
+        etl_put_u32(out, list);
+    }
+    buf_add(out, "PRVA", 4);
+    etl_put_u32(out, LIST_HEAD + count * ENTRY);
+    etl_put_u32(out, count);
+    for (uint32_t i = 0; i < count; i++) {
+        etl_put_u32(out, NO_NAME);
+        etl_put_u32(out, 0);
+    }
 }
 
 void crim_sample_put_messages(struct buf *out, bool german)

@@ -301,6 +301,20 @@ static void damage_costs_what_it_hits(void **state)
     buf_fini(&bytes);
 }
 
+/* Read as often as they are named they would be 700 * 700 * 700 entries. */
+static void lists_that_overlap_are_left_out(void **state)
+{
+    (void)state;
+    struct buf bytes;
+    buf_init(&bytes, 1 << 20);
+    crim_sample_put_overlaps(&bytes, 700);
+    struct manifest *m = parse_well(&bytes);
+    assert_int_equal(m->event_count, 0);
+    assert_string_equal(warnings, "sample.dll: its lists overlap: further ones are left out\n");
+    manifest_events_destroy(m);
+    buf_fini(&bytes);
+}
+
 static void what_is_none_is_refused(void **state)
 {
     (void)state;
@@ -326,6 +340,7 @@ int main(void)
         cmocka_unit_test(old_compilers_leave_the_name_to_channels_and_messages),
         cmocka_unit_test(broken_tables_cost_their_events),
         cmocka_unit_test(a_pattern_map_names_no_values),
+        cmocka_unit_test(lists_that_overlap_are_left_out),
         cmocka_unit_test(damage_costs_what_it_hits),
         cmocka_unit_test(what_is_none_is_refused),
     };
