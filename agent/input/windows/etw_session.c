@@ -318,42 +318,44 @@ static bool serve(struct etw_session *s)
             look_at = plat_monotonic_ns() + s->timing.poll_ms * ns_per_ms;
         }
         more = !over && (is_due ? look(s) : give_held(s));
-        s->pause_ns = s->timing.retry_ms * ns_per_ms;
+        s->pause_ns = over ? s->pause_ns : s->timing.retry_ms * ns_per_ms;
     }
     return must_stop(s);
 }
 
-/* The session has ended without us: from its last event on, nobody knows. */
-static void mourn(struct etw_session *s)
+/* Until it is found again, or another one started. */
+static void forsake(struct etw_session *s)
 {
-    struct etw_session_state state;
-    struct error err = {0};
-    uint32_t code = 0;
-    uint64_t newest = s->consume ? etw_consume_newest(s->consume) : 0;
-    bool runs = etw_control_query(s->plan->name, &state, &err) && state.handle == s->state.handle;
-    /* ProcessTrace succeeds when its session has ended, whatever bears the name by now. */
-    bool failed = s->consume && etw_consume_wait(s->consume, 0, &code) && runs && code != 0;
-    if (failed) {
-        etw_session_note(s, INPUT_NOTE_WARNING, "reading %s has ended: %s (error %u)",
-            s->plan->name, etw_api_reason(code), code);
-    } else {
-        etw_session_note(s, INPUT_NOTE_WARNING, "%s was stopped by somebody else", s->plan->name);
-    }
-    end_consumer(s, true);
-    if (runs) {
-        etw_session_tell_losses(s, &state);
-    } else if (!s->plan->ours) {
-        etw_session_forget(s); /* the next one of that name may be anybody's */
-    }
-    s->missing_since = newest ? newest : s->loss.since;
-    s->missing_why = "session_stopped";
     leave_targets(s);
-    s->not_ours_now = s->owned && s->plan->ours && !failed;
-    etw_session_guard_stopped(s);
     etw_hold_drop(s->hold);
     s->hold = NULL;
     s->is_open = false;
     s->owned = false;
+}
+
+/* From its last event on, nobody knows. */
+static void miss_the_rest(struct etw_session *s, const char *why)
+{
+    uint64_t newest = s->consume ? etw_consume_newest(s->consume) : 0;
+    s->missing_since = newest ? newest : s->loss.since;
+    s->missing_why = why;
+}
+
+/* The session has ended without us. */
+static void mourn(struct etw_session *s)
+{
+    struct etw_session_state state;
+    etw_session_note(s, INPUT_NOTE_WARNING, "%s was stopped by somebody else", s->plan->name);
+    miss_the_rest(s, "session_stopped");
+    end_consumer(s, true);
+    if (etw_control_query(s->plan->name, &state, NULL) && state.handle == s->state.handle) {
+        etw_session_tell_losses(s, &state);
+    } else if (!s->plan->ours) {
+        etw_session_forget(s); /* the next one of that name may be anybody's */
+    }
+    s->not_ours_now = s->owned && s->plan->ours;
+    etw_session_guard_stopped(s);
+    forsake(s);
 }
 
 /* A failure, told once. */
@@ -376,6 +378,35 @@ static bool rest(struct etw_session *s)
         uint64_t left_ms = (until - plat_monotonic_ns()) / ns_per_ms + 1;
         wait_for_change(s, left_ms < s->timing.poll_ms ? left_ms : s->timing.poll_ms);
         more = pause_sink(s);
+    }
+    return more;
+}
+
+/* Has reading ended with an error, while the session runs on? ProcessTrace succeeds when its session
+ * has ended, whatever bears the name by now. */
+static bool has_lost_its_reader(const struct etw_session *s, struct error *err)
+{
+    struct etw_session_state state;
+    uint32_t code = 0;
+    bool failed = s->consume && etw_consume_wait(s->consume, 0, &code) && code != 0 &&
+                  etw_control_query(s->plan->name, &state, NULL) && state.handle == s->state.handle;
+    return failed && !error_set(err, ERR_IO, "reading %s has ended: %s (error %u)", s->plan->name,
+                         etw_api_reason(code), code);
+}
+
+/* It stays ours until the next try is due: a stop meanwhile ends it in good order. False: the sink wants
+ * no more. */
+static bool rest_without_reader(struct etw_session *s)
+{
+    struct etw_session_state state;
+    miss_the_rest(s, "reader_failed");
+    end_consumer(s, true);
+    bool known = etw_control_query(s->plan->name, &state, NULL);
+    etw_session_tell_losses(s, known ? &state : NULL);
+    etw_session_guard_tell(s);
+    bool more = rest(s);
+    if (more && !must_stop(s)) {
+        forsake(s);
     }
     return more;
 }
@@ -426,6 +457,16 @@ enum input_end etw_session_run(
         }
         if (has_no_targets(s)) {
             leave(s, true);
+            continue;
+        }
+        if (has_lost_its_reader(s, &why)) {
+            if (s->env.once) {
+                *err = why;
+                leave(s, !s->plan->keeps);
+                return INPUT_FAILED;
+            }
+            etw_session_note(s, INPUT_NOTE_WARNING, "%s", why.text);
+            more = rest_without_reader(s);
             continue;
         }
         mourn(s);

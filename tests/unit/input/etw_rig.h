@@ -274,7 +274,7 @@ static inline void rig_await_at(struct rig *rig, rig_sees_fn *sees, const void *
     }
 }
 
-static bool rig_has_note(struct rig *rig, const void *what)
+static inline bool rig_has_note(struct rig *rig, const void *what)
 {
     plat_mutex_lock(&rig->mutex);
     buf_add_byte(&rig->notes, 0);

@@ -1,112 +1,10 @@
 #define _GNU_SOURCE
 
 #include "etw/etw_kernel.h"
-#include "etw_session_rig.h"
-#include "input/windows/etw_guard_who.h"
+#include "etw_guard_rig.h"
 #include "support/etw_sim/etw_sim.h"
 
-/* The guard of a session in a simulated Windows, where others stop and change what is ours. It looks at
- * every poll; the first pause between repairs is one, too. */
-
-static const uint64_t ms = 1000000;
-
-static void guard(struct rig *rig, int64_t repairs, uint64_t window_ms)
-{
-    rig->timing.behind_ms = 10000;
-    rig->timing.clock_ms = 1000;
-    rig->settings.session.guard = (struct live_guard){
-        .enabled = true, .interval_ns = 1, .repairs = repairs, .window_ns = window_ms * ms};
-}
-
-struct expected {
-    const char *kind;
-    enum guard_action action;
-    size_t count;
-};
-
-static size_t count_reports(struct rig *rig, const char *kind, enum guard_action action)
-{
-    size_t count = 0;
-    plat_mutex_lock(&rig->mutex);
-    for (size_t i = 0; i < rig->report_count; i++) {
-        count += strcmp(rig->reports[i].kind, kind) == 0 && rig->reports[i].action == action;
-    }
-    plat_mutex_unlock(&rig->mutex);
-    return count;
-}
-
-static bool is_reported(struct rig *rig, const void *what)
-{
-    const struct expected *expected = what;
-    return count_reports(rig, expected->kind, expected->action) >= expected->count;
-}
-
-static void await_report(struct rig *rig, const char *kind, enum guard_action action, size_t count)
-{
-    struct expected expected = {kind, action, count};
-    for (int waited = 0; !is_reported(rig, &expected); waited += 2) {
-        if (waited > RIG_WAIT_MS) {
-            fail_msg("no %s (%s); notes:\n%.*s", kind, event_guard_action_name(action),
-                SPAN_ARG(buf_span(&rig->notes)));
-        }
-        plat_sleep_ms(2);
-    }
-}
-
-static struct rig_report last_report(struct rig *rig)
-{
-    plat_mutex_lock(&rig->mutex);
-    assert_true(rig->report_count > 0);
-    struct rig_report report = rig->reports[rig->report_count - 1];
-    plat_mutex_unlock(&rig->mutex);
-    return report;
-}
-
-/* ---- somebody else --------------------------------------------------------------------------------- */
-
-enum { STRANGER = 6666 };
-
-static uint64_t handle_of(struct rig *rig)
-{
-    struct etw_sim_session_info info;
-    assert_true(etw_sim_session_get(rig->sim, NAME, &info));
-    return info.handle;
-}
-
-static void disable_provider(struct rig *rig)
-{
-    etw_sim_as(STRANGER, 1);
-    assert_int_equal(etw_sim_api(rig->sim)->EnableTraceEx2(
-                         handle_of(rig), &provider_guid, ETW_PROVIDER_DISABLE, 0, 0, 0, 0, NULL),
-        0);
-    etw_sim_as(0, 0);
-}
-
-static void stop_session_of(const char *name)
-{
-    etw_sim_as(STRANGER, 1);
-    assert_true(etw_control_stop(name, NULL, NULL));
-    etw_sim_as(0, 0);
-}
-
-static void update_session(const struct etw_session_change *change)
-{
-    struct etw_session_state after;
-    etw_sim_as(STRANGER, 1);
-    assert_true(etw_control_update(NAME, change, &after, NULL));
-    etw_sim_as(0, 0);
-}
-
-/* Until the guard has looked at everything as it is now. */
-static void await_look(struct rig *rig)
-{
-    static const char function[] = "EnumerateTraceGuidsEx";
-    uint32_t asked = etw_sim_calls(rig->sim, function);
-    for (int waited = 0; etw_sim_calls(rig->sim, function) < asked + 3; waited += 2) {
-        assert_true(waited <= RIG_WAIT_MS);
-        plat_sleep_ms(2);
-    }
-}
+/* What others do to a session and its providers, and what becomes of it. */
 
 /* ---- providers ------------------------------------------------------------------------------------- */
 
@@ -498,79 +396,72 @@ static void somebody_elses_session_that_ends_is_told(void **state)
     rig_fini(&rig);
 }
 
-/* ---- who ------------------------------------------------------------------------------------------- */
+/* ---- a reader that fails --------------------------------------------------------------------------- */
 
-static void guard_with_who(struct rig *rig)
-{
-    guard(rig, 5, 600000);
-    rig->settings.session.guard.who = true;
-    rig->timing.who_ms = RIG_WAIT_MS;
-}
+static const char reader_note[] = "reading " NAME " has ended";
 
-static bool is_watched(struct rig *rig, const void *unused)
-{
-    char name[64];
-    (void)unused;
-    snprintf(name, sizeof(name), "etwship-who-%u", (unsigned)plat_process_id());
-    return rig_reads(rig, name);
-}
-
-/* What was written is flushed by the world's time. */
-static void await_who(struct rig *rig, const char *kind)
-{
-    for (int waited = 0; count_reports(rig, kind, GUARD_REPAIRED) == 0; waited += 2) {
-        assert_true(waited <= RIG_WAIT_MS);
-        etw_sim_advance(rig->sim, 1000);
-        plat_sleep_ms(2);
-    }
-}
-
-static void who_did_it_is_told_where_that_is_asked_for(void **state)
+static void a_reader_that_fails_is_nobodys_stop(void **state)
 {
     (void)state;
     struct rig rig;
-    rig_init(&rig, &(struct etw_sim_options){.own_process = plat_process_id()});
-    guard_with_who(&rig);
-    add_provider(&rig);
+    rig_init(&rig, NULL);
+    guard(&rig, 5, 600000);
+    struct etw_sim_provider *provider = add_provider(&rig);
+    /* More often than a session that somebody stops is brought back. */
+    assert_true(etw_sim_fail(rig.sim, "ProcessTrace", 1, 6, ETW_ERROR_NO_SYSTEM_RESOURCES));
     start(&rig);
     rig_await(&rig, is_enabled, NAME);
-    rig_await(&rig, is_watched, NULL);
-    disable_provider(&rig);
-    await_who(&rig, "provider_disabled");
-    assert_int_equal(last_report(&rig).by_pid, STRANGER);
-    assert_string_equal(last_report(&rig).by_user, "S-1-5-18");
-    stop_session_of(NAME);
-    await_who(&rig, "session_stopped");
-    assert_int_equal(last_report(&rig).by_pid, STRANGER);
-    rig_await(&rig, is_enabled, NAME);
-    update_session(&(struct etw_session_change){.set_real_time = true});
-    await_who(&rig, "session_changed");
-    assert_int_equal(last_report(&rig).by_pid, STRANGER);
+    assert_int_equal(etw_sim_calls(rig.sim, "ProcessTrace"), 7);
+    await_look(&rig);
+    write_events(provider, 10);
     rig_stop(&rig);
+    assert_int_equal(rig.events, 10);
+    assert_int_equal(rig.report_count, 0);
+    assert_true(rig_has_note(&rig, reader_note));
+    assert_false(rig_has_note(&rig, "somebody else"));
+    size_t gaps;
+    assert_int_equal(rig_lost(&rig, "reader_failed", &gaps), 0); /* nobody knows how many */
+    assert_int_equal(gaps, 6);
     assert_nothing_left(&rig);
     rig_fini(&rig);
 }
 
-static void payloads_of_such_events_are_read_within_their_bounds(void **state)
+static void a_stop_while_no_reader_can_be_had_ends_the_session(void **state)
 {
     (void)state;
-    static const uint8_t payload[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
-        16,                     /* GUID */
-        0x00, 0x01, 0x00, 0x08, /* mode */
-        'a', 0, 'b', 0, 0, 0};
-    struct etw_guard_change change;
-    assert_true(etw_guard_who_read(11, span_make(payload, sizeof(payload)), &change));
-    assert_int_equal(change.deed, ETW_GUARD_DEED_STOP);
-    assert_int_equal(change.session.size, 4);
-    assert_memory_equal(change.session.data, "a\0b", 4);
-    assert_true(guid_is_zero(&change.provider));
-    assert_true(etw_guard_who_read(15, span_make(payload, sizeof(payload)), &change));
-    assert_int_equal(change.deed, ETW_GUARD_DEED_DISABLE);
-    assert_int_equal(change.provider.bytes[15], 16);
-    assert_false(etw_guard_who_read(13, span_make(payload, sizeof(payload)), &change));
-    for (size_t size = 0; size < 20; size++) {
-        assert_false(etw_guard_who_read(12, span_make(payload, size), &change));
-    }
+    struct rig rig;
+    rig_init(&rig, NULL);
+    guard(&rig, 5, 600000);
+    rig.timing.retry_ms = rig.timing.retry_max_ms = RIG_WAIT_MS;
+    add_provider(&rig);
+    assert_true(etw_sim_fail(rig.sim, "ProcessTrace", 1, 0, ETW_ERROR_NO_SYSTEM_RESOURCES));
+    start(&rig);
+    rig_await(&rig, rig_has_note, reader_note);
+    assert_true(etw_sim_session_runs(rig.sim, NAME));
+    rig_stop(&rig);
+    assert_int_equal(rig.report_count, 0);
+    assert_int_equal(etw_sim_calls(rig.sim, "ProcessTrace"), 1);
+    assert_nothing_left(&rig);
+    rig_fini(&rig);
+}
+
+static void somebody_elses_session_runs_on_without_a_reader(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    guard(&rig, 5, 600000);
+    assert_true(etw_sim_session_add(rig.sim,
+                    &(struct etw_sim_session_options){.name = "Theirs", .mode = ETW_MODE_REAL_TIME},
+                    NULL) != 0);
+    assert_true(etw_sim_fail(rig.sim, "ProcessTrace", 1, 6, ETW_ERROR_NO_SYSTEM_RESOURCES));
+    struct live_attach settings = {.session = "Theirs", .guard = rig.settings.session.guard};
+    rig_start_as(&rig, ETW_PLAN_ATTACH, &settings, NULL, 0);
+    rig_await(&rig, rig_reads, "Theirs");
+    rig_stop(&rig);
+    assert_int_equal(rig.report_count, 0);
+    assert_true(etw_sim_session_runs(rig.sim, "Theirs"));
+    rig_fini(&rig);
 }
 
 /* ---- consumer and clock ---------------------------------------------------------------------------- */
@@ -649,8 +540,9 @@ int main(void)
         cmocka_unit_test(who_stops_it_again_and_again_has_it_so),
         cmocka_unit_test(a_session_of_its_name_that_others_start_is_left_alone),
         cmocka_unit_test(somebody_elses_session_that_ends_is_told),
-        cmocka_unit_test(who_did_it_is_told_where_that_is_asked_for),
-        cmocka_unit_test(payloads_of_such_events_are_read_within_their_bounds),
+        cmocka_unit_test(a_reader_that_fails_is_nobodys_stop),
+        cmocka_unit_test(a_stop_while_no_reader_can_be_had_ends_the_session),
+        cmocka_unit_test(somebody_elses_session_runs_on_without_a_reader),
         cmocka_unit_test(buffers_that_are_not_read_in_time_are_told),
         cmocka_unit_test(a_clock_that_is_set_is_told_in_both_directions),
     };

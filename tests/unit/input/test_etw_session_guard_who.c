@@ -1,0 +1,89 @@
+#define _GNU_SOURCE
+
+#include "etw_guard_rig.h"
+#include "input/windows/etw_guard_who.h"
+#include "support/etw_sim/etw_sim.h"
+
+/* Who did it, as the guard tells. */
+
+static void guard_with_who(struct rig *rig)
+{
+    guard(rig, 5, 600000);
+    rig->settings.session.guard.who = true;
+    rig->timing.who_ms = RIG_WAIT_MS;
+}
+
+static bool is_watched(struct rig *rig, const void *unused)
+{
+    char name[64];
+    (void)unused;
+    snprintf(name, sizeof(name), "etwship-who-%u", (unsigned)plat_process_id());
+    return rig_reads(rig, name);
+}
+
+/* What was written is flushed by the world's time. */
+static void await_who(struct rig *rig, const char *kind)
+{
+    for (int waited = 0; count_reports(rig, kind, GUARD_REPAIRED) == 0; waited += 2) {
+        assert_true(waited <= RIG_WAIT_MS);
+        etw_sim_advance(rig->sim, 1000);
+        plat_sleep_ms(2);
+    }
+}
+
+static void who_did_it_is_told_where_that_is_asked_for(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, &(struct etw_sim_options){.own_process = plat_process_id()});
+    guard_with_who(&rig);
+    add_provider(&rig);
+    start(&rig);
+    rig_await(&rig, is_enabled, NAME);
+    rig_await(&rig, is_watched, NULL);
+    disable_provider(&rig);
+    await_who(&rig, "provider_disabled");
+    assert_int_equal(last_report(&rig).by_pid, STRANGER);
+    assert_string_equal(last_report(&rig).by_user, "S-1-5-18");
+    stop_session_of(NAME);
+    await_who(&rig, "session_stopped");
+    assert_int_equal(last_report(&rig).by_pid, STRANGER);
+    rig_await(&rig, is_enabled, NAME);
+    update_session(&(struct etw_session_change){.set_real_time = true});
+    await_who(&rig, "session_changed");
+    assert_int_equal(last_report(&rig).by_pid, STRANGER);
+    rig_stop(&rig);
+    assert_nothing_left(&rig);
+    rig_fini(&rig);
+}
+
+static void payloads_of_such_events_are_read_within_their_bounds(void **state)
+{
+    (void)state;
+    static const uint8_t payload[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
+        16,                     /* GUID */
+        0x00, 0x01, 0x00, 0x08, /* mode */
+        'a', 0, 'b', 0, 0, 0};
+    struct etw_guard_change change;
+    assert_true(etw_guard_who_read(11, span_make(payload, sizeof(payload)), &change));
+    assert_int_equal(change.deed, ETW_GUARD_DEED_STOP);
+    assert_int_equal(change.session.size, 4);
+    assert_memory_equal(change.session.data, "a\0b", 4);
+    assert_true(guid_is_zero(&change.provider));
+    assert_true(etw_guard_who_read(15, span_make(payload, sizeof(payload)), &change));
+    assert_int_equal(change.deed, ETW_GUARD_DEED_DISABLE);
+    assert_int_equal(change.provider.bytes[15], 16);
+    assert_false(etw_guard_who_read(13, span_make(payload, sizeof(payload)), &change));
+    for (size_t size = 0; size < 20; size++) {
+        assert_false(etw_guard_who_read(12, span_make(payload, size), &change));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_did_it_is_told_where_that_is_asked_for),
+        cmocka_unit_test(payloads_of_such_events_are_read_within_their_bounds),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
