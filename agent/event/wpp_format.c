@@ -394,6 +394,12 @@ static bool is_integer(const struct field *field)
            schema->pointer_sized;
 }
 
+/* Strings alone are cut by a precision. */
+static bool is_string(const struct schema_field *schema)
+{
+    return schema->form == FORM_UTF16 || schema->form == FORM_ANSI || schema->form == FORM_UTF8;
+}
+
 static bool is_real_conversion(uint8_t conversion)
 {
     return memchr("aAeEfFgG", conversion, 8) != NULL;
@@ -419,11 +425,11 @@ static bool put_converted(const struct wpp_piece *piece, const struct event *eve
 {
     const struct schema_field *schema = field->schema;
     const struct wpp_spec *spec = &piece->spec;
-    if (spec->conversion == 's') {
-        return false;
-    }
-    if (is_real_conversion(spec->conversion)) {
-        bool real = schema->form == FORM_DOUBLE || schema->form == FORM_FLOAT;
+    bool is_text = spec->conversion == 's';
+    if (is_text || is_real_conversion(spec->conversion)) {
+        /* WPP calls doubles `s`: `%.2f` of the source code is `.2s`. */
+        bool real = (schema->form == FORM_DOUBLE || schema->form == FORM_FLOAT) &&
+                    (!is_text || spec->precision >= 0);
         *p = real ? put_real(spec, *p, real_of(field)) : *p;
         return real;
     }
@@ -447,7 +453,9 @@ static uint8_t *put_argument(const struct value_context *values, const struct wp
         return p;
     }
     uint8_t *end = put_own_text(values, field, (enum wpp_style)piece->style, out, p);
-    return fit_text(&piece->spec, out->data + start, end);
+    struct wpp_spec spec = piece->spec;
+    spec.precision = is_string(field->schema) ? spec.precision : -1;
+    return fit_text(&spec, out->data + start, end);
 }
 
 /* The header's value that a number below 10 stands for; false: the record does not have it. */
