@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/put.h"
 #include "event/value_json.h"
+#include "schema/wpp_spec.h"
 
 /*
  * Variables whose value the format itself knows (function, level, source file, …) become part of the
@@ -23,83 +24,9 @@ struct plan {
     struct span pending; /* of the format, behind what has been taken */
     struct wpp_piece pieces[MAX_PIECES];
     size_t piece_count;
+    size_t most_digits; /* of a number in the text */
     bool failed;
 };
-
-/* ---- specifications ---------------------------------------------------------------------------- */
-
-static bool take(struct span *text, uint8_t c)
-{
-    bool is_next = text->size && text->data[0] == c;
-    if (is_next) {
-        *text = span_from(*text, 1);
-    }
-    return is_next;
-}
-
-static unsigned take_digits(struct span *text, unsigned max)
-{
-    unsigned value = 0;
-    while (text->size && text->data[0] >= '0' && text->data[0] <= '9') {
-        value = value * 10 + (text->data[0] - (unsigned)'0');
-        value = value > max ? max : value;
-        *text = span_from(*text, 1);
-    }
-    return value;
-}
-
-static uint8_t take_flags(struct span *text)
-{
-    static const char letters[] = "-0+ #";
-    uint8_t flags = 0;
-    while (text->size) {
-        const char *letter = memchr(letters, text->data[0], sizeof(letters) - 1);
-        if (!letter) {
-            break;
-        }
-        flags |= (uint8_t)(1u << (letter - letters));
-        *text = span_from(*text, 1);
-    }
-    return flags;
-}
-
-/* Bytes that the length modifier says; 0: none, or as wide as a pointer. */
-static uint8_t take_length(struct span *text)
-{
-    static const struct {
-        const char *modifier;
-        uint8_t bytes;
-    } lengths[] = {{"I64", 8}, {"I32", 4}, {"I", 0}, {"ll", 8}, {"l", 4}, {"hh", 1}, {"h", 2},
-        {"j", 8}, {"z", 0}, {"t", 0}, {"w", 0}, {"L", 0}};
-    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
-        size_t size = strlen(lengths[i].modifier);
-        /* `%z` and `%w` alone are strings. */
-        if (text->size > size && memcmp(text->data, lengths[i].modifier, size) == 0) {
-            *text = span_from(*text, size);
-            return lengths[i].bytes;
-        }
-    }
-    return 0;
-}
-
-_Static_assert(WPP_FLAG_LEFT == 1 && WPP_FLAG_ZERO == 2 && WPP_FLAG_PLUS == 4 &&
-                   WPP_FLAG_SPACE == 8 && WPP_FLAG_ALT == 16,
-    "the letters of take_flags are in the order of their bits");
-
-static struct wpp_spec parse_spec(struct span text)
-{
-    struct wpp_spec spec = {.conversion = 's', .precision = -1};
-    spec.flags = take_flags(&text);
-    spec.width = (uint16_t)take_digits(&text, WPP_MAX_WIDTH);
-    if (take(&text, '.')) {
-        spec.precision = (int16_t)take_digits(&text, WPP_MAX_PRECISION);
-    }
-    spec.bytes = take_length(&text);
-    if (text.size && memchr("cdiouxXeEfFgGaAp", text.data[0], 16)) {
-        spec.conversion = text.data[0];
-    }
-    return spec;
-}
 
 /* ---- pieces ------------------------------------------------------------------------------------- */
 
@@ -253,7 +180,7 @@ static void take_variable(struct plan *plan, struct span start)
     unsigned number = header_number(name, &spec_text);
     struct span source = span_first(start, start.size - rest.size);
     if (name.data && number) {
-        struct wpp_spec spec = parse_spec(span_text(spec_text));
+        struct wpp_spec spec = wpp_spec_parse(span_text(spec_text));
         add_insert(plan, number, &spec, source);
     } else if (!name.data) {
         buf_add_byte(&plan->text, '%');
@@ -264,15 +191,41 @@ static void take_variable(struct plan *plan, struct span start)
     plan->pending = rest;
 }
 
+static bool is_digit(uint8_t c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* How many digits a number in the text has at most: what follows is text. FormatMessage goes to 99;
+ * messages of many arguments go beyond. */
+static size_t most_digits(const struct tmf_message *message)
+{
+    unsigned largest = message->is_cut ? TMF_FIRST_ARGUMENT + TMF_MAX_ARGUMENTS - 1 : 99;
+    for (size_t i = 0; i < message->argument_count; i++) {
+        unsigned number = message->arguments[i].number;
+        largest = number > largest ? number : largest;
+    }
+    size_t digits = 1;
+    for (; largest >= 10; largest /= 10) {
+        digits++;
+    }
+    return digits;
+}
+
 static void take_numbered(struct plan *plan, struct span start)
 {
-    struct span rest = span_from(start, 1);
-    unsigned number = take_digits(&rest, UINT16_MAX);
-    struct span marked = take_marked(&rest);
-    struct wpp_spec spec = parse_spec(marked);
-    if (number) { /* %0: the viewer's text in front */
-        add_insert(plan, number, &spec, span_first(start, start.size - rest.size));
+    if (start.data[1] == '0') { /* the viewer's text in front, and the driver's follows at once */
+        plan->pending = span_from(start, 2);
+        return;
     }
+    struct span rest = span_from(start, 1);
+    unsigned number = 0;
+    for (size_t i = 0; i < plan->most_digits && rest.size && is_digit(rest.data[0]); i++) {
+        number = number * 10 + (rest.data[0] - (unsigned)'0');
+        rest = span_from(rest, 1);
+    }
+    struct wpp_spec spec = wpp_spec_parse(take_marked(&rest));
+    add_insert(plan, number, &spec, span_first(start, start.size - rest.size));
     plan->pending = rest;
 }
 
@@ -306,7 +259,7 @@ static void take_next(struct plan *plan)
         plan->pending = span_from(text, 2);
     } else if (c == '%' && next == '!') {
         take_variable(plan, text);
-    } else if (c == '%' && next >= '0' && next <= '9') {
+    } else if (c == '%' && is_digit(next)) {
         take_numbered(plan, text);
     } else {
         buf_add_byte(&plan->text, c);
@@ -561,7 +514,8 @@ struct event_schema *wpp_plan_make(
     struct plan *plan = malloc(sizeof(*plan));
     bool ok = schema && plan;
     if (ok) {
-        *plan = (struct plan){.message = message, .arena = arena};
+        *plan = (struct plan){
+            .message = message, .arena = arena, .most_digits = most_digits(message)};
         buf_init(&plan->text, MAX_TEXT);
         *schema = (struct event_schema){.kind = SCHEMA_WPP,
             .source = "wpp",

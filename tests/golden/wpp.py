@@ -195,14 +195,22 @@ ITEMS = {
 
 # ---- trace message formats
 
+# `%0` is a marker of its own: digits behind it are the driver's text. Of a double WPP says `s`, with
+# the precision of the source code.
+TEXTS = [("%02 devices found", []), ("%0802.11 scan on %10!d!", ["ItemLong"]),
+         ("%0100% of %10!u!", ["ItemULong"]), ("%0%10!.2s! V", ["ItemDouble"]),
+         ("%0%10!d!0 of %11!s!0", ["ItemLong", "ItemString"])]
+
+
 def own_formats():
-    """One message per item type, one with all of them, one without arguments."""
+    """One message per item type, one with all of them, one without arguments, and TEXTS."""
     lines = [f"{GROUP} sample // SRC=sample.c MJ= MN="]
     names = list(ITEMS)
     sets = [[name] for name in names] + [names, []]
-    for number, types in enumerate(sets, 10):
-        format_ = "|".join(f"%{10 + i}!s!" for i in range(len(types)))
-        lines += [f'#typev sample_c{number} {number} "%0<{format_}>" //   LEVEL=L FLAGS=F FUNC=f{number}',
+    made = [("%0<" + "|".join(f"%{10 + i}!s!" for i in range(len(types))) + ">", types)
+            for types in sets] + TEXTS
+    for number, (format_, types) in enumerate(made, 10):
+        lines += [f'#typev sample_c{number} {number} "{format_}" //   LEVEL=L FLAGS=F FUNC=f{number}',
                   "{"]
         lines += [f"x[{i}], {type_} -- {10 + i}" for i, type_ in enumerate(types)] + ["}"]
     return "\n".join(lines) + "\n"
@@ -240,6 +248,8 @@ def printf(spec, value, own, width):
     """The text of one argument."""
     conversion = spec[-1]
     shape = re.sub(r"I64|I32|I|ll|l|h|w", "", spec)
+    if conversion == "s" and "." in shape and isinstance(value, float):
+        return f"%{shape[:-1]}f" % value
     if conversion == "s" or value is None:
         return f"%{shape[:-1]}s" % own
     if conversion == "p":
@@ -260,7 +270,7 @@ def fill(message, values, widths):
             return ""
         _, _, own, value = values[number - 10]
         return printf(match[3] or "s", value, own, widths[number - 10])
-    shown = re.sub(r"%!(\w+)!|%(\d+)(?:!([^!]*)!)?", insert, message["format"])
+    shown = re.sub(r"%!(\w+)!|%(0|[1-9]\d?)(?:(?<!%0)!([^!]*)!)?", insert, message["format"])
     return shown.lstrip(" ") if message["format"].startswith("%0") else shown
 
 
@@ -411,7 +421,7 @@ def main():
         schema.mkdir()
         (schema / f"{GROUP}.tmf").write_text(own_formats(), encoding="utf-8")
         own = read_formats(own_formats())
-        report.equal("own formats", len(own), len(ITEMS) + 2)
+        report.equal("own formats", len(own), len(ITEMS) + 2 + len(TEXTS))
         all_items = (GROUP, 10 + len(ITEMS))
         flags = [sum(c) for c in itertools.product(
             (TIMESTAMP, 0), (0, SEQUENCE), (0, GUID), (0, COMPONENT), (0, PERFORMANCE),

@@ -306,6 +306,15 @@ static const struct {
     {"no such argument %12!d!, %!open", "no such argument %12!d!, %!open"},
     {"%10 %10!s! %10!d!%11!x!", "42 42 42ff"},
     {"%11!s!%10!s!%11!s!", "25542255"},
+    /* What follows `%0` is the driver's. */
+    {"%02 devices found", "2 devices found"},
+    {"%0802.11 scan on %10!d!", "802.11 scan on 42"},
+    {"%0100% of %10!u!", "100% of 42"},
+    {"%010 of %10", "10 of 42"},
+    {"%0!d! %10", "!d! 42"},
+    {"%0%10!d!0 %0", "420"},
+    /* No argument has a number of three digits. */
+    {"%100 %1105 %8!d!0", "420 25505 770"},
 };
 
 static void variables_and_escapes_become_text(void **state)
@@ -323,6 +332,22 @@ static void variables_and_escapes_become_text(void **state)
         }
         fini(&m);
     }
+}
+
+/* With an argument 100, three digits are one number. */
+static void numbers_have_as_many_digits_as_an_argument_s(void **state)
+{
+    (void)state;
+    struct made m;
+    make(&m,
+        HEAD "\"%100!d! %1000 %10!d! %99999!d!\"" TAIL
+             "{\na, ItemUChar -- 10\nb, ItemUChar -- 100\n}\n",
+        "0708", 8);
+    assert_span(part_of(&m, "\"message\":\"", "\""), "8 80 7 %99999!d!");
+    fini(&m);
+    make(&m, HEAD "\"%65535!d! %65536!d!\"" TAIL "{\na, ItemUChar -- 65535\n}\n", "07", 8);
+    assert_span(part_of(&m, "\"message\":\"", "\""), "7 %65536!d!");
+    fini(&m);
 }
 
 static void what_the_header_does_not_have_stays_as_it_was_written(void **state)
@@ -427,6 +452,7 @@ int main(void)
         cmocka_unit_test(each_item_type_has_its_bytes_and_its_text),
         cmocka_unit_test(a_message_is_its_text_its_arguments_and_its_place),
         cmocka_unit_test(variables_and_escapes_become_text),
+        cmocka_unit_test(numbers_have_as_many_digits_as_an_argument_s),
         cmocka_unit_test(what_the_header_does_not_have_stays_as_it_was_written),
         cmocka_unit_test(pointers_are_as_wide_as_the_writer_s),
         cmocka_unit_test(a_record_that_ends_early_keeps_what_came_before),
