@@ -86,22 +86,25 @@ static bool is_program(const char *path)
            ends_with(text, ".mui");
 }
 
-/* What stands before the last separator of ${path}: empty if there is none. */
-static struct span folder_of(struct span path)
+static struct span name_of(struct span path)
 {
     size_t at = path.size;
     while (at > 0 && path.data[at - 1] != '/' && path.data[at - 1] != '\\') {
         at--;
     }
-    return span_first(path, at > 0 ? at - 1 : 0);
+    return span_from(path, at);
 }
 
-static struct span name_of(struct span path)
+/* The folder that the file at ${path} lies in: "." for a bare name; roots keep their separator. */
+static struct span folder_of(struct span path)
 {
-    struct span folder = folder_of(path);
-    bool is_bare = folder.size == 0 &&
-                   (path.size == 0 || (path.data[0] != '/' && path.data[0] != '\\'));
-    return span_from(path, is_bare ? 0 : folder.size + 1);
+    size_t size = path.size - name_of(path).size;
+    if (size == 0) {
+        return span_text(".");
+    }
+    struct span folder = span_first(path, size - 1);
+    bool is_root = folder.size == 0 || ends_with(folder, ":");
+    return is_root ? span_first(path, size) : folder;
 }
 
 /* The name of ${path} and ${ending} in lower case, in the arena of paths; empty if there is no room. */
@@ -143,7 +146,7 @@ static bool rank_of_mui(struct span mui, struct span folder, enum language_rank 
                         span_equal_nocase(span_first(language, 3), span_text("en-"))
                     ? RANK_ENGLISH
                     : RANK_OTHER;
-    return own.size > 0 && span_equal(folder_of(own), folder);
+    return span_equal(folder_of(own), folder);
 }
 
 /* ---- what there is ----------------------------------------------------------------------------- */
@@ -207,12 +210,18 @@ struct folder {
     const char *path;
 };
 
+/* False if there is no room. */
+static bool join(const struct folder *folder, const char *name, char *path, size_t bytes)
+{
+    bool is_root = name_of(span_text(folder->path)).size == 0;
+    return (size_t)snprintf(path, bytes, "%s%s%s", folder->path, is_root ? "" : "/", name) < bytes;
+}
+
 static bool add_file_if_mui(void *self, const char *name)
 {
     const struct folder *folder = self;
     char path[1024];
-    if (ends_with(span_text(name), ".mui") &&
-        (size_t)snprintf(path, sizeof(path), "%s/%s", folder->path, name) < sizeof(path)) {
+    if (ends_with(span_text(name), ".mui") && join(folder, name, path, sizeof(path))) {
         add_mui(folder->source, path);
     }
     return true;
@@ -223,7 +232,7 @@ static bool add_muis_of_folder(void *self, const char *name)
     const struct folder *above = self;
     char path[1024];
     struct folder folder = {.source = above->source, .path = path};
-    if ((size_t)snprintf(path, sizeof(path), "%s/%s", above->path, name) < sizeof(path)) {
+    if (join(above, name, path, sizeof(path))) {
         plat_dir_files(path, add_file_if_mui, &folder, NULL);
     }
     return true;
@@ -237,7 +246,7 @@ static void add_muis_around(struct binary_source *source, const char *path)
     if (folder.size >= sizeof(text)) {
         return;
     }
-    snprintf(text, sizeof(text), "%.*s", SPAN_ARG(folder.size ? folder : span_text(".")));
+    snprintf(text, sizeof(text), "%.*s", SPAN_ARG(folder));
     struct folder around = {.source = source, .path = text};
     plat_dir_files(text, add_file_if_mui, &around, NULL);
     plat_dir_folders(text, add_muis_of_folder, &around, NULL);

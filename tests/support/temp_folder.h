@@ -13,6 +13,9 @@ int temp_folder_make(char folder[TEMP_FOLDER_BYTES], const char *name);
 /* Remove it with all that is in it. 0, or -1. */
 int temp_folder_remove(const char *folder);
 
+/* Make it the folder that relative paths begin in. */
+bool temp_folder_enter(const char *folder);
+
 /* Remove the empty folder ${path}. */
 bool temp_folder_remove_empty(const char *path);
 

@@ -37,6 +37,11 @@ bool temp_folder_remove_empty(const char *path)
     return rmdir(path) == 0;
 }
 
+bool temp_folder_enter(const char *folder)
+{
+    return chdir(folder) == 0;
+}
+
 bool temp_file_link(const char *target, const char *path)
 {
     return symlink(target, path) == 0;

@@ -72,6 +72,11 @@ bool temp_folder_remove_empty(const char *path)
     return RemoveDirectoryA(path);
 }
 
+bool temp_folder_enter(const char *folder)
+{
+    return SetCurrentDirectoryA(folder);
+}
+
 bool temp_file_link(const char *target, const char *path)
 {
     (void)target;

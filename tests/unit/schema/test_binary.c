@@ -102,10 +102,8 @@ static void write_program(const char *name, unsigned what)
     buf_fini(&file);
 }
 
-static void *create(const char *name)
+static void *create_of(const char *path)
 {
-    char path[512];
-    path_of(name, path, sizeof(path));
     const char *const paths[] = {path};
     const struct schema_source_settings settings = {
         .paths = paths, .path_count = 1, .warn = on_warning};
@@ -114,6 +112,13 @@ static void *create(const char *name)
     void *source = ops->create(&settings, &err);
     assert_non_null(source);
     return source;
+}
+
+static void *create(const char *name)
+{
+    char path[512];
+    path_of(name, path, sizeof(path));
+    return create_of(path);
 }
 
 static struct schema_candidates find(void *source)
@@ -125,14 +130,18 @@ static struct schema_candidates find(void *source)
     return found;
 }
 
-/* The message of event 1 in what ${name} gives. */
-static void assert_message(const char *name, const char *message)
+static void assert_message_of(void *source, const char *message)
 {
-    void *source = create(name);
     struct schema_candidates found = find(source);
     assert_int_equal(found.count, 1);
     assert_span(found.list[0]->message, message);
     ops->destroy(source);
+}
+
+/* The message of event 1 in what ${name} gives. */
+static void assert_message(const char *name, const char *message)
+{
+    assert_message_of(create(name), message);
 }
 
 #define ENGLISH_TEXT "%1 rows, %3, done"
@@ -166,6 +175,23 @@ static void texts_are_its_own_or_those_of_its_mui(void **state)
         assert_message(rows[i].name, rows[i].message);
         assert_string_equal(warnings, "");
     }
+}
+
+static void a_file_may_be_named_without_its_folder(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {"a.dll", "./a.dll", "b.dll", "de-DE/../a.dll"};
+    write_program("a.dll", MANIFEST);
+    write_program("de-DE/a.dll.mui", GERMAN);
+    write_program("en-US/a.dll.mui", ENGLISH);
+    write_program("b.dll", MANIFEST);
+    write_program("b.dll.mui", ENGLISH);
+    assert_true(temp_folder_enter(folder));
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        assert_message_of(create_of(paths[i]), ENGLISH_TEXT);
+        assert_string_equal(warnings, "");
+    }
+    assert_true(temp_folder_enter(".."));
 }
 
 /* A table of another program's name, or of another folder, is not its own. */
@@ -267,6 +293,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(texts_are_its_own_or_those_of_its_mui),
+        TEST(a_file_may_be_named_without_its_folder),
         TEST(without_texts_the_file_is_told),
         TEST(a_broken_table_costs_the_texts_alone),
         TEST(other_files_are_passed_over),
