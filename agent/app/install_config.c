@@ -40,25 +40,24 @@ bool install_config_quote(const char *name, const char *text, struct buf *out, s
     return true;
 }
 
+/* What is wrong is told without the value: it may hold a password, wherever it was put by mistake. */
 static bool check_url(const char *url, struct error *err)
 {
     static const char *const schemes[] = {"https://", "http://"};
+    if (strchr(url, '@')) {
+        return error_set(err, ERR_CONFIG,
+            "the address of the output holds a name or a password, which others can see. put an "
+            "API key into a file, and name the file");
+    }
     for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
         size_t size = strlen(schemes[i]);
         if (span_equal_nocase(span_first(span_text(url), size), span_text(schemes[i]))) {
-            size_t host = strcspn(url + size, "/?#");
-            if (memchr(url + size, '@', host)) {
-                /* Not shown: it may be the password. */
-                return error_set(err, ERR_CONFIG,
-                    "the address of the output holds a name or a password, which others can see. "
-                    "put "
-                    "an API key into a file, and name the file");
-            }
-            return host > 0 || error_set(err, ERR_CONFIG, "'%.200s' names no host", url);
+            return strcspn(url + size, "/?#") > 0 ||
+                   error_set(err, ERR_CONFIG, "the address of the output names no host");
         }
     }
-    return error_set(err, ERR_CONFIG,
-        "'%.200s' is no address of an output. it begins with https:// or http://", url);
+    return error_set(
+        err, ERR_CONFIG, "the address of the output does not begin with https:// or http://");
 }
 
 /* ---- the text ---------------------------------------------------------------------------------- */

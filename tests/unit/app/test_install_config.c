@@ -133,6 +133,10 @@ static void what_is_no_address_or_shows_a_secret_is_refused(void **state)
         {"https://", NULL},
         {"https:///path", NULL},
         {"https://user:password@elasticsearch.example", NULL},
+        {"htps://user:password@elasticsearch.example", NULL},
+        {"user:password@elasticsearch.example:9200", NULL},
+        {"elastic:password", NULL},
+        {"https:///user:password@elasticsearch.example", NULL},
         {"https://elasticsearch.example\noutputs: []", NULL},
         {"https://elasticsearch.example", "key.txt"},
         {"https://elasticsearch.example", "/key\n.txt"},
@@ -142,7 +146,7 @@ static void what_is_no_address_or_shows_a_secret_is_refused(void **state)
         struct error err = {.code = ERR_NONE};
         assert_false(write_text(rows[i].url, rows[i].key_file, &err));
         assert_int_equal(err.code, ERR_CONFIG);
-        assert_null(strstr(err.text, "password@"));
+        assert_null(strstr(err.text, ":password"));
     }
 }
 
