@@ -3,6 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/put.h"
+#include "base/sha256.h"
+
 static const char first_line[] = "etwship installation 1";
 
 /* By enum service_start. */
@@ -18,6 +21,16 @@ static bool is_line(const char *text)
     return true;
 }
 
+void install_note_digest(struct span text, char ret_digest[INSTALL_NOTE_DIGEST_BYTES])
+{
+    struct sha256 sha;
+    uint8_t digest[SHA256_SIZE];
+    sha256_init(&sha);
+    sha256_update(&sha, text);
+    sha256_final(&sha, digest);
+    *put_hex_bytes((uint8_t *)ret_digest, span_make(digest, sizeof(digest))) = 0;
+}
+
 bool install_note_write(const struct install_note *note, struct buf *out, struct error *err)
 {
     if (!is_line(note->account) || !is_line(note->command)) {
@@ -28,6 +41,9 @@ bool install_note_write(const struct install_note *note, struct buf *out, struct
     if (note->has_service) {
         buf_printf(out, "runs %d\nstart %s\naccount %s\ncommand %s\n", note->runs,
             starts[note->start], note->account, note->command);
+    }
+    if (*note->wrote) {
+        buf_printf(out, "wrote %s\n", note->wrote);
     }
     return !out->failed || error_set(err, ERR_MEMORY, "out of memory");
 }
@@ -98,12 +114,19 @@ static bool take_service(struct span *text, struct install_note *note)
            take_text(text, "command", note->command, sizeof(note->command));
 }
 
+static bool take_digest(struct span *text, char ret_digest[INSTALL_NOTE_DIGEST_BYTES])
+{
+    return take_text(text, "wrote", ret_digest, INSTALL_NOTE_DIGEST_BYTES) &&
+           strspn(ret_digest, "0123456789abcdef") == INSTALL_NOTE_DIGEST_BYTES - 1;
+}
+
 bool install_note_read(struct span text, struct install_note *ret_note, struct error *err)
 {
     *ret_note = (struct install_note){.has_config = false};
     bool good = span_is(take_line(&text), first_line) &&
                 take_flag(&text, "config", &ret_note->has_config) &&
                 take_flag(&text, "service", &ret_note->has_service) &&
-                (!ret_note->has_service || take_service(&text, ret_note)) && text.size == 0;
+                (!ret_note->has_service || take_service(&text, ret_note)) &&
+                (text.size == 0 || take_digest(&text, ret_note->wrote)) && text.size == 0;
     return good || error_set(err, ERR_FORMAT, "not written by an installation of etwship");
 }

@@ -6,7 +6,7 @@
 #include "app/app_trust.h"
 #include "app/data_folder.h"
 #include "app/install_config.h"
-#include "app/install_note.h"
+#include "cli/service_note.h"
 #include "config/config_value.h"
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"
@@ -16,10 +16,13 @@
 #include "trust/sid.h"
 
 /*
- * Each of the three is one step of a transaction that somebody else holds: Windows Installer, or a script.
+ * Each of them is one step of a transaction that somebody else holds: Windows Installer, or a script.
  * The first that changes something notes how it found the machine; `undo` makes it so again, from whatever
  * point the others came to, and any number of times. The note is one of Windows' registry: what is done
  * with all rights must not be told by a folder that the account of the service may write.
+ *
+ * A note is good for its own transaction alone: later it would put back what nobody remembers. So `forget`
+ * is the first step and the last one, and what begins a transaction drops an old note before it can fail.
  */
 
 // clang-format off
@@ -53,9 +56,15 @@ static const struct cli_option undo_options[] = {
                 "service."},
     {.name = NULL},
 };
+
+static const struct cli_option forget_options[] = {{.name = NULL}};
 // clang-format on
 
-enum { TEXT_BYTES = 32768, MAX_SAID_BYTES = 30000 };
+enum {
+    TEXT_BYTES = 32768,
+    MAX_SAID_BYTES = 30000,
+    MAX_CONFIG_BYTES = 4 * 1024 * 1024 /* what a configuration may have */
+};
 
 struct step {
     const char *folder; /* %ProgramData%\etwship */
@@ -71,83 +80,14 @@ static const char *value_of(const struct cli_args *args, const char *name)
     return value && *value ? value : NULL;
 }
 
-/* ---- the machine as it is ---------------------------------------------------------------------- */
-
-static enum service_start start_of(const struct service_config *config)
-{
-    return config->is_disabled     ? SERVICE_START_DISABLED
-           : !config->is_automatic ? SERVICE_START_DEMAND
-           : config->is_delayed    ? SERVICE_START_DELAYED
-                                   : SERVICE_START_AUTO;
-}
-
-static bool look_at_service(struct install_note *note, struct error *err)
-{
-    struct service_status status;
-    struct service_config config;
-    struct error why = {.code = ERR_NONE};
-    if (!service_control_query(&status, &config, &why)) {
-        return why.code == ERR_MISSING || error_set(err, why.code, "%s", why.text);
-    }
-    note->has_service = true;
-    note->runs = status.state != SERVICE_STATE_STOPPED;
-    note->start = start_of(&config);
-    int account = snprintf(note->account, sizeof(note->account), "%s", config.account);
-    int command = snprintf(note->command, sizeof(note->command), "%s", config.command);
-    service_control_config_fini(&config);
-    return (account < (int)sizeof(note->account) && command < (int)sizeof(note->command)) ||
-           error_set(err, ERR_LIMIT, "the service is registered with texts that are too long");
-}
-
-static bool look(const struct step *step, struct install_note *note, struct error *err)
-{
-    uint64_t bytes;
-    *note = (struct install_note){.has_config = false};
-    return plat_path_find(step->config, &note->has_config, &bytes, err) &&
-           look_at_service(note, err);
-}
-
-/* ---- the note ---------------------------------------------------------------------------------- */
-
-static bool write_note(const struct install_note *note, struct error *err)
-{
-    struct buf text;
-    buf_init(&text, INSTALL_NOTE_MAX_BYTES);
-    bool good = install_note_write(note, &text, err);
-    buf_add_byte(&text, 0);
-    if (good && text.failed) {
-        good = error_set(err, ERR_MEMORY, "out of memory");
-    } else if (good) {
-        uint32_t code = service_api_get()->set_note((const char *)text.data);
-        good = code == SERVICE_OK || service_api_fail(err, code, "the note of the installation");
-    }
-    buf_fini(&text);
-    return good;
-}
-
-static bool read_note(bool *ret_there, struct install_note *note, struct error *err)
-{
-    char *text = NULL;
-    struct error why;
-    uint32_t code = service_api_get()->get_note(&text);
-    *ret_there = code == SERVICE_OK;
-    if (code != SERVICE_OK) {
-        return code == SERVICE_E_FILE_NOT_FOUND ||
-               service_api_fail(err, code, "the note of the installation");
-    }
-    bool good = install_note_read(span_text(text), note, &why) ||
-                error_set(err, why.code, "the note of the installation: %s", why.text);
-    free(text);
-    return good;
-}
-
 /* Before anything is changed. That of a version that was retired just now says more than we see. */
 static bool begin(
     const struct step *step, bool is_upgrade, struct install_note *note, struct error *err)
 {
     bool is_there = false;
-    return (!is_upgrade || read_note(&is_there, note, err)) &&
-           (is_there || (look(step, note, err) && write_note(note, err)));
+    return (!is_upgrade || service_note_read(&is_there, note, err)) &&
+           (is_there ||
+               (service_note_look(step->config, note, err) && service_note_write(note, err)));
 }
 
 /* ---- files ------------------------------------------------------------------------------------- */
@@ -189,32 +129,42 @@ static bool make_folders(const struct step *step, const char *account, struct er
 
 /* ---- the first configuration ------------------------------------------------------------------- */
 
-static bool copy_config(const struct step *step, const char *from, struct error *err)
+/* Noted first: `undo` removes this text, and no other. */
+static bool write_first(
+    const struct step *step, struct install_note *note, struct span text, struct error *err)
 {
-    enum { MAX_BYTES = 4 * 1024 * 1024 }; /* what a configuration may have */
+    install_note_digest(text, note->wrote);
+    return service_note_write(note, err) && replace(step->config, text, err);
+}
+
+static bool copy_config(
+    const struct step *step, const char *from, struct install_note *note, struct error *err)
+{
     char *text;
     size_t size;
-    if (!plat_file_load(from, MAX_BYTES, &text, &size, err)) {
+    if (!plat_file_load(from, MAX_CONFIG_BYTES, &text, &size, err)) {
         return false;
     }
-    bool good = replace(step->config, span_make(text, size), err);
+    bool good = write_first(step, note, span_make(text, size), err);
     free(text);
     return good;
 }
 
-static bool write_config(const struct step *step, const struct cli_args *args, struct error *err)
+static bool write_config(const struct step *step, const struct cli_args *args,
+    struct install_note *note, struct error *err)
 {
     const struct install_config config = {
         .url = value_of(args, "output-url"), .key_file = value_of(args, "api-key-file")};
     struct buf text;
     buf_init(&text, 64 * 1024);
     bool good = install_config_write(&config, &text, err) &&
-                replace(step->config, buf_span(&text), err);
+                write_first(step, note, buf_span(&text), err);
     buf_fini(&text);
     return good;
 }
 
-static bool place_config(const struct step *step, const struct cli_args *args, struct error *err)
+static bool place_config(const struct step *step, const struct cli_args *args,
+    struct install_note *note, struct error *err)
 {
     const char *from = value_of(args, "config-file");
     bool is_there;
@@ -223,7 +173,7 @@ static bool place_config(const struct step *step, const struct cli_args *args, s
         return false;
     }
     if (!is_there) {
-        return from ? copy_config(step, from, err) : write_config(step, args, err);
+        return from ? copy_config(step, from, note, err) : write_config(step, args, note, err);
     }
     if (from || value_of(args, "output-url")) {
         cli_warning("%s is there and stays as it is: what was given for a first one is not used",
@@ -302,7 +252,7 @@ static bool put_service(const struct service_plan *plan, struct error *err)
     struct install_note now = {.has_service = false};
     service_settings_mask left_out;
     bool before;
-    if (!look_at_service(&now, err)) {
+    if (!service_note_look_at_service(&now, err)) {
         return false;
     }
     return now.has_service
@@ -316,7 +266,12 @@ static int set_up(const struct step *step, const struct cli_args *args)
     struct service_plan plan;
     struct error err = {.code = ERR_NONE};
     char account[256];
+    bool is_upgrade = value_of(args, "upgrade") != NULL;
     bool starts = false;
+    if (!is_upgrade && !service_note_forget(&err)) {
+        cli_error("%s", err.text);
+        return EXIT_FAILED;
+    }
     if (!check_values(args, &starts, &err)) {
         cli_error("%s", err.text);
         return EXIT_USAGE;
@@ -324,14 +279,14 @@ static int set_up(const struct step *step, const struct cli_args *args)
     if (app_trust_find_program(step->program, say_not_trusted, NULL)) {
         return EXIT_USAGE;
     }
-    if (!begin(step, value_of(args, "upgrade") != NULL, &note, &err)) {
+    if (!begin(step, is_upgrade, &note, &err)) {
         cli_error("%s", err.text);
         return EXIT_FAILED;
     }
     if (!find_account(args, &note, account)) {
         return EXIT_USAGE;
     }
-    if (!make_folders(step, account, &err) || !place_config(step, args, &err) ||
+    if (!make_folders(step, account, &err) || !place_config(step, args, &note, &err) ||
         !make_plan(step, &note, account, &plan, &err)) {
         cli_error("%s", err.text);
         return err.code == ERR_CONFIG ? EXIT_USAGE : EXIT_FAILED;
@@ -369,18 +324,21 @@ static bool remove_data(const struct step *step, struct error *err)
            (app_trust_make_folders(step->folder, NULL, err) && plat_tree_remove(step->folder, err));
 }
 
-static bool retire_service(const struct step *step, bool is_upgrade, struct error *err)
+/* ${ret_ours}: there is no service that runs another program. */
+static bool retire_service(
+    const struct step *step, bool is_upgrade, bool *ret_ours, struct error *err)
 {
     static struct install_note note;
     bool before;
-    if (!look(step, &note, err)) {
+    if (!service_note_forget(err) || !service_note_look(step->config, &note, err)) {
         return false;
     }
-    if (note.has_service && !is_ours(step, &note)) {
+    *ret_ours = !note.has_service || is_ours(step, &note);
+    if (!*ret_ours) {
         cli_warning("the service runs another program, and stays: %s", note.command);
         return true;
     }
-    if (!write_note(&note, err)) {
+    if (!service_note_write(&note, err)) {
         return false;
     }
     return !note.has_service ||
@@ -390,10 +348,15 @@ static bool retire_service(const struct step *step, bool is_upgrade, struct erro
 static int retire(const struct step *step, const struct cli_args *args)
 {
     bool is_upgrade = value_of(args, "upgrade") != NULL;
-    const char *removes = value_of(args, "remove-data");
+    const char *option = value_of(args, "remove-data");
+    bool removes = !is_upgrade && option && strcmp(option, "1") == 0;
+    bool ours = false;
     struct error err;
-    if (!retire_service(step, is_upgrade, &err) ||
-        (!is_upgrade && removes && strcmp(removes, "1") == 0 && !remove_data(step, &err))) {
+    bool good = retire_service(step, is_upgrade, &ours, &err);
+    if (good && removes && !ours) {
+        cli_warning("%s stays, too, as that service may use it", step->folder);
+    }
+    if (!good || (removes && ours && !remove_data(step, &err))) {
         cli_error("%s", err.text);
         return EXIT_FAILED;
     }
@@ -406,7 +369,7 @@ static bool put_back(const struct install_note *note, const char *program, struc
 {
     struct install_note now = {.has_service = false};
     struct service_plan plan;
-    if (!look_at_service(&now, err)) {
+    if (!service_note_look_at_service(&now, err)) {
         return false;
     }
     if (!note->has_service) {
@@ -420,12 +383,34 @@ static bool put_back(const struct install_note *note, const char *program, struc
     return good;
 }
 
+/* A configuration that setup wrote, unless somebody has changed it. */
+static bool take_config_back(
+    const struct step *step, const struct install_note *note, struct error *err)
+{
+    char digest[INSTALL_NOTE_DIGEST_BYTES] = "";
+    struct error why;
+    char *text;
+    size_t size;
+    if (note->has_config || !*note->wrote || plat_path_kind(step->config) == PLAT_PATH_NONE) {
+        return true;
+    }
+    if (plat_file_load(step->config, MAX_CONFIG_BYTES, &text, &size, &why)) {
+        install_note_digest(span_make(text, size), digest);
+        free(text);
+    }
+    if (strcmp(digest, note->wrote) != 0) {
+        cli_warning("%s is not what the installation wrote, and stays", step->config);
+        return true;
+    }
+    return plat_path_remove(step->config, err);
+}
+
 static bool undo_all(const struct step *step, bool is_upgrade, struct error *err)
 {
     static struct install_note note;
     static char program[TEXT_BYTES];
     bool is_there;
-    if (!read_note(&is_there, &note, err)) {
+    if (!service_note_read(&is_there, &note, err)) {
         return false;
     }
     if (!is_there) {
@@ -434,8 +419,7 @@ static bool undo_all(const struct step *step, bool is_upgrade, struct error *err
     if (note.has_service && !service_plan_program(note.command, program, sizeof(program))) {
         snprintf(program, sizeof(program), "%s", step->program);
     }
-    if (!put_back(&note, program, err) ||
-        (!note.has_config && !plat_path_remove(step->config, err))) {
+    if (!put_back(&note, program, err) || !take_config_back(step, &note, err)) {
         return false;
     }
     if (is_upgrade) {
@@ -444,14 +428,25 @@ static bool undo_all(const struct step *step, bool is_upgrade, struct error *err
     if (note.has_service && note.runs && step->start() != EXIT_DONE) {
         return error_set(err, ERR_IO, "the service is as it was before, but does not start");
     }
-    uint32_t code = service_api_get()->set_note(NULL);
-    return code == SERVICE_OK || service_api_fail(err, code, "the note of the installation");
+    return service_note_forget(err);
 }
 
 static int undo(const struct step *step, const struct cli_args *args)
 {
     struct error err = {.code = ERR_NONE};
     if (!undo_all(step, value_of(args, "upgrade") != NULL, &err)) {
+        cli_error("%s", err.text);
+        return EXIT_FAILED;
+    }
+    return EXIT_DONE;
+}
+
+static int forget(const struct step *step, const struct cli_args *args)
+{
+    struct error err;
+    (void)step;
+    (void)args;
+    if (!service_note_forget(&err)) {
         cli_error("%s", err.text);
         return EXIT_FAILED;
     }
@@ -506,9 +501,15 @@ static const struct verb {
          .summary = "take back what setup or retire did (for installers)",
          .description =
              "The service is as it was before the installation began, and a configuration "
-             "that setup wrote is gone. May be repeated.",
+             "that setup wrote is gone, unless it was changed. May be repeated.",
          .options = undo_options},
         undo},
+    {{.name = "service forget",
+         .synopsis = "",
+         .summary = "drop the note that undo goes by (for installers)",
+         .description = "Before the first step of an installation, and when it has succeeded.",
+         .options = forget_options},
+        forget},
 };
 
 static int run(const struct verb *verb, const struct cli_args *args, int (*start)(void))

@@ -102,6 +102,13 @@ class Installed(unittest.TestCase):
     def assert_runs(self, runs=True):
         self.assertRegex(self.status()["state"], "^running" if runs else "^stopped")
 
+    def assert_nothing_is_noted(self):
+        """What undo goes by is good for one transaction only."""
+        done = self.prefix.run("reg", "query", r"HKLM\SOFTWARE\etwship", "/v", "SetupNote")
+        self.assertNotEqual(done.returncode, 0, done)
+        done = self.prefix.run("reg", "query", r"HKLM\SOFTWARE\etwship", "/v", "InstallDir")
+        self.assertEqual(done.returncode, 0, done)
+
     def write_config(self, url, path=None):
         path = path or self.drive / "my f\u00fcrst configuration.yaml"
         path.write_text(json.dumps({
@@ -121,6 +128,7 @@ class Installed(unittest.TestCase):
         self.program = self.drive / "Pr\u00f6gram Files" / "et wship" / "etwship.exe"
         with Server(Bulk()) as server:
             self.install_running(server, "INSTALLDIR=C:\\Pr\u00f6gram Files\\et wship")
+            self.assert_nothing_is_noted()
             found = self.status()
             self.assertRegex(found["state"], r"^running, process \d+$")
             self.assertRegex(found["start"], "^automatic")
@@ -184,6 +192,7 @@ class Installed(unittest.TestCase):
                 before = self.config.read_text()
                 self.install("STARTSERVICE=0", package=following)  # it runs, so it will
                 self.assert_runs()
+                self.assert_nothing_is_noted()
                 log = (self.data / "logs" / "etwship.log").read_text()
                 self.assertIn("ended: session t:", log)
                 self.assertEqual(self.config.read_text(), before)
@@ -244,6 +253,42 @@ class Installed(unittest.TestCase):
         self.assertFalse(self.config.exists())
         self.assertIn(b"not installed", self.etwship("service", "status").stderr)
         self.assertEqual(self.etwship("service", "undo").returncode, 0)  # again: nothing is left to do
+        # What somebody has changed in between is his.
+        done = self.etwship("service", "setup", "--start", "0")
+        self.assertEqual(done.returncode, 0, done)
+        edited = self.config.read_text() + "# mine\n"
+        self.config.write_text(edited)
+        done = self.etwship("service", "undo")
+        self.assertEqual(done.returncode, 0, done)
+        self.assertIn(b"is not what the installation wrote", done.stderr)
+        self.assertEqual(self.config.read_text(), edited)
+
+    def test_a_repair_leaves_the_service_and_its_configuration_alone(self):
+        with Server(Bulk()) as server:
+            self.install_running(server)
+            before = self.status()
+            (self.program.parent / "TRY.md").unlink()
+            self.install("REINSTALL=ALL", "REINSTALLMODE=amus")
+            self.assertTrue((self.program.parent / "TRY.md").exists())
+            self.assertEqual(self.status(), before)  # the same process
+
+    def test_the_service_of_another_program_stays_and_so_do_the_data(self):
+        self.install("STARTSERVICE=0")
+        other = self.drive / "other" / "etwship.exe"
+        other.parent.mkdir()
+        shutil.copy(wine.EXE, other)
+        self.assertEqual(self.etwship("service", "uninstall").returncode, 0)
+        installed = self.program
+        self.program = other
+        self.assertEqual(self.etwship("service", "install").returncode, 0)
+        before = self.status()
+        self.assertEqual(self.msiexec("/x", self.package, "REMOVEDATA=1"), 0)
+        self.assertFalse(installed.exists())
+        self.assertEqual(self.status(), before)
+        self.assertTrue(self.config.exists())
+        self.assertEqual(self.etwship("service", "undo").returncode, 0)  # of nothing
+        self.assertEqual(self.status(), before)
+        self.assertEqual(self.etwship("service", "uninstall").returncode, 0)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,8 @@ SOURCES = Path(__file__).resolve().parents[2]
 PACKAGING = SOURCES / "packaging" / "windows"
 VENV = SOURCES / "build" / "venv" / "bin" / "python"
 # CustomAction table (learn.microsoft.com, "Custom Action In-Script Execution Options").
-PROGRAM_OF_PACKAGE, IN_SCRIPT, ROLLBACK, NO_IMPERSONATE, CONTINUE = 18, 1024, 256, 2048, 64
+PROGRAM_OF_PACKAGE, IN_SCRIPT, ROLLBACK, COMMIT, NO_IMPERSONATE, CONTINUE = \
+    18, 1024, 256, 512, 2048, 64
 SET_PROPERTY = 51
 
 
@@ -76,11 +77,24 @@ class Packages(unittest.TestCase):
         sequence = table(self.first[0], "InstallExecuteSequence")
         at = {name: int(row[1]) for name, row in sequence.items()}
         deferred = PROGRAM_OF_PACKAGE | IN_SCRIPT | NO_IMPERSONATE
-        for twin, changes in [("UndoRetire", ["Retire"]), ("UndoSetup", ["Setup", "Repair"])]:
+        for name in ["Retire", "Setup"]:
+            # What could be undone is first forgotten, then noted: never that of another transaction.
+            begin, twin = "Begin" + name, "Undo" + name
+            self.assertEqual(int(actions[begin][0]), deferred)
             self.assertEqual(int(actions[twin][0]), deferred | ROLLBACK | CONTINUE)
-            for name in changes:
-                self.assertEqual(int(actions[name][0]), deferred)
-                self.assertLess(at[twin], at[name])
+            self.assertEqual(int(actions[name][0]), deferred)
+            self.assertLess(at[begin], at[twin])
+            self.assertLess(at[twin], at[name])
+            self.assertEqual(sequence[twin][0], sequence[name][0])
+        # But in an upgrade the newer version needs the note of the older one.
+        self.assertEqual(sequence["BeginSetup"][0],
+                         sequence["Setup"][0] + " AND NOT WIX_UPGRADE_DETECTED")
+        self.assertEqual(int(actions["Forget"][0]), deferred | COMMIT | CONTINUE)
+        self.assertEqual(sequence["Forget"][0], sequence["Setup"][0])
+        # A repair, which everybody may ask for, runs nothing with all rights.
+        for name, (condition, _) in sequence.items():
+            if name in actions and int(actions[name][0]) & IN_SCRIPT:
+                self.assertIn(condition.split(" AND ")[0], ["NOT Installed", 'REMOVE="ALL"'])
         self.assertEqual(int(actions["FindInstallDir"][0]), SET_PROPERTY)
         # Nothing that writes into the script may come before the older version is removed.
         self.assertEqual(at["RemoveExistingProducts"], at["InstallInitialize"] + 1)
@@ -89,7 +103,6 @@ class Packages(unittest.TestCase):
                   "RemoveFiles", "InstallFiles", "UndoSetup", "Setup", "InstallFinalize"]
         self.assertEqual([name for name in order if name in wanted], wanted)
         self.assertEqual(sequence["Retire"][0], 'REMOVE="ALL"')
-        self.assertEqual(sequence["UndoRetire"][0], sequence["Retire"][0])
 
     def test_its_properties_reach_the_action(self):
         line = table(self.first[0], "CustomAction")["Setup"][2]

@@ -224,8 +224,30 @@ static void retire_leaves_the_service_of_another_program_alone(void **state)
     (void)state;
     scm.config.command = (char[]){"\"C:\\q\\etwship.exe\" run --service -c \"C:\\c.yaml\""};
     set_state((struct service_status){.state = SERVICE_STATE_RUNNING});
-    assert_int_equal(command("retire"), EXIT_DONE);
-    assert_span(buf_span(&scm.log), "connect\nopen etwship 0x5\nsettings\n");
+    note_is(WAS_THERE);
+    assert_int_equal(command("retire", "--remove-data", "1"), EXIT_DONE);
+    assert_span(buf_span(&scm.log), "forget\nconnect\nopen etwship 0x5\nsettings\n");
+    buf_reset(&scm.log);
+    /* And what an older installation noted is not done to it, either. */
+    assert_int_equal(command("undo"), EXIT_DONE);
+    assert_int_equal(scm.log.size, 0);
+}
+
+/* A setup that fails before it has looked is rolled back, too. */
+static void an_older_note_is_not_for_the_next_installation(void **state)
+{
+    (void)state;
+    note_is(WAS_THERE);
+    assert_int_equal(command("setup", "--config-file", "relative.yaml"), EXIT_USAGE);
+    assert_int_equal(command("undo"), EXIT_DONE);
+    assert_span(buf_span(&scm.log), "forget\n");
+    note_is(WAS_THERE);
+    assert_int_equal(command("forget"), EXIT_DONE);
+    assert_string_equal(scm.note, "");
+    /* That of the version before is for this one. */
+    note_is(WAS_THERE);
+    assert_int_equal(command("setup", "--upgrade", "{1}", "--start", "x"), EXIT_USAGE);
+    assert_string_equal(scm.note, WAS_THERE);
 }
 
 static void what_installers_give_is_checked_before_anything_is_done(void **state)
@@ -237,7 +259,8 @@ static void what_installers_give_is_checked_before_anything_is_done(void **state
         command("setup", "--config-file", "/a.yaml", "--output-url", "http://a"), EXIT_USAGE);
     assert_int_equal(command("setup", "stray"), EXIT_USAGE);
     assert_int_equal(command("undo", "--start", "1"), EXIT_USAGE);
-    assert_int_equal(scm.log.size, 0);
+    assert_int_equal(command("forget", "--start", "1"), EXIT_USAGE);
+    assert_span(buf_span(&scm.log), "forget\nforget\nforget\n");
 }
 
 int main(void)
@@ -258,6 +281,7 @@ int main(void)
         scm_test(undo_without_a_note_and_with_a_foreign_one_changes_nothing),
         scm_test(retire_stops_for_an_upgrade_and_removes_otherwise),
         scm_test(retire_leaves_the_service_of_another_program_alone),
+        scm_test(an_older_note_is_not_for_the_next_installation),
         scm_test(what_installers_give_is_checked_before_anything_is_done),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,6 +55,28 @@ static void a_machine_without_a_service_needs_no_more_lines(void **state)
     assert_false(note.has_config || note.has_service);
 }
 
+/* SHA-256 of "abc" (FIPS 180-4's example). */
+#define ABC "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+static void the_configuration_that_was_written_is_known_again(void **state)
+{
+    (void)state;
+    struct buf out;
+    buf_init(&out, INSTALL_NOTE_MAX_BYTES);
+    note = (struct install_note){.has_config = false};
+    install_note_digest(span_text("abc"), note.wrote);
+    assert_string_equal(note.wrote, ABC);
+    assert_true(install_note_write(&note, &out, NULL));
+    assert_span(buf_span(&out), "etwship installation 1\nconfig 0\nservice 0\nwrote " ABC "\n");
+    note = (struct install_note){.has_config = true};
+    assert_true(install_note_read(buf_span(&out), &note, NULL));
+    assert_string_equal(note.wrote, ABC);
+    buf_fini(&out);
+    assert_read("etwship installation 1\nconfig 0\nservice 0\nwrote " ABC "\nmore\n", false);
+    assert_read("etwship installation 1\nconfig 0\nservice 0\nwrote " ABC "0\n", false);
+    assert_read("etwship installation 1\nconfig 0\nservice 0\nwrote abc\n", false);
+}
+
 static void a_text_of_several_lines_is_not_written(void **state)
 {
     (void)state;
@@ -110,6 +132,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_is_read),
         cmocka_unit_test(a_machine_without_a_service_needs_no_more_lines),
+        cmocka_unit_test(the_configuration_that_was_written_is_known_again),
         cmocka_unit_test(a_text_of_several_lines_is_not_written),
         cmocka_unit_test(anything_else_is_refused),
         cmocka_unit_test(texts_have_a_limit),
