@@ -3,8 +3,8 @@
 Installs, upgrades or removes etwship without Windows Installer.
 
 .DESCRIPTION
-Does what the MSI does, with the same commands of etwship.exe (service setup, retire, undo), from the
-folder that this script lies in. What fails is taken back.
+Does what the MSI does, with the same commands of etwship.exe (service setup, retire, undo, forget), from
+the folder that this script lies in. What fails is taken back.
 
 .EXAMPLE
 powershell -ExecutionPolicy Bypass -File install.ps1 -OutputUrl https://elasticsearch.example:9200 -ApiKeyFile C:\ProgramData\etwship-key.txt
@@ -52,22 +52,39 @@ function Remove-Files {
 
 if ($Uninstall) {
     $code = Invoke-Service retire @{ 'remove-data' = [string] [int] [bool] $RemoveData }
-    if ($code -eq 0) { Remove-Files }
+    if ($code -eq 0) {
+        Invoke-Service forget | Out-Null
+        Remove-Files
+    }
     exit $code
 }
 
 $isUpgrade = Test-Path -LiteralPath $program
 $upgrade = if ($isUpgrade) { 'script' } else { '' }
 if ($isUpgrade) {
-    $code = Invoke-Service retire @{ upgrade = $upgrade }
-    if ($code -ne 0) { exit $code }
+    # What can fail without a change comes first: then the service still runs.
     Copy-Item -LiteralPath $program -Destination $backup -Force
+    $code = Invoke-Service forget
+    if ($code -eq 0) {
+        $code = Invoke-Service retire @{ upgrade = $upgrade }
+        if ($code -ne 0) { Invoke-Service undo | Out-Null }
+    }
+    if ($code -ne 0) {
+        Remove-Item -LiteralPath $backup -Force -ErrorAction SilentlyContinue
+        exit $code
+    }
 }
 $code = 1
+$began = $isUpgrade
 try {
     New-Item -ItemType Directory -Force -Path $InstallDir | Out-Null
     foreach ($file in $files) {
         Copy-Item -LiteralPath (Join-Path $PSScriptRoot $file) -Destination $InstallDir -Force
+    }
+    # What another installation noted is not to be undone with this one.
+    if (-not $began) {
+        if ((Invoke-Service forget) -ne 0) { throw "'etwship service forget' failed" }
+        $began = $true
     }
     $code = Invoke-Service setup @{
         'config-file' = $ConfigFile; 'output-url' = $OutputUrl; 'api-key-file' = $ApiKeyFile
@@ -75,13 +92,15 @@ try {
     }
 } finally {
     if ($code -ne 0) {
-        if (Test-Path -LiteralPath $program) { Invoke-Service undo @{ upgrade = $upgrade } | Out-Null }
+        if ($began -and (Test-Path -LiteralPath $program)) { Invoke-Service undo @{ upgrade = $upgrade } | Out-Null }
         if ($isUpgrade) {
             Copy-Item -LiteralPath $backup -Destination $program -Force
             Invoke-Service undo | Out-Null
         } elseif (Test-Path -LiteralPath $program) {
             Remove-Files
         }
+    } else {
+        Invoke-Service forget | Out-Null
     }
     Remove-Item -LiteralPath $backup -Force -ErrorAction SilentlyContinue
 }
