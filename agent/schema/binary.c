@@ -39,6 +39,7 @@ struct binary_source {
     const struct schema_source_settings *settings; /* only while it is made */
     struct manifest_set set;
     size_t group;
+    bool is_full;  /* and said so */
     bool is_named; /* the file read now was named by the user: all that is wrong with it matters */
 
     /* Of the setting read now. */
@@ -459,9 +460,7 @@ static void load_program(struct binary_source *source, const char *path)
         warn_about(source, path, "out of memory");
         return;
     }
-    if (source->set.count >= MANIFEST_SET_MAX) {
-        warn_about(source, path, "too many manifests: not read");
-    } else if (!open_program(program, path, &err)) {
+    if (!open_program(program, path, &err)) {
         warn_about(source, path, err.text);
     } else {
         take_program(source, program);
@@ -486,6 +485,19 @@ static void find_programs(struct binary_source *source, const char *folder)
     free(pattern);
 }
 
+/* What is beyond the limit is told once. */
+static bool has_room(struct binary_source *source, const char *path)
+{
+    if (source->set.count < MANIFEST_SET_MAX) {
+        return true;
+    }
+    if (!source->is_full) {
+        warn_about(source, path, "too many manifests: this and further files are not read");
+        source->is_full = true;
+    }
+    return false;
+}
+
 static void load_setting(struct binary_source *source, const char *path)
 {
     enum plat_path_kind kind = plat_path_kind(path);
@@ -499,7 +511,8 @@ static void load_setting(struct binary_source *source, const char *path)
         add_program(source, path);
         add_muis_around(source, path);
     }
-    for (const struct path *at = source->programs; at; at = at->next) {
+    for (const struct path *at = source->programs; at && has_room(source, at->text);
+         at = at->next) {
         load_program(source, at->text);
     }
     map_fini(&source->muis);

@@ -12,6 +12,7 @@ struct manifest_source {
     const struct schema_source_settings *settings; /* only while it is made */
     struct manifest_set set;
     size_t group;
+    bool is_full; /* and said so */
 };
 
 static void warn_about(const struct manifest_source *source, const char *path, const char *why)
@@ -24,14 +25,26 @@ static void warn_about(const struct manifest_source *source, const char *path, c
     }
 }
 
-/* Also the callback of plat_glob: always goes on. */
+/* What is beyond the limit is told once. */
+static bool has_room(struct manifest_source *source, const char *path)
+{
+    if (source->set.count < MANIFEST_SET_MAX) {
+        return true;
+    }
+    if (!source->is_full) {
+        warn_about(source, path, "too many manifests: this and further files are not read");
+        source->is_full = true;
+    }
+    return false;
+}
+
+/* False if there is no room for more files; also the callback of plat_glob. */
 static bool load_file(void *self, const char *path)
 {
     struct manifest_source *source = self;
     struct error err = {0};
-    if (source->set.count >= MANIFEST_SET_MAX) {
-        warn_about(source, path, "too many manifests: not read");
-        return true;
+    if (!has_room(source, path)) {
+        return false;
     }
     char *data = NULL;
     size_t size = 0;

@@ -267,6 +267,44 @@ static void broken_files_are_told_and_do_not_stop_the_others(void **state)
     assert_null(strstr(warnings, "z.dll"));
 }
 
+/* 8,192 manifests are the most: 256 files of 32. */
+static void what_is_beyond_the_most_is_told_once(void **state)
+{
+    (void)state;
+    enum { FILES = 256, FURTHER = 4 };
+    struct pe_put_resource list[PE_PUT_MAX_RESOURCES];
+    const char *paths[FILES + FURTHER];
+    struct buf file;
+    char path[512];
+    struct error err = {0};
+    for (size_t i = 0; i < PE_PUT_MAX_RESOURCES; i++) {
+        list[i] = (struct pe_put_resource){
+            .type_name = "WEVT_TEMPLATE", .bytes = span_make("CRIM\x10\0\0\0\5\0\1\0\0\0\0\0", 16)};
+    }
+    buf_init(&file, 1 << 20);
+    pe_put(&file, &(struct pe_put_options){.gap = 64}, list, PE_PUT_MAX_RESOURCES, NULL);
+    write_file("a.dll", buf_span(&file));
+    buf_fini(&file);
+    path_of("a.dll", path, sizeof(path));
+    for (size_t i = 0; i < FILES + FURTHER; i++) {
+        paths[i] = path;
+    }
+    struct schema_source_settings settings = {
+        .paths = paths, .path_count = FILES, .warn = on_warning};
+    warnings[0] = 0;
+    void *source = ops->create(&settings, &err);
+    assert_non_null(source);
+    assert_string_equal(warnings, "");
+    ops->destroy(source);
+    settings.path_count = FILES + FURTHER;
+    source = ops->create(&settings, &err);
+    assert_non_null(source);
+    const char *told = strstr(warnings, "too many manifests");
+    assert_non_null(told);
+    assert_null(strstr(told + 1, "too many manifests"));
+    ops->destroy(source);
+}
+
 static void count_schema(void *self, const struct event_schema *schema)
 {
     assert_string_equal(schema->source, "binary");
@@ -299,6 +337,7 @@ int main(void)
         TEST(other_files_are_passed_over),
         TEST(a_named_file_of_no_use_is_told),
         TEST(broken_files_are_told_and_do_not_stop_the_others),
+        TEST(what_is_beyond_the_most_is_told_once),
         TEST(everything_is_listed),
     };
     return cmocka_run_group_tests(tests, make_samples, forget_samples);
