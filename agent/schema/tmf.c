@@ -229,14 +229,21 @@ static struct span comment_value(struct span comment, const char *key)
  * behind which the comment or nothing follows. SIZE_MAX: there is none. */
 static size_t closing_quote(struct span text)
 {
+    while (text.size && is_blank(text.data[text.size - 1])) {
+        text.size--; /* once, and not at each quote */
+    }
     for (size_t i = 0; i < text.size; i++) {
         if (text.data[i] == '\\') {
             i++;
         } else if (text.data[i] == '"') {
-            struct span rest = trim(span_from(text, i + 1));
-            if (rest.size == 0 || starts_with(rest, "//")) {
+            size_t next = i + 1;
+            while (next < text.size && is_blank(text.data[next])) {
+                next++;
+            }
+            if (next == text.size || starts_with(span_from(text, next), "//")) {
                 return i;
             }
+            i = next - 1;
         }
     }
     return SIZE_MAX;

@@ -108,6 +108,31 @@ static void a_message_is_read_in_whatever_text_it_stands(void **state)
     }
 }
 
+static void a_format_ends_with_a_quote_that_no_text_follows(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line;
+        const char *format;
+    } rows[] = {
+        {"\"a \" b\" \t \r\n", "a \" b"},
+        {"\"a \"  \"  \" \"  // FUNC=f\n", "a \"  \"  \" "},
+        {"\"a \\\" \"  \n", "a \\\" "},
+        {"\"\"   \n", ""},
+        {"\"\" \" x \"\"\n", "\" \" x \""},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        char text[256];
+        snprintf(text, sizeof(text), GUID " m // SRC=a.c\n#typev a_c1 10 %s{\n}\n", rows[i].line);
+        struct read read;
+        read_text(&read, text);
+        assert_string_equal(read.warnings, "");
+        assert_int_equal(read.count, 1);
+        assert_span(read.kept[0]->format, rows[i].format);
+        arena_fini(&read.arena);
+    }
+}
+
 static void blanks_and_numbers_may_be_left_out(void **state)
 {
     (void)state;
@@ -332,6 +357,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_message_is_read_in_whatever_text_it_stands),
+        cmocka_unit_test(a_format_ends_with_a_quote_that_no_text_follows),
         cmocka_unit_test(blanks_and_numbers_may_be_left_out),
         cmocka_unit_test(utf_16_and_code_pages_are_read),
         cmocka_unit_test(names_may_hold_what_else_separates),
