@@ -85,7 +85,8 @@ struct wpp_format {
     const struct wpp_piece *pieces;
     size_t piece_count; /* 0: there is no text */
 
-    /* The same as JSON, for the `wpp` object: `"module":"…",…,` and `,"args":[…],"types":[…]`. */
+    /* The same as JSON, for the `wpp` object: `"module":"…",…,` and `,"args":[…],"types":[…]`,
+     * without a list that is too long. */
     struct span json_head;
     struct span json_tail;
 };

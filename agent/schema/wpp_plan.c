@@ -15,7 +15,12 @@
  * Names of variables: "What are the WPP extended format specification strings?", "Trace Message
  * Prefix" and "USEPREFIX" on learn.microsoft.com.
  */
-enum { MAX_PIECES = 1024, MAX_TEXT = 256 * 1024 };
+enum {
+    MAX_PIECES = 1024,
+    MAX_TEXT = 256 * 1024,        /* bytes of literal text: what follows stays as it was written */
+    MAX_LIST = 128 * 1024,        /* bytes of all arguments, or types: longer lists are not shown */
+    MAX_BUFFER = 4 * 1024 * 1024, /* more than any of these needs, escaped */
+};
 
 struct plan {
     const struct tmf_message *message;
@@ -24,6 +29,7 @@ struct plan {
     struct span pending; /* of the format, behind what has been taken */
     struct wpp_piece pieces[MAX_PIECES];
     size_t piece_count;
+    size_t text_bytes;  /* of literals in front of pieces */
     size_t most_digits; /* of a number in the text */
     bool failed;
 };
@@ -34,7 +40,7 @@ struct plan {
 static struct span escape(struct plan *plan, struct span text)
 {
     struct buf escaped;
-    buf_init(&escaped, utf8_json_bound(MAX_TEXT));
+    buf_init(&escaped, MAX_BUFFER);
     uint8_t *copy = NULL;
     size_t size = 0;
     if (buf_reserve(&escaped, utf8_json_bound(text.size))) {
@@ -51,10 +57,7 @@ static struct span escape(struct plan *plan, struct span text)
 
 static void add_piece(struct plan *plan, struct wpp_piece piece, struct span source)
 {
-    if (plan->piece_count == MAX_PIECES) {
-        plan->failed = true;
-        return;
-    }
+    plan->text_bytes += plan->text.size;
     piece.text = escape(plan, buf_span(&plan->text));
     piece.source = escape(plan, source);
     plan->pieces[plan->piece_count++] = piece;
@@ -277,11 +280,17 @@ static void trim_end(struct buf *text)
     }
 }
 
+/* Is there no room for another insert, and the literal behind the last one? */
+static bool is_full(const struct plan *plan)
+{
+    return plan->piece_count >= MAX_PIECES - 1 || plan->text_bytes + plan->text.size > MAX_TEXT;
+}
+
 static void take_apart(struct plan *plan)
 {
     plan->pending = plan->message->format;
     bool is_first = true;
-    while (plan->pending.size && !plan->failed && !plan->text.failed) {
+    while (plan->pending.size && !is_full(plan) && !plan->failed && !plan->text.failed) {
         take_next(plan);
         /* The blank between the text in front and the message. */
         if (is_first && plan->piece_count == 0 && span_is(buf_span(&plan->text), " ")) {
@@ -289,6 +298,7 @@ static void take_apart(struct plan *plan)
         }
         is_first = plan->piece_count == 0 && plan->text.size == 0;
     }
+    buf_add_span(&plan->text, plan->pending);
     plan->failed |= plan->text.failed;
     trim_end(&plan->text);
     if (plan->text.size) {
@@ -439,6 +449,13 @@ static void add_member(struct buf *out, const char *name, struct span value)
 
 static void add_list(struct buf *out, const char *name, const struct span *texts, size_t count)
 {
+    size_t size = 0;
+    for (size_t i = 0; i < count; i++) {
+        size += texts[i].size;
+    }
+    if (size > MAX_LIST) {
+        return;
+    }
     buf_printf(out, ",\"%s\":[", name);
     for (size_t i = 0; i < count; i++) {
         if (i) {
@@ -516,7 +533,7 @@ struct event_schema *wpp_plan_make(
     if (ok) {
         *plan = (struct plan){
             .message = message, .arena = arena, .most_digits = most_digits(message)};
-        buf_init(&plan->text, MAX_TEXT);
+        buf_init(&plan->text, MAX_BUFFER);
         *schema = (struct event_schema){.kind = SCHEMA_WPP,
             .source = "wpp",
             .has_layout = true,
@@ -534,7 +551,7 @@ struct event_schema *wpp_plan_make(
     }
     free(plan);
     if (!ok) {
-        error_set(err, ERR_MEMORY, "no memory left for WPP messages, or one is too long");
+        error_set(err, ERR_MEMORY, "no memory left for WPP messages");
         return NULL;
     }
     return schema_finish(schema, arena, err) ? schema : NULL;

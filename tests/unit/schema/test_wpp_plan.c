@@ -436,6 +436,87 @@ static void a_message_without_a_text_has_none(void **state)
     fini(&m);
 }
 
+/* ---- limits ---------------------------------------------------------------------------------------- */
+
+static void an_insert_too_many_stays_as_it_was_written(void **state)
+{
+    (void)state;
+    enum { INSERTS = 1030, SHOWN = 1023 };
+    struct buf tmf;
+    struct buf text;
+    buf_init(&tmf, 1 << 20);
+    buf_init(&text, 1 << 20);
+    buf_printf(&tmf, HEAD "\"%%0");
+    for (size_t i = 0; i < INSERTS; i++) {
+        buf_printf(&tmf, "%%10!u!,");
+        buf_printf(&text, i < SHOWN ? "4294967295," : "%%10!u!,");
+    }
+    buf_printf(&tmf, "\"" TAIL "{\nx, ItemLong -- 10\n}\n%c", 0);
+    buf_add_byte(&text, 0);
+    assert_false(tmf.failed || text.failed);
+    struct made m;
+    make(&m, (const char *)tmf.data, "ffffffff", 8);
+    assert_int_equal(m.event.status, DECODE_COMPLETE);
+    assert_span(part_of(&m, "\"data\":", ",\"wpp\""), "{\"arg10\":4294967295}");
+    assert_span(part_of(&m, "\"message\":\"", "\"}\n"), (const char *)text.data);
+    fini(&m);
+    buf_fini(&tmf);
+    buf_fini(&text);
+}
+
+/* The name of a function, of 9,000 digits, a hundred times: the format itself knows it. */
+static void a_text_too_long_stays_as_it_was_written(void **state)
+{
+    (void)state;
+    enum { NAME = 9000, NAMES = 100, SHOWN = 262144 / NAME + 1 };
+    char *tmf = malloc(65536);
+    assert_non_null(tmf);
+    int size = snprintf(tmf, 65536, HEAD "\"%%10!d! ");
+    for (size_t i = 0; i < NAMES; i++) {
+        size += snprintf(tmf + size, 65536 - (size_t)size, "%%!FUNC!");
+    }
+    snprintf(tmf + size, 65536 - (size_t)size, "%%10!x!\" // FUNC=%0*d\n{\nx, ItemUChar -- 10\n}\n",
+        NAME, 0);
+    struct made m;
+    make(&m, tmf, "0f", 8);
+    assert_int_equal(m.event.status, DECODE_COMPLETE);
+    struct span text = part_of(&m, "\"message\":\"", "\"}\n");
+    assert_int_equal(text.size,
+        strlen("15 ") + SHOWN * NAME + (NAMES - SHOWN) * strlen("%!FUNC!") + strlen("%10!x!"));
+    assert_memory_equal(text.data, "15 000", 6);
+    assert_memory_equal(text.data + text.size - 13, "%!FUNC!%10!x!", 13);
+    fini(&m);
+    free(tmf);
+}
+
+/* 200 expressions of 1,000 bytes; their types are short. */
+static void a_list_too_long_is_left_out(void **state)
+{
+    (void)state;
+    enum { ARGUMENTS = 200, EXPRESSION = 1000 };
+    struct buf tmf;
+    struct buf payload;
+    buf_init(&tmf, 1 << 20);
+    buf_init(&payload, 1 << 20);
+    buf_printf(&tmf, HEAD "\"%%209!u!\"" TAIL "{\n");
+    for (unsigned i = 0; i < ARGUMENTS; i++) {
+        buf_printf(&tmf, "%0*u, ItemUChar -- %u\n", EXPRESSION, i, 10 + i);
+        buf_printf(&payload, "%02x", i);
+    }
+    buf_printf(&tmf, "}\n%c", 0);
+    buf_add_byte(&payload, 0);
+    struct made m;
+    make(&m, (const char *)tmf.data, (const char *)payload.data, 8);
+    assert_int_equal(m.event.status, DECODE_COMPLETE);
+    assert_span(part_of(&m, "\"message\":\"", "\"}\n"), "199");
+    assert_span(part_of(&m, "\"arg208\":", ","), "198");
+    assert_span(part_of(&m, "\"sequence\":12,", "["), "\"types\":");
+    assert_int_equal(m.schema->wpp->args[ARGUMENTS - 1].size, EXPRESSION); /* filters find them */
+    fini(&m);
+    buf_fini(&tmf);
+    buf_fini(&payload);
+}
+
 static void widths_and_digits_have_a_limit(void **state)
 {
     (void)state;
@@ -459,6 +540,9 @@ int main(void)
         cmocka_unit_test(an_item_of_unknown_layout_ends_the_decoding),
         cmocka_unit_test(bytes_behind_the_last_argument_are_no_error),
         cmocka_unit_test(a_message_without_a_text_has_none),
+        cmocka_unit_test(an_insert_too_many_stays_as_it_was_written),
+        cmocka_unit_test(a_text_too_long_stays_as_it_was_written),
+        cmocka_unit_test(a_list_too_long_is_left_out),
         cmocka_unit_test(widths_and_digits_have_a_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
