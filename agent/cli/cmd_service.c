@@ -4,6 +4,7 @@
 #include "app/app_account.h"
 #include "app/app_trust.h"
 #include "cli/config_options.h"
+#include "cli/left_flags.h"
 #include "cli/service_setup.h"
 #include "config/config_value.h"
 #include "platform/plat_path.h"
@@ -172,6 +173,7 @@ static int uninstall(const struct cli_args *args)
         fail(&err);
         return EXIT_FAILED;
     }
+    left_flags_put_back();
     printf("service %s is removed. its configuration and its data stay\n", SERVICE_NAME);
     return EXIT_DONE;
 }

@@ -6,6 +6,7 @@
 #include "app/app_trust.h"
 #include "app/data_folder.h"
 #include "app/install_config.h"
+#include "cli/left_flags.h"
 #include "cli/service_note.h"
 #include "config/config_value.h"
 #include "platform/plat_file.h"
@@ -353,6 +354,9 @@ static int retire(const struct step *step, const struct cli_args *args)
     bool ours = false;
     struct error err;
     bool good = retire_service(step, is_upgrade, &ours, &err);
+    if (good && !is_upgrade) {
+        left_flags_put_back();
+    }
     if (good && removes && !ours) {
         cli_warning("%s stays, too, as that service may use it", step->folder);
     }

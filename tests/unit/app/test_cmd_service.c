@@ -1,5 +1,9 @@
 /* `etwship service` against a scripted service control manager: what it asks for, and its exit codes. */
 #include "cli/cli.h"
+#include "etw/etw_hold.h"
+#include "etw/etw_image_flags.h"
+#include "etw/etw_registry.h"
+#include "support/etw_sim/sim_registry.h"
 #include "support/scm_fake.h"
 
 enum { MAX_WORDS = 8 };
@@ -233,6 +237,44 @@ static void retire_leaves_the_service_of_another_program_alone(void **state)
     assert_int_equal(scm.log.size, 0);
 }
 
+static bool has_flags(const char *image)
+{
+    char key[256];
+    struct etw_registry_tree tree;
+    snprintf(key, sizeof(key),
+        "SOFTWARE\\Microsoft\\Windows NT\\CurrentVersion\\Image File Execution Options\\%s", image);
+    etw_registry_init(&tree);
+    bool found = etw_registry_read(key, &tree, NULL) &&
+                 etw_registry_find(&tree, "", "TracingFlags");
+    etw_registry_fini(&tree);
+    return found;
+}
+
+/* No agent comes after the service that would do it. */
+static void who_removes_the_service_puts_flags_back_that_a_killed_agent_has_left(void **state)
+{
+    (void)state;
+    struct sim_registry *registry = sim_registry_create(NULL);
+    etw_registry_use(sim_registry_api(registry));
+    scm.config.command = (char[]){"\"C:\\p\\etwship.exe\" run --service -c \"C:\\c.yaml\""};
+    set_state((struct service_status){.state = SERVICE_STATE_STOPPED});
+    assert_true(etw_image_flags_set("held.exe", "etwship-held", NULL));
+    struct etw_hold *hold = etw_hold_take("etwship-held", NULL);
+    assert_true(etw_image_flags_set("left.exe", "etwship-left", NULL));
+    assert_int_equal(command("retire", "--upgrade", "{1}"), EXIT_DONE);
+    assert_true(has_flags("left.exe")); /* the next version's agent does it */
+    assert_int_equal(command("retire"), EXIT_DONE);
+    assert_false(has_flags("left.exe"));
+
+    assert_true(etw_image_flags_set("left.exe", "etwship-left", NULL));
+    assert_int_equal(command("uninstall"), EXIT_DONE);
+    assert_false(has_flags("left.exe"));
+    assert_true(has_flags("held.exe"));
+    etw_hold_drop(hold);
+    etw_registry_use(NULL);
+    sim_registry_destroy(registry);
+}
+
 /* A setup that fails before it has looked is rolled back, too. */
 static void an_older_note_is_not_for_the_next_installation(void **state)
 {
@@ -281,6 +323,7 @@ int main(void)
         scm_test(undo_without_a_note_and_with_a_foreign_one_changes_nothing),
         scm_test(retire_stops_for_an_upgrade_and_removes_otherwise),
         scm_test(retire_leaves_the_service_of_another_program_alone),
+        scm_test(who_removes_the_service_puts_flags_back_that_a_killed_agent_has_left),
         scm_test(an_older_note_is_not_for_the_next_installation),
         scm_test(what_installers_give_is_checked_before_anything_is_done),
     };
