@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 SKIPPED = 77
@@ -98,6 +99,19 @@ def lines(output):
 def dump(*arguments, check=(0,)):
     """The events of `etwship dump ARGUMENTS`, in the order of its output."""
     return [json.loads(line) for line in run("dump", *arguments, check=check).split(b"\n") if line]
+
+
+def stream(*arguments):
+    """The lines of `etwship dump ARGUMENTS`, one at a time: for what is too much to hold."""
+    command = [binary(), "dump", *map(str, arguments)]
+    with tempfile.TemporaryFile() as said:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said,
+                              stdin=subprocess.DEVNULL) as process:
+            yield from process.stdout
+        if process.returncode:
+            said.seek(0)
+            shown = said.read(2000).decode("utf-8", "replace").strip()
+            sys.exit(f"FAILED: {' '.join(command)}: exit code {process.returncode}\n{shown}")
 
 
 def stat(*arguments, check=(0,)):
