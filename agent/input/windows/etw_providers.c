@@ -9,21 +9,18 @@
 #include "etw/etw_api.h"
 #include "etw/etw_names.h"
 #include "etw/etw_who.h"
+#include "input/windows/etw_provider_payload.h"
 
 /*
  * An entry is a wish of the configuration; a target is one provider in ETW, with the wishes of all
  * entries that mean it in one request. Which entries those are changes only when a name that nobody
  * knew is found: then the targets are made anew, and what is enabled already is told again.
  */
-enum { MAX_EVENT_VERSIONS = 8 };
-
 struct entry {
     const struct etw_plan_entry *plan;
     struct guid guid;
     bool unknown; /* its name is on no list of this machine */
-    struct etw_payload_filter *payload;
-    size_t payload_count;
-    struct arena memory; /* of the payload filters */
+    struct etw_provider_payload payload;
 };
 
 struct target {
@@ -70,101 +67,6 @@ static void note(const struct etw_providers *p, enum input_note level, const cha
     }
 }
 
-/* ---- payload filters: they need the events as the manifest has them ----------------------------------- */
-
-struct operator_row {
-    size_t offset; /* of the text in struct provider_predicate */
-    uint16_t number_op;
-    uint16_t text_op;
-};
-
-static const struct operator_row operators[] = {
-    {offsetof(struct provider_predicate, is), ETW_PAYLOAD_EQ, ETW_PAYLOAD_IS},
-    {offsetof(struct provider_predicate, is_not), ETW_PAYLOAD_NE, ETW_PAYLOAD_IS_NOT},
-    {offsetof(struct provider_predicate, contains), ETW_PAYLOAD_CONTAINS, ETW_PAYLOAD_CONTAINS},
-    {offsetof(struct provider_predicate, not_contains), ETW_PAYLOAD_DOES_NOT_CONTAIN,
-        ETW_PAYLOAD_DOES_NOT_CONTAIN},
-    {offsetof(struct provider_predicate, below), ETW_PAYLOAD_LT, ETW_PAYLOAD_LT},
-    {offsetof(struct provider_predicate, above), ETW_PAYLOAD_GT, ETW_PAYLOAD_GT},
-    {offsetof(struct provider_predicate, at_most), ETW_PAYLOAD_LE, ETW_PAYLOAD_LE},
-    {offsetof(struct provider_predicate, at_least), ETW_PAYLOAD_GE, ETW_PAYLOAD_GE},
-};
-
-static const char *joined(struct arena *memory, const struct config_strings *two)
-{
-    size_t size = strlen(two->items[0]) + strlen(two->items[1]) + 2;
-    char *text = arena_alloc(memory, size);
-    if (text) {
-        snprintf(text, size, "%s,%s", two->items[0], two->items[1]);
-    }
-    return text;
-}
-
-static struct etw_payload_test test_of(struct arena *memory, const struct provider_predicate *p)
-{
-    struct etw_payload_test test = {.field = p->field};
-    for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++) {
-        const char *text;
-        memcpy(&text, (const char *)p + operators[i].offset, sizeof(text));
-        uint64_t number;
-        if (text) {
-            bool is_number = provider_spec_parse_bits(span_text(text), &number);
-            test.op = is_number ? operators[i].number_op : operators[i].text_op;
-            test.value = text;
-            return test;
-        }
-    }
-    bool inside = p->between.count == 2;
-    const struct config_strings *two = inside ? &p->between : &p->not_between;
-    test.op = inside ? ETW_PAYLOAD_BETWEEN : ETW_PAYLOAD_NOT_BETWEEN;
-    test.value = two->count == 2 ? joined(memory, two) : NULL;
-    return test;
-}
-
-/* One filter for each version of the event. */
-static void add_payload(
-    struct etw_providers *p, struct entry *entry, const struct provider_payload *payload)
-{
-    struct etw_event_descriptor events[MAX_EVENT_VERSIONS];
-    uint64_t id = 0;
-    provider_spec_parse_bits(span_text(payload->id), &id);
-    size_t versions = etw_names_events(&entry->guid, (uint16_t)id, events, MAX_EVENT_VERSIONS);
-    size_t count = payload->fields.count;
-    const struct provider_predicate *predicates = payload->fields.items;
-    struct etw_payload_test *tests = arena_alloc_array(&entry->memory, count + 1, sizeof(*tests));
-    if (versions == 0 || !tests || count > ETW_MAX_PREDICATES) {
-        note(p, INPUT_NOTE_WARNING,
-            "provider %s: no manifest of this machine says what event %s holds, so all of them "
-            "come",
-            entry->plan->label, payload->id);
-        return;
-    }
-    for (size_t i = 0; i < count; i++) {
-        tests[i] = test_of(&entry->memory, &predicates[i]);
-        if (!tests[i].value) {
-            return;
-        }
-    }
-    for (size_t i = 0; i < versions; i++) {
-        entry->payload[entry->payload_count++] = (struct etw_payload_filter){
-            .event = events[i], .count = (uint16_t)count, .tests = tests};
-    }
-}
-
-static void make_payload(struct etw_providers *p, struct entry *entry)
-{
-    const struct config_list *list = &entry->plan->spec->payload;
-    const struct provider_payload *payloads = list->items;
-    arena_fini(&entry->memory);
-    arena_init(&entry->memory, 1024 * 1024);
-    entry->payload_count = 0;
-    entry->payload = arena_alloc_array(
-        &entry->memory, list->count * MAX_EVENT_VERSIONS + 1, sizeof(*entry->payload));
-    for (size_t i = 0; entry->payload && i < list->count; i++) {
-        add_payload(p, entry, &payloads[i]);
-    }
-}
-
 /* ---- names to targets ------------------------------------------------------------------------------------ */
 
 static struct target *find_target(struct target *targets, size_t count, const struct guid *guid)
@@ -188,8 +90,8 @@ static void add_entry(struct etw_providers *p, struct entry *entry)
     const struct provider_spec *spec = entry->plan->spec;
     struct etw_request request = entry->plan->request;
     request.provider = entry->guid;
-    request.payload = entry->payload_count ? entry->payload : NULL;
-    request.payload_count = entry->payload_count;
+    request.payload = entry->payload.count ? entry->payload.filters : NULL;
+    request.payload_count = entry->payload.count;
     request.timeout_ms = p->settings.enable_ms;
     struct target *target = find_target(p->targets, p->target_count, &entry->guid);
     if (target) {
@@ -233,6 +135,19 @@ static bool make_targets(struct etw_providers *p, struct target *old, size_t old
     return changed;
 }
 
+struct asker {
+    const struct etw_providers *providers;
+    const char *label;
+};
+
+static void tell_unknown_event(void *self, const char *event_id)
+{
+    const struct asker *asker = self;
+    note(asker->providers, INPUT_NOTE_WARNING,
+        "provider %s: no manifest of this machine says what event %s holds, so all of them come",
+        asker->label, event_id);
+}
+
 /* Where an entry's name leads now; true if that is news. */
 static bool look_up(struct etw_providers *p, struct entry *entry, const struct etw_names *names)
 {
@@ -261,7 +176,9 @@ static bool look_up(struct etw_providers *p, struct entry *entry, const struct e
     entry->unknown = !found;
     entry->guid = guid;
     if (news) {
-        make_payload(p, entry);
+        struct asker asker = {.providers = p, .label = entry->plan->label};
+        etw_provider_payload_make(
+            &entry->payload, entry->plan->spec, &guid, tell_unknown_event, &asker);
     }
     return news;
 }
@@ -580,7 +497,7 @@ struct etw_providers *etw_providers_create(
     p->lists_names = etw_api_get()->TdhEnumerateProviders != NULL;
     for (size_t i = 0; i < count; i++) {
         p->entries[i].plan = &settings->plan->entries[i];
-        arena_init(&p->entries[i].memory, 0);
+        etw_provider_payload_init(&p->entries[i].payload);
     }
     p->entry_count = count;
     return p;
@@ -590,7 +507,7 @@ void etw_providers_destroy(struct etw_providers *p)
 {
     if (p) {
         for (size_t i = 0; i < p->entry_count; i++) {
-            arena_fini(&p->entries[i].memory);
+            etw_provider_payload_fini(&p->entries[i].payload);
         }
         free(p->inherited);
         free(p->entries);
