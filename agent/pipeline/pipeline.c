@@ -47,7 +47,7 @@ struct pipeline {
     struct source **sources;
     struct decode_worker **workers;
     struct outlet **outlets;
-    size_t workers_started;
+    atomic_size_t workers_started; /* by pipeline_drain set to 0 while pipeline_leave may look */
     size_t outlets_started;
     bool stuck;
 
@@ -296,6 +296,7 @@ struct pipeline *pipeline_create(const struct pipeline_settings *settings, struc
     }
     p->settings = *settings;
     p->session_count = settings->session_count + 1;
+    atomic_init(&p->workers_started, 0);
     atomic_init(&p->reports_in_flight, 0);
     bool ok = allocate(p, err) && pipeline_tables_init(&p->tables, settings, err) &&
               make_spool(p, err);
@@ -369,7 +370,7 @@ bool pipeline_start(struct pipeline *p, struct error *err)
     }
     for (size_t i = 0; ok && i < p->settings.worker_count; i++) {
         ok = decode_worker_start(p->workers[i], err);
-        p->workers_started += ok;
+        atomic_fetch_add(&p->workers_started, ok);
     }
     if (!ok) {
         pipeline_drain(p);
@@ -396,7 +397,7 @@ bool pipeline_drain(struct pipeline *p)
     for (size_t i = 0; i < p->workers_started; i++) {
         decode_worker_join(p->workers[i]);
     }
-    p->workers_started = 0;
+    atomic_store(&p->workers_started, 0);
     sealer_flush(p->sealer);
     p->spool->ops->close(p->spool);
     p->stuck = false;

@@ -228,6 +228,53 @@ static void an_output_with_another_stream_drains_the_one_before(void **state)
     runs_fini(&runs);
 }
 
+struct drainer {
+    struct pipeline *pipeline;
+    atomic_bool done;
+};
+
+static void drain(void *self)
+{
+    struct drainer *drainer = self;
+    pipeline_drain(drainer->pipeline);
+    atomic_store_explicit(&drainer->done, true, memory_order_relaxed);
+}
+
+/* As at a reload, where one thread drains and another one makes way. */
+static void what_a_pipeline_that_makes_way_leaves_is_delivered_by_the_next(void **state)
+{
+    (void)state;
+    enum { EVENTS = 5000 };
+    struct runs runs;
+    struct error err;
+    runs_init(&runs, 1, (const size_t[]){0}, 1);
+    rig_script(&runs.rig, 0, NULL, 0);
+    fake_output_hold(runs.rig.fakes[0]);
+    run_begin(&runs);
+    assert_true(rig_push(&runs.rig, 0, EVENTS, 0));
+    pipeline_finish_source(runs.rig.pipeline, 0, false);
+    pipeline_pass_on(runs.rig.pipeline);
+    struct drainer drainer = {.pipeline = runs.rig.pipeline};
+    struct plat_thread *thread = plat_thread_start("drain", drain, &drainer, &err);
+    assert_non_null(thread);
+    pipeline_leave(runs.rig.pipeline);
+    fake_output_let_go(runs.rig.fakes[0]);
+    while (!atomic_load_explicit(&drainer.done, memory_order_relaxed)) {
+        pipeline_leave(runs.rig.pipeline); /* at any moment of it */
+    }
+    plat_thread_join(thread);
+    uint64_t left = output_counts(&runs.rig, 0).pending;
+    assert_true(left > 0);
+    run_close(&runs);
+
+    run_begin(&runs);
+    assert_int_equal(output_counts(&runs.rig, 0).offered, left);
+    run_end(&runs);
+    run_close(&runs);
+    check_received(&runs.rig, 0, 0, 1, EVENTS);
+    runs_fini(&runs);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -236,6 +283,7 @@ int main(void)
         cmocka_unit_test(what_an_output_has_lost_is_told_in_the_next_run_if_not_in_this),
         cmocka_unit_test(of_a_batch_only_what_is_left_is_sent_by_the_next_run),
         cmocka_unit_test(an_output_with_another_stream_drains_the_one_before),
+        cmocka_unit_test(what_a_pipeline_that_makes_way_leaves_is_delivered_by_the_next),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
