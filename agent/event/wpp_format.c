@@ -163,7 +163,9 @@ static uint8_t *put_number(const struct wpp_spec *spec, uint8_t *p, uint64_t val
     if (is_signed && bytes < 8 && (value >> (bytes * 8 - 1) & 1)) {
         value |= ~UINT64_C(0) << bytes * 8;
     }
-    size_t width = spec->bytes ? spec->bytes : bytes;
+    /* What is smaller than an int and has no sign gets none by being passed (C11 6.3.1.1). */
+    size_t own_width = !is_signed && bytes < 4 ? 4 : bytes;
+    size_t width = spec->bytes ? spec->bytes : own_width;
     value = low_bytes(value, width);
     if ((spec->conversion == 'd' || spec->conversion == 'i') && (value >> (width * 8 - 1) & 1)) {
         negative = true;
