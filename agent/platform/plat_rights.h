@@ -57,8 +57,8 @@ char *plat_rights_program(struct error *err);
 /*
  * Windows: make the folder ${path}, whose parent exists, or take one that is there over, and let in whom
  * ${sddl} says ("D:PAI…") and nobody else; what it holds inherits that. Administrators become the owner; that
- * this fails is an error where this process is privileged, as others may not do it. Elsewhere
- * ERR_UNSUPPORTED.
+ * this fails is an error where this process is privileged, as others may not do it. A link is not followed
+ * (ERR_CONFIG). Elsewhere ERR_UNSUPPORTED.
  */
 bool plat_rights_protect(const char *path, const char *sddl, struct error *err);
 

@@ -182,31 +182,65 @@ char *plat_rights_program(struct error *err)
 
 /* ---- folders of our own ------------------------------------------------------------------------ */
 
+/* The folder itself, not what a link in its place leads to: whoever may write beside it could have put one
+ * there, which would give away the rights of another place. NULL: none, or a link. */
+static HANDLE open_folder(
+    const wchar_t *wide, ACCESS_MASK rights, const char *path, struct error *err)
+{
+    BY_HANDLE_FILE_INFORMATION info;
+    HANDLE folder = CreateFileW(wide,
+        rights | READ_CONTROL | FILE_READ_ATTRIBUTES | FILE_LIST_DIRECTORY,
+        FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, OPEN_EXISTING,
+        FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_OPEN_REPARSE_POINT, NULL);
+    if (folder == INVALID_HANDLE_VALUE) {
+        plat_wide_error(err, GetLastError(), path, "cannot open it to set its access rights");
+        return NULL;
+    }
+    const DWORD kinds = FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_REPARSE_POINT;
+    bool good = GetFileInformationByHandle(folder, &info);
+    if (!good) {
+        plat_wide_error(err, GetLastError(), path, "cannot look at it");
+    } else if ((info.dwFileAttributes & kinds) != FILE_ATTRIBUTE_DIRECTORY) {
+        good = error_set(err, ERR_CONFIG,
+            "%s: is a link or no folder. look where it leads to, and remove it", path);
+    }
+    if (!good) {
+        CloseHandle(folder);
+        return NULL;
+    }
+    return folder;
+}
+
 /*
  * An elevated process may make the group of administrators an owner, as may LocalSystem. Another one may
  * not: its own folder is its account's (ERROR_INVALID_OWNER), and who judges it will say so.
  */
-static bool give_to_administrators(wchar_t *wide, const char *path, struct error *err)
+static bool give_to_administrators(const wchar_t *wide, const char *path, struct error *err)
 {
     union {
         SID sid;
         uint8_t bytes[SECURITY_MAX_SID_SIZE];
     } sid;
     DWORD size = sizeof(sid);
+    struct plat_rights_self self;
     if (!CreateWellKnownSid(WinBuiltinAdministratorsSid, NULL, &sid, &size)) {
         return plat_wide_error(err, GetLastError(), path, "no SID of administrators");
     }
-    DWORD code = SetNamedSecurityInfoW(
-        wide, SE_FILE_OBJECT, OWNER_SECURITY_INFORMATION, &sid, NULL, NULL, NULL);
-    struct plat_rights_self self;
     plat_rights_self(&self);
+    HANDLE folder = open_folder(wide, WRITE_OWNER, path, err);
+    if (!folder) {
+        return !self.is_privileged;
+    }
+    DWORD code = SetSecurityInfo(
+        folder, SE_FILE_OBJECT, OWNER_SECURITY_INFORMATION, &sid, NULL, NULL, NULL);
+    CloseHandle(folder);
     return code == ERROR_SUCCESS || !self.is_privileged ||
            plat_wide_error(err, code, path, "cannot be given to administrators");
 }
 
 /* A folder that is there: its list is replaced, also in what inherits it. */
 static bool set_list(
-    wchar_t *wide, PSECURITY_DESCRIPTOR descriptor, const char *path, struct error *err)
+    const wchar_t *wide, PSECURITY_DESCRIPTOR descriptor, const char *path, struct error *err)
 {
     BOOL present;
     BOOL defaulted;
@@ -214,8 +248,13 @@ static bool set_list(
     if (!GetSecurityDescriptorDacl(descriptor, &present, &list, &defaulted) || !list) {
         return error_set(err, ERR_CONFIG, "%s: no list of access rights to set", path);
     }
-    DWORD code = SetNamedSecurityInfoW(wide, SE_FILE_OBJECT,
+    HANDLE folder = open_folder(wide, WRITE_DAC, path, err);
+    if (!folder) {
+        return false;
+    }
+    DWORD code = SetSecurityInfo(folder, SE_FILE_OBJECT,
         DACL_SECURITY_INFORMATION | PROTECTED_DACL_SECURITY_INFORMATION, NULL, NULL, list, NULL);
+    CloseHandle(folder);
     return code == ERROR_SUCCESS ||
            plat_wide_error(err, code, path, "cannot set its access rights");
 }

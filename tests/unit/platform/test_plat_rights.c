@@ -126,6 +126,12 @@ static void a_folder_with_a_list_of_its_own_is_made_on_windows(void **state)
         assert_int_equal(err.code, self.has_sids ? ERR_NONE : ERR_UNSUPPORTED);
         assert_int_equal(plat_path_kind(path), self.has_sids ? PLAT_PATH_DIR : PLAT_PATH_NONE);
     }
+    path_in(path, "no folder");
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    fclose(file);
+    assert_false(plat_rights_protect(path, sddl, &err));
+    assert_int_equal(err.code, self.has_sids ? ERR_CONFIG : ERR_UNSUPPORTED);
     path_in(path, "broken");
     assert_false(plat_rights_protect(path, "D:(what)", &err));
     assert_int_equal(plat_path_kind(path), PLAT_PATH_NONE);
