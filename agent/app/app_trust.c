@@ -43,12 +43,14 @@ static void search_init(struct search *search, enum app_trust_whose whose)
     search->system = (struct trust_system){
         .is_windows = self.has_sids, .user = self.user, .look = look};
     struct reader r = reader_make(span_make(self.sid, self.sid_bytes));
-    if (whose == APP_TRUST_SERVICE && self.has_sids && !self.is_service_too) {
-        search->own = *sid_of_service();
-        search->system.own = &search->own;
+    bool is_other = whose == APP_TRUST_SYSTEM || whose == APP_TRUST_VIRTUAL;
+    if (is_other && self.has_sids && !self.is_service_too) {
+        search->system.own.process = whose == APP_TRUST_VIRTUAL ? sid_of_service() : NULL;
     } else if (sid_read(&r, &search->own)) {
-        search->system.own = &search->own;
+        search->system.own.process = &search->own;
     }
+    /* Who checks may not know with which rights the service runs. */
+    search->system.own.service = whose == APP_TRUST_CHECKER ? sid_of_service() : NULL;
 }
 
 static void search_fini(struct search *search)
@@ -247,6 +249,14 @@ static uint32_t agent_user(const struct search *search, const char *data_dir)
     return user;
 }
 
+/* What a service wrote with fewer rights is data, also to one with all of them. Returns who was believed. */
+static const struct sid *believe_service(struct search *search)
+{
+    const struct sid *before = search->system.own.service;
+    search->system.own.service = sid_of_service();
+    return before;
+}
+
 /* One that is not there will be made for this account alone: then only the way to it counts. */
 static void judge_data_inside(struct search *search, const char *data_dir)
 {
@@ -268,9 +278,11 @@ static void judge_data_inside(struct search *search, const char *data_dir)
 static void judge_data(struct search *search, const char *data_dir)
 {
     uint32_t user = search->system.user;
+    const struct sid *service = believe_service(search);
     search->system.user = agent_user(search, data_dir);
     judge_data_inside(search, data_dir);
     search->system.user = user;
+    search->system.own.service = service;
 }
 
 /* Where its file can be written, and be replaced by a link to another one when it is begun anew. */
@@ -284,10 +296,12 @@ static void judge_log(struct search *search, const char *file)
     }
     snprintf(path, sizeof(path), "%.*s", SPAN_ARG(folder));
     const char *place = *path ? path : ".";
+    const struct sid *service = believe_service(search);
     search->system.user = agent_user(search, place);
     judge(search, place, plat_path_kind(place) == PLAT_PATH_NONE ? TRUST_WAY : TRUST_FOLDER);
     judge(search, file, TRUST_FILE);
     search->system.user = user;
+    search->system.own.service = service;
 }
 
 static bool has_log_file(const struct app_config *config)
@@ -388,7 +402,7 @@ size_t app_trust_find_program(
     const char *program, void (*tell)(void *self, const char *text), void *self)
 {
     struct search search;
-    search_init(&search, APP_TRUST_SERVICE);
+    search_init(&search, APP_TRUST_SYSTEM);
     search.tell = tell;
     search.self = self;
     if (search.system.is_windows && plat_path_kind(program) != PLAT_PATH_NONE) {
@@ -414,20 +428,21 @@ bool app_trust_make_private(const char *folder, struct error *err)
     search_init(&search, APP_TRUST_PROCESS);
     search.tell = set_error;
     search.self = err;
+    believe_service(&search);
     judge(&search, folder, TRUST_FOLDER);
     search_fini(&search);
     return search.told_count == 0;
 }
 
-/* A folder that is there was made by whom we trust, or by ourselves before; its list may be anything, as
- * it is replaced. */
+/* A folder that is there was made by an administrator, or by an installation before; its list may be anything,
+ * as it is replaced. */
 static bool may_take_over(const char *folder, struct error *err)
 {
     struct search search;
     if (plat_path_kind(folder) == PLAT_PATH_NONE) {
         return true;
     }
-    search_init(&search, APP_TRUST_PROCESS);
+    search_init(&search, APP_TRUST_SYSTEM);
     char *absolute = plat_rights_absolute(folder, err);
     bool good = absolute != NULL;
     if (good && !trust_path_judge(&search.system, absolute, TRUST_FOLDER, &search.finding)) {
@@ -443,35 +458,58 @@ static bool may_take_over(const char *folder, struct error *err)
                        folder);
 }
 
-bool app_trust_make_folders(const char *folder, const char *account, struct error *err)
+/* With what the account of the service writes to a folder, without a right to rename, replace or give away
+ * what lies in it, nor the folder itself; and with modify for what it makes there. The list of config
+ * and schema is their own. */
+#define WRITES_IN "(A;;0x1201bf;;;%s)(A;OICIIO;0x1301bf;;;%s)"
+#define READS "(A;OICI;FRFX;;;%s)"
+
+bool app_trust_folder_list(size_t i, const char *account, const char **ret_name,
+    char ret_sddl[APP_TRUST_LIST_BYTES], struct error *err)
 {
     static const struct {
-        const char *name; /* "": the folder itself */
-        const char *rights;
+        const char *name;
+        bool is_written;
     } folders[] = {
-        {"", "FA"}, {"config", "FRFX"}, {"schema", "FRFX"}, {"spool", "FA"}, {"logs", "FA"}};
+        {"", true}, {"config", false}, {"schema", false}, {"spool", true}, {"logs", true}};
     static const char always[] = "D:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)";
-    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
-        char path[DATA_FOLDER_PATH_BYTES];
-        char sddl[512];
-        int size = account ? snprintf(sddl, sizeof(sddl), "%s(A;OICI;%s;;;%s)", always,
-                                 folders[i].rights, account)
-                           : snprintf(sddl, sizeof(sddl), "%s", always);
-        if (size < 0 || (size_t)size >= sizeof(sddl)) {
-            return error_set(err, ERR_CONFIG, "%.100s: no account", account);
+    if (i >= sizeof(folders) / sizeof(folders[0])) {
+        return false;
+    }
+    int size = !account ? snprintf(ret_sddl, APP_TRUST_LIST_BYTES, "%s", always)
+               : folders[i].is_written
+                   ? snprintf(
+                         ret_sddl, APP_TRUST_LIST_BYTES, "%s" WRITES_IN, always, account, account)
+                   : snprintf(ret_sddl, APP_TRUST_LIST_BYTES, "%s" READS, always, account);
+    *ret_name = folders[i].name;
+    return (size >= 0 && size < APP_TRUST_LIST_BYTES) ||
+           error_set(err, ERR_CONFIG, "%.100s: no account", account);
+}
+
+static bool make_folder(const char *folder, const char *name, const char *sddl, struct error *err)
+{
+    char path[DATA_FOLDER_PATH_BYTES];
+    if (*name) {
+        if (!data_folder_path(folder, name, path, err)) {
+            return false;
         }
-        if (*folders[i].name) {
-            if (!data_folder_path(folder, folders[i].name, path, err)) {
-                return false;
-            }
-        } else if (snprintf(path, sizeof(path), "%s", folder) >= (int)sizeof(path)) {
-            return error_set(err, ERR_CONFIG, "%.100s…: the path is too long", folder);
-        }
-        /* Twice: somebody may have made it in between. */
-        if (!may_take_over(path, err) || !plat_rights_protect(path, sddl, err) ||
-            !may_take_over(path, err)) {
+    } else if (snprintf(path, sizeof(path), "%s", folder) >= (int)sizeof(path)) {
+        return error_set(err, ERR_CONFIG, "%.100s…: the path is too long", folder);
+    }
+    /* Twice: somebody may have made it in between. */
+    return may_take_over(path, err) && plat_rights_protect(path, sddl, err) &&
+           may_take_over(path, err);
+}
+
+bool app_trust_make_folders(const char *folder, const char *account, struct error *err)
+{
+    char sddl[APP_TRUST_LIST_BYTES];
+    const char *name;
+    struct error why = {.code = ERR_NONE};
+    for (size_t i = 0; app_trust_folder_list(i, account, &name, sddl, &why); i++) {
+        if (!make_folder(folder, name, sddl, err)) {
             return false;
         }
     }
-    return true;
+    return why.code == ERR_NONE || error_set(err, why.code, "%s", why.text);
 }

@@ -24,7 +24,10 @@ enum app_trust_whose {
     APP_TRUST_PROCESS, /* this process's, which is the agent */
     APP_TRUST_CHECKER, /* this process's; but on Linux of the data folder whoever's it is, as the agent will
                         * run as an account of its own */
-    APP_TRUST_SERVICE, /* on Windows the service's, but not this process's */
+    /* On Windows nobody's but those of a service, and not this process's: */
+    APP_TRUST_SYSTEM, /* one with all rights: it believes data that the account of the service wrote, which may
+                        * have been another one, but neither a configuration nor a program */
+    APP_TRUST_VIRTUAL, /* one with the account of the service */
 };
 
 /*
@@ -39,8 +42,8 @@ size_t app_trust_find(const struct app_config *config, enum app_trust_scope scop
 size_t app_trust_find_log(const struct app_config *config, const char *file,
     void (*tell)(void *self, const char *text), void *self);
 
-/* The same of ${program}, absolute, and its folder: may a service run it? Only Windows has services: 0
- * elsewhere. */
+/* The same of ${program}, absolute, and its folder: may a service run it, whatever its account?
+ * Only Windows has services: 0 elsewhere. */
 size_t app_trust_find_program(
     const char *program, void (*tell)(void *self, const char *text), void *self);
 
@@ -53,10 +56,18 @@ bool app_trust_make_private(const char *folder, struct error *err);
 /*
  * Windows: make ${folder} (%ProgramData%\etwship) with what lies in it, config, spool, logs and schema, for
  * LocalSystem, administrators and ${account}, a SID as text of whom the service runs as (NULL: LocalSystem), who
- * may write all but config and schema. Nobody else gets in, and nothing is inherited from above. What is there
- * already keeps what it holds, but is refused if it was made by somebody who is not trusted: he may have
- * left things in it. For installers, which run elevated.
+ * may write all but config and schema, and replace none of the folders. Nobody else gets in, and nothing is
+ * inherited from above. What is there already keeps what it holds, but is refused if it is a link, or was made
+ * by somebody who is no administrator, the service among them: he may have left things in it. For installers,
+ * which run elevated.
  */
 bool app_trust_make_folders(const char *folder, const char *account, struct error *err);
+
+enum { APP_TRUST_LIST_BYTES = 512 };
+
+/* The access list that app_trust_make_folders gives to folder number ${i}, as SDDL, and its name; "": the folder
+ * itself. False: there are no more, or ${account} is too long (ERR_CONFIG). */
+bool app_trust_folder_list(size_t i, const char *account, const char **ret_name,
+    char ret_sddl[APP_TRUST_LIST_BYTES], struct error *err);
 
 #endif

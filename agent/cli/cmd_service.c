@@ -60,13 +60,14 @@ static bool is_config_good(char *path, enum app_trust_scope scope, enum service_
     int exit_code;
     char words[][9] = {"run", "--config"};
     char *argv[] = {words[0], words[1], path};
+    bool has_all_rights = account == SERVICE_ACCOUNT_SYSTEM;
+    enum app_trust_whose whose = has_all_rights ? APP_TRUST_SYSTEM : APP_TRUST_VIRTUAL;
     bool trusted = false;
     *ret_read = false;
     if (cli_parse(&cmd_run, 3, argv, &args, &exit_code)) {
         if (config_options_load(&args, &config)) {
             *ret_read = config_options_can_run(&config) && config_options_can_serve(&config);
-            trusted = *ret_read &&
-                      app_trust_find(&config, scope, APP_TRUST_SERVICE, tell, NULL) == 0;
+            trusted = *ret_read && app_trust_find(&config, scope, whose, tell, NULL) == 0;
             warn_of_rights(&config, account);
             app_config_fini(&config);
         }
@@ -184,6 +185,12 @@ static void say_not_started(void *self, const char *text)
     cli_error("not started, as others could use the rights of the service. %s", text);
 }
 
+static enum service_account account_of(const struct service_config *found)
+{
+    return service_plan_is_system(found->account) ? SERVICE_ACCOUNT_SYSTEM
+                                                  : SERVICE_ACCOUNT_VIRTUAL;
+}
+
 /* The service did not like its configuration: what is wrong with it stands in the Event Log, and what we
  * find wrong with it ourselves is said here. */
 static void explain_config(void)
@@ -195,7 +202,7 @@ static void explain_config(void)
         return;
     }
     if (service_plan_config(found.command, path, sizeof(path))) {
-        is_config_trusted(path, APP_TRUST_ALL, SERVICE_ACCOUNT_SYSTEM, say_not_started);
+        is_config_trusted(path, APP_TRUST_ALL, account_of(&found), say_not_started);
     }
     service_control_config_fini(&found);
 }
@@ -266,10 +273,10 @@ static bool can_reload(struct error *err)
         return fail(err);
     }
     bool is_known = service_plan_config(found.command, path, sizeof(path));
+    enum service_account account = account_of(&found);
     service_control_config_fini(&found);
     bool is_read;
-    return !is_known ||
-           is_config_good(path, APP_TRUST_ALL, SERVICE_ACCOUNT_SYSTEM, say_not_reloaded, &is_read);
+    return !is_known || is_config_good(path, APP_TRUST_ALL, account, say_not_reloaded, &is_read);
 }
 
 static int reload(const struct cli_args *args)

@@ -217,7 +217,7 @@ static unsigned harm_of_entry(
 }
 
 static void judge_list(struct reader entries, size_t count, enum trust_use use,
-    const struct sid *own, struct trust_verdict *verdict)
+    const struct sid_own *own, struct trust_verdict *verdict)
 {
     struct reader at = entries;
     struct entry entry;
@@ -240,7 +240,7 @@ static void judge_list(struct reader entries, size_t count, enum trust_use use,
 }
 
 /* Read all, then judge. False: it is broken. */
-static bool judge(struct span descriptor, enum trust_use use, const struct sid *own,
+static bool judge(struct span descriptor, enum trust_use use, const struct sid_own *own,
     struct trust_verdict *verdict)
 {
     enum { REVISION = 1, LIST_PRESENT = 0x4, SELF_RELATIVE = 0x8000 };
@@ -274,7 +274,7 @@ static bool judge(struct span descriptor, enum trust_use use, const struct sid *
     return true;
 }
 
-void descriptor_judge(struct span descriptor, enum trust_use use, const struct sid *own,
+void descriptor_judge(struct span descriptor, enum trust_use use, const struct sid_own *own,
     struct trust_verdict *ret_verdict)
 {
     struct trust_verdict verdict = {.who = TRUST_NOBODY};

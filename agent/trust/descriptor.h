@@ -14,7 +14,7 @@
  * Anonymous's; conditions and object types are taken as met where they allow, as not met where they deny. No
  * list at all lets everybody in. What is broken is TRUST_UNKNOWN.
  */
-void descriptor_judge(struct span descriptor, enum trust_use use, const struct sid *own,
+void descriptor_judge(struct span descriptor, enum trust_use use, const struct sid_own *own,
     struct trust_verdict *ret_verdict);
 
 #endif

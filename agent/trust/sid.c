@@ -67,11 +67,17 @@ static bool is_of_domain(const struct sid *sid, uint32_t number)
            sid->subs[4] == number;
 }
 
-bool sid_is_trusted(const struct sid *sid, const struct sid *own)
+static bool is_own(const struct sid *sid, const struct sid_own *own)
+{
+    return (own->process && sid_equal(sid, own->process)) ||
+           (own->service && sid_equal(sid, own->service));
+}
+
+bool sid_is_trusted(const struct sid *sid, const struct sid_own *own)
 {
     enum { ADMINISTRATOR = 500, DOMAIN_ADMINS = 512, ENTERPRISE_ADMINS = 519 };
     return sid_equal(sid, &system_sid) || sid_equal(sid, &administrators) ||
-           sid_equal(sid, &installer) || sid_equal(sid, &etwship) || (own && sid_equal(sid, own)) ||
+           sid_equal(sid, &installer) || (own && is_own(sid, own)) ||
            is_of_domain(sid, ADMINISTRATOR) || is_of_domain(sid, DOMAIN_ADMINS) ||
            is_of_domain(sid, ENTERPRISE_ADMINS) ||
            (sid->authority == CREATOR && sid->count == 1 && sid->subs[0] <= CREATOR_LAST);

@@ -109,7 +109,7 @@ static bool judge(struct walk *w, const struct plat_rights *rights, enum trust_u
     struct trust_verdict verdict;
     if (system->is_windows) {
         descriptor_judge(
-            span_make(rights->descriptor, rights->descriptor_bytes), use, system->own, &verdict);
+            span_make(rights->descriptor, rights->descriptor_bytes), use, &system->own, &verdict);
     } else {
         struct mode_facts facts = {.owner = rights->owner,
             .group = rights->group,

@@ -12,8 +12,8 @@ enum { TRUST_PATH_BYTES = 4096, TRUST_WHY_BYTES = 256 };
 /* The system whose files are judged. */
 struct trust_system {
     bool is_windows;
-    uint32_t user;         /* Linux: of this process */
-    const struct sid *own; /* Windows: of this process; NULL: unknown */
+    uint32_t user;      /* Linux: of this process */
+    struct sid_own own; /* Windows */
     bool (*look)(void *self, const char *path, struct plat_rights *ret_rights, struct error *err);
     void *self;
 };

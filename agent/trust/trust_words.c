@@ -102,8 +102,8 @@ static void write_icacls(
     buf_add_text(out, " /inheritance:r /grant:r");
     grant(&machine, full, out);
     grant(&administrators, full, out);
-    if (system->own && !sid_equal(system->own, &machine)) {
-        grant(system->own, full, out);
+    if (system->own.process && !sid_equal(system->own.process, &machine)) {
+        grant(system->own.process, full, out);
     }
     if (verdict->who == TRUST_SID) {
         buf_add_text(out, " /remove:g *");

@@ -26,14 +26,15 @@ static void judge(const char *sddl, enum trust_use use, const char *own, char ou
         struct reader r = reader_make(span_make(sid_bytes, sddl_encode_sid(own, sid_bytes, NULL)));
         assert_true(sid_read(&r, &self));
     }
+    const struct sid_own both = {.process = &self};
     /* Of the right size, so that a sanitizer sees what is beyond. */
     uint8_t *exact = malloc(size);
     assert_non_null(exact);
     memcpy(exact, bytes, size);
-    descriptor_judge(span_make(exact, size), use, own ? &self : NULL, &verdict);
+    descriptor_judge(span_make(exact, size), use, own ? &both : NULL, &verdict);
     free(exact);
     static const char *const names[] = {
-        "WD", "AU", "BU", "AN", "IU", "U1", "U2", "AC", "PU", "LS", "DU"};
+        "WD", "AU", "BU", "AN", "IU", "U1", "U2", "AC", "PU", "LS", "DU", "ES"};
     const char *who = verdict.who == TRUST_NOBODY    ? ""
                       : verdict.who == TRUST_UNKNOWN ? "?"
                       : verdict.who == TRUST_ALL     ? "*"
@@ -126,7 +127,8 @@ static void places_of_windows_are_judged_by_what_they_are_used_for(void **state)
         {AZURE_SHARE, {"", "AU d", NULL, "AU wadxi"}, NULL},
         {EVERYONE_SHARE, {"WD crt", "WD dcrt", NULL, "WD wadcxrti"}, NULL},
         {OPENSSH, {"", "", NULL, ""}, NULL},
-        {OURS, {"", "", "", ""}, NULL},
+        {OURS, {"", "", "", ""}, "ES"},
+        {OURS, {"ES crt", "ES dcrt", "ES wadxrt", "ES wadcxrti"}, NULL},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         for (int use = TRUST_ROOT; use <= TRUST_FOLDER; use++) {
@@ -283,6 +285,7 @@ static void the_first_who_may_is_named_with_all_that_he_may(void **state)
 static void a_descriptor_that_ends_too_early_is_never_trusted(void **state)
 {
     (void)state;
+    const struct sid_own own = {.service = sid_of_service()};
     uint8_t bytes[SDDL_MAX_BYTES];
     size_t size = sddl_encode(OURS "(OA;;FR;bf967aba-0de6-11d0-a285-00aa003049e2;;BU)", bytes);
     for (size_t cut = 0; cut < size; cut++) {
@@ -290,12 +293,12 @@ static void a_descriptor_that_ends_too_early_is_never_trusted(void **state)
         uint8_t *exact = malloc(cut + 1);
         assert_non_null(exact);
         memcpy(exact, bytes, cut);
-        descriptor_judge(span_make(exact, cut), TRUST_FILE, NULL, &verdict);
+        descriptor_judge(span_make(exact, cut), TRUST_FILE, &own, &verdict);
         assert_int_equal(verdict.who, TRUST_UNKNOWN);
         free(exact);
     }
     struct trust_verdict verdict;
-    descriptor_judge(span_make(bytes, size), TRUST_FILE, NULL, &verdict);
+    descriptor_judge(span_make(bytes, size), TRUST_FILE, &own, &verdict);
     assert_int_equal(verdict.who, TRUST_NOBODY);
 }
 

@@ -21,7 +21,8 @@ static bool is_trusted(const char *text, const char *own)
 {
     struct sid sid = sid_of(text);
     struct sid self = sid_of(own ? own : "WD");
-    return sid_is_trusted(&sid, own ? &self : NULL);
+    const struct sid_own both = {.process = own ? &self : NULL};
+    return sid_is_trusted(&sid, &both);
 }
 
 static void administrators_and_the_system_are_trusted_and_others_are_not(void **state)
@@ -34,7 +35,7 @@ static void administrators_and_the_system_are_trusted_and_others_are_not(void **
         {"SY", true},
         {"BA", true},
         {"TI", true},
-        {"ES", true},
+        {"ES", false},
         {"CO", true},
         {"CG", true},
         {"OW", true},
@@ -76,6 +77,18 @@ static void the_account_of_the_process_is_trusted(void **state)
     assert_true(is_trusted("LS", "LS"));
 }
 
+/* But only where what it wrote may be believed. */
+static void the_service_is_trusted_where_that_is_said(void **state)
+{
+    (void)state;
+    const struct sid_own own = {.service = sid_of_service()};
+    struct sid service = sid_of("ES");
+    assert_true(sid_equal(&service, sid_of_service()));
+    assert_false(sid_is_trusted(&service, NULL));
+    assert_true(sid_is_trusted(&service, &own));
+    assert_true(is_trusted("ES", "ES"));
+}
+
 /* NT SERVICE\NAME, made from the name: the first one's is what Windows documents. */
 static void sids_of_services_are_made_of_their_names(void **state)
 {
@@ -99,7 +112,6 @@ static void sids_of_services_are_made_of_their_names(void **state)
         }
         struct sid known = sid_of(cases[i].sid);
         assert_true(sid_equal(&made, &known));
-        assert_true(sid_is_trusted(&made, NULL));
     }
 }
 
@@ -155,6 +167,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(administrators_and_the_system_are_trusted_and_others_are_not),
         cmocka_unit_test(the_account_of_the_process_is_trusted),
+        cmocka_unit_test(the_service_is_trusted_where_that_is_said),
         cmocka_unit_test(sids_of_services_are_made_of_their_names),
         cmocka_unit_test(what_is_no_sid_is_refused_at_every_length),
         cmocka_unit_test(sids_are_written_with_the_names_that_people_know),

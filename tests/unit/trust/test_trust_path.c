@@ -283,7 +283,7 @@ static void on_windows_every_folder_and_link_on_the_way_counts(void **state)
     struct reader r = reader_make(span_make(bytes, sddl_encode_sid("U2", bytes, NULL)));
     assert_true(sid_read(&r, &own));
     const struct trust_system system = {.is_windows = true,
-        .own = &own,
+        .own = {.process = &own},
         .look = look_windows,
         .self = (struct place *)(uintptr_t)places};
     expect_all(&system, cases, sizeof(cases) / sizeof(cases[0]));
