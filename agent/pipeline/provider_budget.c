@@ -201,7 +201,13 @@ enum provider_cut provider_budget_ask(struct provider_budget *budget,
     const struct event_record *record, uint32_t frame_count, uint64_t now_ns)
 {
     struct place *place = place_of(budget, &record->provider, now_ns);
-    if (!place || describes_others(record)) {
+    if (!place) {
+        return PROVIDER_CUT_NONE;
+    }
+    if (describes_others(record)) {
+        if (record->kind != RECORD_KERNEL) { /* any process can write what looks like one */
+            provider_ladder_charge(&place->ladder, bytes_of(record, frame_count), now_ns);
+        }
         return PROVIDER_CUT_NONE;
     }
     enum provider_cut cut = provider_ladder_ask(

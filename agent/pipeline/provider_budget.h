@@ -10,8 +10,9 @@
  * The budgets of one session's providers, by GUID, each with its ladder (provider_ladder.h), and what
  * was left out since it was last told. One thread. Nothing is allocated per event.
  *
- * Records that describe others are always kept and cost nothing: metadata, manifests, rundowns
- * (opcodes 3 and 4), names of files and keys, stack keys, the configuration of the system.
+ * Records that describe others are always kept: metadata, manifests, rundowns (opcodes 3 and 4),
+ * names of files and keys, stack keys, the configuration of the system. Those of the kernel cost
+ * nothing. Others, which any process can write, are charged: its provider's other events give way.
  *
  * An event has the bytes of its payload, its extended items and its stack.
  */

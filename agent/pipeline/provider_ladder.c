@@ -117,13 +117,38 @@ static enum provider_cut cut_at(struct provider_ladder *ladder, enum provider_cl
     return share == 1 || is_sampled(ladder, share) ? PROVIDER_CUT_NONE : PROVIDER_CUT_SAMPLED;
 }
 
+static void count(struct provider_ladder *ladder, enum provider_class class, uint64_t bytes)
+{
+    ladder->window[class].events++;
+    ladder->window[class].bytes += bytes;
+}
+
+static void pay(struct provider_ladder *ladder, uint64_t bytes)
+{
+    ladder->left_events_ns -= (int64_t)ladder->event_ns;
+    ladder->left_bytes_ns -= (int64_t)cost_ns(bytes, ladder->limit.bytes);
+}
+
+void provider_ladder_charge(struct provider_ladder *ladder, uint64_t bytes, uint64_t now_ns)
+{
+    int64_t most_debt = -(int64_t)ladder->limit.burst_ns;
+    fill(ladder, now_ns);
+    count(ladder, PROVIDER_CLASS_SEVERE, bytes); /* they are kept on every step, as these are */
+    pay(ladder, bytes);
+    if (ladder->left_events_ns < most_debt) {
+        ladder->left_events_ns = most_debt;
+    }
+    if (ladder->left_bytes_ns < most_debt) {
+        ladder->left_bytes_ns = most_debt;
+    }
+}
+
 enum provider_cut provider_ladder_ask(
     struct provider_ladder *ladder, uint8_t level, uint64_t bytes, uint64_t now_ns)
 {
     enum provider_class class = class_of(level);
     fill(ladder, now_ns);
-    ladder->window[class].events++;
-    ladder->window[class].bytes += bytes;
+    count(ladder, class, bytes);
     unsigned least = step_for(ladder);
     if (least > ladder->step) {
         ladder->step = least;
@@ -131,8 +156,7 @@ enum provider_cut provider_ladder_ask(
     }
     enum provider_cut cut = cut_at(ladder, class);
     if (cut == PROVIDER_CUT_NONE) {
-        ladder->left_events_ns -= (int64_t)ladder->event_ns;
-        ladder->left_bytes_ns -= (int64_t)cost_ns(bytes, ladder->limit.bytes);
+        pay(ladder, bytes);
     }
     return cut;
 }

@@ -14,7 +14,8 @@
  *   provider  critical events and errors alone       (7)
  *
  * Critical events and errors are left out only where the bucket is empty, and so the budget holds
- * in any case: kept is at most what the time so far and one burst allow, and one event.
+ * for all that is asked for: kept is at most what the time so far and one burst allow, and one event.
+ * What is charged is kept in any case and the others pay for it, with a debt of one burst at most.
  *
  * The way back is one step at a time, and only when what the lower step would have kept for three
  * seconds is well within the budget; so a steady rate rests on one step.
@@ -78,6 +79,9 @@ void provider_ladder_init(
 /* An event of ${level} with ${bytes}, at ${now_ns}: is it kept (PROVIDER_CUT_NONE)? */
 enum provider_cut provider_ladder_ask(
     struct provider_ladder *ladder, uint8_t level, uint64_t bytes, uint64_t now_ns);
+
+/* An event with ${bytes} at ${now_ns} that is kept whatever the budget says. */
+void provider_ladder_charge(struct provider_ladder *ladder, uint64_t bytes, uint64_t now_ns);
 
 /* Time goes on: may the ladder step down? About once a second, also where no events come. */
 void provider_ladder_tick(struct provider_ladder *ladder, uint64_t now_ns);

@@ -179,7 +179,7 @@ static void each_change_of_step_is_told_once(void **state)
     provider_budget_destroy(budget);
 }
 
-static void what_describes_others_is_kept_and_costs_nothing(void **state)
+static void what_the_kernel_describes_is_kept_and_costs_nothing(void **state)
 {
     (void)state;
     struct provider_budget *budget = create(
@@ -195,22 +195,37 @@ static void what_describes_others_is_kept_and_costs_nothing(void **state)
             .descriptor = {.opcode = (uint8_t)hooks[i]}};
         assert_int_equal(kept(budget, &kernel, 100), 100);
     }
+    assert_false(provider_budget_has_gaps(budget));
+    provider_budget_destroy(budget);
+}
+
+/* At most a burst of four seconds is owed, and one event in the second is paid off. */
+static void others_give_way_to_what_any_process_can_write(void **state)
+{
+    (void)state;
+    static const uint8_t manifest[] = {1, 1, 0, 0x5b, 1, 0, 0, 0, '<'};
     struct event_record rundown = record_of(1, 4);
     rundown.descriptor.opcode = 3;
-    assert_int_equal(kept(budget, &rundown, 100), 100);
-    static const uint8_t manifest[] = {1, 1, 0, 0x5b, 1, 0, 0, 0, '<'};
     struct event_record described = record_of(1, 4);
     described.descriptor = (struct event_descriptor){.id = 0xfffe, .task = 0xfffe, .opcode = 0xfe};
     described.payload = span_make(manifest, sizeof(manifest));
-    assert_int_equal(kept(budget, &described, 100), 100);
-    const struct event_record embedded = {
-        .kind = RECORD_CLASSIC, .provider = record_metadata_class, .descriptor = {.opcode = 32}};
-    assert_int_equal(kept(budget, &embedded, 100), 100);
-    assert_false(provider_budget_has_gaps(budget));
-    /* The bucket is full still: four events, which errors may use up. */
-    struct event_record event = record_of(1, 2);
-    assert_int_equal(kept(budget, &event, 100), 4);
-    provider_budget_destroy(budget);
+    const struct event_record *const records[] = {&rundown, &described};
+    for (size_t i = 0; i < sizeof(records) / sizeof(records[0]); i++) {
+        struct provider_budget *budget = create(
+            &(struct provider_budget_settings){.others = limit_of(1)});
+        struct event_record event = record_of(1, 2);
+        struct event_record of_another = record_of(2, 2);
+        assert_int_equal(kept(budget, records[i], 3), 3);
+        assert_int_equal(kept(budget, &event, 100), 1);
+        assert_int_equal(kept(budget, records[i], 100), 100);
+        assert_int_equal(kept(budget, &event, 1), 0);
+        assert_int_equal(kept(budget, &of_another, 100), 4);
+        assert_int_equal(
+            provider_budget_ask(budget, &event, 0, 4 * second_ns), PROVIDER_CUT_PROVIDER);
+        assert_int_equal(
+            provider_budget_ask(budget, &event, 0, 4 * second_ns + 1), PROVIDER_CUT_NONE);
+        provider_budget_destroy(budget);
+    }
 }
 
 static void payload_extended_items_and_stack_are_its_bytes(void **state)
@@ -240,7 +255,8 @@ int main(void)
         cmocka_unit_test(others_have_one_each_and_then_one_together),
         cmocka_unit_test(what_is_left_out_is_told_once_by_provider_and_reason),
         cmocka_unit_test(each_change_of_step_is_told_once),
-        cmocka_unit_test(what_describes_others_is_kept_and_costs_nothing),
+        cmocka_unit_test(what_the_kernel_describes_is_kept_and_costs_nothing),
+        cmocka_unit_test(others_give_way_to_what_any_process_can_write),
         cmocka_unit_test(payload_extended_items_and_stack_are_its_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
