@@ -355,6 +355,7 @@ bool agent_start(struct agent *agent, struct error *err)
 {
     agent_process_show(agent->process, agent);
     if (!pipeline_start(agent->pipeline, err)) {
+        agent->stuck = !pipeline_drain(agent->pipeline);
         agent_process_show(agent->process, NULL);
         return false;
     }

@@ -70,7 +70,8 @@ static void change_log(
 
 /* False: the process is to stop. Asking for another reload ends the pause, as what keeps it from starting may
  * have been mended. */
-static bool pause_before_retry(struct agent_process *process, uint64_t pause_ns)
+static bool pause_before_retry(
+    struct agent_process *process, uint64_t pause_ns, bool *ret_asked_to_reload)
 {
     uint64_t until = plat_monotonic_ns() + pause_ns;
     bool in_time = true;
@@ -79,25 +80,10 @@ static bool pause_before_retry(struct agent_process *process, uint64_t pause_ns)
         in_time = plat_cond_wait_until(&process->changed, &process->mutex, until);
     }
     bool stops = process->asked_to_stop;
+    *ret_asked_to_reload = process->asked_to_reload;
+    process->asked_to_reload = false;
     plat_mutex_unlock(&process->mutex);
     return !stops;
-}
-
-/* Start what ran before, as often as it takes. False: the process is to stop. */
-static bool go_back(struct agent_process *process, struct agent_setup *setup, bool *ret_stuck)
-{
-    uint64_t pause_ns = first_pause_ns;
-    struct error err;
-    while (!agent_process_begin(process, setup, ret_stuck, &err)) {
-        log_write(process->log, LOG_LEVEL_ERROR, "reload",
-            "reload: the configuration of before does not start either: %s. trying again",
-            err.text);
-        if (*ret_stuck || !pause_before_retry(process, pause_ns)) {
-            return false;
-        }
-        pause_ns = pause_ns * 2 < longest_pause_ns ? pause_ns * 2 : longest_pause_ns;
-    }
-    return true;
 }
 
 static void count(struct agent_process *process, bool done)
@@ -129,24 +115,44 @@ static bool end_heritage(struct agent_process *process, struct agent_setup *setu
     return !stuck;
 }
 
-/* The agent of ${*setup} ends, that of ${next} begins, or that of ${*setup} again. The setup that does not run
- * is destroyed. False: stuck. */
-static bool change(struct agent_process *process, struct agent_setup **setup,
-    struct agent_setup *next, struct agent_run_result *result)
+static void refuse(struct agent_process *process)
+{
+    count(process, false);
+    tell(process, LOG_LEVEL_ERROR, "the configuration is not used. the one of before goes on");
+}
+
+/* What the source says by now, if it can be used and is another one than ${before}. NULL: ${ret_same} or refused. */
+static struct agent_setup *read_next(
+    struct agent_process *process, const struct agent_setup *before, bool *ret_same)
+{
+    const struct agent_source *source = process->settings->source;
+    struct app_config config;
+    *ret_same = false;
+    if (!source->read(source->self, &config, tell, process)) {
+        refuse(process);
+        return NULL;
+    }
+    if (is_same(before, &config)) {
+        app_config_fini(&config);
+        *ret_same = true;
+        return NULL;
+    }
+    struct agent_setup *next = prepare(process, before, &config);
+    if (!next) {
+        refuse(process);
+    }
+    return next;
+}
+
+/* Start an agent of ${next} where none runs, which takes the place of ${*setup}; the setup that is not used is
+ * destroyed. False: it does not start; nothing of it is left unless it is stuck. */
+static bool begin_next(struct agent_process *process, struct agent_setup **setup,
+    struct agent_setup *next, bool *ret_stuck)
 {
     struct agent_setup *before = *setup;
     struct error err;
-    bool stuck;
-    agent_make_way(process->agent, next);
-    if (!agent_process_end(process, result)) {
-        return false; /* and so is the process: nothing is freed */
-    }
-    if (agent_process_is_stopping(process)) {
-        agent_setup_destroy(next);
-        return end_heritage(process, before);
-    }
     change_log(process, &before->config, &next->config);
-    if (agent_process_begin(process, next, &stuck, &err)) {
+    if (agent_process_begin(process, next, ret_stuck, &err)) {
         agent_setup_destroy(before);
         *setup = next;
         count(process, true);
@@ -156,12 +162,53 @@ static bool change(struct agent_process *process, struct agent_setup **setup,
     count(process, false);
     log_write(process->log, LOG_LEVEL_ERROR, NULL,
         "reload: the new configuration does not start: %s. the one of before goes on", err.text);
-    change_log(process, &next->config, &before->config);
-    if (stuck) {
-        return false;
+    if (!*ret_stuck) { /* else its threads use the setup and the log */
+        change_log(process, &next->config, &before->config);
+        agent_setup_destroy(next);
     }
-    agent_setup_destroy(next);
-    go_back(process, before, &stuck);
+    return false;
+}
+
+/* Start what ran before, as often as it takes, or what the source says by now whenever somebody asks for it.
+ * Returns early if the process is to stop, or an output is stuck. */
+static void go_back(struct agent_process *process, struct agent_setup **setup, bool *ret_stuck)
+{
+    uint64_t pause_ns = first_pause_ns;
+    struct error err;
+    bool asked;
+    bool same;
+    while (!agent_process_begin(process, *setup, ret_stuck, &err)) {
+        log_write(process->log, LOG_LEVEL_ERROR, "reload",
+            "reload: the configuration of before does not start either: %s. trying again",
+            err.text);
+        if (*ret_stuck || !pause_before_retry(process, pause_ns, &asked)) {
+            return;
+        }
+        struct agent_setup *next = asked ? read_next(process, *setup, &same) : NULL;
+        if (next && (begin_next(process, setup, next, ret_stuck) || *ret_stuck)) {
+            return;
+        }
+        pause_ns = pause_ns * 2 < longest_pause_ns ? pause_ns * 2 : longest_pause_ns;
+    }
+}
+
+/* The agent of ${*setup} ends, that of ${next} begins, or that of ${*setup} again. The setup that does not run
+ * is destroyed. False: stuck. */
+static bool change(struct agent_process *process, struct agent_setup **setup,
+    struct agent_setup *next, struct agent_run_result *result)
+{
+    bool stuck = false;
+    agent_make_way(process->agent, next);
+    if (!agent_process_end(process, result)) {
+        return false; /* and so is the process: nothing is freed */
+    }
+    if (agent_process_is_stopping(process)) {
+        agent_setup_destroy(next);
+        return end_heritage(process, *setup);
+    }
+    if (!begin_next(process, setup, next, &stuck) && !stuck) {
+        go_back(process, setup, &stuck);
+    }
     return !stuck;
 }
 
@@ -184,32 +231,15 @@ static void set_over(struct agent_process *process)
     agent_process_wake(process);
 }
 
-static void refuse(struct agent_process *process)
-{
-    count(process, false);
-    tell(process, LOG_LEVEL_ERROR, "the configuration is not used. the one of before goes on");
-}
-
 static bool reload(
     struct agent_process *process, struct agent_setup **setup, struct agent_run_result *result)
 {
-    const struct agent_source *source = process->settings->source;
-    struct app_config config;
-    if (!source->read(source->self, &config, tell, process)) {
-        refuse(process);
-        return true;
-    }
-    if (is_same(*setup, &config)) {
-        app_config_fini(&config);
+    bool same;
+    struct agent_setup *next = read_next(process, *setup, &same);
+    if (same) {
         say(process, "nothing has changed");
-        return true;
     }
-    struct agent_setup *next = prepare(process, *setup, &config);
-    if (!next) {
-        refuse(process);
-        return true;
-    }
-    return change(process, setup, next, result);
+    return !next || change(process, setup, next, result);
 }
 
 bool agent_reload(

@@ -237,6 +237,8 @@ bool agent_run(const struct agent_run_settings *settings, struct agent_run_resul
     struct error *err)
 {
     struct agent_process *process = make_process(settings, err);
+    struct agent_run_result result = {.stuck = false};
+    *ret_result = result;
     if (!process) {
         return false;
     }
@@ -247,16 +249,13 @@ bool agent_run(const struct agent_run_settings *settings, struct agent_run_resul
         free_process(process);
         return false;
     }
-    struct agent_run_result result = {.stuck = false};
     bool ok = live(process, &result, &result.stuck, err);
     if (process->control) {
         end_control(process);
     }
     set_current(NULL);
     result.stopped = process->signalled;
-    if (ok) {
-        *ret_result = result;
-    }
+    *ret_result = result;
     if (!result.stuck) {
         free_process(process);
     }

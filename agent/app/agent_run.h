@@ -56,7 +56,7 @@ struct agent_run_result {
     bool stuck;   /* inside an output, which still uses the configuration: end the process */
 };
 
-/* False with ${err} set if it could not start. */
+/* False with ${err} set if it could not start; of ${ret_result} `stuck` is set then, too. */
 bool agent_run(const struct agent_run_settings *settings, struct agent_run_result *ret_result,
     struct error *err);
 

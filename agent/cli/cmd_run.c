@@ -114,13 +114,14 @@ static int run_config(const struct cli_args *args, const struct app_config *conf
     }
     struct agent_run_result result;
     struct error err;
-    if (!agent_run(&settings, &result, &err)) {
+    bool ok = agent_run(&settings, &result, &err);
+    *ret_stuck = result.stuck;
+    if (!ok) {
         cli_error("%s", err.text);
         return err.code == ERR_CONFIG ? EXIT_USAGE : EXIT_FAILED;
     }
     int exit_code = conclude(&result, cli_value(args, "strict") != NULL);
     summary_destroy(result.summary);
-    *ret_stuck = result.stuck;
     return exit_code;
 }
 

@@ -250,7 +250,7 @@ int live_run(const struct live_run_settings *settings)
     } else {
         cli_error("%s", err.text);
     }
-    if (!good || !result.stuck) {
+    if (!result.stuck) {
         app_config_fini(&config);
     }
     plat_on_kill(NULL, NULL);

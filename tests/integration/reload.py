@@ -259,6 +259,24 @@ class Process(Rig):
         self.assertFalse((self.folder / "elsewhere").exists())
         self.stop(agent)
 
+    def test_what_was_mended_is_read_though_what_ran_before_does_not_start(self):
+        self.add_trace("a")
+        self.configure(self.local())
+        agent = self.running()
+        self.wait_until(lambda: len(self.lines()) == EVENTS)
+        state = self.folder / "state"
+        (state / "spool").rename(state / "away")
+        (state / "spool").write_text("no folder")
+        (state / "state").mkdir()
+        in_memory = {"spool": {"mode": "memory"}}
+        self.configure(self.local(), **in_memory)
+        self.ask(agent, "the configuration of before does not start either")
+        (state / "state").rmdir()
+        self.configure(self.local(batch={"events": 77}), **in_memory)
+        self.ask(agent)
+        self.ask(agent, SAME)
+        self.stop(agent)
+
     def test_no_other_agent_gets_the_folder_meanwhile(self):
         self.add_trace("a", 1000)
         self.configure(self.local())
