@@ -16,7 +16,7 @@
  * pause, so that what came is not held back. Raw buffers are copied first, and their records given
  * when nothing older can come any more, by whichever thread has the turn then.
  *
- * Threads: ProcessTrace's has `has_turn` and `items`; `trace` and `order` are of who has the turn; `mutex` guards `done`, `abandoned`
+ * Threads: ProcessTrace's has `has_turn` and `items`; `trace`, `order` and `just_given` are of who has the turn; `mutex` guards `done`, `abandoned`
  * and `code`; the atomics are for whoever looks. ETW may call back until ProcessTrace has returned,
  * whatever was closed before: so nothing here is freed earlier.
  */
@@ -37,10 +37,11 @@ struct etw_consume {
     struct extended_item items[RECORD_MAX_EXTENDED];
     struct etw_order *order; /* of raw buffers; NULL: events come one by one */
     uint64_t last_now;       /* FILETIME, when records of it were given last */
+    uint64_t just_given;     /* FILETIME, the newest record since the lag was measured; 0: none */
 
     atomic_bool refused;
-    atomic_uint_fast64_t count;
     atomic_uint_fast64_t newest;
+    atomic_uint_fast64_t lag; /* the greatest since it was asked for, in units of FILETIME */
 
     struct plat_mutex mutex;
     struct plat_cond ended;
@@ -71,11 +72,23 @@ static bool take_turn(struct etw_consume *c)
     return c->has_turn;
 }
 
+/* How old was the newest of what came together? Once per buffer, by the clock of the stamps. */
+static void measure_lag(struct etw_consume *c)
+{
+    uint64_t now = c->just_given ? etw_trace_now(c->trace) : 0;
+    uint64_t lag = now > c->just_given ? now - c->just_given : 0;
+    if (lag > atomic_load_explicit(&c->lag, memory_order_relaxed)) {
+        atomic_store_explicit(&c->lag, lag, memory_order_relaxed);
+    }
+    c->just_given = 0;
+}
+
 static void end_buffer(struct etw_consume *c)
 {
     if (!c->has_turn) {
         return;
     }
+    measure_lag(c);
     if (c->sink.pause && !c->sink.pause(c->sink.self)) {
         atomic_store(&c->refused, true);
     }
@@ -85,8 +98,7 @@ static void end_buffer(struct etw_consume *c)
 
 static void give(struct etw_consume *c, const struct event_record *record)
 {
-    atomic_store_explicit(
-        &c->count, atomic_load_explicit(&c->count, memory_order_relaxed) + 1, memory_order_relaxed);
+    c->just_given = record->time > c->just_given ? record->time : c->just_given;
     if (record->time > atomic_load_explicit(&c->newest, memory_order_relaxed)) {
         atomic_store_explicit(&c->newest, record->time, memory_order_relaxed);
     }
@@ -158,6 +170,7 @@ void etw_consume_give_held(struct etw_consume *c)
     bool was_set_back = now < c->last_now;
     c->last_now = now;
     etw_order_give(c->order, was_set_back ? UINT64_MAX : now - c->settings.hold_ms * units_per_ms);
+    measure_lag(c);
 }
 
 /* PETW_BUFFER_CALLBACK. */
@@ -236,6 +249,7 @@ void etw_consume_adjust(struct etw_consume *c)
     if (c->trace_count < MAX_TRACES && etw_trace_is_off(c->trace)) {
         if (c->order) { /* times of both clocks have no order */
             etw_order_give(c->order, UINT64_MAX);
+            measure_lag(c);
         }
         add_trace(c);
     }
@@ -338,9 +352,10 @@ bool etw_consume_is_refused(const struct etw_consume *c)
     return atomic_load(&c->refused);
 }
 
-uint64_t etw_consume_count(const struct etw_consume *c)
+uint64_t etw_consume_take_lag_ms(struct etw_consume *c)
 {
-    return atomic_load_explicit(&c->count, memory_order_relaxed);
+    const uint64_t units_per_ms = 10000;
+    return atomic_exchange(&c->lag, 0) / units_per_ms;
 }
 
 uint64_t etw_consume_late(const struct etw_consume *c)

@@ -45,9 +45,11 @@ bool etw_consume_wait(struct etw_consume *consume, uint64_t deadline_ns, uint32_
 /* Does the sink want no more? */
 bool etw_consume_is_refused(const struct etw_consume *consume);
 
-/* Events and other records given so far; the newest one's time, FILETIME, 0: none. Any thread. */
-uint64_t etw_consume_count(const struct etw_consume *consume);
+/* The time of the newest record given so far, FILETIME, 0: none. Any thread. */
 uint64_t etw_consume_newest(const struct etw_consume *consume);
+
+/* How old the newest record of a buffer was when it was given, at most since the last call. Any thread. */
+uint64_t etw_consume_take_lag_ms(struct etw_consume *consume);
 
 /* How often the counter that stamps come from counts in a second, as Windows said; 0: it did not. */
 uint64_t etw_consume_frequency(const struct etw_consume *consume);

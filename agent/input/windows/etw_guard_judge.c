@@ -147,12 +147,6 @@ enum etw_guard_enabled etw_guard_judge_provider(const struct etw_request *reques
 
 /* ---- the consumer -------------------------------------------------------------------------------- */
 
-static bool is_late(const struct etw_guard_pace *pace, const struct etw_guard_reading *reading)
-{
-    return reading->newest && reading->given > pace->given && reading->now > reading->newest &&
-           (reading->now - reading->newest) / units_per_ms > reading->limit_ms;
-}
-
 bool etw_guard_judge_pace(struct etw_guard_pace *pace, const struct etw_guard_reading *reading,
     char ret_detail[ETW_GUARD_DETAIL])
 {
@@ -167,14 +161,13 @@ bool etw_guard_judge_pace(struct etw_guard_pace *pace, const struct etw_guard_re
     if (no_buffer && pace->no_buffer) { /* twice: one moment is none */
         say(ret_detail, "all %u buffers are full", state->max_buffers);
     }
-    if (pace->known && is_late(pace, reading)) {
+    if (pace->known && reading->lag_ms > reading->limit_ms) {
         say(ret_detail, "events are read %llu s after they were written",
-            (unsigned long long)((reading->now - reading->newest) / units_per_ms / 1000));
+            (unsigned long long)(reading->lag_ms / 1000));
     }
     *pace = (struct etw_guard_pace){.known = true,
         .behind = ret_detail[0] != 0,
         .no_buffer = no_buffer,
-        .given = reading->given,
         .buffers_lost = state->real_time_buffers_lost};
     if (!pace->behind || was_behind) {
         return false;

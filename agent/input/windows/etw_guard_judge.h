@@ -55,15 +55,12 @@ struct etw_guard_pace {
     bool known;
     bool behind;    /* and that was told */
     bool no_buffer; /* at the last look */
-    uint64_t given;
     uint32_t buffers_lost;
 };
 
 struct etw_guard_reading {
-    uint64_t now;      /* FILETIME */
-    uint64_t newest;   /* of the newest event that was read, FILETIME; 0: none was */
-    uint64_t given;    /* records read so far */
-    uint64_t limit_ms; /* how old the newest event may be while events come */
+    uint64_t lag_ms;   /* how old events were when they were read, at most since the last look */
+    uint64_t limit_ms; /* how old they may be */
     const struct etw_session_state *state;
 };
 

@@ -332,13 +332,13 @@ static uint64_t time_now(int64_t *ret_counter)
     return now;
 }
 
-static void look_at_pace(struct etw_session *s, const struct etw_session_state *state)
+/* ${time_was_set}: then stamps of before say nothing of how long they have waited. */
+static void look_at_pace(
+    struct etw_session *s, const struct etw_session_state *state, bool time_was_set)
 {
-    int64_t counter;
     struct etw_guard_news news = {.kind = "consumer_behind"};
-    struct etw_guard_reading reading = {.now = time_now(&counter),
-        .newest = etw_consume_newest(s->consume),
-        .given = etw_consume_count(s->consume),
+    uint64_t lag_ms = etw_consume_take_lag_ms(s->consume);
+    struct etw_guard_reading reading = {.lag_ms = time_was_set ? 0 : lag_ms,
         .limit_ms = (uint64_t)state->flush_ms + s->timing.behind_ms,
         .state = state};
     if (etw_guard_judge_pace(&s->guard.pace, &reading, news.detail)) {
@@ -346,7 +346,8 @@ static void look_at_pace(struct etw_session *s, const struct etw_session_state *
     }
 }
 
-static void look_at_clock(struct etw_session *s)
+/* Was it set? */
+static bool look_at_clock(struct etw_session *s)
 {
     int64_t counter;
     uint64_t now = time_now(&counter);
@@ -359,6 +360,7 @@ static void look_at_clock(struct etw_session *s)
             news.shift_ms < 0 ? "back" : "forward", (long long)(ms / 1000), (long long)(ms % 1000));
         add_news(s, &news);
     }
+    return news.shift_ms != 0;
 }
 
 /* ---- the session's way ----------------------------------------------------------------------------- */
@@ -406,11 +408,9 @@ void etw_session_guard_look(struct etw_session *s, const struct etw_session_stat
     }
     g->look_at_ns = now + s->plan->guard.interval_ns;
     ask_who(s);
-    if (s->consume) {
-        look_at_clock(s);
-    }
+    bool time_was_set = s->consume && look_at_clock(s);
     if (s->consume && state) {
-        look_at_pace(s, state);
+        look_at_pace(s, state, time_was_set);
     }
     if (!s->owned) {
         return;

@@ -207,14 +207,14 @@ static void a_consumer_that_keeps_up_is_not_behind(void **state)
     (void)state;
     struct etw_guard_pace pace = {.known = false};
     struct etw_session_state at = session();
-    struct etw_guard_reading reading = {
-        .now = 100 * (uint64_t)SECOND, .newest = 1, .limit_ms = 10000, .state = &at};
-    for (uint64_t i = 0; i < 5; i++) { /* nothing is written: the newest event is as old as it is */
-        reading.now += SECOND;
+    struct etw_guard_reading reading = {.limit_ms = 10000, .state = &at};
+    for (int i = 0; i < 5; i++) { /* nothing is written */
         assert_false(etw_guard_judge_pace(&pace, &reading, detail));
     }
-    reading.given = 10;
-    reading.newest = reading.now - 10 * (uint64_t)SECOND;
+    reading.lag_ms = 10000;
+    assert_false(etw_guard_judge_pace(&pace, &reading, detail));
+    pace = (struct etw_guard_pace){.known = false};
+    reading.lag_ms = 60000; /* what had waited for the reader when it began */
     assert_false(etw_guard_judge_pace(&pace, &reading, detail));
 }
 
@@ -223,18 +223,14 @@ static void late_events_lost_buffers_and_full_ones_are_told_once(void **state)
     (void)state;
     struct etw_guard_pace pace = {.known = false};
     struct etw_session_state at = session();
-    struct etw_guard_reading reading = {
-        .now = 100 * (uint64_t)SECOND, .limit_ms = 10000, .state = &at};
+    struct etw_guard_reading reading = {.limit_ms = 10000, .state = &at};
     assert_false(etw_guard_judge_pace(&pace, &reading, detail));
-    reading.given = 10;
-    reading.newest = reading.now - 11 * (uint64_t)SECOND;
+    reading.lag_ms = 11000;
     assert_true(etw_guard_judge_pace(&pace, &reading, detail));
     assert_non_null(strstr(detail, "events are read 11 s after they were written"));
     assert_non_null(strstr(detail, "more or bigger buffers (now at most 16 of 64 KB)"));
-    reading.given = 20;
     assert_false(etw_guard_judge_pace(&pace, &reading, detail)); /* still behind: told */
-    reading.given = 30;
-    reading.newest = reading.now;
+    reading.lag_ms = 0;
     assert_false(etw_guard_judge_pace(&pace, &reading, detail)); /* caught up */
     at.real_time_buffers_lost = 2;
     assert_true(etw_guard_judge_pace(&pace, &reading, detail));

@@ -484,6 +484,38 @@ static void buffers_that_are_not_read_in_time_are_told(void **state)
     rig_fini(&rig);
 }
 
+static bool is_read(struct rig *rig, const void *count)
+{
+    etw_sim_advance(rig->sim, 2); /* what was written is flushed by the world's time */
+    return rig_events(rig) == *(const uint64_t *)count;
+}
+
+static void only_how_late_events_are_read_counts(void **state)
+{
+    (void)state;
+    static const uint64_t first = 10;
+    struct rig rig;
+    rig_init(&rig, &(struct etw_sim_options){.processors = 1});
+    guard(&rig, 5, 600000);
+    rig.settings.session.guard.interval_ns = 100 * ms;
+    struct etw_sim_provider *provider = add_provider(&rig);
+    start(&rig);
+    rig_await(&rig, is_enabled, NAME);
+    await_look(&rig);
+    write_events(provider, first);
+    rig_await(&rig, is_read, &first);
+    etw_sim_advance(rig.sim, 30000); /* until the next look */
+    await_look(&rig);
+    assert_int_equal(count_reports(&rig, "consumer_behind", GUARD_NONE), 0);
+    write_events(provider, 10);
+    etw_sim_advance(rig.sim, 30000);
+    await_report(&rig, "consumer_behind", GUARD_NONE, 1);
+    assert_non_null(
+        strstr(last_report(&rig).detail, "events are read 30 s after they were written"));
+    rig_stop(&rig);
+    rig_fini(&rig);
+}
+
 static _Atomic int64_t set_by; /* the system's time, in units of FILETIME */
 static const struct etw_api *simulated;
 
@@ -544,6 +576,7 @@ int main(void)
         cmocka_unit_test(a_stop_while_no_reader_can_be_had_ends_the_session),
         cmocka_unit_test(somebody_elses_session_runs_on_without_a_reader),
         cmocka_unit_test(buffers_that_are_not_read_in_time_are_told),
+        cmocka_unit_test(only_how_late_events_are_read_counts),
         cmocka_unit_test(a_clock_that_is_set_is_told_in_both_directions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
