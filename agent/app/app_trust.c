@@ -5,6 +5,7 @@
 
 #include "app/app_fields.h"
 #include "app/data_folder.h"
+#include "app/install_folders.h"
 #include "base/visible.h"
 #include "config/config_path.h"
 #include "platform/plat_child.h"
@@ -458,34 +459,6 @@ static bool may_take_over(const char *folder, struct error *err)
                        folder);
 }
 
-/* With what the account of the service writes to a folder, without a right to rename, replace or give away
- * what lies in it, nor the folder itself; and with modify for what it makes there. The list of config
- * and schema is their own. */
-#define WRITES_IN "(A;;0x1201bf;;;%s)(A;OICIIO;0x1301bf;;;%s)"
-#define READS "(A;OICI;FRFX;;;%s)"
-
-bool app_trust_folder_list(size_t i, const char *account, const char **ret_name,
-    char ret_sddl[APP_TRUST_LIST_BYTES], struct error *err)
-{
-    static const struct {
-        const char *name;
-        bool is_written;
-    } folders[] = {
-        {"", true}, {"config", false}, {"schema", false}, {"spool", true}, {"logs", true}};
-    static const char always[] = "D:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)";
-    if (i >= sizeof(folders) / sizeof(folders[0])) {
-        return false;
-    }
-    int size = !account ? snprintf(ret_sddl, APP_TRUST_LIST_BYTES, "%s", always)
-               : folders[i].is_written
-                   ? snprintf(
-                         ret_sddl, APP_TRUST_LIST_BYTES, "%s" WRITES_IN, always, account, account)
-                   : snprintf(ret_sddl, APP_TRUST_LIST_BYTES, "%s" READS, always, account);
-    *ret_name = folders[i].name;
-    return (size >= 0 && size < APP_TRUST_LIST_BYTES) ||
-           error_set(err, ERR_CONFIG, "%.100s: no account", account);
-}
-
 static bool make_folder(const char *folder, const char *name, const char *sddl, struct error *err)
 {
     char path[DATA_FOLDER_PATH_BYTES];
@@ -503,10 +476,10 @@ static bool make_folder(const char *folder, const char *name, const char *sddl, 
 
 bool app_trust_make_folders(const char *folder, const char *account, struct error *err)
 {
-    char sddl[APP_TRUST_LIST_BYTES];
+    char sddl[INSTALL_FOLDERS_LIST_BYTES];
     const char *name;
     struct error why = {.code = ERR_NONE};
-    for (size_t i = 0; app_trust_folder_list(i, account, &name, sddl, &why); i++) {
+    for (size_t i = 0; install_folders_get(i, account, &name, sddl, &why); i++) {
         if (!make_folder(folder, name, sddl, err)) {
             return false;
         }

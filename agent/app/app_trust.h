@@ -56,18 +56,11 @@ bool app_trust_make_private(const char *folder, struct error *err);
 /*
  * Windows: make ${folder} (%ProgramData%\etwship) with what lies in it, config, spool, logs and schema, for
  * LocalSystem, administrators and ${account}, a SID as text of whom the service runs as (NULL: LocalSystem), who
- * may write all but config and schema, and replace none of the folders. Nobody else gets in, and nothing is
+ * may write all but config and schema, and replace none of the folders (app/install_folders.h). Nobody else gets in, and nothing is
  * inherited from above. What is there already keeps what it holds, but is refused if it is a link, or was made
  * by somebody who is no administrator, the service among them: he may have left things in it. For installers,
  * which run elevated.
  */
 bool app_trust_make_folders(const char *folder, const char *account, struct error *err);
-
-enum { APP_TRUST_LIST_BYTES = 512 };
-
-/* The access list that app_trust_make_folders gives to folder number ${i}, as SDDL, and its name; "": the folder
- * itself. False: there are no more, or ${account} is too long (ERR_CONFIG). */
-bool app_trust_folder_list(size_t i, const char *account, const char **ret_name,
-    char ret_sddl[APP_TRUST_LIST_BYTES], struct error *err);
 
 #endif
