@@ -496,6 +496,14 @@ static bool take_fingerprint(struct etw_plan *plan, struct error *err)
         guid_write(&plan->stacks[i].class_guid, guid);
         buf_printf(&text, " %.36s/%u", guid, plan->stacks[i].type);
     }
+    for (size_t i = 0; i < plan->counter_event_count; i++) {
+        char guid[GUID_TEXT_SIZE];
+        guid_write(&plan->counter_events[i].class_guid, guid);
+        buf_printf(&text, " %.36s:%u", guid, plan->counter_events[i].type);
+    }
+    for (size_t i = 0; plan->counter_event_count && i < plan->counters->count; i++) {
+        buf_printf(&text, " %s", plan->counters->items[i]);
+    }
     struct guid shape = guid_from_name(buf_span(&text));
     for (size_t i = 0; i < plan->entry_count; i++) {
         buf_printf(&text, "\n%s", plan->entries[i].label);

@@ -276,7 +276,8 @@ static void enable(
     target->pause_ns = longer < p->settings.retry_max_ns ? longer : p->settings.retry_max_ns;
 }
 
-static void disallow(struct etw_providers *p, uint64_t session)
+/* ${was_running}: maybe with a list of somebody before us, which ends though ours is empty. */
+static void disallow(struct etw_providers *p, uint64_t session, bool was_running)
 {
     static const size_t most = ETW_MAX_DISALLOWED;
     struct guid guids[ETW_MAX_DISALLOWED];
@@ -288,8 +289,9 @@ static void disallow(struct etw_providers *p, uint64_t session)
         }
     }
     struct error err;
-    if (count && !etw_enable_disallow(session, guids, count, &err)) {
-        note(p, INPUT_NOTE_WARNING, "%s", err.text);
+    bool has_list = was_running && etw_api_get()->TraceSetInformation;
+    if ((count || has_list) && !etw_enable_disallow(session, guids, count, &err)) {
+        note(p, count ? INPUT_NOTE_WARNING : INPUT_NOTE_INFO, "%s", err.text);
     }
 }
 
@@ -320,12 +322,13 @@ static void settle_inheritance(struct etw_providers *p, uint64_t session)
     p->inherited_count = 0;
 }
 
-void etw_providers_begin(struct etw_providers *p, uint64_t session, uint64_t now_ns)
+void etw_providers_begin(
+    struct etw_providers *p, uint64_t session, bool was_running, uint64_t now_ns)
 {
     look_all_up(p);
     make_targets(p, NULL, 0);
     p->look_at_ns = now_ns + p->settings.look_ns;
-    disallow(p, session);
+    disallow(p, session, was_running);
     settle_inheritance(p, session);
     for (size_t i = 0; i < p->target_count; i++) {
         enable(p, &p->targets[i], session, now_ns);

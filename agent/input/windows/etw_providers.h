@@ -24,8 +24,10 @@ struct etw_providers *etw_providers_create(
     const struct etw_providers_settings *settings, struct error *err);
 void etw_providers_destroy(struct etw_providers *providers); /* NULL is fine */
 
-/* A session has begun, nothing is enabled in it by us: enable everything. */
-void etw_providers_begin(struct etw_providers *providers, uint64_t session, uint64_t now_ns);
+/* A session has begun, nothing is enabled in it by us: enable everything. ${was_running}: it was not started
+ * just now, so what it was told to leave out of groups is set anew though that be nothing. */
+void etw_providers_begin(
+    struct etw_providers *providers, uint64_t session, bool was_running, uint64_t now_ns);
 
 /* Before etw_providers_begin: these are enabled in the session already, by the one before us. Those that are
  * no longer wanted are switched off then, and the others not asked for their state at the start. */

@@ -117,7 +117,7 @@ static bool enter(struct etw_session *s, struct error *err)
     bool started = s->owned;
     if (s->owned) {
         etw_session_add_extras(s);
-        etw_providers_begin(s->providers, s->state.handle, plat_monotonic_ns());
+        etw_providers_begin(s->providers, s->state.handle, s->taken_over != 0, plat_monotonic_ns());
     }
     if (plan->reads) {
         bool good = etw_session_connect(s, err);
@@ -212,6 +212,9 @@ static void let_go(struct etw_session *s, bool same)
     etw_session_guard_tell_all(s);
     if (same && etw_control_query(s->plan->name, &now, NULL)) {
         etw_session_tell_losses(s, &now);
+        if (s->owned && !s->plan->ours) {
+            s->look = etw_kept_look(&now); /* somebody may have changed its flags */
+        }
     }
     if (same) {
         etw_session_remember(s);

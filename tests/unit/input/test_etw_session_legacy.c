@@ -1,0 +1,156 @@
+#define _GNU_SOURCE
+
+#include "etw_session_rig.h"
+#include "support/etw_sim/etw_sim.h"
+
+/* What a session leaves running for the next one in the process. */
+
+static struct buf legacy;
+
+static int make_legacy(void **state)
+{
+    (void)state;
+    buf_init(&legacy, 1 << 20);
+    return 0;
+}
+
+static int free_legacy(void **state)
+{
+    (void)state;
+    buf_fini(&legacy);
+    return 0;
+}
+
+/* As a reload does. */
+static void pass_on(struct rig *rig)
+{
+    etw_session_pass_on(rig->session);
+    etw_session_stop(rig->session);
+    rig_join(rig);
+    buf_reset(&legacy);
+    etw_session_legacy(rig->session, &legacy);
+    etw_session_destroy(rig->session);
+    rig->session = NULL;
+    rig->legacy = buf_span(&legacy);
+    buf_reset(&rig->notes);
+}
+
+static struct live_kernel kernel_settings(struct rig *rig)
+{
+    static const char *flags[] = {"process"};
+    return (struct live_kernel){.session = rig->settings.session, .groups = {.flags = {flags, 1}}};
+}
+
+static void change_flags_of_kernel_logger(struct rig *rig)
+{
+    struct etw_sim_session_info info;
+    const struct etw_groups more = {.words = {2}};
+    assert_true(etw_sim_session_get(rig->sim, ETW_KERNEL_LOGGER, &info));
+    assert_true(etw_kernel_set_groups(info.handle, ETW_KERNEL_LOGGER, &more, NULL));
+}
+
+static void a_kernel_logger_whose_flags_were_changed_goes_on(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    struct live_kernel settings = kernel_settings(&rig);
+    rig_start_as(&rig, ETW_PLAN_KERNEL, &settings, NULL, 0);
+    rig_await(&rig, rig_has_note, "handed over after");
+    change_flags_of_kernel_logger(&rig);
+    pass_on(&rig);
+    assert_true(etw_sim_session_runs(rig.sim, ETW_KERNEL_LOGGER));
+    rig_start_as(&rig, ETW_PLAN_KERNEL, &settings, NULL, 0);
+    rig_await(&rig, rig_has_note, "goes on with NT Kernel Logger");
+    rig_await(&rig, rig_reads, ETW_KERNEL_LOGGER);
+    rig_stop(&rig);
+    assert_nothing_left(&rig);
+    rig_fini(&rig);
+}
+
+static void one_that_nobody_takes_is_stopped(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    struct live_kernel settings = kernel_settings(&rig);
+    rig_start_as(&rig, ETW_PLAN_KERNEL, &settings, NULL, 0);
+    rig_await(&rig, rig_has_note, "handed over after");
+    pass_on(&rig);
+    assert_true(etw_sim_session_runs(rig.sim, ETW_KERNEL_LOGGER));
+    etw_session_renounce(rig.legacy);
+    assert_nothing_left(&rig);
+    rig_fini(&rig);
+}
+
+static void what_was_left_out_of_a_group_comes_when_it_is_not_any_more(void **state)
+{
+    (void)state;
+    struct rig rig;
+    const struct guid group = {{0x67, 1}};
+    const struct guid unwanted = {{0x78, 1}};
+    const char *left_out[] = {"00000178-0000-0000-0000-000000000000"};
+    const struct etw_sim_event event = {.descriptor = {.id = 7, .level = 4}};
+    rig_init(&rig, NULL);
+    struct etw_sim_provider *member = etw_sim_provider_add(
+        rig.sim, &(struct etw_sim_provider_options){.guid = unwanted, .pid = 901, .group = group});
+    struct provider_spec spec = rig_spec("00000167-0000-0000-0000-000000000000");
+    spec.group = true;
+    spec.disallow = (struct config_strings){left_out, 1};
+    rig_start_as(&rig, ETW_PLAN_REALTIME, NULL, &spec, 1);
+    rig_await(&rig, rig_has_note, "handed over after");
+    assert_int_equal(etw_sim_burst(member, &event, 0, 3, 0), 3);
+    pass_on(&rig);
+    spec.disallow.count = 0;
+    rig_start_as(&rig, ETW_PLAN_REALTIME, NULL, &spec, 1);
+    rig_await(&rig, rig_has_note, "handed over after");
+    assert_true(rig_has_note(&rig, "goes on with " NAME));
+    assert_int_equal(etw_sim_burst(member, &event, 0, 2, 0), 2);
+    rig_stop(&rig);
+    assert_int_equal(rig.events, 2);
+    assert_nothing_left(&rig);
+    rig_fini(&rig);
+}
+
+static struct guid shape_of(const struct live_kernel *settings)
+{
+    struct error err;
+    const struct input_env env = {.name = "test"};
+    struct etw_plan *plan = etw_plan_create(ETW_PLAN_SYSTEM, settings, &env, &err);
+    assert_non_null(plan);
+    struct guid shape = plan->shape;
+    etw_plan_destroy(plan);
+    return shape;
+}
+
+static void other_counters_are_another_session(void **state)
+{
+    (void)state;
+    struct rig rig;
+    static const char *sources[] = {"TotalIssues", "BranchInstructions"};
+    static const char *events[] = {"0x1402"};
+    rig_init(&rig, NULL);
+    struct live_kernel settings = kernel_settings(&rig);
+    struct guid none = shape_of(&settings);
+    settings.groups.counters.events = (struct config_strings){events, 1};
+    settings.groups.counters.sources = (struct config_strings){sources, 1};
+    struct guid one = shape_of(&settings);
+    struct guid again = shape_of(&settings);
+    settings.groups.counters.sources.count = 2;
+    struct guid two = shape_of(&settings);
+    assert_false(guid_equal(&none, &one));
+    assert_false(guid_equal(&one, &two));
+    assert_true(guid_equal(&one, &again));
+    rig_fini(&rig);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_kernel_logger_whose_flags_were_changed_goes_on),
+        cmocka_unit_test(one_that_nobody_takes_is_stopped),
+        cmocka_unit_test(what_was_left_out_of_a_group_comes_when_it_is_not_any_more),
+        cmocka_unit_test(other_counters_are_another_session),
+    };
+    return cmocka_run_group_tests(tests, make_legacy, free_legacy);
+}
