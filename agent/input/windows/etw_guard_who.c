@@ -8,6 +8,7 @@
 #include "base/put.h"
 #include "base/reader.h"
 #include "base/utf.h"
+#include "etw/etw_api.h"
 #include "etw/etw_control.h"
 #include "etw/etw_enable.h"
 #include "etw/etw_hold.h"
@@ -30,6 +31,7 @@ static const struct guid kernel_event_tracing = {{0x37, 0xec, 0x75, 0xb6, 0xb6, 
 struct deed {
     bool is_new;
     enum etw_guard_deed kind;
+    uint64_t time;       /* FILETIME */
     struct guid session; /* made from its name, in which case does not count */
     struct guid provider;
     struct etw_guard_culprit by;
@@ -105,6 +107,21 @@ static void fill_culprit(const struct event_record *record, struct etw_guard_cul
     }
 }
 
+/* When it was, as the system's time tells now, which may have been set since reading began. */
+static uint64_t time_of(const struct event_record *record)
+{
+    int64_t counter;
+    uint64_t now;
+    const struct trace_clock *clock = &record->trace->clock;
+    if (!etw_api_get()->now || clock->type != TRACE_CLOCK_QPC) {
+        return record->time;
+    }
+    etw_api_get()->now(&counter, &now);
+    uint64_t told = trace_clock_filetime(clock, counter);
+    uint64_t age = told > record->time ? told - record->time : 0;
+    return now > age ? now - age : 0;
+}
+
 static bool on_record(void *self, const struct event_record *record)
 {
     struct etw_guard_who *who = self;
@@ -116,7 +133,8 @@ static bool on_record(void *self, const struct event_record *record)
         utf16_json_bound(change.session.size) > sizeof(name)) {
         return true;
     }
-    struct deed deed = {.is_new = true, .kind = change.deed, .provider = change.provider};
+    struct deed deed = {
+        .is_new = true, .kind = change.deed, .provider = change.provider, .time = time_of(record)};
     deed.session = key_of(span_make(name, utf16_to_utf8(change.session, name)));
     fill_culprit(record, &deed.by);
     plat_mutex_lock(&who->mutex);
@@ -145,7 +163,7 @@ static void on_ended(void *self)
 }
 
 bool etw_guard_who_find(struct etw_guard_who *who, enum etw_guard_deed deed, const char *session,
-    const struct guid *provider, struct etw_guard_culprit *ret_culprit)
+    const struct guid *provider, uint64_t since, struct etw_guard_culprit *ret_culprit)
 {
     struct guid key = key_of(span_text(session));
     bool found = false;
@@ -154,9 +172,11 @@ bool etw_guard_who_find(struct etw_guard_who *who, enum etw_guard_deed deed, con
         struct deed *one = &who->deeds[(who->next + i) % MAX_DEEDS];
         if (one->is_new && one->kind == deed && guid_equal(&one->session, &key) &&
             guid_equal(&one->provider, provider)) {
-            *ret_culprit = one->by;
             one->is_new = false;
-            found = true;
+            if (one->time >= since) {
+                *ret_culprit = one->by;
+                found = true;
+            }
         }
     }
     plat_mutex_unlock(&who->mutex);

@@ -39,10 +39,11 @@ void etw_guard_who_keep(struct etw_guard_who *who);
 
 /*
  * Who did ${deed} to ${session} (and, of the last two, ${provider}), the last time that was not told
- * yet? False: nobody is known, so far. Own deeds are none. Any thread.
+ * yet? What was done before ${since} (FILETIME) is forgotten. False: nobody is known, so far. Own
+ * deeds are none. Any thread.
  */
 bool etw_guard_who_find(struct etw_guard_who *who, enum etw_guard_deed deed, const char *session,
-    const struct guid *provider, struct etw_guard_culprit *ret_culprit);
+    const struct guid *provider, uint64_t since, struct etw_guard_culprit *ret_culprit);
 
 /* One event of that provider, as its manifest lays it out. */
 struct etw_guard_change {

@@ -24,6 +24,24 @@ static bool is_on(const struct etw_session *s)
     return s->plan->guard.enabled;
 }
 
+static uint64_t time_now(int64_t *ret_counter)
+{
+    uint64_t now = plat_now_filetime();
+    *ret_counter = 0;
+    if (etw_api_get()->now) {
+        etw_api_get()->now(ret_counter, &now);
+    }
+    return now;
+}
+
+static uint64_t filetime_now(void)
+{
+    int64_t counter;
+    return time_now(&counter);
+}
+
+static struct etw_guarded_provider *guarded(struct etw_session_guard *g, const struct guid *guid);
+
 /* ---- telling --------------------------------------------------------------------------------------- */
 
 /* What somebody must have done. False: nobody did that. */
@@ -44,6 +62,20 @@ static bool deed_of(const char *kind, enum etw_guard_deed *ret_deed)
     return false;
 }
 
+/* Before which moment can nobody have done ${deed}? An event may be stamped a bit before the thing is
+ * done that it tells of. */
+static uint64_t done_since(
+    struct etw_session_guard *g, enum etw_guard_deed deed, const struct guid *provider)
+{
+    const uint64_t slack = 10000000;
+    bool of_provider = deed == ETW_GUARD_DEED_ENABLE || deed == ETW_GUARD_DEED_DISABLE;
+    const struct etw_guarded_provider *one = of_provider ? guarded(g, provider) : NULL;
+    uint64_t since = of_provider                        ? (one ? one->whole_at : 0)
+                     : deed == ETW_GUARD_DEED_CONFIGURE ? g->settings_whole_at
+                                                        : g->seen_at;
+    return since > slack ? since - slack : 0;
+}
+
 static void add_news(struct etw_session *s, const struct etw_guard_news *news)
 {
     struct etw_session_guard *g = &s->guard;
@@ -57,9 +89,11 @@ static void add_news(struct etw_session *s, const struct etw_guard_news *news)
         g->news[g->news_count] = *news;
         struct etw_guard_news *added = &g->news[g->news_count++];
         added->time = plat_now_filetime();
-        added->wait_until_ns = g->who && deed_of(news->kind, &added->deed)
-                                   ? plat_monotonic_ns() + s->timing.who_ms * ns_per_ms
-                                   : 0;
+        added->wait_until_ns = 0;
+        if (g->who && deed_of(news->kind, &added->deed)) {
+            added->wait_until_ns = plat_monotonic_ns() + s->timing.who_ms * ns_per_ms;
+            added->since = done_since(g, added->deed, &added->provider);
+        }
     }
 }
 
@@ -68,7 +102,7 @@ static bool is_ripe(const struct etw_session *s, struct etw_guard_news *news, bo
 {
     return news->wait_until_ns == 0 ||
            etw_guard_who_find(
-               s->guard.who, news->deed, s->plan->name, &news->provider, &news->by) ||
+               s->guard.who, news->deed, s->plan->name, &news->provider, news->since, &news->by) ||
            hurry || plat_monotonic_ns() >= news->wait_until_ns;
 }
 
@@ -197,6 +231,7 @@ static void look_at_settings(struct etw_session *s, const struct etw_session_sta
 {
     struct etw_session_guard *g = &s->guard;
     struct etw_guard_news news = {.kind = "session_changed"};
+    uint64_t now = filetime_now();
     struct etw_guard_settings found;
     struct etw_groups groups = {.words = {0}};
     struct etw_groups lost = {.words = {0}};
@@ -212,9 +247,11 @@ static void look_at_settings(struct etw_session *s, const struct etw_session_sta
     if (found.other && !found.worse && !kernel) {
         g->was = *state; /* told once */
         add_news(s, &news);
+        g->settings_whole_at = now;
         return;
     }
     if (!found.worse && !kernel) {
+        g->settings_whole_at = now;
         etw_guard_policy_whole(&g->settings, &g->limits, plat_monotonic_ns());
         return;
     }
@@ -227,6 +264,7 @@ static void look_at_settings(struct etw_session *s, const struct etw_session_sta
                 (!kernel ||
                     etw_kernel_set_groups(state->handle, s->plan->name, &s->plan->groups, &err));
     tell_repair(s, &g->settings, &g->limits, &news, done, &err);
+    g->settings_whole_at = done ? now : g->settings_whole_at;
 }
 
 /* ---- providers ------------------------------------------------------------------------------------- */
@@ -264,10 +302,12 @@ static void learn_one(struct etw_session *s, struct etw_guarded_provider *provid
 {
     char detail[ETW_GUARD_DETAIL];
     struct etw_who_enabled now;
+    uint64_t asked_at = filetime_now();
     provider->serial = view->serial;
     if (ask(s, &view->guid, &now) && etw_guard_judge_provider(view->request, &provider->was, &now,
                                          detail) == ETW_GUARD_ENABLED) {
         provider->was = now;
+        provider->whole_at = asked_at;
     }
 }
 
@@ -293,6 +333,7 @@ static void look_at_provider(struct etw_session *s, size_t index)
     struct error err = {0};
     etw_providers_view(s->providers, index, &view);
     struct etw_guarded_provider *provider = view.enabled ? guarded(g, &view.guid) : NULL;
+    uint64_t asked_at = filetime_now();
     if (!provider || !ask(s, &view.guid, &now)) {
         return;
     }
@@ -300,6 +341,7 @@ static void look_at_provider(struct etw_session *s, size_t index)
     enum etw_guard_enabled found = etw_guard_judge_provider(
         view.request, &provider->was, &now, news.detail);
     if (found == ETW_GUARD_ENABLED) {
+        provider->whole_at = asked_at;
         if (provider->was.entries == 0 && now.entries) {
             provider->was = now; /* it has been registered since */
         }
@@ -321,16 +363,6 @@ static void look_at_provider(struct etw_session *s, size_t index)
 }
 
 /* ---- consumer and clock ---------------------------------------------------------------------------- */
-
-static uint64_t time_now(int64_t *ret_counter)
-{
-    uint64_t now = plat_now_filetime();
-    *ret_counter = 0;
-    if (etw_api_get()->now) {
-        etw_api_get()->now(ret_counter, &now);
-    }
-    return now;
-}
 
 /* ${time_was_set}: then stamps of before say nothing of how long they have waited. */
 static void look_at_pace(
@@ -390,6 +422,7 @@ void etw_session_guard_entered(struct etw_session *s)
         tell_repair(s, &g->stop, &g->stop_limits, &news, true, NULL);
     }
     g->stopped = false;
+    g->seen_at = g->settings_whole_at = filetime_now();
     etw_session_guard_tell(s);
 }
 
@@ -400,6 +433,7 @@ void etw_session_guard_look(struct etw_session *s, const struct etw_session_stat
     if (!is_on(s)) {
         return;
     }
+    g->seen_at = state ? filetime_now() : g->seen_at;
     if (s->owned) {
         learn_enabled(s);
     }

@@ -30,6 +30,7 @@ struct etw_guarded_provider {
     struct guid guid;
     uint64_t serial;            /* of the enabling that `was` belongs to */
     struct etw_who_enabled was; /* what Windows said then */
+    uint64_t whole_at;          /* FILETIME: when it was as it shall be, the last time */
     struct etw_guard_bound bound;
 };
 
@@ -44,6 +45,7 @@ struct etw_guard_news {
     uint64_t time;
     uint64_t wait_until_ns; /* for who did it; 0: nobody did */
     enum etw_guard_deed deed;
+    uint64_t since; /* FILETIME: it was not done before */
     struct etw_guard_culprit by;
     char detail[ETW_GUARD_DETAIL];
 };
@@ -57,6 +59,8 @@ struct etw_session_guard {
     struct etw_groups groups;     /* that were on then */
     struct etw_guard_bound settings;
     struct etw_guard_bound stop;
+    uint64_t settings_whole_at; /* FILETIME, as of a provider */
+    uint64_t seen_at;           /* FILETIME: when the session ran, the last time */
     struct etw_guarded_provider *providers;
     size_t provider_count;
     struct etw_guard_pace pace;

@@ -57,6 +57,38 @@ static void who_did_it_is_told_where_that_is_asked_for(void **state)
     rig_fini(&rig);
 }
 
+static void enable_provider(struct rig *rig, uint8_t level)
+{
+    assert_int_equal(etw_sim_api(rig->sim)->EnableTraceEx2(handle_of(rig), &provider_guid,
+                         ETW_PROVIDER_ENABLE, level, UINT64_MAX, 0, 0, NULL),
+        0);
+}
+
+static void nobody_is_named_for_what_he_did_long_ago(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, &(struct etw_sim_options){.own_process = plat_process_id()});
+    guard_with_who(&rig);
+    rig.timing.who_ms = 20;
+    add_provider(&rig);
+    start(&rig);
+    rig_await(&rig, is_enabled, NAME);
+    rig_await(&rig, is_watched, NULL);
+    etw_sim_as(STRANGER, 1);
+    enable_provider(&rig, 255); /* which changes nothing */
+    etw_sim_as(0, 0);
+    etw_sim_advance(rig.sim, 5000);
+    assert_true(etw_sim_settle(rig.sim, RIG_WAIT_MS));
+    etw_sim_advance(rig.sim, 60000);
+    await_look(&rig);
+    enable_provider(&rig, 2); /* of this process nothing is told */
+    await_report(&rig, "provider_changed", GUARD_REPAIRED, 1);
+    assert_int_equal(last_report(&rig).by_pid, 0);
+    rig_stop(&rig);
+    rig_fini(&rig);
+}
+
 static void payloads_of_such_events_are_read_within_their_bounds(void **state)
 {
     (void)state;
@@ -83,6 +115,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_did_it_is_told_where_that_is_asked_for),
+        cmocka_unit_test(nobody_is_named_for_what_he_did_long_ago),
         cmocka_unit_test(payloads_of_such_events_are_read_within_their_bounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
