@@ -43,6 +43,7 @@ struct etw_guard_who {
     struct etw_hold *hold;
     struct etw_consume *consume;
     bool runs;
+    struct etw_guard_bound bound; /* how often it was started again; held by `opening` */
     atomic_bool ended;
 
     struct plat_mutex mutex;
@@ -251,19 +252,37 @@ static bool start(struct etw_guard_who *who, struct error *err)
     return true;
 }
 
-void etw_guard_who_keep(struct etw_guard_who *who)
+static const char *start_again(struct etw_guard_who *who, const struct etw_guard_limits *limits)
 {
-    if (!atomic_load(&who->ended)) {
-        return;
+    uint64_t now = plat_monotonic_ns();
+    enum etw_guard_verdict verdict = etw_guard_policy_broken(&who->bound, limits, now);
+    if (verdict == ETW_GUARD_GIVE_UP) {
+        return "was stopped by somebody else. until guard.window is over it stays so, and who "
+               "changes "
+               "sessions is not told";
     }
-    enter();
+    if (verdict != ETW_GUARD_REPAIR) {
+        return NULL;
+    }
+    stop(who);
+    bool done = start(who, NULL);
+    if (!done) {
+        atomic_store(&who->ended, true); /* again at a later call */
+    }
+    etw_guard_policy_repaired(&who->bound, limits, done, now);
+    return done ? "was stopped by somebody else. it is as before again"
+                : "was stopped by somebody else, and cannot be started again now";
+}
+
+const char *etw_guard_who_keep(struct etw_guard_who *who, const struct etw_guard_limits *limits)
+{
+    const char *news = NULL;
     if (atomic_load(&who->ended)) {
-        stop(who);
-        if (!start(who, NULL)) {
-            atomic_store(&who->ended, true); /* again at the next call */
-        }
+        enter();
+        news = atomic_load(&who->ended) ? start_again(who, limits) : NULL;
+        leave();
     }
-    leave();
+    return news;
 }
 
 static struct etw_guard_who *create(struct error *err)

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/guid.h"
 #include "base/span.h"
+#include "input/windows/etw_guard_policy.h"
 
 /*
  * Who changes sessions of ETW. The provider Microsoft-Windows-Kernel-EventTracing writes an event
@@ -34,8 +35,9 @@ struct etw_guard_culprit {
 struct etw_guard_who *etw_guard_who_open(struct error *err);
 void etw_guard_who_close(struct etw_guard_who *who); /* NULL is fine */
 
-/* Start its session again where somebody has stopped it. Any thread; now and then. */
-void etw_guard_who_keep(struct etw_guard_who *who);
+/* Start its session again where somebody has stopped it, as often as ${limits} allow. What is to be told
+ * of that, static text; NULL: nothing. Any thread; now and then. */
+const char *etw_guard_who_keep(struct etw_guard_who *who, const struct etw_guard_limits *limits);
 
 /*
  * Who did ${deed} to ${session} (and, of the last two, ${provider}), the last time that was not told

@@ -161,7 +161,11 @@ static void ask_who(struct etw_session *s)
     }
     g->who_at_ns = now + s->plan->guard.interval_ns;
     if (g->who) {
-        etw_guard_who_keep(g->who);
+        const char *what = etw_guard_who_keep(g->who, &g->limits);
+        if (what) {
+            etw_session_note(
+                s, INPUT_NOTE_WARNING, "guard: the session that tells who does it %s", what);
+        }
         return;
     }
     g->who = etw_guard_who_open(&err);

@@ -89,6 +89,39 @@ static void nobody_is_named_for_what_he_did_long_ago(void **state)
     rig_fini(&rig);
 }
 
+static bool is_left_alone(struct rig *rig, const void *note)
+{
+    char name[64];
+    struct guid events; /* Microsoft-Windows-Kernel-EventTracing */
+    struct etw_sim_enablement enablement;
+    assert_true(guid_parse(span_text("b675ec37-bdb6-4648-bc92-f3fdc74d3ca2"), &events));
+    snprintf(name, sizeof(name), "etwship-who-%u", (unsigned)plat_process_id());
+    if (is_watched(rig, NULL) && etw_sim_enabled(rig->sim, name, &events, &enablement)) {
+        stop_session_of(name);
+    }
+    return rig_has_note(rig, note);
+}
+
+static void who_stops_the_session_that_watches_him_has_it_so(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, &(struct etw_sim_options){.own_process = plat_process_id()});
+    guard_with_who(&rig);
+    add_provider(&rig);
+    start(&rig);
+    rig_await(&rig, is_enabled, NAME);
+    rig_await(&rig, is_left_alone, "until guard.window is over it stays so");
+    assert_true(rig_has_note(&rig, "was stopped by somebody else. it is as before again"));
+    await_look(&rig);
+    /* Its own, that one, and that one again until two repairs were undone. */
+    assert_int_equal(etw_sim_calls(rig.sim, "StartTraceW"), 4);
+    rig_stop(&rig);
+    assert_int_equal(rig.report_count, 0);
+    assert_nothing_left(&rig);
+    rig_fini(&rig);
+}
+
 static void payloads_of_such_events_are_read_within_their_bounds(void **state)
 {
     (void)state;
@@ -116,6 +149,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_did_it_is_told_where_that_is_asked_for),
         cmocka_unit_test(nobody_is_named_for_what_he_did_long_ago),
+        cmocka_unit_test(who_stops_the_session_that_watches_him_has_it_so),
         cmocka_unit_test(payloads_of_such_events_are_read_within_their_bounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
