@@ -52,7 +52,7 @@ def seconds_of(stamp):
 def lost_in(lines, errors):
     """Events that gaps count, or that were in buffers which they count; and how many came."""
     events = 0
-    report = next(line for line in errors.splitlines() if line.startswith(b'{"sent"'))
+    report = next(line for line in errors.splitlines() if b'"in_lost_buffers"' in line)
     lost = json.loads(report)["in_lost_buffers"]
     for line in lines:
         gap = json.loads(line)["gap"] if b'"gap"' in line else None
