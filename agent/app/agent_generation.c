@@ -178,6 +178,7 @@ static bool make_pipeline(struct agent *agent, struct error *err)
         .resume = agent->resume,
         .restarted = agent->restarted,
         .store = agent_spool_store(agent),
+        .left = &agent->process->losses,
         .dead_letters = agent->dead_letters,
         .worker_count = (size_t)config->decode_workers,
         .memory_bytes = (size_t)config->memory_bytes,
@@ -259,13 +260,30 @@ void agent_destroy(struct agent *agent)
 
 /* ---- end -------------------------------------------------------------------------------------- */
 
+/* What is left undelivered of the session, the next agent in this process reads again. */
+static bool comes_again(const struct agent *agent, size_t session)
+{
+    return agent->makes_way && agent->plan->sessions[session].replayable;
+}
+
+/* The same of all that the output takes: it does not count by sessions. */
+static bool all_comes_again(const struct agent *agent, size_t output)
+{
+    const struct agent_plan *plan = agent->plan;
+    bool all = true;
+    for (size_t s = 0; s < plan->session_count; s++) {
+        all = all && (!plan->takes[s * plan->output_count + output] || comes_again(agent, s));
+    }
+    return all;
+}
+
 static void count_sessions(struct agent *agent, struct agent_run_result *result)
 {
     for (size_t i = 0; i < agent->plan->session_count; i++) {
         const struct session_counts *counts = &agent->status.sessions[i];
         result->raw += counts->decode.raw;
         result->partial += counts->decode.partial;
-        result->undelivered += counts->dropped[SESSION_DROP_STOPPED];
+        result->undelivered += comes_again(agent, i) ? 0 : counts->dropped[SESSION_DROP_STOPPED];
         result->damaged += agent->sessions[i].damaged;
         result->failed_sessions += agent->sessions[i].end == INPUT_FAILED;
     }
@@ -287,9 +305,10 @@ static void count_outputs(struct agent *agent, struct agent_run_result *result)
         }
         if (!closed) {
             /* Pending are those of an output that is stuck, or that a spool keeps. */
-            result->undelivered += agent->spool ? 0 : counts->pending;
+            bool again = all_comes_again(agent, i);
+            result->undelivered += agent->spool || again ? 0 : counts->pending;
             for (size_t k = OUTPUT_DROP_ENDED; k < OUTPUT_DROP_COUNT; k++) {
-                result->undelivered += counts->dropped[k];
+                result->undelivered += again && k == OUTPUT_DROP_STOPPED ? 0 : counts->dropped[k];
             }
         }
     }
@@ -316,7 +335,8 @@ void agent_conclude(struct agent *agent, struct agent_run_result *result)
     merge_summaries(agent, result);
     count_sessions(agent, result);
     count_outputs(agent, result);
-    if (agent->process->logs_to_file) { /* on the terminal, the summary says it */
+    /* On the terminal, the summary says what became of all. */
+    if (agent->process->logs_to_file || agent->makes_way) {
         struct buf line;
         buf_init(&line, 64 * 1024);
         agent_status_line(&agent->status, agent->plan, &line);

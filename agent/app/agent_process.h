@@ -7,6 +7,7 @@
 #include "app/agent_status.h"
 #include "app/positions.h"
 #include "base/guid.h"
+#include "pipeline/losses.h"
 #include "platform/plat_thread.h"
 
 /*
@@ -29,7 +30,8 @@ struct agent_process {
     struct positions
         *positions; /* while the spool is in memory: of the folder, or else of the process */
     struct agent_heritage
-        heritage; /* what sessions have left running for the agent that comes next */
+        heritage;              /* what sessions have left running for the agent that comes next */
+    struct losses_left losses; /* what an agent could not tell any more */
     char ephemeral_id[GUID_TEXT_SIZE + 1];
     uint64_t started_ns;
 

@@ -151,6 +151,7 @@ static struct agent_process *make_process(
 static void free_process(struct agent_process *process)
 {
     agent_heritage_renounce(&process->heritage);
+    losses_left_fini(&process->losses);
     positions_close(process->positions);
     plat_lock_drop(process->lock);
     agent_notify_fini(&process->notify);

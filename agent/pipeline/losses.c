@@ -52,6 +52,7 @@ struct losses {
     struct slab_queue *queue;
     bool *comes_again;
     atomic_bool passes_on;
+    atomic_bool held;
     const char **outputs;
     const char *const *sessions;
 
@@ -83,6 +84,7 @@ struct losses *losses_create(const struct losses_settings *settings, struct erro
         plat_mutex_init(&losses->mutex);
         atomic_init(&losses->due_ns, UINT64_MAX);
         atomic_init(&losses->passes_on, !settings->ends_with_us);
+        atomic_init(&losses->held, false);
         losses->comes_again = calloc(settings->session_count + 1, sizeof(*losses->comes_again));
         losses->outputs = calloc(settings->output_count + 1, sizeof(*losses->outputs));
         losses->open = calloc(losses->open_count + 1, sizeof(*losses->open));
@@ -127,6 +129,16 @@ bool losses_comes_again(const struct losses *losses, size_t session)
 void losses_pass_on(struct losses *losses)
 {
     atomic_store(&losses->passes_on, true);
+}
+
+void losses_hold(struct losses *losses)
+{
+    atomic_store(&losses->held, true);
+}
+
+bool losses_are_held(const struct losses *losses)
+{
+    return atomic_load(&losses->held);
 }
 
 void losses_add(struct losses *losses, const struct loss *loss)
@@ -270,7 +282,7 @@ static bool ship_due(struct losses *losses, uint64_t now)
 void losses_ship(struct losses *losses)
 {
     uint64_t due = atomic_load(&losses->due_ns);
-    if (due == UINT64_MAX) {
+    if (due == UINT64_MAX || losses_are_held(losses)) {
         return;
     }
     uint64_t now = plat_monotonic_ns();
@@ -292,7 +304,7 @@ void losses_close(struct losses *losses)
     plat_mutex_unlock(&losses->mutex);
 }
 
-/* ---- over restarts ------------------------------------------------------------------------------ */
+/* ---- by their names ------------------------------------------------------------------------------ */
 
 /* What the store calls loss number ${index}. */
 static struct catalogue_gap key_of(const struct losses *losses, size_t index)
@@ -396,6 +408,95 @@ void losses_add_stranger(struct losses *losses, struct span output, enum output_
     add_named(losses, &gap);
     plat_mutex_unlock(&losses->mutex);
 }
+
+/* ---- from one run to the next in this process ---------------------------------------------------- */
+
+struct loss_left {
+    char words[5][STORE_NAME_MAX + 1];
+    uint64_t count;
+    bool exact;
+    struct time_range times;
+};
+
+static void copy_word(char to[STORE_NAME_MAX + 1], struct span word)
+{
+    struct span part = span_first(word, STORE_NAME_MAX);
+    if (part.size) {
+        memcpy(to, part.data, part.size);
+    }
+}
+
+static bool leave_one(struct losses *losses, size_t index, struct losses_left *left)
+{
+    struct open_loss *open = loss_at(losses, index);
+    struct catalogue_gap key = key_of(losses, index);
+    struct loss_left **items = realloc(
+        (void *)left->items, (left->count + 1) * sizeof(struct loss_left *));
+    left->items = items ? items : left->items;
+    struct loss_left *item = items ? calloc(1, sizeof(*item)) : NULL;
+    if (!item) {
+        return false;
+    }
+    copy_word(item->words[WORD_SESSION], key.session);
+    copy_word(item->words[WORD_OUTPUT], key.output);
+    copy_word(item->words[WORD_STAGE], key.stage);
+    copy_word(item->words[WORD_REASON], key.reason);
+    copy_word(item->words[WORD_UNIT], key.unit);
+    item->count = open->count;
+    item->exact = key.exact;
+    item->times = open->times;
+    left->items[left->count++] = item;
+    open->count = 0;
+    open->times = (struct time_range){0};
+    return true;
+}
+
+bool losses_leave(struct losses *losses, struct losses_left *left)
+{
+    bool ok = true;
+    plat_mutex_lock(&losses->mutex);
+    for (size_t i = 0; i < loss_count(losses); i++) {
+        ok = (loss_at(losses, i)->count == 0 || leave_one(losses, i, left)) && ok;
+    }
+    plat_mutex_unlock(&losses->mutex);
+    return ok;
+}
+
+void losses_take(struct losses *losses, struct losses_left *left)
+{
+    size_t kept = 0;
+    plat_mutex_lock(&losses->mutex);
+    for (size_t i = 0; i < left->count; i++) {
+        struct loss_left *item = left->items[i];
+        const struct catalogue_gap gap = {.session = span_text(item->words[WORD_SESSION]),
+            .output = span_text(item->words[WORD_OUTPUT]),
+            .stage = span_text(item->words[WORD_STAGE]),
+            .reason = span_text(item->words[WORD_REASON]),
+            .unit = span_text(item->words[WORD_UNIT]),
+            .count = item->count,
+            .exact = item->exact,
+            .from = item->times.from,
+            .to = item->times.to};
+        if (add_named(losses, &gap)) {
+            free(item);
+        } else {
+            left->items[kept++] = item;
+        }
+    }
+    left->count = kept;
+    plat_mutex_unlock(&losses->mutex);
+}
+
+void losses_left_fini(struct losses_left *left)
+{
+    for (size_t i = 0; i < left->count; i++) {
+        free(left->items[i]);
+    }
+    free((void *)left->items);
+    *left = (struct losses_left){.items = NULL};
+}
+
+/* ---- over restarts, in a store ------------------------------------------------------------------ */
 
 bool losses_load(struct losses *losses, struct store *store, struct error *err)
 {

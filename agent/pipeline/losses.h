@@ -14,8 +14,7 @@ struct losses;
 
 struct losses_settings {
     size_t session_count;
-    const char *const
-        *sessions; /* names; borrowed, as the list; NULL: nothing is kept in a store */
+    const char *const *sessions; /* names; borrowed, as the list */
     /* By session: what is left undelivered of it comes again after a restart, so it is no loss.
      * Copied. */
     const bool *comes_again;
@@ -43,6 +42,25 @@ bool losses_comes_again(const struct losses *losses, size_t session);
 
 /* Somebody comes after this run, and knows where it was. Any thread. */
 void losses_pass_on(struct losses *losses);
+
+/* Losses of one run in this process for those of the next. Zeroed is empty. One thread at a time. */
+struct losses_left {
+    struct loss_left **items;
+    size_t count;
+};
+
+/* Nothing is shipped from here on but by losses_close: outputs are about to end, and may take no gap any more. */
+void losses_hold(struct losses *losses);
+bool losses_are_held(const struct losses *losses);
+
+/* Add what is open to ${left}, and nothing is open any more. False: no memory, and some is. */
+bool losses_leave(struct losses *losses, struct losses_left *left);
+
+/* The losses of ${left} are open here, by their names, and that is empty: its run, or a session or output of it,
+ * need not be here. What there is no memory for stays. */
+void losses_take(struct losses *losses, struct losses_left *left);
+
+void losses_left_fini(struct losses_left *left);
 
 /* Before the books know of it, so that what is settled there has been added here. */
 void losses_add(struct losses *losses, const struct loss *loss);

@@ -374,6 +374,8 @@ bool pipeline_start(struct pipeline *p, struct error *err)
     }
     if (!ok) {
         pipeline_drain(p);
+    } else if (p->settings.left) {
+        losses_take(p->losses, p->settings.left);
     }
     return ok;
 }
@@ -384,7 +386,9 @@ static void wait_settled(struct pipeline *p)
     sealer_wait(p->sealer, slab_queue_tickets(p->queue));
     sealer_flush(p->sealer);
     books_wait_settled(p->books);
-    losses_close(p->losses);
+    if (!losses_are_held(p->losses) || !losses_leave(p->losses, p->settings.left)) {
+        losses_close(p->losses);
+    }
 }
 
 bool pipeline_drain(struct pipeline *p)
@@ -414,6 +418,9 @@ bool pipeline_drain(struct pipeline *p)
 void pipeline_pass_on(struct pipeline *p)
 {
     losses_pass_on(p->losses);
+    if (p->settings.left && !p->spool->keeps) {
+        losses_hold(p->losses);
+    }
 }
 
 void pipeline_leave(struct pipeline *p)

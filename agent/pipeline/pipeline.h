@@ -92,6 +92,9 @@ struct pipeline_settings {
     size_t memory_bytes; /* of the process: what it needs itself, and everything queued */
     size_t queue_bytes;  /* of it, for slabs before decoding; 0: a sixteenth */
     uint64_t gap_age_ns; /* 0: 1 s */
+    /* Losses that the pipeline before in this process has not told; they are, once this one runs. And what it
+     * leaves itself if it passes on and there is no store. NULL: nobody is before or after it. */
+    struct losses_left *left;
     struct dead_letters *dead_letters; /* NULL: what outputs refuse is lost */
     struct span tail;                  /* event_writer_settings.tail */
     const struct event_agent *agent;
@@ -139,7 +142,8 @@ struct source_counts pipeline_source_counts(const struct pipeline *pipeline, siz
 void pipeline_report(struct pipeline *pipeline, const struct status *status, uint64_t now);
 
 /* Somebody goes on in this process where outputs are: what they leave of sessions that are read again is no
- * loss, whether positions are stored or not. Any thread. */
+ * loss, whether positions are stored or not. Without a store, what is lost from here on is left to it, as
+ * outputs may take nothing any more. Any thread. */
 void pipeline_pass_on(struct pipeline *pipeline);
 
 /* Every source is finished, and somebody else goes on with the store: what they gave is in the spool when

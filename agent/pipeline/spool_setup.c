@@ -93,9 +93,6 @@ static struct spool *make_durable(struct spool_setup *setup, struct error *err)
 {
     enum { RESERVE_SHARE = 4 }; /* of the room, for live sessions */
     const struct pipeline_settings *s = &setup->settings;
-    if (!fill(setup, err)) {
-        return NULL;
-    }
     struct spool_durable_settings spool = {.store = s->store.store,
         .streams = setup->streams,
         .stream_count = s->stream_count,
@@ -123,6 +120,9 @@ struct spool *spool_setup_make(
     struct spool_setup *setup, const struct pipeline_settings *settings, struct error *err)
 {
     setup->settings = *settings;
+    if (!fill(setup, err)) {
+        return NULL;
+    }
     if (settings->store.store) {
         return make_durable(setup, err);
     }

@@ -10,7 +10,7 @@ struct spool_setup {
     struct block_pool *pool; /* borrowed; set before the spool is made, NULL: none */
     struct books *books;     /* borrowed; these two are set before the spool is started */
     struct losses *losses;   /* borrowed */
-    const char **sessions;   /* names, the agent itself last: ""; NULL: the spool is in memory */
+    const char **sessions;   /* names, the agent itself last: "" */
     bool *replayable;        /* by session */
     struct spool_durable_stream *streams;
 };

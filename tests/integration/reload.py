@@ -171,6 +171,9 @@ class Kept(Rig):
                 agent.send_signal(signal.SIGHUP)
                 time.sleep(chance.random() / 10)  # any moment
                 self.stop(agent)
+                lines = [json.loads(line)["etw"]["sequence"] for line in self.lines()]
+                self.assertEqual(len(lines), len(set(lines)))
+                self.assertEqual(server.app.twice, 0)
                 for trace in self.folder.glob("*.etl"):
                     trace.unlink()
 
@@ -195,7 +198,7 @@ class Kept(Rig):
         agent = self.running()
         for wrong, said in (
                 ({"tls": {"ca": str(self.folder / "missing.pem")}}, "output siem: .*missing.pem"),
-                ({"filters": [{"keep": "event.id =="}]}, "error: .*filters|error: .*expression|error: ")):
+                ({"filters": [{"keep": "event.id =="}]}, r"etwship\.yaml:1:\d+: error: keep: the expression ends")):
             self.configured(self.local(), {"name": "siem", "type": "elasticsearch",
                                            "hosts": ["https://127.0.0.1:1"]} | wrong)
             self.ask(agent, REFUSED)
@@ -208,6 +211,21 @@ class InMemory(Kept):
     """With the spool in memory, and positions on the disk."""
 
     mode = {"spool": {"mode": "memory"}}
+
+    def test_a_destination_that_was_down_is_mended_and_nothing_counts_as_lost(self):
+        with Server(Bulk(), down) as wrong, Server(Bulk()) as right:
+            self.add_trace("a")
+            more = self.mode | {"agent": {"log": {"stats": "0s"}, "shutdown": "50ms",
+                                          "data_dir": str(self.folder / "state")}}
+            self.configure(self.siem(wrong), **more)
+            agent = self.start_agent()
+            self.wait_until(lambda: "503" in self.said(agent))
+            self.configure(self.siem(right), **self.mode)
+            self.ask(agent)
+            self.wait_until(lambda: len([d for d in right.app.documents()
+                                         if b'"name":"etwship"' not in d]) >= EVENTS)
+            self.stop(agent)
+            self.assert_all(right.app.documents(), EVENTS)
 
     def test_a_start_that_fails_goes_back(self):
         self.add_trace("a")

@@ -167,8 +167,6 @@ class Live(machine.Shared):
 
     def test_a_kept_session_stays_over_reload_and_restart(self):
         keep = ", keep_on_restart: true"
-        if "data" not in self.data_dir:
-            return
         agent = self.start(more=keep)
         handle = self.report()["handle"]
         self.burst(100)
@@ -188,10 +186,30 @@ class Live(machine.Shared):
 class InMemory(Live):
     spool_lines = "spool: {mode: memory}\n"
 
+    def test_what_a_dead_destination_lost_is_told_to_the_next_one(self):
+        self.data_dir += "shutdown: 50ms, "
+        agent = self.start(outputs="{name: siem, type: elasticsearch, hosts: ['http://127.0.0.1:1']}")
+        self.burst(500)
+        self.do("settle")
+        wait_until(lambda: "no connection" in agent.said(), agent.said)
+        self.reload(agent)
+        self.read_by(agent)
+        wait_until(lambda: sum(count for count, _ in self.shipped()[1].values()) + self.shipped()[0] == 500,
+                   lambda: str(self.shipped()))
+        self.burst(7)
+        self.do("settle")
+        self.assertEqual(agent.stop(), 3, agent.said())
+        events, gaps = self.shipped()
+        lost = sum(count for count, _ in gaps.values())
+        self.assertGreater(lost, 0)
+        self.assertEqual(events + lost, 507)
+        self.assertLessEqual(gaps.keys(), {"output/stopped", "queue/stopped"})
+        self.assertIn("reload: so far", agent.said())
 
-class WithoutFolder(Live):
-    spool_lines = "spool: {mode: memory}\n"
+
+class WithoutFolder(InMemory):
     data_dir = ""
+    test_a_kept_session_stays_over_reload_and_restart = None  # needs a folder
 
 
 if __name__ == "__main__":

@@ -126,6 +126,52 @@ static void sessions_outputs_and_reasons_are_told_apart(void **state)
     rig_fini(&rig);
 }
 
+static void what_is_held_is_left_to_the_next_run(void **state)
+{
+    (void)state;
+    struct rig before;
+    struct rig after;
+    struct losses_left left = {.items = NULL};
+    rig_init(&before, hour_ns);
+    rig_init(&after, hour_ns);
+    losses_hold(before.losses);
+    lose(&before, 0, 1, OUTPUT_DROP_STOPPED, 3, 50, 60);
+    lose(&before, 0, SIZE_MAX, OUTPUT_DROP_STOPPED, 2, 70, 80);
+    losses_add_stranger(before.losses, span_text("gone"), OUTPUT_DROP_REJECTED, 4,
+        (struct time_range){.from = 1, .to = 2});
+    losses_ship(before.losses);
+    assert_true(losses_leave(before.losses, &left));
+    losses_close(before.losses); /* nothing is left to it */
+    take_all(&before);
+    assert_log(&before, "");
+    assert_int_equal(left.count, 3);
+
+    lose(&after, 0, 1, OUTPUT_DROP_STOPPED, 1, 55, 65);
+    losses_take(after.losses, &left);
+    assert_int_equal(left.count, 0);
+    losses_ship(after.losses);
+    take_all(&after);
+    assert_log(&after,
+        "0:output/stopped(4)b@50-65 0:queue/stopped(2)@70-80 1:output/rejected(4)gone@1-2 ");
+    losses_left_fini(&left);
+    rig_fini(&before);
+    rig_fini(&after);
+}
+
+static void what_nobody_takes_is_freed(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct losses_left left = {.items = NULL};
+    rig_init(&rig, hour_ns);
+    lose(&rig, 0, 0, OUTPUT_DROP_ENDED, 3, 50, 60);
+    assert_true(losses_leave(rig.losses, &left));
+    assert_int_equal(left.count, 1);
+    losses_left_fini(&left);
+    assert_int_equal(left.count, 0);
+    rig_fini(&rig);
+}
+
 static void what_comes_again_is_no_loss(void **state)
 {
     (void)state;
@@ -309,6 +355,8 @@ int main(void)
         cmocka_unit_test(losses_of_one_kind_are_one_gap),
         cmocka_unit_test(sessions_outputs_and_reasons_are_told_apart),
         cmocka_unit_test(what_comes_again_is_no_loss),
+        cmocka_unit_test(what_is_held_is_left_to_the_next_run),
+        cmocka_unit_test(what_nobody_takes_is_freed),
         cmocka_unit_test(what_comes_again_is_lost_where_nobody_comes_after_this_run),
         cmocka_unit_test(a_further_gap_waits_for_its_time),
         cmocka_unit_test(a_further_gap_waits_for_the_one_before),
