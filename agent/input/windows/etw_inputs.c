@@ -1,5 +1,6 @@
 #include "input/live_options.h"
 #include "input/windows/etw_session.h"
+#include "input/windows/etw_targets.h"
 
 /* The inputs that ETW itself runs, by type. */
 
@@ -211,6 +212,10 @@ const struct input_ops input_heap = {
     .doubt = live_options_doubt_heap,
     .live = heap_live,
     .create = create_heap,
+    .goes_on = goes_on,
+    .pass_on = pass_on,
+    .legacy = legacy,
+    .renounce = etw_targets_renounce,
     .run = run,
     .stop = stop,
     .destroy = destroy,

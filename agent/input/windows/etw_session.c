@@ -429,7 +429,7 @@ enum input_end etw_session_run(
     s->missing_since = s->env.last_time;
     s->missing_why = "not_running";
     /* What was left to us is read before it ends, though we are to stop already. */
-    bool inherits = s->env.legacy.size != 0;
+    bool inherits = s->env.legacy.size != 0 && !s->targets;
     while (more && (inherits || !must_stop(s))) {
         struct error why = {0};
         inherits = false;
@@ -480,10 +480,10 @@ enum input_end etw_session_run(
     }
     bool over = is_over(s);
     bool passes_on = etw_session_begin_end(s);
-    if (s->targets) {
+    if (s->targets && !passes_on) {
         etw_targets_stop(s->targets);
     }
-    leave(s, !s->plan->keeps && !passes_on);
+    leave(s, !s->plan->keeps && !s->passed_on);
     etw_session_guard_tell_all(s);
     return over ? INPUT_DONE : INPUT_STOPPED;
 }

@@ -28,6 +28,9 @@ bool etw_session_goes_on(const struct etw_session *s, const struct etw_session *
 {
     const struct etw_plan *a = s->plan;
     const struct etw_plan *b = next->plan;
+    if (s->targets && next->targets) {
+        return etw_targets_goes_on(s->targets, next->targets);
+    }
     return a->kind == b->kind && a->kind != ETW_PLAN_ATTACH &&
            span_equal_nocase(span_text(a->name), span_text(b->name)) &&
            guid_equal(&a->shape, &b->shape);
@@ -42,7 +45,9 @@ void etw_session_pass_on(struct etw_session *s)
 
 void etw_session_refuse_legacy(const struct etw_session *s)
 {
-    if (!s->was_open) {
+    if (!s->was_open && s->targets) {
+        etw_targets_renounce(s->env.legacy);
+    } else if (!s->was_open) {
         etw_session_renounce(s->env.legacy);
     }
 }
@@ -52,7 +57,7 @@ bool etw_session_begin_end(struct etw_session *s)
     plat_mutex_lock(&s->mutex);
     bool passes_on = s->asked_to_pass_on;
     plat_mutex_unlock(&s->mutex);
-    s->passed_on = passes_on && s->is_open && s->owned;
+    s->passed_on = passes_on && s->is_open && s->owned && !s->targets;
     if (!passes_on) {
         etw_session_refuse_legacy(s);
     }
@@ -68,7 +73,9 @@ void etw_session_legacy(struct etw_session *s, struct buf *out)
                                 .log_buffers_lost = s->state.log_buffers_lost,
                                 .real_time_buffers_lost = s->state.real_time_buffers_lost},
         .stays = s->plan->keeps};
-    if (s->passed_on) {
+    if (s->targets) {
+        etw_targets_legacy(s->targets, out);
+    } else if (s->passed_on) {
         snprintf(legacy.name, sizeof(legacy.name), "%s", s->plan->name);
         buf_add(out, &legacy, sizeof(legacy));
         etw_providers_list(s->providers, out);

@@ -47,6 +47,39 @@ static void note(const struct etw_targets *t, enum input_note level, const char 
     }
 }
 
+/* What the targets before in this process have launched. */
+struct launched {
+    struct guid line;
+    uint64_t started;
+    uint32_t pid;
+    bool has_ended;
+    bool ends_program; /* with its session */
+};
+
+/* Another command line is another program. */
+static struct guid line_id(const struct etw_plan *plan)
+{
+    return guid_from_name(span_text(plan->heap.launch));
+}
+
+static bool read_legacy(const struct etw_targets *t, struct launched *ret_launched)
+{
+    struct span legacy = t->env.legacy;
+    if (!t->plan->heap.launch || legacy.size != sizeof(*ret_launched)) {
+        return false;
+    }
+    memcpy(ret_launched, legacy.data, sizeof(*ret_launched));
+    struct guid line = line_id(t->plan);
+    return guid_equal(&ret_launched->line, &line);
+}
+
+static void be_over(struct etw_targets *t)
+{
+    t->has_run = true;
+    t->had_any = true;
+    t->end_told = true;
+}
+
 struct etw_targets *etw_targets_create(
     const struct etw_plan *plan, const struct input_env *env, uint64_t look_ns)
 {
@@ -55,6 +88,10 @@ struct etw_targets *etw_targets_create(
         t->plan = plan;
         t->env = *env;
         t->look_ns = look_ns;
+        struct launched before;
+        if (read_legacy(t, &before) && before.has_ended) {
+            be_over(t);
+        }
     }
     return t;
 }
@@ -85,12 +122,6 @@ static bool path_of(const struct etw_targets *t, const char *suffix, char path[M
     return size > 0 && size < MAX_PATH_BYTES;
 }
 
-/* Another command line is another program. */
-static struct guid line_id(const struct etw_targets *t)
-{
-    return guid_from_name(span_text(t->plan->heap.launch));
-}
-
 static void forget_launched(const struct etw_targets *t)
 {
     char path[MAX_PATH_BYTES];
@@ -109,7 +140,7 @@ static void remember_launched(const struct etw_targets *t, const struct plat_chi
     if (!path_of(t, "", path) || !path_of(t, ".new", fresh)) {
         return;
     }
-    struct guid id = line_id(t);
+    struct guid id = line_id(t->plan);
     guid_write(&id, guid);
     int size = snprintf(text, sizeof(text), "1 %.36s %" PRIu32 " %" PRIu64 " end\n", guid,
         plat_child_pid(child), plat_child_started(child));
@@ -139,7 +170,7 @@ static bool read_launched(const struct etw_targets *t, uint64_t *ret_pid, uint64
     char *data;
     size_t size;
     struct guid id;
-    struct guid wanted = line_id(t);
+    struct guid wanted = line_id(t->plan);
     if (!path_of(t, "", path) || !plat_file_load(path, MAX_NOTE_BYTES, &data, &size, NULL)) {
         return false;
     }
@@ -153,19 +184,21 @@ static bool read_launched(const struct etw_targets *t, uint64_t *ret_pid, uint64
 }
 
 /* It runs: its number alone may be another process's by now. */
-static struct plat_child *find_launched(const struct etw_targets *t)
+static struct plat_child *open_launched(uint32_t pid, uint64_t started)
 {
-    uint64_t pid;
-    uint64_t started;
-    if (!read_launched(t, &pid, &started)) {
-        return NULL;
-    }
-    struct plat_child *child = plat_child_open((uint32_t)pid, NULL);
-    if (child && (!started || plat_child_started(child) != started)) {
+    struct plat_child *child = plat_child_open(pid, NULL);
+    if (child && started && plat_child_started(child) != started) {
         plat_child_close(child);
         child = NULL;
     }
     return child;
+}
+
+static struct plat_child *find_launched(const struct etw_targets *t)
+{
+    uint64_t pid;
+    uint64_t started;
+    return read_launched(t, &pid, &started) ? open_launched((uint32_t)pid, started) : NULL;
 }
 
 /* ---- launching -------------------------------------------------------------------------------------- */
@@ -199,13 +232,21 @@ static bool launch(struct etw_targets *t, struct error *err)
     if (t->has_run) {
         return error_set(err, ERR_CONFIG, "%s has ended", heap->image);
     }
-    struct plat_child *child = find_launched(t);
+    struct launched before;
+    bool inherits = read_legacy(t, &before);
+    struct plat_child *child = inherits ? open_launched(before.pid, before.started)
+                                        : find_launched(t);
     if (child) {
         t->has_run = true;
         note(t, INPUT_NOTE_INFO,
             "goes on with %s, process %" PRIu32
-            ", which an earlier run has launched and which runs still",
-            heap->image, plat_child_pid(child));
+            ", which an earlier %s has launched and which runs still",
+            heap->image, plat_child_pid(child), inherits ? "configuration" : "run");
+    } else if (inherits) {
+        be_over(t);
+        forget_launched(t);
+        note(t, INPUT_NOTE_INFO, "%s has ended", heap->image);
+        return error_set(err, ERR_STOPPED, "%s has ended", heap->image);
     } else {
         set_flags(t);
         struct error why = {0};
@@ -427,6 +468,52 @@ enum etw_targets_end etw_targets_ended(struct etw_targets *t)
         t->end_told = true;
     }
     return heap->launch || heap->names->count == 0 ? ETW_TARGETS_OVER : ETW_TARGETS_AWAY;
+}
+
+/* ---- from one to the next ---------------------------------------------------------------------------- */
+
+bool etw_targets_goes_on(const struct etw_targets *t, const struct etw_targets *next)
+{
+    if (!t->plan->heap.launch || !next->plan->heap.launch) {
+        return false;
+    }
+    struct guid a = line_id(t->plan);
+    struct guid b = line_id(next->plan);
+    return guid_equal(&a, &b);
+}
+
+void etw_targets_legacy(const struct etw_targets *t, struct buf *out)
+{
+    if (!t->has_run) {
+        buf_add_span(out, t->env.legacy); /* nobody has come to it yet */
+        return;
+    }
+    struct launched launched;
+    memset(&launched, 0, sizeof(launched));
+    launched.line = line_id(t->plan);
+    launched.has_ended = t->count == 0 || plat_child_has_ended(t->children[0], NULL);
+    launched.ends_program = t->plan->heap.ends_program;
+    if (!launched.has_ended) {
+        launched.pid = plat_child_pid(t->children[0]);
+        launched.started = plat_child_started(t->children[0]);
+    }
+    buf_add(out, &launched, sizeof(launched));
+}
+
+void etw_targets_renounce(struct span legacy)
+{
+    struct launched launched;
+    if (legacy.size != sizeof(launched)) {
+        return;
+    }
+    memcpy(&launched, legacy.data, sizeof(launched));
+    struct plat_child *child = launched.has_ended || !launched.ends_program
+                                   ? NULL
+                                   : open_launched(launched.pid, launched.started);
+    if (child) {
+        plat_child_kill(child);
+        plat_child_close(child);
+    }
 }
 
 void etw_targets_leave(struct etw_targets *t)

@@ -50,6 +50,12 @@ enum etw_targets_end {
 /* Have they all ended? Told once. */
 enum etw_targets_end etw_targets_ended(struct etw_targets *targets);
 
+/* input_ops.goes_on, legacy and renounce, of what is launched: the session ends, the program goes on and the
+ * next one traces it; one that has ended is not launched again. */
+bool etw_targets_goes_on(const struct etw_targets *targets, const struct etw_targets *next);
+void etw_targets_legacy(const struct etw_targets *targets, struct buf *out);
+void etw_targets_renounce(struct span legacy);
+
 /* The session is gone. What was launched and never ran is ended; what runs goes on. */
 void etw_targets_leave(struct etw_targets *targets);
 

@@ -2,6 +2,7 @@
 #include "etw/etw_registry.h"
 #include "etw/etw_toolkit.h"
 #include "etw_session_rig.h"
+#include "input/windows/etw_targets.h"
 #include "platform/plat_child.h"
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"
@@ -236,6 +237,78 @@ static void a_stop_leaves_the_program_and_a_restart_goes_on_with_it(void **state
     rig_join(&rig);
     assert_int_equal(rig.end, INPUT_DONE);
     etw_session_destroy(rig.session);
+    rig_fini(&rig);
+}
+
+/* As a reload does. */
+static void pass_on(struct rig *rig, struct buf *legacy)
+{
+    etw_session_pass_on(rig->session);
+    etw_session_stop(rig->session);
+    rig_join(rig);
+    buf_reset(legacy);
+    etw_session_legacy(rig->session, legacy);
+    etw_session_destroy(rig->session);
+    rig->session = NULL;
+    rig->legacy = buf_span(legacy);
+    buf_reset(&rig->notes);
+}
+
+static void a_reload_goes_on_with_the_program_until_it_has_ended(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct buf legacy;
+    struct buf last;
+    rig_init(&rig, NULL); /* and no folder */
+    buf_init(&legacy, 4096);
+    buf_init(&last, 4096);
+    settings.on_stop = LIVE_ON_STOP_END;
+    start_heap(&rig);
+    uint32_t pid = await_launched(&rig);
+    pass_on(&rig, &legacy);
+    assert_false(has_ended(pid));
+    assert_nothing_left(&rig);
+
+    start_heap(&rig);
+    rig_await(&rig, rig_has_note, "which an earlier configuration has launched");
+    rig_await(&rig, rig_reads, NAME);
+    assert_int_equal(info_of(&rig).pids[0], pid);
+    let_it_end();
+    rig_join(&rig);
+    assert_int_equal(rig.end, INPUT_DONE);
+    etw_session_legacy(rig.session, &last);
+    etw_session_destroy(rig.session);
+    rig.legacy = buf_span(&last);
+    buf_reset(&rig.notes);
+
+    start_heap(&rig); /* it is not launched again */
+    rig_join(&rig);
+    assert_int_equal(rig.end, INPUT_DONE);
+    assert_false(rig_has_note(&rig, "launched"));
+    etw_session_destroy(rig.session);
+    settings.on_stop = LIVE_ON_STOP_LEAVE;
+    buf_fini(&last);
+    buf_fini(&legacy);
+    rig_fini(&rig);
+}
+
+static void a_program_that_nobody_goes_on_with_ends_as_on_stop_says(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct buf legacy;
+    rig_init(&rig, NULL);
+    buf_init(&legacy, 4096);
+    settings.on_stop = LIVE_ON_STOP_END;
+    start_heap(&rig);
+    uint32_t pid = await_launched(&rig);
+    pass_on(&rig, &legacy);
+    assert_false(has_ended(pid));
+    etw_targets_renounce(rig.legacy);
+    rig_await(&rig, sees_end, &pid);
+    settings.on_stop = LIVE_ON_STOP_LEAVE;
+    buf_fini(&legacy);
     rig_fini(&rig);
 }
 
@@ -567,6 +640,8 @@ int main(int argc, char **argv)
         T(a_program_is_traced_from_its_start_to_its_end),
         T(what_it_writes_to_the_last_is_read),
         T(a_stop_leaves_the_program_and_a_restart_goes_on_with_it),
+        T(a_reload_goes_on_with_the_program_until_it_has_ended),
+        T(a_program_that_nobody_goes_on_with_ends_as_on_stop_says),
         T(another_command_line_is_another_program),
         T(on_stop_the_program_can_be_ended),
         T(a_program_that_is_not_there_ends_the_session),
