@@ -144,8 +144,14 @@ class Ship(unittest.TestCase):
         self.assertEqual(sum(map(len, store.stores.values())), EVENTS)
 
     def assert_refuses(self, context, tls, words):
-        """Nothing is sent, and it says why."""
+        """Nothing is sent, and it says why. Under Wine a process has been seen to end without a word, once
+        in a hundred starts on a busy machine: that one is started again."""
         log = self.folder / "refused.log"
+        if not self.refuses(context, tls, words, log) and log.stat().st_size == 0:
+            self.refuses(context, tls, words, log)
+        self.assertIn(words, log.read_text())
+
+    def refuses(self, context, tls, words, log):
         with Server(Bulk(), tls=context) as server, open(log, "wb") as err:
             process = self.prefix.start(wine.EXE, *self.configure(self.elasticsearch(server, tls=tls)),
                                         out=subprocess.DEVNULL, err=err, cwd=self.folder)
@@ -154,8 +160,8 @@ class Ship(unittest.TestCase):
             finally:
                 process.kill()
                 process.wait()
-            self.assertIn(words, log.read_text())
             self.assertEqual(server.seen, [])
+            return words in log.read_text()
 
     def test_a_server_with_a_certificate_of_the_ca_file_is_trusted(self):
         authority = self.authority()
