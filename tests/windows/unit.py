@@ -15,8 +15,8 @@ def main():
     try:
         return subprocess.run(
             [os.environ["ETWSHIP_CTEST"], "--test-dir", str(wine.TESTS), "-L", "^unit$",
-             "--output-on-failure", "--no-tests=error"], env=prefix.environment,
-            check=False).returncode
+             "--output-on-failure", "--no-tests=error", "--timeout", str(wine.TIMEOUT_S)],
+            env=prefix.environment, check=False).returncode
     finally:
         prefix.close()
 
