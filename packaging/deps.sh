@@ -12,7 +12,7 @@ build="gcc cmake ninja-build pkg-config libyaml-dev libexpat1-dev libxxhash-dev 
     zlib1g-dev libcurl4-openssl-dev libzstd-dev libisal-dev libsqlite3-dev libc6-dev"
 test="git clang clang-format clang-tidy libclang-rt-14-dev libcmocka-dev valgrind python3
     python3-venv qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross openjdk-17-jdk-headless maven
-    openssl haproxy zstd dpkg-dev fakeroot systemd"
+    openssl haproxy zstd dpkg-dev fakeroot systemd llvm"
 windows="gcc-mingw-w64-x86-64-win32 binutils-mingw-w64-x86-64 cmake ninja-build pkg-config dpkg-dev
     clang lld debian-archive-keyring gcc libc6-dev make nasm tcl xz-utils wine64 git python3 wixl
     msitools osslsigncode"

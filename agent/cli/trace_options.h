@@ -13,8 +13,8 @@
         .argument = "PATH",                                                               \
         .repeated = true,                                                                 \
         .help = "Take event layouts from this manifest, program file, trace message "     \
-                "format or schema pack, or from all below this folder (.man, .xml; "      \
-                ".dll, .exe, .sys with their .mui; .tmf; .pack)."},                       \
+                "format, driver's PDB or schema pack, or from all below this folder "     \
+                "(.man, .xml; .dll, .exe, .sys with their .mui; .tmf; .pdb; .pack)."},    \
     {                                                                                     \
         .name = "schema-source", .argument = "NAME",                                      \
         .help = "Use this source of layouts alone: tracelogging, eventsource, embedded, " \

@@ -299,6 +299,9 @@ static bool parse_message(struct tmf_reader *reader, struct span text)
         .level = comment_value(comment, " LEVEL="),
         .flags = comment_value(comment, " FLAGS="),
         .function = comment_value(comment, " FUNC=")};
+    if (message->function.size == 0) {
+        message->function = reader->function;
+    }
     parse_name(message);
     return true;
 }
@@ -494,9 +497,8 @@ void tmf_reader_init(
     reader->sink = sink;
 }
 
-void tmf_reader_line(struct tmf_reader *reader, struct span line)
+static void read_line(struct tmf_reader *reader, struct span line)
 {
-    reader->line++;
     if (reader->failed) {
         return;
     }
@@ -508,6 +510,28 @@ void tmf_reader_line(struct tmf_reader *reader, struct span line)
         line.size--;
     }
     take_line(reader, line);
+}
+
+void tmf_reader_line(struct tmf_reader *reader, struct span line)
+{
+    reader->line++;
+    read_line(reader, line);
+}
+
+bool tmf_reader_annotation(struct tmf_reader *reader, const struct span *lines, size_t count,
+    size_t place, struct span function)
+{
+    reader->line = place;
+    reader->function = function;
+    reader->has_guid = false;
+    for (size_t i = 0; i < count; i++) {
+        read_line(reader, lines[i]);
+    }
+    if (!reader->failed) {
+        finish_message(reader);
+    }
+    reader->is_skipped = false;
+    return !reader->failed;
 }
 
 bool tmf_reader_end(struct tmf_reader *reader)

@@ -69,13 +69,14 @@ struct tmf_reader {
     const struct tmf_sink *sink;
     struct arena *arena;
     const char *origin; /* what warnings name */
-    size_t line;        /* number of the current one */
+    size_t line;        /* number of the current one, or the place of its annotation */
     size_t warnings;
     bool has_guid;
     bool failed; /* no memory, or the sink wants no more */
     struct guid guid;
     struct span module;
     struct span source;
+    struct span function; /* of messages that do not name theirs */
 
     struct tmf_message message; /* that is being read */
     bool has_message;
@@ -91,6 +92,14 @@ void tmf_reader_init(struct tmf_reader *reader, struct arena *arena, const char 
 
 /* A line of UTF-8, without its end or with it. The text must outlive the messages. */
 void tmf_reader_line(struct tmf_reader *reader, struct span line);
+
+/*
+ * The lines of an annotation in symbols (schema/pdb.h), which has no part in what stands before or
+ * behind it. They have no numbers, but all stand at ${place}, and in ${function}, which is that of
+ * messages without `FUNC=`. False: no more is wanted, as memory has run out.
+ */
+bool tmf_reader_annotation(struct tmf_reader *reader, const struct span *lines, size_t count,
+    size_t place, struct span function);
 
 /* No more lines. False if memory ran out: not all messages were handed over. */
 bool tmf_reader_end(struct tmf_reader *reader);

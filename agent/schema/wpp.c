@@ -5,12 +5,14 @@
 #include "base/map.h"
 #include "platform/plat_file.h"
 #include "platform/plat_thread.h"
+#include "schema/pdb.h"
 #include "schema/schema_source.h"
+#include "schema/text_encoding.h"
 #include "schema/wpp_plan.h"
 
 /*
- * WPP messages, by the trace message formats in files and folders that the user named. All files are
- * read when the source is made, as far as that a damaged line is told then; what a message looks
+ * WPP messages, by the trace message formats in files and folders that the user named: in TMF files
+ * and in the annotations of PDB files, which are the same lines. All files are read when the source is made, as far as that a damaged line is told then; what a message looks
  * like is worked out when it is first met, which a lock guards, as caches on many threads share the
  * source. Of a message without format this source keeps nothing: anybody can send any number of
  * them.
@@ -22,22 +24,25 @@ enum {
     MAX_PLAN_BYTES = 256 * 1024 * 1024,
     MAX_MESSAGES = 4 * 1024 * 1024,
     MAX_DIFFERENCES = 20, /* that are told one by one */
+    MAX_LACKS = 20,       /* the same of PDB files that lack something */
     KEY_SIZE = 18,
 };
 
 /* A message group and a number. */
 struct wpp_entry {
     uint8_t key[KEY_SIZE];
-    const char *origin; /* the file that said it first */
+    const char *origin; /* the file, or module of a PDB file, that said it first */
     const struct tmf_message *message;
     struct event_schema *schema; /* NULL: not met yet */
 };
 
 struct wpp_source {
     const struct schema_source_settings *settings; /* only while it is made */
-    const char *origin;                            /* of the file that is being read */
+    const char *origin;                            /* of what is being read */
+    bool is_named; /* by the user: all that is wrong with it matters */
     size_t file_count;
     size_t differences;
+    size_t lacks;
     struct arena texts; /* files, messages and entries */
     struct map entries;
     struct plat_mutex lock; /* over all below, and wpp_entry.schema */
@@ -45,6 +50,8 @@ struct wpp_source {
 };
 
 /* ---- files --------------------------------------------------------------------------------------- */
+
+static const char no_memory[] = "no memory left for trace message formats";
 
 static void warn_text(void *self, const char *text)
 {
@@ -121,48 +128,156 @@ static bool add_message(void *self, const struct tmf_message *message)
     return map_put(&source->entries, span_make(entry->key, sizeof(entry->key)), entry);
 }
 
-/* Also the callback of plat_glob: always goes on. */
-static bool load_file(void *self, const char *path)
+/* What is beyond the limit is told once. */
+static bool has_room(struct wpp_source *source, const char *path)
 {
-    struct wpp_source *source = self;
+    if (source->file_count++ == MAX_FILES) {
+        warn_about(
+            source, path, "too many trace message formats: this and further files are not read");
+    }
+    return source->file_count <= MAX_FILES;
+}
+
+static void load_tmf(struct wpp_source *source, const char *path)
+{
     struct error err = {0};
     char *data = NULL;
     size_t size = 0;
     struct span text;
     struct span origin;
-    if (source->file_count++ >= MAX_FILES) {
-        if (source->file_count == MAX_FILES + 1) {
-            warn_about(source, path, "too many trace message formats: not read");
-        }
-        return true;
-    }
     if (!plat_file_load(path, MAX_FILE_BYTES, &data, &size, &err)) {
         warn_about(source, path, err.text);
-        return true;
+        return;
     }
     bool kept = arena_copy(&source->texts, span_make(data, size), &text) &&
                 arena_copy(&source->texts, span_text(path), &origin);
     free(data);
     if (!kept) {
-        warn_about(source, path, "no memory left for trace message formats");
-        return true;
+        warn_about(source, path, no_memory);
+        return;
     }
     source->origin = (const char *)origin.data;
     const struct tmf_sink sink = {.message = add_message, .warn = warn_text, .self = source};
     if (!tmf_read(text, &source->texts, source->origin, &sink, &err)) {
         warn_about(source, path, err.text);
     }
+}
+
+/* ---- PDB files ----------------------------------------------------------------------------------- */
+
+struct pdb_load {
+    struct wpp_source *source;
+    const char *path;
+    struct tmf_reader reader;
+    struct span module; /* of the last annotation */
+    struct span function;
+    struct span lines[PDB_MAX_STRINGS];
+};
+
+/* Annotations are told by file, module and offset: "driver.pdb(main.obj):420". */
+static bool enter_module(struct pdb_load *load, const char *module)
+{
+    struct arena *arena = &load->source->texts;
+    size_t size = strlen(load->path) + strlen(module) + sizeof("()");
+    char *origin = arena_alloc(arena, size);
+    if (!origin || !arena_copy(arena, span_text(module), &load->module)) {
+        return false;
+    }
+    snprintf(origin, size, "%s(%s)", load->path, module);
+    load->source->origin = load->reader.origin = origin;
     return true;
 }
 
+static bool keep_line(struct arena *arena, struct span line, struct span *ret_kept)
+{
+    struct span copy;
+    return arena_copy(arena, line, &copy) && text_encoding_to_utf8(copy, arena, ret_kept);
+}
+
+static bool add_annotation(void *self, const struct pdb_annotation *annotation)
+{
+    struct pdb_load *load = self;
+    struct arena *arena = &load->source->texts;
+    size_t count = annotation->count - 1; /* without "TMF:" */
+    bool ok = span_is(load->module, annotation->module) || enter_module(load, annotation->module);
+    if (ok && !span_equal(load->function, annotation->function)) {
+        ok = keep_line(arena, annotation->function, &load->function);
+    }
+    for (size_t i = 0; ok && i < count; i++) {
+        ok = keep_line(arena, annotation->strings[1 + i], &load->lines[i]);
+    }
+    load->reader.failed |= !ok;
+    return tmf_reader_annotation(
+        &load->reader, load->lines, count, annotation->offset, load->function);
+}
+
+/* Of a folder only what was to be expected to have messages, and few. */
+static void tell_lack(struct wpp_source *source, const char *path, const struct pdb_about *about)
+{
+    const char *lack = pdb_lack(about);
+    if (source->is_named) {
+        warn_about(source, path, lack ? lack : "has no trace messages (annotations of WPP)");
+    } else if ((about->is_fastlink || about->is_stripped) && ++source->lacks <= MAX_LACKS) {
+        warn_about(source, path, lack);
+    }
+}
+
+static void warn_of_pdb(void *self, const char *text)
+{
+    warn_text(((struct pdb_load *)self)->source, text);
+}
+
+static void load_pdb(struct wpp_source *source, const char *path)
+{
+    struct error err = {0};
+    struct pdb_about about;
+    struct pdb_load *load = calloc(1, sizeof(*load));
+    if (!load) {
+        warn_about(source, path, no_memory);
+        return;
+    }
+    load->source = source;
+    load->path = path;
+    const struct tmf_sink messages = {.message = add_message, .warn = warn_text, .self = source};
+    const struct pdb_sink sink = {.annotation = add_annotation, .warn = warn_of_pdb, .self = load};
+    tmf_reader_init(&load->reader, &source->texts, path, &messages);
+    if (!pdb_read_file(path, "TMF:", &sink, &about, &err)) {
+        warn_about(source, path, err.text);
+    } else if (about.annotations == 0 && about.damaged == 0) {
+        tell_lack(source, path, &about);
+    }
+    load->reader.origin = path;
+    if (!tmf_reader_end(&load->reader)) {
+        warn_about(source, path, no_memory);
+    }
+    free(load);
+}
+
+/* ---- files and folders --------------------------------------------------------------------------- */
+
+static bool ends_with(const char *path, const char *end)
+{
+    struct span name = span_text(path);
+    struct span ending = span_text(end);
+    return name.size >= ending.size &&
+           span_equal_nocase(span_from(name, name.size - ending.size), ending);
+}
+
+/* Callback of plat_glob: always goes on. In a folder, a .pdb that is no MSF file is no program's. */
 static bool load_if_format(void *self, const char *path)
 {
-    static const char ending[] = ".tmf";
-    struct span name = span_text(path);
-    size_t size = sizeof(ending) - 1;
-    bool is_format = name.size >= size &&
-                     span_equal_nocase(span_from(name, name.size - size), span_text(ending));
-    return is_format ? load_file(self, path) : true;
+    struct wpp_source *source = self;
+    if (ends_with(path, ".tmf")) {
+        if (has_room(source, path)) {
+            load_tmf(source, path);
+        }
+    } else if (source->is_named || ends_with(path, ".pdb")) {
+        bool is_pdb = pdb_file_kind(path) != MSF_NONE;
+        if ((is_pdb || (source->is_named && ends_with(path, ".pdb"))) && has_room(source, path)) {
+            load_pdb(source, path);
+        }
+    }
+    return true;
 }
 
 static void load_folder(struct wpp_source *source, const char *folder)
@@ -205,7 +320,9 @@ static void *wpp_create(const struct schema_source_settings *settings, struct er
     map_init(&source->entries, MAX_MESSAGES);
     for (size_t i = 0; i < settings->path_count; i++) {
         const char *path = settings->paths[i];
-        switch (plat_path_kind(path)) {
+        enum plat_path_kind kind = plat_path_kind(path);
+        source->is_named = kind == PLAT_PATH_FILE;
+        switch (kind) {
         case PLAT_PATH_DIR:
             load_folder(source, path);
             break;
@@ -220,6 +337,12 @@ static void *wpp_create(const struct schema_source_settings *settings, struct er
         char text[120];
         snprintf(text, sizeof(text), "%zu more trace messages are described differently again",
             source->differences - MAX_DIFFERENCES);
+        warn_text(source, text);
+    }
+    if (source->lacks > MAX_LACKS) {
+        char text[120];
+        snprintf(
+            text, sizeof(text), "%zu more PDB files lack their symbols", source->lacks - MAX_LACKS);
         warn_text(source, text);
     }
     source->settings = NULL;

@@ -353,6 +353,58 @@ static void the_sink_can_end_the_reading(void **state)
     arena_fini(&arena);
 }
 
+/* Each annotation is a text of its own: neither a GUID nor an open brace goes over to the next. */
+static void an_annotation_stands_for_itself(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *lines[6];
+        size_t count;
+        const char *function;
+        size_t messages; /* up to here */
+    } annotations[] = {
+        {{GUID " driver // SRC=main.c MJ= MN=",
+             "#typev  main_c31 10 \"%0%10!d!\" //   LEVEL=L FLAGS=F", "{", "a, ItemLong -- 10"},
+            4, "ns::first", 1},
+        {{"#typev main_c32 11 \"x\" // FUNC=own"}, 1, "second", 1},
+        {{GUID " driver // SRC=main.c MJ= MN=", "#typev main_c33 12 \"x\" // LEVEL=L FUNC=own", "{",
+             "}", "PUBLIC_TMF:"},
+            5, "third", 2},
+        {{GUID " driver // SRC=main.c MJ= MN=", "#typev main_c34 13 \"x\" // LEVEL=L"}, 2, "", 3},
+    };
+    struct read read = {.count = 0};
+    struct tmf_reader *reader = malloc(sizeof(*reader));
+    assert_non_null(reader);
+    arena_init(&read.arena, 1 << 20);
+    const struct tmf_sink sink = {.message = keep, .warn = note, .self = &read};
+    tmf_reader_init(reader, &read.arena, "d.pdb(main.obj)", &sink);
+    for (size_t i = 0; i < COUNT_OF(annotations); i++) {
+        struct span lines[6];
+        for (size_t k = 0; k < annotations[i].count; k++) {
+            lines[k] = span_text(annotations[i].lines[k]);
+        }
+        assert_true(tmf_reader_annotation(reader, lines, annotations[i].count, 100 * (i + 1),
+            span_text(annotations[i].function)));
+        assert_int_equal(read.count, annotations[i].messages);
+    }
+    assert_true(tmf_reader_end(reader));
+    assert_int_equal(read.count, 3);
+    assert_int_equal(read.kept[0]->number, 10);
+    assert_int_equal(read.kept[0]->text_line, 100);
+    assert_int_equal(read.kept[0]->line, 31);
+    assert_int_equal(read.kept[0]->argument_count, 1);
+    assert_span(read.kept[0]->function, "ns::first");
+    assert_span(read.kept[0]->flags, "F");
+    assert_span(read.kept[1]->function, "own");
+    assert_int_equal(read.kept[1]->text_line, 300);
+    assert_span(read.kept[2]->function, "");
+    assert_string_equal(read.warnings,
+        "d.pdb(main.obj):100: the arguments of this message have no }\n"
+        "d.pdb(main.obj):200: a message without a line with its GUID before it: skipped\n");
+    arena_fini(&read.arena);
+    free(reader);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -367,6 +419,7 @@ int main(void)
         cmocka_unit_test(more_arguments_than_the_limit_are_left_out),
         cmocka_unit_test(a_very_long_line_is_skipped),
         cmocka_unit_test(the_sink_can_end_the_reading),
+        cmocka_unit_test(an_annotation_stands_for_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

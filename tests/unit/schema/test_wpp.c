@@ -6,6 +6,7 @@
 #include "platform/plat_thread.h"
 #include "schema/schema_source.h"
 #include "schema/tmf.h"
+#include "support/pdb_put.h"
 #include "support/temp_folder.h"
 #include "support/test.h"
 
@@ -127,6 +128,117 @@ static void of_other_messages_nothing_is_known(void **state)
     assert_null(find(source, RECORD_CLASSIC, GUID_A, 10));
     ops->destroy(source);
     ops->destroy(NULL);
+}
+
+/* ---- PDB files ----------------------------------------------------------------------------------- */
+
+#define LINES(guid, number, text)                                                                  \
+    "TMF:", guid " drv // SRC=d.c MJ= MN=", "#typev d_c5 " number " \"" text "\" // LEVEL=L", "{", \
+        "x, ItemLong -- 10", "}"
+
+static void write_pdb(
+    const char *name, const struct pdb_put_options *options, const char *const *lines, size_t count)
+{
+    struct error err = {0};
+    struct buf symbols;
+    struct buf file;
+    char path[512];
+    buf_init(&symbols, 1 << 16);
+    buf_init(&file, 1 << 20);
+    pdb_put_signature(&symbols);
+    pdb_put_function(&symbols, "drv::run");
+    for (size_t i = 0; i < count; i += 6) {
+        pdb_put_annotation(&symbols, lines + i, 6);
+    }
+    const struct pdb_put_module module = {.name = "d.obj", .symbols = buf_span(&symbols)};
+    pdb_put(&file, options, &module, 1);
+    assert_false(symbols.failed || file.failed);
+    path_of(name, path, sizeof(path));
+    struct plat_file *out = plat_file_open(path, PLAT_FILE_CREATE, &err);
+    assert_non_null(out);
+    assert_true(plat_file_write(out, buf_span(&file), &err));
+    plat_file_close(out);
+    buf_fini(&symbols);
+    buf_fini(&file);
+}
+
+/* Beside TMF files, in the order of the paths; a program's symbols without messages are no cause to
+ * complain in a folder, symbols that were removed are. */
+static void pdb_files_are_read_like_formats(void **state)
+{
+    (void)state;
+    static const struct pdb_put_options plain = {.block_size = 512};
+    static const char *const lines[] = {LINES(GUID_A, "10", "of a pdb"),
+        LINES(GUID_B, "12",
+            "gr\xfc\xdf"
+            "e"),
+        LINES(GUID_A, "11", "y")};
+    struct error err = {0};
+    char path[512];
+    path_of("p/sub", path, sizeof(path));
+    assert_true(plat_dir_create(path, &err));
+    write_pdb("p/1.pdb", &plain, lines, 12);
+    write_pdb("p/2.PDB", &plain, lines + 12, 6);
+    write_pdb("p/none.pdb", &plain, NULL, 0);
+    write_pdb("p/removed.pdb", &(struct pdb_put_options){.is_stripped = true}, NULL, 0);
+    write_pdb("p/sub/linked.pdb", &(struct pdb_put_options){.is_fastlink = true}, NULL, 0);
+    write_pdb("p/symbols.bin", &plain, lines, 6);
+    path_of("p/3.tmf", path, sizeof(path));
+    struct plat_file *tmf = plat_file_open(path, PLAT_FILE_CREATE, &err);
+    assert_true(tmf && plat_file_write(tmf, span_text(files[0].text), &err));
+    plat_file_close(tmf);
+    path_of("p/net.pdb", path, sizeof(path));
+    struct plat_file *net = plat_file_open(path, PLAT_FILE_CREATE, &err);
+    assert_true(net && plat_file_write(net, span_text("BSJB"), &err));
+    plat_file_close(net);
+
+    path_of("p", path, sizeof(path));
+    void *source = create(path);
+    const struct event_schema *schema = find(source, RECORD_MESSAGE, GUID_A, 10);
+    assert_non_null(schema);
+    assert_span(schema->provider_name, "drv");
+    assert_span(schema->event_name, "drv::run");
+    assert_span(schema->wpp->source, "d.c");
+    assert_span(schema->wpp->pieces[0].text, "of a pdb");
+    assert_span(find(source, RECORD_MESSAGE, GUID_B, 12)->wpp->pieces[0].text, "gr\xc3\xbc\xc3\x9f"
+                                                                               "e");
+    assert_span(find(source, RECORD_MESSAGE, GUID_A, 11)->wpp->pieces[0].text, "y");
+    assert_string_equal(warnings,
+        "test_wpp_files/p/3.tmf:2: message 10 of " GUID_A
+        " is not what test_wpp_files/p/1.pdb(d.obj):52 says: the latter counts, as it came first\n"
+        "test_wpp_files/p/3.tmf:6: message 11 of " GUID_A
+        " is not what test_wpp_files/p/2.PDB(d.obj):52 says: the latter counts, as it came first\n"
+        "test_wpp_files/p/removed.pdb: has no private symbols, they were removed from it: take the "
+        "one that the linker wrote\n"
+        "test_wpp_files/p/sub/linked.pdb: was linked with /DEBUG:FASTLINK, so its symbols are in "
+        "the "
+        "object files: link with /DEBUG:FULL\n");
+    ops->destroy(source);
+}
+
+/* What the user names is known by its content, and nothing about it goes without saying. */
+static void a_named_pdb_file_is_known_by_its_content(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        bool has_message;
+        const char *warning;
+    } named[] = {
+        {"p/symbols.bin", true, ""},
+        {"p/none.pdb", false,
+            "test_wpp_files/p/none.pdb: has no trace messages (annotations of WPP)\n"},
+        {"p/net.pdb", false, "test_wpp_files/p/net.pdb: no PDB file of native code (MSF)\n"},
+        {"a/none.txt", false, ""},
+    };
+    for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++) {
+        char path[512];
+        path_of(named[i].name, path, sizeof(path));
+        void *source = create(path);
+        assert_int_equal(find(source, RECORD_MESSAGE, GUID_A, 10) != NULL, named[i].has_message);
+        assert_string_equal(warnings, named[i].warning);
+        ops->destroy(source);
+    }
 }
 
 /* ---- caches on several threads ------------------------------------------------------------------- */
@@ -265,6 +377,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_folder_is_searched_and_the_first_file_counts),
         cmocka_unit_test(of_other_messages_nothing_is_known),
+        cmocka_unit_test(pdb_files_are_read_like_formats),
+        cmocka_unit_test(a_named_pdb_file_is_known_by_its_content),
         cmocka_unit_test(threads_share_it),
         cmocka_unit_test(the_shared_formats_are_all_read),
     };

@@ -1,0 +1,124 @@
+"""WPP messages out of PDB files, in place of the TMF files that describe the same.
+
+The messages are those of wpp.py, and all real ones where they are: written as annotations into PDB files
+(pdb_files.py), each must decode as its TMF file says.
+"""
+
+import os
+import random
+import re
+import struct
+import subprocess
+import tempfile
+from pathlib import Path
+
+import common
+import pdb_files
+import wpp
+
+
+def modules_of(texts):
+    """{module: annotations}, one module for each TMF file."""
+    return {f"C:\\build\\{name}.obj": pdb_files.annotations(text) for name, text in texts.items()}
+
+
+def warnings(*arguments):
+    done = subprocess.run([common.binary(), *map(str, arguments)], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, timeout=common.RUN_TIMEOUT_S, check=True)
+    return done.stderr.decode().splitlines()
+
+
+def compare(report, name, folder, schema, formats):
+    wpp.compare(report, name, folder, schema, [(key, wpp.USUAL | wpp.POINTER64) for key in formats],
+                formats)
+    stat, = common.stat("--schema", schema, folder / f"{name}.etl")
+    report.equal(f"{name}: missing", stat["missing"], [])
+
+
+def by_hand(report, folder, modules, formats):
+    """Streams of many blocks, shuffled. Blocks that are as large as a stream, or larger, are among the
+    sizes."""
+    rng = random.Random("blocks")
+    for size in (512, 1024, 2048, 4096, 8192, 32768):
+        pdb = folder / f"by_hand_{size}.pdb"
+        pdb_files.write_by_hand(pdb, modules, size, rng)
+        compare(report, f"by_hand_{size}", folder, pdb, formats)
+
+
+def by_llvm(report, folder, modules, formats):
+    for size in (512, 1024, 2048, 4096):
+        pdb = folder / f"by_llvm_{size}.pdb"
+        pdb_files.write_by_llvm(pdb, modules, size)
+        compare(report, f"by_llvm_{size}", folder, pdb, formats)
+
+
+def show_alike(report, folder, modules, tmf):
+    """What `schema show` says of each group is the same."""
+    pdb = folder / "show.pdb"
+    pdb_files.write_by_hand(pdb, modules, 4096, random.Random("show"))
+    groups = sorted({strings[1][:36] for module in modules.values() for _, strings in module})
+    for group in groups:
+        report.equal(f"show {group}", common.run("schema", "show", group, "--schema", pdb),
+                     common.run("schema", "show", group, "--schema", tmf))
+
+
+def damaged(report, folder):
+    """A record of size 0 costs the rest of its module, and is told with its place."""
+    modules = {name: [("f", ["TMF:", f"{group} m // SRC=a.c MJ= MN=", f'#typev a_c{line} 10 "x" // LEVEL=L',
+                             "{", "}"]) for line, group in enumerate(groups, 1)]
+               for name, groups in {
+                   "one.obj": ["11111111-0000-0000-0000-000000000001", "11111111-0000-0000-0000-000000000002"],
+                   "two.obj": ["22222222-0000-0000-0000-000000000001"]}.items()}
+    pdb = folder / "damaged.pdb"
+    pdb_files.write_by_llvm(pdb, modules)
+    data = bytearray(pdb.read_bytes())
+    record = data.index(b"TMF:\0" + b"11111111-0000-0000-0000-000000000002") - 12
+    data[record:record + 2] = struct.pack("<H", 0)
+    pdb.write_bytes(data)
+    listed = common.run("schema", "list", "--schema", pdb).decode().splitlines()
+    report.equal("what is left", [line for line in listed if line.split("\t")[3:4] == ["wpp"]],
+                 ["m\t10\t0\twpp\tf"] * 2)
+    said = warnings("schema", "list", "--schema", pdb)
+    report.true("damage is told", len(said) == 1 and re.fullmatch(
+        rf"etwship: warning: {re.escape(str(pdb))}\(one\.obj\):\d+: a record without a kind: "
+        r"the rest of this module is skipped", said[0]), str(said))
+
+
+def fastlink(report, folder):
+    pdb = folder / "fastlink.pdb"
+    pdb_files.write_by_llvm(pdb, {}, features=("VC140", "MinimalDebugInfo"))
+    said = warnings("schema", "list", "--schema", pdb)
+    report.true("what is missing is told", len(said) == 1 and "/DEBUG:FASTLINK" in said[0], str(said))
+
+
+def main():
+    report = common.Report()
+    texts = {"own": wpp.own_formats()}
+    folder_of_real = Path(os.environ.get("ETWSHIP_SHARED") or "missing") / "data" / "manifests"
+    files = sorted(folder_of_real.glob("tmf-*/*.tmf"))
+    texts.update({file.stem: file.read_text(encoding="utf-8") for file in files})
+    formats = {}
+    for text in texts.values():
+        for key, message in wpp.read_formats(text).items():
+            formats.setdefault(key, message)
+    modules = modules_of(texts)
+    with tempfile.TemporaryDirectory() as path:
+        folder = Path(path)
+        by_hand(report, folder, modules, formats)
+        if files:
+            report.equal("real messages", len(formats), 2612 + len(wpp.read_formats(texts["own"])))
+            show_alike(report, folder, modules_of({f.stem: texts[f.stem] for f in files}),
+                       folder_of_real)
+        else:
+            print("no real trace message formats (ETWSHIP_SHARED): only those of this test")
+        if pdb_files.pdbutil():
+            by_llvm(report, folder, modules, formats)
+            damaged(report, folder)
+            fastlink(report, folder)
+        else:
+            print("no llvm-pdbutil (Debian package llvm): only PDB files of this test's own writer")
+    print(f"{len(formats)} messages, {sum(map(len, modules.values()))} annotations")
+    report.finish()
+
+
+main()
