@@ -192,9 +192,11 @@ struct output_ops {
      */
     bool (*checkpoint)(void *self, struct buf *out, struct error *err);
 
-    /* Called on the worker's thread at least once a second while there is nothing to send, once
-     * connected: rotation by age, compression, fsync. Returns within about 100 ms. May be NULL. */
-    void (*idle)(void *self);
+    /* Called on the worker's thread when there has been nothing to send for a moment, once connected:
+     * rotation by age, compression, fsync. Takes about 100 ms at most. Returns until when
+     * (plat_monotonic_ns()) it wants to be called again if nothing is sent before; UINT64_MAX: it need
+     * not. May be NULL. */
+    uint64_t (*idle)(void *self);
 };
 
 #define OUTPUT(id) extern const struct output_ops output_##id;

@@ -188,11 +188,7 @@ void agent_process_keep_time(void *self)
         if (over || wakes != process->wakes) {
             continue;
         }
-        if (next == UINT64_MAX) {
-            plat_cond_wait(&process->changed, &process->mutex);
-        } else {
-            plat_cond_wait_until(&process->changed, &process->mutex, next);
-        }
+        plat_cond_wait_until(&process->changed, &process->mutex, next);
     }
     plat_mutex_unlock(&process->mutex);
 }

@@ -26,7 +26,7 @@ struct input_sink {
     bool (*record)(void *self, const struct event_record *record);
 
     /* There is nothing more for the moment: what was handed over goes on its way. Inputs that wait
-     * for their source call it before they do, and at least once a second while they do. False asks
+     * for their source call it before they do, and every other second at least while they do. False asks
      * the input to stop. May be NULL. */
     bool (*pause)(void *self);
 

@@ -29,7 +29,9 @@ static const struct config_field fields[] = {
      .help = "Go on for ever: read traces while they are written, and files that come later."},
     {CONFIG_ROW("poll", DURATION, struct input_file_settings, poll_ns), .default_text = "500ms",
      .min = 10000000, .max = 3600000000000,
-     .help = "With follow: how often to look for new files and for what was written."},
+     .help = "With follow: how often to look for new files and for what was written; "
+             "a quarter as often where nothing came for 10s, but no pause gets longer than 2s by "
+             "that."},
     {CONFIG_ROW("start", TIME, struct input_file_settings, start),
      .help = "Only events at or after this time."},
     {CONFIG_ROW("end", TIME, struct input_file_settings, end),

@@ -16,6 +16,10 @@
 enum { MAX_FOLLOWED = 256, MOVED_ROUNDS = 4 };
 
 static const uint64_t second_ns = 1000000000;
+static const uint64_t long_quiet_ns = 10 * second_ns;
+static const uint64_t longest_step_ns = 2 * second_ns; /* as the sink wants it */
+
+enum { QUIET_POLLS = 4 };
 
 /* ---- what etl_follow.h calls: self is the path ----------------------------------------------------- */
 
@@ -366,17 +370,28 @@ static bool tell_pause(struct input *in, uint64_t now_ns)
     return !sink->pause || sink->pause(sink->self);
 }
 
-/* In steps of a second at most, as the sink wants it. False: it wants no more. */
+/* How long until the files are looked at again: less often where nothing has come for long. */
+static uint64_t poll_pause_ns(const struct input *in, uint64_t now_ns)
+{
+    uint64_t poll_ns = in->settings.poll_ns;
+    if (now_ns - in->quiet_since_ns < long_quiet_ns || poll_ns >= longest_step_ns) {
+        return poll_ns;
+    }
+    return poll_ns * QUIET_POLLS < longest_step_ns ? poll_ns * QUIET_POLLS : longest_step_ns;
+}
+
+/* False: the sink wants no more. */
 static bool wait_for_more(struct input *in)
 {
     uint64_t now_ns = plat_monotonic_ns();
-    uint64_t deadline_ns = now_ns + in->settings.poll_ns;
     in->quiet_since_ns = in->quiet_since_ns ? in->quiet_since_ns : now_ns;
+    uint64_t deadline_ns = now_ns + poll_pause_ns(in, now_ns);
     while (!input_file_is_stopped(in) && now_ns < deadline_ns) {
         if (!tell_pause(in, now_ns)) {
             return false;
         }
-        uint64_t step_ns = deadline_ns - now_ns < second_ns ? deadline_ns : now_ns + second_ns;
+        uint64_t most_ns = in->unsettled ? second_ns : longest_step_ns;
+        uint64_t step_ns = deadline_ns - now_ns < most_ns ? deadline_ns : now_ns + most_ns;
         plat_mutex_lock(&in->mutex);
         bool in_time = true;
         while (in_time && !input_file_is_stopped(in)) {

@@ -451,11 +451,10 @@ bool delivery_host_deliver(struct delivery_host *host, const struct delivery *de
     return !host->ended;
 }
 
-void delivery_host_idle(struct delivery_host *host)
+uint64_t delivery_host_idle(struct delivery_host *host)
 {
-    if (host->connected && !host->ended && host->settings.ops->idle) {
-        host->settings.ops->idle(host->output);
-    }
+    bool does = host->connected && !host->ended && host->settings.ops->idle;
+    return does ? host->settings.ops->idle(host->output) : UINT64_MAX;
 }
 
 bool delivery_host_checkpoint(struct delivery_host *host, struct buf *out, struct error *err)

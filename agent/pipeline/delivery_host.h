@@ -101,8 +101,9 @@ void delivery_host_destroy(struct delivery_host *host); /* NULL is fine */
 /* False if the output has ended and will take nothing more. */
 bool delivery_host_deliver(struct delivery_host *host, const struct delivery *delivery);
 
-/* Nothing is there to send: let the output do what it does then. */
-void delivery_host_idle(struct delivery_host *host);
+/* Nothing is there to send: let the output do what it does then. Returns when it wants to be called
+ * again, as output_ops.idle does. */
+uint64_t delivery_host_idle(struct delivery_host *host);
 
 /* Append the output's checkpoint to ${out}. False if it has none (then ${err} is untouched and its
  * code ERR_NONE, if it was), or cannot tell. */

@@ -14,7 +14,7 @@
  * gap_age.
  *
  * The mutex guards the open gaps and is held while one is handed to the queue: lock order is losses,
- * then queue. `due_ns` is what most callers of losses_ship read, and no more.
+ * then queue. The thread that ships sleeps until `due_ns`, which whoever brings it forward signals.
  */
 enum {
     NO_MEMORY_WAIT_MS = 50,
@@ -62,7 +62,10 @@ struct losses {
     size_t open_count; /* of those */
     struct stranger **strangers;
     size_t stranger_count;
-    atomic_uint_fast64_t due_ns; /* of the first; UINT64_MAX: none is open */
+    uint64_t due_ns;          /* of the first; UINT64_MAX: none is open */
+    struct plat_cond changed; /* that, or it is over */
+    struct plat_thread *thread;
+    bool over;
 };
 
 /* Outputs, and what none has had. */
@@ -82,7 +85,8 @@ struct losses *losses_create(const struct losses_settings *settings, struct erro
         losses->sessions = settings->sessions;
         losses->open_count = settings->session_count * row_count(losses) * OUTPUT_DROP_COUNT;
         plat_mutex_init(&losses->mutex);
-        atomic_init(&losses->due_ns, UINT64_MAX);
+        plat_cond_init(&losses->changed);
+        losses->due_ns = UINT64_MAX;
         atomic_init(&losses->passes_on, !settings->ends_with_us);
         atomic_init(&losses->held, false);
         losses->comes_again = calloc(settings->session_count + 1, sizeof(*losses->comes_again));
@@ -109,6 +113,7 @@ struct losses *losses_create(const struct losses_settings *settings, struct erro
 void losses_destroy(struct losses *losses)
 {
     if (losses) {
+        plat_cond_fini(&losses->changed);
         plat_mutex_fini(&losses->mutex);
         free(losses->comes_again);
         free(losses->outputs);
@@ -141,6 +146,15 @@ bool losses_are_held(const struct losses *losses)
     return atomic_load(&losses->held);
 }
 
+/* ${open} has become open. Holds the mutex. */
+static void note_due(struct losses *losses, const struct open_loss *open)
+{
+    if (open->due_ns < losses->due_ns) {
+        losses->due_ns = open->due_ns;
+        plat_cond_signal(&losses->changed);
+    }
+}
+
 void losses_add(struct losses *losses, const struct loss *loss)
 {
     bool settled = loss->reason != OUTPUT_DROP_ENDED && loss->reason != OUTPUT_DROP_STOPPED;
@@ -153,9 +167,7 @@ void losses_add(struct losses *losses, const struct loss *loss)
     struct open_loss *open = &losses->open[index];
     open->count += loss->count;
     time_range_add(&open->times, loss->times);
-    if (open->due_ns < atomic_load(&losses->due_ns)) {
-        atomic_store(&losses->due_ns, open->due_ns);
-    }
+    note_due(losses, open);
     plat_mutex_unlock(&losses->mutex);
 }
 
@@ -275,22 +287,50 @@ static bool ship_due(struct losses *losses, uint64_t now)
             next = open->due_ns;
         }
     }
-    atomic_store(&losses->due_ns, next);
+    losses->due_ns = next;
     return ok;
 }
 
 void losses_ship(struct losses *losses)
 {
-    uint64_t due = atomic_load(&losses->due_ns);
-    if (due == UINT64_MAX || losses_are_held(losses)) {
-        return;
+    plat_mutex_lock(&losses->mutex);
+    if (!losses_are_held(losses)) {
+        ship_due(losses, plat_monotonic_ns());
     }
-    uint64_t now = plat_monotonic_ns();
-    if (now >= due) {
-        plat_mutex_lock(&losses->mutex);
-        ship_due(losses, now);
+    plat_mutex_unlock(&losses->mutex);
+}
+
+static void run(void *self)
+{
+    struct losses *losses = self;
+    plat_mutex_lock(&losses->mutex);
+    while (!losses->over) {
+        uint64_t due = losses_are_held(losses) ? UINT64_MAX : losses->due_ns;
+        if (due > plat_monotonic_ns()) {
+            plat_cond_wait_until(&losses->changed, &losses->mutex, due);
+            continue;
+        }
         plat_mutex_unlock(&losses->mutex);
+        losses_ship(losses);
+        plat_mutex_lock(&losses->mutex);
     }
+    plat_mutex_unlock(&losses->mutex);
+}
+
+bool losses_start(struct losses *losses, struct error *err)
+{
+    losses->thread = plat_thread_start("gaps", run, losses, err);
+    return losses->thread != NULL;
+}
+
+void losses_stop(struct losses *losses)
+{
+    plat_mutex_lock(&losses->mutex);
+    losses->over = true;
+    plat_cond_signal(&losses->changed);
+    plat_mutex_unlock(&losses->mutex);
+    plat_thread_join(losses->thread);
+    losses->thread = NULL;
 }
 
 void losses_close(struct losses *losses)
@@ -375,9 +415,7 @@ static struct open_loss *add_named(struct losses *losses, const struct catalogue
     if (open) {
         open->count += gap->count;
         time_range_add(&open->times, (struct time_range){.from = gap->from, .to = gap->to});
-        if (open->due_ns < atomic_load(&losses->due_ns)) {
-            atomic_store(&losses->due_ns, open->due_ns);
-        }
+        note_due(losses, open);
     }
     return open;
 }

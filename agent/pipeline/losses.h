@@ -76,8 +76,13 @@ void losses_add_stranger(struct losses *losses, struct span output, enum output_
     uint64_t count, struct time_range times);
 
 /* Ship the gaps that are due: the first at once, further ones when the one before is on its way to
- * the outputs and gap_age has passed. Cheap; to be called now and then. */
+ * the outputs and gap_age has passed. */
 void losses_ship(struct losses *losses);
+
+/* A thread that does so whenever one gets due. False with ${err} set: there is none. losses_stop waits for
+ * its end; fine where there is none. */
+bool losses_start(struct losses *losses, struct error *err);
+void losses_stop(struct losses *losses);
 
 struct store;
 

@@ -106,6 +106,7 @@ void outlet_leave(struct outlet *outlet)
     atomic_store(&outlet->leaving, true);
     plat_cond_broadcast(&outlet->changed);
     plat_mutex_unlock(&outlet->mutex);
+    outlet_lane_turn_away(outlet);
 }
 
 void outlet_give_up(struct outlet *outlet)
@@ -115,6 +116,7 @@ void outlet_give_up(struct outlet *outlet)
     atomic_store(&outlet->giving_up, true);
     plat_cond_broadcast(&outlet->changed);
     plat_mutex_unlock(&outlet->mutex);
+    outlet_lane_turn_away(outlet);
 }
 
 static bool all_done(const struct outlet *outlet)

@@ -13,7 +13,10 @@
 /* A checkpoint may cost the output an fsync. */
 static const uint64_t checkpoint_every_ns = UINT64_C(100000000);
 
-enum { IDLE_NS = 500 * 1000 * 1000, NS_PER_MS = 1000 * 1000 };
+/* Without anything to send, before the output's chores are done. */
+static const uint64_t quiet_ns = UINT64_C(500000000);
+
+enum { NS_PER_MS = 1000 * 1000 };
 
 /* ---- what the output asks of its host ----------------------------------------------------------- */
 
@@ -434,19 +437,22 @@ static void note_end(struct outlet_lane *lane)
     bool first = !atomic_exchange(&outlet->ended, true);
     plat_cond_broadcast(&outlet->changed);
     plat_mutex_unlock(&outlet->mutex);
+    outlet_lane_turn_away(outlet);
     if (first && outlet->settings.ended) {
         outlet->settings.ended(outlet->settings.self, outlet->settings.index, closed);
     }
 }
 
-/* Take a checkpoint, unless that is not possible now: then the one before stands. */
-static void note_position(struct outlet_lane *lane)
+/* Take a checkpoint, unless that is not possible now: then the one before stands, false. */
+static bool note_position(struct outlet_lane *lane)
 {
     struct error err;
     lane->checkpoint_ns = plat_monotonic_ns();
-    if (!take_checkpoint(lane, false, &err)) {
+    bool ok = take_checkpoint(lane, false, &err);
+    if (!ok) {
         warn(lane, err.text);
     }
+    return ok;
 }
 
 static void note_position_now_and_then(struct outlet_lane *lane)
@@ -499,26 +505,41 @@ static bool leaves_rest(const struct outlet *outlet)
                atomic_load(&outlet->ended));
 }
 
+/* What the batch has cost is told at once, if that may be. */
+static void ship_losses(struct outlet *outlet)
+{
+    if (outlet->settings.losses) {
+        losses_ship(outlet->settings.losses);
+    }
+}
+
+/* What there is to do while nothing is to be sent; returns when there is more of it. */
+static uint64_t do_chores(struct outlet_lane *lane)
+{
+    uint64_t due = delivery_host_idle(lane->host);
+    bool ok = note_position(lane);
+    uint64_t again = plat_monotonic_ns() + quiet_ns;
+    return !ok && again < due ? again : due;
+}
+
 static void run_lane(void *self)
 {
     struct outlet_lane *lane = self;
     struct outlet *outlet = lane->outlet;
     struct spool *spool = outlet->settings.spool;
+    uint64_t chores_ns = plat_monotonic_ns() + quiet_ns;
     while (!leaves_rest(outlet)) {
         struct spool_item item;
-        enum spool_next next = spool->ops->next(
-            spool, outlet->settings.cursor, plat_monotonic_ns() + IDLE_NS, &item);
+        enum spool_next next = spool->ops->next(spool, outlet->settings.cursor, chores_ns, &item);
         if (next == SPOOL_END) {
             break;
         }
         if (next == SPOOL_BATCH) {
             work_on(lane, &item);
+            ship_losses(outlet);
+            chores_ns = plat_monotonic_ns() + quiet_ns;
         } else {
-            delivery_host_idle(lane->host);
-            note_position(lane);
-        }
-        if (outlet->settings.losses) {
-            losses_ship(outlet->settings.losses);
+            chores_ns = do_chores(lane);
         }
     }
     note_position(lane);
@@ -529,6 +550,14 @@ static void run_lane(void *self)
     lane->done = true;
     plat_cond_broadcast(&outlet->changed);
     plat_mutex_unlock(&outlet->mutex);
+}
+
+void outlet_lane_turn_away(struct outlet *outlet)
+{
+    struct spool *spool = outlet->settings.spool;
+    if (leaves_rest(outlet)) {
+        spool->ops->leave(spool, outlet->settings.cursor);
+    }
 }
 
 /* ---- life ------------------------------------------------------------------------------------- */

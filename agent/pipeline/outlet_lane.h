@@ -72,6 +72,9 @@ void outlet_lane_fini(struct outlet_lane *lane);
 /* End the output object; joined. */
 void outlet_lane_close(struct outlet_lane *lane);
 
+/* Wake the lanes that wait for a batch if they are to take none any more. Any thread, without the mutex. */
+void outlet_lane_turn_away(struct outlet *outlet);
+
 /* Start the thread; it sets `done`, under the mutex, as the last thing it does. */
 bool outlet_lane_start(struct outlet_lane *lane, struct error *err);
 

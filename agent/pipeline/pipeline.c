@@ -372,6 +372,7 @@ bool pipeline_start(struct pipeline *p, struct error *err)
         ok = decode_worker_start(p->workers[i], err);
         atomic_fetch_add(&p->workers_started, ok);
     }
+    ok = ok && losses_start(p->losses, err);
     if (!ok) {
         pipeline_drain(p);
     } else if (p->settings.left) {
@@ -408,6 +409,7 @@ bool pipeline_drain(struct pipeline *p)
     for (size_t i = 0; i < p->outlets_started; i++) {
         p->stuck |= !outlet_join(p->outlets[i]);
     }
+    losses_stop(p->losses);
     if (p->spool->ops->flush && !p->spool->ops->flush(p->spool, &err) &&
         err.code != ERR_STOPPED) { /* it was never started */
         p->settings.warn(p->settings.self, "spool", "spool", err.text);

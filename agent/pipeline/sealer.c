@@ -482,11 +482,7 @@ static void run_clock(void *self)
         }
         uint64_t next = seal_old(sealer, now);
         next = trim_ns < next ? trim_ns : next;
-        if (next == UINT64_MAX) {
-            plat_cond_wait(&sealer->opened, &sealer->mutex);
-        } else {
-            plat_cond_wait_until(&sealer->opened, &sealer->mutex, next);
-        }
+        plat_cond_wait_until(&sealer->opened, &sealer->mutex, next);
         if (trim_ns == UINT64_MAX) { /* a batch was opened */
             trim_ns = plat_monotonic_ns() + trim_every_ns;
         }

@@ -96,7 +96,7 @@ struct spool_ops {
     void (*append)(struct spool *spool, size_t stream, struct batch *batch);
 
     /* The batch behind the one that the cursor got before; each is handed out once. Waits until
-     * plat_monotonic_ns() is ${deadline_ns}. */
+     * plat_monotonic_ns() is ${deadline_ns}; UINT64_MAX: as long as it takes. */
     enum spool_next (*next)(
         struct spool *spool, size_t cursor, uint64_t deadline_ns, struct spool_item *ret_item);
 
@@ -130,6 +130,10 @@ struct spool_ops {
     /* Nothing is made true any more from now on, and nothing handed out. For a spool that cannot be
      * destroyed, as an output is stuck with a batch of it. NULL: there is no need. */
     void (*halt)(struct spool *spool);
+
+    /* The cursor takes no batch any more, whatever waits for it: `next` says SPOOL_END. NULL: the spool
+     * does not keep it. */
+    void (*leave)(struct spool *spool, size_t cursor);
 
     void (*close)(struct spool *spool);  /* nothing more will be appended */
     void (*cancel)(struct spool *spool); /* nobody waits for room any more */

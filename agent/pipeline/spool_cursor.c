@@ -14,6 +14,7 @@
  * be read is tried again, and then given to the writer to be set aside: the output goes on behind it.
  */
 static const uint64_t read_again_ns = UINT64_C(1000000000);
+static const uint64_t no_memory_wait_ns = UINT64_C(50000000);
 
 enum { WORDS_MAX = 64, NO_ROUTE_WORD = '-' };
 
@@ -306,6 +307,7 @@ static void put_off(struct spool_durable *spool, struct spool_cursor *cursor,
     flight->waits = true;
     flight->due_ns = plat_monotonic_ns() + read_again_ns;
     cursor->waiting_count++;
+    plat_cond_broadcast(&cursor->ready); /* others wait for later, if at all */
 }
 
 /* Have the batch of ${flight} in hand. False: there is none now. Holds the mutex, and lets go of it. */
@@ -364,12 +366,13 @@ static uint64_t next_due(const struct spool_cursor *cursor)
 
 static bool is_over(const struct spool_durable *spool, const struct spool_cursor *cursor)
 {
-    return spool->halted || (spool->written && cursor->at_tip && cursor->window_count == 0 &&
-                                cursor->waiting_count == 0);
+    return spool->halted || cursor->left ||
+           (spool->written && cursor->at_tip && cursor->window_count == 0 &&
+               cursor->waiting_count == 0);
 }
 
-/* Take what is to be tried again, or the next row. NULL: there is no memory, or it cannot be read
- * now. Holds the mutex. */
+/* Take what is to be tried again, or the next row. NULL: there is no memory, which was waited for for a
+ * moment, or it cannot be read now. Holds the mutex, and lets go of it. */
 static struct spool_flight *take(struct spool_durable *spool, struct spool_cursor *cursor)
 {
     struct spool_flight *flight = first_waiting(cursor);
@@ -380,6 +383,8 @@ static struct spool_flight *take(struct spool_durable *spool, struct spool_curso
         flight->entry = pop_front(cursor);
         add_flight(cursor, flight);
     } else {
+        plat_cond_wait_until(
+            &cursor->ready, &spool->mutex, plat_monotonic_ns() + no_memory_wait_ns);
         return NULL;
     }
     if (spool_cursor_wants_rows(cursor)) {
@@ -426,6 +431,16 @@ enum spool_next spool_cursor_next(
     }
     plat_mutex_unlock(&spool->mutex);
     return result;
+}
+
+void spool_cursor_leave(struct spool *base, size_t index)
+{
+    struct spool_durable *spool = spool_durable_of(base);
+    struct spool_cursor *cursor = &spool->cursors[index];
+    plat_mutex_lock(&spool->mutex);
+    cursor->left = true;
+    plat_cond_broadcast(&cursor->ready);
+    plat_mutex_unlock(&spool->mutex);
 }
 
 /* ---- what became of a batch ------------------------------------------------------------------------ */

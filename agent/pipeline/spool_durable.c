@@ -192,6 +192,7 @@ static const struct spool_ops durable_ops = {
     .checkpoint = spool_position_checkpoint,
     .first_checkpoint = spool_position_first_checkpoint,
     .flush = flush,
+    .leave = spool_cursor_leave,
     .halt = halt,
     .close = close_spool,
     .cancel = cancel,

@@ -61,6 +61,7 @@ struct spool_cursor {
     size_t window_first;
     size_t window_count;
     bool at_tip;      /* behind the window is nothing */
+    bool left;        /* nobody takes anything any more */
     uint64_t fetched; /* of the writer: the id that the window ends with */
     uint64_t taken;   /* the id that was handed out last */
 
@@ -237,6 +238,7 @@ bool spool_cursor_add(struct spool *base, const struct spool_reader *reader, siz
     struct spool_backlog *ret_backlog, struct error *err);
 enum spool_next spool_cursor_next(
     struct spool *base, size_t index, uint64_t deadline_ns, struct spool_item *ret_item);
+void spool_cursor_leave(struct spool *base, size_t index);
 void spool_cursor_ack(
     struct spool *base, size_t index, const struct spool_item *item, bool settled);
 void spool_cursor_fini(struct spool_cursor *cursor);

@@ -385,9 +385,7 @@ static void run(void *self)
         uint64_t round = round_due(spool);
         uint64_t rows = refill_due(spool);
         uint64_t now = plat_monotonic_ns();
-        if (round == UINT64_MAX && rows == UINT64_MAX) {
-            plat_cond_wait(&spool->work, &spool->mutex);
-        } else if (round > now && rows > now) {
+        if (round > now && rows > now) {
             plat_cond_wait_until(&spool->work, &spool->mutex, round < rows ? round : rows);
         } else {
             plat_mutex_unlock(&spool->mutex);

@@ -33,7 +33,7 @@ void plat_cond_broadcast(struct plat_cond *cond);
 /* Let go of ${mutex}, wait, hold it again. May return for no reason: test what was waited for. */
 void plat_cond_wait(struct plat_cond *cond, struct plat_mutex *mutex);
 
-/* The same until plat_monotonic_ns() reaches ${deadline_ns}; false when it has. */
+/* The same until plat_monotonic_ns() reaches ${deadline_ns}; false when it has. UINT64_MAX: for ever. */
 bool plat_cond_wait_until(struct plat_cond *cond, struct plat_mutex *mutex, uint64_t deadline_ns);
 
 struct plat_thread;

@@ -90,6 +90,25 @@ bool file_rotator_is_due(
     return (is_full || is_old) && plat_monotonic_ns() >= entry->rotate_not_before;
 }
 
+static uint64_t left_ns(uint64_t now, uint64_t end)
+{
+    return now < end ? end - now : 0;
+}
+
+uint64_t file_rotator_age_left_ns(
+    const struct file_rotator *rotator, const struct file_entry *entry)
+{
+    const uint64_t most_ns = UINT64_C(60000000000);
+    uint64_t age_ns = rotator->rules.age_ns;
+    if (age_ns == 0 || !entry->ordinary || entry->bytes == 0 || entry->state == FILE_FRESH) {
+        return UINT64_MAX;
+    }
+    uint64_t left = left_ns(plat_now_filetime(), entry->started_at + age_ns / 100);
+    left = left < most_ns / 100 ? left * 100 : most_ns;
+    uint64_t pause = left_ns(plat_monotonic_ns(), entry->rotate_not_before);
+    return left > pause ? left : pause;
+}
+
 uint64_t file_rotator_room(const struct file_rotator *rotator, const struct file_entry *entry)
 {
     uint64_t max = rotator->rules.size_bytes;

@@ -44,6 +44,11 @@ void file_rotator_fini(struct file_rotator *rotator);
 bool file_rotator_is_due(
     const struct file_rotator *rotator, const struct file_entry *entry, uint64_t more);
 
+/* How long until the file may be too old, at most a minute, as the clock may be set; UINT64_MAX: it never
+ * is. */
+uint64_t file_rotator_age_left_ns(
+    const struct file_rotator *rotator, const struct file_entry *entry);
+
 /* Bytes that fit into the file before it is too big. */
 uint64_t file_rotator_room(const struct file_rotator *rotator, const struct file_entry *entry);
 

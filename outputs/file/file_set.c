@@ -377,6 +377,15 @@ bool file_set_sync(struct file_set *set, struct error *err)
     return true;
 }
 
+bool file_set_is_synced(const struct file_set *set)
+{
+    bool synced = true;
+    for (size_t i = 0; synced && i < set->count; i++) {
+        synced = !set->entries[i]->file || !set->entries[i]->unsynced;
+    }
+    return synced;
+}
+
 /* ---- taking back --------------------------------------------------------------------------------- */
 
 struct rotated {

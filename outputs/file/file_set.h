@@ -101,6 +101,7 @@ void file_set_commit(struct file_set *set);
 bool file_set_undo(struct file_set *set, struct error *err);
 
 bool file_set_sync(struct file_set *set, struct error *err);
+bool file_set_is_synced(const struct file_set *set);
 
 /* Remember fewer files, the last used, if there are too many. Only when nothing is dirty. */
 void file_set_trim(struct file_set *set);

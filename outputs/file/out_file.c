@@ -30,6 +30,7 @@ enum {
 };
 
 static const uint64_t idle_ns = UINT64_C(50000000);
+static const uint64_t pause_ns = UINT64_C(500000000); /* between two of these */
 static const uint64_t last_chores_ns = UINT64_C(5000000000);
 
 struct settings {
@@ -336,35 +337,49 @@ static bool sync_if_due(struct out_file *self, struct error *err)
     return file_set_sync(&self->set, err);
 }
 
-static void rotate_old(struct out_file *self)
+/* Returns when the next file may be too old. */
+static uint64_t rotate_old(struct out_file *self)
 {
     struct error err;
+    uint64_t left_ns = UINT64_MAX;
     for (size_t i = self->set.count; i-- > 0;) {
         struct file_entry *entry = self->set.entries[i];
-        if (entry->state != FILE_KNOWN || !file_rotator_is_due(&self->rotator, entry, 0)) {
+        if (entry->state != FILE_KNOWN) {
             continue;
         }
-        if (file_rotator_rotate(&self->rotator, entry, &err)) {
-            file_set_forget(&self->set, entry); /* the next event begins it again */
-        } else {
+        if (file_rotator_is_due(&self->rotator, entry, 0)) {
+            if (file_rotator_rotate(&self->rotator, entry, &err)) {
+                file_set_forget(&self->set, entry); /* the next event begins it again */
+                continue;
+            }
             warn(self, err.text);
         }
+        uint64_t left = file_rotator_age_left_ns(&self->rotator, entry);
+        left_ns = left < left_ns ? left : left_ns;
     }
+    return left_ns == UINT64_MAX ? UINT64_MAX : plat_monotonic_ns() + left_ns;
 }
 
-static void file_idle(void *self_)
+static uint64_t file_idle(void *self_)
 {
     struct out_file *self = self_;
     struct error err;
     if (!self->connected) {
-        return;
+        return UINT64_MAX;
     }
     if (!file_set_undo(&self->set, &err) || !sync_if_due(self, &err)) {
         warn(self, err.text);
-        return;
+        return plat_monotonic_ns() + pause_ns;
     }
-    rotate_old(self);
+    uint64_t next = rotate_old(self);
     do_chores_for(self, idle_ns);
+    bool more = self->rotator.first != NULL;
+    if (self->settings.fsync_ns && !file_set_is_synced(&self->set)) {
+        uint64_t sync = self->synced_at_ns + self->settings.fsync_ns;
+        next = sync < next ? sync : next;
+    }
+    uint64_t soon = plat_monotonic_ns() + pause_ns;
+    return more && soon < next ? soon : next;
 }
 
 /* ---- deliver ------------------------------------------------------------------------------------- */

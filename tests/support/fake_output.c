@@ -395,13 +395,14 @@ static bool fake_checkpoint(void *self_, struct buf *out, struct error *err)
     return !out->failed || error_set(err, ERR_LIMIT, "no room for the checkpoint");
 }
 
-static void fake_idle(void *self_)
+static uint64_t fake_idle(void *self_)
 {
     struct worker *self = self_;
     struct fake_output *fake = enter(self);
     fake->counts.idles++;
     fake->counts.misused += !self->connected;
     leave(self);
+    return UINT64_MAX;
 }
 
 static const char *fake_route(const void *settings)

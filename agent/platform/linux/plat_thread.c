@@ -75,6 +75,10 @@ void plat_cond_wait(struct plat_cond *cond, struct plat_mutex *mutex)
 
 bool plat_cond_wait_until(struct plat_cond *cond, struct plat_mutex *mutex, uint64_t deadline_ns)
 {
+    if (deadline_ns == UINT64_MAX) {
+        plat_cond_wait(cond, mutex);
+        return true;
+    }
     struct timespec until = {
         .tv_sec = (time_t)(deadline_ns / 1000000000), .tv_nsec = (long)(deadline_ns % 1000000000)};
     return pthread_cond_timedwait(cond_of(cond), mutex_of(mutex), &until) != ETIMEDOUT;

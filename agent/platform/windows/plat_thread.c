@@ -69,6 +69,10 @@ void plat_cond_wait(struct plat_cond *cond, struct plat_mutex *mutex)
 bool plat_cond_wait_until(struct plat_cond *cond, struct plat_mutex *mutex, uint64_t deadline_ns)
 {
     enum { LONGEST_MS = 60 * 1000 };
+    if (deadline_ns == UINT64_MAX) {
+        plat_cond_wait(cond, mutex);
+        return true;
+    }
     uint64_t now = plat_monotonic_ns();
     if (now >= deadline_ns) {
         return false;

@@ -10,6 +10,7 @@
 #include "outputs/output.h"
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"
+#include "platform/plat_system.h"
 #include "support/temp_folder.h"
 #include "support/test.h"
 
@@ -212,6 +213,31 @@ static void rotated_files_are_compressed_in_the_end(void **state)
     fini(&f);
     assert_content("e.3.gz", "3\n");
     assert_int_equal(files_in_folder(), 4);
+}
+
+static void it_says_when_there_is_more_to_do(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *yaml;
+        bool refuses; /* so that files cannot be compressed yet */
+        bool again;
+    } cases[] = {{"{path: '%s/e'}", false, false},
+        {"{path: '%s/e', rotate: {size: 2, gzip: true}}", false, false},
+        {"{path: '%s/e', rotate: {size: 2, gzip: true}}", true, true},
+        {"{path: '%s/e', rotate: {age: 500d}}", false, true}};
+    const uint64_t minute_ns = UINT64_C(60000000000); /* the clock may be set meanwhile */
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct fixture f;
+        open_output(&f, cases[i].yaml);
+        assert_int_equal(send_lines(&f, "1\n2\n3\n", NULL), OUTPUT_DELIVERED);
+        f.refuses = cases[i].refuses;
+        uint64_t before = plat_monotonic_ns();
+        uint64_t due = output_file.idle(f.self);
+        assert_true(cases[i].again ? due > before && due <= plat_monotonic_ns() + minute_ns
+                                   : due == UINT64_MAX);
+        fini(&f);
+    }
 }
 
 static void nothing_is_made_for_good_before_the_checkpoint_is_stored(void **state)
@@ -507,6 +533,7 @@ int main(void)
         cmocka_unit_test(no_file_grows_beyond_its_size_even_within_a_batch),
         cmocka_unit_test(numbers_go_on_behind_those_that_are_there),
         cmocka_unit_test(rotated_files_are_compressed_in_the_end),
+        cmocka_unit_test(it_says_when_there_is_more_to_do),
         cmocka_unit_test(nothing_is_made_for_good_before_the_checkpoint_is_stored),
         cmocka_unit_test(what_a_run_before_left_is_compressed_by_the_next),
         cmocka_unit_test(a_run_without_events_completes_what_was_left),

@@ -109,6 +109,26 @@ static void losses_of_one_kind_are_one_gap(void **state)
     rig_fini(&rig);
 }
 
+/* The second one is due only when the first has left: nobody else looks at the clock. */
+static void a_thread_ships_what_gets_due(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct error err;
+    rig_init(&rig, 1000000);
+    assert_true(losses_start(rig.losses, &err));
+    for (uint64_t i = 1; i <= 3; i++) {
+        lose(&rig, 0, 0, OUTPUT_DROP_REJECTED, i, 5, 6);
+        struct slab *slab = take(&rig); /* waits for as long as it takes */
+        assert_non_null(slab);
+        slab_destroy(slab);
+    }
+    losses_stop(rig.losses);
+    assert_log(&rig, "0:output/rejected(1)a@5-6 0:output/rejected(2)a@5-6 "
+                     "0:output/rejected(3)a@5-6 ");
+    rig_fini(&rig);
+}
+
 static void sessions_outputs_and_reasons_are_told_apart(void **state)
 {
     (void)state;
@@ -353,6 +373,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(losses_of_one_kind_are_one_gap),
+        cmocka_unit_test(a_thread_ships_what_gets_due),
         cmocka_unit_test(sessions_outputs_and_reasons_are_told_apart),
         cmocka_unit_test(what_comes_again_is_no_loss),
         cmocka_unit_test(what_is_held_is_left_to_the_next_run),

@@ -44,6 +44,42 @@ static void gate_fini(struct gate *gate)
     plat_mutex_fini(&gate->mutex);
 }
 
+struct waiting {
+    struct spool *spool;
+    enum spool_next got;
+};
+
+static void wait_for_a_batch(void *self)
+{
+    struct waiting *waiting = self;
+    struct spool_item item;
+    waiting->got = waiting->spool->ops->next(waiting->spool, 0, UINT64_MAX, &item);
+}
+
+/* Whether it waits already or is about to. */
+static void an_output_that_leaves_waits_for_nothing(void **state)
+{
+    (void)state;
+    struct spool_rig rig;
+    struct error err;
+    rig_init(&rig);
+    rig_open(&rig);
+    struct waiting waiting = {.spool = rig.spool, .got = SPOOL_NOTHING};
+    struct plat_thread *thread = plat_thread_start("lane", wait_for_a_batch, &waiting, &err);
+    assert_non_null(thread);
+    rig.spool->ops->leave(rig.spool, 0);
+    plat_thread_join(thread);
+    assert_int_equal(waiting.got, SPOOL_END);
+    rig_append(&rig, 0, 1, 2);
+    rig_flush(&rig);
+    waiting.got = SPOOL_NOTHING;
+    wait_for_a_batch(&waiting);
+    assert_int_equal(waiting.got, SPOOL_END);
+    rig_reopen(&rig);
+    rig_take(&rig, 0, 1, 2); /* it waits for who comes next */
+    rig_fini(&rig);
+}
+
 /* The thread is stuck in a commit from now on. */
 static void gate_close(struct gate *gate)
 {
@@ -137,6 +173,7 @@ static void rows_that_are_lost_leave_the_others_in_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_output_that_leaves_waits_for_nothing),
         cmocka_unit_test(an_output_goes_on_during_a_long_commit),
         cmocka_unit_test(rows_that_are_lost_leave_the_others_in_order),
     };

@@ -131,7 +131,7 @@ static void wait_for_ready(void *self)
     struct shared *shared = self;
     plat_mutex_lock(&shared->mutex);
     while (!shared->ready) {
-        plat_cond_wait_until(&shared->changed, &shared->mutex, UINT64_MAX / 2);
+        plat_cond_wait_until(&shared->changed, &shared->mutex, UINT64_MAX);
     }
     shared->count++;
     plat_mutex_unlock(&shared->mutex);
