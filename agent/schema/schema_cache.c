@@ -349,6 +349,7 @@ static void ask_sources(
     for (; source < SOURCE_COUNT; source++) {
         ask_source(cache, cache->order[source], record, &found);
     }
+    schema_candidates_put_layouts_first(&found);
     for (size_t i = 0; i < found.count; i++) {
         give_serial(cache, found.list[i]);
         choice->list[i] = found.list[i];

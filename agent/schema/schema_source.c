@@ -16,3 +16,17 @@ void schema_candidates_add_yielding(struct schema_candidates *to, const struct e
         to->yields[before] = true;
     }
 }
+
+void schema_candidates_put_layouts_first(struct schema_candidates *candidates)
+{
+    struct schema_candidates names = {.count = 0};
+    size_t count = 0;
+    for (size_t i = 0; i < candidates->count; i++) {
+        if (candidates->list[i]->has_layout) {
+            candidates->list[count++] = candidates->list[i];
+        } else {
+            names.list[names.count++] = candidates->list[i];
+        }
+    }
+    memcpy(candidates->list + count, names.list, names.count * sizeof(names.list[0]));
+}

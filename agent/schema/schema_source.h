@@ -25,6 +25,9 @@ void schema_candidates_add(struct schema_candidates *to, const struct event_sche
 void schema_candidates_add_yielding(
     struct schema_candidates *to, const struct event_schema *schema);
 
+/* Who knows names alone gives way to who knows what the bytes mean; else the order stays. */
+void schema_candidates_put_layouts_first(struct schema_candidates *candidates);
+
 struct schema_source_settings {
     const char *const *paths; /* files or folders the user named (manifest, pack) */
     size_t path_count;
