@@ -121,7 +121,8 @@ static void set_order(struct schema_cache *cache, enum schema_tdh tdh)
     size_t count = 0;
     size_t tdh_at = SOURCE_COUNT;
     for (size_t i = 0; i < SOURCE_COUNT; i++) {
-        bool is_file = sources[i] == &schema_source_manifest || sources[i] == &schema_source_pack;
+        bool is_file = sources[i] == &schema_source_mof || sources[i] == &schema_source_manifest ||
+                       sources[i] == &schema_source_pack;
         if (tdh == SCHEMA_TDH_FIRST && is_file && tdh_at == SOURCE_COUNT) {
             tdh_at = count++;
         }

@@ -1,0 +1,247 @@
+#include "schema/mof_model.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "schema/names.h"
+
+enum { MAX_NAME_BYTES = 256 }; /* of WMI's classes */
+
+void mof_model_init(struct mof_model *model, size_t max_bytes)
+{
+    *model = (struct mof_model){0};
+    arena_init(&model->arena, max_bytes);
+    map_init(&model->names, MOF_MAX_CLASSES);
+}
+
+void mof_model_fini(struct mof_model *model)
+{
+    map_fini(&model->names);
+    arena_fini(&model->arena);
+}
+
+/* ---- messages ------------------------------------------------------------------------------------ */
+
+static void say(struct mof_model *model, const char *text)
+{
+    if (model->warn) {
+        model->warn(model->warn_self, text);
+    }
+}
+
+void mof_model_warn(struct mof_model *model, struct mof_file *file, uint32_t line, uint32_t column,
+    const char *format, ...)
+{
+    if (++file->warnings > MOF_MAX_WARNINGS) {
+        return;
+    }
+    char what[512];
+    char text[1200];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(what, sizeof(what), format, args);
+    va_end(args);
+    if (line) {
+        snprintf(text, sizeof(text), "%s:%u:%u: %s", file->name, line, column, what);
+    } else {
+        snprintf(text, sizeof(text), "%s: %s", file->name, what);
+    }
+    say(model, text);
+}
+
+void mof_model_end_warnings(struct mof_model *model)
+{
+    for (const struct mof_file *file = model->files; file; file = file->next) {
+        if (file->warnings > MOF_MAX_WARNINGS) {
+            char text[1200];
+            snprintf(text, sizeof(text), "%s: %zu further things are wrong", file->name,
+                file->warnings - MOF_MAX_WARNINGS);
+            say(model, text);
+        }
+    }
+}
+
+/* ---- classes ------------------------------------------------------------------------------------- */
+
+static struct span fold(struct span name, char *text)
+{
+    size_t size = name.size < MAX_NAME_BYTES ? name.size : MAX_NAME_BYTES;
+    for (size_t i = 0; i < size; i++) {
+        uint8_t c = name.data[i];
+        text[i] = (char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+    }
+    return span_make(text, size);
+}
+
+bool mof_model_add(struct mof_model *model, struct mof_class *class)
+{
+    char text[MAX_NAME_BYTES];
+    struct span key = fold(class->name, text);
+    struct mof_class *alike = map_get(&model->names, key);
+    if (!alike) {
+        struct span copy;
+        if (!arena_copy(&model->arena, key, &copy) || !map_put(&model->names, copy, class)) {
+            return false;
+        }
+    } else {
+        class->next_alike = alike->next_alike;
+        alike->next_alike = class;
+    }
+    if (model->last) {
+        model->last->next = class;
+    } else {
+        model->first = class;
+    }
+    model->last = class;
+    model->class_count++;
+    return true;
+}
+
+/* The parent of ${class}: of its own file, else the first of any. */
+static struct mof_class *find_parent(const struct mof_model *model, const struct mof_class *class)
+{
+    char text[MAX_NAME_BYTES];
+    struct mof_class *found = NULL;
+    struct mof_class *at = class->parent.size ? map_get(&model->names, fold(class->parent, text))
+                                              : NULL;
+    for (size_t i = 0; at && i < MOF_MAX_DEPTH; at = at->next_alike, i++) {
+        if (!at->is_local && at != class && (!found || at->file == class->file)) {
+            found = at;
+            if (at->file == class->file) {
+                break;
+            }
+        }
+    }
+    return found;
+}
+
+/* ---- amendments ---------------------------------------------------------------------------------- */
+
+/* Behind ${to} those of ${more} that are not there. */
+static void add_qualifiers(struct mof_qualifier **to, struct mof_qualifier *more)
+{
+    size_t count = 0;
+    for (const struct mof_qualifier *at = *to; at; at = at->next) {
+        count++;
+    }
+    while (more && count < MOF_MAX_QUALIFIERS) {
+        struct mof_qualifier *next = more->next;
+        char name[MAX_NAME_BYTES + 1];
+        snprintf(name, sizeof(name), "%.*s", SPAN_ARG(span_first(more->name, MAX_NAME_BYTES)));
+        if (!mof_qualifier_find(*to, name)) {
+            more->next = *to;
+            *to = more;
+            count++;
+        }
+        more = next;
+    }
+}
+
+static void amend(struct mof_class *class, struct mof_class *amendment)
+{
+    add_qualifiers(&class->qualifiers, amendment->qualifiers);
+    amendment->qualifiers = NULL;
+    struct mof_property *own = class->properties;
+    for (struct mof_property *p = amendment->properties; p; p = p->next) {
+        /* Both list them in one order as a rule. */
+        struct mof_property *start = own;
+        while (own && !span_equal_nocase(own->name, p->name)) {
+            own = own->next;
+        }
+        if (own) {
+            add_qualifiers(&own->qualifiers, p->qualifiers);
+            p->qualifiers = NULL;
+        } else {
+            own = start;
+        }
+    }
+}
+
+static void apply_amendment(struct mof_model *model, struct mof_class *amendment)
+{
+    char text[MAX_NAME_BYTES];
+    struct mof_class *at = map_get(&model->names, fold(amendment->name, text));
+    while (at && at->is_local) {
+        at = at->next_alike;
+    }
+    if (at) {
+        amend(at, amendment);
+    }
+}
+
+void mof_model_link(struct mof_model *model)
+{
+    for (struct mof_class *class = model->first; class; class = class->next) {
+        if (class->is_local) {
+            apply_amendment(model, class);
+        } else {
+            class->base = find_parent(model, class);
+        }
+    }
+    for (struct mof_class *class = model->first; class; class = class->next) {
+        class->depth = 0;
+        for (const struct mof_class *at = class->base; at; at = at->base) {
+            if (++class->depth == MOF_MAX_DEPTH) {
+                mof_model_warn(model, class->file, class->line, class->column,
+                    "class %.*s: its parents run in a circle, or are more than %d: it is taken for "
+                    "one without",
+                    SPAN_ARG(span_first(class->name, MAX_NAME_BYTES)), MOF_MAX_DEPTH);
+                class->base = NULL;
+                class->depth = 0;
+                break;
+            }
+        }
+    }
+}
+
+/* ---- qualifiers ---------------------------------------------------------------------------------- */
+
+const struct mof_qualifier *mof_qualifier_find(
+    const struct mof_qualifier *qualifiers, const char *name)
+{
+    const struct mof_qualifier *at = qualifiers;
+    while (at && !span_equal_nocase(at->name, span_text(name))) {
+        at = at->next;
+    }
+    return at;
+}
+
+struct span mof_qualifier_text(const struct mof_qualifier *qualifiers, const char *name)
+{
+    const struct mof_qualifier *found = mof_qualifier_find(qualifiers, name);
+    return found && found->values ? found->values->text : span_make(NULL, 0);
+}
+
+static bool binary_number(struct span text, uint64_t max, uint64_t *ret_number)
+{
+    uint64_t value = 0;
+    for (size_t i = 0; i + 1 < text.size; i++) {
+        unsigned digit = (unsigned)text.data[i] - '0';
+        if (digit > 1 || value > (max - digit) / 2) {
+            return false;
+        }
+        value = value * 2 + digit;
+    }
+    *ret_number = value;
+    return true;
+}
+
+bool mof_number(struct span text, uint64_t max, uint64_t *ret_number)
+{
+    bool is_hex = text.size > 1 && (text.data[1] | 0x20) == 'x';
+    bool is_binary = text.size > 1 && !is_hex && (text.data[text.size - 1] | 0x20) == 'b';
+    return max > 0 &&
+           (is_binary ? binary_number(text, max, ret_number) : names_number(text, max, ret_number));
+}
+
+bool mof_qualifier_number(
+    const struct mof_qualifier *qualifiers, const char *name, uint64_t max, uint64_t *ret_number)
+{
+    return mof_number(mof_qualifier_text(qualifiers, name), max, ret_number);
+}
+
+bool mof_class_guid(const struct mof_class *class, struct guid *ret_guid)
+{
+    return guid_parse(mof_qualifier_text(class->qualifiers, "Guid"), ret_guid) &&
+           !guid_is_zero(ret_guid);
+}
