@@ -37,6 +37,7 @@ struct agent_run_settings {
     const struct app_config *config;   /* of the start; outlives the run */
     const struct agent_source *source; /* NULL: it cannot be reloaded */
     struct span schema_pack; /* text of a schema pack beside those of files; empty: none */
+    struct span schema_tmf;  /* the same of trace message formats; outlives the run */
     uint64_t max_events;     /* per session; 0: no limit */
     uint64_t duration_ns;    /* 0: no limit */
     bool colors;             /* pretty output to a terminal */

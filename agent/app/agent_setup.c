@@ -23,6 +23,7 @@ static bool read_schemas(
     struct schema_source_settings settings = {.paths = paths,
         .path_count = count,
         .pack = process->settings->schema_pack,
+        .tmf = process->settings->schema_tmf,
         .warn = warn_schema,
         .warn_self = process};
     setup->schemas = schema_shared_create(&settings, err);

@@ -61,6 +61,9 @@ static const char *verdict(const struct result *result, int *ret_exit)
     if (!result->written.was_enabled) {
         return "the providers were not switched on";
     }
+    if (!result->written.as_asked) {
+        return "the classic provider was switched on with another level, or other flags";
+    }
     if (result->wrong) {
         return "events were not decoded to what was written";
     }
@@ -209,6 +212,7 @@ static int test(uint64_t rate, uint64_t duration_ns, bool json)
         .providers = providers,
         .output = &selftest_check_ops,
         .pack = span_text(selftest_writer_pack),
+        .tmf = span_text(selftest_writer_tmf),
         .duration_ns = duration_ns + patience_ns};
     while ((providers[live.provider_count] = selftest_writer_provider(live.provider_count))) {
         live.provider_count++;
@@ -269,7 +273,8 @@ const struct cli_command cmd_selftest = {
     .description =
         "Registers providers of every kind (TraceLogging, manifest, classic, messages of WPP "
         "code), writes known events with them through a session of its own, and compares what "
-        "comes out at the end: values, order, losses by stage, and how long events are on their "
+        "comes out at the end: values, texts, order, losses by stage, and how long events are on "
+        "their "
         "way. Exits with 0 only if all is right, with 3 if events were lost but counted.\n"
         "Needs Windows, and the right to trace: administrator, or Performance Log Users.",
     .options = options,

@@ -237,6 +237,7 @@ int live_run(const struct live_run_settings *settings)
     snprintf(etw_name, sizeof(etw_name), ETW_OUR_PREFIX "%s-%u", settings->name, plat_process_id());
     struct agent_run_settings run = {.config = &config,
         .schema_pack = settings->pack,
+        .schema_tmf = settings->tmf,
         .duration_ns = settings->duration_ns,
         .colors = settings->pretty && plat_is_terminal(1) && !plat_no_color(),
         .once = true};

@@ -25,6 +25,7 @@ struct live_run_settings {
     bool pretty;
     const struct output_ops *output; /* takes the events, without settings; NULL: those above */
     struct span pack;                /* definitions of events, as a schema pack; empty: none */
+    struct span tmf;                 /* the same of WPP messages, as trace message formats */
     uint64_t max_events;             /* that are written; 0: no limit */
     uint64_t duration_ns;            /* 0: no limit */
 };

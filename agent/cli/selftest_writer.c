@@ -24,7 +24,7 @@ enum {
     LEVEL = 4,
     EVENT_ID = 1,
     CLASS_TYPE = 10,
-    MESSAGE_NUMBER = 7,
+    MESSAGE_NUMBER = 10,
     MESSAGE_FLAGS = 0x01 | 0x02 | 0x08 | 0x20, /* sequence, GUID, time, process and thread */
     DATA_PROVIDER_METADATA = 2,
     DATA_EVENT_METADATA = 1,
@@ -33,6 +33,14 @@ enum {
     PAUSE_MS = 5,
     MOST_AT_ONCE = 4096,
 };
+
+static const uint32_t message_status = UINT32_C(0xc0000022);
+
+/* What the classic provider is switched on with: its own code would look at both. */
+#define CLASSIC_LEVEL 5
+#define CLASSIC_FLAGS 0x80010003
+#define TEXT_OF(macro) QUOTED(macro)
+#define QUOTED(text) #text
 
 const char selftest_writer_pack[] = "etwship-pack 1\n"
                                     "provider " MANIFEST_GUID " \"Etwship-Selftest\"\n"
@@ -52,6 +60,18 @@ const char selftest_writer_pack[] = "etwship-pack 1\n"
                                     "  field \"Number\" Int32\n"
                                     "  field \"Text\" UnicodeString\n";
 
+const char selftest_writer_tmf[] = MESSAGE_GUID
+    " Etwship-Selftest // SRC=selftest.c MJ= MN=\n"
+    "#typev selftest_c1 10 \"%0%!FUNC! %10!I64u! sent at %11!I64u!: %12!06d!, "
+    "%13!s!, %14!s!\" //   LEVEL=TRACE_LEVEL_INFORMATION FLAGS=SELFTEST FUNC=tick\n"
+    "{\n"
+    "sequence, ItemULongLong -- 10\n"
+    "sent_ns, ItemULongLong -- 11\n"
+    "number, ItemLong -- 12\n"
+    "text, ItemWString -- 13\n"
+    "status, ItemNTSTATUS -- 14\n"
+    "}\n";
+
 /* Traits: their size, the provider's name (TraceLoggingProvider.h). */
 static const uint8_t traits[] = "\x13\0" TRACELOGGING_NAME;
 /* An event: its size, no tags, its name, then each field's name and type. */
@@ -60,7 +80,7 @@ static const uint8_t tick[] = "\x28\0\0Tick\0Sequence\0\x0aSentNs\0\x0aNumber\0\
 static const etw_char text[] = {'n', 'a', 0xef, 'v', 'e', ' ', 0x2713, 0};
 #define TEXT_UTF8 "na\xc3\xafve \xe2\x9c\x93"
 
-enum { PAYLOAD_BYTES = 8 + 8 + 4 + sizeof(text), MESSAGE_BYTES = 16 };
+enum { PAYLOAD_BYTES = 8 + 8 + 4 + sizeof(text) };
 
 /* What a provider's callback is about. */
 struct listener {
@@ -82,6 +102,7 @@ struct selftest_writer {
     uint64_t manifest;
     uint64_t classic;
     atomic_uint_fast64_t session; /* of the classic provider; 0: none */
+    atomic_bool as_asked;         /* its level and flags */
     struct guid class_guid;
     struct guid message_guid;
     struct selftest_written written;
@@ -100,7 +121,8 @@ const char *selftest_writer_provider(size_t index)
         struct guid guid = guid_from_name(span_text(TRACELOGGING_NAME));
         guid_write(&guid, tracelogging);
     }
-    const char *const list[] = {tracelogging, MANIFEST_GUID, CLASSIC_GUID, NULL};
+    const char *const list[] = {tracelogging, MANIFEST_GUID,
+        CLASSIC_GUID ":" TEXT_OF(CLASSIC_LEVEL) "::" TEXT_OF(CLASSIC_FLAGS), NULL};
     return list[index];
 }
 
@@ -128,13 +150,22 @@ void selftest_writer_expect(
             (unsigned long long)sequence, (unsigned long long)sent_ns, number_of(sequence));
         return;
     }
-    uint8_t bytes[PAYLOAD_BYTES];
-    put_payload(sequence, sent_ns, bytes);
-    buf_add_text(out, "\"payload\":\"");
-    for (size_t i = 0; i < MESSAGE_BYTES; i++) {
-        buf_printf(out, "%02x", bytes[i]);
+    buf_printf(out,
+        "\"data\":{\"arg10\":%llu,\"arg11\":%llu,\"arg12\":%d,\"arg13\":\"" TEXT_UTF8
+        "\",\"arg14\":%lu,\"arg14_name\":\"STATUS_ACCESS_DENIED\"}",
+        (unsigned long long)sequence, (unsigned long long)sent_ns, number_of(sequence),
+        (unsigned long)message_status);
+}
+
+void selftest_writer_expect_text(
+    enum selftest_kind kind, uint64_t sequence, uint64_t sent_ns, struct buf *out)
+{
+    if (kind == SELFTEST_MESSAGE) {
+        buf_printf(out,
+            "\"message\":\"tick %llu sent at %llu: %06d, " TEXT_UTF8
+            ", 0xc0000022(STATUS_ACCESS_DENIED)\"",
+            (unsigned long long)sequence, (unsigned long long)sent_ns, number_of(sequence));
     }
-    buf_add_byte(out, '"');
 }
 
 static struct etw_data data_of(const void *bytes, size_t size, uint8_t type)
@@ -179,7 +210,8 @@ static uint32_t write_message(struct selftest_writer *w, const uint8_t *payload)
 {
     return w->api->TraceMessage(atomic_load(&w->session), MESSAGE_FLAGS, &w->message_guid,
         MESSAGE_NUMBER, (const void *)payload, (size_t)8, (const void *)(payload + 8), (size_t)8,
-        (const void *)NULL);
+        (const void *)(payload + 16), (size_t)4, (const void *)text, sizeof(text),
+        (const void *)&message_status, sizeof(message_status), (const void *)NULL);
 }
 
 static void write_one(struct selftest_writer *w, enum selftest_kind kind, uint64_t sequence)
@@ -230,6 +262,7 @@ static void run(void *self)
         return;
     }
     w->written.was_enabled = true;
+    w->written.as_asked = atomic_load(&w->as_asked);
     uint64_t total = due(w, w->settings.duration_ns);
     total = total < SELFTEST_KINDS ? SELFTEST_KINDS : total;
     uint64_t start = plat_monotonic_ns();
@@ -291,7 +324,10 @@ static uint32_t on_classic(uint32_t request_code, void *context,
     (void)buffer_size;
     struct selftest_writer *w = context;
     if (request_code == REQUEST_ENABLE) {
-        atomic_store(&w->session, w->api->GetTraceLoggerHandle(buffer));
+        uint64_t session = w->api->GetTraceLoggerHandle(buffer);
+        atomic_store(&w->as_asked, w->api->GetTraceEnableLevel(session) == CLASSIC_LEVEL &&
+                                       w->api->GetTraceEnableFlags(session) == CLASSIC_FLAGS);
+        atomic_store(&w->session, session);
         set_enabled(w, SELFTEST_CLASSIC, true);
     } else if (request_code == REQUEST_DISABLE) {
         set_enabled(w, SELFTEST_CLASSIC, false);
@@ -311,6 +347,8 @@ static bool has_functions(const struct etw_api *api, struct error *err)
         {"RegisterTraceGuidsW", api->RegisterTraceGuidsW != NULL},
         {"UnregisterTraceGuids", api->UnregisterTraceGuids != NULL},
         {"GetTraceLoggerHandle", api->GetTraceLoggerHandle != NULL},
+        {"GetTraceEnableLevel", api->GetTraceEnableLevel != NULL},
+        {"GetTraceEnableFlags", api->GetTraceEnableFlags != NULL},
         {"TraceEvent", api->TraceEvent != NULL}, {"TraceMessage", api->TraceMessage != NULL}};
     for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
         if (!functions[i].is_there) {

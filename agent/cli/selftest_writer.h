@@ -7,7 +7,7 @@
  * Providers of every kind that Windows has, which write known events: TraceLogging (EventRegister,
  * events that describe themselves), manifest (EventRegister, ids; described by a schema pack),
  * classic (RegisterTraceGuids, TraceEvent; described by the pack, too) and messages of WPP code
- * (the same registration, TraceMessage; two numbers without description).
+ * (the same registration, TraceMessage; described by a trace message format).
  */
 enum selftest_kind {
     SELFTEST_TRACELOGGING,
@@ -20,15 +20,22 @@ enum selftest_kind {
 /* Names of the kinds as `provider.kind` of their events has them. */
 const char *selftest_writer_kind(enum selftest_kind kind);
 
-/* What to switch on: GUIDs as text. NULL behind the last. */
+/* What to switch on, in the compact form of provider_spec.h. NULL behind the last. */
 const char *selftest_writer_provider(size_t index);
 
 /* Definitions of their events: a schema pack. */
 extern const char selftest_writer_pack[];
 
-/* Append the value of `data` (of messages: `payload`) with its key, as the native format writes it
- * for the event ${sequence} that was written at ${sent_ns}. */
+/* And of their messages: a trace message format. */
+extern const char selftest_writer_tmf[];
+
+/* Append the value of `data` with its key, as the native format writes it for the event ${sequence}
+ * that was written at ${sent_ns}. */
 void selftest_writer_expect(
+    enum selftest_kind kind, uint64_t sequence, uint64_t sent_ns, struct buf *out);
+
+/* The same of `message`; nothing for kinds without text. */
+void selftest_writer_expect_text(
     enum selftest_kind kind, uint64_t sequence, uint64_t sent_ns, struct buf *out);
 
 struct selftest_writer;
@@ -47,6 +54,7 @@ struct selftest_written {
     uint32_t last_code; /* of these */
     uint64_t took_ns;
     bool was_enabled; /* all providers were switched on */
+    bool as_asked;    /* the classic one with the level and the flags that were asked for */
 };
 
 /* Register the providers and start a thread, which writes when all of them are switched on; behind

@@ -32,6 +32,7 @@ struct schema_source_settings {
     const char *const *paths; /* files or folders the user named (manifest, pack) */
     size_t path_count;
     struct span pack; /* text of a schema pack that goes before those of files; empty: none */
+    struct span tmf;  /* the same of trace message formats, in UTF-8; outlives the source */
     /* Called for each file that cannot be used, with one line of text; may be NULL. */
     void (*warn)(void *warn_self, const char *text);
     void *warn_self;

@@ -8,6 +8,7 @@
 #include "schema/pdb.h"
 #include "schema/schema_source.h"
 #include "schema/text_encoding.h"
+#include "schema/wpp.h"
 #include "schema/wpp_plan.h"
 
 /*
@@ -138,6 +139,17 @@ static bool has_room(struct wpp_source *source, const char *path)
     return source->file_count <= MAX_FILES;
 }
 
+/* Both outlive the source. */
+static void take_text(struct wpp_source *source, struct span text, const char *origin)
+{
+    struct error err = {0};
+    const struct tmf_sink sink = {.message = add_message, .warn = warn_text, .self = source};
+    source->origin = origin;
+    if (!tmf_read(text, &source->texts, origin, &sink, &err)) {
+        warn_about(source, origin, err.text);
+    }
+}
+
 static void load_tmf(struct wpp_source *source, const char *path)
 {
     struct error err = {0};
@@ -156,11 +168,7 @@ static void load_tmf(struct wpp_source *source, const char *path)
         warn_about(source, path, no_memory);
         return;
     }
-    source->origin = (const char *)origin.data;
-    const struct tmf_sink sink = {.message = add_message, .warn = warn_text, .self = source};
-    if (!tmf_read(text, &source->texts, source->origin, &sink, &err)) {
-        warn_about(source, path, err.text);
-    }
+    take_text(source, text, (const char *)origin.data);
 }
 
 /* ---- PDB files ----------------------------------------------------------------------------------- */
@@ -318,6 +326,9 @@ static void *wpp_create(const struct schema_source_settings *settings, struct er
     arena_init(&source->texts, MAX_TEXT_BYTES);
     arena_init(&source->plans, MAX_PLAN_BYTES);
     map_init(&source->entries, MAX_MESSAGES);
+    if (settings->tmf.size) {
+        take_text(source, settings->tmf, "built in");
+    }
     for (size_t i = 0; i < settings->path_count; i++) {
         const char *path = settings->paths[i];
         enum plat_path_kind kind = plat_path_kind(path);
@@ -401,3 +412,57 @@ const struct schema_source_ops schema_source_wpp = {
     .list = wpp_list,
     .destroy = wpp_destroy,
 };
+
+/* ---- whose messages ------------------------------------------------------------------------------ */
+
+struct wpp_guids {
+    struct arena memory;
+    struct map guids; /* to themselves */
+};
+
+static bool add_guid(struct wpp_guids *guids, const struct guid *guid)
+{
+    struct span key = span_make(guid->bytes, sizeof(guid->bytes));
+    struct span copy;
+    return map_get(&guids->guids, key) || (arena_copy(&guids->memory, key, &copy) &&
+                                              map_put(&guids->guids, copy, (void *)copy.data));
+}
+
+struct wpp_guids *wpp_guids_read(const char *path, struct error *err)
+{
+    const struct schema_source_settings settings = {.paths = &path, .path_count = 1};
+    struct wpp_source *source = wpp_create(&settings, err);
+    struct wpp_guids *guids = source ? calloc(1, sizeof(*guids)) : NULL;
+    const struct map_slot *slot;
+    size_t cursor = 0;
+    bool ok = guids != NULL;
+    if (guids) {
+        arena_init(&guids->memory, MAX_TEXT_BYTES);
+        map_init(&guids->guids, MAX_MESSAGES);
+    }
+    while (ok && (slot = map_next(&source->entries, &cursor))) {
+        const struct wpp_entry *entry = slot->value;
+        ok = add_guid(guids, &entry->message->guid);
+    }
+    wpp_destroy(source);
+    if (!ok) {
+        wpp_guids_destroy(guids);
+        error_set(err, ERR_MEMORY, "no memory for WPP schemas");
+        return NULL;
+    }
+    return guids;
+}
+
+void wpp_guids_destroy(struct wpp_guids *guids)
+{
+    if (guids) {
+        map_fini(&guids->guids);
+        arena_fini(&guids->memory);
+        free(guids);
+    }
+}
+
+bool wpp_guids_has(const struct wpp_guids *guids, const struct guid *guid)
+{
+    return map_get(&guids->guids, span_make(guid->bytes, sizeof(guid->bytes))) != NULL;
+}

@@ -35,6 +35,8 @@ static void add_event(struct lines *lines, enum selftest_kind kind, unsigned cpu
     struct buf data;
     buf_init(&data, 4096);
     selftest_writer_expect(kind, sequence, 1, &data);
+    buf_add_byte(&data, ',');
+    selftest_writer_expect_text(kind, sequence, 1, &data);
     buf_add_byte(&data, 0);
     add(lines, selftest_writer_kind(kind), cpu, (const char *)data.data);
     buf_fini(&data);
@@ -77,6 +79,24 @@ static void it_closes_when_everything_has_come(void **state)
     assert_true(seen.p50_ns > 0 && seen.p50_ns <= seen.p99_ns && seen.p99_ns <= seen.max_ns);
 }
 
+#define MESSAGE_DATA                                                                          \
+    "\"data\":{\"arg10\":7,\"arg11\":5,\"arg12\":-7,\"arg13\":\"na\xc3\xafve \xe2\x9c\x93\"," \
+    "\"arg14\":3221225506,\"arg14_name\":\"STATUS_ACCESS_DENIED\"}"
+
+static void a_message_is_right_with_its_text_alone(void **state)
+{
+    (void)state;
+    struct selftest_seen seen;
+    struct lines lines = {.count = 0};
+    add(&lines, "wpp", 0,
+        MESSAGE_DATA ",\"message\":\"tick 7 sent at 5: -00007, na\xc3\xafve \xe2\x9c\x93, "
+                     "0xc0000022(STATUS_ACCESS_DENIED)\"");
+    send(&lines);
+    selftest_check_end(&seen);
+    assert_int_equal(seen.received[SELFTEST_MESSAGE], 1);
+    assert_int_equal(seen.wrong[SELFTEST_MESSAGE], 0);
+}
+
 static void wrong_values_are_found(void **state)
 {
     (void)state;
@@ -89,7 +109,10 @@ static void wrong_values_are_found(void **state)
         {"mof", "\"data\":{\"Sequence\":7}"},
         {"tracelogging", "\"data\":{}"},
         {"wpp", "\"payload\":\"07\""},
-        {"wpp", "\"data\":{\"Sequence\":7}"},
+        {"wpp", "\"data\":{\"arg10\":7,\"arg11\":5}"},
+        {"wpp", MESSAGE_DATA}, /* without its text */
+        {"wpp", MESSAGE_DATA ",\"message\":\"tick 7 sent at 5: -00007, na\xc3\xafve \xe2\x9c\x93, "
+                             "0xc0000022\""},
     };
     struct selftest_seen seen;
     struct lines lines = {.count = 0};
@@ -154,6 +177,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(it_closes_when_everything_has_come, begin),
+        cmocka_unit_test_setup(a_message_is_right_with_its_text_alone, begin),
         cmocka_unit_test_setup(wrong_values_are_found, begin),
         cmocka_unit_test_setup(order_counts_within_a_processor, begin),
         cmocka_unit_test_setup(what_is_lost_counts_as_come, begin),
