@@ -193,6 +193,8 @@ static bool fill_etw(const struct checker *checker, struct app_provider *provide
     spec->capture_every_ns = provider->capture_state.every_ns;
     spec->optional = provider->optional;
     spec->classic = provider->wpp != NULL;
+    spec->wpp = provider->wpp;
+    spec->flags = provider->flags;
     spec->take_over = provider->take_over;
     spec->group = provider->group;
     spec->disallow = provider->disallow;

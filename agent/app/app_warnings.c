@@ -86,10 +86,18 @@ static void warn_of_providers(const struct search *search, const struct app_sess
                 "events of the kernel come in sessions of kernel events alone. write type: system");
         }
         warn_of_protected(search, session, p);
-        if (p->wpp && p->flags.count && spec->any.bits == 0) {
+        if (p->wpp && !session->ops->switches_on && spec->any.bits) {
+            WARN(search, &p->flags,
+                "messages of recorded traces have no flags, but their formats name them. write "
+                "names");
+        }
+        if (p->wpp && session->ops->switches_on && p->flags.count && spec->any.bits == 0) {
             WARN(search, &p->flags,
                 "the bits of flags by name are not known here, so all flags are switched on. write "
                 "their numbers");
+        }
+        if (p->wpp && (spec->any.bits >> 32 || spec->all.bits || spec->all.name_count)) {
+            WARN(search, p, "WPP has 32 flags, any of which is enough: other bits have no effect");
         }
         if (p->wpp && p->payload.count) {
             WARN(search, p, "WPP messages have no fields: payload has no effect. use filters");

@@ -2,13 +2,21 @@
 
 #include <stdlib.h>
 
+#include "event/wpp_format.h"
+#include "schema/wpp.h"
+
 enum { MAX_PROVIDERS = 1024 };
 
 /* In here a spec by name has a GUID, too: where none is known, the one that EventSource and
  * TraceLogging derive from the name. */
+struct selected {
+    struct provider_spec spec;
+    struct wpp_guids *messages; /* NULL: it has no formats */
+};
+
 struct provider_selection {
     size_t count;
-    struct provider_spec specs[];
+    struct selected list[];
 };
 
 static struct provider_selection *allocate(size_t count, struct error *err)
@@ -18,7 +26,7 @@ static struct provider_selection *allocate(size_t count, struct error *err)
         error_set(err, ERR_LIMIT, "at most %d providers can be selected", MAX_PROVIDERS);
         return NULL;
     }
-    selection = calloc(1, sizeof(*selection) + count * sizeof(selection->specs[0]));
+    selection = calloc(1, sizeof(*selection) + count * sizeof(selection->list[0]));
     if (!selection) {
         error_set(err, ERR_MEMORY, "out of memory");
     }
@@ -38,13 +46,13 @@ struct provider_selection *provider_selection_create(
     struct provider_selection *selection = allocate(count, err);
     for (size_t i = 0; selection && i < count; i++) {
         struct error why;
-        if (!provider_spec_parse(&selection->specs[i], span_text(texts[i]), &why)) {
+        struct provider_spec *spec = &selection->list[selection->count++].spec;
+        if (!provider_spec_parse(spec, span_text(texts[i]), &why)) {
             error_set(err, why.code, "provider '%.100s': %s", texts[i], why.text);
             provider_selection_destroy(selection);
             return NULL;
         }
-        derive_guid(&selection->specs[i]);
-        selection->count++;
+        derive_guid(spec);
     }
     return selection;
 }
@@ -54,23 +62,39 @@ struct provider_selection *provider_selection_create_from(
 {
     struct provider_selection *selection = allocate(count, err);
     for (size_t i = 0; selection && i < count; i++) {
-        selection->specs[i] = specs[i];
-        derive_guid(&selection->specs[i]);
-        selection->count++;
+        struct selected *to = &selection->list[selection->count++];
+        to->spec = specs[i];
+        derive_guid(&to->spec);
+        to->messages = specs[i].wpp ? wpp_guids_read(specs[i].wpp, err) : NULL;
+        if (specs[i].wpp && !to->messages) {
+            provider_selection_destroy(selection);
+            return NULL;
+        }
     }
     return selection;
 }
 
 void provider_selection_destroy(struct provider_selection *selection)
 {
+    for (size_t i = 0; selection && i < selection->count; i++) {
+        wpp_guids_destroy(selection->list[i].messages);
+    }
     free(selection);
 }
 
 /* ---- matching --------------------------------------------------------------------------------------- */
 
-static bool is_from(const struct provider_spec *spec, const struct event *event)
+static bool is_from(const struct selected *selected, const struct event *event)
 {
+    const struct provider_spec *spec = &selected->spec;
     const struct event_schema *schema = event->schema;
+    if (selected->messages && event->record->kind == RECORD_MESSAGE &&
+        wpp_guids_has(selected->messages, &event->record->provider)) {
+        return true;
+    }
+    if (spec->wpp && guid_is_zero(&spec->guid)) {
+        return false;
+    }
     if (spec->name.size == 0) {
         /* Events with a decode GUID are enabled by their control GUID, which is an item of theirs. */
         const struct extended_item *control = record_extended(event->record, EXTENDED_CONTROL_GUID);
@@ -127,15 +151,45 @@ static bool is_of_process(const struct provider_spec *spec, const struct event_r
     return spec->pid_count == 0;
 }
 
-static bool selects(const struct provider_spec *spec, const struct event *event)
+/* What the code that writes a message looks at before it does; a record does not hold it, but the
+ * format has names. Those of levels: evntrace.h. */
+static bool passes_format(const struct provider_spec *spec, const struct event *event)
 {
+    static const char *const levels[][2] = {{"TRACE_LEVEL_CRITICAL", "TRACE_LEVEL_FATAL"},
+        {"TRACE_LEVEL_ERROR", "TRACE_LEVEL_ERROR"}, {"TRACE_LEVEL_WARNING", "TRACE_LEVEL_WARNING"},
+        {"TRACE_LEVEL_INFORMATION", "TRACE_LEVEL_INFO"},
+        {"TRACE_LEVEL_VERBOSE", "TRACE_LEVEL_VERBOSE"}};
+    const struct wpp_format *format = event->schema ? event->schema->wpp : NULL;
+    if (!format) {
+        return true;
+    }
+    for (uint8_t i = 0; spec->level && i < sizeof(levels) / sizeof(levels[0]); i++) {
+        if (i + 1 > spec->level &&
+            (span_is(format->level, levels[i][0]) || span_is(format->level, levels[i][1]))) {
+            return false;
+        }
+    }
+    bool any = spec->flags.count == 0 || format->flags.size == 0;
+    for (size_t i = 0; i < spec->flags.count && !any; i++) {
+        uint64_t bits;
+        any = span_is(format->flags, spec->flags.items[i]) ||
+              provider_spec_parse_bits(span_text(spec->flags.items[i]), &bits);
+    }
+    return any;
+}
+
+static bool selects(const struct selected *selected, const struct event *event)
+{
+    const struct provider_spec *spec = &selected->spec;
     const struct event_descriptor *d = &event->record->descriptor;
-    if (!is_from(spec, event) || !is_of_process(spec, event->record)) {
+    if (!is_from(selected, event) || !is_of_process(spec, event->record)) {
         return false;
     }
+    if (event->record->kind == RECORD_MESSAGE) {
+        return is_wanted(spec, d->id, event) && passes_format(spec, event);
+    }
     if (event->record->kind != RECORD_EVENT) {
-        uint16_t id = event->record->kind == RECORD_MESSAGE ? d->id : d->opcode;
-        return is_wanted(spec, id, event);
+        return is_wanted(spec, d->opcode, event);
     }
     bool level = d->level == 0 || spec->level == 0 || d->level <= spec->level;
     return level && is_wanted(spec, d->id, event) && passes_masks(spec, d->keyword);
@@ -144,7 +198,7 @@ static bool selects(const struct provider_spec *spec, const struct event *event)
 bool provider_selection_knows(const struct provider_selection *selection, const struct event *event)
 {
     for (size_t i = 0; i < selection->count; i++) {
-        if (is_from(&selection->specs[i], event)) {
+        if (is_from(&selection->list[i], event)) {
             return true;
         }
     }
@@ -155,7 +209,7 @@ bool provider_selection_passes(
     const struct provider_selection *selection, const struct event *event)
 {
     for (size_t i = 0; i < selection->count; i++) {
-        if (selects(&selection->specs[i], event)) {
+        if (selects(&selection->list[i], event)) {
             return true;
         }
     }

@@ -25,6 +25,9 @@ static void put(
     buf_printf(out, "%s%s: %s%s%s\n", indent, what, places[place], *why ? ", " : "", why);
 }
 
+/* Messages hold neither. */
+static const char by_names[] = "by the names that their formats have for them";
+
 static bool has_masks(const struct provider_spec *spec)
 {
     return (spec->level != 0 && spec->level != PROVIDER_LEVEL_ALL) || spec->any.bits ||
@@ -41,8 +44,9 @@ static bool is_seen(uint32_t kind)
 
 static void put_agent_alone(const struct provider_spec *spec, const char *indent, struct buf *out)
 {
-    if (has_masks(spec)) {
-        put(out, indent, "level and keywords", BY_AGENT, "");
+    if (has_masks(spec) || spec->flags.count) {
+        put(out, indent, spec->classic ? "level and flags" : "level and keywords", BY_AGENT,
+            spec->classic ? by_names : "");
     }
     if (spec->include.range_count + spec->include.name_count + spec->exclude.range_count +
         spec->exclude.name_count) {
@@ -132,9 +136,15 @@ static void put_masks(
         buf_printf(out, "%skeywords: decided by the provider\n", indent);
     }
     if (!is_kernel && has_masks(spec)) {
-        buf_printf(out, "%slevel and %s: decided by the provider%s\n", indent,
-            spec->classic ? "flags" : "keywords",
-            spec->classic ? ", in its own code" : ", and once more by the agent");
+        buf_printf(out,
+            "%slevel and %s: decided by the provider, %sand once more by the agent%s%s\n", indent,
+            spec->classic ? "flags" : "keywords", spec->classic ? "in its own code, " : "",
+            spec->wpp ? ", " : "", spec->wpp ? by_names : "");
+    }
+    if (spec->classic) {
+        buf_printf(out, "%sone session at a time: %s\n", indent,
+            spec->take_over ? "taken from another one that has the provider"
+                            : "another one that has the provider keeps it (take_over: false)");
     }
 }
 
@@ -148,6 +158,9 @@ static void put_properties(
     }
     if (spec->exclude_private) {
         put(out, indent, "private browsing", ignored ? BY_NOBODY : BY_ETW, why);
+    }
+    if (spec->classic && spec->extended) {
+        put(out, indent, "extended", BY_NOBODY, "as messages have no room for it");
     }
     if (spec->disallow.count) {
         put(out, indent, "members of the group", BY_ETW, "");

@@ -111,6 +111,9 @@ static void put_provider(const struct app_session *session, const struct app_pro
     buf_add_text(out, "      ");
     if (provider->wpp) {
         buf_printf(out, "WPP messages of %s", provider->wpp);
+        if (!guid_is_zero(&spec->guid)) {
+            buf_printf(out, " from {%.36s}", guid);
+        }
     } else {
         buf_printf(out, "%.*s%s", SPAN_ARG(name), name.size && has_guid ? " " : "");
         if (has_guid) {

@@ -100,10 +100,12 @@ struct provider_spec {
     struct provider_stacks stacks;
     uint64_t capture_every_ns; /* 0: not again */
     bool capture_at_start;
-    bool optional;  /* a machine may lack it */
-    bool classic;   /* its keywords are flags: it serves one session at a time (WPP, MOF) */
-    bool take_over; /* from the session that a classic one serves */
-    bool group;     /* the GUID is that of a provider group */
+    bool optional;   /* a machine may lack it */
+    bool classic;    /* its keywords are flags: it serves one session at a time (WPP, MOF) */
+    const char *wpp; /* formats of its messages, a file or folder; NULL: none */
+    struct config_strings flags;    /* of WPP, names and numbers */
+    bool take_over;                 /* from the session that a classic one serves */
+    bool group;                     /* the GUID is that of a provider group */
     struct config_strings disallow; /* GUIDs of members of the group that are left out */
     bool only_keywords;             /* no events without keyword */
     bool exclude_private;           /* none of private browsing */

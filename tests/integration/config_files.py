@@ -379,7 +379,6 @@ class Config(unittest.TestCase):
         event ids: decided by the agent, as ETW takes no more than so many, or not both ids and names
 """, out)
         self.assertIn("""
-        level and flags: decided by the provider, in its own code
         event ids: decided by the agent, as classic and WPP providers ignore it
       C: every level
       {1c95126e-7eea-49a9-a3fe-a378b03ddb4d}: every level; not events 3
@@ -485,7 +484,7 @@ Outputs""", out)
         ("providers: ['A:4::0']", "keywords 0 means every keyword"),
         ("paths: [OUT/none.etl]", "there is no file"),
         ("paths: [OUT]", "is a folder"),
-        ("providers: [{wpp: a.tmf, flags: [POWER]}]", "bits of flags by name are not known"),
+        ("providers: [{wpp: a.tmf, flags: [0x10]}]", "formats name them. write names"),
         ("filters: [{drop: 'true'}, {keep: event.id == 1}]", "no rule behind `true`"),
     )
 

@@ -1,5 +1,10 @@
 #include "app/provider_selection.h"
 
+#include <stdio.h>
+
+#include "event/wpp_format.h"
+#include "platform/plat_file.h"
+#include "support/temp_folder.h"
 #include "support/test.h"
 
 static const struct guid dns = {{0x6e, 0x12, 0x95, 0x1c, 0xea, 0x7e, 0xa9, 0x49, 0xa3, 0xfe, 0xa3,
@@ -174,6 +179,102 @@ static void classes_match_by_class_or_provider_and_by_type(void **state)
     assert_false(passes_with(DNS_GUID "::6", &record, &schema));
 }
 
+#define MESSAGES "a5bbbdd9-73f9-3bed-93aa-521a4c96d934"
+static const char formats[] = MESSAGES " driver // SRC=main.c MJ= MN=\n"
+                                       "#typev main_c31 10 \"%0hello\" //   "
+                                       "LEVEL=TRACE_LEVEL_ERROR FLAGS=POWER FUNC=main\n"
+                                       "{\n}\n";
+
+static char folder[TEMP_FOLDER_BYTES];
+static char format_path[TEMP_FOLDER_BYTES + 16];
+
+static int write_formats(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    if (temp_folder_make(folder, "provider_selection")) {
+        return -1;
+    }
+    snprintf(format_path, sizeof(format_path), "%s/driver.tmf", folder);
+    struct plat_file *file = plat_file_open(format_path, PLAT_FILE_CREATE, &err);
+    bool good = file && plat_file_write(file, span_text(formats), &err);
+    plat_file_close(file);
+    return good ? 0 : -1;
+}
+
+static int remove_formats(void **state)
+{
+    (void)state;
+    return temp_folder_remove(folder);
+}
+
+static bool passes_wpp(const struct provider_spec *spec, const char *guid_text, uint16_t number,
+    const struct wpp_format *format)
+{
+    struct error err = {0};
+    struct event_record record = {.kind = RECORD_MESSAGE, .descriptor.id = number};
+    struct event_schema schema = {.kind = SCHEMA_WPP, .wpp = format};
+    const struct event event = {.record = &record, .schema = format ? &schema : NULL};
+    assert_true(guid_parse(span_text(guid_text), &record.provider));
+    struct provider_selection *selection = provider_selection_create_from(spec, 1, &err);
+    assert_non_null(selection);
+    bool passes = provider_selection_passes(selection, &event);
+    assert_int_equal(provider_selection_knows(selection, &event), strcmp(guid_text, MESSAGES) == 0);
+    provider_selection_destroy(selection);
+    return passes;
+}
+
+/* Records of messages hold the GUID of their source file, not that of the provider. */
+static void messages_match_by_their_formats(void **state)
+{
+    (void)state;
+    struct provider_spec spec;
+    provider_spec_init(&spec);
+    spec.classic = true;
+    spec.wpp = format_path;
+    assert_true(passes_wpp(&spec, MESSAGES, 10, NULL));
+    assert_true(passes_wpp(&spec, MESSAGES, 11, NULL)); /* no format knows that one */
+    assert_false(passes_wpp(&spec, "a5bbbdd9-73f9-3bed-93aa-521a4c96d935", 10, NULL));
+    assert_false(passes_wpp(&spec, "00000000-0000-0000-0000-000000000000", 10, NULL));
+    spec.wpp = folder;
+    assert_true(passes_wpp(&spec, MESSAGES, 10, NULL));
+    spec.include = (struct provider_events){.ranges = {{11, 12}}, .range_count = 1};
+    assert_false(passes_wpp(&spec, MESSAGES, 10, NULL));
+    assert_true(passes_wpp(&spec, MESSAGES, 12, NULL));
+}
+
+/* A record has neither level nor flags; its format names them. */
+static void levels_and_flags_of_messages_are_those_of_their_format(void **state)
+{
+    (void)state;
+    static struct {
+        const char *level_name;
+        uint8_t level;
+        const char *flags[2];
+        bool passes;
+    } cases[] = {
+        {"TRACE_LEVEL_WARNING", 3, {NULL}, true}, {"TRACE_LEVEL_WARNING", 2, {NULL}, false},
+        {"TRACE_LEVEL_FATAL", 1, {NULL}, true}, {"TRACE_LEVEL_VERBOSE", 5, {NULL}, true},
+        {"TRACE_LEVEL_VERBOSE", 0, {NULL}, true}, /* 0: all */
+        {"MY_LEVEL", 1, {NULL}, true},            /* nobody knows its number */
+        {"", 1, {NULL}, true}, {"", 255, {"POWER"}, true}, {"", 255, {"NET", "POWER"}, true},
+        {"", 255, {"NET"}, false}, {"", 255, {"NET", "0x10"}, true}, /* nobody knows its name */
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct wpp_format format = {
+            .level = span_text(cases[i].level_name), .flags = span_text("POWER")};
+        struct provider_spec spec;
+        provider_spec_init(&spec);
+        spec.wpp = format_path;
+        spec.level = cases[i].level;
+        spec.flags.items = cases[i].flags;
+        spec.flags.count = (size_t)(cases[i].flags[0] != NULL) + (cases[i].flags[1] != NULL);
+        if (passes_wpp(&spec, MESSAGES, 10, &format) != cases[i].passes) {
+            fail_msg("%s at level %u (%zu)", cases[i].level_name, cases[i].level, i);
+        }
+    }
+}
+
 static void texts_that_say_nothing_are_refused(void **state)
 {
     (void)state;
@@ -214,8 +315,10 @@ int main(void)
         cmocka_unit_test(all_parts_have_to_agree),
         cmocka_unit_test(any_of_several_providers_may_match),
         cmocka_unit_test(classes_match_by_class_or_provider_and_by_type),
+        cmocka_unit_test(messages_match_by_their_formats),
+        cmocka_unit_test(levels_and_flags_of_messages_are_those_of_their_format),
         cmocka_unit_test(texts_that_say_nothing_are_refused),
         cmocka_unit_test(there_are_limits),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, write_formats, remove_formats);
 }
