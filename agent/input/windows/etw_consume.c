@@ -16,7 +16,7 @@
  * pause, so that what came is not held back. Raw buffers are copied first, and their records given
  * when nothing older can come any more, by whichever thread has the turn then.
  *
- * Threads: ProcessTrace's has `has_turn` and `items`; `trace`, `order` and `just_given` are of who has the turn; `mutex` guards `done`, `abandoned`
+ * Threads: ProcessTrace's has `has_turn`, `last_raw` and `items`; `trace`, `order` and `just_given` are of who has the turn; `mutex` guards `done`, `abandoned`
  * and `code`; the atomics are for whoever looks. ETW may call back until ProcessTrace has returned,
  * whatever was closed before: so nothing here is freed earlier.
  */
@@ -34,6 +34,7 @@ struct etw_consume {
     atomic_bool closed;
     struct plat_thread *thread;
     bool has_turn;
+    int64_t last_raw; /* of the record that came last; 0: none has come */
     struct extended_item items[RECORD_MAX_EXTENDED];
     struct etw_order *order; /* of raw buffers; NULL: events come one by one */
     uint64_t last_now;       /* FILETIME, when records of it were given last */
@@ -117,9 +118,12 @@ static void on_event(struct etw_event_record *from)
         !take_turn(c)) {
         return;
     }
-    etw_trace_start(c->trace, from->header.time_stamp);
+    if (from->header.time_stamp) {
+        etw_trace_start(c->trace, from->header.time_stamp);
+    }
     struct event_record record;
-    etw_record_read(from, &c->trace->info, c->items, &record);
+    etw_record_read(from, &c->trace->info, c->last_raw, c->items, &record);
+    c->last_raw = record.time_raw;
     switch (role) {
     case ETW_RECORD_LOST:
         c->settings.lost(c->settings.self, ETW_LOSS_MARK_EVENT, record.time);

@@ -1,5 +1,6 @@
 #include "input/windows/etw_record.h"
 
+#include "base/bytes.h"
 #include "event/kernel_groups.h"
 #include "input/etl_format.h"
 
@@ -108,11 +109,35 @@ static void set_extended(
     record->extended_count = count;
 }
 
+/*
+ * What a message's header would hold is missing, as its flags say; an EVENT_RECORD does not have these.
+ * So zeros count as missing: a time of 0, and process and thread 0 together, though a driver may have
+ * written that while the processor was idle. A component id stands where the GUID begins.
+ */
+static void set_message(const struct etw_event_header *header, struct event_record *record)
+{
+    static const struct guid none;
+    const uint8_t *id = header->provider_id.bytes;
+    if (record->process_id == 0 && record->thread_id == 0) {
+        record->present &= (uint16_t) ~(RECORD_HAS_PROCESS | RECORD_HAS_THREAD);
+    }
+    record->present |= header->time_stamp == 0 ? RECORD_TIME_OF_BUFFER : 0;
+    if (memcmp(id + 4, none.bytes, sizeof(none.bytes) - 4) == 0 && load_le32(id)) {
+        record->message_component = load_le32(id);
+        record->present |= RECORD_HAS_COMPONENT;
+        record->provider = none;
+    }
+}
+
 void etw_record_read(const struct etw_event_record *from, const struct trace_info *trace,
-    struct extended_item *items, struct event_record *ret_record)
+    int64_t previous_raw, struct extended_item *items, struct event_record *ret_record)
 {
     const struct etw_event_header *header = &from->header;
     const struct etw_event_descriptor *d = &header->descriptor;
+    bool has_time = header->time_stamp || !(header->flags & EVENT_FLAG_TRACE_MESSAGE);
+    int64_t raw = has_time       ? header->time_stamp
+                  : previous_raw ? previous_raw
+                                 : trace->clock.start_raw;
     struct event_record record = {
         .pointer_size = header->flags & EVENT_FLAG_32_BIT   ? 4
                         : header->flags & EVENT_FLAG_64_BIT ? 8
@@ -123,8 +148,8 @@ void etw_record_read(const struct etw_event_record *from, const struct trace_inf
         /* Without PROCESSOR_INDEX the high byte is an alignment. */
         .cpu = header->flags & EVENT_FLAG_PROCESSOR_INDEX ? from->processor_index
                                                           : from->processor_index & 0xff,
-        .time_raw = header->time_stamp,
-        .time = trace_clock_filetime(&trace->clock, header->time_stamp),
+        .time_raw = raw,
+        .time = trace_clock_filetime(&trace->clock, raw),
         .provider = header->provider_id,
         .descriptor = {.id = d->id,
             .version = d->version,
@@ -146,6 +171,9 @@ void etw_record_read(const struct etw_event_record *from, const struct trace_inf
         record.present |= RECORD_HAS_THREAD;
     }
     set_kind(header, &record);
+    if (record.kind == RECORD_MESSAGE) {
+        set_message(header, &record);
+    }
     set_cpu_times(header, &record);
     set_extended(from, items, &record);
     *ret_record = record;

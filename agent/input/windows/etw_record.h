@@ -22,10 +22,11 @@ enum etw_record_role etw_record_role(const struct etw_event_record *record);
 
 /*
  * ${ret_record} borrows ${from}, ${trace} and ${items}, which has RECORD_MAX_EXTENDED elements.
- * Time stamps are taken as raw ones of ${trace}'s clock. Kernel events, which come here with the
- * GUID of their class, get their hook id back.
+ * Time stamps are taken as raw ones of ${trace}'s clock; a message without one has that of the record
+ * before it, ${previous_raw} (0: there was none). Kernel events, which come here with the GUID of their class, get their
+ * hook id back.
  */
 void etw_record_read(const struct etw_event_record *from, const struct trace_info *trace,
-    struct extended_item *items, struct event_record *ret_record);
+    int64_t previous_raw, struct extended_item *items, struct event_record *ret_record);
 
 #endif

@@ -141,6 +141,16 @@ void sim_deliver_record(struct sim_trace *t, const struct event_record *r, uint1
     if ((int64_t)r->time < t->start || (int64_t)r->time > t->end) {
         return;
     }
+    /* Which fields of a message are there only its own header says: what Windows puts for others is
+     * not documented, so consumers get what is the easiest to take for a value. */
+    bool is_message = r->kind == RECORD_MESSAGE;
+    uint32_t no_id = is_message ? 0 : UINT32_MAX;
+    struct guid provider = r->provider;
+    if (r->present & RECORD_HAS_COMPONENT) {
+        store_le32(provider.bytes, r->message_component);
+    }
+    int64_t stamp = t->log.process_trace_mode & ETW_PROCESS_RAW_TIMESTAMP ? r->time_raw
+                                                                          : (int64_t)r->time;
     bool has_process = r->present & RECORD_HAS_PROCESS;
     bool has_thread = r->present & RECORD_HAS_THREAD;
     struct etw_event_record record = {
@@ -148,11 +158,10 @@ void sim_deliver_record(struct sim_trace *t, const struct event_record *r, uint1
             .header_type = r->header_type,
             .flags = flags_of(r),
             .event_property = r->event_property,
-            .thread_id = has_thread ? r->thread_id : UINT32_MAX,
-            .process_id = has_process ? r->process_id : UINT32_MAX,
-            .time_stamp = t->log.process_trace_mode & ETW_PROCESS_RAW_TIMESTAMP ? r->time_raw
-                                                                                : (int64_t)r->time,
-            .provider_id = r->provider,
+            .thread_id = has_thread ? r->thread_id : no_id,
+            .process_id = has_process ? r->process_id : no_id,
+            .time_stamp = r->present & RECORD_TIME_OF_BUFFER ? 0 : stamp,
+            .provider_id = provider,
             .descriptor = {.id = r->descriptor.id,
                 .version = r->descriptor.version,
                 .channel = r->descriptor.channel,

@@ -17,11 +17,13 @@ static struct guid guid_of(const char *text)
     return guid;
 }
 
+static int64_t previous_raw;
+
 static struct event_record read(const struct etw_event_record *from)
 {
     static struct extended_item items[RECORD_MAX_EXTENDED];
     struct event_record record;
-    etw_record_read(from, &trace, items, &record);
+    etw_record_read(from, &trace, previous_raw, items, &record);
     return record;
 }
 
@@ -150,6 +152,7 @@ static void messages_are_known_by_their_flag(void **state)
     struct etw_event_record from = {
         .header = {.flags = EVENT_FLAG_TRACE_MESSAGE | EVENT_FLAG_64_BIT,
             .process_id = 5,
+            .time_stamp = 1000 + 20000000,
             .provider_id = guid_of("a5bbbdd9-73f9-3bed-93aa-521a4c96d934"),
             .descriptor = {.id = 10}}};
     struct event_record r = read(&from);
@@ -159,6 +162,43 @@ static void messages_are_known_by_their_flag(void **state)
     assert_int_equal(r.process_id, 5);
     assert_int_equal(r.present & RECORD_HAS_CPU_TIMES, 0);
     assert_int_equal(r.present & (RECORD_HAS_MESSAGE_FLAGS | RECORD_HAS_SEQUENCE), 0);
+    assert_int_equal(r.present & RECORD_TIME_OF_BUFFER, 0);
+    assert_int_equal(r.time, 134397270020000000);
+}
+
+/* MESSAGE_TRACE_HEADER's own fields are there or not; EVENT_HEADER has room for all of them. */
+static void what_a_message_does_not_have_is_not_invented(void **state)
+{
+    (void)state;
+    const struct guid none = {{0}};
+    struct etw_event_record from = {
+        .header = {.flags = EVENT_FLAG_TRACE_MESSAGE, .descriptor = {.id = 7}}};
+    struct event_record r = read(&from); /* the first one of the session */
+    assert_int_equal(r.present, RECORD_HAS_TIME | RECORD_TIME_OF_BUFFER);
+    assert_int_equal(r.time, trace.clock.start_time);
+    assert_true(guid_equal(&r.provider, &none));
+    previous_raw = 1000 + 30000000;
+    r = read(&from);
+    assert_int_equal(r.present, RECORD_HAS_TIME | RECORD_TIME_OF_BUFFER);
+    assert_int_equal(r.time, 134397270030000000);
+    assert_int_equal(r.time_raw, previous_raw);
+    previous_raw = 0;
+    from.header.thread_id = 12;
+    r = read(&from);
+    assert_int_equal(r.present & (RECORD_HAS_PROCESS | RECORD_HAS_THREAD),
+        RECORD_HAS_PROCESS | RECORD_HAS_THREAD);
+    from.header.provider_id = guid_of("00000123-0000-0000-0000-000000000000");
+    r = read(&from);
+    assert_true(r.present & RECORD_HAS_COMPONENT);
+    assert_int_equal(r.message_component, 0x123);
+    assert_true(guid_equal(&r.provider, &none));
+    from.header.provider_id = guid_of("00000123-0000-0000-0000-000000000001");
+    assert_false(read(&from).present & RECORD_HAS_COMPONENT);
+    from.header.flags = 0; /* of no message */
+    from.header.thread_id = 0;
+    r = read(&from);
+    assert_int_equal(r.present & ~RECORD_HAS_CPU_TIMES,
+        RECORD_HAS_TIME | RECORD_HAS_PROCESS | RECORD_HAS_THREAD);
 }
 
 static void records_of_the_session_itself_are_told_apart(void **state)
@@ -204,6 +244,7 @@ int main(void)
         cmocka_unit_test(what_a_header_does_not_have_is_not_invented),
         cmocka_unit_test(kernel_events_get_their_hooks_back),
         cmocka_unit_test(messages_are_known_by_their_flag),
+        cmocka_unit_test(what_a_message_does_not_have_is_not_invented),
         cmocka_unit_test(records_of_the_session_itself_are_told_apart),
         cmocka_unit_test(more_extended_items_than_fit_are_left_out),
     };
