@@ -33,6 +33,12 @@ static void add_name(struct buf *out, const char *before, struct span name)
     }
 }
 
+/* Nobody knows how many, or whether it was others that have their numbers. */
+static bool is_lost(const struct gap *gap)
+{
+    return gap->count && strcmp(gap->reason, "global_message_numbers") != 0;
+}
+
 void event_gap_message(struct event_writer *writer, const struct gap *gap, struct buf *out)
 {
     enum { CLOCK_AT = 11, CLOCK_SIZE = 16 }; /* in `2026-11-21T09:30:58.1000000Z` */
@@ -47,7 +53,7 @@ void event_gap_message(struct event_writer *writer, const struct gap *gap, struc
     if (gap->provider) {
         add_name(out, " of provider ", span_text(gap->provider));
     }
-    buf_add_text(out, gap->count ? " lost " : " may be missing "); /* nobody knows how many */
+    buf_add_text(out, is_lost(gap) ? " lost " : " may be missing ");
     if (strcmp(gap->stage, "etw") == 0) {
         buf_add_text(out, "by ETW");
     } else if (gap->output) {

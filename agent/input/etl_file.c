@@ -80,6 +80,7 @@ static bool add_epoch(struct etl_file *file, const struct etl_buffer *buffer,
     epoch->format = told ? (known ? format : 0) : UNPACK_XPRESS;
     epoch->info.trace.path = span_text(file->bytes.path);
     epoch->info.trace.host_name = file->host;
+    message_numbers_init(&epoch->messages, epoch->info.mode, epoch->info.buffer_size);
     file->epochs[file->epoch_count++] = epoch;
     return true;
 }

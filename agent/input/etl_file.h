@@ -5,6 +5,7 @@
 #include "input/etl_bytes.h"
 #include "input/etl_header.h"
 #include "input/etl_index.h"
+#include "input/message_numbers.h"
 
 /*
  * One trace: what its headers say, and a walk over all its buffers and records in file order. The
@@ -14,18 +15,11 @@
 
 /* A session's part of the file. There is one; appending to a file starts another, with its own
  * header buffer and clock. */
-/* The numbers of message records, as far as a walk has come. */
-struct etl_numbers {
-    uint32_t least;
-    uint32_t most;
-    uint64_t count;
-};
-
 struct etl_epoch {
     uint64_t offset; /* of the header buffer */
     uint16_t format; /* enum unpack_format of compressed buffers */
     struct etl_info info;
-    struct etl_numbers messages; /* for the visitor of a walk */
+    struct message_numbers messages; /* as far as somebody has noted them */
 };
 
 struct etl_file {

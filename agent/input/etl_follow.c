@@ -348,6 +348,14 @@ static uint64_t limit_after(struct etl_follow *f)
     return limit;
 }
 
+static void tell_flush(
+    const struct etl_follow *f, const struct etl_buffer *buffer, enum etl_follow_end end)
+{
+    if (buffer->flags & FLUSH_MARKER && end == ETL_FOLLOW_DONE && f->events.flushed) {
+        f->events.flushed(f->events.self);
+    }
+}
+
 /* Take the buffer that the walk has come to. */
 static enum etl_follow_end take_arrived(struct etl_follow *f, struct error *err)
 {
@@ -361,7 +369,12 @@ static enum etl_follow_end take_arrived(struct etl_follow *f, struct error *err)
     if (!f->events.reads(f->events.self, etl_walk_offset(f->walk))) {
         return ETL_FOLLOW_STOPPED;
     }
-    return f->buffer.type == ETL_TYPE_HEADER ? ETL_FOLLOW_DONE : give(f, limit_after(f), err);
+    if (f->buffer.type == ETL_TYPE_HEADER) {
+        return ETL_FOLLOW_DONE;
+    }
+    enum etl_follow_end end = give(f, limit_after(f), err);
+    tell_flush(f, &f->buffer, end);
+    return end;
 }
 
 static enum etl_follow_end read_walk(struct etl_follow *f, uint64_t to, struct error *err)
@@ -445,6 +458,7 @@ static enum etl_follow_end read_ring(struct etl_follow *f, uint64_t to, struct e
             f->events.overwritten(f->events.self, &etl_file_info(f->file)->trace, skipped);
         }
         end = give_copy(f, bytes, &buffer, err);
+        tell_flush(f, &buffer, end);
     }
     if (end == ETL_FOLLOW_DONE && to != UINT64_MAX) {
         etl_ring_leave(f->ring, to);

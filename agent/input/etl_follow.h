@@ -22,6 +22,8 @@ struct etl_follow_events {
     /* What was read reaches to ${to}: an argument for etl_follow_read, before the records that this
      * brings. False stops. */
     bool (*reads)(void *self, uint64_t to);
+    /* All that was written so far has come: what was read last ended a flush of all processors. */
+    void (*flushed)(void *self);    /* may be NULL */
     bool (*is_stopped)(void *self); /* asked while nothing else is called; may be NULL */
 };
 

@@ -94,7 +94,8 @@ enum {
     ETL_MODE_CIRCULAR = 0x00000002,
     ETL_MODE_PREALLOCATE = 0x00000020,
     ETL_MODE_PRIVATE_LOGGER = 0x00000800,
-    ETL_MODE_LOCAL_SEQUENCE = 0x00008000, /* message records are numbered in the session */
+    ETL_MODE_GLOBAL_SEQUENCE = 0x00004000, /* message records are numbered, in all such sessions */
+    ETL_MODE_LOCAL_SEQUENCE = 0x00008000,  /* in the session */
     ETL_MODE_PRIVATE_IN_PROC = 0x00020000,
     ETL_MODE_COMPRESSED = 0x04000000,
 };

@@ -133,7 +133,16 @@ void input_group_teach(struct input *in, const struct event_record *record);
 /* Hand on a record, unless it is left out. False: stop. */
 bool input_group_give(struct input *in, const struct event_record *record);
 
-/* Tell what the sessions of the file have lost. */
+/* A record has come, in whatever order: note its number, if it is a message that has one. */
+void input_group_note(const struct etl_file *file, const struct event_record *record);
+
+/* Buffers of a growing file have been emptied: tell which messages are missing (message_numbers_cut). */
+void input_group_tell_missing(struct input *in, const struct etl_file *file);
+
+/* So many buffers of it were told to be lost. */
+void input_group_explain(const struct etl_file *file, uint64_t buffers);
+
+/* Tell what the sessions of the file have lost. Of a growing file ETW's counters are known by now. */
 void input_group_tell_losses(struct input *in, const struct etl_file *file);
 
 /* Index and deliver whole files in one order. */

@@ -31,7 +31,14 @@ static bool on_record(void *self, const struct event_record *record)
         in->unsettled = true;
         memcpy(in->last_read, etl_follow_file(path->follow)->id, sizeof(in->last_read));
     }
+    input_group_note(etl_follow_file(path->follow), record);
     return input_group_give(in, record);
+}
+
+static void on_flushed(void *self)
+{
+    const struct input_path *path = self;
+    input_group_tell_missing(path->in, etl_follow_file(path->follow));
 }
 
 static void on_metadata(void *self, const struct event_record *record)
@@ -53,6 +60,7 @@ static void on_overwritten(void *self, const struct trace_info *trace, uint64_t 
 {
     const struct input_path *path = self;
     const struct input_sink *sink = path->in->sink;
+    input_group_explain(etl_follow_file(path->follow), buffers);
     if (sink->gap) {
         sink->gap(sink->self, &(struct gap){.stage = "file",
                                   .reason = "overwritten",
@@ -95,6 +103,7 @@ static bool open_path(struct input_path *path, uint32_t header_end, struct error
         .damage = on_damage,
         .overwritten = on_overwritten,
         .reads = on_reads,
+        .flushed = on_flushed,
         .is_stopped = is_stopped,
     };
     path->follow = etl_follow_open(

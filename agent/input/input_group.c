@@ -30,14 +30,13 @@ static bool is_wanted_first(const struct event_record *record)
 struct first_pass {
     struct input *in;
     struct etl_file *file;
-    struct etl_epoch *epoch; /* of the buffer that is walked through */
 };
 
 static bool first_pass_buffer(void *self, const struct etl_buffer *buffer, size_t epoch)
 {
     struct first_pass *pass = self;
     struct input *in = pass->in;
-    pass->epoch = pass->file->epochs[epoch];
+    (void)epoch;
     in->done_bytes += buffer->size;
     tell_progress(in, in->done_bytes);
     return !input_file_is_stopped(in);
@@ -50,24 +49,24 @@ void input_group_teach(struct input *in, const struct event_record *record)
     }
 }
 
-static void note_number(struct etl_numbers *numbers, uint32_t number)
+void input_group_note(const struct etl_file *file, const struct event_record *record)
 {
-    if (numbers->count++ == 0) {
-        numbers->least = number;
-        numbers->most = number;
-    } else if (number < numbers->least) {
-        numbers->least = number;
-    } else if (number > numbers->most) {
-        numbers->most = number;
+    if (record->kind != RECORD_MESSAGE || !(record->present & RECORD_HAS_SEQUENCE)) {
+        return;
+    }
+    for (size_t i = file->epoch_count; i-- > 0;) {
+        if (record->trace == &file->epochs[i]->info.trace) {
+            message_numbers_note(
+                &file->epochs[i]->messages, record->message_sequence, record->time);
+            return;
+        }
     }
 }
 
 static bool first_pass_record(void *self, const struct event_record *record)
 {
     struct first_pass *pass = self;
-    if (record->kind == RECORD_MESSAGE && record->present & RECORD_HAS_SEQUENCE && pass->epoch) {
-        note_number(&pass->epoch->messages, record->message_sequence);
-    }
+    input_group_note(pass->file, record);
     input_group_teach(pass->in, record);
     return true;
 }
@@ -88,46 +87,70 @@ static bool is_outside(const struct input *in, const struct event_record *record
            (record->time < s->start || (s->end && record->time >= s->end));
 }
 
-static void tell_loss(
-    struct input *in, const struct etl_info *info, const char *reason, const char *unit, uint32_t n)
+/* ${gap} of the trace ${info}, unless all of it lies outside of the times that are wanted. */
+static void tell_gap(struct input *in, const struct etl_info *info, struct gap gap)
 {
     const struct input_file_settings *s = &in->settings;
-    bool outside = (info->end_time && info->end_time < s->start) ||
-                   (s->end && info->start_time >= s->end);
-    if (n && !outside && in->sink->gap) {
-        in->sink->gap(in->sink->self, &(struct gap){
-                                          .stage = "etw",
-                                          .reason = reason,
-                                          .unit = unit,
-                                          .count = n,
-                                          .exact = true,
-                                          .from = info->start_time,
-                                          .to = info->end_time,
-                                          .trace = &info->trace,
-                                      });
+    bool outside = (gap.to && gap.to < s->start) || (s->end && gap.from >= s->end);
+    if (gap.count && !outside && in->sink->gap) {
+        gap.stage = "etw";
+        gap.trace = &info->trace;
+        in->sink->gap(in->sink->self, &gap);
     }
 }
 
-/* Messages that were given a number of the session and are not there. Numbers of all sessions together
- * tell nothing of one. What the header has counted as lost is told as such, not twice. */
-static uint32_t missing_messages(const struct etl_epoch *epoch)
+static void tell_loss(
+    struct input *in, const struct etl_info *info, const char *reason, const char *unit, uint32_t n)
 {
-    const struct etl_numbers *numbers = &epoch->messages;
-    uint64_t range = (uint64_t)numbers->most - numbers->least + 1;
-    if (!(epoch->info.mode & ETL_MODE_LOCAL_SEQUENCE) || !numbers->count ||
-        range <= numbers->count || range - numbers->count <= epoch->info.events_lost) {
-        return 0;
+    tell_gap(in, info,
+        (struct gap){.reason = reason,
+            .unit = unit,
+            .count = n,
+            .exact = true,
+            .from = info->start_time,
+            .to = info->end_time});
+}
+
+static void tell_numbers(
+    struct input *in, const struct etl_epoch *epoch, const struct message_gap *missing)
+{
+    tell_gap(in, &epoch->info,
+        (struct gap){.reason = message_numbers_reason(&epoch->messages),
+            .unit = "events",
+            .count = missing->count,
+            .exact = !epoch->messages.is_global,
+            .from = missing->from,
+            .to = missing->to});
+}
+
+void input_group_tell_missing(struct input *in, const struct etl_file *file)
+{
+    struct message_gap missing;
+    for (size_t i = 0; i < file->epoch_count; i++) {
+        if (message_numbers_cut(&file->epochs[i]->messages, &missing)) {
+            tell_numbers(in, file->epochs[i], &missing);
+        }
     }
-    return (uint32_t)(range - numbers->count - epoch->info.events_lost);
+}
+
+void input_group_explain(const struct etl_file *file, uint64_t buffers)
+{
+    for (size_t i = 0; i < file->epoch_count; i++) {
+        message_numbers_explain(&file->epochs[i]->messages, 0, buffers);
+    }
 }
 
 void input_group_tell_losses(struct input *in, const struct etl_file *file)
 {
     for (size_t i = 0; i < file->epoch_count; i++) {
         const struct etl_info *info = &file->epochs[i]->info;
+        struct message_gap missing;
         tell_loss(in, info, "events_lost", "events", info->events_lost);
         tell_loss(in, info, "buffers_lost", "buffers", info->buffers_lost);
-        tell_loss(in, info, "message_numbers", "events", missing_messages(file->epochs[i]));
+        message_numbers_explain(&file->epochs[i]->messages, info->events_lost, info->buffers_lost);
+        if (message_numbers_end(&file->epochs[i]->messages, &missing)) {
+            tell_numbers(in, file->epochs[i], &missing);
+        }
     }
 }
 
@@ -206,7 +229,6 @@ enum input_end input_group_run(
     };
     for (size_t i = 0; i < count; i++) {
         pass.file = files[i];
-        pass.epoch = NULL;
         if (!etl_file_index(files[i], &visitor, err)) {
             return INPUT_FAILED;
         }

@@ -103,6 +103,9 @@ static void give(struct etw_consume *c, const struct event_record *record)
     if (record->time > atomic_load_explicit(&c->newest, memory_order_relaxed)) {
         atomic_store_explicit(&c->newest, record->time, memory_order_relaxed);
     }
+    if (record->kind == RECORD_MESSAGE && record->present & RECORD_HAS_SEQUENCE) {
+        message_numbers_note(c->settings.numbers, record->message_sequence, record->time);
+    }
     if (!c->sink.record(c->sink.self, record)) {
         atomic_store(&c->refused, true);
     }

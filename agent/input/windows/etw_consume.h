@@ -2,6 +2,7 @@
 #define ETWSHIP_INPUT_WINDOWS_ETW_CONSUME_H
 
 #include "input/input.h"
+#include "input/message_numbers.h"
 #include "input/windows/etw_loss.h"
 #include "input/windows/etw_trace.h"
 
@@ -18,7 +19,8 @@ struct etw_consume_settings {
     uint32_t hold_ms;    /* raw: how long after it was written a record may come */
     bool kernel; /* events of the kernel may come, whose stacks are events of their own behind
                          them */
-    const struct input_sink *sink; /* copied */
+    const struct input_sink *sink;   /* copied */
+    struct message_numbers *numbers; /* of its messages; noted in the turn of whoever gives them */
 
     /* On the consumer's thread: RT_LostEvent came, in its turn; a raw buffer made no sense (static
      * text); ProcessTrace has returned. */

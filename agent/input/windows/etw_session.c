@@ -32,6 +32,7 @@ struct etw_session_timing etw_session_timing = {.poll_ms = 1000,
     .stop_ms = 5000,
     .behind_ms = 10000,
     .who_ms = 3000,
+    .numbers_ms = 3000,
     .clock_ms = 1000};
 
 /* ---- notes ------------------------------------------------------------------------------------------- */
@@ -190,6 +191,7 @@ static void stop_session(struct etw_session *s)
     }
     end_consumer(s, known);
     etw_session_tell_losses(s, known ? &last : NULL);
+    etw_session_tell_numbers(s);
     etw_session_guard_tell_all(s);
     if (known || err.os_code == ETW_ERROR_WMI_INSTANCE_NOT_FOUND) {
         etw_session_forget(s);
@@ -356,6 +358,7 @@ static void mourn(struct etw_session *s)
     } else if (!s->plan->ours) {
         etw_session_forget(s); /* the next one of that name may be anybody's */
     }
+    etw_session_tell_numbers(s);
     s->not_ours_now = s->owned && s->plan->ours;
     etw_session_guard_stopped(s);
     forsake(s);

@@ -20,8 +20,9 @@ struct etw_session_timing {
     uint32_t enable_ms;    /* what providers get to answer */
     uint32_t stop_ms;      /* what each step of an orderly stop gets before the next, ruder one */
     uint32_t who_ms;       /* how long a report waits to hear who did it */
-    uint32_t behind_ms; /* how old the newest event may be, beside the flush, while events come */
-    uint32_t clock_ms;  /* by how much the system's time must be set to be told */
+    uint32_t behind_ms;  /* how old the newest event may be, beside the flush, while events come */
+    uint32_t numbers_ms; /* how late a message may come, beside the flush */
+    uint32_t clock_ms;   /* by how much the system's time must be set to be told */
 };
 
 /* What inputs go by; tests change it before there is one. */

@@ -65,6 +65,7 @@ bool etw_session_connect(struct etw_session *s, struct error *err)
     struct etw_consume_settings settings = {.session = s->plan->name,
         .kernel = may_be_kernel(s),
         .sink = &s->sink,
+        .numbers = &s->numbers,
         .lost = on_lost,
         .problem = on_problem,
         .ended = on_ended,
@@ -78,6 +79,8 @@ bool etw_session_connect(struct etw_session *s, struct error *err)
         return etw_session_explain(s, err);
     }
     *connection = (struct etw_session_connection){s->consume, s->connections};
+    message_numbers_init(&s->numbers, s->state.mode, s->state.buffer_kb * 1024);
+    s->numbers_at_ns = 0;
     s->connections = connection;
     return true;
 }

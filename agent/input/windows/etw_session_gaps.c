@@ -1,3 +1,4 @@
+#include "etw/etw_control.h"
 #include "input/windows/etw_session_internal.h"
 #include "platform/plat_system.h"
 
@@ -52,14 +53,75 @@ static void take_marks(struct etw_session *s)
     }
 }
 
+/* ---- numbers of messages ----------------------------------------------------------------------------- */
+
+/* Does another session of this machine take numbers, too? Then holes in ours are its messages. */
+static bool shares_numbers(const struct etw_session *s)
+{
+    struct etw_session_list list = {0};
+    bool shares = false;
+    if (etw_control_list(&list, NULL)) {
+        for (size_t i = 0; i < list.count && !shares; i++) {
+            shares = list.items[i].mode & ETW_MODE_USE_GLOBAL_SEQUENCE &&
+                     list.items[i].handle != s->state.handle;
+        }
+        etw_control_list_fini(&list);
+    }
+    return shares;
+}
+
+static void give_missing(struct etw_session *s, const struct message_gap *missing)
+{
+    if (s->numbers.is_global && shares_numbers(s)) {
+        return;
+    }
+    give_gap(s, &(struct gap){.stage = "etw",
+                    .reason = message_numbers_reason(&s->numbers),
+                    .unit = "events",
+                    .count = missing->count,
+                    .exact = !s->numbers.is_global,
+                    .from = missing->from,
+                    .to = missing->to,
+                    .trace = trace_of(s)});
+}
+
+/* What came later than a flush and a moment after another one does not come any more. */
+static void look_at_numbers(struct etw_session *s)
+{
+    const uint64_t ns_per_ms = 1000000;
+    const uint64_t now = plat_monotonic_ns();
+    uint64_t flush_ms = s->state.flush_ms ? s->state.flush_ms : 1000;
+    struct message_gap missing;
+    if (s->numbers.has_any && now >= s->numbers_at_ns) {
+        bool is_due = s->numbers_at_ns != 0;
+        s->numbers_at_ns = now + (2 * flush_ms + s->timing.numbers_ms) * ns_per_ms;
+        if (is_due && message_numbers_cut(&s->numbers, &missing)) {
+            give_missing(s, &missing);
+        }
+    }
+}
+
+void etw_session_tell_numbers(struct etw_session *s)
+{
+    struct message_gap missing;
+    if (message_numbers_end(&s->numbers, &missing)) {
+        give_missing(s, &missing);
+    }
+}
+
 void etw_session_tell_losses(struct etw_session *s, const struct etw_session_state *state)
 {
     struct gap gaps[ETW_LOSS_GAPS];
     take_marks(s);
     size_t count = etw_loss_look(&s->loss, state, plat_now_filetime(), trace_of(s), gaps);
     for (size_t i = 0; i < count; i++) {
+        bool is_event = strcmp(gaps[i].unit, "events") == 0;
+        bool is_read = strcmp(gaps[i].reason, "log_buffers_lost") != 0;
+        message_numbers_explain(
+            &s->numbers, is_event ? gaps[i].count : 0, is_event || !is_read ? 0 : gaps[i].count);
         give_gap(s, &gaps[i]);
     }
+    look_at_numbers(s);
     if (state) {
         s->state = *state;
     }

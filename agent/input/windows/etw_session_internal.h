@@ -93,6 +93,8 @@ struct etw_session {
     struct etw_consume *consume; /* NULL: it writes a file alone */
     struct etw_session_connection *connections;
     struct etw_loss loss;
+    struct message_numbers numbers; /* of who has the turn, while there is a consumer */
+    uint64_t numbers_at_ns;         /* the next look at them; 0: not yet known */
     bool profile_set;
     uint32_t profile_old_100ns;
 
@@ -137,6 +139,9 @@ void etw_session_forget(const struct etw_session *session);
 
 /* etw_session_gaps.c, in this thread's turn. Nobody knows what happened since `missing_since`. */
 void etw_session_tell_missing(struct etw_session *session);
+
+/* It has ended and all of it was read: which of its messages are missing, by their numbers. */
+void etw_session_tell_numbers(struct etw_session *session);
 
 /* What the counters say; ${state} NULL: they cannot be read. */
 void etw_session_tell_losses(struct etw_session *session, const struct etw_session_state *state);

@@ -354,6 +354,9 @@ uint64_t etw_sim_late_events(struct etw_sim *sim);
  * full; with ${file}, the playback file itself is lost (RT_LostEvent 34). */
 void etw_sim_lose_buffers(struct etw_sim *sim, const char *name, uint32_t buffers, bool file);
 
+/* Messages of ${name} with the next ${count} numbers are lost, and no counter says so. */
+void etw_sim_skip_numbers(struct etw_sim *sim, const char *name, uint32_t count);
+
 /* The next ${buffers} that the file of ${name} is to take cannot be written (LogBuffersLost). */
 void etw_sim_fail_disk(struct etw_sim *sim, const char *name, uint32_t buffers);
 

@@ -139,6 +139,18 @@ void etw_sim_lose_buffers(struct etw_sim *sim, const char *name, uint32_t buffer
     plat_mutex_unlock(&sim->lock);
 }
 
+void etw_sim_skip_numbers(struct etw_sim *sim, const char *name, uint32_t count)
+{
+    plat_mutex_lock(&sim->lock);
+    struct sim_session *s = find(sim, name);
+    if (s && s->mode & ETW_MODE_USE_GLOBAL_SEQUENCE) {
+        sim->global_sequence += count;
+    } else if (s) {
+        s->message_sequence += count;
+    }
+    plat_mutex_unlock(&sim->lock);
+}
+
 /* Has any session that is consumed events left that its consumers want? */
 static bool is_busy(const struct etw_sim *sim)
 {

@@ -219,35 +219,6 @@ static void ids_of_processes_have_all_their_32_bits(void **state)
     rig_fini(&rig);
 }
 
-static void numbers_of_messages_come_with_raw_buffers(void **state)
-{
-    (void)state;
-    struct rig rig;
-    rig_init(&rig, NULL);
-    rig.settings.session.sequence = LIVE_SEQUENCE_LOCAL;
-    rig.settings.session.delivery = LIVE_DELIVERY_RAW;
-    struct etw_sim_provider *provider = etw_sim_provider_add(
-        rig.sim, &(struct etw_sim_provider_options){
-                     .guid = provider_guid, .kind = ETW_SIM_CLASSIC, .pid = 900});
-    start(&rig);
-    rig_await(&rig, is_enabled, NAME);
-    enum { SEQUENCE = 1, GUID = 2, TIMESTAMP = 8, SYSTEM_INFO = 32 };
-    const struct etw_sim_message message = {.guid = provider_guid,
-        .number = 10,
-        .flags = SEQUENCE | GUID | TIMESTAMP | SYSTEM_INFO,
-        .payload = span_text("value")};
-    assert_int_equal(etw_sim_write_message(provider, &message), 0);
-    assert_int_equal(etw_sim_write_message(provider, &message), 0);
-    rig_stop(&rig);
-    assert_int_equal(rig.events, 2);
-    assert_int_equal(rig.last.kind, RECORD_MESSAGE);
-    assert_int_equal(rig.last.descriptor.id, 10);
-    assert_true(rig.last.present & RECORD_HAS_SEQUENCE);
-    assert_int_equal(rig.last.message_sequence, 2);
-    assert_int_equal(rig.last.message_flags & 0x2f, message.flags); /* and the width of pointers */
-    rig_fini(&rig);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -259,7 +230,6 @@ int main(void)
         cmocka_unit_test(the_kernels_providers_have_the_state_of_the_session),
         cmocka_unit_test(a_group_brings_its_members_but_those_left_out),
         cmocka_unit_test(ids_of_processes_have_all_their_32_bits),
-        cmocka_unit_test(numbers_of_messages_come_with_raw_buffers),
         cmocka_unit_test(a_classic_provider_is_taken_from_nobody_who_was_not_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -243,7 +243,7 @@ static void message_numbers_that_are_missing_become_a_gap(void **state)
         size_t count;
         uint64_t missing;
     } rows[] = {{LOCAL, 0, holes, 5, 4}, {LOCAL, 1, holes, 5, 3}, {LOCAL, 4, holes, 5, 0},
-        {GLOBAL, 0, holes, 5, 0}, {0, 0, holes, 5, 0}, {LOCAL, 0, whole, 3, 0},
+        {GLOBAL, 0, holes, 5, 4}, {0, 0, holes, 5, 0}, {LOCAL, 0, whole, 3, 0},
         {LOCAL, 0, NULL, 0, 0}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         save_messages(rows[i].mode, rows[i].lost, rows[i].numbers, rows[i].count);
@@ -253,8 +253,11 @@ static void message_numbers_that_are_missing_become_a_gap(void **state)
         assert_int_equal(seen.records, 1 + rows[i].count);
         assert_int_equal(seen.gaps, (rows[i].lost > 0) + (rows[i].missing > 0));
         if (rows[i].missing) {
-            assert_string_equal(seen.last_gap.reason, "message_numbers");
+            bool is_global = rows[i].mode == GLOBAL; /* others may have them */
+            assert_string_equal(
+                seen.last_gap.reason, is_global ? "global_message_numbers" : "message_numbers");
             assert_int_equal(seen.last_gap.count, rows[i].missing);
+            assert_int_equal(seen.last_gap.exact, !is_global);
         }
     }
     save(names[2], "no trace", 8);

@@ -1,0 +1,117 @@
+#include "input/message_numbers.h"
+
+#include <string.h>
+
+#include "input/etl_format.h"
+
+/* How far ${a} lies behind ${b}, over the end of the numbers, too. */
+static int32_t distance(uint32_t a, uint32_t b)
+{
+    return (int32_t)(a - b);
+}
+
+void message_numbers_init(struct message_numbers *numbers, uint32_t mode, uint32_t buffer_bytes)
+{
+    enum { BUFFER_HEADER = 72, SMALLEST_MESSAGE = 16 }; /* header and number, to a multiple of 8 */
+    uint32_t bytes = buffer_bytes > BUFFER_HEADER ? buffer_bytes : 0;
+    *numbers = (struct message_numbers){
+        .is_on = mode & (ETL_MODE_LOCAL_SEQUENCE | ETL_MODE_GLOBAL_SEQUENCE),
+        .is_global = mode & ETL_MODE_GLOBAL_SEQUENCE,
+        .per_buffer = bytes ? (bytes - BUFFER_HEADER) / SMALLEST_MESSAGE + 1 : UINT32_MAX,
+    };
+}
+
+void message_numbers_note(struct message_numbers *n, uint32_t number, uint64_t time)
+{
+    if (!n->is_on) {
+        return;
+    }
+    if (!n->has_any) {
+        n->has_any = true;
+        n->base = number - 1;
+        n->split = n->base;
+        n->highest = number;
+        n->times[0] = n->times[1] = n->times[2] = time;
+    }
+    n->times[2] = time > n->times[2] ? time : n->times[2];
+    if (n->split == n->base && time < n->times[0]) {
+        n->times[0] = n->times[1] = time;
+    }
+    if (distance(number, n->split) > 0) {
+        n->highest = distance(number, n->highest) > 0 ? number : n->highest;
+        n->came[1]++;
+    } else if (distance(number, n->base) > 0) {
+        n->came[0]++;
+    } else if (n->has_settled) {
+        n->late++;
+    } else { /* the first ones came out of order */
+        n->split = n->split == n->base ? number - 1 : n->split;
+        n->base = number - 1;
+        n->came[n->split == n->base]++;
+    }
+}
+
+static uint64_t add(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+void message_numbers_explain(struct message_numbers *n, uint64_t events, uint64_t buffers)
+{
+    uint64_t in_buffers = buffers > UINT64_MAX / n->per_buffer ? UINT64_MAX
+                                                               : buffers * n->per_buffer;
+    n->explained[2] = add(n->explained[2], add(events, in_buffers));
+}
+
+static uint64_t take(uint64_t *from, uint64_t most)
+{
+    uint64_t taken = *from < most ? *from : most;
+    *from -= taken;
+    return taken;
+}
+
+/* Of ${missing} those that nobody has told of. */
+static uint64_t unexplained(struct message_numbers *n, uint64_t missing)
+{
+    missing -= take(&n->late, missing);
+    for (size_t i = 0; i < 3; i++) {
+        missing -= take(&n->explained[i], missing);
+    }
+    return missing;
+}
+
+static uint64_t missing_of(uint32_t base, uint32_t last, uint64_t came)
+{
+    uint64_t range = last - base;
+    return range > came ? range - came : 0;
+}
+
+bool message_numbers_cut(struct message_numbers *n, struct message_gap *ret_gap)
+{
+    if (!n->has_any) {
+        return false;
+    }
+    *ret_gap = (struct message_gap){
+        .count = unexplained(n, missing_of(n->base, n->split, n->came[0])),
+        .from = n->times[0],
+        .to = n->times[1]};
+    n->has_settled = n->has_settled || n->split != n->base;
+    n->base = n->split;
+    n->split = n->highest;
+    n->came[0] = n->came[1];
+    n->came[1] = 0;
+    memmove(n->times, n->times + 1, 2 * sizeof(n->times[0]));
+    memmove(n->explained, n->explained + 1, 2 * sizeof(n->explained[0]));
+    n->explained[2] = 0;
+    return ret_gap->count != 0;
+}
+
+bool message_numbers_end(struct message_numbers *n, struct message_gap *ret_gap)
+{
+    uint64_t missing = n->has_any ? missing_of(n->base, n->highest, n->came[0] + n->came[1]) : 0;
+    *ret_gap = (struct message_gap){
+        .count = unexplained(n, missing), .from = n->times[0], .to = n->times[2]};
+    *n = (struct message_numbers){
+        .is_on = n->is_on, .is_global = n->is_global, .per_buffer = n->per_buffer};
+    return ret_gap->count != 0;
+}
