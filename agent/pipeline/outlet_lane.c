@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "pipeline/outlet_checkpoint.h"
 #include "platform/plat_system.h"
 
 /*
@@ -124,57 +125,6 @@ static void settle_batch(struct outlet *outlet, const struct batch *batch)
     plat_cond_broadcast(&outlet->changed);
 }
 
-/* One object can say how far it is; of several, none can say it for all. */
-static bool has_checkpoints(const struct outlet *outlet)
-{
-    return outlet->settings.ops->checkpoint && outlet->settings.workers <= 1;
-}
-
-/* The positions of this moment and ${fresh} are what is stored next. */
-static void set_checkpoint(struct outlet *outlet, struct buf *fresh)
-{
-    size_t size = outlet->settings.session_count * sizeof(*outlet->stored);
-    plat_mutex_lock(&outlet->mutex);
-    if (memcmp(outlet->stored, outlet->mark.acked, size) != 0 ||
-        !span_equal(buf_span(fresh), buf_span(&outlet->checkpoint))) {
-        memcpy(outlet->stored, outlet->mark.acked, size);
-        struct buf before = outlet->checkpoint;
-        outlet->checkpoint = *fresh;
-        *fresh = before;
-        outlet->change++;
-    }
-    plat_mutex_unlock(&outlet->mutex);
-}
-
-/* Ask the output for its checkpoint, which belongs to what is acked at this moment; ${now}: have it
- * stored at once, where the spool does that. False if the one before stands. */
-static bool take_checkpoint(struct outlet_lane *lane, bool now, struct error *err)
-{
-    struct outlet *outlet = lane->outlet;
-    struct spool *spool = outlet->settings.spool;
-    struct buf fresh;
-    buf_init(&fresh, OUTPUT_CHECKPOINT_MAX_BYTES);
-    bool ok = !has_checkpoints(outlet) || delivery_host_checkpoint(lane->host, &fresh, err);
-    if (fresh.failed) {
-        ok = error_set(err, ERR_LIMIT, "its checkpoint is too long");
-    }
-    if (ok && spool->ops->checkpoint) {
-        ok = spool->ops->checkpoint(spool, outlet->settings.cursor, buf_span(&fresh), now, err);
-    } else if (ok) {
-        set_checkpoint(outlet, &fresh);
-    }
-    buf_fini(&fresh);
-    return ok;
-}
-
-static bool save(void *self, struct error *err)
-{
-    struct outlet_lane *lane = self;
-    const struct outlet_settings *settings = &lane->outlet->settings;
-    return take_checkpoint(lane, true, err) &&
-           (settings->spool->keeps || settings->save(settings->self, err));
-}
-
 /* ---- delivering ------------------------------------------------------------------------------- */
 
 /* Records of the batch will not be delivered. What an output that was closed by its reader does not
@@ -269,7 +219,7 @@ static void on_left(void *self, const uint32_t *records, size_t count)
     const struct outlet_settings *settings = &lane->outlet->settings;
     const struct spool_item *item = lane->item;
     struct spool *spool = settings->spool;
-    if (!spool->ops->note_left || has_checkpoints(lane->outlet) || lane->undelivered ||
+    if (!spool->ops->note_left || outlet_checkpoint_has(lane->outlet) || lane->undelivered ||
         !reserve_list(&lane->left, &lane->left_capacity, lane->batch->piece.count)) {
         return;
     }
@@ -448,7 +398,7 @@ static bool note_position(struct outlet_lane *lane)
 {
     struct error err;
     lane->checkpoint_ns = plat_monotonic_ns();
-    bool ok = take_checkpoint(lane, false, &err);
+    bool ok = outlet_checkpoint_take(lane, false, &err);
     if (!ok) {
         warn(lane, err.text);
     }
@@ -567,10 +517,11 @@ bool outlet_lane_init(struct outlet_lane *lane, struct outlet *outlet, struct er
     const struct outlet_settings *settings = &outlet->settings;
     lane->outlet = outlet;
     lane->done = true;
-    bool checkpoints = has_checkpoints(outlet);
+    bool checkpoints = outlet_checkpoint_has(outlet);
     struct output_env env = {.format = settings->format,
         .checkpoint = checkpoints ? settings->checkpoint : span_make(NULL, 0),
-        .save = checkpoints && (settings->save || settings->spool->keeps) ? save : NULL,
+        .save = checkpoints && (settings->save || settings->spool->keeps) ? outlet_checkpoint_save
+                                                                          : NULL,
         .warn = warn,
         .stopping = is_giving_up,
         .host = lane};
