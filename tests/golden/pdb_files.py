@@ -40,20 +40,25 @@ def pdbutil():
 
 def _yaml_records(module):
     for function, strings in module:
+        annotation = {"Kind": "S_ANNOTATION",
+                      "AnnotationSym": {"Offset": 0, "Segment": 1, "Strings": strings}}
+        if function is None:
+            yield annotation
+            continue
         yield {"Kind": "S_GPROC32", "ProcSym": {
             "CodeSize": 1, "DbgStart": 0, "DbgEnd": 0, "FunctionType": 0, "Offset": 0, "Segment": 1,
             "Flags": [], "DisplayName": function}}
-        yield {"Kind": "S_ANNOTATION", "AnnotationSym": {"Offset": 0, "Segment": 1, "Strings": strings}}
+        yield annotation
         yield {"Kind": "S_END", "ScopeEndSym": {}}
 
 
-def write_by_llvm(path, modules, block_size=4096, features=("VC140",)):
-    """${modules}: {name: [(function, strings)]}."""
+def write_by_llvm(path, modules, block_size=4096, features=("VC140",), stripped=False):
+    """${modules}: {name: [(function, strings)]}; without function: None."""
     # JSON is YAML.
     path.with_suffix(".yaml").write_text(json.dumps({
         "MSF": {"SuperBlock": {"BlockSize": block_size}},
         "PdbStream": {"Age": 1, "Features": list(features)},
-        "DbiStream": {"VerHeader": "V70", "Modules": [
+        "DbiStream": {"VerHeader": "V70", "Flags": 2 if stripped else 0, "Modules": [
             {"Module": name, "ObjFile": name,
              "Modi": {"Signature": 4, "Records": list(_yaml_records(module))}}
             for name, module in modules.items()]}}), encoding="utf-8")
@@ -116,14 +121,31 @@ def msf(streams, block_size, rng):
     sizes = [0xffffffff if data is None else len(data) for data in streams]
     directory = struct.pack(f"<I{len(sizes)}I", len(sizes), *sizes) + b"".join(map(place, parts))
     numbers = place(_blocks(place(_blocks(directory, block_size)), block_size))
-    head = struct.pack("<32s6I", b"Microsoft C/C++ MSF 7.00\r\n\x1aDS\0\0\0", block_size, 1, len(file),
-                       len(directory), 0, 0)[:0x34] + numbers
-    file[0] = head.ljust(block_size, b"\0")
+    head = struct.pack("<32s5I", b"Microsoft C/C++ MSF 7.00\r\n\x1aDS\0\0\0", block_size, 1,
+                       len(file), len(directory), 0)
+    file[0] = (head + numbers).ljust(block_size, b"\0")
     return b"".join(file)
 
 
+def object_symbols(path):
+    """The symbols in an object file of a compiler (PE Format: COFF; their records are those of a PDB)."""
+    data = path.read_bytes()
+    made = struct.pack("<I", 4)
+    for place in range(struct.unpack_from("<H", data, 2)[0]):
+        name, size, start = struct.unpack_from("<8s8xII", data, 20 + 40 * place)
+        at, end = start + 4, start + size
+        while name == b".debug$S" and at + 8 <= end:
+            kind, length = struct.unpack_from("<II", data, at)
+            if kind == 0xf1:
+                made += data[at + 8:at + 8 + length]
+            at += 8 + length + -length % 4
+    return made
+
+
 def write_by_hand(path, modules, block_size, rng):
-    symbols = {name: _symbols(module) for name, module in modules.items()}
+    """${modules} as above, or {name: object_symbols()}."""
+    symbols = {name: module if isinstance(module, bytes) else _symbols(module)
+               for name, module in modules.items()}
     info = struct.pack("<III16xIIIIIII", 20000404, 0, 1, 0, 0, 1, 0, 0, 0, 20140508)
     streams = [b"old directory", info, None, _dbi(symbols, 5), None, *symbols.values()]
     path.write_bytes(msf(streams, block_size, rng))

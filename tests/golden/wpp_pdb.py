@@ -7,6 +7,7 @@ The messages are those of wpp.py, and all real ones where they are: written as a
 import os
 import random
 import re
+import shutil
 import struct
 import subprocess
 import tempfile
@@ -62,17 +63,45 @@ def show_alike(report, folder, modules, tmf):
                      common.run("schema", "show", group, "--schema", tmf))
 
 
+SOURCE = r"""
+#define MESSAGE(line, number, text) __annotation(L"TMF:", \
+    L"a5bbbdd9-73f9-3bed-93aa-521a4c96d934 driver // SRC=main.c MJ= MN=", \
+    L"#typev  main_c" line L" " number L" \"%0" text L"\" //   LEVEL=ERROR FLAGS=IO", \
+    L"{", L"value, ItemLong -- 10", L"}")
+static __inline __attribute__((always_inline)) void inlined(void) { MESSAGE(L"3", L"12", L"in"); }
+int helper(int value) { MESSAGE(L"1", L"10", L"value=0x%10!x!"); return value + 1; }
+int entry(void) { inlined(); MESSAGE(L"2", L"11", L"[%!FUNC!] gr\xfc\xdf\x20ac"); return helper(3); }
+"""
+
+
+def by_compiler(report, folder):
+    """Annotations as a compiler writes them, functions and all. (The linker beside it leaves them out.)"""
+    source = folder / "driver.c"
+    source.write_text(SOURCE, encoding="utf-8")
+    pdb, made = folder / "driver.pdb", folder / "driver.obj"
+    subprocess.run(["clang", "-target", "x86_64-pc-windows-msvc", "-fms-extensions", "-g", "-gcodeview", "-O1",
+                    "-c", source, "-o", made], check=True)
+    pdb_files.write_by_hand(pdb, {"driver.obj": pdb_files.object_symbols(made)}, 512, random.Random(1))
+    shown = common.run("schema", "show", "a5bbbdd9-73f9-3bed-93aa-521a4c96d934", "--schema", pdb)
+    report.equal("by a compiler", shown.decode().splitlines(), [
+        "    10 helper main.c:1 ERROR IO (wpp)", '        "%0value=0x%10!x!"',
+        "        arg10: ItemLong, value",
+        "    11 entry main.c:2 ERROR IO (wpp)", '        "%0[%!FUNC!] gr\u00fc\u00df\u20ac"',
+        "        arg10: ItemLong, value",
+        "    12 entry main.c:3 ERROR IO (wpp)", '        "%0in"', "        arg10: ItemLong, value"])
+
+
 def damaged(report, folder):
     """A record of size 0 costs the rest of its module, and is told with its place."""
-    modules = {name: [("f", ["TMF:", f"{group} m // SRC=a.c MJ= MN=", f'#typev a_c{line} 10 "x" // LEVEL=L',
-                             "{", "}"]) for line, group in enumerate(groups, 1)]
-               for name, groups in {
-                   "one.obj": ["11111111-0000-0000-0000-000000000001", "11111111-0000-0000-0000-000000000002"],
-                   "two.obj": ["22222222-0000-0000-0000-000000000001"]}.items()}
+    def message(group):
+        return "f", ["TMF:", f"{group} m // SRC=a.c MJ= MN=", '#typev a_c1 10 "x" // LEVEL=L', "{", "}"]
+
+    groups = [f"{number:08x}-0000-0000-0000-000000000000" for number in range(3)]
     pdb = folder / "damaged.pdb"
-    pdb_files.write_by_llvm(pdb, modules)
+    pdb_files.write_by_llvm(pdb, {"one.obj": [message(groups[0]), message(groups[1])],
+                                  "two.obj": [message(groups[2])]})
     data = bytearray(pdb.read_bytes())
-    record = data.index(b"TMF:\0" + b"11111111-0000-0000-0000-000000000002") - 12
+    record = data.index(b"TMF:\0" + groups[1].encode()) - 12
     data[record:record + 2] = struct.pack("<H", 0)
     pdb.write_bytes(data)
     listed = common.run("schema", "list", "--schema", pdb).decode().splitlines()
@@ -89,6 +118,25 @@ def fastlink(report, folder):
     pdb_files.write_by_llvm(pdb, {}, features=("VC140", "MinimalDebugInfo"))
     said = warnings("schema", "list", "--schema", pdb)
     report.true("what is missing is told", len(said) == 1 and "/DEBUG:FASTLINK" in said[0], str(said))
+
+
+def public(report, folder):
+    """Of symbols for others, what their maker marked so is left, without names of functions, files and
+    arguments."""
+    group = "4ed73968-00d8-34f3-557f-85fe0ce17799"
+    message = ["TMF:", f"{group} drv // SRC=Unknown_cxx00 MJ= MN=",
+               '#typev Unknown_cxx00 94 "%0Object:0x%10!p!" //   LEVEL=TRACE_LEVEL_INFORMATION FLAGS=USB',
+               "{", "Arg, ItemPtr -- 10", "}", "PUBLIC_TMF:"]
+    pdb = folder / "public.pdb"
+    pdb_files.write_by_llvm(pdb, {"a.obj": [(None, message)]}, stripped=True)
+    report.equal("public: said", warnings("schema", "list", "--schema", pdb), [])
+    shown = common.run("schema", "show", group, "--schema", pdb).decode().splitlines()
+    report.equal("public: shown", shown, [
+        "    94 Unknown_cxx00 TRACE_LEVEL_INFORMATION USB (wpp)",
+        '        "%0Object:0x%10!p!"', "        arg10: ItemPtr, Arg"])
+    pdb_files.write_by_llvm(pdb, {"a.obj": []}, stripped=True)
+    said = warnings("schema", "list", "--schema", pdb)
+    report.true("public: nothing left", len(said) == 1 and "no private symbols" in said[0], str(said))
 
 
 def main():
@@ -111,10 +159,15 @@ def main():
                        folder_of_real)
         else:
             print("no real trace message formats (ETWSHIP_SHARED): only those of this test")
+        if shutil.which("clang"):
+            by_compiler(report, folder)
+        else:
+            print("no clang: no annotations of a compiler")
         if pdb_files.pdbutil():
             by_llvm(report, folder, modules, formats)
             damaged(report, folder)
             fastlink(report, folder)
+            public(report, folder)
         else:
             print("no llvm-pdbutil (Debian package llvm): only PDB files of this test's own writer")
     print(f"{len(formats)} messages, {sum(map(len, modules.values()))} annotations")

@@ -216,6 +216,29 @@ static void pdb_files_are_read_like_formats(void **state)
     ops->destroy(source);
 }
 
+/* A folder may be the symbols of all of Windows. */
+static void what_pdb_files_lack_is_told_of_a_few(void **state)
+{
+    (void)state;
+    enum { FILES = 23, TOLD = 20 };
+    struct error err = {0};
+    char path[512];
+    path_of("public", path, sizeof(path));
+    assert_true(plat_dir_create(path, &err));
+    for (int i = 0; i < FILES; i++) {
+        snprintf(path, sizeof(path), "public/%02d.pdb", i);
+        write_pdb(path, &(struct pdb_put_options){.is_stripped = true}, NULL, 0);
+    }
+    path_of("public", path, sizeof(path));
+    ops->destroy(create(path));
+    size_t lines = 0;
+    for (const char *at = warnings; (at = strchr(at, '\n')); at++) {
+        lines++;
+    }
+    assert_int_equal(lines, TOLD + 1);
+    assert_non_null(strstr(warnings, "\n3 more PDB files lack their symbols\n"));
+}
+
 /* What the user names is known by its content, and nothing about it goes without saying. */
 static void a_named_pdb_file_is_known_by_its_content(void **state)
 {
@@ -378,6 +401,7 @@ int main(void)
         cmocka_unit_test(a_folder_is_searched_and_the_first_file_counts),
         cmocka_unit_test(of_other_messages_nothing_is_known),
         cmocka_unit_test(pdb_files_are_read_like_formats),
+        cmocka_unit_test(what_pdb_files_lack_is_told_of_a_few),
         cmocka_unit_test(a_named_pdb_file_is_known_by_its_content),
         cmocka_unit_test(threads_share_it),
         cmocka_unit_test(the_shared_formats_are_all_read),
