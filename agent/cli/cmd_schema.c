@@ -282,7 +282,8 @@ const struct cli_command cmd_schema = {
         "show prints the events of a provider with their fields, list a line per event type: "
         "provider, id (or type), version, source, name.\n"
         "On Windows, export without FILE and --schema writes what is registered on this machine.\n"
-        "Kernel classes are built in and TraceLogging events describe themselves: neither is "
+        "Kernel classes are built in, TraceLogging events describe themselves, and WPP messages "
+        "have their .tmf and .pdb files, which serve on any machine as they are: none of these is "
         "exported.",
     .options = options,
     .examples = "       etwship schema export -o clr.pack --schema ClrEtwAll.man\n"

@@ -6,9 +6,10 @@
 #include "schema/tmf.h"
 #include "support/pdb_put.h"
 
-/* Any bytes as a PDB file: refused with a text, or its annotations handed over, whole and no more of them
- * than the file has room for, and read as trace message formats. */
-enum { MAX_MEMORY = 1 << 24, MIN_ANNOTATION_BYTES = 12 };
+/* Any bytes as a PDB file, and what is none as the symbols of a module in one: refused with a text, or its
+ * annotations handed over, whole and no more of them than the file has room for, and read as trace
+ * message formats. */
+enum { MAX_MEMORY = 1 << 24, MIN_ANNOTATION_BYTES = 12, FILE_BYTES = 1 << 16 };
 
 struct reading {
     struct tmf_reader tmf;
@@ -69,11 +70,10 @@ static bool read_at(
     return true;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void read_file(struct span file)
 {
     static struct reading reading;
-    struct span file = span_make(data, size);
-    const struct msf_input input = {.read = read_at, .self = &file, .size = size};
+    const struct msf_input input = {.read = read_at, .self = &file, .size = file.size};
     const struct tmf_sink messages = {.message = on_message, .warn = on_warning};
     const struct pdb_sink sink = {
         .annotation = on_annotation, .warn = on_warning, .self = &reading};
@@ -89,8 +89,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     tmf_reader_end(&reading.tmf);
     arena_fini(&reading.arena);
     if (about.annotations != reading.annotations || about.with_symbols > about.modules ||
-        reading.annotations * MIN_ANNOTATION_BYTES > size || reading.bytes > size) {
+        reading.annotations * MIN_ANNOTATION_BYTES > file.size || reading.bytes > file.size) {
         abort();
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct span bytes = span_make(data, size);
+    read_file(bytes);
+    if (msf_kind_of(span_first(bytes, MSF_HEAD_BYTES)) == MSF_NONE) {
+        const struct pdb_put_module module = {.name = "m.obj", .symbols = bytes};
+        struct buf file;
+        buf_init(&file, FILE_BYTES + 2 * size);
+        pdb_put(&file, &(struct pdb_put_options){.block_size = 512}, &module, 1);
+        read_file(buf_span(&file));
+        buf_fini(&file);
     }
     return 0;
 }
@@ -110,7 +124,8 @@ size_t fuzz_seed(size_t index, uint8_t *out, size_t max)
     struct buf more;
     struct buf file;
     size_t size = 0;
-    if (index >= sizeof(options) / sizeof(options[0])) {
+    enum { FILES = sizeof(options) / sizeof(options[0]) };
+    if (index > FILES) {
         return 0;
     }
     buf_init(&symbols, 1 << 16);
@@ -125,7 +140,11 @@ size_t fuzz_seed(size_t index, uint8_t *out, size_t max)
     pdb_put_annotation(&more, message, 3);
     const struct pdb_put_module modules[] = {{.name = "one.obj", .symbols = buf_span(&symbols)},
         {.name = "none.obj"}, {.name = "two.obj", .symbols = buf_span(&more)}};
-    pdb_put(&file, &options[index], modules, index == 1 ? 1 : 3);
+    if (index == FILES) {
+        buf_add_span(&file, buf_span(&more));
+    } else {
+        pdb_put(&file, &options[index], modules, index == 1 ? 1 : 3);
+    }
     if (!file.failed && file.size <= max) {
         memcpy(out, file.data, file.size);
         size = file.size;
