@@ -6,6 +6,7 @@
 #include "platform/plat_file.h"
 #include "platform/plat_thread.h"
 #include "schema/pdb.h"
+#include "schema/schema_files.h"
 #include "schema/schema_source.h"
 #include "schema/text_encoding.h"
 #include "schema/wpp.h"
@@ -263,25 +264,21 @@ static void load_pdb(struct wpp_source *source, const char *path)
 
 /* ---- files and folders --------------------------------------------------------------------------- */
 
-static bool ends_with(const char *path, const char *end)
-{
-    struct span name = span_text(path);
-    struct span ending = span_text(end);
-    return name.size >= ending.size &&
-           span_equal_nocase(span_from(name, name.size - ending.size), ending);
-}
+static const char *const tmf_endings[] = {".tmf", NULL};
+static const char *const pdb_endings[] = {".pdb", NULL};
 
 /* Callback of plat_glob: always goes on. In a folder, a .pdb that is no MSF file is no program's. */
 static bool load_if_format(void *self, const char *path)
 {
     struct wpp_source *source = self;
-    if (ends_with(path, ".tmf")) {
+    bool has_ending = schema_files_is_one(path, pdb_endings);
+    if (schema_files_is_one(path, tmf_endings)) {
         if (has_room(source, path)) {
             load_tmf(source, path);
         }
-    } else if (source->is_named || ends_with(path, ".pdb")) {
+    } else if (has_ending || source->is_named) {
         bool is_pdb = pdb_file_kind(path) != MSF_NONE;
-        if ((is_pdb || (source->is_named && ends_with(path, ".pdb"))) && has_room(source, path)) {
+        if ((is_pdb || (has_ending && source->is_named)) && has_room(source, path)) {
             load_pdb(source, path);
         }
     }
