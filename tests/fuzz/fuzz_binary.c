@@ -5,26 +5,13 @@
 #include "schema/manifest_binary.h"
 #include "schema/pe_resources.h"
 #include "support/crim_sample.h"
+#include "support/memory_file.h"
 
 /* Any bytes as a program file, or as the compiled manifest in one: refused or read, within the memory,
  * and what comes out can be found again. */
 enum { MAX_MEMORY = 1 << 24, MAX_TABLES = 4 };
 
 static const struct manifest_options options = {.source = "binary", .max_bytes = MAX_MEMORY};
-
-static bool read_at(
-    void *self, uint64_t offset, void *data, size_t size, size_t *ret_read, struct error *err)
-{
-    const struct span *file = self;
-    (void)err;
-    *ret_read = 0;
-    if (offset < file->size) {
-        struct span rest = span_first(span_from(*file, (size_t)offset), size);
-        memcpy(data, rest.data, rest.size);
-        *ret_read = rest.size;
-    }
-    return true;
-}
 
 static void parse(struct span bytes, const struct message_table *tables, size_t count)
 {
@@ -55,7 +42,8 @@ static struct span bytes_of(struct span file, const struct pe_resource *resource
 static void parse_program(struct span file)
 {
     static struct pe_resources resources;
-    const struct pe_input input = {.read = read_at, .self = &file};
+    struct memory_file memory = {.bytes = file};
+    const struct pe_input input = {.read = memory_file_read, .self = &memory};
     struct message_table tables[MAX_TABLES];
     size_t count = 0;
     struct error err = {0};

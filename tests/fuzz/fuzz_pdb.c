@@ -4,6 +4,7 @@
 
 #include "schema/pdb.h"
 #include "schema/tmf.h"
+#include "support/memory_file.h"
 #include "support/pdb_put.h"
 
 /* Any bytes as a PDB file, and what is none as the symbols of a module in one: refused with a text, or its
@@ -56,24 +57,11 @@ static bool on_annotation(void *self, const struct pdb_annotation *annotation)
                      &reading->tmf, kept + 1, annotation->count - 1, annotation->offset, function);
 }
 
-static bool read_at(
-    void *self, uint64_t offset, void *data, size_t size, size_t *ret_read, struct error *err)
-{
-    const struct span *file = self;
-    (void)err;
-    *ret_read = 0;
-    if (offset < file->size) {
-        struct span rest = span_first(span_from(*file, (size_t)offset), size);
-        memcpy(data, rest.data, rest.size);
-        *ret_read = rest.size;
-    }
-    return true;
-}
-
 static void read_file(struct span file)
 {
     static struct reading reading;
-    const struct msf_input input = {.read = read_at, .self = &file, .size = file.size};
+    struct memory_file memory = {.bytes = file};
+    const struct msf_input input = {.read = memory_file_read, .self = &memory, .size = file.size};
     const struct tmf_sink messages = {.message = on_message, .warn = on_warning};
     const struct pdb_sink sink = {
         .annotation = on_annotation, .warn = on_warning, .self = &reading};

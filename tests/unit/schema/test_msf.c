@@ -3,40 +3,20 @@
 #include <stdlib.h>
 
 #include "base/bytes.h"
+#include "support/memory_file.h"
 #include "support/pdb_put.h"
 #include "support/test.h"
 
 /* Containers of the writer in tests/support, whole and broken. */
-struct reading {
-    struct span file;
-    size_t reads;
-};
-
-static bool read_at(
-    void *self, uint64_t offset, void *data, size_t size, size_t *ret_read, struct error *err)
-{
-    struct reading *reading = self;
-    (void)err;
-    struct span rest = offset < reading->file.size
-                           ? span_first(span_from(reading->file, (size_t)offset), size)
-                           : span_make(NULL, 0);
-    if (rest.size) {
-        memcpy(data, rest.data, rest.size);
-    }
-    *ret_read = rest.size;
-    reading->reads++;
-    return true;
-}
-
 static struct error err;
-static struct reading reading;
+static struct memory_file memory;
 static struct msf msf;
 
 static bool open_bytes(struct span file)
 {
-    reading = (struct reading){.file = file};
+    memory = (struct memory_file){.bytes = file};
     err = (struct error){.code = ERR_NONE};
-    const struct msf_input input = {.read = read_at, .self = &reading, .size = file.size};
+    const struct msf_input input = {.read = memory_file_read, .self = &memory, .size = file.size};
     return msf_init(&msf, &input, &err);
 }
 
@@ -122,16 +102,16 @@ static void neighbouring_blocks_are_one_read(void **state)
     struct buf file;
     put_sample(&file, 512);
     assert_true(open_bytes(buf_span(&file)));
-    reading.reads = 0;
+    memory.reads = 0;
     assert_true(msf_read(&msf, 3, 0, bytes, sizeof(bytes), &err));
-    assert_int_equal(reading.reads, BLOCKS);
+    assert_int_equal(memory.reads, BLOCKS);
     uint8_t *numbers = (uint8_t *)msf.blocks.data + (size_t)msf.streams[3].block * 4;
     for (uint32_t i = 0; i < BLOCKS; i++) {
         store_le32(numbers + (size_t)i * 4, 4 + i);
     }
-    reading.reads = 0;
+    memory.reads = 0;
     assert_true(msf_read(&msf, 3, 0, bytes, sizeof(bytes), &err));
-    assert_int_equal(reading.reads, 1);
+    assert_int_equal(memory.reads, 1);
     msf_fini(&msf);
     buf_fini(&file);
 }

@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "support/etl_put.h"
+#include "support/memory_file.h"
 #include "support/pdb_put.h"
 #include "support/test.h"
 
@@ -52,23 +53,10 @@ static void note(void *self, const char *text)
     snprintf(found.warnings + used, sizeof(found.warnings) - used, "%s\n", text);
 }
 
-static bool read_at(
-    void *self, uint64_t offset, void *data, size_t size, size_t *ret_read, struct error *err)
-{
-    const struct span *file = self;
-    (void)err;
-    struct span rest = offset < file->size ? span_first(span_from(*file, (size_t)offset), size)
-                                           : span_make(NULL, 0);
-    if (rest.size) {
-        memcpy(data, rest.data, rest.size);
-    }
-    *ret_read = rest.size;
-    return true;
-}
-
 static bool read_wanted(struct span file, const char *kind, size_t wanted)
 {
-    const struct msf_input input = {.read = read_at, .self = &file, .size = file.size};
+    struct memory_file memory = {.bytes = file};
+    const struct msf_input input = {.read = memory_file_read, .self = &memory, .size = file.size};
     const struct pdb_sink sink = {.annotation = keep, .warn = note};
     memset(&found, 0, sizeof(found));
     found.wanted = wanted;

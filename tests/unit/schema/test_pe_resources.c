@@ -4,39 +4,17 @@
 
 #include "base/bytes.h"
 #include "schema/pe_resources.h"
+#include "support/memory_file.h"
 #include "support/pe_put.h"
 
 /* Program files of the writer in tests/support, whole and broken. */
-struct reading {
-    struct span file;
-    size_t reads;
-    size_t bytes;
-};
-
-static bool read_at(
-    void *self, uint64_t offset, void *data, size_t size, size_t *ret_read, struct error *err)
-{
-    struct reading *reading = self;
-    (void)err;
-    struct span rest = offset < reading->file.size
-                           ? span_first(span_from(reading->file, (size_t)offset), size)
-                           : span_make(NULL, 0);
-    if (rest.size) {
-        memcpy(data, rest.data, rest.size);
-    }
-    *ret_read = rest.size;
-    reading->reads++;
-    reading->bytes += rest.size;
-    return true;
-}
-
 static struct pe_resources found;
 static struct error err;
 
 static bool find(struct span file)
 {
-    struct reading reading = {.file = file};
-    const struct pe_input input = {.read = read_at, .self = &reading};
+    struct memory_file memory = {.bytes = file};
+    const struct pe_input input = {.read = memory_file_read, .self = &memory};
     err = (struct error){.code = ERR_NONE};
     return pe_resources_find(&input, &found, &err);
 }
@@ -92,13 +70,13 @@ static void a_program_without_resources_costs_a_few_hundred_bytes(void **state)
     struct buf file;
     buf_init(&file, 1 << 23);
     pe_put(&file, &(struct pe_put_options){.gap = 1 << 22}, samples + 4, 1, NULL);
-    struct reading reading = {.file = buf_span(&file)};
-    const struct pe_input input = {.read = read_at, .self = &reading};
+    struct memory_file memory = {.bytes = buf_span(&file)};
+    const struct pe_input input = {.read = memory_file_read, .self = &memory};
     assert_true(pe_resources_find(&input, &found, &err));
     assert_true(found.is_program);
     assert_int_equal(found.count, 0);
-    assert_in_range(reading.reads, 1, 8);
-    assert_in_range(reading.bytes, 1, 600);
+    assert_in_range(memory.reads, 1, 8);
+    assert_in_range(memory.bytes_read, 1, 600);
     buf_reset(&file);
     pe_put(&file, &(struct pe_put_options){.gap = 10}, NULL, 0, NULL);
     assert_true(find(buf_span(&file)));
