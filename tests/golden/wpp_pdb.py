@@ -75,10 +75,11 @@ int entry(void) { inlined(); MESSAGE(L"2", L"11", L"[%!FUNC!] gr\xfc\xdf\x20ac")
 
 
 def by_compiler(report, folder):
-    """Annotations as a compiler writes them, functions and all. (The linker beside it leaves them out.)"""
+    """Annotations as a compiler writes them, functions and all. (The linker beside it leaves them out.)
+    The file is known by its content."""
     source = folder / "driver.c"
     source.write_text(SOURCE, encoding="utf-8")
-    pdb, made = folder / "driver.pdb", folder / "driver.obj"
+    pdb, made = folder / "driver.symbols", folder / "driver.obj"
     subprocess.run(["clang", "-target", "x86_64-pc-windows-msvc", "-fms-extensions", "-g", "-gcodeview", "-O1",
                     "-c", source, "-o", made], check=True)
     pdb_files.write_by_hand(pdb, {"driver.obj": pdb_files.object_symbols(made)}, 512, random.Random(1))

@@ -281,6 +281,34 @@ static void a_module_that_contradicts_the_file_is_left_out(void **state)
     buf_fini(&symbols);
 }
 
+/* Where the directory says that the second module lies: behind one block each of info stream, list of
+ * modules, and first module. */
+static void a_module_outside_of_the_file_is_left_out(void **state)
+{
+    (void)state;
+    enum { BLOCK = 512, MAP_AT = 0x34, STREAMS = PDB_PUT_FIRST_MODULE + 3, BEFORE = 3 };
+    struct buf symbols;
+    struct buf file;
+    put_symbols(&symbols);
+    put_strings(&symbols, "TMF:", "x");
+    const struct pdb_put_module modules[] = {{.name = "before", .symbols = buf_span(&symbols)},
+        {.name = "bad", .symbols = buf_span(&symbols)},
+        {.name = "after", .symbols = buf_span(&symbols)}};
+    buf_init(&file, 1 << 16);
+    pdb_put(&file, &plain, modules, 3);
+    uint32_t map = load_le32(file.data + MAP_AT);
+    uint8_t *directory = file.data + (size_t)load_le32(file.data + (size_t)map * BLOCK) * BLOCK;
+    assert_int_equal(load_le32(directory), STREAMS);
+    store_le32(directory + 4 + 4 * STREAMS + 4 * BEFORE, 1000000);
+    assert_true(read_wanted(buf_span(&file), "TMF:", 0));
+    assert_int_equal(found.count, 2);
+    assert_string_equal(found.kept[0].module, "before");
+    assert_string_equal(found.kept[1].module, "after");
+    assert_string_equal(found.warnings, "d.pdb(bad):0: it lies in block 1000000 of 10: skipped\n");
+    buf_fini(&symbols);
+    buf_fini(&file);
+}
+
 static void modules_that_share_a_stream_are_read_as_far_as_a_file_can_be(void **state)
 {
     (void)state;
@@ -414,6 +442,7 @@ int main(void)
         cmocka_unit_test(the_sink_can_end_the_reading),
         cmocka_unit_test(a_damaged_module_is_told_and_the_others_read),
         cmocka_unit_test(a_module_that_contradicts_the_file_is_left_out),
+        cmocka_unit_test(a_module_outside_of_the_file_is_left_out),
         cmocka_unit_test(modules_that_share_a_stream_are_read_as_far_as_a_file_can_be),
         cmocka_unit_test(what_is_told_of_one_file_has_an_end),
         cmocka_unit_test(a_list_of_modules_is_read_up_to_its_damage),
