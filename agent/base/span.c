@@ -17,3 +17,9 @@ bool span_equal_nocase(struct span a, struct span b)
     }
     return true;
 }
+
+bool span_ends_nocase(struct span s, const char *end)
+{
+    struct span ending = span_text(end);
+    return s.size >= ending.size && span_equal_nocase(span_from(s, s.size - ending.size), ending);
+}

@@ -54,6 +54,9 @@ static inline struct span span_first(struct span s, size_t size)
 /* Equal without regard to the case of ASCII letters. */
 bool span_equal_nocase(struct span a, struct span b);
 
+/* Does ${s} end in ${end}, without regard to the case of ASCII letters? */
+bool span_ends_nocase(struct span s, const char *end);
+
 /* printf arguments for "%.*s". */
 #define SPAN_ARG(s) (int)((s).size > 0x7fffffff ? 0x7fffffff : (s).size), (const char *)(s).data
 

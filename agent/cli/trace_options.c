@@ -22,9 +22,7 @@ static bool is_known(const char *path)
         ".man", ".xml", ".mof", ".mfl", ".dll", ".exe", ".sys", ".mui", ".pack", ".tmf", ".pdb"};
     struct span text = span_text(path);
     for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
-        struct span ending = span_text(endings[i]);
-        if (text.size > ending.size &&
-            span_equal_nocase(span_from(text, text.size - ending.size), ending)) {
+        if (span_ends_nocase(text, endings[i])) {
             return true;
         }
     }

@@ -90,13 +90,8 @@ static struct span without(struct span text, const char *prefix)
 static struct span short_name(struct span name)
 {
     static const char end[] = "Provider";
-    const size_t end_size = sizeof(end) - 1;
     struct span rest = without(name, "System");
-    if (rest.size > end_size &&
-        span_equal_nocase(span_from(rest, rest.size - end_size), span_text(end))) {
-        rest.size -= end_size;
-    }
-    return rest;
+    return span_ends_nocase(rest, end) ? span_first(rest, rest.size - strlen(end)) : rest;
 }
 
 const struct etw_system_provider *etw_kernel_find_provider(struct span name)

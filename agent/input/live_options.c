@@ -299,21 +299,15 @@ static bool is_whole_path(struct span path)
     return has_drive || is_network || (path.size > 1 && c[0] == '/');
 }
 
-static bool ends_with(struct span text, const char *end)
-{
-    struct span tail = span_text(end);
-    return text.size >= tail.size &&
-           span_equal_nocase(span_from(text, text.size - tail.size), tail);
-}
-
 static void check_launch(const struct live_heap *s, struct config_check *check)
 {
     struct span program = plat_child_program(s->launch);
-    if (!is_whole_path(program) || ends_with(program, "/") || ends_with(program, "\\")) {
+    if (!is_whole_path(program) || span_ends_nocase(program, "/") ||
+        span_ends_nocase(program, "\\")) {
         CONFIG_FAULT(check, &s->launch,
             "launch: it does not begin with the whole path of a program. write it, in double "
             "quotes if it has blanks, as in '\"C:\\My Apps\\app.exe\" -x'");
-    } else if (ends_with(program, ".bat") || ends_with(program, ".cmd")) {
+    } else if (span_ends_nocase(program, ".bat") || span_ends_nocase(program, ".cmd")) {
         CONFIG_FAULT(check, &s->launch,
             "launch: a script is run by another program. write the program whose heap is meant");
     }

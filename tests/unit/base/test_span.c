@@ -34,12 +34,24 @@ static void only_ascii_letters_lose_their_case(void **state)
     assert_false(span_equal_nocase(span_text("\xc4"), span_text("\xe4")));
 }
 
+static void an_ending_may_be_all_there_is(void **state)
+{
+    (void)state;
+    assert_true(span_ends_nocase(span_text("a.XML"), ".xml"));
+    assert_true(span_ends_nocase(span_text(".xml"), ".XML"));
+    assert_true(span_ends_nocase(span_make(NULL, 0), ""));
+    assert_false(span_ends_nocase(span_text("xml"), ".xml"));
+    assert_false(span_ends_nocase(span_text("a.xmls"), ".xml"));
+    assert_false(span_ends_nocase(span_make(NULL, 0), "."));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(spans_compare_by_bytes),
         cmocka_unit_test(cutting_stays_inside),
         cmocka_unit_test(only_ascii_letters_lose_their_case),
+        cmocka_unit_test(an_ending_may_be_all_there_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
