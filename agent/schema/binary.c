@@ -6,6 +6,7 @@
 #include "schema/manifest_binary.h"
 #include "schema/manifest_set.h"
 #include "schema/pe_resources.h"
+#include "schema/schema_files.h"
 
 /*
  * Compiled manifests in the program files (.dll, .exe, .sys, .mui) that the user named, or that
@@ -35,14 +36,11 @@ struct path {
     struct path *next; /* the next of its name, the next program */
 };
 
-struct binary_source {
-    const struct schema_source_settings *settings; /* only while it is made */
-    struct manifest_set set;
-    size_t group;
-    bool is_full;  /* and said so */
+/* What one setting names. */
+struct binary_search {
+    const struct schema_source_settings *settings;
+    struct manifest_set *set;
     bool is_named; /* the file read now was named by the user: all that is wrong with it matters */
-
-    /* Of the setting read now. */
     struct arena paths;
     struct map muis; /* name in lower case -> struct path */
     struct path *programs;
@@ -61,30 +59,12 @@ struct texts {
     size_t count;
 };
 
-static void warn_about(const struct binary_source *source, const char *path, const char *why)
-{
-    const struct schema_source_settings *settings = source->settings;
-    if (settings->warn) {
-        char text[1200];
-        snprintf(text, sizeof(text), "%s: %s", path, why);
-        settings->warn(settings->warn_self, text);
-    }
-}
-
 /* ---- names ------------------------------------------------------------------------------------- */
-
-static bool ends_with(struct span text, const char *end)
-{
-    struct span ending = span_text(end);
-    return text.size > ending.size &&
-           span_equal_nocase(span_from(text, text.size - ending.size), ending);
-}
 
 static bool is_program(const char *path)
 {
-    struct span text = span_text(path);
-    return ends_with(text, ".dll") || ends_with(text, ".exe") || ends_with(text, ".sys") ||
-           ends_with(text, ".mui");
+    static const char *const endings[] = {".dll", ".exe", ".sys", ".mui", NULL};
+    return schema_files_is_one(path, endings);
 }
 
 static struct span name_of(struct span path)
@@ -104,16 +84,16 @@ static struct span folder_of(struct span path)
         return span_text(".");
     }
     struct span folder = span_first(path, size - 1);
-    bool is_root = folder.size == 0 || ends_with(folder, ":");
+    bool is_root = folder.size == 0 || span_ends_nocase(folder, ":");
     return is_root ? span_first(path, size) : folder;
 }
 
 /* The name of ${path} and ${ending} in lower case, in the arena of paths; empty if there is no room. */
-static struct span lower_name(struct binary_source *source, struct span path, const char *ending)
+static struct span lower_name(struct binary_search *search, struct span path, const char *ending)
 {
     struct span name = name_of(path);
     size_t ending_size = strlen(ending);
-    uint8_t *text = arena_alloc(&source->paths, name.size + ending_size + 1);
+    uint8_t *text = arena_alloc(&search->paths, name.size + ending_size + 1);
     if (!text) {
         return span_make(NULL, 0);
     }
@@ -152,62 +132,63 @@ static bool rank_of_mui(struct span mui, struct span folder, enum language_rank 
 
 /* ---- what there is ----------------------------------------------------------------------------- */
 
-static struct path *keep_path(struct binary_source *source, const char *text)
+static struct path *keep_path(struct binary_search *search, const char *text)
 {
-    struct path *path = arena_alloc(&source->paths, sizeof(*path));
+    struct path *path = arena_alloc(&search->paths, sizeof(*path));
     struct span copy;
-    if (!path || !arena_copy(&source->paths, span_text(text), &copy)) {
+    if (!path || !arena_copy(&search->paths, span_text(text), &copy)) {
         return NULL;
     }
     path->text = (const char *)copy.data;
     return path;
 }
 
-static bool add_mui(struct binary_source *source, const char *text)
+static bool add_mui(struct binary_search *search, const char *text)
 {
-    struct path *path = keep_path(source, text);
-    struct span name = path ? lower_name(source, span_text(text), "") : span_make(NULL, 0);
-    struct path *first = name.size ? map_get(&source->muis, name) : NULL;
+    struct path *path = keep_path(search, text);
+    struct span name = path ? lower_name(search, span_text(text), "") : span_make(NULL, 0);
+    struct path *first = name.size ? map_get(&search->muis, name) : NULL;
     if (first) {
         path->next = first->next;
         first->next = path;
         return true;
     }
-    return name.size && map_put(&source->muis, name, path);
+    return name.size && map_put(&search->muis, name, path);
 }
 
-static bool add_program(struct binary_source *source, const char *text)
+static bool add_program(struct binary_search *search, const char *text)
 {
-    struct path *path = keep_path(source, text);
+    struct path *path = keep_path(search, text);
     if (!path) {
         return false;
     }
-    if (source->last_program) {
-        source->last_program->next = path;
+    if (search->last_program) {
+        search->last_program->next = path;
     } else {
-        source->programs = path;
+        search->programs = path;
     }
-    source->last_program = path;
+    search->last_program = path;
     return true;
 }
 
 /* Callback of plat_glob. */
 static bool add_path(void *self, const char *path)
 {
-    struct binary_source *source = self;
+    struct binary_search *search = self;
     if (!is_program(path)) {
         return true;
     }
-    bool ok = add_program(source, path) &&
-              (!ends_with(span_text(path), ".mui") || add_mui(source, path));
+    bool ok = add_program(search, path) &&
+              (!span_ends_nocase(span_text(path), ".mui") || add_mui(search, path));
     if (!ok) {
-        warn_about(source, path, "too many files: this and further ones are not read");
+        schema_files_warn(
+            search->settings, path, "too many files: this and further ones are not read");
     }
     return ok;
 }
 
 struct folder {
-    struct binary_source *source;
+    struct binary_search *search;
     const char *path;
 };
 
@@ -222,8 +203,8 @@ static bool add_file_if_mui(void *self, const char *name)
 {
     const struct folder *folder = self;
     char path[1024];
-    if (ends_with(span_text(name), ".mui") && join(folder, name, path, sizeof(path))) {
-        add_mui(folder->source, path);
+    if (span_ends_nocase(span_text(name), ".mui") && join(folder, name, path, sizeof(path))) {
+        add_mui(folder->search, path);
     }
     return true;
 }
@@ -232,7 +213,7 @@ static bool add_muis_of_folder(void *self, const char *name)
 {
     const struct folder *above = self;
     char path[1024];
-    struct folder folder = {.source = above->source, .path = path};
+    struct folder folder = {.search = above->search, .path = path};
     if (join(above, name, path, sizeof(path))) {
         plat_dir_files(path, add_file_if_mui, &folder, NULL);
     }
@@ -240,7 +221,7 @@ static bool add_muis_of_folder(void *self, const char *name)
 }
 
 /* The .mui files that may belong to one in the folder of ${path}. */
-static void add_muis_around(struct binary_source *source, const char *path)
+static void add_muis_around(struct binary_search *search, const char *path)
 {
     struct span folder = folder_of(span_text(path));
     char text[1024];
@@ -248,7 +229,7 @@ static void add_muis_around(struct binary_source *source, const char *path)
         return;
     }
     snprintf(text, sizeof(text), "%.*s", SPAN_ARG(folder));
-    struct folder around = {.source = source, .path = text};
+    struct folder around = {.search = search, .path = text};
     plat_dir_files(text, add_file_if_mui, &around, NULL);
     plat_dir_folders(text, add_muis_of_folder, &around, NULL);
 }
@@ -320,7 +301,7 @@ static uint8_t *load(const struct program *program, const struct pe_resource *re
     return data;
 }
 
-static void add_table(struct binary_source *source, const struct program *program,
+static void add_table(struct binary_search *search, const struct program *program,
     const struct pe_resource *resource, struct texts *texts)
 {
     struct error err = {0};
@@ -330,7 +311,7 @@ static void add_table(struct binary_source *source, const struct program *progra
         texts->data[texts->count++] = data;
         return;
     }
-    warn_about(source, program->path, err.text);
+    schema_files_warn(search->settings, program->path, err.text);
     if (data) {
         message_table_fini(table);
         free(data);
@@ -349,12 +330,12 @@ static void fini_texts(struct texts *texts)
 
 /* The best .mui of the program at ${path}, or NULL; first in byte order among equal ones. */
 static const char *find_mui(
-    struct binary_source *source, const char *path, enum language_rank *ret_rank)
+    struct binary_search *search, const char *path, enum language_rank *ret_rank)
 {
     struct span program = span_text(path);
-    struct span name = lower_name(source, program, ".mui");
+    struct span name = lower_name(search, program, ".mui");
     const char *best = NULL;
-    const struct path *at = name.size ? map_get(&source->muis, name) : NULL;
+    const struct path *at = name.size ? map_get(&search->muis, name) : NULL;
     for (; at; at = at->next) {
         enum language_rank rank;
         if (rank_of_mui(span_text(at->text), folder_of(program), &rank) &&
@@ -366,7 +347,7 @@ static const char *find_mui(
     return best;
 }
 
-static void add_mui_table(struct binary_source *source, const char *path, struct texts *texts)
+static void add_mui_table(struct binary_search *search, const char *path, struct texts *texts)
 {
     struct program *mui = calloc(1, sizeof(*mui));
     struct error err = {0};
@@ -374,11 +355,11 @@ static void add_mui_table(struct binary_source *source, const char *path, struct
         return;
     }
     if (!open_program(mui, path, &err)) {
-        warn_about(source, path, err.text);
+        schema_files_warn(search->settings, path, err.text);
     } else {
         const struct pe_resource *table = best_of(&mui->resources, PE_MESSAGE_TABLE);
         if (table) {
-            add_table(source, mui, table, texts);
+            add_table(search, mui, table, texts);
         }
     }
     plat_file_close(mui->file);
@@ -387,26 +368,26 @@ static void add_mui_table(struct binary_source *source, const char *path, struct
 
 /* Its own table and that of its .mui, the better language first. */
 static void add_texts(
-    struct binary_source *source, const struct program *program, struct texts *texts)
+    struct binary_search *search, const struct program *program, struct texts *texts)
 {
     enum language_rank mui_rank = RANK_OTHER;
     const struct pe_resource *own = best_of(&program->resources, PE_MESSAGE_TABLE);
-    const char *mui = find_mui(source, program->path, &mui_rank);
+    const char *mui = find_mui(search, program->path, &mui_rank);
     bool mui_first = mui && own && mui_rank < rank_of_language(own->language);
     if (mui_first) {
-        add_mui_table(source, mui, texts);
+        add_mui_table(search, mui, texts);
     }
     if (own) {
-        add_table(source, program, own, texts);
+        add_table(search, program, own, texts);
     }
     if (mui && !mui_first) {
-        add_mui_table(source, mui, texts);
+        add_mui_table(search, mui, texts);
     }
 }
 
 /* ---- programs ---------------------------------------------------------------------------------- */
 
-static void take_manifest(struct binary_source *source, const struct program *program,
+static void take_manifest(struct binary_search *search, const struct program *program,
     const struct pe_resource *resource, const struct texts *texts)
 {
     struct error err = {0};
@@ -414,56 +395,52 @@ static void take_manifest(struct binary_source *source, const struct program *pr
         .source = "binary",
         .file = program->path,
         .max_bytes = MAX_FILE_MEMORY,
-        .warn = source->settings->warn,
-        .warn_self = source->settings->warn_self,
+        .warn = search->settings->warn,
+        .warn_self = search->settings->warn_self,
     };
     uint8_t *data = load(program, resource, MANIFEST_BINARY_MAX_BYTES, &err);
     struct manifest *manifest = data ? manifest_binary_parse(span_make(data, resource->size),
                                            texts->tables, texts->count, &options, &err)
                                      : NULL;
     free(data);
-    if (!manifest) {
-        warn_about(source, program->path, err.text);
-    } else if (!manifest_set_add(&source->set, manifest, source->group)) {
-        warn_about(source, program->path, "out of memory");
-    }
+    manifest_set_add(search->set, manifest, program->path, &err);
 }
 
-static void take_program(struct binary_source *source, const struct program *program)
+static void take_program(struct binary_search *search, const struct program *program)
 {
     const struct pe_resources *resources = &program->resources;
     const struct pe_resource *best = best_of(resources, PE_WEVT_TEMPLATE);
     if (!best) {
-        if (source->is_named) {
-            warn_about(source, program->path,
+        if (search->is_named) {
+            schema_files_warn(search->settings, program->path,
                 resources->is_program ? "describes no events: it has no resource WEVT_TEMPLATE"
                                       : "no program file (PE)");
         }
         return;
     }
     struct texts texts = {.count = 0};
-    add_texts(source, program, &texts);
+    add_texts(search, program, &texts);
     for (size_t i = 0; i < resources->count; i++) {
         const struct pe_resource *at = &resources->list[i];
         if (at->type == PE_WEVT_TEMPLATE && at->language == best->language) {
-            take_manifest(source, program, at, &texts);
+            take_manifest(search, program, at, &texts);
         }
     }
     fini_texts(&texts);
 }
 
-static void load_program(struct binary_source *source, const char *path)
+static void load_program(struct binary_search *search, const char *path)
 {
     struct error err = {0};
     struct program *program = calloc(1, sizeof(*program));
     if (!program) {
-        warn_about(source, path, "out of memory");
+        schema_files_warn(search->settings, path, "out of memory");
         return;
     }
     if (!open_program(program, path, &err)) {
-        warn_about(source, path, err.text);
+        schema_files_warn(search->settings, path, err.text);
     } else {
-        take_program(source, program);
+        take_program(search, program);
     }
     plat_file_close(program->file);
     free(program);
@@ -471,99 +448,47 @@ static void load_program(struct binary_source *source, const char *path)
 
 /* ---- the source -------------------------------------------------------------------------------- */
 
-/* A folder without files is no reason to complain. */
-static void find_programs(struct binary_source *source, const char *folder)
-{
-    size_t size = strlen(folder) + sizeof("/**/*");
-    char *pattern = malloc(size);
-    if (!pattern) {
-        warn_about(source, folder, "out of memory");
-        return;
-    }
-    snprintf(pattern, size, "%s/**/*", folder);
-    plat_glob(pattern, add_path, source, NULL);
-    free(pattern);
-}
-
-/* What is beyond the limit is told once. */
-static bool has_room(struct binary_source *source, const char *path)
-{
-    if (source->set.count < MANIFEST_SET_MAX) {
-        return true;
-    }
-    if (!source->is_full) {
-        warn_about(source, path, "too many manifests: this and further files are not read");
-        source->is_full = true;
-    }
-    return false;
-}
-
-static void load_setting(struct binary_source *source, const char *path)
+static void load_setting(
+    const struct schema_source_settings *settings, const char *path, struct manifest_set *set)
 {
     enum plat_path_kind kind = plat_path_kind(path);
-    arena_init(&source->paths, MAX_PATH_MEMORY);
-    map_init(&source->muis, MAX_PATHS);
-    source->programs = source->last_program = NULL;
-    source->is_named = kind == PLAT_PATH_FILE;
+    struct binary_search search = {
+        .settings = settings, .set = set, .is_named = kind == PLAT_PATH_FILE};
+    arena_init(&search.paths, MAX_PATH_MEMORY);
+    map_init(&search.muis, MAX_PATHS);
     if (kind == PLAT_PATH_DIR) {
-        find_programs(source, path);
-    } else if (source->is_named && is_program(path)) {
-        add_program(source, path);
-        add_muis_around(source, path);
+        schema_files_walk(path, add_path, &search, NULL);
+    } else if (search.is_named && is_program(path)) {
+        add_program(&search, path);
+        add_muis_around(&search, path);
     }
-    for (const struct path *at = source->programs; at && has_room(source, at->text);
+    for (const struct path *at = search.programs; at && manifest_set_has_room(set, at->text);
          at = at->next) {
-        load_program(source, at->text);
+        load_program(&search, at->text);
     }
-    map_fini(&source->muis);
-    arena_fini(&source->paths);
-}
-
-static void binary_destroy(void *self)
-{
-    struct binary_source *source = self;
-    if (source) {
-        manifest_set_fini(&source->set);
-        free(source);
-    }
+    map_fini(&search.muis);
+    arena_fini(&search.paths);
 }
 
 /* Other files in the list belong to other sources, which also complain about missing ones. */
 static void *binary_create(const struct schema_source_settings *settings, struct error *err)
 {
-    struct binary_source *source = calloc(1, sizeof(*source));
-    if (!source) {
-        error_set(err, ERR_MEMORY, "no memory for program files");
-        return NULL;
+    struct manifest_set *set = manifest_set_create(settings, err);
+    for (size_t i = 0; set && i < settings->path_count; i++) {
+        set->group = i;
+        load_setting(settings, settings->paths[i], set);
     }
-    source->settings = settings;
-    for (size_t i = 0; i < settings->path_count; i++) {
-        source->group = i;
-        load_setting(source, settings->paths[i]);
+    if (set) {
+        set->settings = NULL;
     }
-    source->settings = NULL;
-    return source;
-}
-
-static void binary_find(
-    void *self, const struct event_record *record, struct schema_candidates *found)
-{
-    const struct binary_source *source = self;
-    manifest_set_find(&source->set, record, found);
-}
-
-static void binary_list(
-    void *self, void (*each)(void *each_self, const struct event_schema *schema), void *each_self)
-{
-    const struct binary_source *source = self;
-    manifest_set_list(&source->set, each, each_self);
+    return set;
 }
 
 const struct schema_source_ops schema_source_binary = {
     .name = "binary",
     .shared = true,
     .create = binary_create,
-    .find = binary_find,
-    .list = binary_list,
-    .destroy = binary_destroy,
+    .find = manifest_set_find,
+    .list = manifest_set_list,
+    .destroy = manifest_set_destroy,
 };

@@ -1,162 +1,73 @@
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "platform/plat_file.h"
 #include "schema/manifest_set.h"
 #include "schema/manifest_xml.h"
+#include "schema/schema_files.h"
 
 /* XML manifests from the files and folders that the user named. */
 enum { MAX_FILE_MEMORY = 512 * 1024 * 1024 };
 
-struct manifest_source {
-    const struct schema_source_settings *settings; /* only while it is made */
-    struct manifest_set set;
-    size_t group;
-    bool is_full; /* and said so */
-};
+static const char *const endings[] = {".man", ".xml", ".manifest", NULL};
 
-static void warn_about(const struct manifest_source *source, const char *path, const char *why)
+static struct manifest *load(
+    const struct schema_source_settings *settings, const char *path, struct error *err)
 {
-    const struct schema_source_settings *settings = source->settings;
-    if (settings->warn) {
-        char text[1200];
-        snprintf(text, sizeof(text), "%s: %s", path, why);
-        settings->warn(settings->warn_self, text);
-    }
-}
-
-/* What is beyond the limit is told once. */
-static bool has_room(struct manifest_source *source, const char *path)
-{
-    if (source->set.count < MANIFEST_SET_MAX) {
-        return true;
-    }
-    if (!source->is_full) {
-        warn_about(source, path, "too many manifests: this and further files are not read");
-        source->is_full = true;
-    }
-    return false;
-}
-
-/* False if there is no room for more files; also the callback of plat_glob. */
-static bool load_file(void *self, const char *path)
-{
-    struct manifest_source *source = self;
-    struct error err = {0};
-    if (!has_room(source, path)) {
-        return false;
-    }
     char *data = NULL;
     size_t size = 0;
-    if (!plat_file_load(path, MANIFEST_XML_MAX_BYTES, &data, &size, &err)) {
-        warn_about(source, path, err.text);
-        return true;
+    if (!plat_file_load(path, MANIFEST_XML_MAX_BYTES, &data, &size, err)) {
+        return NULL;
     }
     const struct manifest_options options = {
         .source = "manifest",
         .file = path,
         .max_bytes = MAX_FILE_MEMORY,
-        .warn = source->settings->warn,
-        .warn_self = source->settings->warn_self,
+        .warn = settings->warn,
+        .warn_self = settings->warn_self,
     };
-    struct manifest *manifest = manifest_xml_parse(span_make(data, size), &options, &err);
+    struct manifest *manifest = manifest_xml_parse(span_make(data, size), &options, err);
     free(data);
-    if (!manifest) {
-        warn_about(source, path, err.text);
-    } else if (!manifest_set_add(&source->set, manifest, source->group)) {
-        warn_about(source, path, "out of memory");
-    }
-    return true;
-}
-
-static bool ends_with(const char *path, const char *end)
-{
-    size_t path_size = strlen(path);
-    size_t end_size = strlen(end);
-    return path_size >= end_size &&
-           span_equal_nocase(span_text(path + path_size - end_size), span_text(end));
-}
-
-static bool load_if_manifest(void *self, const char *path)
-{
-    return ends_with(path, ".man") || ends_with(path, ".xml") || ends_with(path, ".manifest")
-               ? load_file(self, path)
-               : true;
-}
-
-static void load_folder(struct manifest_source *source, const char *folder)
-{
-    struct error err = {0};
-    size_t size = strlen(folder) + sizeof("/**/*");
-    char *pattern = malloc(size);
-    if (!pattern) {
-        warn_about(source, folder, "out of memory");
-        return;
-    }
-    snprintf(pattern, size, "%s/**/*", folder);
-    if (!plat_glob(pattern, load_if_manifest, source, &err)) {
-        warn_about(source, folder, err.text);
-    }
-    free(pattern);
-}
-
-static void manifest_destroy(void *self)
-{
-    struct manifest_source *source = self;
-    if (source) {
-        manifest_set_fini(&source->set);
-        free(source);
-    }
+    return manifest;
 }
 
 /* A file is taken as it is if it looks like a manifest by its name; packs and other schema files
- * in the same list belong to other sources. */
+ * in the same list belong to other sources. False if there is no room for more. */
+static bool load_if_manifest(void *self, const char *path)
+{
+    struct manifest_set *set = self;
+    if (!schema_files_is_one(path, endings)) {
+        return true;
+    }
+    if (!manifest_set_has_room(set, path)) {
+        return false;
+    }
+    struct error err = {0};
+    struct manifest *manifest = load(set->settings, path, &err);
+    manifest_set_add(set, manifest, path, &err);
+    return true;
+}
+
 static void *manifest_create(const struct schema_source_settings *settings, struct error *err)
 {
-    struct manifest_source *source = calloc(1, sizeof(*source));
-    if (!source) {
-        error_set(err, ERR_MEMORY, "no memory for manifests");
-        return NULL;
-    }
-    source->settings = settings;
-    for (size_t i = 0; i < settings->path_count; i++) {
-        const char *path = settings->paths[i];
-        source->group = i;
-        switch (plat_path_kind(path)) {
-        case PLAT_PATH_DIR:
-            load_folder(source, path);
-            break;
-        case PLAT_PATH_FILE:
-            load_if_manifest(source, path);
-            break;
-        default:
-            warn_about(source, path, "no such file or folder");
-            break;
+    struct manifest_set *set = manifest_set_create(settings, err);
+    for (size_t i = 0; set && i < settings->path_count; i++) {
+        struct error why = {0};
+        set->group = i;
+        if (!schema_files_walk(settings->paths[i], load_if_manifest, set, &why)) {
+            schema_files_warn(settings, settings->paths[i], why.text);
         }
     }
-    source->settings = NULL;
-    return source;
-}
-
-static void manifest_find(
-    void *self, const struct event_record *record, struct schema_candidates *found)
-{
-    const struct manifest_source *source = self;
-    manifest_set_find(&source->set, record, found);
-}
-
-static void manifest_list(
-    void *self, void (*each)(void *each_self, const struct event_schema *schema), void *each_self)
-{
-    const struct manifest_source *source = self;
-    manifest_set_list(&source->set, each, each_self);
+    if (set) {
+        set->settings = NULL;
+    }
+    return set;
 }
 
 const struct schema_source_ops schema_source_manifest = {
     .name = "manifest",
     .shared = true,
     .create = manifest_create,
-    .find = manifest_find,
-    .list = manifest_list,
-    .destroy = manifest_destroy,
+    .find = manifest_set_find,
+    .list = manifest_set_list,
+    .destroy = manifest_set_destroy,
 };

@@ -2,28 +2,68 @@
 
 #include <stdlib.h>
 
-void manifest_set_fini(struct manifest_set *set)
+#include "schema/schema_files.h"
+
+struct manifest_set *manifest_set_create(
+    const struct schema_source_settings *settings, struct error *err)
 {
-    for (size_t i = 0; i < set->count; i++) {
-        manifest_events_destroy(set->items[i].manifest);
+    struct manifest_set *set = calloc(1, sizeof(*set));
+    if (!set) {
+        error_set(err, ERR_MEMORY, "no memory for manifests");
+        return NULL;
     }
-    free(set->items);
+    set->settings = settings;
+    return set;
 }
 
-bool manifest_set_add(struct manifest_set *set, struct manifest *manifest, size_t group)
+void manifest_set_destroy(void *self)
 {
-    if (set->count == set->capacity) {
-        size_t capacity = set->capacity ? set->capacity * 2 : 64;
-        struct manifest_set_item *items = realloc(set->items, capacity * sizeof(*items));
-        if (!items) {
-            manifest_events_destroy(manifest);
-            return false;
+    struct manifest_set *set = self;
+    if (set) {
+        for (size_t i = 0; i < set->count; i++) {
+            manifest_events_destroy(set->items[i].manifest);
         }
+        free(set->items);
+        free(set);
+    }
+}
+
+bool manifest_set_has_room(struct manifest_set *set, const char *path)
+{
+    if (set->count < MANIFEST_SET_MAX) {
+        return true;
+    }
+    if (!set->is_full) {
+        schema_files_warn(
+            set->settings, path, "too many manifests: this and further files are not read");
+        set->is_full = true;
+    }
+    return false;
+}
+
+static bool grow(struct manifest_set *set)
+{
+    size_t capacity = set->capacity ? set->capacity * 2 : 64;
+    struct manifest_set_item *items = realloc(set->items, capacity * sizeof(*items));
+    if (items) {
         set->items = items;
         set->capacity = capacity;
     }
-    set->items[set->count++] = (struct manifest_set_item){.manifest = manifest, .group = group};
-    return true;
+    return items;
+}
+
+void manifest_set_add(
+    struct manifest_set *set, struct manifest *manifest, const char *path, const struct error *err)
+{
+    if (!manifest) {
+        schema_files_warn(set->settings, path, err->text);
+    } else if (set->count == set->capacity && !grow(set)) {
+        manifest_events_destroy(manifest);
+        schema_files_warn(set->settings, path, "out of memory");
+    } else {
+        set->items[set->count++] = (struct manifest_set_item){
+            .manifest = manifest, .group = set->group};
+    }
 }
 
 /* How much a definition says beyond the bare layout. */
@@ -76,9 +116,10 @@ static void rank_file(
     }
 }
 
-void manifest_set_find(const struct manifest_set *set, const struct event_record *record,
-    struct schema_candidates *found)
+void manifest_set_find(
+    void *self, const struct event_record *record, struct schema_candidates *found)
 {
+    const struct manifest_set *set = self;
     if (record->kind != RECORD_EVENT) {
         return;
     }
@@ -94,9 +135,10 @@ void manifest_set_find(const struct manifest_set *set, const struct event_record
     }
 }
 
-void manifest_set_list(const struct manifest_set *set,
-    void (*each)(void *each_self, const struct event_schema *schema), void *each_self)
+void manifest_set_list(
+    void *self, void (*each)(void *each_self, const struct event_schema *schema), void *each_self)
 {
+    const struct manifest_set *set = self;
     for (size_t i = 0; i < set->count; i++) {
         const struct manifest *manifest = set->items[i].manifest;
         for (size_t k = 0; k < manifest->event_count; k++) {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "platform/plat_file.h"
-#include "schema/schema_source.h"
+#include "schema/schema_files.h"
 
 /*
  * The source `pack`: all packs that the user named, or that stand in folders that the user named,
@@ -12,6 +12,8 @@
  * in the order of the settings, within a folder in path order, within a pack from top to bottom.
  */
 enum { MAX_PACKS = 1024 };
+
+static const char *const pack_endings[] = {".pack", NULL};
 
 struct indexed {
     const struct event_schema *schema;
@@ -93,24 +95,6 @@ static bool make_index(struct pack_source *source)
 
 /* ---- files -------------------------------------------------------------------------------------- */
 
-static void warn(const struct pack_source *source, const char *path, const char *why)
-{
-    const struct schema_source_settings *settings = source->settings;
-    if (settings->warn) {
-        char text[1200];
-        snprintf(text, sizeof(text), "%s%s%s", path, path[0] ? ": " : "", why);
-        settings->warn(settings->warn_self, text);
-    }
-}
-
-static bool is_pack(const char *path)
-{
-    struct span name = span_text(path);
-    static const size_t ending_size = sizeof(".pack") - 1;
-    return name.size >= ending_size &&
-           span_equal_nocase(span_from(name, name.size - ending_size), span_text(".pack"));
-}
-
 static void take_pack(struct pack_source *source, struct span text, const char *path)
 {
     struct error err = {0};
@@ -118,45 +102,24 @@ static void take_pack(struct pack_source *source, struct span text, const char *
     if (pack) {
         source->packs[source->pack_count++] = pack;
     } else {
-        warn(source, "", err.text); /* says the path itself */
+        schema_source_warn(source->settings, err.text); /* says the path itself */
     }
 }
 
-/* Also the callback of plat_glob: always goes on. */
-static bool load_if_pack(void *self, const char *path)
+static void load_pack(void *self, const char *path)
 {
     struct pack_source *source = self;
     struct error err = {0};
     char *data;
     size_t size;
-    if (!is_pack(path)) {
-        return true;
-    }
     if (source->pack_count == MAX_PACKS) {
-        warn(source, path, "too many schema packs: not read");
-        return true;
+        schema_files_warn(source->settings, path, "too many schema packs: not read");
+    } else if (!plat_file_load(path, PACK_MAX_BYTES, &data, &size, &err)) {
+        schema_files_warn(source->settings, path, err.text);
+    } else {
+        take_pack(source, span_make(data, size), path);
+        free(data);
     }
-    if (!plat_file_load(path, PACK_MAX_BYTES, &data, &size, &err)) {
-        warn(source, path, err.text);
-        return true;
-    }
-    take_pack(source, span_make(data, size), path);
-    free(data);
-    return true;
-}
-
-/* A folder without files is no reason to complain. */
-static void load_folder(struct pack_source *source, const char *folder)
-{
-    size_t size = strlen(folder) + sizeof("/**");
-    char *pattern = malloc(size);
-    if (!pattern) {
-        warn(source, folder, "out of memory");
-        return;
-    }
-    snprintf(pattern, size, "%s/**", folder);
-    plat_glob(pattern, load_if_pack, source, NULL);
-    free(pattern);
 }
 
 /* ---- the source ---------------------------------------------------------------------------------- */
@@ -185,14 +148,7 @@ static void *pack_source_create(const struct schema_source_settings *settings, s
     if (settings->pack.size) {
         take_pack(source, settings->pack, "built in");
     }
-    for (size_t i = 0; i < settings->path_count; i++) {
-        const char *path = settings->paths[i];
-        if (plat_path_kind(path) == PLAT_PATH_DIR) {
-            load_folder(source, path);
-        } else if (plat_path_kind(path) == PLAT_PATH_FILE) {
-            load_if_pack(source, path);
-        }
-    }
+    schema_files_each(settings, pack_endings, load_pack, source);
     source->settings = NULL;
     if (!make_index(source)) {
         error_set(err, ERR_MEMORY, "no memory for schema packs");

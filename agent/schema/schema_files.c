@@ -5,24 +5,47 @@
 
 #include "platform/plat_file.h"
 
+static bool each_below(
+    const char *folder, bool (*each)(void *self, const char *path), void *self, struct error *err)
+{
+    size_t size = strlen(folder) + sizeof("/**");
+    char *pattern = malloc(size);
+    if (!pattern) {
+        return error_set(err, ERR_MEMORY, "out of memory");
+    }
+    snprintf(pattern, size, "%s/**", folder);
+    bool ok = plat_glob(pattern, each, self, err);
+    free(pattern);
+    return ok;
+}
+
+bool schema_files_walk(
+    const char *path, bool (*each)(void *self, const char *path), void *self, struct error *err)
+{
+    switch (plat_path_kind(path)) {
+    case PLAT_PATH_FILE:
+        each(self, path);
+        return true;
+    case PLAT_PATH_DIR:
+        return each_below(path, each, self, err);
+    default:
+        return error_set(err, ERR_CONFIG, "no such file or folder");
+    }
+}
+
+bool schema_files_is_one(const char *path, const char *const *endings)
+{
+    while (*endings && !span_ends_nocase(span_text(path), *endings)) {
+        endings++;
+    }
+    return *endings != NULL;
+}
+
 struct search {
     const char *const *endings;
     void (*each)(void *self, const char *path);
     void *self;
 };
-
-bool schema_files_is_one(const char *path, const char *const *endings)
-{
-    struct span name = span_text(path);
-    for (size_t i = 0; endings[i]; i++) {
-        struct span ending = span_text(endings[i]);
-        if (name.size >= ending.size &&
-            span_equal_nocase(span_from(name, name.size - ending.size), ending)) {
-            return true;
-        }
-    }
-    return false;
-}
 
 static bool take_file(void *self, const char *path)
 {
@@ -38,28 +61,14 @@ void schema_files_each(const struct schema_source_settings *settings, const char
 {
     struct search search = {.endings = endings, .each = each, .self = self};
     for (size_t i = 0; i < settings->path_count; i++) {
-        const char *path = settings->paths[i];
-        enum plat_path_kind kind = plat_path_kind(path);
-        if (kind == PLAT_PATH_FILE) {
-            take_file(&search, path);
-            continue;
-        }
-        size_t size = strlen(path) + sizeof("/**/*");
-        char *pattern = kind == PLAT_PATH_DIR ? malloc(size) : NULL;
-        if (pattern) {
-            snprintf(pattern, size, "%s/**/*", path);
-            plat_glob(pattern, take_file, &search, NULL);
-            free(pattern);
-        }
+        schema_files_walk(settings->paths[i], take_file, &search, NULL);
     }
 }
 
 void schema_files_warn(
     const struct schema_source_settings *settings, const char *path, const char *why)
 {
-    if (settings->warn) {
-        char text[1200];
-        snprintf(text, sizeof(text), "%s: %s", path, why);
-        settings->warn(settings->warn_self, text);
-    }
+    char text[1200];
+    snprintf(text, sizeof(text), "%s: %s", path, why);
+    schema_source_warn(settings, text);
 }

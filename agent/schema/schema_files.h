@@ -4,10 +4,23 @@
 #include "schema/schema_source.h"
 
 /*
- * Call ${each} for the files that ${settings} name, or that stand in the folders it names, whose names
+ * Files and folders that the user named (schema_source_settings.paths), as the sources that read them
+ * go through them. Each source takes what is its own by the file's ending and says nothing of others;
+ * what is missing or cannot be searched is for the source `manifest` to tell.
+ */
+
+/*
+ * Call ${each} with ${path} if it is a file, else with every file in that folder and below, in byte
+ * order of their paths; false to stop, which is no failure. False with ${err} set if there is no
+ * such file or folder, if a folder cannot be read, or if there is no file in it.
+ */
+bool schema_files_walk(
+    const char *path, bool (*each)(void *self, const char *path), void *self, struct error *err);
+
+/*
+ * Call ${each} for all files that ${settings} name, or that stand in the folders it names, whose names
  * end in one of ${endings} (with their dot, without regard to case; NULL behind the last): in the order
- * of the settings, within a folder in that of the paths. What is missing or cannot be searched is for
- * the source `manifest` to tell.
+ * of the settings, within a folder in that of the paths.
  */
 void schema_files_each(const struct schema_source_settings *settings, const char *const *endings,
     void (*each)(void *self, const char *path), void *self);

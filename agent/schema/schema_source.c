@@ -30,3 +30,10 @@ void schema_candidates_put_layouts_first(struct schema_candidates *candidates)
     }
     memcpy(candidates->list + count, names.list, names.count * sizeof(names.list[0]));
 }
+
+void schema_source_warn(const struct schema_source_settings *settings, const char *text)
+{
+    if (settings->warn) {
+        settings->warn(settings->warn_self, text);
+    }
+}

@@ -38,6 +38,9 @@ struct schema_source_settings {
     void *warn_self;
 };
 
+/* One line of text to the user, if anybody listens. */
+void schema_source_warn(const struct schema_source_settings *settings, const char *text);
+
 struct schema_source_ops {
     const char *name; /* `--schema-source`, `schema.source` */
 

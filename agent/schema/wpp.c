@@ -7,7 +7,6 @@
 #include "platform/plat_thread.h"
 #include "schema/pdb.h"
 #include "schema/schema_files.h"
-#include "schema/schema_source.h"
 #include "schema/text_encoding.h"
 #include "schema/wpp.h"
 #include "schema/wpp_plan.h"
@@ -55,19 +54,16 @@ struct wpp_source {
 
 static const char no_memory[] = "no memory left for trace message formats";
 
+/* Callback of tmf_read. */
 static void warn_text(void *self, const char *text)
 {
-    const struct schema_source_settings *settings = ((struct wpp_source *)self)->settings;
-    if (settings->warn) {
-        settings->warn(settings->warn_self, text);
-    }
+    const struct wpp_source *source = self;
+    schema_source_warn(source->settings, text);
 }
 
-static void warn_about(struct wpp_source *source, const char *path, const char *why)
+static void warn_about(const struct wpp_source *source, const char *path, const char *why)
 {
-    char text[1200];
-    snprintf(text, sizeof(text), "%s: %s", path, why);
-    warn_text(source, text);
+    schema_files_warn(source->settings, path, why);
 }
 
 static void make_key(const struct guid *guid, uint16_t number, uint8_t key[KEY_SIZE])
@@ -267,7 +263,7 @@ static void load_pdb(struct wpp_source *source, const char *path)
 static const char *const tmf_endings[] = {".tmf", NULL};
 static const char *const pdb_endings[] = {".pdb", NULL};
 
-/* Callback of plat_glob: always goes on. In a folder, a .pdb that is no MSF file is no program's. */
+/* Always goes on. In a folder, a .pdb that is no MSF file is no program's. */
 static bool load_if_format(void *self, const char *path)
 {
     struct wpp_source *source = self;
@@ -283,20 +279,6 @@ static bool load_if_format(void *self, const char *path)
         }
     }
     return true;
-}
-
-static void load_folder(struct wpp_source *source, const char *folder)
-{
-    struct error err = {0};
-    size_t size = strlen(folder) + sizeof("/**/*");
-    char *pattern = malloc(size);
-    if (!pattern) {
-        warn_about(source, folder, "out of memory");
-        return;
-    }
-    snprintf(pattern, size, "%s/**/*", folder);
-    plat_glob(pattern, load_if_format, source, &err); /* the source `manifest` tells a failure */
-    free(pattern);
 }
 
 static void wpp_destroy(void *self)
@@ -328,18 +310,8 @@ static void *wpp_create(const struct schema_source_settings *settings, struct er
     }
     for (size_t i = 0; i < settings->path_count; i++) {
         const char *path = settings->paths[i];
-        enum plat_path_kind kind = plat_path_kind(path);
-        source->is_named = kind == PLAT_PATH_FILE;
-        switch (kind) {
-        case PLAT_PATH_DIR:
-            load_folder(source, path);
-            break;
-        case PLAT_PATH_FILE:
-            load_if_format(source, path);
-            break;
-        default:
-            break; /* the source `manifest` tells it */
-        }
+        source->is_named = plat_path_kind(path) == PLAT_PATH_FILE;
+        schema_files_walk(path, load_if_format, source, NULL);
     }
     if (source->differences > MAX_DIFFERENCES) {
         char text[120];
