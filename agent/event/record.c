@@ -1,5 +1,7 @@
 #include "event/record.h"
 
+#include "base/reader.h"
+
 const struct guid record_metadata_class = {{0xc1, 0xf6, 0xcc, 0xbb, 0xd1, 0x6c, 0xc4, 0x48, 0x80,
     0xff, 0x83, 0x94, 0x82, 0xe3, 0x76, 0x71}};
 
@@ -41,4 +43,16 @@ bool record_is_metadata(const struct event_record *record)
         break;
     }
     return false;
+}
+
+struct event_descriptor record_read_descriptor(struct reader *r)
+{
+    struct event_descriptor d = {.id = reader_u16(r)};
+    d.version = reader_u8(r);
+    d.channel = reader_u8(r);
+    d.level = reader_u8(r);
+    d.opcode = reader_u8(r);
+    d.task = reader_u16(r);
+    d.keyword = reader_u64(r);
+    return d;
 }

@@ -173,4 +173,8 @@ bool record_is_manifest_data(const struct event_record *record);
 /* {bbccf6c1-6cd1-48c4-80ff-839482e37671}: TRACE_EVENT_INFO (opcode 32), EVENT_MAP_INFO (33). */
 extern const struct guid record_metadata_class;
 
+/* An EVENT_DESCRIPTOR as it lies in memory and in files: 16 bytes. */
+struct reader; /* base/reader.h */
+struct event_descriptor record_read_descriptor(struct reader *r);
+
 #endif

@@ -90,12 +90,12 @@ void dead_letter_write(const struct dead_letter *letter, struct buf *out)
 
 /* ---- reading ------------------------------------------------------------------------------------ */
 
-struct reader {
+struct letter_reader {
     struct span rest;
     struct buf *texts; /* with room for all of them, so that views into it stay */
 };
 
-static bool expect(struct reader *r, const char *text)
+static bool expect(struct letter_reader *r, const char *text)
 {
     struct span wanted = span_text(text);
     if (!span_equal(span_first(r->rest, wanted.size), wanted)) {
@@ -105,7 +105,7 @@ static bool expect(struct reader *r, const char *text)
     return true;
 }
 
-static bool take_number(struct reader *r, uint64_t max, uint64_t *ret_number)
+static bool take_number(struct letter_reader *r, uint64_t max, uint64_t *ret_number)
 {
     uint64_t number = 0;
     size_t size = 0;
@@ -173,7 +173,7 @@ static bool unescape(struct span text, size_t *at, struct buf *out)
     return true;
 }
 
-static bool take_string(struct reader *r, struct span *ret_text)
+static bool take_string(struct letter_reader *r, struct span *ret_text)
 {
     size_t start = r->texts->size;
     if (!expect(r, "\"")) {
@@ -198,14 +198,14 @@ static bool take_string(struct reader *r, struct span *ret_text)
     return true;
 }
 
-static bool take_text(struct reader *r, const char *name, struct span *ret_text)
+static bool take_text(struct letter_reader *r, const char *name, struct span *ret_text)
 {
     *ret_text = span_make(NULL, 0);
     return expect(r, ",\"") && expect(r, name) && expect(r, "\":") &&
            (expect(r, "null") || take_string(r, ret_text));
 }
 
-static bool take_status(struct reader *r, int *ret_status)
+static bool take_status(struct letter_reader *r, int *ret_status)
 {
     uint64_t status = 0;
     if (!expect(r, ",\"status\":") || (!expect(r, "null") && !take_number(r, INT32_MAX, &status))) {
@@ -215,7 +215,7 @@ static bool take_status(struct reader *r, int *ret_status)
     return true;
 }
 
-static bool take_document(struct reader *r, struct span *ret_document)
+static bool take_document(struct letter_reader *r, struct span *ret_document)
 {
     uint64_t size;
     if (!expect(r, ",\"document_bytes\":")) {
@@ -238,7 +238,7 @@ static bool take_document(struct reader *r, struct span *ret_document)
 bool dead_letter_read(struct span line, struct buf *texts, struct dead_letter *ret_letter)
 {
     struct dead_letter letter = {.id = 0};
-    struct reader r = {.rest = line, .texts = texts};
+    struct letter_reader r = {.rest = line, .texts = texts};
     struct span time;
     buf_reset(texts);
     /* Unescaped, a text is no longer than before. */

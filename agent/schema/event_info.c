@@ -49,26 +49,13 @@ struct head {
     uint32_t top_count;
 };
 
-static struct event_descriptor read_descriptor(struct reader *r)
-{
-    struct event_descriptor d;
-    d.id = reader_u16(r);
-    d.version = reader_u8(r);
-    d.channel = reader_u8(r);
-    d.level = reader_u8(r);
-    d.opcode = reader_u8(r);
-    d.task = reader_u16(r);
-    d.keyword = reader_u64(r);
-    return d;
-}
-
 static bool read_head(struct span info, struct head *ret_head)
 {
     struct reader r = reader_make(info);
     struct head head = {0};
     head.key.provider = reader_guid(&r);
     head.key.event_guid = reader_guid(&r);
-    head.key.descriptor = read_descriptor(&r);
+    head.key.descriptor = record_read_descriptor(&r);
     uint32_t source = reader_u32(&r);
     head.provider_name = reader_u32(&r);
     head.level_name = reader_u32(&r);

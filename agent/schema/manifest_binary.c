@@ -91,16 +91,9 @@ static void read_keyword(struct manifest_crim *p, uint32_t offset, struct reader
         return;
     }
     keyword->mask = mask;
-    if (p->provider->last_keyword) {
-        p->provider->last_keyword->next = keyword;
-    } else {
-        p->provider->first_keyword = keyword;
-    }
-    p->provider->last_keyword = keyword;
-    p->provider->keyword_count++;
+    manifest_model_add_keyword(p->provider, keyword);
 }
 
-/* The n-th channel owns the n-th keyword bit from the top, where its events have that bit. */
 static void read_channel(struct manifest_crim *p, uint32_t offset, struct reader *r)
 {
     bool is_imported = reader_u32(r) & 1;
@@ -110,20 +103,13 @@ static void read_channel(struct manifest_crim *p, uint32_t offset, struct reader
     if (!channel) {
         return;
     }
-    size_t place = p->provider->channel_count++;
+    manifest_model_add_channel(p->provider, channel);
     channel->value = value & UINT8_MAX;
-    channel->mask = place < 16 ? UINT64_C(0x8000000000000000) >> place : 0;
     const uint8_t *slash = channel->name.size ? memchr(channel->name.data, '/', channel->name.size)
                                               : NULL;
     if (slash && !is_imported && p->channel_prefix.size == 0) {
         p->channel_prefix = span_first(channel->name, (size_t)(slash - channel->name.data));
     }
-    if (p->provider->last_channel) {
-        p->provider->last_channel->next = channel;
-    } else {
-        p->provider->first_channel = channel;
-    }
-    p->provider->last_channel = channel;
 }
 
 static void read_attribute(struct manifest_crim *p, uint32_t offset, struct reader *r)
@@ -140,18 +126,6 @@ static void read_attribute(struct manifest_crim *p, uint32_t offset, struct read
 
 /* ---- events ------------------------------------------------------------------------------------ */
 
-static struct event_descriptor read_descriptor(struct reader *r)
-{
-    struct event_descriptor d = {.id = reader_u16(r)};
-    d.version = reader_u8(r);
-    d.channel = reader_u8(r);
-    d.level = reader_u8(r);
-    d.opcode = reader_u8(r);
-    d.task = reader_u16(r);
-    d.keyword = reader_u64(r);
-    return d;
-}
-
 /* What an event refers to by ${offset}, or the bare number where it does not. */
 static struct span reference(struct manifest_crim *p, uint32_t offset, unsigned value)
 {
@@ -159,6 +133,7 @@ static struct span reference(struct manifest_crim *p, uint32_t offset, unsigned 
                                 : manifest_crim_format(p, "%u", value);
 }
 
+/* Of its bits a channel keeps those that its events have. */
 static void set_channel(struct manifest_crim *p, uint32_t offset, struct model_event *event)
 {
     event->channel = reference(p, offset, event->descriptor->channel);
@@ -177,7 +152,7 @@ static void read_event(struct manifest_crim *p, struct reader *r)
     if (!event || !d) {
         return;
     }
-    *d = read_descriptor(r);
+    *d = record_read_descriptor(r);
     event->descriptor = d;
     event->id = manifest_crim_format(p, "%u", d->id);
     event->message = manifest_crim_message(p, reader_u32(r));
@@ -188,14 +163,7 @@ static void read_event(struct manifest_crim *p, struct reader *r)
     event->task = d->task ? reference(p, task, d->task) : event->task; /* 0: win:None */
     reader_skip(r, 8);                                                 /* its keywords one by one */
     set_channel(p, reader_u32(r), event);
-    struct model_provider *provider = p->provider;
-    if (provider->last_event) {
-        provider->last_event->next = event;
-    } else {
-        provider->first_event = event;
-    }
-    provider->last_event = event;
-    provider->event_count++;
+    manifest_model_add_event(p->provider, event);
 }
 
 /* False if the list does not lie in the manifest. What overlaps is left out. */
@@ -288,22 +256,13 @@ static void set_provider_name(struct manifest_crim *p, uint32_t message)
 
 static struct model_provider *new_provider(struct manifest_crim *p)
 {
-    struct model *model = p->model;
     struct model_provider *provider = manifest_crim_allocate(p, sizeof(*provider));
     if (!provider) {
         return NULL;
     }
-    for (size_t i = 0; i < MODEL_KINDS; i++) {
-        map_init(&provider->names[i], MODEL_MAX_NAMES);
-    }
     provider->usable = true;
     provider->kind = SCHEMA_MANIFEST;
-    if (model->last_provider) {
-        model->last_provider->next = provider;
-    } else {
-        model->first_provider = provider;
-    }
-    model->last_provider = provider;
+    manifest_model_add_provider(p->model, provider);
     return provider;
 }
 

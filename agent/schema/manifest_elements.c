@@ -119,9 +119,7 @@ static void start_provider(struct manifest_parser *p, const XML_Char **attribute
     if (!provider) {
         return;
     }
-    for (size_t i = 0; i < MODEL_KINDS; i++) {
-        map_init(&provider->names[i], MODEL_MAX_NAMES);
-    }
+    manifest_model_add_provider(p->model, provider);
     provider->name = keep(p, attributes, "name");
     provider->usable = guid_parse(peek(attributes, "guid"), &provider->guid);
     provider->kind = p->model->options->kind;
@@ -132,12 +130,6 @@ static void start_provider(struct manifest_parser *p, const XML_Char **attribute
         manifest_model_warn(
             p->model, line_of(p), "provider %.*s has no GUID: left out", SPAN_ARG(provider->name));
     }
-    if (p->model->last_provider) {
-        p->model->last_provider->next = provider;
-    } else {
-        p->model->first_provider = provider;
-    }
-    p->model->last_provider = provider;
     p->provider = provider;
 }
 
@@ -201,19 +193,10 @@ static void start_keyword(struct manifest_parser *p, const XML_Char **attributes
         return;
     }
     keyword->mask = keyword->value;
-    if (p->provider->last_keyword) {
-        p->provider->last_keyword->next = keyword;
-    } else {
-        p->provider->first_keyword = keyword;
-    }
-    p->provider->last_keyword = keyword;
-    p->provider->keyword_count++;
+    manifest_model_add_keyword(p->provider, keyword);
 }
 
-/*
- * Channels are numbered from 16 on, those of the system have numbers of their own. Whether defined
- * or imported, the n-th one owns the n-th keyword bit from the top; 16 bits are there for them.
- */
+/* Channels are numbered from 16 on, those of the system have numbers of their own. */
 static void start_channel(struct manifest_parser *p, const XML_Char **attributes)
 {
     struct model_name *channel = add_name(p, attributes, MODEL_CHANNEL, "value", UINT8_MAX);
@@ -224,17 +207,10 @@ static void start_channel(struct manifest_parser *p, const XML_Char **attributes
     if (chid.size) {
         define(p, MODEL_CHANNEL, chid, channel);
     }
-    size_t place = p->provider->channel_count++;
-    channel->mask = place < 16 ? UINT64_C(0x8000000000000000) >> place : 0;
+    size_t place = manifest_model_add_channel(p->provider, channel);
     if (channel->value == 0 && !names_winmeta_channel(channel->name, &channel->value)) {
         channel->value = place < 240 ? 16 + place : 0;
     }
-    if (p->provider->last_channel) {
-        p->provider->last_channel->next = channel;
-    } else {
-        p->provider->first_channel = channel;
-    }
-    p->provider->last_channel = channel;
 }
 
 /* ---- maps ------------------------------------------------------------------------------------ */
@@ -288,13 +264,7 @@ static void start_map_entry(struct manifest_parser *p, const XML_Char **attribut
     entry->value = value;
     entry->message = keep(p, attributes, "message");
     entry->symbol = keep(p, attributes, "symbol");
-    if (map->last) {
-        map->last->next = entry;
-    } else {
-        map->first = entry;
-    }
-    map->last = entry;
-    map->count++;
+    manifest_model_add_entry(map, entry);
 }
 
 /* ---- templates ------------------------------------------------------------------------------- */
@@ -439,14 +409,7 @@ static void start_event(struct manifest_parser *p, const XML_Char **attributes)
     event->template_name = keep(p, attributes, "template");
     event->message = keep(p, attributes, "message");
     event->symbol = keep(p, attributes, "symbol");
-    struct model_provider *provider = p->provider;
-    if (provider->last_event) {
-        provider->last_event->next = event;
-    } else {
-        provider->first_event = event;
-    }
-    provider->last_event = event;
-    provider->event_count++;
+    manifest_model_add_event(p->provider, event);
 }
 
 static void start_resources(struct manifest_parser *p, const XML_Char **attributes)

@@ -31,6 +31,47 @@ void manifest_model_warn(struct model *model, size_t line, const char *format, .
     }
 }
 
+/* ${thing} behind ${last}, or first of all. */
+#define APPEND(first, last, thing)                      \
+    do {                                                \
+        *((last) ? &(last)->next : &(first)) = (thing); \
+        (last) = (thing);                               \
+    } while (0)
+
+void manifest_model_add_provider(struct model *model, struct model_provider *provider)
+{
+    for (size_t i = 0; i < MODEL_KINDS; i++) {
+        map_init(&provider->names[i], MODEL_MAX_NAMES);
+    }
+    APPEND(model->first_provider, model->last_provider, provider);
+}
+
+void manifest_model_add_keyword(struct model_provider *provider, struct model_name *keyword)
+{
+    APPEND(provider->first_keyword, provider->last_keyword, keyword);
+    provider->keyword_count++;
+}
+
+size_t manifest_model_add_channel(struct model_provider *provider, struct model_name *channel)
+{
+    size_t place = provider->channel_count++;
+    APPEND(provider->first_channel, provider->last_channel, channel);
+    channel->mask = place < 16 ? UINT64_C(0x8000000000000000) >> place : 0;
+    return place;
+}
+
+void manifest_model_add_event(struct model_provider *provider, struct model_event *event)
+{
+    APPEND(provider->first_event, provider->last_event, event);
+    provider->event_count++;
+}
+
+void manifest_model_add_entry(struct model_map *map, struct model_entry *entry)
+{
+    APPEND(map->first, map->last, entry);
+    map->count++;
+}
+
 static void fini_model(struct model *model)
 {
     for (struct model_provider *p = model->first_provider; p; p = p->next) {

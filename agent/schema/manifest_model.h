@@ -123,6 +123,16 @@ struct model {
 void manifest_model_warn(struct model *model, size_t line, const char *format, ...)
     ETWSHIP_PRINTF(3, 4);
 
+/* Add what is new, in the order of the manifest. */
+void manifest_model_add_provider(struct model *model, struct model_provider *provider);
+void manifest_model_add_keyword(struct model_provider *provider, struct model_name *keyword);
+void manifest_model_add_event(struct model_provider *provider, struct model_event *event);
+void manifest_model_add_entry(struct model_map *map, struct model_entry *entry);
+
+/* The same for a channel. Whether defined or imported, the n-th one owns the n-th keyword bit from
+ * the top, its `mask`; 16 bits are there for them. The number of those before it. */
+size_t manifest_model_add_channel(struct model_provider *provider, struct model_name *channel);
+
 /* ${fill} a model with ${self}, make a manifest of it. NULL with ${err} set if either fails. */
 struct manifest *manifest_model_make(const struct manifest_options *options,
     bool (*fill)(struct model *model, void *self, struct error *err), void *self,

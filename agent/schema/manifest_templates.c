@@ -30,13 +30,7 @@ static void read_map_entries(struct manifest_crim *p, struct reader *r, struct m
         }
         entry->value = value;
         entry->message = manifest_crim_message(p, message);
-        if (map->last) {
-            map->last->next = entry;
-        } else {
-            map->first = entry;
-        }
-        map->last = entry;
-        map->count++;
+        manifest_model_add_entry(map, entry);
     }
 }
 
