@@ -93,25 +93,6 @@ static bool begin(
 
 /* ---- files ------------------------------------------------------------------------------------- */
 
-static bool write_all(const char *path, struct span text, struct error *err)
-{
-    struct plat_file *file = plat_file_open(path, PLAT_FILE_CREATE, err);
-    bool good = file && plat_file_write(file, text, err) && plat_file_sync(file, err);
-    plat_file_close(file);
-    return good;
-}
-
-/* The whole file, or the one before: never a part. */
-static bool replace(const char *path, struct span text, struct error *err)
-{
-    char fresh[DATA_FOLDER_PATH_BYTES];
-    if (snprintf(fresh, sizeof(fresh), "%s.new", path) >= (int)sizeof(fresh)) {
-        return error_set(err, ERR_CONFIG, "%.100s…: the path is too long", path);
-    }
-    return plat_path_remove(fresh, err) && write_all(fresh, text, err) &&
-           plat_path_rename(fresh, path, err);
-}
-
 /* The folders, which ${account} may write as far as it needs to. */
 static bool make_folders(const struct step *step, const char *account, struct error *err)
 {
@@ -135,7 +116,7 @@ static bool write_first(
     const struct step *step, struct install_note *note, struct span text, struct error *err)
 {
     install_note_digest(text, note->wrote);
-    return service_note_write(note, err) && replace(step->config, text, err);
+    return service_note_write(note, err) && plat_file_replace(step->config, text, err);
 }
 
 static bool copy_config(

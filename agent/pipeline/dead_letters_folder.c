@@ -420,26 +420,11 @@ static void sort_out(struct store *store, struct span text, const uint64_t *ids,
     }
 }
 
-/* Make ${path} anew, with ${text}: at every moment it is the old file or the new one. */
-static bool replace(const char *path, struct span text, struct error *err)
-{
-    char fresh[MAX_PATH_BYTES + 8];
-    snprintf(fresh, sizeof(fresh), "%s.new", path);
-    struct plat_file *file = plat_file_open(fresh, PLAT_FILE_CREATE, err);
-    bool good = file && plat_file_write(file, text, err) && plat_file_sync(file, err);
-    plat_file_close(file);
-    good = good && plat_path_rename(fresh, path, err);
-    if (!good) {
-        plat_path_remove(fresh, NULL);
-    }
-    return good;
-}
-
 /* The last letter of all is gone only when the name of a file says how far the numbers have come. */
 static bool keep_number(const struct store *store, uint64_t next_id, struct error *err)
 {
     char next[MAX_PATH_BYTES];
-    return path_of(store, next_id, next, err) && replace(next, span_make(NULL, 0), err) &&
+    return path_of(store, next_id, next, err) && plat_file_replace(next, span_make(NULL, 0), err) &&
            plat_path_sync_folder(store->folder, err);
 }
 
@@ -459,7 +444,7 @@ static bool remove_from(struct store *store, uint64_t number, bool newest, const
     if (good && rest.removed) {
         bool was_last = newest && rest.next_left < rest.next_id;
         good = (!was_last || keep_number(store, rest.next_id, err)) &&
-               (rest.text.size ? replace(path, buf_span(&rest.text), err)
+               (rest.text.size ? plat_file_replace(path, buf_span(&rest.text), err)
                                : plat_path_remove(path, err));
     }
     *removed += good ? rest.removed : 0;

@@ -76,6 +76,10 @@ bool plat_file_write_some(struct plat_file *file, struct span bytes, unsigned ti
 bool plat_file_load(
     const char *path, size_t max_bytes, char **ret_data, size_t *ret_size, struct error *err);
 
+/* Make the file ${path} of ${bytes}, by way of ${path}.new: at every moment there is the old file or
+ * the new one, whole. */
+bool plat_file_replace(const char *path, struct span bytes, struct error *err);
+
 /* Make ${path} and its missing parents. */
 bool plat_dir_create(const char *path, struct error *err);
 

@@ -6,16 +6,14 @@
 #include <stdlib.h>
 
 #include "etw/etw_image_flags.h"
-#include "input/provider_spec.h"
+#include "input/windows/etw_note.h"
 #include "platform/plat_child.h"
-#include "platform/plat_file.h"
-#include "platform/plat_path.h"
 
 /*
  * A launched program that has not run yet is worth nothing: when its session cannot be started it is
  * ended, and launched again with the next try. From when it runs it is launched for good.
  */
-enum { MAX_PATH_BYTES = 4096, MAX_NOTE_BYTES = 256, MANY_PROCESSES = 4 };
+enum { MANY_PROCESSES = 4 };
 
 struct etw_targets {
     const struct etw_plan *plan;
@@ -114,73 +112,43 @@ void etw_targets_destroy(struct etw_targets *t)
 
 /* ---- what an earlier run has launched --------------------------------------------------------------- */
 
-static bool path_of(const struct etw_targets *t, const char *suffix, char path[MAX_PATH_BYTES])
+static const char launched_kind[] = "launched";
+
+static const char *session_of(const struct etw_targets *t)
 {
-    int size = t->env.data_dir ? snprintf(path, MAX_PATH_BYTES, "%s/etw-%s.launched%s",
-                                     t->env.data_dir, t->env.name ? t->env.name : "", suffix)
-                               : 0;
-    return size > 0 && size < MAX_PATH_BYTES;
+    return t->env.name ? t->env.name : "";
 }
 
 static void forget_launched(const struct etw_targets *t)
 {
-    char path[MAX_PATH_BYTES];
-    if (path_of(t, "", path)) {
-        plat_path_remove(path, NULL);
-    }
+    etw_note_remove(t->env.data_dir, session_of(t), launched_kind);
 }
 
 static void remember_launched(const struct etw_targets *t, const struct plat_child *child)
 {
-    char path[MAX_PATH_BYTES];
-    char fresh[MAX_PATH_BYTES];
     char guid[GUID_TEXT_SIZE];
-    char text[MAX_NOTE_BYTES];
+    char line[128];
     struct error err = {0};
-    if (!path_of(t, "", path) || !path_of(t, ".new", fresh)) {
-        return;
-    }
     struct guid id = line_id(t->plan);
     guid_write(&id, guid);
-    int size = snprintf(text, sizeof(text), "1 %.36s %" PRIu32 " %" PRIu64 " end\n", guid,
+    int size = snprintf(line, sizeof(line), "1 %.36s %" PRIu32 " %" PRIu64 " end\n", guid,
         plat_child_pid(child), plat_child_started(child));
-    struct plat_file *file = plat_file_open(fresh, PLAT_FILE_CREATE, &err);
-    bool good = file && plat_file_write(file, span_make(text, (size_t)size), &err) &&
-                plat_file_sync(file, &err);
-    plat_file_close(file);
-    if (!good || !plat_path_rename(fresh, path, &err)) {
+    if (!etw_note_save(
+            t->env.data_dir, session_of(t), launched_kind, span_make(line, (size_t)size), &err)) {
         note(t, INPUT_NOTE_WARNING, "%s. a restart would launch the program again", err.text);
     }
 }
 
-static struct span cut(struct span *text)
-{
-    size_t size = 0;
-    while (size < text->size && text->data[size] != ' ' && text->data[size] != '\n') {
-        size++;
-    }
-    struct span part = span_first(*text, size);
-    *text = span_from(*text, size + 1);
-    return part;
-}
-
 static bool read_launched(const struct etw_targets *t, uint64_t *ret_pid, uint64_t *ret_started)
 {
-    char path[MAX_PATH_BYTES];
-    char *data;
-    size_t size;
+    struct etw_note left;
     struct guid id;
     struct guid wanted = line_id(t->plan);
-    if (!path_of(t, "", path) || !plat_file_load(path, MAX_NOTE_BYTES, &data, &size, NULL)) {
-        return false;
-    }
-    struct span text = span_make(data, size);
-    bool good = span_is(cut(&text), "1") && guid_parse(cut(&text), &id) &&
-                provider_spec_parse_bits(cut(&text), ret_pid) && *ret_pid <= UINT32_MAX &&
-                provider_spec_parse_bits(cut(&text), ret_started) && span_is(cut(&text), "end") &&
-                guid_equal(&id, &wanted);
-    free(data);
-    return good;
+    return etw_note_load(t->env.data_dir, session_of(t), launched_kind, &left) &&
+           span_is(etw_note_word(&left), "1") && guid_parse(etw_note_word(&left), &id) &&
+           etw_note_number(&left, UINT32_MAX, ret_pid) &&
+           etw_note_number(&left, UINT64_MAX, ret_started) &&
+           span_is(etw_note_word(&left), "end") && guid_equal(&id, &wanted);
 }
 
 /* It runs: its number alone may be another process's by now. */

@@ -232,6 +232,40 @@ static void loading_has_a_limit(void **state)
     assert_content(path, "");
 }
 
+static void replacing_writes_into_no_file_that_is_there(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    char path[256];
+    char fresh[256];
+    char other[256];
+    snprintf(path, sizeof(path), "%s/replaced", folder);
+    snprintf(fresh, sizeof(fresh), "%s/replaced.new", folder);
+    snprintf(other, sizeof(other), "%s/somebody's", folder);
+    write_file(path, PLAT_FILE_CREATE, "before");
+    write_file(other, PLAT_FILE_CREATE, "stays");
+    assert_int_equal(symlink(other, fresh), 0);
+    assert_true(plat_file_replace(path, span_text("now"), &err));
+    assert_content(path, "now");
+    assert_content(other, "stays");
+    assert_int_equal(plat_path_kind(fresh), PLAT_PATH_NONE);
+}
+
+static void what_cannot_be_replaced_leaves_nothing_beside_it(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    char path[256];
+    char fresh[256];
+    snprintf(path, sizeof(path), "%s/full", folder);
+    snprintf(fresh, sizeof(fresh), "%s/full.new", folder);
+    assert_true(plat_dir_create(path, &err));
+    assert_false(plat_file_replace(path, span_text("now"), &err));
+    assert_true(err.text[0] != '\0');
+    assert_int_equal(plat_path_kind(path), PLAT_PATH_DIR);
+    assert_int_equal(plat_path_kind(fresh), PLAT_PATH_NONE);
+}
+
 static void a_file_is_known_by_more_than_its_name(void **state)
 {
     (void)state;
@@ -326,6 +360,8 @@ int main(void)
         cmocka_unit_test(a_closed_pipe_means_stop),
         cmocka_unit_test(a_pipe_that_does_not_block_is_waited_for),
         cmocka_unit_test(loading_has_a_limit),
+        cmocka_unit_test(replacing_writes_into_no_file_that_is_there),
+        cmocka_unit_test(what_cannot_be_replaced_leaves_nothing_beside_it),
         cmocka_unit_test(a_file_is_known_by_more_than_its_name),
         cmocka_unit_test(a_lock_holds_against_another_opening),
         cmocka_unit_test(folders_are_made_with_their_parents),
