@@ -41,6 +41,11 @@ static void legacy(void *self, struct buf *out)
     etw_session_legacy(self, out);
 }
 
+#define RUN_BY_ETW .needs_etw = true, .run = run, .stop = stop, .destroy = destroy
+
+/* Of sessions that the agent starts, and so may leave to the next one. */
+#define OWNED_BY_US RUN_BY_ETW, .goes_on = goes_on, .pass_on = pass_on, .legacy = legacy
+
 static void *create_realtime(const void *settings, const struct input_env *env, struct error *err)
 {
     return create(ETW_PLAN_REALTIME, settings, env, err);
@@ -56,19 +61,13 @@ const struct input_ops input_realtime = {
     .name = "realtime",
     .fields = live_options_realtime,
     .settings_size = sizeof(struct live_realtime),
-    .needs_etw = true,
     .switches_on = true,
     .providers = INPUT_PROVIDERS_REQUIRED,
     .check = live_options_check_realtime,
     .live = realtime_live,
     .create = create_realtime,
-    .goes_on = goes_on,
-    .pass_on = pass_on,
-    .legacy = legacy,
     .renounce = etw_session_renounce,
-    .run = run,
-    .stop = stop,
-    .destroy = destroy,
+    OWNED_BY_US,
 };
 
 static void *create_system(const void *settings, const struct input_env *env, struct error *err)
@@ -91,20 +90,14 @@ const struct input_ops input_system = {
     .name = "system",
     .fields = live_options_system,
     .settings_size = sizeof(struct live_kernel),
-    .needs_etw = true,
     .switches_on = true,
     .kernel = true,
     .needs_providers = has_no_flags,
     .check = live_options_check_system,
     .live = kernel_live,
     .create = create_system,
-    .goes_on = goes_on,
-    .pass_on = pass_on,
-    .legacy = legacy,
     .renounce = etw_session_renounce,
-    .run = run,
-    .stop = stop,
-    .destroy = destroy,
+    OWNED_BY_US,
 };
 
 static void *create_kernel(const void *settings, const struct input_env *env, struct error *err)
@@ -116,18 +109,12 @@ const struct input_ops input_kernel = {
     .name = "kernel",
     .fields = live_options_kernel,
     .settings_size = sizeof(struct live_kernel),
-    .needs_etw = true,
     .providers = INPUT_PROVIDERS_NONE,
     .check = live_options_check_kernel,
     .live = kernel_live,
     .create = create_kernel,
-    .goes_on = goes_on,
-    .pass_on = pass_on,
-    .legacy = legacy,
     .renounce = etw_session_renounce,
-    .run = run,
-    .stop = stop,
-    .destroy = destroy,
+    OWNED_BY_US,
 };
 
 static void *create_attach(const void *settings, const struct input_env *env, struct error *err)
@@ -139,11 +126,8 @@ const struct input_ops input_attach = {
     .name = "attach",
     .fields = live_options_attach,
     .settings_size = sizeof(struct live_attach),
-    .needs_etw = true,
     .create = create_attach,
-    .run = run,
-    .stop = stop,
-    .destroy = destroy,
+    RUN_BY_ETW,
 };
 
 static void *create_record(const void *settings, const struct input_env *env, struct error *err)
@@ -171,20 +155,14 @@ const struct input_ops input_record = {
     .name = "record",
     .fields = live_options_record,
     .settings_size = sizeof(struct live_record),
-    .needs_etw = true,
     .switches_on = true,
     .delivers = record_delivers,
     .needs_providers = record_needs_providers,
     .check = live_options_check_record,
     .live = record_live,
     .create = create_record,
-    .goes_on = goes_on,
-    .pass_on = pass_on,
-    .legacy = legacy,
     .renounce = etw_session_renounce,
-    .run = run,
-    .stop = stop,
-    .destroy = destroy,
+    OWNED_BY_US,
 };
 
 static void *create_heap(const void *settings, const struct input_env *env, struct error *err)
@@ -205,18 +183,12 @@ const struct input_ops input_heap = {
     .name = "heap",
     .fields = live_options_heap,
     .settings_size = sizeof(struct live_heap),
-    .needs_etw = true,
     .is_alone = true,
     .providers = INPUT_PROVIDERS_NONE,
     .check = live_options_check_heap,
     .doubt = live_options_doubt_heap,
     .live = heap_live,
     .create = create_heap,
-    .goes_on = goes_on,
-    .pass_on = pass_on,
-    .legacy = legacy,
     .renounce = etw_targets_renounce,
-    .run = run,
-    .stop = stop,
-    .destroy = destroy,
+    OWNED_BY_US,
 };
