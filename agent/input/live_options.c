@@ -25,29 +25,25 @@ static const char *const log_mode_names[] = {
     "sequential", "circular", "append", "newfile", "buffering", NULL};
 
 // clang-format off
+#define BUFFERS_ROWS(size, size_help, least, most, paged_help)                                 \
+    {CONFIG_ROW("size", SIZE, struct live_buffers, size_bytes), .default_text = size,          \
+        .min = 64 << 10, .max = 16 << 20, .help = size_help},                                  \
+    {CONFIG_ROW("min", INT, struct live_buffers, min), .default_text = least, .min = 2,        \
+        .max = 16384, .help = "buffers from the start; Windows takes at least two per processor"}, \
+    {CONFIG_ROW("max", INT, struct live_buffers, max), .default_text = most, .max = 16384,     \
+        .help = "buffers at most; 0: twice as many as min"},                                   \
+    {CONFIG_ROW("paged", BOOL, struct live_buffers, paged), .default_text = "false",           \
+        .help = "in memory that Windows may swap out; " paged_help}
+
 static const struct config_field buffers_fields[] = {
-    {CONFIG_ROW("size", SIZE, struct live_buffers, size_bytes), .default_text = "256KB",
-        .min = 64 << 10, .max = 16 << 20,
-        .help = "of one buffer; an event that does not fit into it is lost"},
-    {CONFIG_ROW("min", INT, struct live_buffers, min), .default_text = "64", .min = 2,
-        .max = 16384, .help = "buffers from the start; Windows takes at least two per processor"},
-    {CONFIG_ROW("max", INT, struct live_buffers, max), .default_text = "0", .max = 16384,
-        .help = "buffers at most; 0: twice as many as min"},
-    {CONFIG_ROW("paged", BOOL, struct live_buffers, paged), .default_text = "false",
-        .help = "in memory that Windows may swap out; not with kernel events or drivers"},
+    BUFFERS_ROWS("256KB", "of one buffer; an event that does not fit into it is lost", "64", "0",
+        "not with kernel events or drivers"),
     {.key = NULL},
 };
 
 /* Heaps bring more events in a moment than anything else. */
 static const struct config_field heap_buffers_fields[] = {
-    {CONFIG_ROW("size", SIZE, struct live_buffers, size_bytes), .default_text = "1MB",
-        .min = 64 << 10, .max = 16 << 20, .help = "of one buffer"},
-    {CONFIG_ROW("min", INT, struct live_buffers, min), .default_text = "32", .min = 2,
-        .max = 16384, .help = "buffers from the start; Windows takes at least two per processor"},
-    {CONFIG_ROW("max", INT, struct live_buffers, max), .default_text = "256", .max = 16384,
-        .help = "buffers at most; 0: twice as many as min"},
-    {CONFIG_ROW("paged", BOOL, struct live_buffers, paged), .default_text = "false",
-        .help = "in memory that Windows may swap out; not with heaps"},
+    BUFFERS_ROWS("1MB", "of one buffer", "32", "256", "not with heaps"),
     {.key = NULL},
 };
 
