@@ -1,5 +1,6 @@
 /* Consumers of the simulated Windows (opentracew, processtrace, closetrace). */
 #include "sim_deliver_rig.h"
+#include "support/await.h"
 #include "support/etw_sim/etw_sim_rig.h"
 
 static void an_event_arrives_as_it_was_written(void **state)
@@ -318,10 +319,7 @@ static void raw_buffers_come_whole(void **state)
     struct rig_block b;
     rig_control(sim, "raw", ETW_CONTROL_FLUSH, &b);
     c.thread = plat_thread_start("consumer", rig_run, &c, NULL);
-    do {
-        etw_sim_session_get(sim, "raw", &info);
-        plat_sleep_ms(1);
-    } while (info.counts.delivered == 0);
+    AWAIT(etw_sim_session_get(sim, "raw", &info) && info.counts.delivered > 0);
     rig_stop(sim, "raw");
     assert_int_equal(rig_consumer_wait(&c), 0);
     assert_int_equal(seen.buffers, 1);
@@ -369,10 +367,7 @@ static void the_legacy_callback_gets_event_traces(void **state)
     rig_control(sim, "old", ETW_CONTROL_FLUSH, &b);
     c.thread = plat_thread_start("consumer", rig_run, &c, NULL);
     struct etw_sim_session_info info;
-    do {
-        etw_sim_session_get(sim, "old", &info);
-        plat_sleep_ms(1);
-    } while (info.counts.delivered == 0);
+    AWAIT(etw_sim_session_get(sim, "old", &info) && info.counts.delivered > 0);
     rig_stop(sim, "old");
     assert_int_equal(rig_consumer_wait(&c), 0);
     assert_int_equal(legacy_events, 101); /* the event, and the event to its own */

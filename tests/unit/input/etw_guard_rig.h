@@ -2,6 +2,7 @@
 #define ETWSHIP_TESTS_UNIT_INPUT_ETW_GUARD_RIG_H
 
 #include "etw_session_rig.h"
+#include "support/await.h"
 
 /* The guard of a session in a simulated Windows, where others stop and change what is ours. It looks at
  * every poll; the first pause between repairs is one, too. */
@@ -42,12 +43,12 @@ static inline void await_report(
     struct rig *rig, const char *kind, enum guard_action action, size_t count)
 {
     struct expected expected = {kind, action, count};
-    for (int waited = 0; !is_reported(rig, &expected); waited += 2) {
-        if (waited > RIG_WAIT_MS) {
+    uint64_t begun_ns = plat_monotonic_ns();
+    while (!is_reported(rig, &expected)) {
+        if (!await_pause(begun_ns)) {
             fail_msg("no %s (%s); notes:\n%.*s", kind, event_guard_action_name(action),
                 SPAN_ARG(buf_span(&rig->notes)));
         }
-        plat_sleep_ms(2);
     }
 }
 
@@ -100,10 +101,7 @@ static inline void await_look(struct rig *rig)
 {
     static const char function[] = "EnumerateTraceGuidsEx";
     uint32_t asked = etw_sim_calls(rig->sim, function);
-    for (int waited = 0; etw_sim_calls(rig->sim, function) < asked + 3; waited += 2) {
-        assert_true(waited <= RIG_WAIT_MS);
-        plat_sleep_ms(2);
-    }
+    AWAIT(etw_sim_calls(rig->sim, function) >= asked + 3);
 }
 
 #endif

@@ -9,6 +9,7 @@
 #include "input/windows/etw_session.h"
 #include "platform/plat_system.h"
 #include "platform/plat_thread.h"
+#include "support/await.h"
 #include "support/etw_sim/etw_sim.h"
 #include "support/test.h"
 
@@ -265,14 +266,13 @@ typedef bool rig_sees_fn(struct rig *rig, const void *what);
 static inline void rig_await_at(struct rig *rig, rig_sees_fn *sees, const void *what,
     const char *text, const char *file, int line)
 {
-    enum { TICK_MS = 2 }; /* the simulator tells nobody what has changed in it */
-    for (int waited = 0; !sees(rig, what); waited += TICK_MS) {
-        if (waited > RIG_WAIT_MS) {
+    uint64_t begun_ns = plat_monotonic_ns();
+    while (!sees(rig, what)) {
+        if (!await_pause(begun_ns)) {
             print_error("in vain: %s(%s); notes:\n%.*s", text, what ? (const char *)what : "",
                 SPAN_ARG(buf_span(&rig->notes)));
             _fail(file, line);
         }
-        plat_sleep_ms(TICK_MS);
     }
 }
 

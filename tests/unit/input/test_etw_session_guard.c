@@ -2,6 +2,7 @@
 
 #include "etw/etw_kernel.h"
 #include "etw_guard_rig.h"
+#include "support/await.h"
 #include "support/etw_sim/etw_sim.h"
 
 /* What others do to a session and its providers, and what becomes of it. */
@@ -192,9 +193,7 @@ static void without_a_guard_nobody_looks(void **state)
     rig_await(&rig, is_enabled, NAME);
     uint32_t asked = etw_sim_calls(rig.sim, "EnumerateTraceGuidsEx");
     uint32_t polled = etw_sim_calls(rig.sim, "ControlTraceW");
-    while (etw_sim_calls(rig.sim, "ControlTraceW") < polled + 10) {
-        plat_sleep_ms(1);
-    }
+    AWAIT(etw_sim_calls(rig.sim, "ControlTraceW") >= polled + 10);
     assert_int_equal(etw_sim_calls(rig.sim, "EnumerateTraceGuidsEx"), asked);
     rig_stop(&rig);
     assert_int_equal(rig.report_count, 0);
@@ -331,9 +330,10 @@ static void who_stops_it_again_and_again_has_it_so(void **state)
     start(&rig);
     rig_await(&rig, is_stopped_again, &once);
     assert_int_equal(count_reports(&rig, "session_stopped", GUARD_REPAIRED), 2);
-    uint32_t polled = etw_sim_calls(rig.sim, "StartTraceW");
-    plat_sleep_ms(20); /* a few of its pauses: were it to start again, it would be here */
-    assert_int_equal(etw_sim_calls(rig.sim, "StartTraceW"), polled);
+    uint32_t started = etw_sim_calls(rig.sim, "StartTraceW");
+    /* A few of its pauses, in which it asks for nothing: were it to start again, it would be here. */
+    plat_sleep_ms(20);
+    assert_int_equal(etw_sim_calls(rig.sim, "StartTraceW"), started);
     rig_stop(&rig);
     assert_int_equal(rig.end, INPUT_STOPPED);
     assert_nothing_left(&rig);

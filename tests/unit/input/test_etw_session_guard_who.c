@@ -24,11 +24,7 @@ static bool is_watched(struct rig *rig, const void *unused)
 /* What was written is flushed by the world's time. */
 static void await_who(struct rig *rig, const char *kind)
 {
-    for (int waited = 0; count_reports(rig, kind, GUARD_REPAIRED) == 0; waited += 2) {
-        assert_true(waited <= RIG_WAIT_MS);
-        etw_sim_advance(rig->sim, 1000);
-        plat_sleep_ms(2);
-    }
+    AWAIT((etw_sim_advance(rig->sim, 1000), count_reports(rig, kind, GUARD_REPAIRED) > 0));
 }
 
 static void who_did_it_is_told_where_that_is_asked_for(void **state)

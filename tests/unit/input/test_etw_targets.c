@@ -9,6 +9,7 @@
 #include "platform/plat_file.h"
 #include "platform/plat_rights.h"
 #include "platform/plat_system.h"
+#include "support/await.h"
 #include "support/temp_folder.h"
 #include "support/test.h"
 
@@ -16,7 +17,7 @@
  * Processes that are traced by their name, without a session: each case says itself when it is looked.
  * They are copies of this program under another name: `test FOLDER` waits for FOLDER/end.
  */
-enum { TICK_MS = 2, WAIT_MS = 60000, LOOK_NS = 10 };
+enum { LOOK_NS = 10 };
 
 static char folder[TEMP_FOLDER_BYTES];
 static char name[64];
@@ -66,16 +67,10 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    int left = -1;
     buf_fini(&notes);
     /* Windows gives a program's file free a little after the program has ended. */
-    for (int waited = 0; left != 0 && waited < WAIT_MS; waited += TICK_MS) {
-        left = temp_folder_remove(folder);
-        if (left != 0) {
-            plat_sleep_ms(TICK_MS);
-        }
-    }
-    return left;
+    AWAIT(temp_folder_remove(folder) == 0);
+    return 0;
 }
 
 static struct etw_targets *create(void)
@@ -96,20 +91,20 @@ static bool add_pid(void *self, uint32_t pid)
     return true;
 }
 
+static bool has_its_name(const struct plat_child *child)
+{
+    uint32_t pid = plat_child_pid(child);
+    assert_true(plat_child_find(name, add_pid, &pid, NULL));
+    return pid == 0;
+}
+
 static struct plat_child *run_one(void)
 {
     struct plat_child *child = plat_child_launch(line, folder, NULL);
     assert_non_null(child);
     assert_true(plat_child_go(child, NULL));
-    for (int waited = 0;; waited += TICK_MS) {
-        uint32_t pid = plat_child_pid(child);
-        assert_true(plat_child_find(name, add_pid, &pid, NULL));
-        if (pid == 0) { /* it has its name now */
-            return child;
-        }
-        assert_true(waited < WAIT_MS);
-        plat_sleep_ms(TICK_MS);
-    }
+    AWAIT(has_its_name(child));
+    return child;
 }
 
 static void end_one(struct plat_child *child)
@@ -214,13 +209,7 @@ static int play(const char *where)
 {
     char end[512];
     snprintf(end, sizeof(end), "%s/end", where);
-    for (int waited = 0; waited < WAIT_MS; waited += TICK_MS) {
-        if (plat_path_kind(end) != PLAT_PATH_NONE) {
-            return 0;
-        }
-        plat_sleep_ms(TICK_MS);
-    }
-    return 1;
+    return await_file(end) ? 0 : 1;
 }
 
 int main(int argc, char **argv)

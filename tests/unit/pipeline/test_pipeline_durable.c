@@ -1,4 +1,5 @@
 #include "store/store.h"
+#include "support/await.h"
 #include "support/pipeline_rig.h"
 #include "support/temp_folder.h"
 
@@ -155,9 +156,7 @@ static void what_an_output_has_lost_is_told_in_the_next_run_if_not_in_this(void 
     run_begin(&runs);
     assert_true(rig_push(&runs.rig, 0, EVENTS, 0));
     pipeline_finish_source(runs.rig.pipeline, 0, false);
-    while (output_counts(&runs.rig, 0).dropped[OUTPUT_DROP_REJECTED] < EVENTS) {
-        plat_sleep_ms(1);
-    }
+    AWAIT(output_counts(&runs.rig, 0).dropped[OUTPUT_DROP_REJECTED] >= EVENTS);
     pipeline_give_up(runs.rig.pipeline);
     assert_true(pipeline_drain(runs.rig.pipeline));
     run_close(&runs);

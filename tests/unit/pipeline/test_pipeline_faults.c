@@ -1,3 +1,4 @@
+#include "support/await.h"
 #include "support/pipeline_rig.h"
 
 static void the_books_balance_at_every_moment_under_faults(void **state)
@@ -105,9 +106,7 @@ static void memory_stays_in_its_budget_while_every_output_is_down(void **state)
     struct spool_usage usage = wait_until_full(&rig);
     assert_true(usage.bytes + pipeline_queue_bytes(rig.pipeline) <= MEMORY);
     check_books(&rig);
-    while (!output_counts(&rig, 1).degraded) {
-        plat_sleep_ms(1);
-    }
+    AWAIT(output_counts(&rig, 1).degraded);
     for (size_t i = 0; i < 3; i++) {
         assert_int_equal(output_counts(&rig, i).acked, 0);
         fake_output_script(rig.fakes[i], NULL, 0);

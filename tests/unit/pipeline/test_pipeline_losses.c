@@ -1,3 +1,4 @@
+#include "support/await.h"
 #include "support/pipeline_rig.h"
 
 /* What outputs lose becomes gaps: in sum exactly what the books say was dropped. */
@@ -252,9 +253,7 @@ static void retries_count_while_they_happen(void **state)
     rig_start(&rig);
     assert_true(rig_push(&rig, 0, 10, 0));
     pipeline_finish_source(rig.pipeline, 0, false);
-    while (output_counts(&rig, 0).retries == 0) {
-        plat_sleep_ms(1);
-    }
+    AWAIT(output_counts(&rig, 0).retries > 0);
     assert_int_equal(output_counts(&rig, 0).pending, 10);
     pipeline_give_up(rig.pipeline);
     assert_true(pipeline_drain(rig.pipeline));

@@ -1,5 +1,6 @@
 #include "platform/plat_system.h"
 #include "store/catalogue_sources.h"
+#include "support/await.h"
 #include "unit/pipeline/spool_rig.h"
 
 /* What time does to what waits, and to outputs that do not come back. */
@@ -19,6 +20,13 @@ static uint64_t monotonic(void *self)
     return atomic_load(&((struct hands *)self)->monotonic_ns);
 }
 
+/* What a commit looks at twice a second. */
+static bool is_lost_by_age(struct spool_rig *rig)
+{
+    rig_flush(rig);
+    return atomic_load(&rig->lost[0][OUTPUT_DROP_SPOOL_TOO_OLD]) > 0;
+}
+
 static void what_waits_longer_than_it_may_is_lost_and_counted(void **state)
 {
     (void)state;
@@ -33,10 +41,7 @@ static void what_waits_longer_than_it_may_is_lost_and_counted(void **state)
     rig_flush(&rig);
     atomic_fetch_add(&hands.wall, UINT64_C(1000000000)); /* 100 s */
     atomic_fetch_add(&hands.monotonic_ns, UINT64_C(100000000000));
-    while (atomic_load(&rig.lost[0][OUTPUT_DROP_SPOOL_TOO_OLD]) == 0) {
-        rig_flush(&rig); /* it looks twice a second */
-        plat_sleep_ms(20);
-    }
+    AWAIT(is_lost_by_age(&rig));
     assert_int_equal(atomic_load(&rig.lost[0][OUTPUT_DROP_SPOOL_TOO_OLD]), 3);
     rig_append(&rig, 0, 4, 4);
     rig_take(&rig, 0, 4, 4);
@@ -65,10 +70,7 @@ static void what_an_output_has_taken_is_not_lost_by_age(void **state)
     rig_flush(&rig);
     atomic_fetch_add(&hands.wall, UINT64_C(1000000000)); /* 100 s */
     atomic_fetch_add(&hands.monotonic_ns, UINT64_C(100000000000));
-    while (atomic_load(&rig.lost[0][OUTPUT_DROP_SPOOL_TOO_OLD]) == 0) {
-        rig_flush(&rig); /* it looks twice a second */
-        plat_sleep_ms(20);
-    }
+    AWAIT(is_lost_by_age(&rig));
     rig_flush(&rig);
     assert_int_equal(atomic_load(&rig.lost[0][OUTPUT_DROP_SPOOL_TOO_OLD]), 5);
     rig_ack(&rig, 0, &held);

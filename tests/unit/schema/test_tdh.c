@@ -1,4 +1,5 @@
 #define _GNU_SOURCE
+#include "support/await.h"
 #include "support/test.h"
 
 #include <stdio.h>
@@ -332,9 +333,7 @@ static void what_comes_late_is_decoded_from_then_on(void **state)
         assert_true(schema_cache_find(cache, &record)->late);
     }
     tdh_fake_close(false);
-    while (schema_cache_find(cache, &record)->late) {
-        plat_sleep_ms(1);
-    }
+    AWAIT(!schema_cache_find(cache, &record)->late);
     assert_string_equal(only_of(cache, record)->source, "tdh");
     schema_cache_destroy(cache);
 }

@@ -4,6 +4,7 @@
 
 #include "etw/etw_api.h"
 #include "platform/plat_system.h"
+#include "support/await.h"
 #include "support/etl_mix_schema.h"
 #include "support/etw_sim/sim_tdh.h"
 #include "support/test.h"
@@ -124,9 +125,7 @@ static void nobody_waits_for_long_and_late_answers_are_news(void **state)
     assert_int_equal(warned, 1);
     assert_int_equal(tdh_service_news(service), 0);
     tdh_fake_close(false);
-    while (tdh_service_news(service) < 100) {
-        plat_sleep_ms(1);
-    }
+    AWAIT(tdh_service_news(service) >= 100);
     for (uint16_t id = 1; id <= 100; id++) {
         assert_non_null(find(service, id, &late));
         assert_false(late);
@@ -203,9 +202,7 @@ static void what_was_not_there_may_come_later(void **state)
     bool late;
     assert_null(find(service, 1, &late));
     atomic_store(&installed, true);
-    while (!find(service, 1, &late)) {
-        plat_sleep_ms(1);
-    }
+    AWAIT(find(service, 1, &late));
     tdh_service_destroy(service);
 }
 

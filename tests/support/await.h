@@ -1,0 +1,44 @@
+#ifndef ETWSHIP_TESTS_SUPPORT_AWAIT_H
+#define ETWSHIP_TESTS_SUPPORT_AWAIT_H
+
+#include "platform/plat_file.h"
+#include "platform/plat_system.h"
+#include "support/test.h"
+
+/*
+ * Until ${condition} holds, by looking again and again: for what tells nobody that it has changed, as
+ * counters, the simulated Windows, and processes and files of others. Where there is an event, that is
+ * awaited. The test fails after AWAIT_S, a net under what never comes and no measure.
+ */
+#define AWAIT(condition)                                  \
+    do {                                                  \
+        uint64_t await_begun_ns = plat_monotonic_ns();    \
+        while (!(condition)) {                            \
+            if (!await_pause(await_begun_ns)) {           \
+                print_error("in vain: %s\n", #condition); \
+                _fail(__FILE__, __LINE__);                \
+            }                                             \
+        }                                                 \
+    } while (0)
+
+enum { AWAIT_S = 300, AWAIT_TICK_MS = 2 };
+
+/* A moment between two looks; false after AWAIT_S of them. */
+static inline bool await_pause(uint64_t begun_ns)
+{
+    plat_sleep_ms(AWAIT_TICK_MS);
+    return plat_monotonic_ns() - begun_ns < AWAIT_S * UINT64_C(1000000000);
+}
+
+/* The same for a file that another process makes, outside of tests, too. False: it never came. */
+static inline bool await_file(const char *path)
+{
+    uint64_t begun_ns = plat_monotonic_ns();
+    bool in_time = true;
+    while (in_time && plat_path_kind(path) == PLAT_PATH_NONE) {
+        in_time = await_pause(begun_ns);
+    }
+    return in_time;
+}
+
+#endif
