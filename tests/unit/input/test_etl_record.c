@@ -1,70 +1,4 @@
-#include "input/etl_record.h"
-
-#include <stdlib.h>
-
-#include "base/bytes.h"
-#include "support/test.h"
-
-/* Records are written here by hand, from the tables of the format; the generator is not used. */
-
-static const struct trace_info trace = {
-    .clock = {.type = TRACE_CLOCK_QPC,
-        .start_time = 1000000,
-        .start_raw = 500,
-        .frequency = 10000000},
-    .pointer_size = 8,
-};
-
-static struct extended_item items[RECORD_MAX_EXTENDED];
-static struct event_record record;
-
-/* What passes for a mere event, unread, must be one. */
-static void check_mere_event(struct span copy, const char *problem)
-{
-    if (etl_record_is_mere_event(copy)) {
-        assert_null(problem);
-        assert_false(record_is_metadata(&record));
-        assert_false(record.kind == RECORD_KERNEL && record.hook_id >> 8 == 0x18); /* StackWalk */
-        assert_false(
-            record.kind == RECORD_KERNEL && record.hook_id >> 8 == 0x0b); /* SystemConfig */
-    }
-}
-
-/* Frame and read exactly ${size} bytes, from memory of that size so that sanitizers see more. */
-static const char *read_bytes(const uint8_t *bytes, size_t size, struct etl_scope *scope)
-{
-    static uint8_t *copy;
-    free(copy);
-    copy = malloc(size);
-    memcpy(copy, bytes, size);
-    uint32_t framed = 0;
-    assert_int_equal(etl_record_frame(copy, &framed), ETL_FRAME_RECORD);
-    assert_int_equal(framed, size);
-    const char *problem = etl_record_read(span_make(copy, size), scope, items, &record);
-    check_mere_event(span_make(copy, size), problem);
-    return problem;
-}
-
-static struct etl_scope scope_new(void)
-{
-    struct etl_scope scope = {.trace = &trace, .cpu = 3};
-    scope.position.buffer_offset = 4096;
-    scope.position.record_offset = 72;
-    return scope;
-}
-
-static uint8_t bytes[1024];
-
-static void begin(uint8_t header_type, size_t size, bool size_at_4)
-{
-    memset(bytes, 0, sizeof(bytes));
-    bytes[2] = header_type;
-    bytes[3] = 0xc0;
-    store_le16(bytes + (size_at_4 ? 4 : 0), (uint16_t)size);
-    memset(bytes + size - 3, 'p', 3);
-}
-
-static const uint8_t guid_bytes[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
+#include "etl_record_rig.h"
 
 static void filler_ends_a_buffer(void **state)
 {
@@ -197,39 +131,6 @@ static void perfinfo_headers_have_neither_ids_nor_times(void **state)
     assert_span(record.payload, "ppp");
 }
 
-static void perfinfo_counters_become_extended_items(void **state)
-{
-    (void)state;
-    struct etl_scope scope = scope_new();
-    begin(17, 0x10 + 8 + 16 + 3, true);
-    store_le16(bytes, 0x8202); /* PEBS index, two counters, version 2 */
-    store_le16(bytes + 6, 0x0f2e);
-    store_le64(bytes + 0x10, 77);
-    store_le64(bytes + 0x18, 88);
-    assert_null(read_bytes(bytes, 0x10 + 8 + 16 + 3, &scope));
-    assert_int_equal(record.pointer_size, 8);
-    assert_int_equal(record.descriptor.version, 2);
-    assert_int_equal(record.extended_count, 2);
-    const struct extended_item *pebs = record_extended(&record, EXTENDED_PEBS_INDEX);
-    const struct extended_item *pmc = record_extended(&record, EXTENDED_PMC_COUNTERS);
-    assert_int_equal(pebs->data.size, 8);
-    assert_int_equal(load_le64(pebs->data.data), 77);
-    assert_int_equal(pmc->data.size, 16);
-    assert_int_equal(load_le64(pmc->data.data), 88);
-    assert_span(record.payload, "ppp");
-}
-
-static void counters_beyond_the_record_stay_payload(void **state)
-{
-    (void)state;
-    struct etl_scope scope = scope_new();
-    begin(17, 0x10 + 12, true);
-    store_le16(bytes, 0x0702);
-    assert_non_null(read_bytes(bytes, 0x10 + 12, &scope));
-    assert_int_equal(record.extended_count, 0);
-    assert_int_equal(record.payload.size, 12);
-}
-
 static void full_headers_have_a_class(void **state)
 {
     (void)state;
@@ -346,88 +247,6 @@ static void event_flags_decide_what_the_cpu_times_are(void **state)
     }
 }
 
-/* An extended item as on disk. */
-static size_t put_item(size_t at, uint16_t type, bool more, const char *data)
-{
-    size_t size = strlen(data);
-    size_t padded = (8 + size + 7) & ~(size_t)7;
-    store_le16(bytes + at, (uint16_t)padded);
-    store_le16(bytes + at + 2, type);
-    store_le16(bytes + at + 4, more);
-    store_le16(bytes + at + 6, (uint16_t)size);
-    memcpy(bytes + at + 8, data, size);
-    return at + padded;
-}
-
-static void extended_items_are_chained(void **state)
-{
-    (void)state;
-    struct etl_scope scope = scope_new();
-    begin(19, 0x50 + 16 + 24 + 3, false);
-    bytes[4] = EVENT_FLAG_EXTENDED_INFO;
-    size_t at = put_item(0x50, EXTENDED_PROV_TRAITS, true, "abc");
-    at = put_item(at, EXTENDED_SCHEMA_TL, false, "0123456789");
-    assert_int_equal(at, 0x50 + 16 + 24);
-    assert_null(read_bytes(bytes, at + 3, &scope));
-    assert_int_equal(record.extended_count, 2);
-    assert_span(record_extended(&record, EXTENDED_PROV_TRAITS)->data, "abc");
-    assert_span(record_extended(&record, EXTENDED_SCHEMA_TL)->data, "0123456789");
-    assert_null(record_extended(&record, EXTENDED_SID));
-    assert_span(record.payload, "ppp");
-}
-
-static void a_broken_item_keeps_those_before_it(void **state)
-{
-    (void)state;
-    static const struct {
-        size_t at;
-        uint16_t value;
-    } rows[] = {
-        {0x60, 7},      /* shorter than its header */
-        {0x60, 0x1000}, /* longer than the record, and another should follow */
-        {0x66, 17},     /* more data than its length */
-        {0x66, 0xffff}, /* more data than the record */
-    };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct etl_scope scope = scope_new();
-        begin(19, 0x50 + 16 + 24 + 3, false);
-        bytes[4] = EVENT_FLAG_EXTENDED_INFO;
-        put_item(
-            put_item(0x50, EXTENDED_PROV_TRAITS, true, "abc"), EXTENDED_SID, true, "0123456789");
-        store_le16(bytes + rows[i].at, rows[i].value);
-        assert_non_null(read_bytes(bytes, 0x50 + 16 + 24 + 3, &scope));
-        assert_int_equal(record.extended_count, 1);
-        assert_int_equal(record.payload.size, 24 + 3);
-    }
-}
-
-static void the_last_padding_may_be_missing(void **state)
-{
-    (void)state;
-    struct etl_scope scope = scope_new();
-    begin(19, 0x50 + 11, false);
-    bytes[4] = EVENT_FLAG_EXTENDED_INFO;
-    put_item(0x50, EXTENDED_PROV_TRAITS, false, "abc");
-    assert_null(read_bytes(bytes, 0x50 + 11, &scope));
-    assert_span(record.extended[0].data, "abc");
-    assert_int_equal(record.payload.size, 0);
-}
-
-static void items_beyond_the_limit_are_left_out(void **state)
-{
-    (void)state;
-    struct etl_scope scope = scope_new();
-    size_t count = RECORD_MAX_EXTENDED + 1;
-    begin(19, 0x50 + count * 8 + 3, false);
-    bytes[4] = EVENT_FLAG_EXTENDED_INFO;
-    for (size_t i = 0; i < count; i++) {
-        put_item(0x50 + i * 8, EXTENDED_EVENT_KEY, i + 1 < count, "");
-    }
-    assert_non_null(read_bytes(bytes, 0x50 + count * 8 + 3, &scope));
-    assert_int_equal(record.extended_count, RECORD_MAX_EXTENDED);
-    assert_span(record.payload, "ppp");
-}
-
 static void mere_events_are_told_from_records_that_describe(void **state)
 {
     (void)state;
@@ -471,112 +290,6 @@ static void mere_events_are_told_from_records_that_describe(void **state)
     }
 }
 
-static void message_fields_follow_their_flags(void **state)
-{
-    (void)state;
-    static const struct {
-        uint16_t flags;
-        size_t bytes;
-        uint16_t present;
-    } rows[] = {
-        {0x00, 0, RECORD_TIME_OF_BUFFER},
-        {0x01, 4, RECORD_HAS_SEQUENCE | RECORD_TIME_OF_BUFFER},
-        {0x02, 16, RECORD_TIME_OF_BUFFER},
-        {0x04, 4, RECORD_HAS_COMPONENT | RECORD_TIME_OF_BUFFER},
-        {0x06, 4, RECORD_HAS_COMPONENT | RECORD_TIME_OF_BUFFER}, /* both: the component id wins */
-        {0x08, 8, RECORD_HAS_TIME},
-        {0x10, 0, RECORD_TIME_OF_BUFFER},
-        {0x20, 8, RECORD_HAS_THREAD | RECORD_HAS_PROCESS | RECORD_TIME_OF_BUFFER},
-        {0x2b, 36, RECORD_HAS_SEQUENCE | RECORD_HAS_TIME | RECORD_HAS_THREAD | RECORD_HAS_PROCESS},
-    };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct etl_scope scope = scope_new();
-        size_t size = 8 + rows[i].bytes + 3;
-        begin(0, size, false);
-        bytes[3] = 0x90;
-        store_le16(bytes + 4, 10);
-        store_le16(bytes + 6, rows[i].flags);
-        size_t at = 8;
-        if (rows[i].flags & 1) {
-            store_le32(bytes + at, 7);
-            at += 4;
-        }
-        if (rows[i].flags & 4) {
-            store_le32(bytes + at, 99);
-            at += 4;
-        } else if (rows[i].flags & 2) {
-            memcpy(bytes + at, guid_bytes, 16);
-            at += 16;
-        }
-        if (rows[i].flags & 8) {
-            store_le64(bytes + at, 600);
-            at += 8;
-        }
-        if (rows[i].flags & 0x20) {
-            store_le32(bytes + at, 22);
-            store_le32(bytes + at + 4, 11);
-        }
-        assert_null(read_bytes(bytes, size, &scope));
-        assert_int_equal(record.kind, RECORD_MESSAGE);
-        assert_int_equal(record.header_type, 15);
-        assert_int_equal(record.descriptor.id, 10);
-        assert_int_equal(record.message_flags, rows[i].flags);
-        assert_int_equal(record.present, rows[i].present | RECORD_HAS_MESSAGE_FLAGS);
-        assert_int_equal(record.message_sequence, rows[i].flags & 1 ? 7 : 0);
-        assert_int_equal(record.message_component, rows[i].flags & 4 ? 99 : 0);
-        assert_int_equal(guid_is_zero(&record.provider), (rows[i].flags & 6) != 2);
-        assert_int_equal(record.thread_id, rows[i].flags & 0x20 ? 22 : 0);
-        assert_int_equal(record.process_id, rows[i].flags & 0x20 ? 11 : 0);
-        assert_int_equal(record.time, rows[i].flags & 8 ? 1000100 : 1000000);
-        assert_span(record.payload, "ppp");
-    }
-}
-
-static void message_pointers_are_as_wide_as_flagged(void **state)
-{
-    (void)state;
-    static const uint8_t rows[][2] = {{0x40, 4}, {0x80, 8}, {0x00, 8}};
-    for (size_t i = 0; i < 3; i++) {
-        struct etl_scope scope = scope_new();
-        begin(0, 11, false);
-        bytes[3] = 0x90;
-        bytes[6] = rows[i][0];
-        assert_null(read_bytes(bytes, 11, &scope));
-        assert_int_equal(record.pointer_size, rows[i][1]);
-    }
-}
-
-static void a_message_cut_short_keeps_its_bytes(void **state)
-{
-    (void)state;
-    for (size_t size = 8; size < 8 + 36; size++) {
-        struct etl_scope scope = scope_new();
-        begin(0, size < 11 ? 11 : size, false);
-        bytes[3] = 0x90;
-        bytes[6] = 0x2b;
-        store_le16(bytes, (uint16_t)size);
-        assert_non_null(read_bytes(bytes, size, &scope));
-        assert_int_equal(record.present, RECORD_HAS_MESSAGE_FLAGS | RECORD_TIME_OF_BUFFER);
-        assert_int_equal(record.payload.size, size - 8);
-    }
-}
-
-static void records_without_time_take_the_one_before(void **state)
-{
-    (void)state;
-    struct etl_scope scope = scope_new();
-    begin(19, 0x53, false);
-    store_le64(bytes + 0x10, 900);
-    read_bytes(bytes, 0x53, &scope);
-    begin(0, 11, false);
-    bytes[3] = 0x90;
-    read_bytes(bytes, 11, &scope);
-    assert_int_equal(record.time_raw, 900);
-    assert_int_equal(record.time, 1000400);
-    assert_int_equal(
-        record.present, RECORD_HAS_TIME | RECORD_HAS_MESSAGE_FLAGS | RECORD_TIME_OF_BUFFER);
-}
-
 static void headers_without_layout_are_opaque(void **state)
 {
     (void)state;
@@ -606,21 +319,11 @@ int main(void)
         cmocka_unit_test(system_headers_have_hook_ids_and_cpu_times),
         cmocka_unit_test(compact_headers_lack_cpu_times),
         cmocka_unit_test(perfinfo_headers_have_neither_ids_nor_times),
-        cmocka_unit_test(perfinfo_counters_become_extended_items),
-        cmocka_unit_test(counters_beyond_the_record_stay_payload),
         cmocka_unit_test(full_headers_have_a_class),
         cmocka_unit_test(instance_headers_have_instances),
         cmocka_unit_test(event_headers_carry_all_their_fields),
         cmocka_unit_test(event_flags_decide_what_the_cpu_times_are),
-        cmocka_unit_test(extended_items_are_chained),
-        cmocka_unit_test(a_broken_item_keeps_those_before_it),
-        cmocka_unit_test(the_last_padding_may_be_missing),
-        cmocka_unit_test(items_beyond_the_limit_are_left_out),
         cmocka_unit_test(mere_events_are_told_from_records_that_describe),
-        cmocka_unit_test(message_fields_follow_their_flags),
-        cmocka_unit_test(message_pointers_are_as_wide_as_flagged),
-        cmocka_unit_test(a_message_cut_short_keeps_its_bytes),
-        cmocka_unit_test(records_without_time_take_the_one_before),
         cmocka_unit_test(headers_without_layout_are_opaque),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
