@@ -17,6 +17,9 @@ import time
 import unittest
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from support.waiting import wait_until  # noqa: E402
+
 BINARY = os.environ["ETWSHIP_BIN"]
 ETLGEN = os.environ["ETWSHIP_ETLGEN"]
 FULL = "--full" in sys.argv
@@ -176,12 +179,7 @@ class Agent(unittest.TestCase):
                             {"name": "file", "type": "file", "path": str(self.folder / "out")}]}
 
     def wait_until(self, process, holds):
-        """The files of another process tell nobody when they change: they are looked at."""
-        deadline = time.monotonic() + TIMEOUT_S
-        while not holds():
-            self.assertIsNone(process.poll(), "the agent ended")
-            self.assertLess(time.monotonic(), deadline, "what is waited for does not come")
-            time.sleep(0.02)
+        wait_until(holds, process=process)
 
     def count(self, name, what):
         path = self.folder / name

@@ -17,6 +17,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from support.scripted_http import Bulk, Fault, Lines, Reply, Server, script  # noqa: E402
+from support.waiting import wait_until  # noqa: E402
 
 BINARY = os.environ["ETWSHIP_BIN"]
 ETLGEN = os.environ["ETWSHIP_ETLGEN"]
@@ -156,10 +157,7 @@ class Delivery(unittest.TestCase):
         config["sessions"][0]["follow"] = True
         self.config.write_text(json.dumps(config))
         agent = self.start_agent()
-        end = time.monotonic() + TIMEOUT_S
-        while len(self.letters()) < EVENTS // 1000:
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.02)
+        wait_until(lambda: len(self.letters()) >= EVENTS // 1000)
         shown = json.loads(self.deadletter("show", "2", "--json").stdout)
         self.assertEqual(shown, self.letters()[1])
         self.assertEqual(self.deadletter("purge", "1").stdout, b"1 removed\n")
@@ -321,10 +319,7 @@ class Delivery(unittest.TestCase):
                 told = agent.stderr.readline()
             self.assertIn(b"output siem: degraded: ", told)
             # A status event says so, to whom it may still reach.
-            end = time.monotonic() + TIMEOUT_S
-            while b'"degraded":true' not in (self.folder / "out").read_bytes():
-                self.assertLess(time.monotonic(), end)
-                time.sleep(0.02)
+            wait_until(lambda: b'"degraded":true' in (self.folder / "out").read_bytes())
             server.faults = None
             rest = agent.stderr.read().decode()
             self.assertEqual(agent.wait(), DONE, rest)
@@ -355,10 +350,7 @@ class Delivery(unittest.TestCase):
                        {"name": "local", "type": "file", "path": str(out)},
                        shutdown="100ms", log={"stats": "0s"})
             agent = self.start_agent()
-            end = time.monotonic() + TIMEOUT_S
-            while not out.exists() or out.read_bytes().count(b"\n") < EVENTS:
-                self.assertLess(time.monotonic(), end)
-                time.sleep(0.02)
+            wait_until(lambda: out.exists() and out.read_bytes().count(b"\n") >= EVENTS)
             agent.send_signal(signal.SIGTERM)
             agent.stderr.read()
             self.assertEqual(agent.wait(), DONE)  # what waits is for the next run

@@ -12,10 +12,13 @@ import random
 import signal
 import struct
 import subprocess
+import sys
 import tempfile
-import time
 import unittest
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from support.waiting import wait_until  # noqa: E402
 
 BINARY = os.environ["ETWSHIP_BIN"]
 ETLGEN = os.environ["ETWSHIP_ETLGEN"]
@@ -119,12 +122,7 @@ outputs:
         return path.stat().st_mtime_ns if path.exists() else 0
 
     def wait_until(self, holds):
-        """The files of another process tell nobody when they change: they are looked at."""
-        deadline = time.monotonic() + TIMEOUT_S
-        while not holds():
-            self.assertIsNone(self.agent.poll(), "the agent ended")
-            self.assertLess(time.monotonic(), deadline, "what is waited for does not come")
-            time.sleep(0.01)
+        wait_until(holds, process=self.agent)
 
     def wait_for_lines(self, count):
         self.wait_until(lambda: self.out().count(b"\n") >= count)

@@ -12,11 +12,15 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
 import unittest
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from support.waiting import wait_until  # noqa: E402
 
 BINARY = os.environ["ETWSHIP_BIN"]
 SIM = os.environ["ETWSHIP_SIM"]
@@ -118,21 +122,14 @@ class Idle(unittest.TestCase):
     def statuses(self):
         return [event["@timestamp"] for event in self.lines() if "status" in event]
 
-    def wait_until(self, is_so, agent):
-        end = time.monotonic() + TIMEOUT_S
-        while not is_so():
-            self.assertIsNone(agent.poll())
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.05)
-
     def test_status_events_cost_a_few_wake_ups_each(self):
         agent = self.start(BINARY, STATUS_EVERY)
-        self.wait_until(lambda: len(self.lines()) >= EVENTS and self.statuses(), agent)
+        wait_until(lambda: len(self.lines()) >= EVENTS and self.statuses(), process=agent)
         begin = len(self.statuses())
-        self.wait_until(lambda: len(self.statuses()) > begin, agent)
+        wait_until(lambda: len(self.statuses()) > begin, process=agent)
         before, first = switches(agent.pid), self.statuses()[-1]
         begin = len(self.statuses())
-        self.wait_until(lambda: len(self.statuses()) >= begin + STATUSES, agent)
+        wait_until(lambda: len(self.statuses()) >= begin + STATUSES, process=agent)
         after, last = switches(agent.pid), self.statuses()[-1]
         self.stop(agent)
         rate = report(before, after, seconds(last) - seconds(first))
@@ -142,13 +139,13 @@ class Idle(unittest.TestCase):
     def test_an_agent_at_rest_sleeps(self):
         """Some time after the last event: how long that takes is the machine's affair."""
         agent = self.start(SIM, "0", {"name": "live", "providers": [PROVIDER]})
-        self.wait_until(lambda: len(self.lines()) >= EVENTS, agent)
+        wait_until(lambda: len(self.lines()) >= EVENTS, process=agent)
         end = time.monotonic() + TIMEOUT_S
         rate = MOST_AT_REST + 1
         while rate > MOST_AT_REST:
             self.assertLess(time.monotonic(), end, "it does not come to rest")
             before, begin = switches(agent.pid), time.monotonic()
-            self.wait_until(lambda: time.monotonic() >= begin + WINDOW_S, agent)
+            wait_until(lambda: time.monotonic() >= begin + WINDOW_S, process=agent)
             rate = report(before, switches(agent.pid), time.monotonic() - begin)
         self.assertGreater(rate, 0)
         self.stop(agent)

@@ -9,10 +9,13 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
-import time
 import unittest
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from support.waiting import wait_until  # noqa: E402
 
 SIM = os.environ["ETWSHIP_SIM"]
 MACHINE = os.environ["ETWSIM_MACHINE_BIN"]
@@ -21,14 +24,6 @@ TIMEOUT_S = 300
 BURST = 300000
 NAME = "Sim-Provider"
 SESSION = "etwship-live"
-
-
-def wait_until(is_so, what=lambda: "it does not come"):
-    end = time.monotonic() + TIMEOUT_S
-    while not is_so():
-        if time.monotonic() > end:
-            raise AssertionError(what())
-        time.sleep(0.02)
 
 
 class Agent:

@@ -27,7 +27,6 @@ import ssl
 import struct
 import subprocess
 import threading
-import time
 import urllib.parse
 import warnings
 from pathlib import Path
@@ -145,6 +144,7 @@ class _Handler(socketserver.BaseRequestHandler):
             request = Request(next(server.numbers), connection, line, headers)
             server.seen.append(request)
             fault = server.faults(request) if server.faults else None
+            server.lock.notify_all()
         if request.method == "CONNECT" and not fault:
             return self.tunnel(request)
         if not (fault and fault.early):
@@ -155,6 +155,7 @@ class _Handler(socketserver.BaseRequestHandler):
                 reply = server.app(request)
             if not server.keep_bodies:
                 request.body = b""
+            server.lock.notify_all()
         if fault:
             server.stopped.wait(fault.delay_s)
             reply = fault.reply
@@ -221,7 +222,7 @@ class Server:
     def __init__(self, app, faults=None, *, tls=None, port=0, keep_bodies=False):
         self.app, self.faults, self.tls, self.keep_bodies = app, faults, tls, keep_bodies
         self.seen = []
-        self.lock, self.stopped = threading.Lock(), threading.Event()
+        self.lock, self.stopped = threading.Condition(), threading.Event()
         self.connections, self.numbers = itertools.count(1), itertools.count(1)
         self.tcp = _Threads(("127.0.0.1", port), _Handler)
         self.tcp.owner = self
@@ -247,14 +248,11 @@ class Server:
         return [request for request in self.seen if request.method == "POST"]
 
     def wait_for(self, what, timeout_s=60):
-        """Until what() is true, which is asked under the lock. A net under a test, no measure."""
-        end = time.monotonic() + timeout_s
-        while time.monotonic() < end:
-            with self.lock:
-                if what():
-                    return
-            time.sleep(0.02)
-        raise TimeoutError(what)
+        """Until what() is true, which is asked under the lock after each request. A net under a test,
+        no measure."""
+        with self.lock:
+            if not self.lock.wait_for(what, timeout_s):
+                raise TimeoutError(what)
 
 
 def values_of(text):

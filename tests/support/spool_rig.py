@@ -5,11 +5,11 @@ import os
 import signal
 import subprocess
 import tempfile
-import time
 import unittest
 from pathlib import Path
 
 from support.scripted_http import Fault, Reply
+from support.waiting import wait_until
 
 BINARY = os.environ["ETWSHIP_BIN"]
 ETLGEN = os.environ["ETWSHIP_ETLGEN"]
@@ -101,11 +101,7 @@ class SpoolRig(unittest.TestCase):
         return found, {output["name"]: output for output in found["outputs"]}
 
     def wait_until(self, holds):
-        """Another process tells nobody: it is looked at."""
-        end = time.monotonic() + TIMEOUT_S
-        while not holds():
-            self.assertLess(time.monotonic(), end, "what is waited for does not come")
-            time.sleep(0.02)
+        wait_until(holds)
 
     def waits_for(self, output, events):
         """For so many events behind all others, as sources enter in one go."""

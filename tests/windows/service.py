@@ -16,8 +16,9 @@ from pathlib import Path
 
 import wine
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
-from scripted_http import Bulk, Server  # noqa: E402
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from support.scripted_http import Bulk, Server  # noqa: E402
+from support.waiting import wait_until  # noqa: E402
 
 ETLGEN = os.environ["ETWSHIP_ETLGEN"]
 EVENTS = 3000
@@ -62,7 +63,7 @@ class Service(unittest.TestCase):
         return {line.partition(" ")[0]: line.partition(" ")[2].strip() for line in lines}
 
     def wait_for_state(self, state):
-        wine.wait_until(lambda: self.status()["state"].startswith(state))
+        wait_until(lambda: self.status()["state"].startswith(state))
 
     def configure(self, output, follow=True, **agent):
         self.config.write_text(json.dumps({
@@ -82,7 +83,7 @@ class Service(unittest.TestCase):
         return self.prefix.said.read_text(errors="replace")
 
     def wait_until_said(self, text, before):
-        wine.wait_until(lambda: text in self.said()[len(before):])
+        wait_until(lambda: text in self.said()[len(before):])
 
     # ---- the life of a service ----------------------------------------------------------------
 
@@ -97,7 +98,7 @@ class Service(unittest.TestCase):
         self.do("start")
         self.assertRegex(self.status()["state"], r"^running, process \d+$")
         self.assertIn("already", self.do("start"))
-        wine.wait_until(lambda: self.shipped() == EVENTS)
+        wait_until(lambda: self.shipped() == EVENTS)
         self.do("stop")
         # Its process is gone, and with it what it had to write.
         self.assertIn("ended: session t:", (self.folder / "agent.log").read_text())
@@ -114,7 +115,7 @@ class Service(unittest.TestCase):
             self.configure({"type": "elasticsearch", "hosts": [server.url]})
             self.do("install", "-c", "c.yaml")
             self.do("start")
-            wine.wait_until(lambda: len(store.documents()) == EVENTS)
+            wait_until(lambda: len(store.documents()) == EVENTS)
             self.do("stop")
         self.assertEqual(sum(map(len, store.stores.values())), EVENTS)
 
@@ -153,7 +154,7 @@ class Service(unittest.TestCase):
         self.do("install", "-c", "c.yaml")
         self.assertIn("does not run", self.do("reload", code=1))
         self.do("start")
-        wine.wait_until(lambda: self.shipped() == EVENTS)
+        wait_until(lambda: self.shipped() == EVENTS)
         state = self.status()["state"]
 
         self.do("reload")
@@ -169,7 +170,7 @@ class Service(unittest.TestCase):
         config["sessions"].append({"name": "u", "type": "file", "paths": ["again.etl"], "follow": True})
         self.config.write_text(json.dumps(config))
         self.do("reload")
-        wine.wait_until(lambda: second.exists() and second.read_bytes().count(b"\n") >= EVENTS)
+        wait_until(lambda: second.exists() and second.read_bytes().count(b"\n") >= EVENTS)
 
         # The process and its service are the same all the time.
         self.assertEqual(self.status()["state"], state)
@@ -180,7 +181,7 @@ class Service(unittest.TestCase):
         self.configure_file()
         self.do("install", "-c", "c.yaml")
         self.do("start")
-        wine.wait_until(lambda: self.shipped() == EVENTS)
+        wait_until(lambda: self.shipped() == EVENTS)
         self.config.write_text("version: 1\nsesions: []\n")
         self.assertRegex(self.do("reload", code=2), r"c\.yaml:2:1: error: unknown key 'sesions'")
         self.assertTrue(self.status()["state"].startswith("running"))
@@ -208,7 +209,7 @@ class Service(unittest.TestCase):
         self.assertEqual(self.shipped(), 0)
         self.config.chmod(0o600)
         self.do("start")
-        wine.wait_until(lambda: self.shipped() == EVENTS)
+        wait_until(lambda: self.shipped() == EVENTS)
 
     def test_one_that_others_could_use_is_not_installed(self):
         self.configure_file(follow=False)

@@ -16,9 +16,11 @@ from pathlib import Path
 import wine
 
 os.environ["ETWSHIP_SIM"] = str(wine.EXE)
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "integration"))
+sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "integration"),
+                str(Path(__file__).resolve().parents[1])]
 import live  # noqa: E402
 import machine  # noqa: E402
+from support.waiting import wait_until  # noqa: E402
 
 
 def setUpModule():
@@ -88,8 +90,8 @@ class Selftest(OnWine, live.Selftest):
 class Record(OnWine, live.Record):
     def test_ctrl_c_ends_it(self):
         def until_it_runs(_):
-            wine.wait_until(lambda: self.calls_file.exists() and
-                            "start" in self.calls_file.read_text())
+            wait_until(lambda: self.calls_file.exists() and
+                       "start" in self.calls_file.read_text())
         self.assert_ctrl_c_ends(self.providers(), "record", "-p", live.PROCESS, "-o", "out.etl",
                                 until=until_it_runs)
         self.assertTrue((self.folder / "out.etl").exists())

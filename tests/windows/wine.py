@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 import termios
-import time
 from pathlib import Path
 
 SKIPPED = 77
@@ -31,14 +30,6 @@ TIMEOUT_S = 300
 def skip(why):
     print(f"skipped: {why}")
     sys.exit(SKIPPED)
-
-
-def wait_until(is_so):
-    end = time.monotonic() + TIMEOUT_S
-    while not is_so():
-        if time.monotonic() > end:
-            raise AssertionError("it does not come")
-        time.sleep(0.02)
 
 
 def read_piece(terminal):
