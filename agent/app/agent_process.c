@@ -15,7 +15,8 @@ void agent_process_wake(struct agent_process *process)
     plat_mutex_unlock(&process->mutex);
 }
 
-struct agent *agent_process_borrow(struct agent_process *process)
+/* The agent that runs, which stays until it is given back; NULL: none does. */
+static struct agent *borrow(struct agent_process *process)
 {
     plat_mutex_lock(&process->mutex);
     struct agent *agent = process->agent;
@@ -24,7 +25,7 @@ struct agent *agent_process_borrow(struct agent_process *process)
     return agent;
 }
 
-void agent_process_return(struct agent_process *process)
+static void give_back(struct agent_process *process)
 {
     plat_mutex_lock(&process->mutex);
     process->users--;
@@ -63,10 +64,10 @@ void agent_process_stop(struct agent_process *process, bool signalled)
     process->signalled = process->signalled || signalled;
     plat_mutex_unlock(&process->mutex);
     agent_process_wake(process);
-    struct agent *agent = agent_process_borrow(process);
+    struct agent *agent = borrow(process);
     if (agent) {
         agent_stop(agent);
-        agent_process_return(process);
+        give_back(process);
     }
 }
 
@@ -164,10 +165,10 @@ static uint64_t tick(struct agent_process *process, const struct agent_moment *m
         process->end_ns = UINT64_MAX;
         agent_process_stop(process, false);
     }
-    struct agent *agent = agent_process_borrow(process);
+    struct agent *agent = borrow(process);
     if (agent) {
         next = earlier(next, agent_control_tick(agent, now));
-        agent_process_return(process);
+        give_back(process);
     }
     return earlier(next, process->end_ns);
 }

@@ -72,10 +72,6 @@ void agent_process_stop(struct agent_process *process, bool signalled);
 
 bool agent_process_is_stopping(struct agent_process *process);
 
-/* The agent that runs, which stays until it is given back; NULL: none does. Any thread. */
-struct agent *agent_process_borrow(struct agent_process *process);
-void agent_process_return(struct agent_process *process);
-
 /* It runs from now on, or, NULL, does not any more: nobody but the caller is about it then. */
 void agent_process_show(struct agent_process *process, struct agent *agent);
 

@@ -4,6 +4,8 @@
  */
 #include "app/app_fields.h"
 
+#include "app/log.h"
+
 #define MB (INT64_C(1) << 20)
 #define GB (INT64_C(1) << 30)
 #define TB (INT64_C(1) << 40)
@@ -15,8 +17,6 @@
 
 /* ---- agent ------------------------------------------------------------------------------------- */
 
-static const char *const log_level_names[] = {"error", "warning", "info", "debug", NULL};
-static const char *const log_format_names[] = {"text", "json", NULL};
 static const char *const log_file_words[] = {"auto", "stderr", NULL};
 
 static const struct config_field rotate_fields[] = {

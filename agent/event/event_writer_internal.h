@@ -130,14 +130,6 @@ static inline bool event_has_message(const struct event *event, struct span mess
 void event_message_add(const struct value_context *values, const struct event *event,
     const struct event_head *head, struct buf *out);
 
-/* Append the message template with its inserts filled, JSON-escaped, without quotes. */
-void event_message_render(const struct value_context *values, const struct event *event,
-    struct span message, struct buf *out);
-
-/* The same with the template taken apart, and fields that value_context.marks knows copied. */
-void event_message_fill(const struct value_context *values, const struct event *event,
-    struct span message, const struct message_parts *parts, struct buf *out);
-
 /* "1234 events lost by ETW in session security between 09:30:58.1000000 and 09:31:00.0000000",
  * JSON-escaped, without quotes. */
 void event_gap_message(struct event_writer *writer, const struct gap *gap, struct buf *out);

@@ -109,8 +109,9 @@ static inline void add_marked(struct span text, size_t start, size_t end, struct
     out->size = (size_t)(p - out->data);
 }
 
-void event_message_fill(const struct value_context *values, const struct event *event,
-    struct span message, const struct message_parts *parts, struct buf *out)
+/* The same with the template taken apart, and fields that value_context.marks knows copied. */
+static void fill(const struct value_context *values, const struct event *event, struct span message,
+    const struct message_parts *parts, struct buf *out)
 {
     const struct value_marks *marks = values->marks;
     for (uint32_t i = 0; i < parts->count; i++) {
@@ -129,7 +130,8 @@ void event_message_fill(const struct value_context *values, const struct event *
     }
 }
 
-void event_message_render(const struct value_context *values, const struct event *event,
+/* The template as it stands, its inserts filled. */
+static void render(const struct value_context *values, const struct event *event,
     struct span message, struct buf *out)
 {
     const uint8_t *at = message.data;
@@ -186,8 +188,8 @@ void event_message_add(const struct value_context *values, const struct event *e
     if (event->schema->wpp) {
         wpp_format_render(values, event, out);
     } else if (head->parts && head->parts->count && values->marks) {
-        event_message_fill(values, event, head->message, head->parts, out);
+        fill(values, event, head->message, head->parts, out);
     } else {
-        event_message_render(values, event, head->message, out);
+        render(values, event, head->message, out);
     }
 }

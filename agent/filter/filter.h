@@ -68,15 +68,10 @@ void filter_scratch_fini(struct filter_scratch *scratch);
 enum filter_verdict { FILTER_KEEP, FILTER_DROP, FILTER_UNDECIDED };
 
 /*
- * The verdict on ${event}, of which ${known} says what may be looked at: with EVENT_PATH_RECORD its
- * record alone, with EVENT_PATH_SCHEMA schema and stack, too, with EVENT_PATH_EVENT everything.
- * UNDECIDED, never in the last case: more must be known. ${ret_rule} is the rule that decided,
- * filter_rule_count() if none matched: for the caller's counts; untouched if undecided.
+ * The verdict on a record, of which nothing else is known. UNDECIDED: more must be. ${ret_rule} is the
+ * rule that decided, filter_rule_count() if none matched: for the caller's counts; untouched if
+ * undecided.
  */
-enum filter_verdict filter_run(const struct filter *filter, struct filter_scratch *scratch,
-    const struct event *event, enum event_path_need known, size_t *ret_rule);
-
-/* The same for a record alone. */
 enum filter_verdict filter_header(const struct filter *filter, struct filter_scratch *scratch,
     const struct event_record *record, size_t *ret_rule);
 
@@ -86,7 +81,7 @@ enum filter_verdict filter_candidates(const struct filter *filter, struct filter
     const struct event *event, const struct event_schema *const *schemas, size_t count,
     size_t *ret_rule);
 
-/* The same for a decoded event. */
+/* The same for a decoded event: never UNDECIDED. */
 enum filter_verdict filter_event(const struct filter *filter, struct filter_scratch *scratch,
     const struct event *event, size_t *ret_rule);
 

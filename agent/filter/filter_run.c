@@ -114,7 +114,9 @@ static enum truth truth_of(struct run *run, const struct filter_code *code)
     return code->need > run->known && run_rule(run, code, true) ? UNKNOWN : FALSE_;
 }
 
-enum filter_verdict filter_run(const struct filter *filter, struct filter_scratch *scratch,
+/* The verdict on ${event}, of which ${known} says what may be looked at: with EVENT_PATH_RECORD its
+ * record alone, with EVENT_PATH_SCHEMA schema and stack, too, with EVENT_PATH_EVENT everything. */
+static enum filter_verdict run_rules(const struct filter *filter, struct filter_scratch *scratch,
     const struct event *event, enum event_path_need known, size_t *ret_rule)
 {
     struct run run = {.scratch = scratch, .event = event, .known = (uint8_t)known};
@@ -138,13 +140,13 @@ enum filter_verdict filter_header(const struct filter *filter, struct filter_scr
     const struct event_record *record, size_t *ret_rule)
 {
     struct event event = {.record = record, .status = DECODE_RAW};
-    return filter_run(filter, scratch, &event, EVENT_PATH_RECORD, ret_rule);
+    return run_rules(filter, scratch, &event, EVENT_PATH_RECORD, ret_rule);
 }
 
 enum filter_verdict filter_event(const struct filter *filter, struct filter_scratch *scratch,
     const struct event *event, size_t *ret_rule)
 {
-    return filter_run(filter, scratch, event, EVENT_PATH_EVENT, ret_rule);
+    return run_rules(filter, scratch, event, EVENT_PATH_EVENT, ret_rule);
 }
 
 enum filter_verdict filter_candidates(const struct filter *filter, struct filter_scratch *scratch,
@@ -157,7 +159,7 @@ enum filter_verdict filter_candidates(const struct filter *filter, struct filter
     for (size_t i = 0; i < count; i++) {
         size_t other_rule = 0;
         known.schema = schemas[i];
-        enum filter_verdict other = filter_run(
+        enum filter_verdict other = run_rules(
             filter, scratch, &known, EVENT_PATH_SCHEMA, &other_rule);
         if (other == FILTER_UNDECIDED || (i && (other != verdict || other_rule != rule))) {
             return FILTER_UNDECIDED;

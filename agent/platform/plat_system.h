@@ -60,9 +60,6 @@ const char *plat_default_config_path(void);
  */
 const char *plat_default_data_folder(void);
 
-/* Columns of the terminal at ${stream}; 80 if unknown. */
-unsigned plat_terminal_columns(int stream);
-
 /*
  * Fill ${page} for Windows code page ${id}. Double-byte pages allocate `pairs`, which
  * plat_codepage_fini frees. False if the system does not know the page.

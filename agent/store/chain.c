@@ -153,7 +153,8 @@ bool chain_has_left(const struct chain *chain, uint64_t id)
     return find_in(chain->left, chain->left_count, id, &place);
 }
 
-bool chain_covers(const struct chain *chain, uint64_t stream, uint64_t id)
+/* Does batch ${id} of ${stream} lie behind its position, in a range of it? */
+static bool covers(const struct chain *chain, uint64_t stream, uint64_t id)
 {
     for (size_t i = chain->first_range; i < chain->range_count; i++) {
         const struct chain_range *range = &chain->ranges[i];
@@ -166,7 +167,7 @@ bool chain_covers(const struct chain *chain, uint64_t stream, uint64_t id)
 
 bool chain_wants(const struct chain *chain, uint64_t stream, uint64_t id)
 {
-    return chain_covers(chain, stream, id) && !chain_is_early(chain, id);
+    return covers(chain, stream, id) && !chain_is_early(chain, id);
 }
 
 bool chain_set_left(struct chain *chain, uint64_t id, bool is_left, struct error *err)

@@ -55,9 +55,6 @@ bool chain_extend(
 /* Where reading goes on in a range: behind what was settled before. */
 uint64_t chain_lower(const struct chain *chain, const struct chain_range *range);
 
-/* Does batch ${id} of ${stream} lie behind its position, in a range of it? */
-bool chain_covers(const struct chain *chain, uint64_t stream, uint64_t id);
-
 /* Has it still to take batch ${id} of ${stream}? */
 bool chain_wants(const struct chain *chain, uint64_t stream, uint64_t id);
 

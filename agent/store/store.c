@@ -93,21 +93,6 @@ bool store_stream(struct store *store, struct span key, uint32_t hash, struct sp
     return true;
 }
 
-bool store_stream_about(struct store *store, uint64_t stream, uint32_t *ret_hash,
-    struct buf *ret_about, struct error *err)
-{
-    const struct stream_entry *entry = streams_get(&store->streams, stream);
-    if (!entry) {
-        return error_set(err, ERR_MISSING, "there is no stream %llu", (unsigned long long)stream);
-    }
-    buf_add_span(ret_about, buf_span(&entry->about));
-    if (ret_about->failed) {
-        return error_set(err, ERR_MEMORY, "out of memory");
-    }
-    *ret_hash = entry->hash;
-    return true;
-}
-
 struct chain *store_chain(const struct store *store, size_t output, struct error *err)
 {
     if (output >= store->chains.open_count) {

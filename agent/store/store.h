@@ -103,10 +103,6 @@ enum {
 bool store_stream(struct store *store, struct span key, uint32_t hash, struct span about,
     uint64_t *ret_stream, struct error *err);
 
-/* What was given when the stream was made. ${ret_about} grows. False: there is no such stream. */
-bool store_stream_about(struct store *store, uint64_t stream, uint32_t *ret_hash,
-    struct buf *ret_about, struct error *err);
-
 struct store_output_state {
     bool is_new;       /* nothing was known of it */
     bool is_changed;   /* it had another stream until now, or the same for another purpose */

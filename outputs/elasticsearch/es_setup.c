@@ -365,7 +365,8 @@ static bool is_current(struct run *run)
     return true;
 }
 
-void es_setup_tell_rights(
+/* The rights that are needed, in words. */
+static void tell_rights(
     const struct es_setup *setup, const struct es_server *server, const struct output_talk *talk)
 {
     struct run run = {.setup = setup, .talk = talk};
@@ -410,7 +411,7 @@ bool es_setup_run(const struct es_setup *setup, const struct output_talk *talk)
         tell_stray(&run);
     }
     if (talk->dry_run || (!good && run.said.reply.status == 403)) {
-        es_setup_tell_rights(setup, &run.server, talk);
+        tell_rights(setup, &run.server, talk);
     }
     buf_fini(&run.body);
     es_said_fini(&run.said);

@@ -71,8 +71,4 @@ const char *es_setup_stray(const struct es_setup *setup, const struct es_setup_n
 /* The command `setup`: as output_ops.setup. */
 bool es_setup_run(const struct es_setup *setup, const struct output_talk *talk);
 
-/* The rights that are needed, in words, to ${talk}. */
-void es_setup_tell_rights(
-    const struct es_setup *setup, const struct es_server *server, const struct output_talk *talk);
-
 #endif

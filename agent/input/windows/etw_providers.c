@@ -438,15 +438,6 @@ void etw_providers_end(struct etw_providers *p, uint64_t session)
     }
 }
 
-size_t etw_providers_enabled(const struct etw_providers *p)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < p->target_count; i++) {
-        count += p->targets[i].enabled;
-    }
-    return count;
-}
-
 /* ---- for the guard ---------------------------------------------------------------------------------- */
 
 size_t etw_providers_count(const struct etw_providers *p)

@@ -63,7 +63,4 @@ void etw_providers_view(
 bool etw_providers_again(struct etw_providers *providers, size_t index, uint64_t session,
     uint64_t now_ns, struct error *err);
 
-/* How many are enabled now. */
-size_t etw_providers_enabled(const struct etw_providers *providers);
-
 #endif

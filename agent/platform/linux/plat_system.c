@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -129,15 +128,6 @@ bool plat_has_etw(void)
 bool plat_is_terminal(int stream)
 {
     return isatty(stream) == 1;
-}
-
-unsigned plat_terminal_columns(int stream)
-{
-    struct winsize window;
-    if (ioctl(stream, TIOCGWINSZ, &window) != 0 || window.ws_col == 0) {
-        return 80;
-    }
-    return window.ws_col;
 }
 
 void plat_sleep_ms(unsigned milliseconds)

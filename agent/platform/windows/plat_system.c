@@ -152,16 +152,6 @@ bool plat_is_terminal(int stream)
     return GetConsoleMode(console_of(stream), &mode);
 }
 
-unsigned plat_terminal_columns(int stream)
-{
-    CONSOLE_SCREEN_BUFFER_INFO info;
-    if (!GetConsoleScreenBufferInfo(console_of(stream), &info) ||
-        info.srWindow.Right < info.srWindow.Left) {
-        return 80;
-    }
-    return (unsigned)(info.srWindow.Right - info.srWindow.Left + 1);
-}
-
 void plat_sleep_ms(unsigned milliseconds)
 {
     Sleep(milliseconds);
