@@ -86,6 +86,20 @@ static void print_overview(FILE *to)
     fputs("\n`etwship COMMAND --help` tells more about each.\n", to);
 }
 
+int cli_run(const struct cli_command *command, int argc, char **argv)
+{
+    if (command->main) {
+        return command->main(command, argc, argv);
+    }
+    struct cli_args args;
+    int exit_code;
+    if (cli_parse(command, argc, argv, &args, &exit_code)) {
+        exit_code = command->run(&args);
+        cli_args_fini(&args);
+    }
+    return exit_code;
+}
+
 int cli_main(int argc, char **argv)
 {
     if (argc < 2) {
@@ -102,7 +116,7 @@ int cli_main(int argc, char **argv)
     }
     for (size_t i = 0; cli_command_at(i); i++) {
         if (strcmp(name, commands[i]->name) == 0) {
-            return commands[i]->run(commands[i], argc - 1, argv + 1);
+            return cli_run(commands[i], argc - 1, argv + 1);
         }
     }
     cli_error("'%s' is no command. `etwship --help` lists them", name);

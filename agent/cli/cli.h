@@ -25,6 +25,8 @@ struct cli_option {
     const char *help;
 };
 
+struct cli_args;
+
 struct cli_command {
     const char *name;
     const char *synopsis; /* behind the name */
@@ -35,7 +37,9 @@ struct cli_command {
     const char *operand;              /* what is missing where there are fewer than min_operands */
     size_t min_operands;
     size_t max_operands;
-    int (*run)(const struct cli_command *command, int argc, char **argv);
+    int (*run)(const struct cli_args *args); /* the exit code */
+    /* In place of run, of a command that parses its arguments itself: argv[0] is its name. */
+    int (*main)(const struct cli_command *command, int argc, char **argv);
 };
 
 enum { CLI_MAX_OPTIONS = 24, CLI_MAX_VALUES = 4096 };
@@ -85,6 +89,9 @@ void cli_listen(void (*hear)(void *self, const char *text), void *self);
 
 /* Commands, in the order of the help. NULL behind the last. */
 const struct cli_command *cli_command_at(size_t index);
+
+/* Parse the arguments and run the command; its exit code. argv[0] is its name. */
+int cli_run(const struct cli_command *command, int argc, char **argv);
 
 /* Everything behind main(). */
 int cli_main(int argc, char **argv);

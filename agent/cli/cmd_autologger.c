@@ -259,18 +259,11 @@ static int run_verb(const struct verb *verb, struct call *call)
     return exit_code;
 }
 
-static int run(const struct cli_command *command, int argc, char **argv)
+static int run(const struct cli_args *args)
 {
-    struct cli_args args;
-    int exit_code;
-    if (!cli_parse(command, argc, argv, &args, &exit_code)) {
-        return exit_code;
-    }
-    const struct verb *verb = find_verb(&args);
-    struct call call = {.args = &args, .name = args.operand_count > 1 ? args.operands[1] : NULL};
-    exit_code = verb ? run_verb(verb, &call) : EXIT_USAGE;
-    cli_args_fini(&args);
-    return exit_code;
+    const struct verb *verb = find_verb(args);
+    struct call call = {.args = args, .name = args->operand_count > 1 ? args->operands[1] : NULL};
+    return verb ? run_verb(verb, &call) : EXIT_USAGE;
 }
 
 const struct cli_command cmd_autologger = {

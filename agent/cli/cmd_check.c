@@ -214,29 +214,24 @@ static int check_config(
     return exit_code;
 }
 
-static int run(const struct cli_command *command, int argc, char **argv)
+static int run(const struct cli_args *args)
 {
-    struct cli_args args;
     struct app_config config;
     struct error err;
     int account = SERVICE_ACCOUNT_SYSTEM;
-    int exit_code;
-    if (!cli_parse(command, argc, argv, &args, &exit_code)) {
-        return exit_code;
-    }
-    const char *name = cli_value(&args, "account");
+    int exit_code = EXIT_USAGE;
+    const char *name = cli_value(args, "account");
     if (name && !config_value_enum(span_text(name), service_plan_accounts, &account, &err)) {
         cli_error("--account: %s", err.text);
         exit_code = EXIT_USAGE;
-    } else if (cli_value(&args, "print-schema") || cli_value(&args, "print-reference")) {
-        exit_code = print_page(cli_value(&args, "print-reference") != NULL);
-    } else if (!config_options_load(&args, &config)) {
+    } else if (cli_value(args, "print-schema") || cli_value(args, "print-reference")) {
+        exit_code = print_page(cli_value(args, "print-reference") != NULL);
+    } else if (!config_options_load(args, &config)) {
         exit_code = EXIT_USAGE;
     } else {
-        exit_code = check_config(&args, &config, (enum service_account)account);
+        exit_code = check_config(args, &config, (enum service_account)account);
         app_config_fini(&config);
     }
-    cli_args_fini(&args);
     return exit_code;
 }
 

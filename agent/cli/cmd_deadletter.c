@@ -484,30 +484,24 @@ static int run_config(enum verb verb, struct call *call)
     return exit_code;
 }
 
-static int run(const struct cli_command *command, int argc, char **argv)
+static int run(const struct cli_args *args)
 {
-    struct cli_args args;
-    int exit_code;
-    if (!cli_parse(command, argc, argv, &args, &exit_code)) {
-        return exit_code;
-    }
+    int exit_code = EXIT_USAGE;
     struct app_config config;
     uint64_t *ids = NULL;
     size_t id_count = 0;
-    enum verb verb = find_verb(args.operands[0]);
-    exit_code = EXIT_USAGE;
-    if (verb != VERB_NONE && parse_usage(verb, &args, &ids, &id_count) &&
-        config_options_load(&args, &config)) {
+    enum verb verb = find_verb(args->operands[0]);
+    if (verb != VERB_NONE && parse_usage(verb, args, &ids, &id_count) &&
+        config_options_load(args, &config)) {
         struct call call = {.config = &config,
-            .output = cli_value(&args, "output"),
+            .output = cli_value(args, "output"),
             .ids = ids,
             .id_count = id_count,
-            .json = cli_value(&args, "json") != NULL};
+            .json = cli_value(args, "json") != NULL};
         exit_code = run_config(verb, &call);
         app_config_fini(&config);
     }
     free(ids);
-    cli_args_fini(&args);
     return exit_code;
 }
 

@@ -279,16 +279,11 @@ static int dump_with(const struct cli_args *args, struct dump *dump)
     return dump_traces(args, dump, max_events);
 }
 
-static int run(const struct cli_command *command, int argc, char **argv)
+static int run(const struct cli_args *args)
 {
-    struct cli_args args;
-    int exit_code;
-    if (!cli_parse(command, argc, argv, &args, &exit_code)) {
-        return exit_code;
-    }
     struct dump dump = {0};
     buf_init(&dump.tail, 64 * 1024);
-    exit_code = dump_with(&args, &dump);
+    int exit_code = dump_with(args, &dump);
     stream_destroy(dump.stream);
     delivery_host_destroy(dump.host);
     event_writer_destroy(dump.writer);
@@ -298,7 +293,6 @@ static int run(const struct cli_command *command, int argc, char **argv)
     config_destroy(dump.config);
     schema_cache_destroy(dump.cache);
     provider_selection_destroy(dump.selection);
-    cli_args_fini(&args);
     return exit_code;
 }
 

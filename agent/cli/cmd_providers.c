@@ -126,17 +126,12 @@ static int run_sources(const struct cli_args *args)
     return exit_code;
 }
 
-static int run(const struct cli_command *command, int argc, char **argv)
+static int run(const struct cli_args *args)
 {
-    struct cli_args args;
     int exit_code;
-    if (!cli_parse(command, argc, argv, &args, &exit_code)) {
-        return exit_code;
+    if (!run_live(args, &exit_code)) {
+        exit_code = run_sources(args);
     }
-    if (!run_live(&args, &exit_code)) {
-        exit_code = run_sources(&args);
-    }
-    cli_args_fini(&args);
     return exit_code;
 }
 

@@ -11,27 +11,22 @@ static const struct cli_option options[] = {
 };
 // clang-format on
 
-static int run(const struct cli_command *command, int argc, char **argv)
+static int run(const struct cli_args *args)
 {
     static const char *lists[2 * LIVE_RUN_MAX_NAMES];
-    struct live_run_settings settings = {.name = command->name};
-    struct cli_args args;
+    struct live_run_settings settings = {.name = args->command->name};
     int exit_code;
-    if (!cli_parse(command, argc, argv, &args, &exit_code)) {
-        return exit_code;
-    }
-    settings.record = cli_value(&args, "output");
+    settings.record = cli_value(args, "output");
     if (!settings.record) {
         cli_error("record: --output FILE.etl is missing");
         exit_code = EXIT_USAGE;
-    } else if (live_run_take(&args, lists, &settings, &exit_code)) {
+    } else if (live_run_take(args, lists, &settings, &exit_code)) {
         exit_code = live_run(&settings);
         if (exit_code == EXIT_DONE && plat_path_kind(settings.record) == PLAT_PATH_NONE) {
             cli_error("record: no %s was written", settings.record);
             exit_code = EXIT_FAILED;
         }
     }
-    cli_args_fini(&args);
     return exit_code;
 }
 

@@ -228,5 +228,5 @@ const struct cli_command cmd_run = {
     .examples = "       etwship run -c etwship.yaml\n",
     .min_operands = 0,
     .max_operands = 0,
-    .run = run,
+    .main = run,
 };

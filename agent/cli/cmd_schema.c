@@ -240,33 +240,27 @@ static int list_all(const struct cli_args *args, struct schema_cache *cache)
     return print_known(args, 1, cache, NULL, add_line);
 }
 
-static int run(const struct cli_command *command, int argc, char **argv)
+static int run(const struct cli_args *args)
 {
     static const struct {
         const char *name;
         int (*run)(const struct cli_args *args, struct schema_cache *cache);
     } verbs[] = {{"export", export}, {"show", show}, {"list", list_all}};
-    struct cli_args args;
-    int exit_code;
-    if (!cli_parse(command, argc, argv, &args, &exit_code)) {
-        return exit_code;
-    }
-    exit_code = EXIT_USAGE;
+    int exit_code = EXIT_USAGE;
     bool found = false;
     for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
-        if (strcmp(args.operands[0], verbs[i].name) == 0) {
+        if (strcmp(args->operands[0], verbs[i].name) == 0) {
             found = true;
-            struct schema_cache *cache = trace_options_cache(&args, &exit_code);
+            struct schema_cache *cache = trace_options_cache(args, &exit_code);
             if (cache) {
-                exit_code = verbs[i].run(&args, cache);
+                exit_code = verbs[i].run(args, cache);
                 schema_cache_destroy(cache);
             }
         }
     }
     if (!found) {
-        cli_error("schema: '%s' is none of export, show, list", args.operands[0]);
+        cli_error("schema: '%s' is none of export, show, list", args->operands[0]);
     }
-    cli_args_fini(&args);
     return exit_code;
 }
 

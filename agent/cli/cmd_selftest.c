@@ -241,17 +241,12 @@ static int test(uint64_t rate, uint64_t duration_ns, bool json)
     return report(&result, json);
 }
 
-static int run(const struct cli_command *command, int argc, char **argv)
+static int run(const struct cli_args *args)
 {
-    struct cli_args args;
-    int exit_code;
+    int exit_code = EXIT_USAGE;
     uint64_t rate;
     uint64_t duration_ns;
-    if (!cli_parse(command, argc, argv, &args, &exit_code)) {
-        return exit_code;
-    }
-    exit_code = EXIT_USAGE;
-    if (cli_duration(&args, "duration", &duration_ns) && cli_count(&args, "rate", &rate)) {
+    if (cli_duration(args, "duration", &duration_ns) && cli_count(args, "rate", &rate)) {
         duration_ns = duration_ns ? duration_ns : 2 * second_ns;
         if (rate > MAX_RATE) {
             cli_error("--rate: at most %d events a second", MAX_RATE);
@@ -259,10 +254,9 @@ static int run(const struct cli_command *command, int argc, char **argv)
             cli_error("selftest: this system has no Event Tracing for Windows");
             exit_code = EXIT_FAILED;
         } else {
-            exit_code = test(rate ? rate : DEFAULT_RATE, duration_ns, cli_value(&args, "json"));
+            exit_code = test(rate ? rate : DEFAULT_RATE, duration_ns, cli_value(args, "json"));
         }
     }
-    cli_args_fini(&args);
     return exit_code;
 }
 

@@ -409,5 +409,5 @@ const struct cli_command cmd_service = {
     .operand = "install, uninstall, start, stop, reload or status",
     .min_operands = 1,
     .max_operands = 1,
-    .run = run,
+    .main = run,
 };

@@ -357,19 +357,12 @@ static int run_verb(const struct verb *verb, struct call *call)
     return exit_code;
 }
 
-static int run(const struct cli_command *command, int argc, char **argv)
+static int run(const struct cli_args *args)
 {
-    struct cli_args args;
-    int exit_code;
-    if (!cli_parse(command, argc, argv, &args, &exit_code)) {
-        return exit_code;
-    }
-    const struct verb *verb = find_verb(args.operands[0]);
+    const struct verb *verb = find_verb(args->operands[0]);
     struct call call = {.args = NULL};
-    bool is_clear = verb && parse_usage(verb, &args, &call);
-    exit_code = is_clear ? run_verb(verb, &call) : EXIT_USAGE;
-    cli_args_fini(&args);
-    return exit_code;
+    bool is_clear = verb && parse_usage(verb, args, &call);
+    return is_clear ? run_verb(verb, &call) : EXIT_USAGE;
 }
 
 const struct cli_command cmd_sessions = {

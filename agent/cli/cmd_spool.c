@@ -375,24 +375,18 @@ static int run_verb(const struct verb *verb, struct call *call)
     return exit_code;
 }
 
-static int run(const struct cli_command *command, int argc, char **argv)
+static int run(const struct cli_args *args)
 {
-    struct cli_args args;
-    int exit_code;
-    if (!cli_parse(command, argc, argv, &args, &exit_code)) {
-        return exit_code;
-    }
+    int exit_code = EXIT_USAGE;
     struct app_config config;
-    const struct verb *verb = find_verb(&args);
-    exit_code = EXIT_USAGE;
-    if (verb && config_options_load(&args, &config)) {
+    const struct verb *verb = find_verb(args);
+    if (verb && config_options_load(args, &config)) {
         struct call call = {.config = &config,
-            .name = args.operand_count > 1 ? args.operands[1] : NULL,
-            .json = cli_value(&args, "json") != NULL};
+            .name = args->operand_count > 1 ? args->operands[1] : NULL,
+            .json = cli_value(args, "json") != NULL};
         exit_code = run_verb(verb, &call);
         app_config_fini(&config);
     }
-    cli_args_fini(&args);
     return exit_code;
 }
 

@@ -224,31 +224,25 @@ static bool stat_one(void *self, const char *path)
     return !session_run_stopping();
 }
 
-static int run(const struct cli_command *command, int argc, char **argv)
+static int run(const struct cli_args *args)
 {
-    struct cli_args args;
-    int exit_code;
-    if (!cli_parse(command, argc, argv, &args, &exit_code)) {
-        return exit_code;
-    }
     static struct job job;
     struct error err;
-    job.args = &args;
+    job.args = args;
     job.config = config_create(NULL, NULL);
     buf_init(&job.out, MAX_OUTPUT_BYTES);
     if (!job.config || !session_run_catch_signals(&err)) {
         cli_error("%s", job.config ? err.text : "out of memory");
         job.exit_code = EXIT_FAILED;
     }
-    for (size_t i = 0; i < args.operand_count && job.config; i++) {
-        if (!plat_glob(args.operands[i], stat_one, &job, &err)) {
+    for (size_t i = 0; i < args->operand_count && job.config; i++) {
+        if (!plat_glob(args->operands[i], stat_one, &job, &err)) {
             cli_error("%s", err.text);
             job.exit_code = EXIT_FAILED;
         }
     }
     buf_fini(&job.out);
     config_destroy(job.config);
-    cli_args_fini(&args);
     return job.exit_code;
 }
 

@@ -50,21 +50,9 @@ static int test(const struct cli_args *args, const struct app_config *config)
     return good ? EXIT_DONE : EXIT_FAILED;
 }
 
-static int run(const struct cli_command *command, int argc, char **argv)
+static int run(const struct cli_args *args)
 {
-    struct cli_args args;
-    struct app_config config;
-    int exit_code;
-    if (!cli_parse(command, argc, argv, &args, &exit_code)) {
-        return exit_code;
-    }
-    exit_code = EXIT_USAGE;
-    if (config_options_load(&args, &config)) {
-        exit_code = test(&args, &config);
-        app_config_fini(&config);
-    }
-    cli_args_fini(&args);
-    return exit_code;
+    return config_options_run(args, test);
 }
 
 const struct cli_command cmd_test_output = {

@@ -67,14 +67,9 @@ static void print_libraries(bool json)
     }
 }
 
-static int run(const struct cli_command *command, int argc, char **argv)
+static int run(const struct cli_args *args)
 {
-    struct cli_args args;
-    int exit_code;
-    if (!cli_parse(command, argc, argv, &args, &exit_code)) {
-        return exit_code;
-    }
-    bool json = cli_value(&args, "json");
+    bool json = cli_value(args, "json");
     printf(json
                ? "{\"version\":\"%s\",\"commit\":\"%s\",\"compiler\":\"%s\",\"text_engine\":\"%s\","
                  "\"libraries\":{"
@@ -82,7 +77,6 @@ static int run(const struct cli_command *command, int argc, char **argv)
         ETWSHIP_VERSION, ETWSHIP_COMMIT, COMPILER, utf_engine());
     print_libraries(json);
     puts(json ? "}}" : "");
-    cli_args_fini(&args);
     return EXIT_DONE;
 }
 

@@ -45,19 +45,14 @@ static bool take(const struct cli_args *args, const char **lists,
            live_run_take(args, lists, settings, ret_exit);
 }
 
-static int run(const struct cli_command *command, int argc, char **argv)
+static int run(const struct cli_args *args)
 {
     static const char *lists[3 * LIVE_RUN_MAX_NAMES];
-    struct live_run_settings settings = {.name = command->name};
-    struct cli_args args;
+    struct live_run_settings settings = {.name = args->command->name};
     int exit_code;
-    if (!cli_parse(command, argc, argv, &args, &exit_code)) {
-        return exit_code;
-    }
-    if (take(&args, lists, &settings, &exit_code)) {
+    if (take(args, lists, &settings, &exit_code)) {
         exit_code = live_run(&settings);
     }
-    cli_args_fini(&args);
     return exit_code;
 }
 

@@ -22,6 +22,10 @@
 /* Load what --config and --set name. False: everything wrong is said on stderr. */
 bool config_options_load(const struct cli_args *args, struct app_config *ret_config);
 
+/* The same, and ${work} on it; the exit code. */
+int config_options_run(const struct cli_args *args,
+    int (*work)(const struct cli_args *args, const struct app_config *config));
+
 /* Can it run here? If not, everything that keeps it from that is said on stderr. */
 bool config_options_can_run(const struct app_config *config);
 

@@ -17,7 +17,7 @@ static int service(const char *const *words)
         assert_true(argc < MAX_WORDS);
         argv[argc] = (char *)(uintptr_t)words[argc - 1];
     }
-    return cmd_service.run(&cmd_service, argc, argv);
+    return cli_run(&cmd_service, argc, argv);
 }
 
 #define command(...) service((const char *const[]){__VA_ARGS__, NULL})
@@ -129,7 +129,7 @@ static void a_system_without_services_is_wrong_usage(void **state)
     assert_int_equal(command("status"), EXIT_USAGE);
     assert_int_equal(command("install"), EXIT_USAGE);
     char *argv[] = {(char[]){"run"}, (char[]){"--service"}};
-    assert_int_equal(cmd_run.run(&cmd_run, 2, argv), EXIT_USAGE);
+    assert_int_equal(cli_run(&cmd_run, 2, argv), EXIT_USAGE);
 }
 
 /* ---- for installers --------------------------------------------------------------------------------- */

@@ -41,7 +41,7 @@ static int sessions(const char *const *words)
         assert_true(argc < MAX_WORDS);
         argv[argc] = (char *)(uintptr_t)words[argc - 1];
     }
-    return cmd_sessions.run(&cmd_sessions, argc, argv);
+    return cli_run(&cmd_sessions, argc, argv);
 }
 
 #define run(...) sessions((const char *const[]){__VA_ARGS__, NULL})
