@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "event/event_template.h"
+#include "outputs/template_check.h"
 
 // clang-format off
 const struct config_field es_name_stream_fields[] = {
@@ -61,26 +61,6 @@ static bool is_template(const char *text)
     return strpbrk(text, "{}%") != NULL;
 }
 
-/* A template's error tells its column, which is better told by the place of the message. */
-static void check_template(struct config_check *check, const char *key, const char *const *name)
-{
-    static const char head[] = "column ";
-    struct error err;
-    struct event_template *template = event_template_create(
-        span_text(*name), EVENT_TEMPLATE_INDEX, &err);
-    event_template_destroy(template);
-    if (template) {
-        return;
-    }
-    if (strncmp(err.text, head, sizeof(head) - 1) == 0) {
-        char *what;
-        size_t column = (size_t)strtoul(err.text + sizeof(head) - 1, &what, 10);
-        CONFIG_FAULT_IN(check, name, column - 1, "%s: %s", key, what + strspn(what, ": "));
-    } else {
-        CONFIG_FAULT(check, name, "%s: %s", key, err.text);
-    }
-}
-
 static void check_name(
     struct config_check *check, const char *key, const char *const *name, bool is_part, size_t max)
 {
@@ -99,7 +79,7 @@ static void check_name(
         return;
     }
     if (is_template(text)) {
-        check_template(check, key, name);
+        template_check(check, key, name, EVENT_TEMPLATE_INDEX);
     } else if (strlen(text) > max) {
         CONFIG_FAULT(check, name, "%s: more than %zu characters. shorten it", key, max);
     }

@@ -21,6 +21,7 @@
 #include "outputs/file/file_batch.h"
 #include "outputs/file/file_try.h"
 #include "outputs/output.h"
+#include "outputs/template_check.h"
 #include "platform/plat_system.h"
 
 enum {
@@ -92,26 +93,6 @@ static bool has_parts(const char *path)
     return has;
 }
 
-/* A template's error tells its column, which is better told by the place of the message. */
-static void check_template(const struct settings *s, struct config_check *check)
-{
-    static const char head[] = "column ";
-    struct error err;
-    struct event_template *template = event_template_create(
-        span_text(s->path), EVENT_TEMPLATE_PATH, &err);
-    event_template_destroy(template);
-    if (template) {
-        return;
-    }
-    if (strncmp(err.text, head, sizeof(head) - 1) == 0) {
-        char *what;
-        size_t column = (size_t)strtoul(err.text + sizeof(head) - 1, &what, 10);
-        CONFIG_FAULT_IN(check, &s->path, column - 1, "path: %s", what + strspn(what, ": "));
-    } else {
-        CONFIG_FAULT(check, &s->path, "path: %s", err.text);
-    }
-}
-
 static void file_check(const void *settings, struct config_check *check)
 {
     const struct settings *s = settings;
@@ -125,7 +106,7 @@ static void file_check(const void *settings, struct config_check *check)
     if (s->path[size - 1] == '/' || s->path[size - 1] == '\\') {
         CONFIG_FAULT(check, &s->path, "path: names a folder. write the name of a file");
     }
-    check_template(s, check);
+    template_check(check, "path", &s->path, EVENT_TEMPLATE_PATH);
 }
 
 static const char *file_target(const void *settings)
