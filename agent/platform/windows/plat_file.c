@@ -117,7 +117,8 @@ bool plat_file_size(struct plat_file *file, uint64_t *ret_bytes, struct error *e
     return true;
 }
 
-bool plat_file_is_at(struct plat_file *file, const char *path)
+/* Whatever is at ${path}, to ask what it is; INVALID_HANDLE_VALUE if nothing is. */
+static HANDLE open_named(const char *path)
 {
     wchar_t *wide = plat_wide_path(path, NULL);
     HANDLE named = wide ? CreateFileW(wide, FILE_READ_ATTRIBUTES,
@@ -125,6 +126,12 @@ bool plat_file_is_at(struct plat_file *file, const char *path)
                               OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL, NULL)
                         : INVALID_HANDLE_VALUE;
     free(wide);
+    return named;
+}
+
+bool plat_file_is_at(struct plat_file *file, const char *path)
+{
+    HANDLE named = open_named(path);
     BY_HANDLE_FILE_INFORMATION a;
     BY_HANDLE_FILE_INFORMATION b;
     bool same = named != INVALID_HANDLE_VALUE && GetFileInformationByHandle(file->handle, &a) &&
@@ -158,12 +165,7 @@ bool plat_file_id(struct plat_file *file, struct plat_file_id *ret_id)
 
 bool plat_file_id_at(const char *path, struct plat_file_id *ret_id)
 {
-    wchar_t *wide = plat_wide_path(path, NULL);
-    HANDLE named = wide ? CreateFileW(wide, FILE_READ_ATTRIBUTES,
-                              FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
-                              OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL, NULL)
-                        : INVALID_HANDLE_VALUE;
-    free(wide);
+    HANDLE named = open_named(path);
     if (named == INVALID_HANDLE_VALUE) {
         return false;
     }
