@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "etw/etw_types.h"
+#include "registry_rig.h"
 #include "support/etw_sim/sim_registry.h"
-#include "support/test.h"
 
 #define A ETW_AUTOLOGGER_ROOT "\\etwship-a"
 #define B ETW_AUTOLOGGER_ROOT "\\etwship-b"
@@ -12,14 +12,10 @@
 /* By the recipe of TraceLogging: SHA-1 over the namespace and the name in upper case, UTF-16BE. */
 static const char guid_a[] = "{1cf19512-ef2a-53a7-e4a5-50828fd62e43}";
 
-static struct sim_registry *registry;
 static struct etw_autologger items[2];
 
 static int set_up(void **state)
 {
-    (void)state;
-    registry = sim_registry_create(NULL);
-    etw_registry_use(sim_registry_api(registry));
     items[0].name = "etwship-a";
     items[1].name = "etwship-b";
     for (size_t i = 0; i < 2; i++) {
@@ -32,26 +28,14 @@ static int set_up(void **state)
         etw_registry_put_dword(tree, "{p}", "Enabled", 1);
         etw_registry_put_dword(tree, "{p}\\Filters", "Enabled", 1);
     }
-    return registry ? 0 : -1;
+    return registry_set_up(state);
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
     etw_registry_fini(&items[0].tree);
     etw_registry_fini(&items[1].tree);
-    etw_registry_use(NULL);
-    sim_registry_destroy(registry);
-    return 0;
-}
-
-static void put(const char *key, const char *name, uint32_t number)
-{
-    struct etw_registry_tree tree;
-    etw_registry_init(&tree);
-    etw_registry_put_dword(&tree, "", name, number);
-    assert_true(etw_registry_write(key, &tree, NULL));
-    etw_registry_fini(&tree);
+    return registry_tear_down(state);
 }
 
 static void put_text(const char *key, const char *name, const char *text)
@@ -131,11 +115,11 @@ static void an_installation_that_fails_leaves_nothing(void **state)
             char guid[ETW_AUTOLOGGER_GUID_SIZE];
             etw_autologger_guid("etwship-a", guid);
             put_text(A, "Guid", guid);
-            put(A, "Start", 0);
-            put(A, "Boot", 1);
-            put(A "\\{old}", "Enabled", 1);
+            registry_put(A, "Start", 0);
+            registry_put(A, "Boot", 1);
+            registry_put(A "\\{old}", "Enabled", 1);
         } else {
-            put(ETW_AUTOLOGGER_ROOT "\\Theirs", "Start", 1);
+            registry_put(ETW_AUTOLOGGER_ROOT "\\Theirs", "Start", 1);
         }
         struct buf wanted = dump();
         bool failed = true;
@@ -168,12 +152,12 @@ static void an_older_installation_is_changed_and_windows_values_stay(void **stat
     (void)state;
     struct error err = {0};
     assert_true(etw_autologger_install(items, 1, &err));
-    put(A, "FileCounter", 3);
-    put(A, "Status", 5);
-    put(A, "FileMax", 9);
-    put(A "\\{old}", "Enabled", 1);
-    put(A "\\{old}\\Filters", "Enabled", 1);
-    put(A "\\{p}", "EnableFlags", 1);
+    registry_put(A, "FileCounter", 3);
+    registry_put(A, "Status", 5);
+    registry_put(A, "FileMax", 9);
+    registry_put(A "\\{old}", "Enabled", 1);
+    registry_put(A "\\{old}\\Filters", "Enabled", 1);
+    registry_put(A "\\{p}", "EnableFlags", 1);
     assert_true(etw_autologger_install(items, 1, &err));
     struct buf text = dump();
     char expected[1024];
@@ -240,7 +224,7 @@ static void one_that_was_left_half_way_is_ours(void **state)
     assert_true(etw_registry_remove_value(A, "Guid", NULL));
     assert_true(etw_autologger_remove("etwship-a", NULL));
     assert_false(has(A));
-    put(ETW_AUTOLOGGER_ROOT "\\other", "Start", 1);
+    registry_put(ETW_AUTOLOGGER_ROOT "\\other", "Start", 1);
     assert_false(etw_autologger_remove("other", NULL));
 }
 

@@ -4,41 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "etw/etw_registry.h"
+#include "registry_rig.h"
 #include "support/etw_sim/sim_registry.h"
-#include "support/test.h"
 
 #define KEY "SOFTWARE\\Microsoft\\Windows NT\\CurrentVersion\\Image File Execution Options\\app.exe"
 #define NOTE "SOFTWARE\\etwship\\TracingFlags\\app.exe"
 
 enum { CHANGES_MAX = 32 };
-
-static struct sim_registry *registry;
-
-static int set_up(void **state)
-{
-    (void)state;
-    registry = sim_registry_create(NULL);
-    etw_registry_use(sim_registry_api(registry));
-    return registry ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    etw_registry_use(NULL);
-    sim_registry_destroy(registry);
-    return 0;
-}
-
-static void put(const char *key, const char *name, uint32_t number)
-{
-    struct etw_registry_tree tree;
-    etw_registry_init(&tree);
-    etw_registry_put_dword(&tree, "", name, number);
-    assert_true(etw_registry_write(key, &tree, NULL));
-    etw_registry_fini(&tree);
-}
 
 /* The value's number; -1: it is not there. */
 static int64_t number_of(const char *key, const char *name)
@@ -76,8 +48,8 @@ static void flags_come_and_go_without_a_trace(void **state)
 static void what_was_there_is_put_back(void **state)
 {
     (void)state;
-    put(KEY, "TracingFlags", 6);
-    put(KEY, "GlobalFlag", 2);
+    registry_put(KEY, "TracingFlags", 6);
+    registry_put(KEY, "GlobalFlag", 2);
     assert_true(etw_image_flags_set("app.exe", "etwship-heap", NULL));
     assert_int_equal(number_of(KEY, "TracingFlags"), 7);
     assert_true(etw_image_flags_restore("app.exe", NULL));
@@ -88,7 +60,7 @@ static void what_was_there_is_put_back(void **state)
 static void what_others_have_set_is_left_to_them(void **state)
 {
     (void)state;
-    put(KEY, "TracingFlags", 1);
+    registry_put(KEY, "TracingFlags", 1);
     uint32_t before = sim_registry_changes(registry);
     assert_true(etw_image_flags_set("app.exe", "etwship-heap", NULL));
     assert_true(etw_image_flags_restore("app.exe", NULL));
@@ -100,14 +72,14 @@ static void what_others_change_meanwhile_stays(void **state)
 {
     (void)state;
     assert_true(etw_image_flags_set("app.exe", "etwship-heap", NULL));
-    put(KEY, "TracingFlags", 4);
+    registry_put(KEY, "TracingFlags", 4);
     assert_true(etw_image_flags_restore("app.exe", NULL));
     assert_int_equal(number_of(KEY, "TracingFlags"), 4);
     assert_false(is_there(NOTE));
 
-    put(KEY, "TracingFlags", 0);
+    registry_put(KEY, "TracingFlags", 0);
     assert_true(etw_image_flags_set("app.exe", "etwship-heap", NULL));
-    put(KEY, "UseLargePages", 1);
+    registry_put(KEY, "UseLargePages", 1);
     assert_true(etw_image_flags_restore("app.exe", NULL));
     assert_int_equal(number_of(KEY, "TracingFlags"), 0);
     assert_int_equal(number_of(KEY, "UseLargePages"), 1);
@@ -168,10 +140,10 @@ static void a_kill_at_any_moment_is_cleaned_up(void **state)
     for (uint32_t nth = 1; nth < CHANGES_MAX; nth++) {
         for (int with_value = 0; with_value < 2; with_value++) {
             struct clean clean = {.abandoned = "etwship-heap"};
-            tear_down(NULL);
-            assert_int_equal(set_up(NULL), 0);
+            registry_tear_down(NULL);
+            assert_int_equal(registry_set_up(NULL), 0);
             if (with_value) {
-                put(KEY, "TracingFlags", 2);
+                registry_put(KEY, "TracingFlags", 2);
             }
             sim_registry_cut(registry, nth);
             etw_image_flags_set("app.exe", "etwship-heap", NULL);
@@ -202,7 +174,7 @@ static void flags_of_a_session_that_somebody_looks_after_stay(void **state)
 static void a_run_after_a_kill_keeps_what_was_there_first(void **state)
 {
     (void)state;
-    put(KEY, "TracingFlags", 2);
+    registry_put(KEY, "TracingFlags", 2);
     assert_true(etw_image_flags_set("app.exe", "etwship-heap", NULL));
     /* killed; the next one sets them again */
     assert_true(etw_image_flags_set("app.exe", "etwship-heap", NULL));
@@ -213,7 +185,7 @@ static void a_run_after_a_kill_keeps_what_was_there_first(void **state)
 
 int main(void)
 {
-#define T(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+#define T(function) cmocka_unit_test_setup_teardown(function, registry_set_up, registry_tear_down)
     const struct CMUnitTest tests[] = {
         T(flags_come_and_go_without_a_trace),
         T(what_was_there_is_put_back),

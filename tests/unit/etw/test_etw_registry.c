@@ -4,26 +4,8 @@
 
 #include "base/bytes.h"
 #include "etw/etw_types.h"
+#include "registry_rig.h"
 #include "support/etw_sim/sim_registry.h"
-#include "support/test.h"
-
-static struct sim_registry *registry;
-
-static int set_up(void **state)
-{
-    (void)state;
-    registry = sim_registry_create(NULL);
-    etw_registry_use(sim_registry_api(registry));
-    return registry ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    etw_registry_use(NULL);
-    sim_registry_destroy(registry);
-    return 0;
-}
 
 static void assert_dump(const char *expected)
 {
@@ -177,13 +159,18 @@ static void keys_in_keys_without_end_are_not_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_is_written_is_read_again, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_value_is_what_its_type_and_size_say, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(values_are_shown_to_people, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(failures_name_the_key_and_the_value, set_up, tear_down),
         cmocka_unit_test_setup_teardown(
-            what_is_not_there_is_no_failure_but_when_it_is_read, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(keys_in_keys_without_end_are_not_read, set_up, tear_down),
+            what_is_written_is_read_again, registry_set_up, registry_tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_value_is_what_its_type_and_size_say, registry_set_up, registry_tear_down),
+        cmocka_unit_test_setup_teardown(
+            values_are_shown_to_people, registry_set_up, registry_tear_down),
+        cmocka_unit_test_setup_teardown(
+            failures_name_the_key_and_the_value, registry_set_up, registry_tear_down),
+        cmocka_unit_test_setup_teardown(what_is_not_there_is_no_failure_but_when_it_is_read,
+            registry_set_up, registry_tear_down),
+        cmocka_unit_test_setup_teardown(
+            keys_in_keys_without_end_are_not_read, registry_set_up, registry_tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 
 #include "etw/etw_heap.h"
 #include "input/windows/etw_targets.h"
+#include "support/etw_sim/etw_sim.h"
 
 /* ---- what is launched ------------------------------------------------------------------------------- */
 

@@ -2,6 +2,7 @@
 
 #include "etw/etw_toolkit.h"
 #include "input/windows/etw_targets.h"
+#include "support/etw_sim/etw_sim.h"
 
 /* Sessions of heaps of processes that run already. */
 
