@@ -253,6 +253,19 @@ static bool take_wbem_sid(struct walk *w, const struct schema_field *field, stru
     return true;
 }
 
+/* WPP's macros write a text where a pointer is NULL or no SID; the revision of one is no letter. */
+static bool take_wpp_sid(struct walk *w, const struct schema_field *field, struct span *ret_bytes)
+{
+    static const char none[] = "NULL";
+    struct span rest = reader_rest(&w->reader);
+    if (rest.size < sizeof(none) || memcmp(rest.data, none, sizeof(none)) != 0) {
+        return take_sid(w, field, ret_bytes);
+    }
+    reader_skip(&w->reader, sizeof(none));
+    *ret_bytes = span_make(rest.data, 0);
+    return true;
+}
+
 static bool take_prefixed(struct walk *w, const struct schema_field *field, size_t prefix_bytes,
     bool big_endian, struct span *ret_bytes)
 {
@@ -293,6 +306,8 @@ static bool take_value(struct walk *w, const struct schema_field *field, struct 
         return take_sid(w, field, ret_bytes);
     case IN_WBEM_SID:
         return take_wbem_sid(w, field, ret_bytes);
+    case IN_WPP_SID:
+        return take_wpp_sid(w, field, ret_bytes);
     case IN_MANIFEST_COUNTED_STRING:
     case IN_MANIFEST_COUNTED_ANSI_STRING:
     case IN_MANIFEST_COUNTED_BINARY:

@@ -50,6 +50,7 @@ enum in_type {
     IN_HEX_DUMP = 309,   /* u32 byte count, bytes */
     IN_WBEM_SID = 310,   /* TOKEN_USER, then SID */
     IN_WMI_TIME = 0x200, /* 8 bytes, raw stamp of the session clock */
+    IN_WPP_SID = 0x202,  /* a SID, or where there is none the ANSI text NULL */
 };
 
 /* TDH_OUT_TYPE (tdh.h). */

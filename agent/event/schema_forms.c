@@ -179,6 +179,7 @@ enum value_form schema_forms_of(uint16_t in_type, uint16_t out_type)
         return out_type == OUT_DATETIME_UTC ? FORM_SYSTEMTIME_UTC : FORM_SYSTEMTIME;
     case IN_SID:
     case IN_WBEM_SID:
+    case IN_WPP_SID:
         return FORM_SID;
     case IN_UNICODE_CHAR:
         return FORM_CHAR16;

@@ -41,6 +41,7 @@ static const struct named_type in_types[] = {
     {"SizeT", IN_SIZE_T},
     {"HexDump", IN_HEX_DUMP},
     {"WbemSid", IN_WBEM_SID},
+    {"WppSid", IN_WPP_SID},
     {"WmiTime", IN_WMI_TIME},
 };
 

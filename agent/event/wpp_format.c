@@ -451,10 +451,12 @@ static uint8_t *put_argument(const struct value_context *values, const struct wp
 {
     const struct field *field = &event->fields[piece->argument];
     size_t start = (size_t)(p - out->data);
-    if (put_converted(piece, event, field, &p) || !value_json_present(field)) {
+    if (put_converted(piece, event, field, &p)) {
         return p;
     }
-    uint8_t *end = put_own_text(values, field, (enum wpp_style)piece->style, out, p);
+    uint8_t *end = value_json_present(field)
+                       ? put_own_text(values, field, (enum wpp_style)piece->style, out, p)
+                       : put_literal(p, "NULL"); /* what the provider wrote for no SID */
     struct wpp_spec spec = piece->spec;
     spec.precision = is_string(field->schema) ? spec.precision : -1;
     return fit_text(&spec, out->data + start, end);

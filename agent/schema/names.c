@@ -58,7 +58,7 @@ static bool find_value(
 bool names_in_type(struct span name, uint16_t *ret_type)
 {
     uint16_t type;
-    if (!type_names_find_in(names_local(name), &type) || type == IN_WMI_TIME ||
+    if (!type_names_find_in(names_local(name), &type) || type >= IN_WMI_TIME ||
         (type >= IN_COUNTED_STRING && type <= IN_NON_NUL_TERMINATED_ANSI_STRING)) {
         return false; /* types of classes, which a manifest cannot use */
     }

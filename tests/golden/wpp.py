@@ -61,12 +61,12 @@ def pointer(rng, width):
     return value.to_bytes(width, "little"), {"": f"0x{value:x}"}, f"0x{value:x}", value
 
 
-def text(encoding, counted=False):
+def text(encoding, counted=False, order="<"):
     def make(rng, _):
         value = rng.choice(["", "x", "core-state", "a \"quoted\" \\ path", "gr\u00fc\u00dfe"])
         raw = value.encode(encoding)
         end = "\0".encode(encoding)
-        raw = struct.pack("<H", len(raw)) + raw if counted else raw + end
+        raw = struct.pack(order + "H", len(raw)) + raw if counted else raw + end
         return raw, {"": value}, value, None
     return make
 
@@ -108,6 +108,8 @@ def guid(rng, _):
 
 
 def sid(rng, _):
+    if rng.randrange(4) == 0:
+        return b"NULL\0", {}, "NULL", None  # WPP_LOGPSID of the WDK's templates
     parts = [rng.getrandbits(32) for _ in range(rng.randrange(1, 6))]
     raw = bytes([1, len(parts), 0, 0, 0, 0, 0, 5]) + b"".join(struct.pack("<I", p) for p in parts)
     shown = "S-1-5-" + "-".join(map(str, parts))
@@ -176,7 +178,9 @@ ITEMS = {
     "ItemDouble": double, "ItemPtr": pointer,
     "ItemString": text("cp1252"), "ItemRString": text("cp1252"), "ItemPString": text("cp1252", True),
     "ItemWString": text("utf-16le"), "ItemRWString": text("utf-16le"),
-    "ItemPWString": text("utf-16le", True), "ItemChar4": fourcc, "ItemHexDump": dump,
+    "ItemPWString": text("utf-16le", True), "ItemDSString": text("cp1252", True, ">"),
+    "ItemDSWString": text("utf-16le", True, ">"), "ItemCharShort": integer("b", bits(1)),
+    "ItemChar4": fourcc, "ItemHexDump": dump,
     "ItemHEXDump": dump, "ItemGuid": guid, "ItemCLSID": guid, "ItemLIBID": guid, "ItemIID": guid,
     "ItemSid": sid, "ItemNTSTATUS": code(STATUSES, "0x%08x"),
     "ItemNDIS_STATUS": code(STATUSES, "0x%08x"), "ItemWINERROR": code(ERRORS, "%d"),
@@ -295,7 +299,7 @@ def encode(number, flags, payload, fields):
 def unsigned_of(format_, index, type_):
     """Items have no sign: `u`, `x`, `X`, `o` in the text say that the value has none."""
     first = re.search(rf"%{10 + index}!([^!]*)!", format_)
-    return type_ in ("ItemChar", "ItemShort", "ItemLong", "ItemLongLong", "ItemLongLongO") and \
+    return type_ in ("ItemChar", "ItemCharShort", "ItemShort", "ItemLong", "ItemLongLong", "ItemLongLongO") and \
         first and first[1][-1] in "uxXo"
 
 

@@ -140,6 +140,19 @@ static void sids_that_are_none_are_errors(void **state)
         "{} -20 V: not a SID at byte 0 of 20");
 }
 
+/* WPP_LOGPSID of the WDK's templates writes "NULL" for a pointer that is none, or to no SID. */
+static void a_sid_of_wpp_may_be_the_text_null(void **state)
+{
+    (void)state;
+    static const struct schema_field fields[] = {
+        {NAME("V"), .in_type = IN_WPP_SID}, {NAME("T"), .in_type = IN_UINT8}};
+    assert_decodes(SCHEMA(fields), "'NULL'00 07", 8, "{\"T\":7}");
+    assert_decodes(
+        SCHEMA(fields), "0101000000000005 12000000 07", 8, "{\"V\":\"S-1-5-18\",\"T\":7}");
+    assert_decodes(SCHEMA(fields), "'NULL'", 8, "{} -4 V: the payload ends at byte 0 of 4");
+    assert_decodes(SCHEMA(fields), "'NULLS'00 0000", 8, "{} -8 V: not a SID at byte 0 of 8");
+}
+
 static void a_null_sid_has_no_member_and_takes_4_bytes(void **state)
 {
     (void)state;
@@ -371,6 +384,7 @@ int main(void)
         cmocka_unit_test(the_last_types_take_the_rest),
         cmocka_unit_test(a_binary_without_length_is_an_error_unless_it_is_last),
         cmocka_unit_test(sids_that_are_none_are_errors),
+        cmocka_unit_test(a_sid_of_wpp_may_be_the_text_null),
         cmocka_unit_test(a_null_sid_has_no_member_and_takes_4_bytes),
         cmocka_unit_test(an_optional_field_is_there_only_if_bytes_remain),
         cmocka_unit_test(lengths_count_units_and_may_be_zero),

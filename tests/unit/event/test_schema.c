@@ -341,6 +341,7 @@ static void types_become_forms(void **state)
         {IN_SYSTEMTIME, OUT_DATETIME_UTC, FORM_SYSTEMTIME_UTC, 16},
         {IN_SID, 0, FORM_SID, 0},
         {IN_WBEM_SID, 0, FORM_SID, 0},
+        {IN_WPP_SID, 0, FORM_SID, 0},
         {IN_UNICODE_CHAR, 0, FORM_CHAR16, 2},
         {IN_ANSI_CHAR, 0, FORM_CHAR8, 1},
         {IN_WMI_TIME, 0, FORM_WMI_TIME, 8},

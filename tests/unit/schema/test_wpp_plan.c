@@ -194,6 +194,10 @@ static const struct {
     {"ItemPWString", "wZ", "0600 L'abc'", "\"abc\"", "abc"},
     {"ItemPWString", "s", "0000", "\"\"", ""},
     {"ItemChar4", "s", "'RGBA'", "\"RGBA\"", "RGBA"},
+    {"ItemDSString", "s", "0003'abc'", "\"abc\"", "abc"}, /* the count's high byte first */
+    {"ItemDSWString", "s", "0004L'ab'", "\"ab\"", "ab"},
+    {"ItemNWString", "s", "L'ab'", "\"ab\"", "ab"}, /* up to the end */
+    {"ItemCharShort", "s", "fe", "-2", "-2"},
     /* counted bytes */
     {"ItemHexDump", "s", "0400deadbeef", "\"deadbeef\"", "de ad be ef"},
     {"ItemHEXDump", "s", "0000", "\"\"", ""},
@@ -265,6 +269,18 @@ static void each_item_type_has_its_bytes_and_its_text(void **state)
 }
 
 /* ---- whole messages ----------------------------------------------------------------------------- */
+
+static void no_sid_is_the_text_that_the_provider_wrote(void **state)
+{
+    (void)state;
+    struct made m;
+    make(&m, HEAD "\"<%10!s!> %11!d!\"" TAIL "{\na, ItemSid -- 10\nb, ItemLong -- 11\n}\n",
+        "'NULL' 00 07000000", 8);
+    assert_int_equal(m.event.status, DECODE_COMPLETE);
+    assert_span(part_of(&m, "\"message\":\"", "\""), "<NULL> 7");
+    assert_non_null(strstr((const char *)m.out.data, "\"data\":{\"arg11\":7}"));
+    fini(&m);
+}
 
 static void a_message_is_its_text_its_arguments_and_its_place(void **state)
 {
@@ -535,6 +551,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_item_type_has_its_bytes_and_its_text),
+        cmocka_unit_test(no_sid_is_the_text_that_the_provider_wrote),
         cmocka_unit_test(a_message_is_its_text_its_arguments_and_its_place),
         cmocka_unit_test(variables_and_escapes_become_text),
         cmocka_unit_test(numbers_have_as_many_digits_as_an_argument_s),
