@@ -59,6 +59,7 @@ static void add_session(struct buf *out, const char *name, const struct session_
     buf_add_byte(out, '}');
     add_number(out, "undecoded", counts->decode.raw);
     add_number(out, "partial", counts->decode.partial);
+    add_number(out, "unknown_messages", counts->decode.messages);
     buf_add_byte(out, '}');
 }
 
@@ -225,6 +226,7 @@ void agent_status_line(
             (unsigned long long)counts->accepted);
         add_if_any(out, over_budget, "over budget");
         add_if_any(out, dropped, "dropped");
+        add_if_any(out, counts->decode.messages, "messages without format");
         add_if_any(out, counts->guard[GUARD_REPAIRED], "repaired");
         add_if_any(out, counts->guard[GUARD_FAILED], "repairs failed");
         add_if_any(out, counts->guard[GUARD_GAVE_UP], "repairs given up");

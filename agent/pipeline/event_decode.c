@@ -54,5 +54,7 @@ void decode_counts_add(struct decode_counts *counts, const struct event *event)
 {
     counts->raw += event->status == DECODE_RAW && event->record->payload.size > 0;
     counts->partial += event->status == DECODE_PARTIAL;
+    counts->messages += event->record->kind == RECORD_MESSAGE &&
+                        !(event->schema && event->schema->wpp);
     counts->other_width += event->pointer_size != event->record->pointer_size;
 }

@@ -31,6 +31,7 @@ void event_decode_with(struct event_decode *decode, const struct event_record *r
 struct decode_counts {
     uint64_t raw;         /* events without layout, with payload bytes: shipped as hex */
     uint64_t partial;     /* events that decoded halfway */
+    uint64_t messages;    /* WPP messages whose format is missing, with payload bytes or none */
     uint64_t other_width; /* events decoded with another pointer size than their header says */
 };
 

@@ -20,7 +20,7 @@ static void counts_of_a_session_add_up(void **state)
         .filtered = 3,
         .accepted = 2,
         .dropped = {[SESSION_DROP_FULL] = 2},
-        .decode = {.raw = 1}};
+        .decode = {.raw = 1, .messages = 3}};
     books_add_session(books, 1, &counts);
     books_add_session(books, 1, &counts);
     struct session_counts seen[2];
@@ -29,6 +29,7 @@ static void counts_of_a_session_add_up(void **state)
     assert_int_equal(seen[1].received, 20);
     assert_int_equal(seen[1].dropped[SESSION_DROP_FULL], 4);
     assert_int_equal(seen[1].decode.raw, 2);
+    assert_int_equal(seen[1].decode.messages, 6);
     assert_true(books_session_balances(&seen[1]));
     seen[1].filtered++;
     assert_false(books_session_balances(&seen[1]));

@@ -1,5 +1,6 @@
 #include "pipeline/event_decode.h"
 
+#include "event/wpp_format.h"
 #include "support/test.h"
 
 /* What an event says of a definition that has not come yet. */
@@ -65,12 +66,34 @@ static void one_that_another_definition_fits_does_not(void **state)
     arena_fini(&arena);
 }
 
+static void messages_without_format_are_counted(void **state)
+{
+    (void)state;
+    const struct wpp_format *const format = &(struct wpp_format){.piece_count = 0};
+    const struct event_schema known = {.kind = SCHEMA_WPP, .wpp = format};
+    const struct event_schema unknown = {.kind = SCHEMA_WPP}; /* as the cache names it */
+    const struct {
+        enum record_kind kind;
+        const struct event_schema *schema;
+        uint64_t count;
+    } cases[] = {{RECORD_MESSAGE, &known, 0}, {RECORD_MESSAGE, &unknown, 1},
+        {RECORD_MESSAGE, NULL, 1}, {RECORD_EVENT, NULL, 0}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct decode_counts counts = {.raw = 0};
+        const struct event_record record = {.kind = cases[i].kind};
+        const struct event event = {.record = &record, .schema = cases[i].schema};
+        decode_counts_add(&counts, &event);
+        assert_int_equal(counts.messages, cases[i].count);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_event_without_definition_says_nothing_of_it),
         cmocka_unit_test(one_whose_definition_is_late_says_so),
         cmocka_unit_test(one_that_another_definition_fits_does_not),
+        cmocka_unit_test(messages_without_format_are_counted),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }
