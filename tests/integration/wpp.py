@@ -63,6 +63,22 @@ class Wpp(unittest.TestCase):
             with self.subTest(provider=provider):
                 self.assertEqual(len(self.recorded(f"{{wpp: driver.tmf, {provider}}}")), count)
 
+    def test_live_messages_have_the_same_text_as_recorded_ones(self):
+        recorded = {event["data"]["arg10"]: event for event in self.recorded("{wpp: driver.tmf}")}
+        (self.folder / "world").write_text(f"emit {MESSAGES} driver.etl rate 20000\n")
+        live = subprocess.run([SIM, "watch", "-p", MESSAGES, "--schema", "driver.tmf", "-n", "100"],
+                              capture_output=True, text=True, encoding="utf-8", cwd=self.folder,
+                              env=dict(os.environ, ETWSIM_WORLD=str(self.folder / "world")),
+                              timeout=TIMEOUT_S, check=False)
+        self.assertEqual((live.returncode, live.stderr), (DONE, ""))
+        events = [json.loads(line) for line in live.stdout.splitlines()]
+        self.assertEqual(len(events), 100)
+        for event in events:
+            for key in ("provider", "event", "process", "data", "message"):
+                self.assertEqual(event[key], recorded[event["data"]["arg10"]][key])
+            for key in ("module", "function", "level", "flags", "args", "types", "message_number"):
+                self.assertIn(key, event["wpp"])
+
     def test_check_says_that_classic_providers_serve_one_session(self):
         done = self.run_with(
             ["check", "-v"], f"{{name: s, providers: [{{wpp: a.tmf, name: {MESSAGES}, level: 4, "
