@@ -16,6 +16,7 @@ enum config_type {
     CONFIG_INT,      /* int64_t: decimal or 0x… */
     CONFIG_SIZE,     /* uint64_t, bytes: 64KB, 1MB, 2GiB; powers of 1024 */
     CONFIG_DURATION, /* uint64_t, nanoseconds: 200ms, 1s, 1h30m; 0 needs no unit; may be `never` */
+    CONFIG_PERCENT,  /* uint64_t, hundredths of a percent: 20%, 0.5% */
     CONFIG_TIME,     /* uint64_t, FILETIME: RFC 3339 */
     CONFIG_STRING,   /* const char *: never NULL if there is a default or the key is required */
     CONFIG_PATH,     /* const char *: a string, not empty, without control characters; or one of
@@ -129,6 +130,7 @@ struct config_variants {
 #define CONFIG_C_INT int64_t
 #define CONFIG_C_SIZE uint64_t
 #define CONFIG_C_DURATION uint64_t
+#define CONFIG_C_PERCENT uint64_t
 #define CONFIG_C_TIME uint64_t
 #define CONFIG_C_STRING const char *
 #define CONFIG_C_PATH const char *

@@ -34,6 +34,7 @@ size_t config_field_size(const struct config_field *field)
         return sizeof(int64_t);
     case CONFIG_SIZE:
     case CONFIG_DURATION:
+    case CONFIG_PERCENT:
     case CONFIG_TIME:
         return sizeof(uint64_t);
     case CONFIG_STRING:
@@ -64,6 +65,9 @@ struct config_value_text config_field_write_number(const struct config_field *fi
     }
     if (field->type == CONFIG_DURATION) {
         return config_value_write_duration((uint64_t)value);
+    }
+    if (field->type == CONFIG_PERCENT) {
+        return config_value_write_percent((uint64_t)value);
     }
     struct config_value_text text;
     snprintf(text.text, sizeof(text.text), "%" PRId64, value);
@@ -113,6 +117,8 @@ static bool set_number(
         read = config_value_size(text, &number, err);
     } else if (field->type == CONFIG_DURATION) {
         read = config_value_duration(text, &number, err);
+    } else if (field->type == CONFIG_PERCENT) {
+        read = config_value_percent(text, &number, err);
     } else {
         read = config_value_int(text, &integer, err);
     }
@@ -209,6 +215,7 @@ bool config_field_set(struct config *config, const struct config_field *field, s
     case CONFIG_INT:
     case CONFIG_SIZE:
     case CONFIG_DURATION:
+    case CONFIG_PERCENT:
         if (field->may_be_never && span_is(text, "never")) {
             *(uint64_t *)member = CONFIG_NEVER;
             return true;

@@ -95,6 +95,7 @@ static void put_scalar(
         [CONFIG_INT] = sizeof(int64_t),
         [CONFIG_SIZE] = sizeof(uint64_t),
         [CONFIG_DURATION] = sizeof(uint64_t),
+        [CONFIG_PERCENT] = sizeof(uint64_t),
         [CONFIG_TIME] = sizeof(uint64_t),
         [CONFIG_ENUM] = sizeof(int)};
     buf_add(image->out, member, sizes[field->type]);

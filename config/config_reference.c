@@ -54,6 +54,7 @@ static void put_type(struct reference *r, const struct config_field *field)
         [CONFIG_INT] = "number",
         [CONFIG_SIZE] = "size",
         [CONFIG_DURATION] = "duration",
+        [CONFIG_PERCENT] = "percentage",
         [CONFIG_TIME] = "time",
         [CONFIG_STRING] = "text",
         [CONFIG_PATH] = "path",
@@ -68,7 +69,7 @@ static void put_type(struct reference *r, const struct config_field *field)
         [CONFIG_VARIANTS] = "list",
     };
     bool is_number = field->type == CONFIG_INT || field->type == CONFIG_SIZE ||
-                     field->type == CONFIG_DURATION;
+                     field->type == CONFIG_DURATION || field->type == CONFIG_PERCENT;
     if (field->type == CONFIG_STRINGS && field->names) {
         buf_add_text(r->out, "list of ");
     } else {

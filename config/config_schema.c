@@ -146,6 +146,9 @@ static void write_ways(struct writer *w, const struct config_field *field)
             field->may_be_never ? "^(never|0|([0-9]+(ms|[smhd]))+)$"
                                 : "^(0|([0-9]+(ms|[smhd]))+)$");
         break;
+    case CONFIG_PERCENT:
+        write_pattern(w, "^[0-9]+([.][0-9]{1,2})?%$");
+        break;
     case CONFIG_TIME:
         write_pattern(w, "^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ]");
         break;

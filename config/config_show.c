@@ -132,6 +132,9 @@ static void put_scalar(struct show *s, const struct config_field *field, const v
         number = *(const uint64_t *)member;
         put_text(s, number == CONFIG_NEVER ? "never" : config_value_write_duration(number).text);
         break;
+    case CONFIG_PERCENT:
+        put_text(s, config_value_write_percent(*(const uint64_t *)member).text);
+        break;
     case CONFIG_TIME:
         put_filetime(&end, *(const uint64_t *)member);
         *end = 0;

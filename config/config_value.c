@@ -145,6 +145,38 @@ bool config_value_size(struct span text, uint64_t *ret_bytes, struct error *err)
         config_text_quote(text).text);
 }
 
+/* The digits behind a point, two of them at most, as hundredths. */
+static bool take_hundredths(struct span *rest, uint64_t *ret_hundredths)
+{
+    uint64_t hundredths = 0;
+    size_t count = 0;
+    for (; count < 2 && count < rest->size && is_digit(rest->data[count]); count++) {
+        hundredths = hundredths * 10 + (rest->data[count] - '0');
+    }
+    *rest = span_from(*rest, count);
+    *ret_hundredths = count == 1 ? hundredths * 10 : hundredths;
+    return count > 0;
+}
+
+bool config_value_percent(struct span text, uint64_t *ret_hundredths, struct error *err)
+{
+    struct span rest = text;
+    uint64_t whole;
+    uint64_t part = 0;
+    bool good = take_number(&rest, &whole) && whole <= 100;
+    if (good && rest.size && *rest.data == '.') {
+        rest = span_from(rest, 1);
+        good = take_hundredths(&rest, &part);
+    }
+    if (!good || !span_is(rest, "%") || whole * 100 + part > 10000) {
+        return error_set(err, ERR_CONFIG,
+            "%s is no percentage. write a number up to 100 and %%, as in 20%%",
+            config_text_quote(text).text);
+    }
+    *ret_hundredths = whole * 100 + part;
+    return true;
+}
+
 /* Read `<number><unit>…` into ${ret_ns}, units strictly descending. */
 static bool read_duration(struct span rest, uint64_t *ret_ns)
 {
@@ -242,4 +274,19 @@ struct config_value_text config_value_write_size(uint64_t bytes)
 struct config_value_text config_value_write_duration(uint64_t ns)
 {
     return write_in_units(ns, duration_units, DURATION_UNITS, "0");
+}
+
+struct config_value_text config_value_write_percent(uint64_t hundredths)
+{
+    struct config_value_text text;
+    unsigned whole = (unsigned)(hundredths / 100);
+    unsigned part = (unsigned)(hundredths % 100);
+    if (part == 0) {
+        snprintf(text.text, sizeof(text.text), "%u%%", whole);
+    } else if (part % 10 == 0) {
+        snprintf(text.text, sizeof(text.text), "%u.%u%%", whole, part / 10);
+    } else {
+        snprintf(text.text, sizeof(text.text), "%u.%02u%%", whole, part);
+    }
+    return text;
 }

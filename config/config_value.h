@@ -21,6 +21,9 @@ bool config_value_size(struct span text, uint64_t *ret_bytes, struct error *err)
 /* Numbers with ms, s, m, h, d, biggest unit first, as in 1h30m. Only 0 may stand alone. */
 bool config_value_duration(struct span text, uint64_t *ret_ns, struct error *err);
 
+/* A number up to 100 with at most two decimals, and %. */
+bool config_value_percent(struct span text, uint64_t *ret_hundredths, struct error *err);
+
 /* RFC 3339, years 1601 to 9999; digits below 100 ns are cut off. FILETIME is UTC. */
 bool config_value_time(struct span text, uint64_t *ret_filetime, struct error *err);
 
@@ -28,12 +31,13 @@ bool config_value_time(struct span text, uint64_t *ret_filetime, struct error *e
 bool config_value_enum(
     struct span text, const char *const *names, int *ret_index, struct error *err);
 
-/* The shortest text that config_value_size, or config_value_duration, reads back as the same. */
+/* The shortest text that config_value_size, or _duration, or _percent, reads back as the same. */
 struct config_value_text {
     char text[48];
 };
 
 struct config_value_text config_value_write_size(uint64_t bytes);
 struct config_value_text config_value_write_duration(uint64_t ns);
+struct config_value_text config_value_write_percent(uint64_t hundredths);
 
 #endif

@@ -32,6 +32,7 @@ struct agent_process {
     struct agent_heritage
         heritage;              /* what sessions have left running for the agent that comes next */
     struct losses_left losses; /* what an agent could not tell any more */
+    struct app_limits limits;  /* that hold */
     char ephemeral_id[GUID_TEXT_SIZE + 1];
     uint64_t started_ns;
 

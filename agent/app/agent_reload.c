@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "app/agent_internal.h"
+#include "app/agent_limits.h"
 #include "platform/plat_system.h"
 
 static const uint64_t first_pause_ns = UINT64_C(1000000000);
@@ -152,6 +153,7 @@ static bool begin_next(struct agent_process *process, struct agent_setup **setup
     struct agent_setup *before = *setup;
     struct error err;
     change_log(process, &before->config, &next->config);
+    agent_limits_apply(process, &next->config);
     if (agent_process_begin(process, next, ret_stuck, &err)) {
         agent_setup_destroy(before);
         *setup = next;
@@ -164,6 +166,7 @@ static bool begin_next(struct agent_process *process, struct agent_setup **setup
         "reload: the new configuration does not start: %s. the one of before goes on", err.text);
     if (!*ret_stuck) { /* else its threads use the setup and the log */
         change_log(process, &next->config, &before->config);
+        agent_limits_apply(process, &before->config);
         agent_setup_destroy(next);
     }
     return false;

@@ -4,9 +4,11 @@
 #include <stdlib.h>
 
 #include "app/agent_internal.h"
+#include "app/agent_limits.h"
 #include "app/agent_reload.h"
 #include "app/app_trust.h"
 #include "app/data_folder.h"
+#include "platform/plat_limits.h"
 #include "platform/plat_path.h"
 #include "platform/plat_system.h"
 
@@ -142,6 +144,7 @@ static struct agent_process *make_process(
     process->started_ns = plat_monotonic_ns();
     process->end_ns = settings->duration_ns ? process->started_ns + settings->duration_ns
                                             : UINT64_MAX;
+    process->limits = (struct app_limits){.cpu_hundredths = PLAT_LIMITS_ALL_CPU};
     plat_mutex_init(&process->mutex);
     plat_cond_init(&process->changed);
     agent_notify_init(&process->notify);
@@ -182,6 +185,7 @@ static bool start(struct agent_process *process, struct agent_setup **ret_setup,
     if (!agent_process_open_log(process, config, err)) {
         return false;
     }
+    agent_limits_apply(process, config);
     set_current(process);
     process->control = plat_thread_start("control", agent_process_keep_time, process, err);
     *ret_setup = process->control ? agent_setup_create(process, config, false, err) : NULL;

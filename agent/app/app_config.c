@@ -9,6 +9,7 @@
 
 #include "app/app_boot.h"
 #include "app/app_fields.h"
+#include "app/app_limits.h"
 #include "app/app_live.h"
 #include "app/app_loop.h"
 #include "app/app_names.h"
@@ -220,6 +221,7 @@ static bool check(struct config *memory, const struct app_root *root, struct con
         }
         check_sessions(&checker, root);
         check_outputs(&checker, root);
+        app_limits_check(memory, root, report);
     }
     return good;
 }

@@ -40,9 +40,17 @@ struct app_log {
     uint64_t stats_ns; /* between two lines, and status events, of counters; 0: none */
 };
 
+/* What the system lets the process take, whatever happens. */
+struct app_limits {
+    uint64_t memory_bytes;   /* 0: no limit */
+    uint64_t cpu_hundredths; /* of a percent of all processors; 10000: no limit */
+    int priority;            /* enum plat_priority */
+};
+
 struct app_agent {
     const char *data_dir;  /* NULL: the system's place for it */
     uint64_t memory_bytes; /* of the process */
+    struct app_limits limits;
     int64_t decode_workers;
     uint64_t shutdown_ns; /* what outputs get to deliver what is queued */
     struct config_map labels;

@@ -43,6 +43,24 @@ static const struct config_field log_fields[] = {
     {.key = NULL},
 };
 
+/* By enum plat_priority. */
+const char *const app_priority_names[] = {"inherit", "normal", "below_normal", "idle", NULL};
+
+static const struct config_field limits_fields[] = {
+    {CONFIG_ROW("memory", SIZE, struct app_limits, memory_bytes), .default_text = "0", .max = TB,
+        .help = "the system gives the process no more than this; more than `agent.memory`, which the "
+                "agent keeps by itself; 0: no limit. Windows; on Linux MemoryMax= of the unit"},
+    {CONFIG_ROW("cpu", PERCENT, struct app_limits, cpu_hundredths), .default_text = "100%",
+        .min = 10, .max = 10000,
+        .help = "share of all processors together; who has used it up waits. Windows 8; on Linux "
+                "CPUQuota= of the unit, a share of one processor"},
+    {CONFIG_ROW("priority", ENUM, struct app_limits, priority), .names = app_priority_names,
+        .default_text = "inherit",
+        .help = "among what wants to run; inherit: as the agent was started. Linux: nice values 0, 10 "
+                "and 19"},
+    {.key = NULL},
+};
+
 static const struct config_field agent_fields[] = {
     {CONFIG_ROW("data_dir", PATH, struct app_agent, data_dir),
         .help = "folder for what the agent keeps; one agent per folder. default where the spool is "
@@ -50,6 +68,8 @@ static const struct config_field agent_fields[] = {
                 "`C:\\ProgramData\\etwship`"},
     {CONFIG_ROW("memory", SIZE, struct app_agent, memory_bytes), .default_text = "128MB",
         .min = 16 * MB, .max = TB, .help = "limit of the process's memory: its own needs, then queues"},
+    {CONFIG_STRUCT_ROW("limits", struct app_agent, limits, limits_fields),
+        .help = "what the system lets the process take, beyond what it keeps to by itself"},
     {CONFIG_ROW("decode_workers", INT, struct app_agent, decode_workers), .default_text = "1",
         .min = 1, .max = 64, .help = "threads that decode events"},
     {CONFIG_ROW("shutdown", DURATION, struct app_agent, shutdown_ns), .default_text = "10s",

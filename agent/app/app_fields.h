@@ -24,6 +24,9 @@ struct app_root {
 const struct config_field *app_fields_create(
     struct config *memory, const struct app_registry *registry);
 
+/* Names of enum plat_priority, by value; ends with NULL. */
+extern const char *const app_priority_names[];
+
 /* Names of enum provider_extended, by value; ends with NULL. */
 extern const char *const app_extended_names[];
 

@@ -3,6 +3,7 @@
 #include "app/app_boot.h"
 #include "app/app_budgets.h"
 #include "app/app_fields.h"
+#include "app/app_limits.h"
 #include "app/app_loop.h"
 #include "app/app_memory.h"
 #include "app/app_rules.h"
@@ -269,6 +270,7 @@ void app_warnings_find(const struct app_config *config, struct config_report *re
 {
     struct search search = {config, report};
     warn_of_memory(&search);
+    app_limits_warn(config, report);
     warn_of_disk(&search);
     app_rules_each(config, warn_of_rules, &search);
     warn_of_schemas(&search);

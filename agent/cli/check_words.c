@@ -5,6 +5,7 @@
 
 #include "app/app_budgets.h"
 #include "app/app_fields.h"
+#include "app/app_limits.h"
 #include "app/app_memory.h"
 #include "app/app_rules.h"
 #include "app/data_folder.h"
@@ -336,6 +337,18 @@ static void put_spool(const struct app_config *config, const char *folder, struc
     buf_add_byte(out, '\n');
 }
 
+static void put_limits(const struct app_limits *limits, struct buf *out)
+{
+    struct buf text;
+    buf_init(&text, 256);
+    app_limits_write(limits, &text);
+    if (text.size) {
+        buf_printf(
+            out, "  the system is asked to keep the process to: %.*s\n", SPAN_ARG(buf_span(&text)));
+    }
+    buf_fini(&text);
+}
+
 static void put_budgets(const struct check *check, struct buf *out)
 {
     const struct app_config *config = check->config;
@@ -345,6 +358,7 @@ static void put_budgets(const struct check *check, struct buf *out)
         config_value_write_size(config->agent.memory_bytes).text);
     buf_printf(out, "; %s is the least for this configuration\n",
         config_value_write_size(app_memory_needed(config)).text);
+    put_limits(&config->agent.limits, out);
     const char *folder = app_config_data_dir(config);
     buf_printf(out, "Disk\n  data_dir: %s\n",
         *data_dir                                 ? as_written(check, data_dir)

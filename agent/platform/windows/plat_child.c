@@ -54,8 +54,9 @@ static bool start(const wchar_t *program, wchar_t *line, const wchar_t *folder,
 {
     STARTUPINFOW startup = {.cb = sizeof(startup)};
     PROCESS_INFORMATION made;
-    if (!CreateProcessW(program, line, NULL, NULL, FALSE, CREATE_SUSPENDED | CREATE_NEW_CONSOLE,
-            NULL, folder, &startup, &made)) {
+    /* Else it would have our priority, should that be a low one (plat_limits.c). */
+    const DWORD flags = CREATE_SUSPENDED | CREATE_NEW_CONSOLE | NORMAL_PRIORITY_CLASS;
+    if (!CreateProcessW(program, line, NULL, NULL, FALSE, flags, NULL, folder, &startup, &made)) {
         return plat_wide_error(err, GetLastError(), what, "cannot be started");
     }
     *child = (struct plat_child){.process = made.hProcess,

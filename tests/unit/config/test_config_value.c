@@ -38,6 +38,33 @@ static void sizes_are_powers_of_1024(void **state)
     }
 }
 
+static void percentages_have_a_sign_and_two_decimals(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t hundredths;
+        const char *written;
+    } good[] = {{"0%", 0, "0%"}, {"20%", 2000, "20%"}, {"12.5%", 1250, "12.5%"},
+        {"0.25%", 25, "0.25%"}, {"0.05%", 5, "0.05%"}, {"99.90%", 9990, "99.9%"},
+        {"100%", 10000, "100%"}, {"100.00%", 10000, "100%"}};
+    static const char *const bad[] = {"", "%", "20", "20 %", "-1%", "101%", "100.01%", "1.%", ".5%",
+        "1.234%", "1,5%", "20%%", "0x10%", "99999999999999999999%"};
+    struct error err;
+    uint64_t got;
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        assert_true(config_value_percent(span_text(good[i].text), &got, &err));
+        assert_int_equal(got, good[i].hundredths);
+        assert_string_equal(config_value_write_percent(got).text, good[i].written);
+    }
+    got = 42;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        assert_false(config_value_percent(span_text(bad[i]), &got, &err));
+        assert_int_equal(err.code, ERR_CONFIG);
+        assert_int_equal(got, 42);
+    }
+}
+
 static void durations_need_units(void **state)
 {
     (void)state;
@@ -158,6 +185,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_are_powers_of_1024),
+        cmocka_unit_test(percentages_have_a_sign_and_two_decimals),
         cmocka_unit_test(durations_need_units),
         cmocka_unit_test(times_are_rfc_3339),
         cmocka_unit_test(a_time_that_ends_early_is_refused_at_every_byte),

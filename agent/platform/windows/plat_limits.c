@@ -1,0 +1,111 @@
+#include "platform/plat_limits.h"
+
+#include <windows.h>
+
+#include "platform/windows/plat_wide.h"
+
+/*
+ * The job is made when the first limit is asked for and has no name, so nobody else can get at it. A process
+ * cannot leave a job: without limits it is still in it, which changes nothing. The handle stays open until
+ * the process ends.
+ */
+static struct {
+    HANDLE job;
+    DWORD priority; /* as we were started; 0: not yet asked for */
+} own;
+
+static bool fail(struct error *err, const char *what)
+{
+    return plat_wide_error(err, GetLastError(), what, "cannot be limited");
+}
+
+/* Children go where they would be without us: a launched program has a job of its own (plat_child.c). */
+static bool set_memory(HANDLE job, uint64_t bytes)
+{
+    JOBOBJECT_EXTENDED_LIMIT_INFORMATION limits = {0};
+    limits.BasicLimitInformation.LimitFlags = JOB_OBJECT_LIMIT_SILENT_BREAKAWAY_OK |
+                                              (bytes ? JOB_OBJECT_LIMIT_PROCESS_MEMORY : 0);
+    limits.ProcessMemoryLimit = (SIZE_T)bytes;
+    return SetInformationJobObject(job, JobObjectExtendedLimitInformation, &limits, sizeof(limits));
+}
+
+static bool make_job(struct error *err)
+{
+    HANDLE job = own.job ? own.job : CreateJobObjectW(NULL, NULL);
+    if (own.job) {
+        return true;
+    }
+    if (!job || !set_memory(job, 0)) {
+        fail(err, "the process");
+    } else if (AssignProcessToJobObject(job, GetCurrentProcess())) {
+        own.job = job;
+        return true;
+    } else if (GetLastError() == ERROR_ACCESS_DENIED) {
+        error_set_os(err, ERROR_ACCESS_DENIED, "access is denied",
+            "the process is in a job of whoever started it, and before Windows 8 there can be no "
+            "other. "
+            "set the limit there, or start it otherwise");
+    } else {
+        fail(err, "the process");
+    }
+    if (job) {
+        CloseHandle(job);
+    }
+    return false;
+}
+
+bool plat_limits_set_memory(uint64_t bytes, struct error *err)
+{
+    if (bytes > SIZE_MAX) {
+        return error_set(err, ERR_LIMIT, "it is more than a process can have here. write less");
+    }
+    if (bytes == 0 && !own.job) {
+        return true;
+    }
+    return make_job(err) && (set_memory(own.job, bytes) || fail(err, "memory"));
+}
+
+bool plat_limits_set_cpu(uint32_t hundredths, struct error *err)
+{
+    JOBOBJECT_CPU_RATE_CONTROL_INFORMATION rate = {0};
+    if (hundredths >= PLAT_LIMITS_ALL_CPU && !own.job) {
+        return true;
+    }
+    if (hundredths < PLAT_LIMITS_ALL_CPU) {
+        rate.ControlFlags = JOB_OBJECT_CPU_RATE_CONTROL_ENABLE |
+                            JOB_OBJECT_CPU_RATE_CONTROL_HARD_CAP;
+        rate.CpuRate = hundredths;
+    }
+    return make_job(err) &&
+           (SetInformationJobObject(
+                own.job, JobObjectCpuRateControlInformation, &rate, sizeof(rate)) ||
+               plat_wide_error(err, GetLastError(), "cpu",
+                   "cannot be limited: that takes Windows 8, and no sessions that share "
+                   "processors fairly (Remote Desktop Services)"));
+}
+
+bool plat_limits_set_priority(enum plat_priority priority, struct error *err)
+{
+    static const DWORD classes[] = {[PLAT_PRIORITY_NORMAL] = NORMAL_PRIORITY_CLASS,
+        [PLAT_PRIORITY_BELOW_NORMAL] = BELOW_NORMAL_PRIORITY_CLASS,
+        [PLAT_PRIORITY_IDLE] = IDLE_PRIORITY_CLASS};
+    HANDLE self = GetCurrentProcess();
+    own.priority = own.priority ? own.priority : GetPriorityClass(self);
+    DWORD wanted = priority == PLAT_PRIORITY_INHERIT ? own.priority : classes[priority];
+    return SetPriorityClass(self, wanted) ||
+           plat_wide_error(err, GetLastError(), "the priority", "cannot be changed");
+}
+
+bool plat_limits_is_memory_ours(uint64_t bytes, struct error *err)
+{
+    (void)bytes;
+    (void)err;
+    return true;
+}
+
+bool plat_limits_is_cpu_ours(uint32_t hundredths, struct error *err)
+{
+    (void)hundredths;
+    (void)err;
+    return true;
+}
