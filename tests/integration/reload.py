@@ -13,7 +13,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from support.scripted_http import Bulk, Server  # noqa: E402
+from support.scripted_http import Bulk, Fault, Server  # noqa: E402
 from support.spool_rig import BINARY, DONE, EVENTS, TIMEOUT_S, SpoolRig, down  # noqa: E402
 
 FULL = "--full" in sys.argv
@@ -105,6 +105,28 @@ class Kept(Rig):
             self.assert_all(server.app.documents(), 2 * EVENTS)
             self.assert_all(self.lines(), 2 * EVENTS)
             self.assertIn(f"output siem: {2 * EVENTS} events", self.said(agent))
+
+    def test_an_output_without_an_answer_holds_no_reload_up_and_loses_nothing(self):
+        """What was sent may have been taken or not: nobody says."""
+        for taken in (False, True):
+            with self.subTest(taken=taken):
+                self.setUp()
+                hangs = [Fault(obeyed=taken, delay_s=TIMEOUT_S)]
+                with Server(Bulk(), lambda request: hangs[0]) as server:
+                    self.add_trace("a")
+                    more = {"agent": {"log": {"stats": "0s"}, "shutdown": "50ms",
+                                      "data_dir": str(self.folder / "state")}}
+                    self.configured(self.siem(server, timeout="1h"), **more)
+                    agent = self.start_agent()
+                    server.wait_for(server.posts, TIMEOUT_S)
+                    self.configured(self.siem(server, timeout="100ms"), **more)
+                    self.ask(agent)  # within agent.shutdown, not within the timeout
+                    hangs[0] = None
+                    self.wait_until(lambda: len([d for d in server.app.documents()
+                                                 if b'"name":"etwship"' not in d]) >= EVENTS)
+                    self.stop(agent)
+                    self.assert_all(server.app.documents(), EVENTS)
+                    self.assertNotIn(b'"gap"', b"".join(server.app.documents()))
 
     def test_a_shape_that_changes_changes_from_one_event_to_the_next(self):
         self.add_trace("a")
