@@ -6,6 +6,7 @@
 #include "app/app_boot.h"
 #include "app/app_budgets.h"
 #include "app/app_providers.h"
+#include "app/app_rules.h"
 #include "app/app_shape.h"
 #include "platform/plat_system.h"
 
@@ -42,7 +43,7 @@ static bool explain(
     size_t line;
     size_t column;
     char text[sizeof(err->text)];
-    filter_position(span_text(app_rule_text(rule)), place->offset, &line, &column);
+    filter_position(span_text(*app_rules_text(rule)), place->offset, &line, &column);
     snprintf(text, sizeof(text), "%s", err->text);
     return error_set(err, ERR_CONFIG, "%s:%u:%u: error: at character %zu of the expression: %.300s",
         rule->position.file ? rule->position.file : "--set", (unsigned)rule->position.line,
@@ -64,10 +65,7 @@ static bool compile(struct agent_plan *plan, const struct config_list *list, con
     }
     plan->filter_count++;
     for (size_t i = 0; i < list->count; i++) {
-        const struct app_rule *rule = &rules_of(list)[i];
-        rules[i].action = rule->drop ? FILTER_ACTION_DROP : FILTER_ACTION_KEEP;
-        rules[i].text = span_text(app_rule_text(rule));
-        rules[i].name = span_text(rule->name);
+        rules[i] = app_rules_filter_rule(&rules_of(list)[i]);
     }
     struct filter_place place = {.rule = 0};
     filter->filter = filter_create(rules, list->count, &place, err);
@@ -76,10 +74,12 @@ static bool compile(struct agent_plan *plan, const struct config_list *list, con
         return err->code == ERR_MEMORY ? false : explain(&rules_of(list)[place.rule], &place, err);
     }
     filter->hits = calloc(list->count + 1, sizeof(*filter->hits));
-    if (!filter->hits) {
+    filter->dropped = calloc(list->count + 1, sizeof(*filter->dropped));
+    if (!filter->hits || !filter->dropped) {
         return error_set(err, ERR_MEMORY, "out of memory for filters");
     }
-    *ret_gate = (struct gate){.filter = filter->filter, .hits = filter->hits};
+    *ret_gate = (struct gate){
+        .filter = filter->filter, .hits = filter->hits, .dropped = filter->dropped};
     return true;
 }
 
@@ -103,6 +103,9 @@ static bool passes_gate(
     }
     bool keep = filter_event(gate->gate.filter, scratch, event, &rule) == FILTER_KEEP;
     atomic_fetch_add_explicit(&gate->gate.hits[rule], 1, memory_order_relaxed);
+    if (!keep) {
+        atomic_fetch_add_explicit(&gate->gate.dropped[rule], 1, memory_order_relaxed);
+    }
     return keep;
 }
 
@@ -421,6 +424,7 @@ void agent_plan_fini(struct agent_plan *plan)
     for (size_t i = 0; i < plan->filter_count; i++) {
         filter_destroy(plan->filters[i].filter);
         free(plan->filters[i].hits);
+        free(plan->filters[i].dropped);
     }
     for (size_t i = 0; i < plan->template_count; i++) {
         event_template_destroy(plan->templates[i]);

@@ -37,11 +37,12 @@ struct agent_plan {
     size_t template_count;
 };
 
-/* A compiled list of rules, and how often each decided. */
+/* A compiled list of rules, how often each decided, and what it dropped. */
 struct agent_filter {
     char where[128]; /* "session x", for people */
     struct filter *filter;
-    atomic_uint_fast64_t *hits;
+    atomic_uint_fast64_t *hits; /* see struct gate */
+    atomic_uint_fast64_t *dropped;
 };
 
 struct agent_plan_settings {

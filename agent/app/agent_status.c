@@ -134,6 +134,7 @@ static void add_filter(struct buf *out, const struct agent_filter *filter)
         buf_add_text(out, i ? ",{\"name\":" : "{\"name\":");
         value_json_string(span_first(filter_rule_name(filter->filter, i), 200), out);
         add_number(out, "hits", atomic_load_explicit(&filter->hits[i], memory_order_relaxed));
+        add_number(out, "dropped", atomic_load_explicit(&filter->dropped[i], memory_order_relaxed));
         buf_add_byte(out, '}');
     }
     buf_add_byte(out, ']');

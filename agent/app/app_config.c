@@ -381,7 +381,7 @@ static bool same_rules(const struct config_list *a, const struct config_list *b)
     const struct app_rule *y = b->items;
     bool same = a->count == b->count;
     for (size_t i = 0; i < a->count && same; i++) {
-        same = !x[i].drop == !y[i].drop && strcmp(app_rule_text(&x[i]), app_rule_text(&y[i])) == 0;
+        same = app_rules_are_same(&x[i], &y[i]);
     }
     return same;
 }

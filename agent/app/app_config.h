@@ -84,20 +84,24 @@ struct app_schema {
     const char *path; /* APP_SCHEMA_FOLDER: a folder or a file */
 };
 
-/* One rule of a `filters` list. Either keep or drop is given. */
+/* One event in so many; app_rule. */
+struct app_sample {
+    const char *where;
+    const char *rate; /* 1/N; NULL: there is no such action */
+    const char *by;   /* a field; NULL: activity_id */
+};
+
+/* One rule of a `filters` list. One of keep, drop and sample is given; see app_rules.h. */
 struct app_rule {
     const char *name; /* NULL: none */
     const char *keep;
     const char *drop;
+    struct app_sample sample;
 
+    uint64_t every; /* of sample.rate, once checked */
     /* Of the expression in the file; the line is 0 if it came from the command line. */
     struct config_position position;
 };
-
-static inline const char *app_rule_text(const struct app_rule *rule)
-{
-    return rule->drop ? rule->drop : rule->keep;
-}
 
 /* Members of app_provider, as they are written. */
 struct app_keywords {

@@ -131,12 +131,24 @@ static const struct config_field schema_fields[] = {
     {.key = NULL},
 };
 
+static const struct config_field sample_fields[] = {
+    {CONFIG_ROW("where", STRING, struct app_sample, where), .default_text = "true",
+        .help = "an expression; the rule is for events for which it is true"},
+    {CONFIG_ROW("rate", STRING, struct app_sample, rate), .required = true,
+        .help = "`1/N`: of N values of the field one is kept, with all its events"},
+    {CONFIG_ROW("by", STRING, struct app_sample, by),
+        .help = "the field that says which events stay together. default: `activity_id`"},
+    {.key = NULL},
+};
+
 static const struct config_field rule_fields[] = {
     {CONFIG_ROW("name", STRING, struct app_rule, name), .help = "for counters and messages"},
     {CONFIG_ROW("keep", STRING, struct app_rule, keep),
         .help = "an expression; events for which it is true pass this list"},
     {CONFIG_ROW("drop", STRING, struct app_rule, drop),
         .help = "an expression; events for which it is true are left out"},
+    {CONFIG_STRUCT_ROW("sample", struct app_rule, sample, sample_fields),
+        .help = "keeps one in so many of the events that it is for, and leaves the others out"},
     {.key = NULL},
 };
 

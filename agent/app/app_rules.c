@@ -3,36 +3,86 @@
 #include <stdio.h>
 
 #include "base/utf.h"
+#include "config/config_text.h"
+
+enum filter_action app_rules_action(const struct app_rule *rule)
+{
+    return rule->drop          ? FILTER_ACTION_DROP
+           : rule->sample.rate ? FILTER_ACTION_SAMPLE
+                               : FILTER_ACTION_KEEP;
+}
+
+const char *app_rules_word(enum filter_action action)
+{
+    static const char *const words[] = {[FILTER_ACTION_KEEP] = "keep",
+        [FILTER_ACTION_DROP] = "drop",
+        [FILTER_ACTION_SAMPLE] = "sample"};
+    return words[action];
+}
+
+const char *const *app_rules_text(const struct app_rule *rule)
+{
+    switch (app_rules_action(rule)) {
+    case FILTER_ACTION_DROP:
+        return &rule->drop;
+    case FILTER_ACTION_SAMPLE:
+        return &rule->sample.where;
+    case FILTER_ACTION_KEEP:
+        break;
+    }
+    return &rule->keep;
+}
 
 struct filter_rule app_rules_filter_rule(const struct app_rule *rule)
 {
     return (struct filter_rule){
-        .action = rule->drop ? FILTER_ACTION_DROP : FILTER_ACTION_KEEP,
-        .text = span_text(app_rule_text(rule)),
+        .action = app_rules_action(rule),
+        .text = span_text(*app_rules_text(rule)),
         .name = span_text(rule->name),
+        .every = rule->every,
+        .fields = &rule->sample.by,
+        .field_count = rule->sample.by ? 1 : 0,
     };
 }
 
-void app_rules_complain(
-    const struct app_rule *rule, size_t offset, const char *what, struct config_report *report)
+bool app_rules_are_same(const struct app_rule *a, const struct app_rule *b)
 {
-    struct span text = span_text(app_rule_text(rule));
+    const struct filter_rule x = app_rules_filter_rule(a);
+    const struct filter_rule y = app_rules_filter_rule(b);
+    bool same = x.action == y.action && span_equal(x.text, y.text) && x.every == y.every &&
+                x.field_count == y.field_count;
+    for (size_t i = 0; same && i < x.field_count; i++) {
+        same = strcmp(x.fields[i], y.fields[i]) == 0;
+    }
+    return same;
+}
+
+void app_rules_complain(const struct config *memory, const struct app_rule *rule,
+    const struct filter_place *place, const char *what, struct config_report *report)
+{
+    const struct filter_rule parts = app_rules_filter_rule(rule);
+    struct span text = parts.text;
+    struct config_position position = rule->position;
+    if (place->field) {
+        const char *const *field = &parts.fields[place->field - 1];
+        text = span_text(*field);
+        position = config_position_of(memory, field, sizeof(*field));
+    }
     uint32_t characters = 0;
-    for (size_t at = 0; at < offset && at < text.size; characters++) {
+    for (size_t at = 0; at < place->offset && at < text.size; characters++) {
         utf8_next(text, &at);
     }
-    const struct config_position *position = &rule->position;
-    uint32_t column = position->column;
-    if (position->text_offset != CONFIG_NOT_AS_WRITTEN) {
-        column += position->text_offset + characters;
+    uint32_t column = position.column;
+    if (position.text_offset != CONFIG_NOT_AS_WRITTEN) {
+        column += position.text_offset + characters;
     }
-    config_report_add_excerpt(
-        report, position->file, position->line, column, what, text, characters);
+    config_report_add_excerpt(report, position.file, position.line, column, what, text, characters);
 }
 
 /* ${flawed}: something about the rule is reported. If that is a comma that cuts its expression, then
  * an end that comes too early is no news. */
-static void compile(const struct app_rule *rule, bool flawed, struct config_report *report)
+static void compile(const struct config *memory, const struct app_rule *rule, bool flawed,
+    struct config_report *report)
 {
     const struct filter_rule one = app_rules_filter_rule(rule);
     struct filter_place place = {0};
@@ -40,11 +90,42 @@ static void compile(const struct app_rule *rule, bool flawed, struct config_repo
     struct filter *filter = filter_create(&one, 1, &place, &err);
     bool cut = flawed && place.offset == one.text.size;
     if (!filter && !cut) {
-        char what[sizeof(err.text) + 8];
-        snprintf(what, sizeof(what), "%s: %s", rule->drop ? "drop" : "keep", err.text);
-        app_rules_complain(rule, place.offset, what, report);
+        char what[sizeof(err.text) + 16];
+        snprintf(what, sizeof(what), "%s: %s", app_rules_word(one.action), err.text);
+        app_rules_complain(memory, rule, &place, what, report);
     }
     filter_destroy(filter);
+}
+
+/* `1/N`. */
+static bool check_sample(
+    const struct config *memory, struct app_rule *rule, struct config_report *report)
+{
+    struct span rate = span_text(rule->sample.rate);
+    if (filter_rate_parse(rate, &rule->every)) {
+        return true;
+    }
+    config_error_at(memory, &rule->sample.rate, sizeof(rule->sample.rate), report,
+        "rate: %s is no rate. write 1/10 for one in ten", config_text_quote(rate).text);
+    return false;
+}
+
+static void check_rule(
+    const struct config *memory, struct app_rule *rule, struct config_report *report)
+{
+    int actions = (rule->keep != NULL) + (rule->drop != NULL) + (rule->sample.rate != NULL);
+    bool flawed = config_is_flawed(memory, rule);
+    if (actions != 1 && !flawed) {
+        config_error_at(memory, rule, sizeof(*rule), report,
+            "a rule has one of `keep`, `drop` and `sample`. write one of them, as in - drop: "
+            "EXPRESSION");
+    }
+    if (actions != 1 || (rule->sample.rate && !check_sample(memory, rule, report))) {
+        return;
+    }
+    const char *const *text = app_rules_text(rule);
+    rule->position = config_position_of(memory, text, sizeof(*text));
+    compile(memory, rule, flawed, report);
 }
 
 void app_rules_check(
@@ -52,18 +133,7 @@ void app_rules_check(
 {
     struct app_rule *rules = list->items;
     for (size_t i = 0; i < list->count; i++) {
-        struct app_rule *rule = &rules[i];
-        if (!rule->keep == !rule->drop) {
-            if (config_is_flawed(memory, rule)) {
-                continue;
-            }
-            config_error_at(memory, rule, sizeof(*rule), report,
-                "a rule has either `keep` or `drop`. write one of them, as in - drop: EXPRESSION");
-            continue;
-        }
-        const char **text = rule->drop ? &rule->drop : &rule->keep;
-        rule->position = config_position_of(memory, text, sizeof(*text));
-        compile(rule, config_is_flawed(memory, rule), report);
+        check_rule(memory, &rules[i], report);
     }
 }
 

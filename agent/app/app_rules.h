@@ -9,12 +9,23 @@
 void app_rules_check(
     const struct config *memory, const struct config_list *list, struct config_report *report);
 
-/* A rule as the filter takes it. */
+enum filter_action app_rules_action(const struct app_rule *rule);
+
+/* `keep`. Static. */
+const char *app_rules_word(enum filter_action action);
+
+/* Where the expression lies. */
+const char *const *app_rules_text(const struct app_rule *rule);
+
+/* Do two rules that were checked do the same to the same events? */
+bool app_rules_are_same(const struct app_rule *a, const struct app_rule *b);
+
+/* A rule that was checked as the filter takes it; it borrows from ${rule}. */
 struct filter_rule app_rules_filter_rule(const struct app_rule *rule);
 
-/* Add a line at byte ${offset} of the rule's expression, which is shown below it. */
-void app_rules_complain(
-    const struct app_rule *rule, size_t offset, const char *what, struct config_report *report);
+/* Add a line at ${place} of the rule: its expression, or a field beside it, is shown below. */
+void app_rules_complain(const struct config *memory, const struct app_rule *rule,
+    const struct filter_place *place, const char *what, struct config_report *report);
 
 /* All lists of rules that a configuration has: where they stand ("session security"), and what is
  * in them. */

@@ -13,6 +13,7 @@ struct search {
     bool failed;      /* out of memory: nothing is known */
     const struct provider_facts *facts;
     size_t fact_count;
+    const struct config *memory;
     struct config_report *report;
     const struct app_rule *rule; /* that is looked at */
 };
@@ -74,7 +75,7 @@ static void look_at_field(void *self, const struct filter_field *field)
         "no event of the providers has a field %s by the definitions at hand. %s%s%s",
         config_text_quote(field->name).text, meant.size ? "did you mean " : "check its name",
         meant.size ? config_text_quote(meant).text : "", meant.size ? "?" : "");
-    app_rules_complain(search->rule, field->place.offset, what, search->report);
+    app_rules_complain(search->memory, search->rule, &field->place, what, search->report);
 }
 
 static void look_at_rules(void *self, const char *where, const struct config_list *list)
@@ -97,7 +98,8 @@ static void look_at_rules(void *self, const char *where, const struct config_lis
 void field_warnings_find(const struct app_config *config, struct schema_cache *cache,
     const struct provider_facts *facts, size_t fact_count, struct config_report *report)
 {
-    struct search search = {.facts = facts, .fact_count = fact_count, .report = report};
+    struct search search = {
+        .facts = facts, .fact_count = fact_count, .memory = config->memory, .report = report};
     if (!is_complete(config, facts)) {
         return;
     }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <xxhash.h>
 
+#include "app/app_rules.h"
 #include "app/app_shape.h"
 
 enum { MAX_KEY_TEXT_BYTES = 16 * 1024 * 1024 };
@@ -28,7 +29,11 @@ static void add_rules(struct buf *out, const struct app_output *output)
 {
     for (size_t i = 0; i < output->filters.count; i++) {
         const struct app_rule *rule = (const struct app_rule *)output->filters.items + i;
-        add(out, rule->drop ? "drop" : "keep", span_text(app_rule_text(rule)));
+        add(out, app_rules_word(app_rules_action(rule)), span_text(*app_rules_text(rule)));
+        if (rule->sample.rate) {
+            buf_printf(out, "every %llu\n", (unsigned long long)rule->every);
+            add(out, "by", span_text(rule->sample.by));
+        }
     }
 }
 

@@ -169,9 +169,14 @@ static void put_rules(
 {
     const struct app_rule *rules = list->items;
     for (size_t i = 0; i < list->count && check->verbose; i++) {
-        const char *const *text = rules[i].drop ? &rules[i].drop : &rules[i].keep;
-        buf_printf(out, "%s%s %s\n%s  decided %s\n", indent, rules[i].drop ? "drop" : "keep",
-            as_written(check, text), indent, place_of(&rules[i]));
+        const struct app_sample *sample = &rules[i].sample;
+        buf_printf(out, "%s%s ", indent, app_rules_word(app_rules_action(&rules[i])));
+        if (sample->rate) {
+            buf_printf(out, "%s by %s: ", as_written(check, &sample->rate),
+                sample->by ? as_written(check, &sample->by) : "activity_id");
+        }
+        buf_printf(out, "%s\n%s  decided %s\n", as_written(check, app_rules_text(&rules[i])),
+            indent, place_of(&rules[i]));
     }
 }
 

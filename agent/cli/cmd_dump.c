@@ -27,6 +27,9 @@ static const struct cli_option options[] = {
     {.name = "where", .argument = "EXPR",
         .help = "Only events for which the expression is true, as in \"event.level <= 3 and "
                 "data.Image endswith '\\cmd.exe'\"."},
+    {.name = "sample", .argument = "1/N[:FIELD]",
+        .help = "One in N of them: of N activities one, with all its events; of N values of "
+                "FIELD one, as in 1/10:process.pid."},
     CLI_OPTION_SCHEMA,
     {.name = "start", .argument = "TIME", .help = "Only events from this time on (RFC 3339)."},
     {.name = "end", .argument = "TIME", .help = "Only events before this time (RFC 3339)."},
@@ -259,7 +262,8 @@ static int dump_with(const struct cli_args *args, struct dump *dump)
     if (!cli_count(args, "max-events", &max_events)) {
         return EXIT_USAGE;
     }
-    if (!where_init(&dump->where, cli_value(args, "where"), &exit_code)) {
+    if (!where_init(
+            &dump->where, cli_value(args, "where"), cli_value(args, "sample"), &exit_code)) {
         return exit_code;
     }
     dump->selection = provider_selection_create(providers, provider_count, &err);

@@ -39,7 +39,7 @@ static bool take(const struct cli_args *args, const char **lists,
     if (!cli_count(args, "max-events", &settings->max_events)) {
         return false;
     }
-    bool good = where_init(&where, settings->where, ret_exit);
+    bool good = where_init(&where, settings->where, NULL, ret_exit);
     where_fini(&where);
     return good && trace_options_are_schemas(settings->schemas, settings->schema_count, ret_exit) &&
            live_run_take(args, lists, settings, ret_exit);

@@ -5,13 +5,13 @@
 #include "app/agent_identity.h"
 #include "cli/cli.h"
 
-static void explain(struct span text, size_t offset, const char *what)
+static void explain(const char *option, struct span text, size_t offset, const char *what)
 {
     size_t line;
     size_t column;
     struct buf shown;
     filter_position(text, offset, &line, &column);
-    cli_error("--where:%zu:%zu: error: %s", line, column, what);
+    cli_error("%s:%zu:%zu: error: %s", option, line, column, what);
     buf_init(&shown, 2 * FILTER_MAX_TEXT_BYTES + 64);
     filter_show_place(text, offset, &shown);
     if (!shown.failed) {
@@ -20,21 +20,43 @@ static void explain(struct span text, size_t offset, const char *what)
     buf_fini(&shown);
 }
 
-bool where_init(struct where *where, const char *text, int *ret_exit)
+/* `1/N[:FIELD]` into ${rule}; ${ret_field} is what its field lies in. */
+static bool parse_sample(const char *sample, struct filter_rule *rule, const char **ret_field)
+{
+    const char *colon = strchr(sample, ':');
+    size_t size = colon ? (size_t)(colon - sample) : strlen(sample);
+    if (!filter_rate_parse(span_first(span_text(sample), size), &rule->every)) {
+        cli_error("--sample %s: no rate. write 1/10 for one in ten, or 1/10:process.pid", sample);
+        return false;
+    }
+    *ret_field = colon ? colon + 1 : NULL;
+    rule->action = FILTER_ACTION_SAMPLE;
+    rule->fields = ret_field;
+    rule->field_count = colon ? 1 : 0;
+    return true;
+}
+
+bool where_init(struct where *where, const char *text, const char *sample, int *ret_exit)
 {
     *where = (struct where){.filter = NULL};
-    if (!text) {
+    if (!text && !sample) {
         return true;
     }
-    const struct filter_rule rules[] = {
-        {.action = FILTER_ACTION_KEEP, .text = span_text(text)},
+    const char *field = NULL;
+    struct filter_rule rules[] = {
+        {.action = FILTER_ACTION_KEEP, .text = span_text(text ? text : "true")},
         {.action = FILTER_ACTION_DROP, .text = span_text("true")},
     };
+    if (sample && !parse_sample(sample, &rules[0], &field)) {
+        *ret_exit = EXIT_USAGE;
+        return false;
+    }
     struct filter_place place;
     struct error err;
     where->filter = filter_create(rules, 2, &place, &err);
     if (!where->filter) {
-        explain(span_text(text), place.offset, err.text);
+        explain(place.field ? "--sample" : "--where",
+            place.field ? span_text(field) : rules[0].text, place.offset, err.text);
         *ret_exit = err.code == ERR_MEMORY ? EXIT_FAILED : EXIT_USAGE;
     }
     return where->filter != NULL;

@@ -4,18 +4,18 @@
 #include "pipeline/flow.h"
 
 /*
- * `--where EXPR`: events for which the expression is true. What is wrong with it is said here, with
- * line, column and a mark.
+ * `--where EXPR`: events for which the expression is true; `--sample 1/N[:FIELD]`: one in so many of
+ * them. What is wrong with them is said here, with line, column and a mark.
  */
 struct where {
-    struct filter *filter; /* NULL: there is no such option, all events pass */
+    struct filter *filter; /* NULL: there is none of the options, all events pass */
     struct filter_scratch scratch;
     bool has_scratch;
 };
 
-/* ${text} NULL: no option. False: *ret_exit is the exit code, everything is said. fini is allowed
- * in any case. */
-bool where_init(struct where *where, const char *text, int *ret_exit);
+/* ${text} or ${sample} NULL: no such option. False: *ret_exit is the exit code, everything is said.
+ * fini is allowed in any case. */
+bool where_init(struct where *where, const char *text, const char *sample, int *ret_exit);
 void where_fini(struct where *where);
 
 /* What session_run takes, NULL where all events pass: ${ansi} as the events' writer has it. */

@@ -10,11 +10,29 @@ enum { MAX_FILTER_BYTES = 64 * 1024 * 1024, MAX_FOLDED_BYTES = 2 * EVENT_VALUE_M
 
 /* ---- life -------------------------------------------------------------------------------------- */
 
+/* What a rule says beside its expression. */
+static bool compile_action(struct filter *filter, const struct filter_rule *rule,
+    struct filter_code *code, struct filter_place *ret_place, struct error *err)
+{
+    code->action = rule->action;
+    if (rule->action != FILTER_ACTION_SAMPLE) {
+        return true;
+    }
+    static const char *const by_activity[] = {"activity_id"};
+    struct filter_rule by = *rule;
+    if (by.field_count == 0) {
+        by.fields = by_activity;
+        by.field_count = 1;
+    }
+    code->most = UINT64_MAX / rule->every;
+    return filter_key_compile(filter, &by, &code->key, ret_place, err);
+}
+
 static bool compile_rule(struct filter *filter, const struct filter_rule *rule,
-    struct filter_code *code, size_t *ret_offset, struct error *err)
+    struct filter_code *code, struct filter_place *ret_place, struct error *err)
 {
     struct span text;
-    *ret_offset = 0;
+    ret_place->offset = 0;
     if (rule->text.size > FILTER_MAX_TEXT_BYTES) {
         return error_set(
             err, ERR_LIMIT, "an expression has at most %d bytes", FILTER_MAX_TEXT_BYTES);
@@ -23,8 +41,8 @@ static bool compile_rule(struct filter *filter, const struct filter_rule *rule,
         !arena_copy(&filter->arena, rule->name.size ? rule->name : rule->text, &code->name)) {
         return error_set(err, ERR_MEMORY, "no memory left for filters");
     }
-    code->action = rule->action;
-    return filter_parse(filter, text, code, ret_offset, err);
+    return filter_parse(filter, text, code, &ret_place->offset, err) &&
+           compile_action(filter, rule, code, ret_place, err);
 }
 
 static bool compile_rules(struct filter *filter, const struct filter_rule *rules, size_t count,
@@ -40,7 +58,7 @@ static bool compile_rules(struct filter *filter, const struct filter_rule *rules
     }
     for (size_t i = 0; i < count; i++) {
         ret_place->rule = i;
-        if (!compile_rule(filter, &rules[i], &filter->rules[i], &ret_place->offset, err)) {
+        if (!compile_rule(filter, &rules[i], &filter->rules[i], ret_place, err)) {
             return false;
         }
         filter->rule_count++;
@@ -81,6 +99,11 @@ size_t filter_rule_count(const struct filter *filter)
     return filter->rule_count;
 }
 
+enum filter_action filter_rule_action(const struct filter *filter, size_t rule)
+{
+    return filter->rules[rule].action;
+}
+
 struct span filter_rule_name(const struct filter *filter, size_t rule)
 {
     return filter->rules[rule].name;
@@ -90,7 +113,9 @@ enum event_path_need filter_need(const struct filter *filter)
 {
     uint8_t need = EVENT_PATH_RECORD;
     for (size_t i = 0; i < filter->rule_count; i++) {
-        need = filter->rules[i].need > need ? filter->rules[i].need : need;
+        const struct filter_code *code = &filter->rules[i];
+        need = code->need > need ? code->need : need;
+        need = code->key.need > need ? code->key.need : need;
     }
     return (enum event_path_need)need;
 }
@@ -166,18 +191,28 @@ void filter_show_place(struct span text, size_t offset, struct buf *out)
 
 /* ---- fields of the payload --------------------------------------------------------------------- */
 
+/* Hand ${path} on if it is a field of the payload. */
+static void hand_on(const struct event_path *path, struct span text,
+    const struct filter_place *place, filter_field_fn *each, void *self)
+{
+    if (path->need == EVENT_PATH_EVENT && path->step_count) {
+        struct filter_field field = {.place = *place, .path = text, .name = path->steps[0].name};
+        each(self, &field);
+    }
+}
+
 void filter_each_field(const struct filter *filter, filter_field_fn *each, void *self)
 {
     for (size_t rule = 0; rule < filter->rule_count; rule++) {
         const struct filter_code *code = &filter->rules[rule];
         for (uint32_t i = 0; i < code->op_count; i++) {
             const struct filter_op *op = &code->ops[i];
-            if (op->path.need == EVENT_PATH_EVENT && op->path.step_count) {
-                struct filter_field field = {.place = {.rule = rule, .offset = op->offset},
-                    .path = op->path_text,
-                    .name = op->path.steps[0].name};
-                each(self, &field);
-            }
+            struct filter_place place = {.rule = rule, .offset = op->offset};
+            hand_on(&op->path, op->path_text, &place, each, self);
+        }
+        for (uint32_t i = 0; i < code->key.count; i++) {
+            struct filter_place place = {.rule = rule, .field = i + 1};
+            hand_on(&code->key.paths[i], code->key.texts[i], &place, each, self);
         }
     }
 }

@@ -12,13 +12,23 @@
  */
 struct filter;
 
-enum filter_action { FILTER_ACTION_KEEP, FILTER_ACTION_DROP };
+enum filter_action {
+    FILTER_ACTION_KEEP,
+    FILTER_ACTION_DROP,
+    FILTER_ACTION_SAMPLE, /* keep one in so many, drop the others */
+};
 
 /* One rule as somebody wrote it. */
 struct filter_rule {
     enum filter_action action;
     struct span text;
     struct span name; /* for counts; empty: the text */
+
+    /* SAMPLE: one value of the first of ${fields} in ${every} is kept, with all its events; without
+     * a field, of activity_id. */
+    uint64_t every;            /* at least 1 */
+    const char *const *fields; /* paths, which are copied */
+    size_t field_count;
 };
 
 /* Limits of one rule's text. */
@@ -28,12 +38,14 @@ enum {
     FILTER_MAX_TESTS = 4096,
     FILTER_MAX_LITERALS = 16384,
     FILTER_MAX_RULES = 4096,
+    FILTER_MAX_FIELDS = 8,
 };
 
-/* Where in the rules something is wrong: bytes from the start of a rule's text. */
+/* Where in the rules something is wrong: bytes from the start of a rule's text, or of its field. */
 struct filter_place {
     size_t rule;
     size_t offset;
+    size_t field; /* 0: the text; else the number of the field, from 1 */
 };
 
 /* The first rule that matches decides, and KEEP if none does. The texts are copied. NULL: ${err}
@@ -43,7 +55,11 @@ struct filter *filter_create(const struct filter_rule *rules, size_t count,
 void filter_destroy(struct filter *filter); /* NULL is fine; no thread may be running it */
 
 size_t filter_rule_count(const struct filter *filter);
+enum filter_action filter_rule_action(const struct filter *filter, size_t rule);
 struct span filter_rule_name(const struct filter *filter, size_t rule);
+
+/* `1/N`, one in N, into ${ret_every}; false: ${text} is something else. */
+bool filter_rate_parse(struct span text, uint64_t *ret_every);
 
 /* How much of an event the filter may have to look at. */
 enum event_path_need filter_need(const struct filter *filter);

@@ -114,3 +114,14 @@ int filter_number_compare(const struct filter_number *a, const struct filter_num
     }
     return b->is_real ? compare_integer_real(a, b->real) : compare_integers(a, b);
 }
+
+bool filter_rate_parse(struct span text, uint64_t *ret_every)
+{
+    struct filter_number number;
+    if (text.size < 3 || text.data[0] != '1' || text.data[1] != '/' ||
+        !filter_number_parse(span_from(text, 2), &number) || number.is_real || number.size == 0) {
+        return false;
+    }
+    *ret_every = number.size;
+    return true;
+}

@@ -78,6 +78,14 @@ struct filter_op {
     size_t offset;
 };
 
+/* What events are told apart by: some fields' values as one number. */
+struct filter_key {
+    struct event_path *paths; /* with any element where a field is a list */
+    struct span *texts;
+    uint32_t count;
+    uint8_t need; /* enum event_path_need, the most of them */
+};
+
 enum { FILTER_TRUE = 0x7ffffffe, FILTER_FALSE = 0x7fffffff };
 
 struct filter_code {
@@ -86,8 +94,10 @@ struct filter_code {
     struct span name;
     struct filter_op *ops;
     uint32_t op_count;
-    uint8_t need;       /* of its tests together: the most */
-    uint8_t least_need; /* of any of them; RECORD if there are none */
+    struct filter_key key; /* of SAMPLE */
+    uint64_t most;         /* SAMPLE: the highest key that is kept */
+    uint8_t need;          /* of its tests together: the most */
+    uint8_t least_need;    /* of any of them; RECORD if there are none */
 };
 
 /* Compiled patterns are the only memory outside of the arena. */
@@ -106,6 +116,15 @@ struct filter {
 /* Compile ${text}, which outlives the filter, into ${code}. ${ret_offset}: where the error is. */
 bool filter_parse(struct filter *filter, struct span text, struct filter_code *code,
     size_t *ret_offset, struct error *err);
+
+/* Compile the fields of ${rule} into ${key}. ${ret_place}: where the error is. */
+bool filter_key_compile(struct filter *filter, const struct filter_rule *rule,
+    struct filter_key *key, struct filter_place *ret_place, struct error *err);
+
+/* The values of ${key} in ${event} as one number; false: it has none of them. Any thread, and the same
+ * number for the same values for ever: agent/filter/README.md says how it is made. */
+bool filter_key_of(const struct filter_key *key, struct filter_scratch *scratch,
+    const struct event *event, uint64_t *ret_key);
 
 /* Prepare a literal for ${test} on ${path}: check its type, fold its text, compile what it is.
  * ${ret_offset} is set where the error is not at the literal's start. */

@@ -1,3 +1,6 @@
+#include <xxhash.h>
+
+#include "base/bytes.h"
 #include "filter/filter_program.h"
 
 /*
@@ -114,6 +117,36 @@ static enum truth truth_of(struct run *run, const struct filter_code *code)
     return code->need > run->known && run_rule(run, code, true) ? UNKNOWN : FALSE_;
 }
 
+/* An event without the values that it would be chosen by is chosen for itself. */
+static uint64_t key_of_event(const struct event_record *record)
+{
+    uint8_t bytes[16];
+    store_le64(bytes, record->time);
+    store_le64(bytes + 8, record->sequence);
+    return XXH64(bytes, sizeof(bytes), 0);
+}
+
+/* What a rule does with an event that it fits. */
+static enum filter_verdict act(const struct run *run, const struct filter_code *code)
+{
+    uint64_t key;
+    switch (code->action) {
+    case FILTER_ACTION_KEEP:
+        return FILTER_KEEP;
+    case FILTER_ACTION_DROP:
+        return FILTER_DROP;
+    case FILTER_ACTION_SAMPLE:
+        break;
+    }
+    if (code->key.need > run->known) {
+        return FILTER_UNDECIDED;
+    }
+    if (!filter_key_of(&code->key, run->scratch, run->event, &key)) {
+        key = key_of_event(run->event->record);
+    }
+    return key <= code->most ? FILTER_KEEP : FILTER_DROP;
+}
+
 /* The verdict on ${event}, of which ${known} says what may be looked at: with EVENT_PATH_RECORD its
  * record alone, with EVENT_PATH_SCHEMA schema and stack, too, with EVENT_PATH_EVENT everything. */
 static enum filter_verdict run_rules(const struct filter *filter, struct filter_scratch *scratch,
@@ -122,14 +155,11 @@ static enum filter_verdict run_rules(const struct filter *filter, struct filter_
     struct run run = {.scratch = scratch, .event = event, .known = (uint8_t)known};
     for (size_t i = 0; i < filter->rule_count; i++) {
         const struct filter_code *code = &filter->rules[i];
-        switch (truth_of(&run, code)) {
-        case TRUE_:
-            *ret_rule = i;
-            return code->action == FILTER_ACTION_KEEP ? FILTER_KEEP : FILTER_DROP;
-        case UNKNOWN:
-            return FILTER_UNDECIDED;
-        case FALSE_:
-            break;
+        enum truth truth = truth_of(&run, code);
+        if (truth != FALSE_) {
+            enum filter_verdict verdict = truth == TRUE_ ? act(&run, code) : FILTER_UNDECIDED;
+            *ret_rule = verdict == FILTER_UNDECIDED ? *ret_rule : i;
+            return verdict;
         }
     }
     *ret_rule = filter->rule_count;

@@ -6,10 +6,12 @@ bool gate_view_init(struct gate_view *view, const struct gate *gate, struct erro
 {
     *view = (struct gate_view){.gate = gate};
     if (gate->hits) {
-        view->hits = calloc(filter_rule_count(gate->filter) + 1, sizeof(*view->hits));
+        size_t count = filter_rule_count(gate->filter) + 1;
+        view->hits = calloc(2 * count, sizeof(*view->hits));
         if (!view->hits) {
             return error_set(err, ERR_MEMORY, "out of memory for filters");
         }
+        view->dropped = view->hits + count;
     }
     return true;
 }
@@ -39,6 +41,7 @@ enum filter_verdict gate_ask(struct gate_view *view, struct filter_scratch *scra
     }
     if (view->verdict != FILTER_UNDECIDED && view->hits) {
         view->hits[rule]++;
+        view->dropped[rule] += view->verdict == FILTER_DROP;
     }
     return view->verdict;
 }
@@ -58,13 +61,19 @@ enum filter_verdict gate_ask_all(struct gate_view *views, size_t count,
     return all;
 }
 
+static void add(atomic_uint_fast64_t *all, uint64_t *own)
+{
+    atomic_fetch_add_explicit(all, *own, memory_order_relaxed);
+    *own = 0;
+}
+
 void gate_flush(struct gate_view *view)
 {
     size_t count = view->hits ? filter_rule_count(view->gate->filter) + 1 : 0;
     for (size_t i = 0; i < count; i++) {
         if (view->hits[i]) {
-            atomic_fetch_add_explicit(&view->gate->hits[i], view->hits[i], memory_order_relaxed);
-            view->hits[i] = 0;
+            add(&view->gate->hits[i], &view->hits[i]);
+            add(&view->gate->dropped[i], &view->dropped[i]);
         }
     }
 }

@@ -12,13 +12,15 @@
  */
 struct gate {
     const struct filter *filter;
-    atomic_uint_fast64_t *hits; /* by rule, then what no rule decided; NULL: nobody counts */
+    atomic_uint_fast64_t *hits;    /* by rule, then what no rule decided; NULL: nobody counts */
+    atomic_uint_fast64_t *dropped; /* the part of them that was dropped; there if `hits` is */
 };
 
 /* A worker's side of a gate. */
 struct gate_view {
     const struct gate *gate;
     uint64_t *hits;              /* since gate_flush; NULL: not counted */
+    uint64_t *dropped;           /* the same; behind them */
     enum filter_verdict verdict; /* on the event that is looked at */
 };
 

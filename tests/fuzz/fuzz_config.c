@@ -79,7 +79,10 @@ static void check_rules(const struct config_list *list)
 {
     const struct app_rule *rules = list->items;
     for (size_t i = 0; i < list->count; i++) {
-        require(!rules[i].keep != !rules[i].drop);
+        const struct app_rule *rule = &rules[i];
+        bool sampled = rule->sample.rate != NULL;
+        require((rule->keep != NULL) + (rule->drop != NULL) + sampled == 1);
+        require(!sampled || (rule->every > 0 && rule->sample.where));
     }
 }
 

@@ -125,6 +125,41 @@ static void check_opposite(struct span text, const struct filter *filter,
     buf_fini(&opposite);
 }
 
+static enum filter_verdict sample(
+    struct span text, uint64_t every, struct filter_scratch *scratch, const struct event *event)
+{
+    static const char *const fields[] = {"data.A[*].T", "data.Text", "data.List", "provider.name"};
+    struct filter_rule rule = {.action = FILTER_ACTION_SAMPLE,
+        .text = text,
+        .every = every,
+        .fields = &fields[text.size % 4],
+        .field_count = 1};
+    struct filter_place place;
+    size_t decided = 9;
+    size_t early_decided = 9;
+    struct filter *filter = filter_create(&rule, 1, &place, NULL);
+    require(filter != NULL);
+    uint64_t given_up = scratch->given_up;
+    enum filter_verdict verdict = filter_event(filter, scratch, event, &decided);
+    enum filter_verdict early = filter_candidates(
+        filter, scratch, event, &event->schema, 1, &early_decided);
+    require(verdict != FILTER_UNDECIDED && (verdict == FILTER_KEEP || decided == 0));
+    require(early == FILTER_UNDECIDED || (early == verdict && early_decided == decided) ||
+            given_up != scratch->given_up);
+    filter_destroy(filter);
+    return verdict;
+}
+
+/* What is kept of few is kept of many. */
+static void check_sample(
+    struct span text, struct filter_scratch *scratch, const struct event *event)
+{
+    enum filter_verdict few = sample(text, 5, scratch, event);
+    enum filter_verdict many = sample(text, 2, scratch, event);
+    require(few == FILTER_DROP || many == FILTER_KEEP);
+    require(sample(text, 1, scratch, event) == FILTER_KEEP);
+}
+
 static void check_expression(
     struct span text, struct filter_scratch *scratch, const struct event *event)
 {
@@ -141,6 +176,7 @@ static void check_expression(
     }
     check_verdicts(filter, scratch, event);
     check_opposite(text, filter, scratch, event);
+    check_sample(text, scratch, event);
     filter_destroy(filter);
 }
 

@@ -279,48 +279,6 @@ static void ten_mistakes_are_reported_at_once_each_at_its_place(void **state)
     config_report_fini(&report);
 }
 
-static void rules_point_at_the_place_in_their_expression(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *filters;
-        const char *error;
-        const char *detail;
-    } cases[] = {
-        {"filters: [{drop: 'event.id = = 3'}]",
-            "f.yaml:4:28: error: drop: ", "    event.id = = 3\n             ^"},
-        {"filters:\n- keep: event.id in (1, x)",
-            "f.yaml:5:25: error: keep: ", "    event.id in (1, x)\n                    ^"},
-        {"filters:\n- drop: \"\\u00e4 == 1\"",
-            "f.yaml:5:9: error: drop: ", "    \xc3\xa4 == 1\n    ^"},
-        {"filters:\n- drop: >-\n    event.id ==\n    == 3",
-            "f.yaml:5:9: error: drop: ", "    event.id == == 3\n                ^"},
-        {"filters:\n- drop: event.level < warning",
-            "f.yaml:5:23: error: drop: ", "    event.level < warning\n                  ^"},
-    };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct app_config config;
-        struct config_report report;
-        char rest[512];
-        snprintf(rest, sizeof(rest), STDOUT "\n%s\n", cases[i].filters);
-        assert_false(parse(ONE_FILE, rest, &config, &report));
-        const struct config_report_line *line = &report.lines[0];
-        if (report.line_count != 1 || !strstr(line->text, cases[i].error) || !line->detail ||
-            strcmp(line->detail, cases[i].detail) != 0) {
-            print_error("%s\ngot:\n%s\n%s\nexpected:\n%s\n%s\n", cases[i].filters, line->text,
-                line->detail ? line->detail : "", cases[i].error, cases[i].detail);
-            fail();
-        }
-        config_report_fini(&report);
-    }
-    assert_first(ONE_FILE, "filters: [{name: x}]\n" STDOUT,
-        "f.yaml:3:11: error: a rule has either `keep` or `drop`. write one of them, as in - drop: "
-        "EXPRESSION");
-    assert_first(ONE_FILE, "filters: [{keep: 'true', drop: 'true'}]\n" STDOUT,
-        "f.yaml:3:11: error: a rule has either `keep` or `drop`. write one of them, as in - drop: "
-        "EXPRESSION");
-}
-
 static void what_cannot_run_is_listed_with_reasons(void **state)
 {
     (void)state;
@@ -368,7 +326,6 @@ int main(void)
         cmocka_unit_test(a_session_without_a_type_is_a_live_one),
         cmocka_unit_test(sessions_check_what_belongs_together),
         cmocka_unit_test(ten_mistakes_are_reported_at_once_each_at_its_place),
-        cmocka_unit_test(rules_point_at_the_place_in_their_expression),
         cmocka_unit_test(what_cannot_run_is_listed_with_reasons),
         cmocka_unit_test(sessions_that_no_output_takes_are_errors),
     };

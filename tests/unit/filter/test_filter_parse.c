@@ -243,8 +243,8 @@ static void limits_hold_and_what_is_below_them_works(void **state)
 static void lists_of_rules_name_the_one_that_is_wrong(void **state)
 {
     (void)state;
-    struct filter_rule rules[] = {{FILTER_ACTION_DROP, span_text("true"), {0}},
-        {FILTER_ACTION_KEEP, span_text("data.A matches 'x' and data.B =="), {0}}};
+    struct filter_rule rules[] = {{.action = FILTER_ACTION_DROP, .text = span_text("true")},
+        {.action = FILTER_ACTION_KEEP, .text = span_text("data.A matches 'x' and data.B ==")}};
     struct filter_place place;
     struct error err;
     assert_null(filter_create(rules, 2, &place, &err));
@@ -303,8 +303,9 @@ static void the_payload_fields_of_a_filter_are_told(void **state)
 {
     (void)state;
     struct filter_rule rules[] = {
-        {FILTER_ACTION_DROP, span_text("event.code == 1 and data.A.B == 1"), {0}},
-        {FILTER_ACTION_KEEP, span_text("exists(data['x y'][*]) or not data.F has 'x'"), {0}}};
+        {.action = FILTER_ACTION_DROP, .text = span_text("event.code == 1 and data.A.B == 1")},
+        {.action = FILTER_ACTION_KEEP,
+            .text = span_text("exists(data['x y'][*]) or not data.F has 'x'")}};
     struct filter_place place;
     struct buf out;
     buf_init(&out, 1 << 16);

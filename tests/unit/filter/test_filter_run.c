@@ -363,9 +363,9 @@ static void a_schema_without_layout_or_none_has_no_data(void **state)
     struct event_schema names_only = f.schema;
     names_only.has_layout = false;
     const struct event_schema *schemas[] = {&names_only, NULL};
-    struct filter_rule rule_text = {FILTER_ACTION_DROP,
-        span_text("exists(data) or data.Num == 10 or exists(message) or exists(decode_error)"),
-        {0}};
+    struct filter_rule rule_text = {.action = FILTER_ACTION_DROP,
+        .text = span_text(
+            "exists(data) or data.Num == 10 or exists(message) or exists(decode_error)")};
     struct filter_place place;
     struct filter *filter = filter_create(&rule_text, 1, &place, NULL);
     assert_non_null(filter);
@@ -387,9 +387,10 @@ static void candidates_decide_only_together(void **state)
     struct event_schema other = f.schema;
     other.provider_name = span_text("Other");
     const struct event_schema *schemas[] = {&f.schema, &other, NULL};
-    struct filter_rule rules[] = {{FILTER_ACTION_DROP, span_text("provider.name == 'other'"), {0}},
-        {FILTER_ACTION_DROP, span_text("provider.name startswith 'Micro'"), {0}},
-        {FILTER_ACTION_KEEP, span_text("not exists(provider.name)"), {0}}};
+    struct filter_rule rules[] = {
+        {.action = FILTER_ACTION_DROP, .text = span_text("provider.name == 'other'")},
+        {.action = FILTER_ACTION_DROP, .text = span_text("provider.name startswith 'Micro'")},
+        {.action = FILTER_ACTION_KEEP, .text = span_text("not exists(provider.name)")}};
     struct filter_place place;
     struct filter *filter = filter_create(rules, 3, &place, NULL);
     assert_non_null(filter);
@@ -415,9 +416,10 @@ static void the_first_rule_that_matches_decides_and_keep_is_the_default(void **s
     struct filter_scratch scratch;
     make_event(&f);
     assert_true(filter_scratch_init(&scratch, NULL, NULL));
-    struct filter_rule rules[] = {{FILTER_ACTION_DROP, span_text("data.Num == 1"), {0}},
-        {FILTER_ACTION_KEEP, span_text("data.Num == 10"), {0}},
-        {FILTER_ACTION_DROP, span_text("true"), span_text("rest")}};
+    struct filter_rule rules[] = {
+        {.action = FILTER_ACTION_DROP, .text = span_text("data.Num == 1")},
+        {.action = FILTER_ACTION_KEEP, .text = span_text("data.Num == 10")},
+        {.action = FILTER_ACTION_DROP, .text = span_text("true"), .name = span_text("rest")}};
     struct filter_place place;
     size_t rule;
     struct filter *filter = filter_create(rules, 3, &place, NULL);
@@ -452,7 +454,8 @@ static void a_search_that_takes_too_long_is_given_up_and_counted(void **state)
     fixture_init(&f, RECORD_EVENT, SCHEMA_MANIFEST);
     fixture_set_fields(&f, text, 1);
     assert_true(filter_scratch_init(&scratch, NULL, NULL));
-    struct filter_rule rule_text = {FILTER_ACTION_DROP, span_text("data.T matches '(a+)+$'"), {0}};
+    struct filter_rule rule_text = {
+        .action = FILTER_ACTION_DROP, .text = span_text("data.T matches '(a+)+$'")};
     struct filter_place place;
     size_t rule;
     struct filter *filter = filter_create(&rule_text, 1, &place, NULL);

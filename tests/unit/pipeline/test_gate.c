@@ -9,6 +9,7 @@ enum { MAX_RULES = 4 };
 struct rig {
     struct filter *filters[2];
     atomic_uint_fast64_t hits[2][MAX_RULES];
+    atomic_uint_fast64_t dropped[2][MAX_RULES];
     struct gate gates[2];
     struct gate_view views[2];
     struct filter_scratch scratch;
@@ -25,7 +26,8 @@ static void rig_init(struct rig *rig, const char *first, const char *second)
         struct filter_place place;
         rig->filters[i] = filter_create(&rule, 1, &place, &err);
         assert_non_null(rig->filters[i]);
-        rig->gates[i] = (struct gate){.filter = rig->filters[i], .hits = rig->hits[i]};
+        rig->gates[i] = (struct gate){
+            .filter = rig->filters[i], .hits = rig->hits[i], .dropped = rig->dropped[i]};
         assert_true(gate_view_init(&rig->views[i], &rig->gates[i], &err));
     }
 }
@@ -94,6 +96,8 @@ static void each_event_is_counted_once_by_what_decided(void **state)
     assert_int_equal(rig.hits[0][1], 4);
     assert_int_equal(rig.hits[1][0], 0);
     assert_int_equal(rig.hits[1][1], 4);
+    assert_int_equal(rig.dropped[0][0], 1);
+    assert_int_equal(rig.dropped[0][1], 0);
     rig_fini(&rig);
 }
 

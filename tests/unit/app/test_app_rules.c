@@ -1,0 +1,106 @@
+#include "app/app_rules.h"
+
+#include <stdio.h>
+
+#include "app/app_modules.h"
+#include "support/test.h"
+
+/* What is wrong about the rules of a configuration, and where. */
+
+struct finding {
+    const char *filters; /* from line 3 on */
+    const char *text;    /* how the one line of the report starts, or all of it */
+    const char *detail;  /* what stands below; NULL: nothing */
+};
+
+static void assert_finding(const struct finding *expected)
+{
+    struct app_config config;
+    struct config_report report;
+    char text[4096];
+    snprintf(text, sizeof(text),
+        "sessions: [{type: file, paths: [a]}]\noutputs: [{type: stdout}]\n%s\n", expected->filters);
+    config_report_init(&report);
+    assert_false(
+        app_config_parse(span_text(text), "f.yaml", app_modules(), NULL, &config, &report));
+    const struct config_report_line *line = &report.lines[0];
+    const char *detail = line->detail ? line->detail : "";
+    const char *below = expected->detail ? expected->detail : "";
+    if (report.line_count != 1 ||
+        strncmp(line->text, expected->text, strlen(expected->text)) != 0 ||
+        strcmp(detail, below) != 0) {
+        print_error("%s\ngot:\n%s\n%s\nexpected:\n%s\n%s\n", expected->filters, line->text, detail,
+            expected->text, below);
+        fail();
+    }
+    config_report_fini(&report);
+}
+
+static void rules_point_at_the_place_in_their_expression(void **state)
+{
+    (void)state;
+    static const struct finding cases[] = {
+        {"filters: [{drop: 'event.id = = 3'}]",
+            "f.yaml:3:28: error: drop: ", "    event.id = = 3\n             ^"},
+        {"filters:\n- keep: event.id in (1, x)",
+            "f.yaml:4:25: error: keep: ", "    event.id in (1, x)\n                    ^"},
+        {"filters:\n- drop: \"\\u00e4 == 1\"",
+            "f.yaml:4:9: error: drop: ", "    \xc3\xa4 == 1\n    ^"},
+        {"filters:\n- drop: >-\n    event.id ==\n    == 3",
+            "f.yaml:4:9: error: drop: ", "    event.id == == 3\n                ^"},
+        {"filters:\n- drop: event.level < warning",
+            "f.yaml:4:23: error: drop: ", "    event.level < warning\n                  ^"},
+        {"filters:\n- sample: {where: 'event.id = 3', rate: 1/2}",
+            "f.yaml:4:29: error: sample: ", "    event.id = 3\n             ^"},
+        {"filters:\n- sample: {rate: 1/2, by: proces.pid}",
+            "f.yaml:4:27: error: sample: events have no field proces.pid. did you mean "
+            "process.pid?",
+            "    proces.pid\n    ^"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_finding(&cases[i]);
+    }
+}
+
+#define ONE_OF                                                                                     \
+    "f.yaml:3:11: error: a rule has one of `keep`, `drop` and `sample`. write one of them, as in " \
+    "- drop: EXPRESSION"
+
+static void a_rule_has_one_action(void **state)
+{
+    (void)state;
+    static const struct finding cases[] = {
+        {"filters: [{name: x}]", ONE_OF, NULL},
+        {"filters: [{keep: 'true', drop: 'true'}]", ONE_OF, NULL},
+        {"filters: [{drop: 'true', sample: {rate: 1/2}}]", ONE_OF, NULL},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_finding(&cases[i]);
+    }
+}
+
+static void a_sample_has_a_rate(void **state)
+{
+    (void)state;
+    static const struct finding cases[] = {
+        {"filters: [{sample: {rate: 1/0}}]",
+            "f.yaml:3:27: error: rate: '1/0' is no rate. write 1/10 for one in ten", NULL},
+        {"filters: [{sample: {where: 'true', by: process.pid}}]",
+            "f.yaml:3:20: error: the key 'rate' is missing. add it: `1/N`: of N values of the "
+            "field one is kept, with all its events",
+            NULL},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_finding(&cases[i]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rules_point_at_the_place_in_their_expression),
+        cmocka_unit_test(a_rule_has_one_action),
+        cmocka_unit_test(a_sample_has_a_rate),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
