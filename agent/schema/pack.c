@@ -158,6 +158,24 @@ static void *pack_source_create(const struct schema_source_settings *settings, s
     return source;
 }
 
+static bool is_of(const struct pack_source *source, size_t at, const struct key *key)
+{
+    struct key other = key_of(source->index[at].schema);
+    return compare_keys(&other, key) == 0;
+}
+
+/* What counts for ${key}, whose place in the index is ${at}: classic events take the highest lower
+ * version where theirs is not there, as new ones append fields. */
+static struct key version_for(const struct pack_source *source, size_t at, const struct key *key)
+{
+    struct key lower = *key;
+    bool is_there = at < source->index_count && is_of(source, at, key);
+    if (key->is_classic && !is_there && at > 0) {
+        lower.version = source->index[at - 1].schema->descriptor.version;
+    }
+    return lower;
+}
+
 static void pack_source_find(
     void *self, const struct event_record *record, struct schema_candidates *found)
 {
@@ -181,11 +199,11 @@ static void pack_source_find(
             high = middle;
         }
     }
-    for (; low < source->index_count; low++) {
-        struct key other = key_of(source->index[low].schema);
-        if (compare_keys(&other, &key) != 0) {
-            return;
-        }
+    struct key version = version_for(source, low, &key);
+    while (low > 0 && is_of(source, low - 1, &version)) {
+        low--;
+    }
+    for (; low < source->index_count && is_of(source, low, &version); low++) {
         schema_candidates_add(found, source->index[low].schema);
     }
 }
