@@ -1,0 +1,216 @@
+#include "schema/wpp_control.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "platform/plat_file.h"
+#include "schema/mof_control.h"
+#include "schema/mof_file.h"
+#include "schema/pdb.h"
+#include "schema/schema_files.h"
+#include "schema/text_encoding.h"
+#include "schema/tmc.h"
+
+enum {
+    MAX_BYTES = 64 * 1024 * 1024,
+    MAX_FILE_BYTES = 16 * 1024 * 1024,
+    MAX_FILES = 4096,
+    MAX_NAME_BYTES = 1024,
+    MAX_PATH_BYTES = 4096,
+};
+
+static const char *const tmc_endings[] = {".tmc", NULL};
+static const char *const pdb_endings[] = {".pdb", NULL};
+static const char *const tmf_endings[] = {".tmf", NULL};
+
+void wpp_controls_init(struct wpp_controls *controls)
+{
+    *controls = (struct wpp_controls){0};
+    arena_init(&controls->arena, MAX_BYTES);
+}
+
+void wpp_controls_fini(struct wpp_controls *controls)
+{
+    arena_fini(&controls->arena);
+}
+
+struct wpp_control *wpp_controls_add(
+    struct wpp_controls *controls, const struct guid *guid, struct span name)
+{
+    for (struct wpp_control *at = controls->first; at; at = at->next) {
+        if (guid_equal(&at->guid, guid)) {
+            return at;
+        }
+    }
+    struct wpp_control *made = controls->count < WPP_MAX_CONTROLS
+                                   ? arena_alloc(&controls->arena, sizeof(*made))
+                                   : NULL;
+    if (!made || !arena_copy(&controls->arena, span_first(name, MAX_NAME_BYTES), &made->name)) {
+        return NULL;
+    }
+    made->guid = *guid;
+    if (controls->last) {
+        controls->last->next = made;
+    } else {
+        controls->first = made;
+    }
+    controls->last = made;
+    controls->count++;
+    return made;
+}
+
+bool wpp_controls_add_flag(
+    struct wpp_controls *controls, struct wpp_control *control, struct span name, uint64_t bits)
+{
+    struct wpp_flag *flag = &control->flags[control->flag_count];
+    if (wpp_control_flag(control, name) || control->flag_count == WPP_MAX_FLAGS * 2) {
+        return true;
+    }
+    if (!arena_copy(&controls->arena, span_first(name, MAX_NAME_BYTES), &flag->name)) {
+        return false;
+    }
+    flag->bits = bits;
+    control->flag_count++;
+    return true;
+}
+
+const struct wpp_flag *wpp_control_flag(const struct wpp_control *control, struct span name)
+{
+    for (size_t i = 0; i < control->flag_count; i++) {
+        if (span_equal_nocase(control->flags[i].name, name)) {
+            return &control->flags[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- files --------------------------------------------------------------------------------------- */
+
+static bool no_memory(struct error *err)
+{
+    return error_set(err, ERR_MEMORY, "more control GUIDs than there is memory for");
+}
+
+static bool read_tmc(struct wpp_controls *controls, const char *path, struct error *err)
+{
+    char *data;
+    size_t size;
+    struct span text;
+    struct tmc_reader reader;
+    if (!plat_file_load(path, MAX_FILE_BYTES, &data, &size, err)) {
+        return false;
+    }
+    bool good = text_encoding_to_utf8(span_make(data, size), &controls->arena, &text);
+    tmc_reader_init(&reader, controls);
+    while (good && text.size) {
+        const uint8_t *end = memchr(text.data, '\n', text.size);
+        size_t line = end ? (size_t)(end - text.data) + 1 : text.size;
+        tmc_reader_line(&reader, span_first(text, line));
+        text = span_from(text, line);
+    }
+    good = good && tmc_reader_end(&reader);
+    free(data);
+    return good || no_memory(err);
+}
+
+static bool read_mof(struct wpp_controls *controls, const char *path, struct error *err)
+{
+    struct mof_model model;
+    mof_model_init(&model, MAX_BYTES);
+    model.warn = controls->warn;
+    model.warn_self = controls->warn_self;
+    bool good = mof_file_read(&model, path, err);
+    if (good) {
+        mof_model_link(&model);
+        good = mof_control_find(&model, controls) || no_memory(err);
+    }
+    mof_model_end_warnings(&model);
+    mof_model_fini(&model);
+    return good;
+}
+
+static bool take_annotation(void *self, const struct pdb_annotation *annotation)
+{
+    struct tmc_reader reader;
+    tmc_reader_init(&reader, self);
+    for (size_t i = 1; i < annotation->count; i++) {
+        tmc_reader_line(&reader, annotation->strings[i]);
+    }
+    return tmc_reader_end(&reader);
+}
+
+static bool read_pdb(struct wpp_controls *controls, const char *path, struct error *err)
+{
+    struct pdb_about about;
+    const struct pdb_sink sink = {.annotation = take_annotation, .self = controls};
+    return pdb_read_file(path, "TMC:", &sink, &about, err);
+}
+
+/* By its name; a file of another name says nothing. */
+static bool read_file(struct wpp_controls *controls, const char *path, struct error *err)
+{
+    return schema_files_is_one(path, mof_file_endings) ? read_mof(controls, path, err)
+           : schema_files_is_one(path, tmc_endings)    ? read_tmc(controls, path, err)
+           : schema_files_is_one(path, pdb_endings)    ? read_pdb(controls, path, err)
+                                                       : true;
+}
+
+struct walk {
+    struct wpp_controls *controls;
+    size_t files;
+};
+
+/* Callback of plat_glob. */
+static bool read_found(void *self, const char *path)
+{
+    struct walk *walk = self;
+    struct error err = {0};
+    if (!read_file(walk->controls, path, &err) && walk->controls->warn) {
+        char text[1200];
+        snprintf(text, sizeof(text), "%s: %s", path, err.text);
+        walk->controls->warn(walk->controls->warn_self, text);
+    }
+    return ++walk->files < MAX_FILES;
+}
+
+static bool read_folder(
+    struct wpp_controls *controls, const char *folder, const char *pattern, struct error *err)
+{
+    char path[MAX_PATH_BYTES];
+    struct walk walk = {.controls = controls};
+    int size = snprintf(path, sizeof(path), "%s%s", folder, pattern);
+    if (size < 0 || (size_t)size >= sizeof(path)) {
+        return error_set(err, ERR_LIMIT, "the path is too long");
+    }
+    struct error nothing; /* an empty folder says nothing */
+    plat_glob(path, read_found, &walk, &nothing);
+    return true;
+}
+
+/* tracepdb writes .tmf files and the .mof or .tmc that goes with them into one folder. */
+static bool read_beside(struct wpp_controls *controls, const char *path, struct error *err)
+{
+    char folder[MAX_PATH_BYTES];
+    size_t size = strlen(path);
+    while (size > 0 && path[size - 1] != '/' && path[size - 1] != '\\') {
+        size--;
+    }
+    if (size >= sizeof(folder)) {
+        return error_set(err, ERR_LIMIT, "the path is too long");
+    }
+    snprintf(folder, sizeof(folder), "%.*s", (int)size, path);
+    return read_folder(controls, folder, "*", err);
+}
+
+bool wpp_controls_read(struct wpp_controls *controls, const char *path, struct error *err)
+{
+    switch (plat_path_kind(path)) {
+    case PLAT_PATH_DIR:
+        return read_folder(controls, path, "/**/*", err);
+    case PLAT_PATH_FILE:
+        return schema_files_is_one(path, tmf_endings) ? read_beside(controls, path, err)
+                                                      : read_file(controls, path, err);
+    default:
+        return error_set(err, ERR_MISSING, "there is no such file or folder");
+    }
+}
