@@ -283,9 +283,11 @@ static const struct config_field provider_fields[] = {
     {CONFIG_ROW("disallow", STRINGS, struct app_provider, disallow), .max = 128,
         .help = "group: GUIDs of providers that are left out of it"},
     {CONFIG_ROW("wpp", PATH, struct app_provider, wpp), .is_read = true,
-        .help = "WPP messages instead: the file that describes them (.tmf .tmc .pdb)"},
+        .help = "WPP messages instead: what describes them (.pdb, .tmf) and names their control GUID "
+            "and flags (.pdb, .mof, .tmc; of a .tmf those beside it), or a folder of such files"},
     {CONFIG_ROW("flags", STRINGS, struct app_provider, flags), .max = 32,
-        .help = "wpp: names or numbers of its flags; default: all"},
+        .help = "wpp: names or numbers of its flags; default: all. Names are looked up in the files of "
+            "wpp"},
     {CONFIG_STRUCT_ROW("budget", struct app_provider, budget, budget_fields),
         .help = "live sessions: what it may send per second; default: `provider_budget` of the "
             "session"},

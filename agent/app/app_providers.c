@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "app/app_fields.h"
+#include "app/app_wpp.h"
 #include "config/config_check.h"
 #include "config/config_value.h"
 #include "etw/etw_names.h"
@@ -14,6 +15,7 @@ enum { MAX_EXECUTABLE_BYTES = 1024, MAX_ID = 65535 };
 struct checker {
     struct config *memory;
     struct config_report *report;
+    bool is_live; /* the session switches its providers on */
 };
 
 /* An error at ${member}, whose text reads "KEY: what. what to do". */
@@ -205,21 +207,6 @@ static bool fill_etw(const struct checker *checker, struct app_provider *provide
     return check_stacks(checker, &provider->stack_for, &spec->stacks);
 }
 
-/* Flags of WPP are its keywords. Where one of them is a name, whose bit nothing at hand tells, all of
- * them are wanted. */
-static void put_flags(const struct config_strings *flags, struct provider_spec *spec)
-{
-    uint64_t all = 0;
-    for (size_t i = 0; i < flags->count; i++) {
-        uint64_t bits;
-        if (!provider_spec_parse_bits(span_text(flags->items[i]), &bits)) {
-            return;
-        }
-        all |= bits;
-    }
-    spec->any.bits |= all;
-}
-
 static bool check_long(const struct checker *checker, struct app_provider *provider)
 {
     struct provider_spec *spec = &provider->spec;
@@ -239,7 +226,9 @@ static bool check_long(const struct checker *checker, struct app_provider *provi
         complain(checker, &provider->flags, sizeof(provider->flags), "flags",
             "only WPP has flags. write keywords: {any: [...]}");
     }
-    put_flags(&provider->flags, spec);
+    if (provider->wpp) {
+        app_wpp_check(checker->memory, provider, checker->is_live, checker->report);
+    }
     for (size_t i = 0; i < provider->text.extended.count; i++) {
         int value;
         if (config_value_enum(
@@ -284,9 +273,11 @@ static void check_count(const struct checker *checker, const struct app_session 
 bool app_providers_check(
     struct config *memory, struct app_session *session, struct config_report *report)
 {
-    struct checker checker = {memory, report};
+    struct checker checker = {.memory = memory, .report = report};
     struct app_provider *providers = session->providers.items;
     if (session->variant) {
+        const struct input_ops *ops = session->variant->module;
+        checker.is_live = ops->switches_on;
         check_count(&checker, session);
     }
     for (size_t i = 0; i < session->providers.count; i++) {

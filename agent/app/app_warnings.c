@@ -57,6 +57,35 @@ static void warn_of_protected(const struct search *search, const struct app_sess
     }
 }
 
+static void warn_of_wpp(const struct search *search, const struct app_session *session,
+    const struct app_provider *provider)
+{
+    const struct provider_spec *spec = &provider->spec;
+    if (!provider->wpp) {
+        return;
+    }
+    if (plat_path_kind(provider->wpp) == PLAT_PATH_NONE) {
+        WARN(search, &provider->wpp, "wpp: there is no such file or folder");
+    }
+    if (!session->ops->switches_on && spec->any.bits) {
+        WARN(search, &provider->flags,
+            "messages of recorded traces have no flags, but their formats name them. write names");
+    }
+    if (session->ops->switches_on && spec->name.size == 0 && guid_is_zero(&spec->guid)) {
+        WARN(search, provider,
+            "which control GUID switches these messages on is not known: no .mof, .tmc or .pdb "
+            "that "
+            "wpp names says one alone. add name: GUID");
+    }
+    if (spec->any.bits >> 32 || spec->all.bits || spec->all.name_count) {
+        WARN(search, provider,
+            "WPP has 32 flags, any of which is enough: other bits have no effect");
+    }
+    if (provider->payload.count) {
+        WARN(search, provider, "WPP messages have no fields: payload has no effect. use filters");
+    }
+}
+
 static void warn_of_providers(const struct search *search, const struct app_session *session)
 {
     const struct app_provider *providers = session->providers.items;
@@ -87,22 +116,7 @@ static void warn_of_providers(const struct search *search, const struct app_sess
                 "events of the kernel come in sessions of kernel events alone. write type: system");
         }
         warn_of_protected(search, session, p);
-        if (p->wpp && !session->ops->switches_on && spec->any.bits) {
-            WARN(search, &p->flags,
-                "messages of recorded traces have no flags, but their formats name them. write "
-                "names");
-        }
-        if (p->wpp && session->ops->switches_on && p->flags.count && spec->any.bits == 0) {
-            WARN(search, &p->flags,
-                "the bits of flags by name are not known here, so all flags are switched on. write "
-                "their numbers");
-        }
-        if (p->wpp && (spec->any.bits >> 32 || spec->all.bits || spec->all.name_count)) {
-            WARN(search, p, "WPP has 32 flags, any of which is enough: other bits have no effect");
-        }
-        if (p->wpp && p->payload.count) {
-            WARN(search, p, "WPP messages have no fields: payload has no effect. use filters");
-        }
+        warn_of_wpp(search, session, p);
     }
 }
 

@@ -484,7 +484,8 @@ Outputs""", out)
         ("providers: ['A:4::0']", "keywords 0 means every keyword"),
         ("paths: [OUT/none.etl]", "there is no file"),
         ("paths: [OUT]", "is a folder"),
-        ("providers: [{wpp: a.tmf, flags: [0x10]}]", "formats name them. write names"),
+        ("providers: [{wpp: OUT, flags: [0x10]}]", "formats name them. write names"),
+        ("providers: [{wpp: a.tmf}]", "wpp: there is no such file or folder"),
         ("filters: [{drop: 'true'}, {keep: event.id == 1}]", "no rule behind `true`"),
     )
 

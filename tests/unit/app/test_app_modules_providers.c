@@ -20,7 +20,7 @@ static void entries_of_providers_are_read_in_both_forms(void **state)
               "    extended: [stack, sid]\n"
               "    processes: {pids: [4, 0x10], executables: [a.exe]}\n"
               "    filters: [{keep: 'event.id == 1'}]\n"
-              "  - {wpp: a.tmf, flags: [X], level: verbose}\n",
+              "  - {wpp: a.tmf, flags: [0x2], level: verbose}\n",
             STDOUT, &config, &report));
     const struct app_provider *p = config.sessions[0].providers.items;
     assert_int_equal(config.sessions[0].providers.count, 4);
