@@ -82,12 +82,4 @@ struct spool *spool_durable_create(
 /* In `stage`: how far the session is in the store with this commit, as far as the stream goes. */
 uint64_t spool_durable_sequence(const struct spool *base, size_t session, size_t stream);
 
-/*
- * Have ${stage} called on the spool's thread, and what it stages made true: returns when it is. False
- * with ${err} set: it is not, but may become so. Any thread but the spool's.
- */
-bool spool_durable_stage(struct spool *base,
-    bool (*stage)(void *self, struct store *store, struct error *err), void *self,
-    struct error *err);
-
 #endif

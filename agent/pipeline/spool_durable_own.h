@@ -84,16 +84,6 @@ struct spool_cursor {
     struct spool_backlog backlog; /* as the writer has seen it last */
 };
 
-/* See spool_durable_stage. */
-struct spool_request {
-    struct spool_request *next;
-    bool (*stage)(void *self, struct store *store, struct error *err);
-    void *self;
-    bool done;
-    bool failed;
-    struct error err;
-};
-
 struct spool_durable {
     struct spool base;
     struct spool_durable_settings settings;
@@ -116,7 +106,6 @@ struct spool_durable {
     uint64_t pending_since_ns; /* when the first thing came that is not true; UINT64_MAX: none */
     struct batch_list cache;   /* committed, by id */
     size_t memory_bytes;       /* of all batches */
-    struct spool_request *requests;
     struct store_row *damaged; /* rows that the writer is to set aside */
     size_t damaged_count;
     size_t damaged_capacity;

@@ -17,27 +17,6 @@ enum { RETRY_FIRST_MS = 50, RETRY_LAST_MS = 2000, LOOK_MS = 500 };
 
 /* ---- a round ------------------------------------------------------------------------------------- */
 
-static void stage_requests(struct spool_durable *spool, struct spool_request *requests)
-{
-    for (struct spool_request *request = requests; request; request = request->next) {
-        request->failed = !request->stage(request->self, spool->settings.store, &request->err);
-    }
-}
-
-/* What became of them; ${commit}: of what they staged, NULL if it is true. Holds the mutex. */
-static void end_requests(struct spool_request *requests, const struct error *commit)
-{
-    while (requests) {
-        struct spool_request *request = requests;
-        requests = request->next; /* it is its owner's again when it is done */
-        if (commit && !request->failed) {
-            request->failed = true;
-            request->err = *commit;
-        }
-        request->done = true;
-    }
-}
-
 static void stage_rest(struct spool_durable *spool, bool all)
 {
     const struct spool_durable_settings *settings = &spool->settings;
@@ -86,7 +65,6 @@ static void publish(struct spool_durable *spool)
 
 struct round {
     uint64_t number;
-    struct spool_request *requests;
     bool staged;  /* there are batches to commit … */
     bool all;     /* … every one that was appended before */
     bool hurried; /* somebody waits for it */
@@ -105,9 +83,7 @@ static void begin_round(struct spool_durable *spool, struct round *round)
     }
     plat_mutex_lock(&spool->mutex);
     batch_list_move(&spool->waiting, &spool->pending);
-    *round = (struct round){
-        .number = ++spool->rounds_begun, .requests = spool->requests, .hurried = spool->hurried};
-    spool->requests = NULL;
+    *round = (struct round){.number = ++spool->rounds_begun, .hurried = spool->hurried};
     spool->hurried = false;
     spool->pending_since_ns = UINT64_MAX;
     plat_mutex_unlock(&spool->mutex);
@@ -139,7 +115,6 @@ static void end_round(
     spool->usage.failing = !ok;
     spool->usage.room = round->told;
     spool->last_error = *err;
-    end_requests(round->requests, cursors ? NULL : err);
     bool left = spool->pending.head || spool->waiting.head || spool->staged.head;
     if (left || !ok) {
         spool_durable_touch(spool);
@@ -308,7 +283,6 @@ static bool work(struct spool_durable *spool)
     spool_stage_batches(spool, &round.room, &round.again);
     round.all = !spool->waiting.head;
     stage_rest(spool, round.all);
-    stage_requests(spool, round.requests);
     round.staged = spool->staged.head != NULL;
     store_expect_reads(spool->settings.store, spool->lets_go);
     bool ok = store_commit(spool->settings.store, &committed, &err);
@@ -437,31 +411,6 @@ bool spool_writer_wait(struct spool_durable *spool, bool all, struct error *err)
     return error_set(err, ERR_FULL, "the spool is full");
 }
 
-bool spool_durable_stage(struct spool *base,
-    bool (*stage)(void *self, struct store *store, struct error *err), void *self,
-    struct error *err)
-{
-    struct spool_durable *spool = spool_durable_of(base);
-    struct spool_request request = {.stage = stage, .self = self};
-    plat_mutex_lock(&spool->mutex);
-    if (!spool->running) {
-        plat_mutex_unlock(&spool->mutex);
-        return error_set(err, ERR_STOPPED, "the spool has been closed");
-    }
-    request.next = spool->requests;
-    spool->requests = &request;
-    spool->hurried = true;
-    plat_cond_signal(&spool->work);
-    while (!request.done) {
-        plat_cond_wait(&spool->round, &spool->mutex);
-    }
-    plat_mutex_unlock(&spool->mutex);
-    if (request.failed && err) {
-        *err = request.err;
-    }
-    return !request.failed;
-}
-
 bool spool_writer_start(struct spool_durable *spool, struct error *err)
 {
     work(spool); /* what outputs there are becomes true, and cursors know their first rows */
@@ -479,10 +428,6 @@ void spool_writer_stop(struct spool_durable *spool)
     plat_thread_join(spool->thread);
     spool->thread = NULL;
     plat_mutex_lock(&spool->mutex);
-    struct error closed;
-    error_set(&closed, ERR_STOPPED, "the spool has been closed");
-    end_requests(spool->requests, &closed);
-    spool->requests = NULL;
     spool->running = false;
     spool->halted = true;
     wake_cursors(spool);

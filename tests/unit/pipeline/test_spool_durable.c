@@ -308,37 +308,6 @@ static void how_far_a_session_is_becomes_true_with_its_batches(void **state)
     rig_fini(&rig);
 }
 
-struct staging {
-    struct spool_rig *rig;
-    bool ok;
-    uint64_t value;
-};
-
-static bool stage_live(void *self, struct store *store, struct error *err)
-{
-    struct staging *staging = self;
-    return store_live(store, span_text("live"), staging->value, err);
-}
-
-static void what_others_stage_is_true_when_they_are_told_so(void **state)
-{
-    (void)state;
-    struct spool_rig rig;
-    struct error err = {0};
-    uint64_t time = 0;
-    rig_init(&rig);
-    rig_open(&rig);
-    struct staging staging = {.rig = &rig, .value = 77};
-    assert_true(spool_durable_stage(rig.spool, stage_live, &staging, &err));
-    rig_crash(&rig);
-    rig.spool->ops->halt(rig.spool);
-    assert_true(store_find_live(rig.store, span_text("live"), &time, &err));
-    assert_int_equal(time, 77);
-    assert_false(spool_durable_stage(rig.spool, stage_live, &staging, &err));
-    assert_int_equal(err.code, ERR_STOPPED);
-    rig_fini(&rig);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -355,7 +324,6 @@ int main(void)
         cmocka_unit_test(what_was_written_for_another_stream_comes_first),
         cmocka_unit_test(a_new_output_begins_behind_what_is_there),
         cmocka_unit_test(how_far_a_session_is_becomes_true_with_its_batches),
-        cmocka_unit_test(what_others_stage_is_true_when_they_are_told_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
