@@ -96,13 +96,15 @@ bool message_numbers_cut(struct message_numbers *n, struct message_gap *ret_gap)
         .from = n->times[0],
         .to = n->times[1]};
     n->has_settled = n->has_settled || n->split != n->base;
+    if (n->highest != n->split) { /* else what was lost shows when the next number comes */
+        memmove(n->explained, n->explained + 1, 2 * sizeof(n->explained[0]));
+        n->explained[2] = 0;
+    }
     n->base = n->split;
     n->split = n->highest;
     n->came[0] = n->came[1];
     n->came[1] = 0;
     memmove(n->times, n->times + 1, 2 * sizeof(n->times[0]));
-    memmove(n->explained, n->explained + 1, 2 * sizeof(n->explained[0]));
-    n->explained[2] = 0;
     return ret_gap->count != 0;
 }
 

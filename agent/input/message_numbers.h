@@ -20,15 +20,17 @@ struct message_numbers {
     bool is_on;     /* the session numbers messages */
     bool is_global; /* those of other sessions, too */
     bool has_any;
-    bool has_settled;      /* a cut has settled numbers: `base` does not move down any more */
-    uint32_t per_buffer;   /* messages that a buffer holds at most */
-    uint32_t base;         /* all up to it are settled */
-    uint32_t split;        /* the highest at the last cut */
-    uint32_t highest;      /* so far */
-    uint64_t came[2];      /* of the numbers up to `split`, and behind it */
-    uint64_t late;         /* that came when they had been taken for missing */
-    uint64_t explained[3]; /* by ETW's counters: before the last two cuts, between them, since */
-    uint64_t times[3];     /* FILETIME: the newest at either cut, and now */
+    bool has_settled;    /* a cut has settled numbers: `base` does not move down any more */
+    uint32_t per_buffer; /* messages that a buffer holds at most */
+    uint32_t base;       /* all up to it are settled */
+    uint32_t split;      /* the highest at the last cut */
+    uint32_t highest;    /* so far */
+    uint64_t came[2];    /* of the numbers up to `split`, and behind it */
+    uint64_t late;       /* that came when they had been taken for missing */
+    uint64_t explained
+        [3]; /* by ETW's counters: before the last two cuts that numbers came before, between
+                              them, since */
+    uint64_t times[3]; /* FILETIME: the newest at either cut, and now */
 };
 
 struct message_gap {

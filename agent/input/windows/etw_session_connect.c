@@ -81,6 +81,7 @@ bool etw_session_connect(struct etw_session *s, struct error *err)
     *connection = (struct etw_session_connection){s->consume, s->connections};
     message_numbers_init(&s->numbers, s->state.mode, s->state.buffer_kb * 1024);
     s->numbers_at_ns = 0;
+    s->numbers_newest[0] = s->numbers_newest[1] = 0;
     s->connections = connection;
     return true;
 }

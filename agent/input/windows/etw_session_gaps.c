@@ -85,19 +85,28 @@ static void give_missing(struct etw_session *s, const struct message_gap *missin
                     .trace = trace_of(s)});
 }
 
-/* What came later than a flush and a moment after another one does not come any more. */
+/* A cut when two flushes and a moment are over, by the clock and by what has been read: a reader that is
+ * behind has not come to what was written then, but one that nothing came to has. */
 static void look_at_numbers(struct etw_session *s)
 {
     const uint64_t ns_per_ms = 1000000;
+    const uint64_t units_per_ms = 10000;
     const uint64_t now = plat_monotonic_ns();
     uint64_t flush_ms = s->state.flush_ms ? s->state.flush_ms : 1000;
+    uint64_t wait_ms = 2 * flush_ms + s->timing.numbers_ms;
+    uint64_t newest = s->consume ? etw_consume_newest(s->consume) : 0;
+    bool has_read = newest == s->numbers_newest[1] ||
+                    newest >= s->numbers_newest[0] + wait_ms * units_per_ms;
     struct message_gap missing;
-    if (s->numbers.has_any && now >= s->numbers_at_ns) {
-        bool is_due = s->numbers_at_ns != 0;
-        s->numbers_at_ns = now + (2 * flush_ms + s->timing.numbers_ms) * ns_per_ms;
-        if (is_due && message_numbers_cut(&s->numbers, &missing)) {
-            give_missing(s, &missing);
-        }
+    s->numbers_newest[1] = newest;
+    if (!s->numbers.has_any || now < s->numbers_at_ns || !has_read) {
+        return;
+    }
+    bool is_due = s->numbers_at_ns != 0;
+    s->numbers_at_ns = now + wait_ms * ns_per_ms;
+    s->numbers_newest[0] = newest;
+    if (is_due && message_numbers_cut(&s->numbers, &missing)) {
+        give_missing(s, &missing);
     }
 }
 

@@ -95,6 +95,7 @@ struct etw_session {
     struct etw_loss loss;
     struct message_numbers numbers; /* of who has the turn, while there is a consumer */
     uint64_t numbers_at_ns;         /* the next look at them; 0: not yet known */
+    uint64_t numbers_newest[2];     /* newest record, FILETIME: at the last cut, the last look */
     bool profile_set;
     uint32_t profile_old_100ns;
 

@@ -143,21 +143,30 @@ static void nothing_is_missing_where_processors_take_turns(void **state)
     rig_fini(&rig);
 }
 
+static bool has_events(struct rig *rig, const void *what)
+{
+    (void)what;
+    return rig_events(rig) > 0;
+}
+
 static void what_lost_buffers_held_is_told_in_buffers_alone(void **state)
 {
     (void)state;
     struct rig rig;
-    struct etw_sim_provider *provider = begin(&rig, LIVE_SEQUENCE_LOCAL, LIVE_DELIVERY_RAW);
+    const struct etw_sim_options options = {.processors = 1, .real_clock = true};
+    struct etw_sim_provider *provider = begin_with(
+        &rig, LIVE_SEQUENCE_LOCAL, LIVE_DELIVERY_RAW, &options);
     write_messages(provider, USUAL, 1);
+    rig_await(&rig, has_events, NULL);
     etw_sim_lose_buffers(rig.sim, NAME, 2, false);
     write_messages(provider, USUAL, 5000);
     rig_stop(&rig);
     struct etw_sim_session_info info;
     assert_true(etw_sim_session_get(rig.sim, NAME, &info));
-    assert_true(info.counts.in_lost_buffers > 1000);
+    assert_true(info.counts.in_lost_buffers > 0);
     assert_int_equal(rig_events(&rig) + info.counts.in_lost_buffers, 5001);
     assert_int_equal(rig_lost(&rig, "realtime_buffers_lost", NULL), 2);
-    assert_int_equal(rig.gap_count, 1);
+    assert_int_equal(rig_lost(&rig, "message_numbers", NULL), 0);
     rig_fini(&rig);
 }
 

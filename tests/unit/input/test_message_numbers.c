@@ -156,6 +156,20 @@ static void a_loss_explains_what_is_missing_near_it(void **state)
     }
 }
 
+static void a_loss_shows_when_the_next_message_comes(void **state)
+{
+    (void)state;
+    begin(LOCAL);
+    note(1, 10);
+    cut();
+    message_numbers_explain(&numbers, 0, 1);
+    for (unsigned i = 0; i < 100; i++) {
+        assert_int_equal(cut(), 0); /* nobody writes */
+    }
+    note(31, 31);
+    assert_int_equal(cut() + cut() + end(), 0);
+}
+
 static void those_of_all_sessions_have_another_name(void **state)
 {
     (void)state;
@@ -235,6 +249,7 @@ int main(void)
         cmocka_unit_test(numbers_begin_again_behind_the_last),
         cmocka_unit_test(what_counters_of_etw_tell_is_not_told_again),
         cmocka_unit_test(a_loss_explains_what_is_missing_near_it),
+        cmocka_unit_test(a_loss_shows_when_the_next_message_comes),
         cmocka_unit_test(those_of_all_sessions_have_another_name),
         cmocka_unit_test(nothing_makes_it_count_more_than_there_are),
         cmocka_unit_test(as_many_are_told_as_were_lost),
