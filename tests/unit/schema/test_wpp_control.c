@@ -6,6 +6,7 @@
 #include "schema/mof_control.h"
 #include "schema/mof_parse.h"
 #include "schema/tmc.h"
+#include "support/pdb_put.h"
 #include "support/temp_folder.h"
 #include "support/test.h"
 
@@ -190,6 +191,42 @@ static int remove_files(void **state)
     return temp_folder_remove(folder);
 }
 
+static void write_pdb(const char *path)
+{
+    static const char *const control[] = {
+        "TMC:", GUID_B, "DriverTraceGuid", "F0", "F1", "PUBLIC_TMF:"};
+    static const struct pdb_put_options options = {.block_size = 512};
+    struct error err;
+    struct buf symbols;
+    struct buf file;
+    buf_init(&symbols, 1 << 20);
+    buf_init(&file, 1 << 20);
+    pdb_put_signature(&symbols);
+    pdb_put_annotation(&symbols, control, sizeof(control) / sizeof(control[0]));
+    const struct pdb_put_module module = {.name = "m.obj", .symbols = buf_span(&symbols)};
+    pdb_put(&file, &options, &module, 1);
+    struct plat_file *out = plat_file_open(path, PLAT_FILE_CREATE, &err);
+    assert_non_null(out);
+    assert_true(plat_file_write(out, buf_span(&file), &err));
+    plat_file_close(out);
+    buf_fini(&symbols);
+    buf_fini(&file);
+}
+
+static void annotations_of_symbols_are_read(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    char path[256];
+    snprintf(path, sizeof(path), "%s/driver.pdb", folder);
+    write_pdb(path);
+    assert_true(wpp_controls_read(&controls, path, &err));
+    assert_int_equal(controls.count, 1);
+    assert_span(control_of(GUID_B)->name, "DriverTraceGuid");
+    assert_int_equal(control_of(GUID_B)->flag_count, 2);
+    assert_int_equal(bits_of(control_of(GUID_B), "F1"), 2);
+}
+
 static size_t read_path(const char *name, bool good)
 {
     struct error err = {0};
@@ -225,6 +262,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_cut_off_still_counts, start, stop),
         cmocka_unit_test_setup_teardown(a_provider_has_32_flags, start, stop),
         cmocka_unit_test_setup_teardown(flags_of_a_class_have_two_names, start, stop),
+        cmocka_unit_test_setup_teardown(annotations_of_symbols_are_read, write_files, remove_files),
         cmocka_unit_test_setup_teardown(
             files_folders_and_neighbours_are_read, write_files, remove_files),
     };
