@@ -1,6 +1,7 @@
 #include "schema/mof_model.h"
 
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 
 #include "schema/names.h"
@@ -11,7 +12,7 @@ void mof_model_init(struct mof_model *model, size_t max_bytes)
 {
     *model = (struct mof_model){0};
     arena_init(&model->arena, max_bytes);
-    map_init(&model->names, MOF_MAX_CLASSES);
+    map_init(&model->names, 2 * (size_t)MOF_MAX_CLASSES);
 }
 
 void mof_model_fini(struct mof_model *model)
@@ -63,29 +64,45 @@ void mof_model_end_warnings(struct mof_model *model)
 
 /* ---- classes ------------------------------------------------------------------------------------- */
 
-static struct span fold(struct span name, char *text)
+/* Of a class in ${file}; NULL: in the first file that has it. */
+struct name_key {
+    const struct mof_file *file;
+    char name[MAX_NAME_BYTES]; /* folded */
+};
+
+static struct span make_key(const struct mof_file *file, struct span name, struct name_key *key)
 {
     size_t size = name.size < MAX_NAME_BYTES ? name.size : MAX_NAME_BYTES;
+    key->file = file;
     for (size_t i = 0; i < size; i++) {
         uint8_t c = name.data[i];
-        text[i] = (char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+        key->name[i] = (char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
     }
-    return span_make(text, size);
+    return span_make(key, offsetof(struct name_key, name) + size);
+}
+
+static struct mof_class *find(
+    const struct mof_model *model, const struct mof_file *file, struct span name)
+{
+    struct name_key key;
+    return map_get(&model->names, make_key(file, name, &key));
+}
+
+/* Of several with one name the first stays. */
+static bool add_name(struct mof_model *model, const struct mof_file *file, struct mof_class *class)
+{
+    struct name_key key;
+    struct span copy;
+    return find(model, file, class->name) ||
+           (arena_copy(&model->arena, make_key(file, class->name, &key), &copy) &&
+               map_put(&model->names, copy, class));
 }
 
 bool mof_model_add(struct mof_model *model, struct mof_class *class)
 {
-    char text[MAX_NAME_BYTES];
-    struct span key = fold(class->name, text);
-    struct mof_class *alike = map_get(&model->names, key);
-    if (!alike) {
-        struct span copy;
-        if (!arena_copy(&model->arena, key, &copy) || !map_put(&model->names, copy, class)) {
-            return false;
-        }
-    } else {
-        class->next_alike = alike->next_alike;
-        alike->next_alike = class;
+    if (!class->is_local &&
+        (!add_name(model, class->file, class) || !add_name(model, NULL, class))) {
+        return false;
     }
     if (model->last) {
         model->last->next = class;
@@ -97,22 +114,15 @@ bool mof_model_add(struct mof_model *model, struct mof_class *class)
     return true;
 }
 
-/* The parent of ${class}: of its own file, else the first of any. */
-static struct mof_class *find_parent(const struct mof_model *model, const struct mof_class *class)
+/* The class called ${name}: of ${file}, else the first of any, but not ${but}. */
+static struct mof_class *find_near(const struct mof_model *model, const struct mof_file *file,
+    struct span name, const struct mof_class *but)
 {
-    char text[MAX_NAME_BYTES];
-    struct mof_class *found = NULL;
-    struct mof_class *at = class->parent.size ? map_get(&model->names, fold(class->parent, text))
-                                              : NULL;
-    for (size_t i = 0; at && i < MOF_MAX_DEPTH; at = at->next_alike, i++) {
-        if (!at->is_local && at != class && (!found || at->file == class->file)) {
-            found = at;
-            if (at->file == class->file) {
-                break;
-            }
-        }
+    struct mof_class *found = find(model, file, name);
+    if (!found || found == but) {
+        found = find(model, NULL, name);
     }
-    return found;
+    return found == but ? NULL : found;
 }
 
 /* ---- amendments ---------------------------------------------------------------------------------- */
@@ -137,45 +147,45 @@ static void add_qualifiers(struct mof_qualifier **to, struct mof_qualifier *more
     }
 }
 
+/* The property called ${name}, looked for from ${start} on and then from the first; NULL: none. */
+static struct mof_property *find_property(
+    const struct mof_class *class, struct mof_property *start, struct span name)
+{
+    struct mof_property *at = start;
+    do {
+        if (span_equal_nocase(at->name, name)) {
+            return at;
+        }
+        at = at->next ? at->next : class->properties;
+    } while (at != start);
+    return NULL;
+}
+
 static void amend(struct mof_class *class, struct mof_class *amendment)
 {
     add_qualifiers(&class->qualifiers, amendment->qualifiers);
     amendment->qualifiers = NULL;
-    struct mof_property *own = class->properties;
-    for (struct mof_property *p = amendment->properties; p; p = p->next) {
-        /* Both list them in one order as a rule. */
-        struct mof_property *start = own;
-        while (own && !span_equal_nocase(own->name, p->name)) {
-            own = own->next;
-        }
+    struct mof_property *from = class->properties; /* both list them in one order as a rule */
+    for (struct mof_property *p = amendment->properties; p && from; p = p->next) {
+        struct mof_property *own = find_property(class, from, p->name);
         if (own) {
             add_qualifiers(&own->qualifiers, p->qualifiers);
             p->qualifiers = NULL;
-        } else {
-            own = start;
+            from = own;
         }
-    }
-}
-
-static void apply_amendment(struct mof_model *model, struct mof_class *amendment)
-{
-    char text[MAX_NAME_BYTES];
-    struct mof_class *at = map_get(&model->names, fold(amendment->name, text));
-    while (at && at->is_local) {
-        at = at->next_alike;
-    }
-    if (at) {
-        amend(at, amendment);
     }
 }
 
 void mof_model_link(struct mof_model *model)
 {
     for (struct mof_class *class = model->first; class; class = class->next) {
-        if (class->is_local) {
-            apply_amendment(model, class);
-        } else {
-            class->base = find_parent(model, class);
+        if (!class->is_local) {
+            class->base = find_near(model, class->file, class->parent, class);
+            continue;
+        }
+        struct mof_class *to = find_near(model, class->file, class->name, NULL);
+        if (to) {
+            amend(to, class);
         }
     }
     for (struct mof_class *class = model->first; class; class = class->next) {

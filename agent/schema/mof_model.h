@@ -44,9 +44,8 @@ struct mof_property {
 };
 
 struct mof_class {
-    struct mof_class *next;       /* in the order of files and of their text */
-    struct mof_class *next_alike; /* of the same name */
-    struct mof_class *base;       /* set by mof_model_link; NULL: in none of the files */
+    struct mof_class *next; /* in the order of files and of their text */
+    struct mof_class *base; /* set by mof_model_link; NULL: in none of the files */
     struct mof_file *file;
     struct span name;
     struct span parent; /* empty: none */
@@ -68,7 +67,8 @@ struct mof_file {
 
 struct mof_model {
     struct arena arena;
-    struct map names; /* folded name: the first class of it */
+    struct map
+        names; /* the first class of a name, in each file and in all (mof_model.c); no amendments */
     struct mof_class *first;
     struct mof_class *last;
     size_t class_count;

@@ -227,6 +227,45 @@ static void classes_are_linked(void **state)
         "without\n");
 }
 
+/* However many files have a class of that name, as those of several versions of a provider do. */
+static void files_keep_to_their_own_parents(void **state)
+{
+    (void)state;
+    enum { FILES = 200 };
+    static char texts[FILES][128]; /* classes borrow them */
+    for (unsigned i = 0; i < FILES; i++) {
+        char name[16];
+        snprintf(texts[i], sizeof(texts[i]),
+            "class Base { uint32 p%u; };\nclass Child%u : Base {};\n", i, i);
+        snprintf(name, sizeof(name), "%u.mof", i);
+        parse(texts[i], name);
+    }
+    mof_model_link(&model);
+    for (unsigned i = 0; i < FILES; i++) {
+        char name[16];
+        char child[16];
+        snprintf(child, sizeof(child), "Child%u", i);
+        snprintf(name, sizeof(name), "p%u", i);
+        assert_span(class_of(child)->base->properties->name, name);
+    }
+}
+
+static void amendments_have_any_order(void **state)
+{
+    (void)state;
+    parse("class A { uint32 x; uint32 y; uint32 z; };", "a.mof");
+    parse("[Amendment] class Nobody { [Values{\"n\"}] uint32 x; };\n"
+          "[Amendment] class A { [Values{\"z\"}] uint32 z; [Values{\"n\"}] uint32 none;\n"
+          " [Values{\"x\"}] uint32 X; [Values{\"y\"}] uint32 y; };",
+        "a.mfl");
+    mof_model_link(&model);
+    static const char *const names[] = {"x", "y", "z"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        assert_span(mof_qualifier_text(property_of("A", names[i])->qualifiers, "Values"), names[i]);
+    }
+    assert_string_equal(warnings, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -237,6 +276,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(further_warnings_are_counted, start, stop),
         cmocka_unit_test_setup_teardown(what_is_included_is_told, start, stop),
         cmocka_unit_test_setup_teardown(classes_are_linked, start, stop),
+        cmocka_unit_test_setup_teardown(files_keep_to_their_own_parents, start, stop),
+        cmocka_unit_test_setup_teardown(amendments_have_any_order, start, stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
