@@ -149,16 +149,22 @@ static bool fill_slots(struct builder *b, const struct context *context)
 {
     memset(b->slots, 0, (b->slot_count + 1) * sizeof(const struct mof_property *));
     b->slot_count = 0;
+    size_t seen = 0;
     const struct mof_class *at = context->type;
     for (bool is_own = true; at; at = at == context->provider ? NULL : at->base, is_own = false) {
         for (const struct mof_property *p = at->properties; p; p = p->next) {
+            if (++seen > MOF_MAX_PROPERTIES) {
+                warn(b, context->type,
+                    "it and its parents have more than 1024 properties: left out");
+                return false;
+            }
             uint64_t id;
             bool has_id =
                 mof_qualifier_number(p->qualifiers, "WmiDataId", MOF_MAX_PROPERTIES, &id) && id > 0;
             if (is_own && (!has_id || b->slots[id])) {
                 warn(b, context->type,
                     has_id ? "two properties have one WmiDataId: left out"
-                           : "a property has no WmiDataId from 1 to 4096: left out");
+                           : "a property has no WmiDataId from 1 to 1024: left out");
                 return false;
             }
             if (has_id && !b->slots[id]) {

@@ -13,7 +13,7 @@
  */
 enum {
     MOF_MAX_CLASSES = 65536,
-    MOF_MAX_PROPERTIES = 4096, /* of a class */
+    MOF_MAX_PROPERTIES = 1024, /* of a class; of an event with those of parents */
     MOF_MAX_QUALIFIERS = 256,  /* of a class or property */
     MOF_MAX_DEPTH = 64,        /* of inheritance */
     MOF_MAX_WARNINGS = 20,     /* of a file; then only how many more there were */

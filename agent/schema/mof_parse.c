@@ -302,7 +302,7 @@ static bool parse_property(
         return true;
     }
     if (++class->property_count > MOF_MAX_PROPERTIES) {
-        return fail(p, "'}' behind 4096 properties");
+        return fail(p, "'}' behind 1024 properties");
     }
     property->qualifiers = qualified.list;
     if (*last) {
@@ -438,7 +438,10 @@ bool mof_parse(struct mof_model *model, struct span text, const char *name, stru
     }
     buf_fini(&parser.joined);
     if (parser.is_full) {
-        return error_set(err, ERR_LIMIT, "more MOF classes than there is memory for");
+        return error_set(err, ERR_LIMIT,
+            "more than %d MOF classes, or no memory for them: the others are not read. name fewer "
+            "files",
+            MOF_MAX_CLASSES);
     }
     return true;
 }

@@ -356,7 +356,7 @@ static void what_is_unclear_is_told(void **state)
     assert_string_equal(warnings,
         "a.mof:4:23: class Cut: the layout ends before property what: it is an object without an "
         "extension that is known\n"
-        "a.mof:5:16: class NoId: a property has no WmiDataId from 1 to 4096: left out\n"
+        "a.mof:5:16: class NoId: a property has no WmiDataId from 1 to 1024: left out\n"
         "a.mof:6:16: class Twice: two properties have one WmiDataId: left out\n"
         "a.mof:7:16: class Lone: neither it nor a parent in these files has a Guid, so its events "
         "are "
@@ -365,6 +365,30 @@ static void what_is_unclear_is_told(void **state)
         "a.mof:9:16: class Late: property a: its count n is no earlier property\n"
         "a.mof:10:90: class Ends: the layout ends before property s: its StringTermination is none "
         "that is known\n");
+}
+
+/* A chain of parents with many properties each would cost every class below it their product. */
+static void inherited_properties_are_limited(void **state)
+{
+    (void)state;
+    static char text[65536];
+    size_t size = (size_t)snprintf(text, sizeof(text), "%s", HEAD);
+    for (unsigned i = 0; i < 3; i++) {
+        size += (size_t)snprintf(text + size, sizeof(text) - size, "class P%u : %s%u {", i,
+            i ? "P" : "Work_V", i ? i - 1 : 2);
+        for (unsigned k = 0; k < 511; k++) {
+            size += (size_t)snprintf(text + size, sizeof(text) - size, "uint8 a%u;", k);
+        }
+        size += (size_t)snprintf(text + size, sizeof(text) - size, "};\n");
+    }
+    snprintf(text + size, sizeof(text) - size,
+        "[EventType(1)] class Few : P1 { [WmiDataId(1)] uint8 b; };\n"
+        "[EventType(2)] class Many : P2 { [WmiDataId(1)] uint8 b; };\n");
+    build(text);
+    assert_int_equal(find(EVENT, 1, 2)->field_count, 1);
+    assert_null(find(EVENT, 2, 2));
+    assert_string_equal(warnings, "a.mof:7:16: class Many: it and its parents have more than 1024 "
+                                  "properties: left out\n");
 }
 
 int main(void)
@@ -382,6 +406,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(booleans_have_two_widths, start, stop),
         cmocka_unit_test(properties_have_an_order),
         cmocka_unit_test_setup_teardown(what_is_unclear_is_told, start, stop),
+        cmocka_unit_test_setup_teardown(inherited_properties_are_limited, start, stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
