@@ -13,10 +13,10 @@
 
 /*
  * WPP messages, by the trace message formats in files and folders that the user named: in TMF files
- * and in the annotations of PDB files, which are the same lines. All files are read when the source is made, as far as that a damaged line is told then; what a message looks
- * like is worked out when it is first met, which a lock guards, as caches on many threads share the
- * source. Of a message without format this source keeps nothing: anybody can send any number of
- * them.
+ * and in the annotations of PDB files, which are the same lines. All files are read when the source
+ * is made, so a damaged line is told then; what a message looks like is worked out when it is first
+ * met, which a lock guards, as caches on many threads share the source. Of a message without format
+ * this source keeps nothing: anybody can send any number of them.
  */
 enum {
     MAX_FILES = 65536,
