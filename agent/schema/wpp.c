@@ -203,8 +203,10 @@ static bool add_annotation(void *self, const struct pdb_annotation *annotation)
 {
     struct pdb_load *load = self;
     struct arena *arena = &load->source->texts;
-    size_t count = annotation->count - 1; /* without "TMF:" */
-    bool ok = span_is(load->module, annotation->module) || enter_module(load, annotation->module);
+    size_t count = annotation->count - 1;              /* without "TMF:" */
+    bool is_first = load->reader.origin == load->path; /* its module may have an empty name */
+    bool ok = (!is_first && span_is(load->module, annotation->module)) ||
+              enter_module(load, annotation->module);
     if (ok && !span_equal(load->function, annotation->function)) {
         ok = keep_line(arena, annotation->function, &load->function);
     }

@@ -239,6 +239,32 @@ static void what_pdb_files_lack_is_told_of_a_few(void **state)
     assert_non_null(strstr(warnings, "\n3 more PDB files lack their symbols\n"));
 }
 
+/* The file is told, whatever its modules are called: not none, nor the one read before. */
+static void modules_without_a_name_have_a_place(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {LINES(GUID_A, "10", "one"), LINES(GUID_A, "10", "two")};
+    struct error err = {0};
+    struct buf symbols;
+    struct buf file;
+    char path[512];
+    path_of("nameless.pdb", path, sizeof(path));
+    buf_init(&symbols, 1 << 16);
+    buf_init(&file, 1 << 20);
+    pdb_put_signature(&symbols);
+    pdb_put_annotation(&symbols, lines, 6);
+    pdb_put_annotation(&symbols, lines + 6, 6);
+    const struct pdb_put_module module = {.name = "", .symbols = buf_span(&symbols)};
+    pdb_put(&file, &(struct pdb_put_options){.block_size = 512}, &module, 1);
+    assert_true(plat_file_replace(path, buf_span(&file), &err));
+    ops->destroy(create(path));
+    assert_string_equal(warnings, "test_wpp_files/nameless.pdb():136: message 10 of " GUID_A
+                                  " is not what test_wpp_files/nameless.pdb():4 says: the latter "
+                                  "counts, as it came first\n");
+    buf_fini(&symbols);
+    buf_fini(&file);
+}
+
 /* What the user names is known by its content, and nothing about it goes without saying. */
 static void a_named_pdb_file_is_known_by_its_content(void **state)
 {
@@ -402,6 +428,7 @@ int main(void)
         cmocka_unit_test(of_other_messages_nothing_is_known),
         cmocka_unit_test(pdb_files_are_read_like_formats),
         cmocka_unit_test(what_pdb_files_lack_is_told_of_a_few),
+        cmocka_unit_test(modules_without_a_name_have_a_place),
         cmocka_unit_test(a_named_pdb_file_is_known_by_its_content),
         cmocka_unit_test(threads_share_it),
         cmocka_unit_test(the_shared_formats_are_all_read),
