@@ -80,6 +80,13 @@ static bool compile(struct agent_plan *plan, const struct config_list *list, con
     }
     *ret_gate = (struct gate){
         .filter = filter->filter, .hits = filter->hits, .dropped = filter->dropped};
+    for (size_t i = 0; i < list->count && !filter->limiter; i++) {
+        if (rules_of(list)[i].limit.rate) {
+            filter->limiter = limiter_create(filter->filter, plan->session_count, err);
+            ret_gate->limiter = filter->limiter;
+            return filter->limiter != NULL;
+        }
+    }
     return true;
 }
 
@@ -425,6 +432,7 @@ void agent_plan_fini(struct agent_plan *plan)
         filter_destroy(plan->filters[i].filter);
         free(plan->filters[i].hits);
         free(plan->filters[i].dropped);
+        limiter_destroy(plan->filters[i].limiter);
     }
     for (size_t i = 0; i < plan->template_count; i++) {
         event_template_destroy(plan->templates[i]);

@@ -43,6 +43,7 @@ struct agent_filter {
     struct filter *filter;
     atomic_uint_fast64_t *hits; /* see struct gate */
     atomic_uint_fast64_t *dropped;
+    struct limiter *limiter; /* NULL: no rule is a limit */
 };
 
 struct agent_plan_settings {

@@ -3,6 +3,7 @@
 
 #include "config/config.h"
 #include "config/config_report.h"
+#include "filter/filter.h"
 #include "input/input.h"
 #include "input/provider_spec.h"
 #include "outputs/output.h"
@@ -91,14 +92,24 @@ struct app_sample {
     const char *by;   /* a field; NULL: activity_id */
 };
 
-/* One rule of a `filters` list. One of keep, drop and sample is given; see app_rules.h. */
+/* So many events in a time; app_rule. */
+struct app_limit {
+    const char *where;
+    const char *rate; /* N/s; NULL: there is no such action */
+    int64_t burst;    /* 0: N */
+    struct config_strings per;
+};
+
+/* One rule of a `filters` list. One of keep, drop, sample and limit is given; see app_rules.h. */
 struct app_rule {
     const char *name; /* NULL: none */
     const char *keep;
     const char *drop;
     struct app_sample sample;
+    struct app_limit limit;
 
-    uint64_t every; /* of sample.rate, once checked */
+    uint64_t every;             /* of sample.rate, once checked */
+    struct filter_limit tokens; /* of limit, the same */
     /* Of the expression in the file; the line is 0 if it came from the command line. */
     struct config_position position;
 };

@@ -141,6 +141,18 @@ static const struct config_field sample_fields[] = {
     {.key = NULL},
 };
 
+static const struct config_field limit_fields[] = {
+    {CONFIG_ROW("where", STRING, struct app_limit, where), .default_text = "true",
+        .help = "an expression; the rule is for events for which it is true"},
+    {CONFIG_ROW("rate", STRING, struct app_limit, rate), .required = true,
+        .help = "`N/s`, `N/m`, `N/h` or `N/d`: events in a second, minute, hour, day"},
+    {CONFIG_ROW("burst", INT, struct app_limit, burst), .min = 0, .max = FILTER_MAX_BURST,
+        .help = "what may come at once after a quiet time; 0: as many as `rate` says"},
+    {CONFIG_ROW("per", STRINGS, struct app_limit, per), .max = FILTER_MAX_FIELDS,
+        .help = "fields; each combination of their values has the rate for itself"},
+    {.key = NULL},
+};
+
 static const struct config_field rule_fields[] = {
     {CONFIG_ROW("name", STRING, struct app_rule, name), .help = "for counters and messages"},
     {CONFIG_ROW("keep", STRING, struct app_rule, keep),
@@ -149,6 +161,9 @@ static const struct config_field rule_fields[] = {
         .help = "an expression; events for which it is true are left out"},
     {CONFIG_STRUCT_ROW("sample", struct app_rule, sample, sample_fields),
         .help = "keeps one in so many of the events that it is for, and leaves the others out"},
+    {CONFIG_STRUCT_ROW("limit", struct app_rule, limit, limit_fields),
+        .help = "keeps as many of the events that it is for as the rate allows, and counts the others "
+                "as a gap"},
     {.key = NULL},
 };
 

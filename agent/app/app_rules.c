@@ -9,6 +9,7 @@ enum filter_action app_rules_action(const struct app_rule *rule)
 {
     return rule->drop          ? FILTER_ACTION_DROP
            : rule->sample.rate ? FILTER_ACTION_SAMPLE
+           : rule->limit.rate  ? FILTER_ACTION_LIMIT
                                : FILTER_ACTION_KEEP;
 }
 
@@ -16,7 +17,8 @@ const char *app_rules_word(enum filter_action action)
 {
     static const char *const words[] = {[FILTER_ACTION_KEEP] = "keep",
         [FILTER_ACTION_DROP] = "drop",
-        [FILTER_ACTION_SAMPLE] = "sample"};
+        [FILTER_ACTION_SAMPLE] = "sample",
+        [FILTER_ACTION_LIMIT] = "limit"};
     return words[action];
 }
 
@@ -27,6 +29,8 @@ const char *const *app_rules_text(const struct app_rule *rule)
         return &rule->drop;
     case FILTER_ACTION_SAMPLE:
         return &rule->sample.where;
+    case FILTER_ACTION_LIMIT:
+        return &rule->limit.where;
     case FILTER_ACTION_KEEP:
         break;
     }
@@ -35,13 +39,15 @@ const char *const *app_rules_text(const struct app_rule *rule)
 
 struct filter_rule app_rules_filter_rule(const struct app_rule *rule)
 {
+    bool limits = app_rules_action(rule) == FILTER_ACTION_LIMIT;
     return (struct filter_rule){
         .action = app_rules_action(rule),
         .text = span_text(*app_rules_text(rule)),
         .name = span_text(rule->name),
         .every = rule->every,
-        .fields = &rule->sample.by,
-        .field_count = rule->sample.by ? 1 : 0,
+        .limit = rule->tokens,
+        .fields = limits ? rule->limit.per.items : &rule->sample.by,
+        .field_count = limits ? rule->limit.per.count : rule->sample.by != NULL,
     };
 }
 
@@ -50,7 +56,8 @@ bool app_rules_are_same(const struct app_rule *a, const struct app_rule *b)
     const struct filter_rule x = app_rules_filter_rule(a);
     const struct filter_rule y = app_rules_filter_rule(b);
     bool same = x.action == y.action && span_equal(x.text, y.text) && x.every == y.every &&
-                x.field_count == y.field_count;
+                x.limit.events == y.limit.events && x.limit.period == y.limit.period &&
+                x.limit.burst == y.limit.burst && x.field_count == y.field_count;
     for (size_t i = 0; same && i < x.field_count; i++) {
         same = strcmp(x.fields[i], y.fields[i]) == 0;
     }
@@ -110,17 +117,36 @@ static bool check_sample(
     return false;
 }
 
+/* `N/s`. */
+static bool check_limit(
+    const struct config *memory, struct app_rule *rule, struct config_report *report)
+{
+    struct span rate = span_text(rule->limit.rate);
+    if (!filter_limit_parse(rate, &rule->tokens)) {
+        config_error_at(memory, &rule->limit.rate, sizeof(rule->limit.rate), report,
+            "rate: %s is no rate. write 100/s, or so many per m, h or d, at most %d",
+            config_text_quote(rate).text, FILTER_MAX_BURST);
+        return false;
+    }
+    if (rule->limit.burst > 0) {
+        rule->tokens.burst = (uint64_t)rule->limit.burst;
+    }
+    return true;
+}
+
 static void check_rule(
     const struct config *memory, struct app_rule *rule, struct config_report *report)
 {
-    int actions = (rule->keep != NULL) + (rule->drop != NULL) + (rule->sample.rate != NULL);
+    int actions = (rule->keep != NULL) + (rule->drop != NULL) + (rule->sample.rate != NULL) +
+                  (rule->limit.rate != NULL);
     bool flawed = config_is_flawed(memory, rule);
     if (actions != 1 && !flawed) {
         config_error_at(memory, rule, sizeof(*rule), report,
-            "a rule has one of `keep`, `drop` and `sample`. write one of them, as in - drop: "
-            "EXPRESSION");
+            "a rule has one of `keep`, `drop`, `sample` and `limit`. write one of them, as in - "
+            "drop: EXPRESSION");
     }
-    if (actions != 1 || (rule->sample.rate && !check_sample(memory, rule, report))) {
+    if (actions != 1 || (rule->sample.rate && !check_sample(memory, rule, report)) ||
+        (rule->limit.rate && !check_limit(memory, rule, report))) {
         return;
     }
     const char *const *text = app_rules_text(rule);
@@ -134,6 +160,19 @@ void app_rules_check(
     struct app_rule *rules = list->items;
     for (size_t i = 0; i < list->count; i++) {
         check_rule(memory, &rules[i], report);
+    }
+}
+
+void app_rules_refuse_limits(
+    const struct config *memory, const struct config_list *list, struct config_report *report)
+{
+    const struct app_rule *rules = list->items;
+    for (size_t i = 0; i < list->count; i++) {
+        if (rules[i].limit.rate) {
+            config_error_at(memory, &rules[i].limit, sizeof(rules[i].limit), report,
+                "limit: an entry of a provider takes none. write it under filters of the session, "
+                "with where: provider.name == 'NAME'");
+        }
     }
 }
 

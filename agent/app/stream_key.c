@@ -34,6 +34,13 @@ static void add_rules(struct buf *out, const struct app_output *output)
             buf_printf(out, "every %llu\n", (unsigned long long)rule->every);
             add(out, "by", span_text(rule->sample.by));
         }
+        if (rule->limit.rate) {
+            buf_printf(out, "tokens %llu %llu %llu\n", (unsigned long long)rule->tokens.events,
+                (unsigned long long)rule->tokens.period, (unsigned long long)rule->tokens.burst);
+            for (size_t k = 0; k < rule->limit.per.count; k++) {
+                add(out, "per", span_text(rule->limit.per.items[k]));
+            }
+        }
     }
 }
 

@@ -175,6 +175,15 @@ static void put_rules(
             buf_printf(out, "%s by %s: ", as_written(check, &sample->rate),
                 sample->by ? as_written(check, &sample->by) : "activity_id");
         }
+        const struct app_limit *limit = &rules[i].limit;
+        if (limit->rate) {
+            buf_printf(out, "%s", as_written(check, &limit->rate));
+            for (size_t k = 0; k < limit->per.count; k++) {
+                buf_printf(
+                    out, "%s%s", k ? ", " : " per ", as_written(check, &limit->per.items[k]));
+            }
+            buf_add_text(out, ": ");
+        }
         buf_printf(out, "%s\n%s  decided %s\n", as_written(check, app_rules_text(&rules[i])),
             indent, place_of(&rules[i]));
     }

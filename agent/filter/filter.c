@@ -15,6 +15,10 @@ static bool compile_action(struct filter *filter, const struct filter_rule *rule
     struct filter_code *code, struct filter_place *ret_place, struct error *err)
 {
     code->action = rule->action;
+    code->limit = rule->limit;
+    if (rule->action == FILTER_ACTION_LIMIT) {
+        return filter_key_compile(filter, rule, &code->key, ret_place, err);
+    }
     if (rule->action != FILTER_ACTION_SAMPLE) {
         return true;
     }
@@ -102,6 +106,13 @@ size_t filter_rule_count(const struct filter *filter)
 enum filter_action filter_rule_action(const struct filter *filter, size_t rule)
 {
     return filter->rules[rule].action;
+}
+
+const struct filter_limit *filter_rule_limit(
+    const struct filter *filter, size_t rule, bool *ret_has_fields)
+{
+    *ret_has_fields = filter->rules[rule].key.count > 0;
+    return &filter->rules[rule].limit;
 }
 
 struct span filter_rule_name(const struct filter *filter, size_t rule)

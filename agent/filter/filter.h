@@ -16,6 +16,14 @@ enum filter_action {
     FILTER_ACTION_KEEP,
     FILTER_ACTION_DROP,
     FILTER_ACTION_SAMPLE, /* keep one in so many, drop the others */
+    FILTER_ACTION_LIMIT, /* keep what a bucket of tokens allows, which is the caller's: scratch.key */
+};
+
+/* Tokens that a bucket gets, and how many it holds. */
+struct filter_limit {
+    uint64_t events; /* per ${period} */
+    uint64_t period; /* 100 ns */
+    uint64_t burst;  /* at least 1 */
 };
 
 /* One rule as somebody wrote it. */
@@ -26,7 +34,9 @@ struct filter_rule {
 
     /* SAMPLE: one value of the first of ${fields} in ${every} is kept, with all its events; without
      * a field, of activity_id. */
-    uint64_t every;            /* at least 1 */
+    uint64_t every; /* at least 1 */
+    /* LIMIT: a bucket for each combination of values of ${fields}; without any, one for all. */
+    struct filter_limit limit;
     const char *const *fields; /* paths, which are copied */
     size_t field_count;
 };
@@ -39,6 +49,7 @@ enum {
     FILTER_MAX_LITERALS = 16384,
     FILTER_MAX_RULES = 4096,
     FILTER_MAX_FIELDS = 8,
+    FILTER_MAX_BURST = 10 * 1000 * 1000,
 };
 
 /* Where in the rules something is wrong: bytes from the start of a rule's text, or of its field. */
@@ -61,6 +72,13 @@ struct span filter_rule_name(const struct filter *filter, size_t rule);
 /* `1/N`, one in N, into ${ret_every}; false: ${text} is something else. */
 bool filter_rate_parse(struct span text, uint64_t *ret_every);
 
+/* `N/s`, or per m, h, d, into ${ret_limit}, with N as the burst; false: ${text} is something else. */
+bool filter_limit_parse(struct span text, struct filter_limit *ret_limit);
+
+/* Of a LIMIT; ${ret_has_fields}: it has more than one bucket. */
+const struct filter_limit *filter_rule_limit(
+    const struct filter *filter, size_t rule, bool *ret_has_fields);
+
 /* How much of an event the filter may have to look at. */
 enum event_path_need filter_need(const struct filter *filter);
 
@@ -74,6 +92,7 @@ struct filter_scratch {
     void *match;        /* of the regex library */
     void *match_limits; /* the same */
     uint64_t given_up;  /* regex searches that took too long and count as no match */
+    uint64_t key;       /* of the bucket, where a LIMIT decided to KEEP */
 };
 
 /* ${ansi} NULL: 1252. On failure, too, fini is allowed. */

@@ -119,6 +119,9 @@ bool filter_key_of(const struct filter_key *key, struct filter_scratch *scratch,
 {
     struct sum sum = {.scratch = scratch};
     for (uint32_t i = 0; i < key->count; i++) {
+        if (i) {
+            add_number(&sum, i); /* a missing value shifts no other */
+        }
         event_path_each(&key->paths[i], event, &scratch->paths, add_value, &sum);
     }
     *ret_key = sum.key;

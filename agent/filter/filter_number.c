@@ -125,3 +125,25 @@ bool filter_rate_parse(struct span text, uint64_t *ret_every)
     *ret_every = number.size;
     return true;
 }
+
+bool filter_limit_parse(struct span text, struct filter_limit *ret_limit)
+{
+    static const struct {
+        uint8_t unit;
+        uint64_t seconds;
+    } units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
+    struct filter_number number;
+    if (text.size < 3 || text.data[text.size - 2] != '/' ||
+        !filter_number_parse(span_first(text, text.size - 2), &number) || number.is_real ||
+        number.size == 0 || number.size > FILTER_MAX_BURST) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        if (text.data[text.size - 1] == units[i].unit) {
+            *ret_limit = (struct filter_limit){
+                .events = number.size, .period = units[i].seconds * 10000000, .burst = number.size};
+            return true;
+        }
+    }
+    return false;
+}

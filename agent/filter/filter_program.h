@@ -94,10 +94,11 @@ struct filter_code {
     struct span name;
     struct filter_op *ops;
     uint32_t op_count;
-    struct filter_key key; /* of SAMPLE */
-    uint64_t most;         /* SAMPLE: the highest key that is kept */
-    uint8_t need;          /* of its tests together: the most */
-    uint8_t least_need;    /* of any of them; RECORD if there are none */
+    struct filter_key key; /* of SAMPLE and LIMIT */
+    struct filter_limit limit;
+    uint64_t most;      /* SAMPLE: the highest key that is kept */
+    uint8_t need;       /* of its tests together: the most */
+    uint8_t least_need; /* of any of them; RECORD if there are none */
 };
 
 /* Compiled patterns are the only memory outside of the arena. */

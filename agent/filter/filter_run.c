@@ -129,19 +129,25 @@ static uint64_t key_of_event(const struct event_record *record)
 /* What a rule does with an event that it fits. */
 static enum filter_verdict act(const struct run *run, const struct filter_code *code)
 {
-    uint64_t key;
+    uint64_t key = 0;
     switch (code->action) {
     case FILTER_ACTION_KEEP:
         return FILTER_KEEP;
     case FILTER_ACTION_DROP:
         return FILTER_DROP;
     case FILTER_ACTION_SAMPLE:
+    case FILTER_ACTION_LIMIT:
         break;
     }
     if (code->key.need > run->known) {
         return FILTER_UNDECIDED;
     }
-    if (!filter_key_of(&code->key, run->scratch, run->event, &key)) {
+    bool any = filter_key_of(&code->key, run->scratch, run->event, &key);
+    if (code->action == FILTER_ACTION_LIMIT) {
+        run->scratch->key = key;
+        return FILTER_KEEP;
+    }
+    if (!any) {
         key = key_of_event(run->event->record);
     }
     return key <= code->most ? FILTER_KEEP : FILTER_DROP;
@@ -153,6 +159,7 @@ static enum filter_verdict run_rules(const struct filter *filter, struct filter_
     const struct event *event, enum event_path_need known, size_t *ret_rule)
 {
     struct run run = {.scratch = scratch, .event = event, .known = (uint8_t)known};
+    scratch->key = 0;
     for (size_t i = 0; i < filter->rule_count; i++) {
         const struct filter_code *code = &filter->rules[i];
         enum truth truth = truth_of(&run, code);
@@ -186,16 +193,19 @@ enum filter_verdict filter_candidates(const struct filter *filter, struct filter
     struct event known = *event;
     enum filter_verdict verdict = FILTER_UNDECIDED;
     size_t rule = 0;
+    uint64_t key = 0;
     for (size_t i = 0; i < count; i++) {
         size_t other_rule = 0;
         known.schema = schemas[i];
         enum filter_verdict other = run_rules(
             filter, scratch, &known, EVENT_PATH_SCHEMA, &other_rule);
-        if (other == FILTER_UNDECIDED || (i && (other != verdict || other_rule != rule))) {
+        if (other == FILTER_UNDECIDED ||
+            (i && (other != verdict || other_rule != rule || scratch->key != key))) {
             return FILTER_UNDECIDED;
         }
         verdict = other;
         rule = other_rule;
+        key = scratch->key;
     }
     if (verdict != FILTER_UNDECIDED) {
         *ret_rule = rule;

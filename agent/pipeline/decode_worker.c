@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "pipeline/event_text.h"
+#include "pipeline/losses.h"
 #include "platform/plat_system.h"
 #include "platform/plat_thread.h"
 
@@ -219,6 +220,11 @@ static enum filter_verdict ask_gates(struct decode_worker *worker, const struct 
             return FILTER_DROP;
         }
     }
+    for (size_t i = 0; i < session->gate_count; i++) {
+        if (!gate_charge(&context->gates[i], slab->session, stage->event->record)) {
+            return FILTER_DROP;
+        }
+    }
     *ret_accepted = true;
     size_t dropped = 0;
     for (size_t i = 0; i < slab->piece_count; i++) {
@@ -226,6 +232,9 @@ static enum filter_verdict ask_gates(struct decode_worker *worker, const struct 
         enum filter_verdict one = FILTER_KEEP;
         if (view->gate) {
             one = gate_ask(view, &context->scratch, stage->event, stage->choice, stage->decoded);
+            if (!gate_charge(view, slab->session, stage->event->record)) {
+                one = FILTER_DROP;
+            }
         }
         dropped += one == FILTER_DROP;
         verdict = one == FILTER_UNDECIDED ? one : verdict;
@@ -261,15 +270,34 @@ static bool decode_wanted(
     return verdict == FILTER_KEEP || ask_gates(worker, slab, &stage, ret_accepted) != FILTER_DROP;
 }
 
+/* What the limits of a gate held back is lost to output number ${output}, or to all (SIZE_MAX). */
+static void tell_held(struct decode_worker *worker, const struct slab *slab,
+    const struct gate_view *view, const size_t *outputs, size_t output_count)
+{
+    struct loss loss = {.session = slab->session, .held = true};
+    if (!view->gate || !view->gate->limiter || !worker->settings.losses) {
+        return;
+    }
+    loss.count = limiter_held(view->gate->limiter, slab->session, &loss.times);
+    for (size_t i = 0; loss.count && i < output_count; i++) {
+        loss.output = outputs[i];
+        losses_add(worker->settings.losses, &loss);
+    }
+}
+
 static void flush_gates(struct decode_worker *worker, const struct slab *slab)
 {
     const struct worker_session *session = &worker->settings.sessions[slab->session];
     struct context *context = &worker->contexts[slab->session];
     for (size_t i = 0; i < session->gate_count; i++) {
+        static const size_t all = SIZE_MAX;
         gate_flush(&context->gates[i]);
+        tell_held(worker, slab, &context->gates[i], &all, 1);
     }
     for (size_t i = 0; i < session->stream_count; i++) {
+        const struct worker_stream *stream = &worker->settings.streams[session->streams[i]];
         gate_flush(&context->stream_gates[i]);
+        tell_held(worker, slab, &context->stream_gates[i], stream->outputs, stream->output_count);
     }
 }
 

@@ -24,9 +24,11 @@ struct worker_stream {
     const struct event_template *routes[STREAM_MAX_ROUTES];
     size_t route_count;
     struct event_options options;
-    bool colors;        /* event_writer_settings */
-    bool ids;           /* an output wants to know where its records were read */
-    size_t batch_bytes; /* that batches are sealed at */
+    bool colors;           /* event_writer_settings */
+    bool ids;              /* an output wants to know where its records were read */
+    size_t batch_bytes;    /* that batches are sealed at */
+    const size_t *outputs; /* that take it */
+    size_t output_count;
 };
 
 struct worker_session {
@@ -48,6 +50,7 @@ struct decode_worker_settings {
     size_t index;
     struct slab_queue *queue; /* borrowed, like all else here */
     struct sealer *sealer;
+    struct losses *losses; /* is told of what limits held back; NULL: nobody is */
     const struct worker_stream *streams;
     size_t stream_count;
     const struct worker_session *sessions;

@@ -43,7 +43,27 @@ enum filter_verdict gate_ask(struct gate_view *view, struct filter_scratch *scra
         view->hits[rule]++;
         view->dropped[rule] += view->verdict == FILTER_DROP;
     }
+    if (view->verdict == FILTER_KEEP && view->gate->limiter && rule < filter_rule_count(filter) &&
+        filter_rule_action(filter, rule) == FILTER_ACTION_LIMIT) {
+        view->limited = true;
+        view->rule = rule;
+        view->key = scratch->key;
+    }
     return view->verdict;
+}
+
+bool gate_charge(struct gate_view *view, size_t session, const struct event_record *record)
+{
+    if (view->limited) {
+        view->limited = false;
+        if (!limiter_take(view->gate->limiter, session, view->rule, view->key, record->time)) {
+            view->verdict = FILTER_DROP;
+            if (view->hits) {
+                view->dropped[view->rule]++;
+            }
+        }
+    }
+    return view->verdict != FILTER_DROP;
 }
 
 enum filter_verdict gate_ask_all(struct gate_view *views, size_t count,

@@ -3,7 +3,7 @@
 
 #include <stdatomic.h>
 
-#include "filter/filter.h"
+#include "pipeline/limiter.h"
 #include "schema/schema_cache.h"
 
 /*
@@ -14,6 +14,7 @@ struct gate {
     const struct filter *filter;
     atomic_uint_fast64_t *hits;    /* by rule, then what no rule decided; NULL: nobody counts */
     atomic_uint_fast64_t *dropped; /* the part of them that was dropped; there if `hits` is */
+    struct limiter *limiter;       /* there if a rule is a limit */
 };
 
 /* A worker's side of a gate. */
@@ -22,6 +23,9 @@ struct gate_view {
     uint64_t *hits;              /* since gate_flush; NULL: not counted */
     uint64_t *dropped;           /* the same; behind them */
     enum filter_verdict verdict; /* on the event that is looked at */
+    bool limited;                /* it is to KEEP, if gate_charge finds a token in … */
+    size_t rule;                 /* … this limit's … */
+    uint64_t key;                /* … bucket */
 };
 
 bool gate_view_init(struct gate_view *view, const struct gate *gate, struct error *err);
@@ -32,6 +36,7 @@ static inline void gate_begin(struct gate_view *views, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         views[i].verdict = FILTER_UNDECIDED;
+        views[i].limited = false;
     }
 }
 
@@ -46,6 +51,10 @@ enum filter_verdict gate_ask(struct gate_view *view, struct filter_scratch *scra
 enum filter_verdict gate_ask_all(struct gate_view *views, size_t count,
     struct filter_scratch *scratch, const struct event *event, const struct schema_choice *choice,
     bool decoded);
+
+/* All that comes before a limit keeps the event: take a token, once for an event. False: there is none,
+ * and the verdict is DROP. */
+bool gate_charge(struct gate_view *view, size_t session, const struct event_record *record);
 
 /* Add the counts of this worker to those of all. */
 void gate_flush(struct gate_view *view);

@@ -18,6 +18,8 @@
  */
 enum {
     NO_MEMORY_WAIT_MS = 50,
+    HELD = OUTPUT_DROP_COUNT, /* by limits: a reason of its own */
+    REASONS,
     MAX_STRANGERS = 1000, /* more of them stay in the store for the next run */
 };
 
@@ -57,7 +59,7 @@ struct losses {
     const char *const *sessions;
 
     struct plat_mutex mutex;
-    /* Losses have numbers: (session * rows + row) * OUTPUT_DROP_COUNT + reason, strangers behind them. */
+    /* Losses have numbers: (session * rows + row) * REASONS + reason, strangers behind them. */
     struct open_loss *open;
     size_t open_count; /* of those */
     struct stranger **strangers;
@@ -83,7 +85,7 @@ struct losses *losses_create(const struct losses_settings *settings, struct erro
         losses->gap_age_ns = settings->gap_age_ns;
         losses->queue = settings->queue;
         losses->sessions = settings->sessions;
-        losses->open_count = settings->session_count * row_count(losses) * OUTPUT_DROP_COUNT;
+        losses->open_count = settings->session_count * row_count(losses) * REASONS;
         plat_mutex_init(&losses->mutex);
         plat_cond_init(&losses->changed);
         losses->due_ns = UINT64_MAX;
@@ -157,12 +159,14 @@ static void note_due(struct losses *losses, const struct open_loss *open)
 
 void losses_add(struct losses *losses, const struct loss *loss)
 {
-    bool settled = loss->reason != OUTPUT_DROP_ENDED && loss->reason != OUTPUT_DROP_STOPPED;
+    size_t reason = loss->held ? HELD : loss->reason;
+    bool settled = loss->held ||
+                   (loss->reason != OUTPUT_DROP_ENDED && loss->reason != OUTPUT_DROP_STOPPED);
     if (loss->count == 0 || (!settled && losses_comes_again(losses, loss->session))) {
         return;
     }
     size_t row = loss->output == SIZE_MAX ? losses->output_count : loss->output;
-    size_t index = (loss->session * row_count(losses) + row) * OUTPUT_DROP_COUNT + loss->reason;
+    size_t index = (loss->session * row_count(losses) + row) * REASONS + reason;
     plat_mutex_lock(&losses->mutex);
     struct open_loss *open = &losses->open[index];
     open->count += loss->count;
@@ -208,7 +212,7 @@ static struct open_loss *loss_at(struct losses *losses, size_t index)
 static size_t session_of(const struct losses *losses, size_t index)
 {
     const struct stranger *stranger = stranger_at(losses, index);
-    return stranger ? stranger->session : index / OUTPUT_DROP_COUNT / row_count(losses);
+    return stranger ? stranger->session : index / REASONS / row_count(losses);
 }
 
 /* The words of loss number ${index}. */
@@ -222,9 +226,16 @@ static struct gap words_of(const struct losses *losses, size_t index)
             .exact = stranger->exact,
             .output = stranger->words[WORD_OUTPUT][0] ? stranger->words[WORD_OUTPUT] : NULL};
     }
-    enum output_drop reason = (enum output_drop)(index % OUTPUT_DROP_COUNT);
-    size_t row = index / OUTPUT_DROP_COUNT % row_count(losses);
+    size_t row = index / REASONS % row_count(losses);
     bool no_output = row == losses->output_count;
+    if (index % REASONS == HELD) {
+        return (struct gap){.stage = "filter",
+            .reason = "limit",
+            .unit = "events",
+            .exact = true,
+            .output = no_output ? NULL : losses->outputs[row]};
+    }
+    enum output_drop reason = (enum output_drop)(index % REASONS);
     bool undecoded = no_output && reason == OUTPUT_DROP_STOPPED;
     return (struct gap){.stage = undecoded ? books_session_drop_stage(SESSION_DROP_STOPPED)
                                            : books_output_drop_stage(reason),

@@ -30,6 +30,7 @@ struct loss {
     size_t output; /* SIZE_MAX: none has had it, as it was not decoded */
     enum output_drop
         reason;     /* without an output: OUTPUT_DROP_STOPPED, OUTPUT_DROP_SPOOL_FULL or _DISK */
+    bool held;      /* by limits of filters; then there is no reason */
     uint64_t count; /* events */
     struct time_range times;
 };

@@ -195,6 +195,7 @@ static bool make_workers(struct pipeline *p, struct error *err)
         struct decode_worker_settings worker = {.index = w,
             .queue = p->queue,
             .sealer = p->sealer,
+            .losses = p->losses,
             .streams = p->tables.worker_streams,
             .stream_count = s->stream_count,
             .sessions = p->tables.worker_sessions,

@@ -58,6 +58,8 @@ static void fill_streams(struct pipeline_tables *t, const struct pipeline_settin
         t->all_streams[i] = i;
         t->worker_streams[i] = stream->shape;
         t->worker_streams[i].batch_bytes = stream->max_bytes;
+        t->worker_streams[i].outputs = t->stream_outputs + first;
+        t->worker_streams[i].output_count = used - first;
         t->sealer_streams[i] = (struct sealer_stream){.route_count = stream->shape.route_count,
             .max_bytes = stream->max_bytes,
             .max_events = stream->max_events,

@@ -81,7 +81,10 @@ static void check_rules(const struct config_list *list)
     for (size_t i = 0; i < list->count; i++) {
         const struct app_rule *rule = &rules[i];
         bool sampled = rule->sample.rate != NULL;
-        require((rule->keep != NULL) + (rule->drop != NULL) + sampled == 1);
+        bool limited = rule->limit.rate != NULL;
+        require((rule->keep != NULL) + (rule->drop != NULL) + sampled + limited == 1);
+        require(!limited || (rule->tokens.events && rule->tokens.period && rule->tokens.burst &&
+                                rule->tokens.burst <= UINT64_MAX / rule->tokens.period));
         require(!sampled || (rule->every > 0 && rule->sample.where));
     }
 }

@@ -1,5 +1,6 @@
 """What rules do beside keeping and dropping, through `run` and `dump`, against what a reader of the
-whole dump works out: `sample` by XXH64 of the value, written here after its specification.
+whole dump works out: `sample` by XXH64 of the value, written here after its specification; `limit`
+by buckets of tokens in fractions.
 """
 
 import json
@@ -8,6 +9,8 @@ import subprocess
 import tempfile
 import unittest
 import uuid
+from datetime import datetime
+from fractions import Fraction
 from pathlib import Path
 
 BINARY = os.environ["ETWSHIP_BIN"]
@@ -54,6 +57,28 @@ def is_kept(data, every):
 
 def number(value):
     return (value & MASK).to_bytes(8, "little")
+
+
+# ---- buckets ------------------------------------------------------------------------------------
+
+
+def seconds(event):
+    whole, digits = event["@timestamp"].rstrip("Z").split(".")
+    return int(datetime.fromisoformat(whole + "+00:00").timestamp()) + Fraction(int(digits), 10**7)
+
+
+def passes(events, rate, burst, key):
+    """Those that find a token: `rate` come in a second, a bucket holds `burst`."""
+    buckets, kept = {}, []
+    for event in events:
+        now = seconds(event)
+        tokens, last = buckets.get(key(event), (Fraction(burst), now))
+        tokens = min(Fraction(burst), tokens + max(now - last, 0) * rate)
+        if tokens >= 1:
+            tokens -= 1
+            kept.append(event)
+        buckets[key(event)] = (tokens, max(now, last))
+    return kept
 
 
 # ---- rigs ---------------------------------------------------------------------------------------
@@ -145,6 +170,67 @@ class Actions(unittest.TestCase):
             got = self.run_agent(agent={"decode_workers": workers}, filters=[{"sample": rule}])
             self.assertEqual(sequences(got), sequences(expected))
             (self.folder / "out").unlink()
+
+    # ---- limit ------------------------------------------------------------------------------
+
+    @staticmethod
+    def split(lines):
+        gaps = [event["gap"] for event in lines if "gap" in event]
+        return [event for event in lines if "gap" not in event], gaps
+
+    def assert_told(self, gaps, held, **expected):
+        self.assertEqual(sum(gap["count"] for gap in gaps), held)
+        for gap in gaps:
+            expected |= {"stage": "filter", "reason": "limit", "unit": "events", "exact": True}
+            self.assertEqual({key: gap.get(key) for key in expected}, expected)
+            self.assertLessEqual(gap["from"], gap["to"])
+
+    def test_limit_keeps_what_buckets_allow_and_tells_of_the_rest(self):
+        def key(event):
+            return event.get("process", {}).get("pid"), event["event"].get("opcode")
+        limit = {"rate": "1000/s", "burst": 3, "per": ["process.pid", "event.opcode"]}
+        expected = passes(self.events, 1000, 3, key)
+        held = len(self.events) - len(expected)
+        self.assertTrue(expected and held)
+        got, gaps = self.split(self.run_agent(filters=[{"limit": limit}]))
+        # Numbers of gaps lie between those of events.
+        self.assertEqual([e["@timestamp"] for e in got], [e["@timestamp"] for e in expected])
+        self.assertEqual([e["event"] for e in got], [e["event"] for e in expected])
+        self.assert_told(gaps, held, output=None)
+
+    def test_limit_is_one_for_all_workers(self):
+        limit = {"rate": "1/h", "burst": 100, "where": "exists(process.pid)"}
+        concerned = sum("process" in event for event in self.events)
+        got, gaps = self.split(self.run_agent(
+            agent={"decode_workers": 3}, sessions=[
+                {"name": "s", "type": "file", "paths": [str(self.trace)],
+                 "filters": [{"limit": limit}]}]))
+        self.assertEqual(sum("process" in event for event in got), 100)
+        self.assertEqual(len(got), len(self.events) - concerned + 100)
+        self.assert_told(gaps, concerned - 100, output=None)
+
+    def test_limit_of_an_output_is_told_with_its_name(self):
+        outputs = [{"name": "few", "type": "file", "path": str(self.folder / "few"),
+                    "filters": [{"drop": "event.opcode == 1"},
+                                {"limit": {"rate": "7/d"}}]},
+                   {"name": "all", "type": "file", "path": str(self.folder / "out")}]
+        everything, told = self.split(self.run_agent(outputs=outputs))
+        got, gaps = self.split(events_of((self.folder / "few").read_text()))
+        concerned = [e for e in everything if e["event"].get("opcode") != 1]
+        self.assertEqual(sequences(everything), sequences(self.events))
+        self.assertEqual(len(got), 7)
+        self.assertEqual(sequences(got), sequences(concerned)[:7])
+        self.assert_told(gaps, len(concerned) - 7, output="few")
+        self.assertEqual(told, gaps)
+
+    def test_an_entry_of_a_provider_takes_no_limit(self):
+        path = self.folder / "etwship.yaml"
+        session = ("sessions: [{type: file, paths: [a.etl], providers: [{name: A, "
+                   "filters: [{limit: {rate: 1/s}}]}]}]")
+        path.write_text(session + "\noutputs: [{type: stdout}]\n")
+        done = etwship("check", "-c", path, code=USAGE)
+        self.assertIn(f"etwship.yaml:1:{session.index('{rate') + 1}: error: limit: an entry of a "
+                      "provider takes none", done.stderr.decode())
 
     def test_a_wrong_sample_is_refused(self):
         for text, error in (("1/0", "no rate"), ("0.5", "no rate"),

@@ -62,8 +62,9 @@ static void rules_point_at_the_place_in_their_expression(void **state)
     }
 }
 
-#define ONE_OF                                                                                     \
-    "f.yaml:3:11: error: a rule has one of `keep`, `drop` and `sample`. write one of them, as in " \
+#define ONE_OF                                                                                  \
+    "f.yaml:3:11: error: a rule has one of `keep`, `drop`, `sample` and `limit`. write one of " \
+    "them, as in "                                                                              \
     "- drop: EXPRESSION"
 
 static void a_rule_has_one_action(void **state)
@@ -95,12 +96,33 @@ static void a_sample_has_a_rate(void **state)
     }
 }
 
+static void a_limit_has_a_rate(void **state)
+{
+    (void)state;
+    static const struct finding cases[] = {
+        {"filters:\n- limit: {rate: 100}",
+            "f.yaml:4:17: error: rate: '100' is no rate. write 100/s, or so many per m, h or d, at "
+            "most 10000000",
+            NULL},
+        {"filters:\n- limit: {rate: 1/s, burst: 10000001}", "f.yaml:4:29: error: burst: ", NULL},
+        {"filters:\n- limit: {rate: 1/s, per: [process.pid, data]}",
+            "f.yaml:4:41: error: limit: data holds other fields. name one of them",
+            "    data\n    ^"},
+        {"filters:\n- limit: {where: 'event.id = 3', rate: 1/s}",
+            "f.yaml:4:28: error: limit: ", "    event.id = 3\n             ^"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_finding(&cases[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rules_point_at_the_place_in_their_expression),
         cmocka_unit_test(a_rule_has_one_action),
         cmocka_unit_test(a_sample_has_a_rate),
+        cmocka_unit_test(a_limit_has_a_rate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -101,12 +101,60 @@ static void each_event_is_counted_once_by_what_decided(void **state)
     rig_fini(&rig);
 }
 
+static void a_token_is_taken_once_where_the_gate_keeps_the_event(void **state)
+{
+    (void)state;
+    struct filter_rule rules[] = {
+        {.action = FILTER_ACTION_DROP, .text = span_text("event.level == 2")},
+        {.action = FILTER_ACTION_LIMIT,
+            .text = span_text("true"),
+            .limit = {.events = 1, .period = 1000, .burst = 1}}};
+    struct filter_place place;
+    struct error err;
+    struct filter_scratch scratch;
+    struct gate_view view;
+    atomic_uint_fast64_t hits[3] = {0};
+    atomic_uint_fast64_t dropped[3] = {0};
+    assert_true(filter_scratch_init(&scratch, NULL, &err));
+    struct gate gate = {
+        .filter = filter_create(rules, 2, &place, &err), .hits = hits, .dropped = dropped};
+    assert_non_null(gate.filter);
+    gate.limiter = limiter_create(gate.filter, 1, &err);
+    assert_non_null(gate.limiter);
+    assert_true(gate_view_init(&view, &gate, &err));
+    static const struct {
+        uint8_t level;
+        bool kept;
+    } events[] = {{2, false}, {3, true}, {2, false}, {3, false}};
+    for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+        struct event_record record = {
+            .kind = RECORD_EVENT, .time = 5, .descriptor = {.level = events[i].level}};
+        struct event event = {.record = &record};
+        gate_begin(&view, 1);
+        for (int again = 0; again < 2; again++) {
+            gate_ask(&view, &scratch, &event, NULL, true);
+            assert_int_equal(gate_charge(&view, 0, &record), events[i].kept);
+        }
+        assert_int_equal(view.verdict, events[i].kept ? FILTER_KEEP : FILTER_DROP);
+    }
+    gate_flush(&view);
+    assert_int_equal(hits[0], 2);
+    assert_int_equal(dropped[0], 2);
+    assert_int_equal(hits[1], 2);
+    assert_int_equal(dropped[1], 1);
+    gate_view_fini(&view);
+    limiter_destroy(gate.limiter);
+    filter_destroy((struct filter *)gate.filter);
+    filter_scratch_fini(&scratch);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_list_must_keep_an_event),
         cmocka_unit_test(what_needs_the_payload_is_open_until_it_is_decoded),
         cmocka_unit_test(each_event_is_counted_once_by_what_decided),
+        cmocka_unit_test(a_token_is_taken_once_where_the_gate_keeps_the_event),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

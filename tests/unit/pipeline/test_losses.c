@@ -207,6 +207,27 @@ static void what_comes_again_is_no_loss(void **state)
     rig_fini(&rig);
 }
 
+static void what_limits_hold_back_is_told_of_sessions_that_come_again_too(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, hour_ns);
+    for (int i = 0; i < 2; i++) {
+        struct loss loss = {.session = 1,
+            .output = SIZE_MAX,
+            .held = true,
+            .count = 3,
+            .times = {.from = 20, .to = 30}};
+        losses_add(rig.losses, &loss);
+    }
+    struct loss loss = {.output = 1, .held = true, .count = 4, .times = {.from = 1, .to = 2}};
+    losses_add(rig.losses, &loss);
+    losses_close(rig.losses);
+    take_all(&rig);
+    assert_log(&rig, "0:filter/limit(4)b@1-2 1:filter/limit(6)@20-30 ");
+    rig_fini(&rig);
+}
+
 static void what_comes_again_is_lost_where_nobody_comes_after_this_run(void **state)
 {
     (void)state;
@@ -376,6 +397,7 @@ int main(void)
         cmocka_unit_test(a_thread_ships_what_gets_due),
         cmocka_unit_test(sessions_outputs_and_reasons_are_told_apart),
         cmocka_unit_test(what_comes_again_is_no_loss),
+        cmocka_unit_test(what_limits_hold_back_is_told_of_sessions_that_come_again_too),
         cmocka_unit_test(what_is_held_is_left_to_the_next_run),
         cmocka_unit_test(what_nobody_takes_is_freed),
         cmocka_unit_test(what_comes_again_is_lost_where_nobody_comes_after_this_run),
