@@ -6,6 +6,7 @@
 #include "app/app_trust.h"
 #include "app/data_folder.h"
 #include "app/install_config.h"
+#include "cli/left_autologgers.h"
 #include "cli/left_flags.h"
 #include "cli/service_note.h"
 #include "config/config_value.h"
@@ -337,6 +338,9 @@ static int retire(const struct step *step, const struct cli_args *args)
     bool good = retire_service(step, is_upgrade, &ours, &err);
     if (good && !is_upgrade) {
         left_flags_put_back();
+    }
+    if (good && !is_upgrade && ours) {
+        left_autologgers_remove();
     }
     if (good && removes && !ours) {
         cli_warning("%s stays, too, as that service may use it", step->folder);

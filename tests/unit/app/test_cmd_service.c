@@ -1,5 +1,6 @@
 /* `etwship service` against a scripted service control manager: what it asks for, and its exit codes. */
 #include "cli/cli.h"
+#include "etw/etw_autologger.h"
 #include "etw/etw_hold.h"
 #include "etw/etw_image_flags.h"
 #include "etw/etw_registry.h"
@@ -275,6 +276,53 @@ static void who_removes_the_service_puts_flags_back_that_a_killed_agent_has_left
     sim_registry_destroy(registry);
 }
 
+#define AUTOLOGGER(name) ETW_AUTOLOGGER_ROOT "\\" name
+
+static void put_guid(const char *key, const char *guid)
+{
+    struct etw_registry_tree tree;
+    etw_registry_init(&tree);
+    etw_registry_put_text(&tree, "", "Guid", guid);
+    assert_true(etw_registry_write(key, &tree, NULL));
+    etw_registry_fini(&tree);
+}
+
+static bool has_key(const char *key)
+{
+    struct etw_registry_tree tree;
+    etw_registry_init(&tree);
+    bool found = etw_registry_read(key, &tree, NULL) && etw_registry_find(&tree, "", "Guid");
+    etw_registry_fini(&tree);
+    return found;
+}
+
+/* Windows would go on starting them at every boot. */
+static void who_removes_the_program_removes_its_autologgers(void **state)
+{
+    (void)state;
+    static const char other[] = "{11111111-2222-3333-4444-555555555555}";
+    char ours[ETW_AUTOLOGGER_GUID_SIZE];
+    struct sim_registry *registry = sim_registry_create(NULL);
+    etw_registry_use(sim_registry_api(registry));
+    scm.config.command = (char[]){"\"C:\\q\\etwship.exe\" run --service -c \"C:\\c.yaml\""};
+    set_state((struct service_status){.state = SERVICE_STATE_STOPPED});
+    etw_autologger_guid("etwship-boot", ours);
+    put_guid(AUTOLOGGER("etwship-boot"), ours);
+    put_guid(AUTOLOGGER("etwship-by-hand"), other);
+    put_guid(AUTOLOGGER("EventLog-System"), other);
+    assert_int_equal(command("retire"), EXIT_DONE);
+    assert_true(has_key(AUTOLOGGER("etwship-boot"))); /* the service is another program's */
+    scm.config.command = (char[]){"\"C:\\p\\etwship.exe\" run --service -c \"C:\\c.yaml\""};
+    assert_int_equal(command("retire", "--upgrade", "{1}"), EXIT_DONE);
+    assert_true(has_key(AUTOLOGGER("etwship-boot"))); /* the next version reads it */
+    assert_int_equal(command("retire"), EXIT_DONE);
+    assert_false(has_key(AUTOLOGGER("etwship-boot")));
+    assert_true(has_key(AUTOLOGGER("etwship-by-hand")));
+    assert_true(has_key(AUTOLOGGER("EventLog-System")));
+    etw_registry_use(NULL);
+    sim_registry_destroy(registry);
+}
+
 /* A setup that fails before it has looked is rolled back, too. */
 static void an_older_note_is_not_for_the_next_installation(void **state)
 {
@@ -324,6 +372,7 @@ int main(void)
         scm_test(retire_stops_for_an_upgrade_and_removes_otherwise),
         scm_test(retire_leaves_the_service_of_another_program_alone),
         scm_test(who_removes_the_service_puts_flags_back_that_a_killed_agent_has_left),
+        scm_test(who_removes_the_program_removes_its_autologgers),
         scm_test(an_older_note_is_not_for_the_next_installation),
         scm_test(what_installers_give_is_checked_before_anything_is_done),
     };
