@@ -25,6 +25,7 @@ SOURCES = Path(__file__).resolve().parents[2]
 PACKAGING = SOURCES / "packaging" / "windows"
 sys.path.insert(0, str(SOURCES / "tests" / "support"))
 from scripted_http import Bulk, Server  # noqa: E402
+from waiting import wait_until  # noqa: E402
 
 ETLGEN = os.environ["ETWSHIP_ETLGEN"]
 EVENTS = 2000
@@ -120,7 +121,7 @@ class Installed(unittest.TestCase):
 
     def install_running(self, server, *properties):
         self.install(f"CONFIGFILE={self.write_config(server.url)}", *properties)
-        wine.wait_until(lambda: len(server.app.documents()) >= EVENTS)
+        wait_until(lambda: len(server.app.documents()) >= EVENTS)
 
     # ---- the life of an installation ----------------------------------------------------------
 
@@ -177,7 +178,7 @@ class Installed(unittest.TestCase):
     def test_without_properties_it_reads_and_sends_nothing(self):
         self.install()
         self.assertIn("enabled: false", self.config.read_text())
-        wine.wait_until(lambda: self.status()["state"].startswith("stopped"))
+        wait_until(lambda: self.status()["state"].startswith("stopped"))
         self.assertEqual(self.status()["state"], "stopped")  # and has not failed
 
     # ---- upgrades -----------------------------------------------------------------------------

@@ -7,11 +7,15 @@ claim.
 import os
 import re
 import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
 
 import wine
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from waiting import wait_until  # noqa: E402
 
 BINARY = os.environ["ETWSHIP_BIN"]
 ETLGEN = os.environ["ETWSHIP_ETLGEN"]
@@ -201,7 +205,7 @@ class Program(unittest.TestCase):
         out = folder / "out.ndjson"
         with terminal:
             try:
-                wine.wait_until(lambda: process.poll() is not None or (
+                wait_until(lambda: process.poll() is not None or (
                     out.exists() and out.read_bytes().count(b"\n") >= events))
                 self.assertIsNone(process.poll())
             finally:
@@ -231,7 +235,7 @@ class Program(unittest.TestCase):
         process, terminal = self.prefix.on_terminal(wine.EXE, "run", "-c", "c.yaml", cwd=folder)
         with terminal:
             try:
-                wine.wait_until(lambda: out.exists() and
+                wait_until(lambda: out.exists() and
                                 out.read_bytes().count(b"\n") == events)
                 terminal.write(b"\x03")
                 shown = wine.read_to_end(terminal)

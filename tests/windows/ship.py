@@ -19,6 +19,7 @@ import wine
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from scripted_http import LOST_BEHIND, Authority, Bulk, Server, every  # noqa: E402
+from waiting import wait_until  # noqa: E402
 
 BINARY = os.environ["ETWSHIP_BIN"]
 ETLGEN = os.environ["ETWSHIP_ETLGEN"]
@@ -156,7 +157,7 @@ class Ship(unittest.TestCase):
             process = self.prefix.start(wine.EXE, *self.configure(self.elasticsearch(server, tls=tls)),
                                         out=subprocess.DEVNULL, err=err, cwd=self.folder)
             try:
-                wine.wait_until(lambda: words in log.read_text() or process.poll() is not None)
+                wait_until(lambda: words in log.read_text() or process.poll() is not None)
             finally:
                 process.kill()
                 process.wait()
