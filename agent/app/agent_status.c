@@ -210,6 +210,19 @@ static void add_if_any(struct buf *out, uint64_t count, const char *what)
     }
 }
 
+/* Limits that held something back, by the names of their rules. */
+static void add_limits(struct buf *out, const struct agent_filter *filter)
+{
+    for (size_t i = 0; i < filter_rule_count(filter->filter); i++) {
+        uint64_t held = atomic_load_explicit(&filter->dropped[i], memory_order_relaxed);
+        if (held && filter_rule_action(filter->filter, i) == FILTER_ACTION_LIMIT) {
+            struct span name = span_first(filter_rule_name(filter->filter, i), 100);
+            buf_printf(out, "; limit %.*s of %s: %llu held back", SPAN_ARG(name), filter->where,
+                (unsigned long long)held);
+        }
+    }
+}
+
 void agent_status_line(
     const struct agent_status *status, const struct agent_plan *plan, struct buf *out)
 {
@@ -244,5 +257,8 @@ void agent_status_line(
         add_if_any(out, counts->dead_lettered, "dead-lettered");
         add_if_any(out, counts->unexpected_duplicates, "unexpected duplicates");
         buf_add_text(out, counts->degraded ? ", degraded" : "");
+    }
+    for (size_t i = 0; i < plan->filter_count; i++) {
+        add_limits(out, &plan->filters[i]);
     }
 }

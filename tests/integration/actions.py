@@ -192,11 +192,14 @@ class Actions(unittest.TestCase):
         expected = passes(self.events, 1000, 3, key)
         held = len(self.events) - len(expected)
         self.assertTrue(expected and held)
-        got, gaps = self.split(self.run_agent(filters=[{"limit": limit}]))
+        log = self.folder / "log"
+        got, gaps = self.split(self.run_agent(
+            agent={"log": {"file": str(log)}}, filters=[{"name": "few", "limit": limit}]))
         # Numbers of gaps lie between those of events.
         self.assertEqual([e["@timestamp"] for e in got], [e["@timestamp"] for e in expected])
         self.assertEqual([e["event"] for e in got], [e["event"] for e in expected])
         self.assert_told(gaps, held, output=None)
+        self.assertIn(f"; limit few of all sessions: {held} held back\n", log.read_text())
 
     def test_limit_is_one_for_all_workers(self):
         limit = {"rate": "1/h", "burst": 100, "where": "exists(process.pid)"}

@@ -293,6 +293,7 @@ class Agent(unittest.TestCase):
             rule = status["filters"][0]["rules"][0]
             self.assertEqual(rule["name"], "odd")
             self.assertGreater(rule["hits"], 0)
+            self.assertGreater(rule["dropped"], 0)
 
     # ---- kills --------------------------------------------------------------------------------
 
