@@ -167,6 +167,36 @@ static void what_is_wrong_is_said_with_its_place(void **state)
     }
 }
 
+static void a_limit_names_its_bucket_once_candidates_agree_on_it(void **state)
+{
+    (void)state;
+    static const char *const by_name[] = {"provider.name"};
+    struct rig rig;
+    rig_init(&rig);
+    rig.f.schema.provider_name = span_text("One");
+    struct event_schema other = rig.f.schema;
+    const struct event_schema *schemas[] = {&rig.f.schema, &other};
+    struct filter_rule rule = {.action = FILTER_ACTION_LIMIT,
+        .text = span_text("true"),
+        .limit = {.events = 1, .period = 1, .burst = 1},
+        .fields = by_name,
+        .field_count = 1};
+    struct filter_place place;
+    size_t decided;
+    struct filter *filter = filter_create(&rule, 1, &place, NULL);
+    assert_non_null(filter);
+    other.provider_name = span_text("ONE");
+    assert_int_equal(
+        filter_candidates(filter, &rig.scratch, &rig.f.event, schemas, 2, &decided), FILTER_KEEP);
+    /* XXH64 of `one`, seed 0: as above. */
+    assert_true(rig.scratch.key == UINT64_C(0x363b02a42408a1f6));
+    other.provider_name = span_text("Two");
+    assert_int_equal(filter_candidates(filter, &rig.scratch, &rig.f.event, schemas, 2, &decided),
+        FILTER_UNDECIDED);
+    filter_destroy(filter);
+    rig_fini(&rig);
+}
+
 static void a_rate_is_one_in_so_many(void **state)
 {
     (void)state;
@@ -191,6 +221,7 @@ int main(void)
         cmocka_unit_test(an_event_without_the_value_is_chosen_by_time_and_number),
         cmocka_unit_test(the_header_decides_where_it_has_the_value),
         cmocka_unit_test(what_is_wrong_is_said_with_its_place),
+        cmocka_unit_test(a_limit_names_its_bucket_once_candidates_agree_on_it),
         cmocka_unit_test(a_rate_is_one_in_so_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
