@@ -172,7 +172,7 @@ static bool passes_format(const struct provider_spec *spec, const struct event *
     bool any = spec->flags.count == 0 || format->flags.size == 0;
     for (size_t i = 0; i < spec->flags.count && !any; i++) {
         uint64_t bits;
-        any = span_is(format->flags, spec->flags.items[i]) ||
+        any = span_equal_nocase(format->flags, span_text(spec->flags.items[i])) ||
               provider_spec_parse_bits(span_text(spec->flags.items[i]), &bits);
     }
     return any;

@@ -258,6 +258,7 @@ static void levels_and_flags_of_messages_are_those_of_their_format(void **state)
         {"TRACE_LEVEL_VERBOSE", 0, {NULL}, true}, /* 0: all */
         {"MY_LEVEL", 1, {NULL}, true},            /* nobody knows its number */
         {"", 1, {NULL}, true}, {"", 255, {"POWER"}, true}, {"", 255, {"NET", "POWER"}, true},
+        {"", 255, {"power"}, true}, /* as the names of control GUIDs' flags */
         {"", 255, {"NET"}, false}, {"", 255, {"NET", "0x10"}, true}, /* nobody knows its name */
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
