@@ -14,6 +14,7 @@
 #include "input/windows/etw_plan.h"
 #include "platform/plat_file.h"
 #include "platform/plat_system.h"
+#include "schema/schema_files.h"
 
 struct search {
     const struct app_config *config;
@@ -57,6 +58,9 @@ static void warn_of_protected(const struct search *search, const struct app_sess
     }
 }
 
+/* Of what says how to switch messages on, and not what they are. */
+static const char *const control_endings[] = {".mof", ".mfl", ".tmc", NULL};
+
 static void warn_of_wpp(const struct search *search, const struct app_session *session,
     const struct app_provider *provider)
 {
@@ -66,6 +70,11 @@ static void warn_of_wpp(const struct search *search, const struct app_session *s
     }
     if (plat_path_kind(provider->wpp) == PLAT_PATH_NONE) {
         WARN(search, &provider->wpp, "wpp: there is no such file or folder");
+    }
+    if (!session->ops->switches_on && schema_files_is_one(provider->wpp, control_endings)) {
+        WARN(search, &provider->wpp,
+            "wpp: such a file describes no messages, so none of a recorded trace is selected. name "
+            "the .tmf or .pdb");
     }
     if (!session->ops->switches_on && spec->any.bits) {
         WARN(search, &provider->flags,
