@@ -101,13 +101,13 @@ by the names that their formats have for them
         level and flags: decided by the agent, by the names that their formats have for them
 """, out)
 
-    def test_check_warns_of_what_wpp_does_not_have(self):
+    def test_check_tells_what_wpp_does_not_have(self):
         for keys, words in (("flags: [0x100000000]", "WPP has 32 flags"),
                             ("keywords: {all: [0x10]}", "WPP has 32 flags"),
-                            ("flags: [POWER]", "bits of flags by name are not known")):
+                            ("flags: [POWER]", "it names no control GUID, nor does a .mof, .tmc")):
             with self.subTest(keys=keys):
                 done = self.run_with(["check"], "{name: s, providers: "
-                                     f"[{{wpp: a.tmf, name: {MESSAGES}, {keys}}}]}}")
+                                     f"[{{wpp: driver.tmf, name: {MESSAGES}, {keys}}}]}}")
                 self.assertIn(words, done.stderr)
 
 
