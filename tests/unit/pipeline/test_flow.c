@@ -399,11 +399,12 @@ static void a_filter_drops_and_counts_events_by_rule(void **state)
 {
     (void)state;
     static const struct filter_rule rules[] = {
-        {FILTER_ACTION_DROP, {(const uint8_t *)"event.opcode == 1", 17}, {0}},
-        {FILTER_ACTION_DROP, {(const uint8_t *)"not exists(provider.name)", 25}, {0}},
-        {FILTER_ACTION_KEEP, {(const uint8_t *)"exists(data.A) and data.A == 17", 31}, {0}},
-        {FILTER_ACTION_DROP, {(const uint8_t *)"event.code in (1-2)", 19}, {0}},
-        {FILTER_ACTION_DROP, {(const uint8_t *)"exists(extended.stack)", 22}, {0}},
+        {.action = FILTER_ACTION_DROP, .text = {(const uint8_t *)"event.opcode == 1", 17}},
+        {.action = FILTER_ACTION_DROP, .text = {(const uint8_t *)"not exists(provider.name)", 25}},
+        {.action = FILTER_ACTION_KEEP,
+            .text = {(const uint8_t *)"exists(data.A) and data.A == 17", 31}},
+        {.action = FILTER_ACTION_DROP, .text = {(const uint8_t *)"event.code in (1-2)", 19}},
+        {.action = FILTER_ACTION_DROP, .text = {(const uint8_t *)"exists(extended.stack)", 22}},
     };
     uint64_t hits[6] = {0};
     struct filter_scratch scratch;
