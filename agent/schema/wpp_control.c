@@ -102,7 +102,7 @@ static bool read_tmc(struct wpp_controls *controls, const char *path, struct err
     }
     bool good = text_encoding_to_utf8(span_make(data, size), &controls->arena, &text);
     tmc_reader_init(&reader, controls);
-    while (good && text.size) {
+    while (good && text.size && !reader.failed) {
         const uint8_t *end = memchr(text.data, '\n', text.size);
         size_t line = end ? (size_t)(end - text.data) + 1 : text.size;
         tmc_reader_line(&reader, span_first(text, line));
@@ -129,21 +129,29 @@ static bool read_mof(struct wpp_controls *controls, const char *path, struct err
     return good;
 }
 
+struct pdb_controls {
+    struct wpp_controls *controls;
+    bool failed;
+};
+
 static bool take_annotation(void *self, const struct pdb_annotation *annotation)
 {
+    struct pdb_controls *to = self;
     struct tmc_reader reader;
-    tmc_reader_init(&reader, self);
+    tmc_reader_init(&reader, to->controls);
     for (size_t i = 1; i < annotation->count; i++) {
         tmc_reader_line(&reader, annotation->strings[i]);
     }
-    return tmc_reader_end(&reader);
+    to->failed = !tmc_reader_end(&reader);
+    return !to->failed;
 }
 
 static bool read_pdb(struct wpp_controls *controls, const char *path, struct error *err)
 {
     struct pdb_about about;
-    const struct pdb_sink sink = {.annotation = take_annotation, .self = controls};
-    return pdb_read_file(path, "TMC:", &sink, &about, err);
+    struct pdb_controls to = {.controls = controls};
+    const struct pdb_sink sink = {.annotation = take_annotation, .self = &to};
+    return pdb_read_file(path, "TMC:", &sink, &about, err) && (!to.failed || no_memory(err));
 }
 
 /* By its name; a file of another name says nothing. */

@@ -191,25 +191,16 @@ static int remove_files(void **state)
     return temp_folder_remove(folder);
 }
 
-static void write_pdb(const char *path)
+static void write_pdb(const char *path, const struct buf *symbols)
 {
-    static const char *const control[] = {
-        "TMC:", GUID_B, "DriverTraceGuid", "F0", "F1", "PUBLIC_TMF:"};
     static const struct pdb_put_options options = {.block_size = 512};
     struct error err;
-    struct buf symbols;
     struct buf file;
-    buf_init(&symbols, 1 << 20);
     buf_init(&file, 1 << 20);
-    pdb_put_signature(&symbols);
-    pdb_put_annotation(&symbols, control, sizeof(control) / sizeof(control[0]));
-    const struct pdb_put_module module = {.name = "m.obj", .symbols = buf_span(&symbols)};
+    const struct pdb_put_module module = {.name = "m.obj", .symbols = buf_span(symbols)};
     pdb_put(&file, &options, &module, 1);
-    struct plat_file *out = plat_file_open(path, PLAT_FILE_CREATE, &err);
-    assert_non_null(out);
-    assert_true(plat_file_write(out, buf_span(&file), &err));
-    plat_file_close(out);
-    buf_fini(&symbols);
+    assert_false(symbols->failed || file.failed);
+    assert_true(plat_file_replace(path, buf_span(&file), &err));
     buf_fini(&file);
 }
 
@@ -219,12 +210,42 @@ static void annotations_of_symbols_are_read(void **state)
     struct error err = {0};
     char path[256];
     snprintf(path, sizeof(path), "%s/driver.pdb", folder);
-    write_pdb(path);
+    static const char *const control[] = {
+        "TMC:", GUID_B, "DriverTraceGuid", "F0", "F1", "PUBLIC_TMF:"};
+    struct buf symbols;
+    buf_init(&symbols, 1 << 20);
+    pdb_put_signature(&symbols);
+    pdb_put_annotation(&symbols, control, sizeof(control) / sizeof(control[0]));
+    write_pdb(path, &symbols);
+    buf_fini(&symbols);
     assert_true(wpp_controls_read(&controls, path, &err));
     assert_int_equal(controls.count, 1);
     assert_span(control_of(GUID_B)->name, "DriverTraceGuid");
     assert_int_equal(control_of(GUID_B)->flag_count, 2);
     assert_int_equal(bits_of(control_of(GUID_B), "F1"), 2);
+}
+
+/* What has no room is told, as that of other files is. */
+static void more_controls_than_there_is_room_for_are_told(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    struct buf symbols;
+    char path[256];
+    snprintf(path, sizeof(path), "%s/many.pdb", folder);
+    buf_init(&symbols, 1 << 20);
+    pdb_put_signature(&symbols);
+    for (unsigned i = 0; i <= WPP_MAX_CONTROLS; i++) {
+        char guid[64];
+        snprintf(guid, sizeof(guid), "d58c126f-b309-11d1-969e-%012x", i);
+        const char *const control[] = {"TMC:", guid, "Driver"};
+        pdb_put_annotation(&symbols, control, sizeof(control) / sizeof(control[0]));
+    }
+    write_pdb(path, &symbols);
+    buf_fini(&symbols);
+    assert_false(wpp_controls_read(&controls, path, &err));
+    assert_string_equal(err.text, "more control GUIDs than there is memory for");
+    assert_int_equal(controls.count, WPP_MAX_CONTROLS);
 }
 
 static size_t read_path(const char *name, bool good)
@@ -263,6 +284,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_provider_has_32_flags, start, stop),
         cmocka_unit_test_setup_teardown(flags_of_a_class_have_two_names, start, stop),
         cmocka_unit_test_setup_teardown(annotations_of_symbols_are_read, write_files, remove_files),
+        cmocka_unit_test_setup_teardown(
+            more_controls_than_there_is_room_for_are_told, write_files, remove_files),
         cmocka_unit_test_setup_teardown(
             files_folders_and_neighbours_are_read, write_files, remove_files),
     };
