@@ -74,7 +74,8 @@ static bool read_blocks(const struct msf *msf, struct span list, uint64_t offset
         }
         run = run < size ? run : size;
         if (first >= msf->block_count || last >= msf->block_count) {
-            return error_set(err, ERR_FORMAT, "it lies in block %lu of %lu", (unsigned long)last,
+            return error_set(err, ERR_FORMAT,
+                "block %lu in a file of %lu, which is damaged or cut off", (unsigned long)last,
                 (unsigned long)msf->block_count);
         }
         if (!read_exactly(msf, (uint64_t)first * msf->block_size + within, data, run, err)) {

@@ -160,13 +160,14 @@ static void a_damaged_container_is_refused_in_words(void **state)
         {HEADER_BLOCK_SIZE, 0, ERR_FORMAT, "blocks of 0 bytes"},
         {HEADER_BLOCK_SIZE, 256, ERR_FORMAT, "blocks of 256 bytes"},
         {HEADER_BLOCK_SIZE, 65536, ERR_FORMAT, "blocks of 65536 bytes"},
-        {HEADER_BLOCKS, 3, ERR_FORMAT, "it lies in block 203 of 3"},
+        {HEADER_BLOCKS, 3, ERR_FORMAT, "block 203 in a file of 3, which is damaged or cut off"},
         {HEADER_DIRECTORY, 0, ERR_FORMAT, "an empty directory"},
         {HEADER_DIRECTORY, 0xffffffff, ERR_FORMAT,
             "a directory of 4294967295 bytes in a file of 104448"},
         {HEADER_DIRECTORY, 20, ERR_FORMAT, "5 streams in a directory of 16 bytes"},
         {HEADER_DIRECTORY, 40, ERR_FORMAT, "its directory ends before the blocks of stream 3"},
-        {0x34, 0xfffffff0, ERR_FORMAT, "it lies in block 4294967280 of 204"},
+        {0x34, 0xfffffff0, ERR_FORMAT,
+            "block 4294967280 in a file of 204, which is damaged or cut off"},
     };
     struct buf file;
     put_sample(&file, 512);
