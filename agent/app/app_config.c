@@ -315,37 +315,37 @@ void app_config_fini(struct app_config *config)
     *config = (struct app_config){0};
 }
 
-static size_t list_schema_paths(const struct app_config *config, const char **paths)
+/* Once, however many entries name it. */
+static void add_schema_path(const char **paths, size_t *count, const char *path)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < config->schema_count; i++) {
-        if (config->schemas[i].type == APP_SCHEMA_FOLDER) {
-            count++;
-            if (paths) {
-                paths[count - 1] = config->schemas[i].path;
-            }
-        }
+    size_t i = 0;
+    while (i < *count && strcmp(paths[i], path) != 0) {
+        i++;
     }
-    for (size_t i = 0; i < config->session_count; i++) {
-        const struct app_provider *providers = config->sessions[i].providers.items;
-        for (size_t k = 0; k < config->sessions[i].providers.count; k++) {
-            if (providers[k].wpp) {
-                count++;
-                if (paths) {
-                    paths[count - 1] = providers[k].wpp;
-                }
-            }
-        }
-    }
-    return count;
+    paths[i] = path;
+    *count += i == *count;
 }
 
 const char **app_config_schema_paths(const struct app_config *config, size_t *ret_count)
 {
-    *ret_count = list_schema_paths(config, NULL);
-    const char **paths = calloc(*ret_count + 1, sizeof(*paths));
-    if (paths) {
-        list_schema_paths(config, paths);
+    size_t most = config->schema_count;
+    for (size_t i = 0; i < config->session_count; i++) {
+        most += config->sessions[i].providers.count;
+    }
+    const char **paths = calloc(most + 1, sizeof(*paths));
+    *ret_count = 0;
+    for (size_t i = 0; paths && i < config->schema_count; i++) {
+        if (config->schemas[i].type == APP_SCHEMA_FOLDER) {
+            add_schema_path(paths, ret_count, config->schemas[i].path);
+        }
+    }
+    for (size_t i = 0; paths && i < config->session_count; i++) {
+        const struct app_provider *providers = config->sessions[i].providers.items;
+        for (size_t k = 0; k < config->sessions[i].providers.count; k++) {
+            if (providers[k].wpp) {
+                add_schema_path(paths, ret_count, providers[k].wpp);
+            }
+        }
     }
     return paths;
 }

@@ -267,8 +267,8 @@ bool app_config_parse(struct span text, const char *name, const struct app_regis
 
 void app_config_fini(struct app_config *config);
 
-/* The files and folders of `schema` and `wpp` that hold definitions, in the order in which they count.
- * To be freed; the texts are the configuration's. NULL: out of memory. */
+/* The files and folders of `schema` and `wpp` that hold definitions, each once, in the order in which
+ * they count. To be freed; the texts are the configuration's. NULL: out of memory. */
 const char **app_config_schema_paths(const struct app_config *config, size_t *ret_count);
 
 /* Does ${output} take the events of ${session}? */

@@ -171,7 +171,7 @@ static void definitions_come_from_schema_and_from_wpp(void **state)
     parse_good("schema: [{type: folder, path: s}, {type: tdh}, {type: folder, path: t}]\n"
                "sessions:\n"
                "  - {type: clock, providers: [A, {wpp: a.tmf}]}\n"
-               "  - {type: clock, providers: [{wpp: b.tmf}]}\n"
+               "  - {type: clock, providers: [{wpp: b.tmf}, {wpp: a.tmf, level: 2}, {wpp: t}]}\n"
                "outputs: [{type: clock}]\n",
         &c);
     static const char *const expected[] = {"s", "t", "a.tmf", "b.tmf"};
