@@ -16,9 +16,10 @@
  * pause, so that what came is not held back. Raw buffers are copied first, and their records given
  * when nothing older can come any more, by whichever thread has the turn then.
  *
- * Threads: ProcessTrace's has `has_turn`, `last_raw` and `items`; `trace`, `order` and `just_given` are of who has the turn; `mutex` guards `done`, `abandoned`
- * and `code`; the atomics are for whoever looks. ETW may call back until ProcessTrace has returned,
- * whatever was closed before: so nothing here is freed earlier.
+ * Threads: ProcessTrace's has `has_turn`, `last_raw` and `items`; `trace`, `order` and `just_given` are
+ * of who has the turn; `mutex` guards `begun`, `done`, `abandoned` and `code`; the atomics are for whoever
+ * looks. ETW may call back until ProcessTrace has returned, whatever was closed before: so nothing here
+ * is freed earlier.
  */
 enum { HELD_BYTES = 8 * 1024 * 1024 };
 
@@ -45,7 +46,8 @@ struct etw_consume {
     atomic_uint_fast64_t lag; /* the greatest since it was asked for, in units of FILETIME */
 
     struct plat_mutex mutex;
-    struct plat_cond ended;
+    struct plat_cond changed; /* `begun` or `done` */
+    bool begun;
     bool done;
     bool abandoned;
     uint32_t code;
@@ -67,9 +69,21 @@ static void hold(struct etw_consume *c)
 
 /* ---- on the thread of ProcessTrace ------------------------------------------------------------------- */
 
+/* Once per buffer. */
+static void note_begun(struct etw_consume *c)
+{
+    plat_mutex_lock(&c->mutex);
+    c->begun = true;
+    plat_cond_broadcast(&c->changed);
+    plat_mutex_unlock(&c->mutex);
+}
+
 static bool take_turn(struct etw_consume *c)
 {
-    c->has_turn = c->has_turn || etw_turn_take(&c->turn);
+    if (!c->has_turn) {
+        note_begun(c);
+        c->has_turn = etw_turn_take(&c->turn);
+    }
     return c->has_turn;
 }
 
@@ -209,7 +223,7 @@ static void run(void *self)
     if (!c->abandoned) {
         c->settings.ended(c->settings.self);
     }
-    plat_cond_broadcast(&c->ended);
+    plat_cond_broadcast(&c->changed);
     plat_mutex_unlock(&c->mutex);
 }
 
@@ -272,7 +286,7 @@ static struct etw_consume *create(const struct etw_consume_settings *settings, s
     c->settings = *settings;
     c->sink = *settings->sink;
     plat_mutex_init(&c->mutex);
-    plat_cond_init(&c->ended);
+    plat_cond_init(&c->changed);
     etw_turn_init(&c->turn);
     if (settings->raw) {
         const struct etw_order_settings order = {
@@ -344,7 +358,7 @@ bool etw_consume_wait(struct etw_consume *c, uint64_t deadline_ns, uint32_t *ret
     }
     plat_mutex_lock(&c->mutex);
     while (!c->done && in_time) {
-        in_time = plat_cond_wait_until(&c->ended, &c->mutex, deadline_ns);
+        in_time = plat_cond_wait_until(&c->changed, &c->mutex, deadline_ns);
     }
     bool done = c->done;
     if (done && ret_code) {
@@ -352,6 +366,18 @@ bool etw_consume_wait(struct etw_consume *c, uint64_t deadline_ns, uint32_t *ret
     }
     plat_mutex_unlock(&c->mutex);
     return done;
+}
+
+bool etw_consume_wait_begun(struct etw_consume *c, uint64_t deadline_ns)
+{
+    bool in_time = true;
+    plat_mutex_lock(&c->mutex);
+    while (!c->begun && !c->done && in_time) {
+        in_time = plat_cond_wait_until(&c->changed, &c->mutex, deadline_ns);
+    }
+    bool begun = c->begun;
+    plat_mutex_unlock(&c->mutex);
+    return begun;
 }
 
 bool etw_consume_is_refused(const struct etw_consume *c)
@@ -421,7 +447,7 @@ void etw_consume_destroy(struct etw_consume *c)
         c->trace = older;
     }
     etw_turn_fini(&c->turn);
-    plat_cond_fini(&c->ended);
+    plat_cond_fini(&c->changed);
     plat_mutex_fini(&c->mutex);
     free(c);
 }

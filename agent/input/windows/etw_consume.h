@@ -44,6 +44,11 @@ void etw_consume_close(struct etw_consume *consume);
  * with which Win32 code. */
 bool etw_consume_wait(struct etw_consume *consume, uint64_t deadline_ns, uint32_t *ret_code);
 
+/* Has ETW handed anything over before plat_monotonic_ns() is ${deadline_ns}? Only then is it known that
+ * ProcessTrace has come to the session: of one that ends earlier it reads nothing. False at once when
+ * it has returned. */
+bool etw_consume_wait_begun(struct etw_consume *consume, uint64_t deadline_ns);
+
 /* Does the sink want no more? */
 bool etw_consume_is_refused(const struct etw_consume *consume);
 

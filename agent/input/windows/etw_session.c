@@ -29,6 +29,7 @@ struct etw_session_timing etw_session_timing = {.poll_ms = 1000,
     .retry_max_ms = 60000,
     .look_ms = 30000,
     .enable_ms = 2000,
+    .begin_ms = 5000,
     .stop_ms = 5000,
     .behind_ms = 10000,
     .who_ms = 3000,
@@ -128,6 +129,7 @@ static bool enter(struct etw_session *s, struct error *err)
             if (s->owned) {
                 etw_providers_capture(s->providers, s->state.handle);
             }
+            s->read_since_ns = plat_monotonic_ns();
             good = etw_consume_start(s->consume, err);
         }
         good = good && (!s->targets || etw_targets_go(s->targets, err));
@@ -151,17 +153,19 @@ static bool enter(struct etw_session *s, struct error *err)
 
 /* ---- leaving ------------------------------------------------------------------------------------------------------ */
 
-/* The consumer's end: by itself, else when the connection is closed, else without it. */
-static void end_consumer(struct etw_session *s, bool ends_by_itself)
+/* The consumer's end: by itself, else when the connection is closed, else without it. False: it came
+ * too late, and has read nothing. */
+static bool end_consumer(struct etw_session *s, bool ends_by_itself)
 {
     uint64_t step = s->timing.stop_ms * ns_per_ms;
+    uint32_t code = 0;
     if (!s->consume) {
-        return;
+        return true;
     }
     if (!ends_by_itself || !etw_consume_wait(s->consume, plat_monotonic_ns() + step, NULL)) {
         etw_consume_close(s->consume);
     }
-    if (!etw_consume_wait(s->consume, plat_monotonic_ns() + step, NULL)) {
+    if (!etw_consume_wait(s->consume, plat_monotonic_ns() + step, &code)) {
         etw_consume_abandon(s->consume);
         etw_session_note(s, INPUT_NOTE_WARNING,
             "Windows does not end the reading of %s; it is given up", s->plan->name);
@@ -172,10 +176,12 @@ static void end_consumer(struct etw_session *s, bool ends_by_itself)
     }
     etw_consume_close(s->consume);
     s->consume = NULL;
+    return code != ETW_ERROR_WMI_INSTANCE_NOT_FOUND;
 }
 
 /* Providers off, what is in buffers out, the session's end, and all that was in it read: in this
- * order nothing is lost. */
+ * order nothing is lost. What waited in a session that was running goes with it unless its reader has
+ * come, and ETW says so by what it hands over alone. */
 static void stop_session(struct etw_session *s)
 {
     struct etw_session_state last;
@@ -185,11 +191,17 @@ static void stop_session(struct etw_session *s)
         s->plan->snapshot) {
         etw_session_note(s, INPUT_NOTE_WARNING, "%s", err.text);
     }
+    if (s->consume && s->taken_over) {
+        etw_consume_wait_begun(s->consume, s->read_since_ns + s->timing.begin_ms * ns_per_ms);
+    }
     bool known = etw_control_stop(s->plan->name, &last, &err);
     if (!known && err.os_code != ETW_ERROR_WMI_INSTANCE_NOT_FOUND) {
         etw_session_note(s, INPUT_NOTE_WARNING, "%s", err.text);
     }
-    end_consumer(s, known);
+    if (!end_consumer(s, known)) {
+        miss_what_was_taken_over(s);
+        etw_session_tell_missing(s);
+    }
     etw_session_tell_losses(s, known ? &last : NULL);
     etw_session_tell_numbers(s);
     etw_session_guard_tell_all(s);

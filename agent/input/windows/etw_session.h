@@ -18,6 +18,7 @@ struct etw_session_timing {
     uint32_t retry_max_ms; /* longest pause */
     uint32_t look_ms;      /* between two looks for providers that nobody knew */
     uint32_t enable_ms;    /* what providers get to answer */
+    uint32_t begin_ms;     /* what the reader of a session that was running gets to come to it */
     uint32_t stop_ms;      /* what each step of an orderly stop gets before the next, ruder one */
     uint32_t who_ms;       /* how long a report waits to hear who did it */
     uint32_t behind_ms;  /* how old the newest event may be, beside the flush, while events come */

@@ -103,9 +103,10 @@ struct etw_session {
     bool was_open;          /* once in this run */
     uint64_t missing_since; /* FILETIME: nothing was read from then on; 0: nothing is missing */
     const char *missing_why;
-    uint64_t
-        taken_over; /* FILETIME: when a session that was running became this one; 0: it did not */
-    uint64_t before_boot; /* FILETIME: nothing was read from then on until the machine's start */
+    uint64_t taken_over;    /* FILETIME: nobody read a session that was running, which became this
+                               one, from then on; 0: it is a new one */
+    uint64_t read_since_ns; /* when the consumer was begun */
+    uint64_t before_boot;   /* FILETIME: nothing was read from then on until the machine's start */
     struct error last_failure; /* the same is told once */
     bool not_ours_now;         /* it was stopped: what bears its name now is somebody else's */
     struct etw_session_guard guard;
@@ -180,7 +181,7 @@ bool etw_session_inherit(
 /* Before it is left: is it to go on without us, for the next input? If not, what was left to us and never came
  * to us ends here, as it does when there is no next try. */
 bool etw_session_begin_end(struct etw_session *session);
-void etw_session_refuse_legacy(const struct etw_session *session);
+void etw_session_refuse_legacy(struct etw_session *session);
 
 /* What is added to one of our own, and does not keep it from running. */
 void etw_session_add_extras(struct etw_session *session);

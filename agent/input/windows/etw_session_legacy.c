@@ -1,6 +1,7 @@
 #include <stdio.h>
 
 #include "input/windows/etw_session_internal.h"
+#include "platform/plat_system.h"
 
 /*
  * A session of ETW that goes on from one input to the next in this process, as input_ops.goes_on has it. It
@@ -43,12 +44,25 @@ void etw_session_pass_on(struct etw_session *s)
     plat_mutex_unlock(&s->mutex);
 }
 
-void etw_session_refuse_legacy(const struct etw_session *s)
+/* False: it is gone, may stay, or cannot be stopped. */
+static bool stop_unread(struct span bytes)
+{
+    struct legacy legacy;
+    struct span guids;
+    struct etw_session_state state;
+    return read_legacy(bytes, &legacy, &guids) && !legacy.stays &&
+           etw_control_query(legacy.name, &state, NULL) && state.handle == legacy.kept.handle &&
+           etw_control_stop(legacy.name, NULL, NULL);
+}
+
+void etw_session_refuse_legacy(struct etw_session *s)
 {
     if (!s->was_open && s->targets) {
         etw_targets_renounce(s->env.legacy);
-    } else if (!s->was_open) {
-        etw_session_renounce(s->env.legacy);
+    } else if (!s->was_open && (stop_unread(s->env.legacy) || s->taken_over)) {
+        s->missing_since = s->missing_since ? s->missing_since : plat_now_filetime();
+        s->missing_why = "session_stopped";
+        etw_session_tell_missing(s);
     }
 }
 
@@ -86,13 +100,7 @@ void etw_session_legacy(struct etw_session *s, struct buf *out)
 
 void etw_session_renounce(struct span bytes)
 {
-    struct legacy legacy;
-    struct span guids;
-    struct etw_session_state state;
-    if (read_legacy(bytes, &legacy, &guids) && !legacy.stays &&
-        etw_control_query(legacy.name, &state, NULL) && state.handle == legacy.kept.handle) {
-        etw_control_stop(legacy.name, NULL, NULL);
-    }
+    stop_unread(bytes);
 }
 
 bool etw_session_inherit(

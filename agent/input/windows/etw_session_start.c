@@ -162,8 +162,8 @@ static void take_over(
     if (plan->boot && !s->was_open) {
         s->before_boot = s->missing_since; /* no session outlives the machine */
     }
+    s->taken_over = s->missing_since && !s->before_boot ? s->missing_since : now;
     s->missing_since = 0;
-    s->taken_over = now;
     etw_session_note(s, INPUT_NOTE_INFO, "goes on with %s, which was running", plan->name);
     if (plan->is_system &&
         (!etw_kernel_set_groups(state->handle, plan->name, &plan->groups, &err) ||

@@ -1,5 +1,7 @@
 #define _GNU_SOURCE
 
+#include <stdatomic.h>
+
 #include "etw_session_rig.h"
 #include "support/etw_sim/etw_sim.h"
 
@@ -144,6 +146,104 @@ static void other_counters_are_another_session(void **state)
     rig_fini(&rig);
 }
 
+/* ---- a stop before anything was read -------------------------------------------------------------- */
+
+/* ProcessTrace gets to the session when this was asked for. */
+static struct {
+    const struct etw_api *simulated;
+    uint32_t control;
+    atomic_bool was_asked;
+} late;
+
+static uint32_t note_control(
+    uint64_t handle, const etw_char *name, struct etw_properties *properties, uint32_t code)
+{
+    uint32_t result = late.simulated->ControlTraceW(handle, name, properties, code);
+    if (code == late.control) {
+        atomic_store(&late.was_asked, true);
+    }
+    return result;
+}
+
+static uint32_t process_late(
+    const uint64_t *handles, uint32_t count, const int64_t *start_time, const int64_t *end_time)
+{
+    AWAIT(atomic_load(&late.was_asked));
+    return late.simulated->ProcessTrace(handles, count, start_time, end_time);
+}
+
+/* Three events wait in a session that was passed on to one that is asked to stop at once, and whose
+ * reader comes after ${control}. */
+static void stop_before_the_reader_comes(struct rig *rig, uint32_t control)
+{
+    static struct etw_api table;
+    late.control = control;
+    atomic_store(&late.was_asked, false);
+    struct etw_sim_provider *provider = add_provider(rig);
+    start(rig);
+    rig_await(rig, is_enabled, NAME);
+    pass_on(rig);
+    write_events(provider, 3);
+    late.simulated = etw_api_get();
+    table = *late.simulated;
+    table.ControlTraceW = note_control;
+    table.ProcessTrace = process_late;
+    etw_api_use(&table);
+    start(rig);
+    rig_stop(rig);
+    etw_api_use(late.simulated);
+    assert_true(rig_has_note(rig, "goes on with " NAME));
+    assert_nothing_left(rig);
+}
+
+static void what_waits_is_read_by_a_slow_reader_before_the_session_ends(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    rig.timing.begin_ms = RIG_WAIT_MS;
+    stop_before_the_reader_comes(&rig, ETW_CONTROL_FLUSH);
+    assert_int_equal(rig.events, 3);
+    assert_int_equal(rig.gap_count, 0);
+    rig_fini(&rig);
+}
+
+static void what_no_reader_comes_to_in_time_is_missing(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    rig.timing.begin_ms = 1;
+    stop_before_the_reader_comes(&rig, ETW_CONTROL_STOP);
+    assert_int_equal(rig.events, 0);
+    assert_int_equal(rig.gap_count, 1);
+    assert_string_equal(rig.gaps[0].stage, "agent");
+    assert_string_equal(rig.gaps[0].reason, "session_stopped");
+    rig_fini(&rig);
+}
+
+static void what_cannot_be_read_before_a_stop_is_missing(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    struct etw_sim_provider *provider = add_provider(&rig);
+    start(&rig);
+    rig_await(&rig, is_enabled, NAME);
+    pass_on(&rig);
+    write_events(provider, 3);
+    rig.last_time = 1000;
+    assert_true(etw_sim_fail(rig.sim, "OpenTraceW", 1, 0, ETW_ERROR_NO_SYSTEM_RESOURCES));
+    start(&rig);
+    rig_stop(&rig);
+    assert_int_equal(rig.events, 0);
+    assert_int_equal(rig.gap_count, 1);
+    assert_string_equal(rig.gaps[0].reason, "session_stopped");
+    assert_int_equal(rig.gaps[0].from, 1000);
+    assert_nothing_left(&rig);
+    rig_fini(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -151,6 +251,9 @@ int main(void)
         cmocka_unit_test(one_that_nobody_takes_is_stopped),
         cmocka_unit_test(what_was_left_out_of_a_group_comes_when_it_is_not_any_more),
         cmocka_unit_test(other_counters_are_another_session),
+        cmocka_unit_test(what_waits_is_read_by_a_slow_reader_before_the_session_ends),
+        cmocka_unit_test(what_no_reader_comes_to_in_time_is_missing),
+        cmocka_unit_test(what_cannot_be_read_before_a_stop_is_missing),
     };
     return cmocka_run_group_tests(tests, make_legacy, free_legacy);
 }
