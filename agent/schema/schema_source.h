@@ -31,8 +31,9 @@ void schema_candidates_put_layouts_first(struct schema_candidates *candidates);
 struct schema_source_settings {
     const char *const *paths; /* files or folders the user named (manifest, pack) */
     size_t path_count;
-    struct span pack; /* text of a schema pack that goes before those of files; empty: none */
-    struct span tmf;  /* the same of trace message formats, in UTF-8; outlives the source */
+    struct span pack;     /* text of a schema pack that goes before those of files; empty: none */
+    struct span tmf;      /* the same of trace message formats */
+    size_t max_tmf_bytes; /* of memory for trace message formats; 0: 512 MB */
     /* Called for each file that cannot be used, with one line of text; may be NULL. */
     void (*warn)(void *warn_self, const char *text);
     void *warn_self;

@@ -57,6 +57,11 @@ struct tmf_message {
     bool is_cut; /* one argument could not be read: what follows in the record is not known */
 };
 
+/* A copy of ${message} with all that it says, in ${arena}. What ${last} says, too, is shared with it, so
+ * it lives as long; NULL: with none. NULL: no memory. */
+const struct tmf_message *tmf_message_copy(
+    const struct tmf_message *message, const struct tmf_message *last, struct arena *arena);
+
 /* Who is told. Messages live in the arena, their texts where the lines do. */
 struct tmf_sink {
     /* False: no more is wanted, as memory has run out. */

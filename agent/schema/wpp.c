@@ -16,12 +16,15 @@
  * and in the annotations of PDB files, which are the same lines. All files are read when the source
  * is made, so a damaged line is told then; what a message looks like is worked out when it is first
  * met, which a lock guards, as caches on many threads share the source. Of a message without format
- * this source keeps nothing: anybody can send any number of them.
+ * this source keeps nothing: anybody can send any number of them. Nor of what a further file says
+ * again: folders hold many versions of one program's symbols.
  */
 enum {
     MAX_FILES = 65536,
     MAX_FILE_BYTES = 64 * 1024 * 1024,
     MAX_TEXT_BYTES = 512 * 1024 * 1024,
+    MAX_SCRATCH_BYTES = 256 * 1024 * 1024,
+    SCRATCH_BYTES = 64 * 1024, /* of a PDB file's annotations: then room is made */
     MAX_PLAN_BYTES = 256 * 1024 * 1024,
     MAX_MESSAGES = 4 * 1024 * 1024,
     MAX_DIFFERENCES = 20, /* that are told one by one */
@@ -40,19 +43,21 @@ struct wpp_entry {
 struct wpp_source {
     const struct schema_source_settings *settings; /* only while it is made */
     const char *origin;                            /* of what is being read */
+    const char *kept_origin;                       /* the same in `texts`; NULL: not needed yet */
+    const struct tmf_message *last;                /* that was kept */
+    struct arena scratch;                          /* what is being read */
+    bool is_full;                                  /* no memory for further messages */
     bool is_named; /* by the user: all that is wrong with it matters */
     size_t file_count;
     size_t differences;
     size_t lacks;
-    struct arena texts; /* files, messages and entries */
+    struct arena texts; /* messages with what they say, entries and their origins */
     struct map entries;
     struct plat_mutex lock; /* over all below, and wpp_entry.schema */
     struct arena plans;
 };
 
 /* ---- files --------------------------------------------------------------------------------------- */
-
-static const char no_memory[] = "no memory left for trace message formats";
 
 /* Callback of tmf_read. */
 static void warn_text(void *self, const char *text)
@@ -64,6 +69,16 @@ static void warn_text(void *self, const char *text)
 static void warn_about(const struct wpp_source *source, const char *path, const char *why)
 {
     schema_files_warn(source->settings, path, why);
+}
+
+/* Once it is full no more files are read, so that is told once. */
+static void warn_of_memory(const struct wpp_source *source, const char *path)
+{
+    warn_about(source, path,
+        source->is_full
+            ? "no memory left for trace message formats: what is new in the rest of this "
+              "file, and in further ones, is not read"
+            : "no memory left to read its trace message formats");
 }
 
 static void make_key(const struct guid *guid, uint16_t number, uint8_t key[KEY_SIZE])
@@ -104,6 +119,38 @@ static void tell_difference(
     warn_text(source, text);
 }
 
+static void begin_origin(struct wpp_source *source, const char *origin)
+{
+    source->origin = origin;
+    source->kept_origin = NULL;
+}
+
+static const char *keep_origin(struct wpp_source *source)
+{
+    struct span kept;
+    if (!source->kept_origin && arena_copy(&source->texts, span_text(source->origin), &kept)) {
+        source->kept_origin = (const char *)kept.data;
+    }
+    return source->kept_origin;
+}
+
+static bool keep_message(
+    struct wpp_source *source, const uint8_t key[KEY_SIZE], const struct tmf_message *message)
+{
+    struct wpp_entry *entry = arena_alloc(&source->texts, sizeof(*entry));
+    if (!entry) {
+        return false;
+    }
+    memcpy(entry->key, key, KEY_SIZE);
+    entry->origin = keep_origin(source);
+    entry->message = tmf_message_copy(message, source->last, &source->texts);
+    if (!entry->origin || !entry->message) {
+        return false;
+    }
+    source->last = entry->message;
+    return map_put(&source->entries, span_make(entry->key, KEY_SIZE), entry);
+}
+
 static bool add_message(void *self, const struct tmf_message *message)
 {
     struct wpp_source *source = self;
@@ -116,14 +163,8 @@ static bool add_message(void *self, const struct tmf_message *message)
         }
         return true;
     }
-    struct wpp_entry *entry = arena_alloc(&source->texts, sizeof(*entry));
-    if (!entry) {
-        return false;
-    }
-    memcpy(entry->key, key, sizeof(key));
-    entry->origin = source->origin;
-    entry->message = message;
-    return map_put(&source->entries, span_make(entry->key, sizeof(entry->key)), entry);
+    source->is_full = !keep_message(source, key, message);
+    return !source->is_full;
 }
 
 /* What is beyond the limit is told once. */
@@ -136,15 +177,15 @@ static bool has_room(struct wpp_source *source, const char *path)
     return source->file_count <= MAX_FILES;
 }
 
-/* Both outlive the source. */
 static void take_text(struct wpp_source *source, struct span text, const char *origin)
 {
     struct error err = {0};
     const struct tmf_sink sink = {.message = add_message, .warn = warn_text, .self = source};
-    source->origin = origin;
-    if (!tmf_read(text, &source->texts, origin, &sink, &err)) {
-        warn_about(source, origin, err.text);
+    begin_origin(source, origin);
+    if (!tmf_read(text, &source->scratch, origin, &sink, &err)) {
+        warn_of_memory(source, origin);
     }
+    arena_fini(&source->scratch);
 }
 
 static void load_tmf(struct wpp_source *source, const char *path)
@@ -152,20 +193,12 @@ static void load_tmf(struct wpp_source *source, const char *path)
     struct error err = {0};
     char *data = NULL;
     size_t size = 0;
-    struct span text;
-    struct span origin;
     if (!plat_file_load(path, MAX_FILE_BYTES, &data, &size, &err)) {
         warn_about(source, path, err.text);
         return;
     }
-    bool kept = arena_copy(&source->texts, span_make(data, size), &text) &&
-                arena_copy(&source->texts, span_text(path), &origin);
+    take_text(source, span_make(data, size), path);
     free(data);
-    if (!kept) {
-        warn_about(source, path, no_memory);
-        return;
-    }
-    take_text(source, text, (const char *)origin.data);
 }
 
 /* ---- PDB files ----------------------------------------------------------------------------------- */
@@ -174,48 +207,50 @@ struct pdb_load {
     struct wpp_source *source;
     const char *path;
     struct tmf_reader reader;
-    struct span module; /* of the last annotation */
-    struct span function;
+    struct span module; /* of the last annotation; in the scratch memory, as the reader's origin */
     struct span lines[PDB_MAX_STRINGS];
 };
 
 /* Annotations are told by file, module and offset: "driver.pdb(main.obj):420". */
 static bool enter_module(struct pdb_load *load, const char *module)
 {
-    struct arena *arena = &load->source->texts;
+    struct arena *scratch = &load->source->scratch;
     size_t size = strlen(load->path) + strlen(module) + sizeof("()");
-    char *origin = arena_alloc(arena, size);
-    if (!origin || !arena_copy(arena, span_text(module), &load->module)) {
+    char *origin = arena_alloc(scratch, size);
+    if (!origin || !arena_copy(scratch, span_text(module), &load->module)) {
         return false;
     }
     snprintf(origin, size, "%s(%s)", load->path, module);
-    load->source->origin = load->reader.origin = origin;
+    load->reader.origin = origin;
+    begin_origin(load->source, origin);
     return true;
 }
 
-static bool keep_line(struct arena *arena, struct span line, struct span *ret_kept)
+/* Nothing of the annotations before is needed any more. */
+static void make_room(struct pdb_load *load)
 {
-    struct span copy;
-    return arena_copy(arena, line, &copy) && text_encoding_to_utf8(copy, arena, ret_kept);
+    if (load->source->scratch.used_bytes > SCRATCH_BYTES) {
+        load->reader.origin = load->path;
+        arena_fini(&load->source->scratch);
+    }
 }
 
 static bool add_annotation(void *self, const struct pdb_annotation *annotation)
 {
     struct pdb_load *load = self;
-    struct arena *arena = &load->source->texts;
-    size_t count = annotation->count - 1;              /* without "TMF:" */
+    struct arena *scratch = &load->source->scratch;
+    struct span function = span_make(NULL, 0);
+    size_t count = annotation->count - 1; /* without "TMF:" */
+    make_room(load);
     bool is_first = load->reader.origin == load->path; /* its module may have an empty name */
     bool ok = (!is_first && span_is(load->module, annotation->module)) ||
               enter_module(load, annotation->module);
-    if (ok && !span_equal(load->function, annotation->function)) {
-        ok = keep_line(arena, annotation->function, &load->function);
-    }
+    ok = ok && text_encoding_to_utf8(annotation->function, scratch, &function);
     for (size_t i = 0; ok && i < count; i++) {
-        ok = keep_line(arena, annotation->strings[1 + i], &load->lines[i]);
+        ok = text_encoding_to_utf8(annotation->strings[1 + i], scratch, &load->lines[i]);
     }
     load->reader.failed |= !ok;
-    return tmf_reader_annotation(
-        &load->reader, load->lines, count, annotation->offset, load->function);
+    return tmf_reader_annotation(&load->reader, load->lines, count, annotation->offset, function);
 }
 
 /* Of a folder only what was to be expected to have messages, and few. */
@@ -240,14 +275,14 @@ static void load_pdb(struct wpp_source *source, const char *path)
     struct pdb_about about;
     struct pdb_load *load = calloc(1, sizeof(*load));
     if (!load) {
-        warn_about(source, path, no_memory);
+        warn_of_memory(source, path);
         return;
     }
     load->source = source;
     load->path = path;
     const struct tmf_sink messages = {.message = add_message, .warn = warn_text, .self = source};
     const struct pdb_sink sink = {.annotation = add_annotation, .warn = warn_of_pdb, .self = load};
-    tmf_reader_init(&load->reader, &source->texts, path, &messages);
+    tmf_reader_init(&load->reader, &source->scratch, path, &messages);
     if (!pdb_read_file(path, "TMF:", &sink, &about, &err)) {
         warn_about(source, path, err.text);
     } else if (about.annotations == 0 && about.damaged == 0) {
@@ -255,8 +290,9 @@ static void load_pdb(struct wpp_source *source, const char *path)
     }
     load->reader.origin = path;
     if (!tmf_reader_end(&load->reader)) {
-        warn_about(source, path, no_memory);
+        warn_of_memory(source, path);
     }
+    arena_fini(&source->scratch);
     free(load);
 }
 
@@ -265,10 +301,13 @@ static void load_pdb(struct wpp_source *source, const char *path)
 static const char *const tmf_endings[] = {".tmf", NULL};
 static const char *const pdb_endings[] = {".pdb", NULL};
 
-/* Always goes on. In a folder, a .pdb that is no MSF file is no program's. */
+/* In a folder, a .pdb that is no MSF file is no program's. */
 static bool load_if_format(void *self, const char *path)
 {
     struct wpp_source *source = self;
+    if (source->is_full) {
+        return false;
+    }
     bool has_ending = schema_files_is_one(path, pdb_endings);
     if (schema_files_is_one(path, tmf_endings)) {
         if (has_room(source, path)) {
@@ -304,7 +343,8 @@ static void *wpp_create(const struct schema_source_settings *settings, struct er
     }
     source->settings = settings;
     plat_mutex_init(&source->lock);
-    arena_init(&source->texts, MAX_TEXT_BYTES);
+    arena_init(&source->scratch, MAX_SCRATCH_BYTES);
+    arena_init(&source->texts, settings->max_tmf_bytes ? settings->max_tmf_bytes : MAX_TEXT_BYTES);
     arena_init(&source->plans, MAX_PLAN_BYTES);
     map_init(&source->entries, MAX_MESSAGES);
     if (settings->tmf.size) {

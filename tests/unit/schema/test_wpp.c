@@ -70,15 +70,20 @@ static int remove_files(void **state)
     return temp_folder_remove(folder);
 }
 
-static void *create(const char *path)
+static void *create_within(const char *const *paths, size_t count, size_t max_bytes)
 {
     const struct schema_source_settings settings = {
-        .paths = &path, .path_count = 1, .warn = on_warning};
+        .paths = paths, .path_count = count, .max_tmf_bytes = max_bytes, .warn = on_warning};
     struct error err = {0};
     warnings[0] = 0;
     void *source = ops->create(&settings, &err);
     assert_non_null(source);
     return source;
+}
+
+static void *create(const char *path)
+{
+    return create_within(&path, 1, 0);
 }
 
 static const struct event_schema *find(
@@ -290,6 +295,86 @@ static void a_named_pdb_file_is_known_by_its_content(void **state)
     }
 }
 
+/* ---- memory -------------------------------------------------------------------------------------- */
+
+/* Folders hold many versions of one program's symbols. */
+static void what_is_known_takes_no_memory_again(void **state)
+{
+    (void)state;
+    enum { COPIES = 1000, MEMORY = 64 * 1024 };
+    static const struct {
+        const char *known;
+        const char *next;
+        const char *guid;
+        uint16_t number;
+    } cases[] = {{"a/1.tmf", "a/sub/3.tmf", GUID_B, 10}, {"p/1.pdb", "p/2.PDB", GUID_A, 11}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char known[512];
+        char next[512];
+        const char *paths[COPIES + 1];
+        path_of(cases[i].known, known, sizeof(known));
+        path_of(cases[i].next, next, sizeof(next));
+        for (size_t k = 0; k < COPIES; k++) {
+            paths[k] = known;
+        }
+        paths[COPIES] = next;
+        void *source = create_within(paths, COPIES + 1, MEMORY);
+        assert_null(strstr(warnings, "memory"));
+        assert_non_null(find(source, RECORD_MESSAGE, GUID_A, 10));
+        assert_non_null(find(source, RECORD_MESSAGE, cases[i].guid, cases[i].number));
+        ops->destroy(source);
+    }
+}
+
+/* More annotations than are held at a time: texts and places of the last are as those of the first. */
+static void messages_of_a_long_pdb_file_are_kept(void **state)
+{
+    (void)state;
+    enum { SAME = 400, PER_MESSAGE = 6 };
+    static const char *const one[] = {LINES(GUID_A, "10", "one")};
+    static const char *const last[] = {LINES(GUID_A, "11", "last")};
+    const char *lines[(SAME + 1) * PER_MESSAGE];
+    for (size_t i = 0; i < SAME * PER_MESSAGE; i++) {
+        lines[i] = one[i % PER_MESSAGE];
+    }
+    memcpy(lines + SAME * PER_MESSAGE, last, sizeof(last));
+    write_pdb("long.pdb", &(struct pdb_put_options){.block_size = 512}, lines,
+        sizeof(lines) / sizeof(lines[0]));
+    char pdb[512];
+    char tmf[512];
+    path_of("long.pdb", pdb, sizeof(pdb));
+    path_of("a/1.tmf", tmf, sizeof(tmf));
+    const char *const paths[] = {pdb, tmf};
+    void *source = create_within(paths, 2, 0);
+    const struct event_schema *schema = find(source, RECORD_MESSAGE, GUID_A, 11);
+    assert_non_null(schema);
+    assert_span(schema->event_name, "drv::run");
+    assert_span(schema->wpp->source, "d.c");
+    assert_span(schema->wpp->pieces[0].text, "last");
+    assert_span(find(source, RECORD_MESSAGE, GUID_A, 10)->wpp->pieces[0].text, "one");
+    assert_non_null(strstr(warnings,
+        ":2: message 10 of " GUID_A " is not what test_wpp_files/long.pdb(d.obj):52 says"));
+    assert_non_null(strstr(
+        warnings, ":6: message 11 of " GUID_A " is not what test_wpp_files/long.pdb(d.obj):"));
+    ops->destroy(source);
+}
+
+static void that_no_memory_is_left_is_told_once(void **state)
+{
+    (void)state;
+    char tmf[512];
+    char pdb[512];
+    path_of("a", tmf, sizeof(tmf));
+    path_of("p/1.pdb", pdb, sizeof(pdb));
+    const char *const paths[] = {pdb, tmf, pdb, tmf};
+    for (size_t first = 0; first < 2; first++) {
+        ops->destroy(create_within(paths + first, 3, 16));
+        const char *told = strstr(warnings, ": no memory left for trace message formats");
+        assert_non_null(told);
+        assert_int_equal(strlen(strchr(told, '\n')), 1);
+    }
+}
+
 /* ---- caches on several threads ------------------------------------------------------------------- */
 
 enum { THREADS = 4, ROUNDS = 500 };
@@ -430,6 +515,9 @@ int main(void)
         cmocka_unit_test(what_pdb_files_lack_is_told_of_a_few),
         cmocka_unit_test(modules_without_a_name_have_a_place),
         cmocka_unit_test(a_named_pdb_file_is_known_by_its_content),
+        cmocka_unit_test(what_is_known_takes_no_memory_again),
+        cmocka_unit_test(messages_of_a_long_pdb_file_are_kept),
+        cmocka_unit_test(that_no_memory_is_left_is_told_once),
         cmocka_unit_test(threads_share_it),
         cmocka_unit_test(the_shared_formats_are_all_read),
     };
