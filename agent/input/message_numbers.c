@@ -21,6 +21,39 @@ void message_numbers_init(struct message_numbers *numbers, uint32_t mode, uint32
     };
 }
 
+static uint64_t add(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+static uint64_t missing_of(uint32_t base, uint32_t last, uint64_t came)
+{
+    uint64_t range = last - base;
+    return range > came ? range - came : 0;
+}
+
+/* What has not come up to the last split is missing for good. */
+static void settle(struct message_numbers *n)
+{
+    n->found = add(n->found, missing_of(n->base, n->split, n->came[0]));
+    n->has_settled = n->has_settled || n->split != n->base;
+    n->base = n->split;
+    n->split = n->highest;
+    n->came[0] = n->came[1];
+    n->came[1] = 0;
+}
+
+/* Long before numbers are so far apart that none is behind the other. */
+static void settle_if_far(struct message_numbers *n)
+{
+    const uint32_t far = UINT32_C(1) << 29;
+    if (n->highest - n->split >= far) {
+        settle(n);
+        n->times[0] = n->found ? n->times[0] : n->times[1];
+        n->times[1] = n->times[2];
+    }
+}
+
 void message_numbers_note(struct message_numbers *n, uint32_t number, uint64_t time)
 {
     if (!n->is_on) {
@@ -40,6 +73,7 @@ void message_numbers_note(struct message_numbers *n, uint32_t number, uint64_t t
     if (distance(number, n->split) > 0) {
         n->highest = distance(number, n->highest) > 0 ? number : n->highest;
         n->came[1]++;
+        settle_if_far(n);
     } else if (distance(number, n->base) > 0) {
         n->came[0]++;
     } else if (n->has_settled) {
@@ -49,11 +83,6 @@ void message_numbers_note(struct message_numbers *n, uint32_t number, uint64_t t
         n->base = number - 1;
         n->came[n->split == n->base]++;
     }
-}
-
-static uint64_t add(uint64_t a, uint64_t b)
-{
-    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
 void message_numbers_explain(struct message_numbers *n, uint64_t events, uint64_t buffers)
@@ -80,30 +109,20 @@ static uint64_t unexplained(struct message_numbers *n, uint64_t missing)
     return missing;
 }
 
-static uint64_t missing_of(uint32_t base, uint32_t last, uint64_t came)
-{
-    uint64_t range = last - base;
-    return range > came ? range - came : 0;
-}
-
 bool message_numbers_cut(struct message_numbers *n, struct message_gap *ret_gap)
 {
     if (!n->has_any) {
         return false;
     }
+    bool has_new = n->highest != n->split;
+    settle(n);
     *ret_gap = (struct message_gap){
-        .count = unexplained(n, missing_of(n->base, n->split, n->came[0])),
-        .from = n->times[0],
-        .to = n->times[1]};
-    n->has_settled = n->has_settled || n->split != n->base;
-    if (n->highest != n->split) { /* else what was lost shows when the next number comes */
+        .count = unexplained(n, n->found), .from = n->times[0], .to = n->times[1]};
+    n->found = 0;
+    if (has_new) { /* else what was lost shows when the next number comes */
         memmove(n->explained, n->explained + 1, 2 * sizeof(n->explained[0]));
         n->explained[2] = 0;
     }
-    n->base = n->split;
-    n->split = n->highest;
-    n->came[0] = n->came[1];
-    n->came[1] = 0;
     memmove(n->times, n->times + 1, 2 * sizeof(n->times[0]));
     return ret_gap->count != 0;
 }
@@ -112,7 +131,7 @@ bool message_numbers_end(struct message_numbers *n, struct message_gap *ret_gap)
 {
     uint64_t missing = n->has_any ? missing_of(n->base, n->highest, n->came[0] + n->came[1]) : 0;
     *ret_gap = (struct message_gap){
-        .count = unexplained(n, missing), .from = n->times[0], .to = n->times[2]};
+        .count = unexplained(n, add(n->found, missing)), .from = n->times[0], .to = n->times[2]};
     *n = (struct message_numbers){
         .is_on = n->is_on, .is_global = n->is_global, .per_buffer = n->per_buffer};
     return ret_gap->count != 0;

@@ -9,7 +9,8 @@
  * in a session with EVENT_TRACE_USE_LOCAL_SEQUENCE, or with EVENT_TRACE_USE_GLOBAL_SEQUENCE, where all
  * such sessions of the machine count together (TraceMessage, Logging Mode Constants on
  * learn.microsoft.com). Numbers come in any order, as processors have buffers of their own, and
- * begin again behind 2^32 - 1. What is kept is a few numbers, however many come.
+ * begin again behind 2^32 - 1. What is kept is a few numbers, however many come. What lies 2^29 numbers
+ * back is in no buffer any more, so traces that nothing cuts may have any number of them.
  *
  * A number that has not come may still lie in a buffer. So whoever reads says when buffers were
  * emptied (message_numbers_cut); what was missing before the cut before that one is missing for
@@ -27,6 +28,7 @@ struct message_numbers {
     uint32_t highest;    /* so far */
     uint64_t came[2];    /* of the numbers up to `split`, and behind it */
     uint64_t late;       /* that came when they had been taken for missing */
+    uint64_t found;      /* missing for good; told with the next */
     uint64_t explained
         [3]; /* by ETW's counters: before the last two cuts that numbers came before, between
                               them, since */

@@ -182,6 +182,31 @@ static void those_of_all_sessions_have_another_name(void **state)
     assert_string_equal(message_numbers_reason(&numbers), "message_numbers");
 }
 
+/* A finished trace is not cut, however many messages it has. */
+static void a_trace_may_have_more_than_there_are_numbers(void **state)
+{
+    (void)state;
+    enum { CAME = 6000, STEP = 1 << 20, EXPLAINED = 5 };
+    const uint64_t lost = (uint64_t)(CAME - 1) * (STEP - 1);
+    for (unsigned cuts = 0; cuts < 3; cuts++) {
+        uint64_t told = 0;
+        begin(LOCAL);
+        for (uint32_t i = 0; i < CAME; i++) {
+            message_numbers_note(&numbers, i * STEP, 1000 + i);
+        }
+        message_numbers_explain(&numbers, EXPLAINED, 0);
+        for (unsigned i = 0; i < cuts; i++) {
+            told += cut();
+        }
+        told += end();
+        assert_int_equal(told, lost - EXPLAINED);
+        if (cuts == 0) {
+            assert_int_equal(missing.from, 1000);
+            assert_int_equal(missing.to, 1000 + CAME - 1);
+        }
+    }
+}
+
 /* Any numbers at all, as files may have. */
 static void nothing_makes_it_count_more_than_there_are(void **state)
 {
@@ -251,6 +276,7 @@ int main(void)
         cmocka_unit_test(a_loss_explains_what_is_missing_near_it),
         cmocka_unit_test(a_loss_shows_when_the_next_message_comes),
         cmocka_unit_test(those_of_all_sessions_have_another_name),
+        cmocka_unit_test(a_trace_may_have_more_than_there_are_numbers),
         cmocka_unit_test(nothing_makes_it_count_more_than_there_are),
         cmocka_unit_test(as_many_are_told_as_were_lost),
     };
