@@ -8,8 +8,8 @@
  * A bucket counts in parts of a token, so that no rate is rounded: each 100 ns bring `events` parts, an event
  * costs `period` of them. FILTER_MAX_BURST days of them fit into 64 bits.
  *
- * Buckets stand in sets. One that is full is as good as none, so it makes room; a set without such a
- * bucket takes no further key. Untouched sets cost address space alone.
+ * Buckets stand in sets. One that is full is as good as none, so it makes room, and so does one that
+ * was asked last before the clock was set back; a set without such a bucket takes no further key. Untouched sets cost address space alone.
  */
 enum { STRIPES = 16, SETS = 256, WAYS = 16 };
 
@@ -120,12 +120,15 @@ static bool take(struct bucket *bucket, const struct filter_limit *limit, uint64
     return there;
 }
 
-static bool is_full(const struct filter *filter, const struct bucket *bucket, uint64_t time)
+/* Full, or of a time that is over: nobody knows when that was. */
+static bool is_idle(const struct filter *filter, const struct bucket *bucket, uint64_t time)
 {
     bool any;
     const struct filter_limit *limit = filter_rule_limit(filter, bucket->rule, &any);
-    return bucket->last == 0 ||
-           (bucket->last <= time && parts_at(bucket, limit, time) == limit->burst * limit->period);
+    if (bucket->last > time) {
+        return bucket->last - time > back_ticks;
+    }
+    return bucket->last == 0 || parts_at(bucket, limit, time) == limit->burst * limit->period;
 }
 
 /* The key's bucket among those of its set, or one that makes room for it; NULL: none does. */
@@ -137,7 +140,7 @@ static struct bucket *find(
         if (set[i].last && set[i].key == key && set[i].rule == rule) {
             return &set[i];
         }
-        room = !room && is_full(filter, &set[i], time) ? &set[i] : room;
+        room = !room && is_idle(filter, &set[i], time) ? &set[i] : room;
     }
     if (room) {
         *room = (struct bucket){.key = key, .rule = rule};

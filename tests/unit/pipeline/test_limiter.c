@@ -113,6 +113,21 @@ static void keys_without_room_share_one_bucket_until_others_are_full_again(void 
     rig_fini(&rig);
 }
 
+/* As with the next trace, or when the clock has been put right. */
+static void buckets_of_a_time_that_is_over_make_room(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, "1/s", 1, true);
+    for (uint64_t i = 0; i < 16; i++) {
+        assert_int_equal(takes(&rig, 0, i * 256, 1000 * second, 2), 1);
+    }
+    for (uint64_t i = 100; i < 116; i++) {
+        assert_int_equal(takes(&rig, 0, i * 256, 500 * second, 2), 1);
+    }
+    rig_fini(&rig);
+}
+
 static void what_is_held_back_is_told_once(void **state)
 {
     (void)state;
@@ -174,6 +189,7 @@ int main(void)
         cmocka_unit_test(keys_and_sessions_have_buckets_of_their_own),
         cmocka_unit_test(an_older_event_takes_what_is_there_and_a_clock_may_be_set_back),
         cmocka_unit_test(keys_without_room_share_one_bucket_until_others_are_full_again),
+        cmocka_unit_test(buckets_of_a_time_that_is_over_make_room),
         cmocka_unit_test(what_is_held_back_is_told_once),
         cmocka_unit_test(workers_together_get_no_more_than_one_would),
     };
