@@ -5,11 +5,12 @@
 #include "platform/plat_thread.h"
 
 /*
- * A bucket counts in parts of a token, so that no rate is rounded: each 100 ns bring `events` parts, an event
- * costs `period` of them. FILTER_MAX_BURST days of them fit into 64 bits.
+ * A bucket counts in parts of a token, so that no rate is rounded: each 100 ns bring `events` parts, an
+ * event costs `period` of them. FILTER_MAX_BURST days of them fit into 64 bits.
  *
  * Buckets stand in sets. One that is full is as good as none, so it makes room, and so does one that
- * was asked last before the clock was set back; a set without such a bucket takes no further key. Untouched sets cost address space alone.
+ * was asked last before the clock was set back; a set without such a bucket takes no further key.
+ * Untouched sets cost address space alone.
  */
 enum { STRIPES = 16, SETS = 256, WAYS = 16 };
 
