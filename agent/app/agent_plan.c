@@ -162,7 +162,8 @@ static bool plan_providers(struct agent_plan *plan, const struct app_config *all
     ok = app_providers_resolve(all, plan->events_of[index], specs, err) &&
          plan_budgets(plan, all, index, specs, err);
     if (ok) {
-        selection->selection = provider_selection_create_from(specs, count, err);
+        selection->selection = provider_selection_create_from(
+            specs, count, selection->is_live, err);
         ok = selection->selection != NULL;
     }
     for (size_t i = 0; ok && i < count; i++) {
@@ -170,7 +171,7 @@ static bool plan_providers(struct agent_plan *plan, const struct app_config *all
             continue;
         }
         struct provider_gate *gate = &selection->gates[selection->gate_count];
-        gate->selection = provider_selection_create_from(&specs[i], 1, err);
+        gate->selection = provider_selection_create_from(&specs[i], 1, false, err);
         ok = gate->selection != NULL;
         if (ok) {
             selection->gate_count++;

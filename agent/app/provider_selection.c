@@ -16,6 +16,7 @@ struct selected {
 
 struct provider_selection {
     size_t count;
+    bool is_live;
     struct selected list[];
 };
 
@@ -58,9 +59,12 @@ struct provider_selection *provider_selection_create(
 }
 
 struct provider_selection *provider_selection_create_from(
-    const struct provider_spec *specs, size_t count, struct error *err)
+    const struct provider_spec *specs, size_t count, bool is_live, struct error *err)
 {
     struct provider_selection *selection = allocate(count, err);
+    if (selection) {
+        selection->is_live = is_live;
+    }
     for (size_t i = 0; selection && i < count; i++) {
         struct selected *to = &selection->list[selection->count++];
         to->spec = specs[i];
@@ -152,7 +156,8 @@ static bool is_of_process(const struct provider_spec *spec, const struct event_r
 }
 
 /* What the code that writes a message looks at before it does; a record does not hold it, but the
- * format has names. Those of levels: evntrace.h. */
+ * format has names. Those of levels: evntrace.h. A bit of the flags may have several names, of which the
+ * format has one. */
 static bool passes_format(const struct provider_spec *spec, const struct event *event)
 {
     static const char *const levels[][2] = {{"TRACE_LEVEL_CRITICAL", "TRACE_LEVEL_FATAL"},
@@ -178,7 +183,8 @@ static bool passes_format(const struct provider_spec *spec, const struct event *
     return any;
 }
 
-static bool selects(const struct selected *selected, const struct event *event)
+static bool selects(const struct provider_selection *selection, const struct selected *selected,
+    const struct event *event)
 {
     const struct provider_spec *spec = &selected->spec;
     const struct event_descriptor *d = &event->record->descriptor;
@@ -186,7 +192,7 @@ static bool selects(const struct selected *selected, const struct event *event)
         return false;
     }
     if (event->record->kind == RECORD_MESSAGE) {
-        return is_wanted(spec, d->id, event) && passes_format(spec, event);
+        return is_wanted(spec, d->id, event) && (selection->is_live || passes_format(spec, event));
     }
     if (event->record->kind != RECORD_EVENT) {
         return is_wanted(spec, d->opcode, event);
@@ -209,7 +215,7 @@ bool provider_selection_passes(
     const struct provider_selection *selection, const struct event *event)
 {
     for (size_t i = 0; i < selection->count; i++) {
-        if (selects(&selection->list[i], event)) {
+        if (selects(selection, &selection->list[i], event)) {
             return true;
         }
     }

@@ -17,9 +17,11 @@ struct provider_selection *provider_selection_create(
 
 /* The same by ${specs}, which are copied; what they point to outlives the selection. Names of
  * keywords count for nothing: turn them into bits before
- * (app_providers_resolve). */
+ * (app_providers_resolve). ${is_live}: the session has switched these providers on, so the code that writes
+ * WPP messages has looked at level and flags, by their bits; else the names in the messages' formats have
+ * to do. */
 struct provider_selection *provider_selection_create_from(
-    const struct provider_spec *specs, size_t count, struct error *err);
+    const struct provider_spec *specs, size_t count, bool is_live, struct error *err);
 void provider_selection_destroy(struct provider_selection *selection); /* NULL is fine */
 
 /* Is ${event} of a provider that is named here? */

@@ -71,7 +71,7 @@ static bool start(struct fixture *f, const char *providers, struct error *err)
     if (!app_providers_resolve(&f->config, session, f->specs, err)) {
         return false;
     }
-    f->selection = provider_selection_create_from(f->specs, session->providers.count, err);
+    f->selection = provider_selection_create_from(f->specs, session->providers.count, false, err);
     return f->selection != NULL;
 }
 

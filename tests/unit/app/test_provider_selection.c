@@ -208,20 +208,26 @@ static int remove_formats(void **state)
     return temp_folder_remove(folder);
 }
 
-static bool passes_wpp(const struct provider_spec *spec, const char *guid_text, uint16_t number,
-    const struct wpp_format *format)
+static bool passes_wpp_of(bool is_live, const struct provider_spec *spec, const char *guid_text,
+    uint16_t number, const struct wpp_format *format)
 {
     struct error err = {0};
     struct event_record record = {.kind = RECORD_MESSAGE, .descriptor.id = number};
     struct event_schema schema = {.kind = SCHEMA_WPP, .wpp = format};
     const struct event event = {.record = &record, .schema = format ? &schema : NULL};
     assert_true(guid_parse(span_text(guid_text), &record.provider));
-    struct provider_selection *selection = provider_selection_create_from(spec, 1, &err);
+    struct provider_selection *selection = provider_selection_create_from(spec, 1, is_live, &err);
     assert_non_null(selection);
     bool passes = provider_selection_passes(selection, &event);
     assert_int_equal(provider_selection_knows(selection, &event), strcmp(guid_text, MESSAGES) == 0);
     provider_selection_destroy(selection);
     return passes;
+}
+
+static bool passes_wpp(const struct provider_spec *spec, const char *guid_text, uint16_t number,
+    const struct wpp_format *format)
+{
+    return passes_wpp_of(false, spec, guid_text, number, format);
 }
 
 /* Records of messages hold the GUID of their source file, not that of the provider. */
@@ -276,6 +282,30 @@ static void levels_and_flags_of_messages_are_those_of_their_format(void **state)
     }
 }
 
+/* A bit may have two names, and the format has the other one; so may a level. Who wrote the message has
+ * looked at the bits. */
+static void what_a_live_session_gets_has_its_level_and_flags(void **state)
+{
+    (void)state;
+    static const char *flags[] = {"ALIAS"};
+    const struct wpp_format format = {
+        .level = span_text("TRACE_LEVEL_VERBOSE"), .flags = span_text("POWER")};
+    struct provider_spec spec;
+    provider_spec_init(&spec);
+    spec.wpp = format_path;
+    spec.level = 4;
+    assert_true(passes_wpp_of(true, &spec, MESSAGES, 10, &format));
+    assert_false(passes_wpp_of(false, &spec, MESSAGES, 10, &format));
+    spec.level = 0;
+    spec.flags.items = flags;
+    spec.flags.count = 1;
+    assert_true(passes_wpp_of(true, &spec, MESSAGES, 10, &format));
+    assert_false(passes_wpp_of(false, &spec, MESSAGES, 10, &format));
+    spec.exclude = (struct provider_events){.ranges = {{10, 10}}, .range_count = 1};
+    assert_false(passes_wpp_of(true, &spec, MESSAGES, 10, &format));
+    assert_false(passes_wpp_of(true, &spec, "a5bbbdd9-73f9-3bed-93aa-521a4c96d935", 11, &format));
+}
+
 static void texts_that_say_nothing_are_refused(void **state)
 {
     (void)state;
@@ -318,6 +348,7 @@ int main(void)
         cmocka_unit_test(classes_match_by_class_or_provider_and_by_type),
         cmocka_unit_test(messages_match_by_their_formats),
         cmocka_unit_test(levels_and_flags_of_messages_are_those_of_their_format),
+        cmocka_unit_test(what_a_live_session_gets_has_its_level_and_flags),
         cmocka_unit_test(texts_that_say_nothing_are_refused),
         cmocka_unit_test(there_are_limits),
     };
