@@ -6,18 +6,23 @@
 
 #include "schema/names.h"
 
-enum { MAX_NAME_BYTES = 256 }; /* of WMI's classes */
+enum {
+    MAX_NAME_BYTES = 256, /* of WMI's classes */
+    ABOVE = 3,            /* of mof_file.scopes */
+};
 
 void mof_model_init(struct mof_model *model, size_t max_bytes)
 {
     *model = (struct mof_model){0};
     arena_init(&model->arena, max_bytes);
-    map_init(&model->names, 2 * (size_t)MOF_MAX_CLASSES);
+    map_init(&model->names, (size_t)MOF_SCOPES * MOF_MAX_CLASSES);
+    map_init(&model->scopes, (size_t)MOF_SCOPES * MOF_MAX_CLASSES);
 }
 
 void mof_model_fini(struct mof_model *model)
 {
     map_fini(&model->names);
+    map_fini(&model->scopes);
     arena_fini(&model->arena);
 }
 
@@ -62,47 +67,99 @@ void mof_model_end_warnings(struct mof_model *model)
     }
 }
 
+/* ---- files --------------------------------------------------------------------------------------- */
+
+static uint8_t fold(uint8_t c)
+{
+    return c >= 'A' && c <= 'Z' ? (uint8_t)(c + ('a' - 'A')) : c;
+}
+
+/* How much of ${path} its folder is, with the slash behind it. */
+static size_t folder_size(const uint8_t *path, size_t size)
+{
+    while (size && path[size - 1] != '/') {
+        size--;
+    }
+    return size;
+}
+
+/* The same for the same path. NULL: no memory. */
+static const void *scope_of(struct mof_model *model, const uint8_t *path, size_t size)
+{
+    struct span copy;
+    const void *known = map_get(&model->scopes, span_make(path, size));
+    if (!known && arena_copy(&model->arena, span_make(path, size), &copy) &&
+        map_put(&model->scopes, copy, (void *)copy.data)) {
+        known = copy.data;
+    }
+    return known;
+}
+
+bool mof_model_add_file(struct mof_model *model, struct mof_file *file)
+{
+    size_t size = strlen(file->name);
+    uint8_t *path = arena_alloc(&model->arena, size);
+    if (!path) {
+        return false;
+    }
+    for (size_t i = 0; i < size; i++) {
+        path[i] = file->name[i] == '\\' ? '/' : fold((uint8_t)file->name[i]);
+    }
+    size_t folder = folder_size(path, size);
+    size_t above = folder ? folder_size(path, folder - 1) : 0;
+    size_t stem = size;
+    while (stem > folder && path[stem - 1] != '.') {
+        stem--;
+    }
+    const void *const scopes[MOF_SCOPES] = {file,
+        scope_of(model, path, stem > folder ? stem : size), scope_of(model, path, folder),
+        scope_of(model, path, above), NULL};
+    memcpy(file->scopes, scopes, sizeof(scopes));
+    file->next = model->files;
+    model->files = file;
+    return scopes[1] && scopes[2] && scopes[3];
+}
+
 /* ---- classes ------------------------------------------------------------------------------------- */
 
-/* Of a class in ${file}; NULL: in the first file that has it. */
+/* Of the first class in ${scope} that is called so. */
 struct name_key {
-    const struct mof_file *file;
+    const void *scope;
     char name[MAX_NAME_BYTES]; /* folded */
 };
 
-static struct span make_key(const struct mof_file *file, struct span name, struct name_key *key)
+static struct span make_key(const void *scope, struct span name, struct name_key *key)
 {
     size_t size = name.size < MAX_NAME_BYTES ? name.size : MAX_NAME_BYTES;
-    key->file = file;
+    key->scope = scope;
     for (size_t i = 0; i < size; i++) {
-        uint8_t c = name.data[i];
-        key->name[i] = (char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
+        key->name[i] = (char)fold(name.data[i]);
     }
     return span_make(key, offsetof(struct name_key, name) + size);
 }
 
-static struct mof_class *find(
-    const struct mof_model *model, const struct mof_file *file, struct span name)
+static struct mof_class *find(const struct mof_model *model, const void *scope, struct span name)
 {
     struct name_key key;
-    return map_get(&model->names, make_key(file, name, &key));
+    return map_get(&model->names, make_key(scope, name, &key));
 }
 
 /* Of several with one name the first stays. */
-static bool add_name(struct mof_model *model, const struct mof_file *file, struct mof_class *class)
+static bool add_name(struct mof_model *model, const void *scope, struct mof_class *class)
 {
     struct name_key key;
     struct span copy;
-    return find(model, file, class->name) ||
-           (arena_copy(&model->arena, make_key(file, class->name, &key), &copy) &&
+    return find(model, scope, class->name) ||
+           (arena_copy(&model->arena, make_key(scope, class->name, &key), &copy) &&
                map_put(&model->names, copy, class));
 }
 
 bool mof_model_add(struct mof_model *model, struct mof_class *class)
 {
-    if (!class->is_local &&
-        (!add_name(model, class->file, class) || !add_name(model, NULL, class))) {
-        return false;
+    for (size_t i = 0; !class->is_local && i < MOF_SCOPES; i++) {
+        if (i != ABOVE && !add_name(model, class->file->scopes[i], class)) {
+            return false;
+        }
     }
     if (model->last) {
         model->last->next = class;
@@ -114,15 +171,17 @@ bool mof_model_add(struct mof_model *model, struct mof_class *class)
     return true;
 }
 
-/* The class called ${name}: of ${file}, else the first of any, but not ${but}. */
+/* The nearest class to ${file} that is called ${name}, but not ${but}. */
 static struct mof_class *find_near(const struct mof_model *model, const struct mof_file *file,
     struct span name, const struct mof_class *but)
 {
-    struct mof_class *found = find(model, file, name);
-    if (!found || found == but) {
-        found = find(model, NULL, name);
+    for (size_t i = 0; i < MOF_SCOPES; i++) {
+        struct mof_class *found = find(model, file->scopes[i], name);
+        if (found && found != but) {
+            return found;
+        }
     }
-    return found == but ? NULL : found;
+    return NULL;
 }
 
 /* ---- amendments ---------------------------------------------------------------------------------- */

@@ -17,6 +17,7 @@ enum {
     MOF_MAX_QUALIFIERS = 256,  /* of a class or property */
     MOF_MAX_DEPTH = 64,        /* of inheritance */
     MOF_MAX_WARNINGS = 20,     /* of a file; then only how many more there were */
+    MOF_SCOPES = 5,
 };
 
 struct mof_value {
@@ -61,14 +62,17 @@ struct mof_class {
 
 struct mof_file {
     struct mof_file *next;
-    const char *name; /* for messages */
+    const char *name; /* its path */
     size_t warnings;
+    /* Where its classes are looked for, the nearest first; set by mof_model_add_file: itself, files of its name
+     * with any ending, its folder, the one above, as texts of a language may lie below; NULL: all files. */
+    const void *scopes[MOF_SCOPES];
 };
 
 struct mof_model {
     struct arena arena;
-    struct map
-        names; /* the first class of a name, in each file and in all (mof_model.c); no amendments */
+    struct map names;  /* the first class of a name, in each scope (mof_model.c); no amendments */
+    struct map scopes; /* paths of stems and folders */
     struct mof_class *first;
     struct mof_class *last;
     size_t class_count;
@@ -80,11 +84,14 @@ struct mof_model {
 void mof_model_init(struct mof_model *model, size_t max_bytes);
 void mof_model_fini(struct mof_model *model);
 
+/* Add one whose name is set. False if memory ran out. */
+bool mof_model_add_file(struct mof_model *model, struct mof_file *file);
+
 /* Add one behind the others. False if memory ran out. */
 bool mof_model_add(struct mof_model *model, struct mof_class *class);
 
 /*
- * All files are there: find parents, those of the same file first; put qualifiers of amendments where
+ * All files are there: find parents, those of the nearest file (mof_file.scopes) first; put qualifiers of amendments where
  * they belong. A class whose inheritance runs in a circle, or too deep, is told and loses its parent.
  */
 void mof_model_link(struct mof_model *model);

@@ -424,12 +424,13 @@ bool mof_parse(struct mof_model *model, struct span text, const char *name, stru
     struct span copy;
     struct parser parser = {
         .model = model, .file = arena_alloc(&model->arena, sizeof(*parser.file))};
-    if (!parser.file || !arena_copy(&model->arena, span_text(name), &copy)) {
+    bool kept = parser.file && arena_copy(&model->arena, span_text(name), &copy);
+    if (kept) {
+        parser.file->name = (const char *)copy.data;
+    }
+    if (!kept || !mof_model_add_file(model, parser.file)) {
         return error_set(err, ERR_MEMORY, "no memory left for MOF classes");
     }
-    parser.file->name = (const char *)copy.data;
-    parser.file->next = model->files;
-    model->files = parser.file;
     buf_init(&parser.joined, MAX_TEXT_BYTES);
     mof_lexer_init(&parser.lexer, text, &model->arena);
     advance(&parser);

@@ -266,6 +266,42 @@ static void amendments_have_any_order(void **state)
     assert_string_equal(warnings, "");
 }
 
+/* Versions of a provider lie side by side, and each has texts of its own. */
+static void amendments_are_for_the_nearest_class(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *mof;
+        const char *mfl;
+        char text[96]; /* classes borrow it */
+    } files[] = {
+        {"s/v1/a.mof", "s/v1/a.mfl", "[Amendment] class A { [Values{\"0\"}] uint32 x; };"},
+        {"s/v2/a.mof", "s/V2/A.MFL", "[Amendment] class A { [Values{\"1\"}] uint32 x; };"},
+        {"s/v2/b.mof", "s/v2/b.mfl", "[Amendment] class A { [Values{\"2\"}] uint32 x; };"},
+        {"s/v3/a.mof", "s/v3/other.mfl", "[Amendment] class A { [Values{\"3\"}] uint32 x; };"},
+        {"s\\v4\\a.mof", "s\\v4\\en-US\\a.mfl",
+            "[Amendment] class A { [Values{\"4\"}] uint32 x; };"},
+        {"a.mof", "a.mfl", "[Amendment] class A { [Values{\"5\"}] uint32 x; };"},
+    };
+    enum { FILES = sizeof(files) / sizeof(files[0]) };
+    for (size_t i = FILES; i-- > 0;) {
+        parse(files[i].text, files[i].mfl);
+        parse("class A { uint32 x; };", files[i].mof);
+    }
+    mof_model_link(&model);
+    size_t seen = 0;
+    for (const struct mof_class *class = model.first; class; class = class->next) {
+        for (size_t i = 0; i < FILES && !class->is_local; i++) {
+            if (strcmp(class->file->name, files[i].mof) == 0) {
+                char number[2] = {(char)('0' + i)};
+                assert_span(mof_qualifier_text(class->properties->qualifiers, "Values"), number);
+                seen++;
+            }
+        }
+    }
+    assert_int_equal(seen, FILES);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -278,6 +314,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(classes_are_linked, start, stop),
         cmocka_unit_test_setup_teardown(files_keep_to_their_own_parents, start, stop),
         cmocka_unit_test_setup_teardown(amendments_have_any_order, start, stop),
+        cmocka_unit_test_setup_teardown(amendments_are_for_the_nearest_class, start, stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
