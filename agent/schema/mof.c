@@ -57,7 +57,7 @@ static void *mof_create(const struct schema_source_settings *settings, struct er
     mof_model_link(&source->model);
     struct error why;
     if (!mof_build(&source->model, &source->schemas, &why)) {
-        schema_files_warn(settings, "schema", why.text);
+        schema_source_warn(settings, why.text);
     }
     mof_model_end_warnings(&source->model);
     source->model.warn = NULL;

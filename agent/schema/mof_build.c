@@ -184,6 +184,16 @@ static bool may_have_map(const struct schema_field *field)
                             (field->out_type >= OUT_HEX_INT8 && field->out_type <= OUT_HEX_INT64));
 }
 
+/* ${name} as the property before has it that is called so without regard to case; as it is: there is none. */
+static struct span name_before(const struct layout *layout, struct span name)
+{
+    const struct layout_node *at = name.size ? layout->newest : NULL;
+    while (at && !span_equal_nocase(at->field.name, name)) {
+        at = at->previous;
+    }
+    return at ? at->field.name : name;
+}
+
 /* One property behind the others; false if the layout ends before it. */
 static bool add_property(struct builder *b, const struct context *context, struct layout *layout,
     const struct mof_property *property, enum mof_boolean boolean)
@@ -199,14 +209,16 @@ static bool add_property(struct builder *b, const struct context *context, struc
         }
         return false;
     }
+    struct span count_name = name_before(layout, filled.count_name);
+    struct span length_name = name_before(layout, filled.length_name);
     struct layout_node *node = layout_add(layout, NULL);
     if (!node) {
         b->out_of_memory = true;
         return false;
     }
     node->field = filled.field;
-    node->count_name = filled.count_name;
-    node->length_name = filled.length_name;
+    node->count_name = count_name;
+    node->length_name = length_name;
     if (may_have_map(&node->field)) {
         b->out_of_memory |= !mof_fields_map(property, &b->model->arena, &node->field.map);
     }

@@ -257,6 +257,10 @@ static void arrays_have_a_length(void **state)
                      3) ", WmiSizeIs(\"n\"), format(\"w\")] string s[];" ID(4) "] uint8 rest[];"),
         "02000000 01000000 02000000 41000000 42000000 07 08 09", 4,
         "{\"n\":2,\"p\":[\"0x1\",\"0x2\"],\"s\":[\"A\",\"B\"],\"rest\":[7,8,9]}");
+    /* Names have no case. */
+    assert_event(TYPE(ID(1) "] uint8 Count;" ID(2) ", WmiSizeIs(\"count\")] uint16 a[];" ID(
+                     3) ", WmiSizeIs(\"COUNT\"), format(\"s\")] char16 c[];"),
+        "02 0100 0200 4100 4200", 8, "{\"Count\":2,\"a\":[1,2],\"c\":\"AB\"}");
 }
 
 /* The examples of the page: values beside ValueMap, else places from 0; bits by their places. */
