@@ -61,6 +61,23 @@ static void warn_of_protected(const struct search *search, const struct app_sess
 /* Of what says how to switch messages on, and not what they are. */
 static const char *const control_endings[] = {".mof", ".mfl", ".tmc", NULL};
 
+static const char *const format_endings[] = {".tmf", ".pdb", NULL};
+
+/* Callback of schema_files_walk: up to the first. */
+static bool look_for_formats(void *self, const char *path)
+{
+    bool *has_formats = self;
+    *has_formats = schema_files_is_one(path, format_endings);
+    return !*has_formats;
+}
+
+static bool is_folder_without_formats(const char *path)
+{
+    bool has_formats = false;
+    return plat_path_kind(path) == PLAT_PATH_DIR &&
+           schema_files_walk(path, look_for_formats, &has_formats, NULL) && !has_formats;
+}
+
 static void warn_of_wpp(const struct search *search, const struct app_session *session,
     const struct app_provider *provider)
 {
@@ -75,6 +92,11 @@ static void warn_of_wpp(const struct search *search, const struct app_session *s
         WARN(search, &provider->wpp,
             "wpp: such a file describes no messages, so none of a recorded trace is selected. name "
             "the .tmf or .pdb");
+    }
+    if (!session->ops->switches_on && is_folder_without_formats(provider->wpp)) {
+        WARN(search, &provider->wpp,
+            "wpp: no .tmf or .pdb is below this folder, so no message of a recorded trace is "
+            "selected");
     }
     if (!session->ops->switches_on && spec->any.bits) {
         WARN(search, &provider->flags,

@@ -484,14 +484,18 @@ Outputs""", out)
         ("providers: ['A:4::0']", "keywords 0 means every keyword"),
         ("paths: [OUT/none.etl]", "there is no file"),
         ("paths: [OUT]", "is a folder"),
-        ("providers: [{wpp: OUT, flags: [0x10]}]", "formats name them. write names"),
+        ("providers: [{wpp: OUT/a.tmf, flags: [0x10]}]", "formats name them. write names"),
         ("providers: [{wpp: OUT/a.mof}]", "such a file describes no messages"),
+        ("providers: [{wpp: OUT/none}]", "no .tmf or .pdb is below this folder"),
         ("providers: [{wpp: a.tmf}]", "wpp: there is no such file or folder"),
         ("filters: [{drop: 'true'}, {keep: event.id == 1}]", "no rule behind `true`"),
     )
 
     def test_what_is_valid_but_hardly_meant_is_warned_of(self):
         (self.out / "a.mof").write_text("class A {};")
+        (self.out / "a.tmf").touch()
+        (self.out / "none").mkdir()
+        (self.out / "none/a.mof").touch()
         for keys, warning in self.WARNINGS:
             with self.subTest(keys=keys):
                 keys = keys.replace("OUT", str(self.out))
