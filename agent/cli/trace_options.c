@@ -18,8 +18,8 @@ static void warn(void *self, const char *text)
 /* What the sources manifest, mof, binary, pack and wpp take. PDB files are known by their content, too. */
 static bool is_known(const char *path)
 {
-    static const char *const endings[] = {
-        ".man", ".xml", ".mof", ".mfl", ".dll", ".exe", ".sys", ".mui", ".pack", ".tmf", ".pdb"};
+    static const char *const endings[] = {".man", ".xml", ".manifest", ".mof", ".mfl", ".dll",
+        ".exe", ".sys", ".mui", ".pack", ".tmf", ".pdb"};
     struct span text = span_text(path);
     for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
         if (span_ends_nocase(text, endings[i])) {
@@ -34,12 +34,11 @@ bool trace_options_are_schemas(const char *const *paths, size_t count, int *ret_
     for (size_t i = 0; i < count; i++) {
         enum plat_path_kind kind = plat_path_kind(paths[i]);
         if (kind == PLAT_PATH_NONE || (kind == PLAT_PATH_FILE && !is_known(paths[i]))) {
-            cli_error(
-                kind == PLAT_PATH_NONE
-                    ? "--schema %s: there is no such file or folder"
-                    : "--schema %s: a manifest ends in .man or .xml, MOF text in .mof or .mfl, "
-                      "a program file in .dll, .exe, .sys or .mui, a trace message format in "
-                      ".tmf or .pdb, a schema pack in .pack",
+            cli_error(kind == PLAT_PATH_NONE
+                          ? "--schema %s: there is no such file or folder"
+                          : "--schema %s: a manifest ends in .man, .xml or .manifest, MOF text in "
+                            ".mof or .mfl, a program file in .dll, .exe, .sys or .mui, a trace "
+                            "message format in .tmf or .pdb, a schema pack in .pack",
                 paths[i]);
             *ret_exit = EXIT_USAGE;
             return false;

@@ -8,18 +8,18 @@
 
 /* What `dump`, `stat` and others make of their common options. Failures are said on stderr. */
 
-#define CLI_OPTION_SCHEMA                                                                  \
-    {.name = "schema",                                                                     \
-        .argument = "PATH",                                                                \
-        .repeated = true,                                                                  \
-        .help = "Take event layouts from this manifest, MOF text, program file, trace "    \
-                "message format, driver's PDB or schema pack, or from all below this "     \
-                "folder (.man, .xml; .mof, .mfl; .dll, .exe, .sys with their .mui; "       \
-                ".tmf; .pdb; .pack)."},                                                    \
-    {                                                                                      \
-        .name = "schema-source", .argument = "NAME",                                       \
-        .help = "Use this source of layouts alone: tracelogging, eventsource, embedded, "  \
-                "kernel, mof, manifest, binary, pack, tdh (what this Windows knows), wpp." \
+#define CLI_OPTION_SCHEMA                                                                       \
+    {.name = "schema",                                                                          \
+        .argument = "PATH",                                                                     \
+        .repeated = true,                                                                       \
+        .help = "Take event layouts from this manifest, MOF text, program file, trace "         \
+                "message format, driver's PDB or schema pack, or from all below this "          \
+                "folder (.man, .xml, .manifest; .mof, .mfl; .dll, .exe, .sys with their .mui; " \
+                ".tmf; .pdb; .pack)."},                                                         \
+    {                                                                                           \
+        .name = "schema-source", .argument = "NAME",                                            \
+        .help = "Use this source of layouts alone: tracelogging, eventsource, embedded, "       \
+                "kernel, mof, manifest, binary, pack, tdh (what this Windows knows), wpp."      \
     }
 
 /* Can each of --schema be used? If not, *ret_exit says why. */

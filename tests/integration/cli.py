@@ -120,6 +120,15 @@ class Cli(unittest.TestCase):
             with self.subTest(option=option, value=value):
                 self.assert_error(self.expect(USAGE, "dump", option, value, self.trace), value)
 
+    def test_schemas_are_known_by_their_names(self):
+        for name, status in (("a.man", DONE), ("a.xml", DONE), ("A.MANIFEST", DONE),
+                             ("a.txt", USAGE)):
+            path = self.folder / name
+            path.write_text("<instrumentationManifest/>", encoding="utf-8")
+            with self.subTest(name=name):
+                done = self.expect(status, "dump", "-n", 1, "--schema", path, self.trace)
+                self.assertEqual("ends in .man, .xml or .manifest" in done.err, status == USAGE)
+
     def test_dump_and_stat_without_a_file_are_usage_errors(self):
         self.assert_error(self.expect(USAGE, "dump"))
         self.assert_error(self.expect(USAGE, "stat"))
