@@ -136,10 +136,9 @@ static void put_masks(
         buf_printf(out, "%skeywords: decided by the provider\n", indent);
     }
     if (!is_kernel && has_masks(spec)) {
-        buf_printf(out,
-            "%slevel and %s: decided by the provider, %sand once more by the agent%s%s\n", indent,
-            spec->classic ? "flags" : "keywords", spec->classic ? "in its own code, " : "",
-            spec->wpp ? ", " : "", spec->wpp ? by_names : "");
+        buf_printf(out, "%slevel and %s: decided by the provider, %s\n", indent,
+            spec->classic ? "flags" : "keywords",
+            spec->classic ? "in its own code" : "and once more by the agent");
     }
     if (spec->classic) {
         buf_printf(out, "%sone session at a time: %s\n", indent,

@@ -79,6 +79,19 @@ class Wpp(unittest.TestCase):
             for key in ("module", "function", "level", "flags", "args", "types", "message_number"):
                 self.assertIn(key, event["wpp"])
 
+    def test_a_flag_may_have_another_name_than_formats_have(self):
+        # They have TRACE_QUERY; who writes a message looks at the bit.
+        (self.folder / "driver.mof").write_text(
+            f'[Dynamic, Guid("{{{MESSAGES}}}")] class Driver : EventTrace {{\n'
+            '[Values{"TRACE_QUERY", "TRACE_ALIAS"}, ValueMap{"0x1", "0x1"}] uint32 Flags; };\n')
+        done = self.run_with(["run", "-n", "20"], "{name: s, type: realtime, "
+                             "providers: [{wpp: driver.tmf, flags: [TRACE_ALIAS]}]}",
+                             f"emit {MESSAGES} driver.etl rate 20000")
+        self.assertEqual(done.returncode, DONE, done.stderr)
+        events = [json.loads(line) for line in done.stdout.splitlines()]
+        flags = [event["wpp"]["flags"] for event in events if "gap" not in event]
+        self.assertEqual(flags, ["TRACE_QUERY"] * 20)
+
     def test_check_says_that_classic_providers_serve_one_session(self):
         done = self.run_with(
             ["check", "-v"], f"{{name: s, providers: [{{wpp: a.tmf, name: {MESSAGES}, level: 4, "
@@ -88,8 +101,7 @@ class Wpp(unittest.TestCase):
         out = done.stdout.replace(f"{self.folder}/", "")
         self.assertIn(f"""
       WPP messages of a.tmf from {{{MESSAGES}}}: level 4 and more severe; only events 1
-        level and flags: decided by the provider, in its own code, and once more by the agent, \
-by the names that their formats have for them
+        level and flags: decided by the provider, in its own code
         one session at a time: another one that has the provider keeps it (take_over: false)
         event ids: decided by the agent, as classic and WPP providers ignore it
       WPP messages of b.tmf: every level; with sid
