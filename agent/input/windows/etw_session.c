@@ -153,14 +153,23 @@ static bool enter(struct etw_session *s, struct error *err)
 
 /* ---- leaving ------------------------------------------------------------------------------------------------------ */
 
-/* The consumer's end: by itself, else when the connection is closed, else without it. False: it came
- * too late, and has read nothing. */
-static bool end_consumer(struct etw_session *s, bool ends_by_itself)
+/* From its last event on, nobody knows. */
+static void miss_the_rest(struct etw_session *s, const char *why)
+{
+    uint64_t newest = s->consume ? etw_consume_newest(s->consume) : 0;
+    s->missing_since = newest ? newest : s->loss.since;
+    s->missing_why = why;
+}
+
+/* The consumer's end: by itself, else when the connection is closed, else without it. What it has not
+ * read then is missing; where nothing was before, that is told at once. */
+static void end_consumer(struct etw_session *s, bool ends_by_itself)
 {
     uint64_t step = s->timing.stop_ms * ns_per_ms;
+    bool is_news = s->missing_since == 0;
     uint32_t code = 0;
     if (!s->consume) {
-        return true;
+        return;
     }
     if (!ends_by_itself || !etw_consume_wait(s->consume, plat_monotonic_ns() + step, NULL)) {
         etw_consume_close(s->consume);
@@ -169,6 +178,9 @@ static bool end_consumer(struct etw_session *s, bool ends_by_itself)
         etw_consume_abandon(s->consume);
         etw_session_note(s, INPUT_NOTE_WARNING,
             "Windows does not end the reading of %s; it is given up", s->plan->name);
+        if (is_news) {
+            miss_the_rest(s, "reader_failed");
+        }
     } else if (etw_consume_late(s->consume)) {
         etw_session_note(s, INPUT_NOTE_INFO,
             "%s: %llu events came so late that they stand behind younger ones", s->plan->name,
@@ -176,7 +188,12 @@ static bool end_consumer(struct etw_session *s, bool ends_by_itself)
     }
     etw_consume_close(s->consume);
     s->consume = NULL;
-    return code != ETW_ERROR_WMI_INSTANCE_NOT_FOUND;
+    if (code == ETW_ERROR_WMI_INSTANCE_NOT_FOUND) { /* it came too late */
+        miss_what_was_taken_over(s);
+    }
+    if (is_news && s->missing_since) {
+        etw_session_tell_missing(s);
+    }
 }
 
 /* Providers off, what is in buffers out, the session's end, and all that was in it read: in this
@@ -198,10 +215,7 @@ static void stop_session(struct etw_session *s)
     if (!known && err.os_code != ETW_ERROR_WMI_INSTANCE_NOT_FOUND) {
         etw_session_note(s, INPUT_NOTE_WARNING, "%s", err.text);
     }
-    if (!end_consumer(s, known)) {
-        miss_what_was_taken_over(s);
-        etw_session_tell_missing(s);
-    }
+    end_consumer(s, known);
     etw_session_tell_losses(s, known ? &last : NULL);
     etw_session_tell_numbers(s);
     etw_session_guard_tell_all(s);
@@ -348,14 +362,6 @@ static void forsake(struct etw_session *s)
     s->hold = NULL;
     s->is_open = false;
     s->owned = false;
-}
-
-/* From its last event on, nobody knows. */
-static void miss_the_rest(struct etw_session *s, const char *why)
-{
-    uint64_t newest = s->consume ? etw_consume_newest(s->consume) : 0;
-    s->missing_since = newest ? newest : s->loss.since;
-    s->missing_why = why;
 }
 
 /* The session has ended without us. */

@@ -369,6 +369,7 @@ static void a_stop_comes_to_an_end_whatever_windows_does(void **state)
     assert_true(etw_sim_fail(rig.sim, "CloseTrace", 1, 1, ETW_ERROR_INVALID_HANDLE));
     rig_stop(&rig);
     assert_true(rig_has_note(&rig, "it is given up"));
+    assert_true(rig_has_gap(&rig, "reader_failed"));
     uint64_t events = rig.events;
     write_events(provider, 3);
     assert_true(etw_control_stop(NAME, NULL, NULL));
