@@ -46,8 +46,8 @@ static void settle(struct message_numbers *n)
 /* Long before numbers are so far apart that none is behind the other. */
 static void settle_if_far(struct message_numbers *n)
 {
-    const uint32_t far = UINT32_C(1) << 29;
-    if (n->highest - n->split >= far) {
+    const uint32_t most = UINT32_C(1) << 29;
+    if (n->highest - n->split >= most) {
         settle(n);
         n->times[0] = n->found ? n->times[0] : n->times[1];
         n->times[1] = n->times[2];
