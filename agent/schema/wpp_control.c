@@ -27,28 +27,31 @@ void wpp_controls_init(struct wpp_controls *controls)
 {
     *controls = (struct wpp_controls){0};
     arena_init(&controls->arena, MAX_BYTES);
+    map_init(&controls->guids, WPP_MAX_CONTROLS);
 }
 
 void wpp_controls_fini(struct wpp_controls *controls)
 {
+    map_fini(&controls->guids);
     arena_fini(&controls->arena);
 }
 
 struct wpp_control *wpp_controls_add(
     struct wpp_controls *controls, const struct guid *guid, struct span name)
 {
-    for (struct wpp_control *at = controls->first; at; at = at->next) {
-        if (guid_equal(&at->guid, guid)) {
-            return at;
-        }
+    struct wpp_control *made = map_get(
+        &controls->guids, span_make(guid->bytes, sizeof(guid->bytes)));
+    if (made) {
+        return made;
     }
-    struct wpp_control *made = controls->count < WPP_MAX_CONTROLS
-                                   ? arena_alloc(&controls->arena, sizeof(*made))
-                                   : NULL;
+    made = controls->count < WPP_MAX_CONTROLS ? arena_alloc(&controls->arena, sizeof(*made)) : NULL;
     if (!made || !arena_copy(&controls->arena, span_first(name, MAX_NAME_BYTES), &made->name)) {
         return NULL;
     }
     made->guid = *guid;
+    if (!map_put(&controls->guids, span_make(made->guid.bytes, sizeof(made->guid.bytes)), made)) {
+        return NULL;
+    }
     if (controls->last) {
         controls->last->next = made;
     } else {

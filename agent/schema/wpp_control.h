@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/guid.h"
+#include "base/map.h"
 
 /*
  * What a WPP or classic provider is switched on with: its control GUID, and the flags that its messages
@@ -28,6 +29,7 @@ struct wpp_control {
 
 struct wpp_controls {
     struct arena arena; /* all of it lives here */
+    struct map guids;   /* to struct wpp_control */
     struct wpp_control *first;
     struct wpp_control *last;
     size_t count;
