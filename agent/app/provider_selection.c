@@ -12,6 +12,7 @@ enum { MAX_PROVIDERS = 1024 };
 struct selected {
     struct provider_spec spec;
     struct wpp_guids *messages; /* NULL: it has no formats */
+    bool is_shared;             /* they are those of one before */
 };
 
 struct provider_selection {
@@ -58,6 +59,22 @@ struct provider_selection *provider_selection_create(
     return selection;
 }
 
+/* The files are read once, however many name them. */
+static bool find_messages(
+    const struct provider_selection *selection, struct selected *to, struct error *err)
+{
+    const char *path = to->spec.wpp;
+    for (const struct selected *at = selection->list; path && at < to; at++) {
+        if (at->spec.wpp && strcmp(at->spec.wpp, path) == 0) {
+            to->messages = at->messages;
+            to->is_shared = true;
+            return true;
+        }
+    }
+    to->messages = path ? wpp_guids_read(path, err) : NULL;
+    return !path || to->messages;
+}
+
 struct provider_selection *provider_selection_create_from(
     const struct provider_spec *specs, size_t count, bool is_live, struct error *err)
 {
@@ -69,8 +86,7 @@ struct provider_selection *provider_selection_create_from(
         struct selected *to = &selection->list[selection->count++];
         to->spec = specs[i];
         derive_guid(&to->spec);
-        to->messages = specs[i].wpp ? wpp_guids_read(specs[i].wpp, err) : NULL;
-        if (specs[i].wpp && !to->messages) {
+        if (!find_messages(selection, to, err)) {
             provider_selection_destroy(selection);
             return NULL;
         }
@@ -81,7 +97,9 @@ struct provider_selection *provider_selection_create_from(
 void provider_selection_destroy(struct provider_selection *selection)
 {
     for (size_t i = 0; selection && i < selection->count; i++) {
-        wpp_guids_destroy(selection->list[i].messages);
+        if (!selection->list[i].is_shared) {
+            wpp_guids_destroy(selection->list[i].messages);
+        }
     }
     free(selection);
 }

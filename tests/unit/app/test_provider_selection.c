@@ -249,6 +249,31 @@ static void messages_match_by_their_formats(void **state)
     assert_true(passes_wpp(&spec, MESSAGES, 12, NULL));
 }
 
+/* What the files say is asked once, and serves all that name them. */
+static void entries_may_name_the_same_formats(void **state)
+{
+    (void)state;
+    struct error err = {0};
+    struct event_record record = {.kind = RECORD_MESSAGE, .descriptor.id = 12};
+    const struct event event = {.record = &record};
+    struct provider_spec specs[3];
+    char path[sizeof(format_path)];
+    memcpy(path, format_path, sizeof(path));
+    for (size_t i = 0; i < 3; i++) {
+        provider_spec_init(&specs[i]);
+        specs[i].wpp = i ? path : format_path;
+        specs[i].include = (struct provider_events){
+            .ranges = {{(uint16_t)(10 + i), (uint16_t)(10 + i)}}, .range_count = 1};
+    }
+    assert_true(guid_parse(span_text(MESSAGES), &record.provider));
+    struct provider_selection *selection = provider_selection_create_from(specs, 3, false, &err);
+    assert_non_null(selection);
+    assert_true(provider_selection_passes(selection, &event));
+    record.descriptor.id = 13;
+    assert_false(provider_selection_passes(selection, &event));
+    provider_selection_destroy(selection);
+}
+
 /* A record has neither level nor flags; its format names them. */
 static void levels_and_flags_of_messages_are_those_of_their_format(void **state)
 {
@@ -347,6 +372,7 @@ int main(void)
         cmocka_unit_test(any_of_several_providers_may_match),
         cmocka_unit_test(classes_match_by_class_or_provider_and_by_type),
         cmocka_unit_test(messages_match_by_their_formats),
+        cmocka_unit_test(entries_may_name_the_same_formats),
         cmocka_unit_test(levels_and_flags_of_messages_are_those_of_their_format),
         cmocka_unit_test(what_a_live_session_gets_has_its_level_and_flags),
         cmocka_unit_test(texts_that_say_nothing_are_refused),
