@@ -21,6 +21,7 @@ struct made {
     struct buf out;
     struct span payload;
     uint32_t serial;
+    const struct tmf_message *last;
 };
 
 static void write_event(struct made *made, const struct event_schema *schema, uint8_t pointer_size)
@@ -39,10 +40,34 @@ static void write_event(struct made *made, const struct event_schema *schema, ui
     }
 }
 
-static bool on_message(void *self, const struct tmf_message *message)
+static void compare(const struct tmf_message *a, const struct tmf_message *b)
+{
+    bool same = a->number == b->number && a->argument_count == b->argument_count &&
+                span_equal(a->module, b->module) && span_equal(a->source, b->source) &&
+                span_equal(a->name, b->name) && span_equal(a->format, b->format) &&
+                span_equal(a->level, b->level) && span_equal(a->flags, b->flags) &&
+                span_equal(a->function, b->function);
+    for (size_t i = 0; same && i < a->argument_count; i++) {
+        same = span_equal(a->arguments[i].expression, b->arguments[i].expression) &&
+               span_equal(a->arguments[i].type, b->arguments[i].type) &&
+               span_equal(a->arguments[i].names, b->arguments[i].names);
+    }
+    if (!same) {
+        abort();
+    }
+}
+
+/* As the source does, which keeps copies. */
+static bool on_message(void *self, const struct tmf_message *read)
 {
     struct made *made = self;
     struct error err = {0};
+    const struct tmf_message *message = tmf_message_copy(read, made->last, &made->arena);
+    if (!message) {
+        return false;
+    }
+    compare(message, read);
+    made->last = message;
     struct event_schema *schema = wpp_plan_make(message, &made->arena, &err);
     if (!schema) {
         if (err.code == ERR_NONE || err.text[0] == '\0') {
