@@ -238,6 +238,18 @@ static bool live(struct agent_process *process, struct agent_run_result *ret_res
     return ok;
 }
 
+/* Sessions that a reload left running: no agent has begun since that would have read them. */
+static void tell_abandoned(const struct agent_process *process, struct agent_run_result *result)
+{
+    for (size_t i = 0; i < process->heritage.count; i++) {
+        log_write(process->log, LOG_LEVEL_ERROR, "reload",
+            "session %s is stopped: no agent has begun that could read what it still held, which "
+            "is lost",
+            process->heritage.items[i].session);
+    }
+    result->failed_sessions += process->heritage.count;
+}
+
 bool agent_run(const struct agent_run_settings *settings, struct agent_run_result *ret_result,
     struct error *err)
 {
@@ -260,6 +272,9 @@ bool agent_run(const struct agent_run_settings *settings, struct agent_run_resul
     }
     set_current(NULL);
     result.stopped = process->signalled;
+    if (!result.stuck) {
+        tell_abandoned(process, &result);
+    }
     *ret_result = result;
     if (!result.stuck) {
         free_process(process);

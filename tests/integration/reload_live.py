@@ -165,6 +165,18 @@ class Live(machine.Shared):
         events, _ = self.shipped()
         self.assertEqual(events, 100)
 
+    def test_a_stop_where_no_agent_begins_says_whose_events_are_lost(self):
+        agent = self.start()
+        spool = self.folder / "data" / "spool"
+        spool.rename(self.folder / "away")
+        spool.write_text("no folder")
+        self.configure(more=", block_for: 1s")
+        agent.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: "the configuration of before does not start either" in agent.said(), agent.said)
+        self.assertEqual(agent.stop(), 1, agent.said())
+        self.assertIn("session live is stopped: no agent has begun", agent.said())
+        self.assertEqual(self.sessions("list"), {})
+
     def test_a_kept_session_stays_over_reload_and_restart(self):
         keep = ", keep_on_restart: true"
         agent = self.start(more=keep)
@@ -185,6 +197,8 @@ class Live(machine.Shared):
 
 class InMemory(Live):
     spool_lines = "spool: {mode: memory}\n"
+    # Without a spool in the way an agent begins.
+    test_a_stop_where_no_agent_begins_says_whose_events_are_lost = None
 
     def test_what_a_dead_destination_lost_is_told_to_the_next_one(self):
         self.data_dir += "shutdown: 50ms, "
