@@ -242,7 +242,7 @@ static bool live(struct agent_process *process, struct agent_run_result *ret_res
 static void tell_abandoned(const struct agent_process *process, struct agent_run_result *result)
 {
     for (size_t i = 0; i < process->heritage.count; i++) {
-        log_write(process->log, LOG_LEVEL_ERROR, "reload",
+        log_write(process->log, LOG_LEVEL_ERROR, NULL,
             "session %s is stopped: no agent has begun that could read what it still held, which "
             "is lost",
             process->heritage.items[i].session);
