@@ -114,11 +114,12 @@ class Prefix:
 
     def run(self, *arguments, **options):
         """Like subprocess.run; the outputs are bytes, without what Wine says of itself while a process
-        with several threads ends. Once more where a DLL of Wine could not begin, as was seen on a busy
-        machine: no program here ends with that code."""
+        with several threads ends. Once more where the program failed without a word, as none here
+        does: on a busy machine Wine itself was seen to fail before it begins, in a DLL or by the loss
+        of its server's connection."""
         done = self._run(*arguments, **options)
         silent = not done.stdout and not done.stderr
-        return self._run(*arguments, **options) if done.returncode == NOT_BEGUN and silent else done
+        return self._run(*arguments, **options) if done.returncode and silent else done
 
     def _run(self, *arguments, timeout_s=TIMEOUT_S, **options):
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
