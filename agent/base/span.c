@@ -23,3 +23,14 @@ bool span_ends_nocase(struct span s, const char *end)
     struct span ending = span_text(end);
     return s.size >= ending.size && span_equal_nocase(span_from(s, s.size - ending.size), ending);
 }
+
+struct span span_trim(struct span s)
+{
+    while (s.size && span_is_blank(s.data[0])) {
+        s = span_from(s, 1);
+    }
+    while (s.size && span_is_blank(s.data[s.size - 1])) {
+        s.size--;
+    }
+    return s;
+}

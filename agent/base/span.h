@@ -51,6 +51,15 @@ static inline struct span span_first(struct span s, size_t size)
     return span_make(s.data, size < s.size ? size : s.size);
 }
 
+/* White space of ASCII. */
+static inline bool span_is_blank(uint8_t c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* Without the white space that it begins and ends with. */
+struct span span_trim(struct span s);
+
 /* Equal without regard to the case of ASCII letters. */
 bool span_equal_nocase(struct span a, struct span b);
 

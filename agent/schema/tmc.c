@@ -7,31 +7,15 @@ void tmc_reader_init(struct tmc_reader *reader, struct wpp_controls *controls)
     *reader = (struct tmc_reader){.controls = controls};
 }
 
-static bool is_blank(uint8_t c)
-{
-    return c <= ' ' || c == 0x7f;
-}
-
-static struct span trim(struct span text)
-{
-    while (text.size && is_blank(text.data[0])) {
-        text = span_from(text, 1);
-    }
-    while (text.size && is_blank(text.data[text.size - 1])) {
-        text.size--;
-    }
-    return text;
-}
-
 /* The first word of ${text}, which is left with the rest. */
 static struct span take_word(struct span *text)
 {
     size_t size = 0;
-    while (size < text->size && !is_blank(text->data[size])) {
+    while (size < text->size && !span_is_blank(text->data[size])) {
         size++;
     }
     struct span word = span_first(*text, size);
-    *text = trim(span_from(*text, size));
+    *text = span_trim(span_from(*text, size));
     return word;
 }
 
@@ -53,7 +37,7 @@ static void add_flag(struct tmc_reader *reader, struct span name)
 
 void tmc_reader_line(struct tmc_reader *reader, struct span line)
 {
-    struct span rest = trim(line);
+    struct span rest = span_trim(line);
     struct guid guid;
     if (rest.size == 0 || span_is(span_first(rest, 2), "//")) {
         return;

@@ -10,11 +10,6 @@
 
 /* ---- text --------------------------------------------------------------------------------------- */
 
-static bool is_blank(uint8_t c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' || c == '\v';
-}
-
 static bool is_digit(uint8_t c)
 {
     return c >= '0' && c <= '9';
@@ -23,17 +18,6 @@ static bool is_digit(uint8_t c)
 static bool is_word(uint8_t c)
 {
     return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-static struct span trim(struct span text)
-{
-    while (text.size && is_blank(text.data[0])) {
-        text = span_from(text, 1);
-    }
-    while (text.size && is_blank(text.data[text.size - 1])) {
-        text.size--;
-    }
-    return text;
 }
 
 static bool starts_with(struct span text, const char *start)
@@ -62,13 +46,13 @@ static size_t find(struct span text, const char *needle)
 /* Cut at the last word, which is given back. */
 static struct span take_last_word(struct span *text)
 {
-    *text = trim(*text);
+    *text = span_trim(*text);
     size_t start = text->size;
-    while (start && !is_blank(text->data[start - 1])) {
+    while (start && !span_is_blank(text->data[start - 1])) {
         start--;
     }
     struct span word = span_from(*text, start);
-    *text = trim(span_first(*text, start));
+    *text = span_trim(span_first(*text, start));
     return word;
 }
 
@@ -146,7 +130,7 @@ static struct span value_of(struct span text, const char *key)
     }
     struct span value = span_from(text, at + strlen(key));
     size_t size = 0;
-    while (size < value.size && !is_blank(value.data[size])) {
+    while (size < value.size && !span_is_blank(value.data[size])) {
         size++;
     }
     return span_first(value, size);
@@ -161,7 +145,7 @@ static struct span source_of(struct span comment)
     }
     struct span value = span_from(comment, at + 4);
     size_t end = find(value, " MJ=");
-    return trim(end == SIZE_MAX ? value_of(comment, "SRC=") : span_first(value, end));
+    return span_trim(end == SIZE_MAX ? value_of(comment, "SRC=") : span_first(value, end));
 }
 
 static bool parse_guid_line(struct tmf_reader *reader, struct span line)
@@ -170,12 +154,12 @@ static bool parse_guid_line(struct tmf_reader *reader, struct span line)
     size_t size = GUID_TEXT_SIZE + (line.size && line.data[0] == '{' ? BRACES : 0);
     struct guid guid;
     if (line.size < size || !guid_parse(span_first(line, size), &guid) ||
-        (line.size > size && !is_blank(line.data[size]))) {
+        (line.size > size && !span_is_blank(line.data[size]))) {
         return false;
     }
     struct span rest = span_from(line, size);
     size_t comment = find(rest, "//");
-    struct span module = trim(comment == SIZE_MAX ? rest : span_first(rest, comment));
+    struct span module = span_trim(comment == SIZE_MAX ? rest : span_first(rest, comment));
     struct span words = module;
     take_last_word(&words);
     if (module.size == 0 || (comment == SIZE_MAX && words.size)) {
@@ -191,7 +175,7 @@ static bool parse_guid_line(struct tmf_reader *reader, struct span line)
 /* The same inside of a line of another text: there it needs `// SRC=` to be one. */
 static bool find_guid_line(struct tmf_reader *reader, struct span line)
 {
-    if (parse_guid_line(reader, trim(line))) {
+    if (parse_guid_line(reader, span_trim(line))) {
         return true;
     }
     size_t comment = find(line, "// SRC=");
@@ -222,14 +206,14 @@ static struct span comment_value(struct span comment, const char *key)
         size_t end = find(value, keys[i]);
         value = end == SIZE_MAX ? value : span_first(value, end);
     }
-    return trim(value);
+    return span_trim(value);
 }
 
 /* The closing quote of a format that begins at ${text}: the first one that no backslash precedes and
  * behind which the comment or nothing follows. SIZE_MAX: there is none. */
 static size_t closing_quote(struct span text)
 {
-    while (text.size && is_blank(text.data[text.size - 1])) {
+    while (text.size && span_is_blank(text.data[text.size - 1])) {
         text.size--; /* once, and not at each quote */
     }
     for (size_t i = 0; i < text.size; i++) {
@@ -237,7 +221,7 @@ static size_t closing_quote(struct span text)
             i++;
         } else if (text.data[i] == '"') {
             size_t next = i + 1;
-            while (next < text.size && is_blank(text.data[next])) {
+            while (next < text.size && span_is_blank(text.data[next])) {
                 next++;
             }
             if (next == text.size || starts_with(span_from(text, next), "//")) {
@@ -316,7 +300,7 @@ static size_t find_type(struct span line, size_t *ret_size)
     size_t size = sizeof("#type") - 1;
     size += at + size < line.size && line.data[at + size] == 'v';
     *ret_size = size;
-    return at + size < line.size && is_blank(line.data[at + size]) ? at : SIZE_MAX;
+    return at + size < line.size && span_is_blank(line.data[at + size]) ? at : SIZE_MAX;
 }
 
 /* ---- `expression, ItemType(names) -- number` ------------------------------------------------------- */
@@ -336,8 +320,8 @@ static struct span take_type(struct span *text, struct span *ret_names)
         if (depth) {
             return span_make(NULL, 0);
         }
-        *ret_names = trim(span_make(text->data + at + 1, text->size - at - 2));
-        while (at && is_blank(text->data[at - 1])) {
+        *ret_names = span_trim(span_make(text->data + at + 1, text->size - at - 2));
+        while (at && span_is_blank(text->data[at - 1])) {
             at--;
         }
     }
@@ -349,11 +333,11 @@ static struct span take_type(struct span *text, struct span *ret_names)
         return span_make(NULL, 0);
     }
     struct span type = span_from(*text, at);
-    struct span before = trim(span_first(*text, at));
+    struct span before = span_trim(span_first(*text, at));
     if (before.size == 0 || before.data[before.size - 1] != ',') {
         return span_make(NULL, 0);
     }
-    *text = trim(span_first(before, before.size - 1));
+    *text = span_trim(span_first(before, before.size - 1));
     return type;
 }
 
@@ -366,13 +350,13 @@ static bool take_number(const struct tmf_reader *reader, struct span *text, uint
     while (at && is_digit(text->data[at - 1])) {
         at--;
     }
-    struct span before = trim(span_first(*text, at));
+    struct span before = span_trim(span_first(*text, at));
     if (at < text->size && before.size >= 2 && before.data[before.size - 1] == '-' &&
         before.data[before.size - 2] == '-') {
         if (!parse_number(span_from(*text, at), UINT16_MAX, &number)) {
             return false;
         }
-        *text = trim(span_first(before, before.size - 2));
+        *text = span_trim(span_first(before, before.size - 2));
     }
     *ret_number = (uint16_t)number;
     return number >= TMF_FIRST_ARGUMENT && number <= UINT16_MAX;
@@ -391,7 +375,7 @@ static void add_argument(struct tmf_reader *reader, struct span line)
 {
     struct tmf_message *message = &reader->message;
     struct tmf_argument argument;
-    struct span text = trim(line);
+    struct span text = span_trim(line);
     if (text.size == 0 || starts_with(text, "//") || message->is_cut) {
         return;
     }
@@ -418,26 +402,26 @@ static void add_argument(struct tmf_reader *reader, struct span line)
 /* What stands behind the prefix that the message's own line has. */
 static struct span without_prefix(const struct tmf_reader *reader, struct span line)
 {
-    return line.size > reader->prefix ? span_from(line, reader->prefix) : trim(line);
+    return line.size > reader->prefix ? span_from(line, reader->prefix) : span_trim(line);
 }
 
 /* Is the line nothing but a brace, behind a prefix? One whose size differs from the first line's is
  * told by the blank before the brace. */
 static bool is_brace(const struct tmf_reader *reader, struct span line, uint8_t brace)
 {
-    struct span text = trim(without_prefix(reader, line));
+    struct span text = span_trim(without_prefix(reader, line));
     if (text.size == 1 && text.data[0] == brace) {
         return true;
     }
-    text = trim(line);
+    text = span_trim(line);
     return text.size && text.data[text.size - 1] == brace &&
-           (text.size == 1 || (reader->prefix && is_blank(text.data[text.size - 2])));
+           (text.size == 1 || (reader->prefix && span_is_blank(text.data[text.size - 2])));
 }
 
 static void begin_message(struct tmf_reader *reader, struct span line, size_t at, size_t size)
 {
     finish_message(reader);
-    reader->prefix = trim(span_first(line, at)).size ? at : 0;
+    reader->prefix = span_trim(span_first(line, at)).size ? at : 0;
     reader->has_message = parse_message(reader, span_from(line, at + size));
     reader->is_skipped = !reader->has_message;
 }

@@ -45,6 +45,15 @@ static void an_ending_may_be_all_there_is(void **state)
     assert_false(span_ends_nocase(span_make(NULL, 0), "."));
 }
 
+static void white_space_is_trimmed_from_the_ends(void **state)
+{
+    (void)state;
+    assert_true(span_is(span_trim(span_text(" \t\r\n\f\va b\t c \n")), "a b\t c"));
+    assert_true(span_is(span_trim(span_text("\x1f a\x7f")), "\x1f a\x7f"));
+    assert_int_equal(span_trim(span_text(" \n ")).size, 0);
+    assert_int_equal(span_trim(span_make(NULL, 0)).size, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -52,6 +61,7 @@ int main(void)
         cmocka_unit_test(cutting_stays_inside),
         cmocka_unit_test(only_ascii_letters_lose_their_case),
         cmocka_unit_test(an_ending_may_be_all_there_is),
+        cmocka_unit_test(white_space_is_trimmed_from_the_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
