@@ -157,13 +157,15 @@ static bool read_pdb(struct wpp_controls *controls, const char *path, struct err
     return pdb_read_file(path, "TMC:", &sink, &about, err) && (!to.failed || no_memory(err));
 }
 
-/* By its name; a file of another name says nothing. */
-static bool read_file(struct wpp_controls *controls, const char *path, struct error *err)
+typedef bool read_fn(struct wpp_controls *controls, const char *path, struct error *err);
+
+/* What reads a file, by its name; NULL: a file of such a name says nothing. */
+static read_fn *reader_of(const char *path)
 {
-    return schema_files_is_one(path, mof_file_endings) ? read_mof(controls, path, err)
-           : schema_files_is_one(path, tmc_endings)    ? read_tmc(controls, path, err)
-           : schema_files_is_one(path, pdb_endings)    ? read_pdb(controls, path, err)
-                                                       : true;
+    return schema_files_is_one(path, mof_file_endings) ? read_mof
+           : schema_files_is_one(path, tmc_endings)    ? read_tmc
+           : schema_files_is_one(path, pdb_endings)    ? read_pdb
+                                                       : NULL;
 }
 
 struct walk {
@@ -171,56 +173,64 @@ struct walk {
     size_t files;
 };
 
-/* Callback of plat_glob. */
+static void warn(const struct wpp_controls *controls, const char *path, const char *why)
+{
+    char text[1200];
+    snprintf(text, sizeof(text), "%s: %s", path, why);
+    if (controls->warn) {
+        controls->warn(controls->warn_self, text);
+    }
+}
+
 static bool read_found(void *self, const char *path)
 {
     struct walk *walk = self;
     struct error err = {0};
-    if (!read_file(walk->controls, path, &err) && walk->controls->warn) {
-        char text[1200];
-        snprintf(text, sizeof(text), "%s: %s", path, err.text);
-        walk->controls->warn(walk->controls->warn_self, text);
+    read_fn *read = reader_of(path);
+    if (!read) {
+        return true;
     }
-    return ++walk->files < MAX_FILES;
-}
-
-static bool read_folder(
-    struct wpp_controls *controls, const char *folder, const char *pattern, struct error *err)
-{
-    char path[MAX_PATH_BYTES];
-    struct walk walk = {.controls = controls};
-    int size = snprintf(path, sizeof(path), "%s%s", folder, pattern);
-    if (size < 0 || (size_t)size >= sizeof(path)) {
-        return error_set(err, ERR_LIMIT, "the path is too long");
+    if (walk->files++ == MAX_FILES) {
+        warn(
+            walk->controls, path, "this file and those behind it are not read: there are too many");
+        return false;
     }
-    struct error nothing; /* an empty folder says nothing */
-    plat_glob(path, read_found, &walk, &nothing);
+    if (!read(walk->controls, path, &err)) {
+        warn(walk->controls, path, err.text);
+    }
     return true;
 }
 
 /* tracepdb writes .tmf files and the .mof or .tmc that goes with them into one folder. */
 static bool read_beside(struct wpp_controls *controls, const char *path, struct error *err)
 {
-    char folder[MAX_PATH_BYTES];
+    char pattern[MAX_PATH_BYTES];
     size_t size = strlen(path);
     while (size > 0 && path[size - 1] != '/' && path[size - 1] != '\\') {
         size--;
     }
-    if (size >= sizeof(folder)) {
+    if (size + 1 >= sizeof(pattern)) {
         return error_set(err, ERR_LIMIT, "the path is too long");
     }
-    snprintf(folder, sizeof(folder), "%.*s", (int)size, path);
-    return read_folder(controls, folder, "*", err);
+    snprintf(pattern, sizeof(pattern), "%.*s*", (int)size, path);
+    struct walk walk = {.controls = controls};
+    struct error nothing; /* a folder without others says nothing */
+    plat_glob(pattern, read_found, &walk, &nothing);
+    return true;
 }
 
 bool wpp_controls_read(struct wpp_controls *controls, const char *path, struct error *err)
 {
+    struct walk walk = {.controls = controls};
+    struct error nothing; /* an empty folder says nothing */
+    read_fn *read = reader_of(path);
     switch (plat_path_kind(path)) {
     case PLAT_PATH_DIR:
-        return read_folder(controls, path, "/**/*", err);
+        schema_files_walk(path, read_found, &walk, &nothing);
+        return true;
     case PLAT_PATH_FILE:
         return schema_files_is_one(path, tmf_endings) ? read_beside(controls, path, err)
-                                                      : read_file(controls, path, err);
+                                                      : !read || read(controls, path, err);
     default:
         return error_set(err, ERR_MISSING, "there is no such file or folder");
     }

@@ -275,6 +275,21 @@ static void files_folders_and_neighbours_are_read(void **state)
     assert_int_equal(read_path("/none.tmf", false), 0);
 }
 
+/* More than are ever read, none of which says anything of control GUIDs. */
+static void other_files_do_not_count(void **state)
+{
+    (void)state;
+    enum { OTHERS = 4100 };
+    char path[256];
+    for (int i = 0; i < OTHERS; i++) {
+        snprintf(path, sizeof(path), "%s/0%d.txt", folder, i);
+        FILE *file = fopen(path, "wb");
+        assert_non_null(file);
+        assert_int_equal(fclose(file), 0);
+    }
+    assert_int_equal(read_path("", true), 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -288,6 +303,7 @@ int main(void)
             more_controls_than_there_is_room_for_are_told, write_files, remove_files),
         cmocka_unit_test_setup_teardown(
             files_folders_and_neighbours_are_read, write_files, remove_files),
+        cmocka_unit_test_setup_teardown(other_files_do_not_count, write_files, remove_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
