@@ -23,12 +23,15 @@ void schema_candidates_put_layouts_first(struct schema_candidates *candidates)
     size_t count = 0;
     for (size_t i = 0; i < candidates->count; i++) {
         if (candidates->list[i]->has_layout) {
+            candidates->yields[count] = candidates->yields[i];
             candidates->list[count++] = candidates->list[i];
         } else {
+            names.yields[names.count] = candidates->yields[i];
             names.list[names.count++] = candidates->list[i];
         }
     }
     memcpy(candidates->list + count, names.list, names.count * sizeof(names.list[0]));
+    memcpy(candidates->yields + count, names.yields, names.count * sizeof(names.yields[0]));
 }
 
 void schema_source_warn(const struct schema_source_settings *settings, const char *text)
