@@ -219,19 +219,19 @@ static int run(const struct cli_args *args)
     struct app_config config;
     struct error err;
     int account = SERVICE_ACCOUNT_SYSTEM;
-    int exit_code = EXIT_USAGE;
     const char *name = cli_value(args, "account");
     if (name && !config_value_enum(span_text(name), service_plan_accounts, &account, &err)) {
         cli_error("--account: %s", err.text);
-        exit_code = EXIT_USAGE;
-    } else if (cli_value(args, "print-schema") || cli_value(args, "print-reference")) {
-        exit_code = print_page(cli_value(args, "print-reference") != NULL);
-    } else if (!config_options_load(args, &config)) {
-        exit_code = EXIT_USAGE;
-    } else {
-        exit_code = check_config(args, &config, (enum service_account)account);
-        app_config_fini(&config);
+        return EXIT_USAGE;
     }
+    if (cli_value(args, "print-schema") || cli_value(args, "print-reference")) {
+        return print_page(cli_value(args, "print-reference") != NULL);
+    }
+    if (!config_options_load(args, &config)) {
+        return EXIT_USAGE;
+    }
+    int exit_code = check_config(args, &config, (enum service_account)account);
+    app_config_fini(&config);
     return exit_code;
 }
 
