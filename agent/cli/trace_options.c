@@ -6,6 +6,7 @@
 #include "input/registry.h"
 #include "platform/plat_file.h"
 #include "schema/pdb.h"
+#include "schema/schema_files.h"
 
 enum { MAX_PATHS = 1024, MAX_DAMAGE_LINES = 20 };
 
@@ -15,18 +16,10 @@ static void warn(void *self, const char *text)
     cli_warning("%s", text);
 }
 
-/* What the sources manifest, mof, binary, pack and wpp take. PDB files are known by their content, too. */
+/* PDB files are known by their content, too. */
 static bool is_known(const char *path)
 {
-    static const char *const endings[] = {".man", ".xml", ".manifest", ".mof", ".mfl", ".dll",
-        ".exe", ".sys", ".mui", ".pack", ".tmf", ".pdb"};
-    struct span text = span_text(path);
-    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
-        if (span_ends_nocase(text, endings[i])) {
-            return true;
-        }
-    }
-    return pdb_file_kind(path) != MSF_NONE;
+    return schema_files_is_any(path) || pdb_file_kind(path) != MSF_NONE;
 }
 
 bool trace_options_are_schemas(const char *const *paths, size_t count, int *ret_exit)

@@ -61,10 +61,11 @@ struct texts {
 
 /* ---- names ------------------------------------------------------------------------------------- */
 
+static const char *const program_endings[] = {".dll", ".exe", ".sys", ".mui", NULL};
+
 static bool is_program(const char *path)
 {
-    static const char *const endings[] = {".dll", ".exe", ".sys", ".mui", NULL};
-    return schema_files_is_one(path, endings);
+    return schema_files_is_one(path, program_endings);
 }
 
 static struct span name_of(struct span path)
@@ -486,6 +487,7 @@ static void *binary_create(const struct schema_source_settings *settings, struct
 
 const struct schema_source_ops schema_source_binary = {
     .name = "binary",
+    .endings = program_endings,
     .shared = true,
     .create = binary_create,
     .find = manifest_set_find,

@@ -65,6 +65,7 @@ static void *manifest_create(const struct schema_source_settings *settings, stru
 
 const struct schema_source_ops schema_source_manifest = {
     .name = "manifest",
+    .endings = endings,
     .shared = true,
     .create = manifest_create,
     .find = manifest_set_find,

@@ -91,6 +91,7 @@ static void mof_list(
 
 const struct schema_source_ops schema_source_mof = {
     .name = "mof",
+    .endings = mof_file_endings,
     .shared = true,
     .create = mof_create,
     .find = mof_find,

@@ -219,6 +219,7 @@ static void pack_source_list(
 
 const struct schema_source_ops schema_source_pack = {
     .name = "pack",
+    .endings = pack_endings,
     .shared = true,
     .create = pack_source_create,
     .find = pack_source_find,

@@ -41,6 +41,21 @@ bool schema_files_is_one(const char *path, const char *const *endings)
     return *endings != NULL;
 }
 
+bool schema_files_is_any(const char *path)
+{
+    static const struct schema_source_ops *const sources[] = {
+#define SCHEMA_SOURCE(id) &schema_source_##id,
+#include "schema/schema_sources.def"
+#undef SCHEMA_SOURCE
+    };
+    for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
+        if (sources[i]->endings && schema_files_is_one(path, sources[i]->endings)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 struct search {
     const char *const *endings;
     void (*each)(void *self, const char *path);

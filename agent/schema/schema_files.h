@@ -28,6 +28,9 @@ void schema_files_each(const struct schema_source_settings *settings, const char
 /* Does ${path} end in one of them? */
 bool schema_files_is_one(const char *path, const char *const *endings);
 
+/* Does some source read files that are called like ${path}? */
+bool schema_files_is_any(const char *path);
+
 /* Tell ${settings} "PATH: why". */
 void schema_files_warn(
     const struct schema_source_settings *settings, const char *path, const char *why);

@@ -45,6 +45,9 @@ void schema_source_warn(const struct schema_source_settings *settings, const cha
 struct schema_source_ops {
     const char *name; /* `--schema-source`, `schema.source` */
 
+    /* How the names of its files end (schema_files_is_one). NULL: it reads no files. */
+    const char *const *endings;
+
     /* One object may serve caches on any threads at the same time (schema_shared.h): of files, which
      * are all read when it is made, or of the system. */
     bool shared;

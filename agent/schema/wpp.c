@@ -300,6 +300,7 @@ static void load_pdb(struct wpp_source *source, const char *path)
 
 static const char *const tmf_endings[] = {".tmf", NULL};
 static const char *const pdb_endings[] = {".pdb", NULL};
+static const char *const wpp_endings[] = {".tmf", ".pdb", NULL};
 
 /* In a folder, a .pdb that is no MSF file is no program's. */
 static bool load_if_format(void *self, const char *path)
@@ -417,6 +418,7 @@ static void wpp_list(
 
 const struct schema_source_ops schema_source_wpp = {
     .name = "wpp",
+    .endings = wpp_endings,
     .shared = true,
     .create = wpp_create,
     .find = wpp_find,
