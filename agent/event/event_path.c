@@ -198,7 +198,10 @@ static bool is_below(struct span text, const char *root)
 bool event_path_compile(struct span text, struct event_path *ret_path, struct error *err)
 {
     struct event_path path = {.step_count = 0};
-    if (text.size == 0 || event_path_scan(text) != text.size) {
+    if (text.size == 0) {
+        return error_set(err, ERR_CONFIG, "the name of a field is missing");
+    }
+    if (event_path_scan(text) != text.size) {
         return error_set(
             err, ERR_CONFIG, "%.*s is no name of a field", SPAN_ARG(span_first(text, 100)));
     }

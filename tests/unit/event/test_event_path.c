@@ -295,7 +295,7 @@ static const struct {
         "events have no field extended.type_0x07f. values of the payload are data.NAME"},
     {"extended.type_0x2",
         "events have no field extended.type_0x2. values of the payload are data.NAME"},
-    {"", " is no name of a field"},
+    {"", "the name of a field is missing"},
     {"data.", "data. is no name of a field"},
     {"data..A", "data..A is no name of a field"},
     {"data.A B", "data.A B is no name of a field"},
