@@ -18,7 +18,13 @@ const char *app_rules_word(enum filter_action action)
     static const char *const words[] = {[FILTER_ACTION_KEEP] = "keep",
         [FILTER_ACTION_DROP] = "drop",
         [FILTER_ACTION_SAMPLE] = "sample",
-        [FILTER_ACTION_LIMIT] = "limit"};
+        [FILTER_ACTION_LIMIT] = "limit",
+        [FILTER_ACTION_SET] = "set",
+        [FILTER_ACTION_TAG] = "tag",
+        [FILTER_ACTION_REMOVE] = "remove",
+        [FILTER_ACTION_RENAME] = "rename",
+        [FILTER_ACTION_HASH] = "hash",
+        [FILTER_ACTION_TRUNCATE] = "truncate"};
     return words[action];
 }
 
@@ -31,10 +37,9 @@ const char *const *app_rules_text(const struct app_rule *rule)
         return &rule->sample.where;
     case FILTER_ACTION_LIMIT:
         return &rule->limit.where;
-    case FILTER_ACTION_KEEP:
-        break;
+    default:
+        return &rule->keep;
     }
-    return &rule->keep;
 }
 
 struct filter_rule app_rules_filter_rule(const struct app_rule *rule)

@@ -17,7 +17,20 @@ enum filter_action {
     FILTER_ACTION_DROP,
     FILTER_ACTION_SAMPLE, /* keep one in so many, drop the others */
     FILTER_ACTION_LIMIT, /* keep what a bucket of tokens allows, which is the caller's: scratch.key */
+    /* These decide nothing: filter_edit.h says what they do to events that are kept. */
+    FILTER_ACTION_SET,
+    FILTER_ACTION_TAG,
+    FILTER_ACTION_REMOVE,
+    FILTER_ACTION_RENAME,
+    FILTER_ACTION_HASH,
+    FILTER_ACTION_TRUNCATE,
 };
+
+/* Does a rule that matches end the list? The others are passed by, whatever they match. */
+static inline bool filter_action_decides(enum filter_action action)
+{
+    return action < FILTER_ACTION_SET;
+}
 
 /* Tokens that a bucket gets, and how many it holds. */
 struct filter_limit {
@@ -59,7 +72,7 @@ struct filter_place {
     size_t field; /* 0: the text; else the number of the field, from 1 */
 };
 
-/* The first rule that matches decides, and KEEP if none does. The texts are copied. NULL: ${err}
+/* The first rule that decides and matches has the word, and KEEP if none does. The texts are copied. NULL: ${err}
  * says what is wrong and what to do, ${ret_place} where. */
 struct filter *filter_create(const struct filter_rule *rules, size_t count,
     struct filter_place *ret_place, struct error *err);

@@ -135,8 +135,7 @@ static enum filter_verdict act(const struct run *run, const struct filter_code *
         return FILTER_KEEP;
     case FILTER_ACTION_DROP:
         return FILTER_DROP;
-    case FILTER_ACTION_SAMPLE:
-    case FILTER_ACTION_LIMIT:
+    default:
         break;
     }
     if (code->key.need > run->known) {
@@ -162,6 +161,9 @@ static enum filter_verdict run_rules(const struct filter *filter, struct filter_
     scratch->key = 0;
     for (size_t i = 0; i < filter->rule_count; i++) {
         const struct filter_code *code = &filter->rules[i];
+        if (!filter_action_decides(code->action)) {
+            continue;
+        }
         enum truth truth = truth_of(&run, code);
         if (truth != FALSE_) {
             enum filter_verdict verdict = truth == TRUE_ ? act(&run, code) : FILTER_UNDECIDED;

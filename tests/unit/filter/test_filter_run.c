@@ -444,6 +444,40 @@ static void the_first_rule_that_matches_decides_and_keep_is_the_default(void **s
     fixture_fini(&f);
 }
 
+static void rules_that_edit_decide_nothing_and_wait_for_nothing(void **state)
+{
+    (void)state;
+    struct writer_fixture f;
+    struct filter_scratch scratch;
+    make_event(&f);
+    assert_true(filter_scratch_init(&scratch, NULL, NULL));
+    struct filter_rule rules[] = {
+        {.action = FILTER_ACTION_TAG, .text = span_text("data.Num == 10")},
+        {.action = FILTER_ACTION_REMOVE, .text = span_text("true")},
+        {.action = FILTER_ACTION_DROP, .text = span_text("event.version < 255")},
+        {.action = FILTER_ACTION_TRUNCATE, .text = span_text("true")}};
+    struct filter_place place;
+    size_t rule = 7;
+    for (size_t i = 0; i < 2; i++) {
+        static const char *const fields[] = {"tags", "message"};
+        rules[i].fields = &fields[i];
+        rules[i].field_count = 1;
+    }
+    struct filter *filter = filter_create(rules, 4, &place, NULL);
+    assert_non_null(filter);
+    assert_int_equal(filter_header(filter, &scratch, &f.record, &rule), FILTER_DROP);
+    assert_int_equal(rule, 2);
+    assert_int_equal(filter_event(filter, &scratch, &f.event, &rule), FILTER_DROP);
+    assert_int_equal(rule, 2);
+    filter_destroy(filter);
+    filter = filter_create(rules, 2, &place, NULL);
+    assert_int_equal(filter_header(filter, &scratch, &f.record, &rule), FILTER_KEEP);
+    assert_int_equal(rule, 2);
+    filter_destroy(filter);
+    filter_scratch_fini(&scratch);
+    fixture_fini(&f);
+}
+
 static void a_search_that_takes_too_long_is_given_up_and_counted(void **state)
 {
     (void)state;
@@ -500,6 +534,7 @@ int main(void)
         cmocka_unit_test(a_schema_without_layout_or_none_has_no_data),
         cmocka_unit_test(candidates_decide_only_together),
         cmocka_unit_test(the_first_rule_that_matches_decides_and_keep_is_the_default),
+        cmocka_unit_test(rules_that_edit_decide_nothing_and_wait_for_nothing),
         cmocka_unit_test(a_search_that_takes_too_long_is_given_up_and_counted),
         cmocka_unit_test(an_event_without_layout_has_no_data),
     };
