@@ -13,7 +13,7 @@
 /* What must be known of an event before its value is. */
 enum event_path_need {
     EVENT_PATH_RECORD, /* the record and its trace */
-    EVENT_PATH_SCHEMA, /* event.schema, event.stack, and nothing of the payload */
+    EVENT_PATH_SCHEMA, /* event.schema, event.stack, event.process, and nothing of the payload */
     EVENT_PATH_EVENT,  /* the decoded event */
 };
 

@@ -1,6 +1,7 @@
 #include "base/bytes.h"
 #include "base/put.h"
 #include "event/event_path_internal.h"
+#include "event/event_process.h"
 #include "event/event_writer_internal.h"
 
 /*
@@ -343,6 +344,9 @@ struct event_value event_path_header(
         return event_value_utf8(record->trace ? record->trace->host_name : span_make(NULL, 0));
     default:
         break;
+    }
+    if (field >= PATH_PROCESS_START_KEY && field <= PATH_PROCESS_START) {
+        return event_process_value(path, event);
     }
     if (field >= PATH_EVENT_CODE && field <= PATH_EVENT_KEYWORDS) {
         return event_member(field, event);

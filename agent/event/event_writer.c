@@ -28,6 +28,9 @@ struct event_writer *event_writer_create(
     for (size_t i = 0; i < EVENT_TRACE_SLOTS; i++) {
         buf_init(&writer->traces[i].text, 2 * MAX_SCRATCH_BYTES);
     }
+    for (size_t i = 0; i < EVENT_PROCESS_PARTS * EVENT_PROCESS_SLOTS; i++) {
+        buf_init(&writer->processes[i].text, MAX_SCRATCH_BYTES);
+    }
     buf_add_span(&writer->fixed, settings->tail);
     buf_add_span(&writer->fixed, settings->session);
     buf_add_span(&writer->fixed, settings->options.dataset);
@@ -67,6 +70,9 @@ void event_writer_destroy(struct event_writer *writer)
     event_overflow_fini(&writer->overflow);
     for (size_t i = 0; i < EVENT_TRACE_SLOTS; i++) {
         buf_fini(&writer->traces[i].text);
+    }
+    for (size_t i = 0; i < EVENT_PROCESS_PARTS * EVENT_PROCESS_SLOTS; i++) {
+        buf_fini(&writer->processes[i].text);
     }
     free(writer);
 }

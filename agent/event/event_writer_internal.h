@@ -3,6 +3,7 @@
 
 #include "base/put.h"
 #include "event/event_overflow.h"
+#include "event/event_process.h"
 #include "event/event_writer.h"
 #include "event/value_json.h"
 #include "event/wpp_format.h"
@@ -66,6 +67,14 @@ struct event_flags_text {
 /* Traces whose texts are kept at a time: merged files alternate from event to event. */
 enum { EVENT_TRACE_SLOTS = 64 };
 
+/* The members of the processes that events came from lately (event_process.h). */
+enum { EVENT_PROCESS_SLOTS = 64 };
+
+struct event_process_slot {
+    uint64_t serial; /* 0: none */
+    struct buf text;
+};
+
 struct event_writer {
     struct value_context values;
     struct value_marks marks;
@@ -89,6 +98,7 @@ struct event_writer {
     struct event_flags_text flags[EVENT_FLAGS_SLOTS]; /* ecs */
 
     struct event_trace_text traces[EVENT_TRACE_SLOTS];
+    struct event_process_slot processes[EVENT_PROCESS_PARTS * EVENT_PROCESS_SLOTS];
 };
 
 /* The head for an event, from the cache where it fits, else rendered into the writer's fresh one.

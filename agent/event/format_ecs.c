@@ -44,8 +44,12 @@ static uint8_t *put_log(uint8_t *p, struct span level, struct span file)
     return p;
 }
 
-static uint8_t *put_process(uint8_t *p, const struct event_record *record)
+/* ${members}, ${user}: what event_process.h has of the process. */
+static uint8_t *put_process(
+    uint8_t *p, const struct event *event, struct span members, struct span user)
 {
+    const struct event_record *record = event->record;
+    uint64_t start_key = event_process_start_key(record, event->process);
     bool has_process = record->present & RECORD_HAS_PROCESS;
     bool has_thread = record->present & RECORD_HAS_THREAD;
     if (!has_process && !has_thread) {
@@ -62,8 +66,13 @@ static uint8_t *put_process(uint8_t *p, const struct event_record *record)
         p = put_u64(p, record->thread_id);
         *p++ = '}';
     }
+    if (start_key) {
+        p = put_literal(p, ",\"entity_id\":");
+        p = ecs_value_put_number(p, start_key);
+    }
+    p = put_span(p, members);
     *p++ = '}';
-    return p;
+    return put_span(p, user);
 }
 
 /* ---- winlog ------------------------------------------------------------------------------------------- */
@@ -167,7 +176,12 @@ static void ecs_event(struct event_writer *writer, const struct event *event, st
     writer->values.marks = &writer->marks;
     writer->marks.wanted = 0;
     writer->marks.marked = 0;
-    if (!buf_reserve(out, FIXED_ROOM + head->head.size + trace->start.size + trace->file.size)) {
+    struct span process = event_process_text(
+        writer, event->process, EVENT_PROCESS_MEMBERS, event_process_ecs);
+    struct span user = event_process_text(
+        writer, event->process, EVENT_PROCESS_USER, event_process_ecs_user);
+    if (!buf_reserve(out, FIXED_ROOM + head->head.size + trace->start.size + trace->file.size +
+                              process.size + user.size)) {
         return;
     }
     struct span level = span_make(head->head.data + head->cuts[0], head->cuts[1] - head->cuts[0]);
@@ -177,7 +191,7 @@ static void ecs_event(struct event_writer *writer, const struct event *event, st
     p = put_u64(p, record->sequence);
     p = put_created(writer, p);
     p = put_log(p, level, trace->file);
-    p = put_process(p, record);
+    p = put_process(p, event, process, user);
     out->size = (size_t)(p - out->data);
     add_winlog(writer, event, span_from(head->head, head->cuts[1]), trace->start, out);
     if (event->status != DECODE_COMPLETE) {

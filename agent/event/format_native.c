@@ -34,8 +34,12 @@ static uint64_t extended_types(const struct event_record *record)
 
 /* ---- process, etw ------------------------------------------------------------------------------- */
 
-static uint8_t *put_process(uint8_t *p, const struct event_record *record)
+/* ${members}: what event_process.h has of the process. */
+static uint8_t *put_process(
+    const struct value_context *values, uint8_t *p, const struct event *event, struct span members)
 {
+    const struct event_record *record = event->record;
+    uint64_t start_key = event_process_start_key(record, event->process);
     unsigned present = record->present & (RECORD_HAS_PROCESS | RECORD_HAS_THREAD);
     if (!present) {
         return p;
@@ -51,6 +55,11 @@ static uint8_t *put_process(uint8_t *p, const struct event_record *record)
         p = put_u64(p, record->thread_id);
         *p++ = '}';
     }
+    if (start_key) {
+        p = put_literal(p, ",\"start_key\":");
+        p = value_put_uint64(values, p, start_key);
+    }
+    p = put_span(p, members);
     *p++ = '}';
     return p;
 }
@@ -455,13 +464,16 @@ static void native_event(struct event_writer *writer, const struct event *event,
     writer->marks.marked = 0;
     writer->values.marks = &writer->marks;
     writer->values.uint64_strings = writer->options.uint64_strings;
-    if (!buf_reserve(out, FIXED_ROOM + head->head.size + trace->start.size + trace->file.size)) {
+    struct span process = event_process_text(
+        writer, event->process, EVENT_PROCESS_MEMBERS, event_process_native);
+    if (!buf_reserve(out,
+            FIXED_ROOM + head->head.size + process.size + trace->start.size + trace->file.size)) {
         return;
     }
     uint8_t *p = put_literal(out->data + out->size, "{\"@timestamp\":\"");
     p = event_put_time(writer, p, record->time);
     p = put_span(p, head->head);
-    p = put_process(p, record);
+    p = put_process(&writer->values, p, event, process);
     p = put_padded(p, trace->start);
     p = put_etw_numbers(&writer->values, p, event);
     p = put_padded(p, trace->file);

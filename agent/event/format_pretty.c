@@ -111,6 +111,11 @@ static void add_head(struct event_writer *writer, const struct event *event, str
     buf_add_text(out, color->dim);
     if (record->present & RECORD_HAS_PROCESS) {
         buf_printf(out, "  pid %lu", (unsigned long)record->process_id);
+        if (event->process && event->process->name.size) {
+            buf_add_text(out, " (");
+            add_text(out, event->process->name);
+            buf_add_byte(out, ')');
+        }
     }
     if (record->present & RECORD_HAS_THREAD) {
         buf_printf(out, "  tid %lu", (unsigned long)record->thread_id);
