@@ -1,0 +1,69 @@
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/bytes.h"
+#include "process/account_names.h"
+
+enum {
+    REVISION = 1,
+    HEAD_BYTES = 8, /* revision, count, authority */
+    NT = 5,
+    MAX_SUBS = 15,
+    WINDOW_MANAGER = 90, /* S-1-5-90-0-SESSION */
+    FONT_DRIVER = 96,    /* S-1-5-96-0-SESSION */
+};
+
+/* S-1-5-N. */
+static const struct {
+    uint32_t number;
+    const char *name;
+} own[] = {
+    {7, "ANONYMOUS LOGON"},
+    {17, "IUSR"},
+    {18, "SYSTEM"},
+    {19, "LOCAL SERVICE"},
+    {20, "NETWORK SERVICE"},
+};
+
+static bool tell(const char *domain, const char *name, struct plat_account *ret_account)
+{
+    snprintf(ret_account->name, sizeof(ret_account->name), "%s", name);
+    snprintf(ret_account->domain, sizeof(ret_account->domain), "%s", domain);
+    return true;
+}
+
+static bool tell_session(
+    const char *domain, const char *name, uint32_t session, struct plat_account *ret_account)
+{
+    char text[32];
+    snprintf(text, sizeof(text), "%s-%" PRIu32, name, session);
+    return tell(domain, text, ret_account);
+}
+
+bool account_known_find(struct span sid, struct plat_account *ret_account)
+{
+    static const uint8_t nt_authority[6] = {0, 0, 0, 0, 0, NT};
+    if (sid.size < HEAD_BYTES || sid.data[0] != REVISION || sid.data[1] > MAX_SUBS ||
+        sid.size != HEAD_BYTES + sid.data[1] * sizeof(uint32_t) ||
+        memcmp(sid.data + 2, nt_authority, sizeof(nt_authority)) != 0) {
+        return false;
+    }
+    const uint8_t *subs = sid.data + HEAD_BYTES;
+    uint8_t count = sid.data[1];
+    for (size_t i = 0; count == 1 && i < sizeof(own) / sizeof(own[0]); i++) {
+        if (load_le32(subs) == own[i].number) {
+            return tell("NT AUTHORITY", own[i].name, ret_account);
+        }
+    }
+    if (count != 3 || load_le32(subs + 4) != 0) {
+        return false;
+    }
+    switch (load_le32(subs)) {
+    case WINDOW_MANAGER:
+        return tell_session("Window Manager", "DWM", load_le32(subs + 8), ret_account);
+    case FONT_DRIVER:
+        return tell_session("Font Driver Host", "UMFD", load_le32(subs + 8), ret_account);
+    default:
+        return false;
+    }
+}
