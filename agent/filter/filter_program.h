@@ -155,6 +155,10 @@ int filter_number_compare(const struct filter_number *a, const struct filter_num
 /* A whole or real number as literals have it, without sign. */
 bool filter_number_parse(struct span text, struct filter_number *ret_number);
 
+/* Is ${op} true for ${event}, of which what op->need says is there? */
+bool filter_op_holds(
+    struct filter_scratch *scratch, const struct filter_op *op, const struct event *event);
+
 /* Is ${value} what ${op} asks for? Not for EXISTS. */
 bool filter_value_test(
     struct filter_scratch *scratch, const struct filter_op *op, const struct event_value *value);

@@ -79,6 +79,13 @@ static bool test(struct run *run)
     }
 }
 
+bool filter_op_holds(
+    struct filter_scratch *scratch, const struct filter_op *op, const struct event *event)
+{
+    struct run run = {.scratch = scratch, .event = event, .known = EVENT_PATH_EVENT, .op = op};
+    return test(&run);
+}
+
 /* What the schema alone says of a test for which the payload is missing: it is false, if there is no
  * such field. */
 static bool is_hopeless(const struct run *run)

@@ -1,0 +1,208 @@
+#include "filter/filter_push.h"
+
+#include <stdlib.h>
+
+#include "filter/filter_push_own.h"
+
+/*
+ * An event of the provider is one of up to three parts: one that its name is known of, one that nothing
+ * is known of but its header, as no definition fits it, and, unless there is a manifest, a classic event,
+ * which has neither id nor keywords.
+ */
+enum { EVERY_LEVEL = 0xff };
+
+/* ---- lists and parts --------------------------------------------------------------------------- */
+
+bool filter_push_keeps(const struct filter_push_maker *maker, const struct filter_part *part)
+{
+    const struct filter_push_question *q = maker->question;
+    for (size_t i = 0; i < q->every_count; i++) {
+        if (!filter_part_may_keep(&maker->asker, part, &maker->every[i])) {
+            return false;
+        }
+    }
+    bool any = q->any_count == 0;
+    for (size_t i = 0; i < q->any_count && !any; i++) {
+        any = filter_part_may_keep(&maker->asker, part, &maker->any[i]);
+    }
+    return any;
+}
+
+static void add_part(struct filter_push_maker *maker, enum record_kind kind)
+{
+    struct filter_part *part = &maker->parts[maker->part_count++];
+    *part = (struct filter_part){
+        .record = {.kind = kind, .provider = maker->question->guid, .pointer_size = 8}};
+    part->event = (struct event){.record = &part->record, .status = DECODE_RAW};
+    if (maker->question->session.size) {
+        filter_known_add(&part->known, maker->asker.fields.session);
+    }
+    if (kind == RECORD_EVENT && !guid_is_zero(&maker->question->guid)) {
+        filter_known_add(&part->known, maker->asker.fields.provider_guid);
+    }
+}
+
+/* Do all definitions call the provider as the question does? */
+static bool is_called_so(const struct filter_push_question *q)
+{
+    for (size_t i = 0; i < q->event_count; i++) {
+        const struct event_schema *schema = q->events[i].schema;
+        if (schema && !span_equal_nocase(schema->provider_name, q->provider)) {
+            return false;
+        }
+    }
+    return q->provider.size > 0;
+}
+
+static void make_parts(struct filter_push_maker *maker)
+{
+    const struct filter_push_question *q = maker->question;
+    const struct filter_fields *fields = &maker->asker.fields;
+    add_part(maker, RECORD_EVENT);
+    if (is_called_so(q)) {
+        maker->named = (struct event_schema){.provider_name = q->provider};
+        maker->parts[0].event.schema = &maker->named;
+        maker->parts[0].name_by_case = true;
+        filter_known_add(&maker->parts[0].known, fields->provider_name);
+        add_part(maker, RECORD_EVENT);
+        filter_known_add(&maker->parts[1].known, fields->provider_name);
+    }
+    maker->may_be_classic = !q->is_manifest;
+    if (maker->may_be_classic) {
+        add_part(maker, RECORD_CLASSIC);
+        struct filter_part *classic = &maker->parts[maker->part_count - 1];
+        filter_known_add(&classic->known, fields->code);
+        filter_known_add(&classic->known, fields->keywords);
+        filter_known_add(&classic->known, fields->keywords_name);
+    }
+}
+
+struct filter_part filter_push_defined(
+    const struct filter_push_maker *maker, const struct filter_push_event *event)
+{
+    const struct filter_fields *fields = &maker->asker.fields;
+    struct filter_part part = maker->parts[0];
+    part.record.descriptor = event->descriptor;
+    for (size_t i = 0; i < 4; i++) {
+        part.known.bits[i] |= fields->header[i] | (event->schema ? fields->names[i] : 0);
+    }
+    if (guid_is_zero(&part.record.provider)) {
+        part.known.bits[fields->provider_guid / 64] &= ~(UINT64_C(1) << fields->provider_guid % 64);
+    }
+    if (event->schema) {
+        part.event.schema = event->schema;
+        part.name_by_case = false;
+        part.knows_layout = event->schema->has_layout;
+    }
+    return part;
+}
+
+/* ---- rules that matter ---------------------------------------------------------------------------- */
+
+static bool take_list(
+    struct filter_push_maker *maker, const struct filter *filter, struct filter_part_list *list)
+{
+    list->filter = filter;
+    list->rules = arena_alloc_array(maker->arena, filter->rule_count + 1, sizeof(*list->rules));
+    if (!list->rules) {
+        return false;
+    }
+    for (size_t i = 0; i < filter->rule_count; i++) {
+        bool matters = false;
+        for (size_t k = 0; k < maker->part_count && !matters; k++) {
+            matters = filter_action_decides(filter->rules[i].action) &&
+                      filter_part_may_match(&maker->asker, &maker->parts[k], &filter->rules[i]);
+        }
+        list->rules[list->count] = (uint32_t)i;
+        list->count += matters;
+    }
+    return true;
+}
+
+static bool take_lists(struct filter_push_maker *maker)
+{
+    const struct filter_push_question *q = maker->question;
+    bool good = true;
+    for (size_t i = 0; i < q->every_count && good; i++) {
+        good = take_list(maker, q->every[i], &maker->every[i]);
+    }
+    for (size_t i = 0; i < q->any_count && good; i++) {
+        good = take_list(maker, q->any[i], &maker->any[i]);
+    }
+    return good;
+}
+
+static void each_op(const struct filter_part_list *list,
+    void (*each)(void *self, const struct filter_op *op), void *self)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const struct filter_code *code = &list->filter->rules[list->rules[i]];
+        for (uint32_t k = 0; k < code->op_count; k++) {
+            each(self, &code->ops[k]);
+        }
+    }
+}
+
+void filter_push_each_op(const struct filter_push_maker *maker,
+    void (*each)(void *self, const struct filter_op *op), void *self)
+{
+    for (size_t i = 0; i < maker->question->every_count; i++) {
+        each_op(&maker->every[i], each, self);
+    }
+    for (size_t i = 0; i < maker->question->any_count; i++) {
+        each_op(&maker->any[i], each, self);
+    }
+}
+
+static uint32_t most_ops(const struct filter *const *filters, size_t count)
+{
+    uint32_t most = 0;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < filters[i]->rule_count; k++) {
+            uint32_t ops = filters[i]->rules[k].op_count;
+            most = ops > most ? ops : most;
+        }
+    }
+    return most;
+}
+
+/* ---- all of it --------------------------------------------------------------------------------------- */
+
+static bool make(struct filter_push_maker *maker)
+{
+    if (!filter_push_values_find(maker)) {
+        return false;
+    }
+    filter_push_keywords(maker);
+    filter_push_values_spare(maker);
+    if (!maker->push->nothing) {
+        filter_push_payload(maker);
+    }
+    return true;
+}
+
+bool filter_push_make(const struct filter_push_question *question, struct arena *arena,
+    struct filter_push *ret_push, struct error *err)
+{
+    *ret_push = (struct filter_push){.level = EVERY_LEVEL};
+    struct filter_scratch scratch;
+    struct filter_push_maker maker = {.question = question, .arena = arena, .push = ret_push};
+    maker.asker.names = (struct filter_keyword_names){question->events, question->event_count};
+    maker.asker.scratch = &scratch;
+    uint32_t most = most_ops(question->every, question->every_count);
+    uint32_t other = most_ops(question->any, question->any_count);
+    maker.asker.reached = arena_alloc(arena, (most > other ? most : other) + 1);
+    maker.every = arena_alloc_array(arena, question->every_count + 1, sizeof(*maker.every));
+    maker.any = arena_alloc_array(arena, question->any_count + 1, sizeof(*maker.any));
+    maker.kept = arena_alloc_array(
+        arena, question->event_count + 1, sizeof(struct filter_push_event *));
+    bool good = filter_scratch_init(&scratch, NULL, err) && maker.asker.reached && maker.every &&
+                maker.any && maker.kept && filter_part_fields(&maker.asker.fields);
+    scratch.paths.session = question->session;
+    if (good) {
+        make_parts(&maker);
+        good = take_lists(&maker) && make(&maker);
+    }
+    filter_scratch_fini(&scratch);
+    return good || error_set(err, ERR_MEMORY, "no memory left for filters");
+}
