@@ -7,6 +7,7 @@
 #include "app/app_budgets.h"
 #include "app/app_providers.h"
 #include "app/app_rules.h"
+#include "app/app_scope.h"
 #include "app/app_shape.h"
 #include "platform/plat_system.h"
 
@@ -141,17 +142,67 @@ static bool plan_budgets(struct agent_plan *plan, const struct app_config *all, 
            error_set(err, ERR_MEMORY, "out of memory for the budgets of providers");
 }
 
-static bool plan_providers(struct agent_plan *plan, const struct app_config *all, size_t index,
-    struct session_selection *selection, struct error *err)
+/* Lists of outputs that take the session; SIZE_MAX: one has none, and keeps all. */
+static size_t list_outputs(const struct agent_plan *plan, size_t index, const struct filter **ret)
 {
+    const struct pipeline_session *session = &plan->sessions[index];
+    for (size_t i = 0; i < session->stream_count; i++) {
+        ret[i] = plan->streams[session->streams[i]].shape.gate.filter;
+        if (!ret[i]) {
+            return SIZE_MAX;
+        }
+    }
+    return session->stream_count;
+}
+
+/* What nobody keeps of the providers that the session switches on. */
+static bool plan_scopes(struct agent_plan *plan, const struct agent_plan_settings *settings,
+    size_t index, const struct filter *const *entries, struct provider_spec *specs,
+    struct error *err)
+{
+    const struct app_session *config = plan->session_configs[index];
+    const struct pipeline_session *session = &plan->sessions[index];
+    const struct schema_cache_settings definitions = {.shared = settings->schemas};
+    const struct filter *lists[2];
+    const struct filter **outputs = calloc(plan->stream_count + 1, sizeof(*outputs));
+    struct schema_cache *cache = settings->schemas ? schema_cache_create(&definitions, err) : NULL;
+    bool ok = outputs && (cache || !settings->schemas);
+    if (ok) {
+        size_t output_count = list_outputs(plan, index, outputs);
+        for (size_t i = 0; i < session->gate_count; i++) {
+            lists[i] = session->gates[i].filter;
+        }
+        const struct app_scope_settings scope = {.session = config,
+            .lists = lists,
+            .list_count = session->gate_count,
+            .entries = entries,
+            .outputs = outputs,
+            .output_count = output_count == SIZE_MAX ? 0 : output_count,
+            .definitions = cache,
+            .memory = &plan->memory};
+        ok = app_scope_find(&scope, specs, config->providers.count, err);
+    } else if (!outputs) {
+        error_set(err, ERR_MEMORY, "out of memory for filters");
+    }
+    schema_cache_destroy(cache);
+    free(outputs);
+    return ok;
+}
+
+static bool plan_providers(struct agent_plan *plan, const struct agent_plan_settings *settings,
+    size_t index, struct session_selection *selection, struct error *err)
+{
+    const struct app_config *all = settings->config;
     const struct app_session *config = plan->session_configs[index];
     const struct app_provider *providers = config->providers.items;
     size_t count = config->providers.count;
     struct provider_spec *specs = arena_alloc_array(&plan->memory, count, sizeof(*specs));
+    const struct filter **entries = arena_alloc_array(
+        &plan->memory, count, sizeof(struct filter *));
     selection->gates = calloc(count, sizeof(*selection->gates));
     selection->is_live = config->ops->switches_on;
     plan->providers[index] = specs;
-    if (!specs || !selection->gates) {
+    if (!specs || !selection->gates || !entries) {
         return error_set(err, ERR_MEMORY, "out of memory for providers");
     }
     bool ok = true;
@@ -159,9 +210,12 @@ static bool plan_providers(struct agent_plan *plan, const struct app_config *all
         specs[i] = providers[i].spec;
     }
     /* As the session does that wrote a boot file: its reader has the same providers. */
-    ok = app_providers_resolve(all, plan->events_of[index], specs, err) &&
-         plan_budgets(plan, all, index, specs, err);
-    if (ok) {
+    ok = app_providers_resolve(all, plan->events_of[index], specs, err);
+    for (size_t i = 0; !ok && settings->for_words && i < count; i++) {
+        specs[i] = providers[i].spec;
+    }
+    ok = (ok || settings->for_words) && plan_budgets(plan, all, index, specs, err);
+    if (ok && !settings->for_words) {
         selection->selection = provider_selection_create_from(
             specs, count, selection->is_live, err);
         ok = selection->selection != NULL;
@@ -171,15 +225,18 @@ static bool plan_providers(struct agent_plan *plan, const struct app_config *all
             continue;
         }
         struct provider_gate *gate = &selection->gates[selection->gate_count];
-        gate->selection = provider_selection_create_from(&specs[i], 1, false, err);
-        ok = gate->selection != NULL;
+        gate->selection = settings->for_words
+                              ? NULL
+                              : provider_selection_create_from(&specs[i], 1, false, err);
+        ok = gate->selection || settings->for_words;
         if (ok) {
             selection->gate_count++;
             ok = compile(plan, &providers[i].filters, "providers of session ", config->name,
                 &gate->gate, err);
+            entries[i] = gate->gate.filter;
         }
     }
-    return ok;
+    return ok && (!selection->is_live || plan_scopes(plan, settings, index, entries, specs, err));
 }
 
 /* ---- outputs and streams ------------------------------------------------------------------------- */
@@ -327,7 +384,7 @@ static bool plan_session(struct agent_plan *plan, size_t index,
         struct session_selection *selection = &plan->selections[index];
         session->selects = selects;
         session->selection = selection;
-        return plan_providers(plan, settings->config, index, selection, err);
+        return plan_providers(plan, settings, index, selection, err);
     }
     return plan_budgets(plan, settings->config, index, NULL, err);
 }

@@ -48,7 +48,10 @@ struct agent_filter {
 
 struct agent_plan_settings {
     const struct app_config *config;
-    uint64_t max_events; /* per session; 0: no limit */
+    const struct schema_shared *schemas; /* what files define; NULL: nobody has read them */
+    uint64_t max_events;                 /* per session; 0: no limit */
+    bool for_words; /* nothing will run: names of keywords that nobody knows here stay names, and
+                       definitions of messages unread */
     bool colors;
 };
 

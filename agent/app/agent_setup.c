@@ -50,8 +50,10 @@ struct agent_setup *agent_setup_create(
         .max_events = process->settings->max_events,
         .colors = process->settings->colors};
     /* First of all: a file that changes while it is read is news to the next reload. */
-    if (!app_digest_take(&setup->config, &setup->digest, err) ||
-        !agent_plan_init(&setup->plan, &plan, err) || !read_schemas(setup, process, err)) {
+    bool good = app_digest_take(&setup->config, &setup->digest, err) &&
+                read_schemas(setup, process, err);
+    plan.schemas = setup->schemas;
+    if (!good || !agent_plan_init(&setup->plan, &plan, err)) {
         agent_setup_destroy(setup);
         return NULL;
     }

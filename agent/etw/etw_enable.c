@@ -206,10 +206,16 @@ bool etw_enable_provider(uint64_t session, const char *name, const struct etw_re
     if ((kinds & payload_kind) && !etw_payload_can()) {
         kinds &= ~payload_kind;
     } else if ((kinds & payload_kind) && !etw_payload_init(&payload, request, err)) {
-        return false;
+        if (!request->payload_is_spare) {
+            return false;
+        }
+        kinds &= ~payload_kind;
     }
     struct attempt attempt = {.session = session, .request = request, .payload = &payload.filter};
     bool ok = run(&attempt, name, kinds, ret_outcome, err);
+    if (ok && request->payload_is_spare) {
+        ret_outcome->refused &= ~payload_kind;
+    }
     etw_payload_fini(&payload);
     return ok;
 }

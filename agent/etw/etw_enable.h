@@ -61,6 +61,7 @@ struct etw_request {
     struct etw_filter_texts names;            /* of TraceLogging events */
     const struct etw_payload_filter *payload; /* one per event; borrowed */
     size_t payload_count;
+    bool payload_is_spare; /* where TDH makes no filter of it, all of these events may come */
 
     /* Which events get a stack; nothing: all, if ETW_ENABLE_STACK_TRACE is set. */
     struct etw_filter_ids stack_events;

@@ -229,4 +229,5 @@ void etw_enable_merge(struct etw_request *into, const struct etw_request *other)
     if (into->payload != other->payload || into->payload_count != other->payload_count) {
         into->payload_count = 0;
     }
+    into->payload_is_spare = into->payload_is_spare && other->payload_is_spare;
 }

@@ -177,6 +177,7 @@ static bool make(struct filter_push_maker *maker)
     filter_push_values_spare(maker);
     if (!maker->push->nothing) {
         filter_push_payload(maker);
+        filter_push_left(maker);
     }
     return true;
 }

@@ -43,16 +43,16 @@ struct filter_push_question {
 
 enum { FILTER_PUSH_IDS = 65536, FILTER_PUSH_MAX_PIDS = 8, FILTER_PUSH_MAX_TESTS = 8 };
 
-/* How one value of a payload is tested: as PAYLOAD_FILTER_PREDICATE has it. */
+/* How one value of a payload is tested, by the numbers of PAYLOAD_OPERATOR (tdh.h). */
 enum filter_push_op {
-    FILTER_PUSH_EQUAL,
-    FILTER_PUSH_AT_MOST,
-    FILTER_PUSH_ABOVE,
-    FILTER_PUSH_BELOW,
-    FILTER_PUSH_AT_LEAST,
-    FILTER_PUSH_BETWEEN,  /* ends included: `low,high` */
-    FILTER_PUSH_CONTAINS, /* text, by case */
-    FILTER_PUSH_IS,       /* the same */
+    FILTER_PUSH_EQUAL = 0,
+    FILTER_PUSH_AT_MOST = 2,
+    FILTER_PUSH_ABOVE = 3,
+    FILTER_PUSH_BELOW = 4,
+    FILTER_PUSH_AT_LEAST = 5,
+    FILTER_PUSH_BETWEEN = 6,   /* ends included: `low,high` */
+    FILTER_PUSH_CONTAINS = 20, /* text, by case */
+    FILTER_PUSH_IS = 30,       /* the same */
 };
 
 struct filter_push_test {
@@ -67,6 +67,20 @@ struct filter_push_payload {
     bool any; /* one of the tests is enough; else: all */
     size_t count;
     const struct filter_push_test *tests;
+};
+
+/* Why a test is for the agent alone. */
+enum filter_push_why {
+    FILTER_PUSH_NO_FIELD,      /* ETW does not look at the field */
+    FILTER_PUSH_NO_TEST,       /* nor test it in this way */
+    FILTER_PUSH_BY_CASE,       /* it compares text by case, and the rule does not */
+    FILTER_PUSH_NO_DEFINITION, /* no definition says where in the payload it is */
+    FILTER_PUSH_NOT_ALONE,     /* whatever it says, the event may be kept */
+};
+
+struct filter_push_left {
+    const char *path; /* as the rule has it */
+    enum filter_push_why why;
 };
 
 /* Why less could be told than there is. */
@@ -89,6 +103,9 @@ struct filter_push {
     size_t pid_count; /* 0: every process */
     const struct filter_push_payload *payload;
     size_t payload_count;
+    const struct filter_push_left
+        *left; /* what rules that matter test beyond all that, for people */
+    size_t left_count;
     unsigned notes; /* FILTER_PUSH_* */
 };
 

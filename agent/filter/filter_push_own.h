@@ -48,6 +48,9 @@ void filter_push_values_spare(struct filter_push_maker *maker);
 /* Fill in any and all. */
 void filter_push_keywords(struct filter_push_maker *maker);
 
+/* Fill in what is left to the agent. */
+void filter_push_left(struct filter_push_maker *maker);
+
 /* Fill in the payload. Without memory there is less of it. */
 void filter_push_payload(struct filter_push_maker *maker);
 

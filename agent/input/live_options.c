@@ -103,6 +103,11 @@ static const struct config_field counters_fields[] = {
     {.key = NULL},
 };
 
+#define PUSH_DOWN_ROW(s)                                                                      \
+    {CONFIG_ROW("push_down", BOOL, s, session.push_down), .default_text = "true",             \
+        .help = "have Windows itself leave out what no rule can keep, by levels, keywords, "  \
+            "ids, processes and values (`etwship explain`)"}
+
 #define GROUP_ROWS(s, is_required)                                                                         \
     {CONFIG_ROW("flags", STRINGS, s, groups.flags), .required = (is_required), .min = 1, .max = 64,                      \
         .help = "groups of kernel events: process, EVENT_TRACE_FLAG_PROCESS, PERF_REG_HIVE, " \
@@ -117,12 +122,14 @@ static const struct config_field counters_fields[] = {
 
 const struct config_field live_options_realtime[] = {
     SESSION_ROWS(struct live_realtime),
+    PUSH_DOWN_ROW(struct live_realtime),
     {.key = NULL},
 };
 
 const struct config_field live_options_system[] = {
     GROUP_ROWS(struct live_kernel, false),
     SESSION_ROWS(struct live_kernel),
+    PUSH_DOWN_ROW(struct live_kernel),
     {.key = NULL},
 };
 

@@ -42,6 +42,7 @@ struct live_session {
     int delivery;    /* enum live_delivery */
     int hybrid;      /* enum live_hybrid */
     bool independent;
+    bool push_down; /* ETW keeps away what no rule can keep */
     bool boot;
     bool keep_on_restart;
 };

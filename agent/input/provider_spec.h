@@ -78,6 +78,8 @@ struct provider_stacks {
     uint64_t all;
 };
 
+struct provider_scope; /* provider_scope.h */
+
 /* Spans and names are borrowed from the text, or the strings, it was read from. */
 struct provider_spec {
     struct span name; /* empty: given by GUID */
@@ -103,13 +105,14 @@ struct provider_spec {
     bool optional;   /* a machine may lack it */
     bool classic;    /* its keywords are flags: it serves one session at a time (WPP, MOF) */
     const char *wpp; /* formats of its messages, a file or folder; NULL: none */
-    struct config_strings flags;    /* of WPP, names and numbers */
-    bool take_over;                 /* from the session that a classic one serves */
-    bool group;                     /* the GUID is that of a provider group */
-    struct config_strings disallow; /* GUIDs of members of the group that are left out */
-    bool only_keywords;             /* no events without keyword */
-    bool exclude_private;           /* none of private browsing */
-    bool containers;                /* of server containers, too */
+    struct config_strings flags;        /* of WPP, names and numbers */
+    bool take_over;                     /* from the session that a classic one serves */
+    bool group;                         /* the GUID is that of a provider group */
+    struct config_strings disallow;     /* GUIDs of members of the group that are left out */
+    bool only_keywords;                 /* no events without keyword */
+    bool exclude_private;               /* none of private browsing */
+    bool containers;                    /* of server containers, too */
+    const struct provider_scope *scope; /* what rules can keep of it; NULL: nobody knows */
 };
 
 /* Everything of every provider. */

@@ -117,6 +117,42 @@ class Live(machine.Shared):
         self.assertEqual(self.shipped(), (17, {}))
         self.assertEqual(self.sessions("list"), {})
 
+    def test_what_no_rule_keeps_is_not_written_and_comes_again_when_one_does(self):
+        """Events of the bursts have id 1, no keyword and the level that is said, else 4."""
+        rules = ", filters: [{drop: 'event.level >= 4'}]"
+        agent = self.start(more=rules)
+        handle = self.report()["handle"]
+        self.assertEqual(self.enablement()["level"], 3)
+        self.burst(1000)
+        self.do(f"burst {NAME} 20 0 3")
+        self.settled(20)
+        self.assertEqual(self.report()["delivered"], 20)
+
+        self.reload(agent, more=", filters: [{keep: 'event.code in (0, 7, 9)'}, {drop: 'true'}]")
+        self.do(f"await {SESSION} {NAME}")
+        wait_until(lambda: self.enablement()["level"] == 255)
+        self.assertEqual(self.enablement()["include"], [0, 7, 9, 65534])
+
+        # Nobody keeps anything: it is switched off, and on again.
+        self.reload(agent, more=", filters: [{drop: 'true'}]")
+        wait_until(lambda: not self.enablement()["enabled"])
+        self.reload(agent, more=rules + ", push_down: false")
+        self.do(f"await {SESSION} {NAME}")
+        wait_until(lambda: self.enablement()["level"] == 255)
+        self.assertNotIn("include", self.enablement())
+        self.burst(1000)
+        self.do("settle")
+
+        self.reload(agent)
+        self.do(f"await {SESSION} {NAME}")
+        self.assertEqual(self.enablement()["level"], 255)
+        self.burst(10)
+        self.settled(30)
+        self.assertEqual(self.report()["handle"], handle)
+        self.assertEqual(agent.stop(), 0, agent.said())
+        self.assertEqual(self.shipped(), (30, {}))
+        self.assertEqual(self.sessions("list"), {})
+
     def test_a_session_that_is_gone_is_stopped_in_good_order(self):
         agent = self.start()
         self.burst(500)

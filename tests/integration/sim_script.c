@@ -157,12 +157,29 @@ static void report(const char *session, FILE *out)
         etw_sim_open_traces(world.sim));
 }
 
+/* EVENT_FILTER_EVENT_ID: FilterIn, reserved, count, ids. */
+static void report_ids(const uint8_t *filter, FILE *out)
+{
+    fprintf(out, ",\"%s\":[", filter[0] ? "include" : "exclude");
+    for (uint16_t i = 0; i < load_le16(filter + 2); i++) {
+        fprintf(out, "%s%u", i ? "," : "", load_le16(filter + 4 + 2 * i));
+    }
+    fputs("]", out);
+}
+
 static void report_provider(const char *session, const char *name, FILE *out)
 {
     struct etw_sim_enablement e = {.level = 0};
     bool enabled = etw_sim_enabled(world.sim, session, &find(name)->guid, &e);
-    fprintf(out, "{\"enabled\":%s,\"level\":%u,\"enables\":%u}\n", enabled ? "true" : "false",
-        e.level, e.enables);
+    fprintf(out, "{\"enabled\":%s,\"level\":%u,\"any\":%llu,\"all\":%llu,\"enables\":%u",
+        enabled ? "true" : "false", e.level, (unsigned long long)e.any, (unsigned long long)e.all,
+        e.enables);
+    for (uint32_t i = 0; i < e.filter_count; i++) {
+        if (e.filters[i].type == ETW_FILTER_EVENT_ID) {
+            report_ids((const uint8_t *)(uintptr_t)e.filters[i].data, out);
+        }
+    }
+    fputs("}\n", out);
 }
 
 bool sim_script_act(char *line, FILE *out)

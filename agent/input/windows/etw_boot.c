@@ -124,6 +124,12 @@ static void put_provider(
     }
 }
 
+/* An entry of which nothing is wanted has none. */
+static bool is_same_key(const struct etw_plan_entry *a, const struct etw_plan_entry *b)
+{
+    return !a->nothing && guid_equal(&a->request.provider, &b->request.provider);
+}
+
 /* Two entries that mean one provider are one key. */
 static bool put_providers(
     const struct etw_plan *plan, struct etw_registry_tree *tree, struct error *err)
@@ -133,17 +139,16 @@ static bool put_providers(
         return error_set(err, ERR_MEMORY, "out of memory for providers");
     }
     for (size_t i = 0; i < plan->entry_count; i++) {
-        bool is_first = true;
+        bool is_first = !plan->entries[i].nothing;
         for (size_t k = 0; k < i && is_first; k++) {
-            is_first = !guid_equal(
-                &plan->entries[k].request.provider, &plan->entries[i].request.provider);
+            is_first = !is_same_key(&plan->entries[k], &plan->entries[i]);
         }
         if (!is_first) {
             continue;
         }
         *request = plan->entries[i].request;
         for (size_t k = i + 1; k < plan->entry_count; k++) {
-            if (guid_equal(&plan->entries[k].request.provider, &request->provider)) {
+            if (is_same_key(&plan->entries[k], &plan->entries[i])) {
                 etw_enable_merge(request, &plan->entries[k].request);
             }
         }

@@ -12,6 +12,7 @@
 #include "event/kernel_groups.h"
 #include "event/trace_clock.h"
 #include "input/kernel_flags.h"
+#include "input/windows/etw_narrow.h"
 #include "platform/plat_child.h"
 
 /*
@@ -172,6 +173,9 @@ void etw_plan_request(
         }
     }
     etw_enable_drop(request, too_much);
+    if (spec->scope) {
+        etw_narrow(request, spec, &too_much);
+    }
     *ret_too_much = too_much;
 }
 
@@ -212,6 +216,7 @@ static bool plan_entries(struct etw_plan *plan, const struct input_env *env, str
             break;
         }
         etw_plan_request(spec, &entry->request, &entry->too_much);
+        entry->nothing = spec->scope && spec->scope->nothing;
         const struct etw_system_provider *system = etw_plan_system_provider(
             spec, plan->kind == ETW_PLAN_SYSTEM);
         if (system) {

@@ -39,6 +39,7 @@ struct etw_plan_entry {
     const struct provider_spec *spec; /* borrowed */
     const char *label;                /* its name, or its GUID as text */
     bool named;                       /* the request's GUID is what follows from the name alone */
+    bool nothing;                     /* no rule keeps any event of it: it is not switched on */
     struct etw_request request;       /* payload filters are left out: they need its manifest */
     uint32_t too_much; /* kinds of filters that are beyond ETW's limits: the agent's */
 };

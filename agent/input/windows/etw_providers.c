@@ -90,8 +90,10 @@ static void add_entry(struct etw_providers *p, struct entry *entry)
     const struct provider_spec *spec = entry->plan->spec;
     struct etw_request request = entry->plan->request;
     request.provider = entry->guid;
-    request.payload = entry->payload.count ? entry->payload.filters : NULL;
-    request.payload_count = entry->payload.count;
+    if (spec->payload.count) {
+        request.payload = entry->payload.count ? entry->payload.filters : NULL;
+        request.payload_count = entry->payload.count;
+    }
     request.timeout_ms = p->settings.enable_ms;
     struct target *target = find_target(p->targets, p->target_count, &entry->guid);
     if (target) {
@@ -118,7 +120,7 @@ static bool make_targets(struct etw_providers *p, struct target *old, size_t old
     bool changed = false;
     p->target_count = 0;
     for (size_t i = 0; i < p->entry_count; i++) {
-        if (!guid_is_zero(&p->entries[i].guid)) {
+        if (!guid_is_zero(&p->entries[i].guid) && !p->entries[i].plan->nothing) {
             add_entry(p, &p->entries[i]);
         }
     }

@@ -137,6 +137,20 @@ static void conditions_that_windows_cannot_take_name_the_event(void **state)
     assert_int_equal(tdh.deleted, tdh.created);
 }
 
+/* Nobody has asked for these by name: that more comes is no news. */
+static void conditions_that_may_be_spared_keep_no_provider_off(void **state)
+{
+    (void)state;
+    request.payload_is_spare = true;
+    tdh.create_result = 1168;
+    assert_true(enable(NULL));
+    assert_int_equal(outcome.refused, 0);
+    assert_int_equal(fake.calls[0].parameters.filter_count, 0);
+    tdh.create_result = 0;
+    assert_true(enable(NULL));
+    assert_int_equal(outcome.acting, 0x100);
+}
+
 static void conditions_have_limits(void **state)
 {
     struct etw_payload_filter filter = {.event = {.id = 3}, .count = 9, .tests = payload_tests};
@@ -160,6 +174,7 @@ int main(void)
         payload_test(conditions_become_a_filter_of_windows),
         payload_test(a_system_without_payload_filters_leaves_them_to_the_agent),
         payload_test(conditions_that_windows_cannot_take_name_the_event),
+        payload_test(conditions_that_may_be_spared_keep_no_provider_off),
         payload_test(conditions_have_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
