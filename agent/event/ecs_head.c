@@ -4,6 +4,7 @@
 
 #include "base/put.h"
 #include "event/ecs_value.h"
+#include "event/event_host.h"
 
 /* The version of the Elastic Common Schema whose fields these are. */
 #define ECS_VERSION "8.17.0"
@@ -227,22 +228,6 @@ struct span ecs_head_flags(struct event_writer *writer, uint16_t flags)
 
 /* ---- traces ------------------------------------------------------------------------------------------ */
 
-/* The machine that recorded: events of ETW come from Windows. */
-static void add_host(const struct trace_info *trace, struct buf *out)
-{
-    buf_add_text(out, ",\"host\":{\"os\":{\"type\":\"windows\"");
-    add_text_member(out, ",\"version\":", trace->os_version);
-    buf_add_byte(out, '}');
-    add_text_member(out, ",\"name\":", trace->host_name);
-    add_text_member(out, ",\"hostname\":", trace->host_name);
-    add_text_member(out, ",\"id\":", trace->host_id);
-    for (size_t i = 0; i < trace->host_ip_count; i++) {
-        buf_add_text(out, i ? "," : ",\"ip\":[");
-        value_json_string(trace->host_ips[i], out);
-    }
-    buf_add_text(out, trace->host_ip_count ? "]}" : "}");
-}
-
 void ecs_head_trace(struct event_writer *writer, const struct trace_info *trace, struct buf *out,
     size_t *ret_file, size_t *ret_end)
 {
@@ -259,7 +244,7 @@ void ecs_head_trace(struct event_writer *writer, const struct trace_info *trace,
     }
     *ret_end = out->size;
     if (trace) {
-        add_host(trace, out);
+        event_host_ecs(trace, out);
     }
     buf_add_text(out, ",\"data_stream\":{\"type\":\"logs\"");
     add_text_member(out, ",\"dataset\":", dataset(writer));

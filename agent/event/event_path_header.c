@@ -1,5 +1,6 @@
 #include "base/bytes.h"
 #include "base/put.h"
+#include "event/event_host.h"
 #include "event/event_path_internal.h"
 #include "event/event_process.h"
 #include "event/event_writer_internal.h"
@@ -338,12 +339,11 @@ struct event_value event_path_header(
         return payload_member(field, event);
     case PATH_MESSAGE:
         return message(event, context);
-    case PATH_HOST:
-        return event_path_object_if(record->trace && record->trace->host_name.size);
-    case PATH_HOST_NAME:
-        return event_value_utf8(record->trace ? record->trace->host_name : span_make(NULL, 0));
     default:
         break;
+    }
+    if (field >= PATH_HOST && field <= PATH_HOST_OS_KERNEL) {
+        return event_host_value(path, event);
     }
     if (field >= PATH_PROCESS_START_KEY && field <= PATH_PROCESS_START) {
         return event_process_value(path, event);

@@ -1,4 +1,5 @@
 #include "base/bytes.h"
+#include "event/event_host.h"
 #include "event/event_path_internal.h"
 #include "event/event_writer_internal.h"
 
@@ -126,6 +127,8 @@ static bool has_list(const struct event_path *path, const struct event *event,
     case PATH_WPP_ARGS:
     case PATH_WPP_TYPES:
         return event->schema && event->schema->wpp;
+    case PATH_HOST_IP:
+        return record->trace && record->trace->host_ip_count;
     default:
         return context->agent && context->agent->tag_count;
     }
@@ -158,6 +161,8 @@ bool event_path_list_each(const struct event_path *path, const struct event *eve
     case PATH_WPP_ARGS:
     case PATH_WPP_TYPES:
         return each_argument(path, event, sink);
+    case PATH_HOST_IP:
+        return event_host_each_ip(event, sink);
     default:
         for (size_t i = 0; context->agent && i < context->agent->tag_count; i++) {
             struct event_value value = {.type = EVENT_VALUE_TEXT, .bytes = context->agent->tags[i]};

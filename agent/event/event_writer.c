@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/put.h"
+#include "event/event_host.h"
 #include "event/event_writer_internal.h"
 
 enum { MAX_SCRATCH_BYTES = 1024 * 1024 };
@@ -142,10 +143,8 @@ static void render_trace(struct event_writer *writer, const struct trace_info *t
     }
     buf_add_byte(out, '}');
     *ret_end = out->size;
-    if (trace && trace->host_name.size) {
-        buf_add_text(out, ",\"host\":{\"name\":");
-        value_json_string(trace->host_name, out);
-        buf_add_byte(out, '}');
+    if (trace) {
+        event_host_native(trace, out);
     }
     buf_add_span(out, writer->tail);
     buf_add(out, "}\n", 2);

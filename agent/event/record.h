@@ -108,9 +108,14 @@ struct trace_info {
     struct span session_name; /* UTF-8; ETW's logger name */
     struct span path;         /* the file as the user gave it; empty for live sessions */
     struct span host_name;    /* UTF-8; the recording machine if the trace tells it, else empty */
-    struct span os_version;   /* "10.0.19041", of that machine; empty where unknown */
-    struct span host_id;      /* its GUID, only of live sessions */
-    const struct span *host_ips; /* its addresses, only of live sessions */
+    struct span host_fqdn;    /* so far as known, as all that follows of that machine */
+    struct span host_domain;  /* of DNS */
+    struct span host_architecture; /* x86 x86_64 arm arm64 ia64 */
+    struct span os_name;           /* "Windows 11 Pro" */
+    struct span os_version;        /* "10.0.19041" */
+    struct span os_kernel;         /* "10.0.19041.4291", with the updates; live sessions */
+    struct span host_id;           /* its GUID; live sessions */
+    const struct span *host_ips;   /* its addresses; live sessions */
     size_t host_ip_count;
     struct trace_clock clock;
     uint64_t boot_time;        /* FILETIME, 0 unknown */

@@ -4,6 +4,7 @@
 #include "base/reader.h"
 #include "event/kernel_groups.h"
 #include "input/etl_format.h"
+#include "input/host_facts.h"
 
 /*
  * Design: framing first (marker and size from 8 bytes, size checked against the fixed header of
@@ -427,7 +428,8 @@ bool etl_record_is_mere_event(struct span bytes)
     case ETL_FULL_HEADER64:
     case ETL_INSTANCE32:
     case ETL_INSTANCE64:
-        return memcmp(p + 0x18, record_metadata_class.bytes, 16) != 0;
+        return memcmp(p + 0x18, record_metadata_class.bytes, 16) != 0 &&
+               !host_facts_is_class(p + 0x18);
     case ETL_EVENT_HEADER32:
     case ETL_EVENT_HEADER64:
         return load_le16(p + 0x28) != RECORD_MANIFEST_ID &&

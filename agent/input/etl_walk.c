@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "base/bytes.h"
-#include "base/utf.h"
 #include "input/etl_stream.h"
+#include "input/host_facts.h"
 
 /*
  * The walk over a file. Buffers stand back to back, and each says how long it is, so a damaged
@@ -138,22 +138,6 @@ static uint64_t search(struct etl_walk *w, uint64_t from)
     return w->search_found;
 }
 
-/* SystemConfig CPU (hook 0x0b0a) tells the computer's name: behind five u32, UTF-16. */
-static void learn_host(struct etl_walk *w, const struct event_record *record)
-{
-    enum { HOOK_CONFIG_CPU = 0x0b0a, NAME_AT = 20, NAME_BYTES = 512 };
-    struct span *host = &w->file->epochs[w->epoch]->info.trace.host_name;
-    if (record->kind != RECORD_KERNEL || record->hook_id != HOOK_CONFIG_CPU || host->size) {
-        return;
-    }
-    struct span name = span_first(span_from(record->payload, NAME_AT), NAME_BYTES);
-    name = span_first(name, utf16_until_nul(name));
-    uint8_t *text = name.size ? arena_alloc(w->file->arena, utf16_json_bound(name.size)) : NULL;
-    if (text) {
-        *host = span_make(text, utf16_to_utf8(name, text));
-    }
-}
-
 enum { GROUP_STACK_WALK = 0x18 };
 
 static void visit_records(struct etl_walk *w, const struct etl_buffer *buffer)
@@ -179,10 +163,10 @@ static void visit_records(struct etl_walk *w, const struct etl_buffer *buffer)
             return;
         }
         const struct event_record *record = etl_stream_record(w->stream);
-        learn_host(w, record);
-        w->file->epochs[w->epoch]->info.trace.has_stacks |= record->kind == RECORD_KERNEL &&
-                                                            record->hook_id >> 8 ==
-                                                                GROUP_STACK_WALK;
+        struct trace_info *trace = &w->file->epochs[w->epoch]->info.trace;
+        host_facts_learn(trace, record, w->file->arena);
+        trace->has_stacks |= record->kind == RECORD_KERNEL &&
+                             record->hook_id >> 8 == GROUP_STACK_WALK;
         w->stopped = visitor->record && !visitor->record(visitor->self, record);
     }
 }

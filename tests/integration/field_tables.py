@@ -17,7 +17,7 @@ TIMEOUT_S = 120
 
 COLUMNS = ["field", "type", "mapping", "value"]
 # What a filter takes a field for, and what it may be in the table.
-FILTER_TYPES = {"TIME": {"date"}, "TEXT": {"keyword", "match_only_text"}, "GUID": {"keyword"},
+FILTER_TYPES = {"TIME": {"date"}, "TEXT": {"keyword", "match_only_text", "ip"}, "GUID": {"keyword"},
                 "UINT": {"long", "keyword"}, "INT": {"long"}, "HEX": {"keyword"},
                 "BYTES": {"unindexed"}, "BOOL": {"boolean"}, "NONE": {"object"}}
 # Another spelling of event.code.

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "etw/etw_api.h"
+#include "input/host_facts.h"
 #include "platform/plat_system.h"
 
 static const uint64_t unit_hz = 10000000; /* of FILETIME */
@@ -26,17 +27,40 @@ static struct trace_clock clock_of(const struct etw_logfile_header *header)
     };
 }
 
+/* What this machine says of itself. */
+static void describe_host(struct etw_trace *trace)
+{
+    struct plat_host *host = &trace->host;
+    struct trace_info *info = &trace->info;
+    plat_host_query(host);
+    info->host_name = span_text(host->name);
+    info->host_fqdn = span_text(host->fqdn);
+    info->host_domain = span_text(host->domain);
+    info->host_id = span_text(host->id);
+    info->host_architecture = host_facts_architecture(host->architecture);
+    info->os_name = span_make(
+        trace->os_name, host_facts_system(span_text(host->product), host->build, trace->os_name));
+    if (host->build) {
+        snprintf(trace->os_kernel, sizeof(trace->os_kernel), "%u.%u.%u.%u", host->major,
+            host->minor, host->build, host->revision);
+        info->os_kernel = span_text(trace->os_kernel);
+    }
+    for (size_t i = 0; i < host->ip_count; i++) {
+        trace->host_ips[i] = span_text(host->ips[i]);
+    }
+    info->host_ips = trace->host_ips;
+    info->host_ip_count = host->ip_count;
+}
+
 void etw_trace_init(
     struct etw_trace *trace, const char *name, const struct etw_logfile_header *header)
 {
     *trace = (struct etw_trace){.timed = false};
     snprintf(trace->session_name, sizeof(trace->session_name), "%s", name);
-    plat_host_name(trace->host_name, sizeof(trace->host_name));
     snprintf(trace->os_version, sizeof(trace->os_version), "%u.%u.%u", header->version & 0xff,
         header->version >> 8 & 0xff, header->provider_version);
     trace->info = (struct trace_info){
         .session_name = span_text(trace->session_name),
-        .host_name = span_text(trace->host_name),
         .os_version = span_text(trace->os_version),
         .clock = clock_of(header),
         .boot_time = header->boot_time > 0 ? (uint64_t)header->boot_time : 0,
@@ -44,6 +68,7 @@ void etw_trace_init(
         .pointer_size = sizeof(void *), /* the header's is 4 in some live sessions */
         .has_stacks = true,
     };
+    describe_host(trace);
     struct trace_clock *clock = &trace->info.clock;
     trace->timed = clock->type == TRACE_CLOCK_SYSTEM_TIME;
     if (clock->type == TRACE_CLOCK_QPC && etw_api_get()->now) {

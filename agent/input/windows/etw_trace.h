@@ -3,6 +3,7 @@
 
 #include "etw/etw_types.h"
 #include "event/record.h"
+#include "platform/plat_host.h"
 
 /*
  * What all records of one connection to a session share: its clock and this machine. Lives until
@@ -13,8 +14,11 @@ struct etw_trace {
     bool timed;              /* the clock's start is known */
     struct etw_trace *older; /* the owner's: what earlier records refer to */
     char session_name[128];
-    char host_name[256];
+    struct plat_host host;
+    struct span host_ips[PLAT_HOST_IPS];
+    uint8_t os_name[PLAT_HOST_TEXT_BYTES];
     char os_version[32];
+    char os_kernel[64];
 };
 
 /*

@@ -185,7 +185,17 @@ static void headers_of_all_kinds_are_found_as_they_are_written(void **state)
     struct writer_fixture f;
     fixture_init(&f, RECORD_EVENT, SCHEMA_MANIFEST);
     struct trace_info other = f.trace;
+    const struct span ips[] = {span_text("192.0.2.7"), span_text("2001:db8::1")};
     other.host_name = span_text("PC");
+    other.host_fqdn = span_text("pc.example");
+    other.host_domain = span_text("example");
+    other.host_id = span_text("6f1c");
+    other.host_ips = ips;
+    other.host_ip_count = 2;
+    other.host_architecture = span_text("arm64");
+    other.os_name = span_text("Windows 11 Pro");
+    other.os_version = span_text("10.0.22631");
+    other.os_kernel = span_text("10.0.22631.4317");
     for (unsigned i = 0; i < 2000; i++) {
         f.record.kind = kinds[i % 5];
         f.schema.kind = schema_kinds[i / 5 % 5];

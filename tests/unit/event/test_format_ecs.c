@@ -85,7 +85,11 @@ static void a_manifest_event_has_the_layout_of_filebeat(void **state)
     f.trace.path = span_text("C:\\t\\a.etl");
     f.trace.host_name = span_text("PC-0042");
     f.trace.host_id = span_text("6f1c");
+    f.trace.host_domain = span_text("corp.example");
+    f.trace.host_architecture = span_text("x86_64");
+    f.trace.os_name = span_text("Windows 10 Pro");
     f.trace.os_version = span_text("10.0.19041");
+    f.trace.os_kernel = span_text("10.0.19041.4291");
     const struct span addresses[] = {span_text("192.0.2.7"), span_text("2001:db8::1")};
     f.trace.host_ips = addresses;
     f.trace.host_ip_count = 2;
@@ -110,9 +114,11 @@ static void a_manifest_event_has_the_layout_of_filebeat(void **state)
         "\"event_data\":{\"QueryName\":\"example.org\",\"QueryType\":\"1\","
         "\"QueryOptions\":\"140737488355328\",\"extended_data\":{\"SID\":\"S-1-5-18\"}}},"
         "\"message\":\"Completed for example.org, type 1\","
-        "\"host\":{\"os\":{\"type\":\"windows\",\"version\":\"10.0.19041\"},"
-        "\"name\":\"PC-0042\",\"hostname\":\"PC-0042\",\"id\":\"6f1c\","
-        "\"ip\":[\"192.0.2.7\",\"2001:db8::1\"]},"
+        "\"host\":{\"os\":{\"type\":\"windows\",\"name\":\"Windows 10 Pro\","
+        "\"version\":\"10.0.19041\",\"kernel\":\"10.0.19041.4291\"},"
+        "\"name\":\"PC-0042\",\"hostname\":\"PC-0042\",\"domain\":\"corp.example\","
+        "\"id\":\"6f1c\",\"ip\":[\"192.0.2.7\",\"2001:db8::1\"],"
+        "\"architecture\":\"x86_64\"},"
         "\"data_stream\":{\"type\":\"logs\",\"dataset\":\"etw.dns\",\"namespace\":\"prod\"},"
         "\"ecs\":{\"version\":\"8.17.0\"},\"agent\":{\"type\":\"etwship\"},\"tags\":[\"x\"]}");
     payload_free(sid);

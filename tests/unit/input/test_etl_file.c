@@ -437,27 +437,6 @@ static void identity_is_that_of_header_and_first_record(void **state)
     assert_memory_equal(a, b, 16);
 }
 
-static void the_computer_name_comes_from_the_system_configuration(void **state)
-{
-    (void)state;
-    make((struct trace_options){0});
-    trace_begin(&t, 0, 9);
-    uint8_t *r = trace_place(&t, 0x20 + 20 + 12);
-    r[2] = 2;
-    r[3] = 0xc0;
-    store_le16(r + 4, 0x20 + 20 + 12);
-    store_le16(r + 6, 0x0b0a);
-    memcpy(r + 0x20 + 20, "P\0C\0-\0\x34\0\0\0x", 12);
-    struct arena arena;
-    arena_init(&arena, 1 << 20);
-    struct etl_file *file = etl_file_open_memory(
-        span_make(t.bytes, t.size), "mem.etl", &arena, &err);
-    assert_true(etl_file_index(file, NULL, &err));
-    assert_span(etl_file_info(file)->trace.host_name, "PC-4");
-    etl_file_destroy(file);
-    arena_fini(&arena);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -482,7 +461,6 @@ int main(void)
         cmocka_unit_test(processor_numbers_have_eight_or_eleven_bits),
         cmocka_unit_test(identity_outlives_growth_and_close),
         cmocka_unit_test(identity_is_that_of_header_and_first_record),
-        cmocka_unit_test(the_computer_name_comes_from_the_system_configuration),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
