@@ -25,6 +25,27 @@ void arena_fini(struct arena *arena)
     arena_init(arena, arena->max_bytes);
 }
 
+void arena_reset(struct arena *arena)
+{
+    struct arena_block *block = arena->blocks;
+    if (!block) {
+        return;
+    }
+    uint8_t *data = (uint8_t *)block->data;
+    arena->used_bytes = (size_t)(arena->end - data);
+    if (arena->used_bytes > BLOCK_BYTES) {
+        arena_fini(arena);
+        return;
+    }
+    while (block->next) {
+        struct arena_block *next = block->next->next;
+        free(block->next);
+        block->next = next;
+    }
+    memset(data, 0, (size_t)(arena->at - data));
+    arena->at = data;
+}
+
 static bool add_block(struct arena *arena, size_t size)
 {
     size_t bytes = size > BLOCK_BYTES ? size : BLOCK_BYTES;

@@ -20,6 +20,9 @@ struct arena {
 void arena_init(struct arena *arena, size_t max_bytes);
 void arena_fini(struct arena *arena);
 
+/* Forget what was allocated, and keep some memory for the next time. */
+void arena_reset(struct arena *arena);
+
 /* Zeroed memory, or NULL at the maximum or when the system has none. ${size} 0 is fine. */
 void *arena_alloc(struct arena *arena, size_t size);
 

@@ -227,7 +227,12 @@ void ecs_extended_add(const struct event *event, struct buf *out)
     for (size_t i = 0; i < record->extended_count && !out->failed; i++) {
         const struct extended_item *item = &record->extended[i];
         if (kind_of(item->type) != ITEM_STACK && !is_repeated(record, i)) {
-            add_item(item->type, item->data, out);
+            if (item->type == EXTENDED_SID && (record->present & RECORD_SID_IS_TEXT)) {
+                buf_add_text(out, ",\"SID\":");
+                value_json_string(item->data, out);
+            } else {
+                add_item(item->type, item->data, out);
+            }
         }
     }
     add_stacks(event, out);

@@ -250,6 +250,6 @@ void ecs_head_trace(struct event_writer *writer, const struct trace_info *trace,
     add_text_member(out, ",\"dataset\":", dataset(writer));
     add_text_member(out, ",\"namespace\":", or_default(writer->options.data_namespace, "default"));
     buf_add_text(out, "},\"ecs\":{\"version\":\"" ECS_VERSION "\"}");
-    buf_add_span(out, writer->tail);
+    event_writer_add_tail(writer, out);
     buf_add(out, "}\n", 2);
 }

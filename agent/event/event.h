@@ -42,11 +42,12 @@ enum decode_status {
 };
 
 struct event_process; /* event/event_process.h */
+struct event_edits;   /* event/event_edits.h */
 
 struct event {
     const struct event_record *record;
     const struct event_process *process; /* whose event it is; NULL: unknown, or not asked for */
-    const struct event_schema *schema; /* NULL if there is none */
+    const struct event_schema *schema;   /* NULL if there is none */
     const struct field *fields;
     uint32_t field_count;
     enum decode_status status;
@@ -56,6 +57,8 @@ struct event {
                           behind it, else NULL. One sentence, valid as long as the fields */
     const uint64_t *stack; /* frames joined from a StackWalk record, or NULL */
     uint32_t stack_count;
+    const struct event_edits
+        *edits; /* event_edits.h: what rules changed beside all that; NULL: nothing */
 };
 
 /* Something was lost before it could become an event, or is not known to be complete. */

@@ -1,6 +1,7 @@
 #include "event/event_path.h"
 
 #include "base/nearest.h"
+#include "event/event_edits.h"
 #include "event/event_path_internal.h"
 
 /* ---- names ------------------------------------------------------------------------------------- */
@@ -316,7 +317,7 @@ bool event_path_each(const struct event_path *path, const struct event *event,
     }
     struct event_value value = path->is_list ? event_path_list(path, event, context)
                                : path->field == PATH_LABELS
-                                   ? label_value(path, context->agent)
+                                   ? label_value(path, event_edits_agent(event, context->agent))
                                    : event_path_header(path, event, context);
     return !event_path_give(&sink, &value);
 }

@@ -81,6 +81,9 @@ static struct event_value extended_item(const struct event_record *record, uint1
     struct event_value (*value)(struct span bytes))
 {
     const struct extended_item *item = record_extended(record, (enum extended_type)type);
+    if (item && type == EXTENDED_SID && (record->present & RECORD_SID_IS_TEXT)) {
+        return event_value_utf8(item->data);
+    }
     return item ? value(item->data) : event_path_none();
 }
 

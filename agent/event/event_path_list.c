@@ -110,10 +110,22 @@ static bool each_argument(
     return true;
 }
 
+static bool each_tag(const struct event_agent *agent, const struct event_path_sink *sink)
+{
+    for (size_t i = 0; agent && i < agent->tag_count; i++) {
+        struct event_value value = {.type = EVENT_VALUE_TEXT, .bytes = agent->tags[i]};
+        if (!event_path_give(sink, &value)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool has_list(const struct event_path *path, const struct event *event,
     const struct event_path_context *context)
 {
     const struct event_record *record = event->record;
+    const struct event_agent *agent;
     switch (path->field) {
     case PATH_EVENT_KEYWORDS_NAME:
         return has_keywords(event);
@@ -130,7 +142,8 @@ static bool has_list(const struct event_path *path, const struct event *event,
     case PATH_HOST_IP:
         return record->trace && record->trace->host_ip_count;
     default:
-        return context->agent && context->agent->tag_count;
+        agent = event_edits_agent(event, context->agent);
+        return agent && agent->tag_count;
     }
 }
 
@@ -164,12 +177,6 @@ bool event_path_list_each(const struct event_path *path, const struct event *eve
     case PATH_HOST_IP:
         return event_host_each_ip(event, sink);
     default:
-        for (size_t i = 0; context->agent && i < context->agent->tag_count; i++) {
-            struct event_value value = {.type = EVENT_VALUE_TEXT, .bytes = context->agent->tags[i]};
-            if (!event_path_give(sink, &value)) {
-                return false;
-            }
-        }
-        return true;
+        return each_tag(event_edits_agent(event, context->agent), sink);
     }
 }

@@ -32,6 +32,9 @@ struct event_writer *event_writer_create(
     for (size_t i = 0; i < EVENT_PROCESS_PARTS * EVENT_PROCESS_SLOTS; i++) {
         buf_init(&writer->processes[i].text, MAX_SCRATCH_BYTES);
     }
+    for (size_t i = 0; i < EVENT_EDITED_SLOTS; i++) {
+        buf_init(&writer->edited[i].text.text, 2 * MAX_SCRATCH_BYTES);
+    }
     buf_add_span(&writer->fixed, settings->tail);
     buf_add_span(&writer->fixed, settings->session);
     buf_add_span(&writer->fixed, settings->options.dataset);
@@ -69,6 +72,9 @@ void event_writer_destroy(struct event_writer *writer)
     buf_fini(&writer->fixed);
     buf_fini(&writer->scratch);
     event_overflow_fini(&writer->overflow);
+    for (size_t i = 0; i < EVENT_EDITED_SLOTS; i++) {
+        buf_fini(&writer->edited[i].text.text);
+    }
     for (size_t i = 0; i < EVENT_TRACE_SLOTS; i++) {
         buf_fini(&writer->traces[i].text);
     }
@@ -122,7 +128,7 @@ uint8_t *event_put_time(struct event_writer *writer, uint8_t *p, uint64_t fileti
 
 /* ---- what all events of a trace share -------------------------------------------------------- */
 
-static void render_trace(struct event_writer *writer, const struct trace_info *trace,
+void event_trace_native(struct event_writer *writer, const struct trace_info *trace,
     struct buf *out, size_t *ret_file, size_t *ret_end)
 {
     struct span session = writer->session;
@@ -146,7 +152,7 @@ static void render_trace(struct event_writer *writer, const struct trace_info *t
     if (trace) {
         event_host_native(trace, out);
     }
-    buf_add_span(out, writer->tail);
+    event_writer_add_tail(writer, out);
     buf_add(out, "}\n", 2);
 }
 
@@ -181,7 +187,50 @@ const struct event_trace_text *event_trace_get_as(
 const struct event_trace_text *event_trace_get(
     struct event_writer *writer, const struct trace_info *trace)
 {
-    return event_trace_get_as(writer, trace, render_trace);
+    return event_trace_get_as(writer, trace, event_trace_native);
+}
+
+/* Is ${slot} what the edits make of the trace? */
+static bool fits(const struct event_edited_text *slot, const struct event_edits *edits)
+{
+    return slot->text.valid && slot->text.trace == edits->trace &&
+           slot->agent == edits->agent_before && slot->mark_count == edits->mark_count &&
+           edits->mark_count <= EVENT_EDITS_MAX_MARKS &&
+           memcmp(slot->marks, edits->marks, edits->mark_count * sizeof(edits->marks[0])) == 0;
+}
+
+const struct event_trace_text *event_trace_of(
+    struct event_writer *writer, const struct event *event, event_trace_fn *render)
+{
+    const struct event_edits *edits = event->edits;
+    const struct trace_info *trace = event->record->trace;
+    if (!edits || edits->mark_count == 0) {
+        return event_trace_get_as(writer, trace, render);
+    }
+    uint64_t hash = (uintptr_t)edits->trace >> 6;
+    for (size_t i = 0; i < edits->mark_count && i < EVENT_EDITS_MAX_MARKS; i++) {
+        hash = (hash ^ (uintptr_t)edits->marks[i] >> 4) * UINT64_C(0x9e3779b97f4a7c15);
+    }
+    struct event_edited_text *slot = &writer->edited[(hash >> 32) % EVENT_EDITED_SLOTS];
+    if (!fits(slot, edits)) {
+        writer->edited_agent = edits->agent;
+        fill_trace_text(writer, trace, render, &slot->text);
+        writer->edited_agent = NULL;
+        slot->agent = edits->agent_before;
+        slot->text.trace = edits->trace;
+        slot->mark_count = edits->mark_count;
+        memcpy(slot->marks, edits->marks, sizeof(slot->marks));
+    }
+    return &slot->text;
+}
+
+void event_writer_add_tail(struct event_writer *writer, struct buf *out)
+{
+    if (writer->edited_agent) {
+        event_tail_render(writer->edited_agent, out);
+    } else {
+        buf_add_span(out, writer->tail);
+    }
 }
 
 /* ---- what a schema and a header say together -------------------------------------------------- */

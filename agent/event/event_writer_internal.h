@@ -2,6 +2,7 @@
 #define ETWSHIP_EVENT_EVENT_WRITER_INTERNAL_H
 
 #include "base/put.h"
+#include "event/event_edits.h"
 #include "event/event_overflow.h"
 #include "event/event_process.h"
 #include "event/event_writer.h"
@@ -64,8 +65,17 @@ struct event_flags_text {
     uint8_t bytes[256];
 };
 
-/* Traces whose texts are kept at a time: merged files alternate from event to event. */
-enum { EVENT_TRACE_SLOTS = 64 };
+/* Traces whose texts are kept at a time: merged files alternate from event to event. And how many of
+ * them as edits have made them. */
+enum { EVENT_TRACE_SLOTS = 64, EVENT_EDITED_SLOTS = 16 };
+
+/* The same as rules have changed host, labels or tags. */
+struct event_edited_text {
+    const struct event_agent *agent;
+    const void *marks[EVENT_EDITS_MAX_MARKS]; /* event_edits.marks */
+    size_t mark_count;                        /* 0: there is none */
+    struct event_trace_text text;
+};
 
 /* The members of the processes that events came from lately (event_process.h). */
 enum { EVENT_PROCESS_SLOTS = 64 };
@@ -99,6 +109,8 @@ struct event_writer {
 
     struct event_trace_text traces[EVENT_TRACE_SLOTS];
     struct event_process_slot processes[EVENT_PROCESS_PARTS * EVENT_PROCESS_SLOTS];
+    struct event_edited_text edited[EVENT_EDITED_SLOTS];
+    const struct event_agent *edited_agent; /* while one of them is rendered: instead of `tail` */
 };
 
 /* The head for an event, from the cache where it fits, else rendered into the writer's fresh one.
@@ -119,6 +131,14 @@ const struct event_head *event_head_get_as(
     struct event_writer *writer, const struct event *event, event_head_fn *render);
 const struct event_trace_text *event_trace_get_as(
     struct event_writer *writer, const struct trace_info *trace, event_trace_fn *render);
+event_trace_fn event_trace_native;
+
+/* The same for ${event}, whose host, labels and tags may be edited. */
+const struct event_trace_text *event_trace_of(
+    struct event_writer *writer, const struct event *event, event_trace_fn *render);
+
+/* Append what all events have behind them: the agent, labels and tags. For ${render}. */
+void event_writer_add_tail(struct event_writer *writer, struct buf *out);
 
 /* What is known of an event's descriptor by name; empty spans where nothing is. */
 struct event_names {
@@ -132,6 +152,9 @@ struct event_names event_head_names(const struct event *event);
 /* Has the event a message? */
 static inline bool event_has_message(const struct event *event, struct span message)
 {
+    if (event->edits && event->edits->has_message) {
+        return event->edits->message.size > 0;
+    }
     return event->status != DECODE_RAW &&
            (message.size || (event->schema->wpp && event->schema->wpp->piece_count));
 }

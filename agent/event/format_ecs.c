@@ -170,8 +170,7 @@ static void ecs_event(struct event_writer *writer, const struct event *event, st
     const struct event_record *record = event->record;
     size_t record_start = out->size;
     const struct event_head *head = event_head_get_as(writer, event, ecs_head_render);
-    const struct event_trace_text *trace = event_trace_get_as(
-        writer, record->trace, ecs_head_trace);
+    const struct event_trace_text *trace = event_trace_of(writer, event, ecs_head_trace);
     writer->values.clock = record->trace ? &record->trace->clock : NULL;
     writer->values.marks = &writer->marks;
     writer->marks.wanted = 0;

@@ -391,7 +391,12 @@ static void add_extended(
         const struct extended_item *item = &record->extended[i];
         if (!(EXTENDED_BIT(item->type) & EXTENDED_SILENT) && !is_stack(item->type) &&
             !is_repeated(record, i)) {
-            add_item(values, out, item->type, item->data);
+            if (item->type == EXTENDED_SID && (record->present & RECORD_SID_IS_TEXT)) {
+                buf_add_text(out, "\"sid\":");
+                value_json_string(item->data, out);
+            } else {
+                add_item(values, out, item->type, item->data);
+            }
             buf_add_byte(out, ',');
         }
     }
@@ -457,7 +462,7 @@ static void native_event(struct event_writer *writer, const struct event *event,
     const struct event_record *record = event->record;
     size_t record_start = out->size;
     const struct event_head *head = event_head_get(writer, event);
-    const struct event_trace_text *trace = event_trace_get(writer, record->trace);
+    const struct event_trace_text *trace = event_trace_of(writer, event, event_trace_native);
     uint64_t types = extended_types(record);
     writer->values.clock = record->trace ? &record->trace->clock : NULL;
     writer->marks.wanted = head->parts ? head->parts->wanted : 0;

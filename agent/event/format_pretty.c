@@ -184,7 +184,8 @@ static void pretty_event(struct event_writer *writer, const struct event *event,
     writer->values.clock = event->record->trace ? &event->record->trace->clock : NULL;
     writer->values.marks = NULL;
     add_head(writer, event, out);
-    if (event->schema && event_has_message(event, event->schema->message)) {
+    struct span message = event->schema ? event->schema->message : span_make(NULL, 0);
+    if (event_has_message(event, message)) {
         const struct event_head *head = event_head_get(writer, event);
         buf_add_text(out, "    ");
         size_t start = out->size;

@@ -185,7 +185,12 @@ static void render(const struct value_context *values, const struct event *event
 void event_message_add(const struct value_context *values, const struct event *event,
     const struct event_head *head, struct buf *out)
 {
-    if (event->schema->wpp) {
+    if (event->edits && event->edits->has_message) {
+        struct span message = event->edits->message;
+        if (buf_reserve(out, utf8_json_bound(message.size))) {
+            out->size += utf8_to_json(message, out->data + out->size);
+        }
+    } else if (event->schema->wpp) {
         wpp_format_render(values, event, out);
     } else if (head->parts && head->parts->count && values->marks) {
         fill(values, event, head->message, head->parts, out);

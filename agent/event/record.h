@@ -46,6 +46,8 @@ enum {
     RECORD_HAS_TIME = 0x80,
     RECORD_HAS_MESSAGE_FLAGS = 0x100, /* EVENT_RECORD does not tell them */
     RECORD_TIME_OF_BUFFER = 0x200,    /* a message without a time: that of the record before it */
+    RECORD_SID_IS_TEXT =
+        0x400, /* EXTENDED_SID holds UTF-8 that a rule put there (event_editor.h) */
 };
 
 /* EVENT_DESCRIPTOR, evntprov.h. Classic and kernel records fill version, level and opcode. */

@@ -108,6 +108,7 @@ enum field_flags {
     FIELD_COUNTED = 0x40,      /* u16 element count precedes the elements (TraceLogging Vcount) */
     FIELD_OPTIONAL = 0x80,     /* present only if payload bytes remain */
     FIELD_IS_NUMBER = 0x100,   /* another property's length or count: set by schema_finish */
+    FIELD_EDITED = 0x200, /* of no schema: a rule put a text there, or nothing (event_editor.h) */
 };
 
 /* How the value is shown (interface of the event: "Values" in agent/event/README.md). Derived
@@ -153,6 +154,7 @@ enum value_form {
     FORM_NTSTATUS, /* number, and <field>_name where the code is known */
     FORM_HRESULT,
     FORM_WIN32_ERROR,
+    FORM_ABSENT, /* FIELD_EDITED: the field was removed, and keeps its place in the field array */
 };
 
 /* How the decoder finds the bytes of a property. Derived by schema_finish. */

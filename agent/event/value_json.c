@@ -219,7 +219,8 @@ static void add_name(
 
 bool value_json_present(const struct field *field)
 {
-    return field->size || field->schema->form != FORM_SID || field->shape != FIELD_VALUE;
+    uint8_t form = field->schema->form;
+    return field->size || (form != FORM_SID && form != FORM_ABSENT) || field->shape != FIELD_VALUE;
 }
 
 /* Is there more to say than the value? For most fields that may have a name there is not. */

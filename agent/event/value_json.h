@@ -62,7 +62,7 @@ struct span value_json_name(const struct schema_field *schema, struct span bytes
 /* Has any of the values of a FIELD_PACKED array one? */
 bool value_json_any_named(const struct field *field);
 
-/* Is there anything to show? A SID that is not there has no member. */
+/* Is there anything to show? A SID that is not there has no member, nor what a rule removed. */
 bool value_json_present(const struct field *field);
 
 /* `"text"`, escaped, of trusted or untrusted UTF-8. */

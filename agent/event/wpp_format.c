@@ -454,9 +454,14 @@ static uint8_t *put_argument(const struct value_context *values, const struct wp
     if (put_converted(piece, event, field, &p)) {
         return p;
     }
-    uint8_t *end = value_json_present(field)
-                       ? put_own_text(values, field, (enum wpp_style)piece->style, out, p)
-                       : put_literal(p, "NULL"); /* what the provider wrote for no SID */
+    bool edited = field->schema->flags & FIELD_EDITED;
+    uint8_t *end = p;
+    if (value_json_present(field)) {
+        end = put_own_text(
+            values, field, edited ? WPP_STYLE_VALUE : (enum wpp_style)piece->style, out, p);
+    } else if (!edited) {
+        end = put_literal(p, "NULL"); /* what the provider wrote for no SID */
+    }
     struct wpp_spec spec = piece->spec;
     spec.precision = is_string(field->schema) ? spec.precision : -1;
     return fit_text(&spec, out->data + start, end);
