@@ -104,6 +104,15 @@ void config_leaf_strings(
     *(struct config_strings *)member = strings;
 }
 
+/* The keys of a map may be what is wrong, too. */
+static void remember_key(struct config_walk *walk, const yaml_node_t *node, const char **member)
+{
+    size_t place = config_walk_remember(walk, node, member, sizeof(*member));
+    if (place != SIZE_MAX) {
+        config_walk_keep_written(walk, node, place);
+    }
+}
+
 void config_leaf_map(
     struct config_walk *walk, const struct config_field *field, yaml_node_t *node, void *member)
 {
@@ -133,6 +142,7 @@ void config_leaf_map(
                    set_text(walk, &text_field, value, &entry->value)) {
             struct error err;
             if (config_field_set(walk->config, &text_field, key, &entry->key, &err)) {
+                remember_key(walk, key_node, &entry->key);
                 bound.count++;
             } else {
                 CONFIG_COMPLAIN(walk, key_node, "%s: %s", field->key, err.text);

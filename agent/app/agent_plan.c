@@ -132,6 +132,28 @@ static bool selects(const void *self, struct filter_scratch *scratch, const stru
     return true;
 }
 
+/* What the rules of entries do to an event that was selected: for each, find what decided again. */
+static void edit(const void *self, struct filter_scratch *scratch, const struct event *event,
+    struct event_editor *editor)
+{
+    const struct session_selection *selection = self;
+    for (size_t i = 0; i < selection->gate_count; i++) {
+        const struct provider_gate *gate = &selection->gates[i];
+        const struct filter *filter = gate->gate.filter;
+        if (!filter_has_edits(filter) || !provider_selection_passes(gate->selection, event)) {
+            continue;
+        }
+        size_t decided = 0;
+        size_t cursor = 0;
+        size_t rule;
+        filter_event(filter, scratch, event, &decided);
+        while (filter_edit_next(filter, scratch, event, decided, &cursor, &rule)) {
+            atomic_fetch_add_explicit(&gate->gate.hits[rule], 1, memory_order_relaxed);
+            filter_edit_apply(filter, rule, editor, scratch);
+        }
+    }
+}
+
 static bool plan_budgets(struct agent_plan *plan, const struct app_config *all, size_t index,
     const struct provider_spec *specs, struct error *err)
 {
@@ -234,6 +256,9 @@ static bool plan_providers(struct agent_plan *plan, const struct agent_plan_sett
             ok = compile(plan, &providers[i].filters, "providers of session ", config->name,
                 &gate->gate, err);
             entries[i] = gate->gate.filter;
+            if (ok && filter_has_edits(gate->gate.filter)) {
+                plan->sessions[index].edits = edit;
+            }
         }
     }
     return ok && (!selection->is_live || plan_scopes(plan, settings, index, entries, specs, err));

@@ -100,13 +100,28 @@ struct app_limit {
     struct config_strings per;
 };
 
-/* One rule of a `filters` list. One of keep, drop, sample and limit is given; see app_rules.h. */
+/* What is done to fields, app_rule: of set, tag, remove, rename, hash, truncate each its own part. */
+struct app_edit {
+    const char *where;
+    struct config_map values;     /* set, rename: fields, and what they become */
+    struct config_strings fields; /* the others; of tag the tags */
+    const char *key;              /* hash; a secret */
+    int64_t bytes;                /* truncate */
+};
+
+/* One rule of a `filters` list. One of its actions is given; see app_rules.h. */
 struct app_rule {
     const char *name; /* NULL: none */
     const char *keep;
     const char *drop;
     struct app_sample sample;
     struct app_limit limit;
+    struct app_edit set;
+    struct app_edit tag;
+    struct app_edit remove;
+    struct app_edit rename;
+    struct app_edit hash;
+    struct app_edit truncate;
 
     uint64_t every;             /* of sample.rate, once checked */
     struct filter_limit tokens; /* of limit, the same */

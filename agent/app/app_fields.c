@@ -4,6 +4,7 @@
  */
 #include "app/app_fields.h"
 
+#include "app/app_edits.h"
 #include "app/log.h"
 
 #define MB (INT64_C(1) << 20)
@@ -164,6 +165,19 @@ static const struct config_field rule_fields[] = {
     {CONFIG_STRUCT_ROW("limit", struct app_rule, limit, limit_fields),
         .help = "keeps as many of the events that it is for as the rate allows, and counts the others "
                 "as a gap"},
+    {CONFIG_STRUCT_ROW("set", struct app_rule, set, app_edits_set_fields),
+        .help = "decides nothing; gives fields a text: labels, `data.NAME`, `message`, names of `host`"},
+    {CONFIG_STRUCT_ROW("tag", struct app_rule, tag, app_edits_tag_fields),
+        .help = "decides nothing; adds to `tags`"},
+    {CONFIG_STRUCT_ROW("remove", struct app_rule, remove, app_edits_remove_fields),
+        .help = "decides nothing; leaves fields out"},
+    {CONFIG_STRUCT_ROW("rename", struct app_rule, rename, app_edits_rename_fields),
+        .help = "decides nothing; gives fields of the payload other names"},
+    {CONFIG_STRUCT_ROW("hash", struct app_rule, hash, app_edits_hash_fields),
+        .help = "decides nothing; puts keyed hashes in the place of values, the same for the same value on "
+                "all machines with the key"},
+    {CONFIG_STRUCT_ROW("truncate", struct app_rule, truncate, app_edits_truncate_fields),
+        .help = "decides nothing; cuts long texts"},
     {.key = NULL},
 };
 

@@ -2,15 +2,17 @@
 
 #include <stdio.h>
 
+#include "app/app_edits.h"
 #include "base/utf.h"
 #include "config/config_text.h"
 
 enum filter_action app_rules_action(const struct app_rule *rule)
 {
+    int edits;
     return rule->drop          ? FILTER_ACTION_DROP
            : rule->sample.rate ? FILTER_ACTION_SAMPLE
            : rule->limit.rate  ? FILTER_ACTION_LIMIT
-                               : FILTER_ACTION_KEEP;
+                               : app_edits_action(rule, &edits);
 }
 
 const char *app_rules_word(enum filter_action action)
@@ -30,6 +32,10 @@ const char *app_rules_word(enum filter_action action)
 
 const char *const *app_rules_text(const struct app_rule *rule)
 {
+    const struct app_edit *edit = app_edits_of(rule, app_rules_action(rule));
+    if (edit) {
+        return &edit->where;
+    }
     switch (app_rules_action(rule)) {
     case FILTER_ACTION_DROP:
         return &rule->drop;
@@ -44,16 +50,28 @@ const char *const *app_rules_text(const struct app_rule *rule)
 
 struct filter_rule app_rules_filter_rule(const struct app_rule *rule)
 {
-    bool limits = app_rules_action(rule) == FILTER_ACTION_LIMIT;
-    return (struct filter_rule){
+    struct filter_rule one = {
         .action = app_rules_action(rule),
         .text = span_text(*app_rules_text(rule)),
         .name = span_text(rule->name),
         .every = rule->every,
         .limit = rule->tokens,
-        .fields = limits ? rule->limit.per.items : &rule->sample.by,
-        .field_count = limits ? rule->limit.per.count : rule->sample.by != NULL,
     };
+    if (!filter_action_decides(one.action)) {
+        app_edits_fill(rule, &one);
+    } else if (one.action == FILTER_ACTION_LIMIT) {
+        one.fields = rule->limit.per.items;
+        one.field_count = rule->limit.per.count;
+    } else {
+        one.fields = &rule->sample.by;
+        one.field_count = rule->sample.by != NULL;
+    }
+    return one;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return span_equal(span_text(a), span_text(b));
 }
 
 bool app_rules_are_same(const struct app_rule *a, const struct app_rule *b)
@@ -62,9 +80,12 @@ bool app_rules_are_same(const struct app_rule *a, const struct app_rule *b)
     const struct filter_rule y = app_rules_filter_rule(b);
     bool same = x.action == y.action && span_equal(x.text, y.text) && x.every == y.every &&
                 x.limit.events == y.limit.events && x.limit.period == y.limit.period &&
-                x.limit.burst == y.limit.burst && x.field_count == y.field_count;
+                x.limit.burst == y.limit.burst && x.field_count == y.field_count &&
+                x.bytes == y.bytes && span_equal(x.key, y.key);
+    size_t step = x.field_step ? x.field_step : 1;
     for (size_t i = 0; same && i < x.field_count; i++) {
-        same = strcmp(x.fields[i], y.fields[i]) == 0;
+        same = same_text(x.fields[i * step], y.fields[i * step]) &&
+               (!x.values || same_text(x.values[i * step], y.values[i * step]));
     }
     return same;
 }
@@ -76,7 +97,8 @@ void app_rules_complain(const struct config *memory, const struct app_rule *rule
     struct span text = parts.text;
     struct config_position position = rule->position;
     if (place->field) {
-        const char *const *field = &parts.fields[place->field - 1];
+        size_t step = parts.field_step ? parts.field_step : 1;
+        const char *const *field = &parts.fields[(place->field - 1) * step];
         text = span_text(*field);
         position = config_position_of(memory, field, sizeof(*field));
     }
@@ -142,16 +164,20 @@ static bool check_limit(
 static void check_rule(
     const struct config *memory, struct app_rule *rule, struct config_report *report)
 {
+    int edits;
+    app_edits_action(rule, &edits);
     int actions = (rule->keep != NULL) + (rule->drop != NULL) + (rule->sample.rate != NULL) +
-                  (rule->limit.rate != NULL);
+                  (rule->limit.rate != NULL) + edits;
     bool flawed = config_is_flawed(memory, rule);
     if (actions != 1 && !flawed) {
         config_error_at(memory, rule, sizeof(*rule), report,
-            "a rule has one of `keep`, `drop`, `sample` and `limit`. write one of them, as in - "
-            "drop: EXPRESSION");
+            "a rule has one of `keep`, `drop`, `sample`, `limit`, `set`, `tag`, `remove`, "
+            "`rename`, "
+            "`hash` and `truncate`. write one of them, as in - drop: EXPRESSION");
     }
     if (actions != 1 || (rule->sample.rate && !check_sample(memory, rule, report)) ||
-        (rule->limit.rate && !check_limit(memory, rule, report))) {
+        (rule->limit.rate && !check_limit(memory, rule, report)) ||
+        !app_edits_check(memory, rule, report)) {
         return;
     }
     const char *const *text = app_rules_text(rule);

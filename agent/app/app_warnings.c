@@ -39,7 +39,8 @@ static void warn_of_rules(void *self, const char *where, const struct config_lis
     const struct app_rule *rules = list->items;
     (void)where;
     for (size_t i = 0; i + 1 < list->count; i++) {
-        if (is_true(*app_rules_text(&rules[i]))) {
+        if (is_true(*app_rules_text(&rules[i])) &&
+            filter_action_decides(app_rules_action(&rules[i]))) {
             WARN(search, &rules[i + 1],
                 "no rule behind `true` is ever asked. put it last, or remove what follows");
             return;

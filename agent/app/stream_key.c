@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <xxhash.h>
 
+#include "app/app_edits.h"
 #include "app/app_rules.h"
 #include "app/app_shape.h"
 
@@ -41,6 +42,7 @@ static void add_rules(struct buf *out, const struct app_output *output)
                 add(out, "per", span_text(rule->limit.per.items[k]));
             }
         }
+        app_edits_describe(rule, out);
     }
 }
 

@@ -16,6 +16,9 @@ static bool compile_action(struct filter *filter, const struct filter_rule *rule
 {
     code->action = rule->action;
     code->limit = rule->limit;
+    if (!filter_action_decides(rule->action)) {
+        return filter_edit_compile(filter, rule, code, ret_place, err);
+    }
     if (rule->action == FILTER_ACTION_LIMIT) {
         return filter_key_compile(filter, rule, &code->key, ret_place, err);
     }

@@ -50,8 +50,14 @@ struct filter_rule {
     uint64_t every; /* at least 1 */
     /* LIMIT: a bucket for each combination of values of ${fields}; without any, one for all. */
     struct filter_limit limit;
-    const char *const *fields; /* paths, which are copied */
+    const char *const *fields; /* paths, which are copied; TAG: the tags */
     size_t field_count;
+
+    /* Of rules that edit (filter_edit.h). */
+    const char *const *values; /* SET: what each of ${fields} becomes; RENAME: its name */
+    size_t field_step;         /* from one of ${fields}, and of ${values}, to the next; 0: 1 */
+    uint32_t bytes;            /* TRUNCATE */
+    struct span key;           /* HASH: a secret */
 };
 
 /* Limits of one rule's text. */
@@ -62,6 +68,8 @@ enum {
     FILTER_MAX_LITERALS = 16384,
     FILTER_MAX_RULES = 4096,
     FILTER_MAX_FIELDS = 8,
+    FILTER_MAX_EDITS = 256, /* fields of one rule that edits */
+    FILTER_MIN_KEY_BYTES = 16,
     FILTER_MAX_BURST = 10 * 1000 * 1000,
 };
 

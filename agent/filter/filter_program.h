@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/ip.h"
+#include "event/event_edit.h"
 #include "filter/filter.h"
 
 /*
@@ -96,6 +97,8 @@ struct filter_code {
     uint32_t op_count;
     struct filter_key key; /* of SAMPLE and LIMIT */
     struct filter_limit limit;
+    struct event_edit *edits; /* of rules that edit */
+    uint32_t edit_count;
     uint64_t most;      /* SAMPLE: the highest key that is kept */
     uint8_t need;       /* of its tests together: the most */
     uint8_t least_need; /* of any of them; RECORD if there are none */
@@ -112,6 +115,7 @@ struct filter {
     struct filter_regex *regexes;
     struct filter_code *rules;
     size_t rule_count;
+    bool has_edits; /* a rule edits */
 };
 
 /* Compile ${text}, which outlives the filter, into ${code}. ${ret_offset}: where the error is. */
@@ -121,6 +125,14 @@ bool filter_parse(struct filter *filter, struct span text, struct filter_code *c
 /* Compile the fields of ${rule} into ${key}. ${ret_place}: where the error is. */
 bool filter_key_compile(struct filter *filter, const struct filter_rule *rule,
     struct filter_key *key, struct filter_place *ret_place, struct error *err);
+
+/* Compile what ${rule}, which edits, does into ${code}. ${ret_place}: where the error is. */
+bool filter_edit_compile(struct filter *filter, const struct filter_rule *rule,
+    struct filter_code *code, struct filter_place *ret_place, struct error *err);
+
+/* Is the expression of a rule true for ${event}, which is decoded? */
+bool filter_rule_fits(const struct filter *filter, struct filter_scratch *scratch,
+    const struct event *event, size_t rule);
 
 /* The values of ${key} in ${event} as one number; false: it has none of them. Any thread, and the same
  * number for the same values for ever: agent/filter/README.md says how it is made. */

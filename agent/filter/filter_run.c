@@ -124,6 +124,13 @@ static enum truth truth_of(struct run *run, const struct filter_code *code)
     return code->need > run->known && run_rule(run, code, true) ? UNKNOWN : FALSE_;
 }
 
+bool filter_rule_fits(const struct filter *filter, struct filter_scratch *scratch,
+    const struct event *event, size_t rule)
+{
+    struct run run = {.scratch = scratch, .event = event, .known = EVENT_PATH_EVENT};
+    return run_rule(&run, &filter->rules[rule], false);
+}
+
 /* An event without the values that it would be chosen by is chosen for itself. */
 static uint64_t key_of_event(const struct event_record *record)
 {

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "pipeline/edit_stage.h"
 #include "pipeline/event_text.h"
 #include "pipeline/losses.h"
 #include "platform/plat_system.h"
@@ -25,12 +26,14 @@ struct context {
     struct gate_view *gates;        /* of the session */
     struct gate_view *stream_gates; /* by piece; no gate: the stream keeps everything */
     bool is_filtered;               /* there is any of them */
+    bool is_edited;                 /* one of them edits */
     size_t *sizes;                  /* by piece: bytes of the last one */
 };
 
 struct decode_worker {
     struct decode_worker_settings settings;
     struct decoder decoder;
+    struct edit_stage edits;
     struct context *contexts; /* by session */
     struct buf route;
     struct plat_thread *thread;
@@ -308,17 +311,29 @@ static bool write_event(
     struct decode_worker *worker, struct slab *slab, const struct event *event, bool wanted)
 {
     const struct worker_session *session = &worker->settings.sessions[slab->session];
-    const struct context *context = &worker->contexts[slab->session];
+    struct context *context = &worker->contexts[slab->session];
     uint64_t sequence = event->record->sequence;
-    const struct item item = {.event = event, .slab = slab};
+    struct item item = {.event = event, .slab = slab};
+    const struct event *edited = event;
+    if (wanted && context->is_edited) {
+        edited = edit_stage_begin(
+            &worker->edits, session, context->gates, &context->scratch, event);
+        item.event = edited;
+    }
     for (size_t i = 0; i < slab->piece_count; i++) {
         if (sequence <= session->resume[i]) {
             continue;
         }
-        const struct gate_view *view = &context->stream_gates[i];
+        struct gate_view *view = &context->stream_gates[i];
         if (!wanted || (view->gate && view->verdict == FILTER_DROP)) {
             slab->pieces[i].filtered++;
-        } else if (!write_record(worker, &item, i, sequence)) {
+            slab->pieces[i].seen++;
+            continue;
+        }
+        if (context->is_edited) {
+            item.event = edit_stage_stream(&worker->edits, view, &context->scratch, event, edited);
+        }
+        if (!write_record(worker, &item, i, sequence)) {
             return false;
         }
         slab->pieces[i].seen++;
@@ -483,6 +498,7 @@ static bool make_context(struct decode_worker *worker, size_t index, struct erro
     if (!context->writers || !context->sizes || !make_gates(worker, index, err)) {
         return error_set(err, ERR_MEMORY, "out of memory for a decode worker");
     }
+    context->is_edited = edit_stage_is_needed(session, context->gates, context->stream_gates);
     for (size_t i = 0; i < session->stream_count; i++) {
         const struct worker_stream *stream = &settings->streams[session->streams[i]];
         struct event_writer_settings writer = {.session = span_text(session->name),
@@ -534,7 +550,7 @@ struct decode_worker *decode_worker_create(
     worker->settings = *settings;
     worker->contexts = contexts;
     buf_init(&worker->route, MAX_ROUTE_BYTES);
-    bool ok = decoder_init(&worker->decoder, err);
+    bool ok = decoder_init(&worker->decoder, err) && edit_stage_init(&worker->edits, err);
     for (size_t i = 0; ok && i < settings->session_count; i++) {
         ok = make_context(worker, i, err);
     }
@@ -552,6 +568,7 @@ void decode_worker_destroy(struct decode_worker *worker)
             fini_context(worker, i);
         }
         decoder_fini(&worker->decoder);
+        edit_stage_fini(&worker->edits);
         buf_fini(&worker->route);
         free(worker->contexts);
         free(worker);

@@ -39,6 +39,9 @@ struct worker_session {
     size_t gate_count;
     /* Is a decoded event wanted at all (the session's providers)? Any worker. NULL: all are. */
     bool (*selects)(const void *self, struct filter_scratch *scratch, const struct event *event);
+    /* Apply what the rules of these do to an event that is wanted. Any worker. NULL: nothing. */
+    void (*edits)(const void *self, struct filter_scratch *scratch, const struct event *event,
+        struct event_editor *editor);
     const void *selection;
     const size_t *streams;  /* that take it, by piece of a slab */
     const uint64_t *resume; /* by piece: what is numbered up to here, all outputs of that

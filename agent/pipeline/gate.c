@@ -39,6 +39,7 @@ enum filter_verdict gate_ask(struct gate_view *view, struct filter_scratch *scra
     } else {
         view->verdict = filter_header(filter, scratch, event->record, &rule);
     }
+    view->rule = rule;
     if (view->verdict != FILTER_UNDECIDED && view->hits) {
         view->hits[rule]++;
         view->dropped[rule] += view->verdict == FILTER_DROP;
@@ -46,7 +47,6 @@ enum filter_verdict gate_ask(struct gate_view *view, struct filter_scratch *scra
     if (view->verdict == FILTER_KEEP && view->gate->limiter && rule < filter_rule_count(filter) &&
         filter_rule_action(filter, rule) == FILTER_ACTION_LIMIT) {
         view->limited = true;
-        view->rule = rule;
         view->key = scratch->key;
     }
     return view->verdict;
@@ -79,6 +79,20 @@ enum filter_verdict gate_ask_all(struct gate_view *views, size_t count,
         all = verdict == FILTER_UNDECIDED ? verdict : all;
     }
     return all;
+}
+
+void gate_edit(struct gate_view *view, struct filter_scratch *scratch, const struct event *event,
+    struct event_editor *editor)
+{
+    const struct filter *filter = view->gate->filter;
+    size_t cursor = 0;
+    size_t rule;
+    while (filter_edit_next(filter, scratch, event, view->rule, &cursor, &rule)) {
+        if (view->hits) {
+            view->hits[rule]++;
+        }
+        filter_edit_apply(filter, rule, editor, scratch);
+    }
 }
 
 static void add(atomic_uint_fast64_t *all, uint64_t *own)

@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 
+#include "filter/filter_edit.h"
 #include "pipeline/limiter.h"
 #include "schema/schema_cache.h"
 
@@ -23,9 +24,9 @@ struct gate_view {
     uint64_t *hits;              /* since gate_flush; NULL: not counted */
     uint64_t *dropped;           /* the same; behind them */
     enum filter_verdict verdict; /* on the event that is looked at */
-    bool limited;                /* it is to KEEP, if gate_charge finds a token in … */
-    size_t rule;                 /* … this limit's … */
-    uint64_t key;                /* … bucket */
+    size_t rule;                 /* that decided, once it is not open */
+    bool limited;                /* it is to KEEP, if gate_charge finds a token … */
+    uint64_t key;                /* … in this bucket of the rule */
 };
 
 bool gate_view_init(struct gate_view *view, const struct gate *gate, struct error *err);
@@ -55,6 +56,10 @@ enum filter_verdict gate_ask_all(struct gate_view *views, size_t count,
 /* All that comes before a limit keeps the event: take a token, once for an event. False: there is none,
  * and the verdict is DROP. */
 bool gate_charge(struct gate_view *view, size_t session, const struct event_record *record);
+
+/* Apply what the gate's rules that edit do to ${event}, which is decoded, as it came, and kept. */
+void gate_edit(struct gate_view *view, struct filter_scratch *scratch, const struct event *event,
+    struct event_editor *editor);
 
 /* Add the counts of this worker to those of all. */
 void gate_flush(struct gate_view *view);

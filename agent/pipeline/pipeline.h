@@ -32,6 +32,8 @@ struct pipeline_session {
     const struct gate *gates; /* see worker_session */
     size_t gate_count;
     bool (*selects)(const void *self, struct filter_scratch *scratch, const struct event *event);
+    void (*edits)(const void *self, struct filter_scratch *scratch, const struct event *event,
+        struct event_editor *editor);
     const void *selection;
     bool replayable;
     uint64_t block_for_ns;

@@ -100,6 +100,7 @@ static void fill_sessions(struct pipeline_tables *t, const struct pipeline_setti
             .gates = own ? NULL : session->gates,
             .gate_count = own ? 0 : session->gate_count,
             .selects = own ? NULL : session->selects,
+            .edits = own ? NULL : session->edits,
             .selection = own ? NULL : session->selection,
             .streams = streams,
             .resume = resume,

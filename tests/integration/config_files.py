@@ -50,7 +50,8 @@ class Config(unittest.TestCase):
         environment = os.environ | {
             "XDG_STATE_HOME": str(self.folder / "state"), "HOME": str(self.folder),
             "ETWSHIP_TRACES": str(self.traces), "ETWSHIP_OUT": str(self.out),
-            "ES_API_KEY": "key-of-the-environment", "TOKEN": "token-of-the-environment"}
+            "ES_API_KEY": "key-of-the-environment", "TOKEN": "token-of-the-environment",
+            "HASH_KEY": "hash-key-of-the-environment"}
         done = subprocess.run([BINARY, *map(str, arguments)], capture_output=True,
                               stdin=subprocess.DEVNULL, env=environment | variables,
                               cwd=cwd or self.folder, timeout=TIMEOUT_S, check=False)

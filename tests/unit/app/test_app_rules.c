@@ -62,10 +62,44 @@ static void rules_point_at_the_place_in_their_expression(void **state)
     }
 }
 
-#define ONE_OF                                                                                  \
-    "f.yaml:3:11: error: a rule has one of `keep`, `drop`, `sample` and `limit`. write one of " \
-    "them, as in "                                                                              \
-    "- drop: EXPRESSION"
+static void rules_that_edit_say_where_they_cannot(void **state)
+{
+    (void)state;
+    static const struct finding cases[] = {
+        {"filters: [{set: {where: 'event.id = 3', fields: {labels.a: b}}}]",
+            "f.yaml:3:35: error: set: = is not known here", "    event.id = 3\n             ^"},
+        {"filters: [{set: {fields: {data.A.B: x}}}]",
+            "f.yaml:3:27: error: set: data.A.B: what can be set of the payload is data.NAME",
+            "    data.A.B\n    ^"},
+        {"filters: [{remove: {fields: [tags, provider.name]}}]",
+            "f.yaml:3:36: error: remove: provider.name stays as it is. what a rule can remove is ",
+            "    provider.name\n    ^"},
+        {"filters: [{hash: {fields: [process.pid], key: 0123456789abcdef}}]",
+            "f.yaml:3:28: error: hash: process.pid stays as it is. what a rule can hash is ",
+            "    process.pid\n    ^"},
+        {"filters: [{remove: {fields: ['data.A[*]']}}]",
+            "f.yaml:3:31: error: remove: data.A[*]: elements of a list stay. name the list",
+            "    data.A[*]\n    ^"},
+        {"filters: [{rename: {fields: {data.A: b.c}}}]",
+            "f.yaml:3:30: error: rename: b.c: the name of a field has no dots", NULL},
+        {"filters: [{rename: {fields: {mesage: x}}}]",
+            "f.yaml:3:30: error: rename: events have no field mesage. did you mean message?", NULL},
+        {"filters: [{truncate: {fields: [event.name], bytes: 4}}]",
+            "f.yaml:3:32: error: truncate: event.name stays as it is", NULL},
+        {"filters: [{tag: {tags: ['']}}]", "f.yaml:3:24: error: tag: a tag is not empty", NULL},
+        {"filters: [{hash: {fields: [data.A], key: short}}]",
+            "f.yaml:3:42: error: key: it has less than 16 bytes", NULL},
+        {"filters: [{hash: {fields: [data.A]}}]", "f.yaml:3:18: error: the key 'key' is missing",
+            NULL},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_finding(&cases[i]);
+    }
+}
+
+#define ONE_OF                                                                                \
+    "f.yaml:3:11: error: a rule has one of `keep`, `drop`, `sample`, `limit`, `set`, `tag`, " \
+    "`remove`, `rename`, `hash` and `truncate`. write one of them, as in - drop: EXPRESSION"
 
 static void a_rule_has_one_action(void **state)
 {
@@ -74,6 +108,8 @@ static void a_rule_has_one_action(void **state)
         {"filters: [{name: x}]", ONE_OF, NULL},
         {"filters: [{keep: 'true', drop: 'true'}]", ONE_OF, NULL},
         {"filters: [{drop: 'true', sample: {rate: 1/2}}]", ONE_OF, NULL},
+        {"filters: [{drop: 'true', tag: {tags: [a]}}]", ONE_OF, NULL},
+        {"filters: [{remove: {fields: [tags]}, tag: {tags: [a]}}]", ONE_OF, NULL},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         assert_finding(&cases[i]);
@@ -120,6 +156,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rules_point_at_the_place_in_their_expression),
+        cmocka_unit_test(rules_that_edit_say_where_they_cannot),
         cmocka_unit_test(a_rule_has_one_action),
         cmocka_unit_test(a_sample_has_a_rate),
         cmocka_unit_test(a_limit_has_a_rate),

@@ -458,9 +458,9 @@ static void rules_that_edit_decide_nothing_and_wait_for_nothing(void **state)
         {.action = FILTER_ACTION_TRUNCATE, .text = span_text("true")}};
     struct filter_place place;
     size_t rule = 7;
-    for (size_t i = 0; i < 2; i++) {
-        static const char *const fields[] = {"tags", "message"};
-        rules[i].fields = &fields[i];
+    for (size_t i = 0; i < 4; i++) {
+        static const char *const fields[] = {"message"};
+        rules[i].fields = fields;
         rules[i].field_count = 1;
     }
     struct filter *filter = filter_create(rules, 4, &place, NULL);
