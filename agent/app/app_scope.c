@@ -184,6 +184,35 @@ static struct span name_of(const struct provider_spec *spec, const struct known 
     return name;
 }
 
+/* What other events are told by comes whatever rules say, as far as the entry asks for it: starts and ends of
+ * processes, images and rundowns of Microsoft-Windows-Kernel-Process, which process.* of all events is
+ * made of. Levels and keywords are those of its manifest. */
+static const struct filter_push_need of_processes[] = {
+    {1, 4, 0x10}, {2, 4, 0x10}, {5, 4, 0x40}, {6, 4, 0x40}, {15, 4, 0x10}};
+
+static const struct {
+    const char *name;
+    struct guid guid;
+    const struct filter_push_need *needs;
+    size_t count;
+} needed[] = {
+    {"Microsoft-Windows-Kernel-Process",
+        {{0xd6, 0x2c, 0xfb, 0x22, 0x7b, 0x0e, 0x2b, 0x42, 0xa0, 0xc7, 0x2f, 0xad, 0x1f, 0xd0, 0xe7,
+            0x16}},
+        of_processes, sizeof(of_processes) / sizeof(of_processes[0])},
+};
+
+static void add_needs(const struct provider_spec *spec, struct filter_push_question *question)
+{
+    for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
+        if (guid_equal(&spec->guid, &needed[i].guid) ||
+            span_equal_nocase(spec->name, span_text(needed[i].name))) {
+            question->needs = needed[i].needs;
+            question->need_count = needed[i].count;
+        }
+    }
+}
+
 static bool make_scope(const struct app_scope_settings *settings, size_t index,
     struct provider_spec *spec, const struct known *known, struct error *err)
 {
@@ -209,6 +238,7 @@ static bool make_scope(const struct app_scope_settings *settings, size_t index,
     if (question.is_manifest) { /* else events may have another one that they are decoded by */
         question.guid = spec->guid;
     }
+    add_needs(spec, &question);
     struct provider_scope *scope = arena_alloc(settings->memory, sizeof(*scope));
     if (!scope) {
         return error_set(err, ERR_MEMORY, "out of memory for filters");
@@ -227,6 +257,9 @@ static bool make_scope(const struct app_scope_settings *settings, size_t index,
         .left_count = push.left_count,
         .id_count = push.id_count};
     memcpy(scope->pids, push.pids, sizeof(scope->pids));
+    if (scope->pid_count < push.pid_count) {
+        scope->notes |= FILTER_PUSH_SYSTEM_PIDS;
+    }
     spec->scope = scope;
     return copy_payload(&push, settings->memory, scope) ||
            error_set(err, ERR_MEMORY, "out of memory for filters");

@@ -431,6 +431,10 @@ void check_words_write(const struct check *check, struct buf *out)
     buf_add_text(out, "Streams: each event is written once for each\n");
     put_streams(config, out);
     put_budgets(check, out);
+    if (check->explain) {
+        buf_add_text(out, "What Windows is asked for, and what is left to the agent\n");
+        explain_write(check->explain, SIZE_MAX, "  ", out);
+    }
     if (check->verbose) {
         buf_add_text(out, "Everything that is set, defaults included\n");
         config_show_yaml(config->memory, config->fields, config->root, 2, out);

@@ -202,10 +202,19 @@ static int check_config(
         cache = app_providers_schemas(config, warn, NULL, &err);
         good = cache && (resolve(&check, cache) || error_set(&err, ERR_MEMORY, "out of memory"));
     }
+    struct explain explain;
+    bool explains = good && check.verbose && !cli_value(args, "json");
+    if (explains) {
+        good = explain_init(&explain, config, warn, &err);
+        check.explain = &explain;
+    }
     if (good) {
         exit_code = finish(args, &check);
     } else {
         cli_error("%s", err.text);
+    }
+    if (explains) {
+        explain_fini(&explain);
     }
     free(check.facts);
     schema_cache_destroy(cache);

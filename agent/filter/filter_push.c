@@ -5,9 +5,9 @@
 #include "filter/filter_push_own.h"
 
 /*
- * An event of the provider is one of up to three parts: one that its name is known of, one that nothing
- * is known of but its header, as no definition fits it, and, unless there is a manifest, a classic event,
- * which has neither id nor keywords.
+ * An event of the provider is one of up to four parts: one that its name is known of, one that nothing
+ * is known of but its header, as no definition fits it, and, unless there is a manifest, the same of classic
+ * events, which have neither id nor keywords.
  */
 enum { EVERY_LEVEL = 0xff };
 
@@ -54,26 +54,34 @@ static bool is_called_so(const struct filter_push_question *q)
     return q->provider.size > 0;
 }
 
+/* With its name, if that is known, and without, as no definition may fit an event. */
+static void add_parts(struct filter_push_maker *maker, enum record_kind kind)
+{
+    add_part(maker, kind);
+    if (!is_called_so(maker->question)) {
+        return;
+    }
+    struct filter_part *named = &maker->parts[maker->part_count - 1];
+    maker->named = (struct event_schema){.provider_name = maker->question->provider};
+    named->event.schema = &maker->named;
+    named->name_by_case = true;
+    filter_known_add(&named->known, maker->asker.fields.provider_name);
+    add_part(maker, kind);
+    filter_known_add(&maker->parts[maker->part_count - 1].known, maker->asker.fields.provider_name);
+}
+
 static void make_parts(struct filter_push_maker *maker)
 {
-    const struct filter_push_question *q = maker->question;
     const struct filter_fields *fields = &maker->asker.fields;
-    add_part(maker, RECORD_EVENT);
-    if (is_called_so(q)) {
-        maker->named = (struct event_schema){.provider_name = q->provider};
-        maker->parts[0].event.schema = &maker->named;
-        maker->parts[0].name_by_case = true;
-        filter_known_add(&maker->parts[0].known, fields->provider_name);
-        add_part(maker, RECORD_EVENT);
-        filter_known_add(&maker->parts[1].known, fields->provider_name);
+    add_parts(maker, RECORD_EVENT);
+    maker->event_parts = maker->part_count;
+    if (!maker->question->is_manifest) {
+        add_parts(maker, RECORD_CLASSIC);
     }
-    maker->may_be_classic = !q->is_manifest;
-    if (maker->may_be_classic) {
-        add_part(maker, RECORD_CLASSIC);
-        struct filter_part *classic = &maker->parts[maker->part_count - 1];
-        filter_known_add(&classic->known, fields->code);
-        filter_known_add(&classic->known, fields->keywords);
-        filter_known_add(&classic->known, fields->keywords_name);
+    for (size_t i = maker->event_parts; i < maker->part_count; i++) {
+        filter_known_add(&maker->parts[i].known, fields->code);
+        filter_known_add(&maker->parts[i].known, fields->keywords);
+        filter_known_add(&maker->parts[i].known, fields->keywords_name);
     }
 }
 

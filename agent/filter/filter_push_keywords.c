@@ -36,7 +36,7 @@ static void add_bits(void *self, const struct filter_op *op)
 /* Is nothing kept that has a keyword, but none of ${bits}? */
 static bool is_needed(const struct filter_push_maker *maker, uint64_t bits)
 {
-    for (size_t i = 0; i + maker->may_be_classic < maker->part_count; i++) {
+    for (size_t i = 0; i < maker->event_parts; i++) {
         struct filter_part part = maker->parts[i];
         part.event.record = &part.record;
         part.keywords = (struct filter_masks){.given = true, .nonzero = true, .zeros = bits};

@@ -7,6 +7,8 @@
  * A plan in the making, for the parts of filter_push.c. Every answer is found the same way: take the set of
  * events that ETW would keep away, and prove that the lists keep none of it. Not for users of filter_push.h.
  */
+enum { FILTER_PUSH_PARTS = 4 };
+
 struct filter_push_maker {
     const struct filter_push_question *question;
     struct arena *arena;
@@ -14,11 +16,11 @@ struct filter_push_maker {
     struct filter_asker asker;
     struct filter_part_list *every;
     struct filter_part_list *any;
-    struct event_schema named;   /* that has the provider's name alone */
-    struct filter_part parts[3]; /* what an event of the provider may be: see filter_push.c */
+    struct event_schema named;                   /* that has the provider's name alone */
+    struct filter_part parts[FILTER_PUSH_PARTS]; /* what an event of the provider may be … */
+    size_t event_parts;                          /* … these first, then classic ones */
     size_t part_count;
-    bool may_be_classic;                   /* the last of them is a classic event … */
-    bool keeps_classic;                    /* … and may be kept */
+    bool keeps_classic;                    /* one of the latter may be kept */
     const struct filter_push_event **kept; /* definitions of events that may be kept */
     size_t kept_count;
     bool knows_all; /* no other events are kept */

@@ -27,25 +27,12 @@ struct gathering {
 
 /* ---- fields ---------------------------------------------------------------------------------------- */
 
-static bool is_called(const struct schema_field *field, struct span name)
-{
-    struct span key = field->json_key; /* "Name": */
-    return span_equal(field->name, name) && key.size == name.size + 3 &&
-           span_equal(span_first(span_from(key, 1), name.size), name);
-}
-
-/* The one field of that name, if it is a plain one. */
+/* The field of that name, if it is a plain one. Where schema_finish has changed its name, TDH knows none. */
 static const struct schema_field *find_field(const struct event_schema *schema, struct span name)
 {
     const struct schema_field *found = NULL;
-    for (uint16_t i = 0; i < schema->top_count; i++) {
-        if (!span_equal(schema->fields[i].name, name)) {
-            continue;
-        }
-        if (found || !is_called(&schema->fields[i], name)) {
-            return NULL;
-        }
-        found = &schema->fields[i];
+    for (uint16_t i = 0; i < schema->top_count && !found; i++) {
+        found = span_equal(schema->fields[i].name, name) ? &schema->fields[i] : NULL;
     }
     bool is_plain = found && !found->is_array &&
                     !(found->flags & (FIELD_STRUCT | FIELD_OPTIONAL | FIELD_REST_COUNT));
@@ -286,6 +273,17 @@ static bool is_needed_by_others(const struct filter_push_question *q, uint16_t i
     return false;
 }
 
+/* A filter is for all events of an id and a version: other definitions may say something else of them. */
+static bool is_alone(const struct filter_push_question *q, const struct event_descriptor *d)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < q->event_count; i++) {
+        const struct event_descriptor *other = &q->events[i].descriptor;
+        count += other->id == d->id && other->version == d->version;
+    }
+    return count == 1;
+}
+
 static bool push_event(
     struct gathering *g, const struct filter_push_event *event, struct filter_push_payload *payload)
 {
@@ -318,7 +316,8 @@ void filter_push_payload(struct filter_push_maker *maker)
     size_t count = 0;
     for (size_t i = 0; list && maker->question->is_manifest && i < maker->kept_count; i++) {
         const struct filter_push_event *event = maker->kept[i];
-        bool is_known = event->schema && event->schema->has_layout;
+        bool is_known = event->schema && event->schema->has_layout &&
+                        is_alone(maker->question, &event->descriptor);
         if (count == MAX_EVENTS) {
             return; /* ETW takes no more, and with some of them alone others would come all the same */
         }

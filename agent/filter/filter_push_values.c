@@ -176,7 +176,7 @@ static bool ask_defined(struct filter_push_maker *maker, uint16_t id, bool *ret_
 static bool keeps_id(const struct filter_push_maker *maker, uint16_t id)
 {
     bool keeps = false;
-    for (size_t i = 0; i + maker->may_be_classic < maker->part_count && !keeps; i++) {
+    for (size_t i = 0; i < maker->event_parts && !keeps; i++) {
         struct filter_part part = maker->parts[i];
         part.record.descriptor.id = id;
         part.event.record = &part.record;
@@ -200,10 +200,8 @@ static bool find_ids(struct filter_push_maker *maker, struct cuts *cuts)
         add_value(cuts, q->events[i].descriptor.id);
     }
     maker->knows_all = true;
-    if (maker->may_be_classic) {
-        struct filter_part classic = maker->parts[maker->part_count - 1];
-        classic.event.record = &classic.record;
-        maker->keeps_classic = filter_push_keeps(maker, &classic);
+    for (size_t i = maker->event_parts; i < maker->part_count; i++) {
+        maker->keeps_classic = maker->keeps_classic || filter_push_keeps(maker, &maker->parts[i]);
     }
     if (cuts->too_many || has_bit_tests(maker, cuts->field)) {
         push->notes |= FILTER_PUSH_COMPLEX;
@@ -291,7 +289,7 @@ void filter_push_values_spare(struct filter_push_maker *maker)
 
 static bool keeps_level(const struct filter_push_maker *maker, uint8_t level)
 {
-    struct filter_part parts[3];
+    struct filter_part parts[FILTER_PUSH_PARTS];
     memcpy(parts, maker->parts, sizeof(parts));
     for (size_t i = 0; i < maker->part_count; i++) {
         parts[i].record.descriptor.level = level;
@@ -347,7 +345,7 @@ static void find_level(struct filter_push_maker *maker)
 
 static bool keeps_process(const struct filter_push_maker *maker, bool present, uint64_t pid)
 {
-    struct filter_part parts[3];
+    struct filter_part parts[FILTER_PUSH_PARTS];
     memcpy(parts, maker->parts, sizeof(parts));
     for (size_t i = 0; i < maker->part_count; i++) {
         parts[i].record.present = present ? RECORD_HAS_PROCESS : 0;
