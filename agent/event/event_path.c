@@ -252,6 +252,58 @@ bool event_path_possible(const struct event_path *path, const struct event_schem
                has_field(schema, span_first(name, name.size - suffix_size)));
 }
 
+/* A field that is not named here is taken to differ from event to event. */
+enum event_path_scope event_path_scope(const struct event_path *path)
+{
+    switch ((enum event_path_field)path->field) {
+    case PATH_ETW_SEQUENCE:
+        return EVENT_PATH_OF_PLACE;
+    case PATH_PROVIDER:
+    case PATH_PROVIDER_NAME:
+    case PATH_PROVIDER_GUID:
+    case PATH_PROVIDER_KIND:
+    case PATH_EVENT:
+    case PATH_EVENT_CODE:
+    case PATH_EVENT_CLASS_GUID:
+    case PATH_EVENT_HEADER_TYPE:
+    case PATH_EVENT_VERSION:
+    case PATH_EVENT_NAME:
+    case PATH_EVENT_LEVEL:
+    case PATH_EVENT_LEVEL_NAME:
+    case PATH_EVENT_TASK:
+    case PATH_EVENT_TASK_NAME:
+    case PATH_EVENT_OPCODE:
+    case PATH_EVENT_OPCODE_NAME:
+    case PATH_EVENT_CHANNEL:
+    case PATH_EVENT_CHANNEL_NAME:
+    case PATH_EVENT_KEYWORDS:
+    case PATH_EVENT_KEYWORDS_NAME:
+    case PATH_GAP:
+    case PATH_GUARD:
+    case PATH_WPP:
+    case PATH_WPP_MESSAGE_NUMBER:
+    case PATH_WPP_MODULE:
+    case PATH_WPP_SOURCE:
+    case PATH_WPP_LINE:
+    case PATH_WPP_FUNCTION:
+    case PATH_WPP_LEVEL:
+    case PATH_WPP_FLAGS:
+    case PATH_WPP_ARGS:
+    case PATH_WPP_TYPES:
+    case PATH_AGENT:
+    case PATH_AGENT_ID:
+    case PATH_AGENT_EPHEMERAL_ID:
+    case PATH_AGENT_NAME:
+    case PATH_AGENT_TYPE:
+    case PATH_AGENT_VERSION:
+    case PATH_LABELS:
+    case PATH_TAGS:
+        return EVENT_PATH_OF_TYPE;
+    default:
+        return EVENT_PATH_OF_EVENT;
+    }
+}
+
 bool event_path_names(const struct event_path *path, struct event_path *ret_names)
 {
     struct event_path names = *path;

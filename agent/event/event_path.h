@@ -45,6 +45,16 @@ bool event_path_compile(struct span text, struct event_path *ret_path, struct er
  * such field: known without decoding. */
 bool event_path_possible(const struct event_path *path, const struct event_schema *schema);
 
+/* On what a value above EVENT_PATH_EVENT depends beside the schema. */
+enum event_path_scope {
+    /* What tells types of events apart: kind, header_type, hook_id, provider, descriptor; and what
+     * never changes: agent, labels, tags. */
+    EVENT_PATH_OF_TYPE,
+    EVENT_PATH_OF_EVENT, /* anything else of the record, its trace or its stack */
+    EVENT_PATH_OF_PLACE, /* also on its place among the others, as its number does */
+};
+enum event_path_scope event_path_scope(const struct event_path *path);
+
 /* Path of the names beside a number (`data.Flags_name` for `data.Flags`, `event.keywords_name` for
  * `event.keywords`). False where there never are any. */
 bool event_path_names(const struct event_path *path, struct event_path *ret_names);

@@ -73,6 +73,22 @@ static bool compile_rules(struct filter *filter, const struct filter_rule *rules
     return true;
 }
 
+/* Can a rule drop what the rules before it leave undecided by the header? */
+static bool drops_early(const struct filter *filter)
+{
+    for (size_t i = 0; i < filter->rule_count; i++) {
+        const struct filter_code *code = &filter->rules[i];
+        if (code->least_need > EVENT_PATH_RECORD) {
+            return false;
+        }
+        if (code->action == FILTER_ACTION_DROP ||
+            (code->action == FILTER_ACTION_SAMPLE && code->key.need == EVENT_PATH_RECORD)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 struct filter *filter_create(const struct filter_rule *rules, size_t count,
     struct filter_place *ret_place, struct error *err)
 {
@@ -86,6 +102,7 @@ struct filter *filter_create(const struct filter_rule *rules, size_t count,
         filter_destroy(filter);
         return NULL;
     }
+    filter->drops_early = drops_early(filter);
     return filter;
 }
 

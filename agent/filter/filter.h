@@ -114,6 +114,7 @@ struct filter_scratch {
     void *match_limits; /* the same */
     uint64_t given_up;  /* regex searches that took too long and count as no match */
     uint64_t key;       /* of the bucket, where a LIMIT decided to KEEP */
+    bool placed;        /* the last verdict depends on EVENT_PATH_OF_PLACE */
 };
 
 /* ${ansi} NULL: 1252. On failure, too, fini is allowed. */
@@ -129,6 +130,14 @@ enum filter_verdict { FILTER_KEEP, FILTER_DROP, FILTER_UNDECIDED };
  * undecided.
  */
 enum filter_verdict filter_header(const struct filter *filter, struct filter_scratch *scratch,
+    const struct event_record *record, size_t *ret_rule);
+
+/* May filter_header drop a record at all? */
+bool filter_drops_early(const struct filter *filter);
+
+/* The verdict of filter_header where it does not depend on the record's place among the others: its
+ * sequence need not be known. Else UNDECIDED. */
+enum filter_verdict filter_early(const struct filter *filter, struct filter_scratch *scratch,
     const struct event_record *record, size_t *ret_rule);
 
 /* The same for a record that one of ${schemas} will decode, NULL among them for none: decided where

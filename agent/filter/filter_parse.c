@@ -309,6 +309,7 @@ static bool parse_path(struct parser *p, struct filter_op *op)
         return fail_at(p, op->offset);
     }
     op->need = op->path.need;
+    op->scope = (uint8_t)event_path_scope(&op->path);
     return advance(p);
 }
 

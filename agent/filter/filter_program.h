@@ -66,6 +66,7 @@ struct filter_literal {
 struct filter_op {
     uint8_t test;
     uint8_t need;      /* enum event_path_need */
+    uint8_t scope;     /* enum event_path_scope */
     bool inverted;     /* below an odd number of `not`: see filter_run.c */
     bool has_names;    /* HAS: `names` is valid */
     uint32_t on_true;  /* next test, or FILTER_TRUE, FILTER_FALSE */
@@ -116,6 +117,7 @@ struct filter {
     struct filter_code *rules;
     size_t rule_count;
     bool has_edits; /* a rule edits */
+    bool drops_early; /* filter_drops_early */
 };
 
 /* Compile ${text}, which outlives the filter, into ${code}. ${ret_offset}: where the error is. */

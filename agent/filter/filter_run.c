@@ -69,6 +69,7 @@ static bool test(struct run *run)
 {
     const struct filter_op *op = run->op;
     struct event_path_context *paths = &run->scratch->paths;
+    run->scratch->placed |= op->scope == EVENT_PATH_OF_PLACE;
     switch (op->test) {
     case TEST_EXISTS:
         return event_path_get(&op->path, run->event, paths).type != EVENT_VALUE_NONE;
@@ -161,6 +162,7 @@ static enum filter_verdict act(const struct run *run, const struct filter_code *
         return FILTER_KEEP;
     }
     if (!any) {
+        run->scratch->placed = true;
         key = key_of_event(run->event->record);
     }
     return key <= code->most ? FILTER_KEEP : FILTER_DROP;
@@ -173,6 +175,7 @@ static enum filter_verdict run_rules(const struct filter *filter, struct filter_
 {
     struct run run = {.scratch = scratch, .event = event, .known = (uint8_t)known};
     scratch->key = 0;
+    scratch->placed = false;
     for (size_t i = 0; i < filter->rule_count; i++) {
         const struct filter_code *code = &filter->rules[i];
         if (!filter_action_decides(code->action)) {
@@ -194,6 +197,23 @@ enum filter_verdict filter_header(const struct filter *filter, struct filter_scr
 {
     struct event event = {.record = record, .status = DECODE_RAW};
     return run_rules(filter, scratch, &event, EVENT_PATH_RECORD, ret_rule);
+}
+
+bool filter_drops_early(const struct filter *filter)
+{
+    return filter->drops_early;
+}
+
+enum filter_verdict filter_early(const struct filter *filter, struct filter_scratch *scratch,
+    const struct event_record *record, size_t *ret_rule)
+{
+    size_t rule = 0;
+    enum filter_verdict verdict = filter_header(filter, scratch, record, &rule);
+    if (verdict == FILTER_UNDECIDED || scratch->placed) {
+        return FILTER_UNDECIDED;
+    }
+    *ret_rule = rule;
+    return verdict;
 }
 
 enum filter_verdict filter_event(const struct filter *filter, struct filter_scratch *scratch,

@@ -99,6 +99,27 @@ static bool emit(
     return !flow->stopped;
 }
 
+/* stack_join_left_out_fn: the turn of an event that its header drops; ${tag} is the rule. */
+static bool on_left_out(void *self, uint64_t time, uint64_t tag)
+{
+    struct flow *flow = self;
+    if (flow->stopped) {
+        return false;
+    }
+    flow->sequence++;
+    flow->newest = time > flow->newest ? time : flow->newest;
+    passes(flow, FILTER_DROP, (size_t)tag);
+    return true;
+}
+
+/* Does the header of a record drop it, wherever it stands? Then it need not be held as a whole. */
+static bool is_left_out(struct flow *flow, const struct event_record *record, size_t *ret_rule)
+{
+    const struct flow_filter *f = &flow->filter;
+    return f->filter && filter_drops_early(f->filter) && !stack_join_wants(record) &&
+           filter_early(f->filter, f->scratch, record, ret_rule) == FILTER_DROP;
+}
+
 static void on_metadata(void *self, const struct event_record *record)
 {
     struct flow *flow = self;
@@ -119,7 +140,9 @@ static bool on_record(void *self, const struct event_record *record)
             return true;
         }
     }
-    return stack_join_push(flow->stacks, record);
+    size_t rule;
+    return is_left_out(flow, record, &rule) ? stack_join_leave_out(flow->stacks, record, rule)
+                                            : stack_join_push(flow->stacks, record);
 }
 
 static void on_gap(void *self, const struct gap *gap)
@@ -164,7 +187,7 @@ struct flow *flow_create(const struct flow_settings *settings, struct error *err
     for (size_t i = 0; i < settings->consumer_count; i++) {
         flow->consumers[i] = settings->consumers[i];
     }
-    flow->stacks = stack_join_create(settings->decoding.stack_walk, emit, flow, err);
+    flow->stacks = stack_join_create(settings->decoding.stack_walk, emit, on_left_out, flow, err);
     if (!flow->stacks || !decoder_init(&flow->decoder, err)) {
         flow_destroy(flow);
         return NULL;

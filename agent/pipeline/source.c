@@ -431,7 +431,7 @@ struct source *source_create(const struct source_settings *settings, struct erro
         error_set(err, ERR_MEMORY, "out of memory for a session");
         return NULL;
     }
-    source->stacks = stack_join_create(settings->decoding.stack_walk, emit, source, err);
+    source->stacks = stack_join_create(settings->decoding.stack_walk, emit, NULL, source, err);
     bool ok = source->stacks != NULL;
     if (ok && !settings->replayable && provider_budget_is_given(&settings->budget)) {
         source->budget_now_ns = source->budget_ticked_ns = source->budget_told_ns =

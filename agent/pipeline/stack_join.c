@@ -11,6 +11,9 @@
  * frames of an event lie behind it in the ring, so they are still there when it is handed on. A
  * small hash table by time stamp finds the event for a stack; its chains run through the blocks,
  * newest first.
+ *
+ * A record that is left out has a small block, but counts as much as its copy would. So events are
+ * held for as long, and the same stacks find them, whatever is left out.
  */
 enum {
     HOOK_GROUP = 0x18,
@@ -20,8 +23,11 @@ enum {
     TYPE_REFERENCE_KERNEL = 0x25,
     TYPE_REFERENCE_USER = 0x26,
 
-    RING_BYTES = 8 * 1024 * 1024,
-    SLACK_BYTES = 1024 * 1024, /* kept free, so that no event leaves because its stack comes */
+    HELD_BYTES = 8 * 1024 * 1024,
+    MAX_BLOCK_BYTES = 256 * 1024, /* more than any record has */
+    RING_BYTES = HELD_BYTES +
+                 MAX_BLOCK_BYTES, /* wherever it is cut, a block fits that may be held */
+    SLACK_BYTES = 1024 * 1024,    /* kept free, so that no event leaves because its stack comes */
     MAX_EVENTS = 65536,
     BUCKETS = 16384, /* a power of two */
     MAX_FRAMES = 1024,
@@ -31,8 +37,10 @@ enum {
 };
 
 struct block {
-    uint32_t size; /* bytes, header included; 0: the ring continues at its start */
+    uint32_t size;    /* bytes in the ring, header included; 0: the ring continues at its start */
+    uint32_t counted; /* bytes that it would have if nothing were left out */
     bool is_record;
+    bool is_left_out;
     struct block *older; /* next in the chain of the bucket */
     uint64_t id;         /* ascending: tells whether `older` is still held */
     uint64_t older_id;
@@ -40,33 +48,54 @@ struct block {
     uint32_t count;       /* of frames */
 };
 
+/* What a stack finds its event by. */
+struct stack_owner {
+    const struct trace_info *trace;
+    int64_t time_raw;
+    uint32_t process_id;
+    uint32_t thread_id;
+    uint16_t cpu;
+    uint16_t present; /* RECORD_HAS_*, of an event */
+};
+
+/* All that is kept of a record that is left out, in the place of its copy. */
+struct stub {
+    struct stack_owner owner;
+    uint64_t time; /* FILETIME */
+    uint64_t tag;  /* the caller's */
+};
+
 struct stack_join {
     enum stack_walk_mode mode;
     stack_join_emit_fn *emit;
-    void *emit_self;
+    stack_join_left_out_fn *left_out;
+    void *self;
     struct stack_keys *keys;
     struct stack_join_counts counts;
 
     uint8_t *ring;
     size_t head; /* offset of the next block */
     size_t tail; /* offset of the oldest one */
-    size_t used; /* bytes, skipped ends included */
+    size_t held; /* bytes, as blocks count */
     size_t events;
     uint64_t next_id;
     uint64_t tail_id; /* id of the oldest block; next_id when empty */
     uint64_t newest;  /* FILETIME */
-    struct block *buckets[BUCKETS];
-    uint64_t bucket_ids[BUCKETS];
+    struct bucket {
+        struct block *newest;
+        uint64_t id;
+    } buckets[BUCKETS];
 };
 
-struct stack_join *stack_join_create(
-    enum stack_walk_mode mode, stack_join_emit_fn *emit, void *emit_self, struct error *err)
+struct stack_join *stack_join_create(enum stack_walk_mode mode, stack_join_emit_fn *emit,
+    stack_join_left_out_fn *left_out, void *self, struct error *err)
 {
     struct stack_join *join = calloc(1, sizeof(*join));
     if (join) {
         join->mode = mode;
         join->emit = emit;
-        join->emit_self = emit_self;
+        join->left_out = left_out;
+        join->self = self;
         join->next_id = 1;
         join->tail_id = 1;
     }
@@ -115,6 +144,16 @@ static uint64_t *frames_of(struct block *block)
     return (uint64_t *)(void *)record_of(block);
 }
 
+static struct stub *stub_of(struct block *block)
+{
+    return (struct stub *)(void *)record_of(block);
+}
+
+static uint64_t time_of(struct block *block)
+{
+    return block->is_left_out ? stub_of(block)->time : record_of(block)->time;
+}
+
 static size_t block_size(size_t content)
 {
     size_t header = (sizeof(struct block) + BLOCK_ALIGNMENT - 1) / BLOCK_ALIGNMENT *
@@ -122,83 +161,75 @@ static size_t block_size(size_t content)
     return header + (content + BLOCK_ALIGNMENT - 1) / BLOCK_ALIGNMENT * BLOCK_ALIGNMENT;
 }
 
+/* The oldest block; there is one. */
+static struct block *oldest(struct stack_join *join)
+{
+    if (join->tail == RING_BYTES || block_at(join, join->tail)->size == 0) {
+        join->tail = 0;
+    }
+    return block_at(join, join->tail);
+}
+
 /* Drop the oldest block, handing it on if it is an event. */
 static bool pop(struct stack_join *join)
 {
-    struct block *block = block_at(join, join->tail);
-    if (block->size == 0) {
-        join->used -= RING_BYTES - join->tail;
-        join->tail = 0;
-        return true;
-    }
+    struct block *block = oldest(join);
     bool go_on = true;
     if (block->is_record) {
         join->events--;
-        go_on = join->emit(join->emit_self, record_of(block),
-            block->frames ? frames_of(block->frames) : NULL,
-            block->frames ? block->frames->count : 0);
+        go_on = block->is_left_out ? join->left_out(join->self, time_of(block), stub_of(block)->tag)
+                                   : join->emit(join->self, record_of(block),
+                                         block->frames ? frames_of(block->frames) : NULL,
+                                         block->frames ? block->frames->count : 0);
     }
     join->tail += block->size;
-    join->used -= block->size;
+    join->held -= block->counted;
     join->tail_id = block->id + 1;
-    if (join->tail == RING_BYTES) {
-        join->tail = 0;
-    }
     return go_on;
 }
 
-/* Is there a gap of ${size} bytes at the head? Marks the end of the ring as skipped if needed. */
-static bool fits(struct stack_join *join, size_t size)
+static bool fits(const struct stack_join *join, size_t counted)
 {
-    if (join->used == 0) {
-        join->head = 0;
-        join->tail = 0;
-    }
-    size_t free_bytes = RING_BYTES - join->used;
-    if (join->head < join->tail || join->used == RING_BYTES) {
-        return size <= free_bytes;
-    }
-    size_t to_end = RING_BYTES - join->head;
-    if (size <= to_end) {
-        return true;
-    }
-    if (size > free_bytes - to_end) {
-        return false;
-    }
-    block_at(join, join->head)->size = 0;
-    join->used += to_end;
-    join->head = 0;
-    return true;
+    return counted <= HELD_BYTES - join->held;
 }
 
-/* A new block at the head, oldest ones handed on to make room. NULL: emit stopped, or it can never
- * fit (then *ret_go_on is true). */
-static struct block *push_block(struct stack_join *join, size_t content, bool *ret_go_on)
+/* A new block at the head, oldest ones handed on to make room for what it counts. NULL: a callback
+ * stopped, or it can never fit (then *ret_go_on is true). */
+static struct block *push_block(
+    struct stack_join *join, size_t content, size_t counted_content, bool *ret_go_on)
 {
     size_t size = block_size(content);
+    size_t counted = block_size(counted_content);
     *ret_go_on = true;
-    if (size > RING_BYTES / 4) {
+    if (counted > MAX_BLOCK_BYTES) {
         return NULL;
     }
-    while (!fits(join, size)) {
+    while (!fits(join, counted)) {
         if (!pop(join)) {
             *ret_go_on = false;
             return NULL;
         }
     }
-    struct block *block = block_at(join, join->head);
-    *block = (struct block){.size = (uint32_t)size, .id = join->next_id++};
-    join->head += size;
-    join->used += size;
-    if (join->head == RING_BYTES) {
+    if (join->held == 0) {
+        join->head = 0;
+        join->tail = 0;
+    } else if (RING_BYTES - join->head < size) {
+        if (join->head < RING_BYTES) {
+            block_at(join, join->head)->size = 0;
+        }
         join->head = 0;
     }
+    struct block *block = block_at(join, join->head);
+    *block = (struct block){
+        .size = (uint32_t)size, .counted = (uint32_t)counted, .id = join->next_id++};
+    join->head += size;
+    join->held += counted;
     return block;
 }
 
 bool stack_join_flush(struct stack_join *join)
 {
-    while (join->used) {
+    while (join->held) {
         if (!pop(join)) {
             return false;
         }
@@ -208,38 +239,47 @@ bool stack_join_flush(struct stack_join *join)
 
 /* ---- matching ------------------------------------------------------------------------------------- */
 
-static size_t bucket_of(int64_t time_raw)
+static struct bucket *bucket_of(struct stack_join *join, int64_t time_raw)
 {
-    return (size_t)((uint64_t)time_raw * UINT64_C(0x9e3779b97f4a7c15) >> 40) & (BUCKETS - 1);
+    uint64_t hash = (uint64_t)time_raw * UINT64_C(0x9e3779b97f4a7c15);
+    return &join->buckets[(hash >> 40) & (BUCKETS - 1)];
 }
 
-struct stack_owner {
-    const struct trace_info *trace;
-    int64_t time_raw;
-    uint32_t process_id;
-    uint32_t thread_id;
-    uint16_t cpu;
-};
-
-static bool is_owner(const struct event_record *record, const struct stack_owner *owner)
+static struct stack_owner owner_in(const struct event_record *record)
 {
-    if (record->time_raw != owner->time_raw || record->trace != owner->trace) {
+    return (struct stack_owner){.trace = record->trace,
+        .time_raw = record->time_raw,
+        .process_id = record->process_id,
+        .thread_id = record->thread_id,
+        .cpu = record->cpu,
+        .present = record->present};
+}
+
+static struct stack_owner owner_of(struct block *block)
+{
+    return block->is_left_out ? stub_of(block)->owner : owner_in(record_of(block));
+}
+
+static bool is_owner(const struct stack_owner *event, const struct stack_owner *wanted)
+{
+    if (event->time_raw != wanted->time_raw || event->trace != wanted->trace) {
         return false;
     }
-    if (record->present & RECORD_HAS_THREAD) {
-        return record->thread_id == owner->thread_id &&
-               (!(record->present & RECORD_HAS_PROCESS) || record->process_id == owner->process_id);
+    if (event->present & RECORD_HAS_THREAD) {
+        return event->thread_id == wanted->thread_id &&
+               (!(event->present & RECORD_HAS_PROCESS) || event->process_id == wanted->process_id);
     }
-    return record->cpu == owner->cpu;
+    return event->cpu == wanted->cpu;
 }
 
 static struct block *find_owner(struct stack_join *join, const struct stack_owner *owner)
 {
-    size_t bucket = bucket_of(owner->time_raw);
-    struct block *block = join->buckets[bucket];
-    uint64_t id = join->bucket_ids[bucket];
+    const struct bucket *bucket = bucket_of(join, owner->time_raw);
+    struct block *block = bucket->newest;
+    uint64_t id = bucket->id;
     for (size_t steps = 0; block && id >= join->tail_id && steps < MAX_STEPS; steps++) {
-        if (is_owner(record_of(block), owner)) {
+        struct stack_owner held = owner_of(block);
+        if (is_owner(&held, owner)) {
             return block;
         }
         id = block->older_id;
@@ -263,8 +303,9 @@ static bool attach(
     /* There is always room (SLACK_BYTES): the owner must not be handed on to make some. */
     size_t content = (kept + (size_t)count) * sizeof(*frames);
     bool go_on;
-    struct block *block = fits(join, block_size(content)) ? push_block(join, content, &go_on)
-                                                          : NULL;
+    struct block *block = fits(join, block_size(content))
+                              ? push_block(join, content, content, &go_on)
+                              : NULL;
     if (!block) {
         return false;
     }
@@ -287,14 +328,20 @@ static bool is_stack_walk(const struct event_record *record)
 /* Let the stacks of ${block} find it. */
 static void link_owner(struct stack_join *join, struct block *block)
 {
-    size_t bucket = bucket_of(record_of(block)->time_raw);
-    block->older = join->buckets[bucket];
-    block->older_id = join->bucket_ids[bucket];
-    join->buckets[bucket] = block;
-    join->bucket_ids[bucket] = block->id;
+    struct bucket *bucket = bucket_of(join, owner_of(block).time_raw);
+    block->older = bucket->newest;
+    block->older_id = bucket->id;
+    *bucket = (struct bucket){.newest = block, .id = block->id};
 }
 
-static bool hold(struct stack_join *join, const struct event_record *record)
+/* ${tag}: the record is to be left out; NULL: it is not. */
+static bool hand_on(struct stack_join *join, const struct event_record *record, const uint64_t *tag)
+{
+    return tag ? join->left_out(join->self, record->time, *tag)
+               : join->emit(join->self, record, NULL, 0);
+}
+
+static bool hold(struct stack_join *join, const struct event_record *record, const uint64_t *tag)
 {
     bool go_on;
     if (record->time + HOLD_100NS < join->newest) {
@@ -304,13 +351,20 @@ static bool hold(struct stack_join *join, const struct event_record *record)
         }
         join->newest = record->time;
     }
-    struct block *block = push_block(join, record_copy_size(record), &go_on);
+    size_t counted = record_copy_size(record);
+    struct block *block = push_block(join, tag ? sizeof(struct stub) : counted, counted, &go_on);
     if (!block) {
         /* Larger than the ring is meant for: keep the order, hand it on directly. */
-        return go_on && stack_join_flush(join) && join->emit(join->emit_self, record, NULL, 0);
+        return go_on && stack_join_flush(join) && hand_on(join, record, tag);
     }
-    record_copy_make(record, record_of(block));
     block->is_record = true;
+    block->is_left_out = tag != NULL;
+    if (tag) {
+        *stub_of(block) = (struct stub){
+            .owner = owner_in(record), .time = record->time, .tag = *tag};
+    } else {
+        record_copy_make(record, record_of(block));
+    }
     if (!is_stack_walk(record)) {
         link_owner(join, block);
     }
@@ -321,15 +375,12 @@ static bool hold(struct stack_join *join, const struct event_record *record)
 
 static bool oldest_is_due(struct stack_join *join)
 {
-    if (join->used == 0) {
+    if (join->held == 0) {
         return false;
     }
-    struct block *block = block_at(join, join->tail);
-    if (block->size == 0 || !block->is_record) {
-        return true;
-    }
-    return join->events > MAX_EVENTS || join->used > RING_BYTES - SLACK_BYTES ||
-           record_of(block)->time + HOLD_100NS < join->newest;
+    struct block *block = oldest(join);
+    return !block->is_record || join->events > MAX_EVENTS ||
+           join->held > HELD_BYTES - SLACK_BYTES || time_of(block) + HOLD_100NS < join->newest;
 }
 
 /* ---- records ------------------------------------------------------------------------------------------ */
@@ -406,7 +457,13 @@ static bool release(struct stack_join *join)
 static bool passes_by(const struct stack_join *join, const struct event_record *record)
 {
     return join->mode != STACK_WALK_JOIN ||
-           (join->used == 0 && record->trace && !record->trace->has_stacks);
+           (join->held == 0 && record->trace && !record->trace->has_stacks);
+}
+
+static bool put(struct stack_join *join, const struct event_record *record, const uint64_t *tag)
+{
+    return passes_by(join, record) ? hand_on(join, record, tag)
+                                   : hold(join, record, tag) && release(join);
 }
 
 bool stack_join_push(struct stack_join *join, const struct event_record *record)
@@ -422,8 +479,15 @@ bool stack_join_push(struct stack_join *join, const struct event_record *record)
         }
         join->counts.unmatched++;
     }
-    if (passes_by(join, record)) {
-        return join->emit(join->emit_self, record, NULL, 0);
-    }
-    return hold(join, record) && release(join);
+    return put(join, record, NULL);
+}
+
+bool stack_join_leave_out(struct stack_join *join, const struct event_record *record, uint64_t tag)
+{
+    return put(join, record, &tag);
+}
+
+bool stack_join_wants(const struct event_record *record)
+{
+    return is_stack_walk(record);
 }

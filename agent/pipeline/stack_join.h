@@ -22,14 +22,18 @@ struct stack_join;
 typedef bool stack_join_emit_fn(
     void *self, const struct event_record *record, const uint64_t *frames, uint32_t count);
 
+/* Called in place of that for a record that was pushed by stack_join_leave_out. False stops. */
+typedef bool stack_join_left_out_fn(void *self, uint64_t time, uint64_t tag);
+
 struct stack_join_counts {
     uint64_t joined;    /* StackWalk records that became part of an event */
     uint64_t unmatched; /* StackWalk records handed on as events in STACK_WALK_JOIN */
     uint64_t dropped;   /* StackWalk records left out by STACK_WALK_DROP */
 };
 
-struct stack_join *stack_join_create(
-    enum stack_walk_mode mode, stack_join_emit_fn *emit, void *emit_self, struct error *err);
+/* ${left_out} may be NULL where nothing is left out. */
+struct stack_join *stack_join_create(enum stack_walk_mode mode, stack_join_emit_fn *emit,
+    stack_join_left_out_fn *left_out, void *self, struct error *err);
 void stack_join_destroy(struct stack_join *join); /* NULL is fine */
 
 /* A definition of a stack key (StackWalk types 34, 35, 36) ahead of its time; others are ignored. */
@@ -37,6 +41,16 @@ void stack_join_learn(struct stack_join *join, const struct event_record *record
 
 /* The next record. False if emit stopped. */
 bool stack_join_push(struct stack_join *join, const struct event_record *record);
+
+/*
+ * The next record, which nobody wants: all is as if it was pushed, down to the moment of its turn
+ * and the stacks that belong to it, but that it is not copied and its turn is left_out's, which gets
+ * its time and ${tag}. No StackWalk record. False if a callback stopped.
+ */
+bool stack_join_leave_out(struct stack_join *join, const struct event_record *record, uint64_t tag);
+
+/* Is it a StackWalk record, which the join itself wants to see? */
+bool stack_join_wants(const struct event_record *record);
 
 /* Hand on everything held. False if emit stopped. */
 bool stack_join_flush(struct stack_join *join);

@@ -441,6 +441,45 @@ static void a_filter_drops_and_counts_events_by_rule(void **state)
     filter_destroy(filter);
 }
 
+/* What the header drops is not even held, but has its turn, its number and its stack. */
+static void what_the_header_drops_takes_its_stack_along(void **state)
+{
+    (void)state;
+    static const struct filter_rule rules[] = {
+        {.action = FILTER_ACTION_DROP, .text = {(const uint8_t *)"event.opcode == 1", 17}},
+        {.action = FILTER_ACTION_DROP, .text = {(const uint8_t *)"etw.sequence == 3", 17}},
+    };
+    uint64_t hits[3] = {0};
+    struct filter_scratch scratch;
+    struct filter_place place;
+    struct filter *filter = filter_create(rules, 2, &place, NULL);
+    assert_non_null(filter);
+    assert_true(filter_scratch_init(&scratch, NULL, NULL));
+    struct flow_filter by = {.filter = filter, .scratch = &scratch, .hits = hits};
+    struct fixture f;
+    fixture_init_filtered(&f, (struct input_decoding){.stack_walk = STACK_WALK_JOIN}, 0, &by);
+    struct event_record other = kernel_event(0x0302);
+    other.time_raw = 2000;
+    assert_true(push(&f, other, "00"));                         /* 1 */
+    assert_true(push(&f, kernel_event(0x0301), "00"));          /* 2: dropped by its header */
+    assert_true(push(&f, kernel_event(0x1820), STACK_OF_1000)); /* its stack */
+    assert_true(push(&f, other, "00"));                         /* 3: dropped by its number */
+    assert_true(push(&f, other, "00"));                         /* 4 */
+    assert_int_equal(hits[0], 0);                               /* not before its turn */
+    assert_true(flow_finish(f.flow));
+    assert_span(buf_span(&f.log), "1:raw/8/0 4:raw/8/0 ");
+    struct flow_counts counts = flow_counts(f.flow);
+    assert_int_equal(counts.joined, 1);
+    assert_int_equal(counts.unmatched, 0);
+    assert_int_equal(counts.filtered, 2);
+    assert_int_equal(counts.received, counts.events + counts.filtered + counts.joined);
+    static const uint64_t expected[] = {1, 1, 2};
+    assert_memory_equal(hits, expected, sizeof(expected));
+    fixture_fini(&f);
+    filter_scratch_fini(&scratch);
+    filter_destroy(filter);
+}
+
 static void too_many_consumers_are_refused(void **state)
 {
     (void)state;
@@ -466,6 +505,7 @@ int main(void)
         cmocka_unit_test(a_gap_stands_behind_what_came_before_it),
         cmocka_unit_test(a_consumer_can_have_enough_at_a_gap),
         cmocka_unit_test(a_filter_drops_and_counts_events_by_rule),
+        cmocka_unit_test(what_the_header_drops_takes_its_stack_along),
         cmocka_unit_test(too_many_consumers_are_refused),
     };
     return cmocka_run_group_tests(tests, make_pack, remove_pack);

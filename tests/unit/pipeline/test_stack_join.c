@@ -36,7 +36,7 @@ static void fixture_init(struct fixture *f, enum stack_walk_mode mode)
     *f = (struct fixture){.stop = false};
     buf_init(&f->log, 1 << 26);
     buf_init(&f->payload, 1 << 26);
-    f->join = stack_join_create(mode, log_record, f, NULL);
+    f->join = stack_join_create(mode, log_record, NULL, f, NULL);
     assert_non_null(f->join);
 }
 

@@ -28,10 +28,11 @@ static bool count_record(
 static void at_most_65536_events_or_8_mb_are_held(void **state)
 {
     (void)state;
-    static const size_t sizes[] = {0, 100, 60000, 1000000};
+    static const size_t sizes[] = {0, 100, 60000, 200000};
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         records_out = 0;
-        struct stack_join *join = stack_join_create(STACK_WALK_JOIN, count_record, NULL, NULL);
+        struct stack_join *join = stack_join_create(
+            STACK_WALK_JOIN, count_record, NULL, NULL, NULL);
         assert_non_null(join);
         uint8_t *bytes = malloc(sizes[i] + 1);
         assert_non_null(bytes);
@@ -60,7 +61,7 @@ static void giant_records_pass_in_their_place(void **state)
     (void)state;
     records_out = 0;
     bytes_in_order = 0;
-    struct stack_join *join = stack_join_create(STACK_WALK_JOIN, count_record, NULL, NULL);
+    struct stack_join *join = stack_join_create(STACK_WALK_JOIN, count_record, NULL, NULL, NULL);
     assert_non_null(join);
     static const size_t sizes[] = {10, 9000000, 10, 2500000, 2000000, 2000000, 2000000, 2000000,
         2000000, 20000000, 1, 1900000, 0};
@@ -104,7 +105,7 @@ static void extended_items_and_payload_survive_being_held(void **state)
 {
     (void)state;
     int seen = 0;
-    struct stack_join *join = stack_join_create(STACK_WALK_JOIN, check_copy, &seen, NULL);
+    struct stack_join *join = stack_join_create(STACK_WALK_JOIN, check_copy, NULL, &seen, NULL);
     assert_non_null(join);
     char text[] = "abcdefghpayload";
     struct extended_item items[] = {{EXTENDED_SID, span_make(text, 3)},

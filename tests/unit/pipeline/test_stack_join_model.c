@@ -14,6 +14,7 @@ enum { MODEL_STEPS = 100000, MODEL_FRAMES = 12, MODEL_KEYS = 8, UNKNOWN_KEY = 5,
 struct model_item {
     struct event_record record;
     bool is_walk;
+    bool is_left_out;
     uint32_t frame_count;
     uint64_t frames[MODEL_FRAMES * 20];
 };
@@ -26,6 +27,7 @@ struct model {
     uint64_t newest;
     uint64_t joined;
     uint64_t unmatched;
+    uint64_t left_out;
     uint64_t seed;
     int64_t now;
     struct stack_join *join;
@@ -44,12 +46,24 @@ static bool compare_with_model(
     struct model *m = self;
     assert_true(m->out < m->count);
     const struct model_item *item = &m->items[m->out++];
+    assert_false(item->is_left_out);
     assert_int_equal(record->sequence, item->record.sequence);
     assert_int_equal(record->time_raw, item->record.time_raw);
     assert_int_equal(count, item->frame_count);
     if (count) {
         assert_memory_equal(frames, item->frames, count * sizeof(*frames));
     }
+    return true;
+}
+
+static bool compare_left_out(void *self, uint64_t time, uint64_t tag)
+{
+    struct model *m = self;
+    assert_true(m->out < m->count);
+    const struct model_item *item = &m->items[m->out++];
+    assert_true(item->is_left_out);
+    assert_int_equal(tag, item->record.sequence);
+    assert_int_equal(time, item->record.time);
     return true;
 }
 
@@ -137,7 +151,13 @@ static void random_event(struct model *m, uint64_t step)
     event.sequence = step;
     event.payload = span_make("0123456789", draw(m, 11));
     model_hold(m, &event, false);
-    assert_true(stack_join_push(m->join, &event));
+    if (draw(m, 2)) {
+        assert_true(stack_join_push(m->join, &event));
+        return;
+    }
+    m->items[m->count - 1].is_left_out = true; /* nothing else changes for that */
+    m->left_out++;
+    assert_true(stack_join_leave_out(m->join, &event, step));
 }
 
 /* The record whose stack comes: some earlier one, or one that never was. */
@@ -190,7 +210,7 @@ static void random_traces_match_a_naive_join(void **state)
     int64_t last = m.now + 1000 * (int64_t)SECOND;
     buf_init(&m.payload, 1 << 16);
     m.items = calloc(MODEL_STEPS, sizeof(*m.items));
-    m.join = stack_join_create(STACK_WALK_JOIN, compare_with_model, &m, NULL);
+    m.join = stack_join_create(STACK_WALK_JOIN, compare_with_model, compare_left_out, &m, NULL);
     assert_true(m.items && m.join);
     learn_keys(&m, m.now - 10 * SECOND, last);
     for (uint64_t step = 0; step < MODEL_STEPS; step++) {
@@ -210,6 +230,7 @@ static void random_traces_match_a_naive_join(void **state)
     /* Both are tried often enough. */
     assert_true(m.joined > MODEL_STEPS / 5);
     assert_true(m.unmatched > MODEL_STEPS / 50);
+    assert_true(m.left_out > MODEL_STEPS / 5);
     stack_join_destroy(m.join);
     buf_fini(&m.payload);
     free(m.items);
