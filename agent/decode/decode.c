@@ -1,28 +1,18 @@
-#include "decode/decode.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/reader.h"
 #include "base/utf.h"
+#include "decode/decode_own.h"
 
 /*
  * One walk over the properties of a schema, with a bounded reader over the payload.
  *
  * Neighbours of constant size need one bounds check together and no thought each, common strings
- * little; the rest goes through take_value, which knows the bytes of every TDH_IN_TYPE. Every step
+ * little; the rest goes through decode_value_take, which knows the bytes of every TDH_IN_TYPE. Every step
  * either appends a field (at most DECODE_MAX_FIELDS) or ends the walk, so hostile counts cannot
  * make it long. Sources: TDH_IN_TYPE in tdh.h; "Using TdhFormatProperty to consume event data" on
  * learn.microsoft.com.
  */
-struct walk {
-    struct decoder *decoder;
-    const struct event_schema *schema;
-    struct reader reader;
-    uint8_t pointer_size;
-    struct span payload;
-};
-
 enum { FIRST_CAPACITY = 256 };
 
 static const uint32_t NO_FIELD = UINT32_MAX;
@@ -39,17 +29,6 @@ void decoder_fini(struct decoder *decoder)
     free(decoder->fields);
     free(decoder->numbers);
     *decoder = (struct decoder){0};
-}
-
-static bool fail(struct walk *w, const struct schema_field *field, const char *what)
-{
-    struct decoder *d = w->decoder;
-    if (d->error[0] == '\0') {
-        struct span name = span_first(field->name, 64);
-        snprintf(d->error, sizeof(d->error), "%.*s: %s at byte %zu of %zu", SPAN_ARG(name), what,
-            (size_t)(w->reader.at - w->payload.data), w->payload.size);
-    }
-    return false;
 }
 
 static bool grow_fields(struct decoder *d)
@@ -73,7 +52,7 @@ static uint32_t add_field(struct walk *w, const struct schema_field *schema, enu
 {
     struct decoder *d = w->decoder;
     if (d->field_count == d->field_capacity && !grow_fields(d)) {
-        fail(w, schema, "too many values");
+        decode_value_fail(w, schema, "too many values");
         return NO_FIELD;
     }
     uint32_t index = d->field_count++;
@@ -88,31 +67,6 @@ static uint32_t add_field(struct walk *w, const struct schema_field *schema, enu
 }
 
 /* ---- numbers that say the length or count of a later property -------------------------------- */
-
-static uint32_t number_of(struct span bytes)
-{
-    switch (bytes.size) {
-    case 1:
-        return bytes.data[0];
-    case 2:
-        return load_le16(bytes.data);
-    case 4:
-        return load_le32(bytes.data);
-    case 8: {
-        uint64_t wide = load_le64(bytes.data);
-        return wide > UINT32_MAX ? UINT32_MAX : (uint32_t)wide;
-    }
-    default:
-        return 0;
-    }
-}
-
-static void remember_number(struct walk *w, const struct schema_field *field, struct span bytes)
-{
-    if (field->flags & FIELD_IS_NUMBER) {
-        w->decoder->numbers[field - w->schema->fields] = number_of(bytes);
-    }
-}
 
 static bool reset_numbers(struct decoder *d, const struct event_schema *schema)
 {
@@ -131,201 +85,6 @@ static bool reset_numbers(struct decoder *d, const struct event_schema *schema)
         memset(d->numbers, 0, schema->field_count * sizeof(*d->numbers));
     }
     return true;
-}
-
-/* ---- single values ------------------------------------------------------------------------------ */
-
-/* Bytes that `length` promises, in units of ${unit} bytes. */
-static bool take_counted(struct walk *w, const struct schema_field *field, uint64_t count,
-    size_t unit, struct span *ret_bytes)
-{
-    uint64_t size = count * unit;
-    if (size > reader_left(&w->reader)) {
-        return fail(w, field, "its length goes beyond the payload");
-    }
-    *ret_bytes = reader_take(&w->reader, (size_t)size);
-    return true;
-}
-
-static bool has_length(const struct schema_field *field)
-{
-    return (field->flags & (FIELD_PARAM_LENGTH | FIELD_FIXED_LENGTH)) || field->length;
-}
-
-static uint32_t length_of(const struct walk *w, const struct schema_field *field)
-{
-    return field->flags & FIELD_PARAM_LENGTH ? w->decoder->numbers[field->length] : field->length;
-}
-
-/* Up to a NUL, which is consumed; the rest of the payload where none follows (writers leave the
- * terminator of a last string out; if more properties follow, they will find nothing left). */
-static bool take_utf16(struct walk *w, const struct schema_field *field, struct span *ret_bytes)
-{
-    if (has_length(field)) {
-        return take_counted(w, field, length_of(w, field), 2, ret_bytes);
-    }
-    struct span rest = reader_rest(&w->reader);
-    size_t size = utf16_until_nul(rest);
-    *ret_bytes = reader_take(&w->reader, size);
-    if (reader_left(&w->reader) >= 2) {
-        reader_skip(&w->reader, 2);
-    }
-    return true;
-}
-
-static inline size_t until_nul(const uint8_t *text, size_t size)
-{
-    const uint8_t *nul = size ? memchr(text, 0, size) : NULL;
-    return nul ? (size_t)(nul - text) : size;
-}
-
-static bool take_ansi(struct walk *w, const struct schema_field *field, struct span *ret_bytes)
-{
-    if (has_length(field)) {
-        return take_counted(w, field, length_of(w, field), 1, ret_bytes);
-    }
-    struct span rest = reader_rest(&w->reader);
-    *ret_bytes = reader_take(&w->reader, until_nul(rest.data, rest.size));
-    if (reader_left(&w->reader) >= 1) {
-        reader_skip(&w->reader, 1);
-    }
-    return true;
-}
-
-/* A binary without any length: an IPv6 address has 16 bytes, a socket address says its family, the
- * last property takes the rest. */
-static bool take_binary(struct walk *w, const struct schema_field *field, struct span *ret_bytes)
-{
-    if (has_length(field)) {
-        return take_counted(w, field, length_of(w, field), 1, ret_bytes);
-    }
-    struct span rest = reader_rest(&w->reader);
-    if (field->out_type == OUT_IPV6) {
-        return take_counted(w, field, 16, 1, ret_bytes);
-    }
-    if (field->out_type == OUT_SOCKET_ADDRESS && rest.size >= 2) {
-        uint16_t family = load_le16(rest.data);
-        if (family == 2 || family == 23) {
-            return take_counted(w, field, family == 2 ? 16 : 28, 1, ret_bytes);
-        }
-    }
-    if (field != &w->schema->fields[w->schema->top_count - 1]) {
-        return fail(w, field, "nothing says how long it is");
-    }
-    *ret_bytes = reader_take(&w->reader, rest.size);
-    return true;
-}
-
-/* Revision, count of sub-authorities, 6 bytes of authority, 4 bytes each (MS-DTYP 2.4.2.2). */
-static bool take_sid(struct walk *w, const struct schema_field *field, struct span *ret_bytes)
-{
-    struct span rest = reader_rest(&w->reader);
-    if (rest.size < 8) {
-        return fail(w, field, "the payload ends");
-    }
-    if (rest.data[1] > 15) {
-        return fail(w, field, "not a SID");
-    }
-    return take_counted(w, field, 8 + 4 * (uint64_t)rest.data[1], 1, ret_bytes);
-}
-
-/* TOKEN_USER (a pointer and attributes, two pointers wide, in some records all zero) and a SID.
- * Where no SID stands behind them, 32 zero bits stand alone and mean that there is none. */
-static bool take_wbem_sid(struct walk *w, const struct schema_field *field, struct span *ret_bytes)
-{
-    enum { SID_REVISION = 1, SID_MAX_PARTS = 15, SID_HEAD = 8 };
-    struct span rest = reader_rest(&w->reader);
-    size_t token_user = 2u * w->pointer_size;
-    struct span sid = span_from(rest, token_user);
-    if (sid.size >= SID_HEAD && sid.data[0] == SID_REVISION && sid.data[1] <= SID_MAX_PARTS &&
-        sid.size >= SID_HEAD + 4u * sid.data[1]) {
-        reader_skip(&w->reader, token_user);
-        return take_sid(w, field, ret_bytes);
-    }
-    if (rest.size < 4) {
-        return fail(w, field, "the payload ends");
-    }
-    if (load_le32(rest.data) != 0) {
-        return fail(w, field, "not a SID");
-    }
-    reader_skip(&w->reader, 4);
-    *ret_bytes = span_make(rest.data, 0);
-    return true;
-}
-
-/* WPP's macros write a text where a pointer is NULL or no SID; the revision of one is no letter. */
-static bool take_wpp_sid(struct walk *w, const struct schema_field *field, struct span *ret_bytes)
-{
-    static const char none[] = "NULL";
-    struct span rest = reader_rest(&w->reader);
-    if (rest.size < sizeof(none) || memcmp(rest.data, none, sizeof(none)) != 0) {
-        return take_sid(w, field, ret_bytes);
-    }
-    reader_skip(&w->reader, sizeof(none));
-    *ret_bytes = span_make(rest.data, 0);
-    return true;
-}
-
-static bool take_prefixed(struct walk *w, const struct schema_field *field, size_t prefix_bytes,
-    bool big_endian, struct span *ret_bytes)
-{
-    struct reader before = w->reader;
-    struct span prefix = reader_take(&w->reader, prefix_bytes);
-    if (prefix.size == 0) {
-        w->reader = before;
-        return fail(w, field, "the payload ends");
-    }
-    uint32_t count = big_endian ? load_be16(prefix.data) : number_of(prefix);
-    if (!take_counted(w, field, count, 1, ret_bytes)) {
-        w->reader = before;
-        return false;
-    }
-    return true;
-}
-
-/* The bytes of one value; false, with nothing consumed, where the payload cannot hold it. */
-static bool take_value(struct walk *w, const struct schema_field *field, struct span *ret_bytes)
-{
-    size_t fixed = field->pointer_sized ? w->pointer_size : field->fixed_size;
-    if (fixed) {
-        if (reader_left(&w->reader) < fixed) {
-            return fail(w, field, "the payload ends");
-        }
-        *ret_bytes = reader_take(&w->reader, fixed);
-        remember_number(w, field, *ret_bytes);
-        return true;
-    }
-    switch (field->in_type) {
-    case IN_UNICODE_STRING:
-        return take_utf16(w, field, ret_bytes);
-    case IN_ANSI_STRING:
-        return take_ansi(w, field, ret_bytes);
-    case IN_BINARY:
-        return take_binary(w, field, ret_bytes);
-    case IN_SID:
-        return take_sid(w, field, ret_bytes);
-    case IN_WBEM_SID:
-        return take_wbem_sid(w, field, ret_bytes);
-    case IN_WPP_SID:
-        return take_wpp_sid(w, field, ret_bytes);
-    case IN_MANIFEST_COUNTED_STRING:
-    case IN_MANIFEST_COUNTED_ANSI_STRING:
-    case IN_MANIFEST_COUNTED_BINARY:
-    case IN_COUNTED_STRING:
-    case IN_COUNTED_ANSI_STRING:
-        return take_prefixed(w, field, 2, false, ret_bytes);
-    case IN_REVERSED_COUNTED_STRING:
-    case IN_REVERSED_COUNTED_ANSI_STRING:
-        return take_prefixed(w, field, 2, true, ret_bytes);
-    case IN_HEX_DUMP:
-        return take_prefixed(w, field, 4, false, ret_bytes);
-    case IN_NON_NUL_TERMINATED_STRING:
-    case IN_NON_NUL_TERMINATED_ANSI_STRING:
-        *ret_bytes = reader_take(&w->reader, reader_left(&w->reader));
-        return true;
-    default:
-        return fail(w, field, "unknown type");
-    }
 }
 
 /* ---- arrays and structs ----------------------------------------------------------------------- */
@@ -355,7 +114,7 @@ static bool element_count(struct walk *w, const struct schema_field *field, uint
         *ret_count = w->decoder->numbers[field->count];
     } else if (field->flags & FIELD_COUNTED) {
         if (reader_left(&w->reader) < 2) {
-            return fail(w, field, "the payload ends");
+            return decode_value_fail(w, field, "the payload ends");
         }
         *ret_count = reader_u16(&w->reader);
     } else {
@@ -371,11 +130,11 @@ static bool walk_packed(struct walk *w, const struct schema_field *field, uint32
         count = (uint32_t)(reader_left(&w->reader) / size);
     }
     struct span bytes;
-    if (!take_counted(w, field, count, size, &bytes)) {
+    if (!decode_value_take_counted(w, field, count, size, &bytes)) {
         return false;
     }
     if (count) {
-        remember_number(w, field, span_first(bytes, size));
+        decode_remember_number(w, field, span_first(bytes, size));
     }
     return add_field(w, field, FIELD_PACKED, bytes, count) != NO_FIELD;
 }
@@ -394,7 +153,7 @@ static bool walk_elements(struct walk *w, const struct schema_field *field, uint
             ok = walk_group(w, field);
         } else {
             struct span bytes;
-            ok = take_value(w, field, &bytes) &&
+            ok = decode_value_take(w, field, &bytes) &&
                  add_field(w, field, FIELD_VALUE, bytes, 1) != NO_FIELD;
         }
         /* A group that broke off stays, as far as it came. */
@@ -410,7 +169,7 @@ static bool walk_elements(struct walk *w, const struct schema_field *field, uint
 static bool walk_array(struct walk *w, const struct schema_field *field)
 {
     struct reader before = w->reader;
-    uint32_t count;
+    uint32_t count = 0;
     if (!element_count(w, field, &count)) {
         return false;
     }
@@ -436,7 +195,8 @@ static bool walk_field(struct walk *w, const struct schema_field *field)
         return walk_group(w, field);
     }
     struct span bytes;
-    return take_value(w, field, &bytes) && add_field(w, field, FIELD_VALUE, bytes, 1) != NO_FIELD;
+    return decode_value_take(w, field, &bytes) &&
+           add_field(w, field, FIELD_VALUE, bytes, 1) != NO_FIELD;
 }
 
 /* Bytes of the plain value at ${*at}, which is moved to its first; ${ret_skip}: bytes behind it that
@@ -489,7 +249,7 @@ static inline void take_run(struct walk *w, const struct schema_field *first,
     }
     d->field_count = index + count;
     for (uint32_t i = 0; w->schema->has_numbers && i < count; i++) {
-        remember_number(w, &first[i], span_make(fields[i].data, fields[i].size));
+        decode_remember_number(w, &first[i], span_make(fields[i].data, fields[i].size));
     }
 }
 
@@ -539,8 +299,28 @@ static bool walk_fields(struct walk *w, size_t first, size_t count)
     return true;
 }
 
-void decoder_run(struct decoder *decoder, const struct event_record *record,
-    const struct event_schema *schema, uint8_t pointer_size, struct event *ret_event)
+/* Decode the top-level fields up to ${end}. False: the payload breaks off, or there are too many. */
+static bool walk_top(struct decoder *decoder, struct event *event, uint16_t end)
+{
+    struct walk w = {.decoder = decoder,
+        .schema = event->schema,
+        .reader = reader_make(event->record->payload),
+        .pointer_size = event->pointer_size,
+        .payload = event->record->payload};
+    w.payload.data = w.reader.at;
+    w.reader.at = decoder->done ? decoder->at : w.reader.at;
+    bool ok = end == decoder->done || walk_fields(&w, decoder->done, end - decoder->done);
+    decoder->at = w.reader.at;
+    decoder->done = end;
+    event->fields = decoder->fields;
+    event->field_count = decoder->field_count;
+    event->rest = reader_rest(&w.reader);
+    return ok;
+}
+
+void decoder_begin(struct decoder *decoder, const struct event_record *record,
+    const struct event_schema *schema, uint8_t pointer_size, uint16_t field_count,
+    struct event *ret_event)
 {
     *ret_event = (struct event){.record = record,
         .schema = schema,
@@ -550,31 +330,43 @@ void decoder_run(struct decoder *decoder, const struct event_record *record,
         .rest = record->payload};
     decoder->field_count = 0;
     decoder->error[0] = '\0';
+    decoder->done = 0;
     if (!schema || !schema->has_layout) {
         return;
     }
-    struct walk w = {.decoder = decoder,
-        .schema = schema,
-        .reader = reader_make(record->payload),
-        .pointer_size = pointer_size,
-        .payload = record->payload};
-    w.payload.data = w.reader.at;
-    bool ok = schema->top_count == 0; /* no fields: nothing to walk */
-    if (!reset_numbers(decoder, schema)) {
+    ret_event->status = DECODE_COMPLETE;
+    bool ok = reset_numbers(decoder, schema);
+    if (!ok) {
         snprintf(decoder->error, sizeof(decoder->error), "out of memory");
-    } else if (!ok) {
-        ok = walk_fields(&w, 0, schema->top_count);
+    } else {
+        ok = walk_top(
+            decoder, ret_event, field_count < schema->top_count ? field_count : schema->top_count);
     }
-    ret_event->fields = decoder->fields;
-    ret_event->field_count = decoder->field_count;
-    ret_event->rest = reader_rest(&w.reader);
     if (!ok) {
         ret_event->status = DECODE_PARTIAL;
         ret_event->error = decoder->error;
-    } else if (schema->open_end) {
-        ret_event->status = DECODE_PARTIAL;
-        ret_event->error = schema->open_end;
-    } else {
-        ret_event->status = ret_event->rest.size ? DECODE_RESIDUE : DECODE_COMPLETE;
     }
+}
+
+void decoder_finish(struct decoder *decoder, struct event *event)
+{
+    if (event->status != DECODE_COMPLETE) {
+        return;
+    }
+    if (!walk_top(decoder, event, event->schema->top_count)) {
+        event->status = DECODE_PARTIAL;
+        event->error = decoder->error;
+    } else if (event->schema->open_end) {
+        event->status = DECODE_PARTIAL;
+        event->error = event->schema->open_end;
+    } else {
+        event->status = event->rest.size ? DECODE_RESIDUE : DECODE_COMPLETE;
+    }
+}
+
+void decoder_run(struct decoder *decoder, const struct event_record *record,
+    const struct event_schema *schema, uint8_t pointer_size, struct event *ret_event)
+{
+    decoder_begin(decoder, record, schema, pointer_size, UINT16_MAX, ret_event);
+    decoder_finish(decoder, ret_event);
 }

@@ -20,6 +20,8 @@ struct decoder {
     uint32_t *numbers; /* by property index: last value of properties that are lengths or counts */
     uint32_t number_capacity;
     char error[160];
+    uint16_t done;     /* decoder_begin: top-level fields */
+    const uint8_t *at; /* … and where in the payload they end */
 };
 
 bool decoder_init(struct decoder *decoder, struct error *err);
@@ -31,5 +33,16 @@ void decoder_fini(struct decoder *decoder);
  */
 void decoder_run(struct decoder *decoder, const struct event_record *record,
     const struct event_schema *schema, uint8_t pointer_size, struct event *ret_event);
+
+/*
+ * The same in two steps, for who looks at the first fields to see whether the others are wanted.
+ * decoder_begin decodes the first ${field_count} top-level fields, or all there are: members of
+ * ${ret_event} behind the fields say nothing yet, but that it is RAW or is not. decoder_finish, of
+ * that event, makes it what decoder_run would have.
+ */
+void decoder_begin(struct decoder *decoder, const struct event_record *record,
+    const struct event_schema *schema, uint8_t pointer_size, uint16_t field_count,
+    struct event *ret_event);
+void decoder_finish(struct decoder *decoder, struct event *event);
 
 #endif

@@ -1,0 +1,61 @@
+#ifndef ETWSHIP_DECODE_DECODE_OWN_H
+#define ETWSHIP_DECODE_DECODE_OWN_H
+
+#include "base/reader.h"
+#include "decode/decode.h"
+
+/* What the files of the decoder share; not for users of decode.h. */
+
+struct walk {
+    struct decoder *decoder;
+    const struct event_schema *schema;
+    struct reader reader;
+    uint8_t pointer_size;
+    struct span payload;
+};
+
+/* Say what is wrong with ${field}, if nothing was before. Always false. */
+bool decode_value_fail(struct walk *w, const struct schema_field *field, const char *what);
+
+/* ${count} values of ${unit} bytes side by side, as something in the payload promises. */
+bool decode_value_take_counted(struct walk *w, const struct schema_field *field, uint64_t count,
+    size_t unit, struct span *ret_bytes);
+
+/* The bytes of one value; false, with nothing consumed, where the payload cannot hold it. */
+bool decode_value_take(struct walk *w, const struct schema_field *field, struct span *ret_bytes);
+
+/* Bytes of ${text} in front of its first NUL. */
+static inline size_t until_nul(const uint8_t *text, size_t size)
+{
+    const uint8_t *nul = size ? memchr(text, 0, size) : NULL;
+    return nul ? (size_t)(nul - text) : size;
+}
+
+/* A property that is the length or count of a later one. */
+static inline uint32_t decode_number_of(struct span bytes)
+{
+    switch (bytes.size) {
+    case 1:
+        return bytes.data[0];
+    case 2:
+        return load_le16(bytes.data);
+    case 4:
+        return load_le32(bytes.data);
+    case 8: {
+        uint64_t wide = load_le64(bytes.data);
+        return wide > UINT32_MAX ? UINT32_MAX : (uint32_t)wide;
+    }
+    default:
+        return 0;
+    }
+}
+
+static inline void decode_remember_number(
+    struct walk *w, const struct schema_field *field, struct span bytes)
+{
+    if (field->flags & FIELD_IS_NUMBER) {
+        w->decoder->numbers[field - w->schema->fields] = decode_number_of(bytes);
+    }
+}
+
+#endif
