@@ -219,19 +219,24 @@ bool event_path_compile(struct span text, struct event_path *ret_path, struct er
     return true;
 }
 
-static bool has_field(const struct event_schema *schema, struct span name)
+/* A field of the name, or one whose generated `_name` it is: the number of the last one, from 1; 0:
+ * there is none. */
+static uint16_t last_field(const struct event_schema *schema, struct span name)
 {
-    for (uint16_t i = 0; i < schema->top_count; i++) {
-        if (span_equal(schema->fields[i].name, name)) {
-            return true;
+    static const size_t suffix_size = sizeof("_name") - 1;
+    struct span bare = span_first(name, name.size > suffix_size ? name.size - suffix_size : 0);
+    bool is_generated = bare.size && span_is(span_from(name, bare.size), "_name");
+    for (uint16_t i = schema->top_count; i > 0; i--) {
+        struct span have = schema->fields[i - 1].name;
+        if (span_equal(have, name) || (is_generated && span_equal(have, bare))) {
+            return i;
         }
     }
-    return false;
+    return 0;
 }
 
 bool event_path_possible(const struct event_path *path, const struct event_schema *schema)
 {
-    static const size_t suffix_size = sizeof("_name") - 1;
     switch (path->field) {
     case PATH_MESSAGE:
         return schema && schema->has_layout && (schema->message.size || schema->wpp);
@@ -239,17 +244,20 @@ bool event_path_possible(const struct event_path *path, const struct event_schem
     case PATH_DECODE_ERROR:
         return schema && schema->has_layout;
     case PATH_DATA:
-        break;
+        return schema && schema->has_layout &&
+               (path->step_count == 0 || last_field(schema, path->steps[0].name));
     default:
         return true;
     }
-    if (!schema || !schema->has_layout || path->step_count == 0) {
-        return schema && schema->has_layout;
+}
+
+uint16_t event_path_fields(const struct event_path *path, const struct event_schema *schema)
+{
+    if (path->need < EVENT_PATH_EVENT) {
+        return 0;
     }
-    struct span name = path->steps[0].name;
-    return has_field(schema, name) ||
-           (name.size > suffix_size && span_is(span_from(name, name.size - suffix_size), "_name") &&
-               has_field(schema, span_first(name, name.size - suffix_size)));
+    return path->field == PATH_DATA && path->step_count ? last_field(schema, path->steps[0].name)
+                                                        : EVENT_PATH_ALL_FIELDS;
 }
 
 /* A field that is not named here is taken to differ from event to event. */
@@ -257,6 +265,23 @@ enum event_path_scope event_path_scope(const struct event_path *path)
 {
     switch ((enum event_path_field)path->field) {
     case PATH_ETW_SEQUENCE:
+    case PATH_EXTENDED: /* with the stack */
+    case PATH_EXTENDED_STACK:
+    case PATH_PROCESS_START_KEY:
+    case PATH_PROCESS_NAME:
+    case PATH_PROCESS_EXECUTABLE:
+    case PATH_PROCESS_COMMAND_LINE:
+    case PATH_PROCESS_PARENT:
+    case PATH_PROCESS_PARENT_PID:
+    case PATH_PROCESS_PARENT_NAME:
+    case PATH_PROCESS_PARENT_EXECUTABLE:
+    case PATH_PROCESS_USER:
+    case PATH_PROCESS_USER_ID:
+    case PATH_PROCESS_USER_NAME:
+    case PATH_PROCESS_USER_DOMAIN:
+    case PATH_PROCESS_SESSION_ID:
+    case PATH_PROCESS_INTEGRITY:
+    case PATH_PROCESS_START:
         return EVENT_PATH_OF_PLACE;
     case PATH_PROVIDER:
     case PATH_PROVIDER_NAME:

@@ -45,13 +45,18 @@ bool event_path_compile(struct span text, struct event_path *ret_path, struct er
  * such field: known without decoding. */
 bool event_path_possible(const struct event_path *path, const struct event_schema *schema);
 
+/* How many of the top-level fields of ${schema}, which has a layout, must be decoded for the value
+ * there. 0: there never is one; ALL_FIELDS: it takes the whole event. */
+enum { EVENT_PATH_ALL_FIELDS = UINT16_MAX };
+uint16_t event_path_fields(const struct event_path *path, const struct event_schema *schema);
+
 /* On what a value above EVENT_PATH_EVENT depends beside the schema. */
 enum event_path_scope {
     /* What tells types of events apart: kind, header_type, hook_id, provider, descriptor; and what
      * never changes: agent, labels, tags. */
     EVENT_PATH_OF_TYPE,
-    EVENT_PATH_OF_EVENT, /* anything else of the record, its trace or its stack */
-    EVENT_PATH_OF_PLACE, /* also on its place among the others, as its number does */
+    EVENT_PATH_OF_EVENT, /* anything else of the record or its trace */
+    EVENT_PATH_OF_PLACE, /* also on the records around it: its number, its stack, its process */
 };
 enum event_path_scope event_path_scope(const struct event_path *path);
 

@@ -1,10 +1,11 @@
 #include "filter/filter.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/nearest.h"
 #include "base/utf.h"
-#include "filter/filter_program.h"
+#include "filter/filter_plan.h"
 
 enum { MAX_FILTER_BYTES = 64 * 1024 * 1024, MAX_FOLDED_BYTES = 2 * EVENT_VALUE_MAX_TEXT };
 
@@ -78,6 +79,9 @@ static bool drops_early(const struct filter *filter)
 {
     for (size_t i = 0; i < filter->rule_count; i++) {
         const struct filter_code *code = &filter->rules[i];
+        if (!filter_action_decides(code->action)) {
+            continue;
+        }
         if (code->least_need > EVENT_PATH_RECORD) {
             return false;
         }
@@ -87,6 +91,52 @@ static bool drops_early(const struct filter *filter)
         }
     }
     return false;
+}
+
+/* Few tests of the header that differ from event to event are answered at once. */
+static bool plans_help_header(const struct filter *filter)
+{
+    enum { FEW = 4 };
+    size_t count = 0;
+    for (size_t i = 0; i < filter->rule_count; i++) {
+        const struct filter_code *code = &filter->rules[i];
+        for (uint32_t k = 0; k < code->op_count; k++) {
+            if (code->ops[k].need == EVENT_PATH_RECORD &&
+                code->ops[k].scope == EVENT_PATH_OF_TYPE) {
+                return true;
+            }
+        }
+        count += code->op_count;
+    }
+    return count > FEW;
+}
+
+static bool is_placed(const struct filter *filter)
+{
+    for (size_t i = 0; i < filter->rule_count; i++) {
+        const struct filter_code *code = &filter->rules[i];
+        for (uint32_t k = 0; k < code->op_count; k++) {
+            if (code->ops[k].scope == EVENT_PATH_OF_PLACE) {
+                return true;
+            }
+        }
+        if (code->key.is_placed) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void complete(struct filter *filter)
+{
+    static atomic_uint_fast64_t last_id;
+    filter->id = atomic_fetch_add_explicit(&last_id, 1, memory_order_relaxed) + 1;
+    filter->word_count = (filter->rule_count + 63) / 64;
+    filter->drops_early = drops_early(filter);
+    filter->is_placed = is_placed(filter);
+    filter->plans_help[EVENT_PATH_RECORD] = plans_help_header(filter);
+    filter->plans_help[EVENT_PATH_SCHEMA] = true;
+    filter->plans_help[EVENT_PATH_EVENT] = true;
 }
 
 struct filter *filter_create(const struct filter_rule *rules, size_t count,
@@ -102,7 +152,7 @@ struct filter *filter_create(const struct filter_rule *rules, size_t count,
         filter_destroy(filter);
         return NULL;
     }
-    filter->drops_early = drops_early(filter);
+    complete(filter);
     return filter;
 }
 
@@ -179,6 +229,7 @@ void filter_scratch_fini(struct filter_scratch *scratch)
 {
     event_path_context_fini(&scratch->paths);
     buf_fini(&scratch->folded);
+    filter_plans_destroy(scratch->plans);
     pcre2_match_data_free(scratch->match);
     pcre2_match_context_free(scratch->match_limits);
 }

@@ -106,15 +106,17 @@ enum event_path_need filter_need(const struct filter *filter);
 /* ---- running ----------------------------------------------------------------------------------- */
 
 /* Memory of one thread, for all its filters; `paths.session` and `paths.agent` are the caller's to
- * set. */
+ * set. Schemas come from one cache for as long as it is used: what their names say is remembered by
+ * event_schema.serial. */
 struct filter_scratch {
     struct event_path_context paths;
     struct buf folded;
-    void *match;        /* of the regex library */
-    void *match_limits; /* the same */
-    uint64_t given_up;  /* regex searches that took too long and count as no match */
-    uint64_t key;       /* of the bucket, where a LIMIT decided to KEEP */
-    bool placed;        /* the last verdict depends on EVENT_PATH_OF_PLACE */
+    void *match;                /* of the regex library */
+    void *match_limits;         /* the same */
+    uint64_t given_up;          /* regex searches that took too long and count as no match */
+    uint64_t key;               /* of the bucket, where a LIMIT decided to KEEP */
+    bool placed;                /* the last verdict depends on EVENT_PATH_OF_PLACE */
+    struct filter_plans *plans; /* what is left to ask by type of event; NULL: none yet */
 };
 
 /* ${ansi} NULL: 1252. On failure, too, fini is allowed. */
@@ -135,16 +137,21 @@ enum filter_verdict filter_header(const struct filter *filter, struct filter_scr
 /* May filter_header drop a record at all? */
 bool filter_drops_early(const struct filter *filter);
 
-/* The verdict of filter_header where it does not depend on the record's place among the others: its
- * sequence need not be known. Else UNDECIDED. */
-enum filter_verdict filter_early(const struct filter *filter, struct filter_scratch *scratch,
-    const struct event_record *record, size_t *ret_rule);
+/* May a verdict depend on EVENT_PATH_OF_PLACE? A verdict that came about without is known before the
+ * record has its place (filter_scratch.placed): its sequence, its stack and its process need not be
+ * there. */
+bool filter_is_placed(const struct filter *filter);
 
 /* The same for a record that one of ${schemas} will decode, NULL among them for none: decided where
  * the verdict and the rule are the same for all. ${event} has the record and the stack. */
 enum filter_verdict filter_candidates(const struct filter *filter, struct filter_scratch *scratch,
     const struct event *event, const struct event_schema *const *schemas, size_t count,
     size_t *ret_rule);
+
+/* How many of the top-level fields of ${event}'s schema must be decoded, so that filter_event says the
+ * same as of the whole event; EVENT_PATH_ALL_FIELDS: all of it must. ${event} has record and schema. */
+uint16_t filter_fields(
+    const struct filter *filter, struct filter_scratch *scratch, const struct event *event);
 
 /* The same for a decoded event: never UNDECIDED. */
 enum filter_verdict filter_event(const struct filter *filter, struct filter_scratch *scratch,

@@ -28,6 +28,7 @@ static bool compile_path(struct filter *filter, struct span text, struct filter_
     }
     path->each = true;
     key->need = path->need > key->need ? path->need : key->need;
+    key->is_placed |= event_path_scope(path) == EVENT_PATH_OF_PLACE;
     return true;
 }
 

@@ -67,7 +67,7 @@ struct filter_op {
     uint8_t test;
     uint8_t need;      /* enum event_path_need */
     uint8_t scope;     /* enum event_path_scope */
-    bool inverted;     /* below an odd number of `not`: see filter_run.c */
+    bool inverted;     /* below an odd number of `not`: see filter_truth.c */
     bool has_names;    /* HAS: `names` is valid */
     uint32_t on_true;  /* next test, or FILTER_TRUE, FILTER_FALSE */
     uint32_t on_false; /* the same */
@@ -85,7 +85,8 @@ struct filter_key {
     struct event_path *paths; /* with any element where a field is a list */
     struct span *texts;
     uint32_t count;
-    uint8_t need; /* enum event_path_need, the most of them */
+    uint8_t need;   /* enum event_path_need, the most of them */
+    bool is_placed; /* one is EVENT_PATH_OF_PLACE */
 };
 
 enum { FILTER_TRUE = 0x7ffffffe, FILTER_FALSE = 0x7fffffff };
@@ -116,8 +117,12 @@ struct filter {
     struct filter_regex *regexes;
     struct filter_code *rules;
     size_t rule_count;
-    bool has_edits; /* a rule edits */
-    bool drops_early; /* filter_drops_early */
+    bool has_edits;     /* a rule edits */
+    bool drops_early;   /* filter_drops_early */
+    bool is_placed;     /* filter_is_placed, but for samples of events without the field */
+    uint64_t id;        /* of this filter alone, in the process */
+    size_t word_count;  /* a bit for each rule takes so many words */
+    bool plans_help[3]; /* by enum event_path_need: there is something to know of types */
 };
 
 /* Compile ${text}, which outlives the filter, into ${code}. ${ret_offset}: where the error is. */

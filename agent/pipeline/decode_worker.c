@@ -1,10 +1,7 @@
-#include "pipeline/decode_worker.h"
-
 #include <stdlib.h>
 
-#include "pipeline/edit_stage.h"
+#include "pipeline/decode_worker_own.h"
 #include "pipeline/event_text.h"
-#include "pipeline/losses.h"
 #include "platform/plat_system.h"
 #include "platform/plat_thread.h"
 
@@ -18,35 +15,7 @@
  */
 enum { NO_MEMORY_WAIT_MS = 50, MAX_ROUTE_BYTES = 64 * 1024 };
 
-struct context {
-    struct event_decode decode;
-    struct event_writer **writers; /* by piece */
-    struct filter_scratch scratch; /* for filters and routes */
-    bool has_scratch;
-    struct gate_view *gates;        /* of the session */
-    struct gate_view *stream_gates; /* by piece; no gate: the stream keeps everything */
-    bool is_filtered;               /* there is any of them */
-    bool is_edited;                 /* one of them edits */
-    size_t *sizes;                  /* by piece: bytes of the last one */
-};
-
-struct decode_worker {
-    struct decode_worker_settings settings;
-    struct decoder decoder;
-    struct edit_stage edits;
-    struct context *contexts; /* by session */
-    struct buf route;
-    struct plat_thread *thread;
-};
-
 /* ---- pieces ----------------------------------------------------------------------------------- */
-
-static const struct worker_stream *stream_of(
-    const struct decode_worker *worker, const struct slab *slab, size_t piece)
-{
-    const struct worker_session *session = &worker->settings.sessions[slab->session];
-    return &worker->settings.streams[session->streams[piece]];
-}
 
 /* Room for what is going to be written, as far as the last slab tells; and for as much again where the
  * piece becomes a batch that the next one is appended to. Not having it is no failure. */
@@ -69,7 +38,7 @@ static bool make_pieces(struct decode_worker *worker, struct slab *slab)
         return false;
     }
     for (size_t i = 0; i < count; i++) {
-        const struct worker_stream *stream = stream_of(worker, slab, i);
+        const struct worker_stream *stream = decode_worker_stream(worker, slab, i);
         if (!piece_init(&slab->pieces[i], stream->route_count, worker->settings.pool)) {
             return false;
         }
@@ -106,7 +75,7 @@ static bool write_text(struct decode_worker *worker, const struct item *item, si
 {
     const struct slab *slab = item->slab;
     struct event_writer *writer = worker->contexts[slab->session].writers[index];
-    const struct event_format *format = stream_of(worker, slab, index)->format;
+    const struct event_format *format = decode_worker_stream(worker, slab, index)->format;
     struct buf *out = &slab->pieces[index].bytes;
     if (item->event) {
         return event_text_add(format, writer, item->event, out);
@@ -136,7 +105,7 @@ static const char *own_name(const struct slab *slab)
 static bool add_routes(struct decode_worker *worker, const struct item *item, size_t index)
 {
     const struct slab *slab = item->slab;
-    const struct worker_stream *stream = stream_of(worker, slab, index);
+    const struct worker_stream *stream = decode_worker_stream(worker, slab, index);
     struct event_path_context *paths = &worker->contexts[slab->session].scratch.paths;
     for (size_t i = 0; i < stream->route_count; i++) {
         buf_reset(&worker->route);
@@ -159,7 +128,7 @@ static bool add_routes(struct decode_worker *worker, const struct item *item, si
 /* What tells a record of a file from all others for ever, where an output asks for that. */
 static bool add_position(struct decode_worker *worker, const struct item *item, size_t index)
 {
-    if (!item->event || !stream_of(worker, item->slab, index)->ids) {
+    if (!item->event || !decode_worker_stream(worker, item->slab, index)->ids) {
         return true;
     }
     const struct record_position *position = &item->event->record->position;
@@ -191,117 +160,6 @@ static bool write_record(
         wait_for_memory(worker);
     }
     return true;
-}
-
-/* ---- filters ---------------------------------------------------------------------------------- */
-
-/* What is known of an event when gates are asked. */
-struct stage {
-    const struct event *event;
-    const struct schema_choice *choice;
-    bool decoded;
-};
-
-/* Ask all gates that are still open. DROP: the session does not want the event, or no stream does
- * (*ret_accepted); UNDECIDED: more must be known. */
-static enum filter_verdict ask_gates(struct decode_worker *worker, const struct slab *slab,
-    const struct stage *stage, bool *ret_accepted)
-{
-    const struct worker_session *session = &worker->settings.sessions[slab->session];
-    struct context *context = &worker->contexts[slab->session];
-    *ret_accepted = false;
-    enum filter_verdict verdict = gate_ask_all(context->gates, session->gate_count,
-        &context->scratch, stage->event, stage->choice, stage->decoded);
-    if (verdict != FILTER_KEEP) {
-        return verdict;
-    }
-    if (session->selects) {
-        if (!stage->decoded) {
-            return FILTER_UNDECIDED;
-        }
-        if (!session->selects(session->selection, &context->scratch, stage->event)) {
-            return FILTER_DROP;
-        }
-    }
-    for (size_t i = 0; i < session->gate_count; i++) {
-        if (!gate_charge(&context->gates[i], slab->session, stage->event->record)) {
-            return FILTER_DROP;
-        }
-    }
-    *ret_accepted = true;
-    size_t dropped = 0;
-    for (size_t i = 0; i < slab->piece_count; i++) {
-        struct gate_view *view = &context->stream_gates[i];
-        enum filter_verdict one = FILTER_KEEP;
-        if (view->gate) {
-            one = gate_ask(view, &context->scratch, stage->event, stage->choice, stage->decoded);
-            if (!gate_charge(view, slab->session, stage->event->record)) {
-                one = FILTER_DROP;
-            }
-        }
-        dropped += one == FILTER_DROP;
-        verdict = one == FILTER_UNDECIDED ? one : verdict;
-    }
-    return dropped == slab->piece_count && dropped ? FILTER_DROP : verdict;
-}
-
-/* Decode ${event}, of which record and stack are there, as far as it is wanted. False: it is not,
- * and *ret_accepted says whether the session at least wants it. */
-static bool decode_wanted(
-    struct decode_worker *worker, const struct slab *slab, struct event *event, bool *ret_accepted)
-{
-    struct context *context = &worker->contexts[slab->session];
-    struct stage stage = {.event = event};
-    gate_begin(context->gates, worker->settings.sessions[slab->session].gate_count);
-    gate_begin(context->stream_gates, slab->piece_count);
-    enum filter_verdict verdict = ask_gates(worker, slab, &stage, ret_accepted);
-    if (verdict == FILTER_DROP) {
-        return false;
-    }
-    stage.choice = schema_cache_find(context->decode.cache, event->record);
-    if (verdict == FILTER_UNDECIDED) {
-        verdict = ask_gates(worker, slab, &stage, ret_accepted);
-        if (verdict == FILTER_DROP) {
-            return false;
-        }
-    }
-    const struct event before = *event;
-    event_decode_with(&context->decode, event->record, stage.choice, event);
-    event->stack = before.stack;
-    event->stack_count = before.stack_count;
-    stage.decoded = true;
-    return verdict == FILTER_KEEP || ask_gates(worker, slab, &stage, ret_accepted) != FILTER_DROP;
-}
-
-/* What the limits of a gate held back is lost to output number ${output}, or to all (SIZE_MAX). */
-static void tell_held(struct decode_worker *worker, const struct slab *slab,
-    const struct gate_view *view, const size_t *outputs, size_t output_count)
-{
-    struct loss loss = {.session = slab->session, .held = true};
-    if (!view->gate || !view->gate->limiter || !worker->settings.losses) {
-        return;
-    }
-    loss.count = limiter_held(view->gate->limiter, slab->session, &loss.times);
-    for (size_t i = 0; loss.count && i < output_count; i++) {
-        loss.output = outputs[i];
-        losses_add(worker->settings.losses, &loss);
-    }
-}
-
-static void flush_gates(struct decode_worker *worker, const struct slab *slab)
-{
-    const struct worker_session *session = &worker->settings.sessions[slab->session];
-    struct context *context = &worker->contexts[slab->session];
-    for (size_t i = 0; i < session->gate_count; i++) {
-        static const size_t all = SIZE_MAX;
-        gate_flush(&context->gates[i]);
-        tell_held(worker, slab, &context->gates[i], &all, 1);
-    }
-    for (size_t i = 0; i < session->stream_count; i++) {
-        const struct worker_stream *stream = &worker->settings.streams[session->streams[i]];
-        gate_flush(&context->stream_gates[i]);
-        tell_held(worker, slab, &context->stream_gates[i], stream->outputs, stream->output_count);
-    }
 }
 
 /* ---- events ----------------------------------------------------------------------------------- */
@@ -352,7 +210,7 @@ static bool work_on_event(
     if (context->is_filtered) {
         event.stack = item->frames;
         event.stack_count = item->frame_count;
-        wanted = decode_wanted(worker, slab, &event, &accepted);
+        wanted = decode_worker_gates_decode(worker, slab, &event, &accepted);
     } else {
         event_decode_run(&context->decode, item->record, &event);
         event.stack = item->frames;
@@ -427,7 +285,7 @@ static void work_on(struct decode_worker *worker, struct slab *slab)
     for (size_t i = 0; i < slab->piece_count; i++) {
         context->sizes[i] = slab->pieces[i].bytes.size;
     }
-    flush_gates(worker, slab);
+    decode_worker_gates_flush(worker, slab);
     slab->undecoded = !ok;
     slab->done_sequence = slab->last_sequence;
     sealer_finish(sealer, slab);
@@ -458,27 +316,6 @@ static void run(void *self)
 
 /* ---- life ------------------------------------------------------------------------------------- */
 
-static bool make_gates(struct decode_worker *worker, size_t index, struct error *err)
-{
-    const struct worker_session *session = &worker->settings.sessions[index];
-    struct context *context = &worker->contexts[index];
-    context->gates = calloc(session->gate_count + 1, sizeof(*context->gates));
-    context->stream_gates = calloc(session->stream_count + 1, sizeof(*context->stream_gates));
-    bool ok = context->gates && context->stream_gates;
-    context->is_filtered = session->gate_count || session->selects;
-    for (size_t i = 0; ok && i < session->gate_count; i++) {
-        ok = gate_view_init(&context->gates[i], &session->gates[i], err);
-    }
-    for (size_t i = 0; ok && i < session->stream_count; i++) {
-        const struct gate *gate = &worker->settings.streams[session->streams[i]].gate;
-        if (gate->filter) {
-            context->is_filtered = true;
-            ok = gate_view_init(&context->stream_gates[i], gate, err);
-        }
-    }
-    return ok;
-}
-
 static bool make_context(struct decode_worker *worker, size_t index, struct error *err)
 {
     const struct decode_worker_settings *settings = &worker->settings;
@@ -495,7 +332,7 @@ static bool make_context(struct decode_worker *worker, size_t index, struct erro
     context->scratch.paths.agent = settings->agent;
     context->writers = calloc(session->stream_count + 1, sizeof(*context->writers));
     context->sizes = calloc(session->stream_count + 1, sizeof(*context->sizes));
-    if (!context->writers || !context->sizes || !make_gates(worker, index, err)) {
+    if (!context->writers || !context->sizes || !decode_worker_gates_make(worker, index, err)) {
         return error_set(err, ERR_MEMORY, "out of memory for a decode worker");
     }
     context->is_edited = edit_stage_is_needed(session, context->gates, context->stream_gates);
@@ -523,14 +360,7 @@ static void fini_context(struct decode_worker *worker, size_t index)
     }
     free(context->writers);
     free(context->sizes);
-    for (size_t i = 0; context->gates && i < session->gate_count; i++) {
-        gate_view_fini(&context->gates[i]);
-    }
-    for (size_t i = 0; context->stream_gates && i < session->stream_count; i++) {
-        gate_view_fini(&context->stream_gates[i]);
-    }
-    free(context->gates);
-    free(context->stream_gates);
+    decode_worker_gates_fini(worker, index);
     if (context->has_scratch) {
         filter_scratch_fini(&context->scratch);
     }

@@ -1,11 +1,22 @@
 #include "pipeline/event_decode.h"
 
+static uint8_t pointer_size_of(const struct event_decode *decode, const struct event_record *record)
+{
+    return decode->pointer_size ? decode->pointer_size : record->pointer_size;
+}
+
+/* May a payload that does not fit be tried with the other size of pointers? */
+static bool has_other_width(const struct event_decode *decode, const struct event_schema *schema)
+{
+    return !decode->pointer_size && schema->kind == SCHEMA_MOF && schema->uses_pointers;
+}
+
 /* A 32-bit logger on a 64-bit machine writes 64-bit payloads behind 32-bit headers. Only classes
  * are tried again: their sizes are exact, so a fit with the other width is no accident. */
 static bool try_other_width(struct event_decode *decode, const struct event_record *record,
     const struct event_schema *schema, struct event *event)
 {
-    if (decode->pointer_size || schema->kind != SCHEMA_MOF || !schema->uses_pointers) {
+    if (!has_other_width(decode, schema)) {
         return false;
     }
     uint8_t other = record->pointer_size == 8 ? 4 : 8;
@@ -25,7 +36,7 @@ static bool fits(struct event_decode *decode, const struct event_record *record,
 void event_decode_with(struct event_decode *decode, const struct event_record *record,
     const struct schema_choice *choice, struct event *ret_event)
 {
-    uint8_t pointer_size = decode->pointer_size ? decode->pointer_size : record->pointer_size;
+    uint8_t pointer_size = pointer_size_of(decode, record);
     for (size_t i = 0; i < choice->count; i++) {
         if (fits(decode, record, choice->list[i], pointer_size, ret_event)) {
             return;
@@ -42,6 +53,27 @@ void event_decode_with(struct event_decode *decode, const struct event_record *r
     if (choice->late && ret_event->status == DECODE_RAW) {
         ret_event->error = "Windows (TDH) has not said yet what the event is made of";
     }
+}
+
+bool event_decode_begin(struct event_decode *decode, const struct event_record *record,
+    const struct schema_choice *choice, uint16_t field_count, struct event *event)
+{
+    const struct event_schema *schema = choice->count == 1 ? choice->list[0] : NULL;
+    if (!schema || !schema->has_layout || has_other_width(decode, schema)) {
+        return false;
+    }
+    const struct event before = *event;
+    decoder_begin(
+        decode->decoder, record, schema, pointer_size_of(decode, record), field_count, event);
+    event->process = before.process;
+    event->stack = before.stack;
+    event->stack_count = before.stack_count;
+    return true;
+}
+
+void event_decode_finish(struct event_decode *decode, struct event *event)
+{
+    decoder_finish(decode->decoder, event);
 }
 
 void event_decode_run(

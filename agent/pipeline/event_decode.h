@@ -27,6 +27,15 @@ void event_decode_run(
 void event_decode_with(struct event_decode *decode, const struct event_record *record,
     const struct schema_choice *choice, struct event *ret_event);
 
+/*
+ * The same in two steps (decoder_begin), where a single definition may apply and no other size of
+ * pointers could change what it makes of the payload. False: only the whole of it is known to be
+ * right, and nothing was done. Stacks, and what else is known of the event, stay as they are.
+ */
+bool event_decode_begin(struct event_decode *decode, const struct event_record *record,
+    const struct schema_choice *choice, uint16_t field_count, struct event *event);
+void event_decode_finish(struct event_decode *decode, struct event *event);
+
 /* How well events decoded. */
 struct decode_counts {
     uint64_t raw;         /* events without layout, with payload bytes: shipped as hex */

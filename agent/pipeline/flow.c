@@ -20,6 +20,7 @@ struct flow {
     uint64_t sequence;
     uint64_t newest; /* FILETIME of the latest event, the time of gaps */
     bool stopped;
+    bool learns_late; /* definitions came behind records */
 };
 
 /* ---- filter ------------------------------------------------------------------------------------ */
@@ -34,42 +35,111 @@ static bool passes(struct flow *flow, enum filter_verdict verdict, size_t rule)
     return verdict != FILTER_DROP;
 }
 
-/* Decode ${event}, of which record and stack are there. False: the filter drops it, as early as
- * header or schema allow. */
-static bool decode_filtered(struct flow *flow, struct event *event)
+enum decoded { NOT_DECODED, PARTLY_DECODED, DECODED };
+
+/* What is known of ${event} beside its payload stays. */
+static void decode_whole(struct flow *flow, const struct schema_choice *choice, struct event *event)
+{
+    const struct event before = *event;
+    event_decode_with(&flow->decode, before.record, choice, event);
+    event->process = before.process;
+    event->stack = before.stack;
+    event->stack_count = before.stack_count;
+}
+
+/* As far as the filter looks. */
+static enum decoded decode_for_filter(
+    struct flow *flow, const struct schema_choice *choice, struct event *event)
+{
+    if (choice->count == 1) {
+        event->schema = choice->list[0];
+        uint16_t fields = filter_fields(flow->filter.filter, flow->filter.scratch, event);
+        if (fields != EVENT_PATH_ALL_FIELDS &&
+            event_decode_begin(&flow->decode, event->record, choice, fields, event)) {
+            return PARTLY_DECODED;
+        }
+    }
+    decode_whole(flow, choice, event);
+    return DECODED;
+}
+
+/* The verdict on ${event}, of which all but schema and fields is there, as early as header or schema
+ * allow. ${ret_decoded}: what was decoded for it. */
+static enum filter_verdict judge(
+    struct flow *flow, struct event *event, size_t *ret_rule, enum decoded *ret_decoded)
 {
     const struct flow_filter *f = &flow->filter;
-    const struct event_record *record = event->record;
     const struct event_schema *const nothing = NULL;
-    size_t rule = 0;
-    enum filter_verdict verdict = filter_header(f->filter, f->scratch, record, &rule);
+    *ret_decoded = NOT_DECODED;
+    enum filter_verdict verdict = filter_header(f->filter, f->scratch, event->record, ret_rule);
+    if (verdict != FILTER_UNDECIDED) {
+        return verdict;
+    }
+    const struct schema_choice *choice = schema_cache_find(flow->decode.cache, event->record);
+    verdict = filter_candidates(f->filter, f->scratch, event,
+        choice->count ? choice->list : &nothing, choice->count ? choice->count : 1, ret_rule);
+    if (verdict != FILTER_UNDECIDED) {
+        return verdict;
+    }
+    *ret_decoded = decode_for_filter(flow, choice, event);
+    return filter_event(f->filter, f->scratch, event, ret_rule);
+}
+
+/* Decode ${event}, of which all but schema and fields is there. False: the filter drops it. ${tag}:
+ * see early(). */
+static bool decode_filtered(struct flow *flow, struct event *event, uint64_t tag)
+{
+    size_t rule = (size_t)tag - 1;
+    enum decoded decoded = NOT_DECODED;
+    enum filter_verdict verdict = tag ? FILTER_KEEP : judge(flow, event, &rule, &decoded);
     if (!passes(flow, verdict, rule)) {
         return false;
     }
-    const struct schema_choice *choice = schema_cache_find(flow->decode.cache, record);
-    if (verdict == FILTER_UNDECIDED) {
-        verdict = filter_candidates(f->filter, f->scratch, event,
-            choice->count ? choice->list : &nothing, choice->count ? choice->count : 1, &rule);
-        if (!passes(flow, verdict, rule)) {
-            return false;
-        }
+    if (decoded == PARTLY_DECODED) {
+        event_decode_finish(&flow->decode, event);
+    } else if (decoded == NOT_DECODED) {
+        decode_whole(flow, schema_cache_find(flow->decode.cache, event->record), event);
     }
-    const struct event before = *event;
-    event_decode_with(&flow->decode, record, choice, event);
-    event->stack = before.stack;
-    event->stack_count = before.stack_count;
-    if (verdict == FILTER_KEEP) {
-        return true;
+    return true;
+}
+
+/*
+ * The verdict on a record that is still to be joined with its stack, where neither that nor the
+ * records around it can change it: what is dropped need not be copied. UNDECIDED: its turn will
+ * tell. ${ret_tag}: else what that is to know, the number of the rule from 1.
+ *
+ * Definitions are there before the records that they describe, but for files that are followed or
+ * come one after another: once some were learned between records, only headers are judged here.
+ */
+static enum filter_verdict early(
+    struct flow *flow, const struct event_record *record, uint64_t *ret_tag)
+{
+    const struct flow_filter *f = &flow->filter;
+    size_t rule = 0;
+    enum filter_verdict verdict = FILTER_UNDECIDED;
+    enum decoded decoded;
+    *ret_tag = 0;
+    if (!f->filter || stack_join_wants(record)) {
+        return FILTER_UNDECIDED;
     }
-    verdict = filter_event(f->filter, f->scratch, event, &rule);
-    return passes(flow, verdict, rule);
+    if (!flow->learns_late && !filter_is_placed(f->filter)) {
+        struct event event = {.record = record};
+        verdict = judge(flow, &event, &rule, &decoded);
+    } else if (filter_drops_early(f->filter)) {
+        verdict = filter_header(f->filter, f->scratch, record, &rule);
+    }
+    if (verdict == FILTER_UNDECIDED || f->scratch->placed) {
+        return FILTER_UNDECIDED;
+    }
+    *ret_tag = rule + 1;
+    return verdict;
 }
 
 /* ---- handing on ---------------------------------------------------------------------------------- */
 
 /* stack_join_emit_fn */
-static bool emit(
-    void *self, const struct event_record *record, const uint64_t *frames, uint32_t frame_count)
+static bool emit(void *self, const struct event_record *record, const uint64_t *frames,
+    uint32_t frame_count, uint64_t tag)
 {
     struct flow *flow = self;
     if (flow->stopped) {
@@ -83,7 +153,7 @@ static bool emit(
         event_decode_run(&flow->decode, &numbered, &event);
         event.stack = frames;
         event.stack_count = frame_count;
-    } else if (!decode_filtered(flow, &event)) {
+    } else if (!decode_filtered(flow, &event, tag)) {
         return true;
     }
     flow->counts.events++;
@@ -99,7 +169,7 @@ static bool emit(
     return !flow->stopped;
 }
 
-/* stack_join_left_out_fn: the turn of an event that its header drops; ${tag} is the rule. */
+/* stack_join_left_out_fn: the turn of an event that was dropped before it was copied. */
 static bool on_left_out(void *self, uint64_t time, uint64_t tag)
 {
     struct flow *flow = self;
@@ -108,16 +178,8 @@ static bool on_left_out(void *self, uint64_t time, uint64_t tag)
     }
     flow->sequence++;
     flow->newest = time > flow->newest ? time : flow->newest;
-    passes(flow, FILTER_DROP, (size_t)tag);
+    passes(flow, FILTER_DROP, (size_t)tag - 1);
     return true;
-}
-
-/* Does the header of a record drop it, wherever it stands? Then it need not be held as a whole. */
-static bool is_left_out(struct flow *flow, const struct event_record *record, size_t *ret_rule)
-{
-    const struct flow_filter *f = &flow->filter;
-    return f->filter && filter_drops_early(f->filter) && !stack_join_wants(record) &&
-           filter_early(f->filter, f->scratch, record, ret_rule) == FILTER_DROP;
 }
 
 static void on_metadata(void *self, const struct event_record *record)
@@ -126,6 +188,7 @@ static void on_metadata(void *self, const struct event_record *record)
     if (record->kind == RECORD_KERNEL) {
         stack_join_learn(flow->stacks, record);
     } else {
+        flow->learns_late |= flow->counts.received > 0;
         schema_cache_learn(flow->decode.cache, record);
     }
 }
@@ -140,9 +203,10 @@ static bool on_record(void *self, const struct event_record *record)
             return true;
         }
     }
-    size_t rule;
-    return is_left_out(flow, record, &rule) ? stack_join_leave_out(flow->stacks, record, rule)
-                                            : stack_join_push(flow->stacks, record);
+    uint64_t tag;
+    return early(flow, record, &tag) == FILTER_DROP
+               ? stack_join_leave_out(flow->stacks, record, tag)
+               : stack_join_push(flow->stacks, record, tag);
 }
 
 static void on_gap(void *self, const struct gap *gap)

@@ -95,6 +95,19 @@ void gate_edit(struct gate_view *view, struct filter_scratch *scratch, const str
     }
 }
 
+uint16_t gate_fields(const struct gate_view *views, size_t count, struct filter_scratch *scratch,
+    const struct event *event)
+{
+    uint16_t most = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (views[i].gate && views[i].verdict == FILTER_UNDECIDED) {
+            uint16_t fields = filter_fields(views[i].gate->filter, scratch, event);
+            most = fields > most ? fields : most;
+        }
+    }
+    return most;
+}
+
 static void add(atomic_uint_fast64_t *all, uint64_t *own)
 {
     atomic_fetch_add_explicit(all, *own, memory_order_relaxed);

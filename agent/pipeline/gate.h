@@ -53,6 +53,11 @@ enum filter_verdict gate_ask_all(struct gate_view *views, size_t count,
     struct filter_scratch *scratch, const struct event *event, const struct schema_choice *choice,
     bool decoded);
 
+/* How many of the top-level fields of event->schema the gates look at that are still open: see
+ * filter_fields. Views without a gate are passed by. */
+uint16_t gate_fields(const struct gate_view *views, size_t count, struct filter_scratch *scratch,
+    const struct event *event);
+
 /* All that comes before a limit keeps the event: take a token, once for an event. False: there is none,
  * and the verdict is DROP. */
 bool gate_charge(struct gate_view *view, size_t session, const struct event_record *record);

@@ -185,9 +185,10 @@ static bool put(struct source *source, const struct event_record *record, const 
 }
 
 /* stack_join_emit_fn */
-static bool emit(
-    void *self, const struct event_record *record, const uint64_t *frames, uint32_t frame_count)
+static bool emit(void *self, const struct event_record *record, const uint64_t *frames,
+    uint32_t frame_count, uint64_t tag)
 {
+    (void)tag;
     struct source *source = self;
     if (source->stopped) {
         return false;
@@ -266,7 +267,7 @@ static bool on_record(void *self, const struct event_record *record)
             return !source->stopped;
         }
     }
-    return stack_join_push(source->stacks, record) && !source->stopped;
+    return stack_join_push(source->stacks, record, 0) && !source->stopped;
 }
 
 static void on_gap(void *self, const struct gap *gap)

@@ -44,8 +44,9 @@ struct block {
     struct block *older; /* next in the chain of the bucket */
     uint64_t id;         /* ascending: tells whether `older` is still held */
     uint64_t older_id;
-    struct block *frames; /* of a record: its joined stack */
     uint32_t count;       /* of frames */
+    struct block *frames; /* of a record: its joined stack */
+    uint64_t tag;         /* … and what the caller gave with it */
 };
 
 /* What a stack finds its event by. */
@@ -62,7 +63,6 @@ struct stack_owner {
 struct stub {
     struct stack_owner owner;
     uint64_t time; /* FILETIME */
-    uint64_t tag;  /* the caller's */
 };
 
 struct stack_join {
@@ -177,10 +177,10 @@ static bool pop(struct stack_join *join)
     bool go_on = true;
     if (block->is_record) {
         join->events--;
-        go_on = block->is_left_out ? join->left_out(join->self, time_of(block), stub_of(block)->tag)
+        go_on = block->is_left_out ? join->left_out(join->self, time_of(block), block->tag)
                                    : join->emit(join->self, record_of(block),
                                          block->frames ? frames_of(block->frames) : NULL,
-                                         block->frames ? block->frames->count : 0);
+                                         block->frames ? block->frames->count : 0, block->tag);
     }
     join->tail += block->size;
     join->held -= block->counted;
@@ -334,15 +334,22 @@ static void link_owner(struct stack_join *join, struct block *block)
     *bucket = (struct bucket){.newest = block, .id = block->id};
 }
 
-/* ${tag}: the record is to be left out; NULL: it is not. */
-static bool hand_on(struct stack_join *join, const struct event_record *record, const uint64_t *tag)
+/* A record on its way, and whether it is left out. */
+struct item {
+    const struct event_record *record;
+    uint64_t tag;
+    bool is_left_out;
+};
+
+static bool hand_on(struct stack_join *join, const struct item *item)
 {
-    return tag ? join->left_out(join->self, record->time, *tag)
-               : join->emit(join->self, record, NULL, 0);
+    return item->is_left_out ? join->left_out(join->self, item->record->time, item->tag)
+                             : join->emit(join->self, item->record, NULL, 0, item->tag);
 }
 
-static bool hold(struct stack_join *join, const struct event_record *record, const uint64_t *tag)
+static bool hold(struct stack_join *join, const struct item *item)
 {
+    const struct event_record *record = item->record;
     bool go_on;
     if (record->time + HOLD_100NS < join->newest) {
         /* Time starts again, with the next file: what is held belongs to the one before. */
@@ -352,16 +359,17 @@ static bool hold(struct stack_join *join, const struct event_record *record, con
         join->newest = record->time;
     }
     size_t counted = record_copy_size(record);
-    struct block *block = push_block(join, tag ? sizeof(struct stub) : counted, counted, &go_on);
+    struct block *block = push_block(
+        join, item->is_left_out ? sizeof(struct stub) : counted, counted, &go_on);
     if (!block) {
         /* Larger than the ring is meant for: keep the order, hand it on directly. */
-        return go_on && stack_join_flush(join) && hand_on(join, record, tag);
+        return go_on && stack_join_flush(join) && hand_on(join, item);
     }
     block->is_record = true;
-    block->is_left_out = tag != NULL;
-    if (tag) {
-        *stub_of(block) = (struct stub){
-            .owner = owner_in(record), .time = record->time, .tag = *tag};
+    block->is_left_out = item->is_left_out;
+    block->tag = item->tag;
+    if (item->is_left_out) {
+        *stub_of(block) = (struct stub){.owner = owner_in(record), .time = record->time};
     } else {
         record_copy_make(record, record_of(block));
     }
@@ -460,13 +468,12 @@ static bool passes_by(const struct stack_join *join, const struct event_record *
            (join->held == 0 && record->trace && !record->trace->has_stacks);
 }
 
-static bool put(struct stack_join *join, const struct event_record *record, const uint64_t *tag)
+static bool put(struct stack_join *join, const struct item *item)
 {
-    return passes_by(join, record) ? hand_on(join, record, tag)
-                                   : hold(join, record, tag) && release(join);
+    return passes_by(join, item->record) ? hand_on(join, item) : hold(join, item) && release(join);
 }
 
-bool stack_join_push(struct stack_join *join, const struct event_record *record)
+bool stack_join_push(struct stack_join *join, const struct event_record *record, uint64_t tag)
 {
     if (join->mode != STACK_WALK_EVENTS && is_stack_walk(record)) {
         if (join->mode == STACK_WALK_DROP) {
@@ -479,12 +486,12 @@ bool stack_join_push(struct stack_join *join, const struct event_record *record)
         }
         join->counts.unmatched++;
     }
-    return put(join, record, NULL);
+    return put(join, &(struct item){.record = record, .tag = tag});
 }
 
 bool stack_join_leave_out(struct stack_join *join, const struct event_record *record, uint64_t tag)
 {
-    return put(join, record, &tag);
+    return put(join, &(struct item){.record = record, .tag = tag, .is_left_out = true});
 }
 
 bool stack_join_wants(const struct event_record *record)

@@ -18,9 +18,10 @@
  */
 struct stack_join;
 
-/* Called for each record, in order; frames are of the joined stack, none: count 0. False stops. */
-typedef bool stack_join_emit_fn(
-    void *self, const struct event_record *record, const uint64_t *frames, uint32_t count);
+/* Called for each record, in order; frames are of the joined stack, none: count 0; ${tag} is what it
+ * was pushed with. False stops. */
+typedef bool stack_join_emit_fn(void *self, const struct event_record *record,
+    const uint64_t *frames, uint32_t count, uint64_t tag);
 
 /* Called in place of that for a record that was pushed by stack_join_leave_out. False stops. */
 typedef bool stack_join_left_out_fn(void *self, uint64_t time, uint64_t tag);
@@ -39,8 +40,8 @@ void stack_join_destroy(struct stack_join *join); /* NULL is fine */
 /* A definition of a stack key (StackWalk types 34, 35, 36) ahead of its time; others are ignored. */
 void stack_join_learn(struct stack_join *join, const struct event_record *record);
 
-/* The next record. False if emit stopped. */
-bool stack_join_push(struct stack_join *join, const struct event_record *record);
+/* The next record, with whatever the caller wants to know when its turn comes. False if emit stopped. */
+bool stack_join_push(struct stack_join *join, const struct event_record *record, uint64_t tag);
 
 /*
  * The next record, which nobody wants: all is as if it was pushed, down to the moment of its turn

@@ -299,10 +299,24 @@ static inline void make_event(struct model_event *e, struct event_writer *writer
     e->schema.serial = UINT32_MAX;
     buf_reset(line);
     event_format_native.event(writer, &e->event, line);
+    static uint32_t last_serial; /* as a cache gives them */
+    e->schema.serial = ++last_serial;
     e->json = json_tree_parse(buf_span(line), &e->arena);
     if (!e->json) {
         fail_msg("%.*s", SPAN_ARG(buf_span(line)));
     }
+}
+
+/* The event with its first ${count} top-level fields alone, as decoder_begin leaves it. */
+static inline struct event model_event_partial(const struct model_event *e, uint16_t count)
+{
+    struct event partial = e->event;
+    uint32_t end = 0;
+    for (uint16_t i = 0; i < count && end < e->event.field_count; i++) {
+        end = e->fields[end].end;
+    }
+    partial.field_count = end;
+    return partial;
 }
 
 #endif

@@ -19,9 +19,10 @@ struct fixture {
     bool stop;
 };
 
-static bool log_record(
-    void *self, const struct event_record *record, const uint64_t *frames, uint32_t count)
+static bool log_record(void *self, const struct event_record *record, const uint64_t *frames,
+    uint32_t count, uint64_t tag)
 {
+    (void)tag;
     struct fixture *f = self;
     buf_printf(&f->log, "%s%u", f->log.size ? " " : "", record->descriptor.id);
     for (uint32_t i = 0; i < count; i++) {
@@ -57,7 +58,7 @@ static bool push_event(
     struct fixture *f, uint16_t id, int64_t time, uint32_t process, uint32_t thread)
 {
     struct event_record record = event_at(id, time, process, thread);
-    return stack_join_push(f->join, &record);
+    return stack_join_push(f->join, &record, 0);
 }
 
 /* A stack with the frames ${first}, ${first} + 1, … */
@@ -69,14 +70,14 @@ static bool push_stack(struct fixture *f, uint16_t id, int64_t event_time, uint3
         etl_put_u64(&f->payload, first + i);
     }
     record.payload = buf_span(&f->payload);
-    return stack_join_push(f->join, &record);
+    return stack_join_push(f->join, &record, 0);
 }
 
 static void push_definition(
     struct fixture *f, uint16_t id, uint16_t hook, int64_t time, uint64_t key, uint64_t frame)
 {
     struct event_record record = definition(&f->payload, id, hook, time, key, frame);
-    assert_true(stack_join_push(f->join, &record));
+    assert_true(stack_join_push(f->join, &record, 0));
 }
 
 static void learn_definition(
@@ -90,7 +91,7 @@ static void push_reference(struct fixture *f, uint16_t id, uint16_t hook, int64_
     uint32_t process, uint32_t thread, uint64_t key)
 {
     struct event_record record = reference(&f->payload, id, hook, event_time, process, thread, key);
-    assert_true(stack_join_push(f->join, &record));
+    assert_true(stack_join_push(f->join, &record, 0));
 }
 
 static void assert_counts(struct fixture *f, uint64_t joined, uint64_t unmatched, uint64_t dropped)
@@ -147,13 +148,13 @@ static void an_event_without_thread_is_found_by_its_processor(void **state)
         record.hook_id = 0x0f2e; /* PerfInfo/SampleProf */
         record.present = 0;
         record.cpu = cpu;
-        assert_true(stack_join_push(f.join, &record));
+        assert_true(stack_join_push(f.join, &record, 0));
     }
     struct event_record stack = stack_of(&f.payload, 90, 100, 10, 11);
     etl_put_u64(&f.payload, 0xa);
     stack.payload = buf_span(&f.payload);
     stack.cpu = 1;
-    assert_true(stack_join_push(f.join, &stack));
+    assert_true(stack_join_push(f.join, &stack, 0));
     assert_log(&f, "1 2[a] 3");
     fixture_fini(&f);
 }
@@ -185,7 +186,7 @@ static void frames_of_a_32_bit_record_have_4_bytes(void **state)
     etl_put_u16(&f.payload, 0xffff); /* half a frame */
     stack.payload = buf_span(&f.payload);
     stack.pointer_size = 4;
-    assert_true(stack_join_push(f.join, &stack));
+    assert_true(stack_join_push(f.join, &stack, 0));
     assert_log(&f, "1[deadbeef,77001234]");
     fixture_fini(&f);
 }
@@ -198,13 +199,13 @@ static void a_stack_of_another_trace_is_no_partner(void **state)
     push_event(&f, 1, 100, 10, 11);
     struct event_record other = event_at(2, 100, 10, 11);
     other.trace = &trace_b;
-    assert_true(stack_join_push(f.join, &other));
+    assert_true(stack_join_push(f.join, &other, 0));
     push_stack(&f, 90, 100, 10, 11, 0xa, 1);
     struct event_record stack = stack_of(&f.payload, 91, 100, 10, 11);
     etl_put_u64(&f.payload, 0xb);
     stack.payload = buf_span(&f.payload);
     stack.trace = &trace_b;
-    assert_true(stack_join_push(f.join, &stack));
+    assert_true(stack_join_push(f.join, &stack, 0));
     assert_log(&f, "1[a] 2[b]");
     fixture_fini(&f);
 }
@@ -229,12 +230,12 @@ static void a_trace_without_stacks_does_not_part_events_from_theirs(void **state
     struct event_record plain = event_at(2, 101, 1, 1);
     plain.trace = &trace_plain;
     push_event(&f, 1, 100, 10, 11);
-    assert_true(stack_join_push(f.join, &plain));
+    assert_true(stack_join_push(f.join, &plain, 0));
     push_stack(&f, 90, 100, 10, 11, 0xa, 1);
     assert_log(&f, "1[a] 2");
     /* Nothing is held for it alone. */
     plain.descriptor.id = 3;
-    assert_true(stack_join_push(f.join, &plain));
+    assert_true(stack_join_push(f.join, &plain, 0));
     assert_span(buf_span(&f.log), "1[a] 2 3");
     fixture_fini(&f);
 }
@@ -256,7 +257,7 @@ static void stacks_cut_short_are_handed_on(void **state)
             struct event_record record = walk_at(&f.payload, 9, hook, 100);
             record.payload = span_make(exact, size);
             stack_join_learn(f.join, &record);
-            assert_true(stack_join_push(f.join, &record));
+            assert_true(stack_join_push(f.join, &record, 0));
             free(exact);
         }
     }
@@ -394,10 +395,10 @@ static void equal_keys_of_two_traces_are_two_stacks(void **state)
     push_event(&f, 1, 100, 10, 11);
     struct event_record event = event_at(2, 100, 10, 11);
     event.trace = &trace_b;
-    assert_true(stack_join_push(f.join, &event));
+    assert_true(stack_join_push(f.join, &event, 0));
     struct event_record ref = reference(&f.payload, 90, REFERENCE_USER, 100, 10, 11, 7);
     ref.trace = &trace_b;
-    assert_true(stack_join_push(f.join, &ref));
+    assert_true(stack_join_push(f.join, &ref, 0));
     push_reference(&f, 91, REFERENCE_USER, 100, 10, 11, 7);
     assert_log(&f, "1[a] 2[b]");
     fixture_fini(&f);

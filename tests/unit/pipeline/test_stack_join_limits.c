@@ -10,9 +10,10 @@
 static size_t records_out;
 static size_t bytes_in_order;
 
-static bool count_record(
-    void *self, const struct event_record *record, const uint64_t *frames, uint32_t count)
+static bool count_record(void *self, const struct event_record *record, const uint64_t *frames,
+    uint32_t count, uint64_t tag)
 {
+    (void)tag;
     (void)self;
     (void)frames;
     (void)count;
@@ -43,7 +44,7 @@ static void at_most_65536_events_or_8_mb_are_held(void **state)
             record.sequence = n;
             memset(bytes, (int)(n & 0xff), sizes[i]);
             record.payload = span_make(bytes, sizes[i]);
-            assert_true(stack_join_push(join, &record));
+            assert_true(stack_join_push(join, &record, 0));
             most = n + 1 - records_out > most ? n + 1 - records_out : most;
         }
         assert_true(most > 1);
@@ -73,7 +74,7 @@ static void giant_records_pass_in_their_place(void **state)
         struct event_record record = event_at(1, 100, 10, 11);
         record.sequence = n;
         record.payload = span_make(bytes, sizes[n]);
-        assert_true(stack_join_push(join, &record));
+        assert_true(stack_join_push(join, &record, 0));
         free(bytes);
         total += sizes[n];
     }
@@ -83,9 +84,10 @@ static void giant_records_pass_in_their_place(void **state)
     stack_join_destroy(join);
 }
 
-static bool check_copy(
-    void *self, const struct event_record *record, const uint64_t *frames, uint32_t count)
+static bool check_copy(void *self, const struct event_record *record, const uint64_t *frames,
+    uint32_t count, uint64_t tag)
 {
+    (void)tag;
     (void)frames;
     (void)count;
     assert_int_equal(record->extended_count, 3);
@@ -115,7 +117,7 @@ static void extended_items_and_payload_survive_being_held(void **state)
     record.extended_count = 3;
     record.payload = span_make(text + 8, 7);
     record.instance_id = 42;
-    assert_true(stack_join_push(join, &record));
+    assert_true(stack_join_push(join, &record, 0));
     memset(text, 0, sizeof(text));
     memset(items, 0, sizeof(items));
     assert_true(stack_join_flush(join));

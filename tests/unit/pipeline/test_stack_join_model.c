@@ -40,14 +40,15 @@ static uint32_t draw(struct model *m, uint32_t below)
     return (uint32_t)(m->seed >> 33) % below;
 }
 
-static bool compare_with_model(
-    void *self, const struct event_record *record, const uint64_t *frames, uint32_t count)
+static bool compare_with_model(void *self, const struct event_record *record,
+    const uint64_t *frames, uint32_t count, uint64_t tag)
 {
     struct model *m = self;
     assert_true(m->out < m->count);
     const struct model_item *item = &m->items[m->out++];
     assert_false(item->is_left_out);
     assert_int_equal(record->sequence, item->record.sequence);
+    assert_int_equal(tag, record->sequence + 1);
     assert_int_equal(record->time_raw, item->record.time_raw);
     assert_int_equal(count, item->frame_count);
     if (count) {
@@ -152,7 +153,7 @@ static void random_event(struct model *m, uint64_t step)
     event.payload = span_make("0123456789", draw(m, 11));
     model_hold(m, &event, false);
     if (draw(m, 2)) {
-        assert_true(stack_join_push(m->join, &event));
+        assert_true(stack_join_push(m->join, &event, step + 1));
         return;
     }
     m->items[m->count - 1].is_left_out = true; /* nothing else changes for that */
@@ -200,7 +201,7 @@ static void random_stack(struct model *m, uint64_t step)
     walk.trace = owner.trace;
     walk.sequence = step;
     model_stack(m, &walk, &owner, known ? frames : NULL, count);
-    assert_true(stack_join_push(m->join, &walk));
+    assert_true(stack_join_push(m->join, &walk, step + 1));
 }
 
 static void random_traces_match_a_naive_join(void **state)

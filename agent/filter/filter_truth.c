@@ -1,0 +1,115 @@
+#include "filter/filter_truth.h"
+
+/*
+ * Tests run one after another, each naming the next. With only a part of an event known, the
+ * program runs twice: once with every unknown test answered so that the whole becomes false if it
+ * can (a test below an odd number of `not`s is answered true for that), once the other way round.
+ * If both runs agree, no knowledge can change the answer.
+ */
+
+/* event_path_each_fn: false ends the walk, since the answer is known. */
+static bool test_value(void *self, const struct event_value *value)
+{
+    const struct filter_look *look = self;
+    return !filter_value_test(look->scratch, look->op, value);
+}
+
+static bool test_element(void *self, const struct event_value *value)
+{
+    const struct filter_look *look = self;
+    return !filter_value_in(look->scratch, look->op, value);
+}
+
+/* For HAS: a number whose bits are set ends the walk, a list and numbers without are noted. */
+struct holders {
+    struct filter_look *look;
+    bool any_list;
+    bool any_number;
+};
+
+static bool test_holder(void *self, const struct event_value *value)
+{
+    struct holders *holders = self;
+    holders->any_list |= value->type == EVENT_VALUE_LIST;
+    holders->any_number |= value->type == EVENT_VALUE_INT || value->type == EVENT_VALUE_UINT ||
+                           value->type == EVENT_VALUE_HEX;
+    return !filter_value_has_bits(holders->look->op, value);
+}
+
+static bool has(struct filter_look *look)
+{
+    const struct filter_op *op = look->op;
+    struct event_path_context *paths = &look->scratch->paths;
+    struct holders holders = {.look = look};
+    if (event_path_each(&op->path, look->event, paths, test_holder, &holders)) {
+        return true;
+    }
+    if (holders.any_list) {
+        struct event_path elements = op->path;
+        elements.each = true;
+        return event_path_each(&elements, look->event, paths, test_element, look);
+    }
+    return holders.any_number && op->has_names &&
+           event_path_each(&op->names, look->event, paths, test_element, look);
+}
+
+static bool test(struct filter_look *look)
+{
+    const struct filter_op *op = look->op;
+    struct event_path_context *paths = &look->scratch->paths;
+    look->scratch->placed |= op->scope == EVENT_PATH_OF_PLACE;
+    switch (op->test) {
+    case TEST_EXISTS:
+        return event_path_get(&op->path, look->event, paths).type != EVENT_VALUE_NONE;
+    case TEST_HAS:
+        return has(look);
+    default:
+        return event_path_each(&op->path, look->event, paths, test_value, look);
+    }
+}
+
+bool filter_op_holds(
+    struct filter_scratch *scratch, const struct filter_op *op, const struct event *event)
+{
+    struct filter_look look = {
+        .scratch = scratch, .event = event, .known = EVENT_PATH_EVENT, .op = op};
+    return test(&look);
+}
+
+static bool answer(struct filter_look *look, bool hope)
+{
+    const struct filter_op *op = look->op;
+    bool may_look = op->need <= look->known;
+    if (may_look && (!look->of_type || op->scope == EVENT_PATH_OF_TYPE)) {
+        return test(look);
+    }
+    /* The schema alone says that there is no such field. */
+    if (look->known >= EVENT_PATH_SCHEMA && !event_path_possible(&op->path, look->event->schema)) {
+        return false;
+    }
+    look->met_more |= may_look;
+    return hope != op->inverted;
+}
+
+/* The value of one rule, with unknown tests answered in favour of ${hope}. */
+static bool run_rule(struct filter_look *look, const struct filter_code *code, bool hope)
+{
+    uint32_t at = code->start;
+    while (at < FILTER_TRUE) {
+        look->op = &code->ops[at];
+        at = answer(look, hope) ? look->op->on_true : look->op->on_false;
+    }
+    return at == FILTER_TRUE;
+}
+
+enum filter_truth filter_truth_of(struct filter_look *look, const struct filter_code *code)
+{
+    if (look->known == EVENT_PATH_RECORD && code->least_need > EVENT_PATH_RECORD) {
+        return FILTER_IS_UNKNOWN;
+    }
+    if (run_rule(look, code, false)) {
+        return FILTER_IS_TRUE;
+    }
+    bool all_known = code->need <= look->known && !look->of_type;
+    return !all_known && run_rule(look, code, true) ? FILTER_IS_UNKNOWN : FILTER_IS_FALSE;
+}

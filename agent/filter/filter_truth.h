@@ -1,0 +1,25 @@
+#ifndef ETWSHIP_FILTER_FILTER_TRUTH_H
+#define ETWSHIP_FILTER_FILTER_TRUTH_H
+
+#include "filter/filter_program.h"
+
+/*
+ * Is the expression of one rule true for an event, with what is known of it by now? For filter_run.c
+ * and filter_plan.c, on the thread of the scratch.
+ */
+enum filter_truth { FILTER_IS_FALSE, FILTER_IS_TRUE, FILTER_IS_UNKNOWN };
+
+struct filter_look {
+    struct filter_scratch *scratch;
+    const struct event *event;
+    uint8_t known; /* enum event_path_need: what of it may be looked at */
+    bool
+        of_type; /* and of that only what is EVENT_PATH_OF_TYPE, as it is for the type that is asked */
+    bool met_more; /* of_type: a test could be answered by looking at the rest of it */
+    const struct filter_op *op;
+};
+
+/* UNKNOWN: the answer depends on what may not be looked at. */
+enum filter_truth filter_truth_of(struct filter_look *look, const struct filter_code *code);
+
+#endif

@@ -1,0 +1,50 @@
+#ifndef ETWSHIP_PIPELINE_DECODE_WORKER_OWN_H
+#define ETWSHIP_PIPELINE_DECODE_WORKER_OWN_H
+
+#include "pipeline/decode_worker.h"
+#include "pipeline/edit_stage.h"
+
+/* What the files of a decode worker share, on its thread; not for users of decode_worker.h. */
+
+struct context {
+    struct event_decode decode;
+    struct event_writer **writers; /* by piece */
+    struct filter_scratch scratch; /* for filters and routes */
+    bool has_scratch;
+    struct gate_view *gates;        /* of the session */
+    struct gate_view *stream_gates; /* by piece; no gate: the stream keeps everything */
+    bool is_filtered;               /* there is any of them */
+    bool is_edited;                 /* one of them edits */
+    size_t *sizes;                  /* by piece: bytes of the last one */
+};
+
+struct decode_worker {
+    struct decode_worker_settings settings;
+    struct decoder decoder;
+    struct edit_stage edits;
+    struct context *contexts; /* by session */
+    struct buf route;
+    struct plat_thread *thread;
+};
+
+static inline const struct worker_stream *decode_worker_stream(
+    const struct decode_worker *worker, const struct slab *slab, size_t piece)
+{
+    const struct worker_session *session = &worker->settings.sessions[slab->session];
+    return &worker->settings.streams[session->streams[piece]];
+}
+
+/* ---- decode_worker_gates.c --------------------------------------------------------------------- */
+
+bool decode_worker_gates_make(struct decode_worker *worker, size_t index, struct error *err);
+void decode_worker_gates_fini(struct decode_worker *worker, size_t index);
+
+/* Decode ${event}, of which record and stack are there, as far as it is wanted. False: it is not,
+ * and *ret_accepted says whether the session at least wants it. */
+bool decode_worker_gates_decode(
+    struct decode_worker *worker, const struct slab *slab, struct event *event, bool *ret_accepted);
+
+/* What was counted since the last slab goes to the counts of all. */
+void decode_worker_gates_flush(struct decode_worker *worker, const struct slab *slab);
+
+#endif
