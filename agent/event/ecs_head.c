@@ -60,8 +60,8 @@ static void add_code(struct buf *out, unsigned code)
 }
 
 /* The rest of the event object behind its code. */
-static void add_event_object(const struct event_writer *writer, struct span provider,
-    struct span action, bool has_severity, uint8_t level, struct buf *out)
+static void add_event_object(const struct event_writer *writer, const struct ecs_plan *plan,
+    struct span provider, struct span action, bool has_severity, uint8_t level, struct buf *out)
 {
     buf_add_text(out, "\"kind\":\"event\"");
     if (has_severity) {
@@ -69,6 +69,7 @@ static void add_event_object(const struct event_writer *writer, struct span prov
     }
     add_text_member(out, ",\"provider\":", provider);
     add_text_member(out, ",\"action\":", action);
+    ecs_map_add_constants(plan, out);
     add_text_member(out, ",\"dataset\":", dataset(writer));
     buf_add_text(out, ",\"sequence\":");
 }
@@ -138,13 +139,17 @@ void ecs_head_render(struct event_writer *writer, const struct event *event, str
     uint32_t ret_cuts[EVENT_HEAD_CUTS])
 {
     const struct event_record *record = event->record;
-    struct span none = span_make(NULL, 0);
     buf_add_text(out, "\",\"event\":{");
     if (record->kind == RECORD_EVENT || record->kind == RECORD_MESSAGE) {
         add_code(out, record->descriptor.id);
     }
-    add_event_object(writer, event_provider_name(event),
-        event->schema ? event->schema->event_name : none, has_level(record),
+    struct ecs_plan *plan = ecs_map_compile(event);
+    writer->fresh.plan = plan;
+    struct span action = ecs_map_action(plan);
+    if (action.size == 0 && event->schema) {
+        action = event->schema->event_name;
+    }
+    add_event_object(writer, plan, event_provider_name(event), action, has_level(record),
         record->descriptor.level, out);
     ret_cuts[0] = (uint32_t)out->size;
     add_log_level(out, has_level(record), record->descriptor.level);
@@ -157,7 +162,7 @@ void ecs_head_agent(struct event_writer *writer, const char *action, unsigned co
 {
     buf_add_text(out, "\",\"event\":{");
     add_code(out, code);
-    add_event_object(writer, span_text("etwship"), span_text(action), true, level, out);
+    add_event_object(writer, NULL, span_text("etwship"), span_text(action), true, level, out);
     ret_cuts[0] = (uint32_t)out->size;
     add_log_level(out, true, level);
     ret_cuts[1] = (uint32_t)out->size;

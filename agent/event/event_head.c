@@ -207,6 +207,8 @@ static void render_fresh(
     struct event_writer *writer, const struct event *event, event_head_fn *render)
 {
     struct buf *out = &writer->scratch;
+    free(writer->fresh.plan);
+    writer->fresh.plan = NULL;
     buf_reset(out);
     render(writer, event, out, writer->fresh.cuts);
     size_t head_size = out->size;
@@ -237,6 +239,7 @@ static bool keep(
     }
     memcpy(memory, writer->scratch.data, head.size + message.size);
     free(slot->parts);
+    free(slot->plan);
     struct message_parts *parts = message.size ? malloc(sizeof(*parts)) : NULL;
     if (parts) {
         event_message_compile(message, parts);
@@ -249,7 +252,9 @@ static bool keep(
         .cuts = {writer->fresh.cuts[0], writer->fresh.cuts[1]},
         .message = span_make(memory + head.size, message.size),
         .memory = memory,
-        .parts = parts};
+        .parts = parts,
+        .plan = writer->fresh.plan};
+    writer->fresh.plan = NULL;
     return true;
 }
 

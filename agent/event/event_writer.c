@@ -25,6 +25,7 @@ struct event_writer *event_writer_create(
     }
     buf_init(&writer->fixed, MAX_SCRATCH_BYTES);
     buf_init(&writer->scratch, MAX_SCRATCH_BYTES);
+    buf_init(&writer->mapped.text, EVENT_VALUE_MAX_TEXT);
     event_overflow_init(&writer->overflow);
     for (size_t i = 0; i < EVENT_TRACE_SLOTS; i++) {
         buf_init(&writer->traces[i].text, 2 * MAX_SCRATCH_BYTES);
@@ -51,6 +52,7 @@ struct event_writer *event_writer_create(
     writer->options.dataset = take(&rest, settings->options.dataset.size);
     writer->options.data_namespace = take(&rest, settings->options.data_namespace.size);
     writer->values.ansi = settings->ansi ? settings->ansi : &codepage_1252;
+    writer->mapped.ansi = writer->values.ansi;
     writer->colors = settings->colors;
     writer->stamps.second = UINT64_MAX;
     writer->times.second = UINT64_MAX;
@@ -67,10 +69,13 @@ void event_writer_destroy(struct event_writer *writer)
     for (uint32_t i = 0; i < writer->head_count; i++) {
         free(writer->heads[i].memory);
         free(writer->heads[i].parts);
+        free(writer->heads[i].plan);
     }
+    free(writer->fresh.plan);
     free(writer->heads);
     buf_fini(&writer->fixed);
     buf_fini(&writer->scratch);
+    buf_fini(&writer->mapped.text);
     event_overflow_fini(&writer->overflow);
     for (size_t i = 0; i < EVENT_EDITED_SLOTS; i++) {
         buf_fini(&writer->edited[i].text.text);

@@ -2,6 +2,7 @@
 #define ETWSHIP_EVENT_EVENT_WRITER_INTERNAL_H
 
 #include "base/put.h"
+#include "event/ecs_map.h"
 #include "event/event_edits.h"
 #include "event/event_overflow.h"
 #include "event/event_process.h"
@@ -43,6 +44,7 @@ struct event_head {
     struct span message;            /* JSON-escaped template, empty if none */
     uint8_t *memory;                /* malloc'd: both of them; NULL in the writer's fresh one */
     struct message_parts *parts;    /* malloc'd; NULL: no message, or no memory */
+    struct ecs_plan *plan;          /* ecs: malloc'd; NULL: nothing is mapped */
 };
 
 /* What is constant for the events of one trace. */
@@ -106,6 +108,7 @@ struct event_writer {
     struct put_clock read_clock;
 
     struct event_flags_text flags[EVENT_FLAGS_SLOTS]; /* ecs */
+    struct event_value_context mapped;                /* ecs */
 
     struct event_trace_text traces[EVENT_TRACE_SLOTS];
     struct event_process_slot processes[EVENT_PROCESS_PARTS * EVENT_PROCESS_SLOTS];

@@ -1,6 +1,7 @@
 #include "base/put.h"
 #include "event/ecs_data.h"
 #include "event/ecs_head.h"
+#include "event/ecs_map.h"
 #include "event/ecs_value.h"
 
 /*
@@ -25,7 +26,6 @@ static uint8_t *put_created(struct event_writer *writer, uint8_t *p)
             p = q;
         }
     }
-    *p++ = '}';
     return p;
 }
 
@@ -73,6 +73,27 @@ static uint8_t *put_process(
     p = put_span(p, members);
     *p++ = '}';
     return put_span(p, user);
+}
+
+/* The same where something is mapped: the process that the event is about may be another one, and
+ * then the thread is none of its threads. */
+static void add_mapped_process(struct event_writer *writer, const struct ecs_plan *plan,
+    const struct event *event, struct buf *out)
+{
+    const struct event_record *record = event->record;
+    size_t key = out->size;
+    uint32_t pid;
+    bool is_told = ecs_map_process(&writer->mapped, plan, event, &pid);
+    buf_add_text(out, ",\"process\":");
+    size_t start = out->size;
+    if (!is_told && (record->present & RECORD_HAS_PROCESS)) {
+        buf_printf(out, ",\"pid\":%u", record->process_id);
+    }
+    if ((record->present & RECORD_HAS_THREAD) && (!is_told || ecs_map_is_own(record, pid))) {
+        buf_printf(out, ",\"thread\":{\"id\":%u}", record->thread_id);
+    }
+    ecs_map_add(&writer->mapped, plan, event, ECS_MAP_PROCESS, out);
+    value_json_close(out, key, start);
 }
 
 /* ---- winlog ------------------------------------------------------------------------------------------- */
@@ -135,13 +156,25 @@ static void add_bytes_member(struct buf *out, const char *key, struct span bytes
     buf_add_byte(out, '}');
 }
 
+/* Why it could not, and what the event itself says of an error. */
+static void add_error(struct event_writer *writer, const struct ecs_plan *plan,
+    const struct event *event, struct buf *out)
+{
+    size_t key = out->size;
+    buf_add_text(out, ",\"error\":");
+    size_t start = out->size;
+    if (event->error) {
+        buf_add_text(out, ",\"message\":");
+        value_json_string(span_text(event->error), out);
+    }
+    if (ecs_map_has(plan, ECS_MAP_ERROR)) {
+        ecs_map_add(&writer->mapped, plan, event, ECS_MAP_ERROR, out);
+    }
+    value_json_close(out, key, start);
+}
+
 static void add_undecoded(const struct event *event, struct buf *out)
 {
-    if (event->error) {
-        buf_add_text(out, ",\"error\":{\"message\":");
-        value_json_string(span_text(event->error), out);
-        buf_add_byte(out, '}');
-    }
     if (event->status == DECODE_RAW && event->record->payload.size) {
         add_bytes_member(out, ",\"etw\":{\"payload\":", event->record->payload);
     } else if (event->rest.size) {
@@ -172,15 +205,18 @@ static void ecs_event(struct event_writer *writer, const struct event *event, st
     const struct event_head *head = event_head_get_as(writer, event, ecs_head_render);
     const struct event_trace_text *trace = event_trace_of(writer, event, ecs_head_trace);
     writer->values.clock = record->trace ? &record->trace->clock : NULL;
+    writer->mapped.clock = writer->values.clock;
     writer->values.marks = &writer->marks;
     writer->marks.wanted = 0;
     writer->marks.marked = 0;
+    const struct ecs_plan *plan = head->plan;
     struct span process = event_process_text(
         writer, event->process, EVENT_PROCESS_MEMBERS, event_process_ecs);
     struct span user = event_process_text(
         writer, event->process, EVENT_PROCESS_USER, event_process_ecs_user);
-    if (!buf_reserve(out, FIXED_ROOM + head->head.size + trace->start.size + trace->file.size +
-                              process.size + user.size)) {
+    size_t room = FIXED_ROOM + head->head.size + trace->start.size + trace->file.size +
+                  process.size + user.size;
+    if (!buf_reserve(out, room)) {
         return;
     }
     struct span level = span_make(head->head.data + head->cuts[0], head->cuts[1] - head->cuts[0]);
@@ -189,12 +225,35 @@ static void ecs_event(struct event_writer *writer, const struct event *event, st
     p = put_span(p, span_first(head->head, head->cuts[0]));
     p = put_u64(p, record->sequence);
     p = put_created(writer, p);
+    if (plan) {
+        out->size = (size_t)(p - out->data);
+        ecs_map_add(&writer->mapped, plan, event, ECS_MAP_EVENT, out);
+        if (!buf_reserve(out, room)) {
+            return;
+        }
+        p = out->data + out->size;
+    }
+    *p++ = '}';
     p = put_log(p, level, trace->file);
-    p = put_process(p, event, process, user);
+    if (!plan) {
+        p = put_process(p, event, process, user);
+    }
     out->size = (size_t)(p - out->data);
+    if (plan) {
+        add_mapped_process(writer, plan, event, out);
+        if (!buf_reserve(out, room)) {
+            return;
+        }
+    }
     add_winlog(writer, event, span_from(head->head, head->cuts[1]), trace->start, out);
+    if (event->error || ecs_map_has(plan, ECS_MAP_ERROR)) {
+        add_error(writer, plan, event, out);
+    }
     if (event->status != DECODE_COMPLETE) {
         add_undecoded(event, out);
+    }
+    if (ecs_map_has(plan, ECS_MAP_REST)) {
+        ecs_map_add(&writer->mapped, plan, event, ECS_MAP_REST, out);
     }
     if (event_has_message(event, head->message)) {
         add_message(writer, event, head, out);
@@ -226,6 +285,7 @@ static void add_agent_head(struct event_writer *writer, const char *action, unsi
         p = put_span(p, span_make(head->data, cuts[0] - (sizeof(",\"sequence\":") - 1)));
     }
     p = put_created(writer, p);
+    *p++ = '}';
     p = put_log(p, span_make(head->data + cuts[0], cuts[1] - cuts[0]), trace->file);
     size_t start = (size_t)(p - out->data) + sizeof(WINLOG_KEY) - 1;
     p = put_literal(p, WINLOG_KEY);

@@ -99,7 +99,8 @@ static void a_manifest_event_has_the_layout_of_filebeat(void **state)
     f.record.extended_count = 1;
     assert_ecs(&f, FIXTURE_STAMP
         "\"event\":{\"code\":\"3008\",\"kind\":\"event\",\"severity\":4,"
-        "\"provider\":\"Microsoft-Windows-DNS-Client\",\"dataset\":\"etw.dns\","
+        "\"provider\":\"Microsoft-Windows-DNS-Client\",\"action\":\"dns-answer\","
+        "\"category\":[\"network\"],\"type\":[\"protocol\",\"end\"],\"dataset\":\"etw.dns\","
         "\"sequence\":481516,\"created\":\"2026-11-21T09:30:01.1234567Z\"},"
         "\"log\":{\"level\":\"information\",\"file\":{\"path\":\"C:\\\\t\\\\a.etl\"}},"
         "\"process\":{\"pid\":1234,\"thread\":{\"id\":5678}},"
@@ -113,6 +114,8 @@ static void a_manifest_event_has_the_layout_of_filebeat(void **state)
         "\"flags_raw\":\"0x241\","
         "\"event_data\":{\"QueryName\":\"example.org\",\"QueryType\":\"1\","
         "\"QueryOptions\":\"140737488355328\",\"extended_data\":{\"SID\":\"S-1-5-18\"}}},"
+        "\"dns\":{\"question\":{\"name\":\"example.org\",\"type\":\"A\"},\"type\":\"answer\"},"
+        "\"network\":{\"protocol\":\"dns\"},\"related\":{\"hosts\":[\"example.org\"]},"
         "\"message\":\"Completed for example.org, type 1\","
         "\"host\":{\"os\":{\"type\":\"windows\",\"name\":\"Windows 10 Pro\","
         "\"version\":\"10.0.19041\",\"kernel\":\"10.0.19041.4291\"},"

@@ -64,7 +64,9 @@ static inline void fixture_set_fields(
     assert_non_null(all);
     size_t at = 0;
     for (size_t i = 0; i < count; i++) {
-        memcpy(all + at, bytes[i].data, bytes[i].size);
+        if (bytes[i].size) {
+            memcpy(all + at, bytes[i].data, bytes[i].size);
+        }
         f->fields[i] = (struct field){.schema = &f->schema_fields[i],
             .data = all + at,
             .size = (uint32_t)bytes[i].size,

@@ -1,0 +1,200 @@
+#include "event/ecs_map.h"
+
+#include "event/ecs_map_plan.h"
+#include "event/event_process.h"
+#include "event/value_json.h"
+
+/*
+ * Members are written in the order of their fields. Objects are opened when the first member in them
+ * has a value, and closed in front of the first one outside: `open` of them are, and the list of the
+ * last member is, if it is one.
+ */
+struct cursor {
+    struct buf *out;
+
+    const struct ecs_map_member *last; /* whose value was written last */
+    uint8_t open;
+    uint8_t shared; /* objects of `last` that all members since then stand in */
+    struct ecs_sink sink;
+};
+
+bool ecs_map_has(const struct ecs_plan *plan, enum ecs_map_group group)
+{
+    return plan && plan->first[group] < plan->first[group + 1];
+}
+
+/* ---- sources -------------------------------------------------------------------------------------------- */
+
+/* The top-level field of a property. Fields come in the order of the properties, one each, unless
+ * there are arrays and structs before it, or fields were taken away. */
+static const struct field *find_field(const struct event *event, uint16_t property)
+{
+    const struct schema_field *wanted = &event->schema->fields[property];
+    if (property < event->field_count && event->fields[property].schema == wanted) {
+        return &event->fields[property];
+    }
+    for (uint32_t i = 0; i < event->field_count; i = event->fields[i].end) {
+        if (event->fields[i].schema == wanted) {
+            return &event->fields[i];
+        }
+    }
+    return NULL;
+}
+
+static bool get_source(struct event_value_context *context, const struct ecs_map_member *member,
+    const struct event *event, struct ecs_source *ret_source)
+{
+    ret_source->context = context;
+    if (member->origin == ECS_MAP_PROCESS_OF_EVENT) {
+        ret_source->value = event_process_value(&ecs_map_known[member->property].path, event);
+        return ret_source->value.type != EVENT_VALUE_NONE;
+    }
+    const struct field *field = find_field(event, member->property);
+    if (!field || field->shape != FIELD_VALUE || !value_json_present(field)) {
+        return false;
+    }
+    ret_source->value = event_value_of(context, field->schema, span_make(field->data, field->size));
+    return true;
+}
+
+bool ecs_map_process(struct event_value_context *context, const struct ecs_plan *plan,
+    const struct event *event, uint32_t *ret_pid)
+{
+    struct ecs_source source;
+    return plan && plan->process != UINT16_MAX &&
+           get_source(context, &plan->members[plan->process], event, &source) &&
+           ecs_convert_pid(&source, ret_pid);
+}
+
+bool ecs_map_is_own(const struct event_record *record, uint32_t pid)
+{
+    return (record->present & RECORD_HAS_PROCESS) && record->process_id == pid;
+}
+
+/* ---- members -------------------------------------------------------------------------------------------- */
+
+static void add_name(struct buf *out, struct span name)
+{
+    buf_add_byte(out, '"');
+    buf_add_span(out, name);
+    buf_add(out, "\":", 2);
+}
+
+static void close_objects(struct cursor *cursor, uint8_t left)
+{
+    if (cursor->last && cursor->last->is_list) {
+        buf_add_byte(cursor->out, ']');
+    }
+    for (uint8_t i = cursor->open; i > left; i--) {
+        buf_add_byte(cursor->out, '}');
+    }
+}
+
+/* Everything in front of the value of ${member}. */
+static void open_member(struct cursor *cursor, const struct ecs_map_member *member)
+{
+    struct buf *out = cursor->out;
+    uint8_t kept = cursor->shared < cursor->open ? cursor->shared : cursor->open;
+    close_objects(cursor, kept);
+    buf_add_byte(out, ',');
+    for (uint8_t i = kept; i < member->depth; i++) {
+        add_name(out, member->names[i]);
+        buf_add_byte(out, '{');
+    }
+    add_name(out, member->names[member->depth]);
+    if (member->is_list) {
+        buf_add_byte(out, '[');
+    }
+    cursor->last = member;
+    cursor->open = member->depth;
+    cursor->shared = member->depth;
+    cursor->sink.is_list = member->is_list;
+    cursor->sink.count = 0;
+}
+
+static bool add_value(struct cursor *cursor, const struct ecs_map_member *member,
+    struct event_value_context *context, const struct event *event)
+{
+    struct ecs_source source;
+    if (member->origin == ECS_MAP_CONSTANT) {
+        ecs_convert_constant(member->constant, &cursor->sink);
+        return true;
+    }
+    return get_source(context, member, event, &source) &&
+           ecs_convert(
+               (enum ecs_conversion)member->conversion, member->parameter, &source, &cursor->sink);
+}
+
+/* Add ${member}, or, as if it had never been tried, nothing. */
+static void add_member(struct cursor *cursor, const struct ecs_map_member *member,
+    struct event_value_context *context, const struct event *event)
+{
+    cursor->shared = member->shared < cursor->shared ? member->shared : cursor->shared;
+    bool is_same = cursor->last && strcmp(cursor->last->field, member->field) == 0;
+    if (is_same && !member->is_list) {
+        return;
+    }
+    size_t size = cursor->out->size;
+    const struct ecs_map_member *last = cursor->last;
+    uint8_t open = cursor->open;
+    uint8_t shared = cursor->shared;
+    uint32_t count = cursor->sink.count;
+    if (!is_same) {
+        open_member(cursor, member);
+    }
+    if (!add_value(cursor, member, context, event)) {
+        cursor->out->size = size;
+        cursor->last = last;
+        cursor->open = open;
+        cursor->shared = shared;
+        cursor->sink.count = count;
+        cursor->sink.is_list = last && last->is_list;
+    }
+}
+
+void ecs_map_add(struct event_value_context *context, const struct ecs_plan *plan,
+    const struct event *event, enum ecs_map_group group, struct buf *out)
+{
+    struct cursor cursor = {.out = out, .sink = {.out = out}};
+    uint32_t pid;
+    bool is_other = ecs_map_process(context, plan, event, &pid) &&
+                    !ecs_map_is_own(event->record, pid);
+    for (uint16_t i = plan->first[group]; i < plan->first[group + 1] && !out->failed; i++) {
+        const struct ecs_map_member *member = &plan->members[i];
+        bool is_out = (group == ECS_MAP_EVENT && member->origin == ECS_MAP_CONSTANT) ||
+                      (is_other && member->origin == ECS_MAP_PROCESS_OF_EVENT);
+        if (!is_out) {
+            add_member(&cursor, member, context, event);
+        }
+    }
+    close_objects(&cursor, 0);
+}
+
+/* ---- the event object ------------------------------------------------------------------------------------- */
+
+static bool is_action(const struct ecs_map_member *member)
+{
+    return span_is(member->names[0], "action") && member->depth == 0;
+}
+
+struct span ecs_map_action(const struct ecs_plan *plan)
+{
+    for (uint16_t i = 0; plan && i < plan->first[ECS_MAP_EVENT + 1]; i++) {
+        if (is_action(&plan->members[i])) {
+            return plan->members[i].constant;
+        }
+    }
+    return span_make(NULL, 0);
+}
+
+void ecs_map_add_constants(const struct ecs_plan *plan, struct buf *out)
+{
+    struct cursor cursor = {.out = out, .sink = {.out = out}};
+    for (uint16_t i = 0; plan && i < plan->first[ECS_MAP_EVENT + 1]; i++) {
+        const struct ecs_map_member *member = &plan->members[i];
+        if (member->origin == ECS_MAP_CONSTANT && !is_action(member)) {
+            add_member(&cursor, member, NULL, NULL);
+        }
+    }
+    close_objects(&cursor, 0);
+}

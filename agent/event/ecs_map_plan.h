@@ -1,0 +1,48 @@
+#ifndef ETWSHIP_EVENT_ECS_MAP_PLAN_H
+#define ETWSHIP_EVENT_ECS_MAP_PLAN_H
+
+#include "event/ecs_map.h"
+#include "event/event_path.h"
+
+/* What ecs_map_plan.c makes of the tables and ecs_map.c carries out. */
+
+enum { ECS_MAP_DEPTH = 4, ECS_MAP_MAX_MEMBERS = 96 };
+
+enum ecs_map_origin {
+    ECS_MAP_CONSTANT,
+    ECS_MAP_FIELD,            /* of the payload */
+    ECS_MAP_PROCESS_OF_EVENT, /* what is known of it (event_process.h), where the mapping tells of no other */
+};
+
+/* Members of the ecs event that event_process.h knows. */
+struct ecs_map_known {
+    const char *field;
+    struct event_path path;
+    enum ecs_conversion conversion;
+};
+enum { ECS_MAP_KNOWN = 11 };
+extern const struct ecs_map_known ecs_map_known[ECS_MAP_KNOWN];
+
+/* One member of the ecs event, from one source. Several in a row may be of one field: elements of a
+ * list, or else the first that has a value counts. */
+struct ecs_map_member {
+    const char *field;                /* `source.ip`, of the table */
+    struct span names[ECS_MAP_DEPTH]; /* its parts, from the object of the group on */
+    uint8_t depth;                    /* how many of them are objects */
+    uint8_t shared;                   /* objects that the member before it stands in, too */
+    bool is_list;
+    uint8_t group;      /* enum ecs_map_group */
+    uint8_t origin;     /* enum ecs_map_origin */
+    uint8_t conversion; /* enum ecs_conversion */
+    uint16_t property;  /* index in event_schema.fields, or in ecs_map_known */
+    struct span constant;
+    struct span parameter;
+};
+
+struct ecs_plan {
+    uint16_t first[ECS_MAP_GROUPS + 1]; /* members of a group: [first[g], first[g + 1]) */
+    uint16_t process;                   /* that of process.pid; UINT16_MAX: none */
+    struct ecs_map_member members[];
+};
+
+#endif
