@@ -87,9 +87,9 @@ static const char *fields_for(enum event_edit_kind kind)
     static const char *const texts[] = {
         [EVENT_EDIT_SET] = "labels.NAME, data.NAME, message and names of host",
         [EVENT_EDIT_TAG] = "",
-        [EVENT_EDIT_REMOVE] = "data.NAME, message, payload, payload_rest, activity_id, "
-                              "related_activity_id, process.… but pid and thread, extended, host, "
-                              "labels and tags",
+        [EVENT_EDIT_REMOVE] = ("data.NAME, message, payload, payload_rest, activity_id, "
+                               "related_activity_id, process.… but pid and thread, extended, host, "
+                               "labels and tags"),
         [EVENT_EDIT_RENAME] = "data.NAME",
         [EVENT_EDIT_HASH] =
             "data.NAME, message, texts of process, activity_id, "
