@@ -169,6 +169,14 @@ static bool make_pipeline(struct agent *agent, struct error *err)
         plan->outputs[i].checkpoint = agent_store_checkpoint(agent, i);
     }
     bool keeps = agent_store_keeps(agent);
+    agent->tables = calloc(plan->session_count + 1, sizeof(struct process_table *));
+    if (!agent->tables) {
+        return error_set(err, ERR_MEMORY, "out of memory");
+    }
+    if (!agent_processes_plan(
+            &agent->process->processes, plan, (size_t)config->memory_bytes, agent->tables, err)) {
+        return false;
+    }
     struct pipeline_settings settings = {.sessions = plan->sessions,
         .session_count = plan->session_count,
         .streams = plan->streams,
@@ -182,6 +190,7 @@ static bool make_pipeline(struct agent *agent, struct error *err)
         .dead_letters = agent->dead_letters,
         .worker_count = (size_t)config->decode_workers,
         .memory_bytes = (size_t)config->memory_bytes,
+        .process_tables = agent_processes_count(plan),
         .tail = buf_span(&agent->tail),
         .agent = &agent->identity.agent,
         .make_cache = make_cache,
@@ -241,6 +250,10 @@ void agent_destroy(struct agent *agent)
 {
     agent_store_unwatch(agent);
     pipeline_destroy(agent->pipeline);
+    for (size_t i = 0; agent->tables && i < agent->plan->session_count; i++) {
+        process_table_destroy(agent->tables[i]);
+    }
+    free(agent->tables);
     dead_letters_destroy(agent->dead_letters);
     agent_sessions_destroy(agent);
     agent_store_close(agent);
@@ -387,6 +400,7 @@ bool agent_start(struct agent *agent, struct error *err)
         agent_process_show(agent->process, NULL);
         return false;
     }
+    agent_processes_look(&agent->process->processes);
     return true;
 }
 

@@ -52,6 +52,7 @@ struct agent {
     struct agent_identity identity;
     struct buf tail;
     struct dead_letters *dead_letters; /* NULL: what outputs refuse is lost */
+    struct process_table **tables;     /* by session: those that are its own */
     struct pipeline *pipeline;
     struct agent_session *sessions;
     size_t sessions_started;

@@ -3,6 +3,7 @@
 
 #include "app/agent_heritage.h"
 #include "app/agent_notify.h"
+#include "app/agent_processes.h"
 #include "app/agent_run.h"
 #include "app/agent_status.h"
 #include "app/positions.h"
@@ -33,6 +34,7 @@ struct agent_process {
         heritage;              /* what sessions have left running for the agent that comes next */
     struct losses_left losses; /* what an agent could not tell any more */
     struct app_limits limits;  /* that hold */
+    struct agent_processes processes;
     char ephemeral_id[GUID_TEXT_SIZE + 1];
     uint64_t started_ns;
 

@@ -155,6 +155,7 @@ static void free_process(struct agent_process *process)
 {
     agent_heritage_renounce(&process->heritage);
     losses_left_fini(&process->losses);
+    agent_processes_fini(&process->processes);
     positions_close(process->positions);
     plat_lock_drop(process->lock);
     agent_notify_fini(&process->notify);

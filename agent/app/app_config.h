@@ -204,6 +204,7 @@ struct app_session {
     struct config_list providers;      /* struct app_provider */
     struct config_list filters;        /* struct app_rule */
     struct app_budget provider_budget; /* live: of each provider without one of its own */
+    bool process_context;              /* events tell whose they are */
     uint64_t block_for_ns; /* live: how long to wait for room before events are dropped */
     const struct input_ops *ops;
     void *settings; /* for ops->create */

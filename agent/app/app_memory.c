@@ -23,10 +23,15 @@ static void plan(const struct app_config *config, const struct app_output **enab
     struct pipeline_stream *streams, struct pipeline_output *outputs,
     struct pipeline_settings *settings)
 {
+    bool any_live = false;
     for (size_t i = 0; i < config->session_count; i++) {
         const struct app_session *session = &config->sessions[i];
         settings->session_count += session->enabled ? 1 + app_boot_is_read(session) : 0;
+        bool has_table = session->enabled && session->process_context;
+        settings->process_tables += has_table && !session->ops->needs_etw;
+        any_live |= has_table && session->ops->needs_etw;
     }
+    settings->process_tables += any_live;
     for (size_t i = 0; i < config->output_count; i++) {
         const struct app_output *output = &config->outputs[i];
         size_t at = settings->output_count;

@@ -47,6 +47,9 @@ static void publish(const struct input_ops *ops, void *input)
     }
 }
 
+/* One trace at a time is read, and nobody asks how much that takes. */
+enum { PROCESS_CONTEXT_BYTES = 64 * 1024 * 1024 };
+
 struct run {
     const struct session_run_settings *settings;
     struct input_sink inner;
@@ -105,7 +108,14 @@ static struct input_decoding decoding_of(const struct session_run_settings *sett
 bool session_run(const struct session_run_settings *settings, struct session_result *ret_result,
     struct error *err)
 {
+    static const struct process_table_settings table = {.max_bytes = PROCESS_CONTEXT_BYTES};
+    struct process_table *processes = NULL;
+    if (settings->process_context && !(processes = process_table_create(&table, err))) {
+        return false;
+    }
     struct flow_settings flow_settings = {.cache = settings->cache,
+        .processes = processes,
+        .ansi = settings->ansi,
         .decoding = decoding_of(settings),
         .max_events = settings->max_events,
         .filter = settings->filter,
@@ -118,6 +128,7 @@ bool session_run(const struct session_run_settings *settings, struct session_res
                        : NULL;
     if (!input) {
         flow_destroy(flow);
+        process_table_destroy(processes);
         return false;
     }
     struct run run = {.settings = settings};
@@ -140,6 +151,7 @@ bool session_run(const struct session_run_settings *settings, struct session_res
     result.source_bytes = run.total_bytes;
     settings->input->destroy(input);
     flow_destroy(flow);
+    process_table_destroy(processes);
     *ret_result = result;
     return true;
 }

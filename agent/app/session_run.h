@@ -14,6 +14,8 @@ struct session_run_settings {
     struct schema_cache *cache;
     uint64_t max_events;
     const struct flow_filter *filter; /* NULL: all events */
+    bool process_context;             /* events tell whose they are */
+    const struct codepage *ansi;      /* of the names of processes; NULL: 1252 */
     const struct flow_consumer *consumers;
     size_t consumer_count;
     bool show_progress; /* a bar on stderr, if that is a terminal */

@@ -43,6 +43,9 @@ static const struct cli_option options[] = {
     {.name = "codepage", .argument = "N",
         .help = "Windows code page of ANSI strings in payloads; 1252 without this option."},
     {.name = "metadata", .help = "Ship records that only carry metadata, too."},
+    {.name = "no-process-context",
+        .help = "Do not add to each event what the trace says of its process: name, path, command "
+                "line, parent, user."},
     {.name = "host", .argument = "NAME",
         .help = "The recording machine, instead of what the trace says."},
     {.name = "strict", .help = "Exit with 3 if an event could not be decoded completely."},
@@ -230,6 +233,8 @@ static int dump_traces(const struct cli_args *args, struct dump *dump, uint64_t 
         .settings = settings,
         .cache = dump->cache,
         .filter = filter,
+        .process_context = !cli_value(args, "no-process-context"),
+        .ansi = &dump->ansi,
         .consumers = &consumer,
         .consumer_count = 1,
         .show_progress = !plat_is_terminal(1) || cli_value(args, "output"),

@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "event/record_process.h"
 #include "input/etl_format.h"
 #include "input/etl_merge.h"
 #include "input/input_file_parts.h"
@@ -18,6 +19,9 @@ static void tell_progress(struct input *in, uint64_t done_bytes)
 /* Does the record describe others, so that it is wanted before they come? */
 static bool is_wanted_first(const struct event_record *record)
 {
+    if (record_process_kind(record) != RECORD_OF_OTHERS) {
+        return true;
+    }
     enum { STACK_KEY_CREATE = 0x1822, STACK_KEY_RUNDOWN = 0x1824, CONFIG_CPU = 0x0b0a };
     if (record->kind == RECORD_KERNEL) {
         uint16_t hook = record->hook_id;

@@ -16,8 +16,19 @@ enum {
     COPIES_PER_WORKER = 2,            /* of a batch: what is left of it, framed and packed */
     ALLOCATOR_SHARE = 16,             /* holes between blocks that the C library keeps */
     LEAST_SPOOL_SHARE = 8,            /* of budgets that are too small for all that */
-    STORE_BYTES = 4 * 1024 * 1024,    /* what waits for two segments, one of them just ended */
+    PROCESS_SHARE = 32,
+    MAX_PROCESS_BYTES = 8 * 1024 * 1024,
+    LEAST_PROCESS_BYTES = 128 * 1024,
+    STORE_BYTES = 4 * 1024 * 1024, /* what waits for two segments, one of them just ended */
 };
+
+size_t budget_process_bytes(size_t memory_bytes, size_t tables)
+{
+    size_t bytes = memory_bytes / PROCESS_SHARE;
+    bytes = bytes > MAX_PROCESS_BYTES ? MAX_PROCESS_BYTES : bytes;
+    bytes /= tables ? tables : 1;
+    return bytes < LEAST_PROCESS_BYTES ? LEAST_PROCESS_BYTES : bytes;
+}
 
 size_t budget_queue_bytes(const struct pipeline_settings *s)
 {
@@ -51,8 +62,9 @@ static size_t fixed_bytes(const struct pipeline_settings *s)
                   s->streams[s->outputs[i].stream].max_bytes;
     }
     size_t store = s->store.store ? STORE_BYTES : 0;
-    return PROGRAM_BYTES + store + s->session_count * SESSION_BYTES + budget_queue_bytes(s) +
-           work_bytes(s) + copies + s->memory_bytes / ALLOCATOR_SHARE;
+    size_t processes = s->process_tables * budget_process_bytes(s->memory_bytes, s->process_tables);
+    return PROGRAM_BYTES + store + processes + s->session_count * SESSION_BYTES +
+           budget_queue_bytes(s) + work_bytes(s) + copies + s->memory_bytes / ALLOCATOR_SHARE;
 }
 
 size_t budget_spool_bytes(const struct pipeline_settings *s)

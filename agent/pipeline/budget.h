@@ -5,6 +5,9 @@
 
 /* How agent.memory is shared out. */
 
+/* A table of processes, one of ${tables}, where agent.memory is ${memory_bytes}. */
+size_t budget_process_bytes(size_t memory_bytes, size_t tables);
+
 /* Slabs before decoding. */
 size_t budget_queue_bytes(const struct pipeline_settings *s);
 

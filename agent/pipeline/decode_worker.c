@@ -204,7 +204,11 @@ static bool work_on_event(
 {
     struct context *context = &worker->contexts[slab->session];
     const struct flow_consumer *observer = &worker->settings.observer;
+    struct event_record completed;
     struct event event = {.record = item->record};
+    if (context->processes) {
+        event.record = process_reader_complete(context->processes, item->record, &completed);
+    }
     bool wanted = true;
     bool accepted = true;
     if (context->is_filtered) {
@@ -212,7 +216,9 @@ static bool work_on_event(
         event.stack_count = item->frame_count;
         wanted = decode_worker_gates_decode(worker, slab, &event, &accepted);
     } else {
-        event_decode_run(&context->decode, item->record, &event);
+        const struct event_record *record = event.record;
+        event_decode_run(&context->decode, record, &event);
+        event.process = decode_worker_process(context, record);
         event.stack = item->frames;
         event.stack_count = item->frame_count;
     }
@@ -330,6 +336,10 @@ static bool make_context(struct decode_worker *worker, size_t index, struct erro
     }
     context->scratch.paths.session = span_text(session->name);
     context->scratch.paths.agent = settings->agent;
+    context->processes = session->processes ? process_reader_create(session->processes, err) : NULL;
+    if (session->processes && !context->processes) {
+        return false;
+    }
     context->writers = calloc(session->stream_count + 1, sizeof(*context->writers));
     context->sizes = calloc(session->stream_count + 1, sizeof(*context->sizes));
     if (!context->writers || !context->sizes || !decode_worker_gates_make(worker, index, err)) {
@@ -360,6 +370,7 @@ static void fini_context(struct decode_worker *worker, size_t index)
     }
     free(context->writers);
     free(context->sizes);
+    process_reader_destroy(context->processes);
     decode_worker_gates_fini(worker, index);
     if (context->has_scratch) {
         filter_scratch_fini(&context->scratch);

@@ -7,6 +7,7 @@
 #include "pipeline/gate.h"
 #include "pipeline/sealer.h"
 #include "pipeline/slab_queue.h"
+#include "process/process_table.h"
 
 /*
  * The middle of the pipeline: a thread that takes slabs from the queue, decodes and filters their
@@ -32,10 +33,11 @@ struct worker_stream {
 };
 
 struct worker_session {
-    const char *name;            /* etw.session; NULL: the agent itself */
-    uint8_t pointer_size;        /* event_decode.h */
-    const struct codepage *ansi; /* of its strings */
-    const struct gate *gates;    /* lists of rules that every event must pass */
+    const char *name;                /* etw.session; NULL: the agent itself */
+    uint8_t pointer_size;            /* event_decode.h */
+    const struct codepage *ansi;     /* of its strings */
+    struct process_table *processes; /* whose events they are; NULL: not to be told */
+    const struct gate *gates;        /* lists of rules that every event must pass */
     size_t gate_count;
     /* Is a decoded event wanted at all (the session's providers)? Any worker. NULL: all are. */
     bool (*selects)(const void *self, struct filter_scratch *scratch, const struct event *event);

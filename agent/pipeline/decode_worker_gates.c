@@ -125,6 +125,7 @@ bool decode_worker_gates_decode(
     if (verdict == FILTER_DROP) {
         return false;
     }
+    event->process = decode_worker_process(context, event->record);
     stage.choice = schema_cache_find(context->decode.cache, event->record);
     if (verdict == FILTER_UNDECIDED) {
         verdict = ask_gates(worker, slab, &stage, ret_accepted);

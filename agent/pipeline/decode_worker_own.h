@@ -3,13 +3,15 @@
 
 #include "pipeline/decode_worker.h"
 #include "pipeline/edit_stage.h"
+#include "process/process_reader.h"
 
 /* What the files of a decode worker share, on its thread; not for users of decode_worker.h. */
 
 struct context {
     struct event_decode decode;
-    struct event_writer **writers; /* by piece */
-    struct filter_scratch scratch; /* for filters and routes */
+    struct process_reader *processes; /* NULL: nobody asks for them */
+    struct event_writer **writers;    /* by piece */
+    struct filter_scratch scratch;    /* for filters and routes */
     bool has_scratch;
     struct gate_view *gates;        /* of the session */
     struct gate_view *stream_gates; /* by piece; no gate: the stream keeps everything */
@@ -32,6 +34,13 @@ static inline const struct worker_stream *decode_worker_stream(
 {
     const struct worker_session *session = &worker->settings.sessions[slab->session];
     return &worker->settings.streams[session->streams[piece]];
+}
+
+/* Whose event it is; NULL: unknown, or not to be told. */
+static inline const struct event_process *decode_worker_process(
+    const struct context *context, const struct event_record *record)
+{
+    return context->processes ? process_reader_find(context->processes, record) : NULL;
 }
 
 /* ---- decode_worker_gates.c --------------------------------------------------------------------- */

@@ -4,6 +4,8 @@
 
 #include "pipeline/event_decode.h"
 #include "pipeline/stack_join.h"
+#include "process/process_events.h"
+#include "process/process_reader.h"
 
 enum { MAX_CONSUMERS = 64 };
 
@@ -15,6 +17,9 @@ struct flow {
     struct flow_consumer consumers[MAX_CONSUMERS];
     size_t consumer_count;
     struct decoder decoder;
+    struct process_table *processes;
+    struct process_reader *reader; /* NULL: processes are not asked for */
+    const struct codepage *ansi;
     struct stack_join *stacks;
     struct flow_counts counts;
     uint64_t sequence;
@@ -63,6 +68,14 @@ static enum decoded decode_for_filter(
     return DECODED;
 }
 
+/* Whose event it is. */
+static void identify(const struct flow *flow, struct event *event)
+{
+    if (flow->reader && !event->process) {
+        event->process = process_reader_find(flow->reader, event->record);
+    }
+}
+
 /* The verdict on ${event}, of which all but schema and fields is there, as early as header or schema
  * allow. ${ret_decoded}: what was decoded for it. */
 static enum filter_verdict judge(
@@ -75,6 +88,7 @@ static enum filter_verdict judge(
     if (verdict != FILTER_UNDECIDED) {
         return verdict;
     }
+    identify(flow, event);
     const struct schema_choice *choice = schema_cache_find(flow->decode.cache, event->record);
     verdict = filter_candidates(f->filter, f->scratch, event,
         choice->count ? choice->list : &nothing, choice->count ? choice->count : 1, ret_rule);
@@ -95,6 +109,7 @@ static bool decode_filtered(struct flow *flow, struct event *event, uint64_t tag
     if (!passes(flow, verdict, rule)) {
         return false;
     }
+    identify(flow, event);
     if (decoded == PARTLY_DECODED) {
         event_decode_finish(&flow->decode, event);
     } else if (decoded == NOT_DECODED) {
@@ -122,6 +137,10 @@ static enum filter_verdict early(
     if (!f->filter || stack_join_wants(record)) {
         return FILTER_UNDECIDED;
     }
+    struct event_record completed;
+    if (flow->reader) {
+        record = process_reader_complete(flow->reader, record, &completed);
+    }
     if (!flow->learns_late && !filter_is_placed(f->filter)) {
         struct event event = {.record = record};
         verdict = judge(flow, &event, &rule, &decoded);
@@ -145,12 +164,17 @@ static bool emit(void *self, const struct event_record *record, const uint64_t *
     if (flow->stopped) {
         return false;
     }
+    struct event_record completed;
+    if (flow->reader) {
+        record = process_reader_complete(flow->reader, record, &completed);
+    }
     struct event_record numbered = *record;
     numbered.sequence = ++flow->sequence;
     flow->newest = record->time > flow->newest ? record->time : flow->newest;
     struct event event = {.record = &numbered, .stack = frames, .stack_count = frame_count};
     if (!flow->filter.filter) {
         event_decode_run(&flow->decode, &numbered, &event);
+        identify(flow, &event);
         event.stack = frames;
         event.stack_count = frame_count;
     } else if (!decode_filtered(flow, &event, tag)) {
@@ -182,10 +206,19 @@ static bool on_left_out(void *self, uint64_t time, uint64_t tag)
     return true;
 }
 
+static void learn_process(struct flow *flow, const struct event_record *record)
+{
+    if (flow->processes) {
+        process_events_learn(flow->processes, flow->ansi, record);
+    }
+}
+
 static void on_metadata(void *self, const struct event_record *record)
 {
     struct flow *flow = self;
-    if (record->kind == RECORD_KERNEL) {
+    if (record_process_kind(record) != RECORD_OF_OTHERS) {
+        learn_process(flow, record);
+    } else if (record->kind == RECORD_KERNEL) {
         stack_join_learn(flow->stacks, record);
     } else {
         flow->learns_late |= flow->counts.received > 0;
@@ -197,6 +230,7 @@ static bool on_record(void *self, const struct event_record *record)
 {
     struct flow *flow = self;
     flow->counts.received++;
+    learn_process(flow, record);
     if (record_is_metadata(record)) {
         flow->counts.metadata++;
         if (!flow->decoding.metadata) {
@@ -251,8 +285,12 @@ struct flow *flow_create(const struct flow_settings *settings, struct error *err
     for (size_t i = 0; i < settings->consumer_count; i++) {
         flow->consumers[i] = settings->consumers[i];
     }
+    flow->processes = settings->processes;
+    flow->ansi = settings->ansi;
+    flow->reader = settings->processes ? process_reader_create(settings->processes, err) : NULL;
     flow->stacks = stack_join_create(settings->decoding.stack_walk, emit, on_left_out, flow, err);
-    if (!flow->stacks || !decoder_init(&flow->decoder, err)) {
+    if (!flow->stacks || (settings->processes && !flow->reader) ||
+        !decoder_init(&flow->decoder, err)) {
         flow_destroy(flow);
         return NULL;
     }
@@ -264,6 +302,7 @@ void flow_destroy(struct flow *flow)
     if (flow) {
         stack_join_destroy(flow->stacks);
         decoder_fini(&flow->decoder);
+        process_reader_destroy(flow->reader);
         free(flow);
     }
 }

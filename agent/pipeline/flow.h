@@ -4,6 +4,7 @@
 #include "filter/filter.h"
 #include "input/input.h"
 #include "pipeline/event_decode.h"
+#include "process/process_table.h"
 
 /*
  * From one session's records to decoded events: metadata is learned, stacks are joined, each event
@@ -31,6 +32,9 @@ struct flow_settings {
     struct input_decoding decoding;
     uint64_t max_events;              /* 0: no limit */
     const struct flow_filter *filter; /* copied; NULL: all events */
+    struct process_table
+        *processes;              /* learns of them, and tells; borrowed; NULL: none is asked for */
+    const struct codepage *ansi; /* of their names; NULL: 1252 */
     const struct flow_consumer *consumers;
     size_t consumer_count;
 };

@@ -160,6 +160,8 @@ static bool make_sources(struct pipeline *p, struct error *err)
             .losses = p->losses,
             .pool = p->pool,
             .decoding = session->decoding,
+            .processes = session->processes,
+            .ansi = session->ansi,
             .replayable = session->replayable,
             .block_for_ns = session->block_for_ns,
             .budget = session->budget,

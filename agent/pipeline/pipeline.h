@@ -29,6 +29,8 @@ struct pipeline_session {
     const char *shown; /* what its events say that it is; NULL: its name */
     struct input_decoding decoding;
     const struct codepage *ansi;
+    struct process_table
+        *processes;           /* of its events, which may be other sessions', too; NULL: none */
     const struct gate *gates; /* see worker_session */
     size_t gate_count;
     bool (*selects)(const void *self, struct filter_scratch *scratch, const struct event *event);
@@ -91,9 +93,10 @@ struct pipeline_settings {
     bool restarted;
     struct pipeline_store store;
     size_t worker_count;
-    size_t memory_bytes; /* of the process: what it needs itself, and everything queued */
-    size_t queue_bytes;  /* of it, for slabs before decoding; 0: a sixteenth */
-    uint64_t gap_age_ns; /* 0: 1 s */
+    size_t memory_bytes;   /* of the process: what it needs itself, and everything queued */
+    size_t process_tables; /* that sessions have, one or many each: budget_process_bytes */
+    size_t queue_bytes;    /* of it, for slabs before decoding; 0: a sixteenth */
+    uint64_t gap_age_ns;   /* 0: 1 s */
     /* Losses that the pipeline before in this process has not told; they are, once this one runs. And what it
      * leaves itself if it passes on and there is no store. NULL: nobody is before or after it. */
     struct losses_left *left;

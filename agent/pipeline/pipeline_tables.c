@@ -97,6 +97,7 @@ static void fill_sessions(struct pipeline_tables *t, const struct pipeline_setti
             .name = own || shown ? shown : session->shown,
             .pointer_size = own ? 0 : session->decoding.pointer_size,
             .ansi = own ? NULL : session->ansi,
+            .processes = own ? NULL : session->processes,
             .gates = own ? NULL : session->gates,
             .gate_count = own ? 0 : session->gate_count,
             .selects = own ? NULL : session->selects,

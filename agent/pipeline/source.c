@@ -3,6 +3,7 @@
 #include "pipeline/guard_slab.h"
 #include "pipeline/source_own.h"
 #include "platform/plat_system.h"
+#include "process/process_events.h"
 
 enum { NO_MEMORY_WAIT_MS = 50, MAX_REPORTS = 32 /* of a guard, under way at once */ };
 
@@ -246,9 +247,20 @@ static void learn(struct source *source, const struct event_record *record)
     }
 }
 
+static void learn_process(struct source *source, const struct event_record *record)
+{
+    if (source->settings.processes) {
+        process_events_learn(source->settings.processes, source->settings.ansi, record);
+    }
+}
+
 static void on_metadata(void *self, const struct event_record *record)
 {
-    learn(self, record);
+    if (record_process_kind(record) != RECORD_OF_OTHERS) {
+        learn_process(self, record);
+    } else {
+        learn(self, record);
+    }
 }
 
 static bool on_record(void *self, const struct event_record *record)
@@ -256,6 +268,7 @@ static bool on_record(void *self, const struct event_record *record)
     struct source *source = self;
     source->counts.seen++;
     source->quiet_since_ns = 0;
+    learn_process(source, record);
     offer_lessons(source);
     if (record_is_metadata(record)) {
         if (!source->settings.replayable) {

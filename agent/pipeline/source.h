@@ -4,6 +4,7 @@
 #include "input/input.h"
 #include "pipeline/losses.h"
 #include "pipeline/provider_budget.h"
+#include "process/process_table.h"
 
 /*
  * The first part of a session: what its input hands over is joined with its stacks, numbered,
@@ -26,6 +27,8 @@ struct source_settings {
     struct losses *losses;    /* borrowed; NULL: nobody ships them */
     struct block_pool *pool;  /* for slabs, borrowed; may be NULL */
     struct input_decoding decoding;
+    struct process_table *processes; /* is told of them; borrowed; NULL: none */
+    const struct codepage *ansi;     /* of their names */
     bool replayable;
     uint64_t block_for_ns; /* live sources */
     uint64_t slab_age_ns;  /* live sources: no event waits longer for its slab to fill */

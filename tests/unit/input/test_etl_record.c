@@ -260,10 +260,14 @@ static void mere_events_are_told_from_records_that_describe(void **state)
         uint16_t value;
         bool mere;
     } rows[] = {
-        {1, 0x23, true, 6, 0x0301, true}, {2, 0x23, true, 6, 0x0000, false}, /* the trace header */
-        {2, 0x23, true, 6, 0x0b0a, false},                                   /* SystemConfig, CPU */
-        {3, 0x1b, true, 6, 0x1822, false},                                   /* a stack key */
-        {4, 0x1b, true, 6, 0x1820, false},                                   /* a stack */
+        {1, 0x23, true, 6, 0x030b, true}, {1, 0x23, true, 6, 0x0301, false}, /* a process */
+        {2, 0x23, true, 6, 0x0504, false},                                   /* a thread */
+        {2, 0x23, true, 6, 0x0524, true},  /* a switch of threads */
+        {2, 0x23, true, 6, 0x1403, false}, /* an image */
+        {2, 0x23, true, 6, 0x0000, false}, /* the trace header */
+        {2, 0x23, true, 6, 0x0b0a, false}, /* SystemConfig, CPU */
+        {3, 0x1b, true, 6, 0x1822, false}, /* a stack key */
+        {4, 0x1b, true, 6, 0x1820, false}, /* a stack */
         {16, 0x13, true, 6, 0x0f2e, true}, {17, 0x13, true, 6, 0x1820, false},
         {10, 0x33, false, 0x18, 0, true},
         {20, 0x33, false, 0x18, 0xf6c1, true}, /* begins like the class of metadata */

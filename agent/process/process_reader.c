@@ -1,0 +1,139 @@
+#include "process/process_reader.h"
+
+#include <stdlib.h>
+
+#include "base/bytes.h"
+#include "process/process_table_own.h"
+
+enum { READER_SLOTS = 256 };
+
+struct process_slot {
+    bool used;
+    struct life_key key;
+    uint64_t start_key;
+    struct process_answer answer;
+};
+
+struct thread_slot {
+    bool used;
+    struct life_key key;
+    struct thread_answer answer;
+};
+
+struct process_reader {
+    struct process_table *table;
+    struct process_slot processes[READER_SLOTS];
+    struct thread_slot threads[READER_SLOTS];
+};
+
+struct process_reader *process_reader_create(struct process_table *table, struct error *err)
+{
+    struct process_reader *reader = calloc(1, sizeof(*reader));
+    if (!reader) {
+        error_set(err, ERR_MEMORY, "out of memory for a reader of processes");
+        return NULL;
+    }
+    reader->table = table;
+    return reader;
+}
+
+void process_reader_destroy(struct process_reader *reader)
+{
+    for (size_t i = 0; reader && i < READER_SLOTS; i++) {
+        process_sheet_drop(reader->processes[i].answer.sheet);
+    }
+    free(reader);
+}
+
+static bool is_current(const atomic_uint *stamps, uint32_t id, unsigned stamp)
+{
+    return atomic_load_explicit(&stamps[process_stamp_of(id)], memory_order_acquire) == stamp;
+}
+
+static size_t slot_of(uint32_t id)
+{
+    return (id * 0x9e3779b1u >> 20) % READER_SLOTS;
+}
+
+static struct life_key key_of(
+    const struct process_table *table, const struct event_record *record, uint32_t id)
+{
+    uint64_t machine = record->trace ? record->trace->boot_time : 0;
+    return (struct life_key){.machine = process_table_machine(table, machine), .id = id};
+}
+
+static uint64_t start_key_of(const struct event_record *record)
+{
+    const struct extended_item *item = record->extended_count
+                                           ? record_extended(record, EXTENDED_PROCESS_START_KEY)
+                                           : NULL;
+    return item && item->data.size == 8 ? load_le64(item->data.data) : 0;
+}
+
+static bool is_answer(const struct process_table *table, const struct process_slot *slot,
+    const struct life_key *key, uint64_t time, uint64_t start_key)
+{
+    const struct process_answer *answer = &slot->answer;
+    return slot->used && slot->key.id == key->id && slot->key.machine == key->machine &&
+           slot->start_key == start_key && answer->names == process_table_names(table) &&
+           answer->from <= time && time <= answer->to &&
+           is_current(table->process_stamps, key->id, answer->stamp) &&
+           is_current(table->process_stamps, answer->parent_pid, answer->parent_stamp);
+}
+
+const struct event_process *process_reader_find(
+    struct process_reader *reader, const struct event_record *record)
+{
+    struct process_table *table = reader->table;
+    if (!(record->present & RECORD_HAS_PROCESS) ||
+        !atomic_load_explicit(&table->knows_processes, memory_order_acquire)) {
+        return NULL;
+    }
+    const struct life_key key = key_of(table, record, record->process_id);
+    uint64_t start_key = start_key_of(record);
+    struct process_slot *slot = &reader->processes[slot_of(key.id)];
+    if (!is_answer(table, slot, &key, record->time, start_key)) {
+        process_sheet_drop(slot->answer.sheet);
+        process_table_find(table, &key, record->time, start_key, &slot->answer);
+        slot->used = true;
+        slot->key = key;
+        slot->start_key = start_key;
+    }
+    return slot->answer.sheet ? &slot->answer.sheet->process : NULL;
+}
+
+/* Whose thread is that of a record without a process? */
+static bool find_pid(
+    struct process_reader *reader, const struct event_record *record, uint32_t *ret_pid)
+{
+    struct process_table *table = reader->table;
+    if (!atomic_load_explicit(&table->knows_threads, memory_order_acquire)) {
+        return false;
+    }
+    const struct life_key key = key_of(table, record, record->thread_id);
+    struct thread_slot *slot = &reader->threads[slot_of(key.id)];
+    struct thread_answer *answer = &slot->answer;
+    if (!slot->used || slot->key.id != key.id || slot->key.machine != key.machine ||
+        record->time < answer->from || record->time > answer->to ||
+        !is_current(table->thread_stamps, key.id, answer->stamp)) {
+        process_table_find_thread(table, &key, record->time, answer);
+        slot->used = true;
+        slot->key = key;
+    }
+    *ret_pid = answer->pid;
+    return answer->found;
+}
+
+const struct event_record *process_reader_complete(
+    struct process_reader *reader, const struct event_record *record, struct event_record *room)
+{
+    uint32_t pid;
+    if (record->present & RECORD_HAS_PROCESS || !(record->present & RECORD_HAS_THREAD) ||
+        !find_pid(reader, record, &pid)) {
+        return record;
+    }
+    *room = *record;
+    room->process_id = pid;
+    room->present |= RECORD_HAS_PROCESS;
+    return room;
+}

@@ -1,0 +1,26 @@
+#ifndef ETWSHIP_PROCESS_PROCESS_READER_H
+#define ETWSHIP_PROCESS_PROCESS_READER_H
+
+#include "process/process_table.h"
+
+/*
+ * Asks a table of processes for one thread, and remembers the answers: an event of a process that it
+ * was asked for lately costs no lock.
+ */
+struct process_reader;
+
+/* ${table} is borrowed. NULL: out of memory. */
+struct process_reader *process_reader_create(struct process_table *table, struct error *err);
+void process_reader_destroy(struct process_reader *reader); /* NULL is fine */
+
+/* The process of the record, by its id and time, and by its start key if it has one. NULL: unknown.
+ * Valid until the next call. */
+const struct event_process *process_reader_find(
+    struct process_reader *reader, const struct event_record *record);
+
+/* ${record}; or a copy of it in ${room}, with the id of the process whose thread it names, where it has
+ * none itself, as many of the kernel's have none. */
+const struct event_record *process_reader_complete(
+    struct process_reader *reader, const struct event_record *record, struct event_record *room);
+
+#endif

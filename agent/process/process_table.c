@@ -1,0 +1,395 @@
+#include <stdlib.h>
+
+#include "process/process_table_own.h"
+
+/*
+ * Writers and readers that do not know an answer yet take the mutex: that is per process event and per
+ * change, never per event.
+ */
+
+enum {
+    PROCESS_SLOTS = 4096,
+    THREAD_SLOTS = 8192,
+    THREAD_SHARE =
+        4, /* of the memory is for threads, at 120 bytes each with their allocator's own */
+    THREAD_BYTES = 120,
+};
+
+/* What is known of one life of a process. */
+struct process_entry {
+    struct process_facts *facts;
+    struct process_sheet *sheet; /* NULL: not asked for since something has changed */
+    unsigned parent_stamp;       /* under which it was made */
+    uint64_t names;
+};
+
+enum { ENTRY_BYTES = sizeof(struct life) + sizeof(struct process_entry) + 32 };
+
+/* ---- values of lives --------------------------------------------------------------------------- */
+
+static void touch(atomic_uint *stamps, uint32_t id)
+{
+    atomic_fetch_add_explicit(&stamps[process_stamp_of(id)], 1, memory_order_release);
+}
+
+static void drop_sheet(struct process_table *table, struct process_entry *entry)
+{
+    if (entry->sheet) {
+        table->bytes -= entry->sheet->bytes;
+        process_sheet_drop(entry->sheet);
+        entry->sheet = NULL;
+    }
+}
+
+static bool fits(const struct life *life, const void *news)
+{
+    const struct process_entry *entry = life->value;
+    return process_facts_fit(entry->facts, news);
+}
+
+/* lifetimes.h: memory of facts counts once for each user, which is too much for copies of a life. */
+static bool take(void *self, struct life *life, const void *news)
+{
+    struct process_table *table = self;
+    struct process_entry *entry = life->value ? life->value : calloc(1, sizeof(*entry));
+    struct process_facts *facts = entry ? process_facts_with(entry->facts, news) : NULL;
+    if (!facts) {
+        if (!life->value) {
+            free(entry);
+        }
+        return false;
+    }
+    if (facts != entry->facts) {
+        size_t before = life->value ? life->bytes : 0;
+        life->bytes = facts->bytes + ENTRY_BYTES;
+        table->bytes += life->bytes - before;
+        entry->facts = facts;
+        drop_sheet(table, entry);
+        touch(table->process_stamps, life->id);
+    }
+    life->value = entry;
+    return true;
+}
+
+static bool copy(void *self, const struct life *life, struct life *copy)
+{
+    struct process_table *table = self;
+    const struct process_entry *entry = life->value;
+    struct process_entry *twin = calloc(1, sizeof(*twin));
+    copy->value = twin;
+    if (twin) {
+        twin->facts = entry->facts;
+        twin->facts->users++;
+        table->bytes += copy->bytes;
+    }
+    return twin != NULL;
+}
+
+static void changed(void *self, struct life *life)
+{
+    struct process_table *table = self;
+    struct process_entry *entry = life->value;
+    drop_sheet(table, entry);
+    touch(table->process_stamps, life->id);
+}
+
+static void drop(void *self, struct life *life)
+{
+    struct process_table *table = self;
+    struct process_entry *entry = life->value;
+    drop_sheet(table, entry);
+    process_facts_drop(entry->facts);
+    table->bytes -= life->bytes;
+    free(entry);
+    touch(table->process_stamps, life->id);
+}
+
+static const struct life_ops process_ops = {
+    .fits = fits, .take = take, .copy = copy, .changed = changed, .drop = drop};
+
+static bool thread_fits(const struct life *life, const void *news)
+{
+    return life->owner == ((const struct thread_news *)news)->pid;
+}
+
+static bool thread_take(void *self, struct life *life, const void *news)
+{
+    (void)self;
+    life->owner = ((const struct thread_news *)news)->pid;
+    return true;
+}
+
+static bool thread_copy(void *self, const struct life *life, struct life *copy)
+{
+    (void)self;
+    copy->owner = life->owner;
+    return true;
+}
+
+static void thread_changed(void *self, struct life *life)
+{
+    touch(((struct process_table *)self)->thread_stamps, life->id);
+}
+
+static const struct life_ops thread_ops = {.fits = thread_fits,
+    .take = thread_take,
+    .copy = thread_copy,
+    .changed = thread_changed,
+    .drop = thread_changed};
+
+/* ---- news -------------------------------------------------------------------------------------- */
+
+static void make_room(struct process_table *table, const struct life *keep)
+{
+    while (table->bytes > table->max_bytes && lifetimes_forget_one(&table->processes, keep)) {
+        table->forgotten++;
+    }
+}
+
+void process_table_add(struct process_table *table, const struct process_news *news)
+{
+    const struct life_key key = {
+        .machine = process_table_machine(table, news->machine), .id = news->pid};
+    struct life *life = NULL;
+    plat_mutex_lock(&table->mutex);
+    if (news->created && (news->what != LIFE_STARTED || news->time == 0)) {
+        life = lifetimes_note(
+            &table->processes, &key, LIFE_STARTED, news->created, (uint8_t)news->source, news);
+    }
+    if (news->time) {
+        uint64_t time = news->what == LIFE_STARTED && news->created ? news->created : news->time;
+        life = lifetimes_note(
+            &table->processes, &key, news->what, time, (uint8_t)news->source, news);
+    }
+    if (life) {
+        make_room(table, life);
+        atomic_store_explicit(&table->knows_processes, true, memory_order_release);
+    }
+    plat_mutex_unlock(&table->mutex);
+}
+
+void process_table_add_thread(struct process_table *table, const struct thread_news *news)
+{
+    const struct life_key key = {
+        .machine = process_table_machine(table, news->machine), .id = news->tid};
+    plat_mutex_lock(&table->mutex);
+    struct life *life = news->time ? lifetimes_note(&table->threads, &key, news->what, news->time,
+                                         (uint8_t)news->source, news)
+                                   : NULL;
+    while (life && table->threads.count > table->max_threads &&
+           lifetimes_forget_one(&table->threads, life)) {}
+    if (life) {
+        atomic_store_explicit(&table->knows_threads, true, memory_order_release);
+    }
+    plat_mutex_unlock(&table->mutex);
+}
+
+/* Paths look different from now on. */
+static void forget_sheets(struct process_table *table)
+{
+    const struct life_queue *const queues[] = {&table->processes.ended, &table->processes.going};
+    for (size_t i = 0; i < 2; i++) {
+        for (struct life *life = queues[i]->oldest; life; life = life->queue_behind) {
+            drop_sheet(table, life->value);
+        }
+    }
+    for (size_t i = 0; i < PROCESS_STAMPS; i++) {
+        atomic_fetch_add_explicit(&table->process_stamps[i], 1, memory_order_release);
+    }
+}
+
+void process_table_add_volume(
+    struct process_table *table, uint64_t machine, struct span device, struct span drive)
+{
+    plat_mutex_lock(&table->mutex);
+    machine = process_table_machine(table, machine);
+    if (volume_map_add(&table->volumes, machine, device, drive)) {
+        forget_sheets(table);
+    }
+    plat_mutex_unlock(&table->mutex);
+}
+
+void process_table_set_boot_id(struct process_table *table, uint16_t boot_id)
+{
+    plat_mutex_lock(&table->mutex);
+    if (table->boot_id != boot_id) {
+        table->boot_id = boot_id;
+        forget_sheets(table);
+    }
+    plat_mutex_unlock(&table->mutex);
+}
+
+/* ---- asking ------------------------------------------------------------------------------------ */
+
+static bool has_key(const struct life *life, uint64_t start_key)
+{
+    const struct process_entry *entry = life->value;
+    uint64_t known = entry->facts->known.start_key & PROCESS_SEQUENCE_MASK;
+    return known == (start_key & PROCESS_SEQUENCE_MASK);
+}
+
+/* The life with ${start_key}, which the event says; NULL: none is known to have it. */
+static struct life *find_key(
+    const struct process_table *table, const struct life_key *key, uint64_t start_key)
+{
+    struct life *life = lifetimes_next(&table->processes, key, NULL);
+    while (life && !has_key(life, start_key)) {
+        life = lifetimes_next(&table->processes, key, life);
+    }
+    return life;
+}
+
+static struct life *find_life(const struct process_table *table, const struct life_key *key,
+    uint64_t time, uint64_t start_key, struct process_answer *answer)
+{
+    struct life *life = lifetimes_find(
+        &table->processes, key, time, true, &answer->from, &answer->to);
+    if ((start_key & PROCESS_SEQUENCE_MASK) == 0) {
+        return life;
+    }
+    const struct process_entry *entry = life ? life->value : NULL;
+    bool is_known = entry && entry->facts->known.start_key;
+    return entry && (!is_known || has_key(life, start_key)) ? life
+                                                            : find_key(table, key, start_key);
+}
+
+/*
+ * The process that created ${life}: the one that had the parent's id then. Where nobody saw the start,
+ * it is one that was there from the beginning, too.
+ */
+static const struct process_facts *find_parent(
+    const struct process_table *table, const struct life *life)
+{
+    const struct process_news *known = &((struct process_entry *)life->value)->facts->known;
+    const struct life_key key = {.machine = life->machine, .id = known->parent_pid};
+    uint64_t from;
+    uint64_t to;
+    if (!known->has_parent || known->parent_pid == life->id) {
+        return NULL;
+    }
+    struct life *parent = lifetimes_find(
+        &table->processes, &key, life->start_known ? life->first : 0, false, &from, &to);
+    if (!parent) {
+        return NULL;
+    }
+    const struct process_entry *entry = parent->value;
+    uint64_t key_known = entry->facts->known.start_key & PROCESS_SEQUENCE_MASK;
+    uint64_t key_told = known->parent_key & PROCESS_SEQUENCE_MASK;
+    return key_known && key_told && key_known != key_told ? NULL : entry->facts;
+}
+
+/* The sheet of ${life}, as things are now. NULL: no memory. */
+static struct process_sheet *sheet_of(struct process_table *table, const struct life *life)
+{
+    struct process_entry *entry = life->value;
+    const struct process_news *known = &entry->facts->known;
+    unsigned stamp = atomic_load_explicit(
+        &table->process_stamps[process_stamp_of(known->parent_pid)], memory_order_relaxed);
+    uint64_t names = process_table_names(table);
+    if (entry->sheet && entry->names == names &&
+        (!known->has_parent || entry->parent_stamp == stamp)) {
+        return entry->sheet;
+    }
+    const struct process_sheet_parts parts = {.facts = entry->facts,
+        .parent = find_parent(table, life),
+        .machine = life->machine,
+        .volumes = &table->volumes,
+        .names = table->settings.names,
+        .start = life->start_known ? life->first : 0,
+        .boot_id = table->boot_id};
+    struct process_sheet *sheet = process_sheet_make(&parts);
+    entry->parent_stamp = stamp;
+    entry->names = names;
+    if (sheet && entry->sheet && process_sheet_equal(sheet, entry->sheet)) {
+        process_sheet_drop(sheet);
+        return entry->sheet;
+    }
+    drop_sheet(table, entry);
+    if (sheet) {
+        sheet->process.serial = ++table->serial;
+        table->bytes += sheet->bytes;
+        entry->sheet = sheet;
+    }
+    return sheet;
+}
+
+void process_table_find(struct process_table *table, const struct life_key *key, uint64_t time,
+    uint64_t start_key, struct process_answer *ret_answer)
+{
+    plat_mutex_lock(&table->mutex);
+    *ret_answer = (struct process_answer){
+        .parent_pid = key->id, .names = process_table_names(table)};
+    struct life *life = find_life(table, key, time, start_key, ret_answer);
+    if (life) {
+        const struct process_entry *entry = life->value;
+        ret_answer->sheet = sheet_of(table, life);
+        process_sheet_use(ret_answer->sheet);
+        ret_answer->parent_pid = entry->facts->known.parent_pid;
+        make_room(table, life);
+    }
+    ret_answer->stamp = atomic_load_explicit(
+        &table->process_stamps[process_stamp_of(key->id)], memory_order_relaxed);
+    ret_answer->parent_stamp = atomic_load_explicit(
+        &table->process_stamps[process_stamp_of(ret_answer->parent_pid)], memory_order_relaxed);
+    plat_mutex_unlock(&table->mutex);
+}
+
+void process_table_find_thread(struct process_table *table, const struct life_key *key,
+    uint64_t time, struct thread_answer *ret_answer)
+{
+    *ret_answer = (struct thread_answer){.found = false};
+    plat_mutex_lock(&table->mutex);
+    const struct life *life = lifetimes_find(
+        &table->threads, key, time, true, &ret_answer->from, &ret_answer->to);
+    ret_answer->found = life != NULL;
+    ret_answer->pid = life ? life->owner : 0;
+    ret_answer->stamp = atomic_load_explicit(
+        &table->thread_stamps[process_stamp_of(key->id)], memory_order_relaxed);
+    plat_mutex_unlock(&table->mutex);
+}
+
+struct process_table_counts process_table_counts(struct process_table *table)
+{
+    plat_mutex_lock(&table->mutex);
+    const struct process_table_counts counts = {.processes = table->processes.count,
+        .threads = table->threads.count,
+        .bytes = table->bytes + table->threads.count * THREAD_BYTES,
+        .forgotten = table->forgotten};
+    plat_mutex_unlock(&table->mutex);
+    return counts;
+}
+
+/* ---- life -------------------------------------------------------------------------------------- */
+
+struct process_table *process_table_create(
+    const struct process_table_settings *settings, struct error *err)
+{
+    struct process_table *table = calloc(1, sizeof(*table));
+    if (!table) {
+        error_set(err, ERR_MEMORY, "out of memory for a table of processes");
+        return NULL;
+    }
+    size_t max_bytes = settings->max_bytes ? settings->max_bytes : PROCESS_TABLE_BYTES;
+    table->settings = *settings;
+    table->max_bytes = max_bytes - max_bytes / THREAD_SHARE;
+    table->max_threads = max_bytes / THREAD_SHARE / THREAD_BYTES;
+    plat_mutex_init(&table->mutex);
+    if (!lifetimes_init(&table->processes, PROCESS_SLOTS, &process_ops, table) ||
+        !lifetimes_init(&table->threads, THREAD_SLOTS, &thread_ops, table)) {
+        process_table_destroy(table);
+        error_set(err, ERR_MEMORY, "out of memory for a table of processes");
+        return NULL;
+    }
+    return table;
+}
+
+void process_table_destroy(struct process_table *table)
+{
+    if (table) {
+        lifetimes_fini(&table->processes);
+        lifetimes_fini(&table->threads);
+        volume_map_fini(&table->volumes);
+        plat_mutex_fini(&table->mutex);
+        free(table);
+    }
+}

@@ -1,0 +1,103 @@
+#include "process/volume_map.h"
+
+#include <stdlib.h>
+
+struct volume {
+    uint64_t machine;
+    uint16_t device_size;
+    uint16_t drive_size;
+    uint8_t device[VOLUME_MAP_MAX_PATH];
+    uint8_t drive[VOLUME_MAP_MAX_PATH];
+};
+
+static uint8_t lower(uint8_t c)
+{
+    return c >= 'A' && c <= 'Z' ? (uint8_t)(c | 0x20) : c;
+}
+
+static bool is_same(const uint8_t *a, const uint8_t *b, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        if (lower(a[i]) != lower(b[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static struct span without_backslash(struct span path)
+{
+    path.size -= path.size && path.data[path.size - 1] == '\\';
+    return path;
+}
+
+static struct volume *find(const struct volume_map *map, uint64_t machine, struct span device)
+{
+    for (size_t i = 0; i < map->count; i++) {
+        struct volume *volume = &map->list[i];
+        if (volume->machine == machine && volume->device_size == device.size &&
+            is_same(volume->device, device.data, device.size)) {
+            return volume;
+        }
+    }
+    return NULL;
+}
+
+void volume_map_fini(struct volume_map *map)
+{
+    free(map->list);
+    *map = (struct volume_map){.count = 0};
+}
+
+bool volume_map_add(struct volume_map *map, uint64_t machine, struct span device, struct span drive)
+{
+    device = without_backslash(device);
+    drive = without_backslash(drive);
+    if (device.size == 0 || drive.size == 0 || device.size > VOLUME_MAP_MAX_PATH ||
+        drive.size > VOLUME_MAP_MAX_PATH || device.data[0] != '\\') {
+        return false;
+    }
+    if (!map->list) {
+        map->list = calloc(VOLUME_MAP_MAX, sizeof(*map->list));
+    }
+    struct volume *volume = map->list ? find(map, machine, device) : NULL;
+    if (volume && span_equal(span_make(volume->drive, volume->drive_size), drive)) {
+        return false;
+    }
+    if (!volume && map->list && map->count < VOLUME_MAP_MAX) {
+        volume = &map->list[map->count++];
+    }
+    if (!volume) {
+        return false;
+    }
+    volume->machine = machine;
+    volume->device_size = (uint16_t)device.size;
+    volume->drive_size = (uint16_t)drive.size;
+    memcpy(volume->device, device.data, device.size);
+    memcpy(volume->drive, drive.data, drive.size);
+    return true;
+}
+
+void volume_map_translate(
+    const struct volume_map *map, uint64_t machine, struct span path, struct buf *out)
+{
+    static const char dos[] = "\\??\\";
+    const struct volume *best = NULL;
+    if (span_is(span_first(path, sizeof(dos) - 1), dos)) {
+        buf_add_span(out, span_from(path, sizeof(dos) - 1));
+        return;
+    }
+    for (size_t i = 0; i < map->count; i++) {
+        const struct volume *volume = &map->list[i];
+        size_t size = volume->device_size;
+        if (volume->machine == machine && size < path.size && path.data[size] == '\\' &&
+            is_same(volume->device, path.data, size) && (!best || size > best->device_size)) {
+            best = volume;
+        }
+    }
+    if (best) {
+        buf_add(out, best->drive, best->drive_size);
+        path = span_from(path, best->device_size);
+    }
+    buf_add_span(out, path);
+}

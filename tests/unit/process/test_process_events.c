@@ -1,0 +1,438 @@
+#include "process/process_events.h"
+
+#include "base/put.h"
+#include "process/process_reader.h"
+#include "support/test.h"
+
+/*
+ * Payloads as Windows writes them, put together by hand from the MOF classes and the manifest. Times are
+ * seconds of FILETIME.
+ */
+static const uint64_t second = 10000000;
+
+static const uint8_t process_class[16] = {
+    0xd0, 0xa8, 0x6f, 0x3d, 0x05, 0xfe, 0xd0, 0x11, 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c};
+static const uint8_t thread_class[16] = {
+    0xd1, 0xa8, 0x6f, 0x3d, 0x05, 0xfe, 0xd0, 0x11, 0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c};
+static const uint8_t image_class[16] = {
+    0x1d, 0x5d, 0xb1, 0x2c, 0xc1, 0x5f, 0xd2, 0x11, 0xab, 0xe1, 0x00, 0xa0, 0xc9, 0x11, 0xf5, 0x18};
+static const uint8_t volume_class[16] = {
+    0x91, 0xee, 0x79, 0x9b, 0xfd, 0xb5, 0xc0, 0x41, 0xa2, 0x43, 0x42, 0x48, 0xe2, 0x66, 0xe9, 0xd0};
+static const uint8_t provider[16] = {
+    0xd6, 0x2c, 0xfb, 0x22, 0x7b, 0x0e, 0x2b, 0x42, 0xa0, 0xc7, 0x2f, 0xad, 0x1f, 0xd0, 0xe7, 0x16};
+
+struct rig {
+    struct process_table *table;
+    struct process_reader *reader;
+    uint8_t payload[1024];
+    uint8_t *end;
+    uint8_t pointer_size;
+};
+
+static void rig_init(struct rig *rig)
+{
+    const struct process_table_settings settings = {.max_bytes = 0};
+    *rig = (struct rig){.table = process_table_create(&settings, NULL), .pointer_size = 8};
+    assert_non_null(rig->table);
+    rig->reader = process_reader_create(rig->table, NULL);
+    assert_non_null(rig->reader);
+    rig->end = rig->payload;
+}
+
+static void rig_fini(struct rig *rig)
+{
+    process_reader_destroy(rig->reader);
+    process_table_destroy(rig->table);
+}
+
+/* ---- payloads ---------------------------------------------------------------------------------- */
+
+static void put(struct rig *rig, uint64_t value, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        *rig->end++ = (uint8_t)(value >> (8 * i));
+    }
+}
+
+static void put_pointer(struct rig *rig, uint64_t value)
+{
+    put(rig, value, rig->pointer_size);
+}
+
+static void put_ansi(struct rig *rig, const char *text)
+{
+    rig->end = put_span(rig->end, span_make(text, strlen(text) + 1));
+}
+
+static void put_text16(struct rig *rig, const char *text)
+{
+    for (const char *c = text; *c; c++) {
+        put(rig, (uint8_t)*c, 2);
+    }
+    put(rig, 0, 2);
+}
+
+/* S-1-5-18 behind its TOKEN_USER. */
+static void put_user(struct rig *rig)
+{
+    static const uint8_t sid[] = {1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0};
+    put_pointer(rig, 0xfffff880);
+    put_pointer(rig, 0);
+    rig->end = put_span(rig->end, span_make(sid, sizeof(sid)));
+}
+
+static void put_no_user(struct rig *rig)
+{
+    put(rig, 0, 4);
+}
+
+/* The payload is of a record with this header. */
+static void tell(struct rig *rig, enum record_kind kind, const uint8_t guid[16], uint8_t type,
+    uint8_t version, uint64_t seconds)
+{
+    struct event_record record = {.kind = kind,
+        .pointer_size = rig->pointer_size,
+        .present = RECORD_HAS_TIME,
+        .time = seconds * second,
+        .descriptor = {.id = kind == RECORD_EVENT ? type : 0, .version = version, .opcode = type},
+        .payload = span_make(rig->payload, (size_t)(rig->end - rig->payload))};
+    memcpy(record.provider.bytes, guid, 16);
+    uint8_t group = guid == process_class ? 0x03 : guid == thread_class ? 0x05 : 0x14;
+    record.hook_id = (uint16_t)((guid == image_class && type == 10 ? 0x03 : group) << 8 | type);
+    process_events_learn(rig->table, NULL, &record);
+    rig->end = rig->payload;
+}
+
+/* Every byte less, and the payload tells nothing, or what a shorter one of another layout would. */
+static void tell_cut(struct rig *rig, enum record_kind kind, const uint8_t guid[16], uint8_t type,
+    uint8_t version, uint64_t seconds)
+{
+    uint8_t *end = rig->end;
+    while (end > rig->payload) {
+        rig->end = --end;
+        tell(rig, kind, guid, type, version, seconds);
+    }
+    rig->end = rig->payload;
+}
+
+static const struct event_process *find(struct rig *rig, uint32_t pid, uint64_t seconds)
+{
+    const struct event_record record = {
+        .present = RECORD_HAS_PROCESS, .process_id = pid, .time = seconds * second};
+    return process_reader_find(rig->reader, &record);
+}
+
+/* ---- the kernel's classes ------------------------------------------------------------------------ */
+
+static void put_process(struct rig *rig, uint8_t version, bool has_user)
+{
+    put_pointer(rig, version ? 0xabc0 : 100);
+    if (version == 0) {
+        put_pointer(rig, 40);
+    } else {
+        put(rig, 100, 4);
+        put(rig, 40, 4);
+        put(rig, 2, 4);
+        put(rig, 0x103, 4);
+    }
+    if (version >= 3) {
+        put_pointer(rig, 0x1aa000);
+    }
+    if (version >= 4) {
+        put(rig, 0x80, 4);
+    }
+    if (has_user) {
+        put_user(rig);
+    } else {
+        put_no_user(rig);
+    }
+    put_ansi(rig, "cmd.exe");
+    if (version >= 2) {
+        put_text16(rig, "cmd /c dir");
+    }
+    if (version >= 4) {
+        put_text16(rig, "");
+        put_text16(rig, "");
+    }
+    if (version >= 5) {
+        put(rig, 12 * second, 8);
+    }
+}
+
+static void check_process(struct rig *rig, uint8_t version, bool has_user)
+{
+    const struct event_process *process = find(rig, 100, 11);
+    assert_non_null(process);
+    assert_span(process->name, "cmd.exe");
+    assert_span(process->command_line, version >= 2 ? "cmd /c dir" : "");
+    assert_int_equal(process->parent_pid, 40);
+    assert_int_equal(process->has_session, version >= 1);
+    assert_int_equal(process->session_id, version >= 1 ? 2 : 0);
+    assert_span(process->user_id, has_user ? "S-1-5-18" : "");
+}
+
+static void every_version_of_the_class_is_read_in_both_widths(void **state)
+{
+    (void)state;
+    for (uint8_t version = 0; version <= 4; version++) {
+        for (unsigned form = 0; form < 8; form++) {
+            struct rig rig;
+            rig_init(&rig);
+            rig.pointer_size = form & 1 ? 4 : 8;
+            put_process(&rig, version, form & 2);
+            if (form & 4) { /* a 32-bit logger on a 64-bit machine: the header is narrow */
+                rig.pointer_size = (uint8_t)(12 - rig.pointer_size);
+            }
+            tell(&rig, RECORD_KERNEL, process_class, 1, version, 10);
+            if (!(form & 4) || version) { /* version 0 with zeros may be either */
+                check_process(&rig, version, form & 2);
+                assert_int_equal(find(&rig, 100, 11)->start, 10 * second);
+                assert_null(find(&rig, 100, 9));
+            }
+            rig_fini(&rig);
+        }
+    }
+}
+
+static void a_defunct_process_ended_when_it_says(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig);
+    put_process(&rig, 5, true);
+    tell(&rig, RECORD_CLASSIC, process_class, 39, 5, 30);
+    check_process(&rig, 5, true);
+    assert_null(find(&rig, 100, 14));
+    rig_fini(&rig);
+}
+
+static void rundowns_tell_of_all_the_time_around_them(void **state)
+{
+    (void)state;
+    for (uint8_t type = 3; type <= 4; type++) {
+        struct rig rig;
+        rig_init(&rig);
+        put_process(&rig, 4, true);
+        tell(&rig, RECORD_CLASSIC, process_class, type, 4, 50);
+        check_process(&rig, 4, true);
+        assert_non_null(find(&rig, 100, 500));
+        assert_int_equal(find(&rig, 100, 500)->start, 0);
+        rig_fini(&rig);
+    }
+}
+
+static void other_types_and_what_is_cut_tell_nothing(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig);
+    put_process(&rig, 3, true);
+    tell(&rig, RECORD_KERNEL, process_class, 11, 3, 10);
+    assert_null(find(&rig, 100, 11));
+    put_process(&rig, 3, true);
+    tell_cut(&rig, RECORD_KERNEL, process_class, 1, 3, 10);
+    assert_int_equal(process_table_counts(rig.table).processes, 0);
+    rig_fini(&rig);
+}
+
+static void threads_belong_to_processes(void **state)
+{
+    (void)state;
+    for (uint8_t version = 0; version <= 4; version++) {
+        struct rig rig;
+        struct event_record room;
+        const struct event_record record = {
+            .present = RECORD_HAS_THREAD, .thread_id = 7, .time = 11 * second};
+        rig_init(&rig);
+        put(&rig, version ? 100 : 7, 4);
+        put(&rig, version ? 7 : 100, 4);
+        tell(&rig, RECORD_KERNEL, thread_class, 1, version, 10);
+        assert_int_equal(process_reader_complete(rig.reader, &record, &room)->process_id, 100);
+        rig_fini(&rig);
+    }
+}
+
+static void put_image(struct rig *rig, uint8_t version, const char *path)
+{
+    put_pointer(rig, 0x400000);
+    put_pointer(rig, 0x1000);
+    put(rig, 100, 4);
+    if (version >= 2) {
+        put(rig, 0, 4);
+        put(rig, 0, 4);
+        put(rig, 0, 4);
+        put_pointer(rig, 0x400000);
+        put(rig, 0, 4);
+        put(rig, 0, 4);
+        put(rig, 0, 4);
+        put(rig, 0, 4);
+    }
+    put_text16(rig, path);
+}
+
+static void the_image_of_its_name_is_its_executable(void **state)
+{
+    (void)state;
+    for (uint8_t version = 1; version <= 3; version++) {
+        struct rig rig;
+        rig_init(&rig);
+        put_process(&rig, 3, true);
+        tell(&rig, RECORD_KERNEL, process_class, 1, 3, 10);
+        put_image(&rig, version, "\\Device\\HarddiskVolume3\\Windows\\System32\\ntdll.dll");
+        tell(&rig, RECORD_KERNEL, image_class, 10, version, 10);
+        put_image(&rig, version, "\\Device\\HarddiskVolume3\\Windows\\System32\\Cmd.exe");
+        tell(&rig, RECORD_KERNEL, image_class, 10, version, 10);
+        assert_span(find(&rig, 100, 11)->executable,
+            "\\Device\\HarddiskVolume3\\Windows\\System32\\Cmd.exe");
+        put_text16(&rig, "\\Device\\HarddiskVolume3\\");
+        put_text16(&rig, "C:\\");
+        tell(&rig, RECORD_CLASSIC, volume_class, 35, 0, 90);
+        assert_span(find(&rig, 100, 11)->executable, "C:\\Windows\\System32\\Cmd.exe");
+        rig_fini(&rig);
+    }
+}
+
+static void the_folder_of_windows_is_told_as_well(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig);
+    put_process(&rig, 3, true);
+    tell(&rig, RECORD_KERNEL, process_class, 1, 3, 10);
+    put_image(&rig, 3, "\\SystemRoot\\System32\\cmd.exe");
+    tell(&rig, RECORD_KERNEL, image_class, 3, 3, 10);
+    put_text16(&rig, "C:\\Windows\\system32");
+    put_text16(&rig, "C:\\Windows");
+    tell(&rig, RECORD_CLASSIC, volume_class, 33, 0, 90);
+    assert_span(find(&rig, 100, 11)->executable, "C:\\Windows\\System32\\cmd.exe");
+    rig_fini(&rig);
+}
+
+/* ---- the provider -------------------------------------------------------------------------------- */
+
+static void put_label(struct rig *rig, uint32_t level)
+{
+    static const uint8_t head[] = {1, 1, 0, 0, 0, 0, 0, 16};
+    rig->end = put_span(rig->end, span_make(head, sizeof(head)));
+    put(rig, level, 4);
+}
+
+/* Event 1, and 15, which has in version n what 1 has in n + 1, and in 1 what that has in 3. */
+static void put_start(struct rig *rig, uint8_t version)
+{
+    put(rig, 100, 4);
+    if (version >= 3) {
+        put(rig, 71, 8);
+    }
+    put(rig, 10 * second, 8);
+    put(rig, 40, 4);
+    if (version >= 3) {
+        put(rig, 70, 8);
+    }
+    put(rig, 2, 4);
+    if (version >= 1) {
+        put(rig, 0, 4);
+    }
+    if (version >= 3) {
+        put(rig, 1, 4);
+        put(rig, 1, 4);
+        put_label(rig, 0x2000);
+    }
+    put_text16(rig, "\\Device\\HarddiskVolume3\\Windows\\System32\\cmd.exe");
+    if (version >= 2) {
+        put(rig, 0, 4);
+        put(rig, 0, 4);
+        put_text16(rig, "");
+        put_text16(rig, "");
+    }
+}
+
+static void check_start(struct rig *rig, uint8_t version)
+{
+    const struct event_process *process = find(rig, 100, 12);
+    assert_non_null(process);
+    assert_span(process->name, "cmd.exe");
+    assert_span(process->executable, "\\Device\\HarddiskVolume3\\Windows\\System32\\cmd.exe");
+    assert_int_equal(process->parent_pid, 40);
+    assert_int_equal(process->session_id, 2);
+    assert_int_equal(process->start, 10 * second);
+    if (version >= 3) {
+        assert_string_equal(process->integrity, "medium");
+        process_table_set_boot_id(rig->table, 5);
+        assert_true(find(rig, 100, 12)->start_key == (UINT64_C(5) << 48 | 71));
+    } else {
+        assert_null(process->integrity);
+    }
+}
+
+static void every_version_of_the_provider_is_read(void **state)
+{
+    (void)state;
+    for (uint8_t version = 0; version <= 3; version++) {
+        struct rig rig;
+        rig_init(&rig);
+        put_start(&rig, version);
+        tell(&rig, RECORD_EVENT, provider, 1, version, 11);
+        check_start(&rig, version);
+        rig_fini(&rig);
+    }
+    for (uint8_t version = 0; version <= 1; version++) {
+        struct rig rig;
+        rig_init(&rig);
+        put_start(&rig, version ? 3 : 2);
+        tell(&rig, RECORD_EVENT, provider, 15, version, 90);
+        check_start(&rig, version ? 3 : 2);
+        assert_non_null(find(&rig, 100, 900));
+        assert_null(find(&rig, 100, 9));
+        rig_fini(&rig);
+    }
+}
+
+static void a_stop_tells_of_start_and_end(void **state)
+{
+    (void)state;
+    for (uint8_t version = 0; version <= 2; version++) {
+        struct rig rig;
+        rig_init(&rig);
+        put(&rig, 100, 4);
+        if (version >= 2) {
+            put(&rig, 71, 8);
+        }
+        put(&rig, 10 * second, 8);
+        put(&rig, 20 * second, 8);
+        for (size_t i = 0; i < 3; i++) {
+            put(&rig, 0, 4);
+        }
+        put(&rig, 0, 8);
+        put(&rig, 0, 8);
+        if (version >= 1) {
+            put(&rig, 0, 8);
+            for (size_t i = 0; i < 5; i++) {
+                put(&rig, 0, 4);
+            }
+        }
+        put_ansi(&rig, "cmd.exe");
+        tell(&rig, RECORD_EVENT, provider, 2, version, 21);
+        assert_null(find(&rig, 100, 9));
+        assert_span(find(&rig, 100, 10)->name, "cmd.exe");
+        assert_span(find(&rig, 100, 20)->name, "cmd.exe");
+        assert_null(find(&rig, 100, 22));
+        rig_fini(&rig);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_version_of_the_class_is_read_in_both_widths),
+        cmocka_unit_test(a_defunct_process_ended_when_it_says),
+        cmocka_unit_test(rundowns_tell_of_all_the_time_around_them),
+        cmocka_unit_test(other_types_and_what_is_cut_tell_nothing),
+        cmocka_unit_test(threads_belong_to_processes),
+        cmocka_unit_test(the_image_of_its_name_is_its_executable),
+        cmocka_unit_test(the_folder_of_windows_is_told_as_well),
+        cmocka_unit_test(every_version_of_the_provider_is_read),
+        cmocka_unit_test(a_stop_tells_of_start_and_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
