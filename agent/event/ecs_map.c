@@ -25,8 +25,15 @@ bool ecs_map_has(const struct ecs_plan *plan, enum ecs_map_group group)
 
 /* ---- sources -------------------------------------------------------------------------------------------- */
 
+/* What rules have made of a field has a schema of its own, but still its name. */
+static bool is_field(const struct field *field, const struct schema_field *wanted)
+{
+    return field->schema == wanted || (span_equal(field->schema->json_key, wanted->json_key) &&
+                                          field->schema->form != FORM_ABSENT);
+}
+
 /* The top-level field of a property. Fields come in the order of the properties, one each, unless
- * there are arrays and structs before it, or fields were taken away. */
+ * there are arrays and structs before it, or the payload ended early. */
 static const struct field *find_field(const struct event *event, uint16_t property)
 {
     const struct schema_field *wanted = &event->schema->fields[property];
@@ -34,7 +41,7 @@ static const struct field *find_field(const struct event *event, uint16_t proper
         return &event->fields[property];
     }
     for (uint32_t i = 0; i < event->field_count; i = event->fields[i].end) {
-        if (event->fields[i].schema == wanted) {
+        if (is_field(&event->fields[i], wanted)) {
             return &event->fields[i];
         }
     }

@@ -200,7 +200,8 @@ static bool has_field(const struct members *members, size_t count, const char *f
     return false;
 }
 
-/* What follows from the members that are there, and from what follows from them. */
+/* What follows from the members that are there, and from what follows from them. A conversion takes
+ * the value of the payload: no other one goes behind one that takes a part out of it. */
 static void add_derived(struct members *members)
 {
     size_t named = members->count;
@@ -209,6 +210,7 @@ static void add_derived(struct members *members)
             const struct ecs_map_member *from = &members->list[i];
             if (row->provider[0] != '*' || strcmp(row->source, from->field) != 0 ||
                 from->origin == ECS_MAP_CONSTANT ||
+                (from->parameter.size && row->conversion != ECS_CONVERT_same) ||
                 (!is_list(row->field, row->conversion) && has_field(members, named, row->field))) {
                 continue;
             }
