@@ -333,16 +333,20 @@ static void show_value(struct show *s, const struct config_field *field, const u
     }
 }
 
-/* Does a struct have something to show? Else its key is left out. */
+/* Does a struct have something to show? Else its key is left out; as it is where it lacks what it must
+ * have, and so was not written at all. */
 static bool has_any(const struct config_field *fields, const uint8_t *settings)
 {
+    bool any = false;
     for (const struct config_field *f = fields; f->key; f++) {
         const uint8_t *member = settings + f->offset;
-        if (f->type == CONFIG_STRUCT ? has_any(f->fields, member) : is_given(f, member)) {
-            return true;
+        bool given = f->type == CONFIG_STRUCT ? has_any(f->fields, member) : is_given(f, member);
+        if (f->required && !given) {
+            return false;
         }
+        any = any || given;
     }
-    return false;
+    return any;
 }
 
 static void show_fields(struct show *s, const struct config_field *fields, const uint8_t *settings)
