@@ -6,7 +6,8 @@
 # ecs_map_providers.def has PROVIDER("name", "guid", KIND) for each provider, ecs_map_rows.def
 # ROW("provider", "events", "versions", "field", "source", conversion, "what it takes") for each row of
 # ecs_map.tsv and for each value in ecs_map_kinds.tsv, whose source is then `=value`, and
-# ecs_map_lists.def LIST("field") for each field of ecs.tsv that is a list.
+# ecs_map_lists.def LIST("field") for each field of ecs.tsv that is a list. ecs_fields.def has
+# FIELD("path") for each row of ecs.tsv.
 
 function(etwship_tsv_lines table out)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${table})
@@ -60,11 +61,16 @@ function(etwship_ecs_map folder made)
     file(CONFIGURE OUTPUT ${made}/ecs_map_rows.def CONTENT "${rows}" @ONLY)
 
     set(rows "")
+    set(fields "")
     etwship_tsv_lines(${folder}/ecs.tsv lines)
     foreach(line IN LISTS lines)
+        if(line MATCHES "^(${cell})\t")
+            string(APPEND fields "FIELD(\"${CMAKE_MATCH_1}\")\n")
+        endif()
         if(line MATCHES "^(${cell})\tstrings\t")
             string(APPEND rows "LIST(\"${CMAKE_MATCH_1}\")\n")
         endif()
     endforeach()
     file(CONFIGURE OUTPUT ${made}/ecs_map_lists.def CONTENT "${rows}" @ONLY)
+    file(CONFIGURE OUTPUT ${made}/ecs_fields.def CONTENT "${fields}" @ONLY)
 endfunction()

@@ -6,6 +6,7 @@
 #include "cli/trace_options.h"
 #include "cli/where.h"
 #include "config/config_path.h"
+#include "event/event_fields.h"
 #include "outputs/registry.h"
 #include "pipeline/stream.h"
 #include "platform/plat_file.h"
@@ -30,6 +31,9 @@ static const struct cli_option options[] = {
     {.name = "sample", .argument = "1/N[:FIELD]",
         .help = "One in N of them: of N activities one, with all its events; of N values of "
                 "FIELD one, as in 1/10:process.pid."},
+    {.name = "fields", .argument = "FIELD,…",
+        .help = "Only these fields of each event, as in process.pid,data.QueryName; data is all of the "
+                "payload. With -f ecs by the names of the Elastic Common Schema."},
     CLI_OPTION_SCHEMA,
     {.name = "start", .argument = "TIME", .help = "Only events from this time on (RFC 3339)."},
     {.name = "end", .argument = "TIME", .help = "Only events before this time (RFC 3339)."},
@@ -160,6 +164,8 @@ struct dump {
     struct buf tail;
     struct codepage ansi;
     struct event_writer *writer;
+    struct event_fields *fields;  /* NULL: all */
+    struct event_writer *details; /* of fields for people */
     struct delivery_host *host;
     struct stream *stream;
     struct where where;
@@ -196,10 +202,18 @@ static bool make_output(const struct cli_args *args, const struct input_decoding
         .stopping = stopping,
         .tell = tell};
     dump->writer = event_writer_create(&writer, err);
+    if (pretty && dump->fields) {
+        dump->details = event_writer_create(&writer, err);
+    }
     dump->host = dump->writer ? delivery_host_create(&host, err) : NULL;
-    struct stream_settings stream = {
-        .format = find_format(args), .writer = dump->writer, .hosts = &dump->host, .host_count = 1};
-    dump->stream = dump->host ? stream_create(&stream, err) : NULL;
+    struct stream_settings stream = {.format = find_format(args),
+        .writer = dump->writer,
+        .hosts = &dump->host,
+        .host_count = 1,
+        .fields = dump->fields,
+        .details = dump->details};
+    bool complete = dump->host && (dump->details || !pretty || !dump->fields);
+    dump->stream = complete ? stream_create(&stream, err) : NULL;
     return dump->stream != NULL;
 }
 
@@ -267,6 +281,12 @@ static int dump_with(const struct cli_args *args, struct dump *dump)
     if (!cli_count(args, "max-events", &max_events)) {
         return EXIT_USAGE;
     }
+    const char *fields = cli_value(args, "fields");
+    dump->fields = fields ? event_fields_create(span_text(fields), find_format(args), &err) : NULL;
+    if (fields && !dump->fields) {
+        cli_error("--fields: %s", err.text);
+        return EXIT_USAGE;
+    }
     if (!where_init(
             &dump->where, cli_value(args, "where"), cli_value(args, "sample"), &exit_code)) {
         return exit_code;
@@ -296,6 +316,8 @@ static int run(const struct cli_args *args)
     stream_destroy(dump.stream);
     delivery_host_destroy(dump.host);
     event_writer_destroy(dump.writer);
+    event_writer_destroy(dump.details);
+    event_fields_destroy(dump.fields);
     where_fini(&dump.where);
     plat_codepage_fini(&dump.ansi);
     buf_fini(&dump.tail);
@@ -319,6 +341,7 @@ const struct cli_command cmd_dump = {
                 "       etwship dump --pretty -n 20 trace.etl\n"
                 "       etwship dump --where \"process.pid == 4 and not event.opcode in (3, 4)\" "
                 "trace.etl\n"
+                "       etwship dump --fields @timestamp,process.pid,data trace.etl\n"
                 "       etwship dump -p Microsoft-Windows-DNS-Client:4 --schema manifests a.etl "
                 "b.etl\n",
     .operand = "FILE",

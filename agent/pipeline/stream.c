@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "event/event_edits.h"
+#include "event/event_fields.h"
 #include "pipeline/event_text.h"
 #include "platform/plat_system.h"
 
@@ -10,6 +12,8 @@ enum { MAX_HOSTS = 64 };
 struct stream {
     const struct event_format *format;
     struct event_writer *writer;
+    struct event_fields *fields;
+    struct event_writer *details;
     struct delivery_host *hosts[MAX_HOSTS];
     size_t host_count;
     struct buf bytes;
@@ -26,6 +30,8 @@ struct stream *stream_create(const struct stream_settings *settings, struct erro
     }
     stream->format = settings->format;
     stream->writer = settings->writer;
+    stream->fields = settings->fields;
+    stream->details = settings->details;
     stream->host_count = settings->host_count;
     for (size_t i = 0; i < settings->host_count; i++) {
         stream->hosts[i] = settings->hosts[i];
@@ -73,14 +79,51 @@ static void begin_record(struct stream *stream)
     }
 }
 
+/* The line that names the event, and the fields below. */
+static bool add_pretty(struct stream *stream, const struct event *event)
+{
+    static const struct event_edits silent = {.has_message = true};
+    struct event_record record = *event->record;
+    struct event head = {
+        .record = &record, .schema = event->schema, .status = DECODE_RAW, .edits = &silent};
+    record.payload.size = 0;
+    if (!event_text_add(stream->format, stream->writer, &head, &stream->bytes)) {
+        return false;
+    }
+    size_t start = stream->bytes.size;
+    bool good = event_text_add(&event_format_native, stream->details, event, &stream->bytes);
+    event_fields_list(stream->fields, start, &stream->bytes);
+    return good;
+}
+
+static bool add_text(struct stream *stream, const struct event *event)
+{
+    struct buf *out = &stream->bytes;
+    size_t start = out->size;
+    if (!stream->fields) {
+        return event_text_add(stream->format, stream->writer, event, out);
+    }
+    event = event_fields_narrow(stream->fields, event);
+    bool good = stream->details ? add_pretty(stream, event)
+                                : event_text_add(stream->format, stream->writer, event, out);
+    if (!stream->details) {
+        event_fields_keep(stream->fields, start, out);
+    }
+    if (!good || out->failed) {
+        out->failed = false;
+        out->size = start;
+        return false;
+    }
+    return true;
+}
+
 static bool on_event(void *self, const struct event *event)
 {
     struct stream *stream = self;
     begin_record(stream);
-    if (!event_text_add(stream->format, stream->writer, event, &stream->bytes)) {
+    if (!add_text(stream, event)) {
         /* No memory beside what is gathered. */
-        if (!stream_flush(stream) ||
-            !event_text_add(stream->format, stream->writer, event, &stream->bytes)) {
+        if (!stream_flush(stream) || !add_text(stream, event)) {
             return false;
         }
     }

@@ -18,6 +18,10 @@ struct stream_settings {
     struct event_writer *writer;        /* borrowed */
     struct delivery_host *const *hosts; /* borrowed; copied list */
     size_t host_count;
+    struct event_fields *fields; /* of each event these alone; gaps are whole. NULL: all */
+    struct event_writer
+        *details; /* for people: a native writer, for what stands below the line that
+                                     names the event. NULL: the format's JSON holds the fields */
 };
 
 struct stream *stream_create(const struct stream_settings *settings, struct error *err);
