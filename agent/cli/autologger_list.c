@@ -6,6 +6,7 @@
 #include "app/app_boot.h"
 #include "app/app_providers.h"
 #include "cli/cli.h"
+#include "cli/explain.h"
 #include "etw/etw_hold.h"
 #include "etw/etw_text.h"
 #include "schema/kernel_names.h"
@@ -26,9 +27,20 @@ static void warn_of_names(
     }
 }
 
-static bool want(const struct app_config *config, const struct app_session *session,
+/* What rules leave of its providers, as in a session that runs. */
+static void set_scopes(
+    const struct explain *explain, const struct app_session *session, struct provider_spec *specs)
+{
+    size_t index = explain_find(explain, session->name);
+    for (size_t i = 0; index != SIZE_MAX && i < session->providers.count; i++) {
+        specs[i].scope = explain->plan.providers[index][i].scope;
+    }
+}
+
+static bool want(const struct explain *explain, const struct app_session *session,
     struct etw_boot *ret_boot, struct error *err)
 {
+    const struct app_config *config = explain->config;
     const struct app_provider *providers = session->providers.items;
     size_t count = session->providers.count;
     struct provider_spec *specs = calloc(count + 1, sizeof(*specs));
@@ -46,32 +58,42 @@ static bool want(const struct app_config *config, const struct app_session *sess
             .kernel_event = kernel_names_find,
             .data_dir = app_config_data_dir(config)};
         warn_of_names(session, specs, count);
+        set_scopes(explain, session, specs);
         good = etw_boot_describe(session->ops->name, session->settings, &env, ret_boot, err);
     }
     free(specs);
     return good;
 }
 
-bool autologger_list_want(
-    struct autologger_list *list, const struct app_config *config, struct error *err)
+static bool want_all(struct autologger_list *list, const struct explain *explain, struct error *err)
 {
+    const struct app_config *config = explain->config;
     struct error why;
-    list->wanted = calloc(config->session_count + 1, sizeof(*list->wanted));
-    list->sessions = calloc(config->session_count + 1, sizeof(*list->sessions));
-    if (!list->wanted || !list->sessions) {
-        return error_set(err, ERR_MEMORY, "out of memory");
-    }
     for (size_t i = 0; i < config->session_count; i++) {
         const struct app_session *session = &config->sessions[i];
         if (!session->enabled || !app_boot_is_asked(session)) {
             continue;
         }
-        if (!want(config, session, &list->wanted[list->count], &why)) {
+        if (!want(explain, session, &list->wanted[list->count], &why)) {
             return error_set(err, why.code, "session %s: %.400s", session->name, why.text);
         }
         list->sessions[list->count++] = session->name;
     }
     return true;
+}
+
+bool autologger_list_want(
+    struct autologger_list *list, const struct app_config *config, struct error *err)
+{
+    struct explain explain;
+    list->wanted = calloc(config->session_count + 1, sizeof(*list->wanted));
+    list->sessions = calloc(config->session_count + 1, sizeof(*list->sessions));
+    if (!list->wanted || !list->sessions) {
+        return error_set(err, ERR_MEMORY, "out of memory");
+    }
+    bool good = explain_init(&explain, config, NULL, err) && want_all(list, &explain, err);
+    explain_fini(&explain);
+    return good;
 }
 
 static bool on_name(void *self, const char *name)

@@ -289,8 +289,8 @@ static void note_scope(const struct notes *notes, const struct explain_call *cal
     }
     if (scope->notes & FILTER_PUSH_ANY_LEVEL) {
         tell(notes,
-            "every level comes, as rules keep levels above 5, which only its manifest could "
-            "rule out; event.level >= verbose would");
+            "every level comes: rules keep those above 5, and no manifest here says that there are "
+            "none. event.level >= 5 drops them, too");
     }
     if (scope->notes & FILTER_PUSH_COMPLEX) {
         tell(notes, "rules test bits of numbers, or too many numbers, for ETW: left to the agent");

@@ -193,6 +193,21 @@ class Commands(Boot):
         self.assertEqual((row["differences"], row["status"]), ([], 0))
         self.assertIn(KEY + "\tFileCounter\t4\t01000000\n", self.installed())
 
+    def test_windows_writes_what_rules_can_keep(self):
+        """Events of bursts have id 7 and level 4."""
+        self.configure(session=", filters: [{keep: event.level < 4 and event.code == 7}, {drop: 'true'}]")
+        self.install()
+        self.assertIn("\tEnableLevel\t4\t03000000\n", self.installed())
+        self.assertIn("\tEventIds\t3\t0700feff\n", self.installed())  # 7 and 65534
+        self.assertEqual(self.boot(), 1)
+        self.burst(1000)
+        self.do(f"burst {machine.NAME} 20 0 3")
+        agent = self.start()
+        self.read_by(agent)
+        machine.wait_until(lambda: len(self.sequences()) >= 20)
+        self.assertEqual(agent.stop(), 0)
+        self.assertEqual(len(self.sequences()), 20)
+
     def test_a_system_session_has_its_flags_at_boot(self):
         self.configure(", type: system, flags: [process, image_load]")
         text = (self.folder / "etwship.yaml").read_text()

@@ -118,7 +118,7 @@ class Live(machine.Shared):
         self.assertEqual(self.sessions("list"), {})
 
     def test_what_no_rule_keeps_is_not_written_and_comes_again_when_one_does(self):
-        """Events of the bursts have id 1, no keyword and the level that is said, else 4."""
+        """Events of the bursts have id 7, no keyword and the level that is said, else 4."""
         rules = ", filters: [{drop: 'event.level >= 4'}]"
         agent = self.start(more=rules)
         handle = self.report()["handle"]
@@ -132,6 +132,8 @@ class Live(machine.Shared):
         self.do(f"await {SESSION} {NAME}")
         wait_until(lambda: self.enablement()["level"] == 255)
         self.assertEqual(self.enablement()["include"], [0, 7, 9, 65534])
+        self.burst(5)
+        self.settled(25)
 
         # Nobody keeps anything: it is switched off, and on again.
         self.reload(agent, more=", filters: [{drop: 'true'}]")
@@ -147,10 +149,10 @@ class Live(machine.Shared):
         self.do(f"await {SESSION} {NAME}")
         self.assertEqual(self.enablement()["level"], 255)
         self.burst(10)
-        self.settled(30)
+        self.settled(35)
         self.assertEqual(self.report()["handle"], handle)
         self.assertEqual(agent.stop(), 0, agent.said())
-        self.assertEqual(self.shipped(), (30, {}))
+        self.assertEqual(self.shipped(), (35, {}))
         self.assertEqual(self.sessions("list"), {})
 
     def test_a_session_that_is_gone_is_stopped_in_good_order(self):
