@@ -109,11 +109,11 @@ static unsigned kinds_of(const struct event_path *path)
     return 0;
 }
 
-static bool check_data(const struct event_edit *edit, struct span text, struct error *err)
+static bool check_data(const struct event_edit *edit, struct error *err)
 {
     const struct event_path *path = &edit->path;
     unsigned count = path->step_count;
-    struct span shown = span_first(text, 100);
+    struct span shown = span_first(edit->path_text, 100);
     if (edit->kind == EVENT_EDIT_SET && (count != 1 || path->steps[0].each)) {
         return error_set(err, ERR_CONFIG,
             "%.*s: what can be set of the payload is data.NAME, which stands for itself",
@@ -131,7 +131,7 @@ static bool check_data(const struct event_edit *edit, struct span text, struct e
     return true;
 }
 
-static bool check_field(const struct event_edit *edit, struct span text, struct error *err)
+static bool check_field(const struct event_edit *edit, struct error *err)
 {
     const struct event_path *path = &edit->path;
     bool whole_labels = path->field == PATH_LABELS && path->step_count == 0 &&
@@ -139,9 +139,10 @@ static bool check_field(const struct event_edit *edit, struct span text, struct 
     bool elements = path->field != PATH_DATA && path->each;
     if (!(kinds_of(path) >> edit->kind & 1) || whole_labels || elements) {
         return error_set(err, ERR_CONFIG, "%.*s stays as it is. what a rule can %s is %s",
-            SPAN_ARG(span_first(text, 100)), event_edit_word(edit->kind), fields_for(edit->kind));
+            SPAN_ARG(span_first(edit->path_text, 100)), event_edit_word(edit->kind),
+            fields_for(edit->kind));
     }
-    return path->field != PATH_DATA || check_data(edit, text, err);
+    return path->field != PATH_DATA || check_data(edit, err);
 }
 
 /* ---- names and texts ------------------------------------------------------------------------------ */
@@ -228,12 +229,12 @@ bool event_edit_compile(const struct event_edit_words *words, struct arena *aren
     struct event_edit *ret_edit, struct error *err)
 {
     struct event_edit edit = {.kind = words->kind, .bytes = words->bytes, .key = words->key};
-    struct span path;
-    if (!arena_copy(arena, words->path, &path) || !arena_copy(arena, words->value, &edit.value)) {
+    if (!arena_copy(arena, words->path, &edit.path_text) ||
+        !arena_copy(arena, words->value, &edit.value)) {
         return error_set(err, ERR_MEMORY, "no memory left for filters");
     }
     if (edit.kind != EVENT_EDIT_TAG &&
-        (!event_path_compile(path, &edit.path, err) || !check_field(&edit, path, err))) {
+        (!event_path_compile(edit.path_text, &edit.path, err) || !check_field(&edit, err))) {
         return false;
     }
     if (!check_value(&edit, err) || !compile_field(&edit, arena, err)) {

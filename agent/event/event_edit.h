@@ -30,6 +30,7 @@ struct event_edit_words {
 struct event_edit {
     enum event_edit_kind kind;
     struct event_path path;
+    struct span path_text;
     struct span value;
     uint32_t bytes;
     const struct hmac_key *key;

@@ -296,6 +296,13 @@ void filter_each_field(const struct filter *filter, filter_field_fn *each, void 
             struct filter_place place = {.rule = rule, .field = i + 1};
             hand_on(&code->key.paths[i], code->key.texts[i], &place, each, self);
         }
+        for (uint32_t i = 0; i < code->edit_count; i++) {
+            const struct event_edit *edit = &code->edits[i];
+            struct filter_place place = {.rule = rule, .field = i + 1};
+            if (edit->kind != EVENT_EDIT_SET) { /* which may add the field */
+                hand_on(&edit->path, edit->path_text, &place, each, self);
+            }
+        }
     }
 }
 

@@ -581,7 +581,6 @@ Outputs""", out)
         self.assertEqual([p["found"] for p in told["providers"]], [True, True, True, False])
         self.assertEqual(told["providers"][1]["any"], "0x20")
 
-
     def test_resolve_knows_the_fields_that_rules_ask_for(self):
         self.write("schema/made-up.man", self.MANIFEST)
         text = ("schema: [{type: folder, path: schema}]\n"
@@ -590,13 +589,15 @@ Outputs""", out)
                 "  - drop: data.FileName endswith '.log'\n"
                 "  - keep: event.id == 7 and data.FleName contains 'x'\n"
                 "  - drop: exists(data.Other)\n"
+                "  - remove: {fields: [tags, data.FileNam]}\n"
                 "outputs: [{type: stdout}]\n")
         path = self.write("c.yaml", text.replace("PROVIDERS", "Made-Up"))
         lines = self.expect(DONE, "check", "-c", path, "--resolve").err.splitlines()
         self.assertRegex(lines[0], r":5:29: warning: .*'FleName'.* did you mean 'FileName'\?")
         self.assertEqual(lines[2].index("^"), lines[1].index("data.FleName"))
         self.assertRegex(lines[3], r":6:18: warning: .*'Other'.* check its name")
-        self.assertEqual(len(lines), 6)
+        self.assertRegex(lines[6], r":7:29: warning: .*'FileNam'.* did you mean 'FileName'\?")
+        self.assertEqual(len(lines), 9)
         # Events of providers that nobody knows may have any field.
         path = self.write("c.yaml", text.replace("PROVIDERS", "Made-Up, Unknown"))
         self.assertEqual(self.expect(DONE, "check", "-c", path, "--resolve").err, "")
