@@ -110,7 +110,7 @@ class Shapes(SpoolRig):
                                  check=True, timeout=TIMEOUT_S, stdout=subprocess.PIPE).stdout
         kept = b"".join(p.read_bytes() for p in (self.folder / "state").rglob("*") if p.is_file())
         self.assertIn(b'"tags":["edited"]', kept)
-        places = [*documents, letters, kept]
+        places = [b"\n".join(documents), letters, kept]
         for secret in secrets:
             for text in (secret.encode(), json.dumps(secret)[1:-1].encode()):
                 for place in places:
