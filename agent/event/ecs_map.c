@@ -67,10 +67,14 @@ static bool get_source(struct event_value_context *context, const struct ecs_map
 bool ecs_map_process(struct event_value_context *context, const struct ecs_plan *plan,
     const struct event *event, uint32_t *ret_pid)
 {
-    struct ecs_source source;
-    return plan && plan->process != UINT16_MAX &&
-           get_source(context, &plan->members[plan->process], event, &source) &&
-           ecs_convert_pid(&source, ret_pid);
+    for (uint16_t i = 0; plan && i < plan->process_count; i++) {
+        struct ecs_source source;
+        if (get_source(context, &plan->members[plan->process + i], event, &source) &&
+            ecs_convert_pid(&source, ret_pid)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 bool ecs_map_is_own(const struct event_record *record, uint32_t pid)

@@ -311,14 +311,14 @@ struct ecs_plan *ecs_map_compile(const struct event *event)
     if (!plan) {
         return NULL;
     }
-    plan->process = UINT16_MAX;
     for (size_t i = 0; i < members.count; i++) {
         struct ecs_map_member *member = &members.list[i];
         if (i) {
             count_shared(member, member - 1);
         }
-        if (strcmp(member->field, "process.pid") == 0 && plan->process == UINT16_MAX) {
-            plan->process = (uint16_t)i;
+        if (strcmp(member->field, "process.pid") == 0) {
+            plan->process = plan->process_count ? plan->process : (uint16_t)i;
+            plan->process_count++;
         }
         for (unsigned group = member->group + 1u; group <= ECS_MAP_GROUPS; group++) {
             plan->first[group] = (uint16_t)(i + 1);

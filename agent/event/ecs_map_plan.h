@@ -41,7 +41,8 @@ struct ecs_map_member {
 
 struct ecs_plan {
     uint16_t first[ECS_MAP_GROUPS + 1]; /* members of a group: [first[g], first[g + 1]) */
-    uint16_t process;                   /* that of process.pid; UINT16_MAX: none */
+    uint16_t process;                   /* the first of those of process.pid */
+    uint16_t process_count;
     struct ecs_map_member members[];
 };
 

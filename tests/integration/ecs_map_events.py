@@ -159,6 +159,14 @@ EVENTS = [
       "source.port": 50123, "destination.ip": "198.51.100.7", "destination.port": 25,
       "network.direction": "egress", "network.transport": "tcp", "network.type": "ipv4",
       "related.ip": ["192.0.2.9", "198.51.100.7"]}),
+    (TCPIP, 1300, 0, [
+        ("LocalAddress", "sock4", ("192.0.2.9", 50123)),
+        ("RemoteAddress", "sock4", ("198.51.100.7", 25)), ("Pid", "u32", 77)],
+     {"event.action": "tcp-rundown", "event.category": ["network"],
+      "event.type": ["connection", "info"], "process.pid": 77, "source.ip": "192.0.2.9",
+      "source.port": 50123, "destination.ip": "198.51.100.7", "destination.port": 25,
+      "network.transport": "tcp", "network.type": "ipv4",
+      "related.ip": ["192.0.2.9", "198.51.100.7"]}),
     (HTTP, 21, 0, [
         ("ConnectionObj", "pointer", 1), ("LocalAddr", "sock6", ("2001:db8::2", 80)),
         ("RemoteAddr", "sock6", ("::ffff:192.0.2.4", 4000))],
