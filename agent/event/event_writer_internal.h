@@ -80,7 +80,7 @@ struct event_edited_text {
 };
 
 /* The members of the processes that events came from lately (event_process.h). */
-enum { EVENT_PROCESS_SLOTS = 64 };
+enum { EVENT_PROCESS_SLOTS = 128 };
 
 struct event_process_slot {
     uint64_t serial; /* 0: none */

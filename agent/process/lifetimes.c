@@ -1,9 +1,15 @@
 #include "process/lifetimes.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-/* An id that is used again and again, and ids that share a slot: so that no step gets slow. */
-enum { MAX_CHAIN = 1024 };
+enum {
+    /* An id that is used again and again, and ids of one hash: so that no step gets slow. */
+    MAX_CHAIN = 4096,
+    FIRST_CAPACITY = 4,
+    NEWS_LIVES =
+        2, /* that one piece of news can add: what was taken for one is two, and it another */
+};
 
 static const uint64_t second = 10000000;
 
@@ -15,9 +21,57 @@ static struct life_chain *chain_of(const struct lifetimes *lives, uint64_t machi
     return &lives->chains[(hash >> 32) & lives->mask];
 }
 
-static bool is_of(const struct life *life, const struct life_key *key)
+static bool is_of(const struct life_place *place, const struct life_key *key)
 {
-    return life->id == key->id && life->machine == key->machine;
+    return place->id == key->id && place->machine == key->machine;
+}
+
+static struct life_key key_of(const struct life *life)
+{
+    return (struct life_key){.machine = life->machine, .id = life->id};
+}
+
+/* Is ${place} behind that of every life of ${key} up to ${time}? */
+static bool is_behind(const struct life_place *place, const struct life_key *key, uint64_t time)
+{
+    return place->machine != key->machine ? place->machine > key->machine
+           : place->id != key->id         ? place->id > key->id
+                                          : place->first > time;
+}
+
+/* Index of the first life in the chain behind those of ${key} up to ${time}. */
+static size_t index_behind(
+    const struct life_chain *chain, const struct life_key *key, uint64_t time)
+{
+    size_t low = 0;
+    size_t high = chain->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (is_behind(&chain->places[middle], key, time)) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low;
+}
+
+/* Index of the first life of ${key}, or where it would stand. */
+static size_t index_first(const struct life_chain *chain, const struct life_key *key)
+{
+    const struct life_key before = {
+        .machine = key->id ? key->machine : key->machine - 1, .id = key->id - 1};
+    return key->id || key->machine ? index_behind(chain, &before, UINT64_MAX) : 0;
+}
+
+static size_t index_of(const struct life_chain *chain, const struct life *life)
+{
+    const struct life_key key = key_of(life);
+    size_t index = index_behind(chain, &key, life->first) - 1;
+    while (chain->places[index].life != life) {
+        index--; /* another began at the same moment */
+    }
+    return index;
 }
 
 /* The lives around a time: the last that was heard of then or before, and the next one. */
@@ -29,14 +83,32 @@ struct around {
 static struct around find_around(
     const struct lifetimes *lives, const struct life_key *key, uint64_t time)
 {
-    struct around around = {.before = NULL};
-    struct life *life = chain_of(lives, key->machine, key->id)->newest;
-    for (; life && !around.before; life = life->older) {
-        if (is_of(life, key)) {
-            *(life->first <= time ? &around.before : &around.after) = life;
-        }
-    }
-    return around;
+    const struct life_chain *chain = chain_of(lives, key->machine, key->id);
+    size_t index = index_behind(chain, key, time);
+    bool has_before = index > 0 && is_of(&chain->places[index - 1], key);
+    bool has_after = index < chain->count && is_of(&chain->places[index], key);
+    return (struct around){.before = has_before ? chain->places[index - 1].life : NULL,
+        .after = has_after ? chain->places[index].life : NULL};
+}
+
+static void link_out(struct life_chain *chain, const struct life *life)
+{
+    size_t index = index_of(chain, life);
+    chain->count--;
+    memmove(chain->places + index, chain->places + index + 1,
+        (chain->count - index) * sizeof(*chain->places));
+}
+
+/* There is room. */
+static void link_in(struct life_chain *chain, struct life *life)
+{
+    const struct life_key key = key_of(life);
+    size_t index = index_behind(chain, &key, life->first);
+    memmove(chain->places + index + 1, chain->places + index,
+        (chain->count - index) * sizeof(*chain->places));
+    chain->places[index] = (struct life_place){
+        .machine = life->machine, .first = life->first, .life = life, .id = life->id};
+    chain->count++;
 }
 
 static struct life_queue *queue_of(struct lifetimes *lives, const struct life *life)
@@ -58,32 +130,9 @@ static void dequeue(struct life_queue *queue, struct life *life)
     *(life->queue_behind ? &life->queue_behind->queue_before : &queue->newest) = life->queue_before;
 }
 
-/* What points to ${life}. */
-static struct life **link_to(struct life_chain *chain, const struct life *life)
-{
-    struct life **link = &chain->newest;
-    while (*link != life) {
-        link = &(*link)->older;
-    }
-    return link;
-}
-
-/* Put ${life} behind all that are newer. */
-static void link_in(struct life_chain *chain, struct life *life)
-{
-    struct life **link = &chain->newest;
-    while (*link && (*link)->first > life->first) {
-        link = &(*link)->older;
-    }
-    life->older = *link;
-    *link = life;
-}
-
 static void forget(struct lifetimes *lives, struct life *life)
 {
-    struct life_chain *chain = chain_of(lives, life->machine, life->id);
-    *link_to(chain, life) = life->older;
-    chain->length--;
+    link_out(chain_of(lives, life->machine, life->id), life);
     dequeue(queue_of(lives, life), life);
     lives->count--;
     lives->ops->drop(lives->self, life);
@@ -92,31 +141,38 @@ static void forget(struct lifetimes *lives, struct life *life)
 
 static void put(struct lifetimes *lives, struct life *life)
 {
-    struct life_chain *chain = chain_of(lives, life->machine, life->id);
-    link_in(chain, life);
-    chain->length++;
+    link_in(chain_of(lives, life->machine, life->id), life);
     enqueue(queue_of(lives, life), life);
     lives->count++;
     lives->ops->changed(lives->self, life);
 }
 
-/* Room for what one piece of news adds: a chain that is too long loses its oldest. */
-static void trim(struct lifetimes *lives, const struct life_key *key)
+/* Room for what one piece of news adds: a chain that is full loses the oldest life of the id, or whichever
+ * is first. False: no memory. */
+static bool make_room(struct lifetimes *lives, const struct life_key *key)
 {
     struct life_chain *chain = chain_of(lives, key->machine, key->id);
-    while (chain->length > MAX_CHAIN) {
-        struct life *oldest = chain->newest;
-        while (oldest->older) {
-            oldest = oldest->older;
-        }
-        forget(lives, oldest);
+    while (chain->count + NEWS_LIVES > MAX_CHAIN) {
+        size_t index = index_first(chain, key);
+        bool has_any = index < chain->count && is_of(&chain->places[index], key);
+        forget(lives, chain->places[has_any ? index : 0].life);
     }
+    if (chain->count + NEWS_LIVES > chain->capacity) {
+        size_t capacity = chain->capacity ? 2 * chain->capacity : FIRST_CAPACITY;
+        struct life_place *room = realloc(chain->places, capacity * sizeof(*room));
+        if (!room) {
+            return false;
+        }
+        chain->places = room;
+        chain->capacity = capacity;
+    }
+    return true;
 }
 
 static void begin_at(struct lifetimes *lives, struct life *life, uint64_t time)
 {
     struct life_chain *chain = chain_of(lives, life->machine, life->id);
-    *link_to(chain, life) = life->older;
+    link_out(chain, life);
     life->first = time;
     link_in(chain, life);
 }
@@ -315,7 +371,9 @@ struct life *lifetimes_note(struct lifetimes *lives, const struct life_key *key,
 {
     const struct note note = {
         .key = key, .what = what, .time = time, .source = source, .news = news};
-    trim(lives, key);
+    if (!make_room(lives, key)) {
+        return NULL;
+    }
     const struct around around = find_around(lives, key, time);
     switch (what) {
     case LIFE_STARTED:
@@ -355,14 +413,11 @@ struct life *lifetimes_find(const struct lifetimes *lives, const struct life_key
     return is_after_open ? after : NULL;
 }
 
-struct life *lifetimes_next(
-    const struct lifetimes *lives, const struct life_key *key, const struct life *previous)
+struct life *lifetimes_at(const struct lifetimes *lives, const struct life_key *key, size_t index)
 {
-    struct life *life = previous ? previous->older : chain_of(lives, key->machine, key->id)->newest;
-    while (life && !is_of(life, key)) {
-        life = life->older;
-    }
-    return life;
+    const struct life_chain *chain = chain_of(lives, key->machine, key->id);
+    size_t at = index_first(chain, key) + index;
+    return at < chain->count && is_of(&chain->places[at], key) ? chain->places[at].life : NULL;
 }
 
 /* ---- life and end ------------------------------------------------------------------------------ */
@@ -390,13 +445,12 @@ bool lifetimes_init(struct lifetimes *lives, size_t slots, const struct life_ops
 void lifetimes_fini(struct lifetimes *lives)
 {
     for (size_t i = 0; lives->chains && i <= lives->mask; i++) {
-        struct life *life = lives->chains[i].newest;
-        while (life) {
-            struct life *older = life->older;
-            lives->ops->drop(lives->self, life);
-            free(life);
-            life = older;
+        struct life_chain *chain = &lives->chains[i];
+        for (size_t k = 0; k < chain->count; k++) {
+            lives->ops->drop(lives->self, chain->places[k].life);
+            free(chain->places[k].life);
         }
+        free(chain->places);
     }
     free(lives->chains);
     lives->chains = NULL;

@@ -30,7 +30,6 @@ struct life {
     uint32_t owner;
 
     /* lifetimes.c's own. */
-    struct life *older; /* of the same hash: descending by `first` */
     struct life *queue_before;
     struct life *queue_behind;
 };
@@ -61,9 +60,19 @@ struct life_queue {
     struct life *newest;
 };
 
+/* Lives whose ids have one hash, ascending by machine, id and `first`, which stand here again: a look-up
+ * is a search in a list, and not from life to life all over the memory. */
+struct life_place {
+    uint64_t machine;
+    uint64_t first;
+    struct life *life;
+    uint32_t id;
+};
+
 struct life_chain {
-    struct life *newest;
-    size_t length;
+    struct life_place *places;
+    size_t count;
+    size_t capacity;
 };
 
 struct lifetimes {
@@ -96,9 +105,8 @@ struct life *lifetimes_note(struct lifetimes *lives, const struct life_key *key,
 struct life *lifetimes_find(const struct lifetimes *lives, const struct life_key *key,
     uint64_t time, bool late, uint64_t *ret_from, uint64_t *ret_to);
 
-/* The lives of an id one by one, the newest first: ${previous} is the last one, or NULL to begin. */
-struct life *lifetimes_next(
-    const struct lifetimes *lives, const struct life_key *key, const struct life *previous);
+/* The lives of an id one by one, the oldest first: ${index} counts them from 0. NULL behind the last. */
+struct life *lifetimes_at(const struct lifetimes *lives, const struct life_key *key, size_t index);
 
 /* Forget the one that ended first, else the oldest that goes on; never ${keep}. False: there is none. */
 bool lifetimes_forget_one(struct lifetimes *lives, const struct life *keep);

@@ -232,9 +232,10 @@ static bool has_key(const struct life *life, uint64_t start_key)
 static struct life *find_key(
     const struct process_table *table, const struct life_key *key, uint64_t start_key)
 {
-    struct life *life = lifetimes_next(&table->processes, key, NULL);
+    size_t index = 0;
+    struct life *life = lifetimes_at(&table->processes, key, index);
     while (life && !has_key(life, start_key)) {
-        life = lifetimes_next(&table->processes, key, life);
+        life = lifetimes_at(&table->processes, key, ++index);
     }
     return life;
 }
