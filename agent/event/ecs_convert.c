@@ -74,7 +74,10 @@ static bool put_number(struct ecs_sink *sink, uint64_t number)
         return false;
     }
     size_t start = begin_value(sink);
-    buf_printf(sink->out, "%llu", (unsigned long long)number);
+    if (buf_reserve(sink->out, PUT_MAX)) {
+        uint8_t *p = sink->out->data + sink->out->size;
+        sink->out->size += (size_t)(put_u64(p, number) - p);
+    }
     end_value(sink, start);
     return true;
 }
@@ -266,7 +269,9 @@ static void put_answer(struct ecs_sink *sink, struct span data, const char *type
     size_t start = begin_value(sink);
     buf_add_text(sink->out, "{\"data\":");
     add_string(sink->out, data);
-    buf_printf(sink->out, ",\"type\":\"%s\"}", type);
+    buf_add_text(sink->out, ",\"type\":\"");
+    buf_add_text(sink->out, type);
+    buf_add(sink->out, "\"}", 2);
     end_value(sink, start);
 }
 

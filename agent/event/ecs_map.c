@@ -18,6 +18,18 @@ struct cursor {
     struct ecs_sink sink;
 };
 
+/* What the list has kept is not of interest before there is one. */
+static void cursor_init(struct cursor *cursor, struct buf *out)
+{
+    cursor->out = out;
+    cursor->last = NULL;
+    cursor->open = 0;
+    cursor->shared = 0;
+    cursor->sink.out = out;
+    cursor->sink.is_list = false;
+    cursor->sink.count = 0;
+}
+
 bool ecs_map_has(const struct ecs_plan *plan, enum ecs_map_group group)
 {
     return plan && plan->first[group] < plan->first[group + 1];
@@ -82,14 +94,17 @@ bool ecs_map_is_own(const struct event_record *record, uint32_t pid)
     return (record->present & RECORD_HAS_PROCESS) && record->process_id == pid;
 }
 
-/* ---- members -------------------------------------------------------------------------------------------- */
-
-static void add_name(struct buf *out, struct span name)
+/* Is there anything to say of the event's process, and is it the one that the event is about? */
+static bool knows_process(
+    struct event_value_context *context, const struct ecs_plan *plan, const struct event *event)
 {
-    buf_add_byte(out, '"');
-    buf_add_span(out, name);
-    buf_add(out, "\":", 2);
+    uint32_t pid;
+    const struct event_record *record = event->record;
+    return (event->process || event_process_start_key(record, NULL)) &&
+           (!ecs_map_process(context, plan, event, &pid) || ecs_map_is_own(record, pid));
 }
+
+/* ---- members -------------------------------------------------------------------------------------------- */
 
 static void close_objects(struct cursor *cursor, uint8_t left)
 {
@@ -108,11 +123,7 @@ static void open_member(struct cursor *cursor, const struct ecs_map_member *memb
     uint8_t kept = cursor->shared < cursor->open ? cursor->shared : cursor->open;
     close_objects(cursor, kept);
     buf_add_byte(out, ',');
-    for (uint8_t i = kept; i < member->depth; i++) {
-        add_name(out, member->names[i]);
-        buf_add_byte(out, '{');
-    }
-    add_name(out, member->names[member->depth]);
+    buf_add(out, member->key + member->at[kept], (size_t)member->key_size - member->at[kept]);
     if (member->is_list) {
         buf_add_byte(out, '[');
     }
@@ -141,7 +152,7 @@ static void add_member(struct cursor *cursor, const struct ecs_map_member *membe
     struct event_value_context *context, const struct event *event)
 {
     cursor->shared = member->shared < cursor->shared ? member->shared : cursor->shared;
-    bool is_same = cursor->last && strcmp(cursor->last->field, member->field) == 0;
+    bool is_same = cursor->last && cursor->last->number == member->number;
     if (is_same && !member->is_list) {
         return;
     }
@@ -166,14 +177,13 @@ static void add_member(struct cursor *cursor, const struct ecs_map_member *membe
 void ecs_map_add(struct event_value_context *context, const struct ecs_plan *plan,
     const struct event *event, enum ecs_map_group group, struct buf *out)
 {
-    struct cursor cursor = {.out = out, .sink = {.out = out}};
-    uint32_t pid;
-    bool is_other = ecs_map_process(context, plan, event, &pid) &&
-                    !ecs_map_is_own(event->record, pid);
+    struct cursor cursor;
+    cursor_init(&cursor, out);
+    bool is_known = group >= ECS_MAP_PROCESS && knows_process(context, plan, event);
     for (uint16_t i = plan->first[group]; i < plan->first[group + 1] && !out->failed; i++) {
         const struct ecs_map_member *member = &plan->members[i];
         bool is_out = (group == ECS_MAP_EVENT && member->origin == ECS_MAP_CONSTANT) ||
-                      (is_other && member->origin == ECS_MAP_PROCESS_OF_EVENT);
+                      (!is_known && member->origin == ECS_MAP_PROCESS_OF_EVENT);
         if (!is_out) {
             add_member(&cursor, member, context, event);
         }
@@ -185,7 +195,7 @@ void ecs_map_add(struct event_value_context *context, const struct ecs_plan *pla
 
 static bool is_action(const struct ecs_map_member *member)
 {
-    return span_is(member->names[0], "action") && member->depth == 0;
+    return strcmp(member->field, "event.action") == 0;
 }
 
 struct span ecs_map_action(const struct ecs_plan *plan)
@@ -200,7 +210,8 @@ struct span ecs_map_action(const struct ecs_plan *plan)
 
 void ecs_map_add_constants(const struct ecs_plan *plan, struct buf *out)
 {
-    struct cursor cursor = {.out = out, .sink = {.out = out}};
+    struct cursor cursor;
+    cursor_init(&cursor, out);
     for (uint16_t i = 0; plan && i < plan->first[ECS_MAP_EVENT + 1]; i++) {
         const struct ecs_map_member *member = &plan->members[i];
         if (member->origin == ECS_MAP_CONSTANT && !is_action(member)) {

@@ -146,18 +146,32 @@ static enum ecs_map_group group_of(const char *field)
     return group;
 }
 
-static void split(struct ecs_map_member *member)
+/* False: the field's name is too long, or has too many parts. */
+static bool render_key(struct ecs_map_member *member)
 {
+    enum { AROUND = 5 }; /* `"":{`, or `"":[`, and what begins the next one */
     const char *rest = member->field + strlen(group_objects[member->group]);
-    for (member->depth = 0; member->depth < ECS_MAP_DEPTH - 1; member->depth++) {
-        size_t size = strcspn(rest, ".");
-        if (!rest[size]) {
-            break;
+    size_t size = strcspn(rest, ".");
+    size_t at = 0;
+    member->depth = 0;
+    while (at + size + AROUND < ECS_MAP_KEY && member->depth < ECS_MAP_DEPTH) {
+        bool is_object = rest[size] == '.';
+        member->at[member->depth] = (uint8_t)at;
+        member->key[at++] = '"';
+        memcpy(member->key + at, rest, size);
+        at += size;
+        member->key[at++] = '"';
+        member->key[at++] = ':';
+        if (!is_object) {
+            member->key_size = (uint8_t)at;
+            return true;
         }
-        member->names[member->depth] = span_make(rest, size);
+        member->key[at++] = '{';
+        member->depth++;
         rest += size + 1;
+        size = strcspn(rest, ".");
     }
-    member->names[member->depth] = span_text(rest);
+    return false;
 }
 
 /* Where the values of a row come from. False: events of this type have no such thing. */
@@ -181,11 +195,10 @@ static bool find_source(
 
 static void add_member(struct members *members, struct ecs_map_member member, const char *field)
 {
-    if (members->count < ECS_MAP_MAX_MEMBERS) {
-        member.field = field;
-        member.group = (uint8_t)group_of(field);
-        member.is_list = is_list(field, (enum ecs_conversion)member.conversion);
-        split(&member);
+    member.field = field;
+    member.group = (uint8_t)group_of(field);
+    member.is_list = is_list(field, (enum ecs_conversion)member.conversion);
+    if (members->count < ECS_MAP_MAX_MEMBERS && render_key(&member)) {
         members->list[members->count++] = member;
     }
 }
@@ -281,14 +294,23 @@ static void sort(struct members *members)
     }
 }
 
-/* The objects that ${member} has in common with the one before it. */
-static void count_shared(struct ecs_map_member *member, const struct ecs_map_member *before)
+/* The text of part ${i} of a key, with what ends it. */
+static struct span part_of(const struct ecs_map_member *member, uint8_t i)
 {
+    uint8_t end = i < member->depth ? member->at[i + 1] : member->key_size;
+    return span_make(member->key + member->at[i], (size_t)(end - member->at[i]));
+}
+
+/* What ${member} has in common with the one before it. */
+static void compare(struct ecs_map_member *member, const struct ecs_map_member *before)
+{
+    bool is_same = strcmp(member->field, before->field) == 0;
+    member->number = (uint16_t)(before->number + !is_same);
     if (member->group != before->group) {
         return;
     }
     while (member->shared < member->depth && member->shared < before->depth &&
-           span_equal(member->names[member->shared], before->names[member->shared])) {
+           span_equal(part_of(member, member->shared), part_of(before, member->shared))) {
         member->shared++;
     }
 }
@@ -314,7 +336,7 @@ struct ecs_plan *ecs_map_compile(const struct event *event)
     for (size_t i = 0; i < members.count; i++) {
         struct ecs_map_member *member = &members.list[i];
         if (i) {
-            count_shared(member, member - 1);
+            compare(member, member - 1);
         }
         if (strcmp(member->field, "process.pid") == 0) {
             plan->process = plan->process_count ? plan->process : (uint16_t)i;

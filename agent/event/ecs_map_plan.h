@@ -6,7 +6,7 @@
 
 /* What ecs_map_plan.c makes of the tables and ecs_map.c carries out. */
 
-enum { ECS_MAP_DEPTH = 4, ECS_MAP_MAX_MEMBERS = 96 };
+enum { ECS_MAP_DEPTH = 4, ECS_MAP_KEY = 80, ECS_MAP_MAX_MEMBERS = 96 };
 
 enum ecs_map_origin {
     ECS_MAP_CONSTANT,
@@ -26,11 +26,14 @@ extern const struct ecs_map_known ecs_map_known[ECS_MAP_KNOWN];
 /* One member of the ecs event, from one source. Several in a row may be of one field: elements of a
  * list, or else the first that has a value counts. */
 struct ecs_map_member {
-    const char *field;                /* `source.ip`, of the table */
-    struct span names[ECS_MAP_DEPTH]; /* its parts, from the object of the group on */
-    uint8_t depth;                    /* how many of them are objects */
-    uint8_t shared;                   /* objects that the member before it stands in, too */
+    const char *field;     /* `source.ip`, of the table */
+    char key[ECS_MAP_KEY]; /* `"source":{"ip":`, from the object of the group on, no NUL */
+    uint8_t key_size;
+    uint8_t at[ECS_MAP_DEPTH]; /* where its parts begin */
+    uint8_t depth;             /* how many of them are objects */
+    uint8_t shared;            /* objects that the member before it stands in, too */
     bool is_list;
+    uint16_t number;    /* the same for members of one field, in a plan */
     uint8_t group;      /* enum ecs_map_group */
     uint8_t origin;     /* enum ecs_map_origin */
     uint8_t conversion; /* enum ecs_conversion */

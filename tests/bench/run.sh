@@ -24,6 +24,9 @@ trap 'rm -rf "$folder"' EXIT INT TERM
 echo "CPU per event, decoding and JSON to nowhere"
 "$build/tests/bench/bench_events" 101
 echo
+echo "The same of ecs events, without and with mapped fields"
+"$build/tests/bench/bench_ecs" 101
+echo
 echo "Whole traces: read, merge, join, decode, JSON to nowhere"
 sizes="100000 1000000"
 [ "$full" = no ] || sizes="$sizes 10000000"

@@ -164,10 +164,10 @@ size_t fuzz_seed(size_t index, uint8_t *out, size_t max)
     *p++ = (uint8_t)row;
     *p++ = (uint8_t)(row >> 8);
     *p++ = FIELDS;
-    for (uint8_t i = 0; i < FIELDS; i++) {
+    for (size_t i = 0; i < FIELDS; i++) {
         *p++ = IN_UNICODE_STRING;
         *p++ = 0;
-        *p++ = i;
+        *p++ = (uint8_t)i;
     }
     for (size_t i = 0; i < FIELDS; i++) {
         const char *text = texts[(index + i) % TEXTS];
