@@ -292,12 +292,114 @@ static void test_notes(void **state)
     assert_int_equal(notes_of("keep event.code has 1", true), FILTER_PUSH_COMPLEX);
 }
 
+/* ---- payloads ------------------------------------------------------------------------------------- */
+
+static const struct schema_field fields[] = {
+    {.name = {(const uint8_t *)"Size", 4}, .in_type = IN_UINT32, .count = 1},
+    {.name = {(const uint8_t *)"Name", 4}, .in_type = IN_UNICODE_STRING, .count = 1},
+    {.name = {(const uint8_t *)"Off", 3}, .in_type = IN_INT16, .count = 1},
+    {.name = {(const uint8_t *)"Ip", 2}, .in_type = IN_UINT32, .out_type = OUT_IPV4, .count = 1},
+    {.name = {(const uint8_t *)"List", 4}, .in_type = IN_UINT16, .count = 2},
+    {.name = {(const uint8_t *)"Ansi", 4}, .in_type = IN_ANSI_STRING, .count = 1},
+};
+
+enum { FIELDS = sizeof(fields) / sizeof(fields[0]) };
+
+static void show_payload(const struct filter_push *push, struct buf *out)
+{
+    static const char *const ops[] = {[FILTER_PUSH_EQUAL] = "==",
+        [FILTER_PUSH_AT_MOST] = "<=",
+        [FILTER_PUSH_ABOVE] = ">",
+        [FILTER_PUSH_BELOW] = "<",
+        [FILTER_PUSH_AT_LEAST] = ">=",
+        [FILTER_PUSH_BETWEEN] = "between",
+        [FILTER_PUSH_CONTAINS] = "contains",
+        [FILTER_PUSH_IS] = "is"};
+    for (size_t i = 0; i < push->payload_count; i++) {
+        const struct filter_push_payload *p = &push->payload[i];
+        for (size_t k = 0; k < p->count; k++) {
+            buf_printf(out, "%s%s %s %s",
+                !k       ? ""
+                : p->any ? " or "
+                         : " and ",
+                p->tests[k].field, ops[p->tests[k].op], p->tests[k].value);
+        }
+    }
+    buf_add_byte(out, 0);
+}
+
+/* What is kept of one event that is defined in full. */
+static bool is_tested(const char *rule, const char *wanted)
+{
+    const struct lists lists = {.every = {{rule, "drop true"}}};
+    struct rig rig;
+    struct buf text;
+    struct error err;
+    struct schema_field copy[FIELDS];
+    struct event_schema schema = schemas[0];
+    memcpy(copy, fields, sizeof(fields));
+    schema.has_layout = true;
+    schema.fields = copy;
+    schema.field_count = FIELDS;
+    schema.top_count = FIELDS;
+    plan(&rig, &lists, true);
+    assert_true(schema_finish(&schema, &rig.arena, &err));
+    rig.events[0].schema = &schema;
+    rig.question.event_count = 1;
+    assert_true(filter_push_make(&rig.question, &rig.arena, &rig.push, &err));
+    buf_init(&text, MAX_TEXT);
+    show_payload(&rig.push, &text);
+    bool same = strcmp((const char *)text.data, wanted) == 0;
+    if (!same) {
+        print_error("%s: '%s', not '%s'\n", rule, (const char *)text.data, wanted);
+    }
+    buf_fini(&text);
+    end(&rig);
+    return same;
+}
+
+static void test_payloads(void **state)
+{
+    static const char *const payloads[][2] = {
+        {"keep data.Size == 0x10", "Size == 16"},
+        {"keep data.Size > 5 and data.Off <= -2", "Size > 5 and Off <= -2"},
+        {"keep data.Size in (1, 3-5) and event.code == 1", "Size == 1 or Size between 3,5"},
+        {"keep data.Size == 1 or data.Off == 2", "Size == 1 or Off == 2"},
+        {"keep data.Name == 'a'c or data.Name contains 'b'c", "Name is a or Name contains b"},
+        /* What all need comes before what some do. */
+        {"keep data.Size == 1 and (data.Off == 2 or data.Off == 3)", "Size == 1"},
+        /* ETW compares text by case, has no such test, or would see something else than what is shown. */
+        {"keep data.Name == 'a'", ""},
+        {"keep data.Name startswith 'a'c", ""},
+        {"keep data.Ip == '10.0.0.1'", ""},
+        {"keep data.List == 1", ""},
+        {"keep data.Ansi == 'a'c", ""},
+        {"keep data.Name == 'a,b'c", ""},
+        {"keep data.Size == 1.5", ""},
+        {"keep data.Size == 4294967296", ""},
+        {"keep data.Off == 40000", ""},
+        /* A field may be missing: then these are true. */
+        {"keep not data.Size == 1", ""},
+        {"keep data.Size != 1", ""},
+        {"keep data.Size == 1 or event.opcode == 2", "Size == 1"}, /* it is 0 by its definition */
+        {"keep data.Size == 1 or etw.cpu == 2", ""},
+        {"keep data.Size in (1, 2, 3, 4, 5, 6, 7, 8, 9)", ""},
+    };
+    bool good = true;
+    (void)state;
+    for (size_t i = 0; i < sizeof(payloads) / sizeof(payloads[0]); i++) {
+        good &= is_tested(payloads[i][0], payloads[i][1]);
+    }
+    assert_true(good);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plans),
         cmocka_unit_test(test_needs),
         cmocka_unit_test(test_notes),
+        cmocka_unit_test(test_payloads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
