@@ -39,34 +39,53 @@ static void schedule(const uint8_t *block, uint32_t *w)
     }
 }
 
-static void compress(struct sha256 *sha)
+/* 6.2.2, steps 2 to 4. */
+static void compress(struct sha256 *sha, const uint8_t *block)
 {
-    enum { A, B, C, D, E, F, G, H, WORDS };
     uint32_t w[ROUNDS];
-    uint32_t v[WORDS];
-    schedule(sha->block, w);
-    memcpy(v, sha->state, sizeof(v));
+    uint32_t *state = sha->state;
+    uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
+    uint32_t e = state[4], f = state[5], g = state[6], h = state[7];
+    schedule(block, w);
     for (size_t i = 0; i < ROUNDS; i++) {
-        uint32_t choice = (v[E] & v[F]) ^ (~v[E] & v[G]);
-        uint32_t majority = (v[A] & v[B]) ^ (v[A] & v[C]) ^ (v[B] & v[C]);
-        uint32_t one = v[H] + (rotate(v[E], 6) ^ rotate(v[E], 11) ^ rotate(v[E], 25)) + choice +
-                       constants[i] + w[i];
-        uint32_t two = (rotate(v[A], 2) ^ rotate(v[A], 13) ^ rotate(v[A], 22)) + majority;
-        memmove(v + B, v + A, (WORDS - 1) * sizeof(v[0]));
-        v[E] += one;
-        v[A] = one + two;
+        uint32_t choice = g ^ (e & (f ^ g));
+        uint32_t majority = (a & b) | (c & (a | b));
+        uint32_t one = h + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) + choice + constants[i] +
+                       w[i];
+        uint32_t two = (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) + majority;
+        h = g;
+        g = f;
+        f = e;
+        e = d + one;
+        d = c;
+        c = b;
+        b = a;
+        a = one + two;
     }
-    for (size_t i = 0; i < WORDS; i++) {
-        sha->state[i] += v[i];
+    const uint32_t worked[] = {a, b, c, d, e, f, g, h};
+    for (size_t i = 0; i < 8; i++) {
+        state[i] += worked[i];
     }
 }
 
 void sha256_update(struct sha256 *sha, struct span bytes)
 {
-    for (size_t i = 0; i < bytes.size; i++) {
-        sha->block[sha->size_bytes++ % 64] = bytes.data[i];
-        if (sha->size_bytes % 64 == 0) {
-            compress(sha);
+    enum { BLOCK = sizeof(sha->block) };
+    size_t used = sha->size_bytes % BLOCK;
+    sha->size_bytes += bytes.size;
+    while (bytes.size) {
+        if (used == 0 && bytes.size >= BLOCK) {
+            compress(sha, bytes.data);
+            bytes = span_from(bytes, BLOCK);
+            continue;
+        }
+        struct span piece = span_first(bytes, BLOCK - used);
+        memcpy(sha->block + used, piece.data, piece.size);
+        bytes = span_from(bytes, piece.size);
+        used += piece.size;
+        if (used == BLOCK) {
+            compress(sha, sha->block);
+            used = 0;
         }
     }
 }
