@@ -85,7 +85,7 @@ bool app_rules_are_same(const struct app_rule *a, const struct app_rule *b)
     size_t step = x.field_step ? x.field_step : 1;
     for (size_t i = 0; same && i < x.field_count; i++) {
         same = same_text(x.fields[i * step], y.fields[i * step]) &&
-               (!x.values || same_text(x.values[i * step], y.values[i * step]));
+               (!x.values || (y.values && same_text(x.values[i * step], y.values[i * step])));
     }
     return same;
 }

@@ -81,22 +81,23 @@ const char *event_edit_word(enum event_edit_kind kind)
     return words[kind];
 }
 
-/* What can be done to, for messages. */
+/* What an edit may be of, for messages. */
 static const char *fields_for(enum event_edit_kind kind)
 {
-    static const char *const texts[] = {
-        [EVENT_EDIT_SET] = "labels.NAME, data.NAME, message and names of host",
-        [EVENT_EDIT_TAG] = "",
-        [EVENT_EDIT_REMOVE] = ("data.NAME, message, payload, payload_rest, activity_id, "
-                               "related_activity_id, process.… but pid and thread, extended, host, "
-                               "labels and tags"),
-        [EVENT_EDIT_RENAME] = "data.NAME",
-        [EVENT_EDIT_HASH] =
-            "data.NAME, message, texts of process, activity_id, "
-            "related_activity_id, extended.sid, names and id of host, and labels.NAME",
-        [EVENT_EDIT_TRUNCATE] = "data.NAME, message, and names and command lines of process",
-    };
-    return texts[kind];
+    switch (kind) {
+    case EVENT_EDIT_SET:
+        return "labels.NAME, data.NAME, message and names of host";
+    case EVENT_EDIT_REMOVE:
+        return "data.NAME, message, payload, payload_rest, activity_id, related_activity_id, "
+               "process.… but pid and thread, extended, host, labels and tags";
+    case EVENT_EDIT_RENAME:
+        return "data.NAME";
+    case EVENT_EDIT_HASH:
+        return "data.NAME, message, texts of process, activity_id, related_activity_id, "
+               "extended.sid, names and id of host, and labels.NAME";
+    default:
+        return "data.NAME, message, and names and command lines of process";
+    }
 }
 
 static unsigned kinds_of(const struct event_path *path)

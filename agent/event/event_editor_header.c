@@ -138,7 +138,7 @@ static struct span *host_text(struct trace_info *trace, uint8_t field)
     }
 }
 
-/* A field that holds others, or a list, and ends with ${last} in the order of paths. */
+/* All from ${first} to ${last} in the order of paths. */
 static void remove_host(struct trace_info *trace, uint8_t first, uint8_t last)
 {
     for (uint8_t field = first; field <= last; field++) {

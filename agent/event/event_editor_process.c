@@ -96,8 +96,8 @@ static void apply(
 /* The texts as a copy, so that they stay when the process does not. */
 static bool copy_texts(struct event_process *process, struct arena *memory)
 {
-    for (uint8_t field = PATH_PROCESS_NAME; field <= PATH_PROCESS_USER_DOMAIN; field++) {
-        struct span *text = text_of(process, field);
+    for (unsigned field = PATH_PROCESS_NAME; field <= PATH_PROCESS_USER_DOMAIN; field++) {
+        struct span *text = text_of(process, (uint8_t)field);
         if (text && text->size && !arena_copy(memory, *text, text)) {
             return false;
         }
