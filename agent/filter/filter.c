@@ -5,6 +5,7 @@
 
 #include "base/nearest.h"
 #include "base/utf.h"
+#include "filter/filter_index.h"
 #include "filter/filter_plan.h"
 
 enum { MAX_FILTER_BYTES = 64 * 1024 * 1024, MAX_FOLDED_BYTES = 2 * EVENT_VALUE_MAX_TEXT };
@@ -132,6 +133,7 @@ static void complete(struct filter *filter)
     static atomic_uint_fast64_t last_id;
     filter->id = atomic_fetch_add_explicit(&last_id, 1, memory_order_relaxed) + 1;
     filter->word_count = (filter->rule_count + 63) / 64;
+    filter_index_make(filter);
     filter->drops_early = drops_early(filter);
     filter->is_placed = is_placed(filter);
     filter->plans_help[EVENT_PATH_RECORD] = plans_help_header(filter);

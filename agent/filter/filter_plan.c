@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "filter/filter_index.h"
+
 /*
  * A table of sets of four. A type that finds its set full takes the place of another one, in turn.
  * Bits of rules lie in the plan itself where one word is enough, else in a pool: when that is used
@@ -37,8 +39,9 @@ union words {
 struct slot {
     union words key;
     struct filter_plan plan;
-    uint64_t word;      /* where plan.open has one */
-    uint32_t pool_room; /* words in the pool that plan.open may use */
+    uint64_t words[2]; /* of plan.open and plan.anchored, where one each is enough */
+    uint32_t pool_at;
+    uint32_t pool_room; /* words in the pool that they may use */
 };
 
 struct filter_plans {
@@ -115,11 +118,15 @@ static void forget_all(struct filter_plans *plans)
 static bool give_words(struct filter_plans *plans, struct slot *slot, size_t count)
 {
     if (count == 1) {
-        slot->plan.open = &slot->word;
+        slot->plan.open = &slot->words[0];
+        slot->plan.anchored = &slot->words[1];
         return true;
     }
-    if (slot->pool_room >= count) {
-        return true; /* of the plan before */
+    if (slot->pool_room >= 2 * count) {
+        /* that of the plan before */
+        slot->plan.open = plans->pool + slot->pool_at;
+        slot->plan.anchored = slot->plan.open + count;
+        return true;
     }
     if (!plans->pool) {
         plans->pool = malloc(POOL_WORDS * sizeof(*plans->pool));
@@ -127,12 +134,14 @@ static bool give_words(struct filter_plans *plans, struct slot *slot, size_t cou
             return false;
         }
     }
-    if (POOL_WORDS - plans->pool_used < count) {
+    if (POOL_WORDS - plans->pool_used < 2 * count) {
         forget_all(plans);
     }
-    slot->plan.open = plans->pool + plans->pool_used;
-    slot->pool_room = (uint32_t)count;
-    plans->pool_used += count;
+    slot->pool_at = (uint32_t)plans->pool_used;
+    slot->pool_room = 2 * (uint32_t)count;
+    plans->pool_used += slot->pool_room;
+    slot->plan.open = plans->pool + slot->pool_at;
+    slot->plan.anchored = slot->plan.open + count;
     return true;
 }
 
@@ -156,12 +165,25 @@ static uint16_t fields_of(const struct filter_code *code, const struct event_sch
     return fields;
 }
 
+/* A rule that is open, and only to be asked where its anchor is. */
+static void anchor(
+    const struct filter *filter, uint8_t known, uint32_t rule, struct filter_plan *plan)
+{
+    unsigned group = filter_index_group(filter, rule);
+    if (group < FILTER_MAX_GROUPS && filter_index_need(filter, group) <= known) {
+        plan->anchored[rule / 64] |= UINT64_C(1) << rule % 64;
+        plan->groups |= UINT64_C(1) << group;
+    }
+}
+
 static void make(
     const struct filter *filter, const struct filter_look *at, struct filter_plan *plan)
 {
     struct filter_look look = *at;
     look.of_type = true;
     memset(plan->open, 0, filter->word_count * sizeof(*plan->open));
+    memset(plan->anchored, 0, filter->word_count * sizeof(*plan->anchored));
+    plan->groups = 0;
     plan->end = (uint32_t)filter->rule_count;
     plan->is_unknown = false;
     plan->fields = 0;
@@ -184,6 +206,7 @@ static void make(
             return;
         }
         plan->open[i / 64] |= UINT64_C(1) << i % 64;
+        anchor(filter, look.known, i, plan);
     }
 }
 

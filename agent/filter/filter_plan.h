@@ -9,7 +9,10 @@
  * of bounded size in the scratch; one that is not there is made anew. One thread.
  */
 struct filter_plan {
-    uint64_t *open;  /* a bit for each rule to be asked, in order; of filter->word_count words */
+    uint64_t *open; /* a bit for each rule to be asked, in order; of filter->word_count words */
+    uint64_t
+        *anchored; /* those of them that are to be asked only if filter_index_find finds them … */
+    uint64_t groups; /* … in these groups */
     uint32_t end;    /* the rule behind them, which fits all of them; rule_count: there is none */
     bool is_unknown; /* nothing can be said of `end` before more is known of an event */
     uint16_t fields; /* of the decoded event: how many top-level fields the open rules look at;

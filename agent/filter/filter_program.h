@@ -117,12 +117,13 @@ struct filter {
     struct filter_regex *regexes;
     struct filter_code *rules;
     size_t rule_count;
-    bool has_edits;     /* a rule edits */
-    bool drops_early;   /* filter_drops_early */
-    bool is_placed;     /* filter_is_placed, but for samples of events without the field */
-    uint64_t id;        /* of this filter alone, in the process */
-    size_t word_count;  /* a bit for each rule takes so many words */
-    bool plans_help[3]; /* by enum event_path_need: there is something to know of types */
+    bool has_edits;             /* a rule edits */
+    bool drops_early;           /* filter_drops_early */
+    bool is_placed;             /* filter_is_placed, but for samples of events without the field */
+    uint64_t id;                /* of this filter alone, in the process */
+    size_t word_count;          /* a bit for each rule takes so many words */
+    struct filter_index *index; /* of values that many rules ask for; NULL: none */
+    bool plans_help[3];         /* by enum event_path_need: there is something to know of types */
 };
 
 /* Compile ${text}, which outlives the filter, into ${code}. ${ret_offset}: where the error is. */
@@ -170,6 +171,9 @@ static inline int filter_compare_spans(struct span a, struct span b)
 }
 
 int filter_number_compare(const struct filter_number *a, const struct filter_number *b);
+
+/* The value as a number; false: it is none. */
+bool filter_number_of(const struct event_value *value, struct filter_number *number);
 
 /* A whole or real number as literals have it, without sign. */
 bool filter_number_parse(struct span text, struct filter_number *ret_number);

@@ -1,6 +1,7 @@
 #include <xxhash.h>
 
 #include "base/bytes.h"
+#include "filter/filter_index.h"
 #include "filter/filter_plan.h"
 #include "filter/filter_truth.h"
 
@@ -67,9 +68,15 @@ static enum filter_verdict ask(const struct filter *filter, struct filter_look *
 static enum filter_verdict run_plan(const struct filter *filter, struct filter_look *look,
     const struct filter_plan *plan, size_t *ret_rule)
 {
+    uint64_t found[FILTER_MAX_RULES / 64];
     bool next;
+    if (plan->groups) {
+        memset(found, 0, filter->word_count * sizeof(*found));
+        filter_index_find(filter, look, plan->groups, found);
+    }
     for (size_t word = 0; word < filter->word_count; word++) {
-        for (uint64_t open = plan->open[word]; open; open &= open - 1) {
+        uint64_t left_out = plan->groups ? plan->anchored[word] & ~found[word] : 0;
+        for (uint64_t open = plan->open[word] & ~left_out; open; open &= open - 1) {
             size_t rule = word * 64 + (size_t)__builtin_ctzll(open);
             enum filter_verdict verdict = ask(filter, look, rule, ret_rule, &next);
             if (!next) {

@@ -48,7 +48,7 @@ static struct span form_of(struct subject *subject, const struct filter_literal 
     return subject->folded;
 }
 
-static bool number_of(const struct event_value *value, struct filter_number *number)
+bool filter_number_of(const struct event_value *value, struct filter_number *number)
 {
     *number = (struct filter_number){.is_real = value->type == EVENT_VALUE_REAL};
     switch (value->type) {
@@ -76,7 +76,7 @@ static bool compare(struct subject *subject, const struct filter_literal *litera
     const struct event_value *value = subject->value;
     struct filter_number number;
     if (literal->type == LITERAL_NUMBER || (value->type == EVENT_VALUE_HEX && literal->is_number)) {
-        if (!number_of(value, &number)) {
+        if (!filter_number_of(value, &number)) {
             return false;
         }
         *ret_order = filter_number_compare(&number, &literal->low);
@@ -102,7 +102,8 @@ static bool equal(struct subject *subject, const struct filter_literal *literal)
     case LITERAL_BOOL:
         return value->type == EVENT_VALUE_BOOL && value->truth == literal->truth;
     case LITERAL_RANGE:
-        return number_of(value, &number) && filter_number_compare(&number, &literal->low) >= 0 &&
+        return filter_number_of(value, &number) &&
+               filter_number_compare(&number, &literal->low) >= 0 &&
                filter_number_compare(&number, &literal->high) <= 0;
     case LITERAL_NUMBER:
     case LITERAL_TEXT:
@@ -286,7 +287,7 @@ bool filter_value_in(
 bool filter_value_has_bits(const struct filter_op *op, const struct event_value *value)
 {
     struct filter_number number;
-    if (!number_of(value, &number) || number.is_real) {
+    if (!filter_number_of(value, &number) || number.is_real) {
         return false;
     }
     uint64_t bits = number.negative ? 0 - number.size : number.size;

@@ -307,6 +307,17 @@ static inline void make_event(struct model_event *e, struct event_writer *writer
     }
 }
 
+static inline void model_events_free(struct model_event *events, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        for (unsigned k = 0; k < events[i].payload_count; k++) {
+            payload_free(events[i].payloads[k]);
+        }
+        arena_fini(&events[i].arena);
+    }
+    free(events);
+}
+
 /* The event with its first ${count} top-level fields alone, as decoder_begin leaves it. */
 static inline struct event model_event_partial(const struct model_event *e, uint16_t count)
 {

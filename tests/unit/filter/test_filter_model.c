@@ -99,13 +99,7 @@ static void a_million_random_pairs_agree_with_the_model(void **state)
     assert_in_range(tally.by_header, 100000 * millions, 900000 * millions);
     assert_in_range(tally.by_schema, tally.by_header + 10000 * millions, 950000 * millions);
     assert_int_equal(scratch.given_up, 0);
-    for (unsigned i = 0; i < EVENTS; i++) {
-        for (unsigned k = 0; k < events[i].payload_count; k++) {
-            payload_free(events[i].payloads[k]);
-        }
-        arena_fini(&events[i].arena);
-    }
-    free(events);
+    model_events_free(events, EVENTS);
     event_writer_destroy(writer);
     filter_scratch_fini(&scratch);
     buf_fini(&buf);
