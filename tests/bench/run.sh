@@ -5,10 +5,11 @@
 #
 # 1. CPU per event of decoding and JSON, against a program that knows every event in advance.
 # 2. Whole traces of growing size: speed, and memory that must not grow.
-# 3. Budgets of providers, against none; UTF-16 to JSON by instruction set.
-# 4. Live sessions on a simulated Windows: latency against its budget, bursts.
-# 5. From a trace to a server on the loopback, against a program that does only that.
-# 6. The same with events that wait on a disk; with --full starts beside 10 GB of them, which takes 13 GB.
+# 3. Lists of rules, of one and of a thousand.
+# 4. Budgets of providers, against none; UTF-16 to JSON by instruction set.
+# 5. Live sessions on a simulated Windows: latency against its budget, bursts.
+# 6. From a trace to a server on the loopback, against a program that does only that.
+# 7. The same with events that wait on a disk; with --full starts beside 10 GB of them, which takes 13 GB.
 set -eu
 cd "$(dirname "$0")/../.."
 
@@ -38,6 +39,13 @@ done
 "$build/tests/support/etlgen" --events 1000000 --cpus 8 --buffer-size 16777216 --compress xpress \
     -o "$folder/compressed.etl" >"$folder/log"
 "$build/tests/bench/bench_trace" "$folder/compressed.etl"
+echo
+echo "Filters"
+"$build/tests/support/etlgen" --events 1000000 --cpus 4 -o "$folder/plain.etl" >"$folder/log"
+"$build/tests/bench/bench_filter" "$folder/plain.etl"
+"$build/tests/support/etlgen" --events 1000000 --cpus 4 --mix kernel -o "$folder/plain.etl" >"$folder/log"
+"$build/tests/bench/bench_filter" "$folder/plain.etl"
+rm "$folder/plain.etl"
 echo
 echo "Budgets of providers, up to the slab"
 "$build/tests/bench/bench_budget"
