@@ -283,6 +283,9 @@ enum event_path_scope event_path_scope(const struct event_path *path)
     case PATH_PROCESS_INTEGRITY:
     case PATH_PROCESS_START:
         return EVENT_PATH_OF_PLACE;
+    case PATH_PROCESS:
+    case PATH_PROCESS_PID:
+        return EVENT_PATH_OF_PROCESS;
     case PATH_PROVIDER:
     case PATH_PROVIDER_NAME:
     case PATH_PROVIDER_GUID:

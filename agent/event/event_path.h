@@ -55,8 +55,9 @@ enum event_path_scope {
     /* What tells types of events apart: kind, header_type, hook_id, provider, descriptor; and what
      * never changes: agent, labels, tags. */
     EVENT_PATH_OF_TYPE,
-    EVENT_PATH_OF_EVENT, /* anything else of the record or its trace */
-    EVENT_PATH_OF_PLACE, /* also on the records around it: its number, its stack, its process */
+    EVENT_PATH_OF_EVENT,   /* anything else of the record or its trace */
+    EVENT_PATH_OF_PROCESS, /* OF_EVENT, but OF_PLACE where the record has no process of its own */
+    EVENT_PATH_OF_PLACE,   /* also on the records around it: its number, its stack, its process */
 };
 enum event_path_scope event_path_scope(const struct event_path *path);
 

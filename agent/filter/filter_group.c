@@ -10,7 +10,9 @@
  * number those that ask for the number; of what is shown as text those that ask for the text, or
  * for a part of it, without case. A time may be written in many ways: it gives all of them.
  */
-enum { NO_ASKER = UINT32_MAX, NUMBER_SEED = 1, TEXT_SEED = 2, ENTRIES_PER_VALUE = 3 };
+static const uint32_t NO_ASKER = UINT32_MAX;
+
+enum { NUMBER_SEED = 1, TEXT_SEED = 2, ENTRIES_PER_VALUE = 3 };
 
 /* ---- making -------------------------------------------------------------------------------------- */
 
@@ -227,8 +229,8 @@ void filter_group_find(const struct filter_group *group, const struct filter_loo
     enum { FINDS_PER_RULE = 4 };
     struct search search = {.group = group,
         .look = look,
-        .found = found,
         .word_count = word_count,
         .left = FINDS_PER_RULE * 64 * word_count + 64};
+    search.found = found;
     event_path_each(&group->path, look->event, &look->scratch->paths, find_value, &search);
 }

@@ -274,7 +274,7 @@ void filter_index_find(
 {
     for (; groups; groups &= groups - 1) {
         const struct filter_group *group = &filter->index->groups[(size_t)__builtin_ctzll(groups)];
-        look->scratch->placed |= event_path_scope(&group->path) == EVENT_PATH_OF_PLACE;
+        filter_look_note(look, event_path_scope(&group->path));
         filter_group_find(group, look, found, filter->word_count);
     }
 }

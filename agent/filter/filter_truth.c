@@ -57,7 +57,7 @@ static bool test(struct filter_look *look)
 {
     const struct filter_op *op = look->op;
     struct event_path_context *paths = &look->scratch->paths;
-    look->scratch->placed |= op->scope == EVENT_PATH_OF_PLACE;
+    filter_look_note(look, (enum event_path_scope)op->scope);
     switch (op->test) {
     case TEST_EXISTS:
         return event_path_get(&op->path, look->event, paths).type != EVENT_VALUE_NONE;

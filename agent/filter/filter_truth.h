@@ -19,6 +19,14 @@ struct filter_look {
     const struct filter_op *op;
 };
 
+/* A value of ${scope} is looked at: note whether it may become another. */
+static inline void filter_look_note(const struct filter_look *look, enum event_path_scope scope)
+{
+    bool has_process = look->event->record->present & RECORD_HAS_PROCESS;
+    look->scratch->placed |= scope == EVENT_PATH_OF_PLACE ||
+                             (scope == EVENT_PATH_OF_PROCESS && !has_process);
+}
+
 /* UNKNOWN: the answer depends on what may not be looked at. */
 enum filter_truth filter_truth_of(struct filter_look *look, const struct filter_code *code);
 

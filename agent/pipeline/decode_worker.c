@@ -242,6 +242,11 @@ static bool work_on_records(struct decode_worker *worker, struct slab *slab)
     struct sealer *sealer = worker->settings.sealer;
     struct slab_item item;
     size_t cursor = 0;
+    slab->tally.accepted += slab->left_out;
+    for (size_t i = 0; i < slab->piece_count; i++) {
+        slab->pieces[i].seen += slab->left_out;
+        slab->pieces[i].filtered += slab->left_out;
+    }
     while (slab_next(slab, &cursor, &item)) {
         if (!work_on_event(worker, slab, &item)) {
             return false;

@@ -175,6 +175,12 @@ static bool make_sources(struct pipeline *p, struct error *err)
             .file_end = s->file_end,
             .is_done = s->is_done,
             .self = s->self};
+        const struct source_gates_settings gates = {.session = &p->tables.worker_sessions[i],
+            .streams = p->tables.worker_streams,
+            .agent = s->agent};
+        if (session->replayable && !source_gates_create(&gates, &source.gates, err)) {
+            return false;
+        }
         p->sources[i] = source_create(&source, err);
         if (!p->sources[i]) {
             return false;

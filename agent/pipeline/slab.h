@@ -43,6 +43,7 @@ struct slab {
     uint64_t last_sequence;      /* of the session, up to here; 0: what is in it has no number */
     struct time_range times;     /* of its records */
     struct session_counts tally; /* what the source saw since the slab before; the worker adds */
+    uint64_t left_out;           /* events that no stream wants, which are not in it */
     struct gap gap;              /* SLAB_GAP */
     struct guard_report guard;   /* SLAB_GUARD; its texts lie in the slab's memory */
     struct status status;        /* SLAB_STATUS; so do these */

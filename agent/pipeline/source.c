@@ -5,7 +5,11 @@
 #include "platform/plat_system.h"
 #include "process/process_events.h"
 
-enum { NO_MEMORY_WAIT_MS = 50, MAX_REPORTS = 32 /* of a guard, under way at once */ };
+enum {
+    NO_MEMORY_WAIT_MS = 50,
+    MAX_REPORTS = 32,     /* of a guard, under way at once */
+    MAX_LEFT_OUT = 16384, /* events between two slabs */
+};
 
 static const uint64_t second_ns = UINT64_C(1000000000);
 
@@ -27,6 +31,7 @@ static void tally_stacks(struct source *source)
 void source_abandon(struct source *source, struct slab *slab)
 {
     struct session_counts *tally = &slab->tally;
+    tally->filtered = 0; /* they are dropped like those that nobody looked at */
     uint64_t counted = tally->metadata + tally->joined;
     for (size_t i = 0; i < SESSION_DROP_COUNT; i++) {
         counted += tally->dropped[i];
@@ -55,7 +60,13 @@ void source_complete(struct source *source, struct slab *slab)
     tally_stacks(source);
     slab->tally = source->tally;
     slab->last_sequence = source->counts.sequence;
+    slab->left_out = source->left_out;
     source->tally = (struct session_counts){0};
+    source->left_out = 0;
+    source->since_slab = 0;
+    if (source->settings.gates) {
+        source_gates_flush(source->settings.gates);
+    }
 }
 
 bool source_hand_over(struct source *source, uint64_t deadline_ns)
@@ -212,6 +223,45 @@ static bool emit(void *self, const struct event_record *record, const uint64_t *
     return !source->stopped;
 }
 
+/* Counts alone travel in an empty slab. */
+static void hand_over_counts(struct source *source)
+{
+    tally_stacks(source);
+    if (!source->slab && source->tally.received) {
+        source->slab = make_slab(source, SLAB_RECORDS, 0);
+    }
+}
+
+/* stack_join_left_out_fn: the turn of an event that was dropped before it was copied. */
+static bool on_left_out(void *self, uint64_t time, uint64_t tag)
+{
+    struct source *source = self;
+    if (source->stopped) {
+        return false;
+    }
+    bool is_new = source->counts.sequence >= source->settings.resume;
+    enum source_gates_level level = source_gates_count(source->settings.gates, tag, is_new);
+    source->newest = time > source->newest ? time : source->newest;
+    source->events++;
+    source->counts.sequence++;
+    if (is_new) {
+        source->tally.received++;
+        source->tally.filtered += level == SOURCE_GATES_SESSION;
+        source->left_out += level == SOURCE_GATES_STREAMS;
+        source->since_slab++;
+    } else {
+        source->counts.resumed++;
+    }
+    if (source->settings.max_events && source->events >= source->settings.max_events) {
+        source->stopped = true;
+    }
+    if (source->since_slab >= MAX_LEFT_OUT) {
+        hand_over_counts(source); /* positions go on, and what is kept does not wait for more */
+        source_hand_over(source, UINT64_MAX);
+    }
+    return !source->stopped;
+}
+
 /* Copy a lesson into the slab of those that wait for their turn. False: no room, no memory. */
 static bool add_lesson(struct source *source, const struct event_record *record, size_t size)
 {
@@ -280,7 +330,13 @@ static bool on_record(void *self, const struct event_record *record)
             return !source->stopped;
         }
     }
-    return stack_join_push(source->stacks, record, 0) && !source->stopped;
+    uint64_t tag;
+    bool is_left_out = source->settings.gates && !stack_join_wants(record) &&
+                       source_gates_ask(source->settings.gates, record, source->counts.sequence,
+                           &tag) != SOURCE_GATES_PASS;
+    bool go_on = is_left_out ? stack_join_leave_out(source->stacks, record, tag)
+                             : stack_join_push(source->stacks, record, 0);
+    return go_on && !source->stopped;
 }
 
 static void on_gap(void *self, const struct gap *gap)
@@ -392,15 +448,6 @@ static void release_quiet(struct source *source)
     }
 }
 
-/* Counts alone travel in an empty slab. */
-static void hand_over_counts(struct source *source)
-{
-    tally_stacks(source);
-    if (!source->slab && source->tally.received) {
-        source->slab = make_slab(source, SLAB_RECORDS, 0);
-    }
-}
-
 static bool on_pause(void *self)
 {
     struct source *source = self;
@@ -441,11 +488,15 @@ struct source *source_create(const struct source_settings *settings, struct erro
         source->counts.complete = true;
     }
     if (!source || !gap_list_init(&source->gaps, settings->session)) {
+        if (!source) {
+            source_gates_destroy(settings->gates);
+        }
         source_destroy(source);
         error_set(err, ERR_MEMORY, "out of memory for a session");
         return NULL;
     }
-    source->stacks = stack_join_create(settings->decoding.stack_walk, emit, NULL, source, err);
+    source->stacks = stack_join_create(
+        settings->decoding.stack_walk, emit, on_left_out, source, err);
     bool ok = source->stacks != NULL;
     if (ok && !settings->replayable && provider_budget_is_given(&settings->budget)) {
         source->budget_now_ns = source->budget_ticked_ns = source->budget_told_ns =
@@ -468,6 +519,7 @@ void source_destroy(struct source *source)
         slab_destroy(source->slab);
         gap_list_fini(&source->gaps);
         slab_destroy(source->lessons);
+        source_gates_destroy(source->settings.gates);
         free(source);
     }
 }

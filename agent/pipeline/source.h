@@ -4,6 +4,7 @@
 #include "input/input.h"
 #include "pipeline/losses.h"
 #include "pipeline/provider_budget.h"
+#include "pipeline/source_gates.h"
 #include "process/process_table.h"
 
 /*
@@ -34,7 +35,8 @@ struct source_settings {
     uint64_t slab_age_ns;  /* live sources: no event waits longer for its slab to fill */
     uint64_t gap_age_ns;
     struct provider_budget_settings budget; /* live sources; borrowed until source_destroy */
-    uint64_t max_events;                    /* 0: no limit */
+    struct source_gates *gates; /* of a replayable source, to be destroyed with it; NULL: none */
+    uint64_t max_events;        /* 0: no limit */
     uint64_t resume; /* what is numbered up to here, all outputs had in an earlier run: left out */
     uint64_t resume_max; /* what is numbered above, no output had */
 

@@ -29,6 +29,8 @@ struct source {
     uint64_t slab_opened_ns;
     struct slab *lessons;
     struct session_counts tally; /* since the last slab */
+    uint64_t left_out;           /* slab.left_out, the same */
+    uint64_t since_slab;         /* events left out, by whomever */
     unsigned until_clock;
 
     bool dropping; /* until there is room again, and no gap is open */
