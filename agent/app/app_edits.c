@@ -130,6 +130,28 @@ bool app_edits_check(
     return true;
 }
 
+static const char *as_written(const struct config *memory, const char *const *member)
+{
+    const char *written = config_written(memory, member, sizeof(*member));
+    return written ? written : *member;
+}
+
+void app_edits_words(const struct app_rule *rule, const struct config *memory, struct buf *out)
+{
+    const struct filter_rule one = app_rules_filter_rule(rule);
+    size_t step = one.field_step ? one.field_step : 1;
+    for (size_t i = 0; i < one.field_count; i++) {
+        buf_printf(out, "%s%s", i ? ", " : "", as_written(memory, &one.fields[i * step]));
+        if (one.values) {
+            buf_printf(out, " = %s", as_written(memory, &one.values[i * step]));
+        }
+    }
+    if (one.bytes) {
+        buf_printf(out, " to %lu bytes", (unsigned long)one.bytes);
+    }
+    buf_add_text(out, ": ");
+}
+
 static void add(struct buf *out, const char *text)
 {
     struct span bytes = span_text(text);

@@ -18,6 +18,10 @@ const struct app_edit *app_edits_of(const struct app_rule *rule, enum filter_act
  * are given. */
 enum filter_action app_edits_action(const struct app_rule *rule, int *ret_count);
 
+/* Append what a rule that edits does, in words: `data.User, data.Id: `, `labels.team = dns: `. What is in
+ * the environment is shown as it was written. */
+void app_edits_words(const struct app_rule *rule, const struct config *memory, struct buf *out);
+
 /* Add what the rule does to ${ret_rule}, which borrows it. */
 void app_edits_fill(const struct app_rule *rule, struct filter_rule *ret_rule);
 

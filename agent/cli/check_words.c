@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "app/app_budgets.h"
+#include "app/app_edits.h"
 #include "app/app_fields.h"
 #include "app/app_limits.h"
 #include "app/app_memory.h"
@@ -164,23 +165,6 @@ static const char *place_of(const struct app_rule *rule)
     return text;
 }
 
-/* `data.User, data.Id: `, `labels.team = dns: `. */
-static void put_edits(const struct check *check, const struct app_rule *rule, struct buf *out)
-{
-    const struct filter_rule one = app_rules_filter_rule(rule);
-    size_t step = one.field_step ? one.field_step : 1;
-    for (size_t i = 0; i < one.field_count; i++) {
-        buf_printf(out, "%s%s", i ? ", " : "", as_written(check, &one.fields[i * step]));
-        if (one.values) {
-            buf_printf(out, " = %s", as_written(check, &one.values[i * step]));
-        }
-    }
-    if (one.bytes) {
-        buf_printf(out, " to %lu bytes", (unsigned long)one.bytes);
-    }
-    buf_add_text(out, ": ");
-}
-
 static void put_rules(
     const struct check *check, const char *indent, const struct config_list *list, struct buf *out)
 {
@@ -203,7 +187,7 @@ static void put_rules(
         }
         bool decides = filter_action_decides(app_rules_action(&rules[i]));
         if (!decides) {
-            put_edits(check, &rules[i], out);
+            app_edits_words(&rules[i], check->config->memory, out);
         }
         buf_printf(out, "%s\n%s  %s%s\n", as_written(check, app_rules_text(&rules[i])), indent,
             decides ? "decided " : "applied to what is kept", decides ? place_of(&rules[i]) : "");

@@ -1,5 +1,6 @@
 #include <inttypes.h>
 
+#include "app/app_edits.h"
 #include "app/app_fields.h"
 #include "app/app_rules.h"
 #include "cli/explain.h"
@@ -319,7 +320,8 @@ static void put_rules_of(
         [EVENT_PATH_EVENT] = "payload"};
     const struct app_rule *rules = list->items;
     for (size_t i = 0; i < list->count; i++) {
-        if (need_of(&rules[i]) == need) {
+        bool decides = filter_action_decides(app_rules_action(&rules[i]));
+        if (decides && need_of(&rules[i]) == need) {
             begin(w, *first ? places[need] : "");
             const char *const *text = app_rules_text(&rules[i]);
             const char *written = config_written(w->explain->config->memory, text, sizeof(*text));
@@ -327,6 +329,25 @@ static void put_rules_of(
                 written ? written : *text);
             *first = false;
         }
+    }
+}
+
+/* What is done to events that are kept. */
+static void put_edits_of(const struct words *w, const struct config_list *list, bool *first)
+{
+    const struct config *memory = w->explain->config->memory;
+    const struct app_rule *rules = list->items;
+    for (size_t i = 0; i < list->count; i++) {
+        if (filter_action_decides(app_rules_action(&rules[i]))) {
+            continue;
+        }
+        const char *const *text = app_rules_text(&rules[i]);
+        const char *written = config_written(memory, text, sizeof(*text));
+        begin(w, *first ? "edits" : "");
+        buf_printf(w->out, "%s ", app_rules_word(app_rules_action(&rules[i])));
+        app_edits_words(&rules[i], memory, w->out);
+        buf_printf(w->out, "%s\n", written ? written : *text);
+        *first = false;
     }
 }
 
@@ -359,6 +380,18 @@ static void put_places(const struct words *w)
         if (need == EVENT_PATH_RECORD && first) {
             begin(w, "header");
             buf_add_text(w->out, "no rule can be decided by it alone\n");
+        }
+    }
+    bool first = true;
+    put_edits_of(w, &w->explain->config->filters, &first);
+    put_edits_of(w, &session->filters, &first);
+    for (size_t i = 0; i < session->providers.count; i++) {
+        put_edits_of(
+            w, &((const struct app_provider *)session->providers.items)[i].filters, &first);
+    }
+    for (size_t i = 0; i < plan->output_count; i++) {
+        if (plan->takes[w->session * plan->output_count + i]) {
+            put_edits_of(w, &plan->output_configs[i]->filters, &first);
         }
     }
 }

@@ -17,7 +17,8 @@ TEXTS = Path(__file__).resolve().parent / "explain"
 BINARY = os.environ["ETWSHIP_BIN"]
 ETLGEN = os.environ["ETWSHIP_ETLGEN"]
 EXAMPLES = sorted((TOP / "config" / "examples").glob("*.yaml"))
-VARIABLES = {"ETWSHIP_TRACES": "/traces", "ETWSHIP_OUT": "/out", "ES_API_KEY": "k", "TOKEN": "secret-of-ours"}
+VARIABLES = {"ETWSHIP_TRACES": "/traces", "ETWSHIP_OUT": "/out", "ES_API_KEY": "k", "TOKEN": "secret-of-ours",
+             "HASH_KEY": "0123456789abcdef"}
 TIMEOUT_S = 120
 DONE, USAGE = 0, 2
 

@@ -1,3 +1,4 @@
+#include "event/event_edits.h"
 #include "pipeline/gate.h"
 
 #include <stdlib.h>
@@ -101,6 +102,52 @@ static void each_event_is_counted_once_by_what_decided(void **state)
     rig_fini(&rig);
 }
 
+/* They are counted for events that are kept, as far as the rule that decided. */
+static void rules_that_edit_are_counted_where_they_do(void **state)
+{
+    (void)state;
+    static const char *const tags[] = {"a"};
+    struct filter_rule rules[] = {{.action = FILTER_ACTION_TAG,
+                                      .fields = tags,
+                                      .field_count = 1,
+                                      .text = span_text("event.level <= 3")},
+        {.action = FILTER_ACTION_KEEP, .text = span_text("event.level == 3")},
+        {.action = FILTER_ACTION_TAG, .fields = tags, .field_count = 1, .text = span_text("true")}};
+    struct filter_place place;
+    struct error err;
+    struct filter_scratch scratch;
+    struct gate_view view;
+    atomic_uint_fast64_t hits[4] = {0};
+    atomic_uint_fast64_t dropped[4] = {0};
+    struct event_editor *editor = event_editor_create(&err);
+    assert_non_null(editor);
+    assert_true(filter_scratch_init(&scratch, NULL, &err));
+    struct gate gate = {
+        .filter = filter_create(rules, 3, &place, &err), .hits = hits, .dropped = dropped};
+    assert_non_null(gate.filter);
+    assert_true(gate_view_init(&view, &gate, &err));
+    for (uint8_t level = 2; level <= 4; level++) {
+        struct event_record record = {.kind = RECORD_EVENT, .descriptor = {.level = level}};
+        struct event event = {.record = &record};
+        gate_begin(&view, 1);
+        assert_int_equal(gate_ask(&view, &scratch, &event, NULL, true), FILTER_KEEP);
+        event_editor_begin(editor, &event, NULL);
+        gate_edit(&view, &scratch, &event, editor);
+        const struct event *edited = event_editor_finish(editor, &scratch.paths);
+        assert_int_equal(edited->edits->agent->tag_count, 1);
+    }
+    gate_flush(&view);
+    assert_int_equal(hits[0], 2);
+    assert_int_equal(hits[1], 1);
+    assert_int_equal(hits[2], 2);
+    assert_int_equal(hits[3], 2);
+    assert_int_equal(dropped[0] + dropped[1] + dropped[2] + dropped[3], 0);
+    gate_view_fini(&view);
+    event_editor_destroy(editor);
+    filter_destroy((struct filter *)gate.filter);
+    filter_scratch_fini(&scratch);
+}
+
 static void a_token_is_taken_once_where_the_gate_keeps_the_event(void **state)
 {
     (void)state;
@@ -154,6 +201,7 @@ int main(void)
         cmocka_unit_test(every_list_must_keep_an_event),
         cmocka_unit_test(what_needs_the_payload_is_open_until_it_is_decoded),
         cmocka_unit_test(each_event_is_counted_once_by_what_decided),
+        cmocka_unit_test(rules_that_edit_are_counted_where_they_do),
         cmocka_unit_test(a_token_is_taken_once_where_the_gate_keeps_the_event),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
