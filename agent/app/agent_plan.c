@@ -81,6 +81,9 @@ static bool compile(struct agent_plan *plan, const struct config_list *list, con
     }
     *ret_gate = (struct gate){
         .filter = filter->filter, .hits = filter->hits, .dropped = filter->dropped};
+    for (size_t i = 0; i < list->count; i++) {
+        ret_gate->rolls_up |= rules_of(list)[i].rollup.every_ns > 0;
+    }
     for (size_t i = 0; i < list->count && !filter->limiter; i++) {
         if (rules_of(list)[i].limit.rate) {
             filter->limiter = limiter_create(filter->filter, plan->session_count, err);

@@ -105,6 +105,7 @@ static void add_output(struct buf *out, const char *name, const struct output_co
     value_json_string(span_text(name), out);
     add_number(out, "offered", counts->offered);
     add_number(out, "filtered", counts->filtered);
+    add_number(out, "rolled_up", counts->rolled_up);
     add_number(out, "acked", counts->acked);
     add_number(out, "dead_lettered", counts->dead_lettered);
     buf_add_text(out, ",\"dropped\":{");

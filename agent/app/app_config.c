@@ -53,7 +53,7 @@ static void check_filters(const struct checker *checker, const struct app_root *
         app_rules_check(checker->memory, &sessions[i].filters, checker->report);
         for (size_t k = 0; k < sessions[i].providers.count; k++) {
             app_rules_check(checker->memory, &providers[k].filters, checker->report);
-            app_rules_refuse_limits(checker->memory, &providers[k].filters, checker->report);
+            app_rules_refuse_shared(checker->memory, &providers[k].filters, checker->report);
         }
     }
     const struct app_output *outputs = root->outputs.items;

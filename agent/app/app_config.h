@@ -109,6 +109,13 @@ struct app_edit {
     int64_t bytes;                /* truncate */
 };
 
+/* One event with a count instead of many; app_rule. */
+struct app_rollup {
+    const char *where;
+    struct config_strings by;
+    uint64_t every_ns; /* 0: there is no such action */
+};
+
 /* One rule of a `filters` list. One of its actions is given; see app_rules.h. */
 struct app_rule {
     const char *name; /* NULL: none */
@@ -116,6 +123,7 @@ struct app_rule {
     const char *drop;
     struct app_sample sample;
     struct app_limit limit;
+    struct app_rollup rollup;
     struct app_edit set;
     struct app_edit tag;
     struct app_edit remove;

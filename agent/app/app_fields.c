@@ -154,6 +154,17 @@ static const struct config_field limit_fields[] = {
     {.key = NULL},
 };
 
+static const struct config_field rollup_fields[] = {
+    {CONFIG_ROW("where", STRING, struct app_rollup, where), .default_text = "true",
+        .help = "an expression; the rule is for events for which it is true"},
+    {CONFIG_ROW("by", STRINGS, struct app_rollup, by), .max = FILTER_MAX_FIELDS,
+        .help = "fields; events with the same values of them are counted together"},
+    {CONFIG_ROW("every", DURATION, struct app_rollup, every_ns), .required = true, .min = SECOND_NS,
+        .max = DAY_NS,
+        .help = "how long a window is; windows begin at multiples of it, by the events' time"},
+    {.key = NULL},
+};
+
 static const struct config_field rule_fields[] = {
     {CONFIG_ROW("name", STRING, struct app_rule, name), .help = "for counters and messages"},
     {CONFIG_ROW("keep", STRING, struct app_rule, keep),
@@ -165,6 +176,8 @@ static const struct config_field rule_fields[] = {
     {CONFIG_STRUCT_ROW("limit", struct app_rule, limit, limit_fields),
         .help = "keeps as many of the events that it is for as the rate allows, and counts the others "
                 "as a gap"},
+    {CONFIG_STRUCT_ROW("rollup", struct app_rule, rollup, rollup_fields),
+        .help = "makes one event with a count of those of a window that it is for"},
     {CONFIG_STRUCT_ROW("set", struct app_rule, set, app_edits_set_fields),
         .help = "decides nothing; gives fields a text: labels, `data.NAME`, `message`, names of `host`"},
     {CONFIG_STRUCT_ROW("tag", struct app_rule, tag, app_edits_tag_fields),

@@ -9,10 +9,11 @@
 enum filter_action app_rules_action(const struct app_rule *rule)
 {
     int edits;
-    return rule->drop          ? FILTER_ACTION_DROP
-           : rule->sample.rate ? FILTER_ACTION_SAMPLE
-           : rule->limit.rate  ? FILTER_ACTION_LIMIT
-                               : app_edits_action(rule, &edits);
+    return rule->drop              ? FILTER_ACTION_DROP
+           : rule->sample.rate     ? FILTER_ACTION_SAMPLE
+           : rule->limit.rate      ? FILTER_ACTION_LIMIT
+           : rule->rollup.every_ns ? FILTER_ACTION_ROLLUP
+                                   : app_edits_action(rule, &edits);
 }
 
 const char *app_rules_word(enum filter_action action)
@@ -21,6 +22,7 @@ const char *app_rules_word(enum filter_action action)
         [FILTER_ACTION_DROP] = "drop",
         [FILTER_ACTION_SAMPLE] = "sample",
         [FILTER_ACTION_LIMIT] = "limit",
+        [FILTER_ACTION_ROLLUP] = "rollup",
         [FILTER_ACTION_SET] = "set",
         [FILTER_ACTION_TAG] = "tag",
         [FILTER_ACTION_REMOVE] = "remove",
@@ -43,6 +45,8 @@ const char *const *app_rules_text(const struct app_rule *rule)
         return &rule->sample.where;
     case FILTER_ACTION_LIMIT:
         return &rule->limit.where;
+    case FILTER_ACTION_ROLLUP:
+        return &rule->rollup.where;
     default:
         return &rule->keep;
     }
@@ -56,12 +60,16 @@ struct filter_rule app_rules_filter_rule(const struct app_rule *rule)
         .name = span_text(rule->name),
         .every = rule->every,
         .limit = rule->tokens,
+        .window = rule->rollup.every_ns / 100,
     };
     if (!filter_action_decides(one.action)) {
         app_edits_fill(rule, &one);
     } else if (one.action == FILTER_ACTION_LIMIT) {
         one.fields = rule->limit.per.items;
         one.field_count = rule->limit.per.count;
+    } else if (one.action == FILTER_ACTION_ROLLUP) {
+        one.fields = rule->rollup.by.items;
+        one.field_count = rule->rollup.by.count;
     } else {
         one.fields = &rule->sample.by;
         one.field_count = rule->sample.by != NULL;
@@ -80,8 +88,8 @@ bool app_rules_are_same(const struct app_rule *a, const struct app_rule *b)
     const struct filter_rule y = app_rules_filter_rule(b);
     bool same = x.action == y.action && span_equal(x.text, y.text) && x.every == y.every &&
                 x.limit.events == y.limit.events && x.limit.period == y.limit.period &&
-                x.limit.burst == y.limit.burst && x.field_count == y.field_count &&
-                x.bytes == y.bytes && span_equal(x.key, y.key);
+                x.limit.burst == y.limit.burst && x.window == y.window &&
+                x.field_count == y.field_count && x.bytes == y.bytes && span_equal(x.key, y.key);
     size_t step = x.field_step ? x.field_step : 1;
     for (size_t i = 0; same && i < x.field_count; i++) {
         same = same_text(x.fields[i * step], y.fields[i * step]) &&
@@ -167,13 +175,13 @@ static void check_rule(
     int edits;
     app_edits_action(rule, &edits);
     int actions = (rule->keep != NULL) + (rule->drop != NULL) + (rule->sample.rate != NULL) +
-                  (rule->limit.rate != NULL) + edits;
+                  (rule->limit.rate != NULL) + (rule->rollup.every_ns != 0) + edits;
     bool flawed = config_is_flawed(memory, rule);
     if (actions != 1 && !flawed) {
         config_error_at(memory, rule, sizeof(*rule), report,
-            "a rule has one of `keep`, `drop`, `sample`, `limit`, `set`, `tag`, `remove`, "
-            "`rename`, "
-            "`hash` and `truncate`. write one of them, as in - drop: EXPRESSION");
+            "a rule has one of `keep`, `drop`, `sample`, `limit`, `rollup`, `set`, `tag`, "
+            "`remove`, `rename`, `hash` and `truncate`. write one of them, as in - drop: "
+            "EXPRESSION");
     }
     if (actions != 1 || (rule->sample.rate && !check_sample(memory, rule, report)) ||
         (rule->limit.rate && !check_limit(memory, rule, report)) ||
@@ -194,15 +202,20 @@ void app_rules_check(
     }
 }
 
-void app_rules_refuse_limits(
+void app_rules_refuse_shared(
     const struct config *memory, const struct config_list *list, struct config_report *report)
 {
     const struct app_rule *rules = list->items;
     for (size_t i = 0; i < list->count; i++) {
-        if (rules[i].limit.rate) {
-            config_error_at(memory, &rules[i].limit, sizeof(rules[i].limit), report,
-                "limit: an entry of a provider takes none. write it under filters of the session, "
-                "with where: provider.name == 'NAME'");
+        enum filter_action action = app_rules_action(&rules[i]);
+        if (action == FILTER_ACTION_LIMIT || action == FILTER_ACTION_ROLLUP) {
+            bool limits = action == FILTER_ACTION_LIMIT;
+            const void *member = limits ? (const void *)&rules[i].limit : &rules[i].rollup;
+            config_error_at(memory, member,
+                limits ? sizeof(rules[i].limit) : sizeof(rules[i].rollup), report,
+                "%s: an entry of a provider takes none. write it under filters of the session, "
+                "with where: provider.name == 'NAME'",
+                app_rules_word(action));
         }
     }
 }

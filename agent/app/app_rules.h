@@ -9,8 +9,8 @@
 void app_rules_check(
     const struct config *memory, const struct config_list *list, struct config_report *report);
 
-/* Say that there are no limits in this list, if there are any. */
-void app_rules_refuse_limits(
+/* Say that there are no limits and rollups in this list, if there are any. */
+void app_rules_refuse_shared(
     const struct config *memory, const struct config_list *list, struct config_report *report);
 
 enum filter_action app_rules_action(const struct app_rule *rule);

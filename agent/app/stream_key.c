@@ -35,6 +35,12 @@ static void add_rules(struct buf *out, const struct app_output *output)
             buf_printf(out, "every %llu\n", (unsigned long long)rule->every);
             add(out, "by", span_text(rule->sample.by));
         }
+        if (rule->rollup.every_ns) {
+            buf_printf(out, "window %llu\n", (unsigned long long)rule->rollup.every_ns);
+            for (size_t k = 0; k < rule->rollup.by.count; k++) {
+                add(out, "by", span_text(rule->rollup.by.items[k]));
+            }
+        }
         if (rule->limit.rate) {
             buf_printf(out, "tokens %llu %llu %llu\n", (unsigned long long)rule->tokens.events,
                 (unsigned long long)rule->tokens.period, (unsigned long long)rule->tokens.burst);

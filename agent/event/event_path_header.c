@@ -314,6 +314,7 @@ struct event_value event_path_header(
         return event_path_object_if(true);
     case PATH_GAP:
     case PATH_GUARD:
+    case PATH_ROLLUP:
         return event_path_none();
     case PATH_PROVIDER_NAME:
         return event_value_utf8(event_provider_name(event));

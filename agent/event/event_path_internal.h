@@ -96,6 +96,7 @@ enum event_path_field {
     PATH_WPP_TYPES,
     PATH_GAP,
     PATH_GUARD,
+    PATH_ROLLUP,
     PATH_MESSAGE,
     PATH_HOST,
     PATH_HOST_NAME,

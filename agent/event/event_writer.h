@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/utf.h"
 #include "event/event.h"
+#include "event/event_rollup.h"
 
 /*
  * Decoded events to the bytes of a stream. One writer per stream and worker thread; it caches what
@@ -61,6 +62,9 @@ struct event_format {
     /* The same for what the agent reports of itself. */
     void (*status)(struct event_writer *writer, const struct status *status, uint64_t now,
         uint64_t sequence, struct buf *out);
+
+    /* The event that ${out} ends with, as `event` has written it, stands for several. */
+    void (*rollup)(const struct event_rollup *rollup, struct buf *out);
 };
 
 /* NULL if there is none of that name. */

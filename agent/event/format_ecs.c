@@ -353,4 +353,5 @@ const struct event_format event_format_ecs = {
     .gap = ecs_gap,
     .guard = ecs_guard,
     .status = ecs_status,
+    .rollup = event_rollup_json,
 };

@@ -589,4 +589,5 @@ const struct event_format event_format_native = {
     .gap = native_gap,
     .guard = native_guard,
     .status = native_status,
+    .rollup = event_rollup_json,
 };

@@ -261,4 +261,5 @@ const struct event_format event_format_pretty = {
     .gap = pretty_gap,
     .guard = pretty_guard,
     .status = pretty_status,
+    .rollup = event_rollup_pretty,
 };

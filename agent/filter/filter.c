@@ -18,10 +18,11 @@ static bool compile_action(struct filter *filter, const struct filter_rule *rule
 {
     code->action = rule->action;
     code->limit = rule->limit;
+    code->window = rule->window;
     if (!filter_action_decides(rule->action)) {
         return filter_edit_compile(filter, rule, code, ret_place, err);
     }
-    if (rule->action == FILTER_ACTION_LIMIT) {
+    if (rule->action == FILTER_ACTION_LIMIT || rule->action == FILTER_ACTION_ROLLUP) {
         return filter_key_compile(filter, rule, &code->key, ret_place, err);
     }
     if (rule->action != FILTER_ACTION_SAMPLE) {
@@ -185,6 +186,11 @@ const struct filter_limit *filter_rule_limit(
 {
     *ret_has_fields = filter->rules[rule].key.count > 0;
     return &filter->rules[rule].limit;
+}
+
+uint64_t filter_rule_window(const struct filter *filter, size_t rule)
+{
+    return filter->rules[rule].window;
 }
 
 struct span filter_rule_name(const struct filter *filter, size_t rule)

@@ -17,6 +17,7 @@ enum filter_action {
     FILTER_ACTION_DROP,
     FILTER_ACTION_SAMPLE, /* keep one in so many, drop the others */
     FILTER_ACTION_LIMIT, /* keep what a bucket of tokens allows, which is the caller's: scratch.key */
+    FILTER_ACTION_ROLLUP, /* keep, counted with others of scratch.key in one, by the caller */
     /* These decide nothing: filter_edit.h says what they do to events that are kept. */
     FILTER_ACTION_SET,
     FILTER_ACTION_TAG,
@@ -50,6 +51,9 @@ struct filter_rule {
     uint64_t every; /* at least 1 */
     /* LIMIT: a bucket for each combination of values of ${fields}; without any, one for all. */
     struct filter_limit limit;
+    /* ROLLUP: the events of so long, 100 ns, at least 1, are counted in one by the values of ${fields};
+     * without any, all together. */
+    uint64_t window;
     const char *const *fields; /* paths, which are copied; TAG: the tags */
     size_t field_count;
 
@@ -100,6 +104,9 @@ bool filter_limit_parse(struct span text, struct filter_limit *ret_limit);
 const struct filter_limit *filter_rule_limit(
     const struct filter *filter, size_t rule, bool *ret_has_fields);
 
+/* Of a ROLLUP, 100 ns. */
+uint64_t filter_rule_window(const struct filter *filter, size_t rule);
+
 /* How much of an event the filter may have to look at. */
 enum event_path_need filter_need(const struct filter *filter);
 
@@ -114,7 +121,7 @@ struct filter_scratch {
     void *match;                /* of the regex library */
     void *match_limits;         /* the same */
     uint64_t given_up;          /* regex searches that took too long and count as no match */
-    uint64_t key;               /* of the bucket, where a LIMIT decided to KEEP */
+    uint64_t key;               /* of the bucket, where a LIMIT or ROLLUP decided to KEEP */
     bool placed;                /* the last verdict depends on EVENT_PATH_OF_PLACE */
     struct filter_plans *plans; /* what is left to ask by type of event; NULL: none yet */
 };

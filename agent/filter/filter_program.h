@@ -99,6 +99,7 @@ struct filter_code {
     uint32_t op_count;
     struct filter_key key; /* of SAMPLE and LIMIT */
     struct filter_limit limit;
+    uint64_t window;          /* of a ROLLUP */
     struct event_edit *edits; /* of rules that edit */
     uint32_t edit_count;
     uint64_t most;      /* SAMPLE: the highest key that is kept */

@@ -38,7 +38,7 @@ static enum filter_verdict act(const struct filter_look *look, const struct filt
     }
     look->scratch->placed |= code->key.is_placed;
     bool any = filter_key_of(&code->key, look->scratch, look->event, &key);
-    if (code->action == FILTER_ACTION_LIMIT) {
+    if (code->action == FILTER_ACTION_LIMIT || code->action == FILTER_ACTION_ROLLUP) {
         look->scratch->key = key;
         return FILTER_KEEP;
     }

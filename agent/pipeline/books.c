@@ -148,6 +148,14 @@ void books_offer(struct books *books, size_t output, uint64_t events, uint64_t f
     plat_mutex_unlock(&books->mutex);
 }
 
+void books_roll_up(struct books *books, size_t output, uint64_t events)
+{
+    plat_mutex_lock(&books->mutex);
+    books->outputs[output].rolled_up += events;
+    books->outputs[output].pending -= events;
+    plat_mutex_unlock(&books->mutex);
+}
+
 void books_settle(
     struct books *books, size_t output, const struct books_settlement *settlement, bool own)
 {
@@ -257,7 +265,8 @@ bool books_session_balances(const struct session_counts *counts)
 
 bool books_output_balances(const struct output_counts *counts)
 {
-    uint64_t sum = counts->filtered + counts->acked + counts->dead_lettered + counts->pending;
+    uint64_t sum = counts->filtered + counts->rolled_up + counts->acked + counts->dead_lettered +
+                   counts->pending;
     for (size_t i = 0; i < OUTPUT_DROP_COUNT; i++) {
         sum += counts->dropped[i];
     }

@@ -10,7 +10,7 @@
  * batch under one lock, so that at every moment
  *
  *   per session: received = metadata + joined + filtered + accepted + dropped, all reasons
- *   per output:  offered  = filtered + acked + dead_lettered + dropped, all reasons + pending
+ *   per output:  offered  = filtered + rolled_up + acked + dead_lettered + dropped, all reasons + pending
  *
  * Events of the agent itself (gaps, status) are counted apart. All functions: any thread.
  */
@@ -59,6 +59,8 @@ enum output_drop {
 struct output_counts {
     uint64_t offered;  /* accepted events of its sessions */
     uint64_t filtered; /* by its own filters */
+    uint64_t
+        rolled_up; /* counted in the record of another one; that is pending from the first on */
     uint64_t acked;
     uint64_t dead_lettered;
     uint64_t dropped[OUTPUT_DROP_COUNT];
@@ -91,6 +93,9 @@ void books_add_session(struct books *books, size_t session, const struct session
 /* ${events} of a stream were offered to an output, of which ${filtered} its filters took; the rest
  * is pending. ${own}: events of the agent itself. */
 void books_offer(struct books *books, size_t output, uint64_t events, uint64_t filtered, bool own);
+
+/* ${events} of those that are pending are counted in the record of another one. */
+void books_roll_up(struct books *books, size_t output, uint64_t events);
 
 /* What became of pending events. */
 struct books_settlement {

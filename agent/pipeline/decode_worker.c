@@ -34,7 +34,8 @@ static bool make_pieces(struct decode_worker *worker, struct slab *slab)
 {
     size_t count = worker->settings.sessions[slab->session].stream_count;
     slab->pieces = calloc(count ? count : 1, sizeof(*slab->pieces));
-    if (!slab->pieces) {
+    slab->rolls = calloc(count ? count : 1, sizeof(*slab->rolls));
+    if (!slab->pieces || !slab->rolls) {
         return false;
     }
     for (size_t i = 0; i < count; i++) {
@@ -71,12 +72,12 @@ struct item {
     const struct slab *slab;
 };
 
-static bool write_text(struct decode_worker *worker, const struct item *item, size_t index)
+static bool write_text(
+    struct decode_worker *worker, const struct item *item, size_t index, struct buf *out)
 {
     const struct slab *slab = item->slab;
     struct event_writer *writer = worker->contexts[slab->session].writers[index];
     const struct event_format *format = decode_worker_stream(worker, slab, index)->format;
-    struct buf *out = &slab->pieces[index].bytes;
     if (item->event) {
         return event_text_add(format, writer, item->event, out);
     }
@@ -102,7 +103,8 @@ static const char *own_name(const struct slab *slab)
     return slab->kind == SLAB_GAP ? "gap" : slab->kind == SLAB_GUARD ? "guard" : "status";
 }
 
-static bool add_routes(struct decode_worker *worker, const struct item *item, size_t index)
+static bool add_routes(
+    struct decode_worker *worker, const struct item *item, size_t index, struct piece *piece)
 {
     const struct slab *slab = item->slab;
     const struct worker_stream *stream = decode_worker_stream(worker, slab, index);
@@ -117,8 +119,7 @@ static bool add_routes(struct decode_worker *worker, const struct item *item, si
             event_template_render_own(
                 stream->routes[i], own_name(slab), trace, slab->now, paths, &worker->route);
         }
-        if (worker->route.failed ||
-            !routes_add(&slab->pieces[index].routes[i], buf_span(&worker->route))) {
+        if (worker->route.failed || !routes_add(&piece->routes[i], buf_span(&worker->route))) {
             return false;
         }
     }
@@ -126,23 +127,23 @@ static bool add_routes(struct decode_worker *worker, const struct item *item, si
 }
 
 /* What tells a record of a file from all others for ever, where an output asks for that. */
-static bool add_position(struct decode_worker *worker, const struct item *item, size_t index)
+static bool add_position(
+    struct decode_worker *worker, const struct item *item, size_t index, struct piece *piece)
 {
     if (!item->event || !decode_worker_stream(worker, item->slab, index)->ids) {
         return true;
     }
     const struct record_position *position = &item->event->record->position;
-    return !record_position_is_known(position) ||
-           piece_add_position(&item->slab->pieces[index], position);
+    return !record_position_is_known(position) || piece_add_position(piece, position);
 }
 
-static bool write_once(
-    struct decode_worker *worker, const struct item *item, size_t index, uint64_t sequence)
+/* Write one record of a stream to ${piece}. False: there is no memory, and nothing is written. */
+static bool write_once(struct decode_worker *worker, const struct item *item, size_t index,
+    struct piece *piece, uint64_t sequence)
 {
-    struct piece *piece = &item->slab->pieces[index];
     uint32_t start = piece_start(piece, piece->count);
-    if (write_text(worker, item, index) && add_routes(worker, item, index) &&
-        add_position(worker, item, index)) {
+    if (write_text(worker, item, index, &piece->bytes) && add_routes(worker, item, index, piece) &&
+        add_position(worker, item, index, piece)) {
         return piece_end_record(piece, sequence);
     }
     piece_take_back(piece, start);
@@ -153,12 +154,46 @@ static bool write_once(
 static bool write_record(
     struct decode_worker *worker, const struct item *item, size_t index, uint64_t sequence)
 {
-    while (!write_once(worker, item, index, sequence)) {
+    while (!write_once(worker, item, index, &item->slab->pieces[index], sequence)) {
         if (sealer_is_cancelled(worker->settings.sealer)) {
             return false;
         }
         wait_for_memory(worker);
     }
+    return true;
+}
+
+/* ---- rolling up ------------------------------------------------------------------------------- */
+
+/* Count the event for a stream instead of writing it, if a rule says so and there is room. */
+static bool roll_up(struct decode_worker *worker, const struct item *item, size_t index)
+{
+    const struct slab *slab = item->slab;
+    const struct worker_session *session = &worker->settings.sessions[slab->session];
+    const struct context *context = &worker->contexts[slab->session];
+    uint64_t sequence = item->event->record->sequence;
+    uint64_t time = item->event->record->time;
+    struct roll_key key;
+    /* The first event behind what an output had is shipped as it is: a position that stays before an
+     * open window's first event must not say that the output had no more than that. */
+    if (sequence <= session->resume_max[index] + 1 ||
+        !gate_rolls(
+            context->gates, session->gate_count, &context->stream_gates[index], time, &key)) {
+        return false;
+    }
+    struct roll_list *list = slab->rolls[index];
+    if (!list) {
+        list = roll_list_create(decode_worker_stream(worker, slab, index)->route_count);
+        slab->rolls[index] = list;
+    }
+    if (list && roll_list_count(list, &key, time)) {
+        return true;
+    }
+    if (!list || !roll_list_has_room(list) ||
+        !write_once(worker, item, index, &list->texts, sequence)) {
+        return false;
+    }
+    roll_list_add(list, &key, sequence, time);
     return true;
 }
 
@@ -191,7 +226,8 @@ static bool write_event(
         if (context->is_edited) {
             item.event = edit_stage_stream(&worker->edits, view, &context->scratch, event, edited);
         }
-        if (!write_record(worker, &item, i, sequence)) {
+        if (!(context->rolls_up && roll_up(worker, &item, i)) &&
+            !write_record(worker, &item, i, sequence)) {
             return false;
         }
         slab->pieces[i].seen++;

@@ -45,9 +45,10 @@ struct worker_session {
     void (*edits)(const void *self, struct filter_scratch *scratch, const struct event *event,
         struct event_editor *editor);
     const void *selection;
-    const size_t *streams;  /* that take it, by piece of a slab */
-    const uint64_t *resume; /* by piece: what is numbered up to here, all outputs of that
-                                    stream had before a restart */
+    const size_t *streams;      /* that take it, by piece of a slab */
+    const uint64_t *resume;     /* by piece: what is numbered up to here, all outputs of that
+                                    stream had before a restart, … */
+    const uint64_t *resume_max; /* … and what is numbered above, none of them */
     size_t stream_count;
 };
 

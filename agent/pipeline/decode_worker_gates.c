@@ -17,12 +17,14 @@ bool decode_worker_gates_make(struct decode_worker *worker, size_t index, struct
     bool ok = context->gates && context->stream_gates;
     context->is_filtered = session->gate_count || session->selects;
     for (size_t i = 0; ok && i < session->gate_count; i++) {
+        context->rolls_up |= session->gates[i].rolls_up;
         ok = gate_view_init(&context->gates[i], &session->gates[i], err);
     }
     for (size_t i = 0; ok && i < session->stream_count; i++) {
         const struct gate *gate = &worker->settings.streams[session->streams[i]].gate;
         if (gate->filter) {
             context->is_filtered = true;
+            context->rolls_up |= gate->rolls_up;
             ok = gate_view_init(&context->stream_gates[i], gate, err);
         }
     }

@@ -15,8 +15,9 @@ struct context {
     bool has_scratch;
     struct gate_view *gates;        /* of the session */
     struct gate_view *stream_gates; /* by piece; no gate: the stream keeps everything */
-    bool is_filtered;               /* there is any of them */
-    bool is_edited;                 /* one of them edits */
+    bool is_filtered;               /* there is any of them … */
+    bool is_edited;                 /* … one of them edits */
+    bool rolls_up;                  /* … one of them makes one of many */
     size_t *sizes;                  /* by piece: bytes of the last one */
 };
 

@@ -44,9 +44,11 @@ enum filter_verdict gate_ask(struct gate_view *view, struct filter_scratch *scra
         view->hits[rule]++;
         view->dropped[rule] += view->verdict == FILTER_DROP;
     }
-    if (view->verdict == FILTER_KEEP && view->gate->limiter && rule < filter_rule_count(filter) &&
-        filter_rule_action(filter, rule) == FILTER_ACTION_LIMIT) {
-        view->limited = true;
+    if (view->verdict == FILTER_KEEP && (view->gate->limiter || view->gate->rolls_up) &&
+        rule < filter_rule_count(filter)) {
+        enum filter_action action = filter_rule_action(filter, rule);
+        view->limited = action == FILTER_ACTION_LIMIT;
+        view->rolled = action == FILTER_ACTION_ROLLUP;
         view->key = scratch->key;
     }
     return view->verdict;
@@ -79,6 +81,26 @@ enum filter_verdict gate_ask_all(struct gate_view *views, size_t count,
         all = verdict == FILTER_UNDECIDED ? verdict : all;
     }
     return all;
+}
+
+bool gate_rolls(const struct gate_view *session, size_t count, const struct gate_view *stream,
+    uint64_t time, struct roll_key *ret_key)
+{
+    size_t gate = 0;
+    while (gate < count && !session[gate].rolled) {
+        gate++;
+    }
+    const struct gate_view *view = gate < count ? &session[gate] : stream;
+    if (!view->rolled) {
+        return false;
+    }
+    uint64_t length = filter_rule_window(view->gate->filter, view->rule);
+    *ret_key = (struct roll_key){.values = view->key,
+        .begin = roll_window_begin(time, length),
+        .length = length,
+        .gate = (uint32_t)gate,
+        .rule = (uint32_t)view->rule};
+    return true;
 }
 
 void gate_edit(struct gate_view *view, struct filter_scratch *scratch, const struct event *event,

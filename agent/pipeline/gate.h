@@ -5,6 +5,7 @@
 
 #include "filter/filter_edit.h"
 #include "pipeline/limiter.h"
+#include "pipeline/roll_list.h"
 #include "schema/schema_cache.h"
 
 /*
@@ -16,6 +17,7 @@ struct gate {
     atomic_uint_fast64_t *hits;    /* by rule, then what no rule decided; NULL: nobody counts */
     atomic_uint_fast64_t *dropped; /* the part of them that was dropped; there if `hits` is */
     struct limiter *limiter;       /* there if a rule is a limit */
+    bool rolls_up;                 /* a rule is a rollup */
 };
 
 /* A worker's side of a gate. */
@@ -26,7 +28,8 @@ struct gate_view {
     enum filter_verdict verdict; /* on the event that is looked at */
     size_t rule;                 /* that decided, once it is not open */
     bool limited;                /* it is to KEEP, if gate_charge finds a token … */
-    uint64_t key;                /* … in this bucket of the rule */
+    bool rolled;                 /* it is to be counted with others … */
+    uint64_t key;                /* … in this bucket of the rule, or of these values */
 };
 
 bool gate_view_init(struct gate_view *view, const struct gate *gate, struct error *err);
@@ -38,6 +41,7 @@ static inline void gate_begin(struct gate_view *views, size_t count)
     for (size_t i = 0; i < count; i++) {
         views[i].verdict = FILTER_UNDECIDED;
         views[i].limited = false;
+        views[i].rolled = false;
     }
 }
 
@@ -65,6 +69,10 @@ bool gate_charge(struct gate_view *view, size_t session, const struct event_reco
 /* Apply what the gate's rules that edit do to ${event}, which is decoded, as it came, and kept. */
 void gate_edit(struct gate_view *view, struct filter_scratch *scratch, const struct event *event,
     struct event_editor *editor);
+/* Is the event, of FILETIME ${time}, that ${session} (${count} views) and ${stream} keep, to be counted with
+ * others instead of written? By the first of their rules that rolls it up. */
+bool gate_rolls(const struct gate_view *session, size_t count, const struct gate_view *stream,
+    uint64_t time, struct roll_key *ret_key);
 
 /* Add the counts of this worker to those of all. */
 void gate_flush(struct gate_view *view);

@@ -22,10 +22,11 @@ bool pipeline_tables_init(
     t->output_resume = calloc(sessions * outputs, sizeof(*t->output_resume));
     t->output_had = calloc(sessions * outputs, sizeof(*t->output_had));
     t->stream_resume = calloc(sessions * streams, sizeof(*t->stream_resume));
+    t->stream_resume_max = calloc(sessions * streams, sizeof(*t->stream_resume_max));
     t->repeats = calloc(sessions, sizeof(*t->repeats));
     bool ok = t->worker_streams && t->worker_sessions && t->sealer_streams && t->sealer_sessions &&
               t->stream_outputs && t->all_streams && t->resume && t->output_resume &&
-              t->output_had && t->stream_resume && t->repeats;
+              t->output_had && t->stream_resume && t->stream_resume_max && t->repeats;
     return ok || error_set(err, ERR_MEMORY, "out of memory for the pipeline");
 }
 
@@ -41,6 +42,7 @@ void pipeline_tables_fini(struct pipeline_tables *t)
     free(t->output_resume);
     free(t->output_had);
     free(t->stream_resume);
+    free(t->stream_resume_max);
     free(t->repeats);
 }
 
@@ -61,6 +63,7 @@ static void fill_streams(struct pipeline_tables *t, const struct pipeline_settin
         t->worker_streams[i].outputs = t->stream_outputs + first;
         t->worker_streams[i].output_count = used - first;
         t->sealer_streams[i] = (struct sealer_stream){.route_count = stream->shape.route_count,
+            .format = stream->shape.format,
             .max_bytes = stream->max_bytes,
             .max_events = stream->max_events,
             .max_age_ns = stream->max_age_ns,
@@ -69,14 +72,17 @@ static void fill_streams(struct pipeline_tables *t, const struct pipeline_settin
     }
 }
 
-/* What all outputs of a stream have of a session. */
-static uint64_t lowest_resume(const struct pipeline_tables *t, size_t session, size_t stream)
+/* What all outputs of a stream have of a session; ${ret_highest}: what one of them has. */
+static uint64_t lowest_resume(
+    const struct pipeline_tables *t, size_t session, size_t stream, uint64_t *ret_highest)
 {
     const struct sealer_stream *outputs = &t->sealer_streams[stream];
     uint64_t lowest = outputs->output_count ? UINT64_MAX : 0;
+    *ret_highest = 0;
     for (size_t i = 0; i < outputs->output_count; i++) {
         uint64_t resume = pipeline_tables_resume(t, session, outputs->outputs[i]);
         lowest = resume < lowest ? resume : lowest;
+        *ret_highest = resume > *ret_highest ? resume : *ret_highest;
     }
     return lowest;
 }
@@ -89,8 +95,9 @@ static void fill_sessions(struct pipeline_tables *t, const struct pipeline_setti
         const size_t *streams = own ? t->all_streams : session->streams;
         size_t count = own ? s->stream_count : session->stream_count;
         uint64_t *resume = t->stream_resume + i * (s->stream_count + 1);
+        uint64_t *resume_max = t->stream_resume_max + i * (s->stream_count + 1);
         for (size_t k = 0; k < count; k++) {
-            resume[k] = lowest_resume(t, i, streams[k]);
+            resume[k] = lowest_resume(t, i, streams[k], &resume_max[k]);
         }
         const char *shown = own || session->shown ? NULL : session->name;
         t->worker_sessions[i] = (struct worker_session){
@@ -105,6 +112,7 @@ static void fill_sessions(struct pipeline_tables *t, const struct pipeline_setti
             .selection = own ? NULL : session->selection,
             .streams = streams,
             .resume = resume,
+            .resume_max = resume_max,
             .stream_count = count};
         t->sealer_sessions[i] = (struct sealer_session){
             .streams = streams, .stream_count = count, .replayable = !own && session->replayable};

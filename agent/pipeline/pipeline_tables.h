@@ -19,8 +19,9 @@ struct pipeline_tables {
     uint64_t *resume;        /* [session * output_count + output] */
     uint64_t *output_resume; /* [output * session_count + session] */
     struct had *output_had;  /* the same way: outlet_settings.had */
-    uint64_t *stream_resume; /* [session * stream_count + piece] */
-    bool *repeats;           /* by session: an earlier run may have delivered some of it */
+    uint64_t *stream_resume; /* [session * stream_count + piece]: what all of its outputs have … */
+    uint64_t *stream_resume_max; /* … and what one of them has */
+    bool *repeats;               /* by session: an earlier run may have delivered some of it */
 };
 
 /* Room for all of it. False: out of memory, and fini is allowed. */

@@ -1,8 +1,6 @@
-#include "pipeline/sealer.h"
-
-#include <stdatomic.h>
 #include <stdlib.h>
 
+#include "pipeline/sealer_own.h"
 #include "platform/plat_system.h"
 #include "platform/plat_thread.h"
 
@@ -18,157 +16,7 @@
  *
  * Bytes are not copied where a whole piece fits: the piece becomes the batch.
  */
-enum {
-    RETRY_MS = 50,
-    SMALL_SHARE = 8, /* of a batch */
-    MAX_SEGMENTS =
-        4096, /* sessions that take turns with few events for it must not fill the memory */
-};
-
 static const uint64_t trim_every_ns = UINT64_C(10000000000);
-
-struct stream {
-    const struct sealer_stream *settings;
-    struct batch *open; /* NULL: none */
-};
-
-struct sealer {
-    struct sealer_settings settings;
-    struct stream *streams;
-    uint64_t *last_resume; /* by session: the highest of its outputs' */
-    uint64_t *done;        /* by session: the sequence that its slabs have come to */
-    bool *has_hole;        /* by session: events behind `done` were dropped */
-
-    struct plat_mutex mutex;
-    struct plat_cond turn;   /* workers wait for their ticket, or for the ring */
-    struct plat_cond opened; /* the clock waits for a batch to grow old */
-    struct slab **ring;
-    size_t ring_size;
-    uint64_t next_ticket;
-    bool busy;
-    bool over;
-    atomic_bool cancelled;
-    struct plat_thread *clock;
-};
-
-/* ---- batches ---------------------------------------------------------------------------------- */
-
-static void seal(struct sealer *sealer, size_t index)
-{
-    struct stream *stream = &sealer->streams[index];
-    struct batch *batch = stream->open;
-    if (batch) {
-        stream->open = NULL;
-        piece_trim(&batch->piece);
-        sealer->settings.spool->ops->append(sealer->settings.spool, index, batch);
-    }
-}
-
-/* There is no memory. Nothing is given up for that: outputs are going to free some, and they never
- * need the mutex, which is held on to: half of a piece in a batch that is sealed would be lost. */
-static void wait_for_memory(void)
-{
-    plat_sleep_ms(RETRY_MS);
-}
-
-static struct batch *open_batch(struct sealer *sealer, size_t index)
-{
-    struct stream *stream = &sealer->streams[index];
-    while (!stream->open) {
-        stream->open = batch_create(
-            stream->settings->route_count, sealer->settings.pool, plat_monotonic_ns());
-        if (!stream->open) {
-            wait_for_memory();
-        } else {
-            plat_cond_signal(&sealer->opened);
-        }
-    }
-    return stream->open;
-}
-
-static bool is_full(const struct stream *stream)
-{
-    if (!stream->open) {
-        return false;
-    }
-    const struct piece *piece = &stream->open->piece;
-    return piece->bytes.size >= stream->settings->max_bytes ||
-           piece->count >= stream->settings->max_events ||
-           stream->open->segment_count >= MAX_SEGMENTS;
-}
-
-/* Records that fill much of a batch make the next one, uncopied, rather than fill up one that is
- * half full. */
-static bool is_better_alone(
-    const struct stream *stream, const struct piece *open, size_t count, size_t bytes)
-{
-    const struct sealer_stream *settings = stream->settings;
-    bool is_half_full = open->bytes.size >= settings->max_bytes / 2 ||
-                        open->count >= settings->max_events / 2;
-    return open->count && is_half_full && count <= settings->max_events &&
-           bytes <= settings->max_bytes && bytes >= settings->max_bytes / 4;
-}
-
-/* How many of the piece's records from ${first} on fit into the open batch; at least one if it is
- * empty. */
-static size_t count_fitting(const struct stream *stream, const struct batch *batch,
-    const struct piece *piece, size_t first, size_t end)
-{
-    const struct piece *open = &batch->piece;
-    size_t room = stream->settings->max_bytes > open->bytes.size
-                      ? stream->settings->max_bytes - open->bytes.size
-                      : 0;
-    size_t most = stream->settings->max_events - open->count;
-    uint32_t start = piece_start(piece, first);
-    size_t wanted = end;
-    end = end - first > most ? first + most : end;
-    if (end > first && piece->ends[end - 1] - start <= room && end == wanted) {
-        return end - first;
-    }
-    if (is_better_alone(stream, open, wanted - first, piece_start(piece, wanted) - start)) {
-        return 0;
-    }
-    size_t count = 0;
-    while (first + count < end && piece->ends[first + count] - start <= room) {
-        count++;
-    }
-    return count == 0 && open->count == 0 && end > first ? 1 : count;
-}
-
-/* A batch that becomes more than a small one gets all of its room at once. */
-static void make_room(struct sealer *sealer, size_t index, size_t more)
-{
-    struct piece *piece = &open_batch(sealer, index)->piece;
-    size_t most = sealer->streams[index].settings->max_bytes;
-    size_t needed = piece->bytes.size + more;
-    if (needed > piece->bytes.capacity && needed <= most && needed >= most / SMALL_SHARE) {
-        piece_reserve(piece, most);
-    }
-}
-
-/* Records of a piece to the open batch. All of them become the batch where that is empty. */
-static void move_records(
-    struct sealer *sealer, size_t index, struct piece *piece, size_t first, size_t count)
-{
-    struct batch *batch = open_batch(sealer, index);
-    if (first == 0 && count == piece->count && batch->piece.count == 0) {
-        struct piece empty = batch->piece;
-        batch->piece = *piece;
-        *piece = empty;
-        return;
-    }
-    make_room(sealer, index, piece_start(piece, first + count) - piece_start(piece, first));
-    while (!piece_append(&open_batch(sealer, index)->piece, piece, first, count)) {
-        wait_for_memory();
-    }
-}
-
-static void mark(struct sealer *sealer, size_t index, const struct batch_segment *segment)
-{
-    while (!batch_mark(open_batch(sealer, index), segment)) {
-        wait_for_memory();
-    }
-}
 
 /* ---- where outputs go on after a restart -------------------------------------------------------- */
 
@@ -222,7 +70,8 @@ static void add_piece(
         bool is_cut = cut <= slab->done_sequence;
         size_t total = piece->count;
         size_t end = is_cut ? end_of(piece, first, cut) : total;
-        size_t count = count_fitting(stream, open_batch(sealer, index), piece, first, end);
+        size_t count = sealer_count_fitting(
+            stream, sealer_open_batch(sealer, index), piece, first, end);
         bool last = first + count == end;
         /* The sequence up to here, taken before the piece may become the batch. */
         uint64_t sequence = is_cut ? cut : slab->done_sequence;
@@ -230,18 +79,18 @@ static void add_piece(
             sequence = count ? piece->sequences[first + count - 1] : from - 1;
         }
         if (count) {
-            move_records(sealer, index, piece, first, count);
+            sealer_move_records(sealer, index, piece, first, count);
         }
         if (count || last) {
             struct batch_segment segment = {.session = slab->session,
                 .cut = last && is_cut,
                 .last_sequence = sequence,
                 .times = slab->times};
-            mark(sealer, index, &segment);
+            sealer_mark(sealer, index, &segment);
         }
         first = piece->count ? first + count : 0;
-        if (!last || is_full(stream)) {
-            seal(sealer, index);
+        if (!last || sealer_is_full(stream)) {
+            sealer_seal(sealer, index);
         }
         if (last && !(is_cut && cut < slab->done_sequence)) {
             return;
@@ -255,19 +104,19 @@ static void add_piece(
 static void add_own_piece(
     struct sealer *sealer, size_t index, const struct slab *slab, struct piece *piece)
 {
-    seal(sealer, index);
-    open_batch(sealer, index)->own = true;
+    sealer_seal(sealer, index);
+    sealer_open_batch(sealer, index)->own = true;
     if (slab->last_sequence) {
         add_piece(sealer, index, slab, piece);
     } else if (piece->count) {
-        move_records(sealer, index, piece, 0, piece->count);
+        sealer_move_records(sealer, index, piece, 0, piece->count);
     }
-    seal(sealer, index);
+    sealer_seal(sealer, index);
 }
 
 /* How many of a stream's events an output is offered: what it had before a restart, it is not. */
-static void offer(
-    struct sealer *sealer, const struct slab *slab, const struct piece *piece, size_t output)
+static void offer(struct sealer *sealer, const struct slab *slab, const struct piece *piece,
+    const struct rolled *rolled, size_t output)
 {
     bool own = slab->kind != SLAB_RECORDS;
     if (own && slab->last_sequence == 0) {
@@ -283,26 +132,34 @@ static void offer(
         return;
     }
     uint64_t count = piece->count - end_of(piece, 0, resume);
-    books_offer(sealer->settings.books, output, count, 0, own);
+    books_offer(sealer->settings.books, output, count + rolled->events, 0, own);
 }
 
 static void add_slab(struct sealer *sealer, struct slab *slab)
 {
     const struct sealer_session *session = &sealer->settings.sessions[slab->session];
+    uint64_t now_ns = plat_monotonic_ns();
     for (size_t i = 0; i < slab->piece_count; i++) {
         size_t index = session->streams[i];
         const struct sealer_stream *stream = &sealer->settings.streams[index];
+        struct rolled rolled = rollups_take_slab(
+            sealer->rollups, slab, i, index, session->replayable, now_ns);
         for (size_t k = 0; k < stream->output_count; k++) {
-            offer(sealer, slab, &slab->pieces[i], stream->outputs[k]);
+            offer(sealer, slab, &slab->pieces[i], &rolled, stream->outputs[k]);
+            books_roll_up(sealer->settings.books, stream->outputs[k], rolled.absorbed);
         }
         if (slab->kind == SLAB_RECORDS) {
             add_piece(sealer, index, slab, &slab->pieces[i]);
+            sealer_add_left(sealer, index, slab, i);
         } else {
             add_own_piece(sealer, index, slab, &slab->pieces[i]);
         }
     }
     if (slab->kind == SLAB_RECORDS || slab->last_sequence) {
         sealer->done[slab->session] = slab->done_sequence;
+    }
+    if (slab->kind == SLAB_RECORDS) {
+        sealer_close_windows_of(sealer, slab->session, slab->times.to, now_ns);
     }
 }
 
@@ -426,8 +283,10 @@ bool sealer_take(struct sealer *sealer, struct slab *slab)
     for (size_t i = 0; ok && i < slab->piece_count; i++) {
         const struct sealer_stream *stream = &sealer->settings.streams[session->streams[i]];
         piece_fini(&slab->pieces[i]);
+        roll_list_destroy(slab->rolls[i]);
+        slab->rolls[i] = NULL;
         while (!piece_init(&slab->pieces[i], stream->route_count, sealer->settings.pool)) {
-            wait_for_memory();
+            sealer_wait_for_memory();
         }
     }
     return ok;
@@ -440,10 +299,11 @@ bool sealer_is_cancelled(const struct sealer *sealer)
 
 /* ---- age ------------------------------------------------------------------------------------- */
 
-/* Seal what is old enough; returns when the next batch will be. */
+/* Ship and seal what is old enough; returns when there will be more. */
 static uint64_t seal_old(struct sealer *sealer, uint64_t now)
 {
-    uint64_t next = UINT64_MAX;
+    sealer_close_windows(sealer, 0, now);
+    uint64_t next = sealer_next_window(sealer);
     for (size_t i = 0; i < sealer->settings.stream_count; i++) {
         const struct batch *open = sealer->streams[i].open;
         if (!open) {
@@ -451,7 +311,7 @@ static uint64_t seal_old(struct sealer *sealer, uint64_t now)
         }
         uint64_t due = open->opened_ns + sealer->streams[i].settings->max_age_ns;
         if (due <= now) {
-            seal(sealer, i);
+            sealer_seal(sealer, i);
         } else if (due < next) {
             next = due;
         }
@@ -502,8 +362,9 @@ void sealer_wait(struct sealer *sealer, uint64_t ticket)
 void sealer_flush(struct sealer *sealer)
 {
     plat_mutex_lock(&sealer->mutex);
+    sealer_close_windows(sealer, UINT64_MAX, UINT64_MAX);
     for (size_t i = 0; i < sealer->settings.stream_count; i++) {
-        seal(sealer, i);
+        sealer_seal(sealer, i);
     }
     plat_mutex_unlock(&sealer->mutex);
 }
@@ -528,8 +389,9 @@ struct sealer *sealer_create(const struct sealer_settings *settings, struct erro
     sealer->last_resume = calloc(settings->session_count + 1, sizeof(*sealer->last_resume));
     sealer->done = calloc(settings->session_count + 1, sizeof(*sealer->done));
     sealer->has_hole = calloc(settings->session_count + 1, sizeof(*sealer->has_hole));
-    if (!sealer->ring || !sealer->streams || !sealer->last_resume || !sealer->done ||
-        !sealer->has_hole) {
+    sealer->rollups = rollups_create(settings->session_count, settings->stream_count, err);
+    if (!sealer->rollups || !sealer->ring || !sealer->streams || !sealer->last_resume ||
+        !sealer->done || !sealer->has_hole) {
         sealer_destroy(sealer);
         error_set(err, ERR_MEMORY, "out of memory for batches");
         return NULL;
@@ -573,6 +435,7 @@ void sealer_destroy(struct sealer *sealer)
     free(sealer->last_resume);
     free(sealer->done);
     free(sealer->has_hole);
+    rollups_destroy(sealer->rollups);
     plat_cond_fini(&sealer->turn);
     plat_cond_fini(&sealer->opened);
     plat_mutex_fini(&sealer->mutex);

@@ -12,6 +12,7 @@
 struct sealer;
 
 struct sealer_stream {
+    const struct event_format *format;
     size_t route_count; /* templates that its records are routed by */
     size_t max_bytes;   /* of a batch; a longer record is a batch of its own */
     size_t max_events;

@@ -35,9 +35,12 @@ void slab_forget_pieces(struct slab *slab)
 {
     for (size_t i = 0; i < slab->piece_count; i++) {
         piece_fini(&slab->pieces[i]);
+        roll_list_destroy(slab->rolls[i]);
     }
     free(slab->pieces);
+    free(slab->rolls);
     slab->pieces = NULL;
+    slab->rolls = NULL;
     slab->piece_count = 0;
 }
 

@@ -5,6 +5,7 @@
 
 #include "pipeline/books.h"
 #include "pipeline/piece.h"
+#include "pipeline/roll_list.h"
 #include "pipeline/time_range.h"
 
 /*
@@ -52,6 +53,7 @@ struct slab {
 
     /* Of the worker: what became of it, by stream; and the sequence that it has come to. */
     struct piece *pieces;
+    struct roll_list **rolls; /* by piece; NULL: nothing is rolled up there */
     size_t piece_count;
     uint64_t done_sequence;
     struct session_counts

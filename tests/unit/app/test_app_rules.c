@@ -100,9 +100,10 @@ static void rules_that_edit_say_where_they_cannot(void **state)
     }
 }
 
-#define ONE_OF                                                                                \
-    "f.yaml:3:11: error: a rule has one of `keep`, `drop`, `sample`, `limit`, `set`, `tag`, " \
-    "`remove`, `rename`, `hash` and `truncate`. write one of them, as in - drop: EXPRESSION"
+#define ONE_OF                                                                                   \
+    "f.yaml:3:11: error: a rule has one of `keep`, `drop`, `sample`, `limit`, `rollup`, `set`, " \
+    "`tag`, `remove`, `rename`, `hash` and `truncate`. write one of them, as in - drop: "        \
+    "EXPRESSION"
 
 static void a_rule_has_one_action(void **state)
 {

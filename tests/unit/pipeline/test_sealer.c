@@ -75,7 +75,8 @@ static struct slab *make_slab(struct rig *rig, enum slab_kind kind)
     struct slab *slab = slab_create(kind, 0, 0, NULL);
     assert_non_null(slab);
     slab->pieces = calloc(1, sizeof(*slab->pieces));
-    assert_non_null(slab->pieces);
+    slab->rolls = calloc(1, sizeof(*slab->rolls));
+    assert_true(slab->pieces && slab->rolls);
     assert_true(piece_init(&slab->pieces[0], 0, NULL));
     slab->piece_count = 1;
     slab->ticket = rig->next_ticket++;
