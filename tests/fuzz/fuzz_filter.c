@@ -11,8 +11,9 @@
 /*
  * An expression and an event: byte 0 chooses the kind of record, bytes 1 and 2 are the size of the
  * expression, which follows; the rest is the payload of an event with a field of every kind. The
- * expression compiles or says why not; its opposite is its opposite, and what is decided early is
- * decided for good. Values by path are those of the event's JSON.
+ * expression compiles or says why not; its opposite is its opposite, what is decided early is
+ * decided for good, and neither the fields that it does not ask for nor an index of many rules change
+ * anything. Values by path are those of the event's JSON.
  */
 enum { MAX_TEXT = 1 << 22, HEAD = 3 };
 
@@ -74,7 +75,7 @@ static bool make_schema(
     *schema = (struct event_schema){.kind = SCHEMA_MANIFEST,
         .source = "fuzz",
         .has_layout = true,
-        .serial = UINT32_MAX,
+        .serial = 1,
         .provider_name = {(const uint8_t *)"Provider", 8},
         .message = {(const uint8_t *)"%2 and %4 %n %17", 16},
         .fields = fields,
@@ -90,6 +91,32 @@ static struct filter *compile(struct span text, struct filter_place *place, stru
     return filter_create(rules, 2, place, err);
 }
 
+/* With no more fields than the filter asks for, and with what is left to ask for a type: the same. */
+static void check_partial(const struct filter *filter, struct filter_scratch *scratch,
+    const struct event *event, enum filter_verdict verdict)
+{
+    struct decoder decoder;
+    struct event partial = *event;
+    struct event_schema unknown; /* of no cache: nothing is kept for it */
+    size_t rule;
+    if (!event->schema || !decoder_init(&decoder, NULL)) {
+        return;
+    }
+    unknown = *event->schema;
+    unknown.serial = UINT32_MAX;
+    partial.schema = &unknown;
+    require(filter_event(filter, scratch, &partial, &rule) == verdict);
+    uint16_t fields = filter_fields(filter, scratch, event);
+    decoder_begin(&decoder, event->record, event->schema, event->pointer_size, fields, &partial);
+    require(filter_event(filter, scratch, &partial, &rule) == verdict ||
+            fields == EVENT_PATH_ALL_FIELDS);
+    decoder_finish(&decoder, &partial);
+    require(partial.status == event->status && partial.field_count == event->field_count &&
+            span_equal(partial.rest, event->rest));
+    require(filter_event(filter, scratch, &partial, &rule) == verdict);
+    decoder_fini(&decoder);
+}
+
 static void check_verdicts(
     const struct filter *filter, struct filter_scratch *scratch, const struct event *event)
 {
@@ -103,6 +130,30 @@ static void check_verdicts(
     early = filter_candidates(filter, scratch, event, &event->schema, 1, &early_rule);
     require(early == FILTER_UNDECIDED || (early == verdict && early_rule == rule) ||
             given_up != scratch->given_up);
+    if (given_up == scratch->given_up) {
+        check_partial(filter, scratch, event, verdict);
+    }
+}
+
+/* Many rules with the same tests are looked up by the values of their fields. */
+static void check_many(struct span text, struct filter_scratch *scratch, const struct event *event,
+    enum filter_verdict verdict)
+{
+    enum { MANY = 6 };
+    struct filter_rule rules[MANY + 1];
+    struct filter_place place;
+    size_t rule = MANY + 1;
+    for (size_t i = 0; i < MANY; i++) {
+        rules[i] = (struct filter_rule){.action = FILTER_ACTION_KEEP, .text = text};
+    }
+    rules[MANY] = (struct filter_rule){
+        .action = FILTER_ACTION_DROP, .text = {(const uint8_t *)"true", 4}};
+    struct filter *filter = filter_create(rules, MANY + 1, &place, NULL);
+    if (filter) {
+        require(filter_event(filter, scratch, event, &rule) == verdict);
+        require(rule == (verdict == FILTER_KEEP ? 0 : MANY));
+    }
+    filter_destroy(filter);
 }
 
 /* `not (…)` of what compiles compiles, unless that is too deep or too long, and is its opposite. */
@@ -174,7 +225,13 @@ static void check_expression(
         buf_fini(&shown);
         return;
     }
+    size_t rule;
+    uint64_t given_up = scratch->given_up;
     check_verdicts(filter, scratch, event);
+    enum filter_verdict verdict = filter_event(filter, scratch, event, &rule);
+    if (given_up == scratch->given_up) {
+        check_many(text, scratch, event, verdict);
+    }
     check_opposite(text, filter, scratch, event);
     check_sample(text, scratch, event);
     filter_destroy(filter);
