@@ -25,7 +25,8 @@ struct flow {
     uint64_t sequence;
     uint64_t newest; /* FILETIME of the latest event, the time of gaps */
     bool stopped;
-    bool learns_late; /* definitions came behind records */
+    bool learns_late;   /* definitions came behind records */
+    bool may_know_more; /* of the event that was judged last: its definition is still looked for */
 };
 
 /* ---- filter ------------------------------------------------------------------------------------ */
@@ -84,12 +85,16 @@ static enum filter_verdict judge(
     const struct flow_filter *f = &flow->filter;
     const struct event_schema *const nothing = NULL;
     *ret_decoded = NOT_DECODED;
+    flow->may_know_more = false;
     enum filter_verdict verdict = filter_header(f->filter, f->scratch, event->record, ret_rule);
     if (verdict != FILTER_UNDECIDED) {
         return verdict;
     }
-    identify(flow, event);
+    if (filter_is_placed(f->filter)) { /* else no rule looks at it */
+        identify(flow, event);
+    }
     const struct schema_choice *choice = schema_cache_find(flow->decode.cache, event->record);
+    flow->may_know_more = choice->late;
     verdict = filter_candidates(f->filter, f->scratch, event,
         choice->count ? choice->list : &nothing, choice->count ? choice->count : 1, ret_rule);
     if (verdict != FILTER_UNDECIDED) {
@@ -144,6 +149,7 @@ static enum filter_verdict early(
     if (!flow->learns_late && !filter_is_placed(f->filter)) {
         struct event event = {.record = record};
         verdict = judge(flow, &event, &rule, &decoded);
+        verdict = flow->may_know_more ? FILTER_UNDECIDED : verdict;
     } else if (filter_drops_early(f->filter)) {
         verdict = filter_header(f->filter, f->scratch, record, &rule);
     }
