@@ -20,6 +20,7 @@ struct flow {
     struct process_table *processes;
     struct process_reader *reader; /* NULL: processes are not asked for */
     const struct codepage *ansi;
+    bool knows_processes; /* on_metadata has told of some */
     struct stack_join *stacks;
     struct flow_counts counts;
     uint64_t sequence;
@@ -224,6 +225,7 @@ static void on_metadata(void *self, const struct event_record *record)
     struct flow *flow = self;
     if (record_process_kind(record) != RECORD_OF_OTHERS) {
         learn_process(flow, record);
+        flow->knows_processes = true;
     } else if (record->kind == RECORD_KERNEL) {
         stack_join_learn(flow->stacks, record);
     } else {
@@ -236,7 +238,9 @@ static bool on_record(void *self, const struct event_record *record)
 {
     struct flow *flow = self;
     flow->counts.received++;
-    learn_process(flow, record);
+    if (!flow->knows_processes) { /* else all of the trace's were handed over before */
+        learn_process(flow, record);
+    }
     if (record_is_metadata(record)) {
         flow->counts.metadata++;
         if (!flow->decoding.metadata) {
