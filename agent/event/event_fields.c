@@ -407,7 +407,10 @@ static bool pick_list(struct pick *pick, uint64_t mask, size_t depth)
         } else if (!pick->out->failed) {
             pick->out->size = start;
         }
-        pick->at += pick->at < pick->end && *pick->at == ',';
+        if (pick->at >= pick->end || *pick->at != ',') {
+            break;
+        }
+        pick->at++;
     }
     pick->at += pick->at < pick->end;
     pick->lists--;
@@ -472,8 +475,9 @@ static void list_value(struct pick *pick)
 {
     const uint8_t *value = pick->at;
     skip_value(pick);
-    bool quoted = *value == '"';
-    struct span text = span_make(value + quoted, (size_t)(pick->at - value) - 2 * quoted);
+    size_t size = (size_t)(pick->at - value);
+    size_t quote = size >= 2 && *value == '"';
+    struct span text = span_make(value + quote, size - 2 * quote);
     buf_add_text(pick->out, "    ");
     buf_add_span(pick->out, buf_span(&pick->fields->path));
     buf_add_text(pick->out, "  ");
@@ -495,7 +499,7 @@ static void list_object(struct pick *pick)
     while (next_member(pick, &name)) {
         buf_add_text(path, size ? "." : "");
         buf_add_span(path, name);
-        if (*pick->at == '{' && pick->depth < MAX_DEPTH) {
+        if (pick->at < pick->end && *pick->at == '{' && pick->depth < MAX_DEPTH) {
             pick->depth++;
             list_object(pick);
             pick->depth--;
