@@ -64,7 +64,7 @@ static bool get_source(struct event_value_context *context, const struct ecs_map
     const struct event *event, struct ecs_source *ret_source)
 {
     ret_source->context = context;
-    if (member->origin == ECS_MAP_PROCESS_OF_EVENT) {
+    if (member->origin == ECS_MAP_OWN || member->origin == ECS_MAP_CREATOR) {
         ret_source->value = event_process_value(&ecs_map_known[member->property].path, event);
         return ret_source->value.type != EVENT_VALUE_NONE;
     }
@@ -76,17 +76,24 @@ static bool get_source(struct event_value_context *context, const struct ecs_map
     return true;
 }
 
-bool ecs_map_process(struct event_value_context *context, const struct ecs_plan *plan,
-    const struct event *event, uint32_t *ret_pid)
+/* The first pid that ${count} members from number ${first} on have. */
+static bool find_pid(struct event_value_context *context, const struct ecs_map_member *members,
+    uint16_t count, const struct event *event, uint32_t *ret_pid)
 {
-    for (uint16_t i = 0; plan && i < plan->process_count; i++) {
+    for (uint16_t i = 0; i < count; i++) {
         struct ecs_source source;
-        if (get_source(context, &plan->members[plan->process + i], event, &source) &&
-            ecs_convert_pid(&source, ret_pid)) {
+        if (get_source(context, &members[i], event, &source) && ecs_convert_pid(&source, ret_pid)) {
             return true;
         }
     }
     return false;
+}
+
+bool ecs_map_process(struct event_value_context *context, const struct ecs_plan *plan,
+    const struct event *event, uint32_t *ret_pid)
+{
+    return plan &&
+           find_pid(context, &plan->members[plan->process], plan->process_count, event, ret_pid);
 }
 
 bool ecs_map_is_own(const struct event_record *record, uint32_t pid)
@@ -94,14 +101,23 @@ bool ecs_map_is_own(const struct event_record *record, uint32_t pid)
     return (record->present & RECORD_HAS_PROCESS) && record->process_id == pid;
 }
 
-/* Is there anything to say of the event's process, and is it the one that the event is about? */
-static bool knows_process(
+/* What of the event's process has a place in the event: ECS_MAP_OWN, ECS_MAP_CREATOR or, for nothing,
+ * ECS_MAP_CONSTANT. */
+static enum ecs_map_origin known_of(
     struct event_value_context *context, const struct ecs_plan *plan, const struct event *event)
 {
     uint32_t pid;
     const struct event_record *record = event->record;
-    return (event->process || event_process_start_key(record, NULL)) &&
-           (!ecs_map_process(context, plan, event, &pid) || ecs_map_is_own(record, pid));
+    if (!event->process && !event_process_start_key(record, NULL)) {
+        return ECS_MAP_CONSTANT;
+    }
+    if (!ecs_map_process(context, plan, event, &pid) || ecs_map_is_own(record, pid)) {
+        return ECS_MAP_OWN;
+    }
+    return find_pid(context, &plan->members[plan->parent], plan->parent_count, event, &pid) &&
+                   ecs_map_is_own(record, pid)
+               ? ECS_MAP_CREATOR
+               : ECS_MAP_CONSTANT;
 }
 
 /* ---- members -------------------------------------------------------------------------------------------- */
@@ -179,11 +195,13 @@ void ecs_map_add(struct event_value_context *context, const struct ecs_plan *pla
 {
     struct cursor cursor;
     cursor_init(&cursor, out);
-    bool is_known = group >= ECS_MAP_PROCESS && knows_process(context, plan, event);
+    enum ecs_map_origin known = group == ECS_MAP_PROCESS || group == ECS_MAP_REST
+                                    ? known_of(context, plan, event)
+                                    : ECS_MAP_CONSTANT;
     for (uint16_t i = plan->first[group]; i < plan->first[group + 1] && !out->failed; i++) {
         const struct ecs_map_member *member = &plan->members[i];
         bool is_out = (group == ECS_MAP_EVENT && member->origin == ECS_MAP_CONSTANT) ||
-                      (!is_known && member->origin == ECS_MAP_PROCESS_OF_EVENT);
+                      (member->origin >= ECS_MAP_OWN && member->origin != known);
         if (!is_out) {
             add_member(&cursor, member, context, event);
         }

@@ -54,17 +54,25 @@ enum {
 };
 
 const struct ecs_map_known ecs_map_known[ECS_MAP_KNOWN] = {
-    {"process.entity_id", {.field = PATH_PROCESS_START_KEY}, ECS_CONVERT_text},
-    {"process.name", {.field = PATH_PROCESS_NAME}, ECS_CONVERT_text},
-    {"process.executable", {.field = PATH_PROCESS_EXECUTABLE}, ECS_CONVERT_text},
-    {"process.command_line", {.field = PATH_PROCESS_COMMAND_LINE}, ECS_CONVERT_text},
-    {"process.parent.pid", {.field = PATH_PROCESS_PARENT_PID}, ECS_CONVERT_long},
-    {"process.parent.name", {.field = PATH_PROCESS_PARENT_NAME}, ECS_CONVERT_text},
-    {"process.parent.executable", {.field = PATH_PROCESS_PARENT_EXECUTABLE}, ECS_CONVERT_text},
-    {"process.start", {.field = PATH_PROCESS_START}, ECS_CONVERT_time},
-    {"user.id", {.field = PATH_PROCESS_USER_ID}, ECS_CONVERT_text},
-    {"user.name", {.field = PATH_PROCESS_USER_NAME}, ECS_CONVERT_text},
-    {"user.domain", {.field = PATH_PROCESS_USER_DOMAIN}, ECS_CONVERT_text},
+    {"process.entity_id", ECS_MAP_OWN, {.field = PATH_PROCESS_START_KEY}, ECS_CONVERT_text},
+    {"process.name", ECS_MAP_OWN, {.field = PATH_PROCESS_NAME}, ECS_CONVERT_text},
+    {"process.executable", ECS_MAP_OWN, {.field = PATH_PROCESS_EXECUTABLE}, ECS_CONVERT_text},
+    {"process.command_line", ECS_MAP_OWN, {.field = PATH_PROCESS_COMMAND_LINE}, ECS_CONVERT_text},
+    {"process.parent.pid", ECS_MAP_OWN, {.field = PATH_PROCESS_PARENT_PID}, ECS_CONVERT_long},
+    {"process.parent.name", ECS_MAP_OWN, {.field = PATH_PROCESS_PARENT_NAME}, ECS_CONVERT_text},
+    {"process.parent.executable", ECS_MAP_OWN, {.field = PATH_PROCESS_PARENT_EXECUTABLE},
+        ECS_CONVERT_text},
+    {"process.start", ECS_MAP_OWN, {.field = PATH_PROCESS_START}, ECS_CONVERT_time},
+    {"user.id", ECS_MAP_OWN, {.field = PATH_PROCESS_USER_ID}, ECS_CONVERT_text},
+    {"user.name", ECS_MAP_OWN, {.field = PATH_PROCESS_USER_NAME}, ECS_CONVERT_text},
+    {"user.domain", ECS_MAP_OWN, {.field = PATH_PROCESS_USER_DOMAIN}, ECS_CONVERT_text},
+    {"process.parent.entity_id", ECS_MAP_CREATOR, {.field = PATH_PROCESS_START_KEY},
+        ECS_CONVERT_text},
+    {"process.parent.name", ECS_MAP_CREATOR, {.field = PATH_PROCESS_NAME}, ECS_CONVERT_text},
+    {"process.parent.executable", ECS_MAP_CREATOR, {.field = PATH_PROCESS_EXECUTABLE},
+        ECS_CONVERT_text},
+    {"process.parent.command_line", ECS_MAP_CREATOR, {.field = PATH_PROCESS_COMMAND_LINE},
+        ECS_CONVERT_text},
 };
 
 static const char *const group_objects[ECS_MAP_GROUPS] = {"event.", "process.", "error.", ""};
@@ -264,7 +272,7 @@ static void add_known(struct members *members)
     bool has_user = tells_user(members);
     for (size_t i = 0; i < ECS_MAP_KNOWN; i++) {
         const struct ecs_map_known *known = &ecs_map_known[i];
-        const struct ecs_map_member member = {.origin = ECS_MAP_PROCESS_OF_EVENT,
+        const struct ecs_map_member member = {.origin = (uint8_t)known->origin,
             .property = (uint16_t)i,
             .conversion = (uint8_t)known->conversion};
         if (!has_user || strncmp(known->field, "user.", strlen("user.")) != 0) {
@@ -315,6 +323,24 @@ static void compare(struct ecs_map_member *member, const struct ecs_map_member *
     }
 }
 
+/* Of other events a process may have the pid that a parent had. */
+static bool tells_start(const struct members *members)
+{
+    for (size_t i = 0; i < members->count; i++) {
+        if (strcmp(members->list[i].field, "event.action") == 0) {
+            return span_is(members->list[i].constant, "process-started");
+        }
+    }
+    return false;
+}
+
+/* Member ${i} is one of a run. */
+static void count_in(size_t i, uint16_t *first, uint16_t *count)
+{
+    *first = *count ? *first : (uint16_t)i;
+    ++*count;
+}
+
 struct ecs_plan *ecs_map_compile(const struct event *event)
 {
     struct members members;
@@ -333,14 +359,17 @@ struct ecs_plan *ecs_map_compile(const struct event *event)
     if (!plan) {
         return NULL;
     }
+    bool is_start = tells_start(&members);
     for (size_t i = 0; i < members.count; i++) {
         struct ecs_map_member *member = &members.list[i];
         if (i) {
             compare(member, member - 1);
         }
         if (strcmp(member->field, "process.pid") == 0) {
-            plan->process = plan->process_count ? plan->process : (uint16_t)i;
-            plan->process_count++;
+            count_in(i, &plan->process, &plan->process_count);
+        } else if (is_start && member->origin == ECS_MAP_FIELD &&
+                   strcmp(member->field, "process.parent.pid") == 0) {
+            count_in(i, &plan->parent, &plan->parent_count);
         }
         for (unsigned group = member->group + 1u; group <= ECS_MAP_GROUPS; group++) {
             plan->first[group] = (uint16_t)(i + 1);

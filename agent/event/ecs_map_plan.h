@@ -10,17 +10,20 @@ enum { ECS_MAP_DEPTH = 4, ECS_MAP_KEY = 80, ECS_MAP_MAX_MEMBERS = 96 };
 
 enum ecs_map_origin {
     ECS_MAP_CONSTANT,
-    ECS_MAP_FIELD,            /* of the payload */
-    ECS_MAP_PROCESS_OF_EVENT, /* what is known of it (event_process.h), where the mapping tells of no other */
+    ECS_MAP_FIELD, /* of the payload */
+    /* What is known of the event's process (event_process.h): */
+    ECS_MAP_OWN,     /* where the mapping tells of no other one */
+    ECS_MAP_CREATOR, /* where the event is the start of another one, by this one */
 };
 
 /* Members of the ecs event that event_process.h knows. */
 struct ecs_map_known {
     const char *field;
+    enum ecs_map_origin origin;
     struct event_path path;
     enum ecs_conversion conversion;
 };
-enum { ECS_MAP_KNOWN = 11 };
+enum { ECS_MAP_KNOWN = 15 };
 extern const struct ecs_map_known ecs_map_known[ECS_MAP_KNOWN];
 
 /* One member of the ecs event, from one source. Several in a row may be of one field: elements of a
@@ -46,6 +49,8 @@ struct ecs_plan {
     uint16_t first[ECS_MAP_GROUPS + 1]; /* members of a group: [first[g], first[g + 1]) */
     uint16_t process;                   /* the first of those of process.pid */
     uint16_t process_count;
+    uint16_t parent; /* the first of those of process.parent.pid, of starts */
+    uint16_t parent_count;
     struct ecs_map_member members[];
 };
 

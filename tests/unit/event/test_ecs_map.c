@@ -163,6 +163,32 @@ static void the_process_is_the_one_that_was_started(void **state)
     fixture_fini(&f);
 }
 
+static void the_creator_is_what_is_known_of_the_process(void **state)
+{
+    (void)state;
+    struct writer_fixture f;
+    struct piece by_own[4];
+    memcpy(by_own, start, sizeof(by_own));
+    by_own[2].payload = "d2040000";
+    init(&f, KERNEL_PROCESS, 1, by_own, 4);
+    f.event.process = &known;
+    assert_mapped(&f, START_EVENT, "",
+        ",\"process\":{\"executable\":\"\\\\Device\\\\H3\\\\Windows\\\\cmd.exe\","
+        "\"name\":\"cmd.exe\",\"parent\":{\"executable\":\"C:\\\\explorer.exe\","
+        "\"name\":\"explorer.exe\",\"pid\":1234},\"pid\":4306,"
+        "\"start\":\"2026-11-21T11:47:02.0764039Z\"}",
+        "");
+    /* A process that was there before may have a parent whose pid is another's now. */
+    f.record.descriptor.id = 15;
+    assert_mapped(&f,
+        ",\"action\":\"process-rundown\",\"category\":[\"process\"],\"type\":[\"info\"]", "",
+        ",\"process\":{\"executable\":\"\\\\Device\\\\H3\\\\Windows\\\\cmd.exe\","
+        "\"name\":\"cmd.exe\",\"parent\":{\"pid\":1234},\"pid\":4306,"
+        "\"start\":\"2026-11-21T11:47:02.0764039Z\"}",
+        "");
+    fixture_fini(&f);
+}
+
 /* An image that the process of the header loads: what is known of that process goes with it. */
 static void what_is_known_of_the_process_joins(void **state)
 {
@@ -305,6 +331,7 @@ int main(void)
         cmocka_unit_test(an_error_joins_that_of_decoding),
         cmocka_unit_test(what_is_not_there_is_left_out),
         cmocka_unit_test(the_process_is_the_one_that_was_started),
+        cmocka_unit_test(the_creator_is_what_is_known_of_the_process),
         cmocka_unit_test(what_is_known_of_the_process_joins),
         cmocka_unit_test(a_user_is_not_mixed_with_another),
         cmocka_unit_test(the_first_source_with_a_value_counts),
