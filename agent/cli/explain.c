@@ -268,14 +268,21 @@ static bool has_id(const struct etw_filter_ids *ids, uint16_t id)
     return false;
 }
 
+/* Neither the ids that come nor those that do not are few enough. */
+static bool is_long(size_t id_count)
+{
+    return id_count > ETW_MAX_FILTER_IDS && FILTER_PUSH_IDS - id_count > ETW_MAX_FILTER_IDS;
+}
+
 static void note_scope(const struct notes *notes, const struct explain_call *call)
 {
-    enum { IDS = 65536 };
     const struct provider_scope *scope = call->spec->scope;
-    size_t fewer = scope->id_count < IDS / 2 ? scope->id_count : IDS - scope->id_count;
-    if (scope->ids && fewer > ETW_MAX_FILTER_IDS && call->request.events.count == 0) {
-        tell(notes, "rules tell %zu event ids from all others, and ETW takes %d: left to the agent",
-            fewer, ETW_MAX_FILTER_IDS);
+    if (scope->notes & FILTER_PUSH_MANY_IDS ||
+        (scope->ids && call->request.events.count == 0 && is_long(scope->id_count))) {
+        tell(notes,
+            "rules tell more than %d event ids from others, which is ETW's limit: left to the "
+            "agent",
+            ETW_MAX_FILTER_IDS);
     }
     if (call->spec->group) {
         tell(notes, "of a group ETW does not choose by ids, names or payload");

@@ -41,7 +41,13 @@ struct filter_push_question {
     size_t need_count;
 };
 
-enum { FILTER_PUSH_IDS = 65536, FILTER_PUSH_MAX_PIDS = 8, FILTER_PUSH_MAX_TESTS = 8 };
+/* What there is, and what ETW takes of it at most: a list of ids that come, or do not. */
+enum {
+    FILTER_PUSH_IDS = 65536,
+    FILTER_PUSH_MAX_IDS = 64,
+    FILTER_PUSH_MAX_PIDS = 8,
+    FILTER_PUSH_MAX_TESTS = 8,
+};
 
 /* How one value of a payload is tested, by the numbers of PAYLOAD_OPERATOR (tdh.h). */
 enum filter_push_op {
@@ -90,6 +96,7 @@ enum {
     FILTER_PUSH_SYSTEM_PIDS = 4, /* process 0 or 4 is kept, where ETW does not look */
     FILTER_PUSH_ANY_LEVEL = 8,   /* levels above verbose are kept, which nobody may have */
     FILTER_PUSH_COMPLEX = 16,    /* too many values to go through */
+    FILTER_PUSH_MANY_IDS = 32,   /* more ids, of either kind, than ETW takes */
 };
 
 struct filter_push {

@@ -186,6 +186,32 @@ static bool keeps_id(const struct filter_push_maker *maker, uint16_t id)
     return keeps;
 }
 
+/* False: more come, and more do not, than ETW takes in a list, and not all of them are known. */
+static bool ask_ranges(struct filter_push_maker *maker, struct cuts *cuts, uint8_t *ids)
+{
+    uint64_t kept_count = 0;
+    uint64_t dropped_count = 0;
+    sort_cuts(cuts);
+    for (size_t i = 0; i < cuts->count; i++) {
+        bool kept;
+        uint64_t last = cut_end(cuts, i);
+        bool defined = ask_defined(maker, (uint16_t)cuts->at[i], &kept);
+        if (!defined) {
+            kept = keeps_id(maker, (uint16_t)cuts->at[i]);
+            maker->knows_all = maker->knows_all && !kept;
+        }
+        if (kept) {
+            keep_ids(ids, cuts->at[i], last);
+        }
+        kept_count += kept && !defined ? last - cuts->at[i] + 1 : 0;
+        dropped_count += kept ? 0 : last - cuts->at[i] + 1;
+        if (kept_count > FILTER_PUSH_MAX_IDS && dropped_count > FILTER_PUSH_MAX_IDS) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool find_ids(struct filter_push_maker *maker, struct cuts *cuts)
 {
     const struct filter_push_question *q = maker->question;
@@ -203,23 +229,12 @@ static bool find_ids(struct filter_push_maker *maker, struct cuts *cuts)
     for (size_t i = maker->event_parts; i < maker->part_count; i++) {
         maker->keeps_classic = maker->keeps_classic || filter_push_keeps(maker, &maker->parts[i]);
     }
-    if (cuts->too_many || has_bit_tests(maker, cuts->field)) {
-        push->notes |= FILTER_PUSH_COMPLEX;
+    bool complex = cuts->too_many || has_bit_tests(maker, cuts->field);
+    if (complex || !ask_ranges(maker, cuts, ids)) {
+        push->notes |= complex ? FILTER_PUSH_COMPLEX : FILTER_PUSH_MANY_IDS;
         maker->knows_all = false;
         keep_ids(ids, 0, UINT16_MAX);
         return true;
-    }
-    sort_cuts(cuts);
-    for (size_t i = 0; i < cuts->count; i++) {
-        bool kept;
-        bool defined = ask_defined(maker, (uint16_t)cuts->at[i], &kept);
-        if (!defined) {
-            kept = keeps_id(maker, (uint16_t)cuts->at[i]);
-            maker->knows_all = maker->knows_all && !kept;
-        }
-        if (kept) {
-            keep_ids(ids, cuts->at[i], cut_end(cuts, i));
-        }
     }
     if (maker->keeps_classic) {
         keep_ids(ids, 0, 0);
@@ -264,9 +279,8 @@ static bool passes_masks(const struct filter_push *push, const struct event_desc
 void filter_push_values_spare(struct filter_push_maker *maker)
 {
     uint8_t *ids = ids_of(maker);
-    enum { MAX_LISTED = 64 };
     const struct filter_push_question *q = maker->question;
-    if (maker->push->id_count <= MAX_LISTED) {
+    if (maker->push->id_count <= FILTER_PUSH_MAX_IDS) {
         return;
     }
     uint8_t *seen = arena_alloc(maker->arena, FILTER_PUSH_IDS / 8);

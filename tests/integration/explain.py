@@ -139,7 +139,7 @@ session live (realtime), etwship-live in Windows
         odd = ", ".join(str(number) for number in range(1, 200, 2))
         for rules, words in (
                 ([f"+event.code in ({odd})", "-true"],
-                 "rules tell 100 event ids from all others, and ETW takes 64: left to the agent"),
+                 "rules tell more than 64 event ids from others, which is ETW's limit: left to the agent"),
                 (["+process.pid in (10-20)", "-true"],
                  "rules keep more than 8 processes, which is ETW's limit: left to the agent"),
                 (["+process.pid in (4, 10)", "-true"],
