@@ -1,6 +1,7 @@
 #include "event/ecs_map.h"
 
 #include "event/ecs_map_plan.h"
+#include "event/event_edits.h"
 #include "event/event_process.h"
 #include "event/value_json.h"
 
@@ -60,6 +61,17 @@ static const struct field *find_field(const struct event *event, uint16_t proper
     return NULL;
 }
 
+/* Shall what ${field} has not stand where rules removed or hashed what is known of the process? What
+ * a rule made of the field itself may. */
+static bool is_hidden(
+    const struct ecs_map_member *member, const struct event *event, const struct field *field)
+{
+    const struct event_edits *edits = event->edits;
+    return edits && (member->goes_with & edits->process_removed ||
+                        (member->goes_with & edits->process_hashed &&
+                            !(field->schema->flags & FIELD_EDITED)));
+}
+
 static bool get_source(struct event_value_context *context, const struct ecs_map_member *member,
     const struct event *event, struct ecs_source *ret_source)
 {
@@ -69,7 +81,8 @@ static bool get_source(struct event_value_context *context, const struct ecs_map
         return ret_source->value.type != EVENT_VALUE_NONE;
     }
     const struct field *field = find_field(event, member->property);
-    if (!field || field->shape != FIELD_VALUE || !value_json_present(field)) {
+    if (!field || field->shape != FIELD_VALUE || !value_json_present(field) ||
+        is_hidden(member, event, field)) {
         return false;
     }
     ret_source->value = event_value_of(context, field->schema, span_make(field->data, field->size));

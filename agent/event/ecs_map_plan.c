@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "event/event_edits.h"
 #include "event/event_path_internal.h"
 
 /*
@@ -201,8 +202,26 @@ static bool find_source(
     return false;
 }
 
+/* Fields of the process that rules name, and what is the same, or a part of it, in the ecs event. */
+static uint32_t process_bits(const char *field)
+{
+    uint32_t bits = 0;
+    for (size_t i = 0; i < ECS_MAP_KNOWN; i++) {
+        if (strcmp(ecs_map_known[i].field, field) == 0) {
+            bits = event_edits_process_bit(ecs_map_known[i].path.field);
+        }
+    }
+    if (strncmp(field, "process.parent.", strlen("process.parent.")) == 0) {
+        bits |= event_edits_process_bit(PATH_PROCESS_PARENT);
+    } else if (bits && strncmp(field, "user.", strlen("user.")) == 0) {
+        bits |= event_edits_process_bit(PATH_PROCESS_USER);
+    }
+    return bits;
+}
+
 static void add_member(struct members *members, struct ecs_map_member member, const char *field)
 {
+    member.goes_with |= process_bits(field);
     member.field = field;
     member.group = (uint8_t)group_of(field);
     member.is_list = is_list(field, (enum ecs_conversion)member.conversion);
@@ -239,6 +258,7 @@ static void add_derived(struct members *members)
             if (row->conversion != ECS_CONVERT_same) {
                 member.conversion = (uint8_t)row->conversion;
                 member.parameter = span_text(row->parameter);
+                member.goes_with = 0;
             }
             add_member(members, member, row->field);
         }

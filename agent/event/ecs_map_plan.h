@@ -41,6 +41,7 @@ struct ecs_map_member {
     uint8_t origin;     /* enum ecs_map_origin */
     uint8_t conversion; /* enum ecs_conversion */
     uint16_t property;  /* index in event_schema.fields, or in ecs_map_known */
+    uint32_t goes_with; /* fields of the process: event_edits.process_removed */
     struct span constant;
     struct span parameter;
 };

@@ -55,6 +55,8 @@ void event_editor_begin(
     editor->edits.agent_before = agent;
     editor->edits.trace = event->record->trace;
     editor->edits.mark_count = 0;
+    editor->edits.process_removed = 0;
+    editor->edits.process_hashed = 0;
     editor->edits.has_message = false;
     editor->message_edit_count = 0;
     editor->hashes_left = EVENT_EDITOR_MAX_HASHES;

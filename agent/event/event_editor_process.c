@@ -147,6 +147,9 @@ void event_editor_make_process(struct event_editor *editor)
 
 void event_editor_note_process(struct event_editor *editor, const struct event_edit *edit)
 {
+    uint32_t bit = event_edits_process_bit(edit->path.field);
+    editor->edits.process_removed |= edit->kind == EVENT_EDIT_REMOVE ? bit : 0;
+    editor->edits.process_hashed |= edit->kind == EVENT_EDIT_HASH ? bit : 0;
     if (editor->event.process) {
         if (editor->process_edit_count < EDITOR_MAX_PROCESS_EDITS) {
             editor->process_edits[editor->process_edit_count] = edit;

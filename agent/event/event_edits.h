@@ -19,9 +19,20 @@ struct event_edits {
     const void *marks[EVENT_EDITS_MAX_MARKS];
     size_t mark_count; /* 0: host, labels and tags are as they were */
 
+    /* Fields of the process that rules removed, and hashed, whether it is known or not: bits of
+     * event_edits_process_bit(). What is mapped to the same field from the payload goes, too. */
+    uint32_t process_removed;
+    uint32_t process_hashed;
+
     bool has_message;    /* it is … */
     struct span message; /* … this, UTF-8; empty: it has none */
 };
+
+/* Of a field from PATH_PROCESS_START_KEY to PATH_PROCESS_START (event_path_internal.h). */
+static inline uint32_t event_edits_process_bit(uint8_t field)
+{
+    return UINT32_C(1) << (field % 32);
+}
 
 /* Whose labels and tags an event has: ${agent}'s, unless rules changed them. */
 static inline const struct event_agent *event_edits_agent(

@@ -388,32 +388,64 @@ class Events(unittest.TestCase):
                 self.assertLessEqual({name for name, kind, value in fields if value != ""},
                                      set(data))
 
-    def test_what_rules_do_holds_for_what_is_mapped(self):
-        output = self.folder / "out.json"
-        key = self.folder / "key"
-        key.write_text("0123456789abcdef")
-        key.chmod(0o600)
-        config = self.folder / "run.yaml"
+    def edited(self, *rules):
+        """The events as ${rules} leave them."""
+        folder = Path(tempfile.mkdtemp(dir=self.folder))
+        output = folder / "out.json"
+        config = folder / "run.yaml"
         config.write_text(json.dumps({
-            "agent": {"data_dir": str(self.folder / "state")}, "spool": {"min_free_disk": "1MB"},
+            "spool": {"mode": "memory"},
             "schema": [{"type": "folder", "path": str(self.manifest)}],
             "sessions": [{"name": "s", "type": "file", "paths": [str(self.trace)]}],
-            "filters": [
-                {"remove": {"fields": ["data.CommandLine", "data.saddr"]}},
-                {"hash": {"fields": ["data.QueryName", "data.IpAddress"], "key": f"file:{key}"}},
-                {"truncate": {"fields": ["data.ScriptBlockText"], "bytes": 3}},
-                {"rename": {"fields": {"data.FilePath": "Path"}}}],
+            "filters": rules,
             "outputs": [{"name": "o", "type": "file", "path": str(output), "format": "ecs"}]}))
         subprocess.run([BINARY, "run", "-c", str(config)], check=True, timeout=TIMEOUT_S,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        found = [event for event in self.lines(output.read_bytes())
-                 if event["event"]["provider"] != "etwship"]
+        found = self.lines(output.read_bytes())
         self.assertEqual(len(found), len(EVENTS))
+        return found
+
+    def test_what_rules_do_holds_for_what_is_mapped(self):
+        key = self.folder / "key"
+        key.write_text("0123456789abcdef")
+        key.chmod(0o600)
+        found = self.edited(
+            {"remove": {"fields": ["data.CommandLine", "data.saddr"]}},
+            {"hash": {"fields": ["data.QueryName", "data.IpAddress"], "key": f"file:{key}"}},
+            {"truncate": {"fields": ["data.ScriptBlockText"], "bytes": 3}},
+            {"rename": {"fields": {"data.FilePath": "Path"}}})
         for event, (provider, number, _, _, expected) in zip(found, EVENTS):
             with self.subTest(provider=provider[0], event=number):
                 changed = dict(expected)
                 self.change(changed, event["winlog"]["event_data"])
                 self.assertEqual(self.mapped(event), changed)
+
+    def test_rules_for_a_process_hold_for_what_is_mapped_to_it(self):
+        """What is mapped to the same field goes with it, and all that is below it or repeats it."""
+        gone = ("process.command_line", "process.executable", "user.name")
+        found = self.edited(
+            {"remove": {"fields": ["process.command_line", "process.parent"]}},
+            {"hash": {"fields": ["process.executable", "process.user.name", "data.Image"],
+                      "key": "0123456789abcdef"}})
+        left_out = set()
+        for event, (provider, number, _, _, expected) in zip(found, EVENTS):
+            with self.subTest(provider=provider[0], event=number):
+                data = event["winlog"]["event_data"]
+                changed = {path: value for path, value in expected.items()
+                           if path not in gone and not path.startswith("process.parent.")}
+                if "user.name" in expected:
+                    others = [expected[path] for path in expected
+                              if path.startswith("user.") and path.count(".") > 1]
+                    users = [name for name in expected["related.user"] if name in others]
+                    changed.pop("related.user")
+                    changed |= {"related.user": users} if users else {}
+                if "Image" in data and "process.executable" in expected:
+                    self.assertRegex(data["Image"], "^[0-9a-f]{64}$")
+                    changed["process.executable"] = changed["process.name"] = data["Image"]
+                self.assertEqual(self.mapped(event), changed)
+                left_out |= set(expected) - set(changed)
+        self.assertLessEqual({"process.command_line", "process.executable", "process.parent.pid",
+                              "process.parent.executable", "user.name"}, left_out)
 
     def change(self, expected, data):
         """${expected} as it is behind these rules; hashed values are what the payload has."""
