@@ -139,6 +139,14 @@ class Tables(unittest.TestCase):
             self.assertEqual(ours.type.endswith("s"), schema[field]["list"] == "yes", field)
             self.assertEqual(ours.type.startswith("number"), ours.mapping == "long", field)
 
+    def test_names_of_fields_fit_a_plan(self):
+        header = (ecs_table.EVENT / "ecs_map_plan.h").read_text(encoding="utf-8")
+        depth, key = map(int, re.search(r"ECS_MAP_DEPTH = (\d+), ECS_MAP_KEY = (\d+)", header).groups())
+        for field in {row.field for row in self.rows}:
+            parts = re.sub(r"^(event|process|error)\.", "", field).split(".")
+            self.assertLessEqual(len(parts), depth, field)
+            self.assertLess(sum(len(part) + len('"":{') for part in parts) + 1, key, field)
+
     def test_conversions_make_what_their_fields_take(self):
         known = set(re.findall(r"CONVERSION\((\w+)\)", (
             ecs_table.EVENT / "ecs_convert.def").read_text(encoding="utf-8")))
