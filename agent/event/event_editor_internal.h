@@ -16,11 +16,12 @@ enum {
 
 /* What edits have made of a process. */
 struct editor_process {
-    uint64_t source_serial; /* 0: nothing is here */
+    const struct trace_info *trace; /* each session gives serials of its own */
+    uint64_t source_serial;         /* 0: nothing is here */
     const struct event_edit *edits[EDITOR_MAX_PROCESS_EDITS];
     size_t edit_count;
     struct event_process process;
-    struct arena memory; /* its texts */
+    uint8_t *texts; /* its own, malloc'd: a hash for each edit, then those of before */
 };
 
 struct event_editor {

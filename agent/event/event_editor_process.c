@@ -9,8 +9,6 @@
  * edited copy of a process is kept, and with it what writers keep by its serial.
  */
 
-enum { MAX_TEXT_BYTES = 256 * 1024 };
-
 /* Serials of edited processes: none that a process_table gives. */
 static uint64_t next_serial(void)
 {
@@ -72,34 +70,43 @@ static void remove_other(struct event_process *process, uint8_t field)
     }
 }
 
-static void apply(
-    struct event_process *process, const struct event_edit *edit, struct arena *memory)
+/* ${hash} has room for one. */
+static void apply(struct event_process *process, const struct event_edit *edit, uint8_t *hash)
 {
     struct span *text = text_of(process, edit->path.field);
     if (!text) {
         remove_other(process, edit->path.field);
-        return;
-    }
-    if (edit->kind == EVENT_EDIT_TRUNCATE) {
+    } else if (edit->kind == EVENT_EDIT_TRUNCATE) {
         text->size = event_editor_fit(*text, edit->bytes);
-        return;
-    }
-    uint8_t *hash = edit->kind == EVENT_EDIT_HASH && text->size
-                        ? arena_alloc(memory, HASH_TEXT_SIZE)
-                        : NULL;
-    if (hash) {
+    } else if (edit->kind == EVENT_EDIT_HASH && text->size) {
         event_editor_put_hash(edit, *text, hash);
+        *text = span_make(hash, HASH_TEXT_SIZE);
+    } else {
+        *text = span_make(NULL, 0);
     }
-    *text = span_make(hash, hash ? HASH_TEXT_SIZE : 0);
 }
 
-/* The texts as a copy, so that they stay when the process does not. */
-static bool copy_texts(struct event_process *process, struct arena *memory)
+/* A copy of the process with texts of its own, so that they stay when it does not, and room for hashes. */
+static bool copy(struct editor_process *slot, const struct event_process *before)
 {
+    size_t size = (size_t)EDITOR_MAX_PROCESS_EDITS * HASH_TEXT_SIZE;
+    slot->process = *before;
     for (unsigned field = PATH_PROCESS_NAME; field <= PATH_PROCESS_USER_DOMAIN; field++) {
-        struct span *text = text_of(process, (uint8_t)field);
-        if (text && text->size && !arena_copy(memory, *text, text)) {
-            return false;
+        const struct span *text = text_of(&slot->process, (uint8_t)field);
+        size += text ? text->size : 0;
+    }
+    uint8_t *texts = realloc(slot->texts, size);
+    if (!texts) {
+        return false;
+    }
+    slot->texts = texts;
+    texts += (size_t)EDITOR_MAX_PROCESS_EDITS * HASH_TEXT_SIZE;
+    for (unsigned field = PATH_PROCESS_NAME; field <= PATH_PROCESS_USER_DOMAIN; field++) {
+        struct span *text = text_of(&slot->process, (uint8_t)field);
+        if (text && text->size) {
+            memcpy(texts, text->data, text->size);
+            text->data = texts;
+            texts += text->size;
         }
     }
     return true;
@@ -107,13 +114,13 @@ static bool copy_texts(struct event_process *process, struct arena *memory)
 
 static bool is_of(const struct editor_process *slot, const struct event_editor *editor)
 {
-    return slot->source_serial == editor->event.process->serial &&
+    return slot->trace == editor->edits.trace &&
+           slot->source_serial == editor->event.process->serial &&
            slot->edit_count == editor->process_edit_count &&
            memcmp(slot->edits, editor->process_edits, slot->edit_count * sizeof(slot->edits[0])) ==
                0;
 }
 
-/* Texts of the copy that are as they were lie in its own memory; writers find them by its serial. */
 void event_editor_make_process(struct event_editor *editor)
 {
     const struct event_process *before = editor->event.process;
@@ -126,21 +133,19 @@ void event_editor_make_process(struct event_editor *editor)
     }
     struct editor_process *slot = &editor->processes[before->serial % EDITOR_PROCESS_SLOTS];
     if (!is_of(slot, editor)) {
-        arena_fini(&slot->memory);
-        arena_init(&slot->memory, MAX_TEXT_BYTES);
-        slot->process = *before;
-        slot->process.serial = next_serial();
-        slot->source_serial = before->serial;
-        slot->edit_count = editor->process_edit_count;
-        memcpy(slot->edits, editor->process_edits, sizeof(slot->edits));
-        if (!copy_texts(&slot->process, &slot->memory)) {
-            slot->source_serial = 0;
+        slot->source_serial = 0;
+        if (!copy(slot, before)) {
             editor->failed = true;
             return;
         }
-        for (size_t i = 0; i < slot->edit_count; i++) {
-            apply(&slot->process, slot->edits[i], &slot->memory);
+        for (size_t i = 0; i < editor->process_edit_count; i++) {
+            apply(&slot->process, editor->process_edits[i], slot->texts + i * HASH_TEXT_SIZE);
         }
+        slot->process.serial = next_serial();
+        slot->trace = editor->edits.trace;
+        slot->source_serial = before->serial;
+        slot->edit_count = editor->process_edit_count;
+        memcpy(slot->edits, editor->process_edits, sizeof(slot->edits));
     }
     editor->event.process = &slot->process;
 }
@@ -161,7 +166,7 @@ void event_editor_note_process(struct event_editor *editor, const struct event_e
 void event_editor_fini_processes(struct event_editor *editor)
 {
     for (size_t i = 0; editor->processes && i < EDITOR_PROCESS_SLOTS; i++) {
-        arena_fini(&editor->processes[i].memory);
+        free(editor->processes[i].texts);
     }
     free(editor->processes);
 }

@@ -345,6 +345,7 @@ static void what_is_known_of_a_process_is_edited_once(void **state)
     rig.f.record.process_id = 77;
     rig.f.event.process = &process;
     uint64_t serial = 0;
+    struct event_edit edits[4];
     for (int i = 0; i < 2; i++) {
         begin(&rig);
         if (i == 0) {
@@ -353,7 +354,6 @@ static void what_is_known_of_a_process_is_edited_once(void **state)
                 "\"a.exe --password x\",\"user\":{\"id\":\"S-1-5-18\",\"name\":\"alice\"}}");
         }
         begin(&rig);
-        static struct event_edit edits[4];
         static const struct event_edit_words words[] = {
             {.kind = EVENT_EDIT_HASH, .path = {(const uint8_t *)"process.user.name", 17}},
             {.kind = EVENT_EDIT_HASH, .path = {(const uint8_t *)"process.user.id", 15}},
@@ -377,6 +377,17 @@ static void what_is_known_of_a_process_is_edited_once(void **state)
         assert_true(i == 0 || event->process->serial == serial); /* what writers keep, serves */
         serial = event->process->serial;
     }
+    /* Another session's process of that serial is another one. */
+    struct trace_info trace = rig.f.trace;
+    const struct event_process stranger = {.serial = 5, .pid = 77, .user_name = span_text("A")};
+    rig.f.record.trace = &trace;
+    rig.f.event.process = &stranger;
+    begin(&rig);
+    for (size_t k = 0; k < 4; k++) {
+        event_editor_apply(rig.editor, &edits[k], &rig.paths);
+    }
+    assert_part(
+        &rig, native, "\"process\"", "\"process\":{\"pid\":77,\"user\":{\"name\":\"" HASH_A "\"}}");
     rig_fini(&rig);
 }
 
