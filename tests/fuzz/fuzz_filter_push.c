@@ -114,6 +114,7 @@ static void check_list(struct rig *rig, struct span text, bool keeps)
             require(!kept); /* without a payload nothing is there that a test could be true for */
         }
     }
+    rig->question.every = NULL;
     filter_destroy(filter);
 }
 
