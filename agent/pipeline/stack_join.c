@@ -239,10 +239,12 @@ bool stack_join_flush(struct stack_join *join)
 
 /* ---- matching ------------------------------------------------------------------------------------- */
 
+/* Events come almost in the order of their time: stamps near each other have buckets near each other,
+ * which are in the processor's cache. Steps of 32 are some microseconds at most. */
 static struct bucket *bucket_of(struct stack_join *join, int64_t time_raw)
 {
-    uint64_t hash = (uint64_t)time_raw * UINT64_C(0x9e3779b97f4a7c15);
-    return &join->buckets[(hash >> 40) & (BUCKETS - 1)];
+    uint64_t step = (uint64_t)time_raw >> 5;
+    return &join->buckets[(step + step / BUCKETS) & (BUCKETS - 1)];
 }
 
 static struct stack_owner owner_in(const struct event_record *record)
