@@ -63,15 +63,17 @@ size_t fuzz_seed(size_t index, uint8_t *out, size_t max)
     } lists[] = {{false, "data.A.B,process.pid,data['x.y'],data.L[*].T,tags"}, {false, "data"},
         {false, "@timestamp, message,labels.a.b,event.id"}, {false, "data.A,data.A.B"},
         {true, "winlog.event_data.A,event.code,labels.x.y"}, {true, "event,host.os"}};
-    static const char *const lines[] = {"{\"@timestamp\":\"t\",\"event\":{\"code\":1,\"name\":"
-                                        "\"a\\\"}{\\\\\"},\"process\":{\"pid\":4},"
-                                        "\"data\":{\"A\":{\"B\":[1,{\"B\":2}],\"C\":null},\"L\":[{"
-                                        "\"T\":1,\"U\":2},{},3,[{\"T\":4}]],"
-                                        "\"x.y\":\"\\u0000\"},\"labels\":{\"a.b\":\"c\"},\"tags\":["
-                                        "\"a\",\"b\"],\"message\":\"m\"}\n",
+    static const char native_line[] = "{\"@timestamp\":\"t\",\"event\":{\"code\":1,\"name\":"
+                                      "\"a\\\"}{\\\\\"},\"process\":{\"pid\":4},"
+                                      "\"data\":{\"A\":{\"B\":[1,{\"B\":2}],\"C\":null},\"L\":[{"
+                                      "\"T\":1,\"U\":2},{},3,[{\"T\":4}]],"
+                                      "\"x.y\":\"\\u0000\"},\"labels\":{\"a.b\":\"c\"},\"tags\":["
+                                      "\"a\",\"b\"],\"message\":\"m\"}\n";
+    static const char ecs_line[] =
         "{\"event\":{\"code\":\"1\"},\"winlog\":{\"event_data\":{\"A\":\"x\\\\\",\"B\":\"\"}},"
-        "\"host\":{\"os\":{\"type\":\"windows\"}},\"labels\":{\"x.y\":\"z\"}}\n",
-        "{\"data\":{\"A\":[[[[{\"B\":1}]]]]}", "{}\n", "[1,2]\n", ""};
+        "\"host\":{\"os\":{\"type\":\"windows\"}},\"labels\":{\"x.y\":\"z\"}}\n";
+    static const char *const lines[] = {
+        native_line, ecs_line, "{\"data\":{\"A\":[[[[{\"B\":1}]]]]}", "{}\n", "[1,2]\n", ""};
     enum { LISTS = sizeof(lists) / sizeof(lists[0]), LINES = sizeof(lines) / sizeof(lines[0]) };
     if (index >= LISTS * LINES) {
         return 0;
