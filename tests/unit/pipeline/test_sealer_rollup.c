@@ -59,7 +59,9 @@ struct rig {
     uint64_t next_ticket;
 };
 
-static void rig_init(struct rig *rig, const uint64_t resume[OUTPUTS], size_t batch_records)
+/* ${live}: the session is, and a batch is sealed at once. */
+static void rig_init_as(
+    struct rig *rig, const uint64_t resume[OUTPUTS], size_t batch_records, bool live)
 {
     struct error err;
     *rig = (struct rig){.resume = {resume[0], resume[1]}};
@@ -67,11 +69,11 @@ static void rig_init(struct rig *rig, const uint64_t resume[OUTPUTS], size_t bat
     rig->stream = (struct sealer_stream){.format = &event_format_native,
         .max_bytes = 1024 * 1024,
         .max_events = batch_records,
-        .max_age_ns = UINT64_C(3600000000000),
+        .max_age_ns = live ? 1 : UINT64_C(3600000000000),
         .outputs = outputs,
         .output_count = OUTPUTS};
     rig->session = (struct sealer_session){
-        .streams = streams, .stream_count = 1, .replayable = true};
+        .streams = streams, .stream_count = 1, .replayable = !live};
     rig->spool = spool_memory_create(1, 64 * 1024 * 1024, &err);
     rig->books = books_create(1, OUTPUTS, &err);
     assert_non_null(rig->spool);
@@ -93,6 +95,11 @@ static void rig_init(struct rig *rig, const uint64_t resume[OUTPUTS], size_t bat
         .books = rig->books};
     rig->sealer = sealer_create(&settings, &err);
     assert_non_null(rig->sealer);
+}
+
+static void rig_init(struct rig *rig, const uint64_t resume[OUTPUTS], size_t batch_records)
+{
+    rig_init_as(rig, resume, batch_records, false);
 }
 
 static void rig_fini(struct rig *rig)
@@ -287,11 +294,49 @@ static void a_kill_loses_nothing(void **unused)
     }
 }
 
+/* Nothing comes any more, and no event time passes the windows: the clock does. */
+static void a_live_session_ships_by_the_clock(void **unused)
+{
+    (void)unused;
+    const uint64_t nothing[OUTPUTS] = {0, 0};
+    enum { SOME = 100 };
+    struct rig rig;
+    struct spool_item item;
+    state = 5;
+    forget();
+    for (size_t i = 1; i <= SOME; i++) {
+        events[i] = (struct event_plan){.time = 1000, .value = i % VALUES, .rolled = true};
+    }
+    rig_init_as(&rig, nothing, 1000, true);
+    feed(&rig, SOME);
+    uint64_t at = 0;
+    uint64_t counted = 0;
+    while (counted < SOME - 1) { /* the first one passes */
+        assert_int_equal(
+            rig.spool->ops->next(rig.spool, rig.cursors[0], UINT64_MAX, &item), SPOOL_BATCH);
+        const struct batch *batch = item.batch;
+        for (size_t i = 0; i < batch->piece.count; i++) {
+            deliver(0, (const char *)batch->piece.bytes.data + piece_start(&batch->piece, i));
+        }
+        at = batch->segments[batch->segment_count - 1].last_sequence;
+        rig.spool->ops->ack(rig.spool, rig.cursors[0], &item, true);
+        counted = 0;
+        for (size_t v = 0; v < VALUES; v++) {
+            counted += got[0][v][1000 / WINDOW];
+        }
+    }
+    assert_int_equal(counted, SOME - 1);
+    assert_true(plain[0][1]);
+    assert_int_equal(at, SOME);
+    rig_fini(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_kill_every_event_counts_once),
         cmocka_unit_test(a_kill_loses_nothing),
+        cmocka_unit_test(a_live_session_ships_by_the_clock),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
