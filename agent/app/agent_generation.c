@@ -4,6 +4,7 @@
 #include "app/agent_spool.h"
 #include "app/app_dead_letters.h"
 #include "app/app_memory.h"
+#include "app/app_rules.h"
 #include "app/app_trust.h"
 #include "app/letters_import.h"
 #include "platform/plat_system.h"
@@ -191,6 +192,7 @@ static bool make_pipeline(struct agent *agent, struct error *err)
         .worker_count = (size_t)config->decode_workers,
         .memory_bytes = (size_t)config->memory_bytes,
         .process_tables = agent_processes_count(plan),
+        .rolls_up = app_rules_roll_up(agent->config),
         .tail = buf_span(&agent->tail),
         .agent = &agent->identity.agent,
         .make_cache = make_cache,

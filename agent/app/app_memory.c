@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "app/app_boot.h"
+#include "app/app_rules.h"
 #include "config/config_value.h"
 #include "pipeline/budget.h"
 
@@ -32,6 +33,7 @@ static void plan(const struct app_config *config, const struct app_output **enab
         any_live |= has_table && session->ops->needs_etw;
     }
     settings->process_tables += any_live;
+    settings->rolls_up = app_rules_roll_up(config);
     for (size_t i = 0; i < config->output_count; i++) {
         const struct app_output *output = &config->outputs[i];
         size_t at = settings->output_count;

@@ -239,3 +239,21 @@ void app_rules_each(const struct app_config *config, app_rules_fn *each, void *s
         each(self, where, &config->outputs[i].filters);
     }
 }
+
+/* app_rules_fn */
+static void find_rollup(void *self, const char *where, const struct config_list *list)
+{
+    const struct app_rule *rules = list->items;
+    bool *found = self;
+    (void)where;
+    for (size_t i = 0; i < list->count; i++) {
+        *found |= app_rules_action(&rules[i]) == FILTER_ACTION_ROLLUP;
+    }
+}
+
+bool app_rules_roll_up(const struct app_config *config)
+{
+    bool found = false;
+    app_rules_each(config, find_rollup, &found);
+    return found;
+}

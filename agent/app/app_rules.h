@@ -31,6 +31,9 @@ struct filter_rule app_rules_filter_rule(const struct app_rule *rule);
 void app_rules_complain(const struct config *memory, const struct app_rule *rule,
     const struct filter_place *place, const char *what, struct config_report *report);
 
+/* Is a rule of the configuration a rollup? */
+bool app_rules_roll_up(const struct app_config *config);
+
 /* All lists of rules that a configuration has: where they stand ("session security"), and what is
  * in them. */
 typedef void app_rules_fn(void *self, const char *where, const struct config_list *list);

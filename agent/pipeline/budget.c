@@ -1,5 +1,7 @@
 #include "pipeline/budget.h"
 
+#include "pipeline/rollup.h"
+
 /*
  * One budget for the process. What is there whatever happens (the program, a session's stack join and
  * reading windows, what workers hold, open batches, a batch that an output has to put together again)
@@ -19,6 +21,8 @@ enum {
     PROCESS_SHARE = 32,
     MAX_PROCESS_BYTES = 8 * 1024 * 1024,
     LEAST_PROCESS_BYTES = 128 * 1024,
+    ROLLUP_BYTES = ROLLUP_MAX_BYTES +
+                   ROLLUP_MAX_WINDOWS * 1024, /* texts, and what is beside them */
     STORE_BYTES = 4 * 1024 * 1024, /* what waits for two segments, one of them just ended */
 };
 
@@ -62,8 +66,9 @@ static size_t fixed_bytes(const struct pipeline_settings *s)
                   s->streams[s->outputs[i].stream].max_bytes;
     }
     size_t store = s->store.store ? STORE_BYTES : 0;
+    size_t windows = s->rolls_up ? s->session_count * s->stream_count * ROLLUP_BYTES : 0;
     size_t processes = s->process_tables * budget_process_bytes(s->memory_bytes, s->process_tables);
-    return PROGRAM_BYTES + store + processes + s->session_count * SESSION_BYTES +
+    return PROGRAM_BYTES + store + windows + processes + s->session_count * SESSION_BYTES +
            budget_queue_bytes(s) + work_bytes(s) + copies + s->memory_bytes / ALLOCATOR_SHARE;
 }
 

@@ -16,7 +16,7 @@
 struct rollup;
 
 /* What is open at most; what finds no room is shipped with what its slab had of it. */
-enum { ROLLUP_MAX_WINDOWS = 4096, ROLLUP_MAX_BYTES = 8 * 1024 * 1024 };
+enum { ROLLUP_MAX_WINDOWS = 4096, ROLLUP_MAX_BYTES = 4 * 1024 * 1024 };
 
 /* ${replayable}: the session is read at any speed, so its windows are over by the time of events alone,
  * unless nothing comes for as long as a window is. NULL: out of memory. */
