@@ -307,15 +307,42 @@ static inline void make_event(struct model_event *e, struct event_writer *writer
     }
 }
 
-static inline void model_events_free(struct model_event *events, unsigned count)
+/* Events, and what it takes to ask filters about them. */
+struct model_rig {
+    struct model_event *events;
+    unsigned count;
+    struct buf text;
+    struct filter_scratch scratch;
+};
+
+static inline void model_rig_init(struct model_rig *rig, unsigned count)
 {
+    *rig = (struct model_rig){.events = calloc(count, sizeof(*rig->events)), .count = count};
+    assert_non_null(rig->events);
+    buf_init(&rig->text, 1 << 20);
+    event_tail_render(&agent, &rig->text);
+    struct event_writer_settings settings = {.tail = buf_span(&rig->text)};
+    struct event_writer *writer = event_writer_create(&settings, NULL);
+    assert_non_null(writer);
+    assert_true(filter_scratch_init(&rig->scratch, NULL, NULL));
+    rig->scratch.paths.agent = &agent;
     for (unsigned i = 0; i < count; i++) {
-        for (unsigned k = 0; k < events[i].payload_count; k++) {
-            payload_free(events[i].payloads[k]);
-        }
-        arena_fini(&events[i].arena);
+        make_event(&rig->events[i], writer, &rig->text);
     }
-    free(events);
+    event_writer_destroy(writer);
+}
+
+static inline void model_rig_fini(struct model_rig *rig)
+{
+    for (unsigned i = 0; i < rig->count; i++) {
+        for (unsigned k = 0; k < rig->events[i].payload_count; k++) {
+            payload_free(rig->events[i].payloads[k]);
+        }
+        arena_fini(&rig->events[i].arena);
+    }
+    free(rig->events);
+    filter_scratch_fini(&rig->scratch);
+    buf_fini(&rig->text);
 }
 
 /* The event with its first ${count} top-level fields alone, as decoder_begin leaves it. */

@@ -206,27 +206,16 @@ static void check_list(struct list *list, const struct model_event *events,
 static void the_first_rule_that_is_true_decides(void **state)
 {
     (void)state;
-    struct buf buf;
+    struct model_rig rig;
     struct list_tally tally = {0};
-    struct filter_scratch scratch;
-    struct model_event *events = calloc(EVENTS, sizeof(*events));
     struct list *list = calloc(1, sizeof(*list));
-    assert_true(events && list);
-    buf_init(&buf, 1 << 20);
-    event_tail_render(&agent, &buf);
-    struct event_writer_settings settings = {.tail = buf_span(&buf)};
-    struct event_writer *writer = event_writer_create(&settings, NULL);
-    assert_non_null(writer);
-    assert_true(filter_scratch_init(&scratch, NULL, NULL));
-    scratch.paths.agent = &agent;
-    for (unsigned i = 0; i < EVENTS; i++) {
-        make_event(&events[i], writer, &buf);
-    }
+    assert_non_null(list);
+    model_rig_init(&rig, EVENTS);
     for (size_t i = 0; i < MAX_RULES; i++) {
         buf_init(&list->texts[i], 1 << 16);
     }
     for (unsigned i = 0; i < LISTS * times_more; i++) {
-        check_list(list, events, &scratch, &tally);
+        check_list(list, rig.events, &rig.scratch, &tally);
     }
     assert_int_equal(tally.events, (uint64_t)LISTS * times_more * EVENTS_PER_LIST);
     assert_true(tally.pairs > 10 * tally.events);
@@ -236,11 +225,8 @@ static void the_first_rule_that_is_true_decides(void **state)
     for (size_t i = 0; i < MAX_RULES; i++) {
         buf_fini(&list->texts[i]);
     }
-    model_events_free(events, EVENTS);
+    model_rig_fini(&rig);
     free(list);
-    event_writer_destroy(writer);
-    filter_scratch_fini(&scratch);
-    buf_fini(&buf);
 }
 
 int main(int argc, char **argv)

@@ -75,34 +75,19 @@ static void check_expression(const struct model_event *events, struct filter_scr
 static void a_million_random_pairs_agree_with_the_model(void **state)
 {
     (void)state;
-    struct buf buf;
+    struct model_rig rig;
     struct tally tally = {0};
-    struct filter_scratch scratch;
-    struct model_event *events = calloc(EVENTS, sizeof(*events));
-    assert_non_null(events);
-    buf_init(&buf, 1 << 20);
-    event_tail_render(&agent, &buf);
-    struct event_writer_settings settings = {.tail = buf_span(&buf)};
-    struct event_writer *writer = event_writer_create(&settings, NULL);
-    assert_non_null(writer);
-    assert_true(filter_scratch_init(&scratch, NULL, NULL));
-    scratch.paths.agent = &agent;
-    for (unsigned i = 0; i < EVENTS; i++) {
-        make_event(&events[i], writer, &buf);
-    }
+    model_rig_init(&rig, EVENTS);
     for (unsigned i = 0; i < EXPRESSIONS * millions; i++) {
-        check_expression(events, &scratch, &buf, &tally);
+        check_expression(rig.events, &rig.scratch, &rig.text, &tally);
     }
     /* The pairs are worth something. */
     assert_int_equal(tally.pairs, 1000000 * millions);
     assert_in_range(tally.kept, 200000 * millions, 800000 * millions);
     assert_in_range(tally.by_header, 100000 * millions, 900000 * millions);
     assert_in_range(tally.by_schema, tally.by_header + 10000 * millions, 950000 * millions);
-    assert_int_equal(scratch.given_up, 0);
-    model_events_free(events, EVENTS);
-    event_writer_destroy(writer);
-    filter_scratch_fini(&scratch);
-    buf_fini(&buf);
+    assert_int_equal(rig.scratch.given_up, 0);
+    model_rig_fini(&rig);
 }
 
 int main(int argc, char **argv)
