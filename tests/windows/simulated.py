@@ -5,6 +5,7 @@ Linux. What Wine shows beyond them: functions found in DLLs, calls and callbacks
 Windows, named objects that end with their process.
 """
 
+import json
 import os
 import re
 import subprocess
@@ -75,6 +76,24 @@ class Watch(OnWine, live.Watch):
                 shown += terminal.read(4096)
         self.assert_ctrl_c_ends(self.providers(200), "watch", "-p", live.PROCESS,
                                 until=until_events_are_shown)
+
+    def test_the_host_is_this_machine(self):
+        """Against what Wine's registry says."""
+        def value(key, name):
+            said = OnWine.windows.run("reg", "query", key, "/v", name).stdout
+            return re.search(rf"{name}\s+REG_\w+\s+(.*?)\s*$", said.decode("utf-8", "replace"),
+                             re.MULTILINE).group(1)
+        build = value(r"HKLM\SOFTWARE\Microsoft\Windows NT\CurrentVersion", "CurrentBuildNumber")
+        env = self.providers()
+        for shape in ("native", "ecs"):
+            done = self.run_sim(env, "watch", "-p", live.PROCESS, "-n", 3, "--format", shape)
+            for host in (json.loads(line)["host"] for line in done.stdout.splitlines()):
+                self.assertEqual(host["id"], value(r"HKLM\SOFTWARE\Microsoft\Cryptography",
+                                                   "MachineGuid"))
+                self.assertEqual(host["architecture"], "x86_64")
+                self.assertRegex(host["os"]["kernel"], rf"^\d+\.\d+\.{build}\.\d+$")
+                self.assertRegex(host["os"]["name"], "^(Microsoft )?Windows ")
+                self.assertTrue(host["name"])
 
 
 class Providers(OnWine, live.Providers):
