@@ -138,6 +138,7 @@ class Live(machine.Shared):
         # Nobody keeps anything: it is switched off, and on again.
         self.reload(agent, more=", filters: [{drop: 'true'}]")
         wait_until(lambda: not self.enablement()["enabled"])
+        self.assertIn("is not switched on: no rule keeps any of its events", agent.said())
         self.reload(agent, more=rules + ", push_down: false")
         self.do(f"await {SESSION} {NAME}")
         wait_until(lambda: self.enablement()["level"] == 255)

@@ -324,11 +324,23 @@ static void settle_inheritance(struct etw_providers *p, uint64_t session)
     p->inherited_count = 0;
 }
 
+static void tell_unwanted(const struct etw_providers *p)
+{
+    for (size_t i = 0; i < p->entry_count; i++) {
+        if (p->entries[i].plan->nothing) {
+            note(p, INPUT_NOTE_INFO,
+                "provider %s is not switched on: no rule keeps any of its events",
+                p->entries[i].plan->label);
+        }
+    }
+}
+
 void etw_providers_begin(
     struct etw_providers *p, uint64_t session, bool was_running, uint64_t now_ns)
 {
     look_all_up(p);
     make_targets(p, NULL, 0);
+    tell_unwanted(p);
     p->look_at_ns = now_ns + p->settings.look_ns;
     disallow(p, session, was_running);
     settle_inheritance(p, session);
