@@ -9,7 +9,9 @@
  * known is 0 or empty, and no member of the event. Texts are UTF-8.
  */
 struct event_process {
-    uint64_t serial; /* from 1, of this process and these facts: texts may be kept by it */
+    /* From 1, of this process and these facts, and of no others whatever table they are in: texts may be
+     * kept by it. */
+    uint64_t serial;
     uint32_t pid;
     struct span name; /* of the image: notepad.exe */
     struct span

@@ -25,6 +25,13 @@ struct process_entry {
 
 enum { ENTRY_BYTES = sizeof(struct life) + sizeof(struct process_entry) + 32 };
 
+/* One after the other in all tables: a worker sees processes of several. */
+static uint64_t next_serial(void)
+{
+    static atomic_uint_fast64_t last;
+    return atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
+}
+
 /* ---- values of lives --------------------------------------------------------------------------- */
 
 static void touch(atomic_uint *stamps, uint32_t id)
@@ -307,7 +314,7 @@ static struct process_sheet *sheet_of(struct process_table *table, const struct 
     }
     drop_sheet(table, entry);
     if (sheet) {
-        sheet->process.serial = ++table->serial;
+        sheet->process.serial = next_serial();
         table->bytes += sheet->bytes;
         entry->sheet = sheet;
     }

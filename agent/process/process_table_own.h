@@ -18,7 +18,6 @@ struct process_table {
     struct lifetimes threads;   /* value: the process's id */
     struct volume_map volumes;
     uint64_t boot_id;
-    uint64_t serial; /* of the last sheet */
     size_t max_bytes;
     size_t max_threads;
     size_t bytes; /* of processes */

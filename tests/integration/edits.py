@@ -173,6 +173,29 @@ class Edits(unittest.TestCase):
                 changed += sum(a != b for a, b in zip(expected, kept))
         self.assertGreater(changed, ROUNDS * EVENTS / 4)
 
+    def test_each_session_keeps_its_own_processes(self):
+        """One worker edits the events of both, whose tables know other processes by the same ids."""
+        other = self.folder / "other.etl"
+        subprocess.run([ETLGEN, "--events", str(EVENTS), "--seed", "2", "--mix", "kernel", "-o",
+                        str(other)], check=True, timeout=TIMEOUT_S, stdout=subprocess.DEVNULL)
+        sessions = [{"name": n, "type": "file", "paths": [str(path)]}
+                    for n, path in (("one", self.trace), ("two", other))]
+
+        def processes(lines, name):
+            return [e["process"] for e in self.events(lines)
+                    if e["etw"]["session"] == name and "process" in e]
+        rules = [{"remove": {"fields": ["process.session_id"]}}]
+        both = self.outputs({}, filters=rules, sessions=sessions,
+                            agent={"decode_workers": 1})[0]
+        named = 0
+        for session in sessions:
+            expected = processes(self.outputs({}, sessions=[session])[0], session["name"])
+            named += sum("name" in process for process in expected)
+            for process in expected:
+                process.pop("session_id", None)
+            self.assertEqual(processes(both, session["name"]), expected)
+        self.assertGreater(named, 10)
+
 
 if __name__ == "__main__":
     unittest.main()

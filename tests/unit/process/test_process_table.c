@@ -99,6 +99,20 @@ static void a_process_is_one_thing_until_something_is_heard_of_it(void **state)
     rig_fini(&rig);
 }
 
+static void processes_of_two_tables_are_not_the_same(void **state)
+{
+    (void)state;
+    struct rig one;
+    struct rig other;
+    rig_init(&one, 0);
+    rig_init(&other, 0);
+    hear(&one, LIFE_STARTED, 100, 10, "cmd.exe");
+    hear(&other, LIFE_STARTED, 100, 10, "git.exe");
+    assert_int_not_equal(find(&one, 100, 15)->serial, find(&other, 100, 15)->serial);
+    rig_fini(&one);
+    rig_fini(&other);
+}
+
 static void the_image_of_another_program_is_not_its_own(void **state)
 {
     (void)state;
@@ -379,6 +393,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_id_that_is_used_again_is_another_process),
         cmocka_unit_test(a_process_is_one_thing_until_something_is_heard_of_it),
+        cmocka_unit_test(processes_of_two_tables_are_not_the_same),
         cmocka_unit_test(the_image_of_another_program_is_not_its_own),
         cmocka_unit_test(a_parent_is_who_had_the_id_when_the_child_began),
         cmocka_unit_test(traces_of_two_boots_do_not_mix),
