@@ -159,7 +159,7 @@ static void streams_are_asked_where_all_of_them_begin_and_nothing_else_selects(v
     rig_fini(&rig);
 }
 
-static void a_limit_is_left_to_the_workers(void **state)
+static void a_limit_or_rollup_is_left_to_the_workers(void **state)
 {
     (void)state;
     static const char *const texts[] = {
@@ -175,6 +175,13 @@ static void a_limit_is_left_to_the_workers(void **state)
     assert_int_equal(ask(&rig, 1, &tag), SOURCE_GATES_PASS);
     assert_int_equal(ask(&rig, 9, &tag), SOURCE_GATES_PASS);
     limiter_destroy(rig.gates[0].limiter);
+    rig_fini(&rig);
+    rig_init(&rig, texts);
+    filter_destroy((struct filter *)(uintptr_t)rig.gates[0].filter);
+    rig.gates[0].filter = compile(FILTER_ACTION_ROLLUP, "true");
+    rig.gates[0].rolls_up = true;
+    rig_start(&rig);
+    assert_int_equal(ask(&rig, 1, &tag), SOURCE_GATES_PASS);
     rig_fini(&rig);
 }
 
@@ -195,7 +202,7 @@ int main(void)
         cmocka_unit_test(an_event_is_counted_by_every_list_that_decided),
         cmocka_unit_test(what_the_header_leaves_open_is_for_the_workers),
         cmocka_unit_test(streams_are_asked_where_all_of_them_begin_and_nothing_else_selects),
-        cmocka_unit_test(a_limit_is_left_to_the_workers),
+        cmocka_unit_test(a_limit_or_rollup_is_left_to_the_workers),
         cmocka_unit_test(nothing_is_made_where_nothing_can_be_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
