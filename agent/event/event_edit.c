@@ -89,7 +89,7 @@ static const char *fields_for(enum event_edit_kind kind)
         return "labels.NAME, data.NAME, message and names of host";
     case EVENT_EDIT_REMOVE:
         return "data.NAME, message, payload, payload_rest, activity_id, related_activity_id, "
-               "process.… but pid and thread, extended, host, labels and tags";
+               "process.… but pid, thread and parent.pid, extended, host, labels and tags";
     case EVENT_EDIT_RENAME:
         return "data.NAME";
     case EVENT_EDIT_HASH:

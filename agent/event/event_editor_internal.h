@@ -9,15 +9,14 @@
 
 enum {
     HASH_TEXT_SIZE = 2 * SHA256_SIZE,
-    EDITOR_MAX_MESSAGE_EDITS = 8,
-    EDITOR_MAX_PROCESS_EDITS = 16,
+    EDITOR_MAX_MESSAGE_EDITS = 64,
+    EDITOR_MAX_PROCESS_EDITS = 64,
     EDITOR_PROCESS_SLOTS = 256,
 };
 
 /* What edits have made of a process. */
 struct editor_process {
-    const struct trace_info *trace; /* each session gives serials of its own */
-    uint64_t source_serial;         /* 0: nothing is here */
+    uint64_t source_serial; /* 0: nothing is here */
     const struct event_edit *edits[EDITOR_MAX_PROCESS_EDITS];
     size_t edit_count;
     struct event_process process;

@@ -86,10 +86,11 @@ static void apply(struct event_process *process, const struct event_edit *edit, 
     }
 }
 
-/* A copy of the process with texts of its own, so that they stay when it does not, and room for hashes. */
-static bool copy(struct editor_process *slot, const struct event_process *before)
+/* A copy of the process with texts of its own, so that they stay when it does not, and room for as many
+ * hashes. */
+static bool copy(struct editor_process *slot, const struct event_process *before, size_t hashes)
 {
-    size_t size = (size_t)EDITOR_MAX_PROCESS_EDITS * HASH_TEXT_SIZE;
+    size_t size = hashes * HASH_TEXT_SIZE;
     slot->process = *before;
     for (unsigned field = PATH_PROCESS_NAME; field <= PATH_PROCESS_USER_DOMAIN; field++) {
         const struct span *text = text_of(&slot->process, (uint8_t)field);
@@ -100,7 +101,7 @@ static bool copy(struct editor_process *slot, const struct event_process *before
         return false;
     }
     slot->texts = texts;
-    texts += (size_t)EDITOR_MAX_PROCESS_EDITS * HASH_TEXT_SIZE;
+    texts += hashes * HASH_TEXT_SIZE;
     for (unsigned field = PATH_PROCESS_NAME; field <= PATH_PROCESS_USER_DOMAIN; field++) {
         struct span *text = text_of(&slot->process, (uint8_t)field);
         if (text && text->size) {
@@ -114,8 +115,7 @@ static bool copy(struct editor_process *slot, const struct event_process *before
 
 static bool is_of(const struct editor_process *slot, const struct event_editor *editor)
 {
-    return slot->trace == editor->edits.trace &&
-           slot->source_serial == editor->event.process->serial &&
+    return slot->source_serial == editor->event.process->serial &&
            slot->edit_count == editor->process_edit_count &&
            memcmp(slot->edits, editor->process_edits, slot->edit_count * sizeof(slot->edits[0])) ==
                0;
@@ -134,7 +134,7 @@ void event_editor_make_process(struct event_editor *editor)
     struct editor_process *slot = &editor->processes[before->serial % EDITOR_PROCESS_SLOTS];
     if (!is_of(slot, editor)) {
         slot->source_serial = 0;
-        if (!copy(slot, before)) {
+        if (!copy(slot, before, editor->process_edit_count)) {
             editor->failed = true;
             return;
         }
@@ -142,10 +142,9 @@ void event_editor_make_process(struct event_editor *editor)
             apply(&slot->process, editor->process_edits[i], slot->texts + i * HASH_TEXT_SIZE);
         }
         slot->process.serial = next_serial();
-        slot->trace = editor->edits.trace;
         slot->source_serial = before->serial;
         slot->edit_count = editor->process_edit_count;
-        memcpy(slot->edits, editor->process_edits, sizeof(slot->edits));
+        memcpy(slot->edits, editor->process_edits, slot->edit_count * sizeof(slot->edits[0]));
     }
     editor->event.process = &slot->process;
 }
@@ -153,6 +152,9 @@ void event_editor_make_process(struct event_editor *editor)
 void event_editor_note_process(struct event_editor *editor, const struct event_edit *edit)
 {
     uint32_t bit = event_edits_process_bit(edit->path.field);
+    if (editor->edits.process_removed & bit) {
+        return;
+    }
     editor->edits.process_removed |= edit->kind == EVENT_EDIT_REMOVE ? bit : 0;
     editor->edits.process_hashed |= edit->kind == EVENT_EDIT_HASH ? bit : 0;
     if (editor->event.process) {

@@ -377,10 +377,7 @@ static void what_is_known_of_a_process_is_edited_once(void **state)
         assert_true(i == 0 || event->process->serial == serial); /* what writers keep, serves */
         serial = event->process->serial;
     }
-    /* Another session's process of that serial is another one. */
-    struct trace_info trace = rig.f.trace;
-    const struct event_process stranger = {.serial = 5, .pid = 77, .user_name = span_text("A")};
-    rig.f.record.trace = &trace;
+    const struct event_process stranger = {.serial = 6, .pid = 77, .user_name = span_text("A")};
     rig.f.event.process = &stranger;
     begin(&rig);
     for (size_t k = 0; k < 4; k++) {
@@ -388,6 +385,37 @@ static void what_is_known_of_a_process_is_edited_once(void **state)
     }
     assert_part(
         &rig, native, "\"process\"", "\"process\":{\"pid\":77,\"user\":{\"name\":\"" HASH_A "\"}}");
+    rig_fini(&rig);
+}
+
+/* As many as agents, sessions, entries and outputs may well have for one event. */
+static void many_rules_may_edit_a_process_and_a_message(void **state)
+{
+    (void)state;
+    const struct event_process process = {.serial = 5,
+        .pid = 77,
+        .name = span_text("a.exe"),
+        .command_line = span_text("a.exe --password x"),
+        .user_name = span_text("alice")};
+    struct rig rig;
+    rig_init(&rig, RECORD_EVENT, SCHEMA_MANIFEST);
+    rig.f.record.present = RECORD_HAS_PROCESS;
+    rig.f.record.process_id = 77;
+    rig.f.event.process = &process;
+    begin(&rig);
+    apply(&rig, EVENT_EDIT_SET, "message", "0123456789abcdefghijklmnopqrstuvwxyz", 0);
+    for (uint32_t i = 0; i < 30; i++) {
+        apply(&rig, EVENT_EDIT_TRUNCATE, "process.command_line", NULL, 40 - i);
+        apply(&rig, EVENT_EDIT_TRUNCATE, "message", NULL, 40 - i);
+    }
+    for (uint32_t i = 0; i < 100; i++) {
+        apply(&rig, EVENT_EDIT_REMOVE, "process.user", NULL, 0);
+        apply(&rig, EVENT_EDIT_REMOVE, "process.name", NULL, 0);
+    }
+    apply(&rig, EVENT_EDIT_HASH, "process.name", NULL, 0);
+    assert_part(&rig, native, "\"process\"",
+        "\"process\":{\"pid\":77,\"command_line\":\"a.exe --pas\"}");
+    assert_part(&rig, native, "\"message\"", "\"message\":\"0123456789a\"");
     rig_fini(&rig);
 }
 
@@ -465,6 +493,7 @@ int main(void)
         cmocka_unit_test(bytes_that_nobody_understands_are_left_out),
         cmocka_unit_test(what_would_take_too_long_is_left_out),
         cmocka_unit_test(what_is_known_of_a_process_is_edited_once),
+        cmocka_unit_test(many_rules_may_edit_a_process_and_a_message),
         cmocka_unit_test(host_labels_and_tags_are_of_the_event),
         cmocka_unit_test(edits_upon_edits_leave_the_first_as_they_are),
     };
