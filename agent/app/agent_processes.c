@@ -32,7 +32,7 @@ size_t agent_processes_count(const struct agent_plan *plan)
 bool agent_processes_plan(struct agent_processes *processes, struct agent_plan *plan,
     size_t memory_bytes, struct process_table **ret_tables, struct error *err)
 {
-    const struct process_table_settings recorded = {
+    struct process_table_settings recorded = {
         .max_bytes = budget_process_bytes(memory_bytes, agent_processes_count(plan))};
     for (size_t i = 0; i < plan->session_count; i++) {
         const struct app_session *config = plan->session_configs[i];
@@ -47,6 +47,8 @@ bool agent_processes_plan(struct agent_processes *processes, struct agent_plan *
             }
             session->processes = processes->live;
         } else {
+            /* Workers lag behind: what a later file tells must not depend on how far. */
+            recorded.by_file = !session->decoding.merged;
             session->processes = ret_tables[i] = process_table_create(&recorded, err);
             if (!ret_tables[i]) {
                 return false;

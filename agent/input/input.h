@@ -87,6 +87,7 @@ struct input_decoding {
     enum stack_walk_mode stack_walk;
     bool metadata;     /* deliver records that only carry metadata, too */
     uint32_t codepage; /* Windows code page of ANSI strings; 0: 1252 */
+    bool merged;       /* metadata of all files is handed over before the first record */
 };
 
 struct config_check;

@@ -222,6 +222,7 @@ static void decoding(const void *settings, struct input_decoding *ret_decoding)
     *ret_decoding = (struct input_decoding){.pointer_size = pointer_sizes[s->pointer_size],
         .stack_walk = (enum stack_walk_mode)s->stack_walk,
         .metadata = s->metadata,
+        .merged = s->merge == INPUT_FILE_ALL,
         .codepage = (uint32_t)s->codepage};
 }
 

@@ -331,17 +331,12 @@ static enum life_news what_of(const struct event_record *record, enum record_pro
     }
 }
 
-static uint64_t machine_of(const struct event_record *record)
-{
-    return record->trace ? record->trace->boot_time : 0;
-}
-
 static void learn_thread(struct process_table *table, const struct event_record *record,
     enum record_process kind, const struct fields *fields)
 {
     const struct thread_news news = {.what = what_of(record, kind),
         .source = kind == RECORD_OF_THREAD ? PROCESS_FROM_KERNEL : PROCESS_FROM_PROVIDER,
-        .machine = machine_of(record),
+        .machine = process_table_machine_of(table, record),
         .tid = fields->tid,
         .pid = fields->news.pid,
         .time = record->time};
@@ -354,7 +349,8 @@ static void learn_volume(struct process_table *table, const struct event_record 
     enum { SYSTEM_PATHS = 33 };
     struct span device = record->descriptor.opcode == SYSTEM_PATHS ? span_text("\\SystemRoot")
                                                                    : to_utf8(texts, fields->device);
-    process_table_add_volume(table, machine_of(record), device, to_utf8(texts, fields->drive));
+    process_table_add_volume(
+        table, process_table_machine_of(table, record), device, to_utf8(texts, fields->drive));
 }
 
 static void learn_process(struct process_table *table, const struct codepage *ansi,
@@ -366,7 +362,7 @@ static void learn_process(struct process_table *table, const struct codepage *an
     news->source = kind == RECORD_OF_PROCESS_PROVIDER ? PROCESS_FROM_PROVIDER
                    : news->what == LIFE_GONE          ? PROCESS_FROM_DEFUNCT
                                                       : PROCESS_FROM_KERNEL;
-    news->machine = machine_of(record);
+    news->machine = process_table_machine_of(table, record);
     bool ends = news->what == LIFE_ENDED || news->what == LIFE_GONE;
     news->time = ends && fields->end ? fields->end : record->time;
     news->name = name_to_utf8(texts, ansi, fields->name);

@@ -58,8 +58,7 @@ static size_t slot_of(uint32_t id)
 static struct life_key key_of(
     const struct process_table *table, const struct event_record *record, uint32_t id)
 {
-    uint64_t machine = record->trace ? record->trace->boot_time : 0;
-    return (struct life_key){.machine = process_table_machine(table, machine), .id = id};
+    return (struct life_key){.machine = process_table_machine_of(table, record), .id = id};
 }
 
 static uint64_t start_key_of(const struct event_record *record)

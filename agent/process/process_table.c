@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "base/bytes.h"
 #include "process/process_table_own.h"
 
 /*
@@ -365,6 +366,14 @@ struct process_table_counts process_table_counts(struct process_table *table)
         .forgotten = table->forgotten};
     plat_mutex_unlock(&table->mutex);
     return counts;
+}
+
+uint64_t process_table_machine_of(
+    const struct process_table *table, const struct event_record *record)
+{
+    uint64_t boot = record->trace ? record->trace->boot_time : 0;
+    uint64_t file = table->settings.by_file ? load_le64(record->position.file_id) : 0;
+    return table->settings.one_machine ? 0 : boot ^ file;
 }
 
 /* ---- life -------------------------------------------------------------------------------------- */

@@ -20,6 +20,7 @@ enum { PROCESS_TABLE_BYTES = 4 * 1024 * 1024 };
 struct process_table_settings {
     size_t max_bytes;            /* 0: PROCESS_TABLE_BYTES */
     bool one_machine;            /* all is of one: records need not say which boot of which */
+    bool by_file;                /* what a file tells is of its own records alone */
     struct account_names *names; /* of users; borrowed; NULL: only those that every Windows has */
 };
 
@@ -27,6 +28,10 @@ struct process_table_settings {
 struct process_table *process_table_create(
     const struct process_table_settings *settings, struct error *err);
 void process_table_destroy(struct process_table *table); /* no reader is left; NULL is fine */
+
+/* What ids of the record are unique in: news of it say so. */
+uint64_t process_table_machine_of(
+    const struct process_table *table, const struct event_record *record);
 
 /* Something was heard of a process. News without a time are nothing. */
 void process_table_add(struct process_table *table, const struct process_news *news);
