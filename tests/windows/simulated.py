@@ -87,7 +87,9 @@ class Watch(OnWine, live.Watch):
         env = self.providers()
         for shape in ("native", "ecs"):
             done = self.run_sim(env, "watch", "-p", live.PROCESS, "-n", 3, "--format", shape)
-            for host in (json.loads(line)["host"] for line in done.stdout.splitlines()):
+            hosts = [json.loads(line)["host"] for line in done.stdout.splitlines()]
+            self.assertEqual((done.returncode, len(hosts)), (0, 3), done.stderr)
+            for host in hosts:
                 self.assertEqual(host["id"], value(r"HKLM\SOFTWARE\Microsoft\Cryptography",
                                                    "MachineGuid"))
                 self.assertEqual(host["architecture"], "x86_64")
