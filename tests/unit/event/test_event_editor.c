@@ -413,8 +413,8 @@ static void many_rules_may_edit_a_process_and_a_message(void **state)
         apply(&rig, EVENT_EDIT_REMOVE, "process.name", NULL, 0);
     }
     apply(&rig, EVENT_EDIT_HASH, "process.name", NULL, 0);
-    assert_part(&rig, native, "\"process\"",
-        "\"process\":{\"pid\":77,\"command_line\":\"a.exe --pas\"}");
+    assert_part(
+        &rig, native, "\"process\"", "\"process\":{\"pid\":77,\"command_line\":\"a.exe --pas\"}");
     assert_part(&rig, native, "\"message\"", "\"message\":\"0123456789a\"");
     rig_fini(&rig);
 }
