@@ -155,11 +155,14 @@ enum filter_verdict filter_candidates(const struct filter *filter, struct filter
     enum filter_verdict verdict = FILTER_UNDECIDED;
     size_t rule = 0;
     uint64_t key = 0;
+    bool placed = false;
     for (size_t i = 0; i < count; i++) {
         size_t other_rule = 0;
         known.schema = schemas[i];
         enum filter_verdict other = run_rules(
             filter, scratch, &known, EVENT_PATH_SCHEMA, &other_rule);
+        placed |= scratch->placed;
+        scratch->placed = placed;
         if (other == FILTER_UNDECIDED ||
             (i && (other != verdict || other_rule != rule || scratch->key != key))) {
             return FILTER_UNDECIDED;

@@ -377,6 +377,33 @@ static void a_schema_without_layout_or_none_has_no_data(void **state)
     fixture_fini(&f);
 }
 
+/* What one of the definitions leaves to the sequence number, another may not take back. */
+static void candidates_depend_on_the_place_of_an_event_if_one_does(void **state)
+{
+    (void)state;
+    struct writer_fixture f;
+    struct filter_scratch scratch;
+    make_event(&f);
+    assert_true(filter_scratch_init(&scratch, NULL, NULL));
+    struct event_schema other = f.schema;
+    other.provider_name = span_text("Other");
+    const struct event_schema *both[] = {&f.schema, &other};
+    struct filter_rule rule_text = {.action = FILTER_ACTION_DROP,
+        .text = span_text("provider.name == 'other' or etw.sequence < 100")};
+    struct filter_place place;
+    struct filter *filter = filter_create(&rule_text, 1, &place, NULL);
+    assert_non_null(filter);
+    size_t rule;
+    assert_int_equal(filter_candidates(filter, &scratch, &f.event, both, 2, &rule), FILTER_DROP);
+    assert_true(scratch.placed);
+    assert_int_equal(
+        filter_candidates(filter, &scratch, &f.event, both + 1, 1, &rule), FILTER_DROP);
+    assert_false(scratch.placed);
+    filter_destroy(filter);
+    filter_scratch_fini(&scratch);
+    fixture_fini(&f);
+}
+
 static void candidates_decide_only_together(void **state)
 {
     (void)state;
@@ -532,6 +559,7 @@ int main(void)
         cmocka_unit_test(logic_binds_not_before_and_before_or),
         cmocka_unit_test(the_header_decides_what_no_payload_can_change),
         cmocka_unit_test(a_schema_without_layout_or_none_has_no_data),
+        cmocka_unit_test(candidates_depend_on_the_place_of_an_event_if_one_does),
         cmocka_unit_test(candidates_decide_only_together),
         cmocka_unit_test(the_first_rule_that_matches_decides_and_keep_is_the_default),
         cmocka_unit_test(rules_that_edit_decide_nothing_and_wait_for_nothing),
