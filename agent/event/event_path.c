@@ -285,6 +285,8 @@ enum event_path_scope event_path_scope(const struct event_path *path)
         return EVENT_PATH_OF_PLACE;
     case PATH_PROCESS:
     case PATH_PROCESS_PID:
+    case PATH_PROCESS_THREAD:
+    case PATH_PROCESS_THREAD_ID:
         return EVENT_PATH_OF_PROCESS;
     case PATH_PROVIDER:
     case PATH_PROVIDER_NAME:

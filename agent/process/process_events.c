@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/reader.h"
+#include "process/process_subjects.h"
 
 /*
  * Layouts: the kernel's as in the MOF classes of root\wmi, the provider's as in its manifest
@@ -396,4 +397,21 @@ void process_events_learn(
         learn_process(table, ansi, record, kind, &fields, &texts);
     }
     free(texts.data);
+}
+
+bool process_events_subject(const struct event_record *record, struct process_subject *ret_subject)
+{
+    enum record_process kind = record_process_kind(record);
+    bool is_known = kind == RECORD_OF_PROCESS || kind == RECORD_OF_THREAD ||
+                    kind == RECORD_OF_IMAGE;
+    const struct layout *layout = is_known ? find_layout(record, kind) : NULL;
+    struct fields fields;
+    if (!layout || !read_fields(record, layout, &fields)) {
+        return false;
+    }
+    *ret_subject = (struct process_subject){.has_process = fields.news.pid != UINT32_MAX,
+        .process_id = fields.news.pid,
+        .has_thread = kind == RECORD_OF_THREAD,
+        .thread_id = fields.tid};
+    return true;
 }

@@ -17,4 +17,9 @@
 void process_events_learn(
     struct process_table *table, const struct codepage *ansi, const struct event_record *record);
 
+/* The process, and the thread where it tells of one, that a record of the kernel's classes tells of. False:
+ * it tells of none. */
+struct process_subject; /* process/process_subjects.h */
+bool process_events_subject(const struct event_record *record, struct process_subject *ret_subject);
+
 #endif

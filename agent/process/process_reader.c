@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/bytes.h"
+#include "process/process_subjects.h"
 #include "process/process_table_own.h"
 
 enum { READER_SLOTS = 256 };
@@ -101,15 +102,15 @@ const struct event_process *process_reader_find(
     return slot->answer.sheet ? &slot->answer.sheet->process : NULL;
 }
 
-/* Whose thread is that of a record without a process? */
-static bool find_pid(
-    struct process_reader *reader, const struct event_record *record, uint32_t *ret_pid)
+/* Whose thread was that at the time of the record? */
+static bool find_pid(struct process_reader *reader, const struct event_record *record,
+    uint32_t thread_id, uint32_t *ret_pid)
 {
     struct process_table *table = reader->table;
     if (!atomic_load_explicit(&table->knows_threads, memory_order_acquire)) {
         return false;
     }
-    const struct life_key key = key_of(table, record, record->thread_id);
+    const struct life_key key = key_of(table, record, thread_id);
     struct thread_slot *slot = &reader->threads[slot_of(key.id)];
     struct thread_answer *answer = &slot->answer;
     if (!slot->used || slot->key.id != key.id || slot->key.machine != key.machine ||
@@ -123,16 +124,34 @@ static bool find_pid(
     return answer->found;
 }
 
+/* Whom is the record about, whose header has neither process nor thread? */
+static bool find_subject(struct process_reader *reader, const struct event_record *record,
+    struct process_subject *ret_subject)
+{
+    return process_subjects_read(record, ret_subject) &&
+           (ret_subject->has_process ||
+               find_pid(reader, record, ret_subject->thread_id, &ret_subject->process_id));
+}
+
 const struct event_record *process_reader_complete(
     struct process_reader *reader, const struct event_record *record, struct event_record *room)
 {
-    uint32_t pid;
-    if (record->present & RECORD_HAS_PROCESS || !(record->present & RECORD_HAS_THREAD) ||
-        !find_pid(reader, record, &pid)) {
+    struct process_subject subject = {.has_thread = false};
+    if (record->present & RECORD_HAS_PROCESS) {
+        return record;
+    }
+    bool found = record->present & RECORD_HAS_THREAD
+                     ? find_pid(reader, record, record->thread_id, &subject.process_id)
+                     : find_subject(reader, record, &subject);
+    if (!found) {
         return record;
     }
     *room = *record;
-    room->process_id = pid;
+    room->process_id = subject.process_id;
     room->present |= RECORD_HAS_PROCESS;
+    if (subject.has_thread) {
+        room->thread_id = subject.thread_id;
+        room->present |= RECORD_HAS_THREAD;
+    }
     return room;
 }

@@ -18,8 +18,9 @@ void process_reader_destroy(struct process_reader *reader); /* NULL is fine */
 const struct event_process *process_reader_find(
     struct process_reader *reader, const struct event_record *record);
 
-/* ${record}; or a copy of it in ${room}, with the id of the process whose thread it names, where it has
- * none itself, as many of the kernel's have none. */
+/* ${record}; or, where its header has no process, as those of many of the kernel's, a copy of it in ${room}
+ * with one: that of the thread in its header, or the one that its payload is about (process_subjects.h),
+ * with the thread where it is about one. */
 const struct event_record *process_reader_complete(
     struct process_reader *reader, const struct event_record *record, struct event_record *room);
 

@@ -74,6 +74,22 @@ static void ask(struct process_reader *reader, uint32_t id, uint64_t time)
     process_reader_complete(reader, &record, &room);
 }
 
+/* The same payload behind a header of the kernel's that names nobody: of a group by the first byte. */
+static void ask_payload(struct process_reader *reader, const struct event_record *record)
+{
+    enum { GROUPS = 32 };
+    struct event_record room;
+    struct event_record nameless = *record;
+    unsigned group = record->payload.size ? record->payload.data[0] % GROUPS : 0;
+    nameless.kind = RECORD_KERNEL;
+    nameless.hook_id = (uint16_t)(group << 8 | record->descriptor.opcode);
+    const struct event_record *found = process_reader_complete(reader, &nameless, &room);
+    if (found != &nameless && !(found->present & RECORD_HAS_PROCESS)) {
+        abort();
+    }
+    process_reader_complete(reader, record, &room);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const struct process_table_settings settings = {.max_bytes = MAX_BYTES};
@@ -83,6 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     while (reader && reader_left(&r) && !r.failed) {
         struct event_record record = read_record(&r);
         process_events_learn(table, NULL, &record);
+        ask_payload(reader, &record);
         for (uint32_t id = 0; id < IDS; id++) {
             ask(reader, id, record.time);
             ask(reader, id, record.time / 2);

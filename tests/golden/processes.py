@@ -2,7 +2,8 @@
 
 The process tables are made here from the traces' own records: the kernel's Process events in the
 versions that these traces have, and the start and stop events of Microsoft-Windows-Kernel-Process. Which share of the events has a name has to be what follows from
-these tables, and each name has to be the one that the process id had at that time.
+these tables, and each name has to be the one that the process id had at that time. Kernel records whose
+header names nobody are of the process or thread in their payload.
 """
 
 import struct
@@ -14,18 +15,39 @@ import minietl
 
 PROCESS_CLASS = "3d6fa8d0-fe05-11.0-9dda-00c04fd7ba7c"
 PROVIDER = "22fb2cd6-0e7b-422b-a0c7-2fad1fd0e716"
-START, END, RUNDOWN_END = 1, 2, 4
+START, END, RUNDOWN_END, DEFUNCT = 1, 2, 4, 39
 SECOND = 10_000_000
 
 # trace -> events with a process id, and how many of these have a name
 EXPECTED = {
-    "etl-parser-ShutdownPerfDiagLogger.etl": (8432, 8432),
+    "etl-parser-ShutdownPerfDiagLogger.etl": (17069, 17064),  # 5 had ended long before (Defunct)
     "msbuild-PerfViewData.etl": (5780, 0),  # tells of no process
-    "perfview-net.4.5.2.x86.etl": (53116, 53116),
-    "perfview-net.4.5.x86-2016.etl": (142527, 142527),
+    "perfview-net.4.5.2.x86.etl": (148711, 148711),
+    "perfview-net.4.5.x86-2016.etl": (159756, 159756),
     "tx-Process.etl": (10343, 3322),  # starts and ends alone, no rundown
 }
 NAME_BYTES = 14  # what some events keep of a name
+
+# (group, types) -> whose id stands in the payload, behind so many bytes and pointers
+PID, TID = "pid", "tid"
+SUBJECTS = {
+    (0x01, (10, 11)): (TID, 32, 2),  # DiskIo: Read, Write
+    (0x01, (14,)): (TID, 16, 1),  # FlushBuffers
+    (0x02, (32,)): (TID, 16, 2),  # HardFault
+    (0x03, (1, 2, 3, 4, 39)): (PID, 0, 1),  # Process
+    (0x03, (32, 33)): (PID, 0, 0),  # its counters
+    (0x03, (10,)): (PID, 0, 2),  # Image: loads have the hook of processes
+    (0x14, (2, 3, 4)): (PID, 0, 2),
+    (0x06, tuple(range(10, 17)) + (18,) + tuple(range(26, 33)) + (34,)): (PID, 0, 0),  # TcpIp
+    (0x08, (10, 11, 26, 27)): (PID, 0, 0),  # UdpIp
+    (0x0f, (46,)): (TID, 0, 1),  # SampleProf
+}
+OF_TYPE = {(group, type_): where for (group, types), where in SUBJECTS.items() for type_ in types}
+# What events of these are called, and the least number of those whose header names nobody
+CLASSES = {"DiskIo": 0x01, "PageFault": 0x02, "Process": 0x03, "Image": 0x14, "TcpIp": 0x06,
+           "UdpIp": 0x08, "PerfInfo": 0x0f}
+NAMELESS_AT_LEAST = {"etl-parser-ShutdownPerfDiagLogger.etl": 8000,
+                     "perfview-net.4.5.2.x86.etl": 95000, "perfview-net.4.5.x86-2016.etl": 17000}
 
 
 def filetime(text):
@@ -91,6 +113,8 @@ def tables(trace):
             time = trace.filetime(record.ticks)
             if is_process(record) and START <= record.opcode <= RUNDOWN_END:
                 news.append((time, record.opcode, *kernel_process(record, record.pointer)))
+            elif record.group == 3 and record.opcode == DEFUNCT and record.version == 4:
+                news.append((time, END, *kernel_process(record, record.pointer)))  # says no time itself
             elif record.guid == PROVIDER and record.id in (START, END):
                 news.append(provider_news(record))
     for time, what, pid, name in sorted(news, key=lambda item: item[0]):
@@ -109,6 +133,49 @@ def provider_news(record):
     return ended, END, pid, name
 
 
+def threads(trace):
+    """Processes of threads, by the kernel's Thread events of version 1 or newer."""
+    lives, news = Lives(), []
+    for records in trace.by_cpu.values():
+        for record in records:
+            if record.group == 5 and START <= record.opcode <= RUNDOWN_END:
+                pid, tid = struct.unpack_from("<II", record.payload)
+                news.append((trace.filetime(record.ticks), record.opcode, tid, str(pid)))
+    for time, what, tid, pid in sorted(news, key=lambda item: item[0]):
+        lives.tell(tid, what, time, pid)
+    return lives
+
+
+def subjects(trace):
+    """(time, class, type, pid) of the records that SUBJECTS is about, and how many of their headers name
+    nobody."""
+    of_threads, found, nameless = threads(trace), Counter(), 0
+    for records in trace.by_cpu.values():
+        for record in records:
+            if (record.group, record.opcode) not in OF_TYPE:
+                continue
+            time, pid = trace.filetime(record.ticks), record.pid
+            if pid is None:
+                nameless += 1
+                kind, size, pointers = OF_TYPE[record.group, record.opcode]
+                pid, = struct.unpack_from("<I", record.payload, size + pointers * record.pointer)
+                if kind == TID:
+                    name = of_threads.names(pid, time)
+                    pid = int(name) if name else None
+            group = 0x14 if (record.group, record.opcode) == (3, 10) else record.group
+            found[time, group, record.opcode, pid] += 1
+    return found, nameless
+
+
+def subject(event, time):
+    """The same of an event that was dumped, or None."""
+    group = CLASSES.get(event["event"].get("name", "").split("/")[0])
+    opcode = event["event"].get("opcode")
+    if (group, opcode) in OF_TYPE or (group, opcode) == (0x14, 10):
+        return time, group, opcode, event.get("process", {}).get("pid")
+    return None
+
+
 def same_name(got, want):
     got, want = got.lower(), want.lower()
     return got == want or (len(want) >= NAME_BYTES and got.startswith(want)) \
@@ -116,14 +183,17 @@ def same_name(got, want):
 
 
 def check(report, path):
-    processes = tables(minietl.Trace(path))
-    counts = Counter()
+    trace = minietl.Trace(path)
+    processes, of_whom, counts = tables(trace), Counter(), Counter()
     for event in common.dump(path):
         process = event.get("process", {})
-        if common.is_of_agent(event) or "pid" not in process:
+        if common.is_of_agent(event):
+            continue
+        time = filetime(event["@timestamp"])
+        of_whom[subject(event, time)] += 1
+        if "pid" not in process:
             continue
         counts["pid"] += 1
-        time = filetime(event["@timestamp"])
         want = processes.names(process["pid"], time)
         got = process.get("name", "")
         counts["named"] += bool(got)
@@ -132,9 +202,30 @@ def check(report, path):
             report.true(f"{path.name}: pid {process['pid']} at {event['@timestamp']}", False,
                         f"{got!r}, by the trace's records {want!r}")
     report.equal(f"{path.name}: events with a name", counts["named"], counts["known"])
-    share = 1.0 * counts["named"] / counts["pid"] if counts["pid"] else 0
+    if path.name in NAMELESS_AT_LEAST:
+        check_subjects(report, path, trace, of_whom)
+    share = 100.0 * counts["named"] / counts["pid"] if counts["pid"] else 0
     print(f"{path.name:42} {counts['pid']:8} {counts['named']:8} {share:6.2f} %")
     return counts["pid"], counts["named"]
+
+
+def check_subjects(report, path, trace, got):
+    want, nameless = subjects(trace)
+    del got[None]
+    report.equal(f"{path.name}: of another process", list((got - want).items())[:9], [])
+    report.equal(f"{path.name}: of a process that is not told", list((want - got).items())[:9], [])
+    report.true(f"{path.name}: enough headers that name nobody",
+                nameless >= NAMELESS_AT_LEAST[path.name], str(nameless))
+
+
+def check_filter(report, path):
+    """A filter sees the same ids: whether it may decide by the header, or has to see more."""
+    pids = Counter(event.get("process", {}).get("pid") for event in common.dump(path))
+    for pid, count in pids.most_common(3):
+        test = f"process.pid == {pid}" if pid is not None else "not exists(process.pid)"
+        for more in ("", " and not (provider.name == 'nobody')"):
+            kept = sum(1 for _ in common.stream("--where", test + more, path))
+            report.equal(f"{path.name}: {test}{more}", kept, count)
 
 
 def main():
@@ -145,6 +236,7 @@ def main():
         if path.name in EXPECTED:
             report.equal(f"{path.name}: with a process id, named", check(report, path),
                          EXPECTED[path.name])
+    check_filter(report, common.trace("perfview-net.4.5.2.x86.etl"))
     report.finish()
 
 

@@ -102,6 +102,7 @@ static void write_kernel(
 }
 
 enum { START = 0x0301, END = 0x0302, RUNDOWN_START = 0x0303, RUNDOWN_END = 0x0304 };
+enum { SWITCH = 0x0524, SAMPLE = 0x0f2e };
 
 /* Process_V3_TypeGroup1. */
 static void write_process(struct trace *trace, uint16_t cpu, int64_t time, uint16_t hook_id,
@@ -125,6 +126,28 @@ static void write_thread(struct trace *trace, int64_t time, uint32_t tid, uint32
     put(trace, pid, 4);
     put(trace, tid, 4);
     write_kernel(trace, 0, time, 0x0501, UINT32_MAX);
+}
+
+/* CSwitch_V3, of which the header names nobody. */
+static void write_switch(struct trace *trace, int64_t time, uint32_t new_tid, uint32_t old_tid)
+{
+    put(trace, new_tid, 4);
+    put(trace, old_tid, 4);
+    put(trace, 0, 8);
+    put(trace, 0, 8);
+    write_kernel(trace, 0, time, SWITCH, UINT32_MAX);
+}
+
+/* SampledProfile, in a header without room for ids. */
+static void write_sample(struct trace *trace, int64_t time, uint32_t tid)
+{
+    const struct etl_kernel header = {
+        .form = ETL_PERFINFO, .pointer_size = 8, .version = 2, .hook_id = SAMPLE, .time = time};
+    put(trace, 0xfffff80000001000, 8);
+    put(trace, tid, 4);
+    put(trace, 1, 4);
+    etl_encode_kernel(&trace->record, &header, span_make(trace->payload, trace->size));
+    write_record(trace, 1, time);
 }
 
 static void write_volume(struct trace *trace, int64_t time)
@@ -171,7 +194,7 @@ static void write_event(struct trace *trace, uint16_t cpu, int64_t time, uint32_
 
 /* ---- reading ----------------------------------------------------------------------------------- */
 
-/* Of each event of `someone`, and of each switch of threads: `pid=name(path)`, in their order. */
+/* Of each event of `someone`, each switch of threads and each sample: `pid=name(path)`, in their order. */
 struct told {
     struct buf text;
     size_t named;
@@ -181,11 +204,11 @@ struct told {
 static bool on_event(void *self, const struct event *event)
 {
     static const struct event_process nobody;
-    enum { SWITCH = 0x0524 };
     struct told *told = self;
     const struct event_record *record = event->record;
     const struct event_process *process = event->process ? event->process : &nobody;
-    if (!guid_equal(&record->provider, &someone) && record->hook_id != SWITCH) {
+    if (!guid_equal(&record->provider, &someone) && record->hook_id != SWITCH &&
+        record->hook_id != SAMPLE) {
         return true;
     }
     told->events++;
@@ -292,12 +315,39 @@ static void a_thread_tells_the_process_that_the_header_lacks(void **state)
     trace_begin(&trace);
     write_process(&trace, 0, 1 * second, RUNDOWN_START, 100, "one.exe");
     write_thread(&trace, 2 * second, 7, 100);
-    write_kernel(&trace, 0, 3 * second, 0x0524, 7);
-    write_kernel(&trace, 0, 4 * second, 0x0524, 8);
+    write_kernel(&trace, 0, 3 * second, SWITCH, 7);
+    write_kernel(&trace, 0, 4 * second, SWITCH, 8);
     trace_end(&trace);
     struct told told;
     read_trace(&told, true);
     assert_span(buf_span(&told.text), "100=one.exe = ");
+    buf_fini(&told.text);
+}
+
+static void a_payload_tells_whom_the_header_does_not(void **state)
+{
+    (void)state;
+    struct trace trace;
+    trace_begin(&trace);
+    write_sample(&trace, 1 * second, 7); /* before anybody knows the thread */
+    write_process(&trace, 0, 2 * second, START, 100, "one.exe");
+    write_thread(&trace, 2 * second, 7, 100);
+    write_switch(&trace, 3 * second, 7, 0);
+    write_sample(&trace, 4 * second, 7);
+    write_sample(&trace, 5 * second, 8); /* nobody's */
+    write_sample(&trace, 6 * second, 0); /* of an idle processor, which the rundown tells */
+    write_switch(&trace, 7 * second, 0, 7);
+    write_process(&trace, 0, 9 * second, RUNDOWN_END, 0, "Idle");
+    put(&trace, 0, 4);
+    put(&trace, 0, 4);
+    write_kernel(&trace, 0, 9 * second, 0x0504, UINT32_MAX);
+    trace_end(&trace);
+    struct told told;
+    read_trace(&told, true);
+    assert_span(buf_span(&told.text), "= 100=one.exe 100=one.exe = 0=Idle 0=Idle ");
+    buf_fini(&told.text);
+    read_trace(&told, false);
+    assert_span(buf_span(&told.text), "= = = = = = ");
     buf_fini(&told.text);
 }
 
@@ -333,6 +383,7 @@ int main(void)
         cmocka_unit_test(an_id_that_is_used_again_names_another),
         cmocka_unit_test(a_start_without_an_end_and_an_end_without_a_start),
         cmocka_unit_test(a_thread_tells_the_process_that_the_header_lacks),
+        cmocka_unit_test(a_payload_tells_whom_the_header_does_not),
         cmocka_unit_test(many_processes_keep_their_names),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
