@@ -63,12 +63,15 @@ struct etl_visitor {
     bool (*record)(void *self, const struct event_record *record);
     bool
         skips_mere_events; /* records of which etl_record_is_mere_event is sure need not be given */
+    /* Other threads hold records already: what is known of their trace stays as it is. */
+    bool leaves_trace;
     /* ${what} is wrong at byte ${offset} of the file. */
     void (*damage)(void *self, const struct trace_info *trace, uint64_t offset, const char *what);
 };
 
 /* Walk all buffers. False only if the file cannot be read or memory is out; damage and a visitor's
- * stop are no failure. The records' trace has its host name from the record on that tells it. */
+ * stop are no failure. The records' trace has its host name from the record on that tells it, unless
+ * the visitor leaves it. */
 bool etl_file_walk(struct etl_file *file, const struct etl_visitor *visitor, struct error *err);
 
 /* Walk and make the index; ${visitor} may be NULL. Not complete if the visitor stopped it. */

@@ -64,7 +64,9 @@ static bool on_buffer(void *self, const struct etl_buffer *buffer, size_t epoch)
     f->arrived = true;
     f->buffer = *buffer;
     f->epoch = epoch;
-    f->file->epochs[epoch]->info.trace.has_stacks = true;
+    if (!f->file->epochs[epoch]->info.trace.has_stacks) {
+        f->file->epochs[epoch]->info.trace.has_stacks = true; /* no record of it was given yet */
+    }
     f->latest = 0;
     return true;
 }
@@ -113,8 +115,11 @@ static bool keep_header(struct etl_follow *f, uint32_t header_end, struct error 
 
 static bool make_parts(struct etl_follow *f, struct error *err)
 {
-    const struct etl_visitor visitor = {
-        .self = f, .buffer = on_buffer, .record = on_record, .damage = on_damage};
+    const struct etl_visitor visitor = {.self = f,
+        .buffer = on_buffer,
+        .record = on_record,
+        .damage = on_damage,
+        .leaves_trace = true};
     f->walk = etl_walk_create(f->file, &visitor, err);
     f->pending = f->walk ? etl_pending_create(f->file, err) : NULL;
     f->stream = f->pending ? etl_stream_create() : NULL;

@@ -140,6 +140,13 @@ static uint64_t search(struct etl_walk *w, uint64_t from)
 
 enum { GROUP_STACK_WALK = 0x18 };
 
+static void learn_trace(struct etl_walk *w, const struct event_record *record)
+{
+    struct trace_info *trace = &w->file->epochs[w->epoch]->info.trace;
+    host_facts_learn(trace, record, w->file->arena);
+    trace->has_stacks |= record->kind == RECORD_KERNEL && record->hook_id >> 8 == GROUP_STACK_WALK;
+}
+
 static void visit_records(struct etl_walk *w, const struct etl_buffer *buffer)
 {
     const struct etl_visitor *visitor = &w->visitor;
@@ -163,10 +170,9 @@ static void visit_records(struct etl_walk *w, const struct etl_buffer *buffer)
             return;
         }
         const struct event_record *record = etl_stream_record(w->stream);
-        struct trace_info *trace = &w->file->epochs[w->epoch]->info.trace;
-        host_facts_learn(trace, record, w->file->arena);
-        trace->has_stacks |= record->kind == RECORD_KERNEL &&
-                             record->hook_id >> 8 == GROUP_STACK_WALK;
+        if (!visitor->leaves_trace) {
+            learn_trace(w, record);
+        }
         w->stopped = visitor->record && !visitor->record(visitor->self, record);
     }
 }

@@ -63,11 +63,14 @@ class Growing:
 
 def bare(event):
     """What an event says of itself, without who shipped it and when it was counted. Nor what is known
-    of its process: of a whole trace that is more than of the part that was there when it was read."""
+    of its process: of a whole trace that is more than of the part that was there when it was read, and of
+    kernel events without ids in their headers the ids come from there, too."""
     event = {key: value for key, value in event.items() if key not in ("agent",)}
     event["etw"] = {key: value for key, value in event["etw"].items()
                     if key not in ("session", "sequence", "file")}
-    if "process" in event:
+    if event["provider"]["kind"] == "mof":
+        event.pop("process", None)
+    elif "process" in event:
         event["process"] = {key: value for key, value in event["process"].items()
                             if key in ("pid", "thread")}
     return json.dumps(event, sort_keys=True)

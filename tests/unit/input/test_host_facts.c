@@ -63,6 +63,23 @@ static void the_computer_name_comes_from_the_system_configuration(void **state)
     arena_fini(&arena);
 }
 
+/* As records of a trace that grows are with other threads when the next ones are read. */
+static void a_walk_can_leave_what_is_known(void **state)
+{
+    (void)state;
+    const struct etl_visitor visitor = {.leaves_trace = true};
+    make();
+    memcpy(place_config_cpu(2, 20 + 12) + 20, "P\0C\0-\0\x34\0\0\0x", 12);
+    struct arena arena;
+    arena_init(&arena, 1 << 20);
+    struct etl_file *file = etl_file_open_memory(
+        span_make(t.bytes, t.size), "mem.etl", &arena, &err);
+    assert_true(etl_file_walk(file, &visitor, &err));
+    assert_int_equal(etl_file_info(file)->trace.host_name.size, 0);
+    etl_file_destroy(file);
+    arena_fini(&arena);
+}
+
 /* SystemConfig_V3_CPU: five u32, 256 and 134 units, two pointers, the processor's architecture. */
 static void the_domain_and_the_architecture_come_from_there(void **state)
 {
@@ -132,6 +149,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_computer_name_comes_from_the_system_configuration),
+        cmocka_unit_test(a_walk_can_leave_what_is_known),
         cmocka_unit_test(the_domain_and_the_architecture_come_from_there),
         cmocka_unit_test(the_system_comes_from_what_a_merge_adds),
     };
