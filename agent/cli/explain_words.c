@@ -377,10 +377,6 @@ static void put_places(const struct words *w)
                 put_rules_of(w, &plan->output_configs[i]->filters, place, &first);
             }
         }
-        if (need == EVENT_PATH_RECORD && first) {
-            begin(w, "header");
-            buf_add_text(w->out, "no rule can be decided by it alone\n");
-        }
     }
     bool first = true;
     put_edits_of(w, &w->explain->config->filters, &first);
