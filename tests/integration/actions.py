@@ -140,7 +140,7 @@ class Actions(unittest.TestCase):
         for every in (1, 2, 3, 7):
             got = self.dump("--sample", f"1/{every}:process.thread.id",
                             "--where", "exists(process.thread.id)")
-            threads = [e for e in self.events if "process" in e]
+            threads = [e for e in self.events if "thread" in e.get("process", {})]
             expected = [e for e in threads if is_kept(number(e["process"]["thread"]["id"]), every)]
             self.assertEqual(sequences(got), sequences(expected))
             if every in (2, 3):
