@@ -71,18 +71,23 @@ def check_stacks(report, name, joined, apart):
                 f"{taken} stack records joined, {with_stack} events got one")
 
 
+def dump(stacks, path):
+    """Processes and threads as headers have them, not as other events tell of them."""
+    return common.dump("--no-process-context", "--stack-walk", stacks, path)
+
+
 def main():
     report = common.Report()
     for path in common.traces():
         trace = minietl.Trace(path)
-        apart = common.dump("--stack-walk", "events", path)
+        apart = dump("events", path)
         check_records(report, path.name, trace, apart)
         check_order(report, path.name, apart)
         if any(map(is_stack, apart)):
-            joined = common.dump("--stack-walk", "join", path)
+            joined = dump("join", path)
             check_order(report, path.name, joined)
             check_stacks(report, path.name, joined, apart)
-            dropped = common.dump("--stack-walk", "drop", path)
+            dropped = dump("drop", path)
             report.equal(f"{path.name}: with --stack-walk drop",
                          [shape_of_event(e) for e in dropped],
                          [shape_of_event(e) for e in apart if not is_stack(e)])
