@@ -83,23 +83,25 @@ def agent(folder, name, output, workers, spool=None):
         path.write_text(json.dumps({
             "version": 1, "spool": spool or {"mode": "memory"},
             "agent": {"decode_workers": workers, "memory": f"{MEMORY_MB}MB", "data_dir": "state"},
-            "sessions": [{"name": "s", "type": "file", "paths": ["trace.etl"]}],
+            # The limit knows an event by itself, and nothing of its process.
+            "sessions": [{"name": "s", "type": "file", "paths": ["trace.etl"],
+                          "process_context": False}],
             "outputs": [{"workers": workers, "batch": {"bytes": BODY_BYTES}, **output, **where}]}))
         return [BINARY, "run", "-c", path.name]
     return command
 
 
 def agent_member(folder):
-    """The members behind an event, as this machine's agent writes them."""
+    """The members behind an event that the trace and this machine's agent add to each."""
     subprocess.run([ETLGEN, "--mix", "limit", "--events", "1", "-o", folder / "one.etl"], check=True,
                    stdout=subprocess.DEVNULL)
     (folder / "one.yaml").write_text(json.dumps({
         "version": 1, "agent": {"data_dir": "one"}, "spool": {"min_free_disk": "1MB"},
-        "sessions": [{"name": "s", "type": "file", "paths": ["one.etl"]}],
+        "sessions": [{"name": "s", "type": "file", "paths": ["one.etl"], "process_context": False}],
         "outputs": [{"type": "stdout", "style": "ndjson"}]}))
     line = subprocess.run([BINARY, "run", "-c", "one.yaml"], cwd=folder, check=True,
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout.decode()
-    return line[line.index(',"agent":'):].rstrip("}\n") + "}"
+    return line[line.index(',"host":'):].rstrip("}\n") + "}"
 
 
 def ways(folder):

@@ -48,7 +48,7 @@ def configure(folder, kind, port, trace="trace.etl", **spool):
     path.write_text(json.dumps({
         "version": 1, "spool": KINDS[kind] | spool,
         "agent": {"decode_workers": 1, "memory": f"{ship.MEMORY_MB}MB", "data_dir": "state", "shutdown": "100ms"},
-        "sessions": [{"name": "s", "type": "file", "paths": [trace]}],
+        "sessions": [{"name": "s", "type": "file", "paths": [trace], "process_context": False}],
         "outputs": [{"type": "http", "compression": "none", "url": f"http://127.0.0.1:{port}",
                      "retry": {"min": "100ms", "max": "200ms"}, "batch": {"bytes": ship.BODY_BYTES}}]}))
     return [ship.BINARY, "run", "-c", path.name]
