@@ -50,6 +50,17 @@ bool batch_mark(struct batch *batch, const struct batch_segment *segment)
     return true;
 }
 
+/* A piece that is added has PIECE_FULL_BYTES and one event more, which is at most twice as long. */
+bool batch_is_full(const struct batch *batch)
+{
+    enum { FULL_BYTES = PIECE_MAX_BYTES - 4 * PIECE_FULL_BYTES };
+    bool is_full = piece_size(&batch->piece) >= FULL_BYTES;
+    for (size_t i = 0; i < batch->piece.route_count; i++) {
+        is_full |= batch->piece.routes[i].name_count >= ROUTES_FULL_NAMES;
+    }
+    return is_full;
+}
+
 size_t batch_segment_of(const struct batch *batch, size_t index)
 {
     size_t low = 0;

@@ -52,6 +52,12 @@ void batch_destroy(struct batch *batch); /* NULL is fine */
  */
 bool batch_mark(struct batch *batch, const struct batch_segment *segment);
 
+/*
+ * Whatever its stream's settings say: with one piece more the batch might be too long for a body on the
+ * disk, or its routes have too many names.
+ */
+bool batch_is_full(const struct batch *batch);
+
 /* Index of the segment that record ${index} is in: there is one, as in all batches but own ones. */
 size_t batch_segment_of(const struct batch *batch, size_t index);
 

@@ -55,11 +55,11 @@ static void wait_for_memory(struct decode_worker *worker)
     plat_sleep_ms(NO_MEMORY_WAIT_MS);
 }
 
-static size_t piece_bytes(const struct slab *slab)
+static size_t pieces_size(const struct slab *slab)
 {
     size_t size = 0;
     for (size_t i = 0; i < slab->piece_count; i++) {
-        size += slab->pieces[i].bytes.size;
+        size += piece_size(&slab->pieces[i]);
     }
     return size;
 }
@@ -287,7 +287,7 @@ static bool work_on_records(struct decode_worker *worker, struct slab *slab)
         if (!work_on_event(worker, slab, &item)) {
             return false;
         }
-        if (piece_bytes(slab) > PIECE_FULL_BYTES && !sealer_take(sealer, slab)) {
+        if (pieces_size(slab) > PIECE_FULL_BYTES && !sealer_take(sealer, slab)) {
             return false;
         }
     }

@@ -196,3 +196,13 @@ size_t piece_memory(const struct piece *piece)
     }
     return size;
 }
+
+size_t piece_size(const struct piece *piece)
+{
+    size_t size = piece->bytes.size + piece->count * sizeof(*piece->ends) +
+                  piece->position_count * sizeof(*piece->positions);
+    for (size_t i = 0; i < piece->route_count; i++) {
+        size += routes_size(&piece->routes[i]);
+    }
+    return size;
+}

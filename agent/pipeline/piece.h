@@ -30,8 +30,9 @@ struct piece {
     uint64_t filtered; /* … and that its filters dropped */
 };
 
-/* Above this a worker hands over what it has; one more event may follow. */
-enum { PIECE_FULL_BYTES = 4 * 1024 * 1024, PIECE_MAX_BYTES = 16 * 1024 * 1024 };
+/* Above PIECE_FULL_BYTES, routes included, a worker hands over what it has; one more event may follow.
+ * PIECE_MAX_BYTES are never needed: a batch is full long before (batch.h). */
+enum { PIECE_FULL_BYTES = 4 * 1024 * 1024, PIECE_MAX_BYTES = 64 * 1024 * 1024 };
 
 /* ${pool} outlives the piece; may be NULL. False: out of memory. */
 bool piece_init(struct piece *piece, size_t route_count, struct block_pool *pool);
@@ -55,6 +56,9 @@ void piece_take_back(struct piece *piece, uint32_t start);
 /* Append ${count} records of ${from}, the first at ${first}; sequences are left out. False: out of
  * memory, and ${piece} is as it was. */
 bool piece_append(struct piece *piece, const struct piece *from, size_t first, size_t count);
+
+/* At least as many bytes as the piece takes where it is written down with all that belongs to it. */
+size_t piece_size(const struct piece *piece);
 
 /* Where record ${index} starts in `bytes`; also for index == count. */
 static inline uint32_t piece_start(const struct piece *piece, size_t index)

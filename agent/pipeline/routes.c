@@ -4,13 +4,13 @@
 
 #include "pipeline/grow.h"
 
-enum { MAX_NAMES = 65536, MAX_ARENA_BYTES = 64 * 1024 * 1024 };
+enum { MAX_ARENA_BYTES = 64 * 1024 * 1024 };
 
 void routes_init(struct routes *routes)
 {
     *routes = (struct routes){.count = 0};
     arena_init(&routes->arena, MAX_ARENA_BYTES);
-    map_init(&routes->map, MAX_NAMES);
+    map_init(&routes->map, ROUTES_MAX_NAMES);
 }
 
 void routes_fini(struct routes *routes)
@@ -82,4 +82,9 @@ size_t routes_bytes(const struct routes *routes)
 {
     return routes->arena.used_bytes + routes->map.capacity * sizeof(struct map_slot) +
            routes->name_capacity * sizeof(struct span) + routes->capacity * sizeof(uint32_t);
+}
+
+size_t routes_size(const struct routes *routes)
+{
+    return routes->arena.used_bytes + (routes->name_count + routes->count) * sizeof(uint32_t);
 }

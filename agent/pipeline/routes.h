@@ -29,7 +29,13 @@ bool routes_add(struct routes *routes, struct span name);
  * memory; then some may be added. */
 bool routes_append(struct routes *routes, const struct routes *from, size_t first, size_t count);
 
-/* Bytes that it holds. */
+/* No more names should come: at most ROUTES_MAX_NAMES can. */
+enum { ROUTES_FULL_NAMES = 32768, ROUTES_MAX_NAMES = 65536 };
+
+/* Bytes of memory that it holds. */
 size_t routes_bytes(const struct routes *routes);
+
+/* At least as many bytes as names and indexes take where they are written down. */
+size_t routes_size(const struct routes *routes);
 
 #endif

@@ -47,7 +47,7 @@ bool sealer_is_full(const struct stream *stream)
     const struct piece *piece = &stream->open->piece;
     return piece->bytes.size >= stream->settings->max_bytes ||
            piece->count >= stream->settings->max_events ||
-           stream->open->segment_count >= MAX_SEGMENTS;
+           stream->open->segment_count >= MAX_SEGMENTS || batch_is_full(stream->open);
 }
 
 /* Records that fill much of a batch make the next one, uncopied, rather than fill up one that is

@@ -118,7 +118,7 @@ class Spool(SpoolRig):
 
     def test_a_changed_shape_goes_on_where_its_own_events_ended(self):
         """Not where another output's did, which were nearer to the end when the agent was killed."""
-        slow = {"batch": {"events": 15000, "bytes": "60MB", "age": "1m"}}
+        slow = {"batch": {"events": 15000, "bytes": "32MB", "age": "1m"}}
         with Server(Bulk(), down) as server:
             self.write(self.siem(server, **slow), self.local(format="ecs"), follow=True)
             agent = self.start_agent()

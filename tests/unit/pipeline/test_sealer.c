@@ -1,7 +1,10 @@
 #include "pipeline/sealer.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "pipeline/batch_codec.h"
 #include "support/test.h"
 
 /* One session, one stream, two outputs: the sealer between slabs made by hand and a memory spool. */
@@ -34,7 +37,7 @@ static void rig_init_losses(
         .outputs = outputs,
         .output_count = OUTPUTS};
     rig->session = (struct sealer_session){.streams = streams, .stream_count = 1};
-    rig->spool = spool_memory_create(1, 64 * 1024 * 1024, &err);
+    rig->spool = spool_memory_create(1, 256 * 1024 * 1024, &err);
     rig->books = books_create(1, OUTPUTS, &err);
     assert_non_null(rig->spool);
     assert_non_null(rig->books);
@@ -77,7 +80,7 @@ static struct slab *make_slab(struct rig *rig, enum slab_kind kind)
     slab->pieces = calloc(1, sizeof(*slab->pieces));
     slab->rolls = calloc(1, sizeof(*slab->rolls));
     assert_true(slab->pieces && slab->rolls);
-    assert_true(piece_init(&slab->pieces[0], 0, NULL));
+    assert_true(piece_init(&slab->pieces[0], rig->stream.route_count, NULL));
     slab->piece_count = 1;
     slab->ticket = rig->next_ticket++;
     return slab;
@@ -309,6 +312,93 @@ static void a_gap_behind_what_was_dropped_takes_its_session_nowhere(void **state
     }
 }
 
+/* ---- more than a batch can be ------------------------------------------------------------------- */
+
+static void finish_large_slab(struct rig *rig, size_t bytes)
+{
+    struct slab *slab = make_slab(rig, SLAB_RECORDS);
+    struct piece *piece = &slab->pieces[0];
+    assert_true(buf_reserve(&piece->bytes, bytes));
+    memset(piece->bytes.data, 'x', bytes);
+    piece->bytes.size = bytes;
+    piece->seen = 1;
+    assert_true(piece_end_record(piece, rig->next_sequence));
+    slab->last_sequence = slab->done_sequence = rig->next_sequence++;
+    sealer_finish(rig->sealer, slab);
+}
+
+static void finish_slab_of_names(struct rig *rig, size_t count)
+{
+    struct slab *slab = make_slab(rig, SLAB_RECORDS);
+    struct piece *piece = &slab->pieces[0];
+    for (size_t i = 0; i < count; i++, rig->next_sequence++) {
+        char name[32];
+        snprintf(name, sizeof(name), "%llu", (unsigned long long)rig->next_sequence);
+        buf_add_text(&piece->bytes, "{}\n");
+        assert_true(routes_add(&piece->routes[0], span_text(name)));
+        assert_true(piece_end_record(piece, rig->next_sequence));
+        piece->seen++;
+    }
+    slab->last_sequence = slab->done_sequence = rig->next_sequence - 1;
+    sealer_finish(rig->sealer, slab);
+}
+
+/* Take all batches, of which there are several, each one that a disk could be given. */
+static void take_all(struct rig *rig)
+{
+    static const char *const sessions[] = {"session"};
+    const struct batch_codec codec = {.sessions = sessions, .session_count = 1, .other = 1};
+    uint64_t records = 0;
+    size_t batches = 0;
+    struct spool_item item;
+    sealer_flush(rig->sealer);
+    while (records + 1 < rig->next_sequence) {
+        assert_int_equal(
+            rig->spool->ops->next(rig->spool, rig->cursors[0], 0, &item), SPOOL_BATCH);
+        struct batch *batch = (struct batch *)item.batch;
+        struct span body;
+        struct error err;
+        assert_true(batch_codec_write(&codec, batch, &body, &err));
+        records += batch->piece.count;
+        assert_int_equal(batch->segments[batch->segment_count - 1].last_sequence, records);
+        batches++;
+        rig->spool->ops->ack(rig->spool, rig->cursors[0], &item, true);
+    }
+    assert_true(batches > 1);
+}
+
+static void init_without_limits(struct rig *rig, size_t routes)
+{
+    rig_init(rig, 1, 0, 0);
+    rig->stream.max_bytes = SIZE_MAX / 2;
+    rig->stream.max_events = SIZE_MAX / 2;
+    rig->stream.route_count = routes;
+}
+
+static void a_batch_ends_where_it_is_as_long_as_one_can_be(void **state)
+{
+    (void)state;
+    struct rig rig;
+    init_without_limits(&rig, 0);
+    for (int i = 0; i < 20; i++) {
+        finish_large_slab(&rig, PIECE_FULL_BYTES);
+    }
+    take_all(&rig);
+    rig_fini(&rig);
+}
+
+static void a_batch_ends_where_its_routes_have_as_many_names_as_they_can(void **state)
+{
+    (void)state;
+    struct rig rig;
+    init_without_limits(&rig, 1);
+    for (int i = 0; i < 20; i++) {
+        finish_slab_of_names(&rig, 5000);
+    }
+    take_all(&rig);
+    rig_fini(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -317,6 +407,8 @@ int main(void)
         cmocka_unit_test(what_has_no_number_takes_its_session_nowhere),
         cmocka_unit_test(a_slab_that_was_taken_in_part_is_dropped_in_part),
         cmocka_unit_test(a_gap_behind_what_was_dropped_takes_its_session_nowhere),
+        cmocka_unit_test(a_batch_ends_where_it_is_as_long_as_one_can_be),
+        cmocka_unit_test(a_batch_ends_where_its_routes_have_as_many_names_as_they_can),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
