@@ -84,7 +84,9 @@ static inline int tear_down(void **state)
     etw_registry_use(NULL);
     sim_registry_destroy(registry);
     free(program);
-    return temp_folder_remove(folder);
+    /* Windows gives the folder of a program free a little after the program has ended. */
+    AWAIT(temp_folder_remove(folder) == 0);
+    return 0;
 }
 
 static inline void start_heap(struct rig *rig)
@@ -123,8 +125,10 @@ static inline uint32_t await_launched(struct rig *rig)
     return info_of(rig).pids[0];
 }
 
+/* ${pid} allocates, and the session's reader is there to be given it. */
 static inline void allocate(struct rig *rig, uint32_t pid)
 {
+    rig_await(rig, rig_reads, NAME);
     struct buf payload;
     buf_init(&payload, 64);
     etl_put_u64(&payload, 0x1f0000); /* HeapHandle */
