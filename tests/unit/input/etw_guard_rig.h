@@ -52,6 +52,18 @@ static inline void await_report(
     }
 }
 
+/* No more than ${count}; else the test says which came. */
+static inline void assert_reports(struct rig *rig, size_t count)
+{
+    plat_mutex_lock(&rig->mutex);
+    for (size_t i = 0; rig->report_count != count && i < rig->report_count; i++) {
+        print_error("report: %s (%s): %s\n", rig->reports[i].kind,
+            event_guard_action_name(rig->reports[i].action), rig->reports[i].detail);
+    }
+    assert_int_equal(rig->report_count, count);
+    plat_mutex_unlock(&rig->mutex);
+}
+
 static inline struct rig_report last_report(struct rig *rig)
 {
     plat_mutex_lock(&rig->mutex);

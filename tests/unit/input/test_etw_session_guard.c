@@ -23,7 +23,7 @@ static void a_quiet_session_has_nothing_to_report(void **state)
         write_events(provider, 10);
     }
     rig_stop(&rig);
-    assert_int_equal(rig.report_count, 0);
+    assert_reports(&rig, 0);
     assert_nothing_left(&rig);
     rig_fini(&rig);
 }
@@ -47,7 +47,7 @@ static void a_provider_that_is_switched_off_is_switched_on_again(void **state)
     write_events(provider, 10);
     rig_stop(&rig);
     assert_int_equal(rig.events, 10);
-    assert_int_equal(rig.report_count, 1);
+    assert_reports(&rig, 1);
     assert_nothing_left(&rig);
     rig_fini(&rig);
 }
@@ -93,7 +93,7 @@ static void a_provider_that_is_registered_again_is_no_news(void **state)
         await_look(&rig);
     }
     rig_stop(&rig);
-    assert_int_equal(rig.report_count, 0);
+    assert_reports(&rig, 0);
     rig_fini(&rig);
 }
 
@@ -123,7 +123,7 @@ static void who_switches_it_off_again_and_again_has_it_so(void **state)
     await_look(&rig);
     assert_false(is_enabled(&rig, NAME)); /* it is looked at, and left */
     rig_stop(&rig);
-    assert_int_equal(rig.report_count, 3);
+    assert_reports(&rig, 3);
     assert_nothing_left(&rig);
     rig_fini(&rig);
 }
@@ -179,7 +179,7 @@ static void without_repairs_it_only_tells(void **state)
     await_report(&rig, "provider_disabled", GUARD_NONE, 1);
     assert_false(is_enabled(&rig, NAME));
     rig_stop(&rig);
-    assert_int_equal(rig.report_count, 1);
+    assert_reports(&rig, 1);
     rig_fini(&rig);
 }
 
@@ -196,7 +196,7 @@ static void without_a_guard_nobody_looks(void **state)
     AWAIT(etw_sim_calls(rig.sim, "ControlTraceW") >= polled + 10);
     assert_int_equal(etw_sim_calls(rig.sim, "EnumerateTraceGuidsEx"), asked);
     rig_stop(&rig);
-    assert_int_equal(rig.report_count, 0);
+    assert_reports(&rig, 0);
     rig_fini(&rig);
 }
 
@@ -228,7 +228,7 @@ static void settings_that_others_change_are_changed_back(void **state)
     write_events(provider, 10);
     rig_stop(&rig);
     assert_int_equal(rig.events, 10);
-    assert_int_equal(rig.report_count, 1);
+    assert_reports(&rig, 1);
     rig_fini(&rig);
 }
 
@@ -248,7 +248,7 @@ static void settings_that_do_no_harm_are_told_once_and_stay(void **state)
     assert_true(etw_sim_session_get(rig.sim, NAME, &now));
     assert_int_equal(now.maximum_buffers, 100);
     rig_stop(&rig);
-    assert_int_equal(rig.report_count, 1);
+    assert_reports(&rig, 1);
     rig_fini(&rig);
 }
 
@@ -301,7 +301,7 @@ static void a_session_that_is_stopped_comes_back_and_is_told(void **state)
     write_events(provider, 10);
     rig_stop(&rig);
     assert_int_equal(rig.events, 10);
-    assert_int_equal(rig.report_count, 1);
+    assert_reports(&rig, 1);
     size_t gaps;
     assert_int_equal(rig_lost(&rig, "session_stopped", &gaps), 0); /* nobody knows how many */
     assert_int_equal(gaps, 1);
@@ -391,7 +391,7 @@ static void somebody_elses_session_that_ends_is_told(void **state)
     await_report(&rig, "session_stopped", GUARD_NONE, 1);
     rig_await(&rig, is_free, "Theirs");
     rig_stop(&rig);
-    assert_int_equal(rig.report_count, 1);
+    assert_reports(&rig, 1);
     assert_nothing_left(&rig);
     rig_fini(&rig);
 }
@@ -416,7 +416,7 @@ static void a_reader_that_fails_is_nobodys_stop(void **state)
     write_events(provider, 10);
     rig_stop(&rig);
     assert_int_equal(rig.events, 10);
-    assert_int_equal(rig.report_count, 0);
+    assert_reports(&rig, 0);
     assert_true(rig_has_note(&rig, reader_note));
     assert_false(rig_has_note(&rig, "somebody else"));
     size_t gaps;
@@ -439,7 +439,7 @@ static void a_stop_while_no_reader_can_be_had_ends_the_session(void **state)
     rig_await(&rig, rig_has_note, reader_note);
     assert_true(etw_sim_session_runs(rig.sim, NAME));
     rig_stop(&rig);
-    assert_int_equal(rig.report_count, 0);
+    assert_reports(&rig, 0);
     assert_int_equal(etw_sim_calls(rig.sim, "ProcessTrace"), 1);
     assert_nothing_left(&rig);
     rig_fini(&rig);
@@ -459,7 +459,7 @@ static void somebody_elses_session_runs_on_without_a_reader(void **state)
     rig_start_as(&rig, ETW_PLAN_ATTACH, &settings, NULL, 0);
     rig_await(&rig, rig_reads, "Theirs");
     rig_stop(&rig);
-    assert_int_equal(rig.report_count, 0);
+    assert_reports(&rig, 0);
     assert_true(etw_sim_session_runs(rig.sim, "Theirs"));
     rig_fini(&rig);
 }
@@ -549,7 +549,7 @@ static void a_clock_that_is_set_is_told_in_both_directions(void **state)
     assert_int_equal(last_report(&rig).shift_ms, -3605000);
     assert_string_equal(last_report(&rig).detail, "the system's time was set back by 3605.000 s");
     rig_stop(&rig);
-    assert_int_equal(rig.report_count, 2);
+    assert_reports(&rig, 2);
     rig_fini(&rig);
 }
 

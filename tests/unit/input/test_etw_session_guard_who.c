@@ -113,7 +113,7 @@ static void who_stops_the_session_that_watches_him_has_it_so(void **state)
     /* Its own, that one, and that one again until two repairs were undone. */
     assert_int_equal(etw_sim_calls(rig.sim, "StartTraceW"), 4);
     rig_stop(&rig);
-    assert_int_equal(rig.report_count, 0);
+    assert_reports(&rig, 0);
     assert_nothing_left(&rig);
     rig_fini(&rig);
 }
