@@ -353,8 +353,7 @@ static void take_all(struct rig *rig)
     struct spool_item item;
     sealer_flush(rig->sealer);
     while (records + 1 < rig->next_sequence) {
-        assert_int_equal(
-            rig->spool->ops->next(rig->spool, rig->cursors[0], 0, &item), SPOOL_BATCH);
+        assert_int_equal(rig->spool->ops->next(rig->spool, rig->cursors[0], 0, &item), SPOOL_BATCH);
         struct batch *batch = (struct batch *)item.batch;
         struct span body;
         struct error err;
