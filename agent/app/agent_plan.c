@@ -270,11 +270,14 @@ static bool plan_providers(struct agent_plan *plan, const struct agent_plan_sett
 /* ---- outputs and streams ------------------------------------------------------------------------- */
 
 /* Batches of a stream are sealed as the most impatient of its outputs wants it. */
-static void narrow(struct pipeline_stream *stream, const struct app_batch *batch)
+static void narrow(struct pipeline_stream *stream, const struct app_config *config,
+    const struct app_output *output)
 {
+    const struct app_batch *batch = &output->batch;
     size_t events = (size_t)batch->events;
+    size_t bytes = (size_t)app_config_batch_bytes(config, output);
     stream->max_events = events < stream->max_events ? events : stream->max_events;
-    stream->max_bytes = batch->bytes < stream->max_bytes ? (size_t)batch->bytes : stream->max_bytes;
+    stream->max_bytes = bytes < stream->max_bytes ? bytes : stream->max_bytes;
     stream->max_age_ns = batch->age_ns < stream->max_age_ns ? batch->age_ns : stream->max_age_ns;
 }
 
@@ -354,7 +357,7 @@ static bool plan_output(struct agent_plan *plan, size_t index,
         }
     }
     stream->shape.ids |= output->ids;
-    narrow(stream, &config->batch);
+    narrow(stream, settings->config, config);
     const char *text = config->ops->route ? config->ops->route(config->settings) : NULL;
     return !text || route(plan, output, text, err);
 }

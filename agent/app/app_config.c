@@ -402,6 +402,14 @@ const char *app_config_format(const struct app_output *output)
     return own ? own : names[output->format];
 }
 
+uint64_t app_config_batch_bytes(const struct app_config *config, const struct app_output *output)
+{
+    enum { SPOOL_SHARE = 8 };
+    bool keeps = config->spool.mode == APP_SPOOL_DURABLE;
+    uint64_t most = keeps ? config->spool.max_size_bytes / SPOOL_SHARE : UINT64_MAX;
+    return output->batch.bytes < most ? output->batch.bytes : most;
+}
+
 bool app_config_same_stream(
     const struct app_config *config, const struct app_output *a, const struct app_output *b)
 {

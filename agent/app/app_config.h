@@ -309,6 +309,10 @@ const char *app_config_data_dir(const struct app_config *config);
 bool app_config_same_stream(
     const struct app_config *config, const struct app_output *a, const struct app_output *b);
 
+/* At most so many bytes are in a batch of ${output}: what it says, but no more than an eighth of a spool
+ * on a disk, in which several must have room. */
+uint64_t app_config_batch_bytes(const struct app_config *config, const struct app_output *output);
+
 /* The file, or template of files, that an output writes; NULL: none. */
 const char *app_config_target(const struct app_output *output);
 

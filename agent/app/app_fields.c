@@ -371,7 +371,7 @@ static const struct config_field batch_fields[] = {
     {CONFIG_ROW("events", INT, struct app_batch, events), .default_text = "5000",
         .min = 1, .max = 1000000, .help = "at most so many"},
     {CONFIG_ROW("bytes", SIZE, struct app_batch, bytes), .default_text = "1MB",
-        .min = 4096, .max = 32 * MB, .help = "at most so much"},
+        .min = 4096, .max = 32 * MB, .help = "at most so much; on a disk no more than an eighth of spool.max_size"},
     {CONFIG_ROW("age", DURATION, struct app_batch, age_ns), .default_text = "200ms",
         .max = 60 * SECOND_NS, .help = "sent at the latest after this time"},
     {.key = NULL},

@@ -47,7 +47,8 @@ static void plan(const struct app_config *config, const struct app_output **enab
             settings->stream_count++;
             *max_bytes = SIZE_MAX;
         }
-        *max_bytes = output->batch.bytes < *max_bytes ? (size_t)output->batch.bytes : *max_bytes;
+        size_t bytes = (size_t)app_config_batch_bytes(config, output);
+        *max_bytes = bytes < *max_bytes ? bytes : *max_bytes;
         outputs[at] = (struct pipeline_output){
             .workers = (size_t)output->workers, .stream = stream};
         settings->output_count++;

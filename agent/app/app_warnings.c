@@ -259,6 +259,13 @@ static void warn_of_output(const struct search *search, const struct app_output 
             "one batch may take more than a quarter of agent.memory. make it smaller, or "
             "agent.memory larger");
     }
+    uint64_t batch_bytes = app_config_batch_bytes(config, output);
+    if (output->batch.bytes > batch_bytes) {
+        WARN(search, &output->batch.bytes,
+            "more than an eighth of spool.max_size: batches end at %s. make it smaller, or "
+            "spool.max_size larger",
+            config_value_write_size(batch_bytes).text);
+    }
     config_check_report(config->memory, output->ops->doubt, output->settings, search->report);
     warn_of_loops(search, output);
     warn_of_target(search, output);

@@ -61,6 +61,11 @@ bool batch_is_full(const struct batch *batch)
     return is_full;
 }
 
+size_t batch_size(const struct batch *batch)
+{
+    return piece_size(&batch->piece) + batch->segment_count * sizeof(*batch->segments);
+}
+
 size_t batch_segment_of(const struct batch *batch, size_t index)
 {
     size_t low = 0;

@@ -58,6 +58,9 @@ bool batch_mark(struct batch *batch, const struct batch_segment *segment);
  */
 bool batch_is_full(const struct batch *batch);
 
+/* About as many bytes as the batch takes where it is written down. */
+size_t batch_size(const struct batch *batch);
+
 /* Index of the segment that record ${index} is in: there is one, as in all batches but own ones. */
 size_t batch_segment_of(const struct batch *batch, size_t index);
 

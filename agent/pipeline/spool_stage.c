@@ -300,7 +300,7 @@ void spool_stage_batches(struct spool_durable *spool, enum spool_room *ret_room,
     bool ok = true;
     while (ok && (batch = spool->waiting.head)) {
         struct store_row row;
-        room = spool_stage_room(spool, batch->memory);
+        room = spool_stage_room(spool, batch_size(batch));
         if (room != SPOOL_ROOM) {
             break;
         }

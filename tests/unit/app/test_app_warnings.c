@@ -284,6 +284,41 @@ static unsigned long wanted_mb(size_t count, unsigned long mb)
     return wanted;
 }
 
+/* Else one batch alone would be more than the spool takes, and wait for room for ever. */
+static void batches_that_a_small_spool_makes_smaller_are_warned_of(void **state)
+{
+    (void)state;
+    static const char text[] = "sessions: [{type: source, paths: ['/w/*']}]\n"
+                               "outputs: [{type: sink, path: /v, batch: {bytes: %s}}]\n"
+                               "spool: {mode: %s, min_free_disk: 0, max_size: 16MB}\n";
+    static const struct {
+        const char *mode;
+        const char *bytes;
+        uint64_t most;
+        const char *warning;
+    } cases[] = {
+        {"durable", "3MB", 2 << 20,
+            "f.yaml:2:49: warning: more than an eighth of spool.max_size: batches end at 2MB. make "
+            "it smaller, or spool.max_size larger"},
+        {"durable", "2MB", 2 << 20, ""},
+        {"memory", "3MB", 3 << 20, ""},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char all[512];
+        struct config_report report;
+        struct app_config config;
+        snprintf(all, sizeof(all), text, cases[i].bytes, cases[i].mode);
+        config_report_init(&report);
+        report.kind = "warning";
+        assert_true(app_config_parse(span_text(all), "f.yaml", &registry, NULL, &config, &report));
+        assert_int_equal(app_config_batch_bytes(&config, &config.outputs[0]), cases[i].most);
+        app_warnings_find(&config, &report);
+        assert_string_equal(report.line_count ? report.lines[0].text : "", cases[i].warning);
+        app_config_fini(&config);
+        config_report_fini(&report);
+    }
+}
+
 static void too_little_memory_is_warned_of_with_what_would_do(void **state)
 {
     (void)state;
@@ -307,6 +342,7 @@ int main(void)
         cmocka_unit_test(a_trace_by_another_name_is_refused),
         cmocka_unit_test(an_output_that_cannot_have_its_file_is_warned_of),
         cmocka_unit_test(two_outputs_do_not_share_a_file),
+        cmocka_unit_test(batches_that_a_small_spool_makes_smaller_are_warned_of),
         cmocka_unit_test(too_little_memory_is_warned_of_with_what_would_do),
         cmocka_unit_test(an_output_keeps_off_the_log),
         cmocka_unit_test(an_output_of_disabled_sessions_is_warned_of),

@@ -1,0 +1,137 @@
+"""Settings at their ends, and events that are long: every run ends by itself, with every event once.
+
+A batch that never finds room, or a text that is too long for where it goes, must not look like something
+that passes: whoever waits for that stands still for ever.
+"""
+
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+import uuid
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+BINARY = os.environ["ETWSHIP_BIN"]
+ETLGEN = os.environ["ETWSHIP_ETLGEN"]
+# A net under a program that does not end, no measure.
+TIMEOUT_S = 300
+SMALL_EVENTS = 5000
+PROVIDER = uuid.UUID("c2a5f0de-6c1b-4d57-9a8e-52f1c0b7d913")
+LIST, TEXT = 1, 2  # events of the provider
+# Each byte of the payload becomes an object with a member of so long a name.
+MEMBER = "n" * 220
+LARGEST = {"batch": {"bytes": "32MB", "events": 1000000, "age": "1m"}}
+SMALLEST = {"batch": {"bytes": "4KB"}}
+MANIFEST = f"""<instrumentationManifest xmlns="http://schemas.microsoft.com/win/2004/08/events">
+<instrumentation xmlns:win="http://manifests.microsoft.com/win/2004/08/windows/events"><events>
+<provider name="Long" guid="{{{PROVIDER}}}" symbol="LONG">
+<events>
+<event value="{LIST}" version="0" template="list"/>
+<event value="{TEXT}" version="0" template="text" message="$(string.text)"/>
+</events>
+<templates>
+<template tid="list"><data name="count" inType="win:UInt16"/>
+<struct name="items" count="count"><data name="{MEMBER}" inType="win:UInt8"/></struct></template>
+<template tid="text"><data name="text" inType="win:UnicodeString"/></template>
+</templates></provider></events></instrumentation>
+<localization><resources culture="en-US"><stringTable>
+<string id="text" value="{'%1 ' * 150}"/>
+</stringTable></resources></localization></instrumentationManifest>"""
+
+
+def record(number, payload):
+    """EVENT_HEADER of evntcons.h and the payload, behind its size as etlgen wants it."""
+    size = 80 + len(payload)
+    descriptor = struct.pack("<HBBBBHQ", number, 0, 0, 4, 0, 0, 0)
+    return struct.pack("<IHBBHHIIq", size, size, 19, 0xC0, 0x40, 0, 7, 42, 1000) + \
+        PROVIDER.bytes_le + descriptor + bytes(24) + payload
+
+
+def listed(count):
+    return record(LIST, struct.pack("<H", count) + bytes(count))
+
+
+def etlgen(path, *arguments):
+    subprocess.run([ETLGEN, *arguments, "-o", path], check=True, timeout=TIMEOUT_S,
+                   stdout=subprocess.DEVNULL)
+
+
+class Extremes(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        memory = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(memory.cleanup)
+        cls.traces = Path(memory.name)
+        (cls.traces / "long.man").write_text(MANIFEST, encoding="utf-8")
+        etlgen(cls.traces / "small.etl", "--events", str(SMALL_EVENTS))
+        # Texts of 6.8 MB, of which no two have room in the smallest spool.
+        cls.make("long", *[listed(30000), listed(10)] * 4)
+
+    @classmethod
+    def make(cls, name, *records):
+        source = cls.traces / f"{name}.records"
+        source.write_bytes(b"".join(records))
+        etlgen(cls.traces / f"{name}.etl", "--cpus", "1", "--buffer-size", "262144", "--records",
+               source)
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def ship(self, traces, output, **config):
+        """What arrives, by trace."""
+        path = self.folder / "etwship.yaml"
+        path.write_text(json.dumps(config | {
+            "schema": [{"type": "folder", "path": str(self.traces)}],
+            "sessions": [{"name": name, "type": "file", "paths": [f"{self.traces}/{name}.etl"]}
+                         for name in traces],
+            "outputs": [{"type": "file", "path": str(self.folder / "out.ndjson")} | output]}))
+        done = subprocess.run([BINARY, "run", "-c", path], stdin=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, timeout=TIMEOUT_S, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr.decode())
+        found = {name: [] for name in traces}
+        for file in self.folder.glob("out*"):
+            for line in file.read_bytes().splitlines():
+                event = json.loads(line)
+                found[event["etw"]["session"]].append(event)
+        return found
+
+    def assert_each_once(self, found, **counts):
+        for name, count in counts.items():
+            numbers = sorted(event["etw"]["sequence"] for event in found[name])
+            self.assertEqual(numbers, list(range(1, count + 1)), name)
+
+    def assert_all(self, found):
+        self.assert_each_once(found, small=SMALL_EVENTS, long=8)
+        longest = [len(event["data"]["items"]) for event in found["long"]]
+        self.assertEqual(sorted(longest), [10] * 4 + [30000] * 4)
+
+    def keeping(self, **spool):
+        return {"agent": {"data_dir": str(self.folder / "state"), "log": {"stats": "0s"}},
+                "spool": {"max_size": "16MB", "min_free_disk": "0"} | spool}
+
+    def test_the_smallest_spool_takes_the_largest_batches_and_events(self):
+        self.assert_all(self.ship(["small", "long"], LARGEST, **self.keeping()))
+
+    def test_the_smallest_spool_takes_small_batches_and_large_events(self):
+        self.assert_all(self.ship(["small", "long"], SMALLEST, **self.keeping(compression="zstd")))
+
+    def test_the_least_memory_takes_the_largest_batches_and_events(self):
+        config = {"agent": {"memory": "16MB", "decode_workers": 4}, "spool": {"mode": "memory"}}
+        self.assert_all(self.ship(["small", "long"], LARGEST, **config))
+
+    def test_files_that_are_smaller_than_an_event_take_one_each(self):
+        rotate = {"rotate": {"size": "1KB"}}
+        config = {"spool": {"mode": "memory"}}
+        self.assert_each_once(self.ship(["long"], rotate, **config), long=8)
+        self.assertEqual(len(list(self.folder.glob("out*"))), 8)
+
+
+if __name__ == "__main__":
+    unittest.main()
