@@ -75,7 +75,7 @@ static struct time_range times_of(const struct batch *batch)
     return times;
 }
 
-static bool add_row(struct spool_durable *spool, const struct store_row *row)
+static bool reserve_row(struct spool_durable *spool)
 {
     if (spool->row_count == spool->row_capacity) {
         size_t capacity = spool->row_capacity * 2 + 64;
@@ -86,7 +86,6 @@ static bool add_row(struct spool_durable *spool, const struct store_row *row)
         spool->rows = rows;
         spool->row_capacity = capacity;
     }
-    spool->rows[spool->row_count++] = *row;
     return true;
 }
 
@@ -304,9 +303,10 @@ void spool_stage_batches(struct spool_durable *spool, enum spool_room *ret_room,
         if (room != SPOOL_ROOM) {
             break;
         }
-        ok = add_row(spool, &(struct store_row){.id = 0}) && stage_batch(spool, batch, &row, &err);
+        /* Room for the row first: what is staged has one. */
+        ok = reserve_row(spool) && stage_batch(spool, batch, &row, &err);
         if (ok) {
-            spool->rows[spool->row_count - 1] = row;
+            spool->rows[spool->row_count++] = row;
             spool->first_id = row.id && row.id < spool->first_id ? row.id : spool->first_id;
             note_sequences(spool, batch);
             batch_list_remove(&spool->waiting, batch);
