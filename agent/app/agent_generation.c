@@ -193,6 +193,7 @@ static bool make_pipeline(struct agent *agent, struct error *err)
         .memory_bytes = (size_t)config->memory_bytes,
         .process_tables = agent_processes_count(plan),
         .rolls_up = app_rules_roll_up(agent->config),
+        .limiter_tables = app_rules_bucket_tables(agent->config),
         .tail = buf_span(&agent->tail),
         .agent = &agent->identity.agent,
         .make_cache = make_cache,

@@ -34,6 +34,7 @@ static void plan(const struct app_config *config, const struct app_output **enab
     }
     settings->process_tables += any_live;
     settings->rolls_up = app_rules_roll_up(config);
+    settings->limiter_tables = app_rules_bucket_tables(config);
     for (size_t i = 0; i < config->output_count; i++) {
         const struct app_output *output = &config->outputs[i];
         size_t at = settings->output_count;

@@ -251,6 +251,29 @@ static void find_rollup(void *self, const char *where, const struct config_list 
     }
 }
 
+static bool has_buckets(const struct config_list *list)
+{
+    const struct app_rule *rules = list->items;
+    bool any = false;
+    for (size_t i = 0; i < list->count; i++) {
+        any |= rules[i].limit.per.count > 0;
+    }
+    return any;
+}
+
+size_t app_rules_bucket_tables(const struct app_config *config)
+{
+    size_t for_all = has_buckets(&config->filters);
+    size_t for_one = 0;
+    for (size_t i = 0; i < config->output_count; i++) {
+        for_all += has_buckets(&config->outputs[i].filters);
+    }
+    for (size_t i = 0; i < config->session_count; i++) {
+        for_one += has_buckets(&config->sessions[i].filters);
+    }
+    return for_all * config->session_count + for_one;
+}
+
 bool app_rules_roll_up(const struct app_config *config)
 {
     bool found = false;

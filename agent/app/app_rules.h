@@ -34,6 +34,10 @@ void app_rules_complain(const struct config *memory, const struct app_rule *rule
 /* Is a rule of the configuration a rollup? */
 bool app_rules_roll_up(const struct app_config *config);
 
+/* How many tables of buckets the limits need that go by fields: a list has one for each session that it
+ * is for. */
+size_t app_rules_bucket_tables(const struct app_config *config);
+
 /* All lists of rules that a configuration has: where they stand ("session security"), and what is
  * in them. */
 typedef void app_rules_fn(void *self, const char *where, const struct config_list *list);

@@ -1,5 +1,6 @@
 #include "pipeline/budget.h"
 
+#include "pipeline/limiter.h"
 #include "pipeline/rollup.h"
 
 /*
@@ -68,8 +69,10 @@ static size_t fixed_bytes(const struct pipeline_settings *s)
     size_t store = s->store.store ? STORE_BYTES : 0;
     size_t windows = s->rolls_up ? s->session_count * s->stream_count * ROLLUP_BYTES : 0;
     size_t processes = s->process_tables * budget_process_bytes(s->memory_bytes, s->process_tables);
-    return PROGRAM_BYTES + store + windows + processes + s->session_count * SESSION_BYTES +
-           budget_queue_bytes(s) + work_bytes(s) + copies + s->memory_bytes / ALLOCATOR_SHARE;
+    size_t buckets = s->limiter_tables * LIMITER_BYTES;
+    return PROGRAM_BYTES + store + windows + buckets + processes +
+           s->session_count * SESSION_BYTES + budget_queue_bytes(s) + work_bytes(s) + copies +
+           s->memory_bytes / ALLOCATOR_SHARE;
 }
 
 size_t budget_spool_bytes(const struct pipeline_settings *s)

@@ -24,6 +24,8 @@ struct bucket {
     size_t rule;
 };
 
+_Static_assert(SETS *WAYS * sizeof(struct bucket) <= LIMITER_BYTES, "as limiter.h says");
+
 struct table {
     struct plat_mutex locks[STRIPES]; /* of the sets, and of `own` by rule */
     struct bucket *own;               /* by rule */

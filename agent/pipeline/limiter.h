@@ -15,6 +15,9 @@
  */
 struct limiter;
 
+/* What the table of buckets of a list in a session takes, where limits go by fields. */
+enum { LIMITER_BYTES = 128 * 1024 };
+
 /* NULL: out of memory. ${filter} outlives it. */
 struct limiter *limiter_create(
     const struct filter *filter, size_t session_count, struct error *err);

@@ -96,6 +96,7 @@ struct pipeline_settings {
     size_t memory_bytes;   /* of the process: what it needs itself, and everything queued */
     size_t process_tables; /* that sessions have, one or many each: budget_process_bytes */
     bool rolls_up;         /* some rule does: each session may have open windows for each stream */
+    size_t limiter_tables; /* of limits that go by fields */
     size_t queue_bytes;    /* of it, for slabs before decoding; 0: a sixteenth */
     uint64_t gap_age_ns;   /* 0: 1 s */
     /* Losses that the pipeline before in this process has not told; they are, once this one runs. And what it
