@@ -1,5 +1,7 @@
 #include "pipeline/event_text.h"
 
+#include "event/event_edits.h"
+
 static bool write_once(const struct event_format *format, struct event_writer *writer,
     const struct event *event, struct buf *out)
 {
@@ -18,12 +20,9 @@ static bool write_once(const struct event_format *format, struct event_writer *w
     return true;
 }
 
-bool event_text_add(const struct event_format *format, struct event_writer *writer,
-    const struct event *event, struct buf *out)
+/* Its header, as rules have made it. ${edits}: room for what they have made of the rest. */
+static struct event without_values(const struct event *event, struct event_edits *edits)
 {
-    if (write_once(format, writer, event, out)) {
-        return true;
-    }
     struct event shorter = *event;
     shorter.fields = NULL;
     shorter.field_count = 0;
@@ -31,5 +30,21 @@ bool event_text_add(const struct event_format *format, struct event_writer *writ
     shorter.error = "its values are too long to ship";
     shorter.rest = span_make(NULL, 0);
     shorter.stack_count = 0;
+    if (event->edits && event->edits->has_message) { /* it was made of the values */
+        *edits = *event->edits;
+        edits->message = span_make(NULL, 0);
+        shorter.edits = edits;
+    }
+    return shorter;
+}
+
+bool event_text_add(const struct event_format *format, struct event_writer *writer,
+    const struct event *event, struct buf *out)
+{
+    if (write_once(format, writer, event, out)) {
+        return true;
+    }
+    struct event_edits edits;
+    struct event shorter = without_values(event, &edits);
     return write_once(format, writer, &shorter, out);
 }

@@ -72,6 +72,10 @@ class Extremes(unittest.TestCase):
         # Texts of 6.8 MB, of which no two have room in the smallest spool.
         cls.make("long", *[listed(30000), listed(10)] * 4)
 
+        # The message of the first one repeats its text to 3 MB.
+        cls.make("texts", *[record(TEXT, text.encode("utf-16-le") + bytes(2))
+                            for text in ("x" * 20000, "short")])
+
     @classmethod
     def make(cls, name, *records):
         source = cls.traces / f"{name}.records"
@@ -85,7 +89,7 @@ class Extremes(unittest.TestCase):
         self.folder = Path(folder.name)
 
     def ship(self, traces, output, **config):
-        """What arrives, by trace."""
+        """The events that arrive."""
         path = self.folder / "etwship.yaml"
         path.write_text(json.dumps(config | {
             "schema": [{"type": "folder", "path": str(self.traces)}],
@@ -95,22 +99,19 @@ class Extremes(unittest.TestCase):
         done = subprocess.run([BINARY, "run", "-c", path], stdin=subprocess.DEVNULL,
                               stderr=subprocess.PIPE, timeout=TIMEOUT_S, check=False)
         self.assertEqual(done.returncode, 0, done.stderr.decode())
-        found = {name: [] for name in traces}
-        for file in self.folder.glob("out*"):
-            for line in file.read_bytes().splitlines():
-                event = json.loads(line)
-                found[event["etw"]["session"]].append(event)
-        return found
+        return [json.loads(line) for file in self.folder.glob("out*")
+                for line in file.read_bytes().splitlines()]
 
-    def assert_each_once(self, found, **counts):
-        for name, count in counts.items():
-            numbers = sorted(event["etw"]["sequence"] for event in found[name])
-            self.assertEqual(numbers, list(range(1, count + 1)), name)
+    def assert_each_once(self, events, **counts):
+        found = sorted((event["etw"]["session"], event["etw"]["sequence"]) for event in events)
+        self.assertEqual(found, [(name, number) for name, count in sorted(counts.items())
+                                 for number in range(1, count + 1)])
 
-    def assert_all(self, found):
-        self.assert_each_once(found, small=SMALL_EVENTS, long=8)
-        longest = [len(event["data"]["items"]) for event in found["long"]]
-        self.assertEqual(sorted(longest), [10] * 4 + [30000] * 4)
+    def assert_all(self, events):
+        self.assert_each_once(events, small=SMALL_EVENTS, long=8)
+        sizes = [len(event["data"]["items"]) for event in events
+                 if event["etw"]["session"] == "long"]
+        self.assertEqual(sorted(sizes), [10] * 4 + [30000] * 4)
 
     def keeping(self, **spool):
         return {"agent": {"data_dir": str(self.folder / "state"), "log": {"stats": "0s"}},
@@ -125,6 +126,14 @@ class Extremes(unittest.TestCase):
     def test_the_least_memory_takes_the_largest_batches_and_events(self):
         config = {"agent": {"memory": "16MB", "decode_workers": 4}, "spool": {"mode": "memory"}}
         self.assert_all(self.ship(["small", "long"], LARGEST, **config))
+
+    def test_a_message_that_a_rule_cuts_and_that_is_still_too_long_is_left_out_with_the_values(self):
+        rule = {"truncate": {"fields": ["message"], "bytes": 16 << 20}}
+        for output in ({"format": "native"}, {"format": "ecs"}):
+            events = self.ship(["texts"], output, spool={"mode": "memory"}, filters=[rule])
+            (self.folder / "out.ndjson").unlink()
+            self.assertEqual([event.get("message") for event in events], [None, " ".join(["short"] * 150)])
+            self.assertIn("too long to ship", json.dumps(events[0]))
 
     def test_files_that_are_smaller_than_an_event_take_one_each(self):
         rotate = {"rotate": {"size": "1KB"}}
