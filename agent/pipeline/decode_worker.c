@@ -49,10 +49,15 @@ static bool make_pieces(struct decode_worker *worker, struct slab *slab)
     return true;
 }
 
-static void wait_for_memory(struct decode_worker *worker)
+/* False: the agent stops, and nobody waits any more. */
+static bool wait_for_memory(const struct decode_worker *worker)
 {
-    (void)worker;
-    plat_sleep_ms(NO_MEMORY_WAIT_MS);
+    bool go_on = !sealer_is_cancelled(worker->settings.sealer) &&
+                 !slab_queue_is_cancelled(worker->settings.queue);
+    if (go_on) {
+        plat_sleep_ms(NO_MEMORY_WAIT_MS);
+    }
+    return go_on;
 }
 
 static size_t pieces_size(const struct slab *slab)
@@ -155,10 +160,9 @@ static bool write_record(
     struct decode_worker *worker, const struct item *item, size_t index, uint64_t sequence)
 {
     while (!write_once(worker, item, index, &item->slab->pieces[index], sequence)) {
-        if (sealer_is_cancelled(worker->settings.sealer)) {
+        if (!wait_for_memory(worker)) {
             return false;
         }
-        wait_for_memory(worker);
     }
     return true;
 }
@@ -320,8 +324,7 @@ static void work_on(struct decode_worker *worker, struct slab *slab)
     bool ok = slab->kind != SLAB_RECORDS || !sealer_is_cancelled(sealer);
     while (ok && !make_pieces(worker, slab)) {
         slab_forget_pieces(slab);
-        wait_for_memory(worker);
-        ok = !sealer_is_cancelled(sealer);
+        ok = wait_for_memory(worker);
     }
     for (size_t i = 0; ok && i < slab->piece_count; i++) {
         event_writer_read_at(context->writers[i], now);

@@ -347,7 +347,7 @@ void losses_stop(struct losses *losses)
 void losses_close(struct losses *losses)
 {
     plat_mutex_lock(&losses->mutex);
-    while (!ship_due(losses, UINT64_MAX)) {
+    while (!ship_due(losses, UINT64_MAX) && !slab_queue_is_cancelled(losses->queue)) {
         plat_mutex_unlock(&losses->mutex);
         plat_sleep_ms(NO_MEMORY_WAIT_MS);
         plat_mutex_lock(&losses->mutex);

@@ -16,7 +16,7 @@
  * the same or a higher ticket. The last worker to learn it frees it. As lessons count as bytes of
  * the queue, a source cannot run ahead of a slow worker's learning.
  *
- * `bytes` is written under the mutex and read without it by slab_queue_is_half_empty.
+ * `bytes` and `cancelled` are written under the mutex and read without it, too.
  */
 struct slab_queue {
     struct plat_mutex mutex;
@@ -31,7 +31,7 @@ struct slab_queue {
     atomic_size_t bytes;
     uint64_t next_ticket;
     bool closed;
-    bool cancelled;
+    atomic_bool cancelled;
 };
 
 struct slab_queue *slab_queue_create(size_t max_bytes, size_t worker_count, struct error *err)
@@ -49,6 +49,7 @@ struct slab_queue *slab_queue_create(size_t max_bytes, size_t worker_count, stru
     plat_cond_init(&queue->room);
     plat_cond_init(&queue->work);
     atomic_init(&queue->bytes, 0);
+    atomic_init(&queue->cancelled, false);
     queue->max_bytes = max_bytes;
     queue->worker_count = worker_count;
     return queue;
@@ -138,7 +139,7 @@ static void append(struct slab_queue *queue, struct slab *slab)
 
 static bool is_over(const struct slab_queue *queue)
 {
-    return queue->closed || queue->cancelled;
+    return queue->closed || slab_queue_is_cancelled(queue);
 }
 
 static bool has_room(const struct slab_queue *queue, const struct slab *slab)
@@ -265,10 +266,15 @@ void slab_queue_close(struct slab_queue *queue)
     plat_mutex_unlock(&queue->mutex);
 }
 
+bool slab_queue_is_cancelled(const struct slab_queue *queue)
+{
+    return atomic_load_explicit(&queue->cancelled, memory_order_relaxed);
+}
+
 void slab_queue_cancel(struct slab_queue *queue)
 {
     plat_mutex_lock(&queue->mutex);
-    queue->cancelled = true;
+    atomic_store(&queue->cancelled, true);
     plat_cond_broadcast(&queue->room);
     plat_mutex_unlock(&queue->mutex);
 }

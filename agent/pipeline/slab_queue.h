@@ -46,6 +46,9 @@ void slab_queue_close(struct slab_queue *queue);
 /* Wake whoever waits in push, which fails from now on. What is in the queue stays in it. */
 void slab_queue_cancel(struct slab_queue *queue);
 
+/* Was it called? Any thread, at any time: nobody waits for memory any more either. */
+bool slab_queue_is_cancelled(const struct slab_queue *queue);
+
 /* The ticket that the next slab will get: all before it were given. */
 uint64_t slab_queue_tickets(struct slab_queue *queue);
 

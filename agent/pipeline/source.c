@@ -93,12 +93,13 @@ static uint64_t deadline_of(const struct source *source)
                                        : plat_monotonic_ns() + source->settings.block_for_ns;
 }
 
-/* A new slab; replayable sources wait for memory. NULL: none. */
+/* A new slab; replayable sources wait for memory, as long as the agent does not stop. NULL: none. */
 static struct slab *make_slab(struct source *source, enum slab_kind kind, size_t capacity)
 {
     struct slab *slab = slab_create(
         kind, source->settings.session, capacity, source->settings.pool);
-    while (!slab && source->settings.replayable) {
+    while (
+        !slab && source->settings.replayable && !slab_queue_is_cancelled(source->settings.queue)) {
         plat_sleep_ms(NO_MEMORY_WAIT_MS);
         slab = slab_create(kind, source->settings.session, capacity, source->settings.pool);
     }
@@ -212,6 +213,11 @@ static bool emit(void *self, const struct event_record *record, const uint64_t *
     } else {
         bool keeps = !source->budget || source_budget_keeps(source, record, frame_count);
         if (keeps && !put(source, record, frames, frame_count)) {
+            if (source->settings.replayable) { /* the agent stops; the next run reads it again */
+                source->stopped = true;
+                source->counts.complete = false;
+                return false;
+            }
             drop(source, record);
         }
         source->tally.received++;

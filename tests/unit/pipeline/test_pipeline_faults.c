@@ -124,6 +124,37 @@ static void memory_stays_in_its_budget_while_every_output_is_down(void **state)
     free(gone);
 }
 
+static atomic_uint refused;
+
+static void refuse_event(struct event_writer *writer, const struct event *event, struct buf *out)
+{
+    (void)writer;
+    (void)event;
+    out->failed = true;
+    atomic_fetch_add(&refused, 1);
+}
+
+static void a_stop_ends_the_wait_for_memory_to_write_an_event(void **state)
+{
+    (void)state;
+    struct event_format format = fake_format;
+    format.event = refuse_event;
+    struct rig rig;
+    rig_init(&rig, 1, 1, (const size_t[]){0}, 1);
+    rig.streams[0].shape.format = &format;
+    rig_start(&rig);
+    assert_true(rig_push(&rig, 0, 1000, 0));
+    pipeline_finish_source(rig.pipeline, 0, false);
+    AWAIT(atomic_load(&refused) > 4); /* it is tried again */
+    pipeline_give_up(rig.pipeline);
+    assert_true(pipeline_drain(rig.pipeline));
+    check_books(&rig);
+    struct session_counts counts = session_counts(&rig, 0);
+    assert_int_equal(counts.received, 1000);
+    assert_int_equal(counts.dropped[SESSION_DROP_STOPPED], 1000);
+    rig_fini(&rig);
+}
+
 static void a_stop_gives_up_on_an_output_that_does_not_answer(void **state)
 {
     (void)state;
@@ -354,6 +385,7 @@ int main(void)
         cmocka_unit_test(a_blocked_output_does_not_delay_another),
         cmocka_unit_test(memory_stays_in_its_budget_while_an_output_is_blocked),
         cmocka_unit_test(memory_stays_in_its_budget_while_every_output_is_down),
+        cmocka_unit_test(a_stop_ends_the_wait_for_memory_to_write_an_event),
         cmocka_unit_test(a_stop_gives_up_on_an_output_that_does_not_answer),
         cmocka_unit_test(a_stop_releases_a_source_that_waits_for_room),
         cmocka_unit_test(an_output_that_has_ended_takes_nothing_and_holds_up_nobody),
