@@ -298,6 +298,9 @@ static const struct field *add_member(const struct value_context *context,
 static void add_members(const struct value_context *context, const struct event *event,
     uint32_t first, uint32_t end, struct buf *out)
 {
+    if (first == end) { /* there may be no fields at all */
+        return;
+    }
     const struct field *field = event->fields + first;
     const struct field *stop = event->fields + end;
     uint64_t wanted = first == 0 && context->marks ? context->marks->wanted : 0;
