@@ -203,28 +203,37 @@ static struct event_head *slot_of(struct event_writer *writer, uint32_t serial)
     return &writer->heads[serial];
 }
 
-static void render_fresh(
+/* False: the buffer is too small, or there is no memory. */
+static bool render_head_of(
+    struct event_writer *writer, const struct event *event, event_head_fn *render)
+{
+    free(writer->fresh.plan);
+    writer->fresh.plan = NULL;
+    buf_reset(&writer->scratch);
+    render(writer, event, &writer->scratch, writer->fresh.cuts);
+    return !writer->scratch.failed && buf_reserve(&writer->scratch, PUT_PADDING);
+}
+
+/* A schema whose names are too long for the buffer gives the event none, one whose message is gives it
+ * no message. Returns whether nothing was left out. */
+static bool render_fresh(
     struct event_writer *writer, const struct event *event, event_head_fn *render)
 {
     struct buf *out = &writer->scratch;
-    free(writer->fresh.plan);
-    writer->fresh.plan = NULL;
-    buf_reset(out);
-    render(writer, event, out, writer->fresh.cuts);
-    size_t head_size = out->size;
-    if (event->schema && event->schema->message.size) {
-        struct span message = event->schema->message;
-        if (buf_reserve(out, utf8_json_bound(message.size))) {
-            out->size += utf8_to_json(message, out->data + out->size);
-        }
+    struct event nameless = *event;
+    nameless.schema = NULL;
+    bool whole = render_head_of(writer, event, render);
+    writer->fresh.failed = !whole && !render_head_of(writer, &nameless, render);
+    size_t head_size = writer->fresh.failed ? 0 : out->size;
+    struct span message = event->schema && whole ? event->schema->message : span_make(NULL, 0);
+    size_t room = utf8_json_bound(message.size) + PUT_PADDING;
+    if (message.size && buf_reserve(out, room)) {
+        out->size += utf8_to_json(message, out->data + out->size);
     }
-    struct span all = buf_span(out);
-    if (!buf_reserve(out, PUT_PADDING)) {
-        all.size = 0;
-    }
-    all.data = out->data;
+    struct span all = span_make(out->data, writer->fresh.failed ? 0 : out->size);
     writer->fresh.head = span_first(all, head_size);
     writer->fresh.message = span_from(all, head_size);
+    return whole && !out->failed;
 }
 
 /* Keep a copy of the fresh head in ${slot}. */
@@ -268,8 +277,8 @@ const struct event_head *event_head_get_as(
         guid_equal(&slot->provider, &record->provider)) {
         return slot;
     }
-    render_fresh(writer, event, render);
-    return slot && !writer->scratch.failed && keep(writer, record, slot) ? slot : &writer->fresh;
+    bool whole = render_fresh(writer, event, render);
+    return slot && whole && keep(writer, record, slot) ? slot : &writer->fresh;
 }
 
 const struct event_head *event_head_get(struct event_writer *writer, const struct event *event)

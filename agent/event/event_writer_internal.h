@@ -42,6 +42,7 @@ struct event_head {
         head; /* native: `","provider":{…},"event":{…}`; PUT_PADDING readable bytes behind */
     uint32_t cuts[EVENT_HEAD_CUTS]; /* offsets into it, for formats that put values in between */
     struct span message;            /* JSON-escaped template, empty if none */
+    bool failed;                    /* there is no memory for it: nothing can be written */
     uint8_t *memory;                /* malloc'd: both of them; NULL in the writer's fresh one */
     struct message_parts *parts;    /* malloc'd; NULL: no message, or no memory */
     struct ecs_plan *plan;          /* ecs: malloc'd; NULL: nothing is mapped */

@@ -216,7 +216,8 @@ static void ecs_event(struct event_writer *writer, const struct event *event, st
         writer, event->process, EVENT_PROCESS_USER, event_process_ecs_user);
     size_t room = FIXED_ROOM + head->head.size + trace->start.size + trace->file.size +
                   process.size + user.size;
-    if (!buf_reserve(out, room)) {
+    if (head->failed || !buf_reserve(out, room)) {
+        out->failed = true;
         return;
     }
     struct span level = span_make(head->head.data + head->cuts[0], head->cuts[1] - head->cuts[0]);

@@ -471,8 +471,10 @@ static void native_event(struct event_writer *writer, const struct event *event,
     writer->values.uint64_strings = writer->options.uint64_strings;
     struct span process = event_process_text(
         writer, event->process, EVENT_PROCESS_MEMBERS, event_process_native);
-    if (!buf_reserve(out,
-            FIXED_ROOM + head->head.size + process.size + trace->start.size + trace->file.size)) {
+    size_t room = FIXED_ROOM + head->head.size + process.size + trace->start.size +
+                  trace->file.size;
+    if (head->failed || !buf_reserve(out, room)) {
+        out->failed = true;
         return;
     }
     uint8_t *p = put_literal(out->data + out->size, "{\"@timestamp\":\"");
