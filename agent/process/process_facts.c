@@ -29,6 +29,17 @@ static bool is_same_name(struct span a, struct span b)
     return true;
 }
 
+/* Windows writes `?`, or something else, for characters that a code page has not: an ANSI name may be of
+ * any image then. */
+static bool may_be_garbled(struct span name)
+{
+    bool is_plain = true;
+    for (size_t i = 0; i < name.size && is_plain; i++) {
+        is_plain = name.data[i] < 0x80 && name.data[i] != '?';
+    }
+    return !is_plain;
+}
+
 static struct span name_of(struct span path)
 {
     size_t at = path.size;
@@ -59,7 +70,8 @@ bool process_facts_fit(const struct process_facts *facts, const struct process_n
                known->start_key & PROCESS_SEQUENCE_MASK, news->start_key & PROCESS_SEQUENCE_MASK) &&
            !differ(known->object, news->object) &&
            !(known->has_parent && news->has_parent && known->parent_pid != news->parent_pid) &&
-           (name.size == 0 || other.size == 0 || is_same_name(name, other));
+           (name.size == 0 || other.size == 0 || is_same_name(name, other) ||
+               may_be_garbled(name) || may_be_garbled(other));
 }
 
 /* Where the texts of news lie. */
@@ -209,11 +221,11 @@ static struct span path_of(const struct process_news *known)
     return is_own ? known->image : span_make(NULL, 0);
 }
 
-/* The name is cut in some events; that of the path never is. */
+/* The name is cut in some events, and garbled in others; that of the path never is. */
 static struct span shown_name(const struct process_news *known)
 {
     struct span of_path = name_of(path_of(known));
-    return of_path.size && of_path.size >= known->name.size ? of_path : known->name;
+    return of_path.size ? of_path : known->name;
 }
 
 static uint64_t whole_key(uint64_t key, uint64_t boot_id)

@@ -134,6 +134,32 @@ static void the_image_of_another_program_is_not_its_own(void **state)
     rig_fini(&rig);
 }
 
+static void a_name_that_a_code_page_has_not_is_the_same_name(void **state)
+{
+    (void)state;
+    static const char *const ansi[] = {"????.exe", "\xc3\xb2\xc3\xa5\xc3\xb1\xc3\xb2.exe"};
+    for (size_t i = 0; i < 2; i++) {
+        struct rig rig;
+        const struct process_news start = {.what = LIFE_STARTED,
+            .source = PROCESS_FROM_PROVIDER,
+            .pid = 100,
+            .time = 10 * second,
+            .has_parent = true,
+            .parent_pid = 4,
+            .path = span_text("\\Device\\X\\\xd1\x82\xd0\xb5\xd1\x81\xd1\x82.exe")};
+        rig_init(&rig, 0);
+        process_table_add(rig.table, &start);
+        hear(&rig, LIFE_STARTED, 100, 10, ansi[i]);
+        hear(&rig, LIFE_ENDED, 100, 20, ansi[i]);
+        assert_int_equal(process_table_counts(rig.table).processes, 1);
+        assert_span(find(&rig, 100, 15)->name, "\xd1\x82\xd0\xb5\xd1\x81\xd1\x82.exe");
+        assert_span(
+            find(&rig, 100, 15)->executable, "\\Device\\X\\\xd1\x82\xd0\xb5\xd1\x81\xd1\x82.exe");
+        assert_null(find(&rig, 100, 25));
+        rig_fini(&rig);
+    }
+}
+
 static void a_parent_is_who_had_the_id_when_the_child_began(void **state)
 {
     (void)state;
@@ -395,6 +421,7 @@ int main(void)
         cmocka_unit_test(a_process_is_one_thing_until_something_is_heard_of_it),
         cmocka_unit_test(processes_of_two_tables_are_not_the_same),
         cmocka_unit_test(the_image_of_another_program_is_not_its_own),
+        cmocka_unit_test(a_name_that_a_code_page_has_not_is_the_same_name),
         cmocka_unit_test(a_parent_is_who_had_the_id_when_the_child_began),
         cmocka_unit_test(traces_of_two_boots_do_not_mix),
         cmocka_unit_test(a_start_key_counts_for_more_than_the_time),
