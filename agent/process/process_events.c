@@ -47,7 +47,7 @@ static const struct layout layouts[] = {
     {RECORD_OF_PROCESS_PROVIDER, 2, 2, "pktx444 888 44444n"},
     {RECORD_OF_PROCESS_PROVIDER, 3, 0, "pT"},
     {RECORD_OF_PROCESS_PROVIDER, 4, 0, "pT"},
-    {RECORD_OF_PROCESS_PROVIDER, 5, 0, "88p448m"},
+    {RECORD_OF_PROCESS_PROVIDER, 5, 0, "aap44am"},
     {RECORD_OF_PROCESS_PROVIDER, 15, 0, "ptPs4i"},
     {RECORD_OF_PROCESS_PROVIDER, 15, 1, "pktPKs444Mi"},
 };

@@ -421,6 +421,29 @@ static void a_stop_tells_of_start_and_end(void **state)
     }
 }
 
+static void an_image_of_the_provider_is_read_in_both_widths(void **state)
+{
+    (void)state;
+    for (uint8_t pointer_size = 4; pointer_size <= 8; pointer_size += 4) {
+        struct rig rig;
+        rig_init(&rig);
+        rig.pointer_size = pointer_size;
+        put_process(&rig, 3, true);
+        tell(&rig, RECORD_KERNEL, process_class, 1, 3, 10);
+        put_pointer(&rig, 0x400000);
+        put_pointer(&rig, 0x1000);
+        put(&rig, 100, 4);
+        put(&rig, 0x5b1e, 4);
+        put(&rig, 0x5e000000, 4);
+        put_pointer(&rig, 0x400000);
+        put_text16(&rig, "\\Device\\HarddiskVolume3\\Windows\\System32\\cmd.exe");
+        tell(&rig, RECORD_EVENT, provider, 5, 0, 10);
+        assert_span(find(&rig, 100, 11)->executable,
+            "\\Device\\HarddiskVolume3\\Windows\\System32\\cmd.exe");
+        rig_fini(&rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -433,6 +456,7 @@ int main(void)
         cmocka_unit_test(the_folder_of_windows_is_told_as_well),
         cmocka_unit_test(every_version_of_the_provider_is_read),
         cmocka_unit_test(a_stop_tells_of_start_and_end),
+        cmocka_unit_test(an_image_of_the_provider_is_read_in_both_widths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
