@@ -25,8 +25,8 @@ struct process_news {
     enum process_source source;
     uint64_t machine; /* of which boot of which machine: trace_info.boot_time */
     uint32_t pid;
-    uint64_t time;       /* FILETIME of what it did */
-    uint64_t created;    /* FILETIME, where it is told apart from that */
+    uint64_t time;    /* FILETIME of what it did, by the clock of the events that ask; 0: nothing */
+    uint64_t created; /* FILETIME by the system's clock */
     uint64_t start_key;  /* PsGetProcessStartKey, or its lower 48 bits */
     uint64_t object;     /* UniqueProcessKey: its address, which no other has at the same time */
     uint64_t parent_key; /* as start_key */

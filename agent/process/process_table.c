@@ -154,20 +154,41 @@ static void make_room(struct process_table *table, const struct life *keep)
     }
 }
 
+/* The life at the time of ${news} if it is that of the process which they say was created then. */
+static struct life *find_created(
+    const struct process_table *table, const struct life_key *key, const struct process_news *news)
+{
+    uint64_t from;
+    uint64_t to;
+    struct life *life = lifetimes_find(&table->processes, key, news->time, true, &from, &to);
+    const struct process_entry *entry = life ? life->value : NULL;
+    return entry && entry->facts->known.created == news->created ? life : NULL;
+}
+
+static struct life *note_start(struct process_table *table, const struct life_key *key,
+    const struct process_news *news, uint64_t time)
+{
+    struct life *life = news->created ? find_created(table, key, news) : NULL;
+    if (life) {
+        return take(table, life, news) ? life : NULL; /* it is known to have started */
+    }
+    return lifetimes_note(&table->processes, key, LIFE_STARTED, time, (uint8_t)news->source, news);
+}
+
 void process_table_add(struct process_table *table, const struct process_news *news)
 {
     const struct life_key key = {
         .machine = process_table_machine(table, news->machine), .id = news->pid};
+    bool is_start = news->what == LIFE_STARTED;
     struct life *life = NULL;
     plat_mutex_lock(&table->mutex);
-    if (news->created && (news->what != LIFE_STARTED || news->time == 0)) {
-        life = lifetimes_note(
-            &table->processes, &key, LIFE_STARTED, news->created, (uint8_t)news->source, news);
+    if (news->time && (is_start || news->created)) {
+        bool is_told = !is_start && news->created < news->time;
+        life = note_start(table, &key, news, is_told ? news->created : news->time);
     }
-    if (news->time) {
-        uint64_t time = news->what == LIFE_STARTED && news->created ? news->created : news->time;
+    if (news->time && !is_start) {
         life = lifetimes_note(
-            &table->processes, &key, news->what, time, (uint8_t)news->source, news);
+            &table->processes, &key, news->what, news->time, (uint8_t)news->source, news);
     }
     if (life) {
         make_room(table, life);

@@ -388,35 +388,63 @@ static void every_version_of_the_provider_is_read(void **state)
     }
 }
 
+/* Event 2. */
+static void put_stop(struct rig *rig, uint8_t version, uint64_t created, uint64_t ended)
+{
+    put(rig, 100, 4);
+    if (version >= 2) {
+        put(rig, 71, 8);
+    }
+    put(rig, created * second, 8);
+    put(rig, ended * second, 8);
+    for (size_t i = 0; i < 3; i++) {
+        put(rig, 0, 4);
+    }
+    put(rig, 0, 8);
+    put(rig, 0, 8);
+    if (version >= 1) {
+        put(rig, 0, 8);
+        for (size_t i = 0; i < 5; i++) {
+            put(rig, 0, 4);
+        }
+    }
+    put_ansi(rig, "cmd.exe");
+}
+
 static void a_stop_tells_of_start_and_end(void **state)
 {
     (void)state;
     for (uint8_t version = 0; version <= 2; version++) {
         struct rig rig;
         rig_init(&rig);
-        put(&rig, 100, 4);
-        if (version >= 2) {
-            put(&rig, 71, 8);
-        }
-        put(&rig, 10 * second, 8);
-        put(&rig, 20 * second, 8);
-        for (size_t i = 0; i < 3; i++) {
-            put(&rig, 0, 4);
-        }
-        put(&rig, 0, 8);
-        put(&rig, 0, 8);
-        if (version >= 1) {
-            put(&rig, 0, 8);
-            for (size_t i = 0; i < 5; i++) {
-                put(&rig, 0, 4);
-            }
-        }
-        put_ansi(&rig, "cmd.exe");
+        put_stop(&rig, version, 10, 20);
         tell(&rig, RECORD_EVENT, provider, 2, version, 21);
         assert_null(find(&rig, 100, 9));
         assert_span(find(&rig, 100, 10)->name, "cmd.exe");
         assert_span(find(&rig, 100, 20)->name, "cmd.exe");
         assert_null(find(&rig, 100, 22));
+        rig_fini(&rig);
+    }
+}
+
+/* The system's clock was set since the session began: payloads say 10 to 20, and their headers and other
+ * events, by the session's clock, something else. */
+static void a_process_lived_by_the_clock_of_its_events(void **state)
+{
+    (void)state;
+    for (uint64_t at = 3; at <= 130; at += 127) {
+        struct rig rig;
+        rig_init(&rig);
+        put_start(&rig, 1);
+        tell(&rig, RECORD_EVENT, provider, 1, 1, at);
+        assert_span(find(&rig, 100, at + 5)->name, "cmd.exe");
+        put_stop(&rig, 1, 10, 20);
+        tell(&rig, RECORD_EVENT, provider, 2, 1, at + 10);
+        assert_int_equal(process_table_counts(rig.table).processes, 1);
+        assert_null(find(&rig, 100, at - 1));
+        assert_span(find(&rig, 100, at)->name, "cmd.exe");
+        assert_span(find(&rig, 100, at + 10)->name, "cmd.exe");
+        assert_null(find(&rig, 100, at + 12));
         rig_fini(&rig);
     }
 }
@@ -456,6 +484,7 @@ int main(void)
         cmocka_unit_test(the_folder_of_windows_is_told_as_well),
         cmocka_unit_test(every_version_of_the_provider_is_read),
         cmocka_unit_test(a_stop_tells_of_start_and_end),
+        cmocka_unit_test(a_process_lived_by_the_clock_of_its_events),
         cmocka_unit_test(an_image_of_the_provider_is_read_in_both_widths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
