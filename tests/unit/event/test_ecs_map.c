@@ -99,6 +99,18 @@ static void an_answer_of_dns(void **state)
     fixture_fini(&f);
 }
 
+static void a_manifest_that_looks_like_an_event_source_s_is_the_provider_s(void **state)
+{
+    (void)state;
+    struct writer_fixture f;
+    init(&f, DNS, 3008, answer, 1);
+    f.schema.kind = SCHEMA_EVENTSOURCE;
+    assert_mapped(&f, ANSWER_EVENT, "", OWN_PROCESS,
+        ",\"dns\":{\"question\":{\"name\":\"a.example\"},\"type\":\"answer\"},"
+        "\"network\":{\"protocol\":\"dns\"},\"related\":{\"hosts\":[\"a.example\"]}");
+    fixture_fini(&f);
+}
+
 static void an_error_joins_that_of_decoding(void **state)
 {
     (void)state;
@@ -328,6 +340,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_answer_of_dns),
+        cmocka_unit_test(a_manifest_that_looks_like_an_event_source_s_is_the_provider_s),
         cmocka_unit_test(an_error_joins_that_of_decoding),
         cmocka_unit_test(what_is_not_there_is_left_out),
         cmocka_unit_test(the_process_is_the_one_that_was_started),
