@@ -113,13 +113,24 @@ void ecs_convert_constant(struct span utf8, struct ecs_sink *sink)
 
 /* ---- values in ------------------------------------------------------------------------------------ */
 
+static bool is_zero(struct span bytes)
+{
+    size_t i = 0;
+    while (i < bytes.size && bytes.data[i] == 0) {
+        i++;
+    }
+    return i == bytes.size;
+}
+
 /* What is bytes to the native event is no text, though it has one: hex. */
 static struct span text_of(struct ecs_source *source)
 {
-    if (source->value.type == EVENT_VALUE_BYTES) {
+    const struct event_value *value = &source->value;
+    if (value->type == EVENT_VALUE_BYTES ||
+        (value->type == EVENT_VALUE_GUID && is_zero(value->bytes))) {
         return span_make(NULL, 0);
     }
-    return event_value_text(source->context, &source->value);
+    return event_value_text(source->context, value);
 }
 
 static bool number_of(struct ecs_source *source, uint64_t *ret_number)
@@ -143,10 +154,11 @@ static bool number_of(struct ecs_source *source, uint64_t *ret_number)
     }
 }
 
-bool ecs_convert_pid(struct ecs_source *source, uint32_t *ret_pid)
+bool ecs_convert_pid(enum ecs_conversion how, struct ecs_source *source, uint32_t *ret_pid)
 {
     uint64_t number;
-    if (!number_of(source, &number) || number >= UINT32_MAX) {
+    if (!number_of(source, &number) || number >= UINT32_MAX ||
+        (how == ECS_CONVERT_caller && number == 0)) {
         return false;
     }
     *ret_pid = (uint32_t)number;
@@ -367,7 +379,8 @@ static bool put_number_kind(
     case ECS_CONVERT_long:
         return put_long(source, sink);
     case ECS_CONVERT_pid:
-        return ecs_convert_pid(source, &pid) && put_number(sink, pid);
+    case ECS_CONVERT_caller:
+        return ecs_convert_pid(how, source, &pid) && put_number(sink, pid);
     case ECS_CONVERT_port:
         return put_port(source, sink);
     case ECS_CONVERT_ip:
@@ -435,6 +448,7 @@ bool ecs_convert(enum ecs_conversion how, struct span parameter, struct ecs_sour
     switch (how) {
     case ECS_CONVERT_long:
     case ECS_CONVERT_pid:
+    case ECS_CONVERT_caller:
     case ECS_CONVERT_port:
     case ECS_CONVERT_ip:
     case ECS_CONVERT_ip_type:

@@ -6,12 +6,14 @@
 /*
  * Values of payloads as the Elastic Common Schema wants them. A value that is not of the kind that a
  * conversion takes is left out: nothing is guessed, and nothing that an index would refuse is
- * written. Text that is empty or `-`, with which Windows says that there is nothing, is none.
+ * written. Text that is empty or `-`, with which Windows says that there is nothing, is none, and neither is
+ * a GUID of zeros.
  *
  *     text             as the native event shows it
  *     lower            the same, ASCII letters in lower case
  *     long             a number, or text of one in decimal or with 0x, up to 2^63 - 1
  *     pid              the same; not 2^32 - 1, which says that there is no process
+ *     caller           a pid; not 0 either, as events of the Security log have it where there is none
  *     port             a number from 1 to 65535; that of a socket address
  *     ip               an address, that of a socket address or of text (with port or zone or
  *                      without); IPv4 in IPv6 (::ffff:192.0.2.7) as IPv4
@@ -70,8 +72,8 @@ struct ecs_source {
 bool ecs_convert(enum ecs_conversion how, struct span parameter, struct ecs_source *source,
     struct ecs_sink *sink);
 
-/* The number that `pid` writes. */
-bool ecs_convert_pid(struct ecs_source *source, uint32_t *ret_pid);
+/* The number that ${how}, `pid` or `caller`, writes. */
+bool ecs_convert_pid(enum ecs_conversion how, struct ecs_source *source, uint32_t *ret_pid);
 
 /* Append ${utf8}, a constant of the table; lists have their elements separated by commas. */
 void ecs_convert_constant(struct span utf8, struct ecs_sink *sink);

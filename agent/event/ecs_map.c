@@ -95,7 +95,9 @@ static bool find_pid(struct event_value_context *context, const struct ecs_map_m
 {
     for (uint16_t i = 0; i < count; i++) {
         struct ecs_source source;
-        if (get_source(context, &members[i], event, &source) && ecs_convert_pid(&source, ret_pid)) {
+        enum ecs_conversion how = (enum ecs_conversion)members[i].conversion;
+        if (get_source(context, &members[i], event, &source) &&
+            ecs_convert_pid(how, &source, ret_pid)) {
             return true;
         }
     }

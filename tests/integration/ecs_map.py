@@ -42,7 +42,7 @@ MAPPING_OF = {"keyword": "keyword", "wildcard": "keyword", "long": "long", "ip":
               "date": "date"}
 # Of Elastic's own integration for PowerShell; the schema has no such fields.
 NOT_IN_THE_SCHEMA = "powershell."
-LONG = {"long", "pid", "port", "url_port"}
+LONG = {"long", "pid", "caller", "port", "url_port"}
 MADE = {"ip": "ip", "dns_ips": "ip", "time": "date"} | dict.fromkeys(LONG, "long")
 
 

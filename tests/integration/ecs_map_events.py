@@ -211,6 +211,16 @@ EVENTS = [
       "process.executable": "C:\\Windows\\System32\\s.exe", "source.ip": "192.0.2.4",
       "source.domain": "LAPTOP-7", "related.ip": ["192.0.2.4"], "related.user": ["smith"],
       "related.hosts": ["LAPTOP-7"]}),
+    (SECURITY, 4625, 0, [
+        ("TargetUserSid", "sid", NOBODY), ("TargetUserName", "text", "smith"),
+        ("TargetDomainName", "text", "-"), ("Status", "hex32", 0xc000006d),
+        ("SubStatus", "hex32", 0), ("WorkstationName", "text", "-"), ("ProcessId", "pointer", 0),
+        ("ProcessName", "text", "-"), ("IpAddress", "text", "::ffff:192.0.2.4"),
+        ("IpPort", "text", "-")],
+     OWN | {"event.action": "logon-failed", "event.category": ["authentication"],
+            "event.type": ["start"], "event.outcome": "failure", "error.code": "0xc000006d",
+            "user.name": "smith", "source.ip": "192.0.2.4", "related.ip": ["192.0.2.4"],
+            "related.user": ["smith"]}),
     (SECURITY, 4688, 2, [
         ("SubjectUserSid", "sid", sid(5, 18)), ("SubjectUserName", "text", "PC$"),
         ("SubjectDomainName", "text", "CORP"), ("NewProcessId", "pointer", 0x10d2),
@@ -266,6 +276,11 @@ EVENTS = [
       "network.direction": "egress", "network.transport": "tcp", "network.type": "ipv4",
       "network.protocol": "https", "related.user": ["smith"], "related.hosts": ["PC-7"],
       "related.ip": ["192.0.2.9", "198.51.100.7"]}),
+    (SYSMON, 5, 3, [
+        ("ProcessGuid", "guid", "00000000-0000-0000-0000-000000000000"),
+        ("ProcessId", "u32", 4306)],
+     {"event.action": "process-ended", "event.category": ["process"], "event.type": ["end"],
+      "process.pid": 4306}),
     (SYSMON, 13, 2, [
         ("ProcessId", "u32", PID), ("Image", "text", "C:\\w\\reg.exe"),
         ("TargetObject", "text", "HKLM\\SOFTWARE\\Run\\x"), ("Details", "text", "y")],
