@@ -195,9 +195,12 @@ static bool make_output(const struct cli_args *args, const struct input_decoding
     struct event_writer_settings writer = {.tail = buf_span(&dump->tail),
         .ansi = &dump->ansi,
         .colors = pretty && !cli_value(args, "output") && plat_is_terminal(1) && !plat_no_color()};
+    /* Whoever reads takes the time that it takes: a pager shows page by page. */
+    const struct output_env env = {.stopping = stopping};
     struct delivery_host_settings host = {.ops = ops,
         .settings = settings,
         .name = ops->name,
+        .env = &env,
         .give_up = true,
         .stopping = stopping,
         .tell = tell};

@@ -261,6 +261,17 @@ class Cli(unittest.TestCase):
         self.assertEqual(shapes(merged), shapes(apart))
         self.assertEqual([e["etw"]["sequence"] for e in merged], list(range(1, len(merged) + 1)))
 
+    def test_a_reader_takes_the_time_that_it_takes(self):
+        trace = self.make_trace("more than a pipe holds.etl", 5000)
+        with subprocess.Popen([BINARY, "dump", str(trace)], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE) as child:
+            # As a pager does, for longer than it takes to give up on somebody.
+            with self.assertRaises(subprocess.TimeoutExpired):
+                child.wait(2)
+            out, err = child.communicate(timeout=TIMEOUT_S)
+        self.assertEqual((child.returncode, err), (DONE, b""))
+        self.assertEqual(out.decode("utf-8"), self.expect(DONE, "dump", trace).out)
+
     def test_a_closed_pipe_ends_quietly(self):
         with subprocess.Popen([BINARY, "dump", self.trace, self.other], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE) as child:
