@@ -354,15 +354,6 @@ static void learn_volume(struct process_table *table, const struct event_record 
         table, process_table_machine_of(table, record), device, to_utf8(texts, fields->drive));
 }
 
-/* Of an event at ${recorded}, as which the payload says ${told}. The system's clock may have been set since
- * the session began, whose own goes on: events are told by that one. */
-static uint64_t time_of(uint64_t told, uint64_t recorded)
-{
-    static const uint64_t second = 10000000;
-    uint64_t apart = told > recorded ? told - recorded : recorded - told;
-    return apart <= second ? told : recorded;
-}
-
 static void learn_process(struct process_table *table, const struct codepage *ansi,
     const struct event_record *record, enum record_process kind, struct fields *fields,
     struct texts *texts)
@@ -373,10 +364,11 @@ static void learn_process(struct process_table *table, const struct codepage *an
                    : news->what == LIFE_GONE          ? PROCESS_FROM_DEFUNCT
                                                       : PROCESS_FROM_KERNEL;
     news->machine = process_table_machine_of(table, record);
+    uint64_t started = process_moment(news->created, record->time);
     news->time = news->what == LIFE_GONE && fields->end ? fields->end
-                 : news->what == LIFE_ENDED             ? time_of(fields->end, record->time)
-                 : news->what == LIFE_STARTED           ? time_of(news->created, record->time)
-                                                        : record->time;
+                 : news->what == LIFE_ENDED             ? process_moment(fields->end, record->time)
+                 : news->what == LIFE_STARTED && started < record->time ? started
+                                                                        : record->time;
     news->name = name_to_utf8(texts, ansi, fields->name);
     news->command_line = to_utf8(texts, fields->command_line);
     news->path = to_utf8(texts, fields->path);

@@ -54,6 +54,15 @@ static struct span name_in(const struct process_news *news)
     return news->name.size ? news->name : name_of(news->path);
 }
 
+/* ---- times ------------------------------------------------------------------------------------- */
+
+uint64_t process_moment(uint64_t told, uint64_t recorded)
+{
+    static const uint64_t second = 10000000;
+    uint64_t apart = told > recorded ? told - recorded : recorded - told;
+    return apart <= second ? told : recorded;
+}
+
 /* ---- facts ------------------------------------------------------------------------------------- */
 
 static bool differ(uint64_t a, uint64_t b)

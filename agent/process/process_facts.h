@@ -43,6 +43,10 @@ struct process_news {
     struct span user; /* SID, bytes */
 };
 
+/* ${told} by the system's clock where that is within a second of ${recorded}, when it was by the clock of
+ * events; else ${recorded}. The system's may have been set since the session began, whose own goes on. */
+uint64_t process_moment(uint64_t told, uint64_t recorded);
+
 /* All that was heard of a process, in memory of its own; shared by copies of a life. Never changed.
  * One thread at a time. */
 struct process_facts {

@@ -325,7 +325,7 @@ static struct process_sheet *sheet_of(struct process_table *table, const struct 
         .machine = life->machine,
         .volumes = &table->volumes,
         .names = table->settings.names,
-        .start = life->start_known ? life->first : 0,
+        .start = life->start_known ? process_moment(known->created, life->first) : 0,
         .boot_id = table->boot_id};
     struct process_sheet *sheet = process_sheet_make(&parts);
     entry->parent_stamp = stamp;

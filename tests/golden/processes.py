@@ -24,7 +24,7 @@ EXPECTED = {
     "msbuild-PerfViewData.etl": (5780, 0),  # tells of no process
     "perfview-net.4.5.2.x86.etl": (148711, 148711),
     "perfview-net.4.5.x86-2016.etl": (159756, 159756),
-    "tx-Process.etl": (10343, 3322),  # starts and ends alone, no rundown
+    "tx-Process.etl": (10343, 3326),  # starts and ends alone, no rundown
 }
 NAME_BYTES = 14  # what some events keep of a name
 
@@ -116,18 +116,18 @@ def tables(trace):
             elif record.group == 3 and record.opcode == DEFUNCT and record.version == 4:
                 news.append((time, END, *kernel_process(record, record.pointer)))  # says no time itself
             elif record.guid == PROVIDER and record.id in (START, END):
-                news.append(provider_news(record))
+                news.append(provider_news(record, time))
     for time, what, pid, name in sorted(news, key=lambda item: item[0]):
         processes.tell(pid, what, time, name)
     return processes
 
 
-def provider_news(record):
-    """Versions 0 to 2 of event 1, 0 and 1 of event 2."""
+def provider_news(record, time):
+    """Versions 0 to 2 of event 1, 0 and 1 of event 2. Who is said to start is there by then."""
     pid, created = struct.unpack_from("<IQ", record.payload)
     if record.id == START:
         path, _ = text16(record.payload, 20 + (4 if record.version else 0))
-        return created, START, pid, path.rsplit("\\", 1)[-1]
+        return min(created, time), START, pid, path.rsplit("\\", 1)[-1]
     ended, = struct.unpack_from("<Q", record.payload, 12)
     name = record.payload[{0: 48, 1: 76}[record.version]:].split(b"\0")[0].decode("cp1252")
     return ended, END, pid, name

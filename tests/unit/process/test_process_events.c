@@ -449,6 +449,20 @@ static void a_process_lived_by_the_clock_of_its_events(void **state)
     }
 }
 
+/* As in traces: the two clocks are a little apart. */
+static void a_process_is_there_when_it_is_said_to_start(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig);
+    put_start(&rig, 1); /* at 10 */
+    tell(&rig, RECORD_EVENT, provider, 1, 1, 9);
+    assert_null(find(&rig, 100, 8));
+    assert_span(find(&rig, 100, 9)->name, "cmd.exe");
+    assert_int_equal(find(&rig, 100, 9)->start, 10 * second);
+    rig_fini(&rig);
+}
+
 static void an_image_of_the_provider_is_read_in_both_widths(void **state)
 {
     (void)state;
@@ -485,6 +499,7 @@ int main(void)
         cmocka_unit_test(every_version_of_the_provider_is_read),
         cmocka_unit_test(a_stop_tells_of_start_and_end),
         cmocka_unit_test(a_process_lived_by_the_clock_of_its_events),
+        cmocka_unit_test(a_process_is_there_when_it_is_said_to_start),
         cmocka_unit_test(an_image_of_the_provider_is_read_in_both_widths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
