@@ -149,6 +149,9 @@ bool filter_drops_early(const struct filter *filter);
  * there. */
 bool filter_is_placed(const struct filter *filter);
 
+/* May a verdict depend on the process and the thread of a record (EVENT_PATH_OF_PROCESS)? */
+bool filter_asks_process(const struct filter *filter);
+
 /* The same for a record that one of ${schemas} will decode, NULL among them for none: decided where
  * the verdict and the rule are the same for all. ${event} has the record and the stack. */
 enum filter_verdict filter_candidates(const struct filter *filter, struct filter_scratch *scratch,

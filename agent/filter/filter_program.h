@@ -121,6 +121,7 @@ struct filter {
     bool has_edits;             /* a rule edits */
     bool drops_early;           /* filter_drops_early */
     bool is_placed;             /* filter_is_placed, but for samples of events without the field */
+    bool asks_process;          /* filter_asks_process */
     uint64_t id;                /* of this filter alone, in the process */
     size_t word_count;          /* a bit for each rule takes so many words */
     struct filter_index *index; /* of values that many rules ask for; NULL: none */

@@ -141,6 +141,11 @@ bool filter_is_placed(const struct filter *filter)
     return filter->is_placed;
 }
 
+bool filter_asks_process(const struct filter *filter)
+{
+    return filter->asks_process;
+}
+
 enum filter_verdict filter_event(const struct filter *filter, struct filter_scratch *scratch,
     const struct event *event, size_t *ret_rule)
 {

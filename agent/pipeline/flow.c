@@ -144,7 +144,7 @@ static enum filter_verdict early(
         return FILTER_UNDECIDED;
     }
     struct event_record completed;
-    if (flow->reader) {
+    if (flow->reader && filter_asks_process(f->filter)) {
         record = process_reader_complete(flow->reader, record, &completed);
     }
     if (!flow->learns_late && !filter_is_placed(f->filter)) {
