@@ -15,7 +15,10 @@
  * moves forward, no byte belongs to two buffers and none is searched twice, so time is linear in
  * the file's size.
  */
-enum { SEARCH_BYTES = 64 * 1024 };
+enum {
+    SEARCH_BYTES = 64 * 1024,
+    START_BYTES = ETL_BUFFER_HEADER_SIZE + ETL_RECORD_START_SIZE, /* what tells a buffer */
+};
 
 struct etl_walk {
     struct etl_file *file;
@@ -26,6 +29,12 @@ struct etl_walk {
     size_t epoch;
     bool stopped;
     bool failed;
+
+    /* What was read last of where a buffer starts: one is looked at as the next one, too. Of use only
+     * where the file stays as it is. */
+    bool is_whole;
+    uint64_t start_offset; /* UINT64_MAX: of none */
+    uint8_t start[START_BYTES];
 
     /* The last search: from search_from on there is no buffer before search_found. Kept, so that
      * no stretch of the file is searched twice. */
@@ -58,35 +67,43 @@ static bool read_bytes(struct etl_walk *w, uint64_t offset, uint8_t *data, size_
     return true;
 }
 
-/* Does the buffer in ${header}, found at ${offset}, make sense: strictly so, and if it is plain
- * with a record at its start? */
-static bool makes_sense(
-    struct etl_walk *w, const uint8_t *header, uint64_t offset, struct etl_buffer *ret_buffer)
+/* The START_BYTES at ${offset}, valid until the next call. NULL: the file cannot be read. */
+static const uint8_t *read_start(struct etl_walk *w, uint64_t offset)
+{
+    if (!w->is_whole || w->start_offset != offset) {
+        w->start_offset = UINT64_MAX;
+        if (!read_bytes(w, offset, w->start, sizeof(w->start))) {
+            return NULL;
+        }
+        w->start_offset = offset;
+    }
+    return w->start;
+}
+
+/* Does the buffer that starts with the START_BYTES at ${start}, found at ${offset}, make sense:
+ * strictly so, and if it is plain with a record at its start? */
+static bool makes_sense(const uint8_t *start, uint64_t offset, struct etl_buffer *ret_buffer)
 {
     const char *problem;
-    uint8_t start[ETL_RECORD_START_SIZE];
     uint32_t size;
-    return etl_buffer_plausible(header) && etl_buffer_parse(header, offset, ret_buffer, &problem) &&
+    return etl_buffer_plausible(start) && etl_buffer_parse(start, offset, ret_buffer, &problem) &&
            (ret_buffer->flags & ETL_FLAG_COMPRESSED || ret_buffer->empty ||
-               (read_bytes(w, offset + ETL_BUFFER_HEADER_SIZE, start, sizeof(start)) &&
-                   etl_record_frame(start, &size) == ETL_FRAME_RECORD));
+               etl_record_frame(start + ETL_BUFFER_HEADER_SIZE, &size) == ETL_FRAME_RECORD);
 }
 
 static bool has_buffer(struct etl_walk *w, uint64_t offset)
 {
-    uint8_t header[ETL_BUFFER_HEADER_SIZE];
+    const uint8_t *start = offset < file_size(w) ? read_start(w, offset) : NULL;
     struct etl_buffer buffer;
-    return offset < file_size(w) && read_bytes(w, offset, header, sizeof(header)) &&
-           makes_sense(w, header, offset, &buffer);
+    return start && makes_sense(start, offset, &buffer);
 }
 
 /* Nothing but zeros where a header would be? */
 static bool has_zeros(struct etl_walk *w, uint64_t offset)
 {
     static const uint8_t zeros[ETL_BUFFER_HEADER_SIZE];
-    uint8_t header[ETL_BUFFER_HEADER_SIZE];
-    return offset < file_size(w) && read_bytes(w, offset, header, sizeof(header)) &&
-           memcmp(header, zeros, sizeof(zeros)) == 0;
+    const uint8_t *start = offset < file_size(w) ? read_start(w, offset) : NULL;
+    return start && memcmp(start, zeros, sizeof(zeros)) == 0;
 }
 
 /* A plain buffer of the session's size: all but the first of a file that was not rewritten. */
@@ -98,10 +115,10 @@ static bool is_of_session_size(const struct etl_walk *w, const struct etl_buffer
 
 /* Is what a search came across a buffer? It must have the session's size or be followed by
  * another, or by the end of the file. */
-static bool is_buffer(struct etl_walk *w, const uint8_t *header, uint64_t offset)
+static bool is_buffer(struct etl_walk *w, const uint8_t *start, uint64_t offset)
 {
     struct etl_buffer buffer;
-    if (!makes_sense(w, header, offset, &buffer)) {
+    if (!makes_sense(start, offset, &buffer)) {
         return false;
     }
     uint64_t next = offset + buffer.size;
@@ -121,7 +138,7 @@ static uint64_t search(struct etl_walk *w, uint64_t from)
     }
     w->search_from = from;
     w->search_found = file_size(w);
-    const size_t step = SEARCH_BYTES - ETL_BUFFER_HEADER_SIZE + 1;
+    const size_t step = SEARCH_BYTES - START_BYTES + 1;
     for (uint64_t at = from; at + ETL_BUFFER_HEADER_SIZE <= file_size(w); at += step) {
         if (!read_bytes(w, at, w->search, SEARCH_BYTES)) {
             break;
@@ -235,14 +252,14 @@ static void report_tail(struct etl_walk *w, uint64_t offset)
 /* Handle what stands at ${offset} and return where to go on. */
 static uint64_t step(struct etl_walk *w, uint64_t offset)
 {
-    uint8_t header[ETL_BUFFER_HEADER_SIZE];
+    const uint8_t *start = read_start(w, offset);
     struct etl_buffer buffer;
     const char *problem;
-    if (!read_bytes(w, offset, header, sizeof(header))) {
+    if (!start) {
         return offset;
     }
-    if (offset + sizeof(header) > file_size(w) ||
-        !etl_buffer_parse(header, offset, &buffer, &problem)) {
+    if (offset + ETL_BUFFER_HEADER_SIZE > file_size(w) ||
+        !etl_buffer_parse(start, offset, &buffer, &problem)) {
         uint64_t found = search(w, offset + 1);
         if (found == file_size(w)) {
             report_tail(w, offset);
@@ -319,8 +336,11 @@ struct etl_walk *etl_walk_create(
         error_set(err, ERR_MEMORY, "%s: out of memory", file->bytes.path);
         return NULL;
     }
-    *walk = (struct etl_walk){
-        .file = file, .visitor = *visitor, .stream = stream, .search_from = UINT64_MAX};
+    *walk = (struct etl_walk){.file = file,
+        .visitor = *visitor,
+        .stream = stream,
+        .start_offset = UINT64_MAX,
+        .search_from = UINT64_MAX};
     return walk;
 }
 
@@ -342,6 +362,7 @@ enum etl_walk_step etl_walk_next(struct etl_walk *walk, enum etl_walk_mode mode,
 {
     struct error ignored;
     walk->err = err ? err : &ignored;
+    walk->is_whole = mode == ETL_WALK_WHOLE;
     bool ready = walk->offset < file_size(walk) && (mode == ETL_WALK_WHOLE || is_ready(walk, mode));
     if (ready && !walk->failed) {
         walk->offset = step(walk, walk->offset);
