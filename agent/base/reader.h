@@ -100,11 +100,21 @@ static inline struct span reader_text(struct reader *r)
     return text;
 }
 
+/* Is one of four 16-bit units zero? */
+static inline bool reader_has_nul16(uint64_t units)
+{
+    return ((units - UINT64_C(0x0001000100010001)) & ~units & UINT64_C(0x8000800080008000)) != 0;
+}
+
 /* UTF-16LE units up to a NUL unit, which is consumed and left out. Fails if there is none. */
 static inline struct span reader_text16(struct reader *r)
 {
-    size_t left = reader_left(r);
-    for (size_t i = 0; !r->failed && i + 2 <= left; i += 2) {
+    size_t left = r->failed ? 0 : reader_left(r);
+    size_t i = 0;
+    while (left - i >= 8 && !reader_has_nul16(load_le64(r->at + i))) {
+        i += 8;
+    }
+    for (; i + 2 <= left; i += 2) {
         if (r->at[i] == 0 && r->at[i + 1] == 0) {
             struct span text = span_make(r->at, i);
             r->at += i + 2;

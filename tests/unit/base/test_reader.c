@@ -88,6 +88,28 @@ static void utf16_text_ends_at_a_nul_unit_not_at_two_zero_bytes(void **state)
     }
 }
 
+static void utf16_text_ends_at_its_first_nul_unit_wherever_that_is(void **state)
+{
+    (void)state;
+    static const uint16_t units[] = {0x0001, 0x0080, 0x0100, 0x7fff, 0x8000, 0xff00, 0xffff};
+    enum { MAX = 20 };
+    for (size_t u = 0; u < sizeof(units) / sizeof(units[0]); u++) {
+        for (size_t count = 0; count <= MAX; count++) {
+            uint8_t text[2 * MAX + 2 + 4 + 1] = {0};
+            for (size_t i = 0; i < count; i++) {
+                store_le16(text + 2 * i, units[u]);
+            }
+            memset(text + 2 * count + 2, 'x', 4);
+            struct reader r = reader_make(span_make(text, 2 * count + 2 + 4));
+            assert_int_equal(reader_text16(&r).size, 2 * count);
+            assert_int_equal(reader_left(&r), 4);
+            r = reader_make(span_make(text, 2 * count + 1));
+            assert_int_equal(reader_text16(&r).size, 0);
+            assert_true(r.failed);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -98,6 +120,7 @@ int main(void)
         cmocka_unit_test(a_guid_is_sixteen_bytes),
         cmocka_unit_test(text_ends_at_its_nul_which_is_consumed),
         cmocka_unit_test(utf16_text_ends_at_a_nul_unit_not_at_two_zero_bytes),
+        cmocka_unit_test(utf16_text_ends_at_its_first_nul_unit_wherever_that_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
