@@ -218,13 +218,20 @@ static struct life *take(struct lifetimes *lives, struct life *life, const struc
     return lives->ops->take(lives->self, life, note->news) ? life : NULL;
 }
 
+/* A life as ${as}, with a value of its own. NULL: no memory. */
+static struct life *make(const struct lifetimes *lives, const struct life *as)
+{
+    struct life *life = calloc(1, sizeof(*life) + lives->ops->value_bytes);
+    if (life) {
+        *life = *as;
+        life->value = life + 1;
+    }
+    return life;
+}
+
 static struct life *add(struct lifetimes *lives, const struct note *note)
 {
-    struct life *life = calloc(1, sizeof(*life));
-    if (!life) {
-        return NULL;
-    }
-    *life = (struct life){.machine = note->key->machine,
+    const struct life as = {.machine = note->key->machine,
         .id = note->key->id,
         .start_known = note->what == LIFE_STARTED,
         .end_known = note->what == LIFE_ENDED || note->what == LIFE_GONE,
@@ -232,7 +239,8 @@ static struct life *add(struct lifetimes *lives, const struct note *note)
         .end_source = note->source,
         .first = note->time,
         .last = note->time};
-    if (!take(lives, life, note)) {
+    struct life *life = make(lives, &as);
+    if (!life || !take(lives, life, note)) {
         free(life);
         return NULL;
     }
@@ -246,11 +254,10 @@ static struct life *add(struct lifetimes *lives, const struct note *note)
  */
 static struct life *split(struct lifetimes *lives, struct life *life)
 {
-    struct life *later = calloc(1, sizeof(*later));
+    struct life *later = make(lives, life);
     if (!later) {
         return NULL;
     }
-    *later = *life;
     later->start_known = false;
     later->first = life->last;
     if (!lives->ops->copy(lives->self, life, later)) {

@@ -25,7 +25,7 @@ struct life {
     uint64_t first;
     uint64_t last;
     /* Of whoever has them. */
-    void *value;
+    void *value; /* life_ops.value_bytes */
     size_t bytes;
     uint32_t owner;
 
@@ -43,11 +43,12 @@ enum life_news {
 
 /* What the owner of the values does with them. */
 struct life_ops {
+    size_t value_bytes; /* that come with a life, zeros in a new one */
     /* May ${news} be of this life? No, where they contradict each other. */
     bool (*fits)(const struct life *life, const void *news);
-    /* It is; a new life has no value yet. False: no memory. */
+    /* It is. False: no memory. */
     bool (*take)(void *self, struct life *life, const void *news);
-    /* What was taken for one life is two: ${copy} gets the value of ${life}. False: no memory. */
+    /* What was taken for one life is two: ${copy} gets what ${life} has. False: no memory. */
     bool (*copy)(void *self, const struct life *life, struct life *copy);
     /* Its interval has changed. */
     void (*changed)(void *self, struct life *life);

@@ -59,23 +59,19 @@ static bool fits(const struct life *life, const void *news)
 static bool take(void *self, struct life *life, const void *news)
 {
     struct process_table *table = self;
-    struct process_entry *entry = life->value ? life->value : calloc(1, sizeof(*entry));
-    struct process_facts *facts = entry ? process_facts_with(entry->facts, news) : NULL;
+    struct process_entry *entry = life->value;
+    struct process_facts *facts = process_facts_with(entry->facts, news);
     if (!facts) {
-        if (!life->value) {
-            free(entry);
-        }
         return false;
     }
     if (facts != entry->facts) {
-        size_t before = life->value ? life->bytes : 0;
+        size_t before = life->bytes;
         life->bytes = facts->bytes + ENTRY_BYTES;
         table->bytes += life->bytes - before;
         entry->facts = facts;
         drop_sheet(table, entry);
         touch(table->process_stamps, life->id);
     }
-    life->value = entry;
     return true;
 }
 
@@ -83,14 +79,11 @@ static bool copy(void *self, const struct life *life, struct life *copy)
 {
     struct process_table *table = self;
     const struct process_entry *entry = life->value;
-    struct process_entry *twin = calloc(1, sizeof(*twin));
-    copy->value = twin;
-    if (twin) {
-        twin->facts = entry->facts;
-        twin->facts->users++;
-        table->bytes += copy->bytes;
-    }
-    return twin != NULL;
+    struct process_entry *twin = copy->value;
+    twin->facts = entry->facts;
+    twin->facts->users++;
+    table->bytes += copy->bytes;
+    return true;
 }
 
 static void changed(void *self, struct life *life)
@@ -108,12 +101,15 @@ static void drop(void *self, struct life *life)
     drop_sheet(table, entry);
     process_facts_drop(entry->facts);
     table->bytes -= life->bytes;
-    free(entry);
     touch(table->process_stamps, life->id);
 }
 
-static const struct life_ops process_ops = {
-    .fits = fits, .take = take, .copy = copy, .changed = changed, .drop = drop};
+static const struct life_ops process_ops = {.value_bytes = sizeof(struct process_entry),
+    .fits = fits,
+    .take = take,
+    .copy = copy,
+    .changed = changed,
+    .drop = drop};
 
 static bool thread_fits(const struct life *life, const void *news)
 {
