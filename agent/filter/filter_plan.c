@@ -10,7 +10,8 @@
  * up, all starts again from nothing. Table and pool are allocated once, when they are needed first.
  */
 enum {
-    SETS = 256,
+    SET_BITS = 8,
+    SETS = 1 << SET_BITS,
     WAYS = 4,
     POOL_WORDS = 32 * 1024,
 };
@@ -61,12 +62,16 @@ void filter_plans_destroy(struct filter_plans *plans)
 
 static size_t set_of(const union words *key)
 {
+    /* Multilinear, so that no step waits for the one before. */
+    static const uint64_t factors[KEY_WORDS] = {UINT64_C(0x91d93080f9b439fd),
+        UINT64_C(0x3ceaaf308142c8eb), UINT64_C(0x627655daa05f1119), UINT64_C(0x9dfb369bab13dfaf),
+        UINT64_C(0x0ff9bb510944fe0d), UINT64_C(0x6301bbfca0c5154f), UINT64_C(0x047a8387cdde8d51),
+        UINT64_C(0x6fced11d2bd8a1e7)};
     uint64_t hash = 0;
     for (size_t i = 0; i < KEY_WORDS; i++) {
-        hash = (hash ^ key->words[i]) * UINT64_C(0x9e3779b97f4a7c15);
-        hash ^= hash >> 32;
+        hash += key->words[i] * factors[i];
     }
-    return (size_t)(hash % SETS);
+    return (size_t)(hash >> (64 - SET_BITS));
 }
 
 static bool is_same(const union words *a, const union words *b)

@@ -155,8 +155,8 @@ static void sift_down(struct etl_merge *merge, size_t at)
         if (child >= merge->heap_count) {
             break;
         }
-        if (child + 1 < merge->heap_count && is_before(&heap[child + 1]->key, &heap[child]->key)) {
-            child++;
+        if (child + 1 < merge->heap_count) { /* no branch: which of them it is cannot be foreseen */
+            child += is_before(&heap[child + 1]->key, &heap[child]->key);
         }
         if (!is_before(&heap[child]->key, &moving->key)) {
             break;

@@ -78,25 +78,19 @@ static void identify(const struct flow *flow, struct event *event)
     }
 }
 
-/* The verdict on ${event}, of which all but schema and fields is there, as early as header or schema
- * allow. ${ret_decoded}: what was decoded for it. */
+/* The verdict on ${event}, which its header leaves open, and of which all but schema and fields is
+ * there, as early as the schema allows. ${ret_decoded}: what was decoded for it. */
 static enum filter_verdict judge(
     struct flow *flow, struct event *event, size_t *ret_rule, enum decoded *ret_decoded)
 {
     const struct flow_filter *f = &flow->filter;
     const struct event_schema *const nothing = NULL;
-    *ret_decoded = NOT_DECODED;
-    flow->may_know_more = false;
-    enum filter_verdict verdict = filter_header(f->filter, f->scratch, event->record, ret_rule);
-    if (verdict != FILTER_UNDECIDED) {
-        return verdict;
-    }
     if (filter_is_placed(f->filter)) { /* else no rule looks at it */
         identify(flow, event);
     }
     const struct schema_choice *choice = schema_cache_find(flow->decode.cache, event->record);
     flow->may_know_more = choice->late;
-    verdict = filter_candidates(f->filter, f->scratch, event,
+    enum filter_verdict verdict = filter_candidates(f->filter, f->scratch, event,
         choice->count ? choice->list : &nothing, choice->count ? choice->count : 1, ret_rule);
     if (verdict != FILTER_UNDECIDED) {
         return verdict;
@@ -111,7 +105,13 @@ static bool decode_filtered(struct flow *flow, struct event *event, uint64_t tag
 {
     size_t rule = (size_t)tag - 1;
     enum decoded decoded = NOT_DECODED;
-    enum filter_verdict verdict = tag ? FILTER_KEEP : judge(flow, event, &rule, &decoded);
+    enum filter_verdict verdict = FILTER_KEEP;
+    if (!tag) {
+        verdict = filter_header(flow->filter.filter, flow->filter.scratch, event->record, &rule);
+    }
+    if (verdict == FILTER_UNDECIDED) {
+        verdict = judge(flow, event, &rule, &decoded);
+    }
     if (!passes(flow, verdict, rule)) {
         return false;
     }
@@ -138,7 +138,6 @@ static enum filter_verdict early(
     const struct flow_filter *f = &flow->filter;
     size_t rule = 0;
     enum filter_verdict verdict = FILTER_UNDECIDED;
-    enum decoded decoded;
     *ret_tag = 0;
     if (!f->filter || stack_join_wants(record)) {
         return FILTER_UNDECIDED;
@@ -147,12 +146,15 @@ static enum filter_verdict early(
     if (flow->reader && filter_asks_process(f->filter)) {
         record = process_reader_complete(flow->reader, record, &completed);
     }
-    if (!flow->learns_late && !filter_is_placed(f->filter)) {
+    bool by_header_alone = flow->learns_late || filter_is_placed(f->filter);
+    if (!by_header_alone || filter_drops_early(f->filter)) {
+        verdict = filter_header(f->filter, f->scratch, record, &rule);
+    }
+    if (!by_header_alone && verdict == FILTER_UNDECIDED) {
+        enum decoded decoded = NOT_DECODED;
         struct event event = {.record = record};
         verdict = judge(flow, &event, &rule, &decoded);
         verdict = flow->may_know_more ? FILTER_UNDECIDED : verdict;
-    } else if (filter_drops_early(f->filter)) {
-        verdict = filter_header(f->filter, f->scratch, record, &rule);
     }
     if (verdict == FILTER_UNDECIDED || f->scratch->placed) {
         return FILTER_UNDECIDED;

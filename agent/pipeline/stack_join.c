@@ -327,10 +327,10 @@ static bool is_stack_walk(const struct event_record *record)
     return record->kind == RECORD_KERNEL && record->hook_id >> 8 == HOOK_GROUP;
 }
 
-/* Let the stacks of ${block} find it. */
-static void link_owner(struct stack_join *join, struct block *block)
+/* Let the stacks of ${block}, an event of ${time_raw}, find it. */
+static void link_owner(struct stack_join *join, struct block *block, int64_t time_raw)
 {
-    struct bucket *bucket = bucket_of(join, owner_of(block).time_raw);
+    struct bucket *bucket = bucket_of(join, time_raw);
     block->older = bucket->newest;
     block->older_id = bucket->id;
     *bucket = (struct bucket){.newest = block, .id = block->id};
@@ -376,7 +376,7 @@ static bool hold(struct stack_join *join, const struct item *item)
         record_copy_make(record, record_of(block));
     }
     if (!is_stack_walk(record)) {
-        link_owner(join, block);
+        link_owner(join, block, record->time_raw);
     }
     join->events++;
     join->newest = record->time > join->newest ? record->time : join->newest;
