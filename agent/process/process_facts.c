@@ -30,7 +30,7 @@ static bool is_same_name(struct span a, struct span b)
 }
 
 /* Windows writes `?`, or something else, for characters that a code page has not: an ANSI name may be of
- * any image then. */
+ * any image then whose own name has such. */
 static bool may_be_garbled(struct span name)
 {
     bool is_plain = true;
@@ -80,7 +80,7 @@ bool process_facts_fit(const struct process_facts *facts, const struct process_n
            !differ(known->object, news->object) &&
            !(known->has_parent && news->has_parent && known->parent_pid != news->parent_pid) &&
            (name.size == 0 || other.size == 0 || is_same_name(name, other) ||
-               may_be_garbled(name) || may_be_garbled(other));
+               (may_be_garbled(name) && may_be_garbled(other)));
 }
 
 /* Where the texts of news lie. */

@@ -156,6 +156,8 @@ static void a_name_that_a_code_page_has_not_is_the_same_name(void **state)
         assert_span(
             find(&rig, 100, 15)->executable, "\\Device\\X\\\xd1\x82\xd0\xb5\xd1\x81\xd1\x82.exe");
         assert_null(find(&rig, 100, 25));
+        hear(&rig, LIFE_ALIVE, 100, 15, "cmd.exe");
+        assert_int_equal(process_table_counts(rig.table).processes, 3);
         rig_fini(&rig);
     }
 }
