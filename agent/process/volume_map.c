@@ -78,13 +78,36 @@ bool volume_map_add(struct volume_map *map, uint64_t machine, struct span device
     return true;
 }
 
+static bool begins(struct span path, const char *start)
+{
+    size_t size = strlen(start);
+    return path.size > size && is_same(path.data, (const uint8_t *)start, size);
+}
+
+/* Names that mean the same on every machine. False: it is none of these. */
+static bool add_well_known(struct span path, struct buf *out)
+{
+    static const char dos[] = "\\??\\";
+    static const char unc[] = "\\??\\UNC\\";
+    static const char mup[] = "\\Device\\Mup\\";
+    enum { DRIVE = sizeof(dos) - 1, SHARE = sizeof(unc) - 1, SERVER = sizeof(mup) - 1 };
+    if (begins(path, unc) || (begins(path, mup) && path.data[SERVER] != ';')) {
+        buf_add_text(out, "\\\\");
+        buf_add_span(out, span_from(path, begins(path, unc) ? SHARE : SERVER));
+        return true;
+    }
+    if (begins(path, dos) && path.size > DRIVE + 1 && path.data[DRIVE + 1] == ':') {
+        buf_add_span(out, span_from(path, DRIVE));
+        return true;
+    }
+    return false;
+}
+
 void volume_map_translate(
     const struct volume_map *map, uint64_t machine, struct span path, struct buf *out)
 {
-    static const char dos[] = "\\??\\";
     const struct volume *best = NULL;
-    if (span_is(span_first(path, sizeof(dos) - 1), dos)) {
-        buf_add_span(out, span_from(path, sizeof(dos) - 1));
+    if (add_well_known(path, out)) {
         return;
     }
     for (size_t i = 0; i < map->count; i++) {

@@ -162,6 +162,37 @@ static void a_name_that_a_code_page_has_not_is_the_same_name(void **state)
     }
 }
 
+static void paths_are_shown_as_programs_open_them(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path;
+        const char *executable;
+    } paths[] = {
+        {"\\??\\D:\\a.exe", "D:\\a.exe"},
+        {"\\??\\UNC\\host\\share\\a.exe", "\\\\host\\share\\a.exe"},
+        {"\\Device\\Mup\\host\\share\\a.exe", "\\\\host\\share\\a.exe"},
+        {"\\Device\\Mup\\;LanmanRedirector\\;Z:0\\host\\share\\a.exe",
+            "\\Device\\Mup\\;LanmanRedirector\\;Z:0\\host\\share\\a.exe"},
+        {"\\??\\Volume{01234567-89ab-cdef-0123-456789abcdef}\\a.exe",
+            "\\??\\Volume{01234567-89ab-cdef-0123-456789abcdef}\\a.exe"},
+        {"\\Device\\HarddiskVolume9\\a.exe", "\\Device\\HarddiskVolume9\\a.exe"},
+    };
+    struct rig rig;
+    rig_init(&rig, 0);
+    for (uint32_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        const struct process_news news = {.what = LIFE_STARTED,
+            .source = PROCESS_FROM_PROVIDER,
+            .pid = 100 + i,
+            .time = 10 * second,
+            .path = span_text(paths[i].path)};
+        process_table_add(rig.table, &news);
+        assert_span(find(&rig, 100 + i, 11)->executable, paths[i].executable);
+        assert_span(find(&rig, 100 + i, 11)->name, "a.exe");
+    }
+    rig_fini(&rig);
+}
+
 static void a_parent_is_who_had_the_id_when_the_child_began(void **state)
 {
     (void)state;
@@ -424,6 +455,7 @@ int main(void)
         cmocka_unit_test(processes_of_two_tables_are_not_the_same),
         cmocka_unit_test(the_image_of_another_program_is_not_its_own),
         cmocka_unit_test(a_name_that_a_code_page_has_not_is_the_same_name),
+        cmocka_unit_test(paths_are_shown_as_programs_open_them),
         cmocka_unit_test(a_parent_is_who_had_the_id_when_the_child_began),
         cmocka_unit_test(traces_of_two_boots_do_not_mix),
         cmocka_unit_test(a_start_key_counts_for_more_than_the_time),
