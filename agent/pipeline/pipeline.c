@@ -395,6 +395,10 @@ static void wait_settled(struct pipeline *p)
 {
     sealer_wait(p->sealer, slab_queue_tickets(p->queue));
     sealer_flush(p->sealer);
+    if (p->spool->ops
+            ->flush) { /* outputs are given nothing before; if it fails, the spool tries again */
+        p->spool->ops->flush(p->spool, NULL);
+    }
     books_wait_settled(p->books);
     if (!losses_are_held(p->losses) || !losses_leave(p->losses, p->settings.left)) {
         losses_close(p->losses);

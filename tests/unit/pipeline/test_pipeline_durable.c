@@ -113,6 +113,23 @@ static void what_a_stop_leaves_is_delivered_by_the_next_run(void **state)
     runs_fini(&runs);
 }
 
+static void the_end_of_all_sources_does_not_wait_for_the_next_commit(void **state)
+{
+    (void)state;
+    struct runs runs;
+    runs_init(&runs, 1, (const size_t[]){0}, 1);
+    runs.rig.settings.store.sync_interval_ns = UINT64_C(
+        3600000000000000); /* longer than any test */
+    runs.rig.settings.store.sync_bytes = 1024 * 1024 * 1024;
+    run_begin(&runs);
+    assert_true(rig_push(&runs.rig, 0, 1000, 0));
+    run_end(&runs);
+    assert_int_equal(output_counts(&runs.rig, 0).pending, 0);
+    run_close(&runs);
+    check_received(&runs.rig, 0, 0, 1, 1000);
+    runs_fini(&runs);
+}
+
 static void what_an_ended_output_does_not_take_waits_for_the_next_run(void **state)
 {
     (void)state;
@@ -278,6 +295,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_stop_leaves_is_delivered_by_the_next_run),
+        cmocka_unit_test(the_end_of_all_sources_does_not_wait_for_the_next_commit),
         cmocka_unit_test(what_an_ended_output_does_not_take_waits_for_the_next_run),
         cmocka_unit_test(what_an_output_has_lost_is_told_in_the_next_run_if_not_in_this),
         cmocka_unit_test(of_a_batch_only_what_is_left_is_sent_by_the_next_run),
