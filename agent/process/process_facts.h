@@ -13,6 +13,7 @@ enum process_source {
     PROCESS_FROM_KERNEL = 1, /* the kernel's classic events */
     PROCESS_FROM_PROVIDER,   /* Microsoft-Windows-Kernel-Process */
     PROCESS_FROM_SNAPSHOT,   /* the system, asked */
+    PROCESS_FROM_CREATION, /* a time of creation that something else tells: by the system's clock */
     PROCESS_FROM_DEFUNCT, /* what the kernel says when it deletes the process: later than its end */
 };
 

@@ -162,13 +162,13 @@ static struct life *find_created(
 }
 
 static struct life *note_start(struct process_table *table, const struct life_key *key,
-    const struct process_news *news, uint64_t time)
+    const struct process_news *news, uint64_t time, enum process_source source)
 {
     struct life *life = news->created ? find_created(table, key, news) : NULL;
     if (life) {
         return take(table, life, news) ? life : NULL; /* it is known to have started */
     }
-    return lifetimes_note(&table->processes, key, LIFE_STARTED, time, (uint8_t)news->source, news);
+    return lifetimes_note(&table->processes, key, LIFE_STARTED, time, (uint8_t)source, news);
 }
 
 void process_table_add(struct process_table *table, const struct process_news *news)
@@ -178,9 +178,11 @@ void process_table_add(struct process_table *table, const struct process_news *n
     bool is_start = news->what == LIFE_STARTED;
     struct life *life = NULL;
     plat_mutex_lock(&table->mutex);
-    if (news->time && (is_start || news->created)) {
-        bool is_told = !is_start && news->created < news->time;
-        life = note_start(table, &key, news, is_told ? news->created : news->time);
+    if (news->time && is_start) {
+        life = note_start(table, &key, news, news->time, news->source);
+    } else if (news->time && news->created) {
+        uint64_t created = news->created < news->time ? news->created : news->time;
+        life = note_start(table, &key, news, created, PROCESS_FROM_CREATION);
     }
     if (news->time && !is_start) {
         life = lifetimes_note(

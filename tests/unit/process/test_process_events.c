@@ -453,14 +453,26 @@ static void a_process_lived_by_the_clock_of_its_events(void **state)
 static void a_process_is_there_when_it_is_said_to_start(void **state)
 {
     (void)state;
-    struct rig rig;
-    rig_init(&rig);
-    put_start(&rig, 1); /* at 10 */
-    tell(&rig, RECORD_EVENT, provider, 1, 1, 9);
-    assert_null(find(&rig, 100, 8));
-    assert_span(find(&rig, 100, 9)->name, "cmd.exe");
-    assert_int_equal(find(&rig, 100, 9)->start, 10 * second);
-    rig_fini(&rig);
+    for (unsigned start = 0; start < 2; start++) {
+        struct rig rig;
+        rig_init(&rig);
+        for (unsigned i = 0; i < 2; i++) {
+            if (i == start) {
+                put_start(&rig, 1); /* at 10 */
+                tell(&rig, RECORD_EVENT, provider, 1, 1, 9);
+            } else {
+                put_stop(&rig, 1, 10, 20);
+                tell(&rig, RECORD_EVENT, provider, 2, 1, 20);
+            }
+        }
+        assert_int_equal(process_table_counts(rig.table).processes, 1);
+        assert_null(find(&rig, 100, 8));
+        assert_span(find(&rig, 100, 9)->name, "cmd.exe");
+        assert_int_equal(find(&rig, 100, 9)->start, 10 * second);
+        assert_int_equal(find(&rig, 100, 15)->parent_pid, 40);
+        assert_null(find(&rig, 100, 22));
+        rig_fini(&rig);
+    }
 }
 
 static void an_image_of_the_provider_is_read_in_both_widths(void **state)
