@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/bytes.h"
 #include "filter/filter_index.h"
 
 /*
@@ -16,29 +17,24 @@ enum {
     POOL_WORDS = 32 * 1024,
 };
 
-/* Hashed and compared as words. */
-struct key {
-    uint64_t filter; /* filter.id */
-    const struct event_agent *agent;
-    const struct event_schema *schema;
-    struct guid provider;
-    struct event_descriptor descriptor;
-    uint32_t serial; /* of the schema: its memory may come to hold another one */
-    uint16_t hook_id;
-    uint8_t header_type;
-    uint8_t kind_and_known;
+/* What tells plans apart, put together in registers: a filter and a type of events. */
+enum {
+    KEY_FILTER, /* filter.id; 0: of none */
+    KEY_AGENT,
+    KEY_SCHEMA,
+    KEY_PROVIDER, /* a GUID */
+    KEY_DESCRIPTOR = KEY_PROVIDER + 2,
+    KEY_KEYWORD,
+    KEY_REST, /* the schema's serial, as its memory may come to hold another one; and what is small */
+    KEY_WORDS,
 };
 
-enum { KEY_WORDS = 8 };
-_Static_assert(sizeof(struct key) <= KEY_WORDS * sizeof(uint64_t), "a key is a few words");
-
-union words {
-    struct key key;
+struct key {
     uint64_t words[KEY_WORDS];
 };
 
 struct slot {
-    union words key;
+    struct key key;
     struct filter_plan plan;
     uint64_t words[2]; /* of plan.open and plan.anchored, where one each is enough */
     uint32_t pool_at;
@@ -60,7 +56,7 @@ void filter_plans_destroy(struct filter_plans *plans)
     }
 }
 
-static size_t set_of(const union words *key)
+static size_t set_of(const struct key *key)
 {
     /* Multilinear, so that no step waits for the one before. */
     static const uint64_t factors[KEY_WORDS] = {UINT64_C(0x91d93080f9b439fd),
@@ -74,7 +70,7 @@ static size_t set_of(const union words *key)
     return (size_t)(hash >> (64 - SET_BITS));
 }
 
-static bool is_same(const union words *a, const union words *b)
+static bool is_same(const struct key *a, const struct key *b)
 {
     uint64_t other = 0;
     for (size_t i = 0; i < KEY_WORDS; i++) {
@@ -85,21 +81,25 @@ static bool is_same(const union words *a, const union words *b)
 
 /* False: the schema is not one of a cache, so nothing says when it becomes another. */
 static bool make_key(
-    const struct filter *filter, const struct filter_look *look, union words *ret_key)
+    const struct filter *filter, const struct filter_look *look, struct key *ret_key)
 {
     const struct event_record *record = look->event->record;
     const struct event_schema *schema = look->known > EVENT_PATH_RECORD ? look->event->schema
                                                                         : NULL;
-    memset(ret_key, 0, sizeof(*ret_key));
-    ret_key->key = (struct key){.filter = filter->id,
-        .agent = look->scratch->paths.agent,
-        .schema = schema,
-        .provider = record->provider,
-        .descriptor = record->descriptor,
-        .serial = schema ? schema->serial : 0,
-        .hook_id = record->hook_id,
-        .header_type = record->header_type,
-        .kind_and_known = (uint8_t)(record->kind << 2 | look->known)};
+    const struct event_descriptor *d = &record->descriptor;
+    uint64_t *words = ret_key->words;
+    words[KEY_FILTER] = filter->id;
+    words[KEY_AGENT] = (uintptr_t)look->scratch->paths.agent;
+    words[KEY_SCHEMA] = (uintptr_t)schema;
+    words[KEY_PROVIDER] = load_le64(record->provider.bytes);
+    words[KEY_PROVIDER + 1] = load_le64(record->provider.bytes + 8);
+    words[KEY_DESCRIPTOR] = (uint64_t)d->task << 48 | (uint64_t)d->opcode << 40 |
+                            (uint64_t)d->level << 32 | (uint64_t)d->channel << 24 |
+                            (uint64_t)d->version << 16 | d->id;
+    words[KEY_KEYWORD] = d->keyword;
+    words[KEY_REST] = (uint64_t)(schema ? schema->serial : 0) << 32 |
+                      (uint64_t)record->hook_id << 16 | (uint64_t)record->header_type << 8 |
+                      (uint64_t)record->kind << 2 | look->known;
     return !schema || (schema->serial != 0 && schema->serial != UINT32_MAX);
 }
 
@@ -220,7 +220,7 @@ static void make(
 const struct filter_plan *filter_plan_get(
     const struct filter *filter, const struct filter_look *look)
 {
-    union words key;
+    struct key key;
     struct filter_plans *plans = plans_of(look->scratch);
     if (!plans || !make_key(filter, look, &key)) {
         return NULL;
@@ -233,7 +233,7 @@ const struct filter_plan *filter_plan_get(
         }
     }
     struct slot *slot = &ways[plans->next[set]++ % WAYS];
-    slot->key.key.filter = 0;
+    slot->key.words[KEY_FILTER] = 0;
     if (!give_words(plans, slot, filter->word_count)) {
         return NULL;
     }

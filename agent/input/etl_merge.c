@@ -7,7 +7,7 @@
 /*
  * Design: a chain is the sequence of buffers of one processor in one file; the chains stand in a
  * heap, ordered by the key of the record that each gives next. Records of one chain tend to follow
- * each other, so the second-best key is remembered and the best chain goes on without touching the
+ * each other, so the second-best chain is remembered and the best one goes on without touching the
  * heap as long as it stays ahead.
  *
  * A chain owns a window only while it needs one. All chains are asked for their first record at the
@@ -44,9 +44,9 @@ struct etl_merge {
     size_t chain_count;
     struct chain **heap;
     size_t heap_count;
-    struct key second;  /* best key behind the top of the heap */
-    bool top_delivered; /* the top's current record was given and is to be left now */
-    size_t ended_file;  /* file whose last record was given, or SIZE_MAX */
+    const struct chain *second; /* best one behind the top of the heap; NULL: there is none */
+    bool top_delivered;         /* the top's current record was given and is to be left now */
+    size_t ended_file;          /* file whose last record was given, or SIZE_MAX */
 
     struct etl_stream_pool streams;
     uint64_t bytes;
@@ -167,17 +167,11 @@ static void sift_down(struct etl_merge *merge, size_t at)
     heap[at] = moving;
 }
 
-/* The best key but for the top's. */
 static void find_second(struct etl_merge *merge)
 {
     struct chain **heap = merge->heap;
-    if (merge->heap_count < 2) {
-        merge->second = (struct key){.time = UINT64_MAX, .file = UINT32_MAX};
-    } else if (merge->heap_count > 2 && is_before(&heap[2]->key, &heap[1]->key)) {
-        merge->second = heap[2]->key;
-    } else {
-        merge->second = heap[1]->key;
-    }
+    bool is_right = merge->heap_count > 2 && is_before(&heap[2]->key, &heap[1]->key);
+    merge->second = merge->heap_count < 2 ? NULL : heap[1 + is_right];
 }
 
 /* Count the chains of all files and give each its run of the index, which is sorted by chain. */
@@ -291,7 +285,7 @@ static bool leave_top(struct etl_merge *merge, struct error *err)
     if (!advance(merge, top, &more, err)) {
         return false;
     }
-    if (more && is_before(&top->key, &merge->second)) {
+    if (more && (!merge->second || is_before(&top->key, &merge->second->key))) {
         return true;
     }
     if (!more) {
