@@ -161,16 +161,31 @@ void event_trace_native(struct event_writer *writer, const struct trace_info *tr
     buf_add(out, "}\n", 2);
 }
 
+static bool render_trace(struct event_writer *writer, const struct trace_info *trace,
+    event_trace_fn *render, struct buf *out, size_t *ret_file, size_t *ret_end)
+{
+    buf_reset(out);
+    render(writer, trace, out, ret_file, ret_end);
+    return buf_reserve(out, PUT_PADDING) && !out->failed;
+}
+
+/* Where rules have made labels and tags too long, the events have none. */
 static void fill_trace_text(struct event_writer *writer, const struct trace_info *trace,
     event_trace_fn *render, struct event_trace_text *slot)
 {
     struct buf *out = &slot->text;
     size_t file = 0;
     size_t end = 0;
-    buf_reset(out);
-    render(writer, trace, out, &file, &end);
+    slot->valid = render_trace(writer, trace, render, out, &file, &end);
+    if (!slot->valid && writer->edited_agent) {
+        struct event_agent bare = *writer->edited_agent;
+        bare.label_count = 0;
+        bare.tag_count = 0;
+        writer->edited_agent = &bare;
+        slot->valid = render_trace(writer, trace, render, out, &file, &end);
+        writer->edited_agent = NULL;
+    }
     size_t size = out->size;
-    slot->valid = buf_reserve(out, PUT_PADDING) && !out->failed;
     static const uint8_t nothing[PUT_PADDING];
     struct span all = slot->valid ? span_make(out->data, size) : span_make(nothing, 0);
     slot->trace = trace;

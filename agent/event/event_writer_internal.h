@@ -137,7 +137,7 @@ const struct event_trace_text *event_trace_get_as(
     struct event_writer *writer, const struct trace_info *trace, event_trace_fn *render);
 event_trace_fn event_trace_native;
 
-/* The same for ${event}, whose host, labels and tags may be edited. */
+/* The same for ${event}, whose host, labels and tags may be edited. Not valid: there is no memory. */
 const struct event_trace_text *event_trace_of(
     struct event_writer *writer, const struct event *event, event_trace_fn *render);
 

@@ -216,7 +216,7 @@ static void ecs_event(struct event_writer *writer, const struct event *event, st
         writer, event->process, EVENT_PROCESS_USER, event_process_ecs_user);
     size_t room = FIXED_ROOM + head->head.size + trace->start.size + trace->file.size +
                   process.size + user.size;
-    if (head->failed || !buf_reserve(out, room)) {
+    if (head->failed || !trace->valid || !buf_reserve(out, room)) {
         out->failed = true;
         return;
     }

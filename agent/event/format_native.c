@@ -473,7 +473,7 @@ static void native_event(struct event_writer *writer, const struct event *event,
         writer, event->process, EVENT_PROCESS_MEMBERS, event_process_native);
     size_t room = FIXED_ROOM + head->head.size + process.size + trace->start.size +
                   trace->file.size;
-    if (head->failed || !buf_reserve(out, room)) {
+    if (head->failed || !trace->valid || !buf_reserve(out, room)) {
         out->failed = true;
         return;
     }

@@ -1,3 +1,4 @@
+#include "event/event_edits.h"
 #include "support/json_check.h"
 #include "unit/event/writer_fixture.h"
 
@@ -78,11 +79,38 @@ static void a_message_that_is_too_long_is_left_out(void **state)
     assert_left_out(message);
 }
 
+static void labels_that_rules_have_made_too_long_are_left_out(void **state)
+{
+    (void)state;
+    static const char *const formats[] = {"native", "ecs"};
+    char *text = long_text();
+    const struct span labels[] = {span_text("label"), span_text(text)};
+    const struct event_agent agent = {
+        .name = span_text("agent-name"), .labels = labels, .label_count = 1};
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+        struct writer_fixture f;
+        fixture_init(&f, RECORD_EVENT, SCHEMA_MANIFEST);
+        fixture_set_fields(&f, one_number, 1);
+        const struct event_edits edits = {.agent = &agent,
+            .trace = &f.trace,
+            .agent_before = &agent,
+            .marks = {labels},
+            .mark_count = 1};
+        f.event.edits = &edits;
+        write_as(&f, formats[i]);
+        assert_null(strstr((const char *)f.out.data, "nnn"));
+        assert_non_null(strstr((const char *)f.out.data, "\"agent-name\""));
+        fixture_fini(&f);
+    }
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_name_that_is_too_long_is_left_out),
         cmocka_unit_test(a_message_that_is_too_long_is_left_out),
+        cmocka_unit_test(labels_that_rules_have_made_too_long_are_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
