@@ -3,6 +3,7 @@
  * answers mean is in es_sender.c; here are the settings.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "config/config.h"
 #include "outputs/elasticsearch/es_sender.h"
@@ -44,9 +45,9 @@ static const struct config_field fields[] = {
         .help = "name documents, so that retries, restarts and files read again never duplicate; "
                 "false: the server does, and they may"},
     {CONFIG_ROW("pipeline", STRING, struct settings, pipeline),
-        .help = "ingest pipeline of the server that events go through"},
+        .help = "ingest pipeline of the server that events go through; at most 512 bytes"},
     {CONFIG_ROW("routing", STRING, struct settings, routing),
-        .help = "routing value: all events go to the shard that it names"},
+        .help = "routing value: all events go to the shard that it names; at most 512 bytes"},
     {CONFIG_ROW("require_alias", BOOL, struct settings, require_alias), .default_text = "false",
         .help = "take events only where index is an alias, and make no index; `etwship setup` puts "
                 "the template for INDEX-*"},
@@ -63,6 +64,15 @@ static const struct config_field fields[] = {
     {.key = NULL},
 };
 // clang-format on
+
+/* They stand in front of each event of a request. */
+static void check_short(struct config_check *check, const char *const *text, const char *name)
+{
+    enum { MAX_BYTES = 512 };
+    if (*text && strlen(*text) > MAX_BYTES) {
+        CONFIG_FAULT(check, text, "%s: more than %d bytes. write a shorter one", name, MAX_BYTES);
+    }
+}
 
 static void elasticsearch_check(const void *settings, struct config_check *check)
 {
@@ -83,6 +93,8 @@ static void elasticsearch_check(const void *settings, struct config_check *check
         CONFIG_FAULT(check, &s->require_data_stream,
             "require_data_stream: index names an index. remove one of the two");
     }
+    check_short(check, &s->pipeline, "pipeline");
+    check_short(check, &s->routing, "routing");
     http_options_check(check, &s->http);
     es_lifecycle_check(check, &s->lifecycle);
 }

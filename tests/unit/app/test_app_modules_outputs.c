@@ -124,6 +124,26 @@ static void outputs_over_http_check_what_belongs_together(void **state)
     }
 }
 
+/* Every event of a request has them in front: many events would make a body that is too long to send. */
+static void what_stands_in_front_of_each_event_is_short(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {"pipeline", "routing"};
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        char rest[1024];
+        char expected[256];
+        for (int bytes = 512; bytes <= 513; bytes++) {
+            int place = snprintf(rest, sizeof(rest),
+                "outputs:\n- {type: elasticsearch, hosts: ['http://h'], %s: ", keys[i]);
+            snprintf(rest + place, sizeof(rest) - (size_t)place, "%0*d}", bytes, 1);
+            snprintf(expected, sizeof(expected),
+                "f.yaml:4:%d: error: %s: more than 512 bytes. write a shorter one", place - 8,
+                keys[i]);
+            assert_first(ONE_FILE, rest, bytes > 512 ? expected : "");
+        }
+    }
+}
+
 static void a_wrong_template_points_at_the_place_in_it(void **state)
 {
     (void)state;
@@ -144,6 +164,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_output_that_stands_alone_has_one_worker),
         cmocka_unit_test(outputs_over_http_check_what_belongs_together),
+        cmocka_unit_test(what_stands_in_front_of_each_event_is_short),
         cmocka_unit_test(a_wrong_template_points_at_the_place_in_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
