@@ -310,9 +310,10 @@ static bool may_be_program(struct span image)
            !ends_with(image, ".mui");
 }
 
+enum { START = 1, END = 2, LIST_BEGIN = 3, LIST_END = 4, DEFUNCT = 39 };
+
 static enum life_news what_of(const struct event_record *record, enum record_process kind)
 {
-    enum { START = 1, END = 2, DEFUNCT = 39 };
     enum { THREAD_START = 3, THREAD_STOP = 4 };
     bool is_classic = kind != RECORD_OF_PROCESS_PROVIDER;
     unsigned id = is_classic ? record->descriptor.opcode : record->descriptor.id;
@@ -369,6 +370,11 @@ static void learn_process(struct process_table *table, const struct codepage *an
                  : news->what == LIFE_ENDED             ? process_moment(fields->end, record->time)
                  : news->what == LIFE_STARTED && started < record->time ? started
                                                                         : record->time;
+    if (kind == RECORD_OF_PROCESS) {
+        uint8_t type = record->descriptor.opcode;
+        news->listed[0] = type == LIST_BEGIN ? record->time : 0;
+        news->listed[1] = type == LIST_END ? record->time : 0;
+    }
     news->name = name_to_utf8(texts, ansi, fields->name);
     news->command_line = to_utf8(texts, fields->command_line);
     news->path = to_utf8(texts, fields->path);

@@ -63,6 +63,15 @@ uint64_t process_moment(uint64_t told, uint64_t recorded)
     return apart <= second ? told : recorded;
 }
 
+bool process_facts_are_later(const struct process_news *parent, const struct process_news *child)
+{
+    bool is_later = false;
+    for (size_t i = 0; i < PROCESS_LISTS; i++) {
+        is_later |= child->listed[i] && parent->listed[i] > child->listed[i];
+    }
+    return is_later;
+}
+
 /* ---- facts ------------------------------------------------------------------------------------- */
 
 static bool differ(uint64_t a, uint64_t b)
@@ -144,6 +153,9 @@ static bool take_news(struct process_news *known, const struct process_news *new
     any |= take_key(&known->start_key, news->start_key);
     any |= take_key(&known->parent_key, news->parent_key);
     any |= take_number(&known->object, news->object);
+    for (size_t i = 0; i < PROCESS_LISTS; i++) {
+        any |= take_number(&known->listed[i], news->listed[i]);
+    }
     any |= take_choice(&known->has_parent, &known->parent_pid, news->has_parent, news->parent_pid);
     any |= take_choice(
         &known->has_session, &known->session_id, news->has_session, news->session_id);

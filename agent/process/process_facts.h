@@ -20,6 +20,8 @@ enum process_source {
 /* Lower bits of a start key: the number of the process since the machine was booted. */
 #define PROCESS_SEQUENCE_MASK ((UINT64_C(1) << 48) - 1)
 
+enum { PROCESS_LISTS = 2 };
+
 /* What is heard of a process; 0 and empty: not told. Texts are UTF-8, all is borrowed. */
 struct process_news {
     enum life_news what;
@@ -33,6 +35,9 @@ struct process_news {
     uint64_t parent_key; /* as start_key */
     bool has_parent;
     uint32_t parent_pid;
+    /* FILETIME at which a list of all processes came to it, at the begin or the end of a session: the
+     * system has them in the order in which they were created. */
+    uint64_t listed[PROCESS_LISTS];
     bool has_session;
     uint32_t session_id;
     bool has_integrity;
@@ -47,6 +52,9 @@ struct process_news {
 /* ${told} by the system's clock where that is within a second of ${recorded}, when it was by the clock of
  * events; else ${recorded}. The system's may have been set since the session began, whose own goes on. */
 uint64_t process_moment(uint64_t told, uint64_t recorded);
+
+/* Do lists of all processes say that the one that has the parent's id was created after the child? */
+bool process_facts_are_later(const struct process_news *parent, const struct process_news *child);
 
 /* All that was heard of a process, in memory of its own; shared by copies of a life. Never changed.
  * One thread at a time. */

@@ -283,7 +283,7 @@ static struct life *find_life(const struct process_table *table, const struct li
 
 /*
  * The process that created ${life}: the one that had the parent's id then. Where nobody saw the start,
- * it is one that was there from the beginning, too.
+ * it is one that was there from the beginning, too, and not one that was created later.
  */
 static const struct process_facts *find_parent(
     const struct process_table *table, const struct life *life)
@@ -303,7 +303,8 @@ static const struct process_facts *find_parent(
     const struct process_entry *entry = parent->value;
     uint64_t key_known = entry->facts->known.start_key & PROCESS_SEQUENCE_MASK;
     uint64_t key_told = known->parent_key & PROCESS_SEQUENCE_MASK;
-    return key_known && key_told && key_known != key_told ? NULL : entry->facts;
+    bool is_other = key_known && key_told && key_known != key_told;
+    return is_other || process_facts_are_later(&entry->facts->known, known) ? NULL : entry->facts;
 }
 
 /* The sheet of ${life}, as things are now. NULL: no memory. */

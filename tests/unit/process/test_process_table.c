@@ -193,6 +193,43 @@ static void paths_are_shown_as_programs_open_them(void **state)
     rig_fini(&rig);
 }
 
+static void hear_list(
+    struct rig *rig, size_t list, uint32_t pid, uint32_t parent, uint64_t seconds, const char *name)
+{
+    struct process_news news = {.what = LIFE_ALIVE,
+        .source = PROCESS_FROM_KERNEL,
+        .pid = pid,
+        .time = seconds * second,
+        .has_parent = true,
+        .parent_pid = parent,
+        .name = span_text(name)};
+    news.listed[list] = news.time;
+    process_table_add(rig->table, &news);
+}
+
+/* As of a Windows whose session manager had the number that a later process has now. */
+static void a_parent_is_not_who_stands_behind_the_child_in_a_list_of_all(void **state)
+{
+    (void)state;
+    for (size_t list = 0; list < PROCESS_LISTS; list++) {
+        struct rig rig;
+        rig_init(&rig, 0);
+        hear_list(&rig, list, 472, 460, 10, "csrss.exe");
+        assert_int_equal(find(&rig, 472, 20)->parent_pid, 460);
+        hear_list(&rig, list, 460, 616, 12, "svchost.exe");
+        hear_list(&rig, list, 700, 460, 13, "child.exe");
+        assert_int_equal(find(&rig, 472, 20)->parent_name.size, 0);
+        assert_span(find(&rig, 700, 20)->parent_name, "svchost.exe");
+        /* What one list leaves open the other may tell. */
+        hear_list(&rig, 1 - list, 472, 460, 31, "csrss.exe");
+        hear_list(&rig, 1 - list, 700, 460, 32, "child.exe");
+        assert_int_equal(find(&rig, 472, 20)->parent_name.size, 0);
+        hear_list(&rig, 1 - list, 460, 616, 33, "svchost.exe");
+        assert_int_equal(find(&rig, 700, 20)->parent_name.size, 0);
+        rig_fini(&rig);
+    }
+}
+
 static void a_parent_is_who_had_the_id_when_the_child_began(void **state)
 {
     (void)state;
@@ -456,6 +493,7 @@ int main(void)
         cmocka_unit_test(the_image_of_another_program_is_not_its_own),
         cmocka_unit_test(a_name_that_a_code_page_has_not_is_the_same_name),
         cmocka_unit_test(paths_are_shown_as_programs_open_them),
+        cmocka_unit_test(a_parent_is_not_who_stands_behind_the_child_in_a_list_of_all),
         cmocka_unit_test(a_parent_is_who_had_the_id_when_the_child_began),
         cmocka_unit_test(traces_of_two_boots_do_not_mix),
         cmocka_unit_test(a_start_key_counts_for_more_than_the_time),
