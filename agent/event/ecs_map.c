@@ -5,6 +5,13 @@
 #include "event/event_process.h"
 #include "event/value_json.h"
 
+/* Of whom something is known that has a place in the event. */
+struct known {
+    bool is_own;                       /* the event is about its own process */
+    bool is_creator;                   /* or about one that this has started */
+    const struct event_process *other; /* about this one; NULL: not, or unknown */
+};
+
 /*
  * Members are written in the order of their fields. Objects are opened when the first member in them
  * has a value, and closed in front of the first one outside: `open` of them are, and the list of the
@@ -17,6 +24,7 @@ struct cursor {
     uint8_t open;
     uint8_t shared; /* objects of `last` that all members since then stand in */
     struct ecs_sink sink;
+    struct known known;
 };
 
 /* What the list has kept is not of interest before there is one. */
@@ -29,6 +37,7 @@ static void cursor_init(struct cursor *cursor, struct buf *out)
     cursor->sink.out = out;
     cursor->sink.is_list = false;
     cursor->sink.count = 0;
+    cursor->known = (struct known){.is_own = false};
 }
 
 bool ecs_map_has(const struct ecs_plan *plan, enum ecs_map_group group)
@@ -72,14 +81,10 @@ static bool is_hidden(
                             !(field->schema->flags & FIELD_EDITED)));
 }
 
-static bool get_source(struct event_value_context *context, const struct ecs_map_member *member,
+static bool get_field(struct event_value_context *context, const struct ecs_map_member *member,
     const struct event *event, struct ecs_source *ret_source)
 {
     ret_source->context = context;
-    if (member->origin == ECS_MAP_OWN || member->origin == ECS_MAP_CREATOR) {
-        ret_source->value = event_process_value(&ecs_map_known[member->property].path, event);
-        return ret_source->value.type != EVENT_VALUE_NONE;
-    }
     const struct field *field = find_field(event, member->property);
     if (!field || field->shape != FIELD_VALUE || !value_json_present(field) ||
         is_hidden(member, event, field)) {
@@ -96,7 +101,7 @@ static bool find_pid(struct event_value_context *context, const struct ecs_map_m
     for (uint16_t i = 0; i < count; i++) {
         struct ecs_source source;
         enum ecs_conversion how = (enum ecs_conversion)members[i].conversion;
-        if (get_source(context, &members[i], event, &source) &&
+        if (members[i].origin == ECS_MAP_FIELD && get_field(context, &members[i], event, &source) &&
             ecs_convert_pid(how, &source, ret_pid)) {
             return true;
         }
@@ -116,23 +121,60 @@ bool ecs_map_is_own(const struct event_record *record, uint32_t pid)
     return (record->present & RECORD_HAS_PROCESS) && record->process_id == pid;
 }
 
-/* What of the event's process has a place in the event: ECS_MAP_OWN, ECS_MAP_CREATOR or, for nothing,
- * ECS_MAP_CONSTANT. */
-static enum ecs_map_origin known_of(
+/* ---- processes ------------------------------------------------------------------------------------------- */
+
+/* Rules that take away or hash what is known of the event's process mean that of others, too. */
+static const struct event_process *ask_other(const struct event *event, uint32_t pid)
+{
+    const struct event_edits *edits = event->edits;
+    bool is_hidden = edits && (edits->process_removed || edits->process_hashed);
+    return event->others && !is_hidden
+               ? event->others->find(event->others->self, event->record, pid)
+               : NULL;
+}
+
+static struct known known_of(
     struct event_value_context *context, const struct ecs_plan *plan, const struct event *event)
 {
     uint32_t pid;
     const struct event_record *record = event->record;
-    if (!event->process && !event_process_start_key(record, NULL)) {
-        return ECS_MAP_CONSTANT;
+    if (!event->process && !event->others && !event_process_start_key(record, NULL)) {
+        return (struct known){.is_own = false};
     }
     if (!ecs_map_process(context, plan, event, &pid) || ecs_map_is_own(record, pid)) {
-        return ECS_MAP_OWN;
+        return (struct known){.is_own = true};
     }
-    return find_pid(context, &plan->members[plan->parent], plan->parent_count, event, &pid) &&
-                   ecs_map_is_own(record, pid)
-               ? ECS_MAP_CREATOR
-               : ECS_MAP_CONSTANT;
+    uint32_t parent;
+    return (struct known){.other = ask_other(event, pid),
+        .is_creator = find_pid(context, &plan->members[plan->parent], plan->parent_count, event,
+                          &parent) &&
+                      ecs_map_is_own(record, parent)};
+}
+
+static struct event_value fact_of(
+    const struct known *known, const struct ecs_map_member *member, const struct event *event)
+{
+    const struct event_path *path = &ecs_map_known[member->property].path;
+    bool is_about = member->origin == ECS_MAP_ABOUT;
+    bool is_own = is_about ? known->is_own : known->is_creator;
+    return is_own ? event_process_value(path, event)
+                  : event_process_fact(path, is_about ? known->other : NULL);
+}
+
+static bool is_of_device(struct span path)
+{
+    static const char start[] = "\\Device\\";
+    return span_equal(span_first(path, sizeof(start) - 1), span_text(start));
+}
+
+/* Does ${source} have an image by its device, and what is known of the process by its drive? */
+static bool is_known_better(const struct known *known, const struct ecs_map_member *member,
+    const struct ecs_source *source, const struct event *event)
+{
+    const struct event_process *process = known->is_own ? event->process : known->other;
+    return member->is_image && process && process->executable.size &&
+           !is_of_device(process->executable) &&
+           is_of_device(event_value_text(source->context, &source->value));
 }
 
 /* ---- members -------------------------------------------------------------------------------------------- */
@@ -168,12 +210,18 @@ static void open_member(struct cursor *cursor, const struct ecs_map_member *memb
 static bool add_value(struct cursor *cursor, const struct ecs_map_member *member,
     struct event_value_context *context, const struct event *event)
 {
-    struct ecs_source source;
+    struct ecs_source source = {.context = context};
     if (member->origin == ECS_MAP_CONSTANT) {
         ecs_convert_constant(member->constant, &cursor->sink);
         return true;
     }
-    return get_source(context, member, event, &source) &&
+    if (member->origin != ECS_MAP_FIELD) {
+        source.value = fact_of(&cursor->known, member, event);
+    } else if (!get_field(context, member, event, &source) ||
+               is_known_better(&cursor->known, member, &source, event)) {
+        return false;
+    }
+    return source.value.type != EVENT_VALUE_NONE &&
            ecs_convert(
                (enum ecs_conversion)member->conversion, member->parameter, &source, &cursor->sink);
 }
@@ -210,14 +258,12 @@ void ecs_map_add(struct event_value_context *context, const struct ecs_plan *pla
 {
     struct cursor cursor;
     cursor_init(&cursor, out);
-    enum ecs_map_origin known = group == ECS_MAP_PROCESS || group == ECS_MAP_REST
-                                    ? known_of(context, plan, event)
-                                    : ECS_MAP_CONSTANT;
+    if (group == ECS_MAP_PROCESS || group == ECS_MAP_REST) {
+        cursor.known = known_of(context, plan, event);
+    }
     for (uint16_t i = plan->first[group]; i < plan->first[group + 1] && !out->failed; i++) {
         const struct ecs_map_member *member = &plan->members[i];
-        bool is_out = (group == ECS_MAP_EVENT && member->origin == ECS_MAP_CONSTANT) ||
-                      (member->origin >= ECS_MAP_OWN && member->origin != known);
-        if (!is_out) {
+        if (group != ECS_MAP_EVENT || member->origin != ECS_MAP_CONSTANT) {
             add_member(&cursor, member, context, event);
         }
     }

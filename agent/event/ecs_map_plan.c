@@ -55,18 +55,18 @@ enum {
 };
 
 const struct ecs_map_known ecs_map_known[ECS_MAP_KNOWN] = {
-    {"process.entity_id", ECS_MAP_OWN, {.field = PATH_PROCESS_START_KEY}, ECS_CONVERT_text},
-    {"process.name", ECS_MAP_OWN, {.field = PATH_PROCESS_NAME}, ECS_CONVERT_text},
-    {"process.executable", ECS_MAP_OWN, {.field = PATH_PROCESS_EXECUTABLE}, ECS_CONVERT_text},
-    {"process.command_line", ECS_MAP_OWN, {.field = PATH_PROCESS_COMMAND_LINE}, ECS_CONVERT_text},
-    {"process.parent.pid", ECS_MAP_OWN, {.field = PATH_PROCESS_PARENT_PID}, ECS_CONVERT_long},
-    {"process.parent.name", ECS_MAP_OWN, {.field = PATH_PROCESS_PARENT_NAME}, ECS_CONVERT_text},
-    {"process.parent.executable", ECS_MAP_OWN, {.field = PATH_PROCESS_PARENT_EXECUTABLE},
+    {"process.entity_id", ECS_MAP_ABOUT, {.field = PATH_PROCESS_START_KEY}, ECS_CONVERT_text},
+    {"process.name", ECS_MAP_ABOUT, {.field = PATH_PROCESS_NAME}, ECS_CONVERT_text},
+    {"process.executable", ECS_MAP_ABOUT, {.field = PATH_PROCESS_EXECUTABLE}, ECS_CONVERT_text},
+    {"process.command_line", ECS_MAP_ABOUT, {.field = PATH_PROCESS_COMMAND_LINE}, ECS_CONVERT_text},
+    {"process.parent.pid", ECS_MAP_ABOUT, {.field = PATH_PROCESS_PARENT_PID}, ECS_CONVERT_long},
+    {"process.parent.name", ECS_MAP_ABOUT, {.field = PATH_PROCESS_PARENT_NAME}, ECS_CONVERT_text},
+    {"process.parent.executable", ECS_MAP_ABOUT, {.field = PATH_PROCESS_PARENT_EXECUTABLE},
         ECS_CONVERT_text},
-    {"process.start", ECS_MAP_OWN, {.field = PATH_PROCESS_START}, ECS_CONVERT_time},
-    {"user.id", ECS_MAP_OWN, {.field = PATH_PROCESS_USER_ID}, ECS_CONVERT_text},
-    {"user.name", ECS_MAP_OWN, {.field = PATH_PROCESS_USER_NAME}, ECS_CONVERT_text},
-    {"user.domain", ECS_MAP_OWN, {.field = PATH_PROCESS_USER_DOMAIN}, ECS_CONVERT_text},
+    {"process.start", ECS_MAP_ABOUT, {.field = PATH_PROCESS_START}, ECS_CONVERT_time},
+    {"user.id", ECS_MAP_ABOUT, {.field = PATH_PROCESS_USER_ID}, ECS_CONVERT_text},
+    {"user.name", ECS_MAP_ABOUT, {.field = PATH_PROCESS_USER_NAME}, ECS_CONVERT_text},
+    {"user.domain", ECS_MAP_ABOUT, {.field = PATH_PROCESS_USER_DOMAIN}, ECS_CONVERT_text},
     {"process.parent.entity_id", ECS_MAP_CREATOR, {.field = PATH_PROCESS_START_KEY},
         ECS_CONVERT_text},
     {"process.parent.name", ECS_MAP_CREATOR, {.field = PATH_PROCESS_NAME}, ECS_CONVERT_text},
@@ -227,6 +227,7 @@ static void add_member(struct members *members, struct ecs_map_member member, co
     member.field = field;
     member.group = (uint8_t)group_of(field);
     member.is_list = is_list(field, (enum ecs_conversion)member.conversion);
+    member.is_image = strcmp(field, "process.executable") == 0;
     if (members->count < ECS_MAP_MAX_MEMBERS && render_key(&member)) {
         members->list[members->count++] = member;
     }
@@ -288,7 +289,7 @@ static bool tells_user(const struct members *members)
            has_field(members, members->count, "user.name");
 }
 
-/* What is known of the event's process stands behind what the mapping has, as the second choice. */
+/* What is known of processes stands behind what the mapping has, as the second choice. */
 static void add_known(struct members *members)
 {
     bool has_user = tells_user(members);

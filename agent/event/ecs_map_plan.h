@@ -11,9 +11,9 @@ enum { ECS_MAP_DEPTH = 4, ECS_MAP_KEY = 80, ECS_MAP_MAX_MEMBERS = 96 };
 enum ecs_map_origin {
     ECS_MAP_CONSTANT,
     ECS_MAP_FIELD, /* of the payload */
-    /* What is known of the event's process (event_process.h): */
-    ECS_MAP_OWN,     /* where the mapping tells of no other one */
-    ECS_MAP_CREATOR, /* where the event is the start of another one, by this one */
+    /* What is known of a process (event_process.h): */
+    ECS_MAP_ABOUT,   /* of the one that the event is about, its own or another */
+    ECS_MAP_CREATOR, /* of its own, where it is the start of another one by this one */
 };
 
 /* Members of the ecs event that event_process.h knows. */
@@ -36,6 +36,7 @@ struct ecs_map_member {
     uint8_t depth;             /* how many of them are objects */
     uint8_t shared;            /* objects that the member before it stands in, too */
     bool is_list;
+    bool is_image;      /* process.executable */
     uint16_t number;    /* the same for members of one field, in a plan */
     uint8_t group;      /* enum ecs_map_group */
     uint8_t origin;     /* enum ecs_map_origin */

@@ -129,15 +129,22 @@ static bool has_user(const struct event_process *process)
 
 struct event_value event_process_value(const struct event_path *path, const struct event *event)
 {
-    const struct event_process *process = event->process;
     if (path->field == PATH_PROCESS_START_KEY) {
-        uint64_t key = event_process_start_key(event->record, process);
+        uint64_t key = event_process_start_key(event->record, event->process);
         return event_path_uint_if(key != 0, key);
     }
+    return event_process_fact(path, event->process);
+}
+
+struct event_value event_process_fact(
+    const struct event_path *path, const struct event_process *process)
+{
     if (!process) {
         return event_path_none();
     }
     switch (path->field) {
+    case PATH_PROCESS_START_KEY:
+        return event_path_uint_if(process->start_key != 0, process->start_key);
     case PATH_PROCESS_NAME:
         return event_value_utf8(process->name);
     case PATH_PROCESS_EXECUTABLE:

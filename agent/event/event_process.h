@@ -35,6 +35,15 @@ struct event_process {
     const char *integrity; /* untrusted low medium high system protected, or NULL. Static */
 };
 
+/* Who knows other processes than that of the event, on the thread that writes it. */
+struct event_processes {
+    /* Process ${pid} at the time of ${record}, on the machine of its trace. NULL: unknown. Valid until
+     * the next call. */
+    const struct event_process *(*find)(
+        void *self, const struct event_record *record, uint32_t pid);
+    void *self;
+};
+
 /* ---- for formats ------------------------------------------------------------------------------- */
 
 struct event_writer;
@@ -64,5 +73,9 @@ uint64_t event_process_start_key(
 
 /* The value of a path from process.start_key to process.start. */
 struct event_value event_process_value(const struct event_path *path, const struct event *event);
+
+/* The same of any process; of NULL nothing. */
+struct event_value event_process_fact(
+    const struct event_path *path, const struct event_process *process);
 
 #endif

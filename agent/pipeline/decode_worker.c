@@ -262,6 +262,7 @@ static bool work_on_event(
         event.stack = item->frames;
         event.stack_count = item->frame_count;
     }
+    event.others = process_reader_others(context->processes);
     if (accepted && !write_event(worker, slab, &event, wanted)) {
         return false;
     }

@@ -189,6 +189,7 @@ static bool emit(void *self, const struct event_record *record, const uint64_t *
     } else if (!decode_filtered(flow, &event, tag)) {
         return true;
     }
+    event.others = process_reader_others(flow->reader);
     flow->counts.events++;
     decode_counts_add(&flow->counts.decode, &event);
     for (size_t i = 0; i < flow->consumer_count; i++) {

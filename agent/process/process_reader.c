@@ -6,7 +6,7 @@
 #include "process/process_subjects.h"
 #include "process/process_table_own.h"
 
-enum { READER_SLOTS = 256 };
+enum { READER_SLOTS = 256, OTHER_SLOTS = 64 };
 
 struct process_slot {
     bool used;
@@ -24,8 +24,13 @@ struct thread_slot {
 struct process_reader {
     struct process_table *table;
     struct process_slot processes[READER_SLOTS];
+    struct process_slot others[OTHER_SLOTS]; /* for an event whose own process must stay valid */
     struct thread_slot threads[READER_SLOTS];
+    struct event_processes asked;
 };
+
+static const struct event_process *find_other(
+    void *self, const struct event_record *record, uint32_t pid);
 
 struct process_reader *process_reader_create(struct process_table *table, struct error *err)
 {
@@ -35,6 +40,7 @@ struct process_reader *process_reader_create(struct process_table *table, struct
         return NULL;
     }
     reader->table = table;
+    reader->asked = (struct event_processes){.find = find_other, .self = reader};
     return reader;
 }
 
@@ -42,6 +48,9 @@ void process_reader_destroy(struct process_reader *reader)
 {
     for (size_t i = 0; reader && i < READER_SLOTS; i++) {
         process_sheet_drop(reader->processes[i].answer.sheet);
+    }
+    for (size_t i = 0; reader && i < OTHER_SLOTS; i++) {
+        process_sheet_drop(reader->others[i].answer.sheet);
     }
     free(reader);
 }
@@ -51,9 +60,9 @@ static bool is_current(const atomic_uint *stamps, uint32_t id, unsigned stamp)
     return atomic_load_explicit(&stamps[process_stamp_of(id)], memory_order_acquire) == stamp;
 }
 
-static size_t slot_of(uint32_t id)
+static size_t slot_of(uint32_t id, size_t slots)
 {
-    return (id * 0x9e3779b1u >> 20) % READER_SLOTS;
+    return (id * 0x9e3779b1u >> 20) % slots;
 }
 
 static struct life_key key_of(
@@ -81,17 +90,11 @@ static bool is_answer(const struct process_table *table, const struct process_sl
            is_current(table->process_stamps, answer->parent_pid, answer->parent_stamp);
 }
 
-const struct event_process *process_reader_find(
-    struct process_reader *reader, const struct event_record *record)
+/* Process ${pid} at the time of the record; ${start_key}: 0, or its own. */
+static const struct event_process *find(struct process_table *table, struct process_slot *slot,
+    const struct event_record *record, uint32_t pid, uint64_t start_key)
 {
-    struct process_table *table = reader->table;
-    if (!(record->present & RECORD_HAS_PROCESS) ||
-        !atomic_load_explicit(&table->knows_processes, memory_order_acquire)) {
-        return NULL;
-    }
-    const struct life_key key = key_of(table, record, record->process_id);
-    uint64_t start_key = start_key_of(record);
-    struct process_slot *slot = &reader->processes[slot_of(key.id)];
+    const struct life_key key = key_of(table, record, pid);
     if (!is_answer(table, slot, &key, record->time, start_key)) {
         process_sheet_drop(slot->answer.sheet);
         process_table_find(table, &key, record->time, start_key, &slot->answer);
@@ -100,6 +103,37 @@ const struct event_process *process_reader_find(
         slot->start_key = start_key;
     }
     return slot->answer.sheet ? &slot->answer.sheet->process : NULL;
+}
+
+static bool knows_any(const struct process_table *table)
+{
+    return atomic_load_explicit(&table->knows_processes, memory_order_acquire);
+}
+
+const struct event_process *process_reader_find(
+    struct process_reader *reader, const struct event_record *record)
+{
+    if (!(record->present & RECORD_HAS_PROCESS) || !knows_any(reader->table)) {
+        return NULL;
+    }
+    struct process_slot *slot = &reader->processes[slot_of(record->process_id, READER_SLOTS)];
+    return find(reader->table, slot, record, record->process_id, start_key_of(record));
+}
+
+static const struct event_process *find_other(
+    void *self, const struct event_record *record, uint32_t pid)
+{
+    struct process_reader *reader = self;
+    if (!knows_any(reader->table)) {
+        return NULL;
+    }
+    struct process_slot *slot = &reader->others[slot_of(pid, OTHER_SLOTS)];
+    return find(reader->table, slot, record, pid, 0);
+}
+
+const struct event_processes *process_reader_others(const struct process_reader *reader)
+{
+    return reader ? &reader->asked : NULL;
 }
 
 /* Whose thread was that at the time of the record? */
@@ -111,7 +145,7 @@ static bool find_pid(struct process_reader *reader, const struct event_record *r
         return false;
     }
     const struct life_key key = key_of(table, record, thread_id);
-    struct thread_slot *slot = &reader->threads[slot_of(key.id)];
+    struct thread_slot *slot = &reader->threads[slot_of(key.id, READER_SLOTS)];
     struct thread_answer *answer = &slot->answer;
     if (!slot->used || slot->key.id != key.id || slot->key.machine != key.machine ||
         record->time < answer->from || record->time > answer->to ||

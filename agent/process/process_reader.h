@@ -18,6 +18,10 @@ void process_reader_destroy(struct process_reader *reader); /* NULL is fine */
 const struct event_process *process_reader_find(
     struct process_reader *reader, const struct event_record *record);
 
+/* Asks it for any process at the time of a record, beside process_reader_find, whose answer stays valid;
+ * as long as the reader is there. NULL for no reader. */
+const struct event_processes *process_reader_others(const struct process_reader *reader);
+
 /* ${record}; or, where its header has no process, as those of many of the kernel's, a copy of it in ${room}
  * with one: that of the thread in its header, or the one that its payload is about (process_subjects.h),
  * with the thread where it is about one. */

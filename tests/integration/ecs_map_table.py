@@ -28,13 +28,14 @@ taken away, and nothing is guessed: a value that is not of the kind that its fie
 
 - `process.*` is the process that the event is about: of a start the one that was started, and its creator
   is `process.parent`. The process of the header stays in `winlog.process_id`. What an event does not tell
-  of its process is filled in from what is known of it, if it is the header's; of a start, what is known of the
+  of its process is filled in from what is known of it at that time; of a start, what is known of the
   header's process goes to `process.parent`, if it is that.
 - `user.*` is who acts, `user.target.*` the account that is changed, `user.effective.*` the one whose rights
   are used. At a logon `user.*` is who logs on.
 - `source` is who calls or sends, `destination` who is called or receives, where the event tells; of a
   connection at rest `source` is the local side.
-- Paths are as the event has them, also those of devices (`\\Device\\HarddiskVolume3\\…`).
+- Paths are as the event has them, also those of devices (`\\Device\\HarddiskVolume3\\…`); but
+  `process.executable` begins with the drive where the process is known by that.
 - Several rows for one field: the first one that has a value counts, or in a list all of them.
 
 ## Conversions

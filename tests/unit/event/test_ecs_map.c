@@ -1,5 +1,6 @@
 #include <stdio.h>
 
+#include "event/event_edits.h"
 #include "event/event_process.h"
 #include "support/json_check.h"
 #include "unit/event/writer_fixture.h"
@@ -201,6 +202,55 @@ static void the_creator_is_what_is_known_of_the_process(void **state)
     fixture_fini(&f);
 }
 
+static const struct event_process started = {.serial = 2,
+    .pid = 4306,
+    .name = {(const uint8_t *)"cmd.exe", 7},
+    .executable = {(const uint8_t *)"C:\\Windows\\cmd.exe", 18},
+    .command_line = {(const uint8_t *)"cmd /c dir", 10},
+    .start_key = 0x1000000000007,
+    .has_parent = true,
+    .parent_pid = 1234,
+    .parent_name = {(const uint8_t *)"explorer.exe", 12},
+    .user_id = {(const uint8_t *)"S-1-5-21-8", 10}};
+
+static const struct event_process *find_started(
+    void *self, const struct event_record *record, uint32_t pid)
+{
+    (void)self;
+    assert_non_null(record);
+    return pid == 4306 ? &started : NULL;
+}
+
+/* Of the one that was started, with its image by the drive; and of the creator what it has not. */
+static void what_is_known_of_another_process_joins(void **state)
+{
+    (void)state;
+    static const struct event_processes others = {.find = find_started};
+    struct writer_fixture f;
+    struct piece by_own[4];
+    memcpy(by_own, start, sizeof(by_own));
+    by_own[2].payload = "d2040000";
+    init(&f, KERNEL_PROCESS, 1, by_own, 4);
+    f.event.process = &known;
+    f.event.others = &others;
+    assert_mapped(&f, START_EVENT, "",
+        ",\"process\":{\"command_line\":\"cmd /c dir\",\"entity_id\":\"281474976710663\","
+        "\"executable\":\"C:\\\\Windows\\\\cmd.exe\",\"name\":\"cmd.exe\","
+        "\"parent\":{\"executable\":\"C:\\\\explorer.exe\",\"name\":\"explorer.exe\","
+        "\"pid\":1234},\"pid\":4306,\"start\":\"2026-11-21T11:47:02.0764039Z\"}",
+        ",\"user\":{\"id\":\"S-1-5-21-8\"}");
+    /* Rules that take it from the event's own process mean others, too. */
+    struct event_edits edits = {.process_removed = 1};
+    f.event.edits = &edits;
+    assert_mapped(&f, START_EVENT, "",
+        ",\"process\":{\"executable\":\"\\\\Device\\\\H3\\\\Windows\\\\cmd.exe\","
+        "\"name\":\"cmd.exe\",\"parent\":{\"executable\":\"C:\\\\explorer.exe\","
+        "\"name\":\"explorer.exe\",\"pid\":1234},\"pid\":4306,"
+        "\"start\":\"2026-11-21T11:47:02.0764039Z\"}",
+        "");
+    fixture_fini(&f);
+}
+
 /* An image that the process of the header loads: what is known of that process goes with it. */
 static void what_is_known_of_the_process_joins(void **state)
 {
@@ -345,6 +395,7 @@ int main(void)
         cmocka_unit_test(what_is_not_there_is_left_out),
         cmocka_unit_test(the_process_is_the_one_that_was_started),
         cmocka_unit_test(the_creator_is_what_is_known_of_the_process),
+        cmocka_unit_test(what_is_known_of_another_process_joins),
         cmocka_unit_test(what_is_known_of_the_process_joins),
         cmocka_unit_test(a_user_is_not_mixed_with_another),
         cmocka_unit_test(the_first_source_with_a_value_counts),

@@ -230,6 +230,30 @@ static void a_parent_is_not_who_stands_behind_the_child_in_a_list_of_all(void **
     }
 }
 
+static void others_are_told_beside_the_process_of_an_event(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, 0);
+    const struct event_processes *others = process_reader_others(rig.reader);
+    const struct event_record record = {
+        .present = RECORD_HAS_PROCESS, .process_id = 100, .time = 15 * second, .trace = &rig.trace};
+    assert_null(process_reader_others(NULL));
+    assert_null(others->find(others->self, &record, 200));
+    hear(&rig, LIFE_STARTED, 100, 10, "own.exe");
+    const struct event_process *own = process_reader_find(rig.reader, &record);
+    for (uint32_t pid = 200; pid < 1200; pid += 4) { /* more than are remembered */
+        char name[16];
+        snprintf(name, sizeof(name), "%u.exe", pid);
+        hear(&rig, LIFE_STARTED, pid, 12, name);
+        assert_span(others->find(others->self, &record, pid)->name, name);
+        assert_span(own->name, "own.exe");
+    }
+    hear(&rig, LIFE_ENDED, 200, 13, "200.exe");
+    assert_null(others->find(others->self, &record, 200));
+    rig_fini(&rig);
+}
+
 static void a_parent_is_who_had_the_id_when_the_child_began(void **state)
 {
     (void)state;
@@ -494,6 +518,7 @@ int main(void)
         cmocka_unit_test(a_name_that_a_code_page_has_not_is_the_same_name),
         cmocka_unit_test(paths_are_shown_as_programs_open_them),
         cmocka_unit_test(a_parent_is_not_who_stands_behind_the_child_in_a_list_of_all),
+        cmocka_unit_test(others_are_told_beside_the_process_of_an_event),
         cmocka_unit_test(a_parent_is_who_had_the_id_when_the_child_began),
         cmocka_unit_test(traces_of_two_boots_do_not_mix),
         cmocka_unit_test(a_start_key_counts_for_more_than_the_time),
