@@ -315,7 +315,9 @@ class Providers(Shared):
 
     def test_events_of_every_kind_come_back_to_who_wrote_them(self):
         for kind in self.selftest().values():
-            self.assertEqual((kind["written"], kind["received"]), (200, 200))
+            # 200 each in a second, and less where the machine is busy.
+            self.assertGreater(kind["written"], 0)
+            self.assertEqual(kind["received"], kind["written"])
 
     def test_events_of_a_process_come_to_the_session_of_another(self):
         provider = "Etwship.Selftest"
