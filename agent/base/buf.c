@@ -15,6 +15,17 @@ void buf_fini(struct buf *buf)
     *buf = (struct buf){.max = buf->max};
 }
 
+static void clamp_capacity(struct buf *buf)
+{
+    buf->capacity = buf->allocated < buf->max ? buf->allocated : buf->max;
+}
+
+void buf_set_max(struct buf *buf, size_t max_bytes)
+{
+    buf->max = max_bytes < buf->size ? buf->size : max_bytes;
+    clamp_capacity(buf);
+}
+
 void buf_reset(struct buf *buf)
 {
     buf->size = 0;
@@ -23,25 +34,26 @@ void buf_reset(struct buf *buf)
 
 bool buf_grow(struct buf *buf, size_t more)
 {
-    if (buf->failed || more > buf->max - buf->size) {
+    if (buf->failed || buf->size > buf->max || more > buf->max - buf->size) {
         buf->failed = true;
         return false;
     }
     size_t need = buf->size + more;
-    size_t capacity = buf->capacity < 256 ? 256 : buf->capacity;
-    while (capacity < need) {
-        capacity = capacity > buf->max / 2 ? buf->max : capacity * 2;
+    size_t allocated = buf->allocated < 256 ? 256 : buf->allocated;
+    while (allocated < need) {
+        allocated = allocated > buf->max / 2 ? buf->max : allocated * 2;
     }
-    if (capacity > buf->max) {
-        capacity = buf->max;
+    if (allocated > buf->max) {
+        allocated = buf->max;
     }
-    uint8_t *data = realloc(buf->data, capacity);
+    uint8_t *data = realloc(buf->data, allocated);
     if (!data) {
         buf->failed = true;
         return false;
     }
     buf->data = data;
-    buf->capacity = capacity;
+    buf->allocated = allocated;
+    clamp_capacity(buf);
     return true;
 }
 

@@ -12,13 +12,17 @@
 struct buf {
     uint8_t *data;
     size_t size;
-    size_t capacity;
-    size_t max;
+    size_t capacity;  /* bytes that may be used without growing: size <= capacity <= max */
+    size_t allocated; /* bytes at data */
+    size_t max;       /* set by buf_init and buf_set_max alone */
     bool failed;
 };
 
 void buf_init(struct buf *buf, size_t max_bytes);
 void buf_fini(struct buf *buf);
+
+/* Change the maximum. What the buffer holds stays: the maximum is never below its size. */
+void buf_set_max(struct buf *buf, size_t max_bytes);
 
 /* Forget the content and the failure, keep the memory. */
 void buf_reset(struct buf *buf);
@@ -26,7 +30,7 @@ void buf_reset(struct buf *buf);
 /* Slow path of buf_reserve. */
 bool buf_grow(struct buf *buf, size_t more);
 
-/* Make room for ${more} bytes behind `size`. False if that is not possible. */
+/* Make room for ${more} bytes after `size`. False if that is not possible. */
 static inline bool buf_reserve(struct buf *buf, size_t more)
 {
     return more <= buf->capacity - buf->size || buf_grow(buf, more);

@@ -7,11 +7,11 @@ static bool write_once(const struct event_format *format, struct event_writer *w
 {
     size_t start = out->size;
     size_t max = out->max;
-    if (max - start > EVENT_TEXT_MAX_BYTES) {
-        out->max = start + EVENT_TEXT_MAX_BYTES;
+    if (max > start && max - start > EVENT_TEXT_MAX_BYTES) {
+        buf_set_max(out, start + EVENT_TEXT_MAX_BYTES);
     }
     format->event(writer, event, out);
-    out->max = max;
+    buf_set_max(out, max);
     if (out->failed) {
         out->failed = false;
         out->size = start;

@@ -89,6 +89,85 @@ static void long_formatted_text_is_not_cut(void **state)
     buf_fini(&buf);
 }
 
+static void a_lower_maximum_holds_though_more_is_allocated(void **state)
+{
+    (void)state;
+    struct buf buf;
+    buf_init(&buf, 1 << 20);
+    static const uint8_t bytes[4096];
+    buf_add(&buf, bytes, sizeof(bytes));
+    buf_reset(&buf);
+    buf_add(&buf, bytes, 100);
+    buf_set_max(&buf, 200);
+    assert_true(buf_reserve(&buf, 100));
+    assert_false(buf_reserve(&buf, 101));
+    assert_true(buf.failed);
+    assert_int_equal(buf.size, 100);
+
+    buf.failed = false;
+    buf_set_max(&buf, 50); /* below what it holds */
+    assert_int_equal(buf.max, 100);
+    assert_false(buf_reserve(&buf, 1));
+    buf.failed = false;
+    buf_set_max(&buf, 1 << 20);
+    assert_true(buf_reserve(&buf, 1000));
+    assert_int_equal(buf.data[99], 0);
+    buf_fini(&buf);
+}
+
+/* xorshift64 */
+static uint64_t next(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+static size_t any_size(uint64_t *state)
+{
+    static const size_t edges[] = {0, 1, 255, 256, 257, 4096, SIZE_MAX - 1, SIZE_MAX};
+    uint64_t number = next(state);
+    return number & 1 ? edges[number / 2 % (sizeof(edges) / sizeof(edges[0]))]
+                      : (size_t)(number >> 8) % 8192;
+}
+
+/* However maximum, size and demand change, a reservation succeeds exactly when size + more fits the
+ * maximum, and then the bytes are there. */
+static void a_reservation_succeeds_exactly_when_it_fits_the_maximum(void **state)
+{
+    (void)state;
+    uint64_t seed = 0x9e3779b97f4a7c15;
+    for (int life = 0; life < 2000; life++) {
+        struct buf buf;
+        size_t max = any_size(&seed) % 16384;
+        buf_init(&buf, max);
+        for (int step = 0; step < 50; step++) {
+            if (next(&seed) % 4 == 0) {
+                max = any_size(&seed) % 16384;
+                buf_set_max(&buf, max);
+                max = max < buf.size ? buf.size : max;
+            }
+            size_t more = any_size(&seed);
+            size_t size = buf.size;
+            bool fits = more == 0 || (size <= max && more <= max - size);
+            bool reserved = buf_reserve(&buf, more);
+            assert_int_equal(reserved, fits);
+            assert_int_equal(buf.size, size);
+            assert_true(buf.size <= buf.capacity);
+            if (reserved && more) {
+                memset(buf.data + size, 'x', more);
+                buf.size += next(&seed) % 2 ? more : more / 2;
+            } else if (!reserved) {
+                assert_true(buf.failed);
+                buf.failed = false;
+                buf.size = (size_t)(next(&seed) % (buf.size + 1)); /* take some of it back */
+            }
+        }
+        buf_fini(&buf);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -97,6 +176,8 @@ int main(void)
         cmocka_unit_test(a_full_buffer_fails_for_good_and_keeps_what_it_had),
         cmocka_unit_test(a_write_after_a_failed_one_adds_nothing_that_needs_room),
         cmocka_unit_test(long_formatted_text_is_not_cut),
+        cmocka_unit_test(a_lower_maximum_holds_though_more_is_allocated),
+        cmocka_unit_test(a_reservation_succeeds_exactly_when_it_fits_the_maximum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -204,6 +204,22 @@ static void an_event_that_is_too_long_is_shortened_and_the_rest_stays(void **sta
     fixture_fini(&f);
 }
 
+/* The memory that the first one made grow is there for the second one, its limit is not. */
+static void a_second_event_that_is_too_long_is_shortened_after_a_flush_too(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, 1);
+    assert_true(add_event(&f, STREAM_BATCH_BYTES - 1024));
+    assert_true(add_event(&f, 40 * 1024 * 1024));
+    assert_true(stream_flush(f.stream));
+    assert_true(add_event(&f, 40 * 1024 * 1024));
+    assert_true(add_event(&f, EVENT_TEXT_MAX_BYTES + 1024));
+    assert_true(stream_flush(f.stream));
+    assert_span(buf_span(&f.sinks[0].log), "1 !2;!3 !4;");
+    fixture_fini(&f);
+}
+
 static void outputs_share_the_bytes_and_one_that_ended_stops_no_other(void **state)
 {
     (void)state;
@@ -254,6 +270,7 @@ int main(void)
         cmocka_unit_test(a_batch_ends_at_its_records),
         cmocka_unit_test(a_batch_ends_at_its_bytes),
         cmocka_unit_test(an_event_that_is_too_long_is_shortened_and_the_rest_stays),
+        cmocka_unit_test(a_second_event_that_is_too_long_is_shortened_after_a_flush_too),
         cmocka_unit_test(outputs_share_the_bytes_and_one_that_ended_stops_no_other),
         cmocka_unit_test(a_stream_without_outputs_goes_on),
     };
