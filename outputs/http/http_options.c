@@ -140,7 +140,7 @@ static bool is_header_name(const char *name)
                                         "0123456789!#$%&'*+-.^_`|~");
 }
 
-static bool is_header(const char *name, const char *expected)
+bool http_options_is_header(const char *name, const char *expected)
 {
     return span_equal_nocase(span_text(name), span_text(expected));
 }
@@ -151,7 +151,7 @@ static bool is_ours(const char *name)
     static const char *const ours[] = {"Content-Length", "Content-Encoding", "Transfer-Encoding",
         "Connection", "Expect", "Upgrade", "TE", "Trailer"};
     for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
-        if (is_header(name, ours[i])) {
+        if (http_options_is_header(name, ours[i])) {
             return true;
         }
     }
@@ -171,7 +171,7 @@ static void check_header(
     if (is_ours(name)) {
         CONFIG_FAULT(check, &pair->value, "headers: %s follows from what is sent. remove it", name);
     }
-    if (logs_in && is_header(name, "Authorization")) {
+    if (logs_in && http_options_is_header(name, "Authorization")) {
         CONFIG_FAULT(check, &pair->value,
             "headers: Authorization says what auth says, too. keep one of the two");
     }

@@ -68,6 +68,9 @@ bool http_options_is_pkcs12(const char *cert);
  * is not given. */
 void http_options_check_url(struct config_check *check, const char *key, const char *const *url);
 
+/* Are these names of the same header? Case does not matter (RFC 9110, 5.1). */
+bool http_options_is_header(const char *name, const char *expected);
+
 /* Names and values of ${headers}, which go along with ${auth}. */
 void http_options_check_headers(
     struct config_check *check, const struct config_map *headers, const struct http_auth *auth);

@@ -16,12 +16,10 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
-#include "config/config.h"
-#include "config/config_text.h"
 #include "outputs/compress.h"
+#include "outputs/http/http_accept.h"
 #include "outputs/http/http_client.h"
-#include "outputs/http/http_frame.h"
-#include "outputs/http/http_options.h"
+#include "outputs/http/http_settings.h"
 #include "outputs/http/http_status.h"
 #include "outputs/http/http_window.h"
 #include "outputs/rejections.h"
@@ -31,7 +29,7 @@ enum {
     BODY_MAX_BYTES = 512 * 1024 * 1024,
     EXCERPT_BYTES = 300,   /* of a reply, to be shown */
     SAID_MAX_BYTES = 4096, /* of a reply, to be looked through for secrets before it is cut */
-    MAX_HEADERS = 64,
+    REPLY_MAX_BYTES = 4 * 1024 * 1024, /* an endless reply ends its connection */
     OWN_HEADERS = 2,
     /* A delivery that is refused piece by piece does not keep its host from hearing of it for ever. */
     MAX_REQUESTS = 1000,
@@ -43,103 +41,6 @@ static const char one_by_one[] = "the server refuses one event after the other. 
                                  "settings of this output ask for";
 static const char hec_path[] = "/services/collector/event";
 
-static const char *const framing_names[] = {"ndjson", "json_array", "message", "splunk_hec", NULL};
-
-static const char *const method_names[] = {"POST", "PUT", NULL};
-
-struct settings {
-    const char *url;
-    int method;  /* index of method_names */
-    int framing; /* enum http_framing */
-    struct http_frame_hec hec;
-    struct config_map headers;
-    struct http_options http;
-};
-
-// clang-format off
-static const struct config_field fields[] = {
-    {CONFIG_ROW("url", STRING, struct settings, url), .required = true,
-        .help = "address that batches are sent to; of splunk_hec the host is enough"},
-    {CONFIG_ROW("method", ENUM, struct settings, method), .names = method_names,
-        .default_text = "POST", .help = "how they are sent"},
-    {CONFIG_ROW("framing", ENUM, struct settings, framing), .names = framing_names,
-        .default_text = "ndjson",
-        .help = "ndjson: one event per line; json_array: one array; message: the text of each "
-                "message as a line; splunk_hec: what Splunk's HTTP Event Collector takes, which "
-                "knows us by auth.bearer"},
-    {CONFIG_ROW("source", STRING, struct settings, hec.source),
-        .help = "of splunk_hec: source of the events; default: the token's"},
-    {CONFIG_ROW("sourcetype", STRING, struct settings, hec.sourcetype),
-        .help = "of splunk_hec: their source type; default: the token's"},
-    {CONFIG_ROW("index", STRING, struct settings, hec.index),
-        .help = "of splunk_hec: the index they go to; default: the token's"},
-    {CONFIG_ROW("headers", MAP, struct settings, headers), .max = MAX_HEADERS, .hide_values = true,
-        .help = "further headers of each request; their values are not shown"},
-    HTTP_ROWS(struct settings, http_compression_names, "none"),
-    {.key = NULL},
-};
-// clang-format on
-
-/* ---- checks -------------------------------------------------------------------------------------- */
-
-static bool is_header(const char *name, const char *expected)
-{
-    return span_equal_nocase(span_text(name), span_text(expected));
-}
-
-static void check_hec(const struct settings *s, struct config_check *check)
-{
-    const char *const *members[] = {&s->hec.source, &s->hec.sourcetype, &s->hec.index};
-    static const char *const names[] = {"source", "sourcetype", "index"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (*members[i] && s->framing != HTTP_FRAMING_SPLUNK_HEC) {
-            CONFIG_FAULT(check, members[i],
-                "%s: only Splunk knows it. set framing: splunk_hec, or remove it", names[i]);
-        }
-    }
-    if (s->method && s->framing == HTTP_FRAMING_SPLUNK_HEC) {
-        CONFIG_FAULT(check, &s->method, "method: Splunk takes only POST. remove it");
-    }
-}
-
-static bool has_header(const struct settings *s, const char *name)
-{
-    for (size_t i = 0; i < s->headers.count; i++) {
-        if (is_header(s->headers.items[i].key, name)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Splunk, "Format events for HTTP Event Collector": a token in the header, as the password of anybody,
- * or in the query. */
-static void http_doubt(const void *settings, struct config_check *check)
-{
-    const struct settings *s = settings;
-    const struct http_auth *auth = &s->http.auth;
-    if (s->framing != HTTP_FRAMING_SPLUNK_HEC) {
-        return;
-    }
-    if (auth->api_key) {
-        CONFIG_FAULT(check, &auth->api_key,
-            "auth: api_key is for Elasticsearch. Splunk wants its token as bearer");
-    } else if (!auth->bearer && !auth->password && !has_header(s, "Authorization") &&
-               !strstr(s->url, "token=")) {
-        CONFIG_FAULT(check, &s->framing,
-            "framing: Splunk takes nothing without a token. write auth: {bearer: TOKEN}");
-    }
-}
-
-static void http_check(const void *settings, struct config_check *check)
-{
-    const struct settings *s = settings;
-    http_options_check_url(check, "url", &s->url);
-    http_options_check_headers(check, &s->headers, &s->http.auth);
-    check_hec(s, check);
-    http_options_check(check, &s->http);
-}
-
 /* ---- making -------------------------------------------------------------------------------------- */
 
 struct out_http {
@@ -147,11 +48,12 @@ struct out_http {
     const char *url;
     const char *path; /* behind it; NULL: none */
     const char *method;
-    struct http_header headers[MAX_HEADERS + OWN_HEADERS];
+    struct http_header headers[HTTP_SETTINGS_MAX_HEADERS + OWN_HEADERS];
     size_t header_count;
     struct http_client *client;
     struct http_frame frame;
     struct http_window window;
+    struct http_accept accept;
     struct compress *compress; /* NULL: none */
     struct buf framed;
     struct buf packed;
@@ -187,21 +89,21 @@ static bool hide_value(struct out_http *self, const struct config_pair *pair)
 {
     const char *space = strchr(pair->value, ' ');
     const char *credentials = space ? space + strspn(space, " ") : "";
-    bool logs_in = is_header(pair->key, "Authorization") ||
-                   is_header(pair->key, "Proxy-Authorization");
+    bool logs_in = http_options_is_header(pair->key, "Authorization") ||
+                   http_options_is_header(pair->key, "Proxy-Authorization");
     return (strlen(pair->value) < SHORTEST_SECRET ||
                http_client_add_secret(self->client, pair->value)) &&
            ((!logs_in && strlen(credentials) < SHORTEST_SECRET) ||
                http_client_add_secret(self->client, credentials));
 }
 
-static bool keep_headers(struct out_http *self, const struct settings *s)
+static bool keep_headers(struct out_http *self, const struct http_settings *s)
 {
     bool good = true;
     bool has_type = false;
     for (size_t i = 0; good && i < s->headers.count; i++) {
         const struct config_pair *pair = &s->headers.items[i];
-        has_type = has_type || is_header(pair->key, "Content-Type");
+        has_type = has_type || http_options_is_header(pair->key, "Content-Type");
         good = add_header(self, pair->key, pair->value) && hide_value(self, pair);
     }
     if (good && !has_type) {
@@ -221,7 +123,7 @@ static bool has_path(const char *url)
     return path[0] && strcmp(path, "/") != 0;
 }
 
-static bool set_up(struct out_http *self, const struct settings *s, struct error *err)
+static bool set_up(struct out_http *self, const struct http_settings *s, struct error *err)
 {
     bool hec = s->framing == HTTP_FRAMING_SPLUNK_HEC;
     self->client = http_client_create(&(struct http_client_setup){.options = &s->http,
@@ -239,7 +141,8 @@ static bool set_up(struct out_http *self, const struct settings *s, struct error
         }
     }
     self->url = keep(self, s->url);
-    self->method = method_names[s->method];
+    self->method = http_settings_methods[s->method];
+    http_accept_init(&self->accept, &s->accept, hec);
     self->path = hec && !has_path(s->url) ? hec_path : NULL;
     if (!self->url || !http_frame_init(&self->frame, (enum http_framing)s->framing, &s->hec) ||
         !keep_headers(self, s)) {
@@ -311,10 +214,9 @@ static void finish_excerpt(struct out_http *self)
 /* Where a redirect points to is worth more than its body. */
 static bool on_header(void *self_, struct span name, struct span value)
 {
-    static const char page[] = "text/html";
     struct out_http *self = self_;
     if (span_equal_nocase(name, span_text("Content-Type"))) {
-        self->page = span_equal_nocase(span_first(value, sizeof(page) - 1), span_text(page));
+        self->page = http_accept_is_page(value);
     }
     return !span_equal_nocase(name, span_text("Location")) ||
            (on_body(self, value) && on_body(self, span_text(" ")));
@@ -340,20 +242,16 @@ static void say_status(
         self->excerpt[0] ? ": " : "", self->excerpt);
 }
 
-/* Does a reply of success say that the events were taken? Not before all of the request was sent, nor
- * if a web page stands where a collector answers in JSON: a login, or a proxy's own words. */
+/* Does a reply of success acknowledge the events? Not before the whole request was sent. */
 static bool is_ack(struct out_http *self, const struct http_reply *reply, struct error *err)
 {
-    bool page = self->page && self->frame.framing == HTTP_FRAMING_SPLUNK_HEC;
-    if (page) {
-        say_status(self, reply->status,
-            "a web page, which no collector answers with. check the address, and what is on the "
-            "way",
-            err);
-    } else if (!reply->sent) {
-        say_status(self, reply->status, "an answer to half a request", err);
+    const char *objection = reply->sent
+                                ? http_accept_objection(&self->accept, reply->status, self->page)
+                                : "an answer to half a request";
+    if (objection) {
+        say_status(self, reply->status, objection, err);
     }
-    return !page && reply->sent;
+    return !objection;
 }
 
 static enum http_verdict post_body(
@@ -367,7 +265,7 @@ static enum http_verdict post_body(
         .header_count = self->header_count,
         .parts = &body,
         .part_count = 1,
-        .max_reply_bytes = UINT64_MAX, /* read, and forgotten */
+        .max_reply_bytes = REPLY_MAX_BYTES, /* read, and forgotten */
         .on_header = on_header,
         .on_body = on_body,
         .self = self};
@@ -588,11 +486,11 @@ static enum output_verdict http_send(
 
 const struct output_ops output_http = {
     .name = "http",
-    .fields = fields,
-    .settings_size = sizeof(struct settings),
+    .fields = http_settings_fields,
+    .settings_size = sizeof(struct http_settings),
     .workers = 2,
-    .check = http_check,
-    .doubt = http_doubt,
+    .check = http_settings_check,
+    .doubt = http_settings_doubt,
     .reference = http_status_write_reference,
     .create = http_create,
     .send = http_send,

@@ -154,11 +154,64 @@ static void a_web_page_is_no_answer_of_a_collector(void **state)
     http_fake_script(f.fake, &good, 1);
     assert_int_equal(send_lines(&f, "{}\n"), OUTPUT_DELIVERED);
     teardown(&f);
-    /* Whoever else takes events may answer with what they like. */
-    setup(&f, "/in", "");
-    http_fake_script(f.fake, &page, 1);
-    assert_int_equal(send_lines(&f, "{}\n"), OUTPUT_DELIVERED);
-    teardown(&f);
+}
+
+/* Captive portals and login pages answer any request with 200. */
+static void a_web_page_acknowledges_nothing_unless_accept_says_so(void **state)
+{
+    (void)state;
+    static const char *const types[] = {
+        "text/html", "Text/HTML;charset=utf-8", "application/xhtml+xml"};
+    static const char *const framings[] = {"ndjson", "json_array", "message", "splunk_hec"};
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        for (size_t k = 0; k < sizeof(framings) / sizeof(framings[0]); k++) {
+            char headers[64];
+            char more[64];
+            snprintf(headers, sizeof(headers), "Content-Type: %s\r\n", types[i]);
+            const struct http_fake_reply page = {
+                .status = 200, .headers = headers, .body = "<html>please log in</html>"};
+            struct fixture f;
+            snprintf(more, sizeof(more), ", framing: %s", framings[k]);
+            setup(&f, "/in", more);
+            http_fake_script(f.fake, &page, 1);
+            assert_int_equal(send_lines(&f, "{}\n"), OUTPUT_RETRY);
+            assert_true(f.report.degraded);
+            assert_non_null(strstr(f.report.error.text, "status 200: a web page"));
+            teardown(&f);
+
+            snprintf(more, sizeof(more), ", framing: %s, accept: [page]", framings[k]);
+            setup(&f, "/in", more);
+            http_fake_script(f.fake, &page, 1);
+            assert_int_equal(send_lines(&f, "{}\n"), OUTPUT_DELIVERED);
+            teardown(&f);
+        }
+    }
+}
+
+static void accept_names_the_statuses_that_acknowledge(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *more;
+        int status;
+        bool ack;
+    } cases[] = {
+        {"", 204, true},
+        {", framing: splunk_hec", 204, false},
+        {", framing: splunk_hec, accept: [200, 204]", 204, true},
+        {", accept: [202]", 202, true},
+        {", accept: [202]", 200, false},
+        {", accept: [200, page]", 204, false},
+        {", accept: [299]", 299, true},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct fixture f;
+        setup(&f, "/in", cases[i].more);
+        http_fake_script(f.fake, &(struct http_fake_reply){.status = cases[i].status}, 1);
+        assert_int_equal(send_lines(&f, "{}\n"), cases[i].ack ? OUTPUT_DELIVERED : OUTPUT_RETRY);
+        assert_int_equal(f.report.degraded, !cases[i].ack);
+        teardown(&f);
+    }
 }
 
 static void success_before_the_request_was_sent_is_none(void **state)
@@ -178,20 +231,41 @@ static void success_before_the_request_was_sent_is_none(void **state)
     teardown(&f);
 }
 
+/* ${size} bytes; the caller frees them. */
+static char *long_text(size_t size)
+{
+    char *text = malloc(size + 1);
+    assert_non_null(text);
+    memset(text, 'x', size);
+    text[size] = '\0';
+    return text;
+}
+
 static void a_long_reply_is_read_and_forgotten(void **state)
 {
     (void)state;
     struct fixture f;
-    size_t size = 1 << 20;
-    char *body = malloc(size + 1);
-    assert_non_null(body);
-    memset(body, 'x', size);
-    body[size] = '\0';
+    char *body = long_text(1 << 20);
     setup(&f, "/x", "");
     http_fake_script(f.fake, &(struct http_fake_reply){.status = 200, .body = body}, 1);
     assert_int_equal(send_lines(&f, "{}\n"), OUTPUT_DELIVERED);
     http_fake_script(f.fake, &(struct http_fake_reply){.status = 500, .body = body}, 1);
     assert_int_equal(send_lines(&f, "{}\n"), OUTPUT_RETRY);
+    free(body);
+    teardown(&f);
+}
+
+/* A reply without end would keep its reader busy until the timeout. */
+static void a_reply_beyond_its_bound_is_no_answer(void **state)
+{
+    (void)state;
+    struct fixture f;
+    char *body = long_text(5 << 20);
+    setup(&f, "/x", "");
+    http_fake_script(f.fake, &(struct http_fake_reply){.status = 200, .body = body}, 1);
+    assert_int_equal(send_lines(&f, "{}\n"), OUTPUT_RETRY);
+    assert_non_null(strstr(f.report.error.text, "too long"));
+    assert_int_equal(send_lines(&f, "{}\n"), OUTPUT_DELIVERED); /* over a new connection */
     free(body);
     teardown(&f);
 }
@@ -299,8 +373,11 @@ int main(void)
         cmocka_unit_test(every_status_has_its_verdict),
         cmocka_unit_test(half_a_reply_is_no_answer),
         cmocka_unit_test(a_web_page_is_no_answer_of_a_collector),
+        cmocka_unit_test(a_web_page_acknowledges_nothing_unless_accept_says_so),
+        cmocka_unit_test(accept_names_the_statuses_that_acknowledge),
         cmocka_unit_test(success_before_the_request_was_sent_is_none),
         cmocka_unit_test(a_long_reply_is_read_and_forgotten),
+        cmocka_unit_test(a_reply_beyond_its_bound_is_no_answer),
         cmocka_unit_test(no_secret_comes_back_in_an_error),
         cmocka_unit_test(no_part_of_a_secret_is_left_by_a_cut),
         cmocka_unit_test(a_secret_is_known_before_its_bytes_are_made_fit_to_be_shown),

@@ -1,0 +1,71 @@
+#include "outputs/http/http_accept.h"
+
+#include <stdlib.h>
+
+static const char page_word[] = "page";
+
+/* The status that ${word} names; 0: none of success. */
+static int status_of(const char *word)
+{
+    if (strlen(word) != 3 || strspn(word, "0123456789") != 3) {
+        return 0;
+    }
+    int status = atoi(word);
+    return status >= HTTP_ACCEPT_FIRST && status <= HTTP_ACCEPT_LAST ? status : 0;
+}
+
+void http_accept_init(
+    struct http_accept *accept, const struct config_strings *words, bool answers_body)
+{
+    *accept = (struct http_accept){.answers_body = answers_body};
+    for (size_t i = 0; i < words->count; i++) {
+        int status = status_of(words->items[i]);
+        if (status) {
+            accept->listed = true;
+            accept->status[status - HTTP_ACCEPT_FIRST] = true;
+        } else {
+            accept->page = accept->page || strcmp(words->items[i], page_word) == 0;
+        }
+    }
+}
+
+void http_accept_check(struct config_check *check, const struct config_strings *words)
+{
+    for (size_t i = 0; i < words->count; i++) {
+        if (!status_of(words->items[i]) && strcmp(words->items[i], page_word) != 0) {
+            CONFIG_FAULT(check, &words->items[i],
+                "accept: \"%s\" is no reply of success. write statuses from 200 to 299, or page",
+                words->items[i]);
+        }
+    }
+}
+
+bool http_accept_is_page(struct span content_type)
+{
+    static const char *const types[] = {"text/html", "application/xhtml+xml"};
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        struct span type = span_first(content_type, strlen(types[i]));
+        if (span_equal_nocase(type, span_text(types[i]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *http_accept_objection(const struct http_accept *accept, int status, bool page)
+{
+    if (page && !accept->page) {
+        return "a web page is no acknowledgement: a login or a proxy may have answered. check the "
+               "address and what is on the way, or write accept: [page]";
+    }
+    if (accept->listed) {
+        return accept->status[status - HTTP_ACCEPT_FIRST]
+                   ? NULL
+                   : "accept does not name this status. add it, or check the address";
+    }
+    if (status == 204 && accept->answers_body) {
+        return "the reply has no body, but this collector answers each batch with one. check the "
+               "address, or write accept: [200, 204]";
+    }
+    return NULL;
+}

@@ -1,0 +1,30 @@
+#ifndef ETWSHIP_OUTPUTS_HTTP_SETTINGS_H
+#define ETWSHIP_OUTPUTS_HTTP_SETTINGS_H
+
+#include "config/config_check.h"
+#include "outputs/http/http_frame.h"
+#include "outputs/http/http_options.h"
+
+/* What the configuration says of an output of type `http`. */
+enum { HTTP_SETTINGS_MAX_HEADERS = 64 };
+
+struct http_settings {
+    const char *url;
+    int method;  /* index of http_settings_methods */
+    int framing; /* enum http_framing */
+    struct http_frame_hec hec;
+    struct config_map headers;
+    struct config_strings accept;
+    struct http_options http;
+};
+
+extern const char *const http_settings_methods[]; /* ends with NULL */
+extern const struct config_field http_settings_fields[];
+
+/* Report what is wrong with ${settings}, a struct http_settings; no I/O (output_ops.check). */
+void http_settings_check(const void *settings, struct config_check *check);
+
+/* Report what is valid but hardly meant (output_ops.doubt). */
+void http_settings_doubt(const void *settings, struct config_check *check);
+
+#endif
