@@ -1,5 +1,6 @@
 #include "outputs/elasticsearch/es_hosts.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 bool es_hosts_init(
@@ -59,15 +60,65 @@ size_t es_hosts_pick_any(struct es_hosts *hosts, uint64_t now_ms)
 void es_hosts_good(struct es_hosts *hosts, size_t index)
 {
     hosts->items[index].failures = 0;
+    hosts->items[index].asked_ms = 0;
 }
 
-void es_hosts_failed(struct es_hosts *hosts, size_t index, uint64_t now_ms)
+void es_hosts_failed(
+    struct es_hosts *hosts, size_t index, uint64_t now_ms, const struct es_host_failure *failure)
 {
     struct es_host *host = &hosts->items[index];
     uint64_t wait_ms = ES_HOSTS_FIRST_MS;
     for (unsigned i = 0; i < host->failures && wait_ms < ES_HOSTS_LONGEST_MS; i++) {
         wait_ms *= 2;
     }
+    wait_ms = wait_ms < ES_HOSTS_LONGEST_MS ? wait_ms : ES_HOSTS_LONGEST_MS;
+    uint64_t asked_ms = failure->retry_after_ms;
     host->failures += host->failures < UINT32_MAX;
-    host->until_ms = now_ms + (wait_ms < ES_HOSTS_LONGEST_MS ? wait_ms : ES_HOSTS_LONGEST_MS);
+    host->until_ms = now_ms + (asked_ms > wait_ms ? asked_ms : wait_ms);
+    host->asked_ms = asked_ms ? now_ms + asked_ms : 0;
+    host->lasts = failure->lasts;
+    snprintf(host->reason, sizeof(host->reason), "%s", failure->reason);
+}
+
+bool es_hosts_all_bad(const struct es_hosts *hosts)
+{
+    for (size_t i = 0; i < hosts->count; i++) {
+        const struct es_host *host = &hosts->items[i];
+        if (host->failures == 0 || (!host->lasts && host->failures < ES_HOSTS_BAD_IN_A_ROW)) {
+            return false;
+        }
+    }
+    return hosts->count > 0;
+}
+
+uint64_t es_hosts_asked_ms(const struct es_hosts *hosts, uint64_t now_ms)
+{
+    uint64_t least = UINT64_MAX;
+    for (size_t i = 0; i < hosts->count; i++) {
+        const struct es_host *host = &hosts->items[i];
+        uint64_t left = host->failures && host->asked_ms > now_ms ? host->asked_ms - now_ms : 0;
+        least = left < least ? left : least;
+    }
+    return hosts->count ? least : 0;
+}
+
+void es_hosts_say(const struct es_hosts *hosts, struct error *err)
+{
+    size_t failed = 0;
+    for (size_t i = 0; i < hosts->count; i++) {
+        failed += hosts->items[i].failures > 0;
+    }
+    if (failed == 0) {
+        return;
+    }
+    size_t share = sizeof(err->text) / failed;
+    error_set(err, ERR_IO, "%s", "");
+    for (size_t i = 0; i < hosts->count; i++) {
+        const struct es_host *host = &hosts->items[i];
+        size_t at = strlen(err->text);
+        if (host->failures && share > 4) {
+            snprintf(err->text + at, sizeof(err->text) - at, "%s%.*s", at ? "; " : "",
+                (int)(share - 3), host->reason);
+        }
+    }
 }

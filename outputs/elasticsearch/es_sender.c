@@ -21,35 +21,20 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
-#include "outputs/compress.h"
 #include "outputs/delivery_id.h"
-#include "outputs/elasticsearch/es_hosts.h"
+#include "outputs/elasticsearch/es_exchange.h"
 #include "outputs/elasticsearch/es_limit.h"
-#include "outputs/elasticsearch/es_reply.h"
-#include "outputs/elasticsearch/es_verdict.h"
 #include "outputs/http/http_status.h"
 #include "outputs/rejections.h"
-#include "platform/plat_system.h"
 
 enum {
-    /* A server of today answers with some 130 bytes for a record, an older one that does not trim
-     * its reply with a few hundred, and more where it says why it refuses: then it may quote the
-     * value as a whole, escaped. Nothing of it is kept, so room costs nothing. */
-    REPLY_BYTES = 64 * 1024,
-    REPLY_BYTES_PER_RECORD = 4096,
-    REPLY_TIMES_BODY = 8,
-
     /* Requests of one record that were answered with 400, with nothing taken between them: then it
      * is no bad record but a fault of set-up (a parameter that this server does not know). */
     BAD_IN_A_ROW = 16,
 
-    PACKED_MAX_BYTES = 1 << 30,
     TEXTS_MAX_BYTES = 1 << 20,
-    NS_PER_MS = 1000000,
+    TOO_MUCH = 429,
 };
-
-static const char path[] = "_bulk?filter_path=errors,items.*.status,items.*._index,"
-                           "items.*.error.type,items.*.error.reason";
 
 /* What people are told of a delivery that was not taken as a whole. */
 struct trouble {
@@ -62,15 +47,9 @@ struct es_sender {
     struct es_bulk_options options;
     const char *format;
     struct arena texts; /* of the options */
-    bool (*stopping)(void *host);
-    void *host;
-    struct http_client *client;
-    struct compress *compress; /* NULL: bodies go as they are */
-    struct buf packed;
-    struct es_hosts hosts;
+    struct es_exchange *exchange;
     struct es_bulk bulk;
     struct rejections notes;
-    struct es_reply reply;
     struct es_limit limit;
     unsigned bad_in_a_row;
 
@@ -80,8 +59,9 @@ struct es_sender {
 
     /* Of the delivery in hand. */
     const struct delivery *delivery;
-    const char *url; /* of the node that is asked */
-    size_t first;    /* the stretch that is under way */
+    struct es_outcome outcome; /* of the last request */
+    size_t too_much;           /* items of its reply that say so (429) */
+    size_t first;              /* the stretch that is under way */
     size_t count;
     size_t end;           /* of what is left of the delivery */
     bool last_was_read;   /* its last record was asked for alone, and answered for */
@@ -90,30 +70,24 @@ struct es_sender {
     uint64_t unexpected_duplicates;
     uint64_t wait_ms; /* the longest that a reply to the delivery asked for */
     struct trouble trouble;
+    struct trouble trouble_before; /* these two: what to go back to if a reply does not count */
+    size_t notes_before;
 };
 
 /* ---- make and destroy ---------------------------------------------------------------------------- */
 
-static bool make(struct es_sender *self, const struct es_sender_options *options, struct error *err)
+static bool make(struct es_sender *self, const struct es_sender_options *options,
+    const struct output_env *env, struct error *err)
 {
-    const struct http_client_setup setup = {
-        .options = options->http, .stopping = self->stopping, .host = self->host};
-    uint64_t start = 0;
-    plat_random(&start, sizeof(start), NULL);
+    const struct es_exchange_options exchange = {.hosts = options->hosts, .http = options->http};
     struct span format = span_text(self->format ? self->format : "");
     if (!es_bulk_options_copy(&self->options, &self->texts) ||
         !arena_copy(&self->texts, format, &format)) {
         return error_set(err, ERR_MEMORY, "out of memory");
     }
     self->format = (const char *)format.data;
-    if (options->http->compression != HTTP_PLAIN) {
-        self->compress = compress_create(HTTP_GZIP, err);
-        if (!self->compress) {
-            return false;
-        }
-    }
-    self->client = http_client_create(&setup, err);
-    return self->client && es_hosts_init(&self->hosts, options->hosts, start, err);
+    self->exchange = es_exchange_create(&exchange, env, err);
+    return self->exchange != NULL;
 }
 
 struct es_sender *es_sender_create(
@@ -126,14 +100,11 @@ struct es_sender *es_sender_create(
     }
     self->options = options->bulk;
     self->format = options->format;
-    self->stopping = env->stopping;
-    self->host = env->host;
     es_limit_init(&self->limit);
     arena_init(&self->texts, TEXTS_MAX_BYTES);
-    buf_init(&self->packed, PACKED_MAX_BYTES);
     es_bulk_init(&self->bulk);
     rejections_init(&self->notes);
-    if (!make(self, options, err)) {
+    if (!make(self, options, env, err)) {
         es_sender_destroy(self);
         return NULL;
     }
@@ -143,10 +114,7 @@ struct es_sender *es_sender_create(
 void es_sender_destroy(struct es_sender *sender)
 {
     if (sender) {
-        http_client_destroy(sender->client);
-        compress_destroy(sender->compress);
-        buf_fini(&sender->packed);
-        es_hosts_fini(&sender->hosts);
+        es_exchange_destroy(sender->exchange);
         es_bulk_fini(&sender->bulk);
         rejections_fini(&sender->notes);
         arena_fini(&sender->texts);
@@ -182,212 +150,71 @@ static void note(struct es_sender *self, size_t record, const struct es_answer *
     rejections_add(&self->notes, record, &why);
 }
 
-static bool must_stop(const struct es_sender *self)
-{
-    return self->stopping && self->stopping(self->host);
-}
-
 static size_t stretch_bytes(const struct es_sender *self)
 {
     return es_bulk_body(&self->bulk, self->first, self->count).size;
 }
 
-static uint64_t now_ms(void)
-{
-    return plat_monotonic_ns() / NS_PER_MS;
-}
-
-struct reason {
-    char text[ES_REPLY_MAX_REASON + 1];
-};
-
-/* A server may say what it was sent: that goes into the log, and into dead letters. */
-static struct es_answer without_secrets(
-    const struct es_sender *self, struct es_answer answer, struct reason *room)
-{
-    size_t size = answer.reason.size < ES_REPLY_MAX_REASON ? answer.reason.size
-                                                           : ES_REPLY_MAX_REASON;
-    memcpy(room->text, answer.reason.data ? answer.reason.data : (const uint8_t *)"", size);
-    room->text[size] = '\0';
-    http_client_hide(self->client, room->text);
-    answer.reason = span_text(room->text);
-    return answer;
-}
-
-/* What the request was refused with. */
-static struct es_answer refusal(const struct es_sender *self, int status, struct reason *room)
-{
-    struct es_answer answer = without_secrets(self, es_reply_refusal(&self->reply), room);
-    answer.status = status;
-    return answer;
-}
-
 /* ---- one request --------------------------------------------------------------------------------- */
+
+/* What the items of the reply before said does not count. */
+static void start_reply(void *self_)
+{
+    struct es_sender *self = self_;
+    self->trouble = self->trouble_before;
+    rejections_forget(&self->notes, self->notes_before);
+    self->too_much = 0;
+}
 
 static void take_item(void *self_, size_t place, const struct es_answer *item)
 {
     struct es_sender *self = self_;
     enum es_verdict verdict = es_verdict_item(item);
     self->verdicts[place] = verdict;
+    self->too_much += item->status == TOO_MUCH;
     if (verdict != ES_RETRY && verdict != ES_RETRY_SLOWLY && verdict != ES_REFUSED) {
         return;
     }
-    struct reason room;
-    struct es_answer answer = without_secrets(self, *item, &room);
     if (verdict == ES_REFUSED) {
-        note(self, self->first + place, &answer);
+        note(self, self->first + place, item);
     }
     struct error *err = trouble(self, 1, verdict);
     if (err) {
-        es_reply_say(err, self->url, &answer, es_verdict_words(item));
+        es_reply_say(err, self->outcome.url, item, es_verdict_words(item));
     }
 }
 
-/* All of it, even if it is no use: else the connection could not be kept. */
-static bool feed(void *self_, struct span piece)
-{
-    struct es_sender *self = self_;
-    es_reply_feed(&self->reply, piece);
-    return true;
-}
-
-static bool exchange(struct es_sender *self, struct http_reply *reply, struct error *err)
-{
-    static const struct http_header headers[] = {
-        {"Content-Type", "application/x-ndjson"}, {"Content-Encoding", "gzip"}};
-    struct span body = es_bulk_body(&self->bulk, self->first, self->count);
-    if (self->compress) {
-        if (!compress_whole(self->compress, body, &self->packed, err)) {
-            *reply = (struct http_reply){.failure = HTTP_IMPOSSIBLE};
-            return false;
-        }
-        body = buf_span(&self->packed);
-    }
-    const struct http_request request = {.method = "POST",
-        .url = self->url,
-        .path = path,
-        .headers = headers,
-        .header_count = self->compress ? 2 : 1,
-        .parts = &body,
-        .part_count = 1,
-        .max_reply_bytes = REPLY_BYTES + (uint64_t)self->count * REPLY_BYTES_PER_RECORD +
-                           (uint64_t)REPLY_TIMES_BODY * stretch_bytes(self),
-        .on_body = feed,
-        .self = self};
-    es_reply_init(&self->reply, self->count, take_item, self);
-    return http_client_send(self->client, &request, reply, err);
-}
-
-/* May a request that failed so have been obeyed? Servers take a body apart while it arrives, so half a
- * one may be, too. */
-static bool may_be_obeyed(const struct http_reply *reply)
-{
-    switch (reply->failure) {
-    case HTTP_REPLIED:
-        return reply->status < 300 || reply->status >= 500 || reply->status == 408;
-    case HTTP_NO_ADDRESS:
-    case HTTP_NO_ROUTE:
-    case HTTP_NO_PROXY:
-    case HTTP_PROXY_LOGIN:
-    case HTTP_NO_TLS:
-    case HTTP_NO_TRUST:
-    case HTTP_NO_CA:
-    case HTTP_OTHER_KEY:
-    case HTTP_BAD_FILE:
-    case HTTP_IMPOSSIBLE:
-        return false;
-    default:
-        return true;
-    }
-}
-
-/* The stretch may have arrived. */
-static void note_uncertain(struct es_sender *self)
-{
-    size_t end = self->first + self->count;
-    self->uncertain_end = end > self->uncertain_end ? end : self->uncertain_end;
-}
-
-static bool answers_items(const struct http_reply *reply)
-{
-    return es_verdict_request(&(struct es_answer){.status = reply->status}) == ES_READ;
-}
-
-/* There is no reply that says what became of each record. */
-static enum es_verdict weigh_failure(
-    struct es_sender *self, const struct http_reply *reply, const struct error *why)
-{
-    size_t left = self->delivery->record_count - self->first;
-    enum es_verdict verdict = ES_FAIL_OVER;
-    if (reply->failure == HTTP_REPLIED) {
-        struct reason room;
-        struct es_answer answer = refusal(self, reply->status, &room);
-        verdict = es_verdict_request(&answer);
-        if (verdict == ES_READ) {
-            verdict = ES_RETRY;
-            note_uncertain(self);
-            error_set(trouble(self, left, ES_RETRY), ERR_FORMAT, "%s: %s", self->url, why->text);
-        } else if (verdict != ES_SPLIT && verdict != ES_BISECT) {
-            es_reply_say(
-                trouble(self, left, verdict == ES_RETRY_SLOWLY ? ES_RETRY_SLOWLY : ES_RETRY),
-                self->url, &answer, es_verdict_request_words(&answer));
-        }
-    } else {
-        bool lasts = http_failure_lasts(reply->failure);
-        error_set(trouble(self, left, lasts ? ES_RETRY_SLOWLY : ES_RETRY), ERR_IO, "%s", why->text);
-        if (reply->failure == HTTP_LOST || reply->failure == HTTP_TIMED_OUT) {
-            es_limit_lost(&self->limit, stretch_bytes(self));
-        }
-        verdict = reply->failure == HTTP_STOPPED ? ES_RETRY : ES_FAIL_OVER;
-    }
-    if (may_be_obeyed(reply)) {
-        note_uncertain(self);
-    }
-    return verdict;
-}
-
-/* Ask the node ${index} to take the stretch. */
-static enum es_verdict ask_host(struct es_sender *self, size_t index)
-{
-    struct http_reply reply;
-    struct error err = {0};
-    const struct trouble before = self->trouble;
-    size_t mark = rejections_mark(&self->notes);
-    self->url = self->hosts.items[index].url;
-    bool replied = exchange(self, &reply, &err);
-    self->wait_ms = reply.retry_after_ms > self->wait_ms ? reply.retry_after_ms : self->wait_ms;
-    enum es_verdict verdict = ES_READ;
-    if (!replied || !answers_items(&reply) || !es_reply_end(&self->reply, &err)) {
-        /* What items said does not count. */
-        self->trouble = before;
-        rejections_forget(&self->notes, mark);
-        verdict = weigh_failure(self, &reply, &err);
-    }
-    if (verdict == ES_FAIL_OVER) {
-        es_hosts_failed(&self->hosts, index, now_ms());
-    } else {
-        es_hosts_good(&self->hosts, index);
-    }
-    return verdict;
-}
-
-/* Ask one node after the other, until one answers for itself. */
+/* Ask for the stretch. */
 static enum es_verdict ask(struct es_sender *self)
 {
-    const struct trouble before = self->trouble;
-    for (size_t tries = 0; tries < self->hosts.count && !must_stop(self); tries++) {
-        size_t index = tries ? es_hosts_pick(&self->hosts, now_ms())
-                             : es_hosts_pick_any(&self->hosts, now_ms());
-        if (index == ES_HOSTS_NONE) {
-            break;
-        }
-        self->trouble = before; /* the node before is no trouble if this one is none */
-        enum es_verdict verdict = ask_host(self, index);
-        if (verdict != ES_FAIL_OVER) {
-            return verdict;
+    const struct es_stretch stretch = {.body = es_bulk_body(&self->bulk, self->first, self->count),
+        .count = self->count,
+        .start = start_reply,
+        .item = take_item,
+        .self = self};
+    struct es_outcome *outcome = &self->outcome;
+    self->trouble_before = self->trouble;
+    self->notes_before = rejections_mark(&self->notes);
+    es_exchange_ask(self->exchange, &stretch, outcome);
+    self->wait_ms = outcome->wait_ms > self->wait_ms ? outcome->wait_ms : self->wait_ms;
+    for (unsigned i = 0; i < outcome->too_large_hints; i++) {
+        es_limit_lost(&self->limit, stretch.body.size);
+    }
+    if (outcome->uncertain) {
+        size_t end = self->first + self->count;
+        self->uncertain_end = end > self->uncertain_end ? end : self->uncertain_end;
+    }
+    if (outcome->verdict != ES_READ) {
+        start_reply(self);
+    }
+    if (outcome->verdict == ES_RETRY || outcome->verdict == ES_RETRY_SLOWLY) {
+        size_t left = self->delivery->record_count - self->first;
+        struct error *err = trouble(self, left, outcome->verdict);
+        if (err) {
+            *err = outcome->error;
         }
     }
-    return ES_RETRY;
+    return outcome->verdict;
 }
 
 /* ---- what answers mean --------------------------------------------------------------------------- */
@@ -416,7 +243,11 @@ static void take_answers(struct es_sender *self)
         }
     }
     self->bad_in_a_row = 0;
-    es_limit_taken(&self->limit, stretch_bytes(self));
+    if (self->too_much == self->count) {
+        es_limit_lost(&self->limit, stretch_bytes(self));
+    } else {
+        es_limit_taken(&self->limit, stretch_bytes(self));
+    }
     self->first += self->count;
     self->bad_end = self->bad_end > self->first ? self->bad_end : 0;
 }
@@ -424,8 +255,8 @@ static void take_answers(struct es_sender *self)
 /* The stretch is one record, and a request of nothing else is refused with ${status}. */
 static void refuse_alone(struct es_sender *self, int status)
 {
-    struct reason room;
-    struct es_answer answer = refusal(self, status, &room);
+    struct es_answer answer = self->outcome.refusal;
+    answer.status = status;
     if (answer.reason.size == 0) {
         answer.reason = span_text(http_status_words(status));
     }
@@ -433,7 +264,7 @@ static void refuse_alone(struct es_sender *self, int status)
     note(self, self->first, &answer);
     struct error *err = trouble(self, 1, ES_REFUSED);
     if (err) {
-        es_reply_say(err, self->url, &answer, NULL);
+        es_reply_say(err, self->outcome.url, &answer, NULL);
     }
     self->first++;
     self->bad_end = 0;
@@ -442,14 +273,13 @@ static void refuse_alone(struct es_sender *self, int status)
 /* One bad record after the other is no bad record: take back what that cost in this delivery. */
 static void blame_set_up(struct es_sender *self)
 {
-    struct reason room;
-    struct es_answer answer = refusal(self, 400, &room);
+    const struct es_answer answer = self->outcome.refusal;
     while (self->first > 0 && self->statuses[self->first - 1] == RECORD_REJECTED) {
         self->statuses[--self->first] = RECORD_RETRY;
     }
     struct error *err = trouble(self, self->end - self->first, ES_RETRY_SLOWLY);
     if (err) {
-        es_reply_say(err, self->url, &answer,
+        es_reply_say(err, self->outcome.url, &answer,
             "it refuses everything. correct what the settings of this output ask for");
     }
 }
@@ -569,7 +399,7 @@ static enum output_verdict finish(struct es_sender *self, struct output_report *
         report->degraded = self->trouble.count && self->trouble.of == ES_RETRY_SLOWLY;
     }
     report->error = self->trouble.error;
-    http_client_hide(self->client, report->error.text);
+    es_exchange_hide(self->exchange, report->error.text);
     if (self->trouble.count == 0) {
         error_set(&report->error, ERR_STOPPED, "stopped before everything was sent");
     }
@@ -595,6 +425,7 @@ enum output_verdict es_sender_send(
         report->degraded = report->error.code == ERR_CONFIG;
         return OUTPUT_RETRY;
     }
-    while (sender->first < sender->end && send_stretch(sender) && !must_stop(sender)) {}
+    while (sender->first < sender->end && send_stretch(sender) &&
+           !es_exchange_must_stop(sender->exchange)) {}
     return finish(sender, report);
 }

@@ -71,7 +71,7 @@ static const struct rule request_rules[] = {
     {429, 429, NULL, NULL, ES_RETRY, "the server has too much to do"},
     {300, 499, NULL, NULL, ES_RETRY_SLOWLY,
         "no event is to blame: credentials, rights, a wrong address"},
-    {502, 504, NULL, NULL, ES_FAIL_OVER, "this node is not there"},
+    {502, 504, NULL, NULL, ES_RETRY, "this node is not there"},
     {500, 599, NULL, NULL, ES_RETRY, "the server has a fault"},
 };
 
@@ -134,13 +134,13 @@ const char *es_verdict_request_words(const struct es_answer *answer)
 }
 
 static const char *const consequences[] = {
-    [ES_RETRY] = "sent again, in order, after `Retry-After` or a growing wait",
+    [ES_RETRY] = "sent again, in order, after `Retry-After` or a growing wait; after several "
+                 "answers of 429 in a row in halves",
     [ES_RETRY_SLOWLY] = "sent again slowly; the output counts as degraded",
     [ES_TAKEN] = "delivered",
     [ES_DUPLICATE] = "delivered; if it was never sent before and is no file read again, counted as "
                      "an unexpected duplicate",
     [ES_REFUSED] = "put to the dead letters",
-    [ES_FAIL_OVER] = "sent to the next host at once, or again as above where there is none",
     [ES_READ] = "see the table above",
     [ES_SPLIT] =
         "sent in halves, and no request is made as large again; a single event goes to the "
@@ -175,6 +175,12 @@ void es_verdict_write_reference(struct buf *out)
     write_table(item_rules, ITEM_RULES, out);
     buf_add_text(out,
         "\nThe answer to a request as such. No reply, or one that is cut off, cannot be "
-        "read or answers for another number of events: sent again.\n\n");
+        "read or answers for another number of events: sent again. Where there are several hosts, "
+        "what is sent again goes to the next one at once, and the host is left alone for 1 s, then "
+        "2 s and so on up to 60 s, or for as long as its `Retry-After` says; after that one "
+        "request "
+        "probes it. When every host fails, the output waits. It counts as degraded when each of "
+        "them "
+        "has a fault that lasts or failed three times in a row.\n\n");
     write_table(request_rules, REQUEST_RULES, out);
 }

@@ -13,7 +13,6 @@ enum es_verdict {
     ES_TAKEN,
     ES_DUPLICATE, /* it is there already: taken, if it was sent before */
     ES_REFUSED,   /* it will never be taken */
-    ES_FAIL_OVER, /* of a request: this node cannot, another one may */
     ES_READ,      /* of a request: each event has an answer of its own */
     ES_SPLIT,     /* of a request: too large */
     ES_BISECT,    /* of a request: something in it is bad */

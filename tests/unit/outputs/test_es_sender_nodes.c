@@ -1,5 +1,7 @@
 #include "unit/outputs/es_sender_rig.h"
 
+#include "outputs/elasticsearch/es_limit.h"
+
 /* Several nodes, and what concerns the connection to them. */
 
 static void nodes_share_the_requests_and_stand_in_for_each_other(void **state)
@@ -100,17 +102,87 @@ static void what_a_server_says_shows_no_secret(void **state)
     teardown(&f);
 }
 
-static void rights_are_not_asked_for_at_every_node(void **state)
+/* Whatever a node answers that is no answer about the events, it costs one request, not each one. */
+static void a_node_with_a_fault_is_left_alone_and_the_other_takes_all(void **state)
 {
     (void)state;
-    static const struct bulk_step refused = {.status = 403};
+    static const struct bulk_step faults[] = {{.status = 500}, {.status = 401}, {.status = 403},
+        {.status = 301, .headers = "Location: http://127.0.0.1:1/\r\n"}, {.status = 404},
+        {.status = 429, .headers = "Retry-After: 3600\r\n"},
+        {.raw = "<html><body>please log in</body></html>"}, {.status = 204}, {.lost = true}};
+    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+        struct fixture f;
+        setup_nodes(&f, 3, true, NULL);
+        bulk_fake_always(f.fake, &faults[i]);
+        for (int k = 0; k < 10; k++) {
+            prepare(&f, 3);
+            assert_int_equal(send_all(&f), OUTPUT_DELIVERED);
+            assert_int_equal(f.report.wait_ms, 0);
+        }
+        assert_in_range(bulk_fake_count(f.fake), 1, 2);
+        assert_stored(f.other, 0, 3);
+        teardown(&f);
+    }
+}
+
+static void where_all_nodes_are_bad_the_output_is_degraded_and_says_why_of_each(void **state)
+{
+    (void)state;
     struct fixture f;
     setup_nodes(&f, 3, true, NULL);
-    bulk_fake_always(f.fake, &refused);
-    bulk_fake_always(f.other, &refused);
+    bulk_fake_always(f.fake, &(struct bulk_step){.status = 403});
+    bulk_fake_always(f.other, &(struct bulk_step){.status = 301});
     assert_int_equal(send_all(&f), OUTPUT_RETRY);
-    assert_int_equal(bulk_fake_count(f.fake) + bulk_fake_count(f.other), 1);
+    assert_int_equal(bulk_fake_count(f.fake), 1);
+    assert_int_equal(bulk_fake_count(f.other), 1);
+    assert_true(f.report.degraded);
+    assert_said(&f, "status 403");
+    assert_said(&f, "status 301");
+    assert_said(&f, bulk_fake_url(f.fake));
+    assert_said(&f, bulk_fake_url(f.other));
     teardown(&f);
+}
+
+/* Both ask to be left alone: for the shorter time, the host of the output waits. */
+static void the_shortest_retry_after_of_all_nodes_is_waited_for(void **state)
+{
+    (void)state;
+    struct fixture f;
+    setup_nodes(&f, 3, true, NULL);
+    bulk_fake_always(
+        f.fake, &(struct bulk_step){.status = 429, .headers = "Retry-After: 3600\r\n"});
+    bulk_fake_always(f.other, &(struct bulk_step){.status = 503, .headers = "Retry-After: 20\r\n"});
+    assert_int_equal(send_all(&f), OUTPUT_RETRY);
+    assert_false(f.report.degraded);
+    assert_in_range(f.report.wait_ms, 15000, 20000);
+    teardown(&f);
+}
+
+/* Elasticsearch and OpenSearch refuse a request with 429 that is more than their indexing pressure
+ * allows (indexing_pressure.memory.limit), however often it comes. */
+static void a_request_that_429_refuses_time_and_again_is_sent_in_halves(void **state)
+{
+    (void)state;
+    for (int of_items = 0; of_items < 2; of_items++) {
+        struct fixture f;
+        setup(&f, 100);
+        const struct bulk_step whole = {.status = 429};
+        const struct bulk_step items = {.item_count = BULK_ALL,
+            .item_status = 429,
+            .item_type = "es_rejected_execution_exception"};
+        bulk_fake_always(f.fake, of_items ? &items : &whole);
+        for (int i = 0; i < ES_LIMIT_LOST_IN_A_ROW; i++) {
+            assert_int_equal(send_all(&f), OUTPUT_RETRY);
+        }
+        size_t before = bulk_fake_count(f.fake);
+        size_t size = bulk_fake_request(f.fake, before - 1)->body.size;
+        bulk_fake_always(f.fake, NULL);
+        assert_int_equal(send_all(&f), OUTPUT_DELIVERED);
+        assert_in_range(bulk_fake_count(f.fake) - before, 2, 3);
+        assert_true(bulk_fake_request(f.fake, before)->body.size <= size / 2);
+        assert_stored(f.fake, 0, 100);
+        teardown(&f);
+    }
 }
 
 static void it_stops_between_requests(void **state)
@@ -137,7 +209,10 @@ int main(void)
         cmocka_unit_test(a_node_that_nobody_answers_at_costs_nothing),
         cmocka_unit_test(a_certificate_that_cannot_be_read_is_a_fault_of_set_up),
         cmocka_unit_test(what_a_server_says_shows_no_secret),
-        cmocka_unit_test(rights_are_not_asked_for_at_every_node),
+        cmocka_unit_test(a_node_with_a_fault_is_left_alone_and_the_other_takes_all),
+        cmocka_unit_test(where_all_nodes_are_bad_the_output_is_degraded_and_says_why_of_each),
+        cmocka_unit_test(the_shortest_retry_after_of_all_nodes_is_waited_for),
+        cmocka_unit_test(a_request_that_429_refuses_time_and_again_is_sent_in_halves),
         cmocka_unit_test(it_stops_between_requests),
     };
     return cmocka_run_group_tests_name("outputs/elasticsearch/es_sender_nodes", tests, NULL, NULL);

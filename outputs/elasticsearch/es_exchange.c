@@ -1,0 +1,270 @@
+#include "outputs/elasticsearch/es_exchange.h"
+
+#include <stdlib.h>
+
+#include "outputs/compress.h"
+#include "outputs/elasticsearch/es_hosts.h"
+#include "outputs/http/http_status.h"
+#include "platform/plat_system.h"
+
+enum {
+    /* A server of today answers with some 130 bytes for a record, an older one that does not trim
+     * its reply with a few hundred, and more where it says why it refuses: then it may quote the
+     * value as a whole, escaped. Nothing of it is kept, so room costs nothing. */
+    REPLY_BYTES = 64 * 1024,
+    REPLY_BYTES_PER_RECORD = 4096,
+    REPLY_TIMES_BODY = 8,
+
+    PACKED_MAX_BYTES = 1 << 30,
+    NS_PER_MS = 1000000,
+};
+
+static const char path[] = "_bulk?filter_path=errors,items.*.status,items.*._index,"
+                           "items.*.error.type,items.*.error.reason";
+
+struct es_exchange {
+    bool (*stopping)(void *host);
+    void *host;
+    struct http_client *client;
+    struct compress *compress; /* NULL: bodies go as they are */
+    struct buf packed;
+    struct es_hosts hosts;
+    struct es_reply reply;
+    const struct es_stretch *stretch; /* the request in hand */
+    char reason[ES_REPLY_MAX_REASON + 1];
+};
+
+/* ---- make and destroy ---------------------------------------------------------------------------- */
+
+static bool make(
+    struct es_exchange *self, const struct es_exchange_options *options, struct error *err)
+{
+    const struct http_client_setup setup = {
+        .options = options->http, .stopping = self->stopping, .host = self->host};
+    uint64_t start = 0;
+    plat_random(&start, sizeof(start), NULL);
+    if (options->http->compression != HTTP_PLAIN) {
+        self->compress = compress_create(HTTP_GZIP, err);
+        if (!self->compress) {
+            return false;
+        }
+    }
+    self->client = http_client_create(&setup, err);
+    return self->client && es_hosts_init(&self->hosts, options->hosts, start, err);
+}
+
+struct es_exchange *es_exchange_create(
+    const struct es_exchange_options *options, const struct output_env *env, struct error *err)
+{
+    struct es_exchange *self = calloc(1, sizeof(*self));
+    if (!self) {
+        error_set(err, ERR_MEMORY, "out of memory");
+        return NULL;
+    }
+    self->stopping = env->stopping;
+    self->host = env->host;
+    buf_init(&self->packed, PACKED_MAX_BYTES);
+    if (!make(self, options, err)) {
+        es_exchange_destroy(self);
+        return NULL;
+    }
+    return self;
+}
+
+void es_exchange_destroy(struct es_exchange *exchange)
+{
+    if (exchange) {
+        http_client_destroy(exchange->client);
+        compress_destroy(exchange->compress);
+        buf_fini(&exchange->packed);
+        es_hosts_fini(&exchange->hosts);
+        free(exchange);
+    }
+}
+
+bool es_exchange_must_stop(const struct es_exchange *exchange)
+{
+    return exchange->stopping && exchange->stopping(exchange->host);
+}
+
+void es_exchange_hide(const struct es_exchange *exchange, char *text)
+{
+    http_client_hide(exchange->client, text);
+}
+
+static uint64_t now_ms(void)
+{
+    return plat_monotonic_ns() / NS_PER_MS;
+}
+
+/* ---- one request --------------------------------------------------------------------------------- */
+
+/* A server may say what it was sent: that goes into the log, and into dead letters. */
+static struct es_answer without_secrets(struct es_exchange *self, struct es_answer answer)
+{
+    size_t size = answer.reason.size < ES_REPLY_MAX_REASON ? answer.reason.size
+                                                           : ES_REPLY_MAX_REASON;
+    memcpy(self->reason, answer.reason.data ? answer.reason.data : (const uint8_t *)"", size);
+    self->reason[size] = '\0';
+    http_client_hide(self->client, self->reason);
+    answer.reason = span_text(self->reason);
+    return answer;
+}
+
+static void take_item(void *self_, size_t place, const struct es_answer *item)
+{
+    struct es_exchange *self = self_;
+    const struct es_stretch *stretch = self->stretch;
+    struct es_answer answer = *item;
+    if (answer.status >= 300 && answer.status != 409) { /* a duplicate's reason is of no use */
+        answer = without_secrets(self, answer);
+    }
+    stretch->item(stretch->self, place, &answer);
+}
+
+/* All of it, even if it is no use: else the connection could not be kept. */
+static bool feed(void *self_, struct span piece)
+{
+    struct es_exchange *self = self_;
+    es_reply_feed(&self->reply, piece);
+    return true;
+}
+
+static bool post(
+    struct es_exchange *self, const char *url, struct http_reply *reply, struct error *err)
+{
+    static const struct http_header headers[] = {
+        {"Content-Type", "application/x-ndjson"}, {"Content-Encoding", "gzip"}};
+    const struct es_stretch *stretch = self->stretch;
+    struct span body = stretch->body;
+    if (self->compress) {
+        if (!compress_whole(self->compress, body, &self->packed, err)) {
+            *reply = (struct http_reply){.failure = HTTP_IMPOSSIBLE};
+            return false;
+        }
+        body = buf_span(&self->packed);
+    }
+    const struct http_request request = {.method = "POST",
+        .url = url,
+        .path = path,
+        .headers = headers,
+        .header_count = self->compress ? 2 : 1,
+        .parts = &body,
+        .part_count = 1,
+        .max_reply_bytes = REPLY_BYTES + (uint64_t)stretch->count * REPLY_BYTES_PER_RECORD +
+                           (uint64_t)REPLY_TIMES_BODY * stretch->body.size,
+        .on_body = feed,
+        .self = self};
+    stretch->start(stretch->self);
+    es_reply_init(&self->reply, stretch->count, take_item, self);
+    return http_client_send(self->client, &request, reply, err);
+}
+
+/* May a request that failed so have been obeyed? Servers take a body apart while it arrives, so half a
+ * one may be, too. */
+static bool may_be_obeyed(const struct http_reply *reply)
+{
+    switch (reply->failure) {
+    case HTTP_REPLIED:
+        return reply->status < 300 || reply->status >= 500 || reply->status == 408;
+    case HTTP_NO_ADDRESS:
+    case HTTP_NO_ROUTE:
+    case HTTP_NO_PROXY:
+    case HTTP_PROXY_LOGIN:
+    case HTTP_NO_TLS:
+    case HTTP_NO_TRUST:
+    case HTTP_NO_CA:
+    case HTTP_OTHER_KEY:
+    case HTTP_BAD_FILE:
+    case HTTP_IMPOSSIBLE:
+        return false;
+    default:
+        return true;
+    }
+}
+
+static bool answers_items(const struct http_reply *reply)
+{
+    return es_verdict_request(&(struct es_answer){.status = reply->status}) == ES_READ;
+}
+
+/* There is a reply, which does not say what became of each record; ${why}: what is wrong with it, if it
+ * should. */
+static void weigh_reply(struct es_exchange *self, const struct http_reply *reply,
+    const struct error *why, struct es_outcome *ret)
+{
+    struct es_answer answer = without_secrets(self, es_reply_refusal(&self->reply));
+    answer.status = reply->status;
+    ret->verdict = es_verdict_request(&answer);
+    ret->refusal = answer;
+    if (ret->verdict == ES_READ) {
+        ret->verdict = ES_RETRY;
+        ret->uncertain = true;
+        error_set(&ret->error, ERR_FORMAT, "%s: %s", ret->url, why->text);
+    } else {
+        es_reply_say(&ret->error, ret->url, &answer, es_verdict_request_words(&answer));
+    }
+    if (reply->status ==
+        429) { /* too much to do, or this request is too much (indexing pressure) */
+        ret->too_large_hints++;
+    }
+}
+
+/* Ask the node ${index}. False: it did not answer for itself, and another one may. */
+static bool ask_host(struct es_exchange *self, size_t index, struct es_outcome *ret)
+{
+    struct http_reply reply;
+    struct error err = {0};
+    ret->url = self->hosts.items[index].url;
+    ret->verdict = ES_READ;
+    bool replied = post(self, ret->url, &reply, &err);
+    if (replied && answers_items(&reply) && es_reply_end(&self->reply, &err)) {
+        ret->wait_ms = reply.retry_after_ms;
+        es_hosts_good(&self->hosts, index);
+        return true;
+    }
+    ret->uncertain = ret->uncertain || may_be_obeyed(&reply);
+    if (reply.failure == HTTP_REPLIED) {
+        weigh_reply(self, &reply, &err, ret);
+    } else {
+        ret->verdict = http_failure_lasts(reply.failure) ? ES_RETRY_SLOWLY : ES_RETRY;
+        error_set(&ret->error, ERR_IO, "%s", err.text);
+        ret->too_large_hints += reply.failure == HTTP_LOST || reply.failure == HTTP_TIMED_OUT;
+    }
+    if (ret->verdict == ES_SPLIT || ret->verdict == ES_BISECT) {
+        es_hosts_good(&self->hosts, index);
+        return true;
+    }
+    if (reply.failure == HTTP_STOPPED || reply.failure == HTTP_IMPOSSIBLE) {
+        return true;
+    }
+    http_client_hide(self->client, ret->error.text);
+    es_hosts_failed(&self->hosts, index, now_ms(),
+        &(struct es_host_failure){.retry_after_ms = reply.retry_after_ms,
+            .lasts = ret->verdict == ES_RETRY_SLOWLY,
+            .reason = ret->error.text});
+    return false;
+}
+
+void es_exchange_ask(
+    struct es_exchange *exchange, const struct es_stretch *stretch, struct es_outcome *ret)
+{
+    struct es_hosts *hosts = &exchange->hosts;
+    exchange->stretch = stretch;
+    *ret = (struct es_outcome){.verdict = ES_RETRY};
+    error_set(&ret->error, ERR_STOPPED, "stopped before everything was sent");
+    for (size_t tries = 0; tries < hosts->count && !es_exchange_must_stop(exchange); tries++) {
+        size_t index = tries ? es_hosts_pick(hosts, now_ms()) : es_hosts_pick_any(hosts, now_ms());
+        if (index == ES_HOSTS_NONE) {
+            break;
+        }
+        if (ask_host(exchange, index, ret)) {
+            return;
+        }
+    }
+    ret->wait_ms = es_hosts_asked_ms(hosts, now_ms());
+    if (hosts->count > 1) {
+        ret->verdict = es_hosts_all_bad(hosts) ? ES_RETRY_SLOWLY : ES_RETRY;
+        es_hosts_say(hosts, &ret->error);
+    }
+}

@@ -1,0 +1,60 @@
+#ifndef ETWSHIP_OUTPUTS_ES_EXCHANGE_H
+#define ETWSHIP_OUTPUTS_ES_EXCHANGE_H
+
+#include "outputs/elasticsearch/es_reply.h"
+#include "outputs/elasticsearch/es_verdict.h"
+#include "outputs/http/http_client.h"
+#include "outputs/output.h"
+
+/*
+ * One `_bulk` request, asked of one node after the other until one answers for itself. A node that
+ * fails, refuses us (401, 403), points elsewhere, has too much to do (429) or answers with a web page
+ * counts as bad (es_hosts.h), and the next one is asked at once. One thread.
+ */
+struct es_exchange;
+
+/* Copied. */
+struct es_exchange_options {
+    const struct config_strings *hosts;
+    const struct http_options *http;
+};
+
+/* Connects to nothing. NULL with ${err} set. */
+struct es_exchange *es_exchange_create(
+    const struct es_exchange_options *options, const struct output_env *env, struct error *err);
+void es_exchange_destroy(struct es_exchange *exchange); /* NULL is fine */
+
+/* A request for ${count} events. */
+struct es_stretch {
+    struct span body;
+    size_t count;
+
+    /* ${start} comes before each reply; what ${item} said since counts only if the outcome's verdict is
+     * ES_READ. Reasons come without secrets. */
+    void (*start)(void *self);
+    es_reply_item_fn item;
+    void *self;
+};
+
+struct es_outcome {
+    /* ES_READ; ES_SPLIT or ES_BISECT, with `refusal`; ES_RETRY or ES_RETRY_SLOWLY, with `error` */
+    enum es_verdict verdict;
+    struct es_answer refusal; /* views, valid until the next request */
+    struct error error;       /* of several nodes: each one's reason */
+    const char *url;          /* of the last node that was asked */
+    uint64_t wait_ms;         /* the destination asks for so long; 0: it does not */
+    bool uncertain;           /* a node may have obeyed without saying so */
+    unsigned
+        too_large_hints; /* answers that may mean a request too large: 429, a lost connection */
+};
+
+void es_exchange_ask(
+    struct es_exchange *exchange, const struct es_stretch *stretch, struct es_outcome *ret);
+
+/* Is it time to give up waiting? */
+bool es_exchange_must_stop(const struct es_exchange *exchange);
+
+/* Put *** in the place of each secret in ${text}. */
+void es_exchange_hide(const struct es_exchange *exchange, char *text);
+
+#endif
