@@ -16,6 +16,9 @@
  */
 enum mapping {
     KEYWORD,
+    KEYWORD_TEXT, /* these two: searched as words, too, under NAME.text */
+    WILDCARD_TEXT,
+    WILDCARD, /* of any length, and searched for any part of it */
     CONSTANT_KEYWORD,
     MATCH_ONLY_TEXT,
     LONG,
@@ -44,10 +47,16 @@ static const struct es_field ecs_fields[] = {
     {NULL, KEYWORD},
 };
 
-/* Longer words are not looked for as a whole. Members of payloads are as long as the output cuts
- * them, or shorter. */
-#define KEYWORD_TYPE "\"keyword\",\"ignore_above\":1024"
+/* Longer words are not indexed. A term of Lucene has 32,766 bytes at most, and a character of UTF-8
+ * up to 4; no string is longer than 32,766 bytes, as the output cuts them (max_string). */
+#define KEYWORD_TYPE "\"keyword\",\"ignore_above\":8191"
+#define LONG_KEYWORD_TYPE "\"keyword\",\"ignore_above\":32766"
 #define PAYLOAD_TYPE "\"flattened\",\"ignore_above\":32000"
+
+static const char *text_type_of(const struct es_template *wanted)
+{
+    return wanted->types == ES_TYPES_ALL ? "\"match_only_text\"" : "\"text\",\"norms\":false";
+}
 
 static const char *type_of(const struct es_template *wanted, const struct es_field *field)
 {
@@ -59,7 +68,7 @@ static const char *type_of(const struct es_template *wanted, const struct es_fie
         return wanted->data_stream && all && !wanted->opensearch ? "\"constant_keyword\""
                                                                  : KEYWORD_TYPE;
     case MATCH_ONLY_TEXT:
-        return all ? "\"match_only_text\"" : "\"text\",\"norms\":false";
+        return text_type_of(wanted);
     case LONG:
         return "\"long\",\"ignore_malformed\":true";
     case DATE:
@@ -78,10 +87,19 @@ static const char *type_of(const struct es_template *wanted, const struct es_fie
         return wanted->types == ES_TYPES_FEW ? "\"object\",\"dynamic\":false"
                : wanted->opensearch          ? "\"flat_object\""
                                              : PAYLOAD_TYPE;
+    case WILDCARD:
+    case WILDCARD_TEXT:
+        return all ? "\"wildcard\"" : LONG_KEYWORD_TYPE;
     case KEYWORD:
+    case KEYWORD_TEXT:
         break;
     }
     return KEYWORD_TYPE;
+}
+
+static bool has_words(const struct es_field *field)
+{
+    return field->mapping == KEYWORD_TEXT || field->mapping == WILDCARD_TEXT;
 }
 
 /* ---- the tables ---------------------------------------------------------------------------------- */
@@ -133,6 +151,9 @@ static void write_member(const struct es_template *wanted, const struct es_field
     if (rest[0] == '\0') {
         /* Rows below it describe what it holds, which is not mapped. */
         buf_printf(out, "\"type\":%s", type_of(wanted, row));
+        if (has_words(row)) {
+            buf_printf(out, ",\"fields\":{\"text\":{\"type\":%s}}", text_type_of(wanted));
+        }
     } else if (is_free(span_text(rest + 1))) {
         buf_add_text(out, "\"type\":\"object\",\"dynamic\":true");
     } else {

@@ -13,7 +13,8 @@ PAGE = EVENT / "ecs.md"
 
 COLUMNS = ["field", "type", "mapping", "source", "value"]
 TYPES = {"string", "number", "boolean", "strings", "numbers", "object", "values"}
-MAPPINGS = {"date", "keyword", "constant_keyword", "match_only_text", "long", "boolean", "ip",
+MAPPINGS = {"date", "keyword", "keyword_text", "wildcard", "wildcard_text", "constant_keyword",
+            "match_only_text", "long", "boolean", "ip",
             "object", "unindexed", "unmapped"}
 
 EXTENDED = "winlog.event_data.extended_data."
@@ -25,7 +26,8 @@ is in the [README](README.md).
 
 - *Type* is the JSON type: `strings` and `numbers` are lists, `values` are strings or lists and
   objects of strings.
-- *Mapping* is the type in the index. `unindexed`: a keyword without index or doc values;
+- *Mapping* is the type in the index. `_text`: its words are searched under `NAME.text`, too;
+  `wildcard`: a keyword with room for 32,766 characters where the server lacks that type. `unindexed`: a keyword without index or doc values;
   `unmapped`: an object that is stored only (`enabled: false`).
 - *Native* is the field of the native event that says the same.
 

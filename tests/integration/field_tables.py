@@ -17,7 +17,8 @@ TIMEOUT_S = 120
 
 COLUMNS = ["field", "type", "mapping", "value"]
 # What a filter takes a field for, and what it may be in the table.
-FILTER_TYPES = {"TIME": {"date"}, "TEXT": {"keyword", "match_only_text", "ip"}, "GUID": {"keyword"},
+FILTER_TYPES = {"TIME": {"date"}, "TEXT": {"keyword", "wildcard", "match_only_text", "ip"},
+                "GUID": {"keyword"},
                 "UINT": {"long", "keyword"}, "INT": {"long"}, "HEX": {"keyword"},
                 "BYTES": {"unindexed"}, "BOOL": {"boolean"}, "NONE": {"object"}}
 # Another spelling of event.code.
@@ -25,7 +26,8 @@ ALIASES = {"event.id"}
 NOT_IN_FILTERS = {"status", "overflow"}
 JSON_TYPES = {"string": str, "number": int, "boolean": bool, "object": dict, "strings": list,
               "uint64": (int, str)}
-MAPPINGS = {"unindexed": "keyword", "unmapped": "object", "object": "flattened"}
+MAPPINGS = {"unindexed": "keyword", "unmapped": "object", "object": "flattened",
+            "keyword_text": "keyword", "wildcard_text": "wildcard"}
 
 
 def read():

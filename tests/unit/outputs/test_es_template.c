@@ -93,6 +93,7 @@ static void each_shape_has_its_fields_nested(void **state)
         {"native", "gap/exact", "boolean"},
         {"native", "gap/from", "date"},
         {"native", "message", "match_only_text"},
+        {"native", "process/command_line", "wildcard"},
         {"native", "data", "flattened"},
         {"native", "extended", "flattened"},
         {"native", "status", "object"},
@@ -104,6 +105,12 @@ static void each_shape_has_its_fields_nested(void **state)
         {"ecs", "winlog/level_raw", "long"},
         {"ecs", "data_stream/dataset", "constant_keyword"},
         {"ecs", "host/ip", "ip"},
+        {"ecs", "process/command_line", "wildcard"},
+        {"ecs", "process/parent/command_line", "wildcard"},
+        {"ecs", "process/executable", "keyword"},
+        {"ecs", "url/full", "wildcard"},
+        {"ecs", "url/path", "wildcard"},
+        {"ecs", "file/path", "keyword"},
         {"ecs", "error/message", "match_only_text"},
         {"ecs", "etw/status", "object"},
         {"ecs", "etw/gap/count", "long"},
@@ -201,6 +208,31 @@ static void a_lifecycle_stands_there_only_where_it_is_asked_for(void **state)
     teardown(&f);
 }
 
+/* A command line of Windows has up to 32,767 characters. ECS 8.17: process.command_line is a wildcard
+ * with a field `text` of match_only_text. */
+static void long_values_are_found_whole_and_by_their_words(void **state)
+{
+    static const char field[] = "template/mappings/properties/process/properties/command_line";
+    struct fixture f;
+    char path[160];
+    (void)state;
+    setup(&f);
+    for (int types = ES_TYPES_ALL; types < ES_TYPES_COUNT; types++) {
+        bool all = types == ES_TYPES_ALL;
+        struct es_template wanted = usual("ecs");
+        wanted.types = types;
+        write(&f, &wanted);
+        assert_string_equal(type_of(&f, "process/command_line"), all ? "wildcard" : "keyword");
+        snprintf(path, sizeof(path), "%s/fields/text/type", field);
+        assert_string_equal(text_at(&f, path), all ? "match_only_text" : "text");
+        if (!all) {
+            snprintf(path, sizeof(path), "%s/ignore_above", field);
+            assert_string_equal(text_at(&f, path), "32766");
+        }
+    }
+    teardown(&f);
+}
+
 static void plain_indices_get_no_data_stream_and_no_constants(void **state)
 {
     struct fixture f;
@@ -245,6 +277,7 @@ int main(void)
         cmocka_unit_test(opensearch_has_types_of_its_own),
         cmocka_unit_test(servers_that_lack_types_get_others),
         cmocka_unit_test(a_lifecycle_stands_there_only_where_it_is_asked_for),
+        cmocka_unit_test(long_values_are_found_whole_and_by_their_words),
         cmocka_unit_test(plain_indices_get_no_data_stream_and_no_constants),
         cmocka_unit_test(a_mark_changes_with_the_template_and_stands_in_it),
     };
