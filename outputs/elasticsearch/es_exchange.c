@@ -1,5 +1,6 @@
 #include "outputs/elasticsearch/es_exchange.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "outputs/compress.h"
@@ -16,6 +17,7 @@ enum {
     REPLY_TIMES_BODY = 8,
 
     PACKED_MAX_BYTES = 1 << 30,
+    LOCATION_BYTES = 200,
     NS_PER_MS = 1000000,
 };
 
@@ -32,6 +34,7 @@ struct es_exchange {
     struct es_reply reply;
     const struct es_stretch *stretch; /* the request in hand */
     char reason[ES_REPLY_MAX_REASON + 1];
+    char location[LOCATION_BYTES]; /* where a redirect points to; empty: it is none */
 };
 
 /* ---- make and destroy ---------------------------------------------------------------------------- */
@@ -122,6 +125,19 @@ static void take_item(void *self_, size_t place, const struct es_answer *item)
     stretch->item(stretch->self, place, &answer);
 }
 
+/* What follows '?' may be a key. */
+static bool note_location(void *self_, struct span name, struct span value)
+{
+    struct es_exchange *self = self_;
+    if (span_equal_nocase(name, span_text("Location"))) {
+        struct span shown = span_first(value, LOCATION_BYTES - 1);
+        memcpy(self->location, shown.data, shown.size);
+        self->location[shown.size] = '\0';
+        self->location[strcspn(self->location, "?#")] = '\0';
+    }
+    return true;
+}
+
 /* All of it, even if it is no use: else the connection could not be kept. */
 static bool feed(void *self_, struct span piece)
 {
@@ -153,8 +169,10 @@ static bool post(
         .part_count = 1,
         .max_reply_bytes = REPLY_BYTES + (uint64_t)stretch->count * REPLY_BYTES_PER_RECORD +
                            (uint64_t)REPLY_TIMES_BODY * stretch->body.size,
+        .on_header = note_location,
         .on_body = feed,
         .self = self};
+    self->location[0] = '\0';
     stretch->start(stretch->self);
     es_reply_init(&self->reply, stretch->count, take_item, self);
     return http_client_send(self->client, &request, reply, err);
@@ -173,6 +191,7 @@ static bool may_be_obeyed(const struct http_reply *reply)
     case HTTP_PROXY_LOGIN:
     case HTTP_NO_TLS:
     case HTTP_NO_TRUST:
+    case HTTP_EXPIRED:
     case HTTP_NO_CA:
     case HTTP_OTHER_KEY:
     case HTTP_BAD_FILE:
@@ -195,6 +214,10 @@ static void weigh_reply(struct es_exchange *self, const struct http_reply *reply
 {
     struct es_answer answer = without_secrets(self, es_reply_refusal(&self->reply));
     answer.status = reply->status;
+    if (reply->status / 100 == 3 && self->location[0]) {
+        snprintf(self->reason, sizeof(self->reason), "it points to %s", self->location);
+        answer.reason = span_text(self->reason);
+    }
     ret->verdict = es_verdict_request(&answer);
     ret->refusal = answer;
     if (ret->verdict == ES_READ) {

@@ -87,6 +87,7 @@ static bool try_node(struct run *run, const char *url)
         break;
     case HTTP_NO_TLS:
     case HTTP_NO_TRUST:
+    case HTTP_EXPIRED:
     case HTTP_NO_CA:
     case HTTP_OTHER_KEY:
     case HTTP_BAD_FILE:

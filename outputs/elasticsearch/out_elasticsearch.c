@@ -79,6 +79,11 @@ static void elasticsearch_check(const void *settings, struct config_check *check
     const struct settings *s = settings;
     for (size_t i = 0; i < s->hosts.count; i++) {
         http_options_check_url(check, "hosts", &s->hosts.items[i]);
+        if (strpbrk(s->hosts.items[i], "?#")) {
+            CONFIG_FAULT(check, &s->hosts.items[i],
+                "hosts: the address ends in a query, which no request to a cluster has. remove it "
+                "from the ? or # on, and write keys under auth");
+        }
     }
     es_name_check(check, &s->name);
     if (s->action == ACTION_INDEX && !s->name.index) {

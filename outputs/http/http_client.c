@@ -408,7 +408,7 @@ static enum http_failure failure_of(const struct http_client *self, CURLcode cod
     /* libcurl takes a connection that is closed among the headers for their end. */
     return code == CURLE_OK && !self->transfer.has_head
                ? HTTP_GARBLED
-               : http_curl_failure(self->easy, code, self->own_proxy);
+               : http_curl_failure(self->easy, code, self->reason, self->own_proxy);
 }
 
 /* Learn from the server what certificate the authority of tls.ca has (http_ca.h). */
@@ -421,7 +421,7 @@ static enum http_failure learn_ca(struct http_client *self, CURLcode *ret_code)
         *ret_code = perform(self, multi, asker);
         failure = self->transfer.ended_by != HTTP_REPLIED
                       ? self->transfer.ended_by
-                      : http_curl_failure(asker, *ret_code, self->own_proxy);
+                      : http_curl_failure(asker, *ret_code, self->reason, self->own_proxy);
     }
     if (failure == HTTP_REPLIED) {
         self->lacks_ca = !http_ca_trust(self->easy, asker, &self->ca);

@@ -132,7 +132,18 @@ static bool was_refused_by_proxy(CURL *easy, enum http_failure *ret_failure)
     return status && status / 100 != 2;
 }
 
-enum http_failure http_curl_failure(CURL *easy, CURLcode code, bool own_proxy)
+/* OpenSSL says so by a number (X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CERT_HAS_EXPIRED), libcurl's
+ * code for Schannel in its text alone. */
+static bool is_expired(CURL *easy, const char *reason)
+{
+    enum { NOT_YET_VALID = 9, HAS_EXPIRED = 10 };
+    long result = 0;
+    curl_easy_getinfo(easy, CURLINFO_SSL_VERIFYRESULT, &result);
+    return result == NOT_YET_VALID || result == HAS_EXPIRED ||
+           strstr(reason, "SEC_E_CERT_EXPIRED") || strstr(reason, "CERT_TRUST_IS_NOT_TIME_VALID");
+}
+
+enum http_failure http_curl_failure(CURL *easy, CURLcode code, const char *reason, bool own_proxy)
 {
     enum http_failure refused;
     if (code != CURLE_OK && was_refused_by_proxy(easy, &refused)) {
@@ -153,11 +164,11 @@ enum http_failure http_curl_failure(CURL *easy, CURLcode code, bool own_proxy)
     case CURLE_SSL_CONNECT_ERROR:
     case CURLE_SSL_CIPHER:
     case CURLE_USE_SSL_FAILED:
-        return HTTP_NO_TLS;
+        return is_expired(easy, reason) ? HTTP_EXPIRED : HTTP_NO_TLS;
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_INVALIDCERTSTATUS:
     case CURLE_SSL_ISSUER_ERROR:
-        return HTTP_NO_TRUST;
+        return is_expired(easy, reason) ? HTTP_EXPIRED : HTTP_NO_TRUST;
     case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
         return HTTP_OTHER_KEY;
     case CURLE_SSL_CERTPROBLEM:

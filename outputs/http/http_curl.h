@@ -10,7 +10,7 @@
 /* Tell ${easy} what holds for every request. False with ${err} set: this libcurl cannot do it. */
 bool http_curl_set_up(CURL *easy, const struct http_options *options, struct error *err);
 
-/* What ${code} says of the request that ${easy} has just ended. */
-enum http_failure http_curl_failure(CURL *easy, CURLcode code, bool own_proxy);
+/* What ${code} says of the request that ${easy} has just ended; ${reason}: its CURLOPT_ERRORBUFFER. */
+enum http_failure http_curl_failure(CURL *easy, CURLcode code, const char *reason, bool own_proxy);
 
 #endif

@@ -28,6 +28,8 @@ static const struct {
         ". is this a port for https, of a server that speaks one of our versions?"},
     [HTTP_NO_TRUST] = {ERR_IO, true, "the server's certificate is not trusted",
         ". name its authority under tls.ca, and write the address as the certificate has it"},
+    [HTTP_EXPIRED] = {ERR_IO, true, "the server's certificate has expired, or is not valid yet",
+        ". renew it on the server, or set this machine's clock"},
     [HTTP_NO_CA] = {ERR_IO, true,
         "none of the server's certificates has the fingerprint of tls.ca. is this the right "
         "server, "

@@ -13,6 +13,7 @@ enum http_failure {
     HTTP_PROXY_LOGIN, /* the proxy does not know us (407) */
     HTTP_NO_TLS,    /* the handshake failed: no common version, no TLS there, a broken connection */
     HTTP_NO_TRUST,  /* their certificate is not trusted, or of another name */
+    HTTP_EXPIRED,   /* their certificate is out of date, or not valid yet */
     HTTP_NO_CA,     /* none of their certificates has the fingerprint of tls.ca */
     HTTP_OTHER_KEY, /* none of tls.pin_sha256 */
     HTTP_BAD_FILE,  /* tls.ca, tls.cert or tls.key cannot be used */

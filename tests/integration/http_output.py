@@ -264,6 +264,7 @@ class Tls(Agent):
         cls.good = cls.ca.issue("good")
         cls.other_name = cls.ca.issue("other-name", "DNS:elsewhere.example,IP:192.0.2.1")
         cls.expired = cls.ca.expired()
+        cls.future = cls.ca.issue("future", start="20480101000000Z", end="20490101000000Z")
         cls.client = cls.ca.issue("client", "")
         cls.stranger = Authority(cls.shared, "stranger")
 
@@ -291,8 +292,9 @@ class Tls(Agent):
             (self.other_name, ca, name),
             (self.other_name, ca | {"verify": "ca"}, None),
             (self.other_name, stranger | {"verify": "ca"}, trust),
-            (self.expired, ca, "expired"),
-            (self.expired, ca | {"verify": "ca"}, "expired"),
+            (self.expired, ca, "renew it on the server"),
+            (self.expired, ca | {"verify": "ca"}, "renew it on the server"),
+            (self.future, ca, "set this machine's clock"),
             (self.expired, ca | {"verify": "none"}, None),
             (self.good, ca | {"pin_sha256": [pin]}, None),
             (self.good, ca | {"pin_sha256": [other, pin]}, None),

@@ -80,6 +80,9 @@ static void outputs_over_http_check_what_belongs_together(void **state)
             "proxy: this is no address. write it as in http://gateway.example"},
         {"{type: elasticsearch, hosts: [h]}", "h]",
             "hosts: this is no address. write it as in https://host:9200"},
+        {"{type: elasticsearch, hosts: ['http://h/?x=SECRET']}", "'http://h/?",
+            "hosts: the address ends in a query, which no request to a cluster has. remove it from "
+            "the ? or # on, and write keys under auth"},
         {"{type: elasticsearch, hosts: ['http://h'], index: '{provider.name}'}", "'{provider",
             "index: it must begin with a letter or digit of its own. write one in front, as in "
             "etw-{provider.name}"},

@@ -131,13 +131,15 @@ static void where_all_nodes_are_bad_the_output_is_degraded_and_says_why_of_each(
     struct fixture f;
     setup_nodes(&f, 3, true, NULL);
     bulk_fake_always(f.fake, &(struct bulk_step){.status = 403});
-    bulk_fake_always(f.other, &(struct bulk_step){.status = 301});
+    bulk_fake_always(f.other, &(struct bulk_step){.status = 301,
+                                  .headers = "Location: https://login.example/a?k=SECRET\r\n"});
     assert_int_equal(send_all(&f), OUTPUT_RETRY);
     assert_int_equal(bulk_fake_count(f.fake), 1);
     assert_int_equal(bulk_fake_count(f.other), 1);
     assert_true(f.report.degraded);
     assert_said(&f, "status 403");
-    assert_said(&f, "status 301");
+    assert_said(&f, "status 301: it points to https://login.example/a");
+    assert_null(strstr(f.report.error.text, "SECRET"));
     assert_said(&f, bulk_fake_url(f.fake));
     assert_said(&f, bulk_fake_url(f.other));
     teardown(&f);
