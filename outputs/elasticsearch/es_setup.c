@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "outputs/elasticsearch/es_winner.h"
+
 /*
  * Idempotent: a template holds a mark made from its own text, so one that has the mark is left
  * alone, and any other is written anew.
@@ -311,6 +313,19 @@ static void tell_stray(struct run *run)
     }
 }
 
+/* Ours is in place: does it apply? False: another one wins, which was said. */
+static bool is_applied(struct run *run)
+{
+    struct es_winner winner;
+    struct error text;
+    if (!es_winner_find(&run->names, run->client, run->url, &run->said, &winner)) {
+        return true;
+    }
+    es_winner_say(&winner, &run->names, &run->said, &text);
+    tell(run, OUTPUT_FOUND_FAULT, "%s", text.text);
+    return false;
+}
+
 static bool put_template(struct run *run)
 {
     for (unsigned i = 0; i < ES_SETUP_VARIANTS; i++) {
@@ -409,6 +424,7 @@ bool es_setup_run(const struct es_setup *setup, const struct output_talk *talk)
     good = good && put_policy(&run) && (is_current(&run) || put_template(&run));
     if (good && !talk->dry_run) {
         tell_stray(&run);
+        good = is_applied(&run);
     }
     if (talk->dry_run || (!good && run.said.reply.status == 403)) {
         tell_rights(setup, &run.server, talk);

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "outputs/elasticsearch/es_winner.h"
 #include "outputs/json_scan.h"
 
 struct run {
@@ -158,6 +159,18 @@ static void try_rights(struct run *run, const char *url, const struct es_setup_n
 
 /* ---- the template ------------------------------------------------------------------------------------- */
 
+static void tell_current(struct run *run, const struct es_setup_names *names, const char *url)
+{
+    struct es_winner winner;
+    struct error text;
+    if (es_winner_find(names, run->client, url, &run->said, &winner)) {
+        es_winner_say(&winner, names, &run->said, &text);
+        tell(run, OUTPUT_FOUND_FAULT, "%s", text.text);
+    } else {
+        tell(run, OUTPUT_FOUND_GOOD, "index template %s is in place", names->name);
+    }
+}
+
 static void try_template(struct run *run, const char *url)
 {
     struct es_setup_check check;
@@ -166,7 +179,7 @@ static void try_template(struct run *run, const char *url)
     const char *name = run->talk->name;
     switch (es_setup_state(&check, run->client, url, &run->said)) {
     case ES_TEMPLATE_CURRENT:
-        tell(run, OUTPUT_FOUND_GOOD, "index template %s is in place", names->name);
+        tell_current(run, names, url);
         break;
     case ES_TEMPLATE_MISSING:
         tell(run, OUTPUT_FOUND_FAULT,

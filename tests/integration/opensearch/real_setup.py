@@ -134,6 +134,40 @@ class Setup(etwship.Case):
         self.assertEqual(short["index_patterns"], ["logs-etw.long.*"])
         self.assertGreater(long["priority"], short["priority"])
 
+    def test_a_template_that_wins_over_ours_is_named(self):
+        more = {"data_stream": {"dataset": "etw.rival"}}
+        self.setup_of("native", **more)
+        self.server.ask("PUT", "/_index_template/corp-logs", {
+            "index_patterns": ["other-*", "logs-etw.rival*"], "data_stream": {}, "priority": 9000})
+        text = self.setup_of("native", code=etwship.FAILED, **more)
+        self.assertIn("corp-logs wins for logs-etw.rival-* by its priority of 9000", text)
+        config = self.write(self.output(self.server.url, **more))
+        text = self.etwship("test-output", "siem", "-c", config, code=etwship.FAILED)
+        self.assertIn("corp-logs wins", text)
+        self.server.ask("DELETE", "/_index_template/corp-logs")
+        self.assertNotIn("wins", self.setup_of("native", **more))
+
+    def test_long_command_lines_are_found_whole_and_by_their_words(self):
+        self.setup_of("ecs")
+        stream = "logs-etw.events-long"
+        lines = ["cmd.exe /c echo " + "x" * 1220, "powershell -enc " + "QUJD" * 7900,
+                 "umlaut.exe " + "\u00e4" * 15000]
+        documents = []
+        for line in lines:
+            documents += [{"create": {}}, {"@timestamp": TIME, "process": {
+                "command_line": line, "executable": line, "name": line}}]
+        reply = self.server.bulk(stream, *documents).json()
+        self.assertFalse(reply["errors"], reply)
+        self.server.ask("POST", f"/{stream}/_refresh")
+        for line in lines:
+            for query in ({"term": {"process.command_line": line}},
+                          {"match_phrase": {"process.command_line.text": " ".join(line.split()[:1])}}):
+                found = self.server.ask("POST", f"/{stream}/_count", {"query": query})
+                self.assertEqual(found["count"], 1, str(query)[:80])
+        found = self.server.ask("POST", f"/{stream}/_count", {
+            "query": {"wildcard": {"process.command_line": "*x" + "x" * 100}}})
+        self.assertEqual(found["count"], 1)
+
     def test_streams_that_are_there_are_told_to_roll_over(self):
         more = {"data_stream": {"dataset": "etw.there"}}
         self.server.ask("PUT", "/_index_template/old", {

@@ -27,6 +27,8 @@ struct server {
     const char *put_body;
     const char *privileges; /* NULL: no such API */
     const char *resolved;   /* the reply to a question for indices; NULL: 404 */
+    const char *simulated;  /* the reply to a simulation of logs-etw.events-default; NULL: 404 */
+    const char *listed;     /* the list of all index templates; NULL: 404 */
     char template[64 * 1024];
     char policy[4096];
     char refusal[256];
@@ -84,6 +86,11 @@ static inline void answer(
         *reply = (struct http_fake_reply){.status = 200, .body = server->template};
     } else if (starts(request, "GET /_resolve/index/logs-etw.events-* ") && server->resolved) {
         *reply = (struct http_fake_reply){.status = 200, .body = server->resolved};
+    } else if (starts(request, "POST /_index_template/_simulate_index/logs-etw.events-default ") &&
+               server->simulated) {
+        *reply = (struct http_fake_reply){.status = 200, .body = server->simulated};
+    } else if (starts(request, "GET /_index_template?filter_path=") && server->listed) {
+        *reply = (struct http_fake_reply){.status = 200, .body = server->listed};
     } else if (starts(request, "PUT /_index_template/")) {
         put_template(server, request, reply);
     } else if (starts(request, "POST /_security/user/_has_privileges ") && server->privileges) {

@@ -247,6 +247,46 @@ static void an_index_in_the_place_of_a_data_stream_is_told(void **state)
     stop(f);
 }
 
+/* Replies as OpenSearch 2.19 gives them. */
+static void a_template_that_wins_over_ours_is_named(void **state)
+{
+    static const char ours[] = "{\"template\":{\"settings\":{},\"mappings\":{\"properties\":{"
+                               "\"name\":{\"type\":\"keyword\"}"
+                               "}},\"aliases\":{}},\"overlapping\":[{\"name\":\"logs\",\"index_"
+                               "patterns\":[\"logs-*-*\"]}]}";
+    static const char others[] =
+        "{\"template\":{\"settings\":{},\"mappings\":{},\"aliases\":{}},\"overlapping\":[{\"name\":"
+        "\"logs\",\"index_patterns\":[\"logs-*-*\"]},{\"name\":\"etwship-logs-etw.events\","
+        "\"index_patterns\":[\"logs-etw.events-*\"]}]}";
+    static const char list[] =
+        "{\"index_templates\":["
+        "{\"name\":\"everything-else\",\"index_template\":{\"index_patterns\":[\"metrics-*\"],"
+        "\"priority\":99999}},"
+        "{\"name\":\"etwship-logs-etw.events\",\"index_template\":{\"index_patterns\":["
+        "\"logs-etw.events-*\"],\"priority\":317}},"
+        "{\"name\":\"corp-logs\",\"index_template\":{\"index_patterns\":[\"x-*\",\"logs-*\"],"
+        "\"priority\":9000}},"
+        "{\"name\":\"logs\",\"index_template\":{\"index_patterns\":[\"logs-*-*\"]}}]}";
+    static const char words[] =
+        "-index template etwship-logs-etw.events is in place, but corp-logs "
+        "wins for logs-etw.events-* by its priority of 9000";
+    struct fixture *f = start(OPENSEARCH);
+    (void)state;
+    f->server.simulated = ours;
+    assert_true(run(f));
+    assert_true(try(f));
+    f->server.simulated = others;
+    f->server.listed = list;
+    assert_false(run(f));
+    assert_says(f, words);
+    assert_false(try(f));
+    assert_says(f, words);
+    f->server.listed = NULL; /* we may not see the others */
+    assert_false(run(f));
+    assert_says(f, "but another one of a higher priority wins for logs-etw.events-*");
+    stop(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -260,6 +300,7 @@ int main(void)
         cmocka_unit_test(a_dry_run_says_when_it_guesses_the_server),
         cmocka_unit_test(lifecycles_are_written_in_the_servers_own_words),
         cmocka_unit_test(an_index_in_the_place_of_a_data_stream_is_told),
+        cmocka_unit_test(a_template_that_wins_over_ours_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
