@@ -1,7 +1,5 @@
 #include "outputs/http/http_accept.h"
 
-#include <stdlib.h>
-
 static const char page_word[] = "page";
 
 /* The status that ${word} names; 0: none of success. */
@@ -10,7 +8,7 @@ static int status_of(const char *word)
     if (strlen(word) != 3 || strspn(word, "0123456789") != 3) {
         return 0;
     }
-    int status = atoi(word);
+    int status = (word[0] - '0') * 100 + (word[1] - '0') * 10 + (word[2] - '0');
     return status >= HTTP_ACCEPT_FIRST && status <= HTTP_ACCEPT_LAST ? status : 0;
 }
 
