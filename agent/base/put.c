@@ -277,6 +277,11 @@ bool put_filetime(uint8_t **p, uint64_t filetime)
     return true;
 }
 
+uint8_t *put_filetime_or_hex(uint8_t *p, uint64_t filetime)
+{
+    return put_filetime(&p, filetime) ? p : put_hex(p, filetime);
+}
+
 bool put_clock_filetime(struct put_clock *clock, uint8_t **p, uint64_t filetime)
 {
     uint64_t second = filetime / 10000000;

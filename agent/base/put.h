@@ -126,6 +126,9 @@ uint8_t *put_double(uint8_t *p, double value);
 /* FILETIME as `2026-11-21T09:30:00.1234567Z`. False, and nothing written, above the year 9999. */
 bool put_filetime(uint8_t **p, uint64_t filetime);
 
+/* The same; above the year 9999 it is `0x…`, the FILETIME in hex. So texts of two lengths exist. */
+uint8_t *put_filetime_or_hex(uint8_t *p, uint64_t filetime);
+
 /* The same for times that mostly fall into the second of the one before, as those of a trace do. */
 struct put_clock {
     uint64_t second; /* since 1601; UINT64_MAX at first */

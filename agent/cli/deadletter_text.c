@@ -23,7 +23,6 @@ static void add_cell(const struct dead_letter *letter, size_t column, struct buf
 {
     size_t start = out->size;
     uint8_t time[PUT_MAX];
-    uint8_t *end = time;
     const struct span texts[DEADLETTER_COLUMNS] = {
         [2] = letter->output, [4] = letter->type, [5] = letter->index, [6] = letter->reason};
     size_t max = column + 1 < DEADLETTER_COLUMNS ? CELL_MAX : LAST_CELL_MAX;
@@ -33,8 +32,7 @@ static void add_cell(const struct dead_letter *letter, size_t column, struct buf
         buf_printf(out, "%llu", (unsigned long long)letter->id);
         break;
     case 1:
-        put_filetime(&end, letter->time);
-        buf_add(out, time, (size_t)(end - time));
+        buf_add(out, time, (size_t)(put_filetime_or_hex(time, letter->time) - time));
         break;
     case 3:
         if (letter->status) {
@@ -119,9 +117,8 @@ void deadletter_text_details(const struct dead_letter *letter, struct buf *out)
 {
     size_t start = out->size;
     uint8_t time[PUT_MAX];
-    uint8_t *end = time;
+    uint8_t *end = put_filetime_or_hex(time, letter->time);
     char status[16] = "";
-    put_filetime(&end, letter->time);
     buf_printf(out, "%-8s  %llu\n", "id", (unsigned long long)letter->id);
     add_line(out, "time", span_make(time, (size_t)(end - time)));
     add_line(out, "output", letter->output);

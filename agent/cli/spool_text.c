@@ -9,13 +9,11 @@
 static void add_time(struct buf *out, uint64_t filetime, const char *none)
 {
     uint8_t time[PUT_MAX];
-    uint8_t *end = time;
     if (filetime == 0) {
         buf_add_text(out, none);
         return;
     }
-    put_filetime(&end, filetime);
-    buf_add(out, time, (size_t)(end - time));
+    buf_add(out, time, (size_t)(put_filetime_or_hex(time, filetime) - time));
 }
 
 /* Three digits are enough for people. */

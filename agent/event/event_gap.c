@@ -39,9 +39,20 @@ static bool is_lost(const struct gap *gap)
     return gap->count && strcmp(gap->reason, "global_message_numbers") != 0;
 }
 
-void event_gap_message(struct event_writer *writer, const struct gap *gap, struct buf *out)
+/* The time of day of ${filetime}. A time above the year 9999 has none and stands as it is: `0x…`. */
+static void add_clock(
+    struct event_writer *writer, const char *before, uint64_t filetime, struct buf *out)
 {
     enum { CLOCK_AT = 11, CLOCK_SIZE = 16 }; /* in `2026-11-21T09:30:58.1000000Z` */
+    uint8_t text[PUT_MAX];
+    struct span time = span_make(text, (size_t)(event_put_time(writer, text, filetime) - text));
+    struct span clock = span_first(span_from(time, CLOCK_AT), CLOCK_SIZE);
+    buf_add_text(out, before);
+    buf_add_span(out, clock.size == CLOCK_SIZE ? clock : time);
+}
+
+void event_gap_message(struct event_writer *writer, const struct gap *gap, struct buf *out)
+{
     struct span session = writer->session;
     if (session.size == 0 && gap->trace) {
         session = gap->trace->session_name;
@@ -64,11 +75,7 @@ void event_gap_message(struct event_writer *writer, const struct gap *gap, struc
     }
     add_name(out, " in session ", session);
     if (gap->from && gap->to) {
-        uint8_t from[PUT_MAX];
-        uint8_t to[PUT_MAX];
-        event_put_time(writer, from, gap->from);
-        event_put_time(writer, to, gap->to);
-        buf_printf(out, " between %.*s and %.*s", CLOCK_SIZE, (const char *)from + CLOCK_AT,
-            CLOCK_SIZE, (const char *)to + CLOCK_AT);
+        add_clock(writer, " between ", gap->from, out);
+        add_clock(writer, " and ", gap->to, out);
     }
 }

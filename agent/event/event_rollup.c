@@ -9,11 +9,8 @@ enum { MOST_BYTES = 256 };
 static void add_time(const char *before, uint64_t time, const char *behind, struct buf *out)
 {
     uint8_t text[PUT_MAX];
-    uint8_t *end = text;
     buf_add_text(out, before);
-    if (put_filetime(&end, time)) {
-        buf_add(out, text, (size_t)(end - text));
-    }
+    buf_add(out, text, (size_t)(put_filetime_or_hex(text, time) - text));
     buf_add_text(out, behind);
 }
 

@@ -26,8 +26,7 @@ static void add_text(struct buf *out, const char *name, struct span text)
 static void add_head(const struct dead_letter *letter, struct buf *out)
 {
     uint8_t time[PUT_MAX];
-    uint8_t *end = time;
-    put_filetime(&end, letter->time);
+    uint8_t *end = put_filetime_or_hex(time, letter->time);
     buf_printf(out, "{\"id\":%llu,\"time\":\"%.*s\"", (unsigned long long)letter->id,
         (int)(end - time), (const char *)time);
     add_text(out, "output", letter->output);

@@ -9,6 +9,7 @@ struct checker {
     const uint8_t *start;
     const uint8_t *end;
     const char *error;
+    bool is_line;      /* json_check_line */
     struct span *keys; /* of all open objects */
     size_t key_count;
     size_t key_capacity;
@@ -35,10 +36,27 @@ static bool expect(struct checker *c, const char *text)
     return true;
 }
 
-static bool is_hex(int byte)
+/* The value of a hexadecimal digit, or -1. */
+static int hex_value(int byte)
 {
-    return (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'f') ||
-           (byte >= 'A' && byte <= 'F');
+    int lower = byte | 0x20;
+    return byte >= '0' && byte <= '9'     ? byte - '0'
+           : lower >= 'a' && lower <= 'f' ? lower - 'a' + 10
+                                          : -1;
+}
+
+/* The four digits of a \u escape. */
+static bool take_unit(struct checker *c, uint32_t *ret_unit)
+{
+    *ret_unit = 0;
+    for (int i = 0; i < 4; i++, c->at++) {
+        int digit = hex_value(peek(c));
+        if (digit < 0) {
+            return fail(c, "broken \\u escape");
+        }
+        *ret_unit = *ret_unit << 4 | (uint32_t)digit;
+    }
+    return true;
 }
 
 static bool check_escape(struct checker *c)
@@ -49,12 +67,22 @@ static bool check_escape(struct checker *c)
         return fail(c, "unknown escape");
     }
     c->at++;
-    for (int i = 0; code == 'u' && i < 4; i++, c->at++) {
-        if (!is_hex(peek(c))) {
-            return fail(c, "broken \\u escape");
-        }
+    if (code != 'u') {
+        return true;
     }
-    return true;
+    uint32_t unit;
+    uint32_t low;
+    if (!take_unit(c, &unit)) {
+        return false;
+    }
+    if (!c->is_line || (unit & 0xf800) != 0xd800) {
+        return true;
+    }
+    if (unit >= 0xdc00 || c->end - c->at < 2 || c->at[0] != '\\' || c->at[1] != 'u') {
+        return fail(c, "half of a surrogate pair");
+    }
+    c->at += 2;
+    return take_unit(c, &low) && ((low & 0xfc00) == 0xdc00 || fail(c, "half of a surrogate pair"));
 }
 
 /* One character beyond ASCII: shortest form, no surrogate, at most U+10FFFF. */
@@ -143,10 +171,48 @@ static bool check_number(struct checker *c)
 
 static bool check_value(struct checker *c, unsigned depth);
 
+/* Take the first character of a string that was checked, its escapes resolved. */
+static uint32_t take_character(struct span *text)
+{
+    static const char codes[] = "\"\\/bfnrt";
+    static const char meanings[] = "\"\\/\b\f\n\r\t";
+    struct checker c = {.at = text->data, .end = text->data + text->size};
+    uint32_t character = *c.at++;
+    if (character == '\\') {
+        int code = *c.at++;
+        const char *known = strchr(codes, code);
+        character = known ? (uint32_t)(uint8_t)meanings[known - codes] : 0;
+        if (!known && take_unit(&c, &character) && (character & 0xfc00) == 0xd800) {
+            uint32_t low;
+            c.at += 2;
+            take_unit(&c, &low);
+            character = 0x10000 + ((character & 0x3ff) << 10) + (low & 0x3ff);
+        }
+    } else if (character >= 0x80) {
+        unsigned more = character >= 0xf0 ? 3 : character >= 0xe0 ? 2 : 1;
+        for (character &= 0x3fu >> more; more > 0; more--) {
+            character = character << 6 | (*c.at++ & 0x3fu);
+        }
+    }
+    *text = span_from(*text, (size_t)(c.at - text->data));
+    return character;
+}
+
+/* Do two keys stand for the same name? */
+static bool is_same_key(struct span a, struct span b)
+{
+    while (a.size && b.size) {
+        if (take_character(&a) != take_character(&b)) {
+            return false;
+        }
+    }
+    return a.size == b.size;
+}
+
 static bool add_key(struct checker *c, size_t first, struct span key)
 {
     for (size_t i = first; i < c->key_count; i++) {
-        if (span_equal(c->keys[i], key)) {
+        if (c->is_line ? is_same_key(c->keys[i], key) : span_equal(c->keys[i], key)) {
             return fail(c, "a key stands twice");
         }
     }
@@ -224,13 +290,50 @@ static bool check_value(struct checker *c, unsigned depth)
     }
 }
 
-const char *json_check(struct span text, size_t *ret_at)
+static const char *check(struct span text, bool is_line, size_t *ret_at)
 {
-    struct checker c = {.at = text.data, .start = text.data, .end = text.data + text.size};
+    struct checker c = {
+        .at = text.data, .start = text.data, .end = text.data + text.size, .is_line = is_line};
     if (check_value(&c, 0) && c.at != c.end) {
         fail(&c, "something behind the value");
     }
     free(c.keys);
+    *ret_at = (size_t)(c.at - c.start);
+    return c.error;
+}
+
+const char *json_check(struct span text, size_t *ret_at)
+{
+    return check(text, false, ret_at);
+}
+
+const char *json_check_line(struct span line, size_t *ret_at)
+{
+    *ret_at = 0;
+    if (line.size < 3 || line.data[0] != '{') {
+        return "no object";
+    }
+    if (line.data[line.size - 1] != '\n') {
+        *ret_at = line.size;
+        return "no end of the line";
+    }
+    return check(span_first(line, line.size - 1), true, ret_at);
+}
+
+const char *json_check_utf8(struct span text, size_t *ret_at)
+{
+    struct checker c = {.at = text.data, .start = text.data, .end = text.data + text.size};
+    while (c.at < c.end && !c.error) {
+        bool is_control = (*c.at < 0x20 && *c.at != '\n') || *c.at == 0x7f ||
+                          (*c.at == 0xc2 && c.end - c.at > 1 && c.at[1] < 0xa0);
+        if (is_control) {
+            fail(&c, "a control character");
+        } else if (*c.at >= 0x80) {
+            check_wide(&c);
+        } else {
+            c.at++;
+        }
+    }
     *ret_at = (size_t)(c.at - c.start);
     return c.error;
 }

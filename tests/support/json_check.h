@@ -10,4 +10,13 @@
  */
 const char *json_check(struct span text, size_t *ret_at);
 
+/*
+ * The same of a line as outputs ship it: one object, a line feed behind it and none in it, every \u
+ * escape of a surrogate half of a pair, and no key twice however it is written.
+ */
+const char *json_check_line(struct span line, size_t *ret_at);
+
+/* Is ${text} valid UTF-8 for a terminal, without control characters (C0, DEL, C1) but line feeds? */
+const char *json_check_utf8(struct span text, size_t *ret_at);
+
 #endif

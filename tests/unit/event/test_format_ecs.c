@@ -520,6 +520,23 @@ static void the_judge_knows_json(void **state)
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         assert_non_null(json_check(span_text(bad[i]), &at));
     }
+    static const char *const good_lines[] = {
+        "{}\n", "{\"a\":\"\\ud83d\\ude00\",\"\\u0041\":1,\"B\":2}\n"};
+    static const char *const bad_lines[] = {"", "{}", "[]\n", "{}\n\n", "{\n}\n", "{}{}\n",
+        "{\"a\":\"\\ud83d\"}\n", "{\"a\":\"\\ude00\"}\n", "{\"a\":\"\\ud83d\\u0041\"}\n",
+        "{\"a\":1,\"\\u0061\":2}\n", "{\"\\n\":1,\"\\u000a\":2}\n",
+        "{\"\\u00e9\":1,\"\xc3\xa9\":2}\n", "{\"\\ud83d\\ude00\":1,\"\xf0\x9f\x98\x80\":2}\n"};
+    for (size_t i = 0; i < sizeof(good_lines) / sizeof(good_lines[0]); i++) {
+        assert_null(json_check_line(span_text(good_lines[i]), &at));
+    }
+    for (size_t i = 0; i < sizeof(bad_lines) / sizeof(bad_lines[0]); i++) {
+        assert_non_null(json_check_line(span_text(bad_lines[i]), &at));
+    }
+    assert_null(json_check_utf8(span_text("a\n\xc3\xa9\xc2\xa0"), &at));
+    static const char *const bad_texts[] = {"\xff", "\t", "\x7f", "\xc2\x9b", "\xc3"};
+    for (size_t i = 0; i < sizeof(bad_texts) / sizeof(bad_texts[0]); i++) {
+        assert_non_null(json_check_utf8(span_text(bad_texts[i]), &at));
+    }
 }
 
 int main(void)
