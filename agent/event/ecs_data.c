@@ -19,13 +19,23 @@ static void add_object(const struct value_context *context, const struct event *
 
 /* ---- arrays and structs -------------------------------------------------------------------------- */
 
-/* Characters side by side are one text. */
+/* The value, also where it has a name. */
+static void add_unnamed(const struct value_context *context, const struct schema_field *schema,
+    struct span bytes, struct buf *out)
+{
+    if (buf_reserve(out, ecs_value_room(bytes.size))) {
+        uint8_t *p = out->data + out->size;
+        out->size += (size_t)(ecs_value_put(context, p, schema, bytes) - p);
+    }
+}
+
+/* Characters side by side are one text; a map has names for single ones alone. */
 static void add_packed(
     const struct value_context *context, const struct field *field, bool raw, struct buf *out)
 {
     const struct schema_field *schema = field->schema;
     if (schema_is_text(schema)) {
-        ecs_value_add(context, schema, span_make(field->data, field->size), out);
+        add_unnamed(context, schema, span_make(field->data, field->size), out);
         return;
     }
     buf_add_byte(out, '[');
@@ -35,11 +45,10 @@ static void add_packed(
         if (i) {
             buf_add_byte(out, ',');
         }
-        if (!raw) {
+        if (raw) {
+            add_unnamed(context, schema, bytes, out);
+        } else {
             ecs_value_add(context, schema, bytes, out);
-        } else if (buf_reserve(out, ecs_value_room(bytes.size))) {
-            uint8_t *p = out->data + out->size;
-            out->size += (size_t)(ecs_value_put(context, p, schema, bytes) - p);
         }
     }
     buf_add_byte(out, ']');

@@ -274,7 +274,9 @@ static void add_agent_head(struct event_writer *writer, const char *action, unsi
     uint32_t cuts[EVENT_HEAD_CUTS];
     buf_reset(head);
     ecs_head_agent(writer, action, code, level, head, cuts);
-    if (!buf_reserve(out, FIXED_ROOM + head->size + trace->start.size + trace->file.size)) {
+    if (!trace->valid || head->failed ||
+        !buf_reserve(out, FIXED_ROOM + head->size + trace->start.size + trace->file.size)) {
+        out->failed = true;
         return;
     }
     uint8_t *p = put_literal(out->data + out->size, "{\"@timestamp\":\"");

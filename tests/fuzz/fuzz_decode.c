@@ -81,8 +81,7 @@ static void check_line(const struct event_format *format, const struct event *ev
     buf_init(&out, MAX_JSON);
     format->event(writer, event, &out);
     size_t at;
-    if (!out.failed && (out.size < 3 || out.data[out.size - 1] != '\n' || out.data[0] != '{' ||
-                           json_check(span_make(out.data, out.size - 1), &at))) {
+    if (!out.failed && json_check_line(buf_span(&out), &at)) {
         abort();
     }
     buf_fini(&out);

@@ -80,8 +80,8 @@ static void check_line(const struct event_format *format, struct event_writer *w
         return;
     }
     size_t at;
-    if (!span_equal(buf_span(&lines[0]), buf_span(&lines[1])) || lines[0].size < 2 ||
-        json_check(span_first(buf_span(&lines[0]), lines[0].size - 1), &at)) {
+    if (!span_equal(buf_span(&lines[0]), buf_span(&lines[1])) ||
+        json_check_line(buf_span(&lines[0]), &at)) {
         abort();
     }
 }
@@ -99,6 +99,10 @@ static void write(const struct event *event)
         check_line(&event_format_ecs, writers[1], event, lines);
         buf_reset(&lines[0]);
         event_format_pretty.event(writers[2], event, &lines[0]);
+        size_t at;
+        if (!lines[0].failed && json_check_utf8(buf_span(&lines[0]), &at)) {
+            abort();
+        }
     }
     for (size_t i = 0; i < 3; i++) {
         event_writer_destroy(writers[i]);

@@ -342,6 +342,26 @@ static void lists_and_structs_stay_what_they_are(void **state)
     fixture_fini(&f);
 }
 
+/* They are one text, however many they are: a map names single numbers. */
+static void characters_of_a_list_have_no_names(void **state)
+{
+    (void)state;
+    static const char *const payloads[] = {"", "01", "0100", "414201", "01000000"};
+    static const char *const json[] = {
+        "", "\"C\":\"\\u0001\"", "\"C\":\"\\u0001\"", "\"C\":\"AB\\u0001\"", "\"C\":\"\\u0001\""};
+    for (size_t i = 0; i < sizeof(json) / sizeof(json[0]); i++) {
+        struct writer_fixture f;
+        fixture_init(&f, RECORD_EVENT, SCHEMA_MANIFEST);
+        const struct piece piece = {"C", IN_ANSI_CHAR, 0, payloads[i], &values};
+        fixture_set_fields(&f, &piece, 1);
+        f.fields[0].shape = FIELD_PACKED;
+        f.fields[0].count = f.fields[0].size;
+        f.fields[0].value_bytes = 1;
+        assert_data(&f, json[i]);
+        fixture_fini(&f);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -353,6 +373,7 @@ int main(void)
         cmocka_unit_test(empty_strings_are_left_out),
         cmocka_unit_test(a_property_named_like_the_extended_data_is_renamed),
         cmocka_unit_test(lists_and_structs_stay_what_they_are),
+        cmocka_unit_test(characters_of_a_list_have_no_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -169,6 +169,14 @@ static void what_a_guard_noticed_is_an_event_of_the_agent(void **state)
         "\"kind\":"
         "\"clock_jumped\",\"action\":\"gave_up\",\"repairs\":0,\"shift_ms\":-3600000},"));
     fixture_fini(&f);
+    /* Of a trace whose session has no name, but that has a path. */
+    fixture_init(&f, RECORD_EVENT, SCHEMA_MANIFEST);
+    f.trace.path = span_text("a.etl");
+    report.trace = &f.trace;
+    event_format_native.guard(f.writer, &report, &f.out);
+    buf_add_byte(&f.out, 0);
+    assert_non_null(strstr((const char *)f.out.data, "\"etw\":{\"file\":\"a.etl\"},\"guard\":{"));
+    fixture_fini(&f);
 }
 
 /* An event that does not fit into the buffer fails, at whatever byte, and harms nothing. */
