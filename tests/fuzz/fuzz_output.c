@@ -60,10 +60,7 @@ static struct span pick_text(struct input *in)
     enum { BAD = sizeof(bad) / sizeof(bad[0]), LONG_TEXT = 600 };
     uint8_t choice = reader_u8(&in->r);
     if (choice == 0xff) {
-        uint8_t *text = arena_alloc(&in->arena, LONG_TEXT);
-        if (!text) {
-            abort();
-        }
+        static uint8_t text[LONG_TEXT];
         memset(text, 'n', LONG_TEXT);
         return span_make(text, LONG_TEXT);
     }
@@ -561,14 +558,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* Choices at random: as many bytes as some events take, and one with a message of WPP. */
+/* Choices at random: as many bytes as some events take; the same behind a message of WPP, and behind a
+ * trace with a path alone. ONE is a choice without bytes behind it: no text, a small number. */
 size_t fuzz_seed(size_t index, uint8_t *out, size_t max)
 {
     static const char tmf[] = "a5bbbdd9-73f9-3bed-93aa-521a4c96d934 d\"\\ // SRC=m\"\\.c MJ= MN=\n"
                               "#typev main_c31 10 \"%0v\\n\\\"=0x%10!x! %11!s! %1!s! %4!s! %8!d!\" "
                               "// LEVEL=\"E FLAGS=F FUNC=r\n"
                               "{\na\"b\\, ItemLong -- 10\nname, ItemString -- 11\n}\n";
-    enum { SEEDS = 64, SIZE = 1500, WORLD = 52 };
+    enum {
+        SEEDS = 64,
+        SIZE = 1500,
+        ONE = 65,
+        WORLD = 52,
+        PATH_AT = 23,
+        DEFINITION = 13,
+        TEXT = 0xce
+    };
     if (index >= SEEDS || max < SIZE) {
         return 0;
     }
@@ -577,12 +583,16 @@ size_t fuzz_seed(size_t index, uint8_t *out, size_t max)
         state = state * 1664525u + 1013904223u;
         out[i] = (uint8_t)(state >> 24);
     }
-    if (index % 4 == 0) { /* one byte for each choice before the definition: no text, a number */
-        memset(out, 65, WORLD);
+    if (index % 4 == 0) {
+        memset(out, ONE, WORLD);
         out[WORLD] = 0xff;
         out[WORLD + 1] = (sizeof(tmf) - 1) & 0xff;
         out[WORLD + 2] = (sizeof(tmf) - 1) >> 8;
         memcpy(out + WORLD + 3, tmf, sizeof(tmf) - 1);
+    } else if (index % 4 == 1) {
+        memset(out, ONE, WORLD + DEFINITION);
+        out[PATH_AT] = TEXT;
+        out[WORLD + DEFINITION] = index % 8 == 1 ? 0xa0 : 0xd0; /* a gap, or a guard's report */
     }
     return SIZE;
 }

@@ -1,4 +1,7 @@
-"""Every line of `dump` on every trace is one strict JSON object in the documented shape."""
+"""Every line of `dump` on every trace, in both shapes, with and without definitions of providers,
+is one strict JSON object; native ones have the documented members in their order."""
+
+import json
 
 import common
 
@@ -7,6 +10,7 @@ KEY_ORDER = [
     "data", "payload", "payload_rest", "decode_error", "extended", "wpp", "gap", "guard", "message", "host",
     "agent", "labels", "tags"]
 REQUIRED = {"@timestamp", "provider", "event", "etw"}
+REQUIRED_OF_ECS = {"@timestamp", "ecs", "event", "host", "winlog"}
 NOT_FINITE = {"NaN", "Infinity", "-Infinity", "+Infinity", "inf", "-inf", "nan"}
 
 
@@ -29,12 +33,25 @@ def unexplained_null(value, path):
     return None
 
 
-def check_line(report, what, line):
+def parse(report, what, line):
+    """The object of a line: UTF-8, no key twice, no raw control character, no half of a surrogate
+    pair; None if it is no such thing."""
     try:
-        event = common.parse_strictly(line.decode("utf-8", "strict"))
-    except ValueError as error:
+        if line[-1:] != b"\n":
+            raise ValueError("no end of the line")
+        event = common.parse_strictly(line[:-1].decode("utf-8", "strict"))
+        if b"\\ud" in line.lower():
+            json.dumps(event, ensure_ascii=False).encode("utf-8", "strict")
+        if not isinstance(event, dict):
+            raise ValueError("no object")
+    except ValueError as error:  # UnicodeError is one
         report.true(what, False, f"{error}: {line[:200]!r}")
-        return
+        return None
+    report.checked += 1
+    return event
+
+
+def check_native(report, what, event):
     keys = list(event)
     report.true(f"{what}: keys", set(keys) <= set(KEY_ORDER) and REQUIRED <= set(keys), f"{keys}")
     report.equal(f"{what}: key order", keys, [key for key in KEY_ORDER if key in event])
@@ -44,13 +61,41 @@ def check_line(report, what, line):
                 or "payload_rest" in event or "data" in event, f"{keys}")
 
 
+def check_ecs(report, what, event):
+    missing = REQUIRED_OF_ECS - set(event)
+    report.true(f"{what}: keys", not missing, f"no {missing}")
+
+
+def the_reader_is_strict(report):
+    """Lines that no output may ship."""
+    refused = [b'{}', b'[]\n', b'{"a":1}{"a":2}\n', b'{"a":1,"a":2}\n',
+               b'{"b":{"a":1,"\\u0061":2}}\n', b'{"a":"\xff"}\n', b'{"a":"\xed\xa0\x80"}\n', b'{"a":"\t"}\n', b'{"a":NaN}\n',
+               b'{"a":"\\ud83d"}\n', b'{"\\uDE00":1}\n']
+    for line in refused:
+        inner = common.Report()
+        parse(inner, "", line)
+        report.true(f"{line!r} is refused", inner.failures, "it is not")
+
+
 def main():
     report = common.Report()
+    the_reader_is_strict(report)
+    definitions = ["--schema", common.manifests()] if common.manifests().is_dir() else None
+    if not definitions:
+        print("without definitions of providers: they are not there")
     for trace in common.traces():
-        output = common.run("dump", trace)
-        report.true(f"{trace.name}: ends with a line end", output.endswith(b"\n"), "cut off")
-        for index, line in enumerate(output.split(b"\n")[:-1], 1):
-            check_line(report, f"{trace.name}:{index}", line)
+        for check, shape in ((check_native, []), (check_ecs, ["-f", "ecs"])):
+            for schema in ([], definitions):
+                if schema is None:
+                    continue
+                count = 0
+                for line in common.stream(*shape, *schema, trace):
+                    count += 1
+                    what = f"{trace.name} {' '.join(shape)} {bool(schema)}:{count}"
+                    event = parse(report, what, line)
+                    if event:
+                        check(report, what, event)
+                report.true(f"{trace.name}: events", count, "none")
     report.finish()
 
 
