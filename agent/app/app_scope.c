@@ -49,8 +49,8 @@ const char *app_scope_hindrance(const struct app_session *session, const struct 
 
 /* ---- definitions ------------------------------------------------------------------------------------- */
 
-static void add(
-    struct known *known, const struct event_descriptor *d, const struct event_schema *schema)
+static void add(struct known *known, const struct event_descriptor *d,
+    const struct event_schema *schema, uint8_t unstated)
 {
     if (known->count == MAX_EVENTS) {
         known->failed = true; /* half of it would be worse than nothing */
@@ -66,7 +66,8 @@ static void add(
         known->events = more;
         known->capacity = capacity;
     }
-    known->events[known->count++] = (struct filter_push_event){*d, schema};
+    known->events[known->count++] = (struct filter_push_event){
+        .descriptor = *d, .schema = schema, .unstated = unstated};
 }
 
 static bool is_of(const struct provider_spec *spec, const struct event_schema *schema)
@@ -85,11 +86,11 @@ static void look_at(void *self, const struct event_schema *schema)
         struct known *known = &g->known[i];
         known->is_classic = known->is_classic || schema->kind == SCHEMA_MOF;
         known->is_manifest = known->is_manifest && schema->kind == SCHEMA_MANIFEST;
-        add(known, &schema->descriptor, schema);
+        add(known, &schema->descriptor, schema, schema->unstated);
     }
 }
 
-/* Events as this machine's manifest has them. */
+/* Events as this machine's manifest has them, which states all of a descriptor. */
 static bool add_own(void *self, const struct etw_event_descriptor *event)
 {
     const struct event_descriptor d = {.id = event->id,
@@ -100,7 +101,7 @@ static bool add_own(void *self, const struct etw_event_descriptor *event)
         .task = event->task,
         .keyword = event->keyword};
     struct known *own = self;
-    add(own, &d, NULL);
+    add(own, &d, NULL, 0);
     return !own->failed;
 }
 

@@ -299,6 +299,12 @@ static void note_scope(const struct notes *notes, const struct explain_call *cal
             "every level comes: rules keep those above 5, and no manifest here says that there are "
             "none. event.level >= 5 drops them, too");
     }
+    if (scope->notes & FILTER_PUSH_NO_LEVEL) {
+        tell(notes, "every level comes: rules keep events whose definitions state no level");
+    }
+    if (scope->notes & FILTER_PUSH_NO_KEYWORDS) {
+        tell(notes, "every keyword comes: rules keep events whose definitions state no keywords");
+    }
     if (scope->notes & FILTER_PUSH_COMPLEX) {
         tell(notes, "rules test bits of numbers, or too many numbers, for ETW: left to the agent");
     }

@@ -42,7 +42,7 @@ static const uint32_t message_status = UINT32_C(0xc0000022);
 #define TEXT_OF(macro) QUOTED(macro)
 #define QUOTED(text) #text
 
-const char selftest_writer_pack[] = "etwship-pack 1\n"
+const char selftest_writer_pack[] = "etwship-pack 2\n"
                                     "provider " MANIFEST_GUID " \"Etwship-Selftest\"\n"
                                     "event manifest 1 0\n"
                                     "  name \"Tick\"\n"

@@ -233,6 +233,18 @@ enum schema_kind {
     SCHEMA_STRING,
 };
 
+/* What a manifest's definition does not state of the headers of its events: its descriptor has 0 there,
+ * its events may have anything. Of other kinds there is nothing to state. */
+enum schema_unstated {
+    SCHEMA_NO_LEVEL = 0x01,
+    SCHEMA_NO_KEYWORDS = 0x02, /* or not all of them */
+    SCHEMA_NO_TASK = 0x04,
+    SCHEMA_NO_OPCODE = 0x08,
+    SCHEMA_NO_CHANNEL = 0x10,
+    SCHEMA_UNSTATED_BITS = 5,
+    SCHEMA_ALL_UNSTATED = (1 << SCHEMA_UNSTATED_BITS) - 1,
+};
+
 /* A name for a keyword bit, or with mask 0 one of the names of exactly the schema's keyword. */
 struct schema_keyword {
     uint64_t mask;
@@ -250,6 +262,7 @@ struct event_schema {
     struct guid provider;
     struct guid class_guid; /* MOF: event class; else zero */
     struct event_descriptor descriptor;
+    uint8_t unstated; /* SCHEMA_NO_*: of the descriptor */
     struct span provider_name;
     struct span event_name; /* event.name; kernel: "Process/Start" */
     struct span task_name;

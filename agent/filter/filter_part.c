@@ -1,5 +1,6 @@
 #include "filter/filter_part.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/fold.h"
@@ -31,9 +32,28 @@ static void add_field(struct filter_fields *fields, const char *name)
     bits[path.field / 64] |= UINT64_C(1) << path.field % 64;
 }
 
+/* The number and its name. */
+static void add_unstated(uint64_t bits[4], const char *part)
+{
+    static const char *const endings[] = {"", "_name"};
+    for (size_t i = 0; i < 2; i++) {
+        char name[32];
+        uint8_t field;
+        snprintf(name, sizeof(name), "event.%s%s", part, endings[i]);
+        if (find_field(name, &field)) {
+            bits[field / 64] |= UINT64_C(1) << field % 64;
+        }
+    }
+}
+
 bool filter_part_fields(struct filter_fields *fields)
 {
+    static const char *const parts[SCHEMA_UNSTATED_BITS] = {
+        "level", "keywords", "task", "opcode", "channel"};
     *fields = (struct filter_fields){.code = 0};
+    for (size_t i = 0; i < SCHEMA_UNSTATED_BITS; i++) {
+        add_unstated(fields->unstated[i], parts[i]);
+    }
     for (size_t i = 0; event_path_name(i); i++) {
         add_field(fields, event_path_name(i));
     }

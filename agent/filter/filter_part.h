@@ -24,6 +24,8 @@ struct filter_fields {
     uint8_t data;
     uint64_t header[4]; /* event.* that the header holds */
     uint64_t names[4];  /* event.* and provider.* that a definition adds to it */
+    uint64_t unstated[SCHEMA_UNSTATED_BITS]
+                     [4]; /* both of one part, by the bit of schema_unstated */
 };
 
 bool filter_part_fields(struct filter_fields *fields);

@@ -94,6 +94,11 @@ struct filter_part filter_push_defined(
     for (size_t i = 0; i < 4; i++) {
         part.known.bits[i] |= fields->header[i] | (event->schema ? fields->names[i] : 0);
     }
+    for (size_t bit = 0; bit < SCHEMA_UNSTATED_BITS; bit++) {
+        for (size_t i = 0; event->unstated >> bit & 1 && i < 4; i++) {
+            part.known.bits[i] &= ~fields->unstated[bit][i];
+        }
+    }
     if (guid_is_zero(&part.record.provider)) {
         part.known.bits[fields->provider_guid / 64] &= ~(UINT64_C(1) << fields->provider_guid % 64);
     }

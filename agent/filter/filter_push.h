@@ -9,14 +9,16 @@
  * lists: what they keep passes it. What passes it they look at again. Pure; any thread.
  *
  * What a definition says of an event is believed: one of its id has the level and the keywords of one of
- * its versions. Of a provider with a manifest it is also believed that its levels are those of its
- * events, or the five of winmeta.xml. Nothing else is assumed of events that no definition has.
+ * its versions. What it does not state is not known. Of a provider with a manifest that states all levels
+ * it is also believed that its levels are those of its events, or the five of winmeta.xml. Nothing else
+ * is assumed of events that no definition has.
  */
 
 /* An event that a provider is known to write. */
 struct filter_push_event {
     struct event_descriptor descriptor;
     const struct event_schema *schema; /* NULL: its names and its payload are not known */
+    uint8_t unstated; /* SCHEMA_NO_*: of the descriptor is not known what it has there */
 };
 
 /* Events that must come whatever the rules say, as others are told by them. */
@@ -97,6 +99,9 @@ enum {
     FILTER_PUSH_ANY_LEVEL = 8,   /* levels above verbose are kept, which nobody may have */
     FILTER_PUSH_COMPLEX = 16,    /* too many values to go through */
     FILTER_PUSH_MANY_IDS = 32,   /* more ids, of either kind, than ETW takes */
+    FILTER_PUSH_NO_LEVEL =
+        64, /* what is kept has definitions, and not all of them state a level … */
+    FILTER_PUSH_NO_KEYWORDS = 128, /* … or keywords */
 };
 
 struct filter_push {

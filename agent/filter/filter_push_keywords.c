@@ -71,13 +71,18 @@ static uint64_t bits_that_all_have(const struct filter_push_maker *maker, uint64
     return all;
 }
 
-/* As the definitions of all that is kept have it. */
+/* As the definitions of all that is kept have it; 0 where one of them does not state it. */
 static void ask_definitions(
     const struct filter_push_maker *maker, uint64_t *ret_any, uint64_t *ret_all)
 {
     *ret_any = 0;
     *ret_all = UINT64_MAX;
     for (size_t i = 0; i < maker->kept_count; i++) {
+        if (maker->kept[i]->unstated & SCHEMA_NO_KEYWORDS) {
+            maker->push->notes |= FILTER_PUSH_NO_KEYWORDS;
+            *ret_any = *ret_all = 0;
+            return;
+        }
         uint64_t keyword = maker->kept[i]->descriptor.keyword;
         if (keyword) {
             *ret_any |= keyword & own_bits ? keyword & own_bits : keyword;

@@ -267,12 +267,13 @@ static void add_needs(struct filter_push_maker *maker, uint8_t *ids)
     }
 }
 
-/* Does ETW let the definition through by level and keywords? */
-static bool passes_masks(const struct filter_push *push, const struct event_descriptor *d)
+/* Does ETW let the event through by level and keywords, as far as its definition states them? */
+static bool passes_masks(const struct filter_push *push, const struct filter_push_event *event)
 {
-    bool masks = d->keyword == 0 || push->any == 0 ||
+    const struct event_descriptor *d = &event->descriptor;
+    bool masks = d->keyword == 0 || push->any == 0 || (event->unstated & SCHEMA_NO_KEYWORDS) ||
                  ((d->keyword & push->any) && (d->keyword & push->all) == push->all);
-    return d->level <= push->level && masks;
+    return (d->level <= push->level || (event->unstated & SCHEMA_NO_LEVEL)) && masks;
 }
 
 /* A list of ids that are left out need not have those that masks leave out. */
@@ -285,9 +286,9 @@ void filter_push_values_spare(struct filter_push_maker *maker)
     }
     uint8_t *seen = arena_alloc(maker->arena, FILTER_PUSH_IDS / 8);
     for (size_t i = 0; seen && i < q->event_count; i++) {
-        const struct event_descriptor *d = &q->events[i].descriptor;
-        if (passes_masks(maker->push, d)) {
-            keep_ids(seen, d->id, d->id);
+        uint16_t id = q->events[i].descriptor.id;
+        if (passes_masks(maker->push, &q->events[i])) {
+            keep_ids(seen, id, id);
         }
     }
     for (size_t i = 0; seen && i < q->event_count; i++) {
@@ -315,12 +316,27 @@ static bool keeps_level(const struct filter_push_maker *maker, uint8_t level)
 /* The highest level that definitions have, or winmeta.xml. */
 static uint8_t highest_level(const struct filter_push_question *q)
 {
-    uint8_t highest = LAST_USUAL_LEVEL;
+    uint8_t highest = q->is_manifest ? LAST_USUAL_LEVEL : MAX_LEVEL;
     for (size_t i = 0; i < q->event_count; i++) {
-        uint8_t level = q->events[i].descriptor.level;
+        const struct filter_push_event *event = &q->events[i];
+        uint8_t level = event->unstated & SCHEMA_NO_LEVEL ? MAX_LEVEL : event->descriptor.level;
         highest = level > highest ? level : highest;
     }
-    return q->is_manifest ? highest : MAX_LEVEL;
+    return highest;
+}
+
+/* The highest level that is kept, as definitions have it; above MAX_LEVEL where one does not state it. */
+static unsigned highest_kept(const struct filter_push_maker *maker)
+{
+    unsigned highest = 1;
+    for (size_t i = 0; i < maker->kept_count; i++) {
+        const struct filter_push_event *event = maker->kept[i];
+        if (event->unstated & SCHEMA_NO_LEVEL) {
+            return MAX_LEVEL + 1;
+        }
+        highest = event->descriptor.level > highest ? event->descriptor.level : highest;
+    }
+    return highest;
 }
 
 static void find_level(struct filter_push_maker *maker)
@@ -339,18 +355,16 @@ static void find_level(struct filter_push_maker *maker)
         level = EVERY_LEVEL; /* nothing is left out */
     }
     if (maker->knows_all) {
-        unsigned highest = 1;
-        for (size_t i = 0; i < maker->kept_count; i++) {
-            uint8_t one = maker->kept[i]->descriptor.level;
-            highest = one > highest ? one : highest;
-        }
+        unsigned highest = highest_kept(maker);
+        push->notes |= highest > MAX_LEVEL && level == EVERY_LEVEL ? FILTER_PUSH_NO_LEVEL : 0;
         level = highest < level ? highest : level;
     }
     for (size_t i = 0; i < q->need_count; i++) {
         level = q->needs[i].level > level ? q->needs[i].level : level;
     }
     push->level = (uint8_t)level;
-    if (level == EVERY_LEVEL && !q->is_manifest && !keeps_level(maker, LAST_USUAL_LEVEL)) {
+    if (level == EVERY_LEVEL && highest_level(q) == MAX_LEVEL &&
+        !keeps_level(maker, LAST_USUAL_LEVEL)) {
         push->notes |= FILTER_PUSH_ANY_LEVEL;
     }
 }

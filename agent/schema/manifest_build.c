@@ -177,11 +177,21 @@ static const struct model_name *find_name(
     return name.size ? map_get(&b->provider->names[kind], name) : NULL;
 }
 
-static void warn_missing(
-    struct builder *b, const struct model_event *event, const char *what, struct span name)
+/* The definition does not say what the event's ${part} is; where it says ${name}, nothing of that name is
+ * defined. */
+static void not_stated(struct builder *b, const struct model_event *event,
+    struct event_schema *schema, enum schema_unstated part, struct span name)
 {
-    manifest_model_warn(b->model, event->line, "event %.*s: %s %.*s is missing",
-        SPAN_ARG(event->id), what, SPAN_ARG(name));
+    const char *what = part == SCHEMA_NO_LEVEL     ? "level"
+                       : part == SCHEMA_NO_TASK    ? "task"
+                       : part == SCHEMA_NO_OPCODE  ? "opcode"
+                       : part == SCHEMA_NO_CHANNEL ? "channel"
+                                                   : "keyword";
+    schema->unstated |= (uint8_t)part;
+    if (name.size) {
+        manifest_model_warn(b->model, event->line, "event %.*s: %s %.*s is missing",
+            SPAN_ARG(event->id), what, SPAN_ARG(name));
+    }
 }
 
 static void set_level(
@@ -196,8 +206,8 @@ static void set_level(
         shown = shown_name(b, level);
     } else if (names_winmeta_level(local, &value)) {
         shown = local;
-    } else if (event->level.size && !names_number(event->level, UINT8_MAX, &value)) {
-        warn_missing(b, event, "level", event->level);
+    } else if (!names_number(event->level, UINT8_MAX, &value)) {
+        not_stated(b, event, schema, SCHEMA_NO_LEVEL, event->level);
     }
     schema->descriptor.level = (uint8_t)value;
     schema->level_name = names_of_level((uint8_t)value, shown);
@@ -211,9 +221,9 @@ static const struct model_name *set_task(
     if (task) {
         value = task->value;
         schema->task_name = shown_name(b, task);
-    } else if (event->task.size && !span_is(names_local(event->task), "None") &&
+    } else if (!span_is(names_local(event->task), "None") &&
                !names_number(event->task, UINT16_MAX, &value)) {
-        warn_missing(b, event, "task", event->task);
+        not_stated(b, event, schema, SCHEMA_NO_TASK, event->task);
     }
     schema->descriptor.task = (uint16_t)value;
     return task;
@@ -240,9 +250,9 @@ static void set_opcode(struct builder *b, const struct model_event *event,
     if (opcode) {
         value = opcode->value;
         shown = shown_name(b, opcode);
-    } else if (event->opcode.size && !names_winmeta_opcode(names_local(event->opcode), &value) &&
+    } else if (!names_winmeta_opcode(names_local(event->opcode), &value) &&
                !names_number(event->opcode, UINT8_MAX, &value)) {
-        warn_missing(b, event, "opcode", event->opcode);
+        not_stated(b, event, schema, SCHEMA_NO_OPCODE, event->opcode);
     }
     schema->descriptor.opcode = (uint8_t)value;
     schema->opcode_name = names_of_opcode((uint8_t)value, shown);
@@ -259,8 +269,10 @@ static void set_channel(
         schema->descriptor.keyword |= channel->mask;
     } else if (names_winmeta_channel(names_local(event->channel), &value)) {
         schema->channel_name = names_local(event->channel);
-    } else if (event->channel.size && !names_number(event->channel, UINT8_MAX, &value)) {
-        warn_missing(b, event, "channel", event->channel);
+    } else if (!names_number(event->channel, UINT8_MAX, &value)) {
+        not_stated(b, event, schema, SCHEMA_NO_CHANNEL, event->channel);
+        /* A channel has a bit of the keywords. */
+        schema->unstated |= event->channel.size ? SCHEMA_NO_KEYWORDS : 0;
     }
     schema->descriptor.channel = (uint8_t)value;
 }
@@ -284,6 +296,7 @@ static void set_keywords(
     struct builder *b, const struct model_event *event, struct event_schema *schema)
 {
     struct span rest = event->keywords;
+    schema->unstated |= rest.size ? 0 : SCHEMA_NO_KEYWORDS;
     while (rest.size) {
         struct span word = next_word(&rest);
         const struct model_name *keyword = find_name(b, MODEL_KEYWORD, word);
@@ -292,7 +305,7 @@ static void set_keywords(
             mask = keyword->mask;
         } else if (word.size && !names_winmeta_keyword(names_local(word), &mask) &&
                    !names_number(word, UINT64_MAX, &mask)) {
-            warn_missing(b, event, "keyword", word);
+            not_stated(b, event, schema, SCHEMA_NO_KEYWORDS, word);
         }
         schema->descriptor.keyword |= mask;
     }
@@ -352,6 +365,7 @@ static bool build_event(struct builder *b, const struct model_event *event)
     set_keywords(b, event, schema);
     if (event->descriptor) {
         schema->descriptor = *event->descriptor;
+        schema->unstated = 0;
     }
     schema->message = text_of(b, event->line, event->message);
     if (schema->kind == SCHEMA_EVENTSOURCE) {

@@ -10,7 +10,7 @@
  * nothing of a schema but its `source` and `serial`.
  */
 enum {
-    PACK_VERSION = 1,
+    PACK_VERSION = 2,                    /* 1 had no zeros in descriptors; it is read as well */
     PACK_MAX_BYTES = 64 * 1024 * 1024,   /* of a file */
     PACK_MAX_MEMORY = 512 * 1024 * 1024, /* of its schemas */
     PACK_MAX_KEYWORDS = 65536,           /* names of one event */

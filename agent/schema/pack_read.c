@@ -258,6 +258,7 @@ static bool read_event(struct pack_reader *r)
         return false;
     }
     event->kind = (enum schema_kind)kind;
+    event->unstated = event->kind == SCHEMA_MOF ? 0 : SCHEMA_ALL_UNSTATED;
     event->descriptor.id = (uint16_t)id;
     event->descriptor.version = (uint8_t)version;
     if (pack_line_at_end(&r->in)) {
@@ -283,10 +284,11 @@ static bool read_message(struct pack_reader *r)
     return pack_line_text(&r->in, &r->event.message);
 }
 
-/* A number and, maybe, its name. */
-static bool read_named(
-    struct pack_reader *r, uint64_t max, uint64_t *ret_value, struct span *ret_name)
+/* The descriptor's ${part}: a number and, maybe, its name. */
+static bool read_named(struct pack_reader *r, enum schema_unstated part, uint64_t max,
+    uint64_t *ret_value, struct span *ret_name)
 {
+    r->event.unstated &= (uint8_t)~part;
     return pack_line_number(&r->in, max, ret_value) &&
            (pack_line_at_end(&r->in) || pack_line_text(&r->in, ret_name));
 }
@@ -294,7 +296,7 @@ static bool read_named(
 static bool read_opcode(struct pack_reader *r)
 {
     uint64_t value = 0;
-    bool ok = read_named(r, UINT8_MAX, &value, &r->event.opcode_name);
+    bool ok = read_named(r, SCHEMA_NO_OPCODE, UINT8_MAX, &value, &r->event.opcode_name);
     r->event.descriptor.opcode = (uint8_t)value;
     return ok;
 }
@@ -302,7 +304,7 @@ static bool read_opcode(struct pack_reader *r)
 static bool read_task(struct pack_reader *r)
 {
     uint64_t value = 0;
-    bool ok = read_named(r, UINT16_MAX, &value, &r->event.task_name);
+    bool ok = read_named(r, SCHEMA_NO_TASK, UINT16_MAX, &value, &r->event.task_name);
     r->event.descriptor.task = (uint16_t)value;
     return ok;
 }
@@ -310,7 +312,7 @@ static bool read_task(struct pack_reader *r)
 static bool read_level(struct pack_reader *r)
 {
     uint64_t value = 0;
-    bool ok = read_named(r, UINT8_MAX, &value, &r->event.level_name);
+    bool ok = read_named(r, SCHEMA_NO_LEVEL, UINT8_MAX, &value, &r->event.level_name);
     r->event.descriptor.level = (uint8_t)value;
     return ok;
 }
@@ -318,13 +320,14 @@ static bool read_level(struct pack_reader *r)
 static bool read_channel(struct pack_reader *r)
 {
     uint64_t value = 0;
-    bool ok = read_named(r, UINT8_MAX, &value, &r->event.channel_name);
+    bool ok = read_named(r, SCHEMA_NO_CHANNEL, UINT8_MAX, &value, &r->event.channel_name);
     r->event.descriptor.channel = (uint8_t)value;
     return ok;
 }
 
 static bool read_keywords(struct pack_reader *r)
 {
+    r->event.unstated &= (uint8_t)~SCHEMA_NO_KEYWORDS;
     return pack_line_number(&r->in, UINT64_MAX, &r->event.descriptor.keyword);
 }
 
@@ -523,9 +526,9 @@ static bool read_head(struct pack_reader *r)
         return pack_line_fail(
             &r->in, "not a schema pack: it does not begin with etwship-pack and a version");
     }
-    if (!names_number(pack_line_word(&r->in), PACK_VERSION, &version) || version != PACK_VERSION ||
+    if (!names_number(pack_line_word(&r->in), PACK_VERSION, &version) || version == 0 ||
         !pack_line_at_end(&r->in)) {
-        return pack_line_fail(&r->in, "written by a newer etwship: its version is not 1");
+        return pack_line_fail(&r->in, "written by a newer etwship: its version is not 1 or 2");
     }
     return true;
 }

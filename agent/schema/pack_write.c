@@ -259,9 +259,16 @@ static void add_fields(struct writer *w, const struct event_schema *schema)
 
 /* ---- events --------------------------------------------------------------------------------------- */
 
-static void add_named(struct buf *out, const char *word, unsigned value, struct span name)
+/* Is the part of the descriptor written, be it 0? */
+static bool is_stated(const struct event_schema *schema, enum schema_unstated part)
 {
-    if (value || name.size) {
+    return schema->kind != SCHEMA_MOF && !(schema->unstated & (uint8_t)part);
+}
+
+static void add_named(
+    struct buf *out, const char *word, bool stated, unsigned value, struct span name)
+{
+    if (stated || value || name.size) {
         buf_printf(out, "  %s %u", word, value);
         if (name.size) {
             add_text(out, name);
@@ -291,11 +298,12 @@ static void add_event(struct writer *w, const struct event_schema *schema)
         buf_add_byte(out, '\n');
     }
     add_line(out, "name", schema->event_name);
-    add_named(out, "opcode", d->opcode, schema->opcode_name);
-    add_named(out, "task", d->task, schema->task_name);
-    add_named(out, "level", d->level, schema->level_name);
-    add_named(out, "channel", d->channel, schema->channel_name);
-    if (d->keyword) {
+    add_named(out, "opcode", is_stated(schema, SCHEMA_NO_OPCODE), d->opcode, schema->opcode_name);
+    add_named(out, "task", is_stated(schema, SCHEMA_NO_TASK), d->task, schema->task_name);
+    add_named(out, "level", is_stated(schema, SCHEMA_NO_LEVEL), d->level, schema->level_name);
+    add_named(
+        out, "channel", is_stated(schema, SCHEMA_NO_CHANNEL), d->channel, schema->channel_name);
+    if (d->keyword || is_stated(schema, SCHEMA_NO_KEYWORDS)) {
         buf_printf(out, "  keywords 0x%" PRIx64 "\n", d->keyword);
     }
     for (size_t i = 0; i < schema->keyword_count; i++) {

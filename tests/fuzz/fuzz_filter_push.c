@@ -69,7 +69,13 @@ static void set_up(struct rig *rig, const uint8_t *head)
         .top_count = FIELDS};
     require(schema_finish(&rig->schema, &rig->arena, NULL));
     bool is_known = head[0] & 1;
-    rig->known = (struct filter_push_event){rig->record.descriptor, &rig->schema};
+    rig->known = (struct filter_push_event){.descriptor = rig->record.descriptor,
+        .schema = &rig->schema,
+        .unstated = (head[0] >> 3) & SCHEMA_ALL_UNSTATED};
+    struct event_descriptor *d = &rig->known.descriptor;
+    d->level = rig->known.unstated & SCHEMA_NO_LEVEL ? 0 : d->level;
+    d->keyword = rig->known.unstated & SCHEMA_NO_KEYWORDS ? 0 : d->keyword;
+    d->opcode = rig->known.unstated & SCHEMA_NO_OPCODE ? 0 : d->opcode;
     rig->question = (struct filter_push_question){.every_count = 1,
         .provider = span_text("provider"),
         .guid = guid,

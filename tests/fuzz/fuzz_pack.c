@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 }
 
 static const char *const seeds[] = {
-    "etwship-pack 1\n"
+    "etwship-pack 2\n"
     "provider 1c95126e-7eea-49a9-a3fe-a378b03ddb4d \"P\"\n"
     "map \"M\" values\n  entry 1 \"one\"\n  entry 0x2 \"t\\\"\\\\\\n\\x01wo\"\n"
     "map \"B\" bits\n  entry 0x80 \"b\"\n"

@@ -109,6 +109,35 @@ session live (realtime), etwship-live in Windows
   every rule is asked once more of what comes
 """.replace("    level      verbose (5) and more severe\n", "    level      every one\n"))
 
+    def test_what_definitions_do_not_state_is_not_believed(self):
+        """A list of ids and layouts, as people derive them, is no proof that events have level 0."""
+        (self.folder / "sample.man").write_text("""\
+<instrumentationManifest xmlns="http://schemas.microsoft.com/win/2004/08/events"><instrumentation><events>
+ <provider name="Etwship-Sample-Dns" guid="{6e7c1a52-0d4b-4c8e-9a37-5b0f1d2c3e41}" symbol="Dns"
+   resourceFileName="a.dll" messageFileName="a.dll">
+  <events><event value="3008" version="0"/><event value="3009" version="0" level="win:Error"/></events>
+ </provider>
+ <provider name="Etwship-Sample-Process" guid="{b84f9d63-2f5a-4f07-8c11-7d9e6a4b5c20}" symbol="Process"
+   resourceFileName="b.dll" messageFileName="b.dll">
+  <events><event value="3008" version="0" level="win:Error" keywords="0x8"/></events>
+ </provider>
+</events></instrumentation></instrumentationManifest>
+""")
+        self.assertEqual(self.explain(["+event.code == 3008", "-true"]), """\
+session live (realtime), etwship-live in Windows
+  Etwship-Sample-Process {b84f9d63-2f5a-4f07-8c11-7d9e6a4b5c20}
+    level      error (2) and more severe  (by the rules)
+    keywords   any of 0x8  (by the rules)
+    events     3008  (by the rules)
+  Etwship-Sample-Dns {6e7c1a52-0d4b-4c8e-9a37-5b0f1d2c3e41}
+    level      every one
+    keywords   all
+    events     3008  (by the rules)
+    note       every level comes: rules keep events whose definitions state no level
+    note       every keyword comes: rules keep events whose definitions state no keywords
+  every rule is asked once more of what comes
+""")
+
     def test_programs_get_the_same(self):
         process, dns = self.providers(["+event.code == 1 and data.SessionID == 2", "-true"])
         self.assertEqual((process["enabled"], process["level"], process["any"], process["all"]),

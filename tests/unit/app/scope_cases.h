@@ -90,6 +90,16 @@ struct made {
     uint8_t payload[PAYLOAD_BYTES];
 };
 
+/* Take out of the descriptor what a definition does not state; or put anything there, as events may. */
+static void change_unstated(unsigned unstated, bool any, struct event_descriptor *d)
+{
+    d->level = unstated & SCHEMA_NO_LEVEL ? (uint8_t)(any ? chance(20) : 0) : d->level;
+    d->keyword = unstated & SCHEMA_NO_KEYWORDS ? any ? PICK(keywords) : 0 : d->keyword;
+    d->task = unstated & SCHEMA_NO_TASK ? (uint16_t)(any ? chance(3) : 0) : d->task;
+    d->opcode = unstated & SCHEMA_NO_OPCODE ? (uint8_t)(any ? chance(3) : 0) : d->opcode;
+    d->channel = unstated & SCHEMA_NO_CHANNEL ? (uint8_t)(any ? chance(3) : 0) : d->channel;
+}
+
 static void make_definition(struct case_ *c, struct definition *d)
 {
     struct error err;
@@ -113,6 +123,8 @@ static void make_definition(struct case_ *c, struct definition *d)
             .opcode = (uint8_t)chance(3),
             .task = (uint16_t)chance(3),
             .keyword = PICK(keywords)}};
+    d->schema.unstated = (uint8_t)(chance(4) ? 0 : chance(SCHEMA_ALL_UNSTATED + 1));
+    change_unstated(d->schema.unstated, false, &d->schema.descriptor);
     assert_true(schema_finish(&d->schema, &c->arena, &err));
 }
 
@@ -168,6 +180,7 @@ static void make_event(const struct case_ *c, struct made *made)
         .present = chance(10) ? RECORD_HAS_PROCESS : 0,
         .process_id = PICK(pids),
         .descriptor = d->schema.descriptor};
+    change_unstated(d->schema.unstated, true, &r->descriptor);
     bool is_strange = chance(4) == 0;
     if (is_strange) {
         r->descriptor = (struct event_descriptor){
@@ -180,6 +193,7 @@ static void make_event(const struct case_ *c, struct made *made)
         if (definition_of(c, r->descriptor.id)) {
             made->definition = definition_of(c, r->descriptor.id);
             r->descriptor = made->definition->schema.descriptor;
+            change_unstated(made->definition->schema.unstated, true, &r->descriptor);
         } else if (!c->question.is_manifest && chance(4) == 0) {
             r->kind = RECORD_CLASSIC;
             r->descriptor.id = 0;
@@ -273,6 +287,7 @@ static void put_text_test(struct writer *w)
         "data.T in ('abc'c, 'cmd.exe'c)", "data.T startswith 'a'", "exists(data.N)", "data.H has 1",
         "data.H == 0xffffffffffffffff", "data.W in (-2 - -1, 2)", "data.W < 0", "data.W > -1",
         "data.N_name == 'x'", "data.T == 'a,b'c", "event.level_name == 'Verbose'",
+        "event.channel != 0", "not event.level_name == 'Error'", "event.opcode_name == 'Stop'",
         "provider.kind == 'manifest'", "event.class_guid startswith '0'", "event.opcode in (1, 2)",
         "event.version == 1", "event.task == 2", "etw.cpu == 0", "true", "message contains 'x'",
         "payload startswith '0'", "event.code has 1", "exists(decode_error)"};
@@ -399,8 +414,9 @@ static void make_case(struct case_ *c)
     arena_init(&c->arena, MAX_MEMORY);
     for (size_t i = 0; i < DEFINITIONS; i++) {
         make_definition(c, &c->definitions[i]);
-        c->known[i] = (struct filter_push_event){
-            c->definitions[i].schema.descriptor, chance(5) ? &c->definitions[i].schema : NULL};
+        c->known[i] = (struct filter_push_event){.descriptor = c->definitions[i].schema.descriptor,
+            .schema = chance(5) ? &c->definitions[i].schema : NULL,
+            .unstated = c->definitions[i].schema.unstated};
     }
     for (size_t i = chance(2); i < MAX_LISTS; i++) {
         c->filters[i] = make_list(c);

@@ -91,7 +91,8 @@ static void plan(struct rig *rig, const struct lists *lists, bool known)
                             .any = rig->any}};
     arena_init(&rig->arena, MAX_MEMORY);
     for (size_t i = 0; i < SCHEMAS; i++) {
-        rig->events[i] = (struct filter_push_event){schemas[i].descriptor, &schemas[i]};
+        rig->events[i] = (struct filter_push_event){
+            .descriptor = schemas[i].descriptor, .schema = &schemas[i]};
     }
     for (size_t i = 0; i < 2 && lists->every[i][0]; i++) {
         rig->every[i] = rig->filters[i] = compile(lists->every[i]);
@@ -271,6 +272,62 @@ static void test_needs(void **state)
     end(&rig);
 }
 
+/* Definitions that leave ${unstated} out: events may have anything there. */
+static void what_no_definition_states_proves_nothing(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned unstated;
+        const char *first; /* and the rest is dropped */
+        const char *wanted;
+        unsigned notes;
+    } cases[] = {
+        {0, "keep event.code in (1, 2)", " level 4 any 0x10 ids 1,2", 0},
+        {SCHEMA_NO_LEVEL, "keep event.code in (1, 2)", " any 0x10 ids 1,2", FILTER_PUSH_NO_LEVEL},
+        {SCHEMA_NO_LEVEL, "keep event.code == 1 and event.level == 2", " level 2 any 0x10 ids 1",
+            0},
+        {SCHEMA_NO_LEVEL, "keep event.code == 1 and event.level_name == 'Error'", " any 0x10 ids 1",
+            FILTER_PUSH_NO_LEVEL},
+        {SCHEMA_NO_LEVEL, "keep event.level > 5", "", FILTER_PUSH_ANY_LEVEL},
+        {SCHEMA_NO_LEVEL, "keep event.level <= 2", " level 2", 0},
+        {SCHEMA_NO_KEYWORDS, "keep event.code in (1, 2)", " level 4 ids 1,2",
+            FILTER_PUSH_NO_KEYWORDS},
+        {SCHEMA_NO_KEYWORDS, "keep event.code == 1 and event.keywords == 0x10",
+            " level 4 any 0x10 ids 1", 0},
+        {SCHEMA_NO_KEYWORDS, "keep event.code == 1 and event.keywords_name == 'Thread'",
+            " level 4 ids 1", FILTER_PUSH_NO_KEYWORDS},
+        {SCHEMA_NO_OPCODE, "keep event.code == 1 and event.opcode == 3", " level 4 any 0x10 ids 1",
+            0},
+        {SCHEMA_NO_OPCODE, "keep event.code == 1 and event.opcode_name == 'Stop'",
+            " level 4 any 0x10 ids 1", 0},
+        {SCHEMA_NO_TASK, "keep event.code == 1 and event.task == 3", " level 4 any 0x10 ids 1", 0},
+        {SCHEMA_NO_CHANNEL, "keep event.code == 1 and event.channel == 16",
+            " level 4 any 0x10 ids 1", 0},
+        {SCHEMA_ALL_UNSTATED, "keep event.code == 1 and event.name == 'Start'", " ids 1",
+            FILTER_PUSH_NO_LEVEL | FILTER_PUSH_NO_KEYWORDS},
+        {0, "keep event.code == 1 and event.opcode == 3", " nothing level 1 ids ", 0},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct lists lists = {.every = {{cases[i].first, "drop true"}}};
+        struct rig rig;
+        struct buf text;
+        struct error err;
+        plan(&rig, &lists, true);
+        for (size_t k = 0; k < SCHEMAS; k++) {
+            rig.events[k].unstated = (uint8_t)cases[i].unstated;
+        }
+        assert_true(filter_push_make(&rig.question, &rig.arena, &rig.push, &err));
+        buf_init(&text, MAX_TEXT);
+        show(&rig.push, &text);
+        buf_add_byte(&text, 0);
+        print_message("%s\n", cases[i].first);
+        assert_string_equal((const char *)text.data, cases[i].wanted);
+        assert_int_equal(rig.push.notes, cases[i].notes);
+        buf_fini(&text);
+        end(&rig);
+    }
+}
+
 static unsigned notes_of(const char *first, bool known)
 {
     const struct lists lists = {.every = {{first, "drop true"}}};
@@ -398,6 +455,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plans),
         cmocka_unit_test(test_needs),
+        cmocka_unit_test(what_no_definition_states_proves_nothing),
         cmocka_unit_test(test_notes),
         cmocka_unit_test(test_payloads),
     };

@@ -85,6 +85,11 @@ static void the_compiled_manifest_says_what_its_xml_says(void **state)
     struct manifest *xml = manifest_xml_parse(span_text(crim_sample_xml), &options, &err);
     assert_non_null(xml);
     assert_int_equal(compiled->event_count, 3);
+    /* The compiler writes 0 for what events of the manifest leave out. */
+    assert_int_equal(xml->events[2]->unstated, SCHEMA_ALL_UNSTATED & ~SCHEMA_NO_OPCODE);
+    for (size_t i = 0; i < xml->event_count; i++) {
+        xml->events[i]->unstated = 0;
+    }
     write_pack(compiled, &compiled_pack);
     write_pack(xml, &xml_pack);
     assert_string_equal((const char *)compiled_pack.data, (const char *)xml_pack.data);
@@ -112,6 +117,8 @@ static void fields_have_their_types_lengths_counts_and_maps(void **state)
     assert_span(e->level_name, "Loud and clear");
     assert_span(e->channel_name, "Sample-Compiled/Operational");
     assert_true(e->descriptor.keyword == UINT64_C(0x4000000000000002));
+    assert_int_equal(e->unstated, 0); /* a compiled one has all of the descriptor */
+    assert_int_equal(event(m, 3, 0)->unstated, 0);
     assert_int_equal(e->top_count, 9);
     assert_int_equal(e->field_count, 13);
     assert_span(schema_map_find(e->fields[0].map, 2), "Two");

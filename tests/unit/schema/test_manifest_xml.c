@@ -160,6 +160,48 @@ struct data_row {
     uint16_t length;
 };
 
+/* 0 and nothing are not the same: a list of layouts states nothing else of its events. */
+static void what_an_event_leaves_out_is_not_stated(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *attributes;
+        unsigned unstated;
+    } cases[] = {
+        {"", SCHEMA_ALL_UNSTATED},
+        {"level=\"\" keywords=\"\"", SCHEMA_ALL_UNSTATED},
+        {"level=\"0\" task=\"0\" opcode=\"0\" channel=\"0\" keywords=\"0x0\"", 0},
+        {"level=\"win:LogAlways\" task=\"win:None\" opcode=\"win:Info\" channel=\"C\" "
+         "keywords=\"K\"",
+            0},
+        {"level=\"win:Error\"", SCHEMA_ALL_UNSTATED & ~SCHEMA_NO_LEVEL},
+        {"task=\"0\" opcode=\"0\" channel=\"0\" keywords=\"0\"", SCHEMA_NO_LEVEL},
+        {"level=\"4\" opcode=\"0\" channel=\"0\" keywords=\"0\"", SCHEMA_NO_TASK},
+        {"level=\"4\" task=\"0\" channel=\"0\" keywords=\"0\"", SCHEMA_NO_OPCODE},
+        {"level=\"4\" task=\"0\" opcode=\"0\" keywords=\"K win:SQM\"", SCHEMA_NO_CHANNEL},
+        {"level=\"4\" task=\"0\" opcode=\"0\" channel=\"0\"", SCHEMA_NO_KEYWORDS},
+        /* What is named and not defined. A channel has a bit of the keywords. */
+        {"level=\"no\" task=\"no\" opcode=\"no\" channel=\"0\" keywords=\"K no\"",
+            SCHEMA_ALL_UNSTATED & ~SCHEMA_NO_CHANNEL},
+        {"level=\"4\" task=\"0\" opcode=\"0\" channel=\"no\" keywords=\"K\"",
+            SCHEMA_NO_CHANNEL | SCHEMA_NO_KEYWORDS},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char xml[2000];
+        snprintf(xml, sizeof(xml),
+            DOCUMENT("<channels><channel name=\"C\" chid=\"C\" type=\"Analytic\"/></channels>"
+                     "<keywords><keyword name=\"K\" mask=\"0x1\"/></keywords>"
+                     "<events><event value=\"1\" %s/></events>",
+                ""),
+            cases[i].attributes);
+        struct manifest *manifest = parse(xml);
+        assert_int_equal(manifest->event_count, 1);
+        print_message("%s\n", cases[i].attributes);
+        assert_int_equal(manifest->events[0]->unstated, cases[i].unstated);
+        manifest_events_destroy(manifest);
+    }
+}
+
 static void each_form_of_a_data_element_is_understood(void **state)
 {
     (void)state;
@@ -569,6 +611,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_event_has_the_names_and_numbers_of_what_it_refers_to),
         cmocka_unit_test(keyword_names_are_those_of_the_provider_its_channels_and_winmeta),
+        cmocka_unit_test(what_an_event_leaves_out_is_not_stated),
         cmocka_unit_test(each_form_of_a_data_element_is_understood),
         cmocka_unit_test(members_of_structs_stand_behind_the_top_level_properties),
         cmocka_unit_test(maps_have_their_texts_and_value_maps_are_sorted),

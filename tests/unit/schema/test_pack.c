@@ -75,6 +75,7 @@ static void assert_same_schema(const struct event_schema *a, const struct event_
     assert_int_equal(a->descriptor.opcode, b->descriptor.opcode);
     assert_int_equal(a->descriptor.task, b->descriptor.task);
     assert_true(a->descriptor.keyword == b->descriptor.keyword);
+    assert_int_equal(a->unstated, b->unstated);
     assert_same_text(a->provider_name, b->provider_name);
     assert_same_text(a->event_name, b->event_name);
     assert_same_text(a->task_name, b->task_name);
@@ -309,6 +310,7 @@ static void the_text_is_what_the_readme_describes(void **state)
     schema->has_layout = true;
     schema->provider_name = span_text("Example-Resolver");
     schema->descriptor = (struct event_descriptor){.id = 3008, .level = 4, .keyword = 0x10};
+    schema->unstated = SCHEMA_NO_TASK | SCHEMA_NO_OPCODE | SCHEMA_NO_CHANNEL;
     schema->level_name = span_text("Information");
     schema->message = span_text("Query of type %1");
     give_fields(schema, fields, COUNT_OF(fields), 3);
@@ -316,7 +318,7 @@ static void the_text_is_what_the_readme_describes(void **state)
     struct buf text;
     pack_destroy(write_and_read(list, 1, &text));
     assert_span(buf_span(&text),
-        "etwship-pack 1\n"
+        "etwship-pack 2\n"
         "\n"
         "provider 1c95126e-7eea-49a9-a3fe-a378b03ddb4d \"Example-Resolver\"\n"
         "\n"
@@ -336,6 +338,32 @@ static void the_text_is_what_the_readme_describes(void **state)
     buf_fini(&text);
 }
 
+/* Whatever a definition leaves out of its descriptor stays left out, and a 0 stays a 0. */
+static void what_is_not_stated_comes_back(void **state)
+{
+    (void)state;
+    const struct event_schema *list[2 * (SCHEMA_ALL_UNSTATED + 1)];
+    for (size_t i = 0; i < COUNT_OF(list); i++) {
+        struct event_schema *schema = arena_alloc(&arena, sizeof(*schema));
+        assert_non_null(schema);
+        *schema = (struct event_schema){.kind = i % 2 ? SCHEMA_EVENTSOURCE : SCHEMA_MANIFEST,
+            .has_layout = true,
+            .provider_name = span_text("P"),
+            .descriptor = {.id = (uint16_t)i},
+            .unstated = (uint8_t)(i / 2)};
+        assert_true(schema_finish(schema, &arena, NULL));
+        list[i] = schema;
+    }
+    struct buf text;
+    struct pack *pack = write_and_read(list, COUNT_OF(list), &text);
+    assert_int_equal(pack->event_count, COUNT_OF(list));
+    for (size_t i = 0; i < COUNT_OF(list); i++) {
+        assert_same_schema(list[i], pack->events[i]);
+    }
+    pack_destroy(pack);
+    buf_fini(&text);
+}
+
 static struct event_schema *make_named(
     const char *provider, enum schema_kind kind, uint16_t id, uint8_t version)
 {
@@ -346,6 +374,7 @@ static struct event_schema *make_named(
     schema->provider_name = span_text(provider);
     schema->descriptor.id = id;
     schema->descriptor.version = version;
+    schema->unstated = SCHEMA_ALL_UNSTATED;
     give_fields(schema, every_kind_of_field, 0, 0);
     return schema;
 }
@@ -365,7 +394,7 @@ static void events_are_sorted_by_provider_id_and_version_whatever_their_order(vo
     pack_destroy(write_and_read(list, 4, &text));
     pack_destroy(write_and_read(reversed, 4, &other));
     assert_span(buf_span(&text),
-        "etwship-pack 1\n"
+        "etwship-pack 2\n"
         "\nprovider 00000000-0000-0000-0000-000000000000 \"A\"\n"
         "\nevent manifest 9 0\n\nevent manifest 9 1\n\nevent eventsource 10 0\n"
         "\nprovider 00000000-0000-0000-0000-000000000000 \"B\"\n\nevent manifest 1 0\n");
@@ -385,7 +414,7 @@ static void kinds_that_describe_themselves_are_left_out(void **state)
     };
     struct buf text;
     struct pack *pack = write_and_read(list, COUNT_OF(list), &text);
-    assert_span(buf_span(&text), "etwship-pack 1\n");
+    assert_span(buf_span(&text), "etwship-pack 2\n");
     assert_int_equal(pack->event_count, 0);
     pack_destroy(pack);
     buf_fini(&text);
@@ -471,6 +500,7 @@ int main(void)
         cmocka_unit_test(every_in_type_and_out_type_comes_back),
         cmocka_unit_test(every_kernel_schema_comes_back_as_it_was),
         cmocka_unit_test(the_text_is_what_the_readme_describes),
+        cmocka_unit_test(what_is_not_stated_comes_back),
         cmocka_unit_test(events_are_sorted_by_provider_id_and_version_whatever_their_order),
         cmocka_unit_test(kinds_that_describe_themselves_are_left_out),
         cmocka_unit_test(equal_definitions_are_written_once_and_different_ones_in_their_order),

@@ -56,6 +56,32 @@ static void people_may_write_it_with_comments_tabs_and_crlf(void **state)
     pack_destroy(pack);
 }
 
+/* Packs of version 1 had no zeros: a part that they leave out may have been stated, or not. */
+static void what_a_pack_leaves_out_is_not_stated(void **state)
+{
+    (void)state;
+    static const char *const heads[] = {"etwship-pack 1\n", "etwship-pack 2\n"};
+    for (size_t i = 0; i < COUNT_OF(heads); i++) {
+        char text[400];
+        snprintf(text, sizeof(text),
+            "%sprovider 1c95126e-7eea-49a9-a3fe-a378b03ddb4d \"P\"\n"
+            "event manifest 1 0\n"
+            "event manifest 2 0\nlevel 0\nkeywords 0\n"
+            "event eventsource 3 0\ntask 0 \"T\"\nopcode 0\nchannel 16\n"
+            "event mof 0 2\nopcode 1\n",
+            heads[i]);
+        struct pack *pack = read_text(text, NULL);
+        assert_non_null(pack);
+        assert_int_equal(pack->event_count, 4);
+        assert_int_equal(pack->events[0]->unstated, SCHEMA_ALL_UNSTATED);
+        assert_int_equal(
+            pack->events[1]->unstated, SCHEMA_NO_TASK | SCHEMA_NO_OPCODE | SCHEMA_NO_CHANNEL);
+        assert_int_equal(pack->events[2]->unstated, SCHEMA_NO_LEVEL | SCHEMA_NO_KEYWORDS);
+        assert_int_equal(pack->events[3]->unstated, 0);
+        pack_destroy(pack);
+    }
+}
+
 static void broken_packs_say_file_line_and_what_is_wrong(void **state)
 {
     (void)state;
@@ -66,8 +92,8 @@ static void broken_packs_say_file_line_and_what_is_wrong(void **state)
         {"", "x.pack:1: not a schema pack: it does not begin with etwship-pack and a version"},
         {"<xml/>",
             "x.pack:1: not a schema pack: it does not begin with etwship-pack and a version"},
-        {"etwship-pack 2\n", "x.pack:1: written by a newer etwship: its version is not 1"},
-        {"etwship-pack\n", "x.pack:1: written by a newer etwship: its version is not 1"},
+        {"etwship-pack 3\n", "x.pack:1: written by a newer etwship: its version is not 1 or 2"},
+        {"etwship-pack\n", "x.pack:1: written by a newer etwship: its version is not 1 or 2"},
         {"etwship-pack 1\nevent manifest 1 0\n", "x.pack:2: here cannot stand \"event\""},
         {"etwship-pack 1\nprovider 1 \"P\"\n", "x.pack:2: a GUID is missing"},
         {"etwship-pack 1\nprovider 1c95126e-7eea-49a9-a3fe-a378b03ddb4d\n",
@@ -225,6 +251,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(people_may_write_it_with_comments_tabs_and_crlf),
+        cmocka_unit_test(what_a_pack_leaves_out_is_not_stated),
         cmocka_unit_test(broken_packs_say_file_line_and_what_is_wrong),
         cmocka_unit_test(maps_belong_to_their_provider),
         cmocka_unit_test(more_fields_than_the_limit_are_refused),
