@@ -56,7 +56,7 @@ enum event_path_scope {
      * never changes: agent, labels, tags. */
     EVENT_PATH_OF_TYPE,
     EVENT_PATH_OF_EVENT,   /* anything else of the record or its trace */
-    EVENT_PATH_OF_PROCESS, /* OF_EVENT, but OF_PLACE where the record has no process of its own */
+    EVENT_PATH_OF_PROCESS, /* OF_EVENT, but OF_PLACE where record_process_may_change */
     EVENT_PATH_OF_PLACE,   /* also on the records around it: its number, its stack, its process */
 };
 enum event_path_scope event_path_scope(const struct event_path *path);

@@ -35,6 +35,27 @@ static inline bool record_process_hook(uint16_t hook_id)
     }
 }
 
+/* Is it one of the lists of processes, threads and images that a session of the kernel begins and ends with
+ * (DCStart, DCEnd)? No process writes these: Windows puts the one that the payload is about into the header,
+ * but where that is process 0, the one that asked for the list. So the payload counts. */
+static inline bool record_process_is_listed(const struct event_record *record)
+{
+    enum { LIST_BEGIN = 3, LIST_END = 4 };
+    uint8_t type = record->descriptor.opcode;
+    if ((record->kind != RECORD_KERNEL && record->kind != RECORD_CLASSIC) ||
+        (type != LIST_BEGIN && type != LIST_END)) {
+        return false;
+    }
+    enum record_process kind = record_process_kind(record);
+    return kind == RECORD_OF_PROCESS || kind == RECORD_OF_THREAD || kind == RECORD_OF_IMAGE;
+}
+
+/* May it be of another process than its header has, or of one where that has none? */
+static inline bool record_process_may_change(const struct event_record *record)
+{
+    return !(record->present & RECORD_HAS_PROCESS) || record_process_is_listed(record);
+}
+
 /* May a record of this class or provider be one of them? */
 enum record_process record_process_class(const uint8_t guid[16]);
 

@@ -28,7 +28,8 @@ static bool compile_path(struct filter *filter, struct span text, struct filter_
     }
     path->each = true;
     key->need = path->need > key->need ? path->need : key->need;
-    key->is_placed |= event_path_scope(path) == EVENT_PATH_OF_PLACE;
+    enum event_path_scope scope = event_path_scope(path);
+    key->scope = scope > key->scope ? scope : key->scope;
     return true;
 }
 

@@ -85,8 +85,8 @@ struct filter_key {
     struct event_path *paths; /* with any element where a field is a list */
     struct span *texts;
     uint32_t count;
-    uint8_t need;   /* enum event_path_need, the most of them */
-    bool is_placed; /* one is EVENT_PATH_OF_PLACE */
+    uint8_t need;                /* enum event_path_need, the most of them */
+    enum event_path_scope scope; /* that of the field that depends on most */
 };
 
 enum { FILTER_TRUE = 0x7ffffffe, FILTER_FALSE = 0x7fffffff };

@@ -36,7 +36,7 @@ static enum filter_verdict act(const struct filter_look *look, const struct filt
     if (code->key.need > look->known) {
         return FILTER_UNDECIDED;
     }
-    look->scratch->placed |= code->key.is_placed;
+    filter_look_note(look, code->key.scope);
     bool any = filter_key_of(&code->key, look->scratch, look->event, &key);
     if (code->action == FILTER_ACTION_LIMIT || code->action == FILTER_ACTION_ROLLUP) {
         look->scratch->key = key;

@@ -1,6 +1,7 @@
 #ifndef ETWSHIP_FILTER_FILTER_TRUTH_H
 #define ETWSHIP_FILTER_FILTER_TRUTH_H
 
+#include "event/record_process.h"
 #include "filter/filter_program.h"
 
 /*
@@ -22,9 +23,9 @@ struct filter_look {
 /* A value of ${scope} is looked at: note whether it may become another. */
 static inline void filter_look_note(const struct filter_look *look, enum event_path_scope scope)
 {
-    bool has_process = look->event->record->present & RECORD_HAS_PROCESS;
     look->scratch->placed |= scope == EVENT_PATH_OF_PLACE ||
-                             (scope == EVENT_PATH_OF_PROCESS && !has_process);
+                             (scope == EVENT_PATH_OF_PROCESS &&
+                                 record_process_may_change(look->event->record));
 }
 
 /* UNKNOWN: the answer depends on what may not be looked at. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/bytes.h"
+#include "event/record_process.h"
 #include "process/process_subjects.h"
 #include "process/process_table_own.h"
 
@@ -167,12 +168,30 @@ static bool find_subject(struct process_reader *reader, const struct event_recor
                find_pid(reader, record, ret_subject->thread_id, &ret_subject->process_id));
 }
 
+/* A record of the kernel's lists: where its payload names another process than the header, that one, and
+ * no thread but one that the payload names. */
+static const struct event_record *listed(
+    const struct event_record *record, struct event_record *room)
+{
+    struct process_subject subject;
+    if (!process_subjects_read(record, &subject) || !subject.has_process ||
+        subject.process_id == record->process_id) {
+        return record;
+    }
+    *room = *record;
+    room->process_id = subject.process_id;
+    room->thread_id = subject.thread_id;
+    room->present &= (uint16_t)~RECORD_HAS_THREAD;
+    room->present |= subject.has_thread ? RECORD_HAS_THREAD : 0;
+    return room;
+}
+
 const struct event_record *process_reader_complete(
     struct process_reader *reader, const struct event_record *record, struct event_record *room)
 {
     struct process_subject subject = {.has_thread = false};
     if (record->present & RECORD_HAS_PROCESS) {
-        return record;
+        return record_process_is_listed(record) ? listed(record, room) : record;
     }
     bool found = record->present & RECORD_HAS_THREAD
                      ? find_pid(reader, record, record->thread_id, &subject.process_id)

@@ -24,7 +24,8 @@ const struct event_processes *process_reader_others(const struct process_reader 
 
 /* ${record}; or, where its header has no process, as those of many of the kernel's, a copy of it in ${room}
  * with one: that of the thread in its header, or the one that its payload is about (process_subjects.h),
- * with the thread where it is about one. */
+ * with the thread where it is about one. Records of the kernel's lists (record_process_is_listed) are of the
+ * process and the thread that their payload names, whatever their header has. */
 const struct event_record *process_reader_complete(
     struct process_reader *reader, const struct event_record *record, struct event_record *room);
 

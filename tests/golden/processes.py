@@ -40,12 +40,19 @@ SUBJECTS = {
     (0x14, (2, 3, 4)): (PID, 0, 2),
     (0x06, tuple(range(10, 17)) + (18,) + tuple(range(26, 33)) + (34,)): (PID, 0, 0),  # TcpIp
     (0x08, (10, 11, 26, 27)): (PID, 0, 0),  # UdpIp
+    (0x05, (3, 4)): (PID, 0, 0),  # lists of threads
     (0x0f, (46,)): (TID, 0, 1),  # SampleProf
 }
+# Lists of what there is when a session begins and ends: their payload counts, whatever their header has
+LISTS = {(group, type_) for group in (0x03, 0x05, 0x14) for type_ in (3, 4)}
+LIST_NAMES = ("Process/DCStart", "Process/DCEnd", "Thread/DCStart", "Thread/DCEnd", "Image/DCStart",
+              "Image/DCEnd")
 OF_TYPE = {(group, type_): where for (group, types), where in SUBJECTS.items() for type_ in types}
 # What events of these are called, and the least number of those whose header names nobody
-CLASSES = {"DiskIo": 0x01, "PageFault": 0x02, "Process": 0x03, "Image": 0x14, "TcpIp": 0x06,
-           "UdpIp": 0x08, "PerfInfo": 0x0f}
+CLASSES = {"DiskIo": 0x01, "PageFault": 0x02, "Process": 0x03, "Thread": 0x05, "Image": 0x14,
+           "TcpIp": 0x06, "UdpIp": 0x08, "PerfInfo": 0x0f}
+LISTS_OF = ("etl-parser-ShutdownPerfDiagLogger.etl", "perfview-net.4.5.2.x86.etl",
+            "perfview-net.4.5.x86-2016.etl", "syzygy-process_64_v3-win7.etl")
 NAMELESS_AT_LEAST = {"etl-parser-ShutdownPerfDiagLogger.etl": 8000,
                      "perfview-net.4.5.2.x86.etl": 95000, "perfview-net.4.5.x86-2016.etl": 17000}
 
@@ -155,8 +162,8 @@ def subjects(trace):
             if (record.group, record.opcode) not in OF_TYPE:
                 continue
             time, pid = trace.filetime(record.ticks), record.pid
-            if pid is None:
-                nameless += 1
+            nameless += pid is None
+            if pid is None or (record.group, record.opcode) in LISTS:
                 kind, size, pointers = OF_TYPE[record.group, record.opcode]
                 pid, = struct.unpack_from("<I", record.payload, size + pointers * record.pointer)
                 if kind == TID:
@@ -221,11 +228,24 @@ def check_subjects(report, path, trace, got):
 def check_filter(report, path):
     """A filter sees the same ids: whether it may decide by the header, or has to see more."""
     pids = Counter(event.get("process", {}).get("pid") for event in common.dump(path))
-    for pid, count in pids.most_common(3):
+    for pid, count in [*pids.most_common(3), (0, pids[0])]:
         test = f"process.pid == {pid}" if pid is not None else "not exists(process.pid)"
         for more in ("", " and not (provider.name == 'nobody')"):
             kept = sum(1 for _ in common.stream("--where", test + more, path))
             report.equal(f"{path.name}: {test}{more}", kept, count)
+
+
+def check_lists(report, path):
+    """Both shapes say of whom a record of the kernel's lists is."""
+    test = "event.name in (" + ", ".join(f"'{name}'" for name in LIST_NAMES) + ")"
+    whom = {}
+    for shape in ("native", "ecs"):
+        whom[shape] = [(event.get("process", {}).get("pid"), event.get("process", {}).get("name"))
+                       for event in common.dump("-f", shape, "--where", test, path)]
+    pairs = zip(whom["native"], whom["ecs"])
+    report.equal(f"{path.name}: lists", len(whom["native"]), len(whom["ecs"]))
+    report.equal(f"{path.name}: lists in both shapes", [(a, b) for a, b in pairs if a != b][:9], [])
+    report.true(f"{path.name}: of process 0", (0, "Idle") in whom["native"], "none")
 
 
 def main():
@@ -236,6 +256,8 @@ def main():
         if path.name in EXPECTED:
             report.equal(f"{path.name}: with a process id, named", check(report, path),
                          EXPECTED[path.name])
+    for name in LISTS_OF:
+        check_lists(report, common.trace(name))
     check_filter(report, common.trace("perfview-net.4.5.2.x86.etl"))
     report.finish()
 

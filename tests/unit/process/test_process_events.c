@@ -270,6 +270,67 @@ static void put_image(struct rig *rig, uint8_t version, const char *path)
     put_text16(rig, path);
 }
 
+/* Headers of the kernel's lists name the process that the payload is about, but for process 0: there
+ * they name the one that asked for the list, here 55 and its thread 66. */
+static void lists_are_of_the_process_in_their_payload(void **state)
+{
+    (void)state;
+    static const struct {
+        const uint8_t *guid;
+        uint8_t type;
+        uint8_t version;
+        bool listed;
+    } cases[] = {{process_class, 3, 3, true}, {process_class, 4, 4, true},
+        {thread_class, 3, 3, true}, {thread_class, 4, 1, true}, {image_class, 3, 3, true},
+        {image_class, 4, 2, true}, {process_class, 1, 3, false}, {process_class, 2, 3, false},
+        {thread_class, 1, 3, false}, {thread_class, 2, 3, false}, {image_class, 2, 3, false}};
+    for (size_t i = 0; i < 2 * sizeof(cases) / sizeof(cases[0]); i++) {
+        const uint8_t *guid = cases[i / 2].guid;
+        uint8_t version = cases[i / 2].version;
+        struct rig rig;
+        struct event_record room;
+        rig_init(&rig);
+        uint8_t *pid_at = NULL;
+        if (guid == process_class) {
+            put_process(&rig, version, true);
+            pid_at = rig.payload + 8;
+        } else if (guid == thread_class) {
+            put(&rig, 100, 4);
+            put(&rig, 7, 4);
+            pid_at = rig.payload;
+        } else {
+            put_image(&rig, version, "\\SystemRoot\\ntoskrnl.exe");
+            pid_at = rig.payload + 16;
+        }
+        const uint32_t zero = 0;
+        memcpy(pid_at, &zero, sizeof(zero));
+        struct event_record record = {.kind = i % 2 ? RECORD_CLASSIC : RECORD_KERNEL,
+            .pointer_size = 8,
+            .present = RECORD_HAS_PROCESS | RECORD_HAS_THREAD,
+            .process_id = 55,
+            .thread_id = 66,
+            .descriptor = {.opcode = cases[i / 2].type, .version = version},
+            .payload = span_make(rig.payload, (size_t)(rig.end - rig.payload))};
+        uint8_t group = guid == process_class ? 0x03 : guid == thread_class ? 0x05 : 0x14;
+        record.hook_id = (uint16_t)(group << 8 | record.descriptor.opcode);
+        memcpy(record.provider.bytes, guid, sizeof(record.provider.bytes));
+        const struct event_record *got = process_reader_complete(rig.reader, &record, &room);
+        assert_int_equal(got->process_id, cases[i / 2].listed ? 0 : 55);
+        bool has_thread = guid == thread_class || !cases[i / 2].listed;
+        assert_int_equal(!!(got->present & RECORD_HAS_THREAD), has_thread);
+        if (has_thread) {
+            assert_int_equal(got->thread_id, cases[i / 2].listed ? 7 : 66);
+        }
+        /* A payload that names no process, and one that is cut: the header's stays. */
+        const uint32_t nobody = UINT32_MAX;
+        memcpy(pid_at, &nobody, sizeof(nobody));
+        assert_ptr_equal(process_reader_complete(rig.reader, &record, &room), &record);
+        record.payload.size = 3;
+        assert_ptr_equal(process_reader_complete(rig.reader, &record, &room), &record);
+        rig_fini(&rig);
+    }
+}
+
 static void the_image_of_its_name_is_its_executable(void **state)
 {
     (void)state;
@@ -506,6 +567,7 @@ int main(void)
         cmocka_unit_test(rundowns_tell_of_all_the_time_around_them),
         cmocka_unit_test(other_types_and_what_is_cut_tell_nothing),
         cmocka_unit_test(threads_belong_to_processes),
+        cmocka_unit_test(lists_are_of_the_process_in_their_payload),
         cmocka_unit_test(the_image_of_its_name_is_its_executable),
         cmocka_unit_test(the_folder_of_windows_is_told_as_well),
         cmocka_unit_test(every_version_of_the_provider_is_read),
