@@ -7,13 +7,20 @@
 #include "support/test.h"
 
 /*
- * Kernel records that name their process in the header, by a thread there, in the payload, or not at all,
- * and expressions over it, both made by chance. What an expression is worth follows here from what was put
+ * Kernel records that name their process in the header, by a thread there, in the payload, in both, or not
+ * at all, and expressions over it, both made by chance. What an expression is worth follows here from what was put
  * into the record. A source, which has the record as it came, may say that or nothing; so may the
  * header of the completed record, and its event has to.
  */
 enum { ROUNDS = 300, RECORDS = 200, TEXT_BYTES = 2048, PAYLOAD_BYTES = 24 };
-enum { NOBODY = -1, SAMPLE = 0x0f2e, SEND = 0x060a, WALK = 0x1820, THREAD_START = 0x0501 };
+enum {
+    NOBODY = -1,
+    SAMPLE = 0x0f2e,
+    SEND = 0x060a,
+    WALK = 0x1820,
+    THREAD_START = 0x0501,
+    THREAD_LIST = 0x0503
+};
 
 static uint64_t state_of_chance = 88172645463325252u;
 
@@ -88,6 +95,18 @@ static void make_payload(struct made *made)
     }
 }
 
+/* One of a list of threads: the header says something, too, and does not count, unless it is the same. */
+static void make_listed(struct made *made)
+{
+    put_both(made, 0, THREAD_LIST, 8);
+    made->record.present |= RECORD_HAS_PROCESS | RECORD_HAS_THREAD;
+    made->record.process_id = (uint32_t)chance(3) * 10;
+    made->record.thread_id = chance(IDS);
+    if (made->record.process_id == (uint32_t)made->pid) {
+        made->tid = (int)made->record.thread_id;
+    }
+}
+
 static void make_record(struct made *made)
 {
     *made = (struct made){.pid = NOBODY, .tid = NOBODY};
@@ -96,6 +115,10 @@ static void make_record(struct made *made)
         .present = RECORD_HAS_TIME,
         .time = 1000,
         .descriptor = {.version = 2}};
+    if (chance(6) == 0) {
+        make_listed(made);
+        return;
+    }
     make_payload(made);
     if (chance(3) == 0) {
         uint32_t tid = chance(IDS);
@@ -141,10 +164,11 @@ static void make_test(struct expression *e, struct node *node)
     static const char *const texts[TESTS] = {"process.pid == %d", "process.pid < %d",
         "process.thread.id == %d", "exists(process.pid)", "exists(process.thread)",
         "exists(process)", "event.opcode == %d"};
-    static const int types[] = {SAMPLE & 0xff, SEND & 0xff, WALK & 0xff, THREAD_START & 0xff};
+    static const int types[] = {
+        SAMPLE & 0xff, SEND & 0xff, WALK & 0xff, THREAD_START & 0xff, THREAD_LIST & 0xff};
     node->test = (enum test)chance(TESTS);
     node->number = node->test == THREAD_IS ? (int)chance(IDS)
-                   : node->test == TYPE_IS ? types[chance(4)]
+                   : node->test == TYPE_IS ? types[chance(5)]
                                            : (int)chance(4) * 10;
     bool has_number = strchr(texts[node->test], '%') != NULL;
     say(e, has_number ? texts[node->test] : "", node->number);
