@@ -77,6 +77,7 @@ struct includes {
     struct config_tree *tree;
     int node; /* the pattern */
     const char *reserved;
+    const struct config_unmatched **next;
 };
 
 static bool is_known(const struct config *config, const char *path)
@@ -127,8 +128,46 @@ static bool has_folder(const char *pattern)
     return plat_path_kind(folder) != PLAT_PATH_NONE;
 }
 
-/* A pattern that matches nothing is an empty conf.d, or none yet; a plain path is wanted. What is no path is
- * for the walk over the tree to report. */
+static void note_unmatched(struct includes *includes, const yaml_node_t *node)
+{
+    struct config *config = includes->tree->config;
+    struct config_unmatched *unmatched = arena_alloc(&config->arena, sizeof(*unmatched));
+    struct span pattern;
+    if (!unmatched || !arena_copy(&config->arena, config_yaml_text(node), &pattern)) {
+        return; /* for want of memory, as the walk over the tree will say */
+    }
+    *unmatched = (struct config_unmatched){.pattern = (const char *)pattern.data,
+        .file = config->files[config_tree_file(node)].name,
+        .line = config_yaml_line(&node->start_mark),
+        .column = config_yaml_column(&node->start_mark)};
+    *includes->next = unmatched;
+    includes->next = &unmatched->next;
+}
+
+void config_report_includes(const struct config *config, struct config_report *report)
+{
+    for (const struct config_unmatched *at = config->unmatched; at; at = at->next) {
+        config_report_add(report, at->file, at->line, at->column,
+            "include: no file fits %s. check the pattern, or remove it",
+            config_text_quote(span_text(at->pattern)).text);
+    }
+}
+
+/* A pattern that matches nothing is an empty conf.d, or none yet. */
+static void include_matches(struct includes *includes, const char *pattern)
+{
+    struct error err;
+    bool found = has_folder(pattern) ? plat_glob(pattern, include_file, includes, &err)
+                                     : error_set(&err, ERR_CONFIG, "there is no such folder");
+    const yaml_node_t *node = yaml_document_get_node(&includes->tree->document, includes->node);
+    if (!found && err.code == ERR_CONFIG) {
+        note_unmatched(includes, node);
+    } else if (!found) {
+        config_tree_complain(includes->tree, node, err.text);
+    }
+}
+
+/* A plain path is wanted. What is no path is for the walk over the tree to report. */
 static void include_pattern(struct includes *includes)
 {
     struct config *config = includes->tree->config;
@@ -146,11 +185,8 @@ static void include_pattern(struct includes *includes)
         buf_add_byte(&pattern, 0);
         if (!wild && !pattern.failed) {
             include_file(includes, (const char *)pattern.data);
-        } else if (!pattern.failed && has_folder((const char *)pattern.data) &&
-                   !plat_glob((const char *)pattern.data, include_file, includes, &err) &&
-                   err.code != ERR_CONFIG) {
-            config_tree_complain(includes->tree,
-                yaml_document_get_node(&includes->tree->document, includes->node), err.text);
+        } else if (!pattern.failed) {
+            include_matches(includes, (const char *)pattern.data);
         }
     }
     buf_fini(&path);
@@ -162,7 +198,7 @@ static void include_files(struct config_tree *tree, const char *key)
     const yaml_node_t *root = config_tree_root(tree);
     const yaml_node_pair_t *pair = root ? config_tree_find(tree, root, span_text(key)) : NULL;
     int list = pair ? pair->value : 0;
-    struct includes includes = {.tree = tree, .reserved = key};
+    struct includes includes = {.tree = tree, .reserved = key, .next = &tree->config->unmatched};
     for (size_t i = 0; list && !tree->failed; i++) {
         const yaml_node_t *node = yaml_document_get_node(&tree->document, list);
         if (node->type != YAML_SEQUENCE_NODE || i >= config_walk_items(node)) {

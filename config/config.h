@@ -73,6 +73,7 @@ struct config_field {
     int64_t max;
     bool hide_values;         /* CONFIG_MAP: do not show them */
     bool may_be_never;        /* CONFIG_DURATION: takes the word too, as CONFIG_NEVER */
+    bool may_be_empty;        /* CONFIG_SECRET: no text means something, too */
     bool is_read;             /* CONFIG_PATH: what lies there is read for what it says */
     bool is_template;         /* CONFIG_PATH: `%` and braces in it stand for other things */
     const char *const *names; /* CONFIG_ENUM, CONFIG_PATH, CONFIG_STRINGS: ends with NULL */
@@ -184,6 +185,9 @@ struct config_sources {
     const char *const *overrides;
     size_t override_count;
 };
+
+/* Add a line for each pattern of the include key that fits no file. Such a configuration is good. */
+void config_report_includes(const struct config *config, struct config_report *report);
 
 /* Before config_parse or config_load: read these, too. They outlive the loading. */
 void config_use(struct config *config, const struct config_sources *sources);

@@ -165,12 +165,16 @@ static bool set_path(
 }
 
 /* `file:PATH`: the content of the file without its last line break. Nothing of it is ever shown. */
-static bool set_secret(struct config *config, struct span text, void *member, struct error *err)
+static bool set_secret(struct config *config, const struct config_field *field, struct span text,
+    void *member, struct error *err)
 {
     static const char prefix[] = "file:";
     struct span start = span_first(text, sizeof(prefix) - 1);
     if (!span_is(start, prefix)) {
-        return set_string(config, text, member, err);
+        const char *fault = field->may_be_empty && text.size == 0 ? NULL
+                                                                  : config_text_secret_fault(text);
+        return fault ? error_set(err, ERR_CONFIG, "it %s", fault)
+                     : set_string(config, text, member, err);
     }
     struct span path = span_from(text, start.size);
     const char *name = NULL;
@@ -191,7 +195,10 @@ static bool set_secret(struct config *config, struct span text, void *member, st
     }
     size -= size && data[size - 1] == '\n';
     size -= size && data[size - 1] == '\r';
-    bool good = set_string(config, span_make(data, size), member, err);
+    const char *fault = config_text_secret_fault(span_make(data, size));
+    bool good = fault ? error_set(err, ERR_CONFIG, "the file %s %s",
+                            config_text_quote(span_text(name)).text, fault)
+                      : set_string(config, span_make(data, size), member, err);
     free(data);
     return good;
 }
@@ -226,7 +233,7 @@ bool config_field_set(struct config *config, const struct config_field *field, s
     case CONFIG_ENUM:
         return config_value_enum(text, field->names, member, err);
     case CONFIG_SECRET:
-        return set_secret(config, text, member, err);
+        return set_secret(config, field, text, member, err);
     case CONFIG_PATH:
     case CONFIG_PATHS:
         if ((field->names && is_one_of(text, field->names)) ||

@@ -24,6 +24,15 @@ struct config_file {
     bool is_override;
 };
 
+/* A pattern of the include key that fits no file. */
+struct config_unmatched {
+    const char *pattern; /* as it is written */
+    const char *file;
+    uint32_t line;
+    uint32_t column;
+    const struct config_unmatched *next;
+};
+
 struct config {
     struct arena arena;
     config_env_fn env;
@@ -32,7 +41,8 @@ struct config {
     const char *base;                     /* of what is being bound */
     struct config_file files[CONFIG_MAX_FILES + CONFIG_MAX_OVERRIDES];
     size_t file_count;
-    struct config_place *places; /* once all is bound, by start and size */
+    const struct config_unmatched *unmatched; /* in order */
+    struct config_place *places;              /* once all is bound, by start and size */
     size_t place_count;
     size_t place_capacity;
 };

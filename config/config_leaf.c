@@ -1,5 +1,7 @@
 #include "config/config_leaf.h"
 
+#include <stdio.h>
+
 #include "base/map.h"
 #include "config/config_text.h"
 #include "config/config_yaml.h"
@@ -30,6 +32,31 @@ static uint32_t characters_in_front(
     return characters;
 }
 
+/* A variable in a secret, of which ${expanded} is what it comes to, must say something. */
+static bool check_variables(const struct config *config, const struct config_field *field,
+    struct span text, struct span expanded, struct error *err)
+{
+    bool is_secret = field->type == CONFIG_SECRET || field->hide_values;
+    struct span blank = is_secret ? config_text_blank_variable(text, config->env, config->env_self)
+                                  : span_make(NULL, 0);
+    if (blank.size == 0 || (field->may_be_empty && expanded.size == 0)) {
+        return true;
+    }
+    return error_set(err, ERR_CONFIG,
+        "the environment variable %.*s is set, but holds nothing. give it the secret, or remove "
+        "the key",
+        SPAN_ARG(blank));
+}
+
+/* What is wrong with a secret that is a variable: say which one. */
+static void name_variable(struct span text, struct error *err)
+{
+    char why[sizeof(err->text)];
+    snprintf(why, sizeof(why), "%s", err->text);
+    struct span name = span_first(span_from(text, 2), text.size - 3);
+    error_set(err, err->code, "the environment variable %.*s: %s", SPAN_ARG(name), why);
+}
+
 static bool set_text(struct config_walk *walk, const struct config_field *field,
     const yaml_node_t *node, void *member)
 {
@@ -46,10 +73,18 @@ static bool set_text(struct config_walk *walk, const struct config_field *field,
                 "a ${…} in it cannot be resolved. name an environment variable that is set, or "
                 "write $${ for a literal ${");
         }
+        good = good && check_variables(config, field, text, buf_span(&expanded), &err);
         text = buf_span(&expanded);
     }
     config->base = config->files[config_tree_file(node)].base;
-    good = good && config_field_set(config, field, text, member, &err);
+    if (good) {
+        good = config_field_set(config, field, text, member, &err);
+        struct span written = config_yaml_text(node);
+        bool is_named = span_is(span_first(text, 5), "file:");
+        if (!good && field->type == CONFIG_SECRET && !is_named && is_one_variable(written)) {
+            name_variable(written, &err);
+        }
+    }
     config->base = "";
     buf_fini(&expanded);
     bool is_item = field->type == CONFIG_STRINGS || field->type == CONFIG_PATHS;
@@ -116,7 +151,8 @@ static void remember_key(struct config_walk *walk, const yaml_node_t *node, cons
 void config_leaf_map(
     struct config_walk *walk, const struct config_field *field, yaml_node_t *node, void *member)
 {
-    const struct config_field text_field = {.key = field->key, .type = CONFIG_STRING};
+    const struct config_field text_field = {
+        .key = field->key, .type = CONFIG_STRING, .hide_values = field->hide_values};
     size_t count;
     if (!config_walk_check_pairs(walk, field, node, &count)) {
         return;

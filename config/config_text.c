@@ -105,6 +105,50 @@ static bool expand_one(
     return true;
 }
 
+static bool is_blank(struct span text)
+{
+    size_t at = 0;
+    while (at < text.size && memchr(" \t\r\n\v\f", text.data[at], 6)) {
+        at++;
+    }
+    return at == text.size;
+}
+
+const char *config_text_secret_fault(struct span secret)
+{
+    bool has_break = secret.size && (memchr(secret.data, '\n', secret.size) ||
+                                        memchr(secret.data, '\r', secret.size));
+    return secret.size == 0   ? "is empty. write the secret there, or remove the key"
+           : is_blank(secret) ? "holds white space alone. write the secret there, or remove the key"
+           : has_break        ? "has more than one line. write the secret there, and nothing else"
+                              : NULL;
+}
+
+struct span config_text_blank_variable(struct span text, config_env_fn env, void *env_self)
+{
+    for (size_t at = 0; at + 2 < text.size; at++) {
+        struct span rest = span_from(text, at);
+        if (span_is(span_first(rest, 3), "$${")) {
+            at += 2;
+        } else if (span_is(span_first(rest, 2), "${")) {
+            char name[256];
+            struct span inside = span_from(rest, 2);
+            size_t size = 0;
+            while (
+                size < inside.size && size + 1 < sizeof(name) && is_name_byte(inside.data[size])) {
+                size++;
+            }
+            memcpy(name, inside.data, size);
+            name[size] = 0;
+            const char *value = env(env_self, name);
+            if (value && is_blank(span_text(value))) {
+                return span_first(inside, size);
+            }
+        }
+    }
+    return span_make(NULL, 0);
+}
+
 bool config_text_expand(
     struct span text, config_env_fn env, void *env_self, struct buf *out, struct error *err)
 {

@@ -45,4 +45,11 @@ const char *config_text_meant(const struct config_nearest *nearest);
 bool config_text_expand(
     struct span text, config_env_fn env, void *env_self, struct buf *out, struct error *err);
 
+/* The name of the first variable in ${text} that is set, but to nothing or to white space alone; empty:
+ * there is none. ${text} is one that config_text_expand takes. */
+struct span config_text_blank_variable(struct span text, config_env_fn env, void *env_self);
+
+/* What is wrong with a secret, behind "it": "is empty", or … and what to do; NULL: nothing. */
+const char *config_text_secret_fault(struct span secret);
+
 #endif

@@ -16,7 +16,9 @@ static const struct cli_option options[] = {
         .help = "Stop each session after N events, counted before filters."},
     {.name = "duration", .argument = "D",
         .help = "Stop in good order after this time, as in 90s or 1h30m."},
-    {.name = "strict", .help = "Exit with 3 if an event could not be decoded completely."},
+    {.name = "strict",
+        .help = "Exit with 3 if an event could not be decoded completely, and with 2, before "
+                "anything starts, if an include fits no file."},
     {.name = "service",
         .help = "On Windows, as the service of this command line: only the service control manager "
                 "starts it so (`etwship service`)."},
@@ -67,6 +69,13 @@ static void tell_error(void *self, const char *line)
     source->tell(source->tell_self, LOG_LEVEL_ERROR, line);
 }
 
+static void tell_include(void *self, const char *line)
+{
+    const struct source *source = self;
+    bool strict = cli_value(source->args, "strict") != NULL;
+    source->tell(source->tell_self, strict ? LOG_LEVEL_ERROR : LOG_LEVEL_WARNING, line);
+}
+
 static void tell_untrusted(void *self, const char *text)
 {
     const struct source *source = self;
@@ -83,6 +92,10 @@ static bool read_again(void *self, struct app_config *ret_config,
     source->tell = tell;
     source->tell_self = tell_self;
     if (!config_options_reload(source->args, source->is_service, ret_config, tell_error, source)) {
+        return false;
+    }
+    if (!config_options_includes(source->args, ret_config, tell_include, source)) {
+        app_config_fini(ret_config);
         return false;
     }
     bool asks = source->is_service || app_trust_matters();
@@ -180,8 +193,8 @@ static int run_kept(const struct cli_args *args, const struct agent_keeper *keep
     bool stuck = false;
     int exit_code = EXIT_USAGE;
     if (config_options_load(args, &config)) {
-        if (config_options_can_run(&config) && (!keeper || config_options_can_serve(&config)) &&
-            is_trusted(&config, keeper)) {
+        if (config_options_includes(args, &config, NULL, NULL) && config_options_can_run(&config) &&
+            (!keeper || config_options_can_serve(&config)) && is_trusted(&config, keeper)) {
             exit_code = run_config(args, &config, trusted_keeper(&config, keeper), &stuck);
         }
         if (!stuck) {

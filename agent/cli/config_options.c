@@ -52,6 +52,26 @@ bool config_options_reload(const struct cli_args *args, bool is_service,
     return good;
 }
 
+bool config_options_includes(const struct cli_args *args, const struct app_config *config,
+    void (*tell)(void *self, const char *line), void *self)
+{
+    static struct config_report report;
+    bool strict = cli_value(args, "strict") != NULL;
+    config_report_init(&report);
+    report.kind = strict ? "error" : "warning";
+    config_report_includes(config->memory, &report);
+    bool good = !strict || config_report_ok(&report);
+    if (!tell) {
+        finish(&report);
+        return good;
+    }
+    for (size_t i = 0; i < report.line_count; i++) {
+        tell(self, report.lines[i].text);
+    }
+    config_report_fini(&report);
+    return good;
+}
+
 int config_options_run(const struct cli_args *args,
     int (*work)(const struct cli_args *args, const struct app_config *config))
 {

@@ -44,7 +44,7 @@ extern const char *const http_compression_names[];
 #define HTTP_ROWS(s, compressions, default_compression)                                           \
     {CONFIG_STRUCT_ROW("auth", s, http.auth, http_auth_fields), .help = "who we are"},            \
         {CONFIG_STRUCT_ROW("tls", s, http.tls, http_tls_fields), .help = "how https is checked"}, \
-        {CONFIG_ROW("proxy", SECRET, s, http.proxy),                                              \
+        {CONFIG_ROW("proxy", SECRET, s, http.proxy), .may_be_empty = true,                        \
             .help = "address of a proxy; empty: none; default: the environment's"},               \
         {CONFIG_ROW("connect_timeout", DURATION, s, http.connect_timeout_ns),                     \
             .default_text = "10s", .min = 1000000, .max = INT64_C(3600000000000),                 \

@@ -51,7 +51,8 @@ class Config(unittest.TestCase):
             "XDG_STATE_HOME": str(self.folder / "state"), "HOME": str(self.folder),
             "ETWSHIP_TRACES": str(self.traces), "ETWSHIP_OUT": str(self.out),
             "ES_API_KEY": "key-of-the-environment", "TOKEN": "token-of-the-environment",
-            "HASH_KEY": "hash-key-of-the-environment"}
+            "HASH_KEY": "hash-key-of-the-environment",
+            "ES_PASSWORD": "password-of-the-environment"}
         done = subprocess.run([BINARY, *map(str, arguments)], capture_output=True,
                               stdin=subprocess.DEVNULL, env=environment | variables,
                               cwd=cwd or self.folder, timeout=TIMEOUT_S, check=False)
@@ -478,7 +479,62 @@ Outputs""", out)
         self.assertIn("can be read by every user", done.err)
         self.assertNotIn("secret-of-a-file", done.err)
 
+    SECRETS = """\
+sessions: [{type: file, paths: [x.etl]}]
+filters: [{hash: {fields: [data.User], key: %s}}]
+outputs:
+  - {type: http, url: 'https://h', auth: {bearer: %s}, headers: {X-Key: %s}, proxy: %s}
+"""
+
+    def test_a_secret_that_holds_nothing_is_a_mistake(self):
+        """Of every key that takes one; the message names key and source, and shows no value."""
+        good = ["0123456789abcdef", "hush-bearer", "hush-header", "'http://u:hush-proxy@p'"]
+        keys = ["key", "bearer", "headers", "proxy"]
+        file = self.write("secret.key", "")
+        file.chmod(0o600)
+        for content, what in (("", "is empty"), (" \t\n", "holds white space alone"),
+                              ("hush-one-line-1\nhush-line-2\n", "has more than one line")):
+            file.write_text(content)
+            for place, key in enumerate(keys):
+                values = list(good)
+                values[place] = "'${TOKEN}'"
+                path = self.write("c.yaml", self.SECRETS % tuple(values))
+                done = self.etwship("check", "-c", path, TOKEN=content)
+                if key == "headers" and content.strip() or key == "proxy" and not content:
+                    continue  # of lines the http output speaks; no proxy is a choice
+                self.assertEqual(done.returncode, USAGE, (key, content, done.out))
+                self.assertIn(f"{key}: the environment variable TOKEN", done.err)
+                self.assertNotIn("hush", done.err + done.out)
+                if key == "headers":
+                    continue
+                values[place] = "'file:secret.key'"
+                path = self.write("c.yaml", self.SECRETS % tuple(values))
+                done = self.expect(USAGE, "check", "-c", path)
+                self.assertIn(f"{key}: the file '", done.err)
+                self.assertIn(f"secret.key' {what}. write the secret there", done.err)
+                self.assertNotIn("hush", done.err + done.out)
+        file.write_text("hush-bearer-of-a-file\n")
+        good[1] = "'file:secret.key'"
+        self.expect(DONE, "check", "-c", self.write("c.yaml", self.SECRETS % tuple(good)))
+
     # Warnings.
+
+    def test_a_pattern_that_fits_no_file_is_warned_of(self):
+        self.make_traces()
+        path = self.write("c.yaml", "include: [conf.d/*.yaml]\n"
+                          "sessions: [{type: file, paths: [traces/*.etl]}]\n"
+                          "outputs: [{type: file, path: out/events.ndjson}]\n")
+        line = f"etwship: {path}:1:11: %s: include: no file fits 'conf.d/*.yaml'. check the pattern"
+        self.assertIn(line % "warning", self.expect(DONE, "check", "-c", path).err)
+        self.assertIn(line % "warning", self.expect(USAGE, "check", "-c", path, "--strict").err)
+        self.assertIn(line % "warning", self.expect(DONE, "run", "-c", path).err)
+        before = (self.out / "events.ndjson").read_bytes()
+        self.assertIn(line % "error", self.expect(USAGE, "run", "-c", path, "--strict").err)
+        self.assertEqual((self.out / "events.ndjson").read_bytes(), before)
+        self.write("conf.d/a.yaml", "agent: {labels: {a: b}}\n")
+        done = self.etwship("run", "-c", path, "--strict", "--set", f"agent.data_dir={self.out}/d")
+        self.assertNotEqual(done.returncode, USAGE, done.err)
+        self.assertNotIn("include", done.err)
 
     WARNINGS = (
         ("providers: [A:0]", "level 0 means every level"),

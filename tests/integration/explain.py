@@ -18,7 +18,7 @@ BINARY = os.environ["ETWSHIP_BIN"]
 ETLGEN = os.environ["ETWSHIP_ETLGEN"]
 EXAMPLES = sorted((TOP / "config" / "examples").glob("*.yaml"))
 VARIABLES = {"ETWSHIP_TRACES": "/traces", "ETWSHIP_OUT": "/out", "ES_API_KEY": "k", "TOKEN": "secret-of-ours",
-             "HASH_KEY": "0123456789abcdef"}
+             "HASH_KEY": "0123456789abcdef", "ES_PASSWORD": "p"}
 TIMEOUT_S = 120
 DONE, USAGE = 0, 2
 

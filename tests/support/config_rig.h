@@ -140,6 +140,12 @@ static inline const char *test_env(void *self, const char *name)
     if (strcmp(name, "ProgramFiles(x86)") == 0) {
         return "C:\\Program Files (x86)";
     }
+    if (strcmp(name, "BLANK") == 0) {
+        return " \t\r\n";
+    }
+    if (strcmp(name, "LINES") == 0) {
+        return "hush\nhushhush";
+    }
     return strcmp(name, "EMPTY") == 0 ? "" : NULL;
 }
 

@@ -231,6 +231,99 @@ static void a_file_that_cannot_be_read_is_one_error(void **state)
     config_destroy(config);
 }
 
+#define EMPTY_KEY "is empty. write the secret there, or remove the key"
+#define BLANK_KEY "holds white space alone. write the secret there, or remove the key"
+#define LONG_KEY "has more than one line. write the secret there, and nothing else"
+#define NO_KEY "is set, but holds nothing. give it the secret, or remove the key"
+
+static void assert_key_fails(const char *text, const char *what)
+{
+    struct loaded l;
+    char wanted[300];
+    load(&l, text, strlen(text));
+    snprintf(wanted, sizeof(wanted), "f.yaml:1:6: error: key: %s", what);
+    assert_int_equal(l.report.error_count, 1);
+    assert_string_equal(l.report.lines[0].text, wanted);
+    assert_null(strstr(l.report.lines[0].text, "hush"));
+    unload(&l);
+}
+
+static void a_secret_is_not_nothing(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *what;
+    } cases[] = {
+        {"key: ''", "it " EMPTY_KEY},
+        {"key: ' '", "it " BLANK_KEY},
+        {"key: \"\\t\\n\"", "it " BLANK_KEY},
+        {"key: \"hush\\nhush\"", "it " LONG_KEY},
+        {"key: \"hush\\rhush\"", "it " LONG_KEY},
+        {"key: ${EMPTY}", "the environment variable EMPTY " NO_KEY},
+        {"key: ${EMPTY:hush}", "the environment variable EMPTY " NO_KEY},
+        {"key: ${BLANK}", "the environment variable BLANK " NO_KEY},
+        {"key: 'Bearer ${BLANK}'", "the environment variable BLANK " NO_KEY},
+        {"key: '${SITE}${EMPTY}'", "the environment variable EMPTY " NO_KEY},
+        {"key: ${LINES}", "the environment variable LINES: it " LONG_KEY},
+        {"key: ${NOPE:}", "it " EMPTY_KEY},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_key_fails(cases[i].text, cases[i].what);
+    }
+    /* Elsewhere nothing is a value, and $${ is no variable. */
+    struct loaded l;
+    const struct root *r = load_good(&l, "key: 'a$${EMPTY}b'\ntext: ${EMPTY}\nlabels: {a: ''}\n");
+    assert_string_equal(r->key, "a${EMPTY}b");
+    assert_string_equal(r->text, "");
+    unload(&l);
+}
+
+static void write_secret(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+    assert_true(temp_file_share(path, false));
+}
+
+static void a_secret_s_file_holds_one_line(void **state)
+{
+    (void)state;
+    static const char path[] = "test_config.line";
+    static const struct {
+        const char *text;
+        const char *what; /* NULL: it is `hush` */
+    } cases[] = {
+        {"hush", NULL},
+        {"hush\n", NULL},
+        {"hush\r\n", NULL},
+        {"", EMPTY_KEY},
+        {"\n", EMPTY_KEY},
+        {"\r\n", EMPTY_KEY},
+        {"\n\n", BLANK_KEY},
+        {" \t\n", BLANK_KEY},
+        {"hush\nhush", LONG_KEY},
+        {"hush\nhush\n", LONG_KEY},
+        {"hush\n\n", LONG_KEY},
+        {"\nhush\n", LONG_KEY},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        write_secret(path, cases[i].text);
+        if (cases[i].what) {
+            char what[200];
+            snprintf(what, sizeof(what), "the file '%s' %s", path, cases[i].what);
+            assert_key_fails("key: file:test_config.line", what);
+            continue;
+        }
+        struct loaded l;
+        assert_string_equal(load_good(&l, "key: file:test_config.line")->key, "hush");
+        unload(&l);
+    }
+    remove(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -239,6 +332,8 @@ int main(void)
         cmocka_unit_test(variables_are_resolved_in_every_value),
         cmocka_unit_test(aliases_repeat_a_value),
         cmocka_unit_test(a_secret_may_stand_in_a_file),
+        cmocka_unit_test(a_secret_is_not_nothing),
+        cmocka_unit_test(a_secret_s_file_holds_one_line),
         cmocka_unit_test(findings_of_the_caller_get_the_place_of_the_value),
         cmocka_unit_test(settings_can_be_set_without_a_file),
         cmocka_unit_test(a_file_that_cannot_be_read_is_one_error),

@@ -265,6 +265,27 @@ static void errors_of_included_files_come_behind_those_of_the_first(void **state
     unload(&l);
 }
 
+static void patterns_that_fit_no_file_are_told(void **state)
+{
+    (void)state;
+    put("main.yaml", "include:\n  - a*.yaml\n  - 'x?.yaml'\n  - none/*.yaml\ntags: [m]\n");
+    put("a.yaml", "tags: [a]\n");
+    struct loaded l;
+    struct config_report warnings;
+    load_good(&l, NULL);
+    config_report_init(&warnings);
+    warnings.kind = "warning";
+    config_report_includes(l.config, &warnings);
+    assert_int_equal(warnings.error_count, 2);
+    assert_non_null(strstr(warnings.lines[0].text, "main.yaml:3:5: warning: include: no file fits "
+                                                   "'x?.yaml'. check the pattern, or remove it"));
+    assert_non_null(strstr(warnings.lines[1].text,
+        "main.yaml:4:5: warning: include: no file fits 'none/*.yaml'. check the pattern, or remove "
+        "it"));
+    config_report_fini(&warnings);
+    unload(&l);
+}
+
 static void a_file_is_read_once_however_often_it_is_named(void **state)
 {
     (void)state;
@@ -447,6 +468,7 @@ int main(void)
         cmocka_unit_test(mappings_of_included_files_are_merged),
         cmocka_unit_test(what_two_files_say_is_reported_with_both_places),
         cmocka_unit_test(errors_of_included_files_come_behind_those_of_the_first),
+        cmocka_unit_test(patterns_that_fit_no_file_are_told),
         cmocka_unit_test(a_file_is_read_once_however_often_it_is_named),
         cmocka_unit_test(an_alias_in_an_included_file_stays_one),
         cmocka_unit_test(settings_replace_and_add_values),
