@@ -521,17 +521,17 @@ static const struct event_trace_text *add_agent_head(struct event_writer *writer
     const struct event_trace_text *trace = event_trace_get(writer, trace_info);
     struct span start = trace->start;
     struct span file = trace->file;
-    if (!trace->valid) {
-        out->failed = true;
-        return trace;
-    }
-    if (sequence == 0) { /* `{"session":"x","sequence":` loses its end, `,"file":"y"}` its comma */
+    out->failed |= !trace->valid;
+    /* Without a number `{"session":"x","sequence":` loses its end, `,"file":"y"}` its comma. */
+    if (sequence == 0 && !out->failed) {
         start.size -= sizeof("\"sequence\":") - 1;
         file = span_from(file, start.data[start.size - 1] == '{' && file.data[0] == ',');
         start.size -= start.data[start.size - 1] == ',';
     }
     buf_add_span(out, start);
-    buf_printf(out, sequence ? "%llu" : "", (unsigned long long)sequence);
+    if (sequence) {
+        buf_printf(out, "%llu", (unsigned long long)sequence);
+    }
     buf_add_span(out, file);
     return trace;
 }
