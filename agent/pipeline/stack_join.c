@@ -30,7 +30,7 @@ enum {
     SLACK_BYTES = 1024 * 1024,    /* kept free, so that no event leaves because its stack comes */
     MAX_EVENTS = 65536,
     BUCKETS = 16384, /* a power of two */
-    MAX_FRAMES = 1024,
+    MAX_FRAMES = STACK_KEYS_MAX_FRAMES,
     MAX_STEPS = 4096, /* along a chain: more events of one time stamp are not looked at */
     HOLD_100NS = 10000000,
     BLOCK_ALIGNMENT = _Alignof(max_align_t),
@@ -358,6 +358,7 @@ static bool hold(struct stack_join *join, const struct item *item)
         if (!stack_join_flush(join)) {
             return false;
         }
+        stack_keys_forget_before(join->keys, UINT64_MAX);
         join->newest = record->time;
     }
     size_t counted = record_copy_size(record);
@@ -397,8 +398,7 @@ static bool oldest_is_due(struct stack_join *join)
 
 /* The stack that a record of type 0x20, 0x25 or 0x26 carries or refers to; false if unknown. */
 static bool read_stack(struct stack_join *join, const struct event_record *record,
-    struct stack_owner *ret_owner, uint64_t *own_frames, const uint64_t **ret_frames,
-    uint32_t *ret_count)
+    struct stack_owner *ret_owner, uint64_t *ret_frames, uint32_t *ret_count)
 {
     struct reader r = reader_make(record->payload);
     ret_owner->trace = record->trace;
@@ -408,17 +408,17 @@ static bool read_stack(struct stack_join *join, const struct event_record *recor
     ret_owner->cpu = record->cpu;
     size_t width = record->pointer_size;
     if ((uint8_t)record->hook_id != TYPE_STACK) {
-        uint64_t key = width == 8 ? reader_u64(&r) : reader_u32(&r);
-        *ret_frames = r.failed ? NULL
-                               : stack_keys_find(join->keys, ret_owner->trace, key,
-                                     ret_owner->time_raw, ret_count);
-        return *ret_frames != NULL;
+        const struct stack_reference reference = {.trace = record->trace,
+            .key = width == 8 ? reader_u64(&r) : reader_u32(&r),
+            .time_raw = record->time_raw,
+            .cpu = record->cpu,
+            .is_user = (uint8_t)record->hook_id == TYPE_REFERENCE_USER};
+        return !r.failed && stack_keys_find(join->keys, &reference, ret_frames, ret_count);
     }
     uint32_t count = 0;
     while (reader_left(&r) >= width && count < MAX_FRAMES) {
-        own_frames[count++] = width == 8 ? reader_u64(&r) : reader_u32(&r);
+        ret_frames[count++] = width == 8 ? reader_u64(&r) : reader_u32(&r);
     }
-    *ret_frames = own_frames;
     *ret_count = count;
     return !r.failed;
 }
@@ -428,17 +428,20 @@ static bool joins(struct stack_join *join, const struct event_record *record)
 {
     uint8_t type = (uint8_t)record->hook_id;
     if (type >= TYPE_KEY_FIRST && type <= TYPE_KEY_LAST) {
-        stack_keys_learn(join->keys, record);
-        return stack_keys_used(join->keys, record);
+        bool is_used = stack_keys_pass(join->keys, record);
+        if (join->newest > HOLD_100NS) {
+            /* Events before that are not held any more, and their references come later still. */
+            stack_keys_forget_before(join->keys, join->newest - HOLD_100NS);
+        }
+        return is_used;
     }
     if (type != TYPE_STACK && type != TYPE_REFERENCE_KERNEL && type != TYPE_REFERENCE_USER) {
         return false;
     }
     struct stack_owner owner;
-    uint64_t own_frames[MAX_FRAMES];
-    const uint64_t *frames;
+    uint64_t frames[MAX_FRAMES];
     uint32_t count;
-    if (!read_stack(join, record, &owner, own_frames, &frames, &count)) {
+    if (!read_stack(join, record, &owner, frames, &count)) {
         return false;
     }
     struct block *block = find_owner(join, &owner);
@@ -449,6 +452,13 @@ void stack_join_learn(struct stack_join *join, const struct event_record *record
 {
     if (join->mode == STACK_WALK_JOIN && is_stack_walk(record)) {
         stack_keys_learn(join->keys, record);
+    }
+}
+
+void stack_join_forget(struct stack_join *join, const struct trace_info *trace)
+{
+    if (join->mode == STACK_WALK_JOIN) {
+        stack_keys_forget_trace(join->keys, trace);
     }
 }
 

@@ -13,7 +13,7 @@
  * A stack belongs to the event with its time stamp, thread and process (an event without thread
  * or process matches by time and processor). Held are at most 1 s of event time, 65,536 events and
  * 8 MB, whichever comes first. The key forms refer to stacks that other records define, before or
- * after: definitions are learned beforehand from the metadata pass, or as they come.
+ * after: definitions are learned beforehand from the metadata pass, or as they come (stack_keys.h).
  * Sources: StackWalk classes of the kernel MOF; PERFINFO_STACKWALK_* in ntwmi.h.
  */
 struct stack_join;
@@ -39,6 +39,9 @@ void stack_join_destroy(struct stack_join *join); /* NULL is fine */
 
 /* A definition of a stack key (StackWalk types 34, 35, 36) ahead of its time; others are ignored. */
 void stack_join_learn(struct stack_join *join, const struct event_record *record);
+
+/* No record of ${trace} comes any more: what its stack keys stand for is forgotten. */
+void stack_join_forget(struct stack_join *join, const struct trace_info *trace);
 
 /* The next record, with whatever the caller wants to know when its turn comes. False if emit stopped. */
 bool stack_join_push(struct stack_join *join, const struct event_record *record, uint64_t tag);

@@ -28,8 +28,10 @@ MANIFEST_EVENT_ID = 0xFFFE
 # A buffer stands at start..end of the file; `data` is unpacked, header included.
 Buffer = namedtuple("Buffer", "cpu sequence start end data")
 # kind: system, perfinfo, full, event. `group` is the kernel group or None, `guid` the provider or
-# class or None, `id` None for classic records, `pid` and `tid` None where unknown.
-Record = namedtuple("Record", "kind group guid id version opcode ticks pid tid cpu pointer payload")
+# class or None, `id` None for classic records, `pid` and `tid` None where unknown,
+# `stack` the frames in the record's own extended items.
+Record = namedtuple("Record", "kind group guid id version opcode ticks pid tid cpu pointer payload "
+                    "stack", defaults=((),))
 
 
 class Trace:
@@ -117,17 +119,34 @@ def _record(kind, data, cpu):
         flags, tid, pid, ticks = struct.unpack_from("<4xH2xIIq", data)
         code, version, opcode = struct.unpack_from("<HB2xB", data, 0x28)
         return Record("event", None, _guid(data, 0x18), code, version, opcode, ticks, _known(pid),
-                      _known(tid), cpu, EVENT_TYPES[kind], data[_payload_at(data, flags):])
+                      _known(tid), cpu, EVENT_TYPES[kind], data[_payload_at(data, flags):], _stack(data, flags))
     raise ValueError(f"record of header type {kind} is not for this reader")
 
 
-def _payload_at(data, flags):
-    """Behind the extended items, each of which says whether another follows."""
+def _items(data, flags):
+    """Each extended item: where it ends, its type, its bytes. An item says whether another follows."""
     at, more = 0x50, flags & 1
     while more:
-        length, linkage = struct.unpack_from("<H2xH", data, at)
+        length, kind, linkage, used = struct.unpack_from("<4H", data, at)
+        yield at + length, kind, data[at + 8:at + 8 + used]
         at, more = at + length, linkage & 1
-    return at
+
+
+def _payload_at(data, flags):
+    return max((end for end, _, _ in _items(data, flags)), default=0x50)
+
+
+def _stack(data, flags):
+    """STACK_TRACE32 and STACK_TRACE64: a match id, then addresses."""
+    frames = ()
+    for _, kind, item in _items(data, flags):
+        if kind in (5, 6):
+            frames += addresses(item[8:], 4 if kind == 5 else 8)
+    return frames
+
+
+def addresses(data, width):
+    return struct.unpack_from(f"<{len(data) // width}{'I' if width == 4 else 'Q'}", data)
 
 
 def _known(value):

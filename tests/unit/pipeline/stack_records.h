@@ -18,6 +18,8 @@ enum {
     SECOND = 10000000,
 };
 
+static const uint64_t KERNEL = UINT64_C(0xfffff80000000000); /* addresses of a 64-bit kernel */
+
 static const struct trace_info trace_a = {.has_stacks = true, .pointer_size = 8};
 static const struct trace_info trace_b = {.has_stacks = true, .pointer_size = 8};
 

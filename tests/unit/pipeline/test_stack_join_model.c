@@ -105,11 +105,12 @@ static void model_stack(struct model *m, const struct event_record *walk,
     model_hold(m, walk, true);
 }
 
-/* The one frame of a key's life: each lasts LIFE and ends with a record that was learned before. */
+/* The one frame of a key's life: each lasts LIFE and ends with a record that was learned before. Odd
+ * keys are of the kernel's stacks. */
 static uint64_t frame_of(unsigned trace, uint64_t key, int64_t time)
 {
     int64_t life = (time + LIFE - 1) / LIFE;
-    return (uint64_t)life << 16 | key << 8 | trace;
+    return (key & 1 ? KERNEL : 0) | (uint64_t)life << 16 | key << 8 | trace;
 }
 
 static const struct trace_info *const traces[] = {&trace_a, &trace_b};
@@ -190,9 +191,10 @@ static void random_stack(struct model *m, uint64_t step)
         walk.payload = buf_span(&m->payload);
     } else {
         uint64_t key = draw(m, MODEL_KEYS);
-        known = key != UNKNOWN_KEY;
-        frames[0] = frame_of(owner.trace == &trace_b, key, owner.time_raw);
-        walk = reference(&m->payload, 9, draw(m, 2) ? REFERENCE_USER : REFERENCE_KERNEL,
+        bool of_kernel = draw(m, 4) ? key & 1 : !(key & 1); /* now and then of the wrong kind */
+        known = key != UNKNOWN_KEY && of_kernel == (key & 1);
+        frames[0] = frame_of(owner.trace == &trace_b, key, m->now);
+        walk = reference(&m->payload, 9, of_kernel ? REFERENCE_KERNEL : REFERENCE_USER,
             owner.time_raw, owner.process_id, owner.thread_id, key);
     }
     walk.time_raw = m->now;
