@@ -70,6 +70,12 @@ static bool on_record(void *self, const struct event_record *record)
     return run->inner.record(run->inner.self, record);
 }
 
+static void on_trace_end(void *self, const struct trace_info *trace)
+{
+    struct run *run = self;
+    run->inner.trace_end(run->inner.self, trace);
+}
+
 static void on_gap(void *self, const struct gap *gap)
 {
     struct run *run = self;
@@ -137,6 +143,7 @@ bool session_run(const struct session_run_settings *settings, struct session_res
     struct input_sink sink = {.self = &run,
         .metadata = on_metadata,
         .record = on_record,
+        .trace_end = on_trace_end,
         .gap = on_gap,
         .damage = on_damage,
         .progress = on_progress};

@@ -25,6 +25,10 @@ struct input_sink {
     /* A record, valid until the call returns. False asks the input to stop. */
     bool (*record)(void *self, const struct event_record *record);
 
+    /* No record of ${trace} comes any more: what is kept for it alone can go. Not called where run()
+     * ends first. May be NULL. */
+    void (*trace_end)(void *self, const struct trace_info *trace);
+
     /* There is nothing more for the moment: what was handed over goes on its way. Inputs that wait
      * for their source call it before they do, and every other second at least while they do. False asks
      * the input to stop. May be NULL. */

@@ -145,6 +145,9 @@ void input_group_explain(const struct etl_file *file, uint64_t buffers);
 /* Tell what the sessions of the file have lost. Of a growing file ETW's counters are known by now. */
 void input_group_tell_losses(struct input *in, const struct etl_file *file);
 
+/* Tell that no record of the file comes any more. */
+void input_group_end(struct input *in, const struct etl_file *file);
+
 /* Index and deliver whole files in one order. */
 enum input_end input_group_run(
     struct input *in, struct etl_file *const *files, size_t count, struct error *err);

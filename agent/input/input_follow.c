@@ -135,6 +135,7 @@ static void leave(struct input_path *path, bool ended, enum path_state state)
             in->sink->file_end(in->sink->self, file->id);
         }
     }
+    input_group_end(in, file);
     etl_follow_destroy(path->follow);
     path->follow = NULL;
     path->stamp = plat_path_stamp(path->path);

@@ -220,7 +220,14 @@ static void tell_ends(struct input *in, struct etl_file *const *files, size_t co
     }
 }
 
-enum input_end input_group_run(
+void input_group_end(struct input *in, const struct etl_file *file)
+{
+    for (size_t i = 0; in->sink->trace_end && i < file->epoch_count; i++) {
+        in->sink->trace_end(in->sink->self, &file->epochs[i]->info.trace);
+    }
+}
+
+static enum input_end run_group(
     struct input *in, struct etl_file *const *files, size_t count, struct error *err)
 {
     struct first_pass pass = {.in = in};
@@ -256,6 +263,16 @@ enum input_end input_group_run(
     }
     if (end == INPUT_DONE) {
         tell_ends(in, files, count);
+    }
+    return end;
+}
+
+enum input_end input_group_run(
+    struct input *in, struct etl_file *const *files, size_t count, struct error *err)
+{
+    enum input_end end = run_group(in, files, count, err);
+    for (size_t i = 0; i < count; i++) {
+        input_group_end(in, files[i]);
     }
     return end;
 }

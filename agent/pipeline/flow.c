@@ -237,6 +237,12 @@ static void on_metadata(void *self, const struct event_record *record)
     }
 }
 
+static void on_trace_end(void *self, const struct trace_info *trace)
+{
+    const struct flow *flow = self;
+    stack_join_forget(flow->stacks, trace);
+}
+
 static bool on_record(void *self, const struct event_record *record)
 {
     struct flow *flow = self;
@@ -322,8 +328,11 @@ void flow_destroy(struct flow *flow)
 
 void flow_sink(struct flow *flow, struct input_sink *ret_sink)
 {
-    *ret_sink = (struct input_sink){
-        .self = flow, .metadata = on_metadata, .record = on_record, .gap = on_gap};
+    *ret_sink = (struct input_sink){.self = flow,
+        .metadata = on_metadata,
+        .record = on_record,
+        .trace_end = on_trace_end,
+        .gap = on_gap};
 }
 
 bool flow_finish(struct flow *flow)

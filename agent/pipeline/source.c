@@ -319,6 +319,12 @@ static void on_metadata(void *self, const struct event_record *record)
     }
 }
 
+static void on_trace_end(void *self, const struct trace_info *trace)
+{
+    const struct source *source = self;
+    stack_join_forget(source->stacks, trace);
+}
+
 static bool on_record(void *self, const struct event_record *record)
 {
     struct source *source = self;
@@ -535,6 +541,7 @@ void source_sink(struct source *source, struct input_sink *ret_sink)
     *ret_sink = (struct input_sink){.self = source,
         .metadata = on_metadata,
         .record = on_record,
+        .trace_end = on_trace_end,
         .pause = on_pause,
         .settle = on_settle,
         .gap = on_gap,

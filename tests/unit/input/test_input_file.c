@@ -16,6 +16,9 @@ struct seen {
     size_t records;
     struct record_position positions[MAX_SEEN];
     uint16_t ids[MAX_SEEN];
+    size_t trace_ends;
+    const struct trace_info *ended[2];
+    size_t ended_after[2]; /* records, by trace end */
     size_t metadata;
     size_t damage;
     size_t gaps;
@@ -30,6 +33,9 @@ static bool on_record(void *self, const struct event_record *record)
     struct seen *seen = self;
     assert_true(seen->records < MAX_SEEN);
     seen->positions[seen->records] = record->position;
+    for (size_t i = 0; i < seen->trace_ends; i++) {
+        assert_ptr_not_equal(record->trace, seen->ended[i]);
+    }
     seen->ids[seen->records++] = record->descriptor.id;
     seen->host_seen = span_is(record->trace->host_name, "there");
     return seen->records != seen->stop_after;
@@ -40,6 +46,14 @@ static void on_metadata(void *self, const struct event_record *record)
     struct seen *seen = self;
     assert_true(record_is_metadata(record) && record->kind != RECORD_KERNEL);
     seen->metadata++;
+}
+
+static void on_trace_end(void *self, const struct trace_info *trace)
+{
+    struct seen *seen = self;
+    assert_true(seen->trace_ends < 2);
+    seen->ended_after[seen->trace_ends] = seen->records;
+    seen->ended[seen->trace_ends++] = trace;
 }
 
 static void on_gap(void *self, const struct gap *gap)
@@ -118,6 +132,7 @@ static enum input_end run(
         .self = &seen,
         .metadata = on_metadata,
         .record = on_record,
+        .trace_end = on_trace_end,
         .gap = on_gap,
         .damage = on_damage,
     };
@@ -144,10 +159,15 @@ static void files_come_one_by_one_or_merged(void **state)
     assert_int_equal(run(&settings, NULL), INPUT_DONE);
     assert_int_equal(seen.records, 14);
     assert_memory_equal(seen.ids, each, sizeof(each));
+    assert_int_equal(seen.trace_ends, 2);
+    assert_int_equal(seen.ended_after[0], 7);
+    assert_int_equal(seen.ended_after[1], 14);
     settings.merge = INPUT_FILE_ALL;
     assert_int_equal(run(&settings, NULL), INPUT_DONE);
     assert_int_equal(seen.records, 14);
     assert_memory_equal(seen.ids, all, sizeof(all));
+    assert_int_equal(seen.trace_ends, 2);
+    assert_int_equal(seen.ended_after[0], 14);
 }
 
 static void resuming_after_any_record_gives_the_rest(void **state)
