@@ -76,6 +76,12 @@ static void on_trace_end(void *self, const struct trace_info *trace)
     run->inner.trace_end(run->inner.self, trace);
 }
 
+static void on_sample(void *self, const struct event_record *record)
+{
+    struct run *run = self;
+    run->inner.sample(run->inner.self, record);
+}
+
 static void on_gap(void *self, const struct gap *gap)
 {
     struct run *run = self;
@@ -144,6 +150,7 @@ bool session_run(const struct session_run_settings *settings, struct session_res
         .metadata = on_metadata,
         .record = on_record,
         .trace_end = on_trace_end,
+        .sample = run.inner.sample ? on_sample : NULL,
         .gap = on_gap,
         .damage = on_damage,
         .progress = on_progress};

@@ -40,7 +40,7 @@ static const struct cli_option options[] = {
     {.name = "max-events", .letter = 'n', .argument = "N", .help = "Stop after N events."},
     {.name = "pointer-size", .argument = "auto|4|8",
         .help = "Width of pointers in payloads. auto (the default) takes each event's own, and "
-                "the other one where only that fits."},
+                "the other one where only that fits an event or others of its class."},
     {.name = "stack-walk", .argument = "join|events|drop",
         .help = "Kernel call stacks: join (the default) puts them into their event's "
                 "extended.stack, events ships them as events, drop leaves them out."},

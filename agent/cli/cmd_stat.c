@@ -119,6 +119,10 @@ static void add_text(const struct scan *scan, const struct etl_file *file, struc
         buf_printf(out, "  %-12s%llu events with the other pointer size\n", "decoded",
             (unsigned long long)decode->other_width);
     }
+    if (decode->learned_width) {
+        buf_printf(out, "  %-12s%llu of them by what others of their class prove\n", "",
+            (unsigned long long)decode->learned_width);
+    }
     for (size_t i = 0; i < scan->damage.count && i < 20; i++) {
         buf_printf(out, "  %-12sbyte %llu: %s\n", "damage",
             (unsigned long long)scan->damage.offsets[i], scan->damage.what[i]);

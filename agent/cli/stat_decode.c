@@ -115,6 +115,7 @@ static bool on_event(void *self, const struct event *event)
     }
     stat->events++;
     stat->other_width += event->pointer_size != event->record->pointer_size;
+    stat->learned_width += event->is_width_learned;
     bool decoded = event->status == DECODE_COMPLETE || event->status == DECODE_RESIDUE ||
                    (event->status == DECODE_RAW && event->record->payload.size == 0);
     stat->decoded += decoded;
@@ -173,9 +174,10 @@ void stat_decode_json(const struct stat_decode *stat, struct buf *out)
         (unsigned long long)stat->events, (unsigned long long)stat->decoded,
         (unsigned long long)stat->partial);
     buf_printf(out,
-        "\"undecoded\":%llu,\"metadata\":%llu,\"other_pointer_size\":%llu,\"by_source\":{",
+        "\"undecoded\":%llu,\"metadata\":%llu,\"other_pointer_size\":%llu,"
+        "\"learned_pointer_size\":%llu,\"by_source\":{",
         (unsigned long long)stat->undecoded, (unsigned long long)stat->metadata,
-        (unsigned long long)stat->other_width);
+        (unsigned long long)stat->other_width, (unsigned long long)stat->learned_width);
     size_t count;
     struct tally_row **rows = tally_sorted(&stat->by_source, &count);
     for (size_t i = 0; i < count; i++) {

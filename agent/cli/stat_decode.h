@@ -16,6 +16,7 @@ struct stat_decode {
     uint64_t undecoded;
     uint64_t metadata;
     uint64_t other_width;
+    uint64_t learned_width; /* of them */
     struct tally by_source;
     struct tally types;
     struct tally missing;

@@ -54,6 +54,7 @@ struct event {
     uint32_t field_count;
     enum decode_status status;
     uint8_t pointer_size;  /* that decoded the payload */
+    bool is_width_learned; /* it is not the header's, as other events of the class prove */
     struct span rest;      /* payload bytes behind the last decoded field */
     const char *error;     /* DECODE_PARTIAL; DECODE_RAW where more than the lack of a definition is
                           behind it, else NULL. One sentence, valid as long as the fields */

@@ -430,8 +430,7 @@ bool etl_record_is_mere_event(struct span bytes)
     case ETL_FULL_HEADER64:
     case ETL_INSTANCE32:
     case ETL_INSTANCE64:
-        return memcmp(p + 0x18, record_metadata_class.bytes, 16) != 0 &&
-               !host_facts_is_class(p + 0x18) && record_process_class(p + 0x18) == RECORD_OF_OTHERS;
+        return false;
     case ETL_EVENT_HEADER32:
     case ETL_EVENT_HEADER64:
         return load_le16(p + 0x28) != RECORD_MANIFEST_ID &&

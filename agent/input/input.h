@@ -22,6 +22,11 @@ struct input_sink {
      * order. Records come again, in their place, through record(). May be NULL. */
     void (*metadata)(void *self, const struct event_record *record);
 
+    /* From where metadata() comes from, before the first record() of the trace: some of its classic
+     * events (EVENT_TRACE_HEADER), all of which come again. The width of pointers in their payloads
+     * may be another than their headers say, and some of them prove which it is. May be NULL. */
+    void (*sample)(void *self, const struct event_record *record);
+
     /* A record, valid until the call returns. False asks the input to stop. */
     bool (*record)(void *self, const struct event_record *record);
 

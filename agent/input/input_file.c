@@ -38,7 +38,8 @@ static const struct config_field fields[] = {
      .help = "Only events before this time."},
     {CONFIG_ROW("pointer_size", ENUM, struct input_file_settings, pointer_size),
      .default_text = "auto", .names = pointer_names,
-     .help = "Width of pointers in payloads: auto goes by each record's header."},
+     .help = "Width of pointers in payloads: auto goes by each record's header, and by the "
+             "payloads of classic events, which may prove another."},
     {CONFIG_ROW("stack_walk", ENUM, struct input_file_settings, stack_walk),
      .default_text = "join", .names = stack_names,
      .help = "Kernel stacks: join them to their events, ship them as events, or drop them."},

@@ -5,6 +5,7 @@
 #include "input/etl_format.h"
 #include "input/etl_merge.h"
 #include "input/input_file_parts.h"
+#include "input/width_samples.h"
 
 /* Whole files: a first pass over each for the index, metadata and damage, a second one in the order
  * of the merge. Losses that a trace's header tells come at its end. */
@@ -34,6 +35,7 @@ static bool is_wanted_first(const struct event_record *record)
 struct first_pass {
     struct input *in;
     struct etl_file *file;
+    struct width_samples *samples; /* NULL: none are wanted */
 };
 
 static bool first_pass_buffer(void *self, const struct etl_buffer *buffer, size_t epoch)
@@ -72,6 +74,9 @@ static bool first_pass_record(void *self, const struct event_record *record)
     struct first_pass *pass = self;
     input_group_note(pass->file, record);
     input_group_teach(pass->in, record);
+    if (width_samples_take(pass->samples, record)) {
+        pass->in->sink->sample(pass->in->sink->self, record);
+    }
     return true;
 }
 
@@ -227,10 +232,12 @@ void input_group_end(struct input *in, const struct etl_file *file)
     }
 }
 
-static enum input_end run_group(
+/* First pass over the files. STOPPED and FAILED as for the whole. */
+static enum input_end index_files(
     struct input *in, struct etl_file *const *files, size_t count, struct error *err)
 {
-    struct first_pass pass = {.in = in};
+    struct first_pass pass = {
+        .in = in, .samples = in->sink->sample ? width_samples_create() : NULL};
     const struct etl_visitor visitor = {
         .self = &pass,
         .buffer = first_pass_buffer,
@@ -238,20 +245,31 @@ static enum input_end run_group(
         .skips_mere_events = true,
         .damage = first_pass_damage,
     };
-    for (size_t i = 0; i < count; i++) {
+    enum input_end end = INPUT_DONE;
+    for (size_t i = 0; end == INPUT_DONE && i < count; i++) {
         pass.file = files[i];
         if (!etl_file_index(files[i], &visitor, err)) {
-            return INPUT_FAILED;
+            end = INPUT_FAILED;
+        } else if (input_file_is_stopped(in)) {
+            end = INPUT_STOPPED;
         }
-        if (input_file_is_stopped(in)) {
-            return INPUT_STOPPED;
-        }
+    }
+    width_samples_destroy(pass.samples);
+    return end;
+}
+
+static enum input_end run_group(
+    struct input *in, struct etl_file *const *files, size_t count, struct error *err)
+{
+    enum input_end end = index_files(in, files, count, err);
+    if (end != INPUT_DONE) {
+        return end;
     }
     struct etl_merge *merge = etl_merge_create(files, count, err);
     if (!merge) {
         return INPUT_FAILED;
     }
-    enum input_end end = deliver(in, files, merge, err);
+    end = deliver(in, files, merge, err);
     in->done_bytes += etl_merge_bytes(merge);
     etl_merge_destroy(merge);
     if (end == INPUT_DONE && in->skipping) {

@@ -347,7 +347,11 @@ static void learn(struct decode_worker *worker, struct slab *lesson)
     struct slab_item item;
     size_t cursor = 0;
     while (slab_next(lesson, &cursor, &item)) {
-        schema_cache_learn(worker->settings.caches[lesson->session], item.record);
+        if (item.record->kind == RECORD_CLASSIC && !record_is_metadata(item.record)) {
+            event_decode_weigh(&worker->contexts[lesson->session].decode, item.record);
+        } else {
+            schema_cache_learn(worker->settings.caches[lesson->session], item.record);
+        }
     }
     slab_queue_learned(worker->settings.queue, lesson);
 }
@@ -376,7 +380,8 @@ static bool make_context(struct decode_worker *worker, size_t index, struct erro
         .decoder = &worker->decoder,
         .pointer_size = session->pointer_size};
     context->has_scratch = true; /* fini is allowed from here on */
-    if (!filter_scratch_init(&context->scratch, session->ansi, err)) {
+    context->decode.widths = width_evidence_create(err);
+    if (!filter_scratch_init(&context->scratch, session->ansi, err) || !context->decode.widths) {
         return false;
     }
     context->scratch.paths.session = span_text(session->name);
@@ -415,6 +420,7 @@ static void fini_context(struct decode_worker *worker, size_t index)
     }
     free(context->writers);
     free(context->sizes);
+    width_evidence_destroy(context->decode.widths);
     process_reader_destroy(context->processes);
     decode_worker_gates_fini(worker, index);
     if (context->has_scratch) {

@@ -243,6 +243,12 @@ static void on_trace_end(void *self, const struct trace_info *trace)
     stack_join_forget(flow->stacks, trace);
 }
 
+static void on_sample(void *self, const struct event_record *record)
+{
+    struct flow *flow = self;
+    event_decode_weigh(&flow->decode, record);
+}
+
 static bool on_record(void *self, const struct event_record *record)
 {
     struct flow *flow = self;
@@ -295,6 +301,7 @@ struct flow *flow_create(const struct flow_settings *settings, struct error *err
     flow->decode = (struct event_decode){.cache = settings->cache,
         .decoder = &flow->decoder,
         .pointer_size = settings->decoding.pointer_size};
+    flow->decode.widths = width_evidence_create(err);
     flow->decoding = settings->decoding;
     flow->max_events = settings->max_events;
     if (settings->filter) {
@@ -308,7 +315,7 @@ struct flow *flow_create(const struct flow_settings *settings, struct error *err
     flow->ansi = settings->ansi;
     flow->reader = settings->processes ? process_reader_create(settings->processes, err) : NULL;
     flow->stacks = stack_join_create(settings->decoding.stack_walk, emit, on_left_out, flow, err);
-    if (!flow->stacks || (settings->processes && !flow->reader) ||
+    if (!flow->stacks || !flow->decode.widths || (settings->processes && !flow->reader) ||
         !decoder_init(&flow->decoder, err)) {
         flow_destroy(flow);
         return NULL;
@@ -321,6 +328,7 @@ void flow_destroy(struct flow *flow)
     if (flow) {
         stack_join_destroy(flow->stacks);
         decoder_fini(&flow->decoder);
+        width_evidence_destroy(flow->decode.widths);
         process_reader_destroy(flow->reader);
         free(flow);
     }
@@ -332,6 +340,7 @@ void flow_sink(struct flow *flow, struct input_sink *ret_sink)
         .metadata = on_metadata,
         .record = on_record,
         .trace_end = on_trace_end,
+        .sample = flow->decoding.pointer_size ? NULL : on_sample,
         .gap = on_gap};
 }
 

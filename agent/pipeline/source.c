@@ -325,6 +325,11 @@ static void on_trace_end(void *self, const struct trace_info *trace)
     stack_join_forget(source->stacks, trace);
 }
 
+static void on_sample(void *self, const struct event_record *record)
+{
+    learn(self, record);
+}
+
 static bool on_record(void *self, const struct event_record *record)
 {
     struct source *source = self;
@@ -546,6 +551,9 @@ void source_sink(struct source *source, struct input_sink *ret_sink)
         .settle = on_settle,
         .gap = on_gap,
         .guard = on_guard};
+    if (source->settings.decoding.pointer_size == 0) {
+        ret_sink->sample = on_sample;
+    }
     if (source->settings.damage) {
         ret_sink->damage = on_damage;
     }

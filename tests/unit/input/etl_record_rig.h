@@ -27,6 +27,7 @@ static inline void check_mere_event(struct span copy, const char *problem)
     if (etl_record_is_mere_event(copy)) {
         assert_null(problem);
         assert_false(record_is_metadata(&record));
+        assert_int_not_equal(record.kind, RECORD_CLASSIC);
         assert_false(record.kind == RECORD_KERNEL && record.hook_id >> 8 == 0x18); /* StackWalk */
         assert_false(
             record.kind == RECORD_KERNEL && record.hook_id >> 8 == 0x0b); /* SystemConfig */

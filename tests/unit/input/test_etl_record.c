@@ -269,8 +269,7 @@ static void mere_events_are_told_from_records_that_describe(void **state)
         {3, 0x1b, true, 6, 0x1822, false}, /* a stack key */
         {4, 0x1b, true, 6, 0x1820, false}, /* a stack */
         {16, 0x13, true, 6, 0x0f2e, true}, {17, 0x13, true, 6, 0x1820, false},
-        {10, 0x33, false, 0x18, 0, true},
-        {20, 0x33, false, 0x18, 0xf6c1, true}, /* begins like the class of metadata */
+        {10, 0x33, false, 0x18, 0, false}, {20, 0x33, false, 0x18, 0, false}, /* of a class */
         {19, 0x53, false, 0x28, 7, true},
         {18, 0x53, false, 0x28, 0xfffe, false}, /* perhaps a manifest */
         {12, 0x20, false, 4, 0, true},          /* no public layout */

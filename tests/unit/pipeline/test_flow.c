@@ -27,7 +27,14 @@ static const char pack_text[] = //
     "event manifest 2 0\n"
     "  field \"A\" UInt32\n"
     "  field \"B\" UInt32\n"
-    "event manifest 3 0\n";
+    "event manifest 3 0\n"
+    "provider 00000004-0000-0000-0000-000000000000 \"Files\"\n"
+    "event mof 0 1\n"
+    "  class 00000005-0000-0000-0000-000000000000\n"
+    "  opcode 5 \"Name\"\n"
+    "  field \"Base\" Pointer\n"
+    "  field \"Size\" UInt32\n"
+    "  field \"Name\" UnicodeString\n";
 
 static char folder[TEMP_FOLDER_BYTES];
 static char pack_path[TEMP_FOLDER_BYTES + 16];
@@ -310,6 +317,85 @@ static void only_classes_are_tried_with_the_other_pointer_size(void **state)
     }
 }
 
+/* An event of a pointer, a size and a name, with a narrow header. */
+static struct event_record file_event(void)
+{
+    struct event_record record = class_event();
+    record.provider = (struct guid){{5}};
+    record.pointer_size = 4;
+    return record;
+}
+
+static void sample(struct fixture *f, struct event_record record, const char *payload)
+{
+    record.payload = payload_make(payload);
+    f->sink.sample(f->sink.self, &record);
+    payload_free(record.payload);
+}
+
+/* Wide pointers. The halves of the size are where a narrow layout has the start of the name: the end
+ * of it, two letters, a control. */
+#define PROVES_WIDE "4433221100000000 00900000 L'file' 0000"
+#define MAY_BE_BOTH "4433221100000000 00902500 L'file' 0000"
+#define READS_BADLY "4433221100000000 00901200 L'C:\\file' 0000"
+
+static void a_sample_of_the_class_tells_the_width_of_its_events(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, (struct input_decoding){.pointer_size = 0}, 0);
+    assert_true(push(&f, file_event(), MAY_BE_BOTH));
+    sample(&f, file_event(), PROVES_WIDE);
+    assert_true(push(&f, file_event(), MAY_BE_BOTH));
+    assert_true(push(&f, file_event(), PROVES_WIDE));
+    assert_true(push(&f, file_event(), "44332211 00")); /* neither fits: the class decides */
+    struct event_record other = file_event();
+    other.descriptor.version = 2;
+    assert_true(push(&f, other, MAY_BE_BOTH));
+    assert_span(buf_span(&f.log), "1:whole/4/3 2:whole/8/3 3:whole/8/3 4:part/8/0 5:whole/4/3 ");
+    assert_int_equal(flow_counts(f.flow).decode.other_width, 3);
+    assert_int_equal(flow_counts(f.flow).decode.learned_width, 2);
+    fixture_fini(&f);
+}
+
+static void a_forced_width_needs_no_samples(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, (struct input_decoding){.pointer_size = 4}, 0);
+    assert_null(f.sink.sample);
+    fixture_fini(&f);
+}
+
+static void what_the_kernel_writes_is_as_its_header_says(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, (struct input_decoding){.pointer_size = 0}, 0);
+    struct event_record record = file_event();
+    record.kind = RECORD_KERNEL;
+    record.hook_id = 0x1402;
+    sample(&f, record, PROVES_WIDE);
+    assert_true(push(&f, record, READS_BADLY));
+    assert_span(buf_span(&f.log), "1:whole/4/3 ");
+    fixture_fini(&f);
+}
+
+static void without_samples_an_events_own_text_tells(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f, (struct input_decoding){.pointer_size = 0}, 0);
+    assert_true(push(&f, file_event(), READS_BADLY));
+    assert_true(push(&f, file_event(), MAY_BE_BOTH));
+    assert_true(push(&f, file_event(), "44332211 00900000 L'C:\\file' 0000"));
+    /* Garbage either way: nothing is known. */
+    assert_true(push(&f, file_event(), "44332211 00000000 00901200 0700 L'file' 0000"));
+    assert_span(buf_span(&f.log), "1:whole/8/3 2:whole/4/3 3:whole/4/3 4:whole/4/3 ");
+    assert_int_equal(flow_counts(f.flow).decode.learned_width, 0);
+    fixture_fini(&f);
+}
+
 /* ---- ends ------------------------------------------------------------------------------------------- */
 
 static void max_events_ends_the_flow(void **state)
@@ -499,6 +585,10 @@ int main(void)
         cmocka_unit_test(a_stack_reaches_the_consumers_with_its_event),
         cmocka_unit_test(the_first_definition_that_fits_is_taken),
         cmocka_unit_test(only_classes_are_tried_with_the_other_pointer_size),
+        cmocka_unit_test(a_sample_of_the_class_tells_the_width_of_its_events),
+        cmocka_unit_test(a_forced_width_needs_no_samples),
+        cmocka_unit_test(what_the_kernel_writes_is_as_its_header_says),
+        cmocka_unit_test(without_samples_an_events_own_text_tells),
         cmocka_unit_test(max_events_ends_the_flow),
         cmocka_unit_test(max_events_counts_what_was_held_back_too),
         cmocka_unit_test(a_consumer_that_has_enough_ends_the_flow_for_all),
