@@ -9,9 +9,9 @@
  * Definitions and what does not fit into them of their frames stand in chunks of one size, so that
  * memory can be given back in any order. Chunks are called by numbers from 1; 0 is none.
  *
- * Each definition is in a list of those with its hash, in the order of time. A trace is learned from
- * its start on, and definitions at the start are forgotten first, so new ones are sorted in from the
- * end of the list and searches begin at its start. Definitions that have passed by wait in a queue
+ * Each definition is in a list of those with its hash, in the order of time. A trace is learned
+ * from its start on, and definitions at the start are forgotten first, so new ones are sorted in
+ * from the end of the list and searches begin at its start. Definitions that have passed by wait in a queue
  * until no reference to them can come any more.
  */
 enum {
