@@ -2,15 +2,14 @@
 
     sbom.py --program FILE --version VERSION --libraries FILE --time SECONDS
 
---libraries: what packaging/windows/cross/prefix.sh keeps beside the libraries: name, version, file of the
-source and its SHA-256, with tabs between them; several lines where a source has several files, the last two
-empty where the distribution gives the library built.
+--libraries: what packaging/windows/cross/prefix.sh keeps beside the libraries, with tabs between: name, version,
+archive with the source, its SHA-256, package URL (purl). Both in the middle are empty where the distribution
+gives the library built.
 """
 
 import argparse
 import hashlib
 import json
-import urllib.parse
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -19,6 +18,7 @@ LICENSES = {
     "curl": "curl",
     "expat": "MIT",
     "gcc-mingw-w64-x86-64-win32": "GPL-3.0-or-later WITH GCC-exception-3.1",
+    "libarchive": "BSD-2-Clause",
     "libisal": "BSD-3-Clause",
     "libyaml": "MIT",
     "libzstd": "BSD-3-Clause OR GPL-2.0-only",
@@ -29,52 +29,36 @@ LICENSES = {
     "xxhash": "BSD-2-Clause",
     "zlib": "Zlib",
 }
-ORIGINAL = ".orig.tar."
 
 
 def read_libraries(path):
-    found = {}
-    for line in path.read_text(encoding="utf-8").splitlines():
-        name, version, file, digest = line.split("\t")
-        library = found.setdefault(name, {"version": version, "files": []})
-        if file:
-            library["files"].append((file, digest))
-    return found
+    keys = ("name", "version", "file", "digest", "purl")
+    return [dict(zip(keys, line.split("\t"))) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def purl(name, version, is_source):
-    what = "?arch=source" if is_source else ""
-    return f"pkg:deb/debian/{name}@{urllib.parse.quote(version, safe='.+~-')}{what}"
-
-
-def library_package(name, library):
-    files = library["files"]
+def library_package(library):
     package = {
-        "SPDXID": f"SPDXRef-Package-{name}",
-        "name": name,
+        "SPDXID": f"SPDXRef-Package-{library['name']}",
+        "name": library["name"],
         "versionInfo": library["version"],
         "downloadLocation": "NOASSERTION",
         "filesAnalyzed": False,
         "licenseConcluded": "NOASSERTION",
-        "licenseDeclared": LICENSES[name],
+        "licenseDeclared": LICENSES[library["name"]],
         "copyrightText": "NOASSERTION",
         "primaryPackagePurpose": "LIBRARY",
         "externalRefs": [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl",
-                          "referenceLocator": purl(name, library["version"], bool(files))}],
+                          "referenceLocator": library["purl"]}],
     }
-    original = [pair for pair in files if ORIGINAL in pair[0]]
-    if original:
-        package["packageFileName"], digest = original[0]
-        package["checksums"] = [{"algorithm": "SHA256", "checksumValue": digest}]
-    rest = [f"{file} (SHA256 {digest})" for file, digest in files if (file, digest) not in original[:1]]
-    if rest:
-        package["sourceInfo"] = "Built from source with the distribution's changes: " + ", ".join(rest)
+    if library["file"]:
+        package["packageFileName"] = library["file"]
+        package["checksums"] = [{"algorithm": "SHA256", "checksumValue": library["digest"]}]
     return package
 
 
 def document(arguments):
     digest = hashlib.sha256(arguments.program.read_bytes()).hexdigest()
-    libraries = read_libraries(arguments.libraries)
+    libraries = sorted(read_libraries(arguments.libraries), key=lambda library: library["name"])
     own = {
         "SPDXID": "SPDXRef-Package-etwship",
         "name": "etwship",
@@ -88,7 +72,6 @@ def document(arguments):
         "copyrightText": "NOASSERTION",
         "primaryPackagePurpose": "APPLICATION",
     }
-    names = sorted(libraries)
     created = datetime.fromtimestamp(arguments.time, timezone.utc)
     return {
         "spdxVersion": "SPDX-2.3",
@@ -98,12 +81,12 @@ def document(arguments):
         "documentNamespace": f"https://spdx.org/spdxdocs/etwship-{arguments.version}-{digest}",
         "creationInfo": {"created": created.strftime("%Y-%m-%dT%H:%M:%SZ"),
                          "creators": ["Tool: etwship packaging/windows/sbom.py"]},
-        "packages": [own, *(library_package(name, libraries[name]) for name in names)],
+        "packages": [own, *map(library_package, libraries)],
         "relationships": [
             {"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES",
              "relatedSpdxElement": own["SPDXID"]},
             *({"spdxElementId": own["SPDXID"], "relationshipType": "STATIC_LINK",
-               "relatedSpdxElement": f"SPDXRef-Package-{name}"} for name in names)],
+               "relatedSpdxElement": f"SPDXRef-Package-{library['name']}"} for library in libraries)],
     }
 
 

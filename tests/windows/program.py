@@ -28,7 +28,8 @@ TOOLS = wine.TOOLS
 KNOWN_DLLS = {"advapi32.dll", "kernel32.dll", "msvcrt.dll", "ole32.dll", "psapi.dll", "rpcrt4.dll",
               "sechost.dll", "shell32.dll", "user32.dll", "ws2_32.dll"}
 # What is loaded at run time, or would be by a careless library.
-PLANTED_DLLS = ["bcrypt", "cryptbase", "ntmarta", "profapi", "tdh", "userenv", "uxtheme", "version"]
+PLANTED_DLLS = ["bcrypt", "cryptbase", "iphlpapi", "ntmarta", "profapi", "secur32", "tdh", "userenv", "uxtheme",
+                "version"]
 # event.created of ecs is when the program ran; the agent has an id for every run.
 NOW = re.compile(rb'(?<="created":")[^"]*|(?<=,"agent":){[^}]*}')
 REAL_TRACES = ["tx-HTTP_Server.etl", "krabsetw-powershell.etl", "perfview-primitive-types.etl",

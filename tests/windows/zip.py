@@ -38,8 +38,8 @@ class Archive(unittest.TestCase):
     def test_it_names_the_license_of_every_library(self):
         notices = self.text("NOTICES.txt")
         found = re.findall(r"^==== (\S+) ====\r\n\r\n(?=\S| +\S|\r\n)", notices, re.M)
-        self.assertEqual(sorted(found), ["curl", "expat", "libisal", "libyaml", "libzstd", "mingw-w64",
-                                         "nghttp2", "pcre2", "sqlite3", "xxhash", "zlib"])
+        self.assertEqual(sorted(found), ["curl", "expat", "libarchive", "libisal", "libyaml", "libzstd",
+                                         "mingw-w64", "nghttp2", "pcre2", "sqlite3", "xxhash", "zlib"])
         for words in ["Expat maintainers", "Kirill Simonov", "Philip Hazel", "Yann Collet",
                       "Jean-loup Gailly", "MinGW-w64", "disclaims copyright"]:
             self.assertTrue(words.lower() in notices.lower(), words)

@@ -3,13 +3,10 @@
 #
 #   packaging/windows/cross/prefix.sh
 #
-# The sources are those of the distribution: the versions of the -dev packages that the Linux build
-# uses, or the newest where those are gone or none is named. What is made is kept under
-# ${XDG_CACHE_HOME:-~/.cache}/etwship, by a hash of all that decides about it: this recipe, the
-# versions, the compiler and the toolchain file. Needs packages of `packaging/deps.sh windows`.
-#
-# apt gets a configuration of its own, made from the machine's by asking for sources instead of
-# packages: so this needs no root, and the machine stays as it is.
+# fetch.sh brings the sources, of the versions in sources.tsv. What is made is kept under
+# ${XDG_CACHE_HOME:-~/.cache}/etwship, by a hash of all that decides about it: this recipe, the table of
+# sources, the compiler and the toolchain file. Needs packages of `packaging/deps.sh windows`; exit code 77
+# without them, or where a source cannot be had.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -20,29 +17,15 @@ say() {
     echo "$*" >&2
 }
 
-# name of the source package, of the -dev package whose version counts. Of curl it is the newest:
-# what is wrong with Schannel is not mended in the versions of a distribution that has no use for it.
-packages="libyaml:libyaml-dev expat:libexpat1-dev xxhash:libxxhash-dev pcre2:libpcre2-dev
-    zlib:zlib1g-dev libzstd:libzstd-dev libisal:libisal-dev sqlite3:libsqlite3-dev
-    nghttp2: curl: cmocka:libcmocka-dev"
-
-wanted=
-for pair in $packages; do
-    version=
-    [ -z "${pair#*:}" ] ||
-        version=$(dpkg-query -W -f '${source:Version}' "${pair#*:}" 2>/dev/null || true)
-    wanted="$wanted ${pair%%:*}=$version"
-done
-
-for tool in $target-gcc apt-get dpkg-source cmake gcc make nasm ninja tclsh; do
+for tool in $target-gcc cmake make nasm ninja xz; do
     if ! command -v "$tool" >/dev/null 2>&1; then
         say "No libraries for Windows: no $tool (packaging/deps.sh windows)"
         exit 77
     fi
 done
 
-key=$( (cat "$here/prefix.sh" "$toolchain"; echo "$wanted"; $target-gcc --version) |
-    sha256sum | cut -c1-16)
+key=$( (cat "$here/prefix.sh" "$here/fetch.sh" "${ETWSHIP_SOURCES:-$here/sources.tsv}" \
+    "$here/crates/Cargo.lock" "$toolchain"; $target-gcc --version) | sha256sum | cut -c1-16)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/etwship
 prefix=$cache/mingw-$key
 if [ -d "$prefix" ]; then
@@ -63,94 +46,24 @@ finish() {
 }
 trap finish EXIT
 made=$work/prefix
-mkdir -p "$made/include" "$made/lib/pkgconfig"
-
-codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
-
-# ---- sources ------------------------------------------------------------------------------------
-
-# The distribution's own entries, for sources: others have none, or other ones. The suite after the
-# machine's is asked, too: not all sources of security updates are kept on the mirrors.
-write_sources() {
-    newer=$codename
-    [ "$codename" != bookworm ] || newer=trixie
-    mkdir -p "$work/apt/sources" "$work/apt/lists/partial" "$work/apt/cache/archives/partial"
-    for file in /etc/apt/sources.list.d/*.sources; do
-        [ -f "$file" ] || continue
-        awk -v RS= -v ORS='\n\n' -v suite="$codename" -v newer="$newer" '
-            $0 ~ "(^|\n)Suites:([^\n]* )?" suite "([ -][^\n]*)?(\n|$)" {
-                sub(/(^|\n)Types:[^\n]*/, "\nTypes: deb-src")
-                print
-                if (newer != suite && $0 ~ "\nSuites: *" suite "( |\n|$)") {
-                    sub(/\nSuites:[^\n]*/, "\nSuites: " newer)
-                    print
-                }
-            }' "$file"
-    done >"$work/apt/sources/machine.sources"
-    for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
-        [ -f "$file" ] || continue
-        awk -v suite="$codename" -v newer="$newer" '
-            $1 == "deb" {
-                for (i = 2; i <= NF; i++) {
-                    if ($i ~ "^" suite "(-updates|-security)?$") {
-                        sub(/deb/, "deb-src")
-                        print
-                        if ($i == suite && newer != suite) {
-                            $i = newer
-                            print
-                        }
-                        break
-                    }
-                }
-            }' "$file"
-    done >"$work/apt/sources/machine.list"
-}
-
-apt() {
-    apt-get -q -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$work/apt/sources" \
-        -o Dir::State::Lists="$work/apt/lists" -o Dir::Cache="$work/apt/cache" \
-        -o APT::Sandbox::User= "$@" >>"$work/log" 2>&1
-}
-
-fetch() {
-    mkdir "$work/src"
-    cd "$work/src"
-    write_sources
-    apt update || true # what is missing shows below
-    for package in $wanted; do
-        name=${package%%=*}
-        # A version that was replaced meanwhile is gone from the mirrors, and a newer one may not be
-        # there yet.
-        apt source "${package%=}" || apt source "$name" || apt source "$name/$codename" || {
-            tail -n 5 "$work/log" >&2
-            say "No libraries for Windows: no source of $name. Is there a network?"
-            exit 77
-        }
-    done
-}
-
-# The folder that a source package was unpacked to.
-source_of() {
-    for folder in "$work/src/$1"-*/; do
-        echo "${folder%/}"
-    done
-}
+sources=$work/src
+mkdir -p "$made/include" "$made/lib/pkgconfig" "$made/share/licenses"
 
 # ---- building -----------------------------------------------------------------------------------
 
-# name of the .pc file, the source folder, flags for compilers, libraries
+# name of the .pc file, library, flags for compilers, libraries
 describe() {
-    version=${2##*-}
+    version=$(awk -F'\t' -v library="$2" '$1 == library { print $2 }' "$sources/fetched.tsv")
     printf 'Name: %s\nDescription: %s\nVersion: %s\nCflags: -I%s %s\nLibs: -L%s %s\n' "$1" "$1" \
-        "${version%%[!0-9.]*}" '${pcfiledir}/../../include' "$3" '${pcfiledir}/..' "$4" \
+        "$version" '${pcfiledir}/../../include' "$3" '${pcfiledir}/..' "$4" \
         >"$made/lib/pkgconfig/$1.pc"
 }
 
 jobs=${ETWSHIP_JOBS:-$(nproc)}
 
-# folder, cmake's options
+# library, cmake's options
 with_cmake() {
-    folder=$1
+    folder=$sources/$1
     shift
     cmake -S "$folder" -B "$folder/build-mingw" -G Ninja -DCMAKE_TOOLCHAIN_FILE="$toolchain" \
         -DETWSHIP_MINGW_PREFIX="$made" -DCMAKE_BUILD_TYPE=Release \
@@ -160,18 +73,18 @@ with_cmake() {
         >>"$work/log" 2>&1
 }
 
-# library, folder, its sources: for libraries that have nothing to configure
+# library, its folder, flags, its sources there: for libraries that have nothing to configure
 with_cc() {
     library=$1
-    cd "$2"
-    shift 2
+    flags=$3
+    cd "$sources/$2"
+    shift 3
     mkdir build-mingw
     # $0 and $1 are the inner shell's.
     # shellcheck disable=SC2016
     printf '%s\n' "$@" | xargs -P "$jobs" -n 1 sh -c '
-        $0 -O3 -Iinclude -DHAVE_MALLOC_H -DHAVE_INTTYPES_H -DHAVE_SIGNAL_H \
-            -DHAVE_STRUCT_TIMESPEC -D__USE_MINGW_ANSI_STDIO=1 -c "$1" \
-            -o "build-mingw/$(basename "$1" .c).o"' $target-gcc >>"$work/log" 2>&1
+        exec $0 -c "$1" -o "build-mingw/$(basename "$1" .c).o"' \
+        "$target-gcc -O3 -D__USE_MINGW_ANSI_STDIO=1 $flags" >>"$work/log" 2>&1
     $target-ar crs "$made/lib/lib$library.a" build-mingw/*.o
 }
 
@@ -193,107 +106,105 @@ load_late() {
         >>"$work/log" 2>&1
 }
 
-# What must be said of each library where the program is given away.
+# What must be said of each library where the program is given away. cmocka is in no program but tests.
 keep_licenses() {
-    mkdir -p "$made/share/licenses"
-    for pair in $packages; do
-        folder=$(source_of "${pair%%:*}")
-        [ ! -d "$folder/${pair%%:*}" ] || folder=$folder/${pair%%:*} # expat
-        for file in "$folder"/LICEN[SC]E* "$folder"/License* "$folder"/COPYING* \
-            "$(source_of "${pair%%:*}")/debian/copyright"; do
-            # That of nghttp2 says only where to look.
-            if grep -q -i copyright "$file" 2>/dev/null; then
-                cp "$file" "$made/share/licenses/${pair%%:*}.txt"
-                break
-            fi
-        done
-    done
-    rm "$made/share/licenses/cmocka.txt" # in no program but tests
+    while IFS="$(printf '\t')" read -r library _ _ _ _ files; do
+        [ "$library" != cmocka ] || continue
+        for file in $files; do
+            case $file in
+            *.[ch]) awk '{ print } /\*\*\// || /^ ?\*\// { ended = 1 } ended && /\*\// { exit }' \
+                "$sources/$library/$file" ;;
+            *) cat "$sources/$library/$file" ;;
+            esac
+        done >"$made/share/licenses/$library.txt"
+    done <"$sources/fetched.tsv"
     cp /usr/share/doc/mingw-w64-x86-64-dev/copyright "$made/share/licenses/mingw-w64.txt"
 }
 
-# What a bill of materials says of each (packaging/windows/sbom.py): name, version, files of its source
-# with their SHA-256.
+# What a bill of materials says of each (packaging/windows/sbom.py): name, version, archive with its
+# source, SHA-256 of that, package URL.
 keep_sources() {
-    for pair in $packages; do
-        name=${pair%%:*}
-        [ "$name" != cmocka ] || continue # in no program but tests
-        for dsc in "$work/src/${name}"_*.dsc; do
-            version=$(sed -n 's/^Version: *//p' "$dsc" | head -n 1)
-            awk -v name="$name" -v version="$version" '
-                /^Checksums-Sha256:/ { inside = 1; next }
-                /^[^ ]/ { inside = 0 }
-                inside && $3 !~ /\.asc$/ { print name "\t" version "\t" $3 "\t" $1 }' "$dsc"
-        done
-    done >"$made/share/sources.tsv"
+    grep -v '^cmocka' "$sources/fetched.tsv" | cut -f 1-5
     for package in mingw-w64-x86-64-dev gcc-mingw-w64-x86-64-win32; do
         version=$(dpkg-query -W -f '${Version}' "$package" 2>/dev/null || echo unknown)
-        printf '%s\t%s\t\t\n' "$package" "$version" >>"$made/share/sources.tsv"
+        printf '%s\t%s\t\t\tpkg:deb/debian/%s@%s\n' "$package" "$version" "$package" \
+            "$(echo "$version" | sed 's/+/%2B/g')"
     done
 }
 
-build() {
-    folder=$(source_of libyaml)
-    with_cmake "$folder" -DBUILD_TESTING=OFF
-    describe yaml-0.1 "$folder" -DYAML_DECLARE_STATIC -lyaml
+build_zlib() {
+    # Its CMake makes a DLL, too.
+    with_cc z zlib '' adler32.c compress.c crc32.c deflate.c gzclose.c gzlib.c gzread.c gzwrite.c \
+        infback.c inffast.c inflate.c inftrees.c trees.c uncompr.c zutil.c
+    cp zlib.h zconf.h "$made/include"
+    describe zlib zlib '' -lz
+}
 
-    folder=$(source_of expat)
-    with_cmake "$folder/expat" -DEXPAT_SHARED_LIBS=OFF -DEXPAT_BUILD_TOOLS=OFF \
-        -DEXPAT_BUILD_EXAMPLES=OFF -DEXPAT_BUILD_TESTS=OFF -DEXPAT_BUILD_DOCS=OFF
-    describe expat "$folder" -DXML_STATIC -lexpat
+build_libzstd() {
+    cd "$sources/libzstd"
+    with_cc zstd libzstd '' lib/common/*.c lib/compress/*.c lib/decompress/*.c lib/decompress/*.S
+    cp lib/zstd*.h "$made/include"
+    describe libzstd libzstd '' -lzstd
+}
 
-    folder=$(source_of pcre2)
-    with_cmake "$folder" -DPCRE2_BUILD_PCRE2GREP=OFF -DPCRE2_BUILD_TESTS=OFF \
-        -DPCRE2_SUPPORT_JIT=ON -DPCRE2_STATIC_RUNTIME=OFF
-    describe libpcre2-8 "$folder" -DPCRE2_STATIC -lpcre2-8
+build_libyaml() {
+    with_cmake libyaml -DBUILD_TESTING=OFF
+    describe yaml-0.1 libyaml -DYAML_DECLARE_STATIC -lyaml
+}
 
-    folder=$(source_of xxhash)
-    with_cc xxhash "$folder" xxhash.c
-    cp "$folder/xxhash.h" "$made/include"
-    describe libxxhash "$folder" '' -lxxhash
+build_expat() {
+    with_cmake expat -DEXPAT_SHARED_LIBS=OFF -DEXPAT_BUILD_TOOLS=OFF -DEXPAT_BUILD_EXAMPLES=OFF \
+        -DEXPAT_BUILD_TESTS=OFF -DEXPAT_BUILD_DOCS=OFF
+    describe expat expat -DXML_STATIC -lexpat
+}
 
-    # Its CMake makes a DLL, too, from a file that the distribution leaves out.
-    folder=$(source_of zlib)
-    with_cc z "$folder" adler32.c compress.c crc32.c deflate.c gzclose.c gzlib.c gzread.c \
-        gzwrite.c infback.c inffast.c inflate.c inftrees.c trees.c uncompr.c zutil.c
-    cp "$folder/zlib.h" "$folder/zconf.h" "$made/include"
-
-    folder=$(source_of libzstd)
-    with_cc zstd "$folder" "$folder"/lib/common/*.c "$folder"/lib/compress/*.c \
-        "$folder"/lib/decompress/*.c
-    cp "$folder"/lib/zstd*.h "$made/include"
-    describe libzstd "$folder" '' -lzstd
-
-    folder=$(source_of libisal)
-    make -C "$folder" -f Makefile.unx -j "$jobs" units=igzip arch=mingw host_cpu=x86_64 \
-        CC=$target-gcc AR=$target-ar AS=nasm DEBUG= DEBUG_nasm= lib >>"$work/log" 2>&1
-    cp "$folder/bin/isa-l.a" "$made/lib/libisal.a"
-    mkdir "$made/include/isa-l"
-    cp "$folder"/include/*.h "$made/include/isa-l"
-    describe libisal "$folder" '' -lisal
-
-    # One file of C is made of many, by the machine's own compiler. What a catalogue has no use for
-    # is left out.
-    folder=$(source_of sqlite3)
-    mkdir "$folder/one"
-    (cd "$folder/one" && ../configure --disable-tcl --disable-readline && make sqlite3.c) \
-        >>"$work/log" 2>&1
-    set -- DQS=0 THREADSAFE=2 DEFAULT_MEMSTATUS=0 LIKE_DOESNT_MATCH_BLOBS \
-        OMIT_AUTHORIZATION OMIT_DEPRECATED OMIT_JSON OMIT_LOAD_EXTENSION OMIT_SHARED_CACHE
+# Its crate leaves out CMake's files and has those that configuring would make.
+build_pcre2() {
+    cd "$sources/pcre2"
+    # These are included by others.
+    parts='jit_match|jit_misc|ucptables'
+    flags="-DPCRE2_CODE_UNIT_WIDTH=8 -DPCRE2_STATIC -DHAVE_CONFIG_H -DHAVE_STDLIB_H -DHAVE_MEMMOVE
+        -DHAVE_WINDOWS_H -DSUPPORT_PCRE2_8 -DSUPPORT_UNICODE -DSUPPORT_JIT -Isrc -Ideps -Iinclude"
     # A list of words.
     # shellcheck disable=SC2046
-    $target-gcc -O2 $(printf -- '-DSQLITE_%s ' "$@") -c "$folder/one/sqlite3.c" \
-        -o "$folder/one/sqlite3.o" >>"$work/log" 2>&1
-    $target-ar crs "$made/lib/libsqlite3.a" "$folder/one/sqlite3.o"
-    cp "$folder/one/sqlite3.h" "$made/include"
-    describe sqlite3 "$folder" '' -lsqlite3
+    with_cc pcre2-8 pcre2 "$flags" $(printf '%s\n' src/*.c | grep -vE "pcre2_($parts).c")
+    cp include/pcre2.h "$made/include"
+    describe libpcre2-8 pcre2 -DPCRE2_STATIC -lpcre2-8
+}
 
-    folder=$(source_of nghttp2)
-    with_cmake "$folder" -DENABLE_LIB_ONLY=ON -DBUILD_STATIC_LIBS=ON -DENABLE_DOC=OFF \
+build_xxhash() {
+    with_cc xxhash xxhash '' xxhash.c
+    cp xxhash.h "$made/include"
+    describe libxxhash xxhash '' -lxxhash
+}
+
+build_libisal() {
+    cd "$sources/libisal"
+    make -f Makefile.unx -j "$jobs" units=igzip arch=mingw host_cpu=x86_64 \
+        CC=$target-gcc AR=$target-ar AS=nasm DEBUG= DEBUG_nasm= lib >>"$work/log" 2>&1
+    cp bin/isa-l.a "$made/lib/libisal.a"
+    mkdir "$made/include/isa-l"
+    cp include/*.h "$made/include/isa-l"
+    describe libisal libisal '' -lisal
+}
+
+# What a catalogue has no use for is left out.
+build_sqlite3() {
+    set -- DQS=0 THREADSAFE=2 DEFAULT_MEMSTATUS=0 LIKE_DOESNT_MATCH_BLOBS \
+        OMIT_AUTHORIZATION OMIT_DEPRECATED OMIT_JSON OMIT_LOAD_EXTENSION OMIT_SHARED_CACHE
+    with_cc sqlite3 sqlite3 "-O2 $(printf -- '-DSQLITE_%s ' "$@")" sqlite3.c
+    cp sqlite3.h "$made/include"
+    describe sqlite3 sqlite3 '' -lsqlite3
+}
+
+build_nghttp2() {
+    with_cmake nghttp2 -DENABLE_LIB_ONLY=ON -DBUILD_STATIC_LIBS=ON -DENABLE_DOC=OFF \
         -DBUILD_TESTING=OFF
+}
 
-    # HTTP and TLS by Windows' own means, HTTP/2, replies that a proxy compressed, and no more.
-    folder=$(source_of curl)
+# HTTP and TLS by Windows' own means, HTTP/2, replies that a proxy compressed, and no more. Perl would make
+# the documents, which the crate leaves out.
+build_curl() {
     set -- BUILD_CURL_EXE BUILD_EXAMPLES BUILD_LIBCURL_DOCS BUILD_MISC_DOCS BUILD_TESTING \
         CURL_BROTLI CURL_USE_LIBPSL CURL_USE_LIBSSH2 CURL_ZSTD ENABLE_CURL_MANUAL \
         ENABLE_UNIX_SOCKETS USE_LIBIDN2 USE_WIN32_IDN
@@ -304,26 +215,59 @@ build() {
     on="$on $(printf -- '-DCURL_DISABLE_%s=ON ' "$@")"
     # Lists of words.
     # shellcheck disable=SC2086
-    with_cmake "$folder" $on $off -DCURL_TARGET_WINDOWS_VERSION=0x0A00 \
-        -DZLIB_INCLUDE_DIR="$made/include" -DZLIB_LIBRARY="$made/lib/libz.a" \
-        -DCMAKE_C_FLAGS=-DNGHTTP2_STATICLIB
-    load_late crypt32 curl
-    load_late bcrypt curl
-    describe libcurl "$folder" -DCURL_STATICLIB \
-        '-lcurl -lnghttp2 -lz -lcrypt32_late -lbcrypt_late -lws2_32 -ladvapi32'
+    with_cmake curl $on $off -DCURL_TARGET_WINDOWS_VERSION=0x0A00 $zlib \
+        -DCMAKE_DISABLE_FIND_PACKAGE_Perl=ON -DCMAKE_C_FLAGS=-DNGHTTP2_STATICLIB
+    late=
+    for dll in crypt32 bcrypt iphlpapi secur32; do
+        load_late $dll curl
+        late="$late -l${dll}_late"
+    done
+    describe libcurl curl -DCURL_STATICLIB "-lcurl -lnghttp2 -lz$late -lws2_32 -ladvapi32"
+}
 
-    # For the tests alone. Its CMake always makes a DLL.
-    folder=$(source_of cmocka)
-    with_cc cmocka "$folder" src/cmocka.c
-    cp "$folder"/include/cmocka*.h "$made/include"
-    describe cmocka "$folder" '' -lcmocka
+# To read archives and what compresses them, as far as zlib, zstd and its own decoders go: no passwords. The
+# definitions are what its CMake would find out with mingw-w64, in more time than all the rest takes.
+build_libarchive() {
+    cd "$sources/libarchive/libarchive"
+    set -- CTIME_S CTYPE_H DECL_INT32_MAX DECL_INT32_MIN DECL_INT64_MAX DECL_INT64_MIN DECL_INTMAX_MAX \
+        DECL_INTMAX_MIN DECL_SIZE_MAX DECL_SSIZE_MAX DECL_UINT32_MAX DECL_UINT64_MAX DECL_UINTMAX_MAX \
+        DIRECT_H DIRENT_H EILSEQ ERRNO_H FCNTL_H FSEEKO FSTAT FTRUNCATE GETPID GETTIMEOFDAY GMTIME_S \
+        INTTYPES_H IO_H LIBZ LIBZSTD LIMITS_H LOCALE_H LOCALTIME_S MBRTOWC MEMMOVE MEMORY_H MKDIR MKSTEMP \
+        PROCESS_H SETLOCALE SIGNAL_H STDARG_H STDINT_H STDIO_H STDLIB_H STRCHR STRDUP STRERROR STRFTIME \
+        STRINGS_H STRING_H STRNLEN STRRCHR SYS_CDEFS_H SYS_PARAM_H SYS_STAT_H SYS_TIME_H SYS_TYPES_H \
+        SYS_UTIME_H TIME_H TZSET UNISTD_H UTIME UTIME_H VPRINTF WCHAR_H WCHAR_T WCRTOMB WCSCMP WCSCPY WCSLEN \
+        WCTOMB WCTYPE_H WINDOWS_H WINIOCTL_H WMEMCMP WMEMCPY WMEMMOVE ZLIB_H ZSTD_H ZSTD_compressStream \
+        ZSTD_minCLevel _FSEEKI64 _MKGMTIME
+    {
+        printf '#define HAVE_%s 1\n' "$@"
+        printf '#define __LIBARCHIVE_CONFIG_H_INCLUDED 1\n'
+        printf '#define %s short\n' gid_t id_t uid_t
+        printf '#define SIZEOF_WCHAR_T 2\n#define _WIN32_WINNT 0x0A00\n#define WINVER 0x0A00\n'
+    } >config.h
+    rm archive_disk_acl_*.c archive_write*.c # for other systems, and not needed by what only reads
+    with_cc archive libarchive/libarchive "-O2 -I. -I$made/include -DHAVE_CONFIG_H -DLIBARCHIVE_STATIC
+        -D__MINGW_USE_VC2005_COMPAT" *.c
+    cp archive.h archive_entry.h "$made/include"
+    describe libarchive libarchive -DLIBARCHIVE_STATIC '-larchive -lz -lzstd'
+}
+
+# For the tests alone. Its CMake always makes a DLL.
+build_cmocka() {
+    with_cc cmocka cmocka '-Iinclude -DHAVE_MALLOC_H -DHAVE_INTTYPES_H -DHAVE_SIGNAL_H
+        -DHAVE_STRUCT_TIMESPEC' src/cmocka.c
+    cp include/cmocka*.h "$made/include"
+    describe cmocka cmocka '' -lcmocka
 }
 
 say "Building libraries for Windows (minutes, once)"
-fetch
-build
+"$here/fetch.sh" "$sources"
+# These three are used by others.
+zlib="-DZLIB_INCLUDE_DIR=$made/include -DZLIB_LIBRARY=$made/lib/libz.a"
+for library in zlib libzstd nghttp2 cmocka curl expat libarchive libisal libyaml pcre2 sqlite3 xxhash; do
+    "build_$library"
+done
 keep_licenses
-keep_sources
+keep_sources >"$made/share/sources.tsv"
 # Another build may have been faster.
 mv -T "$made" "$prefix" 2>/dev/null || [ -d "$prefix" ]
 echo "$prefix"
