@@ -166,5 +166,19 @@ class Deps(unittest.TestCase):
                 self.assertEqual("cargo-web" in self.has("installed"), wanted)
 
 
+class Requirements(unittest.TestCase):
+    """tests/requirements.txt, which pip takes with --require-hashes."""
+
+    def test_it_pins_all_that_the_tests_ask_for(self):
+        lock = (TOP / "tests/requirements.txt").read_text()
+        pinned = dict(re.findall(r"^([a-z0-9-]+)==(\S+) \\\n +--hash=sha256:[0-9a-f]{64}", lock, re.M))
+        for path in ["tests/bench/peers/requirements.txt", "tests/integration/requirements.txt"]:
+            for line in (TOP / path).read_text().split():
+                name, _, version = line.partition("==")
+                found = pinned.get(re.sub(r"[-_.]+", "-", name).lower())
+                self.assertIsNotNone(found, f"{path}: {line}")
+                self.assertIn(version, ["", found], path)
+
+
 if __name__ == "__main__":
     unittest.main()
