@@ -26,6 +26,9 @@ from pathlib import Path
 HERE = Path(__file__).parent
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "etwship"
 
+# The one that Maven would take of itself is another with every Maven.
+CLASSPATH_PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
+
 # Nets under what does not end, no measures.
 MAVEN_S = 900
 START_S = 180
@@ -86,11 +89,12 @@ def fetch(kind):
             print(f"Fetching the servers of profile {kind} with Maven", flush=True)
             made = listed.with_suffix(".new")
             failed, said = run(
-                "mvn", "-q", "-B", "-ntp", "-f", pom, "-P", kind,
-                f"-Dmaven.repo.local={CACHE / 'maven'}", "dependency:build-classpath",
+                "mvn", "-q", "-B", "-C", "-ntp", "-f", pom, "-P", kind,
+                f"-Dmaven.repo.local={CACHE / 'maven'}", f"{CLASSPATH_PLUGIN}:build-classpath",
                 f"-Dmdep.outputFile={made}")
             if failed:
-                raise Missing(f"Maven could not fetch it:\n    {said}")
+                why = re.search(r"\[ERROR\] (.+)", said)
+                raise Missing(f"Maven could not fetch it: {why[1] if why else said}")
             made.rename(listed)
     return [Path(file) for file in listed.read_text().split(":")]
 
