@@ -104,6 +104,17 @@ static bool make_folder(
     return !process->settings->keeper || app_trust_make_private(data_dir, err);
 }
 
+/* A killed run over recorded traces is expected to go on where it was: say that this one does not. */
+static void tell_nothing_is_kept(
+    const struct agent_process *process, const struct app_config *config)
+{
+    if (config->spool_reason == APP_SPOOL_ONLY_RECORDED) {
+        log_write(process->log, LOG_LEVEL_INFO, NULL,
+            "nothing is kept on disk: the next run reads the traces from their beginning. set "
+            "agent.data_dir to a folder, and it goes on where this one stopped");
+    }
+}
+
 /* Hold the folder. Whoever cannot have it is told what to do without. */
 static bool take_folder(
     struct agent_process *process, const struct app_config *config, struct error *err)
@@ -111,6 +122,7 @@ static bool take_folder(
     const char *data_dir = app_config_data_dir(config);
     struct error why;
     if (!data_dir) {
+        tell_nothing_is_kept(process, config);
         return true;
     }
     if (!make_folder(process, data_dir, err)) {

@@ -227,16 +227,37 @@ static bool check(struct config *memory, const struct app_root *root, struct con
     return good;
 }
 
-/* Where nobody said anything of it, and all events are shown and gone, nothing is kept. */
-static enum app_spool_mode spool_mode(const struct config *memory, const struct app_root *root)
+static bool any_output_keeps(const struct app_root *root)
 {
     const struct app_output *outputs = root->outputs.items;
-    bool keeps = root->agent.data_dir ||
-                 config_is_given(memory, &root->spool.mode, sizeof(root->spool.mode));
+    bool keeps = false;
     for (size_t i = 0; i < root->outputs.count && !keeps; i++) {
         keeps = outputs[i].enabled && !(outputs[i].ops && outputs[i].ops->shows);
     }
-    return keeps ? (enum app_spool_mode)root->spool.mode : APP_SPOOL_MEMORY;
+    return keeps;
+}
+
+static bool any_session_is_live(const struct app_root *root)
+{
+    const struct app_session *sessions = root->sessions.items;
+    bool live = false;
+    for (size_t i = 0; i < root->sessions.count && !live; i++) {
+        live = sessions[i].enabled && !(sessions[i].ops && sessions[i].ops->replayable);
+    }
+    return live;
+}
+
+/* A folder of the system is used only where the configuration asks for it (the section `spool`, or
+ * agent.data_dir), or where live events would be lost without it: recorded traces can be read again,
+ * and what is only shown is not kept anyway. */
+static enum app_spool_reason spool_reason(const struct config *memory, const struct app_root *root)
+{
+    bool is_asked_for = root->agent.data_dir ||
+                        config_is_given(memory, &root->spool, sizeof(root->spool));
+    return is_asked_for                 ? APP_SPOOL_AS_CONFIGURED
+           : !any_output_keeps(root)    ? APP_SPOOL_ONLY_SHOWN
+           : !any_session_is_live(root) ? APP_SPOOL_ONLY_RECORDED
+                                        : APP_SPOOL_AS_CONFIGURED;
 }
 
 /* Check what was bound to ${root}, and hand it over with its memory if all is well. */
@@ -265,7 +286,10 @@ static bool finish(struct config *memory, const struct app_root *root,
         .outputs = root->outputs.items,
         .output_count = root->outputs.count,
     };
-    ret_config->spool.mode = (int)spool_mode(memory, root);
+    ret_config->spool_reason = spool_reason(memory, root);
+    if (ret_config->spool_reason != APP_SPOOL_AS_CONFIGURED) {
+        ret_config->spool.mode = APP_SPOOL_MEMORY;
+    }
     return true;
 }
 

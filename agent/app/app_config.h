@@ -60,6 +60,12 @@ struct app_agent {
 };
 
 enum app_spool_mode { APP_SPOOL_MEMORY, APP_SPOOL_DURABLE };
+/* Why spool.mode is what it is: nothing in the file asks for a folder, and ... */
+enum app_spool_reason {
+    APP_SPOOL_AS_CONFIGURED, /* (it does, or live events would be lost without one) */
+    APP_SPOOL_ONLY_SHOWN,    /* no output keeps anything: memory */
+    APP_SPOOL_ONLY_RECORDED, /* all sessions read recorded traces: memory */
+};
 enum app_spool_full { APP_SPOOL_DROP_OLDEST, APP_SPOOL_DROP_NEWEST, APP_SPOOL_BLOCK };
 enum app_spool_compression { APP_SPOOL_PLAIN, APP_SPOOL_ZSTD };
 
@@ -259,6 +265,7 @@ struct app_config {
     const struct config_field *fields; /* of root */
     struct app_agent agent;
     struct app_spool spool;
+    enum app_spool_reason spool_reason;
     struct config_list filters; /* struct app_rule, of every session */
     const struct app_schema *schemas;
     size_t schema_count;

@@ -102,7 +102,8 @@ static const struct config_field spool_fields[] = {
     {CONFIG_ROW("mode", ENUM, struct app_spool, mode), .names = spool_mode_names,
         .default_text = "durable",
         .help = "where batches wait for their outputs: on a disk, or in memory; memory where all "
-                "outputs are `stdout` and neither this nor `data_dir` is given"},
+                "outputs are `stdout` or all sessions `file`, and neither `spool` nor `data_dir` is "
+                "given"},
     {CONFIG_ROW("max_size", SIZE, struct app_spool, max_size_bytes), .default_text = "2GB",
         .min = 16 * MB, .max = 1024 * TB, .help = "limit on disk"},
     {CONFIG_ROW("max_age", DURATION, struct app_spool, max_age_ns), .default_text = "7d",

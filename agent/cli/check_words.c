@@ -336,11 +336,17 @@ static void put_spool(const struct app_config *config, const char *folder, struc
 {
     const struct app_spool *spool = &config->spool;
     uint64_t free_bytes;
+    static const char *const reasons[] = {
+        [APP_SPOOL_AS_CONFIGURED] = "",
+        [APP_SPOOL_ONLY_SHOWN] = ", as all outputs are stdout",
+        [APP_SPOOL_ONLY_RECORDED] = ", as all sessions read recorded traces and agent.data_dir is "
+                                    "not set",
+    };
     if (spool->mode != APP_SPOOL_DURABLE) {
         buf_printf(out,
             "  spool: none%s; what is queued at a stop is read again from recorded "
             "traces, and lost from live sessions\n",
-            config->root->spool.mode == APP_SPOOL_DURABLE ? ", as all outputs are stdout" : "");
+            reasons[config->spool_reason]);
         return;
     }
     buf_printf(out, "  spool: at most %s; %s of the disk stay free",

@@ -215,6 +215,31 @@ class Config(unittest.TestCase):
         self.assertTrue(alarms)
         self.assertEqual(of_outputs("alarms.ndjson"), alarms)
 
+    @staticmethod
+    def entries(folder):
+        return sorted(str(p) for p in folder.rglob("*")) if folder.exists() else None
+
+    def test_recorded_traces_leave_nothing_but_what_the_outputs_write(self):
+        self.make_traces()
+        system = Path("/var/lib/etwship")  # root's, where the environment names no other one
+        path = self.write("c.yaml", f"sessions: [{{type: file, paths: ['{self.traces}/*.etl']}}]\n"
+                          f"outputs: [{{type: file, path: '{self.out}/events.ndjson'}}]\n")
+        self.assertIn("spool: none, as all sessions read recorded traces and agent.data_dir is not set",
+                      self.expect(DONE, "check", "-v", "-c", path).out)
+        before = set(self.entries(self.folder))
+        of_system = self.entries(system)
+        for _ in range(2):
+            done = self.etwship("run", "-c", path, "--set", "agent.log.stats=0")
+            self.assertEqual(done.returncode, DONE, done.err)
+            self.assertEqual(done.err.count("set agent.data_dir to a folder"), 1, done.err)
+        self.assertEqual(set(self.entries(self.folder)) - before, {f"{self.out}/events.ndjson"})
+        self.assertEqual(self.entries(system), of_system)
+        events = len(self.dump())
+        self.assertEqual(self.out.joinpath("events.ndjson").read_bytes().count(b"\n"), 2 * events)
+        done = self.etwship("run", "-c", path, "--set", f"agent.data_dir={self.folder}/data")
+        self.assertNotIn("set agent.data_dir to a folder", done.err)
+        self.assertTrue((self.folder / "data").exists())
+
     def test_what_is_only_shown_is_shown_again_and_leaves_nothing(self):
         self.make_traces()
         path = self.write("c.yaml", f"sessions: [{{type: file, paths: ['{self.traces}/*.etl']}}]\n"
@@ -259,7 +284,7 @@ class Config(unittest.TestCase):
 
     def test_without_any_folder_check_and_run_say_the_same(self):
         path = self.write("c.yaml", f"sessions: [{{type: file, paths: ['{self.traces}/*.etl']}}]\n"
-                          f"outputs: [{{type: file, path: '{self.out}/o'}}]\n")
+                          f"outputs: [{{type: file, path: '{self.out}/o'}}]\nspool: {{mode: durable}}\n")
         self.folder.chmod(0o755)
         nobody = {"user": 65534} if os.geteuid() == 0 else {}  # root always has a folder
         for command, code, words in (("check", DONE, "good, but it cannot run here"), ("run", USAGE, "")):
@@ -272,7 +297,7 @@ class Config(unittest.TestCase):
     def test_the_folder_is_the_systems_where_none_is_given(self):
         self.make_traces()
         path = self.write("c.yaml", f"sessions: [{{type: file, paths: ['{self.traces}/*.etl']}}]\n"
-                          f"outputs: [{{type: file, path: '{self.out}/o'}}]\n")
+                          f"outputs: [{{type: file, path: '{self.out}/o'}}]\nspool: {{mode: durable}}\n")
         words = self.expect(DONE, "check", "-v", "-c", path).out
         where = "/var/lib" if os.geteuid() == 0 else self.folder / "state"
         self.assertIn(f"  data_dir: {where}/etwship\n", words)

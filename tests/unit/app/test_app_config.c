@@ -47,9 +47,14 @@ static const struct output_ops clock_output = {.shows = true,
     .fields = clock_fields,
     .settings_size = sizeof(struct clock_settings)};
 
-static const struct input_ops *const inputs[] = {&clock_input, &pipe_input};
+static const struct input_ops tape_input = {.name = "tape",
+    .fields = pipe_fields,
+    .settings_size = sizeof(struct pipe_settings),
+    .replayable = true};
+
+static const struct input_ops *const inputs[] = {&clock_input, &pipe_input, &tape_input};
 static const struct output_ops *const outputs[] = {&pipe_output, &clock_output};
-static const struct app_registry registry = {inputs, 2, outputs, 2};
+static const struct app_registry registry = {inputs, 3, outputs, 2};
 
 static void parse_good(const char *text, struct app_config *config)
 {
@@ -107,26 +112,37 @@ static void the_smallest_configuration_is_a_session_and_an_output(void **state)
     assert_null(c.memory);
 }
 
-static void events_wait_on_a_disk_unless_they_are_only_shown(void **state)
+static void events_wait_on_a_disk_if_a_live_session_or_the_configuration_needs_one(void **state)
 {
     (void)state;
+#define LIVE "{type: clock}"
+#define RECORDED "{type: tape, path: /t}"
     static const struct {
+        const char *sessions;
         const char *rest;
         enum app_spool_mode mode;
     } cases[] = {
-        {"outputs: [{type: pipe, path: /p}]", APP_SPOOL_DURABLE},
-        {"outputs: [{type: clock}]", APP_SPOOL_MEMORY},
-        {"outputs: [{type: clock}, {type: pipe, path: /p, enabled: false}]", APP_SPOOL_MEMORY},
-        {"outputs: [{type: clock}, {type: pipe, path: /p}]", APP_SPOOL_DURABLE},
-        {"outputs: [{type: clock}]\nspool: {mode: durable}", APP_SPOOL_DURABLE},
-        {"outputs: [{type: clock}]\nspool: {max_size: 1GB}", APP_SPOOL_MEMORY},
-        {"outputs: [{type: clock}]\nagent: {data_dir: /d}", APP_SPOOL_DURABLE},
-        {"outputs: [{type: pipe, path: /p}]\nspool: {mode: memory}", APP_SPOOL_MEMORY},
+        {LIVE, "outputs: [{type: pipe, path: /p}]", APP_SPOOL_DURABLE},
+        {LIVE, "outputs: [{type: clock}]", APP_SPOOL_MEMORY},
+        {LIVE, "outputs: [{type: clock}, {type: pipe, path: /p, enabled: false}]",
+            APP_SPOOL_MEMORY},
+        {LIVE, "outputs: [{type: clock}, {type: pipe, path: /p}]", APP_SPOOL_DURABLE},
+        {LIVE, "outputs: [{type: clock}]\nspool: {mode: durable}", APP_SPOOL_DURABLE},
+        {LIVE, "outputs: [{type: clock}]\nspool: {max_size: 1GB}", APP_SPOOL_DURABLE},
+        {LIVE, "outputs: [{type: clock}]\nagent: {data_dir: /d}", APP_SPOOL_DURABLE},
+        {LIVE, "outputs: [{type: pipe, path: /p}]\nspool: {mode: memory}", APP_SPOOL_MEMORY},
+        {RECORDED, "outputs: [{type: pipe, path: /p}]", APP_SPOOL_MEMORY},
+        {RECORDED, "outputs: [{type: pipe, path: /p}]\nspool: {mode: durable}", APP_SPOOL_DURABLE},
+        {RECORDED, "outputs: [{type: pipe, path: /p}]\nspool: {max_size: 1GB}", APP_SPOOL_DURABLE},
+        {RECORDED, "outputs: [{type: pipe, path: /p}]\nagent: {data_dir: /d}", APP_SPOOL_DURABLE},
+        {RECORDED ", " LIVE, "outputs: [{type: pipe, path: /p}]", APP_SPOOL_DURABLE},
+        {RECORDED ", {type: clock, enabled: false}", "outputs: [{type: pipe, path: /p}]",
+            APP_SPOOL_MEMORY},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char text[200];
         struct app_config c;
-        snprintf(text, sizeof(text), "sessions: [{type: clock}]\n%s\n", cases[i].rest);
+        snprintf(text, sizeof(text), "sessions: [%s]\n%s\n", cases[i].sessions, cases[i].rest);
         parse_good(text, &c);
         if (c.spool.mode != (int)cases[i].mode) {
             fail_msg("%s", text);
@@ -243,14 +259,14 @@ static void what_spans_several_keys_is_checked(void **state)
         {"sessions: [{type: clock}]\noutputs: [{type: pipe, path: p}]\n",
             "f.yaml:2:30: error: path: no slash. start it with one\n"},
         {"sessions: [{type: \"a\\n\"}]\noutputs: [{type: clock, sessions: [clock]}]\n",
-            "f.yaml:1:19: error: unknown session type 'a\\x0a'. known: clock, pipe\n"},
+            "f.yaml:1:19: error: unknown session type 'a\\x0a'. known: clock, pipe, tape\n"},
         {"sessions: [{type: clock, name: \"a\\n\"}]\noutputs: [{type: clock, sessions: [b]}]\n",
             "f.yaml:1:32: error: name: 'a\\x0a' cannot be the name of a session. write 1 to 64 "
             "letters, digits, '.', '_' and '-', not starting with '.'\n"
             "f.yaml:2:36: error: sessions: there is no session 'b'. known: none\n"},
         {"sessions: [{type: clok}]\noutputs: [{type: tcp}]\nagent: {label: {}}\n",
             "f.yaml:1:19: error: unknown session type 'clok'. did you mean 'clock'? known: clock, "
-            "pipe\n"
+            "pipe, tape\n"
             "f.yaml:2:18: error: unknown output type 'tcp'. known: pipe, clock\n"
             "f.yaml:3:9: error: unknown key 'label'. did you mean 'labels'?\n"},
         {"sessions: [x]\noutputs: [{type: pipe}]\nschema: [{type: folder}, {type: tdx, path: x}]\n",
@@ -289,7 +305,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_smallest_configuration_is_a_session_and_an_output),
-        cmocka_unit_test(events_wait_on_a_disk_unless_they_are_only_shown),
+        cmocka_unit_test(events_wait_on_a_disk_if_a_live_session_or_the_configuration_needs_one),
         cmocka_unit_test(every_key_of_this_version_is_taken),
         cmocka_unit_test(definitions_come_from_schema_and_from_wpp),
         cmocka_unit_test(names_that_are_not_given_are_the_type_and_a_number),
