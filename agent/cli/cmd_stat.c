@@ -7,7 +7,8 @@
 #include "cli/stat_trace.h"
 #include "cli/trace_options.h"
 #include "event/value_json.h"
-#include "input/registry.h"
+#include "input/input_file.h"
+#include "input/trace_box.h"
 #include "platform/plat_file.h"
 #include "platform/plat_system.h"
 
@@ -23,7 +24,12 @@ static const struct cli_option options[] = {
 };
 // clang-format on
 
-enum { MAX_OUTPUT_BYTES = 256 * 1024 * 1024, MAX_DAMAGE = 1000, MAX_INFO_BYTES = 1024 * 1024 };
+enum {
+    MAX_OUTPUT_BYTES = 256 * 1024 * 1024,
+    MAX_DAMAGE = 1000,
+    MAX_INFO_BYTES = 1024 * 1024,
+    MAX_TEXT_BYTES = 16 * 1024 * 1024,
+};
 
 struct damage_list {
     uint64_t count;
@@ -73,8 +79,10 @@ static void add_json(const struct scan *scan, const struct etl_file *file, struc
     stat_decode_json(&scan->decode, out);
     buf_add_text(out, ",\"damage\":[");
     for (size_t i = 0; i < scan->damage.count && i < MAX_DAMAGE; i++) {
-        buf_printf(out, "%s{\"offset\":%llu,\"what\":\"%s\"}", i ? "," : "",
-            (unsigned long long)scan->damage.offsets[i], scan->damage.what[i]);
+        buf_printf(out, "%s{\"offset\":%llu,\"what\":", i ? "," : "",
+            (unsigned long long)scan->damage.offsets[i]);
+        value_json_string(span_text(scan->damage.what[i]), out);
+        buf_add_byte(out, '}');
     }
     buf_printf(out, "],\"damage_count\":%llu,\"decode_seconds\":%.6f}\n",
         (unsigned long long)scan->damage.count, scan->decode_seconds);
@@ -136,19 +144,30 @@ static void add_text(const struct scan *scan, const struct etl_file *file, struc
 
 /* ---- scanning -------------------------------------------------------------------------------------- */
 
+/* What is looked at: the file at a path, or a trace in a box. */
+struct subject {
+    const char *path; /* or the box's */
+    struct trace_box *box;
+    size_t index;
+};
+
 /* The second look: decode everything, as events. */
-static bool decode_all(const struct cli_args *args, struct config *config, const char *path,
-    struct scan *scan, int *ret_exit)
+static bool decode_all(const struct cli_args *args, struct config *config,
+    const struct subject *subject, struct scan *scan, int *ret_exit)
 {
     const struct input_ops *input;
     struct cli_args one = *args;
+    const char *path = subject->path;
     one.operands = &path;
     one.operand_count = 1;
-    void *settings = trace_options_input(&one, config, &input, ret_exit);
+    struct input_file_settings *settings = trace_options_input(&one, config, &input, ret_exit);
     struct schema_cache *cache = settings ? trace_options_cache(args, ret_exit) : NULL;
     if (!cache) {
         return false;
     }
+    settings->given = subject->box;
+    settings->given_one = subject->box != NULL;
+    settings->given_index = subject->index;
     struct input_decoding decoding;
     input->decoding(settings, &decoding);
     decoding.stack_walk = STACK_WALK_EVENTS;
@@ -175,57 +194,181 @@ static bool decode_all(const struct cli_args *args, struct config *config, const
     return ok;
 }
 
+/* What is wrong with a trace before it is one: told while its box is unpacked. */
+struct unpack_damage {
+    char *name;
+    char *what;
+    uint64_t offset;
+};
+
+enum { MAX_UNPACK_DAMAGE = 1000 };
+
 struct job {
     const struct cli_args *args;
     struct config *config;
     struct scan scan;
     struct buf out;
     int exit_code;
+    struct trace_scratch scratch;
+    struct arena texts; /* of `unpacked` */
+    struct unpack_damage unpacked[MAX_UNPACK_DAMAGE];
+    size_t unpacked_count;
 };
 
-/* One path; what went wrong is said, and the others go on. */
-static bool stat_one(void *self, const char *path)
+static char *keep_text(struct job *job, const char *text)
+{
+    struct span copy;
+    return arena_copy(&job->texts, span_text(text), &copy) ? (char *)(uintptr_t)copy.data : NULL;
+}
+
+static void on_unpack_damage(void *self, const char *name, uint64_t offset, const char *what)
 {
     struct job *job = self;
+    struct unpack_damage damage = {keep_text(job, name), keep_text(job, what), offset};
+    if (damage.name && damage.what && job->unpacked_count < MAX_UNPACK_DAMAGE) {
+        job->unpacked[job->unpacked_count++] = damage;
+    }
+}
+
+static bool on_unpack_stopped(void *self)
+{
+    (void)self;
+    return session_run_stopping();
+}
+
+/* Let ${scan} have the damage of ${name}. */
+static void take_unpack_damage(struct job *job, const char *name)
+{
+    for (size_t i = 0; i < job->unpacked_count; i++) {
+        if (job->unpacked[i].name && strcmp(job->unpacked[i].name, name) == 0) {
+            on_damage(&job->scan, NULL, job->unpacked[i].offset, job->unpacked[i].what);
+            job->unpacked[i].name = NULL;
+        }
+    }
+}
+
+static void print(struct job *job, const struct etl_file *file)
+{
+    struct error err;
+    const struct scan *scan = &job->scan;
+    buf_reset(&job->out);
+    if (cli_value(job->args, "json")) {
+        add_json(scan, file, &job->out);
+    } else {
+        add_text(scan, file, &job->out);
+        visible_make(&job->out, 0);
+    }
+    if (!plat_file_write(plat_file_stdout(), buf_span(&job->out), &err)) {
+        job->exit_code = err.code == ERR_STOPPED ? job->exit_code : EXIT_FAILED;
+    }
+    bool undecoded = scan->decode.partial || scan->decode.undecoded;
+    if (job->exit_code == EXIT_DONE &&
+        (scan->damage.count || (undecoded && cli_value(job->args, "strict")))) {
+        job->exit_code = EXIT_LOSSES;
+    }
+}
+
+/* One trace; what went wrong is said, and the others go on. */
+static void stat_subject(struct job *job, const struct subject *subject)
+{
     struct scan *scan = &job->scan;
     struct etl_handles handles = {.newest = NULL};
     struct arena infos;
     arena_init(&infos, MAX_INFO_BYTES);
     struct error err;
     int failed = EXIT_FAILED;
-    struct etl_file *file = etl_file_open(path, span_make(NULL, 0), &handles, &infos, &err);
+    const struct span host = {.size = 0};
+    struct etl_file *file = subject->box
+                                ? trace_box_trace(subject->box, subject->index, host, &infos, &err)
+                                : etl_file_open(subject->path, host, &handles, &infos, &err);
     stat_trace_init(&scan->trace);
     stat_decode_init(&scan->decode);
     scan->damage.count = 0;
+    if (file) {
+        take_unpack_damage(job, file->bytes.path);
+    }
     struct etl_visitor visitor = {
         .self = scan, .buffer = on_buffer, .record = on_record, .damage = on_damage};
     if (!file || !etl_file_walk(file, &visitor, &err)) {
         cli_error("%s", err.text);
         job->exit_code = EXIT_FAILED;
-    } else if (!decode_all(job->args, job->config, path, scan, &failed)) {
+    } else if (!decode_all(job->args, job->config, subject, scan, &failed)) {
         job->exit_code = failed;
     } else {
-        buf_reset(&job->out);
-        if (cli_value(job->args, "json")) {
-            add_json(scan, file, &job->out);
-        } else {
-            add_text(scan, file, &job->out);
-            visible_make(&job->out, 0);
-        }
-        if (!plat_file_write(plat_file_stdout(), buf_span(&job->out), &err)) {
-            job->exit_code = err.code == ERR_STOPPED ? job->exit_code : EXIT_FAILED;
-        }
-        bool undecoded = scan->decode.partial || scan->decode.undecoded;
-        if (job->exit_code == EXIT_DONE &&
-            (scan->damage.count || (undecoded && cli_value(job->args, "strict")))) {
-            job->exit_code = EXIT_LOSSES;
-        }
+        print(job, file);
     }
     stat_trace_fini(&scan->trace);
     stat_decode_fini(&scan->decode);
     etl_file_destroy(file);
     arena_fini(&infos);
+}
+
+/* The traces in a box, and what is wrong with it that concerns none of them. */
+static void stat_box(struct job *job, struct trace_box *box)
+{
+    struct error err;
+    job->unpacked_count = 0;
+    box->env.self = job;
+    box->env.stopped = on_unpack_stopped;
+    box->env.damage = on_unpack_damage;
+    if (!trace_box_load(box, &err)) {
+        return; /* stopped */
+    }
+    for (size_t i = 0; i < box->count && !session_run_stopping(); i++) {
+        stat_subject(job, &(struct subject){.path = box->path, .box = box, .index = i});
+    }
+    for (size_t i = 0; i < job->unpacked_count; i++) {
+        if (job->unpacked[i].name) {
+            cli_warning("%s: damaged at byte %llu: %s", job->unpacked[i].name,
+                (unsigned long long)job->unpacked[i].offset, job->unpacked[i].what);
+            job->exit_code = job->exit_code == EXIT_DONE ? EXIT_LOSSES : job->exit_code;
+        }
+    }
+    arena_reset(&job->texts);
+}
+
+static bool stat_one(void *self, const char *path)
+{
+    struct job *job = self;
+    const struct trace_box_env env = {.scratch = &job->scratch, .stopped = on_unpack_stopped};
+    struct trace_box *box;
+    struct error err;
+    if (!trace_box_open(path, &env, &box, &err)) {
+        cli_error("%s", err.text);
+        job->exit_code = EXIT_FAILED;
+    } else if (box) {
+        stat_box(job, box);
+        trace_box_destroy(box);
+        trace_scratch_cut(&job->scratch, 0);
+    } else {
+        stat_subject(job, &(struct subject){.path = path});
+    }
     return !session_run_stopping();
+}
+
+static void stat_operand(struct job *job, const char *operand)
+{
+    struct error err;
+    bool is_stdin = strcmp(operand, TRACE_OPTIONS_STDIN) == 0;
+    struct trace_box *box = is_stdin ? trace_options_stdin(&err) : NULL;
+    if (box) {
+        stat_box(job, box);
+    } else if (is_stdin || !plat_glob(operand, stat_one, job, &err)) {
+        cli_error("%s", err.text);
+        job->exit_code = EXIT_FAILED;
+    }
+}
+
+/* While signals still end the process: a pipe may give nothing for long. */
+static void read_stdin(const struct cli_args *args)
+{
+    struct error err;
+    for (size_t i = 0; i < args->operand_count; i++) {
+        if (strcmp(args->operands[i], TRACE_OPTIONS_STDIN) == 0) {
+            trace_options_stdin(&err); /* stat_operand tells a failure */
+            return;
+        }
+    }
 }
 
 static int run(const struct cli_args *args)
@@ -235,16 +378,17 @@ static int run(const struct cli_args *args)
     job.args = args;
     job.config = config_create(NULL, NULL);
     buf_init(&job.out, MAX_OUTPUT_BYTES);
+    arena_init(&job.texts, MAX_TEXT_BYTES);
+    read_stdin(args);
     if (!job.config || !session_run_catch_signals(&err)) {
         cli_error("%s", job.config ? err.text : "out of memory");
         job.exit_code = EXIT_FAILED;
     }
     for (size_t i = 0; i < args->operand_count && job.config; i++) {
-        if (!plat_glob(args->operands[i], stat_one, &job, &err)) {
-            cli_error("%s", err.text);
-            job.exit_code = EXIT_FAILED;
-        }
+        stat_operand(&job, args->operands[i]);
     }
+    trace_scratch_fini(&job.scratch);
+    arena_fini(&job.texts);
     buf_fini(&job.out);
     config_destroy(job.config);
     return job.exit_code;
@@ -256,7 +400,9 @@ const struct cli_command cmd_stat = {
     .summary = "tell what traces hold, and how much of it can be decoded",
     .description =
         "Counts the buffers, records and events of each trace, says which machine and session it "
-        "comes from, what ETW lost, where it is damaged, and which events have no description.",
+        "comes from, what ETW lost, where it is damaged, and which events have no description. "
+        "FILE "
+        "may be packed, and -, as for dump.",
     .options = options,
     .examples = "       etwship stat trace.etl\n"
                 "       etwship stat --json *.etl | jq .decode\n",

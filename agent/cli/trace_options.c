@@ -3,7 +3,9 @@
 #include <stdio.h>
 
 #include "app/app_loop.h"
+#include "input/input_file.h"
 #include "input/registry.h"
+#include "input/trace_box.h"
 #include "platform/plat_file.h"
 #include "schema/pdb.h"
 #include "schema/schema_files.h"
@@ -98,6 +100,27 @@ static bool set_all(const struct cli_args *args, struct config *config,
     return true;
 }
 
+struct trace_box *trace_options_stdin(struct error *err)
+{
+    static struct trace_scratch scratch;
+    static struct trace_box *box;
+    const struct trace_box_env env = {.scratch = &scratch};
+    if (!box) {
+        box = trace_box_open_stdin(TRACE_OPTIONS_STDIN, &env, err);
+    }
+    return box;
+}
+
+static bool wants_stdin(const struct cli_args *args)
+{
+    for (size_t i = 0; i < args->operand_count; i++) {
+        if (strcmp(args->operands[i], TRACE_OPTIONS_STDIN) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void *trace_options_input(const struct cli_args *args, struct config *config,
     const struct input_ops **ret_input, int *ret_exit)
 {
@@ -110,6 +133,15 @@ void *trace_options_input(const struct cli_args *args, struct config *config,
         cli_error("%s", err.text);
         *ret_exit = EXIT_USAGE;
         return NULL;
+    }
+    if (wants_stdin(args)) {
+        struct trace_box *box = trace_options_stdin(&err);
+        if (!box) {
+            cli_error("%s", err.text);
+            *ret_exit = err.code == ERR_CONFIG ? EXIT_USAGE : EXIT_FAILED;
+            return NULL;
+        }
+        ((struct input_file_settings *)settings)->given = box;
     }
     *ret_input = input;
     return settings;

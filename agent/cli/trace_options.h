@@ -28,6 +28,13 @@ bool trace_options_are_schemas(const char *const *paths, size_t count, int *ret_
 /* The cache for --schema and --schema-source; NULL: *ret_exit says why. */
 struct schema_cache *trace_options_cache(const struct cli_args *args, int *ret_exit);
 
+/* What an operand stands for that is no path: standard input. */
+#define TRACE_OPTIONS_STDIN "-"
+
+/* Standard input as a box of traces; it is read at the first call, to its end, and stays until the process ends.
+ * NULL: it cannot be read. */
+struct trace_box *trace_options_stdin(struct error *err);
+
 /* Settings of the input `file` for the operands and the options that have the names of its keys
  * (start, end, pointer-size, stack-walk, metadata, host). Owned by ${config}. */
 void *trace_options_input(const struct cli_args *args, struct config *config,

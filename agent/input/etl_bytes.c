@@ -69,6 +69,11 @@ void etl_bytes_use_memory(struct etl_bytes *bytes, struct span memory, const cha
     };
 }
 
+void etl_bytes_use_part(struct etl_bytes *bytes, const struct etl_part *part, const char *name)
+{
+    *bytes = (struct etl_bytes){.path = name, .size = part->size, .part = *part};
+}
+
 void etl_bytes_close(struct etl_bytes *bytes)
 {
     if (bytes->file) {
@@ -95,8 +100,12 @@ bool etl_bytes_read(struct etl_bytes *bytes, uint64_t offset, void *data, size_t
         return true;
     }
     struct error why;
-    if (!use_handle(bytes, &why) ||
-        !plat_file_read_at(bytes->file, offset, data, size, ret_read, &why)) {
+    const struct etl_part *part = &bytes->part;
+    bool good = part->file
+                    ? plat_file_read_at(part->file, part->base + offset, data, size, ret_read, &why)
+                    : use_handle(bytes, &why) &&
+                          plat_file_read_at(bytes->file, offset, data, size, ret_read, &why);
+    if (!good) {
         error_set(err, why.code, "%s: cannot be read at offset %" PRIu64 ": %s", bytes->path,
             offset, why.text);
         if (err) {

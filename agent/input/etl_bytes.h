@@ -5,16 +5,24 @@
 #include "base/span.h"
 
 /*
- * The bytes of one trace: a file, or memory. Files share a pool of open handles, so that hundreds
+ * The bytes of one trace: a file, a part of an open one, or memory. Files share a pool of open handles, so that hundreds
  * of traces can be merged: a handle is closed when others need its place, and opened again at the
  * next read. One thread at a time for a pool and all that belongs to it.
  */
 struct plat_file;
 
+/* A stretch of an open file, which is borrowed. */
+struct etl_part {
+    struct plat_file *file;
+    uint64_t base;
+    uint64_t size;
+};
+
 struct etl_bytes {
-    const char *path;   /* as the user gave it; borrowed */
-    uint64_t size;      /* at the time of opening; later growth is not seen */
-    struct span memory; /* data is NULL for a file */
+    const char *path;     /* as the user gave it; borrowed */
+    uint64_t size;        /* at the time of opening; later growth is not seen */
+    struct span memory;   /* data is NULL for a file */
+    struct etl_part part; /* file is NULL for one of its own */
     struct plat_file *file;
     struct etl_handles *handles;
     struct etl_bytes *newer; /* neighbours among the open files, by last use */
@@ -36,6 +44,9 @@ bool etl_bytes_open(
 
 /* Read from ${memory}, which is borrowed; ${name} stands in for the path. */
 void etl_bytes_use_memory(struct etl_bytes *bytes, struct span memory, const char *name);
+
+/* Read from ${part}, whose file is open for as long; ${name} stands in for the path. */
+void etl_bytes_use_part(struct etl_bytes *bytes, const struct etl_part *part, const char *name);
 
 /* Close the handle if there is one; a later read opens it again. */
 void etl_bytes_close(struct etl_bytes *bytes);

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "input/etl_file.h"
-#include "platform/plat_file.h"
 
 /* What one of two writers has not come to is zeros from where they part to the end of that buffer, or
  * of the window where buffers are larger. */
@@ -26,12 +25,15 @@ static uint64_t end_of_header(struct etl_file *file)
     return good ? buffer.size : 0;
 }
 
-static struct layout layout_of(const char *path)
+static struct layout layout_of(const struct etl_place *place)
 {
     struct arena arena;
     struct etl_handles handles = {.open = 0};
+    const struct span host = {.size = 0};
     arena_init(&arena, HEADER_BYTES);
-    struct etl_file *file = etl_file_open(path, span_make(NULL, 0), &handles, &arena, NULL);
+    struct etl_file *file = place->part
+                                ? etl_file_open_part(place->part, place->path, host, &arena, NULL)
+                                : etl_file_open(place->path, host, &handles, &arena, NULL);
     const struct etl_info *info = file ? etl_file_info(file) : NULL;
     struct layout layout = {.begin = 0};
     if (info && !(info->mode & ETL_MODE_CIRCULAR) && info->buffer_size) {
@@ -60,7 +62,7 @@ static bool part_by_time(const uint8_t *a, const uint8_t *b, size_t size, size_t
 }
 
 /* ${room}: for two windows. */
-static bool compare(struct plat_file *a, struct plat_file *b, struct layout layout, uint8_t *room)
+static bool compare(struct etl_bytes *a, struct etl_bytes *b, struct layout layout, uint8_t *room)
 {
     const size_t buffer_size = layout.buffer_size;
     uint64_t at = layout.begin;
@@ -70,8 +72,8 @@ static bool compare(struct plat_file *a, struct plat_file *b, struct layout layo
     for (;;) {
         size_t got;
         size_t got_other;
-        if (!plat_file_read_at(a, at, room, window, &got, NULL) ||
-            !plat_file_read_at(b, at, other, window, &got_other, NULL)) {
+        if (!etl_bytes_read(a, at, room, window, &got, NULL) ||
+            !etl_bytes_read(b, at, other, window, &got_other, NULL)) {
             return false;
         }
         size_t both = got < got_other ? got : got_other;
@@ -85,19 +87,31 @@ static bool compare(struct plat_file *a, struct plat_file *b, struct layout layo
     }
 }
 
-bool etl_copy_is(const char *path, const char *other)
+static bool open_bytes(
+    struct etl_bytes *bytes, const struct etl_place *place, struct etl_handles *handles)
 {
-    struct layout layout = layout_of(path);
-    struct layout layout_of_other = layout_of(other);
+    if (!place->part) {
+        return etl_bytes_open(bytes, place->path, handles, NULL);
+    }
+    etl_bytes_use_part(bytes, place->part, place->path);
+    return true;
+}
+
+bool etl_copy_is(const struct etl_place *a, const struct etl_place *b)
+{
+    struct layout layout = layout_of(a);
+    struct layout layout_of_other = layout_of(b);
     if (layout.begin == 0 || layout.begin != layout_of_other.begin) {
         return false;
     }
     uint8_t *room = malloc(2 * (size_t)WINDOW_BYTES);
-    struct plat_file *a = plat_file_open(path, PLAT_FILE_READ, NULL);
-    struct plat_file *b = plat_file_open(other, PLAT_FILE_READ, NULL);
-    bool same = room && a && b && compare(a, b, layout, room);
-    plat_file_close(a);
-    plat_file_close(b);
+    struct etl_handles handles = {.open = 0};
+    struct etl_bytes bytes = {.size = 0};
+    struct etl_bytes other = {.size = 0};
+    bool same = room && open_bytes(&bytes, a, &handles) && open_bytes(&other, b, &handles) &&
+                compare(&bytes, &other, layout, room);
+    etl_bytes_close(&bytes);
+    etl_bytes_close(&other);
     free(room);
     return same;
 }

@@ -231,6 +231,24 @@ struct etl_file *etl_file_open(const char *path, struct span host, struct etl_ha
     return NULL;
 }
 
+struct etl_file *etl_file_open_part(const struct etl_part *part, const char *name, struct span host,
+    struct arena *arena, struct error *err)
+{
+    struct error why;
+    struct etl_file *file = create(name, host, arena, &why);
+    if (file) {
+        etl_bytes_use_part(&file->bytes, part, file->bytes.path);
+        if (begin(file, &why)) {
+            return file;
+        }
+    }
+    if (err) {
+        *err = why;
+    }
+    etl_file_destroy(file);
+    return NULL;
+}
+
 struct etl_file *etl_file_open_memory(
     struct span memory, const char *name, struct arena *arena, struct error *err)
 {

@@ -60,6 +60,14 @@ static void check(const void *settings, struct config_check *check)
     if (s->end && s->end <= s->start) {
         CONFIG_FAULT(check, &s->end, "end: it is not after start. no event can lie between them");
     }
+    for (size_t i = 0; s->follow && i < s->paths.count; i++) {
+        if (s->paths.items[i] && packed_is_named(s->paths.items[i])) {
+            CONFIG_FAULT(check, &s->paths.items[i],
+                "paths: packed files do not grow, so follow does not read them. name them in a "
+                "session "
+                "without follow");
+        }
+    }
 }
 
 static void *create(const void *settings, const struct input_env *env, struct error *err)
@@ -82,6 +90,7 @@ static void *create(const void *settings, const struct input_env *env, struct er
     input_schedule_init(&in->restored);
     arena_init(&in->arena, ARENA_MAX_BYTES);
     map_init(&in->by_path, MAX_PATHS);
+    map_init(&in->by_box, MAX_PATHS);
     map_init(&in->by_id, MAX_PATHS);
     return in;
 }
@@ -96,6 +105,7 @@ static void destroy(void *self)
         etl_follow_destroy(in->paths[i]->follow);
     }
     free(in->paths);
+    input_boxes_fini(in);
     map_fini(&in->by_path);
     map_fini(&in->by_id);
     arena_fini(&in->arena);

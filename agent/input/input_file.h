@@ -6,8 +6,11 @@
 
 /*
  * Input `file`: recorded traces. Files are read one after the other, or merged into one order of
- * time (etl_merge.h). Replayable: the same files give the same records in the same order.
+ * time (etl_merge.h). Replayable: the same files give the same records in the same order. A packed
+ * file (packed.h) stands for the traces in it, each a file of its own; with `follow` it is refused, as
+ * what is packed does not grow.
  */
+struct trace_box;
 enum input_file_merge { INPUT_FILE_EACH, INPUT_FILE_ALL };
 enum input_file_pointer_size {
     INPUT_FILE_POINTER_AUTO,
@@ -28,6 +31,12 @@ struct input_file_settings {
     uint64_t start;   /* FILETIME; only records from here on; 0: no limit */
     uint64_t end;     /* FILETIME; only records before it; 0: no limit */
     const char *host; /* the recording machine, instead of what a trace says */
+
+    /* Not in the configuration: a box that was opened before, borrowed. A path that is the box's stands for the
+     * traces in it, or with ${given_one} for that with the number ${given_index}. NULL: there is none. */
+    struct trace_box *given;
+    bool given_one;
+    size_t given_index;
 
     /* For whoever decodes and delivers; not used here. */
     int pointer_size; /* enum input_file_pointer_size */

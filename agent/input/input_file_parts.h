@@ -4,14 +4,16 @@
 #include <stdatomic.h>
 
 #include "base/map.h"
+#include "input/etl_copy.h"
 #include "input/etl_follow.h"
 #include "input/input_file.h"
 #include "input/input_schedule.h"
+#include "input/trace_box.h"
 #include "platform/plat_path.h"
 #include "platform/plat_thread.h"
 
 /* The input `file` among its own rooms: input_file.c (settings, start and end), input_paths.c (which
- * files there are), input_group.c (whole files), input_follow.c (growing ones), input_replay.c (the
+ * files there are), input_boxes.c (those that are packed), input_group.c (whole files), input_follow.c (growing ones), input_replay.c (the
  * same again after a restart). All but what `mutex` guards belongs to the thread of run(). */
 
 enum path_state {
@@ -27,6 +29,8 @@ struct input_path {
     enum path_state state;
     struct plat_stamp stamp; /* when it was found bad or taken */
     struct etl_follow *follow;
+    struct trace_box *box; /* that holds it; NULL: it is a file */
+    size_t box_index;
     bool started;      /* of a circular trace: its start is in the schedule */
     unsigned moved;    /* rounds that its name has not been its own any more */
     const uint8_t *id; /* by which the trace there is known to the agent; NULL: none yet */
@@ -59,6 +63,12 @@ struct input {
     size_t path_capacity;
     size_t followed;
 
+    struct trace_scratch scratch; /* of the boxes in `boxes` */
+    struct trace_box **boxes;
+    size_t box_count;
+    size_t box_capacity;
+    struct map by_box; /* by the path of the packed file */
+
     const struct input_sink *sink;
     uint64_t done_bytes;
     uint64_t total_bytes;
@@ -87,6 +97,9 @@ void input_file_note(
 
 /* ---- input_paths.c -------------------------------------------------------------------------------- */
 
+/* The trace ${index} of ${box} is one of the session's, too. False: out of memory, or too many. */
+bool input_paths_add_boxed(struct input *in, struct trace_box *box, size_t index);
+
 /* Find what matches now and is not known yet; in the order of the settings. ${quiet}: that nothing
  * matches is no failure. */
 void input_paths_find(struct input *in, bool quiet);
@@ -97,8 +110,11 @@ void input_paths_identify(struct input *in);
 /* The path with this identity, or NULL. */
 struct input_path *input_paths_by_id(struct input *in, const uint8_t file_id[16]);
 
-/* Read the identity of what is there now; false if it is no trace. */
+/* Read the identity of what is there now; false if it is no trace. ${path}: its name is all that counts. */
 bool input_paths_read_id(struct input *in, const char *path, uint8_t ret_id[16]);
+
+/* The same of a path, be it in a box. */
+bool input_paths_read_id_of(struct input *in, const struct input_path *path, uint8_t ret_id[16]);
 
 /* The name of a file has changed: each path gets the other's. */
 void input_paths_swap_names(struct input *in, struct input_path *a, struct input_path *b);
@@ -124,6 +140,31 @@ struct etl_file *input_paths_open(struct input *in, const struct input_path *pat
 
 /* Other bytes have come to the path: it is as new. */
 void input_paths_renew(struct input_path *path);
+
+/* ---- input_boxes.c -------------------------------------------------------------------------------- */
+
+/* Is ${path} a packed file? Then its traces are added, or the failure is remembered. */
+bool input_boxes_take(struct input *in, const char *path);
+
+/* A box that was opened before tells this input what it has to tell. */
+void input_boxes_adopt(struct input *in, struct trace_box *box);
+
+/* Open a trace in a box, which is unpacked first. NULL: the error says why; ERR_STOPPED: stopped. */
+struct etl_file *input_boxes_open(
+    struct input *in, const struct input_path *path, struct error *err);
+
+/* The identity that its first bytes tell; false: none. */
+bool input_boxes_read_id(const struct input_path *path, uint8_t ret_id[16]);
+
+/* Where the bytes of ${path} are. False: it is in a box that cannot be unpacked. */
+bool input_boxes_place(
+    struct input *in, const struct input_path *path, struct etl_place *ret_place);
+
+/* No trace in a box is open: give the room back that boxes take, unless ${next}, which is opened next, is in one that
+ * is unpacked. NULL: in any case. */
+void input_boxes_release(struct input *in, const struct input_path *next);
+
+void input_boxes_fini(struct input *in);
 
 /* ---- input_group.c -------------------------------------------------------------------------------- */
 

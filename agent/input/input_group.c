@@ -300,6 +300,12 @@ enum input_end input_group_run(
 /* Open the path's file if it is to be read. */
 static struct etl_file *open_new(struct input *in, struct input_path *path)
 {
+    uint8_t id[16];
+    if (path->box && in->sink->is_done && input_boxes_read_id(path, id) &&
+        input_paths_is_taken(in, path, id)) {
+        path->state = PATH_TAKEN; /* and need not be unpacked */
+        return NULL;
+    }
     struct etl_file *file = input_paths_open(in, path);
     bool wanted = file && !input_paths_is_taken(in, path, file->id);
     if (wanted && path->id) {
@@ -317,6 +323,7 @@ static struct etl_file *open_new(struct input *in, struct input_path *path)
 static enum input_end take_each(struct input *in, struct input_path *const *paths, size_t count)
 {
     for (size_t i = 0; i < count && !input_file_is_stopped(in); i++) {
+        input_boxes_release(in, paths[i]);
         struct etl_file *file = paths[i]->state == PATH_NEW ? open_new(in, paths[i]) : NULL;
         if (!file) {
             continue;
@@ -384,5 +391,7 @@ static enum input_end take_all(struct input *in, struct input_path *const *paths
 enum input_end input_group_take(
     struct input *in, struct input_path *const *paths, size_t count, bool merge)
 {
-    return merge ? take_all(in, paths, count) : take_each(in, paths, count);
+    enum input_end end = merge ? take_all(in, paths, count) : take_each(in, paths, count);
+    input_boxes_release(in, NULL);
+    return end;
 }

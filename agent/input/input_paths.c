@@ -33,22 +33,63 @@ static struct input_path *add_path(struct input *in, const char *path)
     return added;
 }
 
-static bool on_path(void *self, const char *path)
+static bool too_many(struct input *in, const char *path)
 {
-    struct input *in = self;
-    if (map_get(&in->by_path, span_text(path)) || add_path(in, path)) {
-        return true;
-    }
     struct error why;
     error_set(&why, ERR_LIMIT, "%s: too many files for one session", path);
     input_file_remember(in, &why);
     return false;
 }
 
+bool input_paths_add_boxed(struct input *in, struct trace_box *box, size_t index)
+{
+    const char *name = box->traces[index].name;
+    if (map_get(&in->by_path, span_text(name))) {
+        return true;
+    }
+    struct input_path *path = add_path(in, name);
+    if (!path) {
+        return too_many(in, name);
+    }
+    path->box = box;
+    path->box_index = index;
+    return true;
+}
+
+static bool on_path(void *self, const char *path)
+{
+    struct input *in = self;
+    if (map_get(&in->by_path, span_text(path)) || map_get(&in->by_box, span_text(path))) {
+        return true;
+    }
+    /* What grows is looked at when it has grown to something. */
+    if (!in->settings.follow && input_boxes_take(in, path)) {
+        return !input_file_is_stopped(in);
+    }
+    return add_path(in, path) || too_many(in, path);
+}
+
+/* Does ${path} stand for a box that was opened before? */
+static bool take_given(struct input *in, const char *path)
+{
+    const struct input_file_settings *s = &in->settings;
+    if (!s->given || strcmp(s->given->path, path) != 0) {
+        return false;
+    }
+    input_boxes_adopt(in, s->given);
+    size_t first = s->given_one ? s->given_index : 0;
+    size_t end = s->given_one ? first + 1 : s->given->count;
+    for (size_t i = first; i < end && input_paths_add_boxed(in, s->given, i); i++) {}
+    return true;
+}
+
 /* The size of all of them, if anybody wants to know. */
 static void add_sizes(struct input *in)
 {
     for (size_t i = 0; in->sink->progress && i < in->path_count; i++) {
+        if (in->paths[i]->box) {
+            continue; /* its size is known when it is unpacked */
+        }
         in->total_bytes += 2 * plat_path_stamp(in->paths[i]->path).size;
     }
 }
@@ -57,7 +98,8 @@ void input_paths_find(struct input *in, bool quiet)
 {
     for (size_t i = 0; i < in->settings.paths.count; i++) {
         struct error why;
-        if (!plat_glob(in->settings.paths.items[i], on_path, in, &why) && !quiet) {
+        if (!take_given(in, in->settings.paths.items[i]) &&
+            !plat_glob(in->settings.paths.items[i], on_path, in, &why) && !quiet) {
             input_file_remember(in, &why);
         }
     }
@@ -102,12 +144,24 @@ static bool was_known(const struct input *in, const uint8_t id[16])
            (sink->is_done && sink->is_done(sink->self, id));
 }
 
+static bool is_copy_of(
+    struct input *in, const struct input_path *known, const struct input_path *path)
+{
+    struct etl_place a;
+    struct etl_place b;
+    return input_boxes_place(in, known, &a) && input_boxes_place(in, path, &b) &&
+           etl_copy_is(&a, &b);
+}
+
 /* Is what was found at ${path} the file that is known as ${known}, under another name, rather than a
  * copy beside it? It may be getting its name just now: then it has only one of the two. */
 static bool is_same_file(struct input *in, const struct input_path *known,
     const struct input_path *path, const uint8_t trace[16])
 {
     uint8_t there[16];
+    if (known != path && (known->box || path->box)) {
+        return false; /* what is packed has one name */
+    }
     if (known == path || !input_paths_read_id(in, known->path, there) ||
         memcmp(there, trace, sizeof(there)) != 0) {
         return true;
@@ -127,8 +181,7 @@ static void claim_id(struct input *in, struct input_path *path, const struct inp
     derive_id(path, KIN_COPY, copy);
     derive_id(path, KIN_APART, apart);
     bool was_apart = was_known(in, apart);
-    bool is_copy = !was_apart &&
-                   (was_known(in, copy) || (known && etl_copy_is(known->path, path->path)));
+    bool is_copy = !was_apart && (was_known(in, copy) || (known && is_copy_of(in, known, path)));
     set_id(in, path, is_copy ? copy : was_apart || known ? apart : path->trace);
     path->apart = path->id && (was_apart || (known && !is_copy));
 }
@@ -138,6 +191,12 @@ void input_paths_renew(struct input_path *path)
     path->state = PATH_NEW;
     path->id = NULL;
     path->apart = false;
+}
+
+bool input_paths_read_id_of(struct input *in, const struct input_path *path, uint8_t ret_id[16])
+{
+    return path->box ? input_boxes_read_id(path, ret_id)
+                     : input_paths_read_id(in, path->path, ret_id);
 }
 
 bool input_paths_read_id(struct input *in, const char *path, uint8_t ret_id[16])
@@ -159,11 +218,13 @@ void input_paths_identify(struct input *in)
     for (size_t i = 0; i < in->path_count; i++) {
         struct input_path *path = in->paths[i];
         uint8_t id[16];
-        if (path->state == PATH_NEW && input_paths_read_id(in, path->path, id)) {
+        if (path->state == PATH_NEW && input_paths_read_id_of(in, path, id)) {
             memcpy(path->trace, id, sizeof(id));
             claim_id(in, path, input_paths_by_id(in, id));
+            input_boxes_release(in, path);
         }
     }
+    input_boxes_release(in, NULL);
 }
 
 /* The names are known already, so that no memory is needed. */
@@ -194,10 +255,13 @@ bool input_paths_is_taken(struct input *in, struct input_path *path, const uint8
 struct etl_file *input_paths_open(struct input *in, const struct input_path *path)
 {
     struct error why;
-    struct etl_file *file = etl_file_open(
-        path->path, span_text(in->settings.host), &in->handles, &in->arena, &why);
+    struct etl_file *file = path->box ? input_boxes_open(in, path, &why)
+                                      : etl_file_open(path->path, span_text(in->settings.host),
+                                            &in->handles, &in->arena, &why);
     if (!file) {
-        input_file_remember(in, &why);
+        if (why.code != ERR_STOPPED) {
+            input_file_remember(in, &why);
+        }
         return NULL;
     }
     if (path->id) {

@@ -139,6 +139,7 @@ static enum input_end open_and_run(
     for (size_t i = 0; i < opened; i++) {
         etl_file_destroy(files[i]);
     }
+    input_boxes_release(in, NULL);
     return end;
 }
 

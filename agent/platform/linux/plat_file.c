@@ -1,6 +1,6 @@
 #define _GNU_SOURCE
 
-#include "platform/plat_file.h"
+#include "platform/linux/plat_file_own.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,11 +16,6 @@
 
 /* Linux moves at most 2 GiB less a page in one call (read(2)). */
 enum { MAX_CALL_BYTES = 1 << 30 };
-
-struct plat_file {
-    int fd;
-    char name[128]; /* for texts: the end of the path */
-};
 
 static bool fail(struct error *err, const char *name, const char *what)
 {
@@ -58,6 +53,19 @@ static bool check_ordinary(int fd, const char *path, struct error *err)
     return true;
 }
 
+struct plat_file *plat_file_wrap(int fd, const char *name, struct error *err)
+{
+    struct plat_file *file = malloc(sizeof(*file));
+    if (!file) {
+        close(fd);
+        error_set(err, ERR_MEMORY, "%s: out of memory", name);
+        return NULL;
+    }
+    file->fd = fd;
+    set_name(file, name);
+    return file;
+}
+
 struct plat_file *plat_file_open(const char *path, enum plat_file_mode mode, struct error *err)
 {
     /* Without O_NONBLOCK the open of a pipe waits for its other end. */
@@ -78,15 +86,7 @@ struct plat_file *plat_file_open(const char *path, enum plat_file_mode mode, str
         close(fd);
         return NULL;
     }
-    struct plat_file *file = malloc(sizeof(*file));
-    if (!file) {
-        close(fd);
-        error_set(err, ERR_MEMORY, "%s: out of memory", path);
-        return NULL;
-    }
-    file->fd = fd;
-    set_name(file, path);
-    return file;
+    return plat_file_wrap(fd, path, err);
 }
 
 static struct plat_file stdout_file = {.fd = STDOUT_FILENO, .name = "standard output"};

@@ -1,17 +1,10 @@
-#include "platform/plat_file.h"
+#include "platform/windows/plat_file_own.h"
 
 #include <stdlib.h>
-#include <windows.h>
 
 #include "platform/windows/plat_wide.h"
 
 enum { MAX_CALL_BYTES = 1 << 30 };
-
-struct plat_file {
-    HANDLE handle;
-    bool appends;   /* writes go to the end, wherever that is then */
-    char name[128]; /* for texts: the end of the path */
-};
 
 static bool fail(struct error *err, const char *name, const char *what)
 {
@@ -48,6 +41,19 @@ static HANDLE open_handle(const wchar_t *path, enum plat_file_mode mode)
         FILE_ATTRIBUTE_NORMAL, NULL);
 }
 
+struct plat_file *plat_file_wrap(HANDLE handle, const char *name, struct error *err)
+{
+    struct plat_file *file = calloc(1, sizeof(*file));
+    if (!file) {
+        CloseHandle(handle);
+        error_set(err, ERR_MEMORY, "%s: out of memory", name);
+        return NULL;
+    }
+    file->handle = handle;
+    set_name(file, name);
+    return file;
+}
+
 struct plat_file *plat_file_open(const char *path, enum plat_file_mode mode, struct error *err)
 {
     /* CreateFileW would say "access denied". */
@@ -74,15 +80,10 @@ struct plat_file *plat_file_open(const char *path, enum plat_file_mode mode, str
             path);
         return NULL;
     }
-    struct plat_file *file = malloc(sizeof(*file));
-    if (!file) {
-        CloseHandle(handle);
-        error_set(err, ERR_MEMORY, "%s: out of memory", path);
-        return NULL;
+    struct plat_file *file = plat_file_wrap(handle, path, err);
+    if (file) {
+        file->appends = mode == PLAT_FILE_APPEND;
     }
-    file->handle = handle;
-    file->appends = mode == PLAT_FILE_APPEND;
-    set_name(file, path);
     return file;
 }
 
