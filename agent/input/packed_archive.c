@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "input/packed_own.h"
+#include "platform/plat_locale.h"
 
 /*
  * zip and cab by libarchive, which reads through the callbacks below. A kind is asked for alone, and no
@@ -82,8 +83,10 @@ static void tell(struct reader *reader, struct archive *archive)
 {
     const char *why = archive_error_string(archive);
     la_int64_t offset = archive_filter_bytes(archive, 0);
-    packed_damage(
-        reader->walk, offset > 0 ? (uint64_t)offset : 0, why ? why : "the packed data is damaged");
+    char text[200];
+    snprintf(text, sizeof(text), "%s", why && *why ? why : "the data is damaged");
+    text[strcspn(text, "\r\n")] = 0;
+    packed_damage(reader->walk, offset > 0 ? (uint64_t)offset : 0, text);
 }
 
 /* The bytes of the member whose header was read. *ret_more false: nothing behind it can be read. */
@@ -108,7 +111,7 @@ static bool give_member(struct reader *reader, struct archive *archive, bool *re
             return true;
         }
         if (offset != expected) {
-            packed_damage(reader->walk, reader->offset, "a part of the packed data is missing");
+            packed_damage(reader->walk, reader->offset, "a part of the data is missing");
             return true;
         }
         expected += (la_int64_t)size;
@@ -145,8 +148,10 @@ static bool take_member(struct reader *reader, struct archive *archive, enum pac
     if (archive_entry_filetype(entry) != AE_IFREG) {
         return true; /* a folder, or a link */
     }
-    if (name.size > reader->walk->limits->max_name_bytes) {
-        packed_damage(reader->walk, reader->offset, "the name of a file in it is too long");
+    if (name.size == 0 || name.size > reader->walk->limits->max_name_bytes) {
+        packed_damage(reader->walk, reader->offset,
+            name.size ? "the name of a file in it is too long"
+                      : "the name of a file in it cannot be read");
         return true;
     }
     wanted = reader->walk->visitor->begin(reader->walk->visitor->self, name);
@@ -224,10 +229,12 @@ static bool walk_with(
 bool packed_archive_walk(struct packed_walk *walk, enum packed_kind kind)
 {
     struct reader *reader = calloc(1, sizeof(*reader));
+    struct plat_locale locale;
     bool any = false;
     if (!reader) {
         return error_set(walk->err, ERR_MEMORY, "%s: out of memory", walk->bytes->path);
     }
+    plat_locale_begin(&locale);
     reader->walk = walk;
     bool good = kind == PACKED_CAB
                     ? walk_with(reader, archive_read_support_format_cab, kind, &any)
@@ -240,6 +247,7 @@ bool packed_archive_walk(struct packed_walk *walk, enum packed_kind kind)
     if (good && !any) {
         packed_damage(walk, 0, "the beginning of the archive is damaged");
     }
+    plat_locale_end(&locale);
     free(reader);
     return good;
 }

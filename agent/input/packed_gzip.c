@@ -56,8 +56,7 @@ static bool next_member(struct gzip *gzip, bool *ret_more)
             z->avail_in--;
         }
         if (z->avail_in) {
-            packed_damage(gzip->walk, place,
-                "other bytes follow the packed data, as if it was cut off and written over");
+            packed_damage(gzip->walk, place, "other bytes follow the data");
             return true;
         }
     } while (!gzip->at_end && fill(gzip, 1));
@@ -93,12 +92,12 @@ static bool step(struct gzip *gzip, bool *ret_more)
     if (result == Z_OK || (result == Z_BUF_ERROR && !is_last)) {
         *ret_more = true;
     } else if (result == Z_BUF_ERROR) {
-        packed_damage(gzip->walk, place_of(gzip), "the packed data is cut off here");
+        packed_damage(gzip->walk, place_of(gzip), "the data is cut off here");
     } else {
         packed_damage(gzip->walk, place_of(gzip),
-            result == Z_NEED_DICT ? "the packed data needs a dictionary"
+            result == Z_NEED_DICT ? "the data needs a dictionary"
             : z->msg              ? z->msg
-                                  : "the packed data is damaged");
+                                  : "the data is damaged");
     }
     return true;
 }

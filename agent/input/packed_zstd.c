@@ -65,7 +65,7 @@ static bool step(struct zstd *zstd, bool *ret_more)
     }
     zstd->in_frame = result != 0;
     if (is_last && zstd->in_frame && out.pos == 0 && zstd->input.pos == before) {
-        tell(zstd, "the packed data is cut off here");
+        tell(zstd, "the data is cut off here");
         return true;
     }
     *ret_more = true;

@@ -494,9 +494,12 @@ static void load_damage(void *self, uint64_t offset, const char *what)
 {
     struct pass *pass = self;
     const struct trace_box *box = pass->box;
+    char text[320];
     if (box->env.damage && !box->told) {
+        /* What is wrong with the trace itself is told by the place in the trace. */
+        snprintf(text, sizeof(text), "in the packed file: %s", what);
         box->env.damage(
-            box->env.self, pass->current ? pass->current->name : box->path, offset, what);
+            box->env.self, pass->current ? pass->current->name : box->path, offset, text);
     }
 }
 
