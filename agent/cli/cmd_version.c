@@ -11,6 +11,7 @@
 
 #include "base/utf.h"
 #include "cli/cli.h"
+#include "input/packed.h"
 #include "outputs/output_libraries.h"
 
 // clang-format off
@@ -56,6 +57,9 @@ static void print_libraries(bool json)
     pcre2_config(PCRE2_CONFIG_VERSION, pcre2); /* and a date */
     pcre2[strcspn(pcre2, " ")] = '\0';
     print_library(json, true, "expat", "expat", expat);
+    if (packed_archive_version()) {
+        print_library(json, false, "libarchive", "libarchive", packed_archive_version());
+    }
     print_library(json, false, "libyaml", "libyaml", yaml_get_version_string());
     print_library(json, false, "PCRE2", "pcre2", pcre2);
     print_library(json, false, "SQLite", "sqlite", sqlite3_libversion());

@@ -2,6 +2,7 @@
 
 #include "input/etl_format.h"
 #include "input/etl_record.h"
+#include "input/packed.h"
 
 /* ---- the header ------------------------------------------------------------------------------------ */
 
@@ -170,6 +171,24 @@ static enum etl_probe probe(struct etl_bytes *bytes, struct arena *arena, struct
     return has_data(bytes, &header) ? ETL_PROBE_GROWING : ETL_PROBE_WAIT;
 }
 
+/* Does it begin as a packed file does? */
+static bool is_packed(struct etl_bytes *bytes, struct error *err)
+{
+    uint8_t head[PACKED_HEAD_BYTES];
+    size_t got = 0;
+    const char *name;
+    if (!etl_bytes_read(bytes, 0, head, sizeof(head), &got, NULL) ||
+        packed_kind_of(span_make(head, got), &name) == PACKED_NONE) {
+        return false;
+    }
+    error_set(err, ERR_FORMAT,
+        "%s: is packed with %s, and packed files do not grow. read it in a session without follow, "
+        "or "
+        "unpack it",
+        bytes->path, name);
+    return true;
+}
+
 enum etl_probe etl_probe_path(const char *path, struct error *err)
 {
     enum { PROBE_BYTES = 512 * 1024 };
@@ -180,7 +199,7 @@ enum etl_probe etl_probe_path(const char *path, struct error *err)
         return ETL_PROBE_NO_TRACE;
     }
     arena_init(&arena, PROBE_BYTES);
-    enum etl_probe found = probe(&bytes, &arena, err);
+    enum etl_probe found = is_packed(&bytes, err) ? ETL_PROBE_NO_TRACE : probe(&bytes, &arena, err);
     arena_fini(&arena);
     etl_bytes_close(&bytes);
     return found;

@@ -4,14 +4,20 @@
 
 #include "input/packed_own.h"
 
+/* A decoder wants these before it knows more of a frame. */
+enum { FRAME_BEGIN_BYTES = 5 };
+
 /* zstd (RFC 8878): frames, one behind the other. */
 struct zstd {
     struct packed_walk *walk;
     ZSTD_DStream *stream;
     ZSTD_inBuffer input;
+    size_t filled;   /* bytes in `in` */
+    size_t hint;     /* bytes that the decoder wants next */
     uint64_t offset; /* behind what was read */
     bool at_end;
     bool in_frame;
+    bool has_more; /* the last call filled the window */
     uint8_t in[PACKED_WINDOW_BYTES];
     uint8_t out[PACKED_WINDOW_BYTES];
 };
@@ -19,7 +25,7 @@ struct zstd {
 static bool fill(struct zstd *zstd)
 {
     size_t got = 0;
-    if (zstd->input.pos < zstd->input.size || zstd->at_end) {
+    if (zstd->input.pos < zstd->filled || zstd->at_end) {
         return true;
     }
     if (!packed_read(zstd->walk, zstd->offset, zstd->in, sizeof(zstd->in), &got)) {
@@ -27,13 +33,14 @@ static bool fill(struct zstd *zstd)
     }
     zstd->at_end = got < sizeof(zstd->in);
     zstd->offset += got;
-    zstd->input = (ZSTD_inBuffer){.src = zstd->in, .size = got};
+    zstd->filled = got;
+    zstd->input = (ZSTD_inBuffer){.src = zstd->in};
     return true;
 }
 
 static void tell(struct zstd *zstd, const char *what)
 {
-    packed_damage(zstd->walk, zstd->offset - (zstd->input.size - zstd->input.pos), what);
+    packed_damage(zstd->walk, zstd->offset - (zstd->filled - zstd->input.pos), what);
 }
 
 /* One step: at most a window of output. *ret_more false: the walk is over. */
@@ -44,10 +51,14 @@ static bool step(struct zstd *zstd, bool *ret_more)
     if (!fill(zstd)) {
         return false;
     }
-    bool is_last = zstd->input.pos == zstd->input.size;
+    bool is_last = zstd->input.pos == zstd->filled;
     if (is_last && !zstd->in_frame) {
         return true;
     }
+    /* A call that fails does not say what it gave before: no more than one block at a time, and none as long as the
+     * decoder still holds bytes of the one before. */
+    size_t left = zstd->has_more ? 0 : zstd->filled - zstd->input.pos;
+    zstd->input.size = zstd->input.pos + (zstd->hint < left ? zstd->hint : left);
     ZSTD_outBuffer out = {.dst = zstd->out, .size = sizeof(zstd->out)};
     size_t before = zstd->input.pos;
     size_t result = ZSTD_decompressStream(zstd->stream, &out, &zstd->input);
@@ -64,6 +75,8 @@ static bool step(struct zstd *zstd, bool *ret_more)
         return true;
     }
     zstd->in_frame = result != 0;
+    zstd->has_more = out.pos == out.size;
+    zstd->hint = result ? result : FRAME_BEGIN_BYTES;
     if (is_last && zstd->in_frame && out.pos == 0 && zstd->input.pos == before) {
         tell(zstd, "the data is cut off here");
         return true;
@@ -86,6 +99,7 @@ bool packed_zstd_walk(struct packed_walk *walk)
     }
     ZSTD_DCtx_setParameter(zstd->stream, ZSTD_d_windowLogMax, WINDOW_LOG_MAX);
     zstd->walk = walk;
+    zstd->hint = FRAME_BEGIN_BYTES;
     zstd->in_frame = true; /* an empty file is cut off */
     bool good = true;
     bool more = walk->visitor->begin(walk->visitor->self, span_make(NULL, 0)) == PACKED_GO_ON;
