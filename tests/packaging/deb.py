@@ -115,7 +115,8 @@ class Built(unittest.TestCase):
 
     def test_it_depends_on_the_libraries_of_the_program(self):
         depends = self.field("Depends")
-        for library in ("libc6", "libcurl", "libyaml", "libsqlite3", "libpcre2", "libexpat"):
+        for library in ("libc6", "libcurl", "libyaml", "libsqlite3", "libpcre2", "libexpat",
+                        "libarchive13"):
             self.assertRegex(depends, rf"\b{library}")
         self.assertNotIn("${", depends)
 
