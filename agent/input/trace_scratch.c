@@ -1,32 +1,40 @@
 #include "input/trace_scratch.h"
 
+#include <inttypes.h>
+
 #include "platform/plat_temp.h"
 
-enum { LOOK_EVERY_BYTES = 16 * 1024 * 1024, KEPT_FREE_BYTES = 256 * 1024 * 1024 };
+enum { MB = 1024 * 1024, LOOK_EVERY_BYTES = 16 * MB };
+
+/* What stays free: more than the 1 GB that a spool on the same disk wants by default (spool.min_free_disk), since a
+ * trace that waits for the spool keeps what it was unpacked to. */
+static uint64_t kept_free(uint64_t disk_bytes)
+{
+    const uint64_t least = (uint64_t)256 * MB;
+    const uint64_t most = (uint64_t)4096 * MB;
+    uint64_t share = disk_bytes / 20;
+    return share < least ? least : share < most ? share : most;
+}
 
 static bool has_room(struct trace_scratch *scratch, struct error *err)
 {
-    uint64_t free_bytes;
+    struct plat_temp_room room;
     if (scratch->looked && scratch->size - scratch->looked_at < LOOK_EVERY_BYTES) {
         return true;
     }
-    if (!plat_temp_free(scratch->file, &free_bytes, err)) {
+    if (!plat_temp_room(scratch->file, &room, err)) {
         return false;
     }
     scratch->looked = true;
     scratch->looked_at = scratch->size;
-    return free_bytes >= KEPT_FREE_BYTES + LOOK_EVERY_BYTES ||
+    uint64_t kept = kept_free(room.disk_bytes);
+    return room.free_bytes >= kept + LOOK_EVERY_BYTES ||
            error_set(err, ERR_FULL,
-               "no room for what is unpacked: %d MB of the disk for temporary files stay free. "
-               "free some, "
-               "or name a folder with room in %s",
-               KEPT_FREE_BYTES >> 20,
-#ifdef _WIN32
-               "TMP"
-#else
-               "TMPDIR"
-#endif
-           );
+               "no room for what is unpacked: %" PRIu64
+               " MB of the disk for temporary files stay free. free some, or name a folder with "
+               "room in "
+               "TMPDIR (on Windows in TMP)",
+               kept / MB);
 }
 
 bool trace_scratch_add(struct trace_scratch *scratch, struct span bytes, struct error *err)

@@ -18,7 +18,8 @@ struct trace_scratch {
     bool looked;
 };
 
-/* Append ${bytes}. False if there is no room: 256 MB of the disk stay free for others. */
+/* Append ${bytes}. False if there is no room: a twentieth of the disk stays free for others, 256 MB at least and 4 GB
+ * at most. */
 bool trace_scratch_add(struct trace_scratch *scratch, struct span bytes, struct error *err);
 
 /* Give the room back that was used beyond ${size}. */

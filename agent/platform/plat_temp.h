@@ -15,8 +15,13 @@
  */
 struct plat_file *plat_temp_create(struct error *err);
 
-/* Bytes that this process may still write to the disk that it is on. */
-bool plat_temp_free(struct plat_file *file, uint64_t *ret_bytes, struct error *err);
+/* The disk that it is on: bytes that this process may still write, and its size. */
+struct plat_temp_room {
+    uint64_t free_bytes;
+    uint64_t disk_bytes;
+};
+
+bool plat_temp_room(struct plat_file *file, struct plat_temp_room *ret_room, struct error *err);
 
 /* Standard input; to be closed, which leaves the process's own open. A terminal is refused. */
 struct plat_file *plat_stdin_open(struct error *err);

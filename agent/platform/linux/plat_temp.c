@@ -58,7 +58,12 @@ struct plat_file *plat_temp_create(struct error *err)
     return plat_file_wrap(fd, "temporary file", err);
 }
 
-bool plat_temp_free(struct plat_file *file, uint64_t *ret_bytes, struct error *err)
+static uint64_t bytes_of(uint64_t blocks, uint64_t block)
+{
+    return block && blocks > UINT64_MAX / block ? UINT64_MAX : blocks * block;
+}
+
+bool plat_temp_room(struct plat_file *file, struct plat_temp_room *ret_room, struct error *err)
 {
     struct statvfs fs;
     int result;
@@ -69,7 +74,8 @@ bool plat_temp_free(struct plat_file *file, uint64_t *ret_bytes, struct error *e
         return fail(err, file->name, "cannot ask for free space");
     }
     uint64_t block = fs.f_frsize ? fs.f_frsize : fs.f_bsize;
-    *ret_bytes = block && fs.f_bavail > UINT64_MAX / block ? UINT64_MAX : fs.f_bavail * block;
+    ret_room->free_bytes = bytes_of(fs.f_bavail, block); /* without what is kept back for root */
+    ret_room->disk_bytes = bytes_of(fs.f_blocks, block);
     return true;
 }
 

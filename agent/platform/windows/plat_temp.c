@@ -45,15 +45,17 @@ struct plat_file *plat_temp_create(struct error *err)
     return file;
 }
 
-bool plat_temp_free(struct plat_file *file, uint64_t *ret_bytes, struct error *err)
+bool plat_temp_room(struct plat_file *file, struct plat_temp_room *ret_room, struct error *err)
 {
     wchar_t folder[MAX_PATH + 2];
     ULARGE_INTEGER left; /* of the quota, where there is one */
+    ULARGE_INTEGER size;
     DWORD length = GetTempPathW(MAX_PATH + 1, folder);
-    if (!length || length > MAX_PATH || !GetDiskFreeSpaceExW(folder, &left, NULL, NULL)) {
+    if (!length || length > MAX_PATH || !GetDiskFreeSpaceExW(folder, &left, &size, NULL)) {
         return fail(err, file->name, "cannot ask for free space");
     }
-    *ret_bytes = left.QuadPart;
+    ret_room->free_bytes = left.QuadPart;
+    ret_room->disk_bytes = size.QuadPart;
     return true;
 }
 
