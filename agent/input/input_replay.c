@@ -131,8 +131,12 @@ static enum input_end open_and_run(
             files[opened++] = file;
         }
     }
-    enum input_end end = opened ? input_group_run(in, files, opened, &why) : INPUT_DONE;
-    if (end == INPUT_FAILED) {
+    /* Without one of them the others would be counted as if it had never been there, and what was not given of them
+     * be taken for given. */
+    enum input_end end = opened == count            ? input_group_run(in, files, opened, &why)
+                         : input_file_is_stopped(in) ? INPUT_STOPPED
+                                                     : INPUT_FAILED;
+    if (end == INPUT_FAILED && opened == count) {
         input_file_remember(in, &why);
         end = INPUT_DONE;
     }
@@ -196,6 +200,9 @@ enum input_end input_replay_run(struct input *in)
     }
     const char *path;
     input_paths_identify(in);
+    if (input_file_is_stopped(in)) {
+        return INPUT_STOPPED; /* what was not looked at is not gone */
+    }
     const char *obstacle = find_obstacle(in, &path);
     if (obstacle) {
         input_file_tell(in, path, obstacle);
