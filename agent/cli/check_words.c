@@ -339,8 +339,8 @@ static void put_spool(const struct app_config *config, const char *folder, struc
     static const char *const reasons[] = {
         [APP_SPOOL_AS_CONFIGURED] = "",
         [APP_SPOOL_ONLY_SHOWN] = ", as all outputs are stdout",
-        [APP_SPOOL_ONLY_RECORDED] = ", as all sessions read recorded traces and agent.data_dir is "
-                                    "not set",
+        [APP_SPOOL_ONLY_RECORDED] =
+            ", as all sessions read recorded traces and agent.data_dir is not set",
     };
     if (spool->mode != APP_SPOOL_DURABLE) {
         buf_printf(out,
