@@ -12,6 +12,7 @@ const struct packed_limits packed_limits = {
     .ratio = 1000,
     .max_members = 100000,
     .max_name_bytes = 1024,
+    .max_list_bytes = 16 * MB,
 };
 
 struct magic {

@@ -42,6 +42,7 @@ struct packed_limits {
     uint32_t ratio;       /* beyond that: at most so many times the packed bytes */
     uint32_t max_members; /* that are looked at, wanted or not */
     uint32_t max_name_bytes;
+    uint32_t max_list_bytes; /* of the list of members of a zip, which is kept in memory */
 };
 
 extern const struct packed_limits packed_limits;
@@ -61,6 +62,9 @@ struct packed_visitor {
 
     /* Its next bytes, valid until the call returns. */
     enum packed_step (*bytes)(void *self, struct span bytes);
+
+    /* The member that has begun has ended, and nothing is wrong with it. Of gzip and zstd never called. */
+    void (*end)(void *self);
 
     /* ${what} is wrong at byte ${offset} of the packed file: what follows, of the member that has begun
      * or of the file, is missing. Text valid until the call returns. */

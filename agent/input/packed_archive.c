@@ -18,6 +18,8 @@ struct reader {
     struct packed_walk *walk;
     uint64_t offset;
     bool failed; /* the walk's error is set: what libarchive makes of it is not */
+    bool began;  /* the list of members was read */
+    uint64_t list_bytes;
     uint8_t window[PACKED_WINDOW_BYTES];
 };
 
@@ -31,6 +33,14 @@ static la_ssize_t on_read(struct archive *archive, void *self, const void **ret_
         return ARCHIVE_FATAL;
     }
     reader->offset += got;
+    reader->list_bytes += reader->began ? 0 : got;
+    if (reader->list_bytes > reader->walk->limits->max_list_bytes) {
+        reader->failed = true;
+        error_set(reader->walk->err, ERR_LIMIT,
+            "%s: the list of the files in it is too long. unpack the traces",
+            reader->walk->bytes->path);
+        return ARCHIVE_FATAL;
+    }
     *ret_data = reader->window;
     return (la_ssize_t)got;
 }
@@ -103,6 +113,9 @@ static bool give_member(struct reader *reader, struct archive *archive, bool *re
             return false;
         }
         if (result == ARCHIVE_EOF) {
+            if (reader->walk->visitor->end) {
+                reader->walk->visitor->end(reader->walk->visitor->self);
+            }
             return true;
         }
         if (result != ARCHIVE_OK && result != ARCHIVE_WARN) {
@@ -180,6 +193,7 @@ static bool walk_members(
     while (more) {
         struct archive_entry *entry;
         int result = archive_read_next_header(archive, &entry);
+        reader->began = true;
         if (reader->failed) {
             return false;
         }
@@ -212,6 +226,8 @@ static bool walk_with(
             reader->walk->err, ERR_MEMORY, "%s: out of memory", reader->walk->bytes->path);
     }
     reader->offset = 0;
+    reader->began = false;
+    reader->list_bytes = 0;
     support(archive);
     archive_read_set_read_callback(archive, on_read);
     archive_read_set_seek_callback(archive, on_seek);

@@ -490,6 +490,11 @@ static enum packed_step load_bytes(void *self, struct span bytes)
     return pass->failed ? PACKED_STOP : PACKED_GO_ON;
 }
 
+static void load_end(void *self)
+{
+    end_trace(self);
+}
+
 static void load_damage(void *self, uint64_t offset, const char *what)
 {
     struct pass *pass = self;
@@ -537,6 +542,7 @@ bool trace_box_load(struct trace_box *box, struct error *err)
     const struct packed_visitor visitor = {.self = &pass,
         .begin = load_begin,
         .bytes = load_bytes,
+        .end = load_end,
         .damage = load_damage,
         .refuse = load_refuse,
         .stopped = pass_stopped};

@@ -13,7 +13,8 @@ static const struct packed_limits limits = {.max_bytes = MAX_BYTES,
     .free_bytes = 1 << 20,
     .ratio = 500,
     .max_members = MAX_MEMBERS,
-    .max_name_bytes = MAX_NAME};
+    .max_name_bytes = MAX_NAME,
+    .max_list_bytes = 1 << 20};
 
 static volatile uint8_t sink;
 

@@ -40,6 +40,12 @@ static enum packed_step on_bytes(void *self, struct span bytes)
     return h->skip_after && h->member_bytes >= h->skip_after ? PACKED_SKIP : PACKED_GO_ON;
 }
 
+static void on_end(void *self)
+{
+    struct heard *h = self;
+    buf_add_byte(&h->text, ';');
+}
+
 static void on_damage(void *self, uint64_t offset, const char *what)
 {
     struct heard *h = self;
@@ -64,6 +70,7 @@ static bool walk(const struct packed_limits *limits, struct error *err)
     static const struct packed_visitor visitor = {.self = &heard,
         .begin = on_begin,
         .bytes = on_bytes,
+        .end = on_end,
         .damage = on_damage,
         .refuse = on_refuse,
         .stopped = on_stopped};
@@ -226,12 +233,12 @@ static void archives_give_all_their_members(void **state)
         buf_reset(&file);
         heard.unwanted = NULL;
         (kind ? packed_put_cab : packed_put_zip)(&file, members, 3);
-        assert_heard("[a.etl]one[deep/b.etl]two[c.etl]three");
+        assert_heard("[a.etl]one;[deep/b.etl]two;[c.etl]three;");
         heard.unwanted = "deep/b.etl";
         heard.instead = PACKED_SKIP;
-        assert_heard("[a.etl]one[deep/b.etl][c.etl]three");
+        assert_heard("[a.etl]one;[deep/b.etl][c.etl]three;");
         heard.instead = PACKED_STOP;
-        assert_heard("[a.etl]one[deep/b.etl]");
+        assert_heard("[a.etl]one;[deep/b.etl]");
     }
 }
 
@@ -247,7 +254,7 @@ static void what_a_zip_hides_is_refused(void **state)
     some[1].method = 12; /* bzip2 */
     packed_put_zip(&file, some, 3);
     assert_heard("[a.etl]?is encrypted[deep/b.etl]?is packed by a method that is not read: ZIP 2"
-                 "[c.etl]three");
+                 "[c.etl]three;");
 }
 
 static void a_zip_without_its_list_is_read_from_its_start(void **state)
@@ -259,7 +266,7 @@ static void a_zip_without_its_list_is_read_from_its_start(void **state)
     packed_put_zip(&file, members, 3);
     file.size -= 60;
     char expected[100];
-    snprintf(expected, sizeof(expected), "!%zu[a.etl]one[deep/b.etl]two[c.etl]three", file.size);
+    snprintf(expected, sizeof(expected), "!%zu[a.etl]one;[deep/b.etl]two;[c.etl]three", file.size);
     assert_true(walk(NULL, NULL));
     assert_memory_equal(heard.text.data, expected, strlen(expected));
 }
@@ -277,8 +284,8 @@ static void names_have_a_limit(void **state)
     limits.max_name_bytes = 9;
     assert_true(walk(&limits, NULL));
     const char *text = (const char *)heard.text.data;
-    assert_memory_equal(text, "[a.etl]one!", 11);
-    assert_memory_equal(text + heard.text.size - 12, "[c.etl]three", 12);
+    assert_memory_equal(text, "[a.etl]one;!", 12);
+    assert_memory_equal(text + heard.text.size - 13, "[c.etl]three;", 13);
 }
 
 static void what_becomes_too_large_is_refused(void **state)
@@ -309,7 +316,12 @@ static void what_becomes_too_large_is_refused(void **state)
         limits.max_members = 2;
         assert_false(walk(&limits, &err));
         assert_int_equal(err.code, ERR_LIMIT);
-        assert_span(buf_span(&heard.text), "[a.etl]one[deep/b.etl]two");
+        assert_span(buf_span(&heard.text), "[a.etl]one;[deep/b.etl]two;");
+        limits.max_members = 3;
+        limits.max_list_bytes = (uint32_t)file.size - 1;
+        assert_false(walk(&limits, &err));
+        assert_int_equal(err.code, ERR_LIMIT);
+        assert_int_equal(heard.bytes, 0);
     }
 }
 
