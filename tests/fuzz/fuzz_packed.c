@@ -129,7 +129,9 @@ size_t fuzz_seed(size_t index, uint8_t *out, size_t max)
         break;
     }
     size_t size = seed.size;
-    memcpy(out, seed.data, size);
+    if (size) {
+        memcpy(out, seed.data, size);
+    }
     buf_fini(&seed);
     return size;
 }
