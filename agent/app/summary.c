@@ -94,7 +94,7 @@ static struct provider_row *row_of(struct summary *summary, const struct event *
 static bool on_event(void *self, const struct event *event)
 {
     struct summary *summary = self;
-    bool raw = event->status == DECODE_RAW && event->record->payload.size;
+    bool raw = event_is_undecoded(event);
     struct provider_row *row = row_of(summary, event);
     row->events++;
     row->undecoded += raw || event->status == DECODE_PARTIAL;

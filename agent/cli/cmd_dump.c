@@ -76,7 +76,7 @@ static bool pick_event(void *self, const struct event *event)
         return true;
     }
     picker->taken++;
-    picker->raw += event->status == DECODE_RAW && event->record->payload.size > 0;
+    picker->raw += event_is_undecoded(event);
     picker->partial += event->status == DECODE_PARTIAL;
     return picker->stream.event(picker->stream.self, event) &&
            (picker->max_events == 0 || picker->taken < picker->max_events);

@@ -116,8 +116,7 @@ static bool on_event(void *self, const struct event *event)
     stat->events++;
     stat->other_width += event->pointer_size != event->record->pointer_size;
     stat->learned_width += event->is_width_learned;
-    bool decoded = event->status == DECODE_COMPLETE || event->status == DECODE_RESIDUE ||
-                   (event->status == DECODE_RAW && event->record->payload.size == 0);
+    bool decoded = event->status != DECODE_PARTIAL && !event_is_undecoded(event);
     stat->decoded += decoded;
     stat->partial += event->status == DECODE_PARTIAL;
     struct tally_row *row = count_type(stat, event);

@@ -114,4 +114,13 @@ struct status {
     struct span message;  /* one line of UTF-8; empty: none */
 };
 
+/* Is nothing known of what the event says? One without payload says nothing beside its header; but a
+ * WPP message says its text, whatever arguments it has. */
+static inline bool event_is_undecoded(const struct event *event)
+{
+    bool is_message = event->record->kind == RECORD_MESSAGE;
+    return event->status == DECODE_RAW &&
+           (event->record->payload.size || (is_message && !(event->schema && event->schema->wpp)));
+}
+
 #endif

@@ -5,8 +5,8 @@
 
 #include "base/bytes.h"
 #include "base/put.h"
-#include "event/status_names.h"
 #include "event/value_put.h"
+#include "event/wpp_item_text.h"
 
 /*
  * One pass over the pieces: literal, insert, literal, insert. An insert reserves what it may need
@@ -241,146 +241,6 @@ static uint8_t *put_real(const struct wpp_spec *spec, uint8_t *p, double value)
     return p;
 }
 
-/* ---- an item's own text ---------------------------------------------------------------------------- */
-
-static uint8_t *put_code(uint8_t *p, uint32_t code)
-{
-    uint8_t digits[8];
-    memset(digits, '0', sizeof(digits));
-    digits_before(digits + sizeof(digits), code, 16, false);
-    p = put_literal(p, "0x");
-    return put_span(p, span_make(digits, sizeof(digits)));
-}
-
-static uint8_t *put_in_parentheses(uint8_t *p, const char *name)
-{
-    if (!name) {
-        return p;
-    }
-    *p++ = '(';
-    p = put_span(p, span_text(name));
-    *p++ = ')';
-    return p;
-}
-
-/* Milliseconds as `day~h:mm:ss`. */
-static uint8_t *put_duration(uint8_t *p, int64_t milliseconds)
-{
-    uint64_t seconds = (milliseconds < 0 ? 0 - (uint64_t)milliseconds : (uint64_t)milliseconds) /
-                       1000;
-    if (milliseconds < 0) {
-        *p++ = '-';
-    }
-    unsigned minute = (unsigned)(seconds / 60 % 60);
-    unsigned second = (unsigned)(seconds % 60);
-    p = put_u64(p, seconds / 86400);
-    *p++ = '~';
-    p = put_u64(p, seconds / 3600 % 24);
-    *p++ = ':';
-    *p++ = (uint8_t)('0' + minute / 10);
-    *p++ = (uint8_t)('0' + minute % 10);
-    *p++ = ':';
-    *p++ = (uint8_t)('0' + second / 10);
-    *p++ = (uint8_t)('0' + second % 10);
-    return p;
-}
-
-static uint8_t *put_separated(uint8_t *p, struct span bytes, uint8_t separator)
-{
-    for (size_t i = 0; i < bytes.size; i++) {
-        if (i) {
-            *p++ = separator;
-        }
-        p = put_hex_bytes(p, span_make(bytes.data + i, 1));
-    }
-    return p;
-}
-
-/* Names come from a file, so their sizes have no bound but that of a line. */
-static uint8_t *put_name(struct buf *out, uint8_t *p, struct span name)
-{
-    out->size = (size_t)(p - out->data);
-    if (!buf_reserve(out, utf8_json_bound(name.size) + WPP_MAX_WIDTH + PUT_MAX)) {
-        return out->data + out->size;
-    }
-    p = out->data + out->size;
-    return p + utf8_to_json(name, p);
-}
-
-static uint8_t *put_listed(
-    struct buf *out, uint8_t *p, const struct schema_field *schema, uint64_t value)
-{
-    struct span name = schema->map ? schema_map_find(schema->map, value) : span_make(NULL, 0);
-    return name.data ? put_name(out, p, name) : put_hex(p, value);
-}
-
-static uint8_t *put_set(
-    struct buf *out, uint8_t *p, const struct schema_field *schema, uint64_t value)
-{
-    uint64_t left = value;
-    bool any = false;
-    *p++ = '[';
-    for (size_t i = 0; schema->map && i < schema->map->entry_count; i++) {
-        const struct schema_map_entry *entry = &schema->map->entries[i];
-        if (!(value & entry->value)) {
-            continue;
-        }
-        if (any) {
-            *p++ = ',';
-        }
-        p = put_name(out, p, entry->text);
-        left &= ~entry->value;
-        any = true;
-    }
-    if (left) {
-        if (any) {
-            *p++ = ',';
-        }
-        p = put_hex(p, left);
-    }
-    *p++ = ']';
-    return p;
-}
-
-/* ${out} has room for value_put_room(field->size) bytes and the width at ${p}, which is its end. */
-static uint8_t *put_own_text(const struct value_context *values, const struct field *field,
-    enum wpp_style style, struct buf *out, uint8_t *p)
-{
-    const struct schema_field *schema = field->schema;
-    struct span bytes = span_make(field->data, field->size);
-    switch (style) {
-    case WPP_STYLE_STATUS: {
-        uint32_t code = load_le32(field->data);
-        const char *name = schema->form == FORM_HRESULT ? status_names_hresult(code)
-                                                        : status_names_ntstatus(code);
-        return put_in_parentheses(put_code(p, code), name);
-    }
-    case WPP_STYLE_WIN32: {
-        uint32_t code = load_le32(field->data);
-        return put_in_parentheses(put_u64(p, code), status_names_win32(code));
-    }
-    case WPP_STYLE_HEX:
-        return put_hex(p, load_le(field->data, field->size));
-    case WPP_STYLE_GUID:
-        *p++ = '{';
-        p = put_guid(p, field->data);
-        *p++ = '}';
-        return p;
-    case WPP_STYLE_LIST:
-        return put_listed(out, p, schema, load_le(field->data, field->size));
-    case WPP_STYLE_SET:
-        return put_set(out, p, schema, load_le(field->data, field->size));
-    case WPP_STYLE_MAC:
-        return put_separated(p, bytes, ':');
-    case WPP_STYLE_DUMP:
-        return put_separated(p, bytes, ' ');
-    case WPP_STYLE_DURATION:
-        return put_duration(p, (int64_t)load_le64(field->data));
-    default:
-        return value_put_text(values, p, schema, bytes);
-    }
-}
-
 /* ---- inserts ----------------------------------------------------------------------------------------- */
 
 static bool is_signed(uint16_t in_type)
@@ -429,10 +289,11 @@ static bool put_converted(const struct wpp_piece *piece, const struct event *eve
     const struct wpp_spec *spec = &piece->spec;
     bool is_text = spec->conversion == 's';
     if (is_text || is_real_conversion(spec->conversion)) {
-        /* WPP calls doubles `s`: `%.2f` of the source code is `.2s`. */
-        bool real = (schema->form == FORM_DOUBLE || schema->form == FORM_FLOAT) &&
-                    (!is_text || spec->precision >= 0);
-        *p = real ? put_real(spec, *p, real_of(field)) : *p;
+        /* WPP calls doubles `s`: `%.2f` of the source code is `.2s`, and `%!DOUBLE!` is `s`. */
+        bool real = schema->form == FORM_DOUBLE || schema->form == FORM_FLOAT;
+        struct wpp_spec as = *spec;
+        as.conversion = is_text && spec->precision < 0 ? 'g' : spec->conversion;
+        *p = real ? put_real(&as, *p, real_of(field)) : *p;
         return real;
     }
     if (!is_integer(field)) {
@@ -457,7 +318,7 @@ static uint8_t *put_argument(const struct value_context *values, const struct wp
     bool edited = field->schema->flags & FIELD_EDITED;
     uint8_t *end = p;
     if (value_json_present(field)) {
-        end = put_own_text(
+        end = wpp_item_text_put(
             values, field, edited ? WPP_STYLE_VALUE : (enum wpp_style)piece->style, out, p);
     } else if (!edited) {
         end = put_literal(p, "NULL"); /* what the provider wrote for no SID */

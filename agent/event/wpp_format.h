@@ -14,18 +14,24 @@
  * the numbers below 10.
  */
 
-/* What stands for an argument where its specification is `s`: its item's own text. */
+/*
+ * What stands for an argument where its specification is `s`: its item's own text, as tracefmt writes
+ * it. Times and SIDs are the exception: tracefmt shows the local time and the account of the machine
+ * that it runs on, here they are UTC and `S-1-…`. tracefmt shows no dump inside a text.
+ */
 enum wpp_style {
-    WPP_STYLE_VALUE,    /* as inserts of other messages (value_json_text) */
-    WPP_STYLE_STATUS,   /* `0xc0000022(STATUS_ACCESS_DENIED)` */
-    WPP_STYLE_WIN32,    /* `5(ERROR_ACCESS_DENIED)` */
-    WPP_STYLE_HEX,      /* `0x10102` */
-    WPP_STYLE_GUID,     /* in braces */
-    WPP_STYLE_LIST,     /* the name that the value counts to; else `0x7` */
-    WPP_STYLE_SET,      /* `[a,b]`: the names of the bits that are set, other bits in hex */
-    WPP_STYLE_MAC,      /* `00:11:22:33:44:55` */
-    WPP_STYLE_DUMP,     /* `de ad be ef` */
-    WPP_STYLE_DURATION, /* milliseconds as `day~h:mm:ss` */
+    WPP_STYLE_VALUE,  /* as inserts of other messages (value_json_text); a real number as %g */
+    WPP_STYLE_STATUS, /* `0xc0000022(STATUS_ACCESS_DENIED)` */
+    WPP_STYLE_WIN32,  /* `5(ERROR_ACCESS_DENIED)` */
+    WPP_STYLE_CODE,   /* `0x00010102` */
+    WPP_STYLE_LIST, /* `0x00000002(DPC)`: the name that the value counts to; else the number alone */
+    WPP_STYLE_SET,  /* `[a,b]`: the names of the bits that are set, other bits in hex */
+    WPP_STYLE_ENUM,  /* the name of the value; else the number */
+    WPP_STYLE_FLAGS, /* `A | C(0x5)`: the names of the bits that are set; else `0x5` */
+    WPP_STYLE_MAC,   /* `00:11:22:33:44:55` */
+    WPP_STYLE_DUMP,  /* `de ad be ef` */
+    WPP_STYLE_DELTA, /* units of 100 ns: `102ms`, `5.000s`, from a minute on `day~h:mm:ss` */
+    WPP_STYLE_DUE,   /* a FILETIME; below 0 a span from now, as WPP_STYLE_DELTA */
 };
 
 /* What a piece of the text shows behind its literal. */

@@ -168,7 +168,7 @@ void event_decode_run(
 
 void decode_counts_add(struct decode_counts *counts, const struct event *event)
 {
-    counts->raw += event->status == DECODE_RAW && event->record->payload.size > 0;
+    counts->raw += event_is_undecoded(event);
     counts->partial += event->status == DECODE_PARTIAL;
     counts->messages += event->record->kind == RECORD_MESSAGE &&
                         !(event->schema && event->schema->wpp);

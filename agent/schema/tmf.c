@@ -371,6 +371,17 @@ static struct span type_name(struct span type)
     return span_first(type, size);
 }
 
+/* The lines of the enumeration that the argument's type names. */
+static struct span values_of(const struct tmf_reader *reader, const struct tmf_argument *argument)
+{
+    const struct tmf_item *item = argument->item;
+    bool is_enum = item && (item->style == WPP_STYLE_ENUM || item->style == WPP_STYLE_FLAGS);
+    const struct tmf_enumeration *found = is_enum && reader->enumerations
+                                              ? map_get(reader->enumerations, argument->names)
+                                              : NULL;
+    return found ? found->values : span_make(NULL, 0);
+}
+
 static void add_argument(struct tmf_reader *reader, struct span line)
 {
     struct tmf_message *message = &reader->message;
@@ -394,6 +405,7 @@ static void add_argument(struct tmf_reader *reader, struct span line)
         return;
     }
     argument.item = tmf_item_find(type_name(argument.type));
+    argument.values = values_of(reader, &argument);
     reader->arguments[message->argument_count++] = argument;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/arena.h"
 #include "base/guid.h"
+#include "base/map.h"
 #include "schema/tmf_item.h"
 
 /*
@@ -16,6 +17,11 @@
  *   value, ItemLong -- 10
  *   name, ItemString -- 11
  *   }
+ *   #enumv _STATE
+ *   {
+ *   StateIdle,0x0
+ *   StateActive,0x1
+ *   }
  *
  * A reader takes the lines one by one, wherever they come from: a file, or the annotations of a PDB
  * file. Lines that are none of these are left out, so the text may stand in another one; so may what
@@ -27,7 +33,8 @@
 enum {
     TMF_MAX_ARGUMENTS = 256,
     TMF_MAX_LINE_BYTES = 65536,
-    TMF_MAX_NAMES = 4096,   /* of a list or set */
+    TMF_MAX_NAMES = 4096, /* of a list, set or enumeration */
+    TMF_MAX_ENUMERATIONS = 65536,
     TMF_MAX_WARNINGS = 20,  /* of one text; then only how many more there were */
     TMF_FIRST_ARGUMENT = 10 /* the numbers below are the header's values */
 };
@@ -35,7 +42,8 @@ enum {
 struct tmf_argument {
     struct span expression;      /* as the source code has it */
     struct span type;            /* `ItemListByte(Low,APC,DPC)` */
-    struct span names;           /* `Low,APC,DPC` */
+    struct span names;           /* `Low,APC,DPC`; of an enumeration its name */
+    struct span values;          /* the lines `name,value` of that enumeration; empty: not told */
     const struct tmf_item *item; /* NULL: its size is not known */
     uint16_t number;             /* what the format calls it */
 };
@@ -57,6 +65,12 @@ struct tmf_message {
     bool is_cut; /* one argument could not be read: what follows in the record is not known */
 };
 
+/* Values of an enumeration (`#enumv`), which may stand behind the messages that use it. */
+struct tmf_enumeration {
+    struct span name;
+    struct span values; /* lines `name,value` */
+};
+
 /* A copy of ${message} with all that it says, in ${arena}. What ${last} says, too, is shared with it, so
  * it lives as long; NULL: with none. NULL: no memory. */
 const struct tmf_message *tmf_message_copy(
@@ -73,8 +87,9 @@ struct tmf_sink {
 struct tmf_reader {
     const struct tmf_sink *sink;
     struct arena *arena;
-    const char *origin; /* what warnings name */
-    size_t line;        /* number of the current one, or the place of its annotation */
+    const char *origin;             /* what warnings name */
+    const struct map *enumerations; /* name -> struct tmf_enumeration; NULL: none is known */
+    size_t line;                    /* number of the current one, or the place of its annotation */
     size_t warnings;
     bool has_guid;
     bool failed; /* no memory, or the sink wants no more */

@@ -31,6 +31,7 @@ static void put_argument(uint8_t **at, const struct tmf_argument *argument, stru
     *to = *argument;
     to->expression = put(at, argument->expression);
     to->type = put(at, argument->type);
+    to->values = put(at, argument->values);
     if (argument->names.data) { /* they stand in the type */
         to->names.data = to->type.data + (argument->names.data - argument->type.data);
     }
@@ -53,7 +54,8 @@ const struct tmf_message *tmf_message_copy(
         size += shared[i] ? 0 : texts[i]->size;
     }
     for (size_t i = 0; i < count; i++) {
-        size += message->arguments[i].expression.size + message->arguments[i].type.size;
+        const struct tmf_argument *argument = &message->arguments[i];
+        size += argument->expression.size + argument->type.size + argument->values.size;
     }
     struct copy *copy = arena_alloc(arena, size);
     if (!copy) {

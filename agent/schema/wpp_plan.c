@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/put.h"
 #include "event/value_json.h"
+#include "schema/wpp_names.h"
 #include "schema/wpp_spec.h"
 
 /*
@@ -344,40 +345,6 @@ static uint16_t out_type_of(const struct plan *plan, size_t argument, const stru
     return item->out_type;
 }
 
-static const struct schema_map *make_map(struct plan *plan, const struct tmf_argument *argument)
-{
-    bool is_set = argument->item->style == WPP_STYLE_SET;
-    size_t count = 1;
-    for (size_t i = 0; i < argument->names.size; i++) {
-        count += argument->names.data[i] == ',';
-    }
-    size_t most = is_set ? 32 : TMF_MAX_NAMES;
-    count = argument->names.size == 0 ? 0 : count > most ? most : count;
-    struct schema_map *map = arena_alloc(plan->arena, sizeof(*map));
-    struct schema_map_entry *entries = arena_alloc_array(plan->arena, count, sizeof(*entries));
-    if (!map || !entries) {
-        plan->failed = true;
-        return NULL;
-    }
-    struct span rest = argument->names;
-    for (size_t i = 0; i < count; i++) {
-        const uint8_t *comma = memchr(rest.data, ',', rest.size);
-        struct span name = comma ? span_first(rest, (size_t)(comma - rest.data)) : rest;
-        rest = span_from(rest, name.size + 1);
-        while (name.size && name.data[0] == ' ') {
-            name = span_from(name, 1);
-        }
-        while (name.size && name.data[name.size - 1] == ' ') {
-            name.size--;
-        }
-        entries[i] = (struct schema_map_entry){
-            .value = is_set ? UINT64_C(1) << i : i, .text = name};
-    }
-    *map = (struct schema_map){
-        .kind = is_set ? MAP_BITS : MAP_VALUE, .entries = entries, .entry_count = count};
-    return map;
-}
-
 static void set_field(struct plan *plan, size_t index, struct schema_field *field)
 {
     enum { NAME_SIZE = 16 };
@@ -394,9 +361,7 @@ static void set_field(struct plan *plan, size_t index, struct schema_field *fiel
         .out_type = out_type_of(plan, index, item),
         .flags = item->length ? FIELD_FIXED_LENGTH : 0,
         .length = item->length};
-    if (item->style == WPP_STYLE_LIST || item->style == WPP_STYLE_SET) {
-        field->map = make_map(plan, argument);
-    }
+    plan->failed |= !wpp_names_make(argument, plan->arena, &field->map);
 }
 
 /* Why the layout ends behind ${known} arguments; NULL: it does not. */

@@ -89,7 +89,7 @@ def listed(size, names):
         data = {"": value}
         if value < len(names):
             data["_name"] = names[value]
-        shown = names[value] if value < len(names) else f"0x{value:x}"
+        shown = f"0x{value:08x}" + (f"({names[value]})" if value < len(names) else "")
         return value.to_bytes(size, "little"), data, shown, value
     return make
 
@@ -104,7 +104,7 @@ def chosen(size, names):
 
 def guid(rng, _):
     value = uuid.UUID(int=rng.getrandbits(128))
-    return value.bytes_le, {"": str(value)}, "{" + str(value) + "}", None
+    return value.bytes_le, {"": str(value)}, str(value), None
 
 
 def sid(rng, _):
@@ -148,17 +148,36 @@ def moment(rng, _):
     return struct.pack("<Q", value), {"": stamp(value)}, stamp(value), None
 
 
+def span_of(units):
+    """`102ms` and `5.000s` are what tracefmt wrote; days and hours are those of Microsoft's page."""
+    ms = units // 10_000
+    if ms < 1000:
+        return f"{ms}ms"
+    if ms < 60_000:
+        return f"{ms / 1000:.3f}s"
+    rest = datetime.timedelta(seconds=ms // 1000)
+    return f"{rest.days}~{datetime.timedelta(seconds=rest.seconds)}"
+
+
 def duration(rng, _):
-    value = rng.choice([0, 999, 61_000, 86_400_000, rng.randrange(10**11)])
-    seconds = value // 1000
-    shown = (f"{seconds // 86400}~{seconds // 3600 % 24}:{seconds // 60 % 60:02d}:"
-             f"{seconds % 60:02d}")
+    value = rng.choice([0, 1_020_000, 50_000_000, 610_000_000, rng.randrange(10**16)])
+    return struct.pack("<q", value), {"": value}, span_of(value), value
+
+
+def due(rng, _):
+    value = START + rng.randrange(10**12) if rng.randrange(2) else -rng.randrange(10_000, 10**13)
+    shown = stamp(value) if value > 0 else f"-{span_of(-value)}"
     return struct.pack("<q", value), {"": value}, shown, value
 
 
+def oid(rng, _):
+    value = rng.choice([0x10101, rng.getrandbits(32)])
+    return struct.pack("<I", value), {"": f"0x{value:x}"}, f"0x{value:08x}", value
+
+
 def double(rng, _):
-    value = rng.choice([0.5, -1.25, 1024.75])
-    return struct.pack("<d", value), {"": value}, repr(value), value
+    value = rng.choice([0.5, -1.25, 1024.75, 3.140625, 2.5e-7])
+    return struct.pack("<d", value), {"": value}, f"{value:g}", value
 
 
 def fourcc(rng, _):
@@ -185,7 +204,7 @@ ITEMS = {
     "ItemSid": sid, "ItemNTSTATUS": code(STATUSES, "0x%08x"),
     "ItemNDIS_STATUS": code(STATUSES, "0x%08x"), "ItemWINERROR": code(ERRORS, "%d"),
     "ItemHRESULT": code(RESULTS[:1] + RESULTS[2:], "0x%08x", signed=True),
-    "ItemNDIS_OID": integer("I", lambda r: r.getrandbits(32), hexadecimal=True),
+    "ItemNDIS_OID": oid,
     "ItemListByte(Low,APC,DPC)": listed(1, IRQLS), "ItemListShort(false,true)": listed(
         2, ["false", "true"]), "ItemListLong(FALSE,TRUE)": listed(4, ["FALSE", "TRUE"]),
     "ItemSetByte(1,2,3,4,5,6,7,8)": chosen(1, list("12345678")),
@@ -193,7 +212,7 @@ ITEMS = {
     "ItemEnum(_KIND)": integer("i", bits(4)),
     "ItemFlagsEnum(_FLAGS)": integer("I", lambda r: r.getrandbits(32), hexadecimal=True),
     "ItemIPAddr": address, "ItemIPV6Addr": address6, "ItemMACAddr": mac, "ItemPort": port,
-    "ItemTimestamp": moment, "ItemTimeDelta": duration, "ItemWaitTime": duration,
+    "ItemTimestamp": moment, "ItemTimeDelta": duration, "ItemWaitTime": due,
 }
 
 
@@ -376,9 +395,8 @@ def compare(report, name, folder, schema, chosen_, formats):
         expect(report, f"{name} {index} ({want['key'][1]}, 0x{want['flags']:x})", event, want, time)
     stat, = common.stat("--schema", schema, trace)
     known = sum(bool(w["flags"] & GUID and not w["flags"] & COMPONENT) for _, w in made)
-    bare = sum(not w["payload"] for _, w in made
-               if not (w["flags"] & GUID and not w["flags"] & COMPONENT))
-    report.equal(f"{name}: decoded", stat["decode"]["decoded"], known + bare)
+    report.equal(f"{name}: decoded", stat["decode"]["decoded"], known)
+    report.equal(f"{name}: undecoded", stat["decode"]["undecoded"], len(made) - known)
 
 
 def missing_formats(report, trace):
@@ -390,6 +408,22 @@ def missing_formats(report, trace):
                 in stat["missing"], str(stat["missing"]))
     lines = [line.split() for line in common.lines(common.run("stat", trace)) if ".tmf" in line]
     report.equal("missing, as text", lines, [[str(messages), f"{GROUP}.tmf"]])
+
+
+def unknown_without_arguments(report, folder):
+    """A message has a text, so it is not known without its format, even where it has no arguments."""
+    raw = encode(10, GUID | TIMESTAMP, b"", {"guid": GROUP, "time": START})
+    records, trace = folder / "bare.bin", folder / "bare.etl"
+    records.write_bytes(struct.pack("<I", len(raw)) + raw)
+    subprocess.run([os.environ["ETWSHIP_ETLGEN"], "--clock", "system", "--cpus", "1", "--records",
+                    records, "-o", trace], check=True, stdout=subprocess.DEVNULL)
+    stat, = common.stat(trace)
+    report.equal("bare: undecoded", stat["decode"]["undecoded"], 1)
+    report.equal("bare: missing", stat["missing"], [{"kind": "wpp", "guid": GROUP, "count": 1}])
+    for command in ("stat", "dump"):
+        common.run(command, trace)
+        report.true(f"bare: {command} --strict", common.run(command, "--strict", trace, check=(3,))
+                    is not None)
 
 
 def views(report, trace, schema, formats):
@@ -436,6 +470,7 @@ def main():
                 own)
         real_folder = Path(os.environ.get("ETWSHIP_SHARED") or "missing") / "data" / "manifests"
         missing_formats(report, folder / "flags.etl")
+        unknown_without_arguments(report, folder)
         for name in ("flags", "items"):
             views(report, folder / f"{name}.etl", schema, own)
         files = sorted(real_folder.glob("tmf-*/*.tmf"))

@@ -152,6 +152,9 @@ static const struct {
     {"ItemLongLongO", "I64o", "0002000000000000", "512", "1000"},
     {"ItemFloat", "f", "0000c03f", "1.5", "1.500000"},
     {"ItemDouble", "s", "000000000000f83f", "1.5", "1.5"},
+    {"ItemDouble", "s", "0000000000200940", "3.140625", "3.14062"}, /* "dbl=3.14062" of tracefmt */
+    {"ItemFloat", "s", "00004940", "3.140625", "3.14062"},
+    {"ItemDouble", "10s", "0000000000200940", "3.140625", "   3.14062"},
     {"ItemDouble", ".2f", "000000000000f83f", "1.5", "1.50"},
     {"ItemDouble", "09.2f", "000000000000f8bf", "-1.5", "-00001.50"},
     {"ItemDouble", "-8.1f", "000000000000f83f", "1.5", "1.5     "},
@@ -169,8 +172,8 @@ static const struct {
     {"ItemLong", "8.2s", "39300000", "12345", "   12345"},
     {"ItemNTSTATUS", ".4s", "220000c0", "3221225506,\"arg10_name\":\"STATUS_ACCESS_DENIED\"",
         "0xc0000022(STATUS_ACCESS_DENIED)"},
-    {"ItemGuid", ".8s", "d9bdbba5f973ed3b93aa521a4c96d934", "\"" GUID "\"", "{" GUID "}"},
-    {"ItemListByte(Low,APC,DPC)", ".2s", "01", "1,\"arg10_name\":\"APC\"", "APC"},
+    {"ItemGuid", ".8s", "d9bdbba5f973ed3b93aa521a4c96d934", "\"" GUID "\"", GUID},
+    {"ItemListByte(Low,APC,DPC)", ".2s", "01", "1,\"arg10_name\":\"APC\"", "0x00000001(APC)"},
     {"ItemIPAddr", ".3s", "c0000207", "\"192.0.2.7\"", "192.0.2.7"},
     {"ItemPWString", ".2s", "0600 L'abc'", "\"abc\"", "ab"},
     {"ItemWString", "5.2s", "L'wide'0000", "\"wide\"", "   wi"},
@@ -202,10 +205,10 @@ static const struct {
     {"ItemHexDump", "s", "0400deadbeef", "\"deadbeef\"", "de ad be ef"},
     {"ItemHEXDump", "s", "0000", "\"\"", ""},
     /* identifiers */
-    {"ItemGuid", "s", "d9bdbba5f973ed3b93aa521a4c96d934", "\"" GUID "\"", "{" GUID "}"},
-    {"ItemCLSID", "s", "d9bdbba5f973ed3b93aa521a4c96d934", "\"" GUID "\"", "{" GUID "}"},
-    {"ItemLIBID", "s", "d9bdbba5f973ed3b93aa521a4c96d934", "\"" GUID "\"", "{" GUID "}"},
-    {"ItemIID", "s", "d9bdbba5f973ed3b93aa521a4c96d934", "\"" GUID "\"", "{" GUID "}"},
+    {"ItemGuid", "s", "d9bdbba5f973ed3b93aa521a4c96d934", "\"" GUID "\"", GUID},
+    {"ItemCLSID", "s", "d9bdbba5f973ed3b93aa521a4c96d934", "\"" GUID "\"", GUID},
+    {"ItemLIBID", "s", "d9bdbba5f973ed3b93aa521a4c96d934", "\"" GUID "\"", GUID},
+    {"ItemIID", "s", "d9bdbba5f973ed3b93aa521a4c96d934", "\"" GUID "\"", GUID},
     {"ItemSid", "s", "010100000000000512000000", "\"S-1-5-18\"", "S-1-5-18"},
     /* codes */
     {"ItemNTSTATUS", "s", "220000c0", "3221225506,\"arg10_name\":\"STATUS_ACCESS_DENIED\"",
@@ -221,17 +224,24 @@ static const struct {
         "5(ERROR_ACCESS_DENIED)"},
     {"ItemWINERROR", "s", "fffff000", "15794175", "15794175"},
     {"ItemHRESULT", "s", "05400080", "-2147467259,\"arg10_name\":\"E_FAIL\"", "0x80004005(E_FAIL)"},
-    {"ItemNDIS_OID", "s", "02010100", "\"0x10102\"", "0x10102"},
+    {"ItemNDIS_OID", "s", "02010100", "\"0x10102\"", "0x00010102"},
+    {"ItemHRESULT", "s", "05000780", "-2147024891,\"arg10_name\":\"E_ACCESSDENIED\"",
+        "0x80070005(ERROR_ACCESS_DENIED)"},
+    {"ItemHRESULT", "s", "00000000", "0,\"arg10_name\":\"S_OK\"", "0x00000000(S_OK)"},
+    {"ItemHRESULT", "s", "ffff0780", "-2146959361", "0x8007ffff"},
     /* names */
-    {"ItemListByte(Low,APC,DPC)", "s", "01", "1,\"arg10_name\":\"APC\"", "APC"},
-    {"ItemListByte(Low,APC,DPC)", "s", "07", "7", "0x7"},
+    /* "b=0x00000001(true) irql=0x00000002(DPC)" */
+    {"ItemListByte(Low,APC,DPC)", "s", "02", "2,\"arg10_name\":\"DPC\"", "0x00000002(DPC)"},
+    {"ItemListByte(Low,APC,DPC)", "s", "07", "7", "0x00000007"},
     {"ItemListByte(Low,APC,DPC)", "d", "02", "2,\"arg10_name\":\"DPC\"", "2"},
-    {"ItemListShort(false, true)", "s", "0100", "1,\"arg10_name\":\"true\"", "true"},
-    {"ItemListLong(FALSE,TRUE)", "6s", "00000000", "0,\"arg10_name\":\"FALSE\"", " FALSE"},
+    {"ItemListShort(false, true)", "s", "0100", "1,\"arg10_name\":\"true\"", "0x00000001(true)"},
+    {"ItemListLong(FALSE,TRUE)", "18s", "00000000", "0,\"arg10_name\":\"FALSE\"",
+        " 0x00000000(FALSE)"},
     {"ItemSetByte(1,2,3,4,5,6,7,8)", "s", "05", "5,\"arg10_name\":[\"1\",\"3\"]", "[1,3]"},
     {"ItemSetShort(a,b)", "s", "0000", "0,\"arg10_name\":[]", "[]"},
     {"ItemSetLong(a,b)", "s", "06000000", "6,\"arg10_name\":[\"b\",\"0x4\"]", "[b,0x4]"},
     {"ItemEnum(_POWER_STATE)", "s", "03000000", "3", "3"},
+    {"ItemEnum(_POWER_STATE)", "s", "ffffffff", "-1", "-1"},
     {"ItemFlagsEnum(_FLAGS)", "s", "11000000", "\"0x11\"", "0x11"},
     /* the network */
     {"ItemIPAddr", "s", "c0000207", "\"192.0.2.7\"", "192.0.2.7"},
@@ -239,12 +249,67 @@ static const struct {
     {"ItemMACAddr", "s", "0011223344fe", "\"0011223344fe\"", "00:11:22:33:44:fe"},
     {"ItemPort", "s", "01bb", "443", "443"},
     {"ItemPort", "d", "01bb", "443", "443"},
-    /* times: 2026-11-21T09:30:00.1234567Z; one day, two hours, three minutes, four seconds */
+    /* times: 2026-11-21T09:30:00.1234567Z; one day, two hours, three minutes, four seconds in units
+     * of 100 ns; "102ms" and "delta=5.000s" are tracefmt's, days Microsoft's page's */
     {"ItemTimestamp", "s", "87b234e19a79dd01", "\"2026-11-21T09:30:00.1234567Z\"",
         "2026-11-21T09:30:00.1234567Z"},
-    {"ItemTimeDelta", "s", "a70b970500000000", "93784999", "1~2:03:04"},
-    {"ItemWaitTime", "s", "60eaffffffffffff", "-5536", "-0~0:00:05"},
+    {"ItemTimeDelta", "s", "60900f0000000000", "1020000", "102ms"},
+    {"ItemTimeDelta", "s", "80f0fa0200000000", "50000000", "5.000s"},
+    {"ItemTimeDelta", "s", "0f27000000000000", "9999", "0ms"},
+    {"ItemTimeDelta", "s", "7f96980000000000", "9999999", "999ms"},
+    {"ItemTimeDelta", "s", "8096980000000000", "10000000", "1.000s"},
+    {"ItemTimeDelta", "s", "ff45c32300000000", "599999999", "59.999s"},
+    {"ItemTimeDelta", "s", "0046c32300000000", "600000000", "0~0:01:00"},
+    {"ItemTimeDelta", "s", "00bc9e5bda000000", "937840000000", "1~2:03:04"},
+    {"ItemTimeDelta", "s", "a06ff0ffffffffff", "-1020000", "-102ms"},
+    {"ItemTimeDelta", "s", "ffffffffffffffff", "-1", "0ms"},
+    {"ItemTimeDelta", "s", "0000000000000080", "-9223372036854775808", "-10675199~2:48:05"},
+    {"ItemTimeDelta", "I64d", "60900f0000000000", "1020000", "1020000"},
+    {"ItemWaitTime", "s", "87b234e19a79dd01", "134397270001234567",
+        "2026-11-21T09:30:00.1234567Z"},
+    {"ItemWaitTime", "s", "800f05fdffffffff", "-50000000", "-5.000s"},
 };
+
+/* As tracepdb writes them, behind the messages that use them; tracefmt made "state=StateActive
+ * flags=FlagRead | FlagExec(0x5)" of 1 and 5. */
+static void enumerations_of_the_file_name_values(void **state)
+{
+    (void)state;
+    static const char enumerations[] = "#enumv _STATE\n{\nStateIdle,0x0\nStateActive,0x1\n}\n"
+                                       "#enumv _FLAGS\r\n{\r\nFlagRead,0x1\r\nFlagWrite,0x2\r\n"
+                                       "FlagExec,0x4\r\n}\r\n"
+                                       "#enumv _STATE\n{\nAnother,1\n}\n#enumv _OPEN\n{\nA,1\n";
+    static const struct {
+        const char *type;
+        const char *payload;
+        const char *data;
+        const char *text;
+    } cases[] = {
+        {"ItemEnum(_STATE)", "01000000", "1,\"arg10_name\":\"StateActive\"", "StateActive"},
+        {"ItemEnum(_STATE)", "07000000", "7", "7"},
+        {"ItemFlagsEnum(_FLAGS)", "05000000",
+            "\"0x5\",\"arg10_name\":[\"FlagRead\",\"FlagExec\"]", "FlagRead | FlagExec(0x5)"},
+        {"ItemFlagsEnum(_FLAGS)", "12000000", "\"0x12\",\"arg10_name\":[\"FlagWrite\",\"0x10\"]",
+            "FlagWrite(0x12)"},
+        {"ItemFlagsEnum(_FLAGS)", "00000000", "\"0x0\",\"arg10_name\":[]", "0x0"},
+        {"ItemEnum(_OPEN)", "01000000", "1", "1"}, /* it has no end */
+        {"ItemEnum(_NONE)", "01000000", "1", "1"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char tmf[1024];
+        char data[256];
+        snprintf(tmf, sizeof(tmf), HEAD "\"%%0<%%10!s!>\"" TAIL "{\nx, %s -- 10\n}\n%s",
+            cases[i].type, enumerations);
+        snprintf(data, sizeof(data), "{\"arg10\":%s}", cases[i].data);
+        struct made m;
+        make(&m, tmf, cases[i].payload, 8);
+        struct span text = part_of(&m, "\"message\":\"<", ">\"");
+        if (!strstr((const char *)m.out.data, data) || !span_is(text, cases[i].text)) {
+            fail_msg("%s is %s", cases[i].type, (const char *)m.out.data);
+        }
+        fini(&m);
+    }
+}
 
 static void each_item_type_has_its_bytes_and_its_text(void **state)
 {
@@ -551,6 +616,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_item_type_has_its_bytes_and_its_text),
+        cmocka_unit_test(enumerations_of_the_file_name_values),
         cmocka_unit_test(no_sid_is_the_text_that_the_provider_wrote),
         cmocka_unit_test(a_message_is_its_text_its_arguments_and_its_place),
         cmocka_unit_test(variables_and_escapes_become_text),
