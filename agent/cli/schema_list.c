@@ -146,7 +146,8 @@ static void describe_field(
         buf_printf(out, ", %zu %s", field->map->entry_count,
             field->map->kind == MAP_BITS ? "named bits" : "named values");
     }
-    buf_add_text(out, field->flags & FIELD_OPTIONAL ? ", if there\n" : "\n");
+    buf_add_text(out, field->flags & FIELD_OPTIONAL ? ", if there" : "");
+    buf_add_text(out, field->flags & FIELD_CORRECTED ? ", corrected\n" : "\n");
     if (field->flags & FIELD_STRUCT && depth < SCHEMA_MAX_DEPTH) {
         for (size_t i = 0; i < field->struct_members; i++) {
             describe_field(schema, field->struct_start + i, depth + 1, out);
@@ -255,6 +256,7 @@ static void describe_fields_json(
             }
         }
         buf_add_text(out, field->is_array ? ",\"array\":true" : "");
+        buf_add_text(out, field->flags & FIELD_CORRECTED ? ",\"corrected\":true" : "");
         buf_add_byte(out, '}');
     }
     buf_add_byte(out, ']');

@@ -29,11 +29,13 @@ bool trace_options_are_schemas(const char *const *paths, size_t count, int *ret_
     for (size_t i = 0; i < count; i++) {
         enum plat_path_kind kind = plat_path_kind(paths[i]);
         if (kind == PLAT_PATH_NONE || (kind == PLAT_PATH_FILE && !is_known(paths[i]))) {
-            cli_error(kind == PLAT_PATH_NONE
-                          ? "--schema %s: there is no such file or folder"
-                          : "--schema %s: a manifest ends in .man, .xml or .manifest, MOF text in "
-                            ".mof or .mfl, a program file in .dll, .exe, .sys or .mui, a trace "
-                            "message format in .tmf or .pdb, a schema pack in .pack",
+            cli_error(
+                kind == PLAT_PATH_NONE
+                    ? "--schema %s: there is no such file or folder"
+                    : "--schema %s: a manifest ends in .man, .xml or .manifest, MOF text in "
+                      ".mof or .mfl, a program file in .dll, .exe, .sys or .mui, a trace "
+                      "message format in .tmf or .pdb, a schema pack in .pack, corrections of "
+                      "layouts in .corrections.tsv",
                 paths[i]);
             *ret_exit = EXIT_USAGE;
             return false;

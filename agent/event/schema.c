@@ -15,7 +15,7 @@
  * become one value form, and the leading fields of constant offset are known.
  */
 
-static bool is_integer(uint16_t in_type)
+bool schema_is_integer(uint16_t in_type)
 {
     switch (in_type) {
     case IN_INT8:
@@ -52,7 +52,7 @@ static bool check_reference(
         return fail(err, schema, index, what);
     }
     struct schema_field *holder = &schema->fields[target];
-    if ((holder->flags & FIELD_STRUCT) || !is_integer(holder->in_type)) {
+    if ((holder->flags & FIELD_STRUCT) || !schema_is_integer(holder->in_type)) {
         return fail(err, schema, index, what);
     }
     holder->flags |= FIELD_IS_NUMBER;

@@ -109,6 +109,7 @@ enum field_flags {
     FIELD_OPTIONAL = 0x80,     /* present only if payload bytes remain */
     FIELD_IS_NUMBER = 0x100,   /* another property's length or count: set by schema_finish */
     FIELD_EDITED = 0x200, /* of no schema: a rule put a text there, or nothing (event_editor.h) */
+    FIELD_CORRECTED = 0x400, /* not as its source has it: schema/corrections.h */
 };
 
 /* How the value is shown (interface of the event: "Values" in agent/event/README.md). Derived
@@ -319,6 +320,9 @@ static inline bool schema_is_text(const struct schema_field *field)
 {
     return field->form == FORM_CHAR8 || field->form == FORM_CHAR16;
 }
+
+/* Can values of this type (enum in_type) be the length or count of another property? */
+bool schema_is_integer(uint16_t in_type);
 
 /* Name of a kind as `provider.kind` shows it. */
 const char *schema_kind_name(enum schema_kind kind);

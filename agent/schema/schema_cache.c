@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/map.h"
+#include "schema/schema_claims.h"
 #include "schema/schema_copies.h"
 #include "schema/schema_key.h"
 
@@ -13,8 +14,9 @@
  * metadata blob, which is compared in full on every hit.
  *
  * Definitions that other caches use, too, are shared: what they point to is, but the schema itself is
- * copied into the cache when it is first found, since its serial is the cache's own. Copies outlive
- * the entries, so that a type keeps its serial; where there is no room for more, both start again.
+ * copied into the cache when it is first found, since its serial is the cache's own. So is one that has
+ * something to correct, wherever it came from. Copies outlive the entries, so that a type keeps its
+ * serial; where there is no room for more, both start again.
  *
  * A provider that sent .NET ManifestData can mean different things in different processes: its
  * entries say so, and a second key with the process id follows.
@@ -67,10 +69,10 @@ struct schema_cache {
     struct arena arena;            /* lives as long as the cache */
     struct arena entries_arena;    /* emptied whenever a source learns something */
     struct map entries;
-    struct map manifest_providers; /* providers that sent ManifestData, by GUID */
-    struct map manifest_claims;    /* the processes that did: GUID and process id */
-    struct map provider_names;     /* GUID -> schema that names the provider */
-    struct schema_copies copies;   /* of shared schemas */
+    struct schema_claims claims;     /* who sent ManifestData */
+    struct map provider_names;       /* GUID -> schema that names the provider */
+    struct schema_copies copies;     /* of shared schemas, and of corrected ones */
+    struct corrections *corrections; /* NULL: they are those of schema_shared */
     bool names_listed;
     bool late;     /* some entry was made while a source was still looking; then … */
     uint64_t news; /* … what its sources' `news` was */
@@ -161,6 +163,18 @@ static bool create_sources(
            error_set(err, ERR_CONFIG, "no schema source is called '%s'", settings->only_source);
 }
 
+static bool create_corrections(
+    struct schema_cache *cache, const struct schema_cache_settings *settings, struct error *err)
+{
+    if (settings->shared) {
+        cache->copies.corrections = schema_shared_corrections(settings->shared);
+        return true;
+    }
+    cache->corrections = corrections_create(&settings->sources, err);
+    cache->copies.corrections = cache->corrections;
+    return cache->corrections != NULL;
+}
+
 struct schema_cache *schema_cache_create(
     const struct schema_cache_settings *settings, struct error *err)
 {
@@ -172,13 +186,13 @@ struct schema_cache *schema_cache_create(
     arena_init(&cache->arena, MAX_FIXED_BYTES);
     arena_init(&cache->entries_arena, MAX_CACHE_BYTES);
     map_init(&cache->entries, SCHEMA_CACHE_MAX_TYPES);
-    map_init(&cache->manifest_providers, SCHEMA_CACHE_MAX_TYPES);
-    map_init(&cache->manifest_claims, SCHEMA_CACHE_MAX_TYPES);
+    schema_claims_init(&cache->claims, &cache->arena, SCHEMA_CACHE_MAX_TYPES);
     map_init(&cache->provider_names, SCHEMA_CACHE_MAX_TYPES);
     schema_copies_init(&cache->copies);
     cache->next_serial = 1;
     set_order(cache, settings->tdh);
-    if (!make_string_schema(cache, err) || !create_sources(cache, settings, err)) {
+    if (!make_string_schema(cache, err) || !create_sources(cache, settings, err) ||
+        !create_corrections(cache, settings, err)) {
         schema_cache_destroy(cache);
         return NULL;
     }
@@ -196,41 +210,16 @@ void schema_cache_destroy(struct schema_cache *cache)
         }
     }
     map_fini(&cache->entries);
-    map_fini(&cache->manifest_providers);
-    map_fini(&cache->manifest_claims);
+    schema_claims_fini(&cache->claims);
     map_fini(&cache->provider_names);
     schema_copies_fini(&cache->copies);
+    corrections_destroy(cache->corrections);
     arena_fini(&cache->entries_arena);
     arena_fini(&cache->arena);
     free(cache);
 }
 
 /* ---- learning ----------------------------------------------------------------------------------- */
-
-static void add_key(struct schema_cache *cache, struct map *map, struct span key)
-{
-    struct span copy;
-    if (!map_get(map, key) && arena_copy(&cache->arena, key, &copy)) {
-        map_put(map, copy, cache);
-    }
-}
-
-enum { CLAIM_SIZE = 20 };
-
-static void make_claim(const struct event_record *record, uint8_t claim[CLAIM_SIZE])
-{
-    memcpy(claim, record->provider.bytes, sizeof(record->provider.bytes));
-    store_le32(claim + sizeof(record->provider.bytes), record->process_id);
-}
-
-static void remember_manifest(struct schema_cache *cache, const struct event_record *record)
-{
-    uint8_t claim[CLAIM_SIZE];
-    make_claim(record, claim);
-    add_key(cache, &cache->manifest_providers,
-        span_make(record->provider.bytes, sizeof(record->provider.bytes)));
-    add_key(cache, &cache->manifest_claims, span_make(claim, sizeof(claim)));
-}
 
 static void forget_entries(struct schema_cache *cache)
 {
@@ -267,7 +256,7 @@ void schema_cache_learn(struct schema_cache *cache, const struct event_record *r
         return;
     }
     if (record_is_manifest_data(record)) {
-        remember_manifest(cache, record);
+        schema_claims_add(&cache->claims, record);
     }
     forget_all(cache);
 }
@@ -320,6 +309,9 @@ static void ask_source(struct schema_cache *cache, size_t source, const struct e
     }
     sources[source]->find(cache->instances[source], record, found);
     if (!cache->shared[source]) {
+        for (size_t i = before; i < found->count; i++) {
+            found->list[i] = schema_copies_correct(&cache->copies, found->list[i]);
+        }
         return;
     }
     size_t count = found->count;
@@ -359,6 +351,17 @@ static void ask_sources(
     choice->late = found.late;
 }
 
+/* As the sources have them. */
+static void list_sources(struct schema_cache *cache,
+    void (*each)(void *self, const struct event_schema *schema), void *self)
+{
+    for (size_t i = 0; i < SOURCE_COUNT; i++) {
+        if (cache->instances[i] && sources[i]->list) {
+            sources[i]->list(cache->instances[i], each, self);
+        }
+    }
+}
+
 static void note_provider(void *self, const struct event_schema *schema)
 {
     struct schema_cache *cache = self;
@@ -373,7 +376,7 @@ static const struct event_schema *another_of(
     struct schema_cache *cache, const struct event_record *record)
 {
     if (!cache->names_listed) {
-        schema_cache_list(cache, note_provider, cache);
+        list_sources(cache, note_provider, cache);
         cache->names_listed = true;
     }
     return map_get(
@@ -433,10 +436,9 @@ static struct cache_entry *make_entry(struct schema_cache *cache, const struct e
     if (!map_put(&cache->entries, span_make(entry->key, SCHEMA_KEY_BYTES), entry)) {
         return NULL;
     }
-    struct span guid = span_make(record->provider.bytes, sizeof(record->provider.bytes));
     entry->per_process = record->kind == RECORD_EVENT && !blob &&
                          !(key[0] & SCHEMA_KEY_WITH_PROCESS) &&
-                         map_get(&cache->manifest_providers, guid) != NULL;
+                         schema_claims_knows(&cache->claims, record);
     return entry;
 }
 
@@ -493,15 +495,6 @@ static void remember(
         .entry = entry};
 }
 
-/* Did the record's process send a manifest of its provider? Others share what the provider has. */
-static bool has_claim(const struct schema_cache *cache, const struct event_record *record)
-{
-    uint8_t claim[CLAIM_SIZE];
-    make_claim(record, claim);
-    return record->present & RECORD_HAS_PROCESS &&
-           map_get(&cache->manifest_claims, span_make(claim, sizeof(claim))) != NULL;
-}
-
 /* An entry for ${key}, made if there is none. A full cache starts again from nothing: the types
  * that still come are asked for once more. */
 static struct cache_entry *entry_for(struct schema_cache *cache, const struct event_record *record,
@@ -528,7 +521,7 @@ static struct cache_entry *find_entry(
     }
     schema_key_make(record, blob, false, key);
     struct cache_entry *entry = entry_for(cache, record, blob, key);
-    if (entry && entry->per_process && has_claim(cache, record)) {
+    if (entry && entry->per_process && schema_claims_has(&cache->claims, record)) {
         schema_key_make(record, blob, true, key);
         entry = entry_for(cache, record, blob, key);
     }
@@ -568,14 +561,23 @@ const struct schema_choice *schema_cache_find(
     return &entry->choice;
 }
 
+struct listing {
+    struct schema_cache *cache;
+    void (*each)(void *self, const struct event_schema *schema);
+    void *self;
+};
+
+static void tell_corrected(void *self, const struct event_schema *schema)
+{
+    const struct listing *listing = self;
+    listing->each(listing->self, schema_copies_correct(&listing->cache->copies, schema));
+}
+
 void schema_cache_list(struct schema_cache *cache,
     void (*each)(void *self, const struct event_schema *schema), void *self)
 {
-    for (size_t i = 0; i < SOURCE_COUNT; i++) {
-        if (cache->instances[i] && sources[i]->list) {
-            sources[i]->list(cache->instances[i], each, self);
-        }
-    }
+    struct listing listing = {.cache = cache, .each = each, .self = self};
+    list_sources(cache, tell_corrected, &listing);
 }
 
 void schema_cache_list_met(struct schema_cache *cache,

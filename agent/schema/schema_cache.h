@@ -61,7 +61,8 @@ const struct schema_choice *schema_cache_find(
 void schema_cache_list_met(struct schema_cache *cache,
     void (*each)(void *self, const struct event_schema *schema), void *self);
 
-/* Every schema that the sources know by now; see schema_source_ops.list. */
+/* Every schema that the sources know by now, corrected; see schema_source_ops.list. Valid until the
+ * next call of schema_cache_find. */
 void schema_cache_list(struct schema_cache *cache,
     void (*each)(void *self, const struct event_schema *schema), void *self);
 

@@ -1,6 +1,10 @@
 #include "schema/schema_copies.h"
 
-enum { MAX_COPIES = 65536, MAX_BYTES = 20 * 1024 * 1024 };
+enum {
+    MAX_COPIES = 65536,
+    MAX_BYTES = 20 * 1024 * 1024,
+    MAX_CORRECTED_BYTES = 16 * 1024 * 1024,
+};
 
 struct copy {
     const struct event_schema *of; /* the key is its address */
@@ -13,13 +17,16 @@ _Static_assert(sizeof(struct copy) <= MAX_BYTES / MAX_COPIES / 5 * 4,
 
 void schema_copies_init(struct schema_copies *copies)
 {
+    *copies = (struct schema_copies){.is_full = false};
     arena_init(&copies->arena, MAX_BYTES);
+    arena_init(&copies->corrected, MAX_CORRECTED_BYTES);
     map_init(&copies->map, MAX_COPIES);
 }
 
 void schema_copies_fini(struct schema_copies *copies)
 {
     map_fini(&copies->map);
+    arena_fini(&copies->corrected);
     arena_fini(&copies->arena);
 }
 
@@ -33,6 +40,9 @@ const struct event_schema *schema_copies_get(
             return NULL;
         }
         *copy = (struct copy){.of = schema, .schema = *schema};
+        copy->schema.serial = 0;
+        copies->is_full |= copies->corrections && !corrections_apply(copies->corrections,
+                                                      &copy->schema, &copies->corrected);
         if (!map_put(&copies->map, span_make(&copy->of, sizeof(copy->of)), copy)) {
             return NULL;
         }
@@ -40,13 +50,23 @@ const struct event_schema *schema_copies_get(
     return &copy->schema;
 }
 
+const struct event_schema *schema_copies_correct(
+    struct schema_copies *copies, const struct event_schema *schema)
+{
+    bool concerned = copies->corrections && corrections_concern(copies->corrections, schema);
+    const struct event_schema *copy = concerned ? schema_copies_get(copies, schema) : NULL;
+    return copy ? copy : schema;
+}
+
 bool schema_copies_are_full(const struct schema_copies *copies)
 {
-    return copies->map.count > MAX_COPIES - SCHEMA_MAX_CANDIDATES;
+    return copies->is_full || copies->map.count > MAX_COPIES - SCHEMA_MAX_CANDIDATES;
 }
 
 void schema_copies_clear(struct schema_copies *copies)
 {
     map_clear(&copies->map);
+    arena_fini(&copies->corrected);
     arena_fini(&copies->arena);
+    copies->is_full = false;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "platform/plat_file.h"
+#include "schema/corrections.h"
 
 static bool each_below(
     const char *folder, bool (*each)(void *self, const char *path), void *self, struct error *err)
@@ -53,7 +54,7 @@ bool schema_files_is_any(const char *path)
             return true;
         }
     }
-    return false;
+    return schema_files_is_one(path, corrections_endings);
 }
 
 struct search {

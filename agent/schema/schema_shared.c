@@ -12,6 +12,7 @@ enum { SOURCE_COUNT = sizeof(sources) / sizeof(sources[0]) };
 
 struct schema_shared {
     void *instances[SOURCE_COUNT];
+    struct corrections *corrections;
 };
 
 struct schema_shared *schema_shared_create(
@@ -32,7 +33,17 @@ struct schema_shared *schema_shared_create(
             return NULL;
         }
     }
+    shared->corrections = corrections_create(settings, err);
+    if (!shared->corrections) {
+        schema_shared_destroy(shared);
+        return NULL;
+    }
     return shared;
+}
+
+const struct corrections *schema_shared_corrections(const struct schema_shared *shared)
+{
+    return shared->corrections;
 }
 
 void schema_shared_destroy(struct schema_shared *shared)
@@ -41,6 +52,7 @@ void schema_shared_destroy(struct schema_shared *shared)
         for (size_t i = 0; i < SOURCE_COUNT; i++) {
             sources[i]->destroy(shared->instances[i]);
         }
+        corrections_destroy(shared->corrections);
         free(shared);
     }
 }

@@ -1,6 +1,7 @@
 #ifndef ETWSHIP_SCHEMA_SCHEMA_SHARED_H
 #define ETWSHIP_SCHEMA_SCHEMA_SHARED_H
 
+#include "schema/corrections.h"
 #include "schema/schema_source.h"
 
 /*
@@ -13,6 +14,9 @@ struct schema_shared;
 struct schema_shared *schema_shared_create(
     const struct schema_source_settings *settings, struct error *err);
 void schema_shared_destroy(struct schema_shared *shared); /* no cache uses it; NULL is fine */
+
+/* Theirs and the program's own (schema/corrections.h). */
+const struct corrections *schema_shared_corrections(const struct schema_shared *shared);
 
 /* The object of a source; NULL: it is none of files. */
 void *schema_shared_source(
