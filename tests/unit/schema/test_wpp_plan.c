@@ -265,8 +265,7 @@ static const struct {
     {"ItemTimeDelta", "s", "ffffffffffffffff", "-1", "0ms"},
     {"ItemTimeDelta", "s", "0000000000000080", "-9223372036854775808", "-10675199~2:48:05"},
     {"ItemTimeDelta", "I64d", "60900f0000000000", "1020000", "1020000"},
-    {"ItemWaitTime", "s", "87b234e19a79dd01", "134397270001234567",
-        "2026-11-21T09:30:00.1234567Z"},
+    {"ItemWaitTime", "s", "87b234e19a79dd01", "134397270001234567", "2026-11-21T09:30:00.1234567Z"},
     {"ItemWaitTime", "s", "800f05fdffffffff", "-50000000", "-5.000s"},
 };
 
@@ -287,8 +286,8 @@ static void enumerations_of_the_file_name_values(void **state)
     } cases[] = {
         {"ItemEnum(_STATE)", "01000000", "1,\"arg10_name\":\"StateActive\"", "StateActive"},
         {"ItemEnum(_STATE)", "07000000", "7", "7"},
-        {"ItemFlagsEnum(_FLAGS)", "05000000",
-            "\"0x5\",\"arg10_name\":[\"FlagRead\",\"FlagExec\"]", "FlagRead | FlagExec(0x5)"},
+        {"ItemFlagsEnum(_FLAGS)", "05000000", "\"0x5\",\"arg10_name\":[\"FlagRead\",\"FlagExec\"]",
+            "FlagRead | FlagExec(0x5)"},
         {"ItemFlagsEnum(_FLAGS)", "12000000", "\"0x12\",\"arg10_name\":[\"FlagWrite\",\"0x10\"]",
             "FlagWrite(0x12)"},
         {"ItemFlagsEnum(_FLAGS)", "00000000", "\"0x0\",\"arg10_name\":[]", "0x0"},
