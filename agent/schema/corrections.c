@@ -17,7 +17,7 @@
 enum {
     MAX_ROWS = 16384,
     MAX_FILE_BYTES = 4 * 1024 * 1024,
-    MAX_BYTES = 16 * 1024 * 1024,
+    MAX_BYTES = 32 * 1024 * 1024,
     MAX_INSERTED = 64,
 };
 
@@ -25,14 +25,30 @@ const char *const corrections_endings[] = {".corrections.tsv", NULL};
 
 /* ---- the table ------------------------------------------------------------------------------------ */
 
+static bool make_room(struct corrections *corrections, struct error *err)
+{
+    enum { FIRST_ROWS = 256 };
+    if (corrections->count < corrections->capacity) {
+        return true;
+    }
+    size_t capacity = corrections->capacity ? 2 * corrections->capacity : FIRST_ROWS;
+    struct correction *rows = realloc(corrections->rows, capacity * sizeof(*rows));
+    if (!rows) {
+        return error_set(err, ERR_MEMORY, "no memory left for corrections of layouts");
+    }
+    corrections->rows = rows;
+    corrections->capacity = capacity;
+    return true;
+}
+
 static bool add_row(
     struct corrections *corrections, struct span line, const char *where, struct error *err)
 {
     if (corrections->count == MAX_ROWS) {
         return error_set(err, ERR_LIMIT, "%s: more than %d rows", where, MAX_ROWS);
     }
-    if (!corrections_row(
-            line, &corrections->arena, where, &corrections->rows[corrections->count], err)) {
+    if (!make_room(corrections, err) || !corrections_row(line, &corrections->arena, where,
+                                            &corrections->rows[corrections->count], err)) {
         return false;
     }
     corrections->count++;
@@ -134,13 +150,6 @@ struct corrections *corrections_create(
         return NULL;
     }
     arena_init(&corrections->arena, MAX_BYTES);
-    corrections->rows = arena_alloc_array(
-        &corrections->arena, MAX_ROWS, sizeof(*corrections->rows));
-    if (!corrections->rows) {
-        error_set(err, ERR_MEMORY, "out of memory for corrections of layouts");
-        corrections_destroy(corrections);
-        return NULL;
-    }
     struct reading reading = {.corrections = corrections, .settings = settings};
     schema_files_each(settings, corrections_endings, read_file, &reading);
     if (!add_built_in(corrections, err)) {
@@ -154,6 +163,7 @@ void corrections_destroy(struct corrections *corrections)
 {
     if (corrections) {
         arena_fini(&corrections->arena);
+        free(corrections->rows);
         free(corrections);
     }
 }

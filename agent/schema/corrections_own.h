@@ -32,8 +32,9 @@ struct correction {
 
 struct corrections {
     struct arena arena;
-    struct correction *rows;
+    struct correction *rows; /* on the heap */
     size_t count;
+    size_t capacity;
 };
 
 /* Read the cells of ${line} (one row, without its end) into ${ret_row}. False with ${err} set, ${where}

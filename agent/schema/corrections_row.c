@@ -167,6 +167,15 @@ static bool parse_types(
     return true;
 }
 
+/* Fields are found by the names that schema_finish has given them. */
+static void replace_dots(struct span name)
+{
+    uint8_t *bytes = (uint8_t *)(uintptr_t)name.data;
+    for (size_t i = 0; i < name.size; i++) {
+        bytes[i] = bytes[i] == '.' ? '_' : bytes[i];
+    }
+}
+
 static bool copy_texts(const struct span *cells, struct arena *arena, struct correction *row)
 {
     const struct {
@@ -178,6 +187,9 @@ static bool copy_texts(const struct span *cells, struct arena *arena, struct cor
         struct span cell = cells[texts[i].column];
         if (!says_nothing(cell) && !arena_copy(arena, cell, texts[i].to)) {
             return false;
+        }
+        if (texts[i].column != PROVIDER) {
+            replace_dots(*texts[i].to);
         }
     }
     return true;
