@@ -84,7 +84,8 @@ static void messages_without_format_are_counted(void **state)
         const struct event event = {.record = &record, .schema = cases[i].schema};
         decode_counts_add(&counts, &event);
         assert_int_equal(counts.messages, cases[i].count);
-        assert_int_equal(counts.raw, cases[i].count); /* there are no arguments, but there is a text */
+        assert_int_equal(
+            counts.raw, cases[i].count); /* there are no arguments, but there is a text */
     }
 }
 

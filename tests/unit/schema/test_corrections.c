@@ -116,8 +116,7 @@ static void what_public_manifests_lack_is_filled_in(void **state)
             "PID UInt32, size UInt32, daddr Binary/IPv6(16)!, saddr Binary/IPv6(16)!, dport "
             "UInt16/Port!, sport UInt16/Port!, seqnum UInt32"},
         /* out types that every field has say nothing */
-        {HEAD(NETWORK) "event manifest 13 0\nfield \"dport\" UInt16 as 6\n",
-            "dport UInt16/Port!"},
+        {HEAD(NETWORK) "event manifest 13 0\nfield \"dport\" UInt16 as 6\n", "dport UInt16/Port!"},
         /* an event that has no ports */
         {HEAD(NETWORK) "event manifest 17 0\nfield \"Proto\" UInt16\nfield \"dport\" UInt16\n",
             "Proto UInt16, dport UInt16"},
