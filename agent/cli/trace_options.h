@@ -15,7 +15,7 @@
         .help = "Take event layouts from this manifest, MOF text, program file, trace "         \
                 "message format, driver's PDB or schema pack, or from all below this "          \
                 "folder (.man, .xml, .manifest; .mof, .mfl; .dll, .exe, .sys with their .mui; " \
-                ".tmf; .pdb; .pack)."},                                                         \
+                ".tmf; .pdb; .pack), with corrections of them (.corrections.tsv)."},            \
     {                                                                                           \
         .name = "schema-source", .argument = "NAME",                                            \
         .help = "Use this source of layouts alone: tracelogging, eventsource, embedded, "       \

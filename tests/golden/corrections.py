@@ -8,6 +8,7 @@ was put into the payloads here. Stacks of the CLR are taken apart after ClrStack
 """
 
 import ipaddress
+import json
 import os
 import random
 import re
@@ -422,6 +423,34 @@ def files_of_the_user_go_first(report, folder):
     report.true("… and the others stay", b"dport: UInt16 as Port, corrected" in done.stdout)
 
 
+def the_agent_corrects_too(report, folder):
+    """And takes the user's files from the folders of its configuration."""
+    definitions = folder / "definitions"
+    definitions.mkdir()
+    (definitions / "network.man").write_bytes(
+        (common.manifests() / "derived" / "Microsoft-Windows-Kernel-Network.man").read_bytes())
+    payload = struct.pack("<II", 1, 2) + bytes([192, 0, 2, 1, 192, 0, 2, 2]) + struct.pack(
+        ">HH", 443, 5000) + bytes(16)
+    raw = record("7dd42a49-5329-4832-8dfd-43d979153a88", (10, 0), payload, 8)
+    records, trace = folder / "one.bin", folder / "one.etl"
+    records.write_bytes(struct.pack("<I", len(raw)) + raw)
+    subprocess.run([os.environ["ETWSHIP_ETLGEN"], "--clock", "system", "--cpus", "1", "--records",
+                    records, "-o", trace], check=True, stdout=subprocess.DEVNULL)
+    for off, want in ((False, ("192.0.2.1", 443)), (True, (None, 0xBB01))):
+        if off:
+            (definitions / "off.corrections.tsv").write_text(
+                HEADER + "*\t-\t*\t*\t*\t-\t-\t-\t-\t-\t-\tnone\n", encoding="utf-8")
+        config, output = folder / "run.yaml", folder / f"out-{off}.json"
+        config.write_text(json.dumps({
+            "spool": {"mode": "memory"}, "schema": [{"type": "folder", "path": str(definitions)}],
+            "sessions": [{"name": "s", "type": "file", "paths": [str(trace)]}],
+            "outputs": [{"name": "o", "type": "file", "path": str(output), "format": "ecs"}]}))
+        common.run("run", "-c", config)
+        event, = map(common.parse_strictly, output.read_text("utf-8").splitlines())
+        there = event["destination"]
+        report.equal(f"run, switched off {off}", (there.get("ip"), there.get("port")), want)
+
+
 def main():
     report = common.Report()
     common.shared()
@@ -431,7 +460,8 @@ def main():
     what_is_networks_has_a_row(report, layouts)
     stacks_have_all_frames(report)
     for test in (lambda folder: events_are_the_same_by_any_manifest(report, layouts, folder),
-                 lambda folder: files_of_the_user_go_first(report, folder)):
+                 lambda folder: files_of_the_user_go_first(report, folder),
+                 lambda folder: the_agent_corrects_too(report, folder)):
         with tempfile.TemporaryDirectory() as folder:
             test(Path(folder))
     report.finish()
