@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/put.h"
 #include "base/utf.h"
+#include "base/visible.h"
 #include "platform/plat_file.h"
 #include "platform/plat_system.h"
 #include "platform/plat_thread.h"
@@ -80,24 +81,6 @@ struct log *log_create(const struct log_settings *settings, struct error *err)
 
 /* ---- one line ------------------------------------------------------------------------------------ */
 
-static bool is_control(uint32_t c)
-{
-    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029;
-}
-
-static void add_text(struct buf *line, struct span text)
-{
-    for (size_t at = 0; at < text.size;) {
-        uint32_t c = utf8_next(text, &at);
-        uint8_t bytes[4];
-        if (is_control(c)) {
-            buf_printf(line, c < 0x100 ? "\\x%02x" : "\\u%04x", (unsigned)c);
-        } else {
-            buf_add(line, bytes, utf8_put(c, bytes));
-        }
-    }
-}
-
 static void add_time(struct buf *line)
 {
     if (buf_reserve(line, PUT_MAX)) {
@@ -132,7 +115,7 @@ static void add_line(const struct log *log, struct buf *line, enum log_level lev
         add_time(line);
     }
     buf_printf(line, on_console ? ": %s: " : " %s: ", log_level_names[level]);
-    add_text(line, text);
+    visible_add(line, text);
     buf_add_byte(line, '\n');
 }
 

@@ -192,7 +192,8 @@ static void write_providers(const struct summary *summary, struct buf *out)
         guid_write(&rows[i]->guid, guid);
         struct span name = rows[i]->name.size ? span_first(rows[i]->name, 200)
                                               : span_make(guid, sizeof(guid));
-        buf_printf(out, "  %12llu  %.*s", (unsigned long long)rows[i]->events, SPAN_ARG(name));
+        buf_printf(out, "  %12llu  ", (unsigned long long)rows[i]->events);
+        visible_add(out, name);
         if (rows[i]->undecoded) {
             buf_printf(out, "  (%llu undecoded)", (unsigned long long)rows[i]->undecoded);
         }
@@ -213,13 +214,13 @@ void summary_write(const struct summary *summary, struct buf *out)
         buf_printf(out, "%llu gaps: %llu events, buffers or bytes lost before they were read\n",
             (unsigned long long)summary->gaps, (unsigned long long)summary->lost);
     }
-    size_t start = out->size;
     write_providers(summary, out);
-    visible_make(out, start);
     for (size_t i = 0; i < summary->output_count; i++) {
         const struct output_row *row = &summary->outputs[i];
-        buf_printf(out, "output %.*s: %llu events, %llu bytes", SPAN_ARG(row->name),
-            (unsigned long long)row->events, (unsigned long long)row->bytes);
+        buf_add_text(out, "output ");
+        visible_add(out, row->name);
+        buf_printf(out, ": %llu events, %llu bytes", (unsigned long long)row->events,
+            (unsigned long long)row->bytes);
         if (row->dead_letters) {
             buf_printf(out, ", %llu refused (etwship deadletter list)",
                 (unsigned long long)row->dead_letters);

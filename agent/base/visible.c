@@ -2,46 +2,58 @@
 
 #include <stdio.h>
 
-enum { SHOWN_BYTES = 6 }; /* \u00xx */
+#include "base/utf.h"
 
-/* The control character at ${at}, and its bytes; 0 bytes: there is none. */
-static size_t control_at(struct span text, size_t at, unsigned *ret_character)
+enum { SHOWN_SIZE = 7 }; /* \uXXXX and a NUL */
+
+static bool is_hidden(uint32_t c)
 {
-    const uint8_t *c = text.data + at;
-    size_t left = text.size - at;
-    if ((*c < 0x20 && *c != '\n') || *c == 0x7f) {
-        *ret_character = *c;
-        return 1;
-    }
-    if (*c == 0xc2 && left >= 2 && c[1] >= 0x80 && c[1] < 0xa0) {
-        *ret_character = c[1];
+    bool is_control = c < 0x20 || (c >= 0x7f && c < 0xa0);
+    bool is_line_end = c == 0x2028 || c == 0x2029;
+    /* UAX #9, table 4: marks, embeddings and overrides, isolates. */
+    bool is_bidi_control = c == 0x061c || c == 0x200e || c == 0x200f ||
+                           (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+    return is_control || is_line_end || is_bidi_control;
+}
+
+/* How JSON spells it; the size. */
+static size_t spell(uint32_t c, char shown[SHOWN_SIZE])
+{
+    static const char letters[] = {
+        ['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r'};
+    if (c < sizeof(letters) && letters[c]) {
+        shown[0] = '\\';
+        shown[1] = letters[c];
         return 2;
     }
-    if (*c == 0xe2 && left >= 3 && c[1] == 0x80 && (c[2] == 0xa8 || c[2] == 0xa9)) {
-        *ret_character = 0x2000u + (c[2] & 0x3fu);
-        return 3;
-    }
-    return 0;
+    return (size_t)snprintf(shown, SHOWN_SIZE, "\\u%04x", (unsigned)(c & 0xffff));
 }
 
-static size_t growth_of(struct span text)
+/* Take one character from ${at}: how it is shown, and its size, which is never smaller than it was:
+ * a broken sequence has at most the 3 bytes of U+FFFD. */
+static size_t show(struct span text, size_t *at, bool one_line, char shown[SHOWN_SIZE])
 {
-    size_t growth = 0;
-    unsigned character;
+    uint32_t c = utf8_next(text, at);
+    if (is_hidden(c) && (c != '\n' || one_line)) {
+        return spell(c, shown);
+    }
+    return utf8_put(c, (uint8_t *)shown);
+}
+
+static size_t size_of_shown(struct span text, bool one_line)
+{
+    size_t size = 0;
+    char shown[SHOWN_SIZE];
     for (size_t at = 0; at < text.size;) {
-        size_t size = control_at(text, at, &character);
-        growth += size ? SHOWN_BYTES - size : 0;
-        at += size ? size : 1;
+        size += show(text, &at, one_line, shown);
     }
-    return growth;
+    return size;
 }
 
-void visible_make(struct buf *text, size_t start)
+static void make(struct buf *text, size_t start, bool one_line)
 {
-    size_t growth = growth_of(span_from(buf_span(text), start));
-    if (growth == 0) {
-        return;
-    }
+    struct span behind = span_from(buf_span(text), start);
+    size_t growth = size_of_shown(behind, one_line) - behind.size;
     if (!buf_reserve(text, growth)) {
         text->size = start;
         return;
@@ -51,17 +63,27 @@ void visible_make(struct buf *text, size_t start)
     text->size += growth;
     const struct span all = buf_span(text);
     size_t to = start;
-    unsigned character;
+    char shown[SHOWN_SIZE];
     for (size_t from = start + growth; from < all.size;) {
-        size_t size = control_at(all, from, &character);
-        if (size) {
-            char shown[SHOWN_BYTES + 1];
-            snprintf(shown, sizeof(shown), "\\u%04x", character & 0xffffu);
-            memcpy(text->data + to, shown, SHOWN_BYTES);
-            to += SHOWN_BYTES;
-            from += size;
-        } else {
-            text->data[to++] = text->data[from++];
-        }
+        size_t size = show(all, &from, one_line, shown);
+        memcpy(text->data + to, shown, size);
+        to += size;
     }
+}
+
+void visible_make(struct buf *text, size_t start)
+{
+    make(text, start, false);
+}
+
+void visible_make_line(struct buf *out, size_t start)
+{
+    make(out, start, true);
+}
+
+void visible_add(struct buf *out, struct span name)
+{
+    size_t start = out->size;
+    buf_add_span(out, name);
+    make(out, start, true);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/visible.h"
 #include "etw/etw_api.h"
 #include "etw/etw_control.h"
 #include "event/value_json.h"
@@ -113,7 +114,8 @@ static const char *install_words(const struct facts *facts)
 
 static void put_text(const struct facts *facts, struct buf *out)
 {
-    buf_printf(out, "%s: %s\n", facts->name, install_words(facts));
+    visible_add(out, span_text(facts->name));
+    buf_printf(out, ": %s\n", install_words(facts));
     for (size_t i = 0; i < facts->difference_count; i++) {
         buf_printf(out, "  differs: %s\n", text_at(&facts->differences, i));
     }

@@ -30,7 +30,12 @@ void cli_listen(void (*hear)(void *self, const char *text), void *self)
 
 void cli_lines(struct span lines)
 {
-    fwrite(lines.data, 1, lines.size, stderr);
+    struct buf shown;
+    buf_init(&shown, 8 * lines.size + 1);
+    buf_add_span(&shown, lines);
+    visible_make(&shown, 0);
+    fwrite(shown.data, 1, shown.size, stderr);
+    buf_fini(&shown);
     if (listener.hear && lines.size) {
         struct buf text;
         buf_init(&text, lines.size + 1);
@@ -50,8 +55,9 @@ static void say(const char *kind, const char *what)
         listener.hear(listener.self, what);
     }
     buf_init(&line, 8 * MAX_LINE_BYTES);
-    buf_printf(&line, "etwship: %s%s\n", kind, what);
-    visible_make(&line, 0);
+    buf_printf(&line, "etwship: %s%s", kind, what);
+    visible_make_line(&line, 0);
+    buf_add_byte(&line, '\n');
     fwrite(line.data, 1, line.size, stderr);
     buf_fini(&line);
 }

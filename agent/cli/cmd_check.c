@@ -7,6 +7,7 @@
 #include "app/app_providers.h"
 #include "app/app_trust.h"
 #include "app/field_warnings.h"
+#include "base/visible.h"
 #include "cli/check_words.h"
 #include "cli/config_options.h"
 #include "config/config_reference.h"
@@ -157,7 +158,7 @@ static void say(const struct config_report *report)
     struct buf text;
     buf_init(&text, 1024 * 1024);
     config_report_write(report, "etwship: ", &text);
-    fwrite(text.data, 1, text.size, stderr);
+    cli_lines(buf_span(&text));
     buf_fini(&text);
 }
 
@@ -169,6 +170,7 @@ static int finish(const struct cli_args *args, const struct check *check)
         check_words_write_json(check, &out);
     } else {
         check_words_write(check, &out);
+        visible_make(&out, 0);
         say(&check->refusals);
         say(&check->warnings);
     }

@@ -1,3 +1,4 @@
+#include "base/visible.h"
 #include "cli/config_options.h"
 #include "cli/explain.h"
 #include "platform/plat_file.h"
@@ -28,6 +29,7 @@ static bool print(
     buf_init(&out, MAX_OUTPUT_BYTES);
     bool good = cli_value(args, "json") ? explain_write_json(explain, session, &out)
                                         : explain_write(explain, session, "", &out);
+    visible_make(&out, 0);
     good = (good && !out.failed) || error_set(err, ERR_LIMIT, "too much to print");
     good = good &&
            (plat_file_write(plat_file_stdout(), buf_span(&out), err) || err->code == ERR_STOPPED);

@@ -28,8 +28,9 @@ static void add_provider(const struct event_schema *const *schemas, size_t count
     char guid[GUID_TEXT_SIZE];
     guid_write(&first->provider, guid);
     if (!json) {
-        buf_printf(out, "%.36s  %-12s %6zu events  %.*s\n", guid, schema_kind_name(first->kind),
-            count, SPAN_ARG(first->provider_name));
+        buf_printf(out, "%.36s  %-12s %6zu events  ", guid, schema_kind_name(first->kind), count);
+        visible_add(out, first->provider_name);
+        buf_add_byte(out, '\n');
         for (size_t i = 0; with_events && i < count; i++) {
             schema_list_describe(schemas[i], out);
         }

@@ -198,13 +198,6 @@ static int print_known(const struct cli_args *args, size_t first, struct schema_
     return exit_code;
 }
 
-static void describe(const struct event_schema *schema, struct buf *out)
-{
-    size_t start = out->size;
-    schema_list_describe(schema, out);
-    visible_make(out, start);
-}
-
 static int show(const struct cli_args *args, struct schema_cache *cache)
 {
     struct wanted wanted;
@@ -212,26 +205,18 @@ static int show(const struct cli_args *args, struct schema_cache *cache)
         cli_error("schema show: expected PROVIDER[:ID[:VERSION]]");
         return EXIT_USAGE;
     }
-    return print_known(args, 2, cache, &wanted, describe);
-}
-
-/* A name that must not steer the terminal, nor pass for two columns. */
-static void add_visible(struct buf *out, struct span name)
-{
-    size_t start = out->size;
-    buf_printf(out, "%.*s", SPAN_ARG(name));
-    visible_make(out, start);
+    return print_known(args, 2, cache, &wanted, schema_list_describe);
 }
 
 static void add_line(const struct event_schema *s, struct buf *out)
 {
     char guid[GUID_TEXT_SIZE];
     guid_write(s->kind == SCHEMA_MOF ? &s->class_guid : &s->provider, guid);
-    add_visible(out, s->provider_name.size ? s->provider_name : span_make(guid, sizeof(guid)));
+    visible_add(out, s->provider_name.size ? s->provider_name : span_make(guid, sizeof(guid)));
     buf_printf(out, "\t%u\t%u\t%s\t",
         s->kind == SCHEMA_MOF ? s->descriptor.opcode : s->descriptor.id, s->descriptor.version,
         s->source);
-    add_visible(out, s->event_name.size ? s->event_name : s->task_name);
+    visible_add(out, s->event_name.size ? s->event_name : s->task_name);
     buf_printf(out, "\n");
 }
 

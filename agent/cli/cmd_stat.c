@@ -101,9 +101,10 @@ static void add_text(const struct scan *scan, const struct etl_file *file, struc
 {
     const struct etl_info *info = etl_file_info(file);
     const struct stat_decode *decode = &scan->decode;
-    buf_printf(out, "%s\n", file->bytes.path);
-    buf_printf(out, "  %-12s%.*s\n", "session", SPAN_ARG(info->logger_name));
-    buf_printf(out, "  %-12sWindows %u.%u build %u, %u processors, %u-bit\n", "recorded on",
+    visible_add(out, span_text(file->bytes.path));
+    buf_printf(out, "\n  %-12s", "session");
+    visible_add(out, info->logger_name);
+    buf_printf(out, "\n  %-12sWindows %u.%u build %u, %u processors, %u-bit\n", "recorded on",
         info->os_major, info->os_minor, info->os_build, info->processors, info->pointer_size * 8);
     add_time_line("start", info->start_time, out);
     add_time_line("end", info->end_time, out);
@@ -256,7 +257,6 @@ static void print(struct job *job, const struct etl_file *file)
         add_json(scan, file, &job->out);
     } else {
         add_text(scan, file, &job->out);
-        visible_make(&job->out, 0);
     }
     if (!plat_file_write(plat_file_stdout(), buf_span(&job->out), &err)) {
         job->exit_code = err.code == ERR_STOPPED ? job->exit_code : EXIT_FAILED;

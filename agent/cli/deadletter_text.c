@@ -11,13 +11,6 @@ enum { CELL_MAX = 48, LAST_CELL_MAX = 300, GAP = 2 };
 static const char *const titles[DEADLETTER_COLUMNS] = {
     "ID", "TIME", "OUTPUT", "STATUS", "TYPE", "INDEX", "REASON"};
 
-static void join_lines(struct buf *out, size_t start)
-{
-    for (size_t i = start; i < out->size; i++) {
-        out->data[i] = out->data[i] == '\n' ? ' ' : out->data[i];
-    }
-}
-
 /* The cell on one line, cut on a character. */
 static void add_cell(const struct dead_letter *letter, size_t column, struct buf *out)
 {
@@ -47,8 +40,7 @@ static void add_cell(const struct dead_letter *letter, size_t column, struct buf
         buf_add_span(out, text);
         buf_add_text(out, text.size < texts[column].size ? "..." : "");
     }
-    join_lines(out, start);
-    visible_make(out, start);
+    visible_make_line(out, start);
     if (out->size == start) {
         buf_add_byte(out, '-');
     }
@@ -106,16 +98,13 @@ static void add_line(struct buf *out, const char *name, struct span text)
 {
     if (text.size) {
         buf_printf(out, "%-8s  ", name);
-        size_t start = out->size;
-        buf_add_span(out, text);
-        join_lines(out, start);
+        visible_add(out, text);
         buf_add_byte(out, '\n');
     }
 }
 
 void deadletter_text_details(const struct dead_letter *letter, struct buf *out)
 {
-    size_t start = out->size;
     uint8_t time[PUT_MAX];
     uint8_t *end = put_filetime_or_hex(time, letter->time);
     char status[16] = "";
@@ -131,5 +120,4 @@ void deadletter_text_details(const struct dead_letter *letter, struct buf *out)
     add_line(out, "index", letter->index);
     add_line(out, "document",
         letter->document.size ? letter->document : span_text("was too long to be kept"));
-    visible_make(out, start);
 }

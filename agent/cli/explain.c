@@ -6,6 +6,7 @@
 
 #include "app/app_rules.h"
 #include "app/app_scope.h"
+#include "base/visible.h"
 #include "etw/etw_names.h"
 #include "filter/filter_push.h"
 
@@ -181,7 +182,8 @@ struct keyword_names {
 static void add_name(struct keyword_names *names, uint64_t bits, struct span name)
 {
     if (bits && (bits & names->left) == bits && name.size) {
-        buf_printf(names->out, "%s%.*s", names->comma, SPAN_ARG(name));
+        buf_add_text(names->out, names->comma);
+        visible_add(names->out, name);
         names->left &= ~bits;
         names->comma = ", ";
     }

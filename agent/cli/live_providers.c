@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/map.h"
+#include "base/visible.h"
 #include "cli/schema_list.h"
 #include "etw/etw_api.h"
 #include "etw/etw_names.h"
@@ -106,8 +107,10 @@ static void put_row(const struct row *row, bool json, struct buf *out)
     char guid[GUID_TEXT_SIZE];
     guid_write(&row->guid, guid);
     if (!json) {
-        buf_printf(out, "%.36s  %-8s  %-10s  %.*s\n", guid, row->kind ? row->kind : "-",
-            row->registered ? "registered" : "-", SPAN_ARG(row->name));
+        buf_printf(out, "%.36s  %-8s  %-10s  ", guid, row->kind ? row->kind : "-",
+            row->registered ? "registered" : "-");
+        visible_add(out, row->name);
+        buf_add_byte(out, '\n');
         return;
     }
     buf_printf(out, "{\"guid\":\"%.36s\"", guid);
@@ -230,7 +233,8 @@ static bool put_field(void *self, const struct etw_known_field *field)
         }
         buf_add_text(list->out, "        ");
         put_value(list, field->value);
-        buf_printf(list->out, "  %s", field->name);
+        buf_add_text(list->out, "  ");
+        visible_add(list->out, span_text(field->name));
         if (task) {
             buf_printf(list->out, " (of task %llu)", (unsigned long long)task);
         }

@@ -4,6 +4,7 @@
 
 #include "app/session_run.h"
 #include "base/put.h"
+#include "base/visible.h"
 #include "event/type_names.h"
 #include "event/value_json.h"
 #include "event/wpp_format.h"
@@ -119,7 +120,9 @@ static void describe_field(
     const struct event_schema *schema, size_t index, unsigned depth, struct buf *out)
 {
     const struct schema_field *field = &schema->fields[index];
-    buf_printf(out, "%*s%.*s: ", (int)(8 + depth * 4), "", SPAN_ARG(field->name));
+    buf_printf(out, "%*s", (int)(8 + depth * 4), "");
+    visible_add(out, field->name);
+    buf_add_text(out, ": ");
     if (field->flags & FIELD_STRUCT) {
         buf_add_text(out, "struct");
     } else {
@@ -129,12 +132,15 @@ static void describe_field(
         }
     }
     if (field->flags & FIELD_PARAM_LENGTH) {
-        buf_printf(out, ", length %.*s", SPAN_ARG(schema->fields[field->length].name));
+        buf_add_text(out, ", length ");
+        visible_add(out, schema->fields[field->length].name);
     } else if (field->length) {
         buf_printf(out, ", length %u", field->length);
     }
     if (field->flags & FIELD_PARAM_COUNT) {
-        buf_printf(out, ", %.*s times", SPAN_ARG(schema->fields[field->count].name));
+        buf_add_text(out, ", ");
+        visible_add(out, schema->fields[field->count].name);
+        buf_add_text(out, " times");
     } else if (field->flags & FIELD_REST_COUNT) {
         buf_add_text(out, ", to the end");
     } else if (field->flags & FIELD_COUNTED) {
@@ -158,7 +164,8 @@ static void describe_field(
 static void add_word(struct buf *out, struct span word)
 {
     if (word.size) {
-        buf_printf(out, " %.*s", SPAN_ARG(word));
+        buf_add_byte(out, ' ');
+        visible_add(out, word);
     }
 }
 
@@ -174,11 +181,18 @@ static void describe_message(const struct event_schema *schema, struct buf *out)
     }
     add_word(out, format->level);
     add_word(out, format->flags);
-    buf_printf(out, " (%s)\n        \"%.*s\"\n", schema->source, SPAN_ARG(format->text));
+    buf_printf(out, " (%s)\n        \"", schema->source);
+    visible_add(out, format->text);
+    buf_add_text(out, "\"\n");
     for (size_t i = 0; i < format->arg_count; i++) {
         struct span name = i < schema->top_count ? schema->fields[i].name : span_text("?");
-        buf_printf(out, "        %.*s: %.*s, %.*s\n", SPAN_ARG(name), SPAN_ARG(format->types[i]),
-            SPAN_ARG(format->args[i]));
+        buf_add_text(out, "        ");
+        visible_add(out, name);
+        buf_add_text(out, ": ");
+        visible_add(out, format->types[i]);
+        buf_add_text(out, ", ");
+        visible_add(out, format->args[i]);
+        buf_add_byte(out, '\n');
     }
 }
 
@@ -194,7 +208,8 @@ void schema_list_describe(const struct event_schema *schema, struct buf *out)
         buf_printf(out, "%u ", d->id);
     }
     if (schema->event_name.size) {
-        buf_printf(out, "%.*s ", SPAN_ARG(schema->event_name));
+        visible_add(out, schema->event_name);
+        buf_add_byte(out, ' ');
     }
     buf_printf(out, "version %u", d->version);
     if (schema->kind == SCHEMA_MOF) {
@@ -203,23 +218,22 @@ void schema_list_describe(const struct event_schema *schema, struct buf *out)
         const char *level = schema_level_name(d->level);
         buf_printf(out, ", level %u", d->level);
         if (level || schema->level_name.size) {
-            buf_printf(out, " %.*s", SPAN_ARG(level ? span_text(level) : schema->level_name));
+            add_word(out, level ? span_text(level) : schema->level_name);
         }
         if (schema->task_name.size) {
-            buf_printf(out, ", task %.*s", SPAN_ARG(schema->task_name));
+            buf_add_text(out, ", task");
+            add_word(out, schema->task_name);
         }
         if (d->opcode) {
             const char *opcode = schema_opcode_name(d->opcode);
-            buf_printf(out, ", opcode %u %.*s", d->opcode,
-                SPAN_ARG(schema->opcode_name.size ? schema->opcode_name : span_text(opcode)));
+            buf_printf(out, ", opcode %u", d->opcode);
+            add_word(out, schema->opcode_name.size ? schema->opcode_name : span_text(opcode));
         }
     }
     buf_printf(out, " (%s%s)\n", schema->source, schema->has_layout ? "" : ", layout unknown");
     if (schema->message.size) {
         buf_add_text(out, "        \"");
-        if (buf_reserve(out, utf8_json_bound(schema->message.size))) {
-            out->size += utf8_to_json(schema->message, out->data + out->size);
-        }
+        visible_add(out, schema->message);
         buf_add_text(out, "\"\n");
     }
     for (size_t i = 0; i < schema->top_count; i++) {

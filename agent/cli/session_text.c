@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/utf.h"
+#include "base/visible.h"
 #include "config/config_value.h"
 #include "etw/etw_hold.h"
 #include "event/trace_clock.h"
@@ -91,13 +92,9 @@ static const char *clock_name(uint32_t clock)
     }
 }
 
-/* Somebody else's text, for a terminal: without what would steer it. */
 static void add_plain(struct buf *out, const char *text)
 {
-    for (; *text; text++) {
-        bool steers = (unsigned char)*text < 0x20 || *text == 0x7f;
-        buf_add_byte(out, steers ? '?' : (uint8_t)*text);
-    }
+    visible_add(out, span_text(text));
 }
 
 /* ---- table ---------------------------------------------------------------------------------------------- */
@@ -120,7 +117,7 @@ static const struct {
     {"Owner", false},
 };
 
-/* What stands in a column; ${session} NULL: its title. */
+/* What stands in a column, before visible_add; ${session} NULL: its title. */
 static void cell_text(const struct etw_session_state *session, size_t column, char *text)
 {
     if (!session) {
@@ -149,14 +146,19 @@ static void cell_text(const struct etw_session_state *session, size_t column, ch
     }
 }
 
-/* Characters, as far as a terminal's columns are known from them. */
+/* Characters of ${text} as visible_add writes it, as far as a terminal's columns are known from
+ * them. */
 static size_t width_of(const char *text)
 {
-    struct span s = span_text(text);
+    struct buf shown;
+    buf_init(&shown, 8 * CELL_BYTES);
+    visible_add(&shown, span_text(text));
+    struct span s = buf_span(&shown);
     size_t width = 0;
     for (size_t at = 0; at < s.size; width++) {
         utf8_next(s, &at);
     }
+    buf_fini(&shown);
     return width;
 }
 

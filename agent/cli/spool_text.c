@@ -32,11 +32,9 @@ static void add_size(struct buf *out, uint64_t bytes)
 static void add_row(struct buf *out, size_t width, const struct spool_output_facts *output)
 {
     struct buf size;
-    size_t start = out->size;
     buf_init(&size, 64);
     add_size(&size, output->backlog.bytes);
-    buf_add_text(out, output->name);
-    visible_make(out, start);
+    visible_add(out, span_text(output->name));
     buf_printf(out, "%*s  %10llu  %10llu  %10.*s  ", (int)(width - strlen(output->name)), "",
         (unsigned long long)output->backlog.batches, (unsigned long long)output->backlog.records,
         SPAN_ARG(buf_span(&size)));

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/bytes.h"
+#include "base/visible.h"
 #include "event/value_json.h"
 
 /* What all events of a row share; kept in the tally's arena. */
@@ -264,13 +265,15 @@ void stat_decode_text(const struct stat_decode *stat, struct buf *out)
         char guid[GUID_TEXT_SIZE + 1] = "";
         guid_write(&info->guid, guid);
         struct span provider = info->provider.size ? info->provider : span_text(guid);
-        buf_printf(out, "  %10llu  %10llu  %-13s  %.*s", (unsigned long long)rows[i]->count,
-            (unsigned long long)info->decoded, info->source, SPAN_ARG(span_first(provider, 200)));
+        buf_printf(out, "  %10llu  %10llu  %-13s  ", (unsigned long long)rows[i]->count,
+            (unsigned long long)info->decoded, info->source);
+        visible_add(out, span_first(provider, 200));
         if (info->has_code) {
             buf_printf(out, " %u", info->descriptor.id);
         }
         if (info->name.size) {
-            buf_printf(out, " %.*s", SPAN_ARG(span_first(info->name, 200)));
+            buf_add_byte(out, ' ');
+            visible_add(out, span_first(info->name, 200));
         } else if (!info->has_code) {
             buf_printf(out, " 0x%x", info->descriptor.opcode);
         }

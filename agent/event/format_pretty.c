@@ -31,17 +31,6 @@ static const struct palette *palette_of(const struct event_writer *writer)
     return writer->colors ? &colored : &plain;
 }
 
-/* Terminal text must not carry control characters of the event: the JSON escapes serve, and
- * visible_make for those that JSON leaves as they are. */
-static void add_text(struct buf *out, struct span utf8)
-{
-    size_t start = out->size;
-    if (buf_reserve(out, utf8_json_bound(utf8.size))) {
-        out->size += utf8_to_json(utf8, out->data + out->size);
-    }
-    visible_make(out, start);
-}
-
 /* Undo the JSON escapes of `"` and `\\` behind ${start}: people read paths as they are. Escapes of
  * control characters stay, so that nothing in an event can drive the terminal. */
 static void show_plain(struct buf *out, size_t start)
@@ -63,7 +52,7 @@ static void add_name(const struct event *event, struct buf *out)
     const struct event_schema *schema = event->schema;
     struct span provider = event_provider_name(event);
     if (provider.size) {
-        add_text(out, provider);
+        visible_add(out, provider);
     } else {
         char text[GUID_TEXT_SIZE];
         struct guid guid = event_provider_guid(event);
@@ -72,7 +61,7 @@ static void add_name(const struct event *event, struct buf *out)
     }
     buf_add_byte(out, '/');
     if (schema && schema->event_name.size) {
-        add_text(out, schema->event_name);
+        visible_add(out, schema->event_name);
     } else if (record->kind == RECORD_EVENT || record->kind == RECORD_MESSAGE) {
         buf_printf(out, "%u", record->descriptor.id);
     } else {
@@ -80,7 +69,7 @@ static void add_name(const struct event *event, struct buf *out)
     }
     if (schema && schema->task_name.size && schema->kind == SCHEMA_MANIFEST) {
         buf_add_byte(out, ' ');
-        add_text(out, schema->task_name);
+        visible_add(out, schema->task_name);
     }
 }
 
@@ -113,7 +102,7 @@ static void add_head(struct event_writer *writer, const struct event *event, str
         buf_printf(out, "  pid %lu", (unsigned long)record->process_id);
         if (event->process && event->process->name.size) {
             buf_add_text(out, " (");
-            add_text(out, event->process->name);
+            visible_add(out, event->process->name);
             buf_add_byte(out, ')');
         }
     }
@@ -128,7 +117,7 @@ static void add_key(const struct palette *color, struct span key, size_t column,
 {
     column = key.size > column ? key.size : column;
     buf_printf(out, "    %s", color->key);
-    add_text(out, key);
+    visible_add(out, key);
     buf_add_text(out, color->off);
     for (size_t i = key.size; i < column + 2; i++) {
         buf_add_byte(out, ' ');
@@ -201,7 +190,7 @@ static void pretty_event(struct event_writer *writer, const struct event *event,
     }
     if (event->error) {
         add_key(color, span_text("decode_error"), 0, out);
-        add_text(out, span_text(event->error));
+        visible_add(out, span_text(event->error));
         buf_add_byte(out, '\n');
     }
     if (event->stack_count) {
@@ -220,11 +209,11 @@ static void pretty_gap(struct event_writer *writer, const struct gap *gap, uint6
         gap->reason);
     if (gap->output) {
         buf_add_text(out, " of ");
-        add_text(out, span_text(gap->output));
+        visible_add(out, span_text(gap->output));
     }
     if (gap->provider) {
         buf_add_text(out, ": provider ");
-        add_text(out, span_text(gap->provider));
+        visible_add(out, span_text(gap->provider));
     }
     buf_add_byte(out, '\n');
 }
@@ -236,7 +225,7 @@ static void pretty_guard(
     add_time(writer, report->time, out);
     buf_printf(out, "%s  %setwship/guard%s  %s (%s): ", color->off, color->warning, color->off,
         report->kind, event_guard_action_name(report->action));
-    add_text(out, report->detail);
+    visible_add(out, report->detail);
     buf_add_byte(out, '\n');
 }
 
@@ -248,7 +237,7 @@ static void pretty_status(struct event_writer *writer, const struct status *stat
     add_time(writer, now, out);
     buf_printf(out, "  etwship/status%s  ", color->off);
     if (status->message.size) {
-        add_text(out, status->message);
+        visible_add(out, status->message);
     } else {
         buf_add_span(out, status->counters);
     }

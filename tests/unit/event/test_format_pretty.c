@@ -116,8 +116,8 @@ static void what_a_guard_noticed_is_a_line(void **state)
     fixture_init(&f, RECORD_EVENT, SCHEMA_MANIFEST);
     const struct guard_report report = fixture_report(&f);
     event_format_pretty.guard(f.writer, &report, &f.out);
-    assert_span(buf_span(&f.out),
-        STAMP "  etwship/guard  provider_disabled (repaired): it was \\\"off\\\"\n");
+    assert_span(
+        buf_span(&f.out), STAMP "  etwship/guard  provider_disabled (repaired): it was \"off\"\n");
     fixture_fini(&f);
 }
 
