@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/nearest.h"
 #include "base/visible.h"
 
 static const struct cli_command *const commands[] = {&cmd_run, &cmd_check, &cmd_explain, &cmd_watch,
@@ -90,7 +91,9 @@ static void print_overview(FILE *to)
     for (size_t i = 0; cli_command_at(i); i++) {
         fprintf(to, "  %-11s %s\n", commands[i]->name, commands[i]->summary);
     }
-    fputs("\n`etwship COMMAND --help` tells more about each.\n", to);
+    fputs("\n`etwship COMMAND --help` tells more about each. `etwship --version`, or -V, says what "
+          "this is.\n",
+        to);
 }
 
 int cli_run(const struct cli_command *command, int argc, char **argv)
@@ -118,14 +121,23 @@ int cli_main(int argc, char **argv)
         print_overview(stdout);
         return EXIT_DONE;
     }
-    if (strcmp(name, "--version") == 0) {
+    if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
         name = cmd_version.name;
     }
+    struct nearest nearest = {.text = span_text(name)};
     for (size_t i = 0; cli_command_at(i); i++) {
         if (strcmp(name, commands[i]->name) == 0) {
             return cli_run(commands[i], argc - 1, argv + 1);
         }
+        nearest_consider(&nearest, span_text(commands[i]->name));
     }
-    cli_error("'%s' is no command. `etwship --help` lists them", name);
+    nearest_consider(&nearest, span_text("--help"));
+    nearest_consider(&nearest, span_text("--version"));
+    struct span meant = nearest_meant(&nearest);
+    if (meant.size) {
+        cli_error("there is no command '%s'. did you mean %.*s?", name, SPAN_ARG(meant));
+    } else {
+        cli_error("there is no command '%s'. `etwship --help` lists them", name);
+    }
     return EXIT_USAGE;
 }

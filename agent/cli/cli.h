@@ -18,9 +18,13 @@ enum exit_code {
 
 /* One option. A table ends with a row whose name is NULL. */
 struct cli_option {
-    const char *name;     /* long form without dashes */
-    char letter;          /* short form, or 0 */
-    const char *argument; /* what it takes, for the help; NULL: a flag */
+    const char *name; /* long form without dashes */
+    char letter;      /* short form, or 0 */
+    const char *
+        argument; /* what it takes, for the help; NULL: a flag. `a|b|c` in small letters: one of these */
+    const char *values; /* it is one of these, as in a|b|c, where `argument` does not say so */
+    const char *(*known)(
+        size_t index); /* values for completion, NULL behind the last; others may do */
     bool repeated;
     const char *help;
 };
@@ -34,6 +38,7 @@ struct cli_command {
     const char *description;
     const struct cli_option *options; /* --help is added */
     const char *examples;             /* lines, indented by the printer */
+    const char *verbs;                /* the first operand is one of these, as in a|b|c; or NULL */
     const char *operand;              /* what is missing where there are fewer than min_operands */
     size_t min_operands;
     size_t max_operands;
@@ -42,7 +47,7 @@ struct cli_command {
     int (*main)(const struct cli_command *command, int argc, char **argv);
 };
 
-enum { CLI_MAX_OPTIONS = 24, CLI_MAX_VALUES = 4096 };
+enum { CLI_MAX_OPTIONS = 40, CLI_MAX_VALUES = 4096 };
 
 /* What the user gave. Everything points into argv. */
 struct cli_args {
@@ -62,6 +67,12 @@ struct cli_args {
 bool cli_parse(const struct cli_command *command, int argc, char **argv, struct cli_args *ret_args,
     int *ret_exit);
 void cli_args_fini(struct cli_args *args);
+
+/* What the value of ${option} is one of, as in a|b|c; NULL: it is free. */
+const char *cli_option_values(const struct cli_option *option);
+
+/* Take the first of ${words}, as in a|b|c, off; false: there are none left. */
+bool cli_next_word(const char **words, struct span *ret_word);
 
 /* Value of the option ${name}: NULL if it was not given, "" for a flag. */
 const char *cli_value(const struct cli_args *args, const char *name);

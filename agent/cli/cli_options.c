@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/nearest.h"
 #include "cli/cli.h"
 #include "config/config_value.h"
 
@@ -74,10 +75,51 @@ static void print_help(const struct cli_command *command)
 
 /* ---- parsing ----------------------------------------------------------------------------------------- */
 
-static bool usage(const struct cli_command *command, int *ret_exit)
+bool cli_next_word(const char **words, struct span *ret_word)
 {
-    fprintf(stderr, "usage: etwship %s %s\n", command->name, command->synopsis);
+    if (!*words || !**words) {
+        return false;
+    }
+    size_t size = strcspn(*words, "|");
+    *ret_word = span_make(*words, size);
+    *words += size + ((*words)[size] == '|');
+    return true;
+}
+
+const char *cli_option_values(const struct cli_option *option)
+{
+    bool says = option->argument && strchr(option->argument, '|') &&
+                !strpbrk(option->argument, "[ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    return option->values ? option->values : says ? option->argument : NULL;
+}
+
+static bool usage(int *ret_exit)
+{
     *ret_exit = EXIT_USAGE;
+    return false;
+}
+
+/* Is ${value} one of ${words}? If not, that is said of ${what}. */
+static bool check_word(const char *what, const char *value, const char *words)
+{
+    struct nearest nearest = {.text = span_text(value)};
+    char known[512] = "";
+    struct span word;
+    while (cli_next_word(&words, &word)) {
+        if (span_is(word, value)) {
+            return true;
+        }
+        nearest_consider(&nearest, word);
+        size_t size = strlen(known);
+        snprintf(known + size, sizeof(known) - size, "%s%.*s", size ? ", " : "", SPAN_ARG(word));
+    }
+    struct span meant = nearest_meant(&nearest);
+    if (meant.size) {
+        cli_error("%s: '%s' is not known. did you mean %.*s? known: %s", what, value,
+            SPAN_ARG(meant), known);
+    } else {
+        cli_error("%s: '%s' is not known. use one of: %s", what, value, known);
+    }
     return false;
 }
 
@@ -110,37 +152,89 @@ static void take(struct cli_args *args, const struct cli_option *option, const c
     args->value_rows[args->value_count++] = (uint8_t)row;
 }
 
+static void say_unknown(const struct cli_command *command, const char *text)
+{
+    bool is_long = text[1] == '-';
+    size_t size = is_long ? strcspn(text, "=") : 2;
+    struct nearest nearest = {.text = span_make(text + 2, size - 2)};
+    for (const struct cli_option *o = options_of(command); is_long && o->name; o++) {
+        nearest_consider(&nearest, span_text(o->name));
+    }
+    if (is_long) {
+        nearest_consider(&nearest, span_text("help"));
+    }
+    struct span meant = nearest_meant(&nearest);
+    if (meant.size) {
+        cli_error("%s: there is no option %.*s. did you mean --%.*s?", command->name, (int)size,
+            text, SPAN_ARG(meant));
+    } else {
+        cli_error("%s: there is no option %.*s. `etwship %s --help` lists them", command->name,
+            (int)size, text, command->name);
+    }
+}
+
+/* The option that ${text} is, with its value if that is joined to it; NULL: none. */
+static const struct cli_option *find_option(
+    const struct cli_command *command, const char *text, const char **ret_value)
+{
+    *ret_value = NULL;
+    if (text[0] != '-' || !text[1]) {
+        return NULL;
+    }
+    if (text[1] == '-') {
+        size_t size = strcspn(text + 2, "=");
+        *ret_value = text[2 + size] == '=' ? text + 3 + size : NULL;
+        return find_long(command, text + 2, size);
+    }
+    *ret_value = text[2] ? text + 2 + (text[2] == '=') : NULL;
+    return find_short(command, text[1]);
+}
+
+/* The value of ${option} behind argv[*i]; NULL, and said, if there is none. An option there is one that
+ * the user wanted, and no value. */
+static const char *next_value(const struct cli_command *command, const struct cli_option *option,
+    int argc, char **argv, int *i)
+{
+    const char *joined;
+    const char *next = *i + 1 < argc ? argv[*i + 1] : NULL;
+    if (!next) {
+        cli_error("%s: --%s needs a value: --%s %s", command->name, option->name, option->name,
+            option->argument);
+        return NULL;
+    }
+    if (find_option(command, next, &joined) || strcmp(next, "--help") == 0) {
+        cli_error("%s: --%s needs a value, and %s is an option. if it is the value, write --%s=%s",
+            command->name, option->name, next, option->name, next);
+        return NULL;
+    }
+    ++*i;
+    return next;
+}
+
 /* One option at argv[*i]; its value may be the next argument. */
 static bool parse_option(struct cli_args *args, int argc, char **argv, int *i, int *ret_exit)
 {
-    const char *text = argv[*i];
-    const char *inline_value = NULL;
-    const struct cli_option *option;
-    if (text[1] == '-') {
-        size_t size = strcspn(text + 2, "=");
-        option = find_long(args->command, text + 2, size);
-        inline_value = text[2 + size] == '=' ? text + 3 + size : NULL;
-    } else {
-        option = find_short(args->command, text[1]);
-        inline_value = text[2] ? text + 2 + (text[2] == '=') : NULL;
-    }
+    const struct cli_command *command = args->command;
+    const char *value = NULL;
+    const struct cli_option *option = find_option(command, argv[*i], &value);
     if (!option) {
-        cli_error("unknown option %s", text);
-        return usage(args->command, ret_exit);
+        say_unknown(command, argv[*i]);
+        return usage(ret_exit);
     }
-    if (!option->argument) {
-        if (inline_value) {
-            cli_error("--%s takes no value", option->name);
-            return usage(args->command, ret_exit);
-        }
-        take(args, option, "");
-        return true;
+    if (!option->argument && value) {
+        cli_error("%s: --%s takes no value", command->name, option->name);
+        return usage(ret_exit);
     }
-    if (!inline_value && *i + 1 >= argc) {
-        cli_error("--%s needs a value: %s", option->name, option->argument);
-        return usage(args->command, ret_exit);
+    if (option->argument && !value) {
+        value = next_value(command, option, argc, argv, i);
     }
-    take(args, option, inline_value ? inline_value : argv[++*i]);
+    char what[64];
+    snprintf(what, sizeof(what), "--%s", option->name);
+    const char *values = cli_option_values(option);
+    if (option->argument && (!value || (values && !check_word(what, value, values)))) {
+        return usage(ret_exit);
+    }
+    take(args, option, option->argument ? value : "");
     return true;
 }
 
@@ -148,12 +242,18 @@ static bool check_operands(struct cli_args *args, int *ret_exit)
 {
     const struct cli_command *command = args->command;
     if (args->operand_count < command->min_operands) {
-        cli_error("%s: %s is missing", command->name, command->operand);
-        return usage(command, ret_exit);
+        cli_error("%s: %s is missing. write etwship %s %s", command->name, command->operand,
+            command->name, command->synopsis);
+        return usage(ret_exit);
+    }
+    if (command->verbs && args->operand_count &&
+        !check_word(command->name, args->operands[0], command->verbs)) {
+        return usage(ret_exit);
     }
     if (args->operand_count > command->max_operands) {
-        cli_error("%s: too much: '%s'", command->name, args->operands[command->max_operands]);
-        return usage(command, ret_exit);
+        cli_error("%s: '%s' is too much. write etwship %s %s", command->name,
+            args->operands[command->max_operands], command->name, command->synopsis);
+        return usage(ret_exit);
     }
     return true;
 }
@@ -237,7 +337,7 @@ bool cli_count(const struct cli_args *args, const char *name, uint64_t *ret_coun
     errno = 0;
     unsigned long long value = strtoull(text, &end, 10);
     if (*text < '0' || *text > '9' || *end || errno || value == 0) {
-        cli_error("--%s %s: not a number from 1 on", name, text);
+        cli_error("--%s: '%s' is no number from 1 on", name, text);
         return false;
     }
     *ret_count = value;

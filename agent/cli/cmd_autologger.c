@@ -218,7 +218,6 @@ static const struct verb *find_verb(const struct cli_args *args)
         }
         return &verbs[i];
     }
-    cli_error("autologger: '%s' is none of install, status, remove", args->operands[0]);
     return NULL;
 }
 
@@ -284,6 +283,7 @@ const struct cli_command cmd_autologger = {
     .examples = "       etwship autologger install -c etwship.yaml\n"
                 "       etwship autologger status --json\n"
                 "       etwship autologger remove security\n",
+    .verbs = "install|status|remove",
     .operand = "install, status or remove",
     .min_operands = 1,
     .max_operands = 2,

@@ -351,7 +351,6 @@ static enum verb find_verb(const char *name)
             return (enum verb)i;
         }
     }
-    cli_error("deadletter: '%s' is none of list, show, replay, purge", name);
     return VERB_NONE;
 }
 
@@ -524,6 +523,7 @@ const struct cli_command cmd_deadletter = {
     .examples = "       etwship deadletter list -c etwship.yaml\n"
                 "       etwship deadletter show 12 --json\n"
                 "       etwship deadletter replay -o siem\n",
+    .verbs = "list|show|replay|purge",
     .operand = "list, show, replay or purge",
     .min_operands = 1,
     .max_operands = MAX_IDS,

@@ -277,10 +277,6 @@ static int dump_with(const struct cli_args *args, struct dump *dump)
     int exit_code = EXIT_FAILED;
     uint64_t max_events;
     struct error err;
-    if (!find_format(args)) {
-        cli_error("--format %s: there are native and ecs", cli_value(args, "format"));
-        return EXIT_USAGE;
-    }
     if (!cli_count(args, "max-events", &max_events)) {
         return EXIT_USAGE;
     }
@@ -296,7 +292,7 @@ static int dump_with(const struct cli_args *args, struct dump *dump)
     }
     dump->selection = provider_selection_create(providers, provider_count, &err);
     if (!dump->selection) {
-        cli_error("%s", err.text);
+        cli_error("--provider: %s", err.text);
         return EXIT_USAGE;
     }
     dump->cache = trace_options_cache(args, &exit_code);

@@ -232,19 +232,14 @@ static int run(const struct cli_args *args)
         int (*run)(const struct cli_args *args, struct schema_cache *cache);
     } verbs[] = {{"export", export}, {"show", show}, {"list", list_all}};
     int exit_code = EXIT_USAGE;
-    bool found = false;
     for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
         if (strcmp(args->operands[0], verbs[i].name) == 0) {
-            found = true;
             struct schema_cache *cache = trace_options_cache(args, &exit_code);
             if (cache) {
                 exit_code = verbs[i].run(args, cache);
                 schema_cache_destroy(cache);
             }
         }
-    }
-    if (!found) {
-        cli_error("schema: '%s' is none of export, show, list", args->operands[0]);
     }
     return exit_code;
 }
@@ -267,6 +262,7 @@ const struct cli_command cmd_schema = {
     .options = options,
     .examples = "       etwship schema export -o clr.pack --schema ClrEtwAll.man\n"
                 "       etwship schema show Process:1\n",
+    .verbs = "export|show|list",
     .operand = "export, show or list",
     .min_operands = 1,
     .max_operands = SIZE_MAX,

@@ -360,9 +360,7 @@ static int run_verb(const struct cli_args *args)
         }
     }
     if (!verb) {
-        cli_error("service: '%s' is none of install, uninstall, start, stop, reload, status",
-            args->operands[0]);
-        return EXIT_USAGE;
+        return EXIT_USAGE; /* cli_parse has refused it */
     }
     if (args->value_count && verb->run != install) {
         cli_error("service %s takes no options. they belong to `service install`", verb->name);
@@ -406,6 +404,7 @@ const struct cli_command cmd_service = {
     .examples = "       etwship service install -c C:\\ProgramData\\etwship\\etwship.yaml\n"
                 "       etwship service start\n"
                 "       etwship service status\n",
+    .verbs = "install|uninstall|start|stop|reload|status",
     .operand = "install, uninstall, start, stop, reload or status",
     .min_operands = 1,
     .max_operands = 1,

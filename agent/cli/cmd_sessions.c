@@ -297,7 +297,6 @@ static const struct verb *find_verb(const char *name)
             return &verbs[i];
         }
     }
-    cli_error("sessions: '%s' is none of list, query, update, flush, stop", name);
     return NULL;
 }
 
@@ -383,6 +382,7 @@ const struct cli_command cmd_sessions = {
     .examples = "       etwship sessions list\n"
                 "       etwship sessions update etwship-security --max-buffers 256\n"
                 "       etwship sessions stop --orphans\n",
+    .verbs = "list|query|update|flush|stop",
     .operand = "list, query, update, flush or stop",
     .min_operands = 1,
     .max_operands = 2,

@@ -351,12 +351,10 @@ static const struct verb *find_verb(const struct cli_args *args)
         verb = strcmp(verbs[i].name, args->operands[0]) == 0 ? &verbs[i] : verb;
     }
     bool named = args->operand_count > 1;
-    if (!verb) {
-        cli_error("spool: '%s' is none of stat, verify, export, forget", args->operands[0]);
-    } else if (verb->needs_name && !named) {
+    if (verb && verb->needs_name && !named) {
         cli_error("spool %s: give the name of an output", verb->name);
         verb = NULL;
-    } else if (named && !verb->may_name) {
+    } else if (verb && named && !verb->may_name) {
         cli_error("spool %s takes no name", verb->name);
         verb = NULL;
     }
@@ -407,6 +405,7 @@ const struct cli_command cmd_spool = {
     .examples = "       etwship spool stat -c etwship.yaml\n"
                 "       etwship spool export siem >left.ndjson\n"
                 "       etwship spool forget old-siem\n",
+    .verbs = "stat|verify|export|forget",
     .operand = "stat, verify, export or forget",
     .min_operands = 1,
     .max_operands = 2,

@@ -31,11 +31,6 @@ static bool take(const struct cli_args *args, const char **lists,
     settings->schemas = lists + (size_t)2 * LIVE_RUN_MAX_NAMES;
     settings->schema_count = cli_values(
         args, "schema", lists + (size_t)2 * LIVE_RUN_MAX_NAMES, LIVE_RUN_MAX_NAMES);
-    if (settings->format && strcmp(settings->format, "native") != 0 &&
-        strcmp(settings->format, "ecs") != 0) {
-        cli_error("--format %s: there are native and ecs", settings->format);
-        return false;
-    }
     if (!cli_count(args, "max-events", &settings->max_events)) {
         return false;
     }

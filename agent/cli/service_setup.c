@@ -27,6 +27,7 @@
  * is the first step and the last one, and what begins a transaction drops an old note before it can fail.
  */
 
+/* An installer passes empty values, too: they count as not given. */
 // clang-format off
 static const struct cli_option setup_options[] = {
     {.name = "config-file", .argument = "FILE",
@@ -35,9 +36,9 @@ static const struct cli_option setup_options[] = {
         .help = "Instead: a configuration that ships to this Elasticsearch, if there is none."},
     {.name = "api-key-file", .argument = "FILE",
         .help = "The file with the API key for it. It is named in the configuration, and not read."},
-    {.name = "account", .argument = "system|virtual",
+    {.name = "account", .argument = "[system|virtual]",
         .help = "Of the service; without it, the one that it has, else system."},
-    {.name = "start", .argument = "1|0",
+    {.name = "start", .argument = "[1|0]",
         .help = "1: start it at the end. One that was there runs afterwards if it ran before."},
     {.name = "upgrade", .argument = "CODE",
         .help = "Not empty: the version before was retired, and noted how it found the machine."},
@@ -47,7 +48,7 @@ static const struct cli_option setup_options[] = {
 static const struct cli_option retire_options[] = {
     {.name = "upgrade", .argument = "CODE",
         .help = "Not empty: another version takes over. The service is stopped and stays registered."},
-    {.name = "remove-data", .argument = "1|0",
+    {.name = "remove-data", .argument = "[1|0]",
         .help = "1: remove the folder of configuration, data and logs as well."},
     {.name = NULL},
 };

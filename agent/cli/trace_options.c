@@ -94,8 +94,9 @@ static bool set_all(const struct cli_args *args, struct config *config,
         key_of(o->name, key, sizeof(key));
         if (value && is_key(input, key)) {
             value = o->argument ? value : "true";
-            if (!config_set(config, input->fields, settings, key, &value, 1, err)) {
-                return false;
+            struct error why;
+            if (!config_set(config, input->fields, settings, key, &value, 1, &why)) {
+                return error_set(err, why.code, "--%s: %s", o->name, why.text);
             }
         }
     }

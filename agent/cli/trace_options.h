@@ -8,6 +8,10 @@
 
 /* What `dump`, `stat` and others make of their common options. Failures are said on stderr. */
 
+/* schema_sources.def */
+#define TRACE_SCHEMA_SOURCES \
+    "tracelogging|eventsource|embedded|kernel|mof|manifest|binary|pack|tdh|wpp"
+
 #define CLI_OPTION_SCHEMA                                                                       \
     {.name = "schema",                                                                          \
         .argument = "PATH",                                                                     \
@@ -17,7 +21,7 @@
                 "folder (.man, .xml, .manifest; .mof, .mfl; .dll, .exe, .sys with their .mui; " \
                 ".tmf; .pdb; .pack), with corrections of them (.corrections.tsv)."},            \
     {                                                                                           \
-        .name = "schema-source", .argument = "NAME",                                            \
+        .name = "schema-source", .argument = "NAME", .values = TRACE_SCHEMA_SOURCES,            \
         .help = "Use this source of layouts alone: tracelogging, eventsource, embedded, "       \
                 "kernel, mof, manifest, binary, pack, tdh (what this Windows knows), wpp."      \
     }

@@ -55,6 +55,53 @@ class Commands(Cli):
             with self.subTest(option=option, value=value):
                 self.assert_error(self.expect(USAGE, "dump", option, value, self.trace), value)
 
+    def test_a_misspelt_word_is_told_with_the_one_that_was_meant(self):
+        for arguments, wrong, meant in (
+                (("dumpp", self.trace), "'dumpp'", "dump"), (("stats",), "'stats'", "stat"),
+                (("--vers",), "'--vers'", "--version"), (("--hlep",), "'--hlep'", "--help"),
+                (("dump", "--wher", "true", self.trace), "--wher", "--where"),
+                (("dump", "--wher=true", self.trace), "--wher", "--where"),
+                (("dump", "--max-event", "1", self.trace), "--max-event", "--max-events"),
+                (("dump", "--metdata", self.trace), "--metdata", "--metadata"),
+                (("check", "--jsn"), "--jsn", "--json"),
+                (("dump", "-f", "nativ", self.trace), "--format: 'nativ'", "native"),
+                (("dump", "--stack-walk", "jion", self.trace), "--stack-walk: 'jion'", "join"),
+                (("dump", "--schema-source", "manifests", self.trace),
+                 "--schema-source: 'manifests'", "manifest"),
+                (("watch", "-p", "x", "-f", "eccs"), "--format: 'eccs'", "ecs"),
+                (("schema", "lsit"), "schema: 'lsit'", "list"),
+                (("deadletter", "relpay"), "deadletter: 'relpay'", "replay"),
+                (("spool", "verfy"), "spool: 'verfy'", "verify"),
+                (("sessions", "qurey"), "sessions: 'qurey'", "query"),
+                (("autologger", "instal"), "autologger: 'instal'", "install"),
+                (("service", "relod"), "service: 'relod'", "reload")):
+            with self.subTest(arguments=arguments):
+                done = self.expect(USAGE, *arguments)
+                self.assert_error(done, wrong, f"did you mean {meant}?")
+                self.assertEqual(len(done.err.splitlines()), 1)
+                self.assertEqual(done.out, "")
+
+    def test_an_error_of_the_command_line_is_one_line_that_names_the_option(self):
+        for arguments, words in (
+                (("dump",), ("dump: FILE is missing", "etwship dump [OPTION]... FILE...")),
+                (("version", "x"), ("'x'", "etwship version [--json]")),
+                (("dump", "--zzz", self.trace), ("--zzz", "`etwship dump --help`")),
+                (("dump", "-Z", self.trace), ("-Z", "`etwship dump --help`")),
+                (("dump", self.trace, "--where"), ("--where needs a value", "EXPR")),
+                (("dump", "-o", "--pretty", self.trace), ("--output needs a value", "--pretty")),
+                (("dump", "-p", "-n", "1", self.trace), ("--provider needs a value", "-n")),
+                (("dump", "-n", "x", self.trace), ("--max-events", "'x'")),
+                (("dump", "--codepage", "x", self.trace), ("--codepage", "'x'")),
+                (("dump", "--start", "x", self.trace), ("--start", "'x'")),
+                (("dump", "-p", "A:zz", self.trace), ("--provider", "'zz'")),
+                (("dump", "--pretty=1", self.trace), ("--pretty takes no value",))):
+            with self.subTest(arguments=arguments):
+                done = self.expect(USAGE, *arguments)
+                self.assert_error(done, *words)
+                self.assertEqual(len(done.err.splitlines()), 1)
+                self.assertEqual(done.out, "")
+        self.assertFalse((self.folder / "--pretty").exists())
+
     def test_schemas_are_known_by_their_names(self):
         for name, status in (("a.man", DONE), ("a.xml", DONE), ("A.MANIFEST", DONE),
                              ("a.txt", USAGE)):
@@ -95,6 +142,11 @@ class Commands(Cli):
             self.assert_error(done, "no Event Tracing for Windows")
             self.assertEqual(len(done.err.splitlines()), 1)
             self.assertEqual(done.out, "")
+
+    def test_version_has_the_usual_short_forms(self):
+        version = self.expect(DONE, "version").out
+        self.assertEqual(self.expect(DONE, "-V").out, version)
+        self.assertEqual(self.expect(DONE, "--version").out, version)
 
     def test_version_says_the_same_as_text_and_json(self):
         as_json = json.loads(self.expect(DONE, "version", "--json").out)

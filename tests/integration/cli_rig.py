@@ -66,7 +66,7 @@ class Cli(unittest.TestCase):
 
     def assert_error(self, done, *words, but=()):
         """One line per error, each with the program's name; `but` may start other lines."""
-        errors = [line for line in done.err.splitlines() if not line.startswith(("usage: ", *but))]
+        errors = [line for line in done.err.splitlines() if not line.startswith(tuple(but))]
         self.assertTrue(errors, "no error on stderr")
         for line in errors:
             self.assertTrue(line.startswith("etwship: "), line)

@@ -1,4 +1,5 @@
 #include "cli/cli.h"
+#include "cli/trace_options.h"
 
 #include "support/test.h"
 
@@ -7,6 +8,8 @@ static const struct cli_option options[] = {
     {.name = "provider", .letter = 'p', .argument = "P", .repeated = true, .help = "h"},
     {.name = "schema", .argument = "PATH", .repeated = true, .help = "h"},
     {.name = "pretty", .help = "h"},
+    {.name = "mode", .argument = "all|one", .help = "h"},
+    {.name = "kind", .argument = "N", .values = "a|b", .help = "h"},
     {.name = "verbose", .letter = 'v', .help = "h"},
     {.name = NULL},
 };
@@ -18,6 +21,14 @@ static const struct cli_command command = {.name = "test",
     .operand = "FILE",
     .min_operands = 0,
     .max_operands = 3};
+static const struct cli_command with_verbs = {.name = "verbs",
+    .synopsis = "show|list",
+    .summary = "s",
+    .description = "d",
+    .verbs = "show|list",
+    .operand = "show or list",
+    .min_operands = 1,
+    .max_operands = 2};
 static const struct cli_command bare = {.name = "bare",
     .synopsis = "FILE",
     .summary = "s",
@@ -122,11 +133,11 @@ static void a_double_dash_ends_the_options(void **state)
     cli_args_fini(&p.args);
 }
 
-static void a_single_dash_is_an_operand_and_values_may_look_like_options(void **state)
+static void a_single_dash_is_an_operand_and_joined_values_may_look_like_options(void **state)
 {
     (void)state;
     struct parsed p;
-    parse(&p, &command, "test - -p -v --provider --help");
+    parse(&p, &command, "test - -p=-v --provider=--help");
     assert_true(p.ok);
     assert_int_equal(p.args.operand_count, 1);
     assert_string_equal(p.args.operands[0], "-");
@@ -138,12 +149,56 @@ static void a_single_dash_is_an_operand_and_values_may_look_like_options(void **
     cli_args_fini(&p.args);
 }
 
+static void values_may_begin_with_a_dash(void **state)
+{
+    (void)state;
+    struct parsed p;
+    parse(&p, &command, "test --schema -1h -p -x");
+    assert_true(p.ok);
+    assert_string_equal(cli_value(&p.args, "schema"), "-1h");
+    assert_string_equal(cli_value(&p.args, "provider"), "-x");
+    cli_args_fini(&p.args);
+}
+
+static void a_value_is_one_of_those_that_the_table_names(void **state)
+{
+    (void)state;
+    static const char *const good[] = {"test --mode all", "test --mode=one", "test --kind b"};
+    static const char *const bad[] = {"test --mode ALL", "test --mode=", "test --mode al",
+        "test --mode all|one", "test --kind c", "test --kind N"};
+    struct parsed p;
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        parse(&p, &command, good[i]);
+        assert_true(p.ok);
+        cli_args_fini(&p.args);
+    }
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        parse(&p, &command, bad[i]);
+        if (p.ok || p.exit_code != EXIT_USAGE) {
+            fail_msg("'%s' was taken", bad[i]);
+        }
+    }
+}
+
+static void the_first_operand_is_a_verb(void **state)
+{
+    (void)state;
+    struct parsed p;
+    parse(&p, &with_verbs, "verbs show stop");
+    assert_true(p.ok);
+    cli_args_fini(&p.args);
+    parse(&p, &with_verbs, "verbs stop show");
+    assert_false(p.ok);
+    assert_int_equal(p.exit_code, EXIT_USAGE);
+}
+
 static void a_wrong_line_is_a_usage_error(void **state)
 {
     (void)state;
     static const char *const lines[] = {"test -x", "test --unknown", "test --unknown=1",
         "test --=1", "test --max", "test --max-eventss=1", "test -n", "test --max-events",
-        "test a --schema", "test --pretty=1", "test -vn", "test -v5", "test a b c d"};
+        "test a --schema", "test --pretty=1", "test -vn", "test -v5", "test a b c d", "test -p -v",
+        "test --schema --pretty", "test --schema --max-events=1", "test -n --help"};
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
         struct parsed p;
         parse(&p, &command, lines[i]);
@@ -229,6 +284,18 @@ static void every_command_says_what_it_needs(void **state)
     assert_true(i > 0);
 }
 
+/* What the table of options offers is what there is. */
+static void schema_sources_are_those_of_their_table(void **state)
+{
+    (void)state;
+#define SCHEMA_SOURCE(id) "|" #id
+    static const char *const expected =
+#include "schema/schema_sources.def"
+        ;
+#undef SCHEMA_SOURCE
+    assert_string_equal(TRACE_SCHEMA_SOURCES, expected + 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -236,12 +303,16 @@ int main(void)
         cmocka_unit_test(flags_are_there_or_not),
         cmocka_unit_test(repeated_options_keep_their_order),
         cmocka_unit_test(a_double_dash_ends_the_options),
-        cmocka_unit_test(a_single_dash_is_an_operand_and_values_may_look_like_options),
+        cmocka_unit_test(a_single_dash_is_an_operand_and_joined_values_may_look_like_options),
+        cmocka_unit_test(values_may_begin_with_a_dash),
+        cmocka_unit_test(a_value_is_one_of_those_that_the_table_names),
+        cmocka_unit_test(the_first_operand_is_a_verb),
         cmocka_unit_test(a_wrong_line_is_a_usage_error),
         cmocka_unit_test(operands_are_counted),
         cmocka_unit_test(help_is_no_error),
         cmocka_unit_test(counts_are_numbers_from_1_on),
         cmocka_unit_test(every_command_says_what_it_needs),
+        cmocka_unit_test(schema_sources_are_those_of_their_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
