@@ -150,7 +150,7 @@ static void write_ways(struct writer *w, const struct config_field *field)
         write_pattern(w, "^[0-9]+([.][0-9]{1,2})?%$");
         break;
     case CONFIG_TIME:
-        write_pattern(w, "^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ]");
+        write_pattern(w, "^[0-9]{4}(-[0-9]{2}(-[0-9]{2}.*)?)?$");
         break;
     default:
         open(w, NULL, '{');

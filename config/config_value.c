@@ -222,10 +222,12 @@ bool config_value_duration(struct span text, uint64_t *ret_ns, struct error *err
 
 bool config_value_time(struct span text, uint64_t *ret_filetime, struct error *err)
 {
-    if (rfc3339_parse(text, ret_filetime)) {
+    bool has_zone;
+    if (rfc3339_parse_start(text, ret_filetime, &has_zone)) {
         return true;
     }
-    return error_set(err, ERR_CONFIG, "%s is no time. write it as in 2026-11-21T09:30:00Z",
+    return error_set(err, ERR_CONFIG,
+        "%s is no time. write it as in 2026-11-21T09:30:00Z, or its beginning, as in 2026-11-21",
         config_text_quote(text).text);
 }
 

@@ -24,7 +24,7 @@ bool config_value_duration(struct span text, uint64_t *ret_ns, struct error *err
 /* A number up to 100 with at most two decimals, and %. */
 bool config_value_percent(struct span text, uint64_t *ret_hundredths, struct error *err);
 
-/* RFC 3339, years 1601 to 9999; digits below 100 ns are cut off. FILETIME is UTC. */
+/* RFC 3339, or the beginning of such a time (rfc3339_parse_start), which is in UTC without a zone. */
 bool config_value_time(struct span text, uint64_t *ret_filetime, struct error *err);
 
 /* Index of ${text} in ${names}, which ends with NULL. The error lists them all. */

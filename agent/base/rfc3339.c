@@ -1,5 +1,7 @@
 #include "base/rfc3339.h"
 
+#include "base/calendar.h"
+
 static bool is_digit(uint8_t c)
 {
     return c >= '0' && c <= '9';
@@ -31,24 +33,6 @@ static bool take_one_of(struct span *text, const char *bytes)
     }
     *text = span_from(*text, 1);
     return true;
-}
-
-static unsigned days_in_month(unsigned year, unsigned month)
-{
-    static const uint8_t days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    return days[month - 1] + (month == 2 && leap ? 1u : 0u);
-}
-
-/* Days from 1601-01-01, the day FILETIME counts from and the first of a 400-year cycle. */
-static int64_t days_since_1601(unsigned year, unsigned month, unsigned day)
-{
-    unsigned years = year - 1601;
-    unsigned days = years * 365 + years / 4 - years / 100 + years / 400;
-    for (unsigned m = 1; m < month; m++) {
-        days += days_in_month(year, m);
-    }
-    return (int64_t)days + day - 1;
 }
 
 /* A fraction of a second in 100 ns; digits beyond the seventh are read and dropped. */
@@ -86,34 +70,109 @@ static bool take_zone(struct span *text, int64_t *ret_seconds)
     return true;
 }
 
-bool rfc3339_parse(struct span text, uint64_t *ret_filetime)
+/* What a text says, from the year on. */
+struct moment {
+    unsigned year;
+    unsigned month;
+    unsigned day;
+    unsigned hour;
+    unsigned minute;
+    unsigned second;
+    int64_t ticks;
+    int64_t zone; /* seconds */
+    bool has_zone;
+    bool is_whole; /* nothing is left out but the fraction and the zone */
+};
+
+static bool ends_here(struct span rest)
 {
-    struct span rest = text;
-    unsigned year = 0;
-    unsigned month = 0;
-    unsigned day = 0;
-    unsigned hour = 0;
-    unsigned minute = 0;
-    unsigned sec = 0;
-    int64_t ticks = 0;
-    int64_t zone = 0;
-    bool good = take_digits(&rest, 4, 1601, 9999, &year) && take_one_of(&rest, "-") &&
-                take_digits(&rest, 2, 1, 12, &month) && take_one_of(&rest, "-") &&
-                take_digits(&rest, 2, 1, days_in_month(year, month), &day) &&
-                take_one_of(&rest, "Tt ") && take_digits(&rest, 2, 0, 23, &hour) &&
-                take_one_of(&rest, ":") && take_digits(&rest, 2, 0, 59, &minute) &&
-                take_one_of(&rest, ":") && take_digits(&rest, 2, 0, 59, &sec);
-    if (good && take_one_of(&rest, ".")) {
-        good = take_fraction(&rest, &ticks);
-    }
-    if (!good || !take_zone(&rest, &zone) || rest.size) {
+    return rest.size == 0 || strchr("Zz+-", rest.data[0]);
+}
+
+/* Each of these takes a number and what follows it, or lets the text end there. */
+static bool take_second(struct span *rest, struct moment *m)
+{
+    if (!take_digits(rest, 2, 0, 59, &m->second)) {
         return false;
     }
-    int64_t seconds = days_since_1601(year, month, day) * 86400 + (int64_t)hour * 3600 +
-                      (int64_t)minute * 60 + sec - zone;
+    m->is_whole = true;
+    return !take_one_of(rest, ".") || take_fraction(rest, &m->ticks);
+}
+
+static bool take_minute(struct span *rest, struct moment *m)
+{
+    return take_digits(rest, 2, 0, 59, &m->minute) &&
+           (ends_here(*rest) || (take_one_of(rest, ":") && take_second(rest, m)));
+}
+
+static bool take_hour(struct span *rest, struct moment *m)
+{
+    return take_digits(rest, 2, 0, 23, &m->hour) &&
+           (ends_here(*rest) || (take_one_of(rest, ":") && take_minute(rest, m)));
+}
+
+static bool take_day(struct span *rest, struct moment *m)
+{
+    return take_digits(rest, 2, 1, calendar_days_in_month(m->year, m->month), &m->day) &&
+           (!take_one_of(rest, "Tt ") || take_hour(rest, m));
+}
+
+static bool take_month(struct span *rest, struct moment *m)
+{
+    return take_digits(rest, 2, 1, 12, &m->month) &&
+           (rest->size == 0 || (take_one_of(rest, "-") && take_day(rest, m)));
+}
+
+static bool take_year(struct span *rest, struct moment *m)
+{
+    return take_digits(rest, 4, 1601, 9999, &m->year) &&
+           (rest->size == 0 || (take_one_of(rest, "-") && take_month(rest, m)));
+}
+
+static bool take_moment(struct span text, struct moment *ret_moment)
+{
+    struct span rest = text;
+    struct moment m = {.month = 1, .day = 1};
+    if (!take_year(&rest, &m)) {
+        return false;
+    }
+    m.has_zone = rest.size > 0;
+    if (m.has_zone && (!take_zone(&rest, &m.zone) || rest.size)) {
+        return false;
+    }
+    *ret_moment = m;
+    return true;
+}
+
+static bool filetime_of(const struct moment *m, uint64_t *ret_filetime)
+{
+    int64_t seconds = calendar_day(m->year, m->month, m->day) * CALENDAR_SECONDS_PER_DAY +
+                      (int64_t)m->hour * 3600 + (int64_t)m->minute * 60 + m->second - m->zone;
     if (seconds < 0) {
         return false;
     }
-    *ret_filetime = (uint64_t)(seconds * 10000000 + ticks);
+    *ret_filetime = (uint64_t)(seconds * CALENDAR_TICKS_PER_SECOND + m->ticks);
     return true;
+}
+
+bool rfc3339_parse(struct span text, uint64_t *ret_filetime)
+{
+    struct moment m;
+    return take_moment(text, &m) && m.is_whole && m.has_zone && filetime_of(&m, ret_filetime);
+}
+
+bool rfc3339_parse_start(struct span text, uint64_t *ret_filetime, bool *ret_has_zone)
+{
+    struct moment m;
+    if (!take_moment(text, &m) || !filetime_of(&m, ret_filetime)) {
+        return false;
+    }
+    *ret_has_zone = m.has_zone;
+    return true;
+}
+
+bool rfc3339_parse_zone(struct span text, int64_t *ret_seconds)
+{
+    struct span rest = text;
+    return text.size > 0 && take_zone(&rest, ret_seconds) && rest.size == 0;
 }

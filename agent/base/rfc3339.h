@@ -8,4 +8,12 @@
  * it. False if ${text} is no such time. */
 bool rfc3339_parse(struct span text, uint64_t *ret_filetime);
 
+/* The same of a time that may leave out what follows the year, the month, the day, the hour or the
+ * minute, and the zone: `2026-11-21`, `2026-11-21T09:30`. It stands for the first moment that begins
+ * so. ${ret_has_zone} false: ${ret_filetime} is as if in UTC, and the zone is the caller's to know. */
+bool rfc3339_parse_start(struct span text, uint64_t *ret_filetime, bool *ret_has_zone);
+
+/* `Z` or `+hh:mm` in seconds ahead of UTC. */
+bool rfc3339_parse_zone(struct span text, int64_t *ret_seconds);
+
 #endif

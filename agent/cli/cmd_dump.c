@@ -4,6 +4,7 @@
 #include "app/provider_selection.h"
 #include "app/session_run.h"
 #include "cli/trace_options.h"
+#include "cli/trace_times.h"
 #include "cli/where.h"
 #include "config/config_path.h"
 #include "event/event_fields.h"
@@ -16,6 +17,12 @@
  * `etwship dump`: traces to JSON lines. A configuration of one session and one output, made from
  * the command line.
  */
+
+static const char *utc_offset_name(size_t index)
+{
+    static const char *const names[] = {"local", "trace", "+00:00"};
+    return index < sizeof(names) / sizeof(names[0]) ? names[index] : NULL;
+}
 
 // clang-format off
 static const struct cli_option options[] = {
@@ -35,8 +42,15 @@ static const struct cli_option options[] = {
         .help = "Only these fields of each event, as in process.pid,data.QueryName; data is all of the "
                 "payload. With -f ecs by the names of the Elastic Common Schema."},
     CLI_OPTION_SCHEMA,
-    {.name = "start", .argument = "TIME", .help = "Only events from this time on (RFC 3339)."},
-    {.name = "end", .argument = "TIME", .help = "Only events before this time (RFC 3339)."},
+    {.name = "start", .argument = "TIME",
+        .help = "Only events from this time on: RFC 3339, of which the end may be left out, as in "
+                "2026-11-21 or 2026-11-21T09:30 (in --utc-offset, UTC without it); or a time before "
+                "the end of the traces, as in -1h or -90s."},
+    {.name = "end", .argument = "TIME", .help = "Only events before this time, written as for --start."},
+    {.name = "utc-offset", .argument = "OFFSET", .known = utc_offset_name,
+        .help = "Show times as in this zone with --pretty (JSON is in UTC always), and read those "
+                "of --start and --end that name none: +02:00, local (this machine's), or trace (of "
+                "the machine that recorded)."},
     {.name = "max-events", .letter = 'n', .argument = "N", .help = "Stop after N events."},
     {.name = "pointer-size", .argument = "auto|4|8",
         .help = "Width of pointers in payloads. auto (the default) takes each event's own, and "
@@ -46,6 +60,9 @@ static const struct cli_option options[] = {
                 "extended.stack, events ships them as events, drop leaves them out."},
     {.name = "codepage", .argument = "N",
         .help = "Windows code page of ANSI strings in payloads; 1252 without this option."},
+    {.name = "uint64", .argument = "number|string",
+        .help = "How JSON has unsigned numbers of 64 bits: number (the default), or string for "
+                "readers that have none above 2^53. ecs has strings."},
     {.name = "metadata", .help = "Ship records that only carry metadata, too."},
     {.name = "no-process-context",
         .help = "Do not add to each event what the trace says of its process: name, path, command "
@@ -53,7 +70,9 @@ static const struct cli_option options[] = {
     {.name = "host", .argument = "NAME",
         .help = "The recording machine, instead of what the trace says."},
     {.name = "strict", .help = "Exit with 3 if an event could not be decoded completely."},
-    {.name = "pretty", .help = "For people: a line for the event and one for each value."},
+    {.name = "pretty",
+        .help = "For people: a line for the event and one for each value; with -f ecs for each "
+                "field of the Elastic Common Schema."},
     {.name = "output", .letter = 'o', .argument = "FILE", .help = "Write to FILE."},
     {.name = NULL},
 };
@@ -169,17 +188,49 @@ struct dump {
     struct delivery_host *host;
     struct stream *stream;
     struct where where;
+    struct event_zone zone;
 };
 
-/* NULL: there is none of that name. */
-static const struct event_format *find_format(const struct cli_args *args)
+/* Whose fields the events have. */
+static const struct event_format *plain_format(const struct cli_args *args)
 {
     const char *name = cli_value(args, "format");
-    const struct event_format *format = event_format_find(span_text(name ? name : "native"));
-    if (format == &event_format_pretty) {
-        return NULL; /* is an option of its own */
+    return event_format_find(span_text(name ? name : "native"));
+}
+
+static const struct event_format *find_format(const struct cli_args *args)
+{
+    return cli_value(args, "pretty") ? &event_format_pretty : plain_format(args);
+}
+
+/* The fields that the user wants, NULL for all. For people, those of another format than the native one
+ * are listed by their paths, wanted or all. */
+static bool take_fields(const struct cli_args *args, struct dump *dump, int *ret_exit)
+{
+    const char *list = cli_value(args, "fields");
+    bool lists_all = cli_value(args, "pretty") && plain_format(args) != &event_format_native;
+    struct error err;
+    if (list || lists_all) {
+        struct span wanted = list ? span_text(list) : span_make(NULL, 0);
+        dump->fields = event_fields_create(wanted, plain_format(args), &err);
+        if (!dump->fields) {
+            cli_error("--fields: %s", err.text);
+            *ret_exit = err.code == ERR_MEMORY ? EXIT_FAILED : EXIT_USAGE;
+            return false;
+        }
     }
-    return format && cli_value(args, "pretty") ? &event_format_pretty : format;
+    return true;
+}
+
+/* The zone of the times that are shown. */
+static bool take_zone(const struct cli_args *args, struct dump *dump)
+{
+    if (cli_value(args, "utc-offset") && !cli_value(args, "pretty") && !cli_value(args, "start") &&
+        !cli_value(args, "end")) {
+        cli_error("--utc-offset: JSON is always in UTC. add --pretty, or leave it out");
+        return false;
+    }
+    return trace_times_zone(args, &dump->zone);
 }
 
 static bool make_output(const struct cli_args *args, const struct input_decoding *decoding,
@@ -192,7 +243,10 @@ static bool make_output(const struct cli_args *args, const struct input_decoding
         return false;
     }
     bool pretty = cli_value(args, "pretty") != NULL;
+    const char *uint64 = cli_value(args, "uint64");
     struct event_writer_settings writer = {.tail = buf_span(&dump->tail),
+        .zone = dump->zone,
+        .options = {.uint64_strings = uint64 && strcmp(uint64, "string") == 0},
         .ansi = &dump->ansi,
         .colors = pretty && !cli_value(args, "output") && plat_is_terminal(1) && !plat_no_color()};
     /* Whoever reads takes the time that it takes: a pager shows page by page. */
@@ -214,7 +268,8 @@ static bool make_output(const struct cli_args *args, const struct input_decoding
         .hosts = &dump->host,
         .host_count = 1,
         .fields = dump->fields,
-        .details = dump->details};
+        .details = dump->details,
+        .details_format = plain_format(args)};
     bool complete = dump->host && (dump->details || !pretty || !dump->fields);
     dump->stream = complete ? stream_create(&stream, err) : NULL;
     return dump->stream != NULL;
@@ -280,11 +335,11 @@ static int dump_with(const struct cli_args *args, struct dump *dump)
     if (!cli_count(args, "max-events", &max_events)) {
         return EXIT_USAGE;
     }
-    const char *fields = cli_value(args, "fields");
-    dump->fields = fields ? event_fields_create(span_text(fields), find_format(args), &err) : NULL;
-    if (fields && !dump->fields) {
-        cli_error("--fields: %s", err.text);
+    if (!take_zone(args, dump)) {
         return EXIT_USAGE;
+    }
+    if (!take_fields(args, dump, &exit_code)) {
+        return exit_code;
     }
     if (!where_init(
             &dump->where, cli_value(args, "where"), cli_value(args, "sample"), &exit_code)) {

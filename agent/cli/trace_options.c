@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "app/app_loop.h"
+#include "cli/trace_times.h"
 #include "input/input_file.h"
 #include "input/registry.h"
 #include "input/trace_box.h"
@@ -94,6 +95,13 @@ static bool set_all(const struct cli_args *args, struct config *config,
         key_of(o->name, key, sizeof(key));
         if (value && is_key(input, key)) {
             value = o->argument ? value : "true";
+            char time[TRACE_TIMES_TEXT_BYTES];
+            if (strcmp(key, "start") == 0 || strcmp(key, "end") == 0) {
+                if (!trace_times_resolve(args, key, value, time, err)) {
+                    return false;
+                }
+                value = time;
+            }
             struct error why;
             if (!config_set(config, input->fields, settings, key, &value, 1, &why)) {
                 return error_set(err, why.code, "--%s: %s", o->name, why.text);

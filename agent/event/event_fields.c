@@ -27,6 +27,7 @@ struct wanted {
 struct event_fields {
     struct wanted list[EVENT_FIELDS_MAX];
     size_t count;
+    bool is_all; /* there is no list: everything is wanted */
     struct arena texts;
     struct buf source; /* a line as it was */
     struct buf path;   /* of what is listed */
@@ -189,13 +190,14 @@ struct event_fields *event_fields_create(
     arena_init(&fields->texts, 16 * MAX_LIST_BYTES);
     buf_init(&fields->source, MAX_LINE_BYTES);
     buf_init(&fields->path, MAX_LINE_BYTES);
-    fields->narrows_data = !ecs;
-    fields->narrows_message = !ecs;
+    fields->is_all = list.data == NULL;
+    fields->narrows_data = !ecs && !fields->is_all;
+    fields->narrows_message = !ecs && !fields->is_all;
     bool good = list.size <= MAX_LIST_BYTES && arena_copy(&fields->texts, list, &copy);
     if (!good) {
         error_set(err, ERR_LIMIT, "the list of fields is too long");
     }
-    if (!good || !add_all(fields, copy, ecs, err)) {
+    if (!good || !(fields->is_all || add_all(fields, copy, ecs, err))) {
         event_fields_destroy(fields);
         return NULL;
     }
@@ -512,7 +514,9 @@ static void list_object(struct pick *pick)
 
 void event_fields_list(struct event_fields *fields, size_t start, struct buf *out)
 {
-    event_fields_keep(fields, start, out);
+    if (!fields->is_all) {
+        event_fields_keep(fields, start, out);
+    }
     if (!take_line(fields, start, out)) {
         return;
     }

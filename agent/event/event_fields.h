@@ -13,7 +13,7 @@ struct event_fields;
 
 enum { EVENT_FIELDS_MAX = 64 };
 
-/* ${list}: paths with commas between them, as the events of ${format} have them: event_path.h, or those
+/* ${list} NULL data: all fields, for event_fields_list. Else paths with commas between them, as the events of ${format} have them: event_path.h, or those
  * of ecs.tsv. It is copied. NULL: ${err} says which is none, and which is near. */
 struct event_fields *event_fields_create(
     struct span list, const struct event_format *format, struct error *err);

@@ -57,6 +57,7 @@ struct event_writer *event_writer_create(
     writer->stamps.second = UINT64_MAX;
     writer->times.second = UINT64_MAX;
     writer->read_clock.second = UINT64_MAX;
+    writer->zone = settings->zone;
     writer->values.times = &writer->times;
     return writer;
 }

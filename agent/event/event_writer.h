@@ -5,6 +5,7 @@
 #include "base/utf.h"
 #include "event/event.h"
 #include "event/event_rollup.h"
+#include "event/event_zone.h"
 
 /*
  * Decoded events to the bytes of a stream. One writer per stream and worker thread; it caches what
@@ -32,6 +33,7 @@ struct event_writer_settings {
     const struct codepage *ansi; /* NULL: 1252 */
     struct span tail;            /* JSON members behind the event: event_tail_render */
     bool colors;                 /* pretty: ANSI colours */
+    struct event_zone zone;      /* pretty: of the event's time */
     struct event_options options;
 };
 

@@ -92,6 +92,7 @@ struct event_writer {
     struct value_context values;
     struct value_marks marks;
     bool colors;
+    struct event_zone zone;
     struct span tail;
     struct span session;
     struct event_options options;

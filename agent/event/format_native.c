@@ -1,5 +1,6 @@
 #include "base/bytes.h"
 #include "base/put.h"
+#include "event/event_stack.h"
 #include "event/event_writer_internal.h"
 #include "event/value_put.h"
 
@@ -244,11 +245,6 @@ static void add_header_instance(struct buf *out, const struct event_record *reco
     buf_add_byte(out, '}');
 }
 
-static bool is_stack(uint16_t type)
-{
-    return type == EXTENDED_STACK_TRACE32 || type == EXTENDED_STACK_TRACE64;
-}
-
 /* Does an item before number ${index} have the same key? It would be a duplicate in JSON. */
 static bool is_repeated(const struct event_record *record, size_t index)
 {
@@ -340,8 +336,7 @@ static void add_frame(struct buf *out, uint64_t frame, const char **separator)
     }
 }
 
-/* The frames of the event's own items (a match id, then addresses), then the joined ones. False if
- * there are none at all. */
+/* False if there is none. */
 static bool add_stack(
     const struct value_context *values, const struct event *event, struct buf *out)
 {
@@ -349,31 +344,24 @@ static bool add_stack(
     const char *separator = "\"stack\":[";
     for (size_t i = 0; i < record->extended_count; i++) {
         struct span data = record->extended[i].data;
-        if (is_stack(record->extended[i].type) && data.size >= 8 && load_le64(data.data)) {
+        if (event_stack_is_item(record->extended[i].type) && data.size >= 8 &&
+            load_le64(data.data)) {
             buf_add_text(out, "\"stack_match_id\":");
             add_number(values, out, span_first(data, 8));
             buf_add_byte(out, ',');
             break;
         }
     }
-    bool any = event->stack_count > 0;
-    for (size_t i = 0; i < record->extended_count; i++) {
-        const struct extended_item *item = &record->extended[i];
-        size_t width = item->type == EXTENDED_STACK_TRACE32 ? 4 : 8;
-        if (is_stack(item->type)) {
-            any = true;
-            for (size_t at = 8; at + width <= item->data.size; at += width) {
-                add_frame(out, load_le(item->data.data + at, width), &separator);
-            }
-        }
+    struct event_frames frames = {.event = event};
+    uint64_t frame;
+    while (event_stack_next(&frames, &frame)) {
+        add_frame(out, frame, &separator);
     }
-    for (uint32_t i = 0; i < event->stack_count; i++) {
-        add_frame(out, event->stack[i], &separator);
-    }
-    if (any) {
+    bool is_there = event_stack_is_there(event);
+    if (is_there) {
         buf_add_text(out, *separator == ',' ? "]" : "\"stack\":[]");
     }
-    return any;
+    return is_there;
 }
 
 static void add_extended(
@@ -389,7 +377,7 @@ static void add_extended(
     }
     for (size_t i = 0; i < record->extended_count; i++) {
         const struct extended_item *item = &record->extended[i];
-        if (!(EXTENDED_BIT(item->type) & EXTENDED_SILENT) && !is_stack(item->type) &&
+        if (!(EXTENDED_BIT(item->type) & EXTENDED_SILENT) && !event_stack_is_item(item->type) &&
             !is_repeated(record, i)) {
             if (item->type == EXTENDED_SID && (record->present & RECORD_SID_IS_TEXT)) {
                 buf_add_text(out, "\"sid\":");

@@ -1,7 +1,9 @@
 #include <stdio.h>
 
+#include "base/calendar.h"
 #include "base/put.h"
 #include "base/visible.h"
+#include "event/event_stack.h"
 #include "event/event_writer_internal.h"
 
 /*
@@ -73,11 +75,36 @@ static void add_name(const struct event *event, struct buf *out)
     }
 }
 
+static uint8_t *put_two(uint8_t *p, unsigned number)
+{
+    *p++ = (uint8_t)('0' + number / 10);
+    *p++ = (uint8_t)('0' + number % 10);
+    return p;
+}
+
+/* `2026-11-21T11:30:00.1234567+02:00`: RFC 3339, so that it can be used for --start as it is. */
+static uint8_t *put_time(
+    struct event_writer *writer, uint8_t *p, const struct trace_info *trace, uint64_t filetime)
+{
+    int32_t offset = event_zone_offset(&writer->zone, trace, filetime);
+    int64_t local = (int64_t)filetime + (int64_t)offset * CALENDAR_TICKS_PER_SECOND;
+    uint8_t *end = p;
+    if (offset == 0 || local < 0 || !put_filetime(&end, (uint64_t)local)) {
+        return event_put_time(writer, p, filetime);
+    }
+    unsigned minutes = (unsigned)(offset < 0 ? -offset : offset) / 60;
+    end[-1] = offset < 0 ? '-' : '+'; /* in place of the Z */
+    end = put_two(end, minutes / 60);
+    *end++ = ':';
+    return put_two(end, minutes % 60);
+}
+
 /* In a dim color that the caller ends. */
-static void add_time(struct event_writer *writer, uint64_t filetime, struct buf *out)
+static void add_time(
+    struct event_writer *writer, const struct trace_info *trace, uint64_t filetime, struct buf *out)
 {
     uint8_t time[PUT_MAX];
-    uint8_t *end = event_put_time(writer, time, filetime);
+    uint8_t *end = put_time(writer, time, trace, filetime);
     buf_add_text(out, palette_of(writer)->dim);
     buf_add(out, time, (size_t)(end - time));
 }
@@ -86,7 +113,7 @@ static void add_head(struct event_writer *writer, const struct event *event, str
 {
     const struct palette *color = palette_of(writer);
     const struct event_record *record = event->record;
-    add_time(writer, record->time, out);
+    add_time(writer, record->trace, record->time, out);
     buf_printf(out, "%s  %s", color->off, color->provider);
     add_name(event, out);
     buf_add_text(out, color->off);
@@ -167,6 +194,30 @@ static void add_hex_line(
     buf_add_byte(out, '\n');
 }
 
+/* A line for each frame, the innermost first, as extended.stack has them. */
+static void add_stack(const struct palette *color, const struct event *event, struct buf *out)
+{
+    struct event_frames frames = {.event = event};
+    uint64_t frame;
+    size_t count = 0;
+    while (event_stack_next(&frames, &frame)) {
+        count++;
+    }
+    if (count == 0) {
+        return;
+    }
+    buf_printf(
+        out, "    %sstack%s  %zu frame%s\n", color->key, color->off, count, count == 1 ? "" : "s");
+    frames = (struct event_frames){.event = event};
+    while (event_stack_next(&frames, &frame)) {
+        buf_add_text(out, "        ");
+        if (buf_reserve(out, PUT_MAX)) {
+            out->size = (size_t)(put_hex(out->data + out->size, frame) - out->data);
+        }
+        buf_add_byte(out, '\n');
+    }
+}
+
 static void pretty_event(struct event_writer *writer, const struct event *event, struct buf *out)
 {
     const struct palette *color = palette_of(writer);
@@ -193,9 +244,7 @@ static void pretty_event(struct event_writer *writer, const struct event *event,
         visible_add(out, span_text(event->error));
         buf_add_byte(out, '\n');
     }
-    if (event->stack_count) {
-        buf_printf(out, "    %sstack%s  %u frames\n", color->key, color->off, event->stack_count);
-    }
+    add_stack(color, event, out);
 }
 
 static void pretty_gap(struct event_writer *writer, const struct gap *gap, uint64_t now,
@@ -203,7 +252,7 @@ static void pretty_gap(struct event_writer *writer, const struct gap *gap, uint6
 {
     (void)sequence;
     const struct palette *color = palette_of(writer);
-    add_time(writer, now, out);
+    add_time(writer, gap->trace, now, out);
     buf_printf(out, "%s  %setwship/gap%s  %llu %s lost at stage %s (%s)", color->off,
         color->warning, color->off, (unsigned long long)gap->count, gap->unit, gap->stage,
         gap->reason);
@@ -222,7 +271,7 @@ static void pretty_guard(
     struct event_writer *writer, const struct guard_report *report, struct buf *out)
 {
     const struct palette *color = palette_of(writer);
-    add_time(writer, report->time, out);
+    add_time(writer, NULL, report->time, out);
     buf_printf(out, "%s  %setwship/guard%s  %s (%s): ", color->off, color->warning, color->off,
         report->kind, event_guard_action_name(report->action));
     visible_add(out, report->detail);
@@ -234,7 +283,7 @@ static void pretty_status(struct event_writer *writer, const struct status *stat
 {
     (void)sequence;
     const struct palette *color = palette_of(writer);
-    add_time(writer, now, out);
+    add_time(writer, NULL, now, out);
     buf_printf(out, "  etwship/status%s  ", color->off);
     if (status->message.size) {
         visible_add(out, status->message);

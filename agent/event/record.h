@@ -3,6 +3,7 @@
 
 #include "base/guid.h"
 #include "base/span.h"
+#include "base/time_zone.h"
 #include "event/trace_clock.h"
 
 /*
@@ -123,6 +124,7 @@ struct trace_info {
     uint64_t boot_time;        /* FILETIME, 0 unknown */
     uint32_t timer_resolution; /* 100 ns per kernel or user tick */
     uint8_t pointer_size;      /* of the machine that logged, from the file header: 4 or 8 */
+    struct time_zone zone;     /* of the recording machine, if the trace tells */
     bool has_stacks;           /* the trace may hold StackWalk records; true where not known */
 };
 

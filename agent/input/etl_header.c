@@ -16,7 +16,6 @@ enum {
     AT_BUFFERS_LOST_64 = 0x114,
     FIXED_SIZE_32 = 0x110,
     FIXED_SIZE_64 = 0x118,
-    TIME_ZONE_SIZE = 172,
 };
 
 /* Longer names than Windows allows (1024 units) are cut. */
@@ -87,7 +86,8 @@ static void read_fixed(struct reader *r, bool wide, struct etl_info *info)
     info->events_lost = reader_u32(r);
     info->cpu_mhz = reader_u32(r);
     reader_skip(r, wide ? 16 : 8); /* pointers to the names, of no meaning in a file */
-    struct span zone = reader_take(r, TIME_ZONE_SIZE);
+    struct span zone = reader_take(r, TIME_ZONE_INFORMATION_SIZE);
+    info->trace.zone = time_zone_read(zone);
     info->tz_bias_min = zone.size ? (int32_t)load_le32(zone.data) : 0;
     reader_skip(r, 4);
     info->boot_time = reader_u64(r);
@@ -132,6 +132,7 @@ bool etl_header_parse(
     info.trace = (struct trace_info){
         .session_name = info.logger_name,
         .os_version = os_version,
+        .zone = info.trace.zone,
         .clock = clock_of(&info, (int64_t)load_le64(record.data + 0x10)),
         .boot_time = info.boot_time,
         .timer_resolution = info.timer_resolution,

@@ -34,9 +34,9 @@ static const struct config_field fields[] = {
              "a quarter as often where nothing came for 10s, but no pause gets longer than 2s by "
              "that."},
     {CONFIG_ROW("start", TIME, struct input_file_settings, start),
-     .help = "Only events at or after this time."},
+     .help = "Only events at or after this time; its end may be left out, as in 2026-11-21."},
     {CONFIG_ROW("end", TIME, struct input_file_settings, end),
-     .help = "Only events before this time."},
+     .help = "Only events before this time, written as for start."},
     {CONFIG_ROW("pointer_size", ENUM, struct input_file_settings, pointer_size),
      .default_text = "auto", .names = pointer_names,
      .help = "Width of pointers in payloads: auto goes by each record's header, and by the "

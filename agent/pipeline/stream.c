@@ -14,6 +14,7 @@ struct stream {
     struct event_writer *writer;
     struct event_fields *fields;
     struct event_writer *details;
+    const struct event_format *details_format;
     struct delivery_host *hosts[MAX_HOSTS];
     size_t host_count;
     struct buf bytes;
@@ -32,6 +33,8 @@ struct stream *stream_create(const struct stream_settings *settings, struct erro
     stream->writer = settings->writer;
     stream->fields = settings->fields;
     stream->details = settings->details;
+    stream->details_format = settings->details_format ? settings->details_format
+                                                      : &event_format_native;
     stream->host_count = settings->host_count;
     for (size_t i = 0; i < settings->host_count; i++) {
         stream->hosts[i] = settings->hosts[i];
@@ -74,8 +77,11 @@ static bool add_record(struct stream *stream)
 /* The clock is read once per batch. */
 static void begin_record(struct stream *stream)
 {
-    if (stream->count == 0 && stream->writer) {
-        event_writer_read_at(stream->writer, plat_now_filetime());
+    struct event_writer *writers[] = {stream->writer, stream->details};
+    for (size_t i = 0; i < 2 && stream->count == 0; i++) {
+        if (writers[i]) {
+            event_writer_read_at(writers[i], plat_now_filetime());
+        }
     }
 }
 
@@ -87,11 +93,12 @@ static bool add_pretty(struct stream *stream, const struct event *event)
     struct event head = {
         .record = &record, .schema = event->schema, .status = DECODE_RAW, .edits = &silent};
     record.payload.size = 0;
+    record.extended_count = 0;
     if (!event_text_add(stream->format, stream->writer, &head, &stream->bytes)) {
         return false;
     }
     size_t start = stream->bytes.size;
-    bool good = event_text_add(&event_format_native, stream->details, event, &stream->bytes);
+    bool good = event_text_add(stream->details_format, stream->details, event, &stream->bytes);
     event_fields_list(stream->fields, start, &stream->bytes);
     return good;
 }

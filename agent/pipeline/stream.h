@@ -20,8 +20,9 @@ struct stream_settings {
     size_t host_count;
     struct event_fields *fields; /* of each event these alone; gaps are whole. NULL: all */
     struct event_writer
-        *details; /* for people: a native writer, for what stands below the line that
-                                     names the event. NULL: the format's JSON holds the fields */
+        *details; /* for people: writes what stands below the line that names the event, as fields
+                   * of ${details_format}. NULL: the format's JSON holds the fields */
+    const struct event_format *details_format; /* NULL: native */
 };
 
 struct stream *stream_create(const struct stream_settings *settings, struct error *err);

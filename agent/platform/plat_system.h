@@ -16,6 +16,10 @@ void plat_process_init(int *argc, char ***argv);
 /* Now, as FILETIME (100 ns since 1601, UTC). */
 uint64_t plat_now_filetime(void);
 
+/* How many seconds this machine's local time is ahead of UTC at FILETIME ${filetime}; 0 where the system
+ * does not tell. */
+int32_t plat_local_offset(uint64_t filetime);
+
 /* Monotonic nanoseconds, for durations. */
 uint64_t plat_monotonic_ns(void);
 

@@ -48,6 +48,14 @@ uint64_t plat_now_filetime(void)
     return clock_ns(CLOCK_REALTIME) / 100 + 116444736000000000;
 }
 
+int32_t plat_local_offset(uint64_t filetime)
+{
+    time_t when = (time_t)(filetime / 10000000) - 11644473600; /* from 1601 to 1970 */
+    struct tm local;
+    tzset(); /* localtime_r need not do it */
+    return localtime_r(&when, &local) ? (int32_t)local.tm_gmtoff : 0;
+}
+
 uint64_t plat_monotonic_ns(void)
 {
     return clock_ns(CLOCK_MONOTONIC);

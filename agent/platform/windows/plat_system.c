@@ -21,6 +21,24 @@ uint64_t plat_now_filetime(void)
     return ticks_of(now);
 }
 
+int32_t plat_local_offset(uint64_t filetime)
+{
+    const FILETIME when = {
+        .dwLowDateTime = (DWORD)filetime, .dwHighDateTime = (DWORD)(filetime >> 32)};
+    SYSTEMTIME utc;
+    SYSTEMTIME local;
+    FILETIME moved;
+    if (!FileTimeToSystemTime(&when, &utc) ||
+        !SystemTimeToTzSpecificLocalTime(NULL, &utc, &local) ||
+        !SystemTimeToFileTime(&local, &moved)) {
+        return 0;
+    }
+    /* SYSTEMTIME has milliseconds: both go through it. */
+    FILETIME whole;
+    SystemTimeToFileTime(&utc, &whole);
+    return (int32_t)(((int64_t)ticks_of(moved) - (int64_t)ticks_of(whole)) / 10000000);
+}
+
 uint64_t plat_monotonic_ns(void)
 {
     LARGE_INTEGER frequency; /* fixed at boot */

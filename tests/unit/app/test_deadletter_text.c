@@ -34,11 +34,11 @@ static void a_table_is_aligned_and_has_no_holes(void **state)
     deadletter_text_row(&widths, sample(0), &out);
     deadletter_text_row(&widths, sample(1), &out);
     assert_span(buf_span(&out),
-        "ID    TIME                          OUTPUT                   STATUS  TYPE"
+        "ID    TIME                          OUTPUT                    STATUS  TYPE"
         "                      INDEX   REASON\n"
-        "7     2026-11-21T19:00:00.1234567Z  siem                     400     "
+        "7     2026-11-21T19:00:00.1234567Z  siem                      400     "
         "mapper_parsing_exception  logs-\xc3\xa4  failed to parse\n"
-        "1234  2026-11-21T19:00:00.1234567Z  a \\u001b[2J\\u009b\\u007f  -       -"
+        "1234  2026-11-21T19:00:00.1234567Z  a\\n\\u001b[2J\\u009b\\u007f  -       -"
         "                         -       -\n");
     buf_fini(&out);
 }
@@ -93,7 +93,7 @@ static void details_show_what_is_known_and_steer_no_terminal(void **state)
     deadletter_text_details(sample(1), &out);
     assert_span(buf_span(&out), "id        1234\n"
                                 "time      2026-11-21T19:00:00.1234567Z\n"
-                                "output    a \\u001b[2J\\u009b\\u007f\n"
+                                "output    a\\n\\u001b[2J\\u009b\\u007f\n"
                                 "document  was too long to be kept\n");
     buf_fini(&out);
 }

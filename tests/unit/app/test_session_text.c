@@ -63,7 +63,7 @@ static void a_table_has_aligned_columns_and_nothing_that_steers_a_terminal(void 
         "                  0  real_time,system_logger  qpc\n"
         "etwship-text-a          9     0        0  4000000000               5  "
         "                  6  circular                 system   etwship, orphan\n"
-        "a?[31m?b                0     0        0           0               0  "
+        "a\\u001b[31m\\tb          0     0        0           0               0  "
         "                  0  file                     unknown\n");
 }
 
@@ -104,8 +104,9 @@ static void the_end_of_a_session_is_a_line(void **state)
     (void)state;
     sessions[2].buffers_written = 7;
     session_text_stopped(&sessions[2], &out);
-    assert_span(buf_span(&out), "a?[31m?b: stopped, 7 buffers written; lost: 0 events, 0 log "
-                                "buffers, 0 real-time buffers\n");
+    assert_span(buf_span(&out),
+        "a\\u001b[31m\\tb: stopped, 7 buffers written; lost: 0 events, 0 log "
+        "buffers, 0 real-time buffers\n");
 }
 
 static void json_is_an_object_on_a_line(void **state)

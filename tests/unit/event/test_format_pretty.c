@@ -87,7 +87,9 @@ static void what_is_wrong_is_told(void **state)
     assert_pretty(&f, STAMP "  " FIXTURE_GUID "/0  cpu 3\n"
                             "    payload_rest  0102\n"
                             "    decode_error  it ends\n"
-                            "    stack  2 frames\n");
+                            "    stack  2 frames\n"
+                            "        0x1\n"
+                            "        0x2\n");
     fixture_fini(&f);
 }
 
@@ -106,6 +108,30 @@ static void colours_only_where_they_are_wanted(void **state)
     event_format_pretty.event(f.writer, &f.event, &f.out);
     buf_add_byte(&f.out, 0);
     assert_non_null(strstr((const char *)f.out.data, "\x1b[1;31mError\x1b[0m"));
+    fixture_fini(&f);
+}
+
+/* Its own items first (evntcons.h: a match id, then addresses), then what was joined. */
+static void every_frame_of_a_stack_is_a_line(void **state)
+{
+    (void)state;
+    struct writer_fixture f;
+    fixture_init(&f, RECORD_EVENT, SCHEMA_MANIFEST);
+    static const uint8_t wide[24] = {1, [8] = 0x10, 0x20, [15] = 0x80, [16] = 0x30, 0x40};
+    static const uint8_t narrow[12] = {[8] = 0x78, 0x56, 0x34, 0x12};
+    static const uint64_t joined[] = {0xfffff80012345678};
+    struct extended_item items[] = {{.type = EXTENDED_STACK_TRACE64, .data = {wide, sizeof(wide)}},
+        {.type = EXTENDED_TS_ID, .data = {wide, 4}},
+        {.type = EXTENDED_STACK_TRACE32, .data = {narrow, sizeof(narrow)}}};
+    f.record.extended = items;
+    f.record.extended_count = 3;
+    f.event.stack = joined;
+    f.event.stack_count = 1;
+    event_format_pretty.event(f.writer, &f.event, &f.out);
+    buf_add_byte(&f.out, 0);
+    assert_non_null(strstr((const char *)f.out.data,
+        "    stack  4 frames\n        0x8000000000002010\n        0x4030\n        0x12345678\n"
+        "        0xfffff80012345678\n"));
     fixture_fini(&f);
 }
 
@@ -165,6 +191,7 @@ int main(void)
         cmocka_unit_test(what_is_wrong_is_told),
         cmocka_unit_test(colours_only_where_they_are_wanted),
         cmocka_unit_test(a_gap_is_a_line),
+        cmocka_unit_test(every_frame_of_a_stack_is_a_line),
         cmocka_unit_test(what_a_guard_noticed_is_a_line),
         cmocka_unit_test(a_status_is_a_line),
     };
