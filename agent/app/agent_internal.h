@@ -136,6 +136,10 @@ void agent_session_step(void *self, uint32_t index, const struct provider_change
 void agent_session_damage(
     void *self, uint32_t index, const struct trace_info *trace, uint64_t offset, const char *what);
 
+/* agent_no_match.c: warn of selections that matched nothing; how many. The agent has come to its end, and
+ * its status is the last one. */
+uint64_t agent_no_match(struct agent *agent);
+
 /* agent_live.c: positions of live sessions, under the store's mutex but for open and close. */
 bool agent_live_open(struct agent *agent, struct error *err);
 void agent_live_close(struct agent *agent);

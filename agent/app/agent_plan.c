@@ -528,3 +528,8 @@ void agent_plan_fini(struct agent_plan *plan)
     }
     arena_fini(&plan->memory);
 }
+
+const struct provider_selection *agent_plan_selection(const struct agent_plan *plan, size_t session)
+{
+    return plan->selections[session].selection;
+}

@@ -60,4 +60,8 @@ bool agent_plan_init(
     struct agent_plan *plan, const struct agent_plan_settings *settings, struct error *err);
 void agent_plan_fini(struct agent_plan *plan);
 
+/* What the entries of a session select; NULL: it has none. */
+const struct provider_selection *agent_plan_selection(
+    const struct agent_plan *plan, size_t session);
+
 #endif

@@ -53,8 +53,9 @@ struct agent_run_result {
     uint64_t undelivered;
     uint64_t rejected; /* by outputs: lost, or kept as dead letters */
     uint64_t failed_sessions;
-    bool stopped; /* by a signal */
-    bool stuck;   /* inside an output, which still uses the configuration: end the process */
+    uint64_t unmatched; /* of recorded traces: providers and lists of rules that no event passed */
+    bool stopped;       /* by a signal */
+    bool stuck;         /* inside an output, which still uses the configuration: end the process */
 };
 
 /* False with ${err} set if it could not start; of ${ret_result} `stuck` is set then, too. */

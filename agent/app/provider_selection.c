@@ -1,5 +1,6 @@
 #include "app/provider_selection.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "event/wpp_format.h"
@@ -17,6 +18,7 @@ struct selected {
 
 struct provider_selection {
     size_t count;
+    atomic_bool *matched; /* by entry */
     bool is_live;
     struct selected list[];
 };
@@ -29,8 +31,13 @@ static struct provider_selection *allocate(size_t count, struct error *err)
         return NULL;
     }
     selection = calloc(1, sizeof(*selection) + count * sizeof(selection->list[0]));
-    if (!selection) {
+    if (selection) {
+        selection->matched = calloc(count + 1, sizeof(*selection->matched));
+    }
+    if (!selection || !selection->matched) {
         error_set(err, ERR_MEMORY, "out of memory");
+        free(selection);
+        return NULL;
     }
     return selection;
 }
@@ -100,6 +107,9 @@ void provider_selection_destroy(struct provider_selection *selection)
         if (!selection->list[i].is_shared) {
             wpp_guids_destroy(selection->list[i].messages);
         }
+    }
+    if (selection) {
+        free(selection->matched);
     }
     free(selection);
 }
@@ -234,8 +244,37 @@ bool provider_selection_passes(
 {
     for (size_t i = 0; i < selection->count; i++) {
         if (selects(selection, &selection->list[i], event)) {
+            /* Written once, so that the line stays in every processor's cache. */
+            if (!atomic_load_explicit(&selection->matched[i], memory_order_relaxed)) {
+                atomic_store_explicit(&selection->matched[i], true, memory_order_relaxed);
+            }
             return true;
         }
     }
     return selection->count == 0;
+}
+
+/* ---- what matched nothing ------------------------------------------------------------------------ */
+
+size_t provider_selection_count(const struct provider_selection *selection)
+{
+    return selection->count;
+}
+
+const struct provider_spec *provider_selection_spec(
+    const struct provider_selection *selection, size_t index)
+{
+    return &selection->list[index].spec;
+}
+
+bool provider_selection_matched(const struct provider_selection *selection, size_t index)
+{
+    return atomic_load_explicit(&selection->matched[index], memory_order_relaxed);
+}
+
+bool provider_selection_asks(const struct provider_selection *selection, size_t index,
+    const struct event *event, bool *ret_passes)
+{
+    *ret_passes = selects(selection, &selection->list[index], event);
+    return is_from(&selection->list[index], event);
 }

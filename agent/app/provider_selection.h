@@ -28,8 +28,21 @@ void provider_selection_destroy(struct provider_selection *selection); /* NULL i
 bool provider_selection_knows(
     const struct provider_selection *selection, const struct event *event);
 
-/* Does ${event} belong to what was selected? */
+/* Does ${event} belong to what was selected? What it matched is noted; any thread. */
 bool provider_selection_passes(
     const struct provider_selection *selection, const struct event *event);
+
+/* ---- what matched nothing ------------------------------------------------------------------------ */
+
+size_t provider_selection_count(const struct provider_selection *selection);
+const struct provider_spec *provider_selection_spec(
+    const struct provider_selection *selection, size_t index);
+
+/* Did entry ${index} let an event pass? False also where an earlier entry let all of its events pass. */
+bool provider_selection_matched(const struct provider_selection *selection, size_t index);
+
+/* Is ${event} of the provider of entry ${index}? ${ret_passes}: and would that entry alone let it pass? */
+bool provider_selection_asks(const struct provider_selection *selection, size_t index,
+    const struct event *event, bool *ret_passes);
 
 #endif

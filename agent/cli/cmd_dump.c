@@ -1,6 +1,7 @@
 #include <stdio.h>
 
 #include "app/agent_identity.h"
+#include "app/no_match.h"
 #include "app/provider_selection.h"
 #include "app/session_run.h"
 #include "cli/trace_options.h"
@@ -69,7 +70,8 @@ static const struct cli_option options[] = {
                 "line, parent, user."},
     {.name = "host", .argument = "NAME",
         .help = "The recording machine, instead of what the trace says."},
-    {.name = "strict", .help = "Exit with 3 if an event could not be decoded completely."},
+    {.name = "strict", .help = "Exit with 3 if an event could not be decoded completely, or if a provider or "
+                "filter matched nothing."},
     {.name = "pretty",
         .help = "For people: a line for the event and one for each value; with -f ecs for each "
                 "field of the Elastic Common Schema."},
@@ -275,6 +277,84 @@ static bool make_output(const struct cli_args *args, const struct input_decoding
     return dump->stream != NULL;
 }
 
+static void tell_no_match(void *self, const char *text)
+{
+    (void)self;
+    cli_warning("%s", text);
+}
+
+static bool selects(const struct cli_args *args)
+{
+    return cli_value(args, "provider") || cli_value(args, "where") || cli_value(args, "sample") ||
+           cli_value(args, "start") || cli_value(args, "end");
+}
+
+/* Standard input cannot be read again. */
+static bool can_read_again(const struct cli_args *args)
+{
+    bool can = true;
+    for (size_t i = 0; i < args->operand_count; i++) {
+        can = can && strcmp(args->operands[i], "-") != 0;
+    }
+    return can;
+}
+
+/* The traces were read to their end: say which part of what was asked for matched nothing. True: one did. */
+static bool warn_no_match(const struct cli_args *args, const struct dump *dump,
+    const struct session_run_settings *run, const struct picker *picker)
+{
+    bool nothing = picker->taken == 0 && selects(args);
+    bool asks = nothing;
+    for (size_t i = 0; i < provider_selection_count(dump->selection); i++) {
+        asks |= !provider_selection_matched(dump->selection, i);
+    }
+    if (!asks) {
+        return false;
+    }
+    const struct filter *filter = dump->where.filter;
+    const struct no_match_settings settings = {.input = run->input,
+        .settings = run->settings,
+        .cache = dump->cache,
+        .ansi = &dump->ansi,
+        .shows_progress = run->show_progress,
+        .selection = dump->selection,
+        .providers = "--provider",
+        .filters = &filter,
+        .filter_count = nothing && filter ? 1 : 0,
+        .rules = "--where",
+        .tell = tell_no_match};
+    struct no_match found = {.findings = 0};
+    struct error err;
+    if (can_read_again(args) && !no_match_find(&settings, &found, &err)) {
+        cli_warning("what matched nothing cannot be told: %s", err.text);
+    } else if (nothing && found.findings == 0 && found.seen == 0 &&
+               (cli_value(args, "start") || cli_value(args, "end"))) {
+        cli_warning("no event lies between --start and --end. `etwship stat` says when the traces "
+                    "begin and end");
+    } else if (nothing && found.findings == 0) {
+        cli_warning("nothing matched. %llu events were looked at", (unsigned long long)found.seen);
+    }
+    return nothing || found.findings > 0;
+}
+
+static int finish(const struct cli_args *args, const struct dump *dump,
+    const struct session_run_settings *run, const struct session_result *result,
+    const struct picker *picker)
+{
+    bool strict = cli_value(args, "strict") != NULL;
+    if (result->counts.filtered && picker->taken == 0) {
+        where_warn_fields(&dump->where, dump->cache);
+    }
+    int exit_code = conclude(result, picker, dump->host, strict);
+    bool whole = result->end == INPUT_DONE && !session_run_stopping() &&
+                 (picker->max_events == 0 || picker->taken < picker->max_events) &&
+                 !delivery_host_closed(dump->host);
+    if (whole && warn_no_match(args, dump, run, picker) && strict && exit_code == EXIT_DONE) {
+        exit_code = EXIT_LOSSES;
+    }
+    return exit_code;
+}
+
 static int dump_traces(const struct cli_args *args, struct dump *dump, uint64_t max_events)
 {
     int exit_code = EXIT_FAILED;
@@ -318,10 +398,7 @@ static int dump_traces(const struct cli_args *args, struct dump *dump, uint64_t 
         return err.code == ERR_CONFIG ? EXIT_USAGE : EXIT_FAILED;
     }
     stream_flush(dump->stream);
-    if (result.counts.filtered && picker.taken == 0) {
-        where_warn_fields(&dump->where, dump->cache);
-    }
-    return conclude(&result, &picker, dump->host, cli_value(args, "strict") != NULL);
+    return finish(args, dump, &run, &result, &picker);
 }
 
 static int dump_with(const struct cli_args *args, struct dump *dump)

@@ -1,10 +1,17 @@
+#include <stdlib.h>
+
+#include "app/session_run.h"
+#include "app/trace_census.h"
+#include "base/nearest.h"
 #include "base/visible.h"
 #include "cli/live_providers.h"
 #include "cli/schema_list.h"
 #include "event/value_json.h"
 #include "platform/plat_file.h"
+#include "platform/plat_path.h"
 
-/* `etwship providers`: which providers the schema sources know, and what one of them can say. */
+/* `etwship providers`: which providers the schema sources know, and what one of them can say; or which
+ * ones are in traces. */
 
 // clang-format off
 static const struct cli_option options[] = {
@@ -103,6 +110,21 @@ static bool run_live(const struct cli_args *args, int *ret_exit)
     return found;
 }
 
+static void say_unknown(const struct schema_list *list, const char *wanted)
+{
+    struct nearest nearest = {.text = span_text(wanted)};
+    for (size_t i = 0; i < list->count; i++) {
+        nearest_consider(&nearest, list->items[i]->provider_name);
+    }
+    struct span meant = nearest_meant(&nearest);
+    if (meant.size) {
+        cli_error(
+            "no schema source knows a provider '%s'. did you mean %.*s?", wanted, SPAN_ARG(meant));
+    } else {
+        cli_error("no schema source knows a provider '%s'. --schema names manifests", wanted);
+    }
+}
+
 static int run_sources(const struct cli_args *args)
 {
     int exit_code = EXIT_DONE;
@@ -116,7 +138,7 @@ static int run_sources(const struct cli_args *args)
         buf_init(&out, MAX_OUTPUT_BYTES);
         exit_code = EXIT_DONE;
         if (add_providers(&list, wanted, cli_value(args, "json") != NULL, &out) == 0 && wanted) {
-            cli_error("no schema source knows a provider '%s'. --schema names manifests", wanted);
+            say_unknown(&list, wanted);
             exit_code = EXIT_FAILED;
         }
         exit_code = print(&out) == EXIT_DONE ? exit_code : EXIT_FAILED;
@@ -127,9 +149,123 @@ static int run_sources(const struct cli_args *args)
     return exit_code;
 }
 
+/* ---- those of traces ------------------------------------------------------------------------------- */
+
+static void add_counted(const struct census_provider *provider, bool json, struct buf *out)
+{
+    char guid[GUID_TEXT_SIZE];
+    guid_write(&provider->guid, guid);
+    if (!json) {
+        buf_printf(out, "%.36s  %-12s %9llu events  ", guid, provider->kind,
+            (unsigned long long)provider->events);
+        visible_add(out, provider->name);
+        if (provider->undecoded) {
+            buf_printf(out, "  (%llu undecoded)", (unsigned long long)provider->undecoded);
+        }
+        buf_add_byte(out, '\n');
+        return;
+    }
+    buf_printf(out, "{\"guid\":\"%.36s\",\"kind\":\"%s\"", guid, provider->kind);
+    if (provider->name.size) {
+        buf_add_text(out, ",\"name\":");
+        value_json_string(provider->name, out);
+    }
+    buf_printf(out, ",\"count\":%llu,\"undecoded\":%llu}\n", (unsigned long long)provider->events,
+        (unsigned long long)provider->undecoded);
+}
+
+static int print_census(const struct cli_args *args, const struct trace_census *census)
+{
+    size_t count;
+    uint64_t beyond;
+    struct buf out;
+    const struct census_provider **rows = trace_census_providers(census, &count, &beyond);
+    buf_init(&out, MAX_OUTPUT_BYTES);
+    for (size_t i = 0; i < count; i++) {
+        add_counted(rows[i], cli_value(args, "json") != NULL, &out);
+    }
+    if (beyond) {
+        cli_warning("%llu events are of further providers, which are not listed",
+            (unsigned long long)beyond);
+    }
+    int exit_code = print(&out);
+    buf_fini(&out);
+    free((void *)rows);
+    return exit_code;
+}
+
+static int count_in(const struct cli_args *args, struct config *config, struct schema_cache *cache,
+    struct trace_census *census)
+{
+    int exit_code = EXIT_FAILED;
+    const struct input_ops *input;
+    void *settings = trace_options_input(args, config, &input, &exit_code);
+    if (!settings) {
+        return exit_code;
+    }
+    struct flow_consumer consumer = trace_census_consumer(census);
+    unsigned damage_said = 0;
+    struct session_run_settings run = {.input = input,
+        .settings = settings,
+        .cache = cache,
+        .consumers = &consumer,
+        .consumer_count = 1,
+        .show_progress = true,
+        .damage = trace_options_damage,
+        .damage_self = &damage_said};
+    struct session_result result;
+    struct error err;
+    if (!session_run_catch_signals(&err) || !session_run(&run, &result, &err)) {
+        cli_error("%s", err.text);
+        return EXIT_FAILED;
+    }
+    exit_code = print_census(args, census);
+    if (result.end == INPUT_FAILED) {
+        cli_error("%s", result.error.text);
+        return EXIT_FAILED;
+    }
+    return exit_code == EXIT_DONE && result.damaged ? EXIT_LOSSES : exit_code;
+}
+
+static int run_traces(const struct cli_args *args)
+{
+    int exit_code = EXIT_FAILED;
+    struct config *config = config_create(NULL, NULL);
+    struct trace_census *census = trace_census_create();
+    struct schema_cache *cache = NULL;
+    if (!config || !census) {
+        cli_error("out of memory");
+    } else {
+        cache = trace_options_cache(args, &exit_code);
+    }
+    if (cache) {
+        exit_code = count_in(args, config, cache, census);
+    }
+    schema_cache_destroy(cache);
+    trace_census_destroy(census);
+    config_destroy(config);
+    return exit_code;
+}
+
+/* A trace, or a pattern of them? Names of providers have neither / nor .etl at their end. */
+static bool is_trace(const char *operand)
+{
+    struct span text = span_text(operand);
+    struct span end = text.size > 4 ? span_from(text, text.size - 4) : text;
+    return plat_path_kind(operand) == PLAT_PATH_FILE || strpbrk(operand, "*?/") ||
+           span_equal_nocase(end, span_text(".etl"));
+}
+
 static int run(const struct cli_args *args)
 {
     int exit_code;
+    if (args->operand_count && is_trace(args->operands[0])) {
+        return run_traces(args);
+    }
+    if (args->operand_count > 1) {
+        cli_error("providers: '%s' is no trace. give one name, or traces", args->operands[0]);
+        return EXIT_USAGE;
+    }
     if (!run_live(args, &exit_code)) {
         exit_code = run_sources(args);
     }
@@ -138,9 +274,11 @@ static int run(const struct cli_args *args)
 
 const struct cli_command cmd_providers = {
     .name = "providers",
-    .synopsis = "[NAME|GUID] [--json] [--schema PATH]...",
-    .summary = "list providers, and what one of them can say",
+    .synopsis = "[NAME|GUID | TRACE...] [--json] [--schema PATH]...",
+    .summary = "list providers: of traces, of definitions, of this machine",
     .description =
+        "With TRACE, which may be a pattern: the providers of these traces with GUID, kind and "
+        "number of events, those with the most first. What is listed can be given to dump -p.\n"
         "With --schema, or where there is no Windows: the providers that are built in or described "
         "by the given manifests and schema packs; with an argument, all events of one and their "
         "fields.\n"
@@ -148,9 +286,10 @@ const struct cli_command cmd_providers = {
         "a running process has registered; with an argument, also the keywords, levels, channels, "
         "tasks and opcodes of one.",
     .options = options,
-    .examples = "       etwship providers --schema manifests\n"
+    .examples = "       etwship providers trace.etl\n"
+                "       etwship providers --schema manifests\n"
                 "       etwship providers MSNT_SystemTrace\n",
     .min_operands = 0,
-    .max_operands = 1,
+    .max_operands = SIZE_MAX,
     .run = run,
 };

@@ -17,7 +17,8 @@ static const struct cli_option options[] = {
     {.name = "duration", .argument = "D",
         .help = "Stop in good order after this time, as in 90s or 1h30m."},
     {.name = "strict",
-        .help = "Exit with 3 if an event could not be decoded completely, and with 2, before "
+        .help = "Exit with 3 if an event could not be decoded completely, or if a provider or the "
+                "filters of a session with recorded traces matched nothing; and with 2, before "
                 "anything starts, if an include fits no file."},
     {.name = "service",
         .help = "On Windows, as the service of this command line: only the service control manager "
@@ -48,9 +49,10 @@ static int conclude(const struct agent_run_result *result, bool strict)
     if (result->failed_sessions) {
         return EXIT_FAILED;
     }
-    bool undecoded = strict && (result->raw || result->partial);
-    return result->damaged || result->undelivered || result->rejected || undecoded ? EXIT_LOSSES
-                                                                                   : EXIT_DONE;
+    bool asked_too_much = strict && (result->raw || result->partial || result->unmatched);
+    return result->damaged || result->undelivered || result->rejected || asked_too_much
+               ? EXIT_LOSSES
+               : EXIT_DONE;
 }
 
 /* ---- reloading ----------------------------------------------------------------------------------- */

@@ -123,4 +123,9 @@ static inline bool event_is_undecoded(const struct event *event)
            (event->record->payload.size || (is_message && !(event->schema && event->schema->wpp)));
 }
 
+/* `provider.name`, empty if unknown, `provider.guid` and `provider.kind` of the native event. */
+struct span event_provider_name(const struct event *event);
+struct guid event_provider_guid(const struct event *event);
+const char *event_kind_name(const struct event *event);
+
 #endif

@@ -214,13 +214,6 @@ static inline void event_writer_end(struct event_writer *writer, const char *pay
     }
 }
 
-/* Provider name as shown, empty if unknown; provider GUID as shown. */
-struct span event_provider_name(const struct event *event);
-struct guid event_provider_guid(const struct event *event);
-
-/* `provider.kind`. */
-const char *event_kind_name(const struct event *event);
-
 /* The provider GUID of kernel events without schema. */
 extern const struct guid event_system_trace;
 

@@ -318,6 +318,24 @@ void filter_each_field(const struct filter *filter, filter_field_fn *each, void 
     }
 }
 
+void filter_each_wanted(const struct filter *filter, filter_wanted_fn *each, void *self)
+{
+    for (size_t rule = 0; rule < filter->rule_count; rule++) {
+        const struct filter_code *code = &filter->rules[rule];
+        for (uint32_t i = 0; i < code->op_count; i++) {
+            const struct filter_op *op = &code->ops[i];
+            bool wants = (op->test == TEST_EQUAL || op->test == TEST_IN) && !op->inverted;
+            for (uint32_t k = 0; wants && k < op->literal_count; k++) {
+                if (op->literals[k].type == LITERAL_TEXT) {
+                    struct filter_wanted wanted = {
+                        .rule = rule, .path = op->path_text, .text = op->literals[k].text};
+                    each(self, &wanted);
+                }
+            }
+        }
+    }
+}
+
 struct lookup {
     struct span name;
     struct nearest nearest;

@@ -187,6 +187,18 @@ typedef void filter_field_fn(void *self, const struct filter_field *field);
 /* The payload fields that the program needs, as often as they are asked for. */
 void filter_each_field(const struct filter *filter, filter_field_fn *each, void *self);
 
+/* A text that a rule wants a field to be: of == and `in`, not below a `not`. */
+struct filter_wanted {
+    size_t rule;
+    struct span path; /* as the rule has it; both valid as long as the filter */
+    struct span text; /* folded, unless it is to be exact */
+};
+
+typedef void filter_wanted_fn(void *self, const struct filter_wanted *wanted);
+
+/* All of them. */
+void filter_each_wanted(const struct filter *filter, filter_wanted_fn *each, void *self);
+
 /* Names of payload fields that are known: calls ${take} for each. */
 typedef void filter_name_fn(void *self, struct span name);
 struct filter_names {
