@@ -88,8 +88,8 @@ static void add_hint(const struct search *search, struct span meant, char *text,
         }
     }
     if (shown < count && used < size) {
-        snprintf(text + used, size - used, "%s `etwship providers TRACE` lists all",
-            shown ? ", …" : ".");
+        snprintf(text + used, size - used, "%s`etwship providers TRACE` lists all%s",
+            shown ? ", … (" : ". ", shown ? ")" : "");
     }
     free((void *)rows);
 }

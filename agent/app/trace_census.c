@@ -11,7 +11,7 @@ enum { MAX_PROVIDERS = 16384, MAX_NAMES = 16384, MAX_BYTES = 32 * 1024 * 1024 };
 
 struct trace_census {
     struct arena arena;
-    struct map providers;           /* GUID, kind and name -> census_provider */
+    struct map providers;           /* GUID and name -> census_provider */
     struct map names[CENSUS_NAMES]; /* of themselves, as struct span */
     struct buf key;
     uint64_t events;
@@ -59,7 +59,7 @@ static void add_name(struct trace_census *census, enum census_name kind, struct 
     }
 }
 
-/* Two providers may have one GUID: kernel classes and unknown ones do not, but a file may say so. */
+/* By GUID and name: a hostile file may have several names for one. */
 static struct census_provider *find_provider(struct trace_census *census, const struct event *event)
 {
     struct guid guid = event_provider_guid(event);
@@ -68,9 +68,11 @@ static struct census_provider *find_provider(struct trace_census *census, const 
     struct buf *key = &census->key;
     buf_reset(key);
     buf_add(key, guid.bytes, sizeof(guid.bytes));
-    buf_add_byte(key, (uint8_t)kind[0]);
     buf_add_span(key, name);
     struct census_provider *row = key->failed ? NULL : map_get(&census->providers, buf_span(key));
+    if (row && strcmp(row->kind, schema_kind_name(SCHEMA_UNKNOWN)) == 0) {
+        row->kind = kind;
+    }
     if (row || key->failed) {
         return row;
     }
@@ -80,7 +82,7 @@ static struct census_provider *find_provider(struct trace_census *census, const 
         return NULL;
     }
     *row = (struct census_provider){
-        .guid = guid, .kind = kind, .name = span_from(kept, sizeof(guid.bytes) + 1)};
+        .guid = guid, .kind = kind, .name = span_from(kept, sizeof(guid.bytes))};
     add_name(census, CENSUS_PROVIDER, name);
     return map_put(&census->providers, kept, row) ? row : NULL;
 }

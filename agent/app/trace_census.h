@@ -13,7 +13,7 @@ struct trace_census;
 struct census_provider {
     struct guid guid;
     struct span name; /* empty: unknown */
-    const char *kind; /* provider.kind */
+    const char *kind; /* provider.kind of the first event that is described, if one is */
     uint64_t events;
     uint64_t undecoded;
 };
