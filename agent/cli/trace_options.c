@@ -47,15 +47,18 @@ bool trace_options_are_schemas(const char *const *paths, size_t count, int *ret_
 
 struct schema_cache *trace_options_cache(const struct cli_args *args, int *ret_exit)
 {
+    static bool is_told; /* `stat` makes one for each trace, of the same files */
     const char *paths[MAX_PATHS];
     struct schema_cache_settings settings = {
-        .sources = {.paths = paths, .warn = warn}, .only_source = cli_value(args, "schema-source")};
+        .sources = {.paths = paths, .warn = is_told ? NULL : warn},
+        .only_source = cli_value(args, "schema-source")};
     settings.sources.path_count = cli_values(args, "schema", paths, MAX_PATHS);
     if (!trace_options_are_schemas(paths, settings.sources.path_count, ret_exit)) {
         return NULL;
     }
     struct error err;
     struct schema_cache *cache = schema_cache_create(&settings, &err);
+    is_told = true;
     if (!cache) {
         cli_error("%s", err.text);
         *ret_exit = err.code == ERR_CONFIG ? EXIT_USAGE : EXIT_FAILED;

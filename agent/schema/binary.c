@@ -412,10 +412,11 @@ static void take_program(struct binary_search *search, const struct program *pro
     const struct pe_resources *resources = &program->resources;
     const struct pe_resource *best = best_of(resources, PE_WEVT_TEMPLATE);
     if (!best) {
-        if (search->is_named) {
+        if (!resources->is_program) {
+            schema_files_warn(search->settings, program->path, "no program file (PE)");
+        } else if (search->is_named) {
             schema_files_warn(search->settings, program->path,
-                resources->is_program ? "describes no events: it has no resource WEVT_TEMPLATE"
-                                      : "no program file (PE)");
+                "describes no events: it has no resource WEVT_TEMPLATE");
         }
         return;
     }

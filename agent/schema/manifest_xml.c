@@ -61,8 +61,10 @@ static bool run_expat(struct manifest_parser *p, struct span xml)
         return false;
     }
     if (status != XML_STATUS_OK) {
-        return error_set(p->err, ERR_FORMAT, "line %zu: no well-formed XML: %s",
-            (size_t)XML_GetCurrentLineNumber(p->expat),
+        const char *file = p->model->options->file;
+        return error_set(p->err, ERR_FORMAT, "%s:%zu:%zu: no well-formed XML: %s",
+            file ? file : "manifest", (size_t)XML_GetCurrentLineNumber(p->expat),
+            (size_t)XML_GetCurrentColumnNumber(p->expat) + 1,
             XML_ErrorString(XML_GetErrorCode(p->expat)));
     }
     if (!p->model->first_provider) {

@@ -38,9 +38,11 @@ static void say(struct mof_model *model, const char *text)
 void mof_model_warn(struct mof_model *model, struct mof_file *file, uint32_t line, uint32_t column,
     const char *format, ...)
 {
-    if (++file->warnings > MOF_MAX_WARNINGS) {
+    if (file->told == (file->is_mof ? MOF_MAX_WARNINGS : 1)) {
+        file->untold++;
         return;
     }
+    file->told++;
     char what[512];
     char text[1200];
     va_list args;
@@ -58,10 +60,10 @@ void mof_model_warn(struct mof_model *model, struct mof_file *file, uint32_t lin
 void mof_model_end_warnings(struct mof_model *model)
 {
     for (const struct mof_file *file = model->files; file; file = file->next) {
-        if (file->warnings > MOF_MAX_WARNINGS) {
+        if (file->is_mof && file->untold) {
             char text[1200];
-            snprintf(text, sizeof(text), "%s: %zu further things are wrong", file->name,
-                file->warnings - MOF_MAX_WARNINGS);
+            snprintf(
+                text, sizeof(text), "%s: %zu further things are wrong", file->name, file->untold);
             say(model, text);
         }
     }

@@ -63,7 +63,9 @@ struct mof_class {
 struct mof_file {
     struct mof_file *next;
     const char *name; /* its path */
-    size_t warnings;
+    bool is_mof;      /* a class or a directive begins in it: else one warning says all */
+    size_t told;      /* warnings */
+    size_t untold;    /* the same, beyond MOF_MAX_WARNINGS, or of what is no MOF text */
     /* Where its classes are looked for, the nearest first; set by mof_model_add_file: itself, files of its name
      * with any ending, its folder, the one above, as texts of a language may lie below; NULL: all files. */
     const void *scopes[MOF_SCOPES];

@@ -337,6 +337,7 @@ static bool parse_class(struct parser *p, struct qualified *qualified)
 {
     struct mof_class *class = make(p, sizeof(*class));
     struct mof_property *last = NULL;
+    p->file->is_mof = true;
     if (!class) {
         return false;
     }
@@ -372,6 +373,7 @@ static void parse_directive(struct parser *p)
 {
     advance(p);
     if (is_word(p, "pragma")) {
+        p->file->is_mof = true;
         advance(p);
     }
     if (is_word(p, "include")) {
@@ -408,6 +410,7 @@ static void parse_declaration(struct parser *p)
         good = is_word(p, "class") && !p->is_full; /* one that stood inside of another */
     }
     if (good && is_other_declaration(p)) {
+        p->file->is_mof = true;
         skip_to(p, ';');
         return;
     }
@@ -438,6 +441,9 @@ bool mof_parse(struct mof_model *model, struct span text, const char *name, stru
         parse_declaration(&parser);
     }
     buf_fini(&parser.joined);
+    if (!parser.file->is_mof && parser.file->told == 0) {
+        mof_model_warn(model, parser.file, 0, 0, "no MOF text: there is no class in it");
+    }
     if (parser.is_full) {
         return error_set(err, ERR_LIMIT,
             "more than %d MOF classes, or no memory for them: the others are not read. name fewer "

@@ -102,7 +102,7 @@ static void take_pack(struct pack_source *source, struct span text, const char *
     if (pack) {
         source->packs[source->pack_count++] = pack;
     } else {
-        schema_source_warn(source->settings, err.text); /* says the path itself */
+        schema_files_warn(source->settings, path, err.text);
     }
 }
 

@@ -85,6 +85,8 @@ void schema_files_warn(
     const struct schema_source_settings *settings, const char *path, const char *why)
 {
     char text[1200];
-    snprintf(text, sizeof(text), "%s: %s", path, why);
+    size_t size = strlen(path);
+    bool has_path = strncmp(why, path, size) == 0 && why[size] == ':';
+    snprintf(text, sizeof(text), "%s%s%s", has_path ? "" : path, has_path ? "" : ": ", why);
     schema_source_warn(settings, text);
 }

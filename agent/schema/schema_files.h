@@ -31,7 +31,7 @@ bool schema_files_is_one(const char *path, const char *const *endings);
 /* Does some source read files that are called like ${path}? */
 bool schema_files_is_any(const char *path);
 
-/* Tell ${settings} "PATH: why". */
+/* Tell ${settings} "PATH: why"; ${why} alone if it begins with the path, for a place in the file. */
 void schema_files_warn(
     const struct schema_source_settings *settings, const char *path, const char *why);
 

@@ -9,6 +9,7 @@
 #include "schema/schema_files.h"
 #include "schema/text_encoding.h"
 #include "schema/wpp.h"
+#include "schema/wpp_control.h"
 #include "schema/wpp_plan.h"
 
 /*
@@ -49,6 +50,7 @@ struct wpp_source {
     bool is_full;                                  /* no memory for further messages */
     bool is_named; /* by the user: all that is wrong with it matters */
     size_t file_count;
+    size_t messages; /* of the file that is being read, and what was told of it */
     size_t differences;
     size_t lacks;
     struct arena texts; /* messages with what they say, entries and their origins */
@@ -62,7 +64,8 @@ struct wpp_source {
 /* Callback of tmf_read. */
 static void warn_text(void *self, const char *text)
 {
-    const struct wpp_source *source = self;
+    struct wpp_source *source = self;
+    source->messages++;
     schema_source_warn(source->settings, text);
 }
 
@@ -155,6 +158,7 @@ static bool add_message(void *self, const struct tmf_message *message)
 {
     struct wpp_source *source = self;
     uint8_t key[KEY_SIZE];
+    source->messages++;
     make_key(&message->guid, message->number, key);
     const struct wpp_entry *before = map_get(&source->entries, span_make(key, sizeof(key)));
     if (before) {
@@ -197,7 +201,11 @@ static void load_tmf(struct wpp_source *source, const char *path)
         warn_about(source, path, err.text);
         return;
     }
+    source->messages = 0;
     take_text(source, span_make(data, size), path);
+    if (source->messages == 0 && !source->is_full) {
+        warn_about(source, path, "no trace message formats: there is no line with #typev in it");
+    }
     free(data);
 }
 
@@ -302,7 +310,33 @@ static const char *const tmf_endings[] = {".tmf", NULL};
 static const char *const pdb_endings[] = {".pdb", NULL};
 static const char *const wpp_endings[] = {".tmf", ".pdb", NULL};
 
-/* In a folder, a .pdb that is no MSF file is no program's. */
+/* Managed code's are no MSF files ("BSJB", ECMA-335 II.24.2.1), and never have messages. */
+static bool is_managed_pdb(const char *path)
+{
+    uint8_t head[4];
+    size_t got = 0;
+    struct plat_file *file = plat_file_open(path, PLAT_FILE_READ, NULL);
+    bool good = file && plat_file_read_at(file, 0, head, sizeof(head), &got, NULL);
+    plat_file_close(file);
+    return good && got == sizeof(head) && memcmp(head, "BSJB", sizeof(head)) == 0;
+}
+
+/* A file that the user named and that no source of schemas takes: control GUIDs it may have. */
+static void tell_unknown(struct wpp_source *source, const char *path)
+{
+    struct wpp_controls controls;
+    wpp_controls_init(&controls);
+    bool good = wpp_controls_read(&controls, path, NULL) && controls.count > 0;
+    wpp_controls_fini(&controls);
+    if (!good) {
+        warn_about(source, path,
+            span_ends_nocase(span_text(path), ".tmc")
+                ? "no control GUIDs of trace messages"
+                : "nothing in it defines events. write the path of a manifest, MOF text, program "
+                  "file, trace message format, PDB or schema pack");
+    }
+}
+
 static bool load_if_format(void *self, const char *path)
 {
     struct wpp_source *source = self;
@@ -316,8 +350,11 @@ static bool load_if_format(void *self, const char *path)
         }
     } else if (has_ending || source->is_named) {
         bool is_pdb = pdb_file_kind(path) != MSF_NONE;
-        if ((is_pdb || (has_ending && source->is_named)) && has_room(source, path)) {
+        bool is_wanted = is_pdb || (has_ending && (source->is_named || !is_managed_pdb(path)));
+        if (is_wanted && has_room(source, path)) {
             load_pdb(source, path);
+        } else if (!is_pdb && !schema_files_is_any(path)) {
+            tell_unknown(source, path);
         }
     }
     return true;

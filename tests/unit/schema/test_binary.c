@@ -223,11 +223,31 @@ static void other_files_are_passed_over(void **state)
     write_program("x/a.dll", MANIFEST | ENGLISH);
     write_program("x/plain.dll", 0);
     write_program("x/version.dll", ENGLISH);
-    write_file("x/script.exe", span_text("#!/bin/sh\n"));
-    write_file("x/empty.sys", span_make(NULL, 0));
     write_file("x/notes.txt", span_text("MZ"));
     assert_message("x", ENGLISH_TEXT);
     assert_string_equal(warnings, "");
+}
+
+static void what_has_the_name_of_a_program_and_is_none_is_told_once(void **state)
+{
+    (void)state;
+    write_program("x/a.dll", MANIFEST | ENGLISH);
+    write_file("x/a.dll.mui", span_text("#!/bin/sh\n"));
+    write_file("x/script.exe", span_text("#!/bin/sh\n"));
+    write_file("x/empty.sys", span_make(NULL, 0));
+    assert_message("x", ENGLISH_TEXT);
+    static const char *const names[] = {"a.dll.mui", "empty.sys", "script.exe"};
+    const char *line = warnings;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        char expected[64];
+        snprintf(expected, sizeof(expected), "x/%s: no program file (PE)\n", names[i]);
+        const char *end = strchr(line, '\n');
+        assert_non_null(end);
+        assert_non_null(strstr(line, expected));
+        assert_true(strstr(line, expected) < end);
+        line = end + 1;
+    }
+    assert_string_equal(line, "");
 }
 
 /* Whoever names a file wants it read. */
@@ -335,6 +355,7 @@ int main(void)
         TEST(without_texts_the_file_is_told),
         TEST(a_broken_table_costs_the_texts_alone),
         TEST(other_files_are_passed_over),
+        TEST(what_has_the_name_of_a_program_and_is_none_is_told_once),
         TEST(a_named_file_of_no_use_is_told),
         TEST(broken_files_are_told_and_do_not_stop_the_others),
         TEST(what_is_beyond_the_most_is_told_once),

@@ -465,7 +465,8 @@ static void what_is_no_manifest_is_refused_with_a_reason(void **state)
         const char *reason;
     } rows[] = {
         {"", "no element found"},
-        {"no xml", "line 1"},
+        {"no xml", ":1:1: no well-formed XML: "},
+        {"<a>\n <b>\n  <c", ":3:3: no well-formed XML: "},
         {"<a>", "no element found"},
         {"<a><b></a></b>", "mismatched tag"},
         {"<html/>", "no provider"},

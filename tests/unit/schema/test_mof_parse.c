@@ -175,7 +175,7 @@ static void further_warnings_are_counted(void **state)
 {
     (void)state;
     for (size_t i = 0; i < 2; i++) {
-        char text[512] = "";
+        char text[512] = "class B {};\n";
         for (size_t k = 0; k < 25; k++) {
             snprintf(text + strlen(text), sizeof(text) - strlen(text), "bad;\n");
         }
@@ -189,6 +189,19 @@ static void further_warnings_are_counted(void **state)
     assert_int_equal(lines, MOF_MAX_WARNINGS + 1);
     assert_non_null(strstr(warnings, "a.mof: 5 further things are wrong\n"));
     assert_non_null(class_of("A"));
+}
+
+/* The first place says that it is something else. */
+static void what_is_no_mof_text_is_told_once(void **state)
+{
+    (void)state;
+    parse("any text; that;\nhas no class\n; in it;", "a.mof");
+    parse("bad;\nworse;\nclass A {};\nbad;", "b.mof");
+    mof_model_end_warnings(&model);
+    assert_string_equal(warnings, "a.mof:1:1: 'class' is missing before 'any'\n"
+                                  "b.mof:1:1: 'class' is missing before 'bad'\n"
+                                  "b.mof:4:1: 'class' is missing before 'bad'\n"
+                                  "b.mof: 1 further things are wrong\n");
 }
 
 static void what_is_included_is_told(void **state)
@@ -310,6 +323,7 @@ int main(void)
         cmocka_unit_test(numbers_have_three_forms),
         cmocka_unit_test_setup_teardown(other_classes_stay, start, stop),
         cmocka_unit_test_setup_teardown(further_warnings_are_counted, start, stop),
+        cmocka_unit_test_setup_teardown(what_is_no_mof_text_is_told_once, start, stop),
         cmocka_unit_test_setup_teardown(what_is_included_is_told, start, stop),
         cmocka_unit_test_setup_teardown(classes_are_linked, start, stop),
         cmocka_unit_test_setup_teardown(files_keep_to_their_own_parents, start, stop),

@@ -283,7 +283,10 @@ static void a_named_pdb_file_is_known_by_its_content(void **state)
         {"p/none.pdb", false,
             "test_wpp_files/p/none.pdb: has no trace messages (annotations of WPP)\n"},
         {"p/net.pdb", false, "test_wpp_files/p/net.pdb: no PDB file of native code (MSF)\n"},
-        {"a/none.txt", false, ""},
+        {"a/none.txt", false,
+            "test_wpp_files/a/none.txt: nothing in it defines events. write the path of a "
+            "manifest, "
+            "MOF text, program file, trace message format, PDB or schema pack\n"},
     };
     for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++) {
         char path[512];
