@@ -39,7 +39,7 @@ static const struct cli_option options[] = {
     {.name = "sample", .argument = "1/N[:FIELD]",
         .help = "One in N of them: of N activities one, with all its events; of N values of "
                 "FIELD one, as in 1/10:process.pid."},
-    {.name = "fields", .argument = "FIELD,…",
+    {.name = "fields", .argument = "FIELD,…", .known = event_path_name,
         .help = "Only these fields of each event, as in process.pid,data.QueryName; data is all of the "
                 "payload. With -f ecs by the names of the Elastic Common Schema."},
     CLI_OPTION_SCHEMA,

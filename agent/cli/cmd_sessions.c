@@ -26,7 +26,7 @@ static const struct cli_option options[] = {
                 "Rounded up to whole seconds in sessions that count in seconds."},
     {.name = "log-file", .argument = "PATH", .help = "update: go on in this file."},
     {.name = "real-time", .argument = "on|off", .help = "update: deliver events as they come."},
-    {.name = "kernel-flag", .letter = 'k', .argument = "FLAG", .repeated = true,
+    {.name = "kernel-flag", .letter = 'k', .argument = "FLAG", .known = kernel_flags_name, .repeated = true,
         .help = "update: also switch this group of kernel events on, as in disk_io."},
     {.name = NULL},
 };

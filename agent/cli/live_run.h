@@ -2,6 +2,7 @@
 #define ETWSHIP_CLI_LIVE_RUN_H
 
 #include "cli/cli.h"
+#include "input/kernel_flags.h"
 #include "outputs/output.h"
 
 /*
@@ -41,6 +42,7 @@ struct live_run_settings {
         {.name = "kernel-flag",                                                                  \
             .letter = 'k',                                                                       \
             .argument = "FLAG",                                                                  \
+            .known = kernel_flags_name,                                                          \
             .repeated = true,                                                                    \
             .help = "Switch this group of kernel events on, as in process or disk_io."},         \
     {                                                                                            \

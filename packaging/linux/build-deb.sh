@@ -24,6 +24,7 @@ while getopts o: option; do
 done
 shift $((OPTIND - 1))
 program=${1-$program}
+case $program in */*) ;; *) program=./$program ;; esac
 if [ ! -f "$program" ]; then
     echo "$0: no $program: cmake --preset release && cmake --build --preset release makes it" >&2
     exit 1
@@ -64,6 +65,12 @@ install -m 644 "$here/README.md" "$doc/README.md"
 install -m 644 "$top/config/REFERENCE.md" "$doc/REFERENCE.md"
 cp -R "$top/config/examples/." "$doc/examples"
 find "$doc" -type f -exec chmod 644 {} +
+bash=$root/usr/share/bash-completion/completions
+zsh=$root/usr/share/zsh/vendor-completions
+mkdir -p "$bash" "$zsh"
+"$program" completion bash >"$bash/etwship"
+"$program" completion zsh >"$zsh/_etwship"
+chmod 644 "$bash/etwship" "$zsh/_etwship"
 mkdir -p "$root/usr/share/man/man1"
 sed -e "s/@VERSION@/$version/" -e "s/@DATE@/$(date -d "@$SOURCE_DATE_EPOCH" +%Y-%m-%d)/" \
     "$here/etwship.1" | gzip -9n >"$root/usr/share/man/man1/etwship.1.gz"

@@ -134,6 +134,12 @@ class Built(unittest.TestCase):
         for command in commands:
             self.assertRegex(page, rf"(?m)^\.BR? {command}\b")
 
+    def test_shells_complete_what_the_program_says(self):
+        for shell, path in (("bash", "bash-completion/completions/etwship"),
+                            ("zsh", "zsh/vendor-completions/_etwship")):
+            self.assertEqual((self.tree / "usr/share" / path).read_text(),
+                             run(BINARY, "completion", shell))
+
     def test_lintian_finds_no_error(self):
         if not shutil.which("lintian"):
             self.skipTest("no lintian")
