@@ -65,8 +65,8 @@ static void print_help(const struct cli_command *command)
            "       0  done\n"
            "       1  failed\n"
            "       2  wrong usage or configuration\n"
-           "       3  finished, but something was damaged, undelivered or (--strict) undecoded;\n"
-           "          what waits in the spool for the next run is not undelivered\n"
+           "       3  finished, but something was damaged, undelivered or (--strict) undecoded\n"
+           "          or unmatched; what waits in the spool for the next run is not undelivered\n"
            "       130  ended by a second signal\n");
     if (command->examples) {
         printf("\nEXAMPLES\n%s", command->examples);
