@@ -36,6 +36,7 @@ static struct schema_cache *make_cache(void *self, size_t session, size_t worker
     const struct agent *agent = self;
     (void)worker;
     struct schema_cache_settings settings = {.shared = agent->setup->schemas,
+        .no_builtin = !agent->config->agent.builtin_layouts,
         .tdh = use_of_tdh(agent->config, agent->plan->session_configs[session]->ops->needs_etw)};
     return schema_cache_create(&settings, err);
 }

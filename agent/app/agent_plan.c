@@ -187,7 +187,8 @@ static bool plan_scopes(struct agent_plan *plan, const struct agent_plan_setting
 {
     const struct app_session *config = plan->session_configs[index];
     const struct pipeline_session *session = &plan->sessions[index];
-    const struct schema_cache_settings definitions = {.shared = settings->schemas};
+    const struct schema_cache_settings definitions = {
+        .shared = settings->schemas, .no_builtin = true};
     const struct filter *lists[2];
     const struct filter **outputs = calloc(plan->stream_count + 1, sizeof(*outputs));
     struct schema_cache *cache = settings->schemas ? schema_cache_create(&definitions, err) : NULL;

@@ -2,6 +2,7 @@
 
 #include "config/config_value.h"
 #include "etw/etw_names.h"
+#include "schema/known_providers.h"
 
 const char app_budgets_order[] =
     "beyond its budget of a provider 1 event in 2, 4, 8, 16 is kept, then no verbose ones, no "
@@ -19,12 +20,14 @@ static struct provider_limit limit_of(const struct app_budget *budget)
         .events = (uint64_t)budget->events, .bytes = budget->bytes, .burst_ns = budget->burst_ns};
 }
 
-/* By which GUID the events of an entry come. A name that neither this machine nor a definition knows is
- * taken for that of a TraceLogging provider, as where it is switched on. */
+/* By which GUID the events of an entry come. A name that neither this machine nor a definition nor the
+ * table of known providers has is taken for that of a TraceLogging provider, as where it is switched
+ * on. */
 static struct guid guid_of(const struct provider_spec *spec, const struct etw_names *names)
 {
     struct guid guid = spec->guid;
-    if (guid_is_zero(&guid) && !etw_names_find(names, spec->name, &guid)) {
+    if (guid_is_zero(&guid) && !etw_names_find(names, spec->name, &guid) &&
+        !known_providers_guid(spec->name, &guid)) {
         guid = guid_from_name(spec->name);
     }
     return guid;

@@ -53,6 +53,7 @@ struct app_agent {
     uint64_t memory_bytes; /* of the process */
     struct app_limits limits;
     int64_t decode_workers;
+    bool builtin_layouts; /* layouts that are part of the program count, behind all others */
     uint64_t shutdown_ns; /* what outputs get to deliver what is queued */
     struct config_map labels;
     struct config_strings tags;

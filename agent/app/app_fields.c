@@ -73,6 +73,10 @@ static const struct config_field agent_fields[] = {
         .help = "what the system lets the process take, beyond what it keeps to by itself"},
     {CONFIG_ROW("decode_workers", INT, struct app_agent, decode_workers), .default_text = "1",
         .min = 1, .max = 64, .help = "threads that decode events"},
+    {CONFIG_ROW("builtin_layouts", BOOL, struct app_agent, builtin_layouts),
+        .default_text = "true",
+        .help = "use layouts that are part of the program, of .NET, PowerShell and others, where "
+                "nothing else knows one"},
     {CONFIG_ROW("shutdown", DURATION, struct app_agent, shutdown_ns), .default_text = "10s",
         .max = DAY_NS, .help = "how long outputs may deliver what is queued after a stop signal"},
     {CONFIG_ROW("labels", MAP, struct app_agent, labels),

@@ -9,6 +9,7 @@
 #include "config/config_value.h"
 #include "etw/etw_names.h"
 #include "input/windows/etw_plan.h"
+#include "schema/known_providers.h"
 
 enum { MAX_EXECUTABLE_BYTES = 1024, MAX_ID = 65535 };
 
@@ -358,7 +359,10 @@ static void ask_machine(struct provider_spec *specs, size_t count, bool kernel)
         } else if (spec->name.size) {
             etw_names_find(names, spec->name, &spec->guid);
         }
-        struct guid guid = guid_is_zero(&spec->guid) ? guid_from_name(spec->name) : spec->guid;
+        struct guid guid = spec->guid;
+        if (guid_is_zero(&guid) && !known_providers_guid(spec->name, &guid)) {
+            guid = guid_from_name(spec->name);
+        }
         ask_for_bits(&guid, system, &spec->any);
         ask_for_bits(&guid, system, &spec->all);
     }
@@ -375,7 +379,8 @@ struct schema_cache *app_providers_schemas(const struct app_config *config,
         return NULL;
     }
     struct schema_cache_settings settings = {
-        .sources = {.paths = paths, .path_count = count, .warn = warn, .warn_self = warn_self}};
+        .sources = {.paths = paths, .path_count = count, .warn = warn, .warn_self = warn_self},
+        .no_builtin = true};
     struct schema_cache *cache = schema_cache_create(&settings, err);
     free(paths);
     return cache;
@@ -400,6 +405,16 @@ static bool needs_definitions(const struct app_config *config, const struct app_
     return false;
 }
 
+/* Of whom neither this machine nor a definition knows the GUID, the known one is taken. */
+static void take_known(const struct app_session *session, struct provider_spec *specs)
+{
+    for (size_t i = 0; i < session->providers.count; i++) {
+        if (session->ops->switches_on && specs[i].name.size && guid_is_zero(&specs[i].guid)) {
+            known_providers_guid(specs[i].name, &specs[i].guid);
+        }
+    }
+}
+
 bool app_providers_resolve(const struct app_config *config, const struct app_session *session,
     struct provider_spec *specs, struct error *err)
 {
@@ -408,6 +423,7 @@ bool app_providers_resolve(const struct app_config *config, const struct app_ses
         ask_machine(specs, count, session->ops->kernel);
     }
     if (!needs_definitions(config, session, specs)) {
+        take_known(session, specs);
         return true;
     }
     struct provider_facts *facts = calloc(count, sizeof(*facts));
@@ -431,5 +447,6 @@ bool app_providers_resolve(const struct app_config *config, const struct app_ses
     }
     schema_cache_destroy(cache);
     free(facts);
+    take_known(session, specs);
     return good;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/nearest.h"
+#include "schema/known_providers.h"
 
 /* Events of a provider come in a row: whose they are is asked once for all of them. */
 struct search {
@@ -72,6 +73,7 @@ static void look_at(void *self, const struct event_schema *schema)
     for (size_t i = 0; i < search->match_count; i++) {
         struct provider_facts *facts = &search->facts[search->matches[i]];
         facts->found = true;
+        facts->is_known = true;
         facts->guid = schema->provider;
         facts->name = schema->provider_name.size ? schema->provider_name : facts->name;
         facts->event_count++;
@@ -113,14 +115,8 @@ static bool ends_so(struct span name, struct span text)
     return name.data[start - 1] == '-' && span_equal_nocase(span_from(name, start), text);
 }
 
-static void consider(void *self, const struct event_schema *schema)
+static void consider_name(struct guesses *guesses, struct span name)
 {
-    struct guesses *guesses = self;
-    struct span name = schema->provider_name;
-    if (name.size == 0 || span_equal(name, guesses->last)) {
-        return;
-    }
-    guesses->last = name;
     for (size_t i = 0; i < guesses->count; i++) {
         struct guess *guess = &guesses->list[i];
         struct span text = guess->nearest.text;
@@ -133,6 +129,22 @@ static void consider(void *self, const struct event_schema *schema)
     }
 }
 
+static void consider(void *self, const struct event_schema *schema)
+{
+    struct guesses *guesses = self;
+    struct span name = schema->provider_name;
+    if (name.size && !span_equal(name, guesses->last)) {
+        guesses->last = name;
+        consider_name(guesses, name);
+    }
+}
+
+static void consider_known(void *self, const struct guid *provider, struct span name)
+{
+    (void)provider;
+    consider_name(self, name);
+}
+
 /* Without memory nothing is guessed. */
 static void guess_names(
     struct schema_cache *cache, struct provider_facts *facts, size_t count, size_t unknown)
@@ -141,13 +153,14 @@ static void guess_names(
     struct guess *list = room ? calloc(room, sizeof(*list)) : NULL;
     struct guesses guesses = {.list = list};
     for (size_t i = 0; i < count && list && guesses.count < room; i++) {
-        if (!facts[i].found && facts[i].spec->name.size) {
+        if (!facts[i].is_known && facts[i].spec->name.size) {
             list[guesses.count++] = (struct guess){
                 .facts = &facts[i], .nearest = {.text = facts[i].spec->name}};
         }
     }
     if (guesses.count) {
         schema_cache_list(cache, consider, &guesses);
+        known_providers_each(consider_known, &guesses);
     }
     for (size_t i = 0; i < guesses.count; i++) {
         struct span meant = nearest_meant(&list[i].nearest);
@@ -157,14 +170,29 @@ static void guess_names(
     free(list);
 }
 
+/* What is known without a definition. */
+static void set_known(struct provider_facts *facts)
+{
+    const struct provider_spec *spec = facts->spec;
+    facts->guid = spec->guid;
+    facts->name = spec->name;
+    if (spec->name.size == 0) {
+        facts->name = known_providers_name(&spec->guid);
+        facts->is_known = facts->name.size > 0;
+    } else if (known_providers_guid(spec->name, &facts->guid)) {
+        facts->is_known = true;
+    } else {
+        facts->guid = guid_from_name(spec->name);
+    }
+}
+
 bool provider_names_find(struct schema_cache *cache, struct provider_facts *facts, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const struct provider_spec *spec = facts[i].spec;
         facts[i] = (struct provider_facts){
             .spec = spec, .any_bits = spec->any.bits, .all_bits = spec->all.bits};
-        facts[i].guid = spec->name.size ? guid_from_name(spec->name) : spec->guid;
-        facts[i].name = spec->name;
+        set_known(&facts[i]);
     }
     struct search search = {
         .facts = facts, .count = count, .matches = calloc(count + 1, sizeof(*search.matches))};
@@ -175,7 +203,7 @@ bool provider_names_find(struct schema_cache *cache, struct provider_facts *fact
     free(search.matches);
     size_t unknown = 0;
     for (size_t i = 0; i < count; i++) {
-        unknown += !facts[i].found;
+        unknown += !facts[i].is_known;
     }
     guess_names(cache, facts, count, unknown);
     return true;

@@ -10,8 +10,10 @@
  */
 struct provider_facts {
     const struct provider_spec *spec;
-    bool found;
-    struct guid guid;
+    bool found;    /* some definition is of it */
+    bool is_known; /* its name and GUID are, by a definition or by known_providers.h */
+    struct guid
+        guid; /* not known: the one that EventSource and TraceLogging derive from the name */
     struct span name;   /* empty: unknown */
     size_t event_count; /* definitions of events */
     uint64_t any_bits;  /* of spec->any: numbers, and names that were found */

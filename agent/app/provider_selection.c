@@ -4,11 +4,12 @@
 #include <stdlib.h>
 
 #include "event/wpp_format.h"
+#include "schema/known_providers.h"
 #include "schema/wpp.h"
 
 enum { MAX_PROVIDERS = 1024 };
 
-/* In here a spec by name has a GUID, too: where none is known, the one that EventSource and
+/* In here a spec by name has a GUID, too: the known one, else that which EventSource and
  * TraceLogging derive from the name. */
 struct selected {
     struct provider_spec spec;
@@ -44,7 +45,8 @@ static struct provider_selection *allocate(size_t count, struct error *err)
 
 static void derive_guid(struct provider_spec *spec)
 {
-    if (spec->name.size && guid_is_zero(&spec->guid)) {
+    if (spec->name.size && guid_is_zero(&spec->guid) &&
+        !known_providers_guid(spec->name, &spec->guid)) {
         spec->guid = guid_from_name(spec->name);
     }
 }

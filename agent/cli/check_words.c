@@ -107,9 +107,10 @@ static void put_provider(const struct app_session *session, const struct app_pro
 {
     const struct provider_spec *spec = &provider->spec;
     char guid[GUID_TEXT_SIZE];
-    guid_write(facts && facts->found ? &facts->guid : &spec->guid, guid);
-    bool has_guid = (facts && facts->found) || spec->name.size == 0;
-    struct span name = facts && facts->found ? facts->name : spec->name;
+    bool is_known = facts && facts->is_known;
+    guid_write(is_known ? &facts->guid : &spec->guid, guid);
+    bool has_guid = is_known || spec->name.size == 0;
+    struct span name = is_known ? facts->name : spec->name;
     buf_add_text(out, "      ");
     if (provider->wpp) {
         buf_printf(out, "WPP messages of %s", provider->wpp);
@@ -457,7 +458,7 @@ static void put_fact(
     guid_write(&facts->guid, guid);
     buf_printf(
         out, "{\"session\":\"%s\",\"found\":%s", session->name, facts->found ? "true" : "false");
-    if (facts->found || facts->spec->name.size == 0) {
+    if (facts->is_known || facts->spec->name.size == 0) {
         buf_printf(out, ",\"guid\":\"%.36s\"", guid);
     }
     if (facts->name.size) {

@@ -9,6 +9,7 @@
 #include "event/value_json.h"
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"
+#include "schema/known_providers.h"
 
 /* `etwship providers`: which providers the schema sources know, and what one of them can say; or which
  * ones are in traces. */
@@ -23,55 +24,142 @@ static const struct cli_option options[] = {
 
 enum { MAX_OUTPUT_BYTES = 512 * 1024 * 1024 };
 
+/* A provider: its definitions side by side, or none of one whose name alone is known. */
+struct row {
+    struct guid guid;
+    struct span name;
+    const struct event_schema *const *schemas;
+    size_t count;
+};
+
+struct rows {
+    struct row *items;
+    size_t count;
+    size_t capacity;
+    size_t described; /* the first so many have definitions, by name and GUID */
+    bool failed;
+};
+
+static void add_row(struct rows *rows, const struct row *row)
+{
+    if (rows->count == rows->capacity) {
+        size_t capacity = rows->capacity ? rows->capacity * 2 : 256;
+        struct row *items = realloc(rows->items, capacity * sizeof(*items));
+        if (!items) {
+            rows->failed = true;
+            return;
+        }
+        rows->items = items;
+        rows->capacity = capacity;
+    }
+    rows->items[rows->count++] = *row;
+}
+
 static bool same_provider(const struct event_schema *a, const struct event_schema *b)
 {
     return guid_equal(&a->provider, &b->provider) && span_equal(a->provider_name, b->provider_name);
 }
 
-static void add_provider(const struct event_schema *const *schemas, size_t count, bool json,
-    bool with_events, struct buf *out)
+static void add_described(struct rows *rows, const struct schema_list *list)
 {
-    const struct event_schema *first = schemas[0];
+    for (size_t i = 0; i < list->count;) {
+        const struct event_schema *first = list->items[i];
+        size_t end = i + 1;
+        while (end < list->count && same_provider(first, list->items[end])) {
+            end++;
+        }
+        add_row(
+            rows, &(struct row){first->provider, first->provider_name, list->items + i, end - i});
+        i = end;
+    }
+    rows->described = rows->count;
+}
+
+static void add_known(void *self, const struct guid *provider, struct span name)
+{
+    struct rows *rows = self;
+    for (size_t i = 0; i < rows->described; i++) {
+        if (guid_equal(&rows->items[i].guid, provider)) {
+            return;
+        }
+    }
+    add_row(rows, &(struct row){.guid = *provider, .name = name});
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+    const struct row *x = a;
+    const struct row *y = b;
+    size_t size = x->name.size < y->name.size ? x->name.size : y->name.size;
+    int order = size ? memcmp(x->name.data, y->name.data, size) : 0;
+    order = order ? order : (x->name.size > y->name.size) - (x->name.size < y->name.size);
+    return order ? order : memcmp(x->guid.bytes, y->guid.bytes, sizeof(x->guid.bytes));
+}
+
+static void put_row(const struct row *row, bool json, bool with_events, struct buf *out)
+{
+    enum schema_kind kind = row->count ? row->schemas[0]->kind : SCHEMA_UNKNOWN;
     char guid[GUID_TEXT_SIZE];
-    guid_write(&first->provider, guid);
+    guid_write(&row->guid, guid);
     if (!json) {
-        buf_printf(out, "%.36s  %-12s %6zu events  ", guid, schema_kind_name(first->kind), count);
-        visible_add(out, first->provider_name);
+        buf_printf(out, "%.36s  %-12s %6zu events  ", guid, schema_kind_name(kind), row->count);
+        visible_add(out, row->name);
         buf_add_byte(out, '\n');
-        for (size_t i = 0; with_events && i < count; i++) {
-            schema_list_describe(schemas[i], out);
+        for (size_t i = 0; with_events && i < row->count; i++) {
+            schema_list_describe(row->schemas[i], out);
         }
         return;
     }
-    buf_printf(out, "{\"guid\":\"%.36s\",\"kind\":\"%s\"", guid, schema_kind_name(first->kind));
-    if (first->provider_name.size) {
+    buf_printf(out, "{\"guid\":\"%.36s\",\"kind\":\"%s\"", guid, schema_kind_name(kind));
+    if (row->name.size) {
         buf_add_text(out, ",\"name\":");
-        value_json_string(first->provider_name, out);
+        value_json_string(row->name, out);
     }
-    buf_printf(out, ",\"event_count\":%zu", count);
-    for (size_t i = 0; with_events && i < count; i++) {
-        buf_add_text(out, i ? "," : ",\"events\":[");
-        schema_list_describe_json(schemas[i], out);
+    buf_printf(out, ",\"event_count\":%zu", row->count);
+    buf_add_text(out, with_events ? ",\"events\":[" : "");
+    for (size_t i = 0; with_events && i < row->count; i++) {
+        buf_add_text(out, i ? "," : "");
+        schema_list_describe_json(row->schemas[i], out);
     }
     buf_add_text(out, with_events ? "]}\n" : "}\n");
 }
 
-/* Providers among ${list}, all or the one called ${wanted}. How many. */
-static size_t add_providers(
-    const struct schema_list *list, const char *wanted, bool json, struct buf *out)
+static bool is_wanted(const struct row *row, const char *wanted)
 {
+    struct guid guid;
+    if (!wanted) {
+        return true;
+    }
+    if (row->count) {
+        return schema_list_is_provider(row->schemas[0], span_text(wanted));
+    }
+    bool is_guid = guid_parse(span_text(wanted), &guid) ||
+                   known_providers_guid(span_text(wanted), &guid);
+    return is_guid && guid_equal(&guid, &row->guid);
+}
+
+/* Providers of ${list}, and where ${with_known} those whose names are known; all or the one called
+ * ${wanted}. How many. */
+static size_t put_rows(
+    const struct schema_list *list, const char *wanted, bool json, bool with_known, struct buf *out)
+{
+    struct rows rows = {.items = NULL};
     size_t shown = 0;
-    for (size_t i = 0; i < list->count;) {
-        size_t end = i + 1;
-        while (end < list->count && same_provider(list->items[i], list->items[end])) {
-            end++;
-        }
-        if (!wanted || schema_list_is_provider(list->items[i], span_text(wanted))) {
-            add_provider(list->items + i, end - i, json, wanted != NULL, out);
+    add_described(&rows, list);
+    if (with_known) {
+        known_providers_each(add_known, &rows);
+    }
+    if (rows.count > 1) {
+        qsort(rows.items, rows.count, sizeof(*rows.items), compare_rows);
+    }
+    for (size_t i = 0; i < rows.count; i++) {
+        if (is_wanted(&rows.items[i], wanted)) {
+            put_row(&rows.items[i], json, wanted != NULL, out);
             shown++;
         }
-        i = end;
     }
+    out->failed |= rows.failed;
+    free(rows.items);
     return shown;
 }
 
@@ -110,12 +198,19 @@ static bool run_live(const struct cli_args *args, int *ret_exit)
     return found;
 }
 
+static void consider(void *nearest, const struct guid *provider, struct span name)
+{
+    (void)provider;
+    nearest_consider(nearest, name);
+}
+
 static void say_unknown(const struct schema_list *list, const char *wanted)
 {
     struct nearest nearest = {.text = span_text(wanted)};
     for (size_t i = 0; i < list->count; i++) {
         nearest_consider(&nearest, list->items[i]->provider_name);
     }
+    known_providers_each(consider, &nearest);
     struct span meant = nearest_meant(&nearest);
     if (meant.size) {
         cli_error(
@@ -137,7 +232,8 @@ static int run_sources(const struct cli_args *args)
         schema_list_sort(&list);
         buf_init(&out, MAX_OUTPUT_BYTES);
         exit_code = EXIT_DONE;
-        if (add_providers(&list, wanted, cli_value(args, "json") != NULL, &out) == 0 && wanted) {
+        bool all = !cli_value(args, "schema-source");
+        if (put_rows(&list, wanted, cli_value(args, "json") != NULL, all, &out) == 0 && wanted) {
             say_unknown(&list, wanted);
             exit_code = EXIT_FAILED;
         }
@@ -280,8 +376,9 @@ const struct cli_command cmd_providers = {
         "With TRACE, which may be a pattern: the providers of these traces with GUID, kind and "
         "number of events, those with the most first. What is listed can be given to dump -p.\n"
         "With --schema, or where there is no Windows: the providers that are built in or described "
-        "by the given manifests and schema packs; with an argument, all events of one and their "
-        "fields.\n"
+        "by the given manifests and schema packs, and, with 0 events, those of which the name "
+        "alone "
+        "is known; with an argument, all events of one and their fields.\n"
         "On Windows without --schema: the providers of this machine, installed ones and those that "
         "a running process has registered; with an argument, also the keywords, levels, channels, "
         "tasks and opcodes of one.",

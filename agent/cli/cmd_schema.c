@@ -41,7 +41,8 @@ static bool print(struct buf *out)
 /* What is built in needs no pack, and neither does what each event carries itself. */
 static bool belongs_into_pack(const struct event_schema *schema)
 {
-    return schema->kind != SCHEMA_TRACELOGGING && strcmp(schema->source, "kernel") != 0;
+    return schema->kind != SCHEMA_TRACELOGGING && strcmp(schema->source, "kernel") != 0 &&
+           strcmp(schema->source, "builtin") != 0;
 }
 
 static int write_pack(const char *path, const struct buf *text)

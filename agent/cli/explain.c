@@ -37,7 +37,8 @@ bool explain_init(struct explain *explain, const struct app_config *config,
     explain->schemas = schema_shared_create(&sources, err);
     free(paths);
     app_rules_each(config, look_at_list, explain);
-    const struct schema_cache_settings definitions = {.shared = explain->schemas};
+    const struct schema_cache_settings definitions = {
+        .shared = explain->schemas, .no_builtin = true};
     explain->definitions = explain->schemas ? schema_cache_create(&definitions, err) : NULL;
     const struct agent_plan_settings settings = {
         .config = config, .schemas = explain->schemas, .for_words = true};

@@ -9,6 +9,7 @@
 #include "etw/etw_names.h"
 #include "etw/etw_who.h"
 #include "event/value_json.h"
+#include "schema/known_providers.h"
 #include "schema/windows/tdh_registry.h"
 
 /*
@@ -192,7 +193,8 @@ static bool find(const char *wanted, struct search *search, struct error *err)
         return false;
     }
     bool is_guid = guid_parse(span_text(wanted), &search->guid);
-    if (!is_guid && !etw_names_find(names, span_text(wanted), &search->guid)) {
+    if (!is_guid && !etw_names_find(names, span_text(wanted), &search->guid) &&
+        !known_providers_guid(span_text(wanted), &search->guid)) {
         search->guid = guid_from_name(span_text(wanted));
     }
     etw_names_each(names, match, search);

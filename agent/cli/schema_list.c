@@ -8,6 +8,7 @@
 #include "event/type_names.h"
 #include "event/value_json.h"
 #include "event/wpp_format.h"
+#include "schema/known_providers.h"
 
 static void add(void *self, const struct event_schema *schema)
 {
@@ -111,7 +112,8 @@ bool schema_list_is_provider(const struct event_schema *schema, struct span text
         return guid_equal(&guid, &schema->provider) || guid_equal(&guid, &schema->class_guid);
     }
     return span_equal_nocase(text, schema->provider_name) ||
-           (schema->kind == SCHEMA_MOF && span_equal_nocase(text, schema->task_name));
+           (schema->kind == SCHEMA_MOF && span_equal_nocase(text, schema->task_name)) ||
+           (known_providers_guid(text, &guid) && guid_equal(&guid, &schema->provider));
 }
 
 /* ---- description ------------------------------------------------------------------------------------ */

@@ -51,6 +51,7 @@ struct schema_cache *trace_options_cache(const struct cli_args *args, int *ret_e
     const char *paths[MAX_PATHS];
     struct schema_cache_settings settings = {
         .sources = {.paths = paths, .warn = is_told ? NULL : warn},
+        .no_builtin = cli_value(args, "no-builtin") != NULL,
         .only_source = cli_value(args, "schema-source")};
     settings.sources.path_count = cli_values(args, "schema", paths, MAX_PATHS);
     if (!trace_options_are_schemas(paths, settings.sources.path_count, ret_exit)) {

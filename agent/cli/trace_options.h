@@ -20,16 +20,23 @@
                 "message format, driver's PDB or schema pack, or from all below this "          \
                 "folder (.man, .xml, .manifest; .mof, .mfl; .dll, .exe, .sys with their .mui; " \
                 ".tmf; .pdb; .pack), with corrections of them (.corrections.tsv)."},            \
+        {.name = "schema-source",                                                               \
+            .argument = "NAME",                                                                 \
+            .values = TRACE_SCHEMA_SOURCES,                                                     \
+            .help =                                                                             \
+                "Use this source of layouts alone: tracelogging, eventsource, embedded, "       \
+                "kernel, mof, manifest, binary, pack, tdh (what this Windows knows), builtin, " \
+                "wpp."},                                                                        \
     {                                                                                           \
-        .name = "schema-source", .argument = "NAME", .values = TRACE_SCHEMA_SOURCES,            \
-        .help = "Use this source of layouts alone: tracelogging, eventsource, embedded, "       \
-                "kernel, mof, manifest, binary, pack, tdh (what this Windows knows), wpp."      \
+        .name = "no-builtin",                                                                   \
+        .help = "Leave out the layouts that are built in for .NET, PowerShell and others "      \
+                "(source builtin)."                                                             \
     }
 
 /* Can each of --schema be used? If not, *ret_exit says why. */
 bool trace_options_are_schemas(const char *const *paths, size_t count, int *ret_exit);
 
-/* The cache for --schema and --schema-source; NULL: *ret_exit says why. */
+/* The cache for --schema, --schema-source and --no-builtin; NULL: *ret_exit says why. */
 struct schema_cache *trace_options_cache(const struct cli_args *args, int *ret_exit);
 
 /* What an operand stands for that is no path: standard input. */

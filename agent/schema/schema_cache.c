@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/map.h"
+#include "schema/known_providers.h"
 #include "schema/schema_claims.h"
 #include "schema/schema_copies.h"
 #include "schema/schema_key.h"
@@ -113,8 +114,9 @@ static bool make_string_schema(struct schema_cache *cache, struct error *err)
 
 static bool is_off(const struct schema_cache_settings *settings, size_t source)
 {
-    return sources[source] == &schema_source_tdh && settings->tdh == SCHEMA_TDH_OFF &&
-           !settings->only_source;
+    bool is_tdh = sources[source] == &schema_source_tdh;
+    return (is_tdh && settings->tdh == SCHEMA_TDH_OFF && !settings->only_source) ||
+           (sources[source] == &schema_source_builtin && settings->no_builtin);
 }
 
 /* As in the table, but for TDH, which may go before the files of the user. */
@@ -274,12 +276,16 @@ static uint64_t news_of(const struct schema_cache *cache)
 
 /* ---- finding ---------------------------------------------------------------------------------------- */
 
-/* The serial is the cache's own mark on a schema that the source keeps immutable otherwise. */
+/* The serial is the cache's own mark on a schema that the source keeps immutable otherwise. A
+ * definition that does not name its provider gets the known name with it. */
 static void give_serial(struct schema_cache *cache, const struct event_schema *schema)
 {
     struct event_schema *mutable = (struct event_schema *)(uintptr_t)schema;
     if (mutable->serial == 0) {
         mutable->serial = cache->next_serial++;
+        if (mutable->provider_name.size == 0) {
+            mutable->provider_name = known_providers_name(&mutable->provider);
+        }
     }
 }
 
@@ -351,14 +357,11 @@ static void ask_sources(
     choice->late = found.late;
 }
 
-/* As the sources have them. */
-static void list_sources(struct schema_cache *cache,
+static void list_source(struct schema_cache *cache, size_t source,
     void (*each)(void *self, const struct event_schema *schema), void *self)
 {
-    for (size_t i = 0; i < SOURCE_COUNT; i++) {
-        if (cache->instances[i] && sources[i]->list) {
-            sources[i]->list(cache->instances[i], each, self);
-        }
+    if (cache->instances[source] && sources[source]->list) {
+        sources[source]->list(cache->instances[source], each, self);
     }
 }
 
@@ -371,16 +374,21 @@ static void note_provider(void *self, const struct event_schema *schema)
     }
 }
 
-/* A schema that names the provider of a record; NULL: none does. */
-static const struct event_schema *another_of(
-    struct schema_cache *cache, const struct event_record *record)
+/* The name of an event's provider, as another definition has it, else as it is known; empty: nothing
+ * tells it. Providers of `builtin` are all known, so its texts are not read for their names. */
+static struct span provider_name_of(struct schema_cache *cache, const struct event_record *record)
 {
     if (!cache->names_listed) {
-        list_sources(cache, note_provider, cache);
+        for (size_t i = 0; i < SOURCE_COUNT; i++) {
+            if (sources[i] != &schema_source_builtin) {
+                list_source(cache, i, note_provider, cache);
+            }
+        }
         cache->names_listed = true;
     }
-    return map_get(
+    const struct event_schema *other = map_get(
         &cache->provider_names, span_make(record->provider.bytes, sizeof(record->provider.bytes)));
+    return other ? other->provider_name : known_providers_name(&record->provider);
 }
 
 /* What is known of a record that nothing describes: of an event its provider's name, of a message
@@ -395,15 +403,13 @@ static bool describe_bare(
         ret_schema->descriptor.id = record->descriptor.id;
         return true;
     }
-    const struct event_schema *other = record->kind == RECORD_EVENT ? another_of(cache, record)
-                                                                    : NULL;
-    if (other) {
+    if (record->kind == RECORD_EVENT) {
         ret_schema->kind = SCHEMA_UNKNOWN;
         ret_schema->source = "none";
         ret_schema->descriptor = record->descriptor;
-        ret_schema->provider_name = other->provider_name;
+        ret_schema->provider_name = provider_name_of(cache, record);
     }
-    return other != NULL;
+    return ret_schema->provider_name.size > 0;
 }
 
 /* Made by the cache and not by a source: it goes with the entry, as anybody can send any number of
@@ -577,7 +583,9 @@ void schema_cache_list(struct schema_cache *cache,
     void (*each)(void *self, const struct event_schema *schema), void *self)
 {
     struct listing listing = {.cache = cache, .each = each, .self = self};
-    list_sources(cache, tell_corrected, &listing);
+    for (size_t i = 0; i < SOURCE_COUNT; i++) {
+        list_source(cache, i, tell_corrected, &listing);
+    }
 }
 
 void schema_cache_list_met(struct schema_cache *cache,

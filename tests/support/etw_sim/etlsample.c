@@ -175,7 +175,8 @@ static bool run(const struct settings *settings, struct error *err)
     static struct sampler s; /* large */
     s = (struct sampler){.settings = settings};
     const struct schema_cache_settings sources = {
-        .sources = {.paths = settings->paths, .path_count = settings->path_count}};
+        .sources = {.paths = settings->paths, .path_count = settings->path_count},
+        .no_builtin = true};
     struct schema_cache *cache = schema_cache_create(&sources, err);
     if (!cache) {
         return false;

@@ -84,10 +84,11 @@ static bool learn_trace(struct schema_cache *cache, const char *path, struct err
 
 static bool set_up(struct sim_tdh *tdh, const struct sim_tdh_settings *settings, struct error *err)
 {
-    const struct schema_cache_settings cache = {.sources = {.paths = settings->paths,
-                                                    .path_count = settings->path_count,
-                                                    .warn = settings->warn,
-                                                    .warn_self = settings->warn_self}};
+    const struct schema_cache_settings cache = {.no_builtin = true,
+        .sources = {.paths = settings->paths,
+            .path_count = settings->path_count,
+            .warn = settings->warn,
+            .warn_self = settings->warn_self}};
     tdh->cache = schema_cache_create(&cache, err);
     if (!tdh->cache || !decoder_init(&tdh->decoder, err)) {
         return false;

@@ -533,7 +533,7 @@ static void sources_are_told_in_their_order(void **state)
 {
     (void)state;
     static const char *const names[] = {"tracelogging", "eventsource", "embedded", "kernel", "mof",
-        "manifest", "binary", "pack", "tdh", "wpp"};
+        "manifest", "binary", "pack", "tdh", "builtin", "wpp"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         assert_string_equal(schema_cache_source_name(i), names[i]);
     }
