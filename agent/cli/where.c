@@ -102,6 +102,12 @@ static void take_fields(void *self, const struct event_schema *schema)
     }
 }
 
+static void each_met(void *self, filter_name_fn *take, void *take_self)
+{
+    struct names names = {.take = take, .take_self = take_self};
+    schema_cache_list_met(self, take_fields, &names);
+}
+
 static void each_known(void *self, filter_name_fn *take, void *take_self)
 {
     struct names names = {.take = take, .take_self = take_self};
@@ -109,11 +115,14 @@ static void each_known(void *self, filter_name_fn *take, void *take_self)
     schema_cache_list_met(self, take_fields, &names);
 }
 
+/* Most fields are those of an event that was met: only for the others everything is listed. */
 static void warn_field(void *self, const struct filter_field *field)
 {
+    const struct filter_names met = {.each = each_met, .self = self};
     const struct filter_names names = {.each = each_known, .self = self};
     struct span meant = span_make(NULL, 0);
-    if (!filter_field_known(field, &names, &meant) && meant.size) {
+    if (!filter_field_known(field, &met, &meant) && !filter_field_known(field, &names, &meant) &&
+        meant.size) {
         cli_warning(
             "--where: no event that is known has a field data.%.*s. did you mean data.%.*s?",
             SPAN_ARG(field->name), SPAN_ARG(meant));

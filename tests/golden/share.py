@@ -8,10 +8,7 @@ from collections import Counter
 
 import common
 
-CLR = "e13c0d23-ccbc-4e12-931b-d9cc2eee27e4"
-CLR_RUNDOWN = "a669021c-c450-4609-a035-5af59af4df18"
 EVENTLOG_DIAGNOSTICS = "36c23e18-0e66-11d9-bbeb-505054503030"
-POWERSHELL = "a0c1853b-5c40-4b15-8766-3cf1c58f985a"
 BUILD = "d44a2098-821f-5808-4cea-1e24e982ca37"
 SYSTEM_CONFIG = "01853a65-418f-4f36-aefc-dc0f1d2fd235"
 SYSTEM_CONFIG_EX = "9b79ee91-b5fd-41c0-a243-4248e266e9d0"
@@ -19,13 +16,8 @@ WINSAT = "ed54dff8-c409-4cf6-bf83-05e1e61a09c4"
 
 # (provider or class, id or opcode, version) -> how many the trace holds.
 UNDESCRIBED = {
-    "dotnet-performance-DynamicEvents.etl": {
-        (CLR, 205, 4): 1217, (CLR, 4, 2): 1217, (CLR_RUNDOWN, 280, 0): 2, (CLR_RUNDOWN, 10, 0): 2},
-    "perfview-gcevents.etl": {
-        (CLR, 10, 4): 12, (CLR, 205, 4): 2, (CLR, 4, 2): 2, (CLR, 208, 0): 1, (CLR, 209, 0): 1},
     "pywintrace-eventlog.etl": dict.fromkeys(
         [(EVENTLOG_DIAGNOSTICS, code, 0) for code in (8001, 8002, 8003, 8004, 8009, 8010)], 1),
-    "krabsetw-powershell.etl": {(POWERSHELL, 40961, 1): 1, (POWERSHELL, 40962, 1): 1},
     "msbuild-PerfViewData.etl": {(BUILD, 53, 0): 1, (BUILD, 54, 0): 1},
     "perfview-net.4.5.2.x86.etl": {(SYSTEM_CONFIG, 22, 4): 78},
     "perfview-net.4.5.x86-2016.etl": {(SYSTEM_CONFIG, 22, 3): 117, (SYSTEM_CONFIG, 10, 2): 1},

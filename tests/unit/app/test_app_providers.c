@@ -167,7 +167,11 @@ static void a_slip_in_the_name_of_a_provider_is_told_by_the_definitions(void **s
         const char *meant;
     } cases[] = {{"Made-Up", ""}, {"made-up", ""}, {"Made-Upp", "Made-Up"}, {"Mdae-Up", "Made-Up"},
         {"Mad-Ip", "Made-Up"}, {"Mode-Ipp", ""}, {"Made-Up-Too", ""}, {"Made", ""}, {"Up", ""},
-        {"0f0e0d0c-0b0a-0908-0706-050403020101", ""}};
+        {"0f0e0d0c-0b0a-0908-0706-050403020101", ""},
+        /* Names that are known without a definition. */
+        {"Microsoft-Windows-DNS-Client", ""}, {"microsoft-windows-dns-client", ""},
+        {"Microsoft-Windows-DNS-Clinet", "Microsoft-Windows-DNS-Client"},
+        {"DNS-Client", "Microsoft-Windows-DNS-Client"}};
     struct app_config config;
     struct config_report report;
     struct error err;
@@ -311,6 +315,61 @@ static void a_provider_that_only_a_definition_knows_is_switched_on_by_its_guid(v
     etw_api_use(NULL);
 }
 
+/* The machine's word goes first, then that of a definition; what neither has may be known. */
+static void a_known_provider_is_switched_on_by_its_guid(void **state)
+{
+    (void)state;
+    static const struct etw_api empty = {.StartTraceW = NULL};
+    struct app_config config;
+    struct config_report report;
+    struct error err = {0};
+    struct guid guid;
+    assert_true(guid_parse(span_text("1c95126e-7eea-49a9-a3fe-a378b03ddb4d"), &guid));
+    etw_api_use(&empty);
+    config_report_init(&report);
+    assert_true(app_config_parse(
+        span_text("sessions: [{type: realtime, providers: [microsoft-windows-dns-client, Other]}]\n"
+                  "outputs: [{type: stdout}]\n"),
+        "f.yaml", app_modules(), NULL, &config, &report));
+    const struct app_provider *list = config.sessions[0].providers.items;
+    struct provider_spec specs[2] = {list[0].spec, list[1].spec};
+    assert_true(app_providers_resolve(&config, &config.sessions[0], specs, &err));
+    assert_true(guid_equal(&specs[0].guid, &guid));
+    assert_true(guid_is_zero(&specs[1].guid));
+    config_report_fini(&report);
+    app_config_fini(&config);
+    etw_api_use(NULL);
+}
+
+/* What a configuration is told of a provider: its other name. */
+static void facts_of_a_provider_hold_what_is_known(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "Microsoft-Windows-DNS-Client", "1c95126e-7eea-49a9-a3fe-a378b03ddb4d", "Nobody-Knows"};
+    const struct schema_cache_settings settings = {.no_builtin = true};
+    struct error err;
+    struct schema_cache *cache = schema_cache_create(&settings, &err);
+    struct provider_spec specs[3];
+    struct provider_facts facts[3];
+    struct guid derived = guid_from_name(span_text("Nobody-Knows"));
+    assert_non_null(cache);
+    for (size_t i = 0; i < 3; i++) {
+        assert_true(provider_spec_parse(&specs[i], span_text(texts[i]), &err));
+        facts[i].spec = &specs[i];
+    }
+    assert_true(provider_names_find(cache, facts, 3));
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(facts[i].is_known);
+        assert_false(facts[i].found);
+        assert_true(guid_equal(&facts[i].guid, &specs[1].guid));
+        assert_true(span_is(facts[i].name, "Microsoft-Windows-DNS-Client"));
+    }
+    assert_false(facts[2].is_known);
+    assert_true(guid_equal(&facts[2].guid, &derived));
+    schema_cache_destroy(cache);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -322,6 +381,8 @@ int main(void)
         cmocka_unit_test(definitions_are_only_read_for_names),
         cmocka_unit_test(for_live_sessions_counts_what_the_machine_knows),
         cmocka_unit_test(a_provider_that_only_a_definition_knows_is_switched_on_by_its_guid),
+        cmocka_unit_test(a_known_provider_is_switched_on_by_its_guid),
+        cmocka_unit_test(facts_of_a_provider_hold_what_is_known),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
