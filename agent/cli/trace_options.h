@@ -10,7 +10,7 @@
 
 /* schema_sources.def */
 #define TRACE_SCHEMA_SOURCES \
-    "tracelogging|eventsource|embedded|kernel|mof|manifest|binary|pack|tdh|wpp"
+    "tracelogging|eventsource|embedded|kernel|mof|manifest|binary|pack|tdh|builtin|wpp"
 
 #define CLI_OPTION_SCHEMA                                                                       \
     {.name = "schema",                                                                          \

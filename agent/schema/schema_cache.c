@@ -114,9 +114,9 @@ static bool make_string_schema(struct schema_cache *cache, struct error *err)
 
 static bool is_off(const struct schema_cache_settings *settings, size_t source)
 {
-    bool is_tdh = sources[source] == &schema_source_tdh;
-    return (is_tdh && settings->tdh == SCHEMA_TDH_OFF && !settings->only_source) ||
-           (sources[source] == &schema_source_builtin && settings->no_builtin);
+    return sources[source] == &schema_source_tdh
+               ? settings->tdh == SCHEMA_TDH_OFF && !settings->only_source
+               : sources[source] == &schema_source_builtin && settings->no_builtin;
 }
 
 /* As in the table, but for TDH, which may go before the files of the user. */
@@ -357,11 +357,13 @@ static void ask_sources(
     choice->late = found.late;
 }
 
-static void list_source(struct schema_cache *cache, size_t source,
+static void list_sources(struct schema_cache *cache, const struct schema_source_ops *without,
     void (*each)(void *self, const struct event_schema *schema), void *self)
 {
-    if (cache->instances[source] && sources[source]->list) {
-        sources[source]->list(cache->instances[source], each, self);
+    for (size_t i = 0; i < SOURCE_COUNT; i++) {
+        if (cache->instances[i] && sources[i]->list && sources[i] != without) {
+            sources[i]->list(cache->instances[i], each, self);
+        }
     }
 }
 
@@ -379,11 +381,7 @@ static void note_provider(void *self, const struct event_schema *schema)
 static struct span provider_name_of(struct schema_cache *cache, const struct event_record *record)
 {
     if (!cache->names_listed) {
-        for (size_t i = 0; i < SOURCE_COUNT; i++) {
-            if (sources[i] != &schema_source_builtin) {
-                list_source(cache, i, note_provider, cache);
-            }
-        }
+        list_sources(cache, &schema_source_builtin, note_provider, cache);
         cache->names_listed = true;
     }
     const struct event_schema *other = map_get(
@@ -401,15 +399,13 @@ static bool describe_bare(
         ret_schema->kind = SCHEMA_WPP;
         ret_schema->source = "wpp";
         ret_schema->descriptor.id = record->descriptor.id;
-        return true;
-    }
-    if (record->kind == RECORD_EVENT) {
+    } else if (record->kind == RECORD_EVENT) {
         ret_schema->kind = SCHEMA_UNKNOWN;
         ret_schema->source = "none";
         ret_schema->descriptor = record->descriptor;
         ret_schema->provider_name = provider_name_of(cache, record);
     }
-    return ret_schema->provider_name.size > 0;
+    return ret_schema->kind == SCHEMA_WPP || ret_schema->provider_name.size > 0;
 }
 
 /* Made by the cache and not by a source: it goes with the entry, as anybody can send any number of
@@ -458,11 +454,11 @@ static void fill_entry(
         cache->late = true;
         cache->news = news;
     }
-    bool missed = entry->choice.count == 0;
-    if (missed) {
+    entry->retry_after = UINT64_MAX;
+    if (entry->choice.count == 0) {
+        entry->retry_after = record->time + MISS_SECONDS * UINT64_C(10000000);
         add_bare(cache, record, entry);
     }
-    entry->retry_after = missed ? record->time + MISS_SECONDS * UINT64_C(10000000) : UINT64_MAX;
 }
 
 static struct recent_slot *recent_slot(
@@ -583,9 +579,7 @@ void schema_cache_list(struct schema_cache *cache,
     void (*each)(void *self, const struct event_schema *schema), void *self)
 {
     struct listing listing = {.cache = cache, .each = each, .self = self};
-    for (size_t i = 0; i < SOURCE_COUNT; i++) {
-        list_source(cache, i, tell_corrected, &listing);
-    }
+    list_sources(cache, NULL, tell_corrected, &listing);
 }
 
 void schema_cache_list_met(struct schema_cache *cache,
