@@ -3,6 +3,7 @@
 - Every event of the real traces comes out the same with and without the manifests' folder, line by
   line, in both formats. What differs is named here, with the reason: what newer runtimes added to
   maps, and where the built-in layout says more than the file does.
+- All that the public manifests define of these providers is defined here.
 - Events that no manifest at hand describes are read once more from their raw bytes, with the struct
   module alone.
 - The names of providers are known where no definition is, and a definition's own name goes first.
@@ -142,6 +143,39 @@ def compare_trace(report, path, form, seen):
             compare(report, where, json.loads(here), json.loads(there), seen)
 
 
+# ---- definitions ---------------------------------------------------------------------------------
+
+# provider -> the file whose definitions are among the built-in ones.
+PUBLIC = {f"Microsoft-Windows-DotNETRuntime{part}": "perfview/ClrEtwAll.man"
+          for part in ("", "Rundown", "Private", "Stress")} | {
+              f"Microsoft-Windows-Kernel-{part}": "tx/SystemEvents.man"
+              for part in ("Process", "File", "Network", "Registry")}
+# What newer runtimes changed: keywords of two events.
+NEW_KEYWORDS = {("Microsoft-Windows-DotNETRuntime", 23, 0),
+                ("Microsoft-Windows-DotNETRuntime", 80, 1)}
+
+
+def definitions(provider, *arguments):
+    listed = json.loads(common.run("providers", provider, "--json", *arguments))
+    return {(e["code"], e["version"]): e for e in listed["events"]}
+
+
+def check_definitions(report):
+    """Not all events occur in a trace: what the manifests define is the same here."""
+    for provider, name in PUBLIC.items():
+        here = definitions(provider, "--schema-source", "builtin")
+        there = definitions(provider, "--schema", common.manifests() / name,
+                            "--schema-source", "manifest")
+        report.equal(f"{provider}: not here", sorted(set(there) - set(here)), [])
+        for key in sorted(set(there) & set(here)):
+            a, b = here[key], there[key]
+            if b.get("message") == "NONE":
+                del b["message"]
+            ignored = {"source"} | ({"keywords"} if (provider, *key) in NEW_KEYWORDS else set())
+            for member in sorted((set(a) | set(b)) - ignored):
+                report.equal(f"{provider} {key}: {member}", a.get(member), b.get(member))
+
+
 # ---- from the bytes --------------------------------------------------------------------------------
 
 def text16(payload, at):
@@ -254,6 +288,7 @@ def main():
         check_bytes(report, name, seen)
     for key in READERS:
         report.true(f"{key} was read from its bytes", seen[key] > 0, "there is none")
+    check_definitions(report)
     check_names(report)
     check_powershell(report)
     for what, count in seen.items():
