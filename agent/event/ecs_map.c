@@ -2,6 +2,8 @@
 
 #include "event/ecs_map_plan.h"
 #include "event/event_edits.h"
+#include "event/event_file.h"
+#include "event/event_path_internal.h"
 #include "event/event_process.h"
 #include "event/value_json.h"
 
@@ -127,7 +129,8 @@ bool ecs_map_is_own(const struct event_record *record, uint32_t pid)
 static const struct event_process *ask_other(const struct event *event, uint32_t pid)
 {
     const struct event_edits *edits = event->edits;
-    bool is_hidden = edits && (edits->process_removed || edits->process_hashed);
+    uint32_t file = event_edits_process_bit(PATH_FILE_PATH);
+    bool is_hidden = edits && ((edits->process_removed | edits->process_hashed) & ~file);
     return event->others && !is_hidden
                ? event->others->find(event->others->self, event->record, pid)
                : NULL;
@@ -155,6 +158,11 @@ static struct event_value fact_of(
     const struct known *known, const struct ecs_map_member *member, const struct event *event)
 {
     const struct event_path *path = &ecs_map_known[member->property].path;
+    if (member->origin == ECS_MAP_USED) {
+        bool is_part = member->conversion != ECS_CONVERT_text;
+        return event_file_value(
+            path, is_part && event->file && event->file->is_edited ? NULL : event->file);
+    }
     bool is_about = member->origin == ECS_MAP_ABOUT;
     bool is_own = is_about ? known->is_own : known->is_creator;
     return is_own ? event_process_value(path, event)
@@ -167,11 +175,15 @@ static bool is_of_device(struct span path)
     return span_equal(span_first(path, sizeof(start) - 1), span_text(start));
 }
 
-/* Does ${source} have an image by its device, and what is known of the process by its drive? */
+/* Does ${source} have an image, or a file, by its device, and what is known of it by its drive? */
 static bool is_known_better(const struct known *known, const struct ecs_map_member *member,
     const struct ecs_source *source, const struct event *event)
 {
     const struct event_process *process = known->is_own ? event->process : known->other;
+    if (member->is_path) {
+        return event->file && !is_of_device(event->file->path) &&
+               is_of_device(event_value_text(source->context, &source->value));
+    }
     return member->is_image && process && process->executable.size &&
            !is_of_device(process->executable) &&
            is_of_device(event_value_text(source->context, &source->value));

@@ -4,6 +4,7 @@
 
 #include "event/event_edits.h"
 #include "event/event_path_internal.h"
+#include "event/record_file.h"
 
 /*
  * From the tables to a plan. That happens once per event type, so the rows are simply gone through:
@@ -74,6 +75,10 @@ const struct ecs_map_known ecs_map_known[ECS_MAP_KNOWN] = {
         ECS_CONVERT_text},
     {"process.parent.command_line", ECS_MAP_CREATOR, {.field = PATH_PROCESS_COMMAND_LINE},
         ECS_CONVERT_text},
+    {"file.path", ECS_MAP_USED, {.field = PATH_FILE_PATH}, ECS_CONVERT_text},
+    {"file.name", ECS_MAP_USED, {.field = PATH_FILE_PATH}, ECS_CONVERT_basename},
+    {"file.directory", ECS_MAP_USED, {.field = PATH_FILE_PATH}, ECS_CONVERT_directory},
+    {"file.extension", ECS_MAP_USED, {.field = PATH_FILE_PATH}, ECS_CONVERT_extension},
 };
 
 static const char *const group_objects[ECS_MAP_GROUPS] = {"event.", "process.", "error.", ""};
@@ -228,6 +233,7 @@ static void add_member(struct members *members, struct ecs_map_member member, co
     member.group = (uint8_t)group_of(field);
     member.is_list = is_list(field, (enum ecs_conversion)member.conversion);
     member.is_image = strcmp(field, "process.executable") == 0;
+    member.is_path = strncmp(field, "file.", strlen("file.")) == 0 && process_bits(field);
     if (members->count < ECS_MAP_MAX_MEMBERS && render_key(&member)) {
         members->list[members->count++] = member;
     }
@@ -289,16 +295,20 @@ static bool tells_user(const struct members *members)
            has_field(members, members->count, "user.name");
 }
 
-/* What is known of processes stands behind what the mapping has, as the second choice. */
-static void add_known(struct members *members)
+/* What is known of processes and files stands behind what the mapping has, as the second choice. */
+static void add_known(const struct event_record *record, struct members *members)
 {
     bool has_user = tells_user(members);
+    bool uses_file = record_file_uses(record);
     for (size_t i = 0; i < ECS_MAP_KNOWN; i++) {
         const struct ecs_map_known *known = &ecs_map_known[i];
         const struct ecs_map_member member = {.origin = (uint8_t)known->origin,
             .property = (uint16_t)i,
             .conversion = (uint8_t)known->conversion};
-        if (!has_user || strncmp(known->field, "user.", strlen("user.")) != 0) {
+        bool is_hidden = known->origin == ECS_MAP_USED
+                             ? !uses_file
+                             : has_user && strncmp(known->field, "user.", strlen("user.")) == 0;
+        if (!is_hidden) {
             add_member(members, member, known->field);
         }
     }
@@ -375,7 +385,7 @@ struct ecs_plan *ecs_map_compile(const struct event *event)
     if (members.count == 0) {
         return NULL;
     }
-    add_known(&members);
+    add_known(event->record, &members);
     sort(&members);
     size_t bytes = members.count * sizeof(members.list[0]);
     struct ecs_plan *plan = calloc(1, sizeof(*plan) + bytes);

@@ -14,16 +14,18 @@ enum ecs_map_origin {
     /* What is known of a process (event_process.h): */
     ECS_MAP_ABOUT,   /* of the one that the event is about, its own or another */
     ECS_MAP_CREATOR, /* of its own, where it is the start of another one by this one */
+    /* What is known of a file (event_file.h): */
+    ECS_MAP_USED, /* of the one that the event uses */
 };
 
-/* Members of the ecs event that event_process.h knows. */
+/* Members of the ecs event that event_process.h and event_file.h know. */
 struct ecs_map_known {
     const char *field;
     enum ecs_map_origin origin;
     struct event_path path;
     enum ecs_conversion conversion;
 };
-enum { ECS_MAP_KNOWN = 15 };
+enum { ECS_MAP_KNOWN = 19 };
 extern const struct ecs_map_known ecs_map_known[ECS_MAP_KNOWN];
 
 /* One member of the ecs event, from one source. Several in a row may be of one field: elements of a
@@ -37,6 +39,7 @@ struct ecs_map_member {
     uint8_t shared;            /* objects that the member before it stands in, too */
     bool is_list;
     bool is_image;      /* process.executable */
+    bool is_path;       /* file.path, and what is a part of it */
     uint16_t number;    /* the same for members of one field, in a plan */
     uint8_t group;      /* enum ecs_map_group */
     uint8_t origin;     /* enum ecs_map_origin */

@@ -41,6 +41,7 @@ enum decode_status {
     DECODE_PARTIAL,  /* some fields, then `error`; `rest` is what could not be decoded */
 };
 
+struct event_file;      /* event/event_file.h */
 struct event_process;   /* event/event_process.h */
 struct event_processes; /* the same */
 struct event_edits;     /* event/event_edits.h */
@@ -48,6 +49,7 @@ struct event_edits;     /* event/event_edits.h */
 struct event {
     const struct event_record *record;
     const struct event_process *process;  /* whose event it is; NULL: unknown, or not asked for */
+    const struct event_file *file;        /* that it uses; NULL: none, unknown, or not asked for */
     const struct event_processes *others; /* who knows those that it tells of; NULL: nobody */
     const struct event_schema *schema;    /* NULL if there is none */
     const struct field *fields;

@@ -38,6 +38,8 @@ static const struct {
     {PATH_PROCESS_SESSION_ID, REMOVE},
     {PATH_PROCESS_INTEGRITY, REMOVE},
     {PATH_PROCESS_START, REMOVE},
+    {PATH_FILE, REMOVE},
+    {PATH_FILE_PATH, REMOVE | HASH | TRUNCATE},
     {PATH_ACTIVITY_ID, REMOVE | HASH},
     {PATH_RELATED_ACTIVITY_ID, REMOVE | HASH},
     {PATH_EXTENDED, REMOVE},
@@ -89,14 +91,14 @@ static const char *fields_for(enum event_edit_kind kind)
         return "labels.NAME, data.NAME, message and names of host";
     case EVENT_EDIT_REMOVE:
         return "data.NAME, message, payload, payload_rest, activity_id, related_activity_id, "
-               "process.… but pid, thread and parent.pid, extended, host, labels and tags";
+               "process.… but pid, thread and parent.pid, file, extended, host, labels and tags";
     case EVENT_EDIT_RENAME:
         return "data.NAME";
     case EVENT_EDIT_HASH:
-        return "data.NAME, message, texts of process, activity_id, related_activity_id, "
+        return "data.NAME, message, texts of process, file.path, activity_id, related_activity_id, "
                "extended.sid, names and id of host, and labels.NAME";
     default:
-        return "data.NAME, message, and names and command lines of process";
+        return "data.NAME, message, file.path, and names and command lines of process";
     }
 }
 

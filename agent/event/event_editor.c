@@ -198,6 +198,7 @@ static void give_up(struct event_editor *editor)
         "its values are left out: no memory to edit them, or too many rules for one field";
     event->stack_count = 0;
     event->process = NULL;
+    event->file = NULL;
     editor->edits.has_message = true;
     editor->edits.message = span_make(NULL, 0);
 }

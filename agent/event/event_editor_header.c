@@ -291,6 +291,25 @@ static void hash_items(struct event_editor *editor, const struct event_edit *edi
     }
 }
 
+/* What is mapped to the path from the payload goes with it. */
+static void edit_file(struct event_editor *editor, const struct event_edit *edit)
+{
+    const uint32_t bit = event_edits_process_bit(PATH_FILE_PATH);
+    const struct event_file *file = editor->event.file;
+    editor->edits.process_removed |= edit->kind == EVENT_EDIT_REMOVE ? bit : 0;
+    editor->edits.process_hashed |= edit->kind == EVENT_EDIT_HASH ? bit : 0;
+    if (!file || edit->kind == EVENT_EDIT_REMOVE) {
+        editor->event.file = NULL;
+        return;
+    }
+    struct span path = edit->kind == EVENT_EDIT_HASH
+                           ? hash_of(editor, edit, file->path)
+                           : span_first(file->path, event_editor_fit(file->path, edit->bytes));
+    editor->file = (struct event_file){
+        .path = path, .is_edited = file->is_edited || !span_equal(path, file->path)};
+    editor->event.file = &editor->file;
+}
+
 static void edit_record(struct event_editor *editor, const struct event_edit *edit)
 {
     static const struct guid none;
@@ -336,6 +355,10 @@ void event_editor_apply_header(struct event_editor *editor, const struct event_e
     case PATH_TAGS:
         editor->agent.tag_count = 0;
         mark(editor, edit);
+        break;
+    case PATH_FILE:
+    case PATH_FILE_PATH:
+        edit_file(editor, edit);
         break;
     case PATH_PROCESS_START_KEY: /* of the record, else of the process */
         edit_record(editor, edit);

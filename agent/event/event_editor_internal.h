@@ -3,6 +3,7 @@
 
 #include "event/event_editor.h"
 #include "event/event_edits.h"
+#include "event/event_file.h"
 #include "event/event_process.h"
 
 /* What the parts of the editor share; not for users of event_editor.h. */
@@ -40,6 +41,7 @@ struct event_editor {
     struct event_record record;
     struct extended_item items[RECORD_MAX_EXTENDED];
     struct trace_info trace;
+    struct event_file file;
     struct event_agent agent;
     size_t label_capacity;
     size_t tag_capacity;

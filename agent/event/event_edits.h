@@ -19,8 +19,8 @@ struct event_edits {
     const void *marks[EVENT_EDITS_MAX_MARKS];
     size_t mark_count; /* 0: host, labels and tags are as they were */
 
-    /* Fields of the process that rules removed, and hashed, whether it is known or not: bits of
-     * event_edits_process_bit(). What is mapped to the same field from the payload goes, too. */
+    /* Fields of the process, and file.path, that rules removed, and hashed, whether they are known or not:
+     * bits of event_edits_process_bit(). What is mapped to the same field from the payload goes, too. */
     uint32_t process_removed;
     uint32_t process_hashed;
 
@@ -28,7 +28,7 @@ struct event_edits {
     struct span message; /* … this, UTF-8; empty: it has none */
 };
 
-/* Of a field from PATH_PROCESS_START_KEY to PATH_PROCESS_START (event_path_internal.h). */
+/* Of a field from PATH_PROCESS_START_KEY to PATH_FILE_PATH (event_path_internal.h), fewer than 32. */
 static inline uint32_t event_edits_process_bit(uint8_t field)
 {
     return UINT32_C(1) << (field % 32);

@@ -282,6 +282,8 @@ enum event_path_scope event_path_scope(const struct event_path *path)
     case PATH_PROCESS_SESSION_ID:
     case PATH_PROCESS_INTEGRITY:
     case PATH_PROCESS_START:
+    case PATH_FILE:
+    case PATH_FILE_PATH:
         return EVENT_PATH_OF_PLACE;
     case PATH_PROCESS:
     case PATH_PROCESS_PID:

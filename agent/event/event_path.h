@@ -13,8 +13,8 @@
 /* What must be known of an event before its value is. */
 enum event_path_need {
     EVENT_PATH_RECORD, /* the record and its trace */
-    EVENT_PATH_SCHEMA, /* event.schema, event.stack, event.process, and nothing of the payload */
-    EVENT_PATH_EVENT,  /* the decoded event */
+    EVENT_PATH_SCHEMA, /* event.schema, event.stack, event.process, event.file, and nothing of the payload */
+    EVENT_PATH_EVENT, /* the decoded event */
 };
 
 /* A struct of a schema is nested SCHEMA_MAX_DEPTH deep at most. */
@@ -57,7 +57,7 @@ enum event_path_scope {
     EVENT_PATH_OF_TYPE,
     EVENT_PATH_OF_EVENT,   /* anything else of the record or its trace */
     EVENT_PATH_OF_PROCESS, /* OF_EVENT, but OF_PLACE where record_process_may_change */
-    EVENT_PATH_OF_PLACE,   /* also on the records around it: its number, its stack, its process */
+    EVENT_PATH_OF_PLACE, /* also on the records around it: its number, its stack, its process and file */
 };
 enum event_path_scope event_path_scope(const struct event_path *path);
 

@@ -1,5 +1,6 @@
 #include "base/bytes.h"
 #include "base/put.h"
+#include "event/event_file.h"
 #include "event/event_host.h"
 #include "event/event_path_internal.h"
 #include "event/event_process.h"
@@ -330,6 +331,9 @@ struct event_value event_path_header(
         return event_path_object_if(record->present & RECORD_HAS_THREAD);
     case PATH_PROCESS_THREAD_ID:
         return event_path_uint_if(record->present & RECORD_HAS_THREAD, record->thread_id);
+    case PATH_FILE:
+    case PATH_FILE_PATH:
+        return event_file_value(path, event->file);
     case PATH_ACTIVITY_ID:
         return event_path_guid_if(!guid_is_zero(&record->activity_id), record->activity_id.bytes);
     case PATH_RELATED_ACTIVITY_ID:

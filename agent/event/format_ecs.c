@@ -3,6 +3,7 @@
 #include "event/ecs_head.h"
 #include "event/ecs_map.h"
 #include "event/ecs_value.h"
+#include "event/event_file.h"
 
 /*
  * The shape of Filebeat's etw input, in the fields of the Elastic Common Schema. ecs.tsv is the
@@ -252,6 +253,9 @@ static void ecs_event(struct event_writer *writer, const struct event *event, st
     }
     if (event->status != DECODE_COMPLETE) {
         add_undecoded(event, out);
+    }
+    if (!plan && event->file) {
+        event_file_ecs(&writer->mapped, event->file, out);
     }
     if (ecs_map_has(plan, ECS_MAP_REST)) {
         ecs_map_add(&writer->mapped, plan, event, ECS_MAP_REST, out);

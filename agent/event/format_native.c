@@ -1,5 +1,6 @@
 #include "base/bytes.h"
 #include "base/put.h"
+#include "event/event_file.h"
 #include "event/event_stack.h"
 #include "event/event_writer_internal.h"
 #include "event/value_put.h"
@@ -459,8 +460,8 @@ static void native_event(struct event_writer *writer, const struct event *event,
     writer->values.uint64_strings = writer->options.uint64_strings;
     struct span process = event_process_text(
         writer, event->process, EVENT_PROCESS_MEMBERS, event_process_native);
-    size_t room = FIXED_ROOM + head->head.size + process.size + trace->start.size +
-                  trace->file.size;
+    size_t room = FIXED_ROOM + head->head.size + process.size + event_file_room(event->file) +
+                  trace->start.size + trace->file.size;
     if (head->failed || !trace->valid || !buf_reserve(out, room)) {
         out->failed = true;
         return;
@@ -469,6 +470,7 @@ static void native_event(struct event_writer *writer, const struct event *event,
     p = event_put_time(writer, p, record->time);
     p = put_span(p, head->head);
     p = put_process(&writer->values, p, event, process);
+    p = event_file_put(p, event->file);
     p = put_padded(p, trace->start);
     p = put_etw_numbers(&writer->values, p, event);
     p = put_padded(p, trace->file);

@@ -6,8 +6,8 @@ import json
 import common
 
 KEY_ORDER = [
-    "@timestamp", "provider", "event", "process", "etw", "activity_id", "related_activity_id",
-    "data", "payload", "payload_rest", "decode_error", "extended", "wpp", "gap", "guard", "message", "host",
+    "@timestamp", "provider", "event", "process", "file", "etw", "activity_id",
+    "related_activity_id", "data", "payload", "payload_rest", "decode_error", "extended", "wpp", "gap", "guard", "message", "host",
     "agent", "labels", "tags"]
 REQUIRED = {"@timestamp", "provider", "event", "etw"}
 REQUIRED_OF_ECS = {"@timestamp", "ecs", "event", "host", "winlog"}

@@ -35,7 +35,8 @@ taken away, and nothing is guessed: a value that is not of the kind that its fie
 - `source` is who calls or sends, `destination` who is called or receives, where the event tells; of a
   connection at rest `source` is the local side.
 - Paths are as the event has them, also those of devices (`\\Device\\HarddiskVolume3\\…`); but
-  `process.executable` begins with the drive where the process is known by that.
+  `process.executable` begins with the drive where the process is known by that, and so does `file.path` where the
+  event has the file's address, too. Events that have the address alone get `file.*` from what is known of it.
 - Several rows for one field: the first one that has a value counts, or in a list all of them.
 
 ## Conversions

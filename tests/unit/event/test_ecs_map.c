@@ -1,6 +1,8 @@
 #include <stdio.h>
 
 #include "event/event_edits.h"
+#include "event/event_file.h"
+#include "event/event_path_internal.h"
 #include "event/event_process.h"
 #include "support/json_check.h"
 #include "unit/event/writer_fixture.h"
@@ -72,6 +74,7 @@ static void init(struct writer_fixture *f, const char *provider, uint16_t id,
 #define DNS FIXTURE_GUID
 #define KERNEL_PROCESS "22fb2cd6-0e7b-422b-a0c7-2fad1fd0e716"
 #define KERNEL_REGISTRY "70eb4f03-c1de-4f73-a051-33d13d5413bd"
+#define KERNEL_FILE "edd08927-9cc4-4e65-b970-c2560fb5c289"
 #define SECURITY "54849625-5478-4994-a5ba-3e3b0328c30d"
 #define OWN_PROCESS ",\"process\":{\"pid\":1234,\"thread\":{\"id\":5678}}"
 
@@ -270,6 +273,47 @@ static void what_is_known_of_the_process_joins(void **state)
     fixture_fini(&f);
 }
 
+static const struct piece opened[] = {
+    {"FileName", IN_UNICODE_STRING, 0, "L'\\Device\\HarddiskVolume2\\x\\a.txt'", NULL},
+};
+static const struct piece written[] = {{"IOSize", IN_UINT32, 0, "00100000", NULL}};
+#define FILE_OPENED ",\"action\":\"file-opened\",\"category\":[\"file\"],\"type\":[\"access\"]"
+#define FILE_WRITTEN ",\"action\":\"file-written\",\"category\":[\"file\"],\"type\":[\"change\"]"
+#define FILE_OF(path)                                                                      \
+    ",\"file\":{\"directory\":\"" path "\\\\x\",\"extension\":\"txt\",\"name\":\"a.txt\"," \
+    "\"path\":\"" path "\\\\x\\\\a.txt\"}"
+
+/* The payload's own path counts, but where only the table knows the drive. */
+static void the_file_is_the_one_that_is_used(void **state)
+{
+    (void)state;
+    static const struct event_file of_drive = {.path = {(const uint8_t *)"C:\\x\\a.txt", 10}};
+    static const struct event_file other = {.path = {(const uint8_t *)"\\Device\\y\\b", 11}};
+    static const struct event_file cut = {
+        .path = {(const uint8_t *)"C:\\x\\a.txt", 8}, .is_edited = true};
+    struct writer_fixture f;
+    init(&f, KERNEL_FILE, 12, opened, 1);
+    assert_mapped(&f, FILE_OPENED, "", OWN_PROCESS, FILE_OF("\\\\Device\\\\HarddiskVolume2"));
+    f.event.file = &other;
+    assert_mapped(&f, FILE_OPENED, "", OWN_PROCESS, FILE_OF("\\\\Device\\\\HarddiskVolume2"));
+    f.event.file = &of_drive;
+    assert_mapped(&f, FILE_OPENED, "", OWN_PROCESS, FILE_OF("C:"));
+    f.event.file = &cut;
+    assert_mapped(&f, FILE_OPENED, "", OWN_PROCESS, ",\"file\":{\"path\":\"C:\\\\x\\\\a.t\"}");
+    /* A rule that removes it means the payload's, too, and no process. */
+    struct event_edits edits = {.process_removed = event_edits_process_bit(PATH_FILE_PATH)};
+    f.event.edits = &edits;
+    f.event.file = NULL;
+    assert_mapped(&f, FILE_OPENED, "", OWN_PROCESS, "");
+    fixture_fini(&f);
+
+    init(&f, KERNEL_FILE, 16, written, 1);
+    assert_mapped(&f, FILE_WRITTEN, "", OWN_PROCESS, "");
+    f.event.file = &of_drive;
+    assert_mapped(&f, FILE_WRITTEN, "", OWN_PROCESS, FILE_OF("C:"));
+    fixture_fini(&f);
+}
+
 /* A logon: the process is another one, and the user is not that of the process that tells. */
 static void a_user_is_not_mixed_with_another(void **state)
 {
@@ -397,6 +441,7 @@ int main(void)
         cmocka_unit_test(the_creator_is_what_is_known_of_the_process),
         cmocka_unit_test(what_is_known_of_another_process_joins),
         cmocka_unit_test(what_is_known_of_the_process_joins),
+        cmocka_unit_test(the_file_is_the_one_that_is_used),
         cmocka_unit_test(a_user_is_not_mixed_with_another),
         cmocka_unit_test(the_first_source_with_a_value_counts),
         cmocka_unit_test(other_events_and_providers_have_nothing),

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "event/event_file.h"
 #include "event/event_process.h"
 #include "unit/event/writer_fixture.h"
 
@@ -11,6 +12,7 @@
 #define HASH_2 "c6c718d2551697a7b265a3113e04b08bc61170ba215a06859adb6eedebb966b8"
 #define HASH_ALICE "fdbf8b1cacd3d578e062d0e41104357d06aa63eca39f80b6fd7c83afedf1d44a"
 #define HASH_SYSTEM "bacd9f5cdaede7f8b399bb90e3cf83f01b1b4d3100cdcebb419b0fe4489fb9ea"
+#define HASH_PATH "4194e63eeec34be936c381bcaa8d6f785a836b7d33990dc31e59a48eedcd52b3"
 #define HASH_ADDRESS "a21b5a555b15e7c012d03a49068c435fd90d9b8d841e65318810a0645480b1e7"
 
 static const struct schema_map_entry named[] = {{1, {(const uint8_t *)"one", 3}}};
@@ -388,6 +390,40 @@ static void what_is_known_of_a_process_is_edited_once(void **state)
     rig_fini(&rig);
 }
 
+/* Parts of a path that a rule has changed tell nothing. */
+static void the_file_is_edited(void **state)
+{
+    (void)state;
+    const struct event_file file = {.path = span_text("C:\\secret\\a.txt")};
+    struct rig rig;
+    rig_init(&rig, RECORD_EVENT, SCHEMA_MANIFEST);
+    rig.f.event.file = &file;
+    begin(&rig);
+    assert_part(&rig, native, "\"file\"", "\"file\":{\"path\":\"C:\\\\secret\\\\a.txt\"},\"etw\":");
+    assert_part(&rig, ecs, "\"file\"",
+        "\"file\":{\"directory\":\"C:\\\\secret\",\"extension\":\"txt\",\"name\":\"a.txt\","
+        "\"path\":\"C:\\\\secret\\\\a.txt\"},");
+    begin(&rig);
+    apply(&rig, EVENT_EDIT_HASH, "file.path", NULL, 0);
+    assert_part(&rig, native, "\"file\"", "\"file\":{\"path\":\"" HASH_PATH "\"},\"etw\":");
+    assert_part(&rig, ecs, "\"file\"", "\"file\":{\"path\":\"" HASH_PATH "\"},");
+    begin(&rig);
+    apply(&rig, EVENT_EDIT_TRUNCATE, "file.path", NULL, 12);
+    assert_part(&rig, native, "\"file\"", "\"file\":{\"path\":\"C:\\\\secret\\\\a.\"},");
+    assert_part(&rig, ecs, "\"file\"", "\"file\":{\"path\":\"C:\\\\secret\\\\a.\"},");
+    begin(&rig);
+    apply(&rig, EVENT_EDIT_TRUNCATE, "file.path", NULL, 100);
+    assert_part(&rig, ecs, "\"file\"", "\"file\":{\"directory\":\"C:\\\\secret\",");
+    static const char *const removed[] = {"file", "file.path"};
+    for (size_t i = 0; i < 2; i++) {
+        begin(&rig);
+        apply(&rig, EVENT_EDIT_REMOVE, removed[i], NULL, 0);
+        apply(&rig, EVENT_EDIT_HASH, "file.path", NULL, 0);
+        assert_null(event_editor_finish(rig.editor, &rig.paths)->file);
+    }
+    rig_fini(&rig);
+}
+
 /* As many as agents, sessions, entries and outputs may well have for one event. */
 static void many_rules_may_edit_a_process_and_a_message(void **state)
 {
@@ -493,6 +529,7 @@ int main(void)
         cmocka_unit_test(bytes_that_nobody_understands_are_left_out),
         cmocka_unit_test(what_would_take_too_long_is_left_out),
         cmocka_unit_test(what_is_known_of_a_process_is_edited_once),
+        cmocka_unit_test(the_file_is_edited),
         cmocka_unit_test(many_rules_may_edit_a_process_and_a_message),
         cmocka_unit_test(host_labels_and_tags_are_of_the_event),
         cmocka_unit_test(edits_upon_edits_leave_the_first_as_they_are),
