@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "event/record_process.h"
+#include "process/file_reader.h"
 #include "process/process_subjects.h"
 #include "process/process_table_own.h"
 
@@ -27,6 +28,7 @@ struct process_reader {
     struct process_slot processes[READER_SLOTS];
     struct process_slot others[OTHER_SLOTS]; /* for an event whose own process must stay valid */
     struct thread_slot threads[READER_SLOTS];
+    struct file_reader *files;
     struct event_processes asked;
 };
 
@@ -41,6 +43,11 @@ struct process_reader *process_reader_create(struct process_table *table, struct
         return NULL;
     }
     reader->table = table;
+    reader->files = file_reader_create(table, err);
+    if (!reader->files) {
+        free(reader);
+        return NULL;
+    }
     reader->asked = (struct event_processes){.find = find_other, .self = reader};
     return reader;
 }
@@ -52,6 +59,9 @@ void process_reader_destroy(struct process_reader *reader)
     }
     for (size_t i = 0; reader && i < OTHER_SLOTS; i++) {
         process_sheet_drop(reader->others[i].answer.sheet);
+    }
+    if (reader) {
+        file_reader_destroy(reader->files);
     }
     free(reader);
 }
@@ -130,6 +140,12 @@ static const struct event_process *find_other(
     }
     struct process_slot *slot = &reader->others[slot_of(pid, OTHER_SLOTS)];
     return find(reader->table, slot, record, pid, 0);
+}
+
+const struct event_file *process_reader_used_file(
+    struct process_reader *reader, const struct event_record *record)
+{
+    return file_reader_find(reader->files, record);
 }
 
 const struct event_processes *process_reader_others(const struct process_reader *reader)

@@ -1,11 +1,13 @@
 #ifndef ETWSHIP_PROCESS_PROCESS_READER_H
 #define ETWSHIP_PROCESS_PROCESS_READER_H
 
+#include "event/event_file.h"
+#include "event/record_file.h"
 #include "process/process_table.h"
 
 /*
- * Asks a table of processes for one thread, and remembers the answers: an event of a process that it
- * was asked for lately costs no lock.
+ * Asks a table of processes for one thread, and remembers the answers: an event of a process, or of a
+ * file, that it was asked for lately costs no lock.
  */
 struct process_reader;
 
@@ -21,6 +23,18 @@ const struct event_process *process_reader_find(
 /* Asks it for any process at the time of a record, beside process_reader_find, whose answer stays valid;
  * as long as the reader is there. NULL for no reader. */
 const struct event_processes *process_reader_others(const struct process_reader *reader);
+
+/* Of a record for which record_file_may holds. */
+const struct event_file *process_reader_used_file(
+    struct process_reader *reader, const struct event_record *record);
+
+/* The file that the record uses (event/record_file.h), by its address and time. NULL: none, or it is not
+ * known which. Valid until the next call. */
+static inline const struct event_file *process_reader_file(
+    struct process_reader *reader, const struct event_record *record)
+{
+    return record_file_may(record) ? process_reader_used_file(reader, record) : NULL;
+}
 
 /* ${record}; or, where its header has no process, as those of many of the kernel's, a copy of it in ${room}
  * with one: that of the thread in its header, or the one that its payload is about (process_subjects.h),

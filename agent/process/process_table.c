@@ -225,6 +225,37 @@ static void forget_sheets(struct process_table *table)
     }
 }
 
+/* Was everything of the machine told ahead? What then comes in its place is known, or forgotten. */
+static bool is_told_ahead(struct process_table *table, const struct file_news *news)
+{
+    size_t count = table->ahead_count < PROCESS_MAX_AHEAD ? table->ahead_count : PROCESS_MAX_AHEAD;
+    for (size_t i = 0; i < count; i++) {
+        if (table->ahead[i] == news->machine) {
+            return true;
+        }
+    }
+    if (news->ahead) {
+        table->ahead[table->ahead_count++ % PROCESS_MAX_AHEAD] = news->machine;
+    }
+    return false;
+}
+
+void process_table_add_file(struct process_table *table, const struct file_news *news)
+{
+    const struct file_key key = {
+        .machine = process_table_machine(table, news->machine), .address = news->address};
+    if (news->address == 0 || news->time == 0) {
+        return;
+    }
+    plat_mutex_lock(&table->mutex);
+    bool is_known = !news->is_object && is_told_ahead(table, news) && !news->ahead;
+    if (!is_known) {
+        file_names_tell(news->is_object ? &table->file_objects : &table->file_keys, &key,
+            news->what, news->time, news->path);
+    }
+    plat_mutex_unlock(&table->mutex);
+}
+
 void process_table_add_volume(
     struct process_table *table, uint64_t machine, struct span device, struct span drive)
 {
@@ -232,6 +263,8 @@ void process_table_add_volume(
     machine = process_table_machine(table, machine);
     if (volume_map_add(&table->volumes, machine, device, drive)) {
         forget_sheets(table);
+        file_names_volumes_changed(&table->file_keys);
+        file_names_volumes_changed(&table->file_objects);
     }
     plat_mutex_unlock(&table->mutex);
 }
@@ -377,13 +410,43 @@ void process_table_find_thread(struct process_table *table, const struct life_ke
     plat_mutex_unlock(&table->mutex);
 }
 
+void process_table_find_file(struct process_table *table, struct file_names *names,
+    const struct file_key *key, uint64_t time, struct file_answer *ret_answer)
+{
+    plat_mutex_lock(&table->mutex);
+    file_names_find(names, key, time, &table->volumes, ret_answer);
+    plat_mutex_unlock(&table->mutex);
+}
+
+struct file_path *process_table_show_path(
+    struct process_table *table, uint64_t machine, struct span path)
+{
+    plat_mutex_lock(&table->mutex);
+    struct file_path *shown = file_names_translate(
+        &table->volumes, process_table_machine(table, machine), path);
+    plat_mutex_unlock(&table->mutex);
+    return shown;
+}
+
+bool process_table_tells_forgotten(struct process_table *table)
+{
+    plat_mutex_lock(&table->mutex);
+    bool is_news = table->file_keys.forgotten && !table->told_forgotten;
+    table->told_forgotten |= is_news;
+    plat_mutex_unlock(&table->mutex);
+    return is_news;
+}
+
 struct process_table_counts process_table_counts(struct process_table *table)
 {
     plat_mutex_lock(&table->mutex);
     const struct process_table_counts counts = {.processes = table->processes.count,
         .threads = table->threads.count,
         .bytes = table->bytes + table->threads.count * THREAD_BYTES,
-        .forgotten = table->forgotten};
+        .forgotten = table->forgotten,
+        .files = table->file_keys.count + table->file_objects.count,
+        .file_bytes = table->file_keys.bytes + table->file_objects.bytes,
+        .files_forgotten = table->file_keys.forgotten};
     plat_mutex_unlock(&table->mutex);
     return counts;
 }
@@ -394,6 +457,20 @@ uint64_t process_table_machine_of(
     uint64_t boot = record->trace ? record->trace->boot_time : 0;
     uint64_t file = table->settings.by_file ? load_le64(record->position.file_id) : 0;
     return table->settings.one_machine ? 0 : boot ^ file;
+}
+
+/* File objects have a share of their own: there are as many as programs open files, and they must not
+ * make the names of file keys go. */
+static bool init_files(struct process_table *table)
+{
+    enum { OBJECT_SHARE = 4 };
+    size_t bytes = table->settings.max_file_bytes;
+    bytes = bytes ? bytes : PROCESS_TABLE_FILE_BYTES;
+    const struct file_names_settings keys = {
+        .max_bytes = bytes - bytes / OBJECT_SHARE, .forward = table->settings.one_machine};
+    const struct file_names_settings objects = {.max_bytes = bytes / OBJECT_SHARE, .forward = true};
+    return file_names_init(&table->file_keys, &keys) &&
+           file_names_init(&table->file_objects, &objects);
 }
 
 /* ---- life -------------------------------------------------------------------------------------- */
@@ -411,7 +488,8 @@ struct process_table *process_table_create(
     table->max_bytes = max_bytes - max_bytes / THREAD_SHARE;
     table->max_threads = max_bytes / THREAD_SHARE / THREAD_BYTES;
     plat_mutex_init(&table->mutex);
-    if (!lifetimes_init(&table->processes, PROCESS_SLOTS, &process_ops, table) ||
+    if (!init_files(table) ||
+        !lifetimes_init(&table->processes, PROCESS_SLOTS, &process_ops, table) ||
         !lifetimes_init(&table->threads, THREAD_SLOTS, &thread_ops, table)) {
         process_table_destroy(table);
         error_set(err, ERR_MEMORY, "out of memory for a table of processes");
@@ -425,6 +503,8 @@ void process_table_destroy(struct process_table *table)
     if (table) {
         lifetimes_fini(&table->processes);
         lifetimes_fini(&table->threads);
+        file_names_fini(&table->file_keys);
+        file_names_fini(&table->file_objects);
         volume_map_fini(&table->volumes);
         plat_mutex_fini(&table->mutex);
         free(table);

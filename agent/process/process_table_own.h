@@ -9,7 +9,7 @@
  * stamps, which count what has changed among them: an answer holds as long as the stamps it was given
  * under, so that a reader that kept it need not ask again.
  */
-enum { PROCESS_STAMPS = 256 };
+enum { PROCESS_STAMPS = 256, PROCESS_MAX_AHEAD = 256 };
 
 struct process_table {
     struct process_table_settings settings;
@@ -17,6 +17,11 @@ struct process_table {
     struct lifetimes processes; /* value: struct process_entry */
     struct lifetimes threads;   /* value: the process's id */
     struct volume_map volumes;
+    struct file_names file_keys;
+    struct file_names file_objects;
+    uint64_t ahead[PROCESS_MAX_AHEAD]; /* machines whose names of files were told ahead: a ring */
+    size_t ahead_count;
+    bool told_forgotten; /* process_table_tells_forgotten was true */
     uint64_t boot_id;
     size_t max_bytes;
     size_t max_threads;
@@ -65,6 +70,10 @@ struct thread_answer {
     uint64_t to;
     unsigned stamp;
 };
+
+/* Of a file key, or of a file object. */
+void process_table_find_file(struct process_table *table, struct file_names *names,
+    const struct file_key *key, uint64_t time, struct file_answer *ret_answer);
 
 void process_table_find_thread(struct process_table *table, const struct life_key *key,
     uint64_t time, struct thread_answer *ret_answer);
