@@ -3,6 +3,7 @@
 #include "base/bytes.h"
 #include "base/reader.h"
 #include "event/kernel_groups.h"
+#include "event/record_file.h"
 #include "event/record_process.h"
 #include "input/etl_format.h"
 #include "input/host_facts.h"
@@ -391,7 +392,7 @@ static bool is_mere_hook(uint16_t hook_id)
     enum { GROUP_TRACE = 0x00, GROUP_CONFIG = 0x0b, GROUP_STACK_WALK = 0x18 };
     uint8_t group = (uint8_t)(hook_id >> 8);
     return group != GROUP_TRACE && group != GROUP_CONFIG && group != GROUP_STACK_WALK &&
-           !record_process_hook(hook_id);
+           !record_process_hook(hook_id) && !record_file_hook(hook_id);
 }
 
 static bool are_extended_sound(struct span bytes)
@@ -435,6 +436,7 @@ bool etl_record_is_mere_event(struct span bytes)
     case ETL_EVENT_HEADER64:
         return load_le16(p + 0x28) != RECORD_MANIFEST_ID &&
                record_process_class(p + 0x18) == RECORD_OF_OTHERS &&
+               !record_file_may_name(p + 0x18) &&
                (!(load_le16(p + 0x04) & EVENT_FLAG_EXTENDED_INFO) || are_extended_sound(bytes));
     default:
         return true;

@@ -40,9 +40,10 @@ const char *etl_record_read(struct span bytes, struct etl_scope *scope, struct e
 
 /*
  * Is what etl_record_read would make of ${bytes} surely a mere event: one that describes neither
- * other records (record_is_metadata, stack keys), processes (record_process_kind) nor the machine
- * (SystemConfig), that is no StackWalk record and no classic event (width_samples.h), and that has
- * nothing wrong with it? For readers that look for the others alone, at a fraction of the price.
+ * other records (record_is_metadata, stack keys), processes (record_process_kind), files
+ * (record_file_names) nor the machine (SystemConfig), that is no StackWalk record and no classic event
+ * (width_samples.h), and that has nothing wrong with it? For readers that look for the others alone, at
+ * a fraction of the price.
  */
 bool etl_record_is_mere_event(struct span bytes);
 

@@ -18,7 +18,7 @@ struct input_sink {
     void *self;
 
     /* Only from replayable inputs, before the first record(): every record of the source that
-     * describes others (event metadata, manifests, stack keys, processes, system configuration), in file
+     * describes others (event metadata, manifests, stack keys, processes, names of files, system configuration), in file
      * order. Records come again, in their place, through record(). May be NULL. */
     void (*metadata)(void *self, const struct event_record *record);
 

@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "event/record_file.h"
 #include "event/record_process.h"
 #include "input/etl_format.h"
 #include "input/etl_merge.h"
@@ -20,7 +21,7 @@ static void tell_progress(struct input *in, uint64_t done_bytes)
 /* Does the record describe others, so that it is wanted before they come? */
 static bool is_wanted_first(const struct event_record *record)
 {
-    if (record_process_kind(record) != RECORD_OF_OTHERS) {
+    if (record_process_kind(record) != RECORD_OF_OTHERS || record_file_names(record)) {
         return true;
     }
     enum { STACK_KEY_CREATE = 0x1822, STACK_KEY_RUNDOWN = 0x1824, CONFIG_CPU = 0x0b0a };

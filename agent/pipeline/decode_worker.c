@@ -259,6 +259,7 @@ static bool work_on_event(
         const struct event_record *record = event.record;
         event_decode_run(&context->decode, record, &event);
         event.process = decode_worker_process(context, record);
+        event.file = decode_worker_file(context, record);
         event.stack = item->frames;
         event.stack_count = item->frame_count;
     }

@@ -128,6 +128,7 @@ bool decode_worker_gates_decode(
         return false;
     }
     event->process = decode_worker_process(context, event->record);
+    event->file = decode_worker_file(context, event->record);
     stage.choice = schema_cache_find(context->decode.cache, event->record);
     if (verdict == FILTER_UNDECIDED) {
         verdict = ask_gates(worker, slab, &stage, ret_accepted);
@@ -147,6 +148,7 @@ bool decode_worker_gates_decode(
         const struct event before = *event;
         event_decode_with(&context->decode, event->record, stage.choice, event);
         event->process = before.process;
+        event->file = before.file;
         event->stack = before.stack;
         event->stack_count = before.stack_count;
     }

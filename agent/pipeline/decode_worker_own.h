@@ -44,6 +44,13 @@ static inline const struct event_process *decode_worker_process(
     return context->processes ? process_reader_find(context->processes, record) : NULL;
 }
 
+/* The file that it uses; the same. */
+static inline const struct event_file *decode_worker_file(
+    const struct context *context, const struct event_record *record)
+{
+    return context->processes ? process_reader_file(context->processes, record) : NULL;
+}
+
 /* ---- decode_worker_gates.c --------------------------------------------------------------------- */
 
 bool decode_worker_gates_make(struct decode_worker *worker, size_t index, struct error *err);

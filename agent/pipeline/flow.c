@@ -4,6 +4,7 @@
 
 #include "pipeline/event_decode.h"
 #include "pipeline/stack_join.h"
+#include "process/file_events.h"
 #include "process/process_events.h"
 #include "process/process_reader.h"
 
@@ -50,6 +51,7 @@ static void decode_whole(struct flow *flow, const struct schema_choice *choice, 
     const struct event before = *event;
     event_decode_with(&flow->decode, before.record, choice, event);
     event->process = before.process;
+    event->file = before.file;
     event->stack = before.stack;
     event->stack_count = before.stack_count;
 }
@@ -70,11 +72,14 @@ static enum decoded decode_for_filter(
     return DECODED;
 }
 
-/* Whose event it is. */
+/* Whose event it is, and which file it uses. */
 static void identify(const struct flow *flow, struct event *event)
 {
     if (flow->reader && !event->process) {
         event->process = process_reader_find(flow->reader, event->record);
+    }
+    if (flow->reader && !event->file) {
+        event->file = process_reader_file(flow->reader, event->record);
     }
 }
 
@@ -223,10 +228,19 @@ static void learn_process(struct flow *flow, const struct event_record *record)
     }
 }
 
+static void learn_file(struct flow *flow, const struct event_record *record, bool ahead)
+{
+    if (flow->processes) {
+        file_events_learn(flow->processes, record, ahead);
+    }
+}
+
 static void on_metadata(void *self, const struct event_record *record)
 {
     struct flow *flow = self;
-    if (record_process_kind(record) != RECORD_OF_OTHERS) {
+    if (record_file_names(record)) {
+        learn_file(flow, record, true);
+    } else if (record_process_kind(record) != RECORD_OF_OTHERS) {
         learn_process(flow, record);
         flow->knows_processes = true;
     } else if (record->kind == RECORD_KERNEL) {
@@ -256,6 +270,7 @@ static bool on_record(void *self, const struct event_record *record)
     if (!flow->knows_processes) { /* else all of the trace's were handed over before */
         learn_process(flow, record);
     }
+    learn_file(flow, record, false);
     if (record_is_metadata(record)) {
         flow->counts.metadata++;
         if (!flow->decoding.metadata) {

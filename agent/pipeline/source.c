@@ -3,6 +3,7 @@
 #include "pipeline/guard_slab.h"
 #include "pipeline/source_own.h"
 #include "platform/plat_system.h"
+#include "process/file_events.h"
 #include "process/process_events.h"
 
 enum {
@@ -310,9 +311,18 @@ static void learn_process(struct source *source, const struct event_record *reco
     }
 }
 
+static void learn_file(struct source *source, const struct event_record *record, bool ahead)
+{
+    if (source->settings.processes) {
+        file_events_learn(source->settings.processes, record, ahead);
+    }
+}
+
 static void on_metadata(void *self, const struct event_record *record)
 {
-    if (record_process_kind(record) != RECORD_OF_OTHERS) {
+    if (record_file_names(record)) {
+        learn_file(self, record, true);
+    } else if (record_process_kind(record) != RECORD_OF_OTHERS) {
         learn_process(self, record);
     } else {
         learn(self, record);
@@ -336,6 +346,7 @@ static bool on_record(void *self, const struct event_record *record)
     source->counts.seen++;
     source->quiet_since_ns = 0;
     learn_process(source, record);
+    learn_file(source, record, false);
     offer_lessons(source);
     if (record_is_metadata(record)) {
         if (!source->settings.replayable) {

@@ -2,6 +2,7 @@
 
 #include "app/session_run.h"
 #include "config/config.h"
+#include "event/event_file.h"
 #include "event/event_process.h"
 #include "input/registry.h"
 #include "support/etl_encode.h"
@@ -70,6 +71,12 @@ static void put(struct trace *trace, uint64_t value, size_t bytes)
     for (size_t i = 0; i < bytes; i++) {
         trace->payload[trace->size++] = (uint8_t)(value >> (8 * i));
     }
+}
+
+static void put_zeros(struct trace *trace, size_t bytes)
+{
+    memset(trace->payload + trace->size, 0, bytes);
+    trace->size += bytes;
 }
 
 static void put_text(struct trace *trace, const char *text, size_t unit)
@@ -178,6 +185,43 @@ static void write_image(struct trace *trace, int64_t time, uint32_t pid, const c
     write_kernel(trace, 0, time, 0x030a, UINT32_MAX);
 }
 
+enum { FILE_CREATE = 0x0420, FILE_DELETE = 0x0423, FILE_RUNDOWN = 0x0424 };
+enum { DISK_READ = 0x010a, OPEN = 0x0440, CLOSE = 0x0442, FILE_READ = 0x0443 };
+
+/* FileIo_Name. */
+static void write_name(struct trace *trace, uint16_t cpu, int64_t time, uint16_t hook_id,
+    uint64_t key, const char *name)
+{
+    put(trace, key, 8);
+    put_text(trace, name, 2);
+    write_kernel(trace, cpu, time, hook_id, 1);
+}
+
+/* DiskIo_TypeGroup1. */
+static void write_disk_read(struct trace *trace, uint16_t cpu, int64_t time, uint64_t key)
+{
+    put_zeros(trace, 24);
+    put(trace, key, 8);
+    put_zeros(trace, 16);
+    put(trace, 1, 4);
+    write_kernel(trace, cpu, time, DISK_READ, 1);
+}
+
+/* FileIo_Create, FileIo_SimpleOp, FileIo_ReadWrite. */
+static void write_file(struct trace *trace, int64_t time, uint16_t hook_id, uint64_t object,
+    uint64_t key, const char *name)
+{
+    put_zeros(trace, hook_id == FILE_READ ? 16 : 8);
+    put(trace, object, 8);
+    put(trace, key, name ? 0 : 8);
+    put(trace, 1, 4);
+    put_zeros(trace, name || hook_id == FILE_READ ? 12 : 0);
+    if (name) {
+        put_text(trace, name, 2);
+    }
+    write_kernel(trace, 0, time, hook_id, 1);
+}
+
 /* What is asked for: an event of ${pid} that says its time. */
 static void write_event(struct trace *trace, uint16_t cpu, int64_t time, uint32_t pid)
 {
@@ -207,6 +251,12 @@ static bool on_event(void *self, const struct event *event)
     struct told *told = self;
     const struct event_record *record = event->record;
     const struct event_process *process = event->process ? event->process : &nobody;
+    if (record->hook_id == DISK_READ || record->hook_id == OPEN || record->hook_id == FILE_READ) {
+        told->named += event->file != NULL;
+        buf_printf(
+            &told->text, "%.*s ", SPAN_ARG(event->file ? event->file->path : span_text("-")));
+        return true;
+    }
     if (!guid_equal(&record->provider, &someone) && record->hook_id != SWITCH &&
         record->hook_id != SAMPLE) {
         return true;
@@ -376,6 +426,60 @@ static void many_processes_keep_their_names(void **state)
     buf_fini(&expected);
 }
 
+static void a_rundown_of_files_names_what_was_read_before(void **state)
+{
+    (void)state;
+    struct trace trace;
+    trace_begin(&trace);
+    write_disk_read(&trace, 0, 1 * second, 0xa0);
+    write_disk_read(&trace, 1, 2 * second, 0xb0);
+    write_disk_read(&trace, 1, 3 * second, 0xc0);
+    write_disk_read(&trace, 1, 4 * second, 0);
+    write_name(&trace, 0, 8 * second, FILE_RUNDOWN, 0xa0, "\\Device\\HarddiskVolume3\\a");
+    write_name(&trace, 1, 8 * second, FILE_RUNDOWN, 0xb0, "\\Device\\HarddiskVolume4\\b");
+    write_name(&trace, 1, 8 * second, FILE_RUNDOWN, 0xc0, "\\FI_UNKNOWN");
+    write_name(&trace, 1, 8 * second, FILE_RUNDOWN, 0, "\\Device\\nothing");
+    write_volume(&trace, 9 * second);
+    trace_end(&trace);
+    check_told("C:\\a \\Device\\HarddiskVolume4\\b - - ");
+}
+
+/* On another processor than what uses the address, whose buffers stand elsewhere in the file. */
+static void a_key_that_is_used_again_names_another_file(void **state)
+{
+    (void)state;
+    struct trace trace;
+    trace_begin(&trace);
+    write_disk_read(&trace, 0, 1 * second, 0xa0);
+    write_name(&trace, 1, 2 * second, FILE_DELETE, 0xa0, "\\one");
+    write_disk_read(&trace, 0, 3 * second, 0xa0);
+    write_name(&trace, 1, 4 * second, FILE_CREATE, 0xa0, "\\two");
+    write_disk_read(&trace, 0, 5 * second, 0xa0);
+    write_name(&trace, 1, 6 * second, FILE_DELETE, 0xa0, "\\two");
+    write_name(&trace, 1, 7 * second, FILE_CREATE, 0xa0, "\\three");
+    write_disk_read(&trace, 0, 8 * second, 0xa0);
+    write_name(&trace, 1, 9 * second, FILE_RUNDOWN, 0xa0, "\\renamed");
+    write_disk_read(&trace, 0, 10 * second, 0xa0);
+    trace_end(&trace);
+    check_told("\\one - \\two - \\renamed ");
+}
+
+static void an_opened_file_is_known_until_it_is_closed(void **state)
+{
+    (void)state;
+    struct trace trace;
+    trace_begin(&trace);
+    write_file(&trace, 1 * second, FILE_READ, 0x50, 0xa0, NULL);
+    write_file(&trace, 2 * second, OPEN, 0x50, 0, "\\one");
+    write_file(&trace, 3 * second, FILE_READ, 0x50, 0xa0, NULL);
+    write_file(&trace, 4 * second, FILE_READ, 0x50, 0xb0, NULL); /* the key's own name counts */
+    write_file(&trace, 5 * second, CLOSE, 0x50, 0xa0, NULL);
+    write_file(&trace, 6 * second, FILE_READ, 0x50, 0xa0, NULL);
+    write_name(&trace, 1, 9 * second, FILE_RUNDOWN, 0xb0, "\\two");
+    trace_end(&trace);
+    check_told("- \\one \\one \\two - ");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -385,6 +489,9 @@ int main(void)
         cmocka_unit_test(a_thread_tells_the_process_that_the_header_lacks),
         cmocka_unit_test(a_payload_tells_whom_the_header_does_not),
         cmocka_unit_test(many_processes_keep_their_names),
+        cmocka_unit_test(a_rundown_of_files_names_what_was_read_before),
+        cmocka_unit_test(a_key_that_is_used_again_names_another_file),
+        cmocka_unit_test(an_opened_file_is_known_until_it_is_closed),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
