@@ -253,6 +253,9 @@ struct agent *agent_create(
 void agent_destroy(struct agent *agent)
 {
     agent_store_unwatch(agent);
+    if (agent->pipeline) {
+        agent_processes_warn(&agent->process->processes, agent->plan, agent->tables, agent->log);
+    }
     pipeline_destroy(agent->pipeline);
     for (size_t i = 0; agent->tables && i < agent->plan->session_count; i++) {
         process_table_destroy(agent->tables[i]);

@@ -5,12 +5,15 @@
 #include "platform/plat_system.h"
 #include "platform/plat_volumes.h"
 
-static bool make_live(struct agent_processes *processes, size_t max_bytes, struct error *err)
+static bool make_live(
+    struct agent_processes *processes, size_t max_bytes, size_t max_file_bytes, struct error *err)
 {
     processes->names = processes->names ? processes->names : account_names_create(NULL, err);
     if (!processes->live && processes->names) {
-        const struct process_table_settings settings = {
-            .max_bytes = max_bytes, .one_machine = true, .names = processes->names};
+        const struct process_table_settings settings = {.max_bytes = max_bytes,
+            .max_file_bytes = max_file_bytes,
+            .one_machine = true,
+            .names = processes->names};
         processes->live = process_table_create(&settings, err);
     }
     return processes->live != NULL;
@@ -33,7 +36,8 @@ bool agent_processes_plan(struct agent_processes *processes, struct agent_plan *
     size_t memory_bytes, struct process_table **ret_tables, struct error *err)
 {
     struct process_table_settings recorded = {
-        .max_bytes = budget_process_bytes(memory_bytes, agent_processes_count(plan))};
+        .max_bytes = budget_process_bytes(memory_bytes, agent_processes_count(plan)),
+        .max_file_bytes = budget_file_bytes(memory_bytes, agent_processes_count(plan))};
     for (size_t i = 0; i < plan->session_count; i++) {
         const struct app_session *config = plan->session_configs[i];
         struct pipeline_session *session = &plan->sessions[i];
@@ -42,7 +46,7 @@ bool agent_processes_plan(struct agent_processes *processes, struct agent_plan *
             continue;
         }
         if (config->ops->needs_etw) {
-            if (!make_live(processes, recorded.max_bytes, err)) {
+            if (!make_live(processes, recorded.max_bytes, recorded.max_file_bytes, err)) {
                 return false;
             }
             session->processes = processes->live;
@@ -56,6 +60,25 @@ bool agent_processes_plan(struct agent_processes *processes, struct agent_plan *
         }
     }
     return true;
+}
+
+static void warn(struct process_table *table, const char *session, struct log *log)
+{
+    if (table && process_table_tells_forgotten(table)) {
+        log_write(log, LOG_LEVEL_WARNING, "files",
+            "session %s: not all names of files find room, and events that use the others have no "
+            "file.path. raise agent.memory",
+            session);
+    }
+}
+
+void agent_processes_warn(const struct agent_processes *processes, const struct agent_plan *plan,
+    struct process_table *const *tables, struct log *log)
+{
+    for (size_t i = 0; i < plan->session_count; i++) {
+        bool is_live = plan->session_configs[i]->ops->needs_etw;
+        warn(is_live ? processes->live : tables[i], plan->sessions[i].name, log);
+    }
 }
 
 static void add_volume(void *self, struct span device, struct span place)

@@ -2,6 +2,7 @@
 #define ETWSHIP_APP_AGENT_PROCESSES_H
 
 #include "app/agent_plan.h"
+#include "app/log.h"
 #include "process/process_table.h"
 
 /*
@@ -24,6 +25,11 @@ size_t agent_processes_count(const struct agent_plan *plan);
  * with ${err} set. */
 bool agent_processes_plan(struct agent_processes *processes, struct agent_plan *plan,
     size_t memory_bytes, struct process_table **ret_tables, struct error *err);
+
+/* Log a warning for each table that has begun to forget names of files, once. ${tables}: those that
+ * agent_processes_plan gave. */
+void agent_processes_warn(const struct agent_processes *processes, const struct agent_plan *plan,
+    struct process_table *const *tables, struct log *log);
 
 /* Tell the live sessions' table which processes run, where this system says so. The sessions have
  * begun: who starts later is told by them. */

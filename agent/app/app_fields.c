@@ -361,8 +361,8 @@ static const struct config_field session_fields[] = {
         .help = "live sessions: what each provider may send per second that has no `budget`"},
     {CONFIG_ROW("process_context", BOOL, struct app_session, process_context),
         .default_text = "true",
-        .help = "add to each event what is known of its process: name, path, command line, parent, "
-                "user"},
+        .help = "add to each event what is known of its process (name, path, command line, parent, "
+                "user) and of the file that it uses"},
     {CONFIG_ROW("block_for", DURATION, struct app_session, block_for_ns),
         .default_text = "250ms", .max = 60 * SECOND_NS,
         .help = "live sessions: how long to wait for room before events are dropped"},

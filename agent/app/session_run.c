@@ -48,7 +48,7 @@ static void publish(const struct input_ops *ops, void *input)
 }
 
 /* One trace at a time is read, and nobody asks how much that takes. */
-enum { PROCESS_CONTEXT_BYTES = 64 * 1024 * 1024 };
+enum { PROCESS_CONTEXT_BYTES = 64 * 1024 * 1024, FILE_NAMES_BYTES = 256 * 1024 * 1024 };
 
 struct run {
     const struct session_run_settings *settings;
@@ -120,7 +120,8 @@ static struct input_decoding decoding_of(const struct session_run_settings *sett
 bool session_run(const struct session_run_settings *settings, struct session_result *ret_result,
     struct error *err)
 {
-    static const struct process_table_settings table = {.max_bytes = PROCESS_CONTEXT_BYTES};
+    static const struct process_table_settings table = {
+        .max_bytes = PROCESS_CONTEXT_BYTES, .max_file_bytes = FILE_NAMES_BYTES};
     struct process_table *processes = NULL;
     if (settings->process_context && !(processes = process_table_create(&table, err))) {
         return false;
@@ -163,6 +164,7 @@ bool session_run(const struct session_run_settings *settings, struct session_res
     result.counts = flow_counts(flow);
     result.damaged = run.damaged;
     result.source_bytes = run.total_bytes;
+    result.files_forgotten = processes ? process_table_counts(processes).files_forgotten : 0;
     settings->input->destroy(input);
     flow_destroy(flow);
     process_table_destroy(processes);

@@ -66,8 +66,8 @@ static const struct cli_option options[] = {
                 "readers that have none above 2^53. ecs has strings."},
     {.name = "metadata", .help = "Ship records that only carry metadata, too."},
     {.name = "no-process-context",
-        .help = "Do not add to each event what the trace says of its process: name, path, command "
-                "line, parent, user."},
+        .help = "Do not add to each event what the trace says of its process (name, path, command "
+                "line, parent, user) and of the file it uses."},
     {.name = "host", .argument = "NAME",
         .help = "The recording machine, instead of what the trace says."},
     {.name = "strict", .help = "Exit with 3 if an event could not be decoded completely, or if a provider or "
@@ -398,6 +398,10 @@ static int dump_traces(const struct cli_args *args, struct dump *dump, uint64_t 
         return err.code == ERR_CONFIG ? EXIT_USAGE : EXIT_FAILED;
     }
     stream_flush(dump->stream);
+    if (result.files_forgotten) {
+        cli_warning("the names of %llu files found no room: events that use them have no file.path",
+            (unsigned long long)result.files_forgotten);
+    }
     return finish(args, dump, &run, &result, &picker);
 }
 

@@ -22,6 +22,9 @@ enum {
     PROCESS_SHARE = 32,
     MAX_PROCESS_BYTES = 8 * 1024 * 1024,
     LEAST_PROCESS_BYTES = 128 * 1024,
+    FILE_SHARE = 16,
+    MAX_FILE_BYTES = 16 * 1024 * 1024,
+    LEAST_FILE_BYTES = 256 * 1024,
     ROLLUP_BYTES = ROLLUP_MAX_BYTES +
                    ROLLUP_MAX_WINDOWS * 1024, /* texts, and what is beside them */
     STORE_BYTES = 4 * 1024 * 1024, /* what waits for two segments, one of them just ended */
@@ -33,6 +36,14 @@ size_t budget_process_bytes(size_t memory_bytes, size_t tables)
     bytes = bytes > MAX_PROCESS_BYTES ? MAX_PROCESS_BYTES : bytes;
     bytes /= tables ? tables : 1;
     return bytes < LEAST_PROCESS_BYTES ? LEAST_PROCESS_BYTES : bytes;
+}
+
+size_t budget_file_bytes(size_t memory_bytes, size_t tables)
+{
+    size_t bytes = memory_bytes / FILE_SHARE;
+    bytes = bytes > MAX_FILE_BYTES ? MAX_FILE_BYTES : bytes;
+    bytes /= tables ? tables : 1;
+    return bytes < LEAST_FILE_BYTES ? LEAST_FILE_BYTES : bytes;
 }
 
 size_t budget_queue_bytes(const struct pipeline_settings *s)
@@ -69,8 +80,9 @@ static size_t fixed_bytes(const struct pipeline_settings *s)
     size_t store = s->store.store ? STORE_BYTES : 0;
     size_t windows = s->rolls_up ? s->session_count * s->stream_count * ROLLUP_BYTES : 0;
     size_t processes = s->process_tables * budget_process_bytes(s->memory_bytes, s->process_tables);
+    size_t files = s->process_tables * budget_file_bytes(s->memory_bytes, s->process_tables);
     size_t buckets = s->limiter_tables * LIMITER_BYTES;
-    return PROGRAM_BYTES + store + windows + buckets + processes +
+    return PROGRAM_BYTES + store + windows + buckets + processes + files +
            s->session_count * SESSION_BYTES + budget_queue_bytes(s) + work_bytes(s) + copies +
            s->memory_bytes / ALLOCATOR_SHARE;
 }

@@ -8,6 +8,9 @@
 /* A table of processes, one of ${tables}, where agent.memory is ${memory_bytes}. */
 size_t budget_process_bytes(size_t memory_bytes, size_t tables);
 
+/* The same of the names of files that each of them has beside that. */
+size_t budget_file_bytes(size_t memory_bytes, size_t tables);
+
 /* Slabs before decoding. */
 size_t budget_queue_bytes(const struct pipeline_settings *s);
 
