@@ -97,10 +97,9 @@ bool input_boxes_read_id(const struct input_path *path, uint8_t ret_id[16])
     return true;
 }
 
-bool input_boxes_place(struct input *in, const struct input_path *path, struct etl_place *ret_place)
+bool input_boxes_place(const struct input_path *path, struct etl_place *ret_place)
 {
     struct error why;
-    (void)in;
     *ret_place = (struct etl_place){.path = path->path};
     if (!path->box) {
         return true;

@@ -157,8 +157,7 @@ struct etl_file *input_boxes_open(
 bool input_boxes_read_id(const struct input_path *path, uint8_t ret_id[16]);
 
 /* Where the bytes of ${path} are. False: it is in a box that cannot be unpacked. */
-bool input_boxes_place(
-    struct input *in, const struct input_path *path, struct etl_place *ret_place);
+bool input_boxes_place(const struct input_path *path, struct etl_place *ret_place);
 
 /* No trace in a box is open: give the room back that boxes take, unless ${next}, which is opened next, is in one that
  * is unpacked. NULL: in any case. */

@@ -144,13 +144,11 @@ static bool was_known(const struct input *in, const uint8_t id[16])
            (sink->is_done && sink->is_done(sink->self, id));
 }
 
-static bool is_copy_of(
-    struct input *in, const struct input_path *known, const struct input_path *path)
+static bool is_copy_of(const struct input_path *known, const struct input_path *path)
 {
     struct etl_place a;
     struct etl_place b;
-    return input_boxes_place(in, known, &a) && input_boxes_place(in, path, &b) &&
-           etl_copy_is(&a, &b);
+    return input_boxes_place(known, &a) && input_boxes_place(path, &b) && etl_copy_is(&a, &b);
 }
 
 /* Is what was found at ${path} the file that is known as ${known}, under another name, rather than a
@@ -181,7 +179,7 @@ static void claim_id(struct input *in, struct input_path *path, const struct inp
     derive_id(path, KIN_COPY, copy);
     derive_id(path, KIN_APART, apart);
     bool was_apart = was_known(in, apart);
-    bool is_copy = !was_apart && (was_known(in, copy) || (known && is_copy_of(in, known, path)));
+    bool is_copy = !was_apart && (was_known(in, copy) || (known && is_copy_of(known, path)));
     set_id(in, path, is_copy ? copy : was_apart || known ? apart : path->trace);
     path->apart = path->id && (was_apart || (known && !is_copy));
 }

@@ -133,7 +133,7 @@ static enum input_end open_and_run(
     }
     /* Without one of them the others would be counted as if it had never been there, and what was not given of them
      * be taken for given. */
-    enum input_end end = opened == count            ? input_group_run(in, files, opened, &why)
+    enum input_end end = opened == count             ? input_group_run(in, files, opened, &why)
                          : input_file_is_stopped(in) ? INPUT_STOPPED
                                                      : INPUT_FAILED;
     if (end == INPUT_FAILED && opened == count) {
