@@ -33,6 +33,8 @@ CHANGED_KEYWORDS = {(RUNTIME, "23", "0"), (RUNTIME, "80", "1")}
 NEW_NAMES = {"IbcOptimized", "ReadyToRunModule", "PartialReadyToRunModule", "JitHelper",
              "ProfilerRejectedPrecompiledCode", "ReadyToRunRejectedPrecompiledCode"}
 CHANGED_MAPS = {"GCRootKindMap", "ModuleFlagsMap", "MethodFlagsMap"}
+# Microsoft's compiler writes them where an event of the manifest states nothing.
+COMPILED_ZEROS = {"opcode 0", "task 0", "level 0", "channel 0", "keywords 0x0"}
 
 
 def download(folder):
@@ -68,7 +70,7 @@ def read_pack(path):
             lines = events.setdefault((provider, words[2], words[3]), [])
         elif words[0] == "map":
             lines = maps.setdefault((provider, words[1].strip('"')), [line])
-        elif lines is not None:
+        elif lines is not None and line.strip() not in COMPILED_ZEROS:
             lines.append(line.strip())
     return events, maps
 
