@@ -405,7 +405,7 @@ static bool needs_definitions(const struct app_config *config, const struct app_
     return false;
 }
 
-/* Of whom neither this machine nor a definition knows the GUID, the known one is taken. */
+/* A provider whose GUID neither this machine nor a definition has gets that of the known providers. */
 static void take_known(const struct app_session *session, struct provider_spec *specs)
 {
     for (size_t i = 0; i < session->providers.count; i++) {

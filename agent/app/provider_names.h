@@ -10,10 +10,9 @@
  */
 struct provider_facts {
     const struct provider_spec *spec;
-    bool found;    /* some definition is of it */
-    bool is_known; /* its name and GUID are, by a definition or by known_providers.h */
-    struct guid
-        guid; /* not known: the one that EventSource and TraceLogging derive from the name */
+    bool found;         /* there is a definition of it */
+    bool is_known;      /* name and GUID are known, from a definition or known_providers.h */
+    struct guid guid;   /* not known: the hash of the name, as of an EventSource */
     struct span name;   /* empty: unknown */
     size_t event_count; /* definitions of events */
     uint64_t any_bits;  /* of spec->any: numbers, and names that were found */

@@ -9,7 +9,7 @@
 
 enum { MAX_PROVIDERS = 1024 };
 
-/* In here a spec by name has a GUID, too: the known one, else that which EventSource and
+/* In here a spec by name has a GUID, too: the known one, else the one that EventSource and
  * TraceLogging derive from the name. */
 struct selected {
     struct provider_spec spec;

@@ -24,7 +24,7 @@ static const struct cli_option options[] = {
 
 enum { MAX_OUTPUT_BYTES = 512 * 1024 * 1024 };
 
-/* A provider: its definitions side by side, or none of one whose name alone is known. */
+/* A provider with its definitions, which stand side by side. None: only its name is known. */
 struct row {
     struct guid guid;
     struct span name;
@@ -138,8 +138,8 @@ static bool is_wanted(const struct row *row, const char *wanted)
     return is_guid && guid_equal(&guid, &row->guid);
 }
 
-/* Providers of ${list}, and where ${with_known} those whose names are known; all or the one called
- * ${wanted}. How many. */
+/* Print the providers of ${list} and, if ${with_known}, those whose name alone is known: all of them,
+ * or the one called ${wanted}. Returns how many were printed. */
 static size_t put_rows(
     const struct schema_list *list, const char *wanted, bool json, bool with_known, struct buf *out)
 {
@@ -376,9 +376,8 @@ const struct cli_command cmd_providers = {
         "With TRACE, which may be a pattern: the providers of these traces with GUID, kind and "
         "number of events, those with the most first. What is listed can be given to dump -p.\n"
         "With --schema, or where there is no Windows: the providers that are built in or described "
-        "by the given manifests and schema packs, and, with 0 events, those of which the name "
-        "alone "
-        "is known; with an argument, all events of one and their fields.\n"
+        "by the given manifests and schema packs, and, with 0 events, those whose name alone is "
+        "known; with an argument, all events of one and their fields.\n"
         "On Windows without --schema: the providers of this machine, installed ones and those that "
         "a running process has registered; with an argument, also the keywords, levels, channels, "
         "tasks and opcodes of one.",

@@ -7,10 +7,9 @@
 #include "schema/names.h"
 
 /*
- * A statement begins at the start of a line and goes on over lines that begin with a blank; its
- * first word says what it is. It goes into the model that XML manifests fill, too: the numbers of
- * levels, tasks, opcodes and channels, as they are written, are the names that the model knows them
- * by.
+ * A statement begins at the start of a line; lines that begin with a blank continue it. Its first
+ * word picks a row of `statements`. The text fills the model that XML manifests fill, too. There,
+ * levels, tasks, opcodes and channels are known by their numbers as the text spells them.
  */
 enum { MAX_BASES = 16 };
 
@@ -60,7 +59,7 @@ static bool is_blank(uint8_t c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Skip blanks, and ends of lines that the statement goes on behind. */
+/* Skip blanks, and the ends of lines whose next line continues the statement. */
 static void skip_blanks(struct words *in)
 {
     while (in->rest.size) {

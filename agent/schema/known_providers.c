@@ -56,7 +56,7 @@ static uint8_t lower(uint8_t c)
     return c >= 'A' && c <= 'Z' ? (uint8_t)(c - 'A' + 'a') : c;
 }
 
-/* As the list is sorted: by the bytes in lower case, a beginning before what goes on. */
+/* The order of by_name: by the bytes in lower case, a shorter name before a longer one. */
 static int compare_names(struct span a, struct span b)
 {
     size_t size = a.size < b.size ? a.size : b.size;

@@ -31,8 +31,7 @@ struct schema_cache_settings {
         *shared; /* borrowed, outlives the cache: sources that others use, too,
                                            and ${sources} is for the rest; NULL: there are none */
     enum schema_tdh tdh;
-    bool no_builtin; /* leave the source `builtin` out. It lacks events, so whoever asks which
-                              * events a provider has does so */
+    bool no_builtin; /* leave the source `builtin` out; it does not have all events of a provider */
     const char *only_source; /* use this source alone, `tdh` too; NULL: all of them */
 };
 

@@ -115,7 +115,7 @@ def compare(report, where, here, there, seen):
     for event in (here, there):
         event.pop("data", None)
         event.get("winlog", {}).pop("event_data", None)
-        # How a stack that is cut off, or a rest, is told of.
+        # The rest that the wrong layout leaves.
         if key[:2] in STACKS:
             event.pop("error", None)
             event.pop("etw", None)
