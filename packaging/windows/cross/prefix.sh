@@ -147,9 +147,18 @@ build_libzstd() {
     describe libzstd libzstd '' -lzstd
 }
 
+# CMake's files are of no use in older versions, and otherwise only say which version it is.
 build_libyaml() {
-    with_cmake libyaml -DBUILD_TESTING=OFF
     describe yaml-0.1 libyaml -DYAML_DECLARE_STATIC -lyaml
+    cd "$sources/libyaml"
+    echo "$version" | awk -F. -v define='#define YAML_VERSION_' '{
+        print define "STRING \"" $0 "\""
+        print define "MAJOR " $1
+        print define "MINOR " $2
+        print define "PATCH " $3
+    }' >src/config.h
+    with_cc yaml libyaml '-Iinclude -DYAML_DECLARE_STATIC -DHAVE_CONFIG_H' src/*.c
+    cp include/yaml.h "$made/include"
 }
 
 build_expat() {
