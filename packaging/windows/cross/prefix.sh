@@ -88,21 +88,24 @@ with_cc() {
     $target-ar crs "$made/lib/lib$library.a" build-mingw/*.o
 }
 
-# DLL, library that calls it: an import library through which the DLL is loaded at the first call into
-# it. DLLs that a program is linked with are looked for in its own folder, too, before any of its code
-# runs, if Windows does not know them by heart (KnownDLLs); by the first call etwship has restricted
-# the search to the system's folder. And what needs no network does not pay for loading them.
+# DLL, libraries that call it: an import library through which the DLL is loaded at the first call into it.
+# DLLs that a program is linked with are looked for in its own folder, too, before any of its code runs, if
+# Windows does not know them by heart (KnownDLLs); by the first call etwship has restricted the search to the
+# system's folder. And what needs no network does not pay for loading them.
 load_late() {
-    $target-nm "$($target-gcc -print-file-name="lib$1.a")" 2>>"$work/log" |
+    dll=$1
+    shift
+    $target-nm "$($target-gcc -print-file-name="lib$dll.a")" 2>>"$work/log" |
         sed -n 's/.* T //p' | sort -u >"$work/has"
     {
-        echo "LIBRARY $1.dll"
+        echo "LIBRARY $dll.dll"
         echo EXPORTS
-        $target-nm -u "$made/lib/lib$2.a" 2>>"$work/log" | sed -n 's/^ *U \(__imp_\)\{0,1\}//p' |
-            sort -u | comm -12 - "$work/has"
-    } >"$work/$1.def"
+        for library in "$@"; do
+            $target-nm -u "$made/lib/lib$library.a" 2>>"$work/log"
+        done | sed -n 's/^ *U \(__imp_\)\{0,1\}//p' | sort -u | comm -12 - "$work/has"
+    } >"$work/$dll.def"
     # Symbols are named after the path of the library, and members after the process.
-    (cd "$made/lib" && $target-dlltool -d "$work/$1.def" -y "lib$1_late.a" --temp-prefix "$1") \
+    (cd "$made/lib" && $target-dlltool -d "$work/$dll.def" -y "lib${dll}_late.a" --temp-prefix "$dll") \
         >>"$work/log" 2>&1
 }
 
@@ -226,12 +229,10 @@ build_curl() {
     # shellcheck disable=SC2086
     with_cmake curl $on $off -DCURL_TARGET_WINDOWS_VERSION=0x0A00 $zlib \
         -DCMAKE_DISABLE_FIND_PACKAGE_Perl=ON -DCMAKE_C_FLAGS=-DNGHTTP2_STATICLIB
-    late=
-    for dll in crypt32 bcrypt iphlpapi secur32; do
-        load_late $dll curl
-        late="$late -l${dll}_late"
-    done
-    describe libcurl curl -DCURL_STATICLIB "-lcurl -lnghttp2 -lz$late -lws2_32 -ladvapi32"
+    # A list of words.
+    # shellcheck disable=SC2086
+    describe libcurl curl -DCURL_STATICLIB \
+        "-lcurl -lnghttp2 -lz$(printf -- ' -l%s_late' $late) -lws2_32 -ladvapi32"
 }
 
 # To read archives and what compresses them, as far as zlib, zstd and its own decoders go: no passwords. The
@@ -257,7 +258,7 @@ build_libarchive() {
     with_cc archive libarchive/libarchive "-O2 -I. -I$made/include -DHAVE_CONFIG_H -DLIBARCHIVE_STATIC
         -D__MINGW_USE_VC2005_COMPAT" *.c
     cp archive.h archive_entry.h "$made/include"
-    describe libarchive libarchive -DLIBARCHIVE_STATIC '-larchive -lz -lzstd'
+    describe libarchive libarchive -DLIBARCHIVE_STATIC '-larchive -lz -lzstd -lbcrypt_late'
 }
 
 # For the tests alone. Its CMake always makes a DLL.
@@ -270,10 +271,14 @@ build_cmocka() {
 
 say "Building libraries for Windows (minutes, once)"
 "$here/fetch.sh" "$sources"
-# These three are used by others.
+late="bcrypt crypt32 iphlpapi secur32"
+# The first three are used by others.
 zlib="-DZLIB_INCLUDE_DIR=$made/include -DZLIB_LIBRARY=$made/lib/libz.a"
 for library in zlib libzstd nghttp2 cmocka curl expat libarchive libisal libyaml pcre2 sqlite3 xxhash; do
     "build_$library"
+done
+for dll in $late; do
+    load_late "$dll" curl archive
 done
 keep_licenses
 keep_sources >"$made/share/sources.tsv"
