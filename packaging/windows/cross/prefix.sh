@@ -115,7 +115,7 @@ keep_licenses() {
         [ "$library" != cmocka ] || continue
         for file in $files; do
             case $file in
-            *.[ch]) awk '{ print } /\*\*\// || /^ ?\*\// { ended = 1 } ended && /\*\// { exit }' \
+            *.[ch]) awk '/\/\*/ { inside = 1 } NF && !inside { exit } { print } /\*\// { inside = 0 }' \
                 "$sources/$library/$file" ;;
             *) cat "$sources/$library/$file" ;;
             esac
