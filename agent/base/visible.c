@@ -53,6 +53,9 @@ static size_t size_of_shown(struct span text, bool one_line)
 static void make(struct buf *text, size_t start, bool one_line)
 {
     struct span behind = span_from(buf_span(text), start);
+    if (behind.size == 0) {
+        return;
+    }
     size_t growth = size_of_shown(behind, one_line) - behind.size;
     if (!buf_reserve(text, growth)) {
         text->size = start;
