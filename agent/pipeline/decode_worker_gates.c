@@ -147,10 +147,7 @@ bool decode_worker_gates_decode(
     } else {
         const struct event before = *event;
         event_decode_with(&context->decode, event->record, stage.choice, event);
-        event->process = before.process;
-        event->file = before.file;
-        event->stack = before.stack;
-        event->stack_count = before.stack_count;
+        event_decode_keep(event, &before);
     }
     stage.decoded = true;
     stage.is_partial = false;

@@ -149,9 +149,7 @@ bool event_decode_begin(struct event_decode *decode, const struct event_record *
     const struct event before = *event;
     decoder_begin(
         decode->decoder, record, schema, pointer_size_of(decode, record), field_count, event);
-    event->process = before.process;
-    event->stack = before.stack;
-    event->stack_count = before.stack_count;
+    event_decode_keep(event, &before);
     return true;
 }
 

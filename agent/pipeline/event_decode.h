@@ -43,6 +43,15 @@ void event_decode_finish(struct event_decode *decode, struct event *event);
 /* A sample of the trace (input_sink.sample), before its events: does it prove a width? */
 void event_decode_weigh(struct event_decode *decode, const struct event_record *record);
 
+/* What is known of ${event} beside its payload is as it was in ${before}: for who decodes it anew. */
+static inline void event_decode_keep(struct event *event, const struct event *before)
+{
+    event->process = before->process;
+    event->file = before->file;
+    event->stack = before->stack;
+    event->stack_count = before->stack_count;
+}
+
 /* How well events decoded. */
 struct decode_counts {
     uint64_t raw;           /* events without layout, with payload bytes: shipped as hex */

@@ -50,10 +50,7 @@ static void decode_whole(struct flow *flow, const struct schema_choice *choice, 
 {
     const struct event before = *event;
     event_decode_with(&flow->decode, before.record, choice, event);
-    event->process = before.process;
-    event->file = before.file;
-    event->stack = before.stack;
-    event->stack_count = before.stack_count;
+    event_decode_keep(event, &before);
 }
 
 /* As far as the filter looks. */

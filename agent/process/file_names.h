@@ -15,11 +15,11 @@
  *
  *   - What was told last before it names it, unless that is an end.
  *   - What is told next after it names it, unless that is a beginning, or tells no name.
- *   - If both do and differ, nobody knows when the name changed: it has none, but at the very times of
- *     which the names were told.
+ *   - If both do and differ, it is not known when the name changed: the moment has none. Only the times
+ *     at which the two names were told have them.
  *
- * lifetimes.h does not serve for this: it takes pieces of news one by one into lives, and an end without a
- * name (a closed file object) would come into another life when it is told early.
+ * lifetimes.h does not serve for this: it merges each piece of news into a life at once. An end without a
+ * name (a closed file object) that is told early would become part of another file's life.
  *
  * No lock: the owner's (process_table.c). Readers compare stamps without one.
  */

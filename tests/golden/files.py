@@ -229,6 +229,16 @@ def check_workers(report, path):
                         f"{len(ours)} events, {sum(a != b for a, b in zip(ours, dumped))} differ")
 
 
+def check_filter(report, path):
+    """A filter sees what is written, whether it may decide by the header alone or has to see more."""
+    named = EXPECTED[path.name][1]
+    for test, count in (("exists(file.path)", named),
+                        ("exists(file.path) and not (data.FileObject == 1)", named),
+                        ("file.path == ''", 0)):
+        kept = sum(1 for _ in common.stream("--where", test, path))
+        report.equal(f"{path.name}: {test}", kept, count)
+
+
 def main():
     report = common.Report()
     common.shared()
@@ -237,6 +247,7 @@ def main():
         path = common.trace(name)
         first = check(report, path)
         check_perfview(report, path, first)
+    check_filter(report, common.trace("perfview-net.4.5.2.x86.etl"))
     check_workers(report, common.trace("perfview-net.4.5.2.x86.etl"))
     without = common.dump("--no-process-context", common.trace("perfview-net.4.5.2.x86.etl"))
     report.equal("files without process context", sum("file" in event for event in without), 0)

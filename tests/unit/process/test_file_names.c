@@ -78,7 +78,7 @@ static void an_address_is_used_again(void **state)
     file_names_fini(&names);
 }
 
-static void nobody_is_named_between_two_names(void **state)
+static void no_name_holds_between_two_that_differ(void **state)
 {
     (void)state;
     struct file_names names;
@@ -325,7 +325,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_rundown_names_what_was_before_it),
         cmocka_unit_test(an_address_is_used_again),
-        cmocka_unit_test(nobody_is_named_between_two_names),
+        cmocka_unit_test(no_name_holds_between_two_that_differ),
         cmocka_unit_test(an_end_without_a_name_ends_any),
         cmocka_unit_test(forward_names_hold_from_when_they_were_told),
         cmocka_unit_test(machines_have_addresses_of_their_own),
