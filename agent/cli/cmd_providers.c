@@ -348,8 +348,8 @@ static bool is_trace(const char *operand)
 {
     struct span text = span_text(operand);
     struct span end = text.size > 4 ? span_from(text, text.size - 4) : text;
-    return plat_path_kind(operand) == PLAT_PATH_FILE || strpbrk(operand, "*?/") ||
-           span_equal_nocase(end, span_text(".etl"));
+    return plat_path_kind(operand) == PLAT_PATH_FILE || strcmp(operand, "-") == 0 ||
+           strpbrk(operand, "*?/") || span_equal_nocase(end, span_text(".etl"));
 }
 
 static int run(const struct cli_args *args)

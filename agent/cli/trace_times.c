@@ -54,6 +54,11 @@ static bool ask(const struct cli_args *args, struct asked *ret_asked, struct err
 {
     *ret_asked = (struct asked){.count = 0};
     for (size_t i = 0; i < args->operand_count; i++) {
+        if (strcmp(args->operands[i], "-") == 0) {
+            return error_set(err, ERR_CONFIG,
+                "standard input cannot be asked beforehand. write a "
+                "whole time with its zone");
+        }
         if (!plat_glob(args->operands[i], ask_trace, ret_asked, err)) {
             return false;
         }

@@ -110,6 +110,7 @@ class Times(Cli):
         missing = self.folder / "missing.etl"
         self.assert_error(self.expect(USAGE, "dump", "--start", "-1h", missing), "missing.etl")
         self.assert_error(self.expect(FAILED, "dump", "--start", "2026", missing), "missing.etl")
+        self.assert_error(self.expect(USAGE, "dump", "--start", "-1h", "-"), "standard input")
 
     def test_pretty_times_are_the_same_moments_in_another_zone(self):
         everything = self.stamps("-n", 50, self.trace)
