@@ -271,7 +271,7 @@ build_cmocka() {
 
 say "Building libraries for Windows (minutes, once)"
 "$here/fetch.sh" "$sources"
-late="bcrypt crypt32 iphlpapi secur32"
+late="bcrypt crypt32"
 # The first three are used by others.
 zlib="-DZLIB_INCLUDE_DIR=$made/include -DZLIB_LIBRARY=$made/lib/libz.a"
 for library in zlib libzstd nghttp2 cmocka curl expat libarchive libisal libyaml pcre2 sqlite3 xxhash; do
