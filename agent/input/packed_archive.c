@@ -89,7 +89,7 @@ static void refuse(struct reader *reader, const char *why)
     }
 }
 
-static void tell(struct reader *reader, struct archive *archive)
+static void tell_damage(struct reader *reader, struct archive *archive)
 {
     const char *why = archive_error_string(archive);
     la_int64_t offset = archive_filter_bytes(archive, 0);
@@ -119,7 +119,7 @@ static bool give_member(struct reader *reader, struct archive *archive, bool *re
             return true;
         }
         if (result != ARCHIVE_OK && result != ARCHIVE_WARN) {
-            tell(reader, archive);
+            tell_damage(reader, archive);
             *ret_more = result != ARCHIVE_FATAL;
             return true;
         }
@@ -136,7 +136,7 @@ static bool give_member(struct reader *reader, struct archive *archive, bool *re
             return true;
         }
         if (result == ARCHIVE_WARN) {
-            tell(reader, archive);
+            tell_damage(reader, archive);
         }
     }
 }
@@ -203,7 +203,7 @@ static bool walk_members(
         }
         if (result != ARCHIVE_OK && result != ARCHIVE_WARN) {
             if (*ret_any) {
-                tell(reader, archive);
+                tell_damage(reader, archive);
             }
             return true;
         }
