@@ -126,6 +126,7 @@ struct trace_info {
     uint8_t pointer_size;      /* of the machine that logged, from the file header: 4 or 8 */
     struct time_zone zone;     /* of the recording machine, if the trace tells */
     bool has_stacks;           /* the trace may hold StackWalk records; true where not known */
+    bool grows;                /* it is read while it is written: more comes than was there */
 };
 
 struct event_record {

@@ -57,6 +57,16 @@ struct etl_follow {
 
 /* ---- opening --------------------------------------------------------------------------------------- */
 
+/* Before any record of the epoch is given. */
+static void expect_more(struct etl_follow *f, size_t epoch)
+{
+    struct trace_info *trace = &f->file->epochs[epoch]->info.trace;
+    if (!trace->grows) {
+        trace->grows = true;
+        trace->has_stacks = true; /* who knows what comes */
+    }
+}
+
 static bool on_buffer(void *self, const struct etl_buffer *buffer, size_t epoch)
 {
     struct etl_follow *f = self;
@@ -64,9 +74,7 @@ static bool on_buffer(void *self, const struct etl_buffer *buffer, size_t epoch)
     f->arrived = true;
     f->buffer = *buffer;
     f->epoch = epoch;
-    if (!f->file->epochs[epoch]->info.trace.has_stacks) {
-        f->file->epochs[epoch]->info.trace.has_stacks = true; /* no record of it was given yet */
-    }
+    expect_more(f, epoch);
     f->latest = 0;
     return true;
 }
@@ -147,7 +155,7 @@ struct etl_follow *etl_follow_open(const char *path, struct span host, struct ar
     f->events = *events;
     f->file = etl_file_open(path, host, &f->handles, arena, err);
     if (f->file) {
-        f->file->epochs[0]->info.trace.has_stacks = true; /* who knows what comes */
+        expect_more(f, 0);
     }
     if (f->file && keep_header(f, header_end, err) && make_parts(f, err)) {
         return f;

@@ -34,7 +34,10 @@ static void tell(struct process_table *table, const struct event_record *record,
     const struct record_file *file, bool ahead)
 {
     const uint64_t machine = process_table_machine_of(table, record);
-    struct file_news news = {.machine = machine, .time = record->time, .ahead = ahead};
+    struct file_news news = {.machine = machine,
+        .time = record->time,
+        .ahead = ahead,
+        .grows = record->trace && record->trace->grows};
     struct file_text text;
     if (!file_text_init(&text, file)) {
         return;

@@ -8,7 +8,7 @@
  * Which files records name (event/record_file.h), told to a table of processes. Any thread.
  *
  * Names of file keys are taken wherever they stand: once a trace has handed them over ahead, those in
- * their places tell nothing new. Opened and closed file objects are taken in their places only, as there
+ * their places tell nothing new, unless the trace has grown since. Opened and closed file objects are taken in their places only, as there
  * are as many of them as programs open files.
  */
 

@@ -248,7 +248,7 @@ void process_table_add_file(struct process_table *table, const struct file_news 
         return;
     }
     plat_mutex_lock(&table->mutex);
-    bool is_known = !news->is_object && is_told_ahead(table, news) && !news->ahead;
+    bool is_known = !news->is_object && is_told_ahead(table, news) && !news->ahead && !news->grows;
     if (!is_known) {
         file_names_tell(news->is_object ? &table->file_objects : &table->file_keys, &key,
             news->what, news->time, news->path);

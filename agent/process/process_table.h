@@ -55,6 +55,7 @@ struct file_news {
     enum file_told what;
     bool is_object;
     bool ahead; /* the record comes again in its place */
+    bool grows; /* its trace does: not all of it could be told ahead */
     uint64_t machine;
     uint64_t address; /* 0: nothing */
     uint64_t time;    /* FILETIME */

@@ -115,6 +115,29 @@ static void what_was_told_ahead_is_not_told_again(void **state)
     fini(&rig);
 }
 
+/* A trace that is followed tells ahead what it holds when it is opened. What is written later stands in
+ * its place alone, be it of an earlier time: buffers of processors are written one by one. */
+static void what_a_growing_trace_gets_later_is_told(void **state)
+{
+    (void)state;
+    static const struct trace_info growing = {.grows = true};
+    const struct process_table_settings settings = {.max_bytes = 0};
+    static struct message message;
+    struct rig rig;
+    init(&rig, &settings);
+    tell(&rig, true, RUNDOWN, 50, 0xa0, "\\a");
+    make(&message, FILE_CREATE, 40, 0xb0, "\\b");
+    message.record.trace = &growing;
+    file_events_learn(rig.table, &message.record, false);
+    make(&message, FILE_CREATE, 60, 0xc0, "\\c");
+    message.record.trace = &growing;
+    file_events_learn(rig.table, &message.record, false);
+    expect(&rig, 1, 0xa0, "\\a");
+    expect(&rig, 45, 0xb0, "\\b");
+    expect(&rig, 65, 0xc0, "\\c");
+    fini(&rig);
+}
+
 static void live_names_hold_from_when_they_are_told(void **state)
 {
     (void)state;
@@ -213,6 +236,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_told_ahead_is_not_told_again),
+        cmocka_unit_test(what_a_growing_trace_gets_later_is_told),
         cmocka_unit_test(live_names_hold_from_when_they_are_told),
         cmocka_unit_test(a_volume_that_becomes_known_changes_the_paths),
         cmocka_unit_test(a_record_is_believed_in_its_own_name),
