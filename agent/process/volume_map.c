@@ -84,6 +84,24 @@ static bool begins(struct span path, const char *start)
     return path.size > size && is_same(path.data, (const uint8_t *)start, size);
 }
 
+static struct span behind_component(struct span path)
+{
+    const uint8_t *end = path.size ? memchr(path.data, '\\', path.size) : NULL;
+    return end ? span_from(path, (size_t)(end - path.data) + 1) : span_make(NULL, 0);
+}
+
+/* `host\share…` of what stands behind \Device\Mup\. For a drive of a user's, the redirector and the drive
+ * with its logon session stand before it: `;LanmanRedirector\;Z:0000000000020d40\host\share`, or
+ * `DfsClient\;Z:…`. Empty: it does not say where it begins. */
+static struct span find_server(struct span path)
+{
+    struct span second = behind_component(path);
+    if (second.size > 2 && second.data[0] == ';' && second.data[2] == ':') {
+        return behind_component(second);
+    }
+    return path.data[0] == ';' ? span_make(NULL, 0) : path;
+}
+
 /* Names that mean the same on every machine. False: it is none of these. */
 static bool add_well_known(struct span path, struct buf *out)
 {
@@ -91,9 +109,12 @@ static bool add_well_known(struct span path, struct buf *out)
     static const char unc[] = "\\??\\UNC\\";
     static const char mup[] = "\\Device\\Mup\\";
     enum { DRIVE = sizeof(dos) - 1, SHARE = sizeof(unc) - 1, SERVER = sizeof(mup) - 1 };
-    if (begins(path, unc) || (begins(path, mup) && path.data[SERVER] != ';')) {
+    struct span server = begins(path, unc)   ? span_from(path, SHARE)
+                         : begins(path, mup) ? find_server(span_from(path, SERVER))
+                                             : span_make(NULL, 0);
+    if (server.size) {
         buf_add_text(out, "\\\\");
-        buf_add_span(out, span_from(path, begins(path, unc) ? SHARE : SERVER));
+        buf_add_span(out, server);
         return true;
     }
     if (begins(path, dos) && path.size > DRIVE + 1 && path.data[DRIVE + 1] == ':') {

@@ -82,8 +82,9 @@ def drives(trace):
 
 
 def shown(path, of_device):
-    if path.lower().startswith("\\device\\mup\\") and not path.lower().startswith("\\device\\mup\\;"):
-        return "\\\\" + path[len("\\Device\\Mup\\"):]
+    share = re.match(r"\\Device\\Mup\\(?:[^\\]+\\;\w:[^\\]*\\)?([^;].*)", path, re.IGNORECASE)
+    if share:
+        return "\\\\" + share[1]
     fitting = [device for device in of_device if path.lower().startswith(device + "\\")]
     if not fitting:
         return path
