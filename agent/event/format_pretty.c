@@ -3,6 +3,7 @@
 #include "base/calendar.h"
 #include "base/put.h"
 #include "base/visible.h"
+#include "event/event_file.h"
 #include "event/event_stack.h"
 #include "event/event_writer_internal.h"
 
@@ -242,6 +243,13 @@ static void pretty_event(struct event_writer *writer, const struct event *event,
     if (event->error) {
         add_key(color, span_text("decode_error"), 0, out);
         visible_add(out, span_text(event->error));
+        buf_add_byte(out, '\n');
+    }
+    if (event->file && event->file->path.size) {
+        add_key(color, span_text("file.path"), 0, out);
+        size_t start = out->size;
+        visible_add(out, event->file->path);
+        show_plain(out, start);
         buf_add_byte(out, '\n');
     }
     add_stack(color, event, out);

@@ -1,3 +1,4 @@
+#include "event/event_file.h"
 #include "unit/event/writer_fixture.h"
 
 #define assert_pretty(f, text) \
@@ -90,6 +91,23 @@ static void what_is_wrong_is_told(void **state)
                             "    stack  2 frames\n"
                             "        0x1\n"
                             "        0x2\n");
+    fixture_fini(&f);
+}
+
+/* A disk read has the file's address alone. Names come from traces, so they drive no terminal. */
+static void the_file_that_an_event_uses_is_a_line(void **state)
+{
+    (void)state;
+    struct writer_fixture f;
+    fixture_init(&f, RECORD_EVENT, SCHEMA_MANIFEST);
+    const struct event_file file = {.path = span_text("C:\\new\\a\x1b[0m.dll")};
+    const struct event_file unknown = {.path = span_make(NULL, 0)};
+    f.event.file = &file;
+    assert_pretty(&f, STAMP "  " FIXTURE_GUID "/0  cpu 3\n"
+                            "    file.path  C:\\new\\a\\u001b[0m.dll\n");
+    buf_reset(&f.out);
+    f.event.file = &unknown;
+    assert_pretty(&f, STAMP "  " FIXTURE_GUID "/0  cpu 3\n");
     fixture_fini(&f);
 }
 
@@ -191,6 +209,7 @@ int main(void)
         cmocka_unit_test(what_is_wrong_is_told),
         cmocka_unit_test(colours_only_where_they_are_wanted),
         cmocka_unit_test(a_gap_is_a_line),
+        cmocka_unit_test(the_file_that_an_event_uses_is_a_line),
         cmocka_unit_test(every_frame_of_a_stack_is_a_line),
         cmocka_unit_test(what_a_guard_noticed_is_a_line),
         cmocka_unit_test(a_status_is_a_line),
