@@ -1,6 +1,7 @@
 #include "cli/trace_options.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "app/app_loop.h"
 #include "cli/trace_times.h"
@@ -55,6 +56,13 @@ struct schema_cache *trace_options_cache(const struct cli_args *args, int *ret_e
         .only_source = cli_value(args, "schema-source")};
     settings.sources.path_count = cli_values(args, "schema", paths, MAX_PATHS);
     if (!trace_options_are_schemas(paths, settings.sources.path_count, ret_exit)) {
+        return NULL;
+    }
+    if (settings.no_builtin && settings.only_source &&
+        strcmp(settings.only_source, "builtin") == 0) {
+        cli_error(
+            "--no-builtin leaves out all that --schema-source builtin takes. give one of them");
+        *ret_exit = EXIT_USAGE;
         return NULL;
     }
     struct error err;

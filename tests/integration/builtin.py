@@ -113,6 +113,12 @@ class Builtin(unittest.TestCase):
             self.assertEqual(event["provider"].get("name"),
                              None if provider is NOBODY else provider[0])
         self.assertEqual(self.dump("--schema-source", "builtin"), self.dump())
+        for command in ("dump", "stat", "providers"):
+            done = subprocess.run(
+                [made.BINARY, command, "--schema-source", "builtin", "--no-builtin", str(self.trace)],
+                capture_output=True, text=True, check=False)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+            self.assertIn("--no-builtin", done.stderr)
 
     def test_a_definition_of_the_user_goes_first_where_it_fits(self):
         pack = self.folder / "own.pack"
