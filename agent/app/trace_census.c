@@ -98,8 +98,7 @@ static bool on_event(void *self, const struct event *event)
     census->beyond += row == NULL;
     if (row) {
         row->events++;
-        row->undecoded += (event->status == DECODE_RAW && event->record->payload.size) ||
-                          event->status == DECODE_PARTIAL;
+        row->undecoded += event->status == DECODE_PARTIAL || event_is_undecoded(event);
     }
     if (event->schema && event->schema != census->last_schema) {
         census->last_schema = event->schema;
