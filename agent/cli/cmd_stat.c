@@ -259,7 +259,10 @@ static void print(struct job *job, const struct etl_file *file)
         add_text(scan, file, &job->out);
     }
     if (!plat_file_write(plat_file_stdout(), buf_span(&job->out), &err)) {
-        job->exit_code = err.code == ERR_STOPPED ? job->exit_code : EXIT_FAILED;
+        if (err.code != ERR_STOPPED) {
+            cli_error("%s", err.text);
+            job->exit_code = EXIT_FAILED;
+        }
     }
     bool undecoded = scan->decode.partial || scan->decode.undecoded;
     if (job->exit_code == EXIT_DONE &&

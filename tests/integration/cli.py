@@ -173,6 +173,18 @@ class Commands(Cli):
                     self.assert_error(done, path)
                     self.assertEqual(done.out, "")
 
+    @unittest.skipIf(os.name == "nt", "a shell closes the streams")
+    def test_closed_streams_fail_and_are_no_other_files(self):
+        for command, streams, word in (("stat -", "<&-", "standard input"),
+                                       ("dump -", "<&-", "standard input"),
+                                       ("dump one.etl", ">&-", "standard output"),
+                                       ("stat one.etl", ">&-", "standard output")):
+            with self.subTest(command=command):
+                done = subprocess.run(f'"$ETWSHIP_BIN" {command} {streams}', shell=True, check=False,
+                                      cwd=self.trace.parent, capture_output=True, timeout=TIMEOUT_S)
+                self.assertEqual((done.returncode, done.stdout), (FAILED, b""), done.stderr)
+                self.assertIn(word, done.stderr.decode())
+
     def test_a_cut_trace_gives_its_events_and_says_so(self):
         cut = self.folder / "cut.etl"
         whole = self.trace.read_bytes()

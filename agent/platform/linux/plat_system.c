@@ -3,6 +3,7 @@
 #include "platform/plat_system.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -28,11 +29,25 @@ static uint64_t clock_ns(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
+/* A parent may start the program without standard streams. Without this the next files that are opened
+ * get their numbers: output goes into a file or a pipe of the program, and input waits there for ever.
+ * Each is opened in the direction that is not used: its use fails, as that of a closed one. */
+static void hold_standard_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) {
+            /* The lowest number that is free is this one. Without /dev/null it stays closed. */
+            (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+        }
+    }
+}
+
 /* NOLINTNEXTLINE(readability-non-const-parameter): other systems change what they point to */
 void plat_process_init(int *argc, char ***argv)
 {
     (void)argc;
     (void)argv;
+    hold_standard_streams();
 #ifdef __GLIBC__
     /* Large blocks are mapped one by one, and gone when they are freed. Left alone, glibc ends that with
      * the first of them that is freed, and the holes between those that stay grow beyond any budget. */
