@@ -2,8 +2,10 @@
 
 #include "base/put.h"
 #include "base/rfc3339.h"
+#include "cli/trace_options.h"
 #include "config/config_value.h"
 #include "input/etl_file.h"
+#include "input/trace_box.h"
 #include "platform/plat_file.h"
 #include "platform/plat_system.h"
 
@@ -26,14 +28,17 @@ static bool take_record(void *self, const struct event_record *record)
     return true;
 }
 
-/* The header tells the end, but not of a trace that was never closed or was written to again. */
-static bool ask_trace(void *self, const char *path)
+/* The header tells the end, but not of a trace that was never closed or was written to again. ${box}: the trace is
+ * its number ${index}, and ${path} is not looked at. */
+static void ask_one(
+    struct asked *asked, const char *path, const struct trace_box *box, size_t index)
 {
-    struct asked *asked = self;
     struct etl_handles handles = {.newest = NULL};
     struct arena arena;
     arena_init(&arena, MAX_INFO_BYTES);
-    struct etl_file *file = etl_file_open(path, span_make(NULL, 0), &handles, &arena, &asked->err);
+    struct span host = span_make(NULL, 0);
+    struct etl_file *file = box ? trace_box_trace(box, index, host, &arena, &asked->err)
+                                : etl_file_open(path, host, &handles, &arena, &asked->err);
     if (file) {
         const struct etl_info *info = etl_file_info(file);
         const struct etl_visitor visitor = {.self = asked, .record = take_record};
@@ -47,6 +52,31 @@ static bool ask_trace(void *self, const char *path)
     asked->failed |= !file;
     etl_file_destroy(file);
     arena_fini(&arena);
+}
+
+static void ask_box(struct asked *asked, struct trace_box *box)
+{
+    asked->failed |= !trace_box_load(box, &asked->err);
+    for (size_t i = 0; i < box->count && !asked->failed; i++) {
+        ask_one(asked, NULL, box, i);
+    }
+}
+
+static bool ask_trace(void *self, const char *path)
+{
+    struct asked *asked = self;
+    struct trace_scratch scratch = {.file = NULL};
+    const struct trace_box_env env = {.scratch = &scratch};
+    struct trace_box *box;
+    if (!trace_box_open(path, &env, &box, &asked->err)) {
+        asked->failed = true;
+    } else if (box) {
+        ask_box(asked, box);
+        trace_box_destroy(box);
+    } else {
+        ask_one(asked, path, NULL, 0);
+    }
+    trace_scratch_fini(&scratch);
     return !asked->failed;
 }
 
@@ -54,12 +84,13 @@ static bool ask(const struct cli_args *args, struct asked *ret_asked, struct err
 {
     *ret_asked = (struct asked){.count = 0};
     for (size_t i = 0; i < args->operand_count; i++) {
-        if (strcmp(args->operands[i], "-") == 0) {
-            return error_set(err, ERR_CONFIG,
-                "standard input cannot be asked beforehand. write a "
-                "whole time with its zone");
-        }
-        if (!plat_glob(args->operands[i], ask_trace, ret_asked, err)) {
+        if (strcmp(args->operands[i], TRACE_OPTIONS_STDIN) == 0) {
+            struct trace_box *box = trace_options_stdin(err);
+            if (!box) {
+                return false;
+            }
+            ask_box(ret_asked, box);
+        } else if (!plat_glob(args->operands[i], ask_trace, ret_asked, err)) {
             return false;
         }
         if (ret_asked->failed) {

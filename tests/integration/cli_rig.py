@@ -52,11 +52,12 @@ class Cli(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
 
-    def etwship(self, *arguments, **variables):
+    def etwship(self, *arguments, given=b"", **variables):
+        """${given} is what the program finds on standard input."""
         environment = os.environ | {"XDG_STATE_HOME": str(self.folder), "HOME": str(self.folder)}
         return Done(subprocess.run(
             [BINARY, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            stdin=subprocess.DEVNULL, env=environment | variables, cwd=self.folder,
+            input=given, env=environment | variables, cwd=self.folder,
             timeout=TIMEOUT_S, check=False))
 
     def expect(self, code, *arguments, **variables):

@@ -4,6 +4,7 @@ What should be selected is worked out from the JSON of the whole trace; zones ar
 tz database.
 """
 
+import gzip
 import json
 import re
 import struct
@@ -111,6 +112,18 @@ class Times(Cli):
         self.assert_error(self.expect(USAGE, "dump", "--start", "-1h", missing), "missing.etl")
         self.assert_error(self.expect(FAILED, "dump", "--start", "2026", missing), "missing.etl")
         self.assert_error(self.expect(USAGE, "dump", "--start", "-1h", "-"), "standard input")
+
+    def test_packed_traces_and_standard_input_tell_their_end_and_their_zone(self):
+        data = self.trace.read_bytes()
+        packed = self.folder / "one.etl.gz"
+        packed.write_bytes(gzip.compress(data))
+        for arguments in (("--start", "-5ms"), ("--end", "-5ms"),
+                          ("--utc-offset", "trace", "--start", "2026-01-01")):
+            want = self.stamps(*arguments, self.trace)
+            self.assertTrue(want)
+            for name, given in ((packed, b""), ("-", data), ("-", packed.read_bytes())):
+                with self.subTest(arguments=arguments, name=name):
+                    self.assertEqual(self.stamps(*arguments, name, given=given), want)
 
     def test_pretty_times_are_the_same_moments_in_another_zone(self):
         everything = self.stamps("-n", 50, self.trace)
