@@ -289,16 +289,6 @@ static bool selects(const struct cli_args *args)
            cli_value(args, "start") || cli_value(args, "end");
 }
 
-/* Standard input cannot be read again. */
-static bool can_read_again(const struct cli_args *args)
-{
-    bool can = true;
-    for (size_t i = 0; i < args->operand_count; i++) {
-        can = can && strcmp(args->operands[i], "-") != 0;
-    }
-    return can;
-}
-
 /* The traces were read to their end: say which part of what was asked for matched nothing. True: one did. */
 static bool warn_no_match(const struct cli_args *args, const struct dump *dump,
     const struct session_run_settings *run, const struct picker *picker)
@@ -325,7 +315,7 @@ static bool warn_no_match(const struct cli_args *args, const struct dump *dump,
         .tell = tell_no_match};
     struct no_match found = {.findings = 0};
     struct error err;
-    if (can_read_again(args) && !no_match_find(&settings, &found, &err)) {
+    if (!no_match_find(&settings, &found, &err)) {
         cli_warning("what matched nothing cannot be told: %s", err.text);
     } else if (nothing && found.findings == 0 && found.seen == 0 &&
                (cli_value(args, "start") || cli_value(args, "end"))) {

@@ -52,6 +52,19 @@ class NothingMatched(Cli):
                          [True, True, False])
         self.expect(STRICT, "dump", "--strict", "-p", "Etwship-Sample-Dns", "-p", "one-x", self.clean)
 
+    def test_what_standard_input_has_not_is_told_as_of_a_file(self):
+        for arguments in (("-p", "Etwship-Sample-DNSS"), ("--where", "provider.name == 'xyzzy'"),
+                          ("-p", "Etwship-Sample-Dns", "-p", "one-x"),
+                          ("-p", "Etwship-Sample-Dns:0xff:9999")):
+            for code, strict in ((DONE, ()), (STRICT, ("--strict",))):
+                with self.subTest(arguments=arguments, strict=strict):
+                    of_file = self.expect(code, "dump", *strict, *arguments, self.clean)
+                    given = self.expect(code, "dump", *strict, *arguments, "-",
+                                        given=self.clean.read_bytes())
+                    # Each event names the file that it comes from.
+                    self.assertEqual(given.out, of_file.out.replace(f'"{self.clean}"', '"-"'))
+                    self.assertEqual(given.err, of_file.err)
+
     def test_masks_that_let_nothing_pass_are_told_with_the_number_of_events(self):
         events = self.expect(DONE, "dump", "-p", "Etwship-Sample-Dns", self.clean).events()
         said = self.warned("-p", "Etwship-Sample-Dns:0xff:9999")
@@ -155,6 +168,10 @@ class NothingMatched(Cli):
         self.assertTrue(self.expect(DONE, "providers", self.clean.parent / "*.etl").out)
         missing = self.folder / "missing.etl"
         self.assert_error(self.expect(FAILED, "providers", missing), missing)
+        for name in ("nope.etl.gz", "nope.etl.zst", "nope.ZIP", "nope.cab"):
+            self.assert_error(self.expect(FAILED, "providers", name), f"{name}: no such file")
+        (self.folder / "traces").mkdir()
+        self.assert_error(self.expect(FAILED, "providers", "traces"), "traces/*.etl")
         self.assert_error(self.expect(USAGE, "providers", "one", "two"), "'one'")
         self.assert_error(self.expect(FAILED, "providers", "MSNT_SystemTrac"),
                           "did you mean MSNT_SystemTrace?")
