@@ -207,6 +207,12 @@ static void consider(void *nearest, const struct guid *provider, struct span nam
 static void say_unknown(const struct schema_list *list, const char *wanted)
 {
     struct nearest nearest = {.text = span_text(wanted)};
+    if (plat_path_kind(wanted) == PLAT_PATH_DIR) {
+        cli_error("no schema source knows a provider '%s'. it is a folder: name its traces, as in "
+                  "%s/*.etl",
+            wanted, wanted);
+        return;
+    }
     for (size_t i = 0; i < list->count; i++) {
         nearest_consider(&nearest, list->items[i]->provider_name);
     }
@@ -343,13 +349,20 @@ static int run_traces(const struct cli_args *args)
     return exit_code;
 }
 
-/* A trace, or a pattern of them? Names of providers have neither / nor .etl at their end. */
+/* A trace, or a pattern of them? A file is one, and what is written as the path of one: names of
+ * providers have neither / nor \, and none of these ends. */
 static bool is_trace(const char *operand)
 {
+    static const char *const ends[] = {".etl", ".etl.gz", ".etl.zst", ".zip", ".cab"};
     struct span text = span_text(operand);
-    struct span end = text.size > 4 ? span_from(text, text.size - 4) : text;
-    return plat_path_kind(operand) == PLAT_PATH_FILE || strcmp(operand, "-") == 0 ||
-           strpbrk(operand, "*?/") || span_equal_nocase(end, span_text(".etl"));
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        struct span end = span_text(ends[i]);
+        if (text.size > end.size && span_equal_nocase(span_from(text, text.size - end.size), end)) {
+            return true;
+        }
+    }
+    return plat_path_kind(operand) == PLAT_PATH_FILE || strcmp(operand, TRACE_OPTIONS_STDIN) == 0 ||
+           strpbrk(operand, "*?/\\");
 }
 
 static int run(const struct cli_args *args)
