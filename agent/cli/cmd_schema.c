@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "app/session_run.h"
+#include "base/nearest.h"
 #include "base/visible.h"
 #include "cli/schema_list.h"
 #include "cli/trace_options.h"
@@ -168,6 +169,23 @@ static bool is_wanted(const struct event_schema *schema, const struct wanted *wa
            (wanted->version < 0 || wanted->version == schema->descriptor.version);
 }
 
+static void say_unknown(
+    const struct schema_list *list, const struct wanted *wanted, const char *text)
+{
+    struct nearest nearest = {.text = wanted->provider};
+    bool is_provider = false;
+    for (size_t i = 0; i < list->count; i++) {
+        nearest_consider(&nearest, list->items[i]->provider_name);
+        is_provider |= schema_list_is_provider(list->items[i], wanted->provider);
+    }
+    struct span meant = nearest_meant(&nearest);
+    if (meant.size && !is_provider) {
+        cli_error("no schema source knows %s. did you mean %.*s?", text, SPAN_ARG(meant));
+    } else {
+        cli_error("no schema source knows %s. --schema names manifests and program files", text);
+    }
+}
+
 /* Print, as ${describe} puts it, what the sources and the traces among the operands, from ${first}
  * on, know; ${wanted} may be NULL for everything. */
 static int print_known(const struct cli_args *args, size_t first, struct schema_cache *cache,
@@ -189,8 +207,7 @@ static int print_known(const struct cli_args *args, size_t first, struct schema_
         }
     }
     if (wanted && out.size == 0) {
-        cli_error("no schema source knows %s. --schema names manifests and program files",
-            args->operands[1]);
+        say_unknown(&list, wanted, args->operands[1]);
         exit_code = EXIT_FAILED;
     }
     exit_code = print(&out) ? exit_code : EXIT_FAILED;

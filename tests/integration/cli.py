@@ -81,6 +81,12 @@ class Commands(Cli):
                 self.assertEqual(len(done.err.splitlines()), 1)
                 self.assertEqual(done.out, "")
 
+    def test_schema_show_tells_the_nearest_provider(self):
+        said = self.expect(FAILED, "schema", "show", "MSNT_SystemTrac").err
+        self.assertIn("MSNT_SystemTrac. did you mean MSNT_SystemTrace?", said)
+        said = self.expect(FAILED, "schema", "show", "Microsoft-Windows-PowerShell:65000").err
+        self.assertNotIn("did you mean", said)
+
     def test_an_error_of_the_command_line_is_one_line_that_names_the_option(self):
         for arguments, words in (
                 (("dump",), ("dump: FILE is missing", "etwship dump [OPTION]... FILE...")),
