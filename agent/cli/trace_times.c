@@ -137,7 +137,13 @@ static bool resolve_relative(
 {
     struct asked asked;
     uint64_t ns;
-    if (!config_value_duration(duration, &ns, err) || !ask(args, &asked, err)) {
+    if (!config_value_duration(duration, &ns, err)) {
+        return error_set(err, ERR_CONFIG,
+            "'-%.*s' is no time before the end. write whole numbers with units (ms s m h d), as in "
+            "-30s or -1h30m",
+            SPAN_ARG(span_first(duration, 100)));
+    }
+    if (!ask(args, &asked, err)) {
         return false;
     }
     if (asked.end == 0) {
