@@ -196,7 +196,7 @@ static bool list_traces(struct trace_box *box, struct error *err)
                          box->path, MAX_TRACES);
     }
     return box->count || error_set(err, ERR_FORMAT,
-                             "%s: no file whose name ends in .etl is in it, and %zu others%s",
+                             "%s: holds no file whose name ends in .etl (number of files: %zu)%s",
                              box->path, list.others, list.damage);
 }
 
