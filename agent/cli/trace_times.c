@@ -89,7 +89,11 @@ static bool ask(const struct cli_args *args, struct asked *ret_asked, struct err
             if (!box) {
                 return false;
             }
+            /* Reading it unpacks it anew, and tells what is damaged. */
+            uint64_t size = box->env.scratch->size;
             ask_box(ret_asked, box);
+            trace_box_unload(box);
+            trace_scratch_cut(box->env.scratch, size);
         } else if (!plat_glob(args->operands[i], ask_trace, ret_asked, err)) {
             return false;
         }

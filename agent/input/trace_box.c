@@ -566,7 +566,7 @@ bool trace_box_load(struct trace_box *box, struct error *err)
         refuse_rest(&pass, "is not found in the archive any more, which is damaged or has changed");
     }
     box->loaded = true;
-    box->told = true;
+    box->told |= box->env.damage != NULL;
     return true;
 }
 

@@ -12,7 +12,7 @@ import unittest
 from datetime import datetime, timedelta, timezone
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from cli_rig import DONE, FAILED, USAGE, Cli
+from cli_rig import DAMAGED, DONE, FAILED, USAGE, Cli
 
 STAMP = re.compile(r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.(\d{7})(Z|[+-]\d\d:\d\d)", re.MULTILINE)
 # Of the first record of a trace of 64 bits: WMI_BUFFER_HEADER, SYSTEM_TRACE_HEADER, and of
@@ -124,6 +124,13 @@ class Times(Cli):
             for name, given in ((packed, b""), ("-", data), ("-", packed.read_bytes())):
                 with self.subTest(arguments=arguments, name=name):
                     self.assertEqual(self.stamps(*arguments, name, given=given), want)
+
+    def test_asking_standard_input_for_its_end_hides_no_damage(self):
+        packed = gzip.compress(self.trace.read_bytes())[:-2000]
+        whole = self.expect(DAMAGED, "dump", "-", given=packed)
+        asked = self.expect(DAMAGED, "dump", "--start", "-9999d", "-", given=packed)
+        self.assertIn("cut off", whole.err)
+        self.assertEqual((asked.out, asked.err), (whole.out, whole.err))
 
     def test_pretty_times_are_the_same_moments_in_another_zone(self):
         everything = self.stamps("-n", 50, self.trace)
