@@ -39,7 +39,7 @@ const struct census_provider **trace_census_providers(
 bool trace_census_has(const struct trace_census *census, enum census_name kind, struct span name,
     struct span *ret_meant);
 
-/* The same of a provider's GUID. */
+/* Has a provider of an event this GUID? */
 bool trace_census_has_guid(const struct trace_census *census, const struct guid *guid);
 
 #endif

@@ -8,8 +8,8 @@
  * it. False if ${text} is no such time. */
 bool rfc3339_parse(struct span text, uint64_t *ret_filetime);
 
-/* The same of a time that may leave out what follows the year, the month, the day, the hour or the
- * minute, and the zone: `2026-11-21`, `2026-11-21T09:30`. It stands for the first moment that begins
+/* As rfc3339_parse, but ${text} may end after the year, the month, the day, the hour or the minute, and
+ * may have no zone: `2026-11-21`, `2026-11-21T09:30`. It stands for the first moment that begins
  * so. ${ret_has_zone} false: ${ret_filetime} is as if in UTC, and the zone is the caller's to know. */
 bool rfc3339_parse_start(struct span text, uint64_t *ret_filetime, bool *ret_has_zone);
 

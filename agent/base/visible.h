@@ -20,7 +20,7 @@ void visible_make(struct buf *text, size_t start);
 /* Append ${name} on one line: line breaks are rewritten, too. Nothing is appended without memory. */
 void visible_add(struct buf *out, struct span name);
 
-/* The same for what stands in ${out} behind ${start} already. */
+/* Rewrite what ${out} holds from ${start} on as one line: line breaks are rewritten, too. */
 void visible_make_line(struct buf *out, size_t start);
 
 #endif

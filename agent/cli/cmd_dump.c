@@ -251,7 +251,7 @@ static bool make_output(const struct cli_args *args, const struct input_decoding
         .options = {.uint64_strings = uint64 && strcmp(uint64, "string") == 0},
         .ansi = &dump->ansi,
         .colors = pretty && !cli_value(args, "output") && plat_is_terminal(1) && !plat_no_color()};
-    /* Whoever reads takes the time that it takes: a pager shows page by page. */
+    /* The reader may pause, as a pager does after each page: writing waits for it. */
     const struct output_env env = {.stopping = stopping};
     struct delivery_host_settings host = {.ops = ops,
         .settings = settings,

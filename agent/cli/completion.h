@@ -16,7 +16,7 @@ void completion_write_powershell(struct buf *out);
 /* ---- what the tables say; for these writers --------------------------------------------------------- */
 
 enum completion_kind {
-    COMPLETION_FREE,  /* nobody can guess it */
+    COMPLETION_FREE,  /* free text: nothing to offer */
     COMPLETION_WORDS, /* completion_each_word */
     COMPLETION_FILES,
     COMPLETION_PROVIDERS, /* names of providers */

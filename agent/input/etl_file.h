@@ -47,7 +47,8 @@ struct etl_file {
 struct etl_file *etl_file_open(const char *path, struct span host, struct etl_handles *handles,
     struct arena *arena, struct error *err);
 
-/* The same for a trace that is a part of an open file, which is borrowed; ${name} stands for the path. */
+/* As etl_file_open, for a trace that is a part of an open file. The file is borrowed; ${name} stands
+ * for the path in texts. */
 struct etl_file *etl_file_open_part(const struct etl_part *part, const char *name, struct span host,
     struct arena *arena, struct error *err);
 

@@ -113,7 +113,7 @@ struct input_path *input_paths_by_id(struct input *in, const uint8_t file_id[16]
 /* Read the identity of what is there now; false if it is no trace. ${path}: its name is all that counts. */
 bool input_paths_read_id(struct input *in, const char *path, uint8_t ret_id[16]);
 
-/* The same of a path, be it in a box. */
+/* As input_paths_read_id, for a path that may lead into an archive. */
 bool input_paths_read_id_of(struct input *in, const struct input_path *path, uint8_t ret_id[16]);
 
 /* The name of a file has changed: each path gets the other's. */

@@ -8,7 +8,7 @@
 /* A table of processes, one of ${tables}, where agent.memory is ${memory_bytes}. */
 size_t budget_process_bytes(size_t memory_bytes, size_t tables);
 
-/* The same of the names of files that each of them has beside that. */
+/* The table of file names that each table of processes has beside it. */
 size_t budget_file_bytes(size_t memory_bytes, size_t tables);
 
 /* Slabs before decoding. */

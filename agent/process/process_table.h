@@ -9,7 +9,8 @@
 /*
  * Who had which process id, and when: told by the records of a stream (process_events.h), by a snapshot
  * of the system, or both, in any order; asked for by the time of an event (process_reader.h), however
- * far behind its reader is. The same for addresses of files (file_events.h). All functions from any thread.
+ * far behind its reader is. It keeps
+ * the names of files by their addresses in the same way (file_events.h). All functions from any thread.
  *
  * A few thousand processes fit. Those that ended first are forgotten first, then the oldest.
  */

@@ -27,7 +27,7 @@ void schema_copies_fini(struct schema_copies *copies);
 const struct event_schema *schema_copies_get(
     struct schema_copies *copies, const struct event_schema *schema);
 
-/* The same where something of ${schema} may be to correct, else ${schema}. */
+/* The corrected copy if a correction concerns ${schema}, else ${schema} itself. */
 const struct event_schema *schema_copies_correct(
     struct schema_copies *copies, const struct event_schema *schema);
 

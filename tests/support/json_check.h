@@ -11,7 +11,7 @@
 const char *json_check(struct span text, size_t *ret_at);
 
 /*
- * The same of a line as outputs ship it: one object, a line feed behind it and none in it, every \u
+ * Is ${line} as outputs ship one: one JSON object, a line feed behind it and none in it, every \u
  * escape of a surrogate half of a pair, and no key twice however it is written.
  */
 const char *json_check_line(struct span line, size_t *ret_at);
