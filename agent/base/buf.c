@@ -20,6 +20,13 @@ static void clamp_capacity(struct buf *buf)
     buf->capacity = buf->allocated < buf->max ? buf->allocated : buf->max;
 }
 
+void buf_adopt(struct buf *buf, uint8_t *data, size_t allocated)
+{
+    buf->data = data;
+    buf->allocated = allocated;
+    clamp_capacity(buf);
+}
+
 void buf_set_max(struct buf *buf, size_t max_bytes)
 {
     buf->max = max_bytes < buf->size ? buf->size : max_bytes;

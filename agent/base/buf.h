@@ -13,13 +13,17 @@ struct buf {
     uint8_t *data;
     size_t size;
     size_t capacity;  /* bytes that may be used without growing: size <= capacity <= max */
-    size_t allocated; /* bytes at data */
-    size_t max;       /* set by buf_init and buf_set_max alone */
+    size_t allocated; /* bytes at data, set by buf.c alone, as are capacity and max */
+    size_t max;
     bool failed;
 };
 
 void buf_init(struct buf *buf, size_t max_bytes);
 void buf_fini(struct buf *buf);
+
+/* Put ${data} of ${allocated} bytes, from malloc, in the place of the buffer's memory, which is the
+ * caller's then. Its first `size` bytes are the content. */
+void buf_adopt(struct buf *buf, uint8_t *data, size_t allocated);
 
 /* Change the maximum. What the buffer holds stays: the maximum is never below its size. */
 void buf_set_max(struct buf *buf, size_t max_bytes);

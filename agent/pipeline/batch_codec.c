@@ -220,15 +220,15 @@ bool batch_codec_write(
     if (most > BATCH_CODEC_MAX_BYTES) {
         return error_set(err, ERR_LIMIT, "a batch is longer than %d bytes", BATCH_CODEC_MAX_BYTES);
     }
-    if (most > bytes->capacity) {
+    if (most > bytes->allocated) {
         uint8_t *data = realloc(bytes->data, most);
         if (!data) {
             return no_memory(err);
         }
-        bytes->data = data;
-        bytes->capacity = most;
+        buf_adopt(bytes, data, most);
     }
-    struct buf body = {.data = bytes->data, .size = bytes->size, .capacity = most, .max = most};
+    struct buf body = {.max = most, .size = bytes->size};
+    buf_adopt(&body, bytes->data, most);
     if (!write_tail(codec, batch, &body)) {
         return no_memory(err);
     }

@@ -30,7 +30,7 @@ void piece_fini(struct piece *piece)
         routes_fini(&piece->routes[i]);
     }
     free(piece->routes);
-    block_pool_give(piece->pool, piece->bytes.data, piece->taken_bytes, piece->bytes.capacity);
+    block_pool_give(piece->pool, piece->bytes.data, piece->taken_bytes, piece->bytes.allocated);
     free(piece->ends);
     free(piece->sequences);
     free(piece->positions);
@@ -48,9 +48,8 @@ static void move(struct piece *piece, size_t capacity)
     if (buf->size) {
         memcpy(data, buf->data, buf->size);
     }
-    block_pool_give(piece->pool, buf->data, piece->taken_bytes, buf->capacity);
-    buf->data = data;
-    buf->capacity = capacity;
+    block_pool_give(piece->pool, buf->data, piece->taken_bytes, buf->allocated);
+    buf_adopt(buf, data, capacity);
     piece->taken_bytes = capacity;
 }
 
@@ -178,7 +177,7 @@ bool piece_append(struct piece *piece, const struct piece *from, size_t first, s
 
 void piece_trim(struct piece *piece)
 {
-    if (piece->bytes.size && piece->bytes.size < piece->bytes.capacity / 2) {
+    if (piece->bytes.size && piece->bytes.size < piece->bytes.allocated / 2) {
         move(piece, piece->bytes.size);
     }
     free(piece->sequences);
@@ -188,7 +187,7 @@ void piece_trim(struct piece *piece)
 
 size_t piece_memory(const struct piece *piece)
 {
-    size_t size = sizeof(*piece) + piece->bytes.capacity + piece->capacity * sizeof(*piece->ends) +
+    size_t size = sizeof(*piece) + piece->bytes.allocated + piece->capacity * sizeof(*piece->ends) +
                   piece->sequence_capacity * sizeof(*piece->sequences) +
                   piece->position_capacity * sizeof(*piece->positions);
     for (size_t i = 0; i < piece->route_count; i++) {

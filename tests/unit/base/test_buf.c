@@ -1,5 +1,7 @@
 #include "support/test.h"
 
+#include <stdlib.h>
+
 #include "base/buf.h"
 
 static void what_is_added_is_there_in_order(void **state)
@@ -115,6 +117,28 @@ static void a_lower_maximum_holds_though_more_is_allocated(void **state)
     buf_fini(&buf);
 }
 
+static void adopted_memory_is_used_up_to_the_maximum(void **state)
+{
+    (void)state;
+    struct buf buf;
+    buf_init(&buf, 1000);
+    uint8_t *block = malloc(4096);
+    assert_non_null(block);
+    memcpy(block, "abc", 3);
+    buf.size = 3;
+    buf_adopt(&buf, block, 4096);
+    assert_true(buf_reserve(&buf, 997));
+    assert_ptr_equal(buf.data, block);
+    assert_false(buf_reserve(&buf, 998));
+    buf.failed = false;
+    buf_set_max(&buf, 100); /* as one event is limited, and back */
+    buf_set_max(&buf, 1000);
+    assert_true(buf_reserve(&buf, 997));
+    assert_ptr_equal(buf.data, block); /* nothing was copied */
+    assert_span(buf_span(&buf), "abc");
+    buf_fini(&buf);
+}
+
 /* xorshift64 */
 static uint64_t next(uint64_t *state)
 {
@@ -177,6 +201,7 @@ int main(void)
         cmocka_unit_test(a_write_after_a_failed_one_adds_nothing_that_needs_room),
         cmocka_unit_test(long_formatted_text_is_not_cut),
         cmocka_unit_test(a_lower_maximum_holds_though_more_is_allocated),
+        cmocka_unit_test(adopted_memory_is_used_up_to_the_maximum),
         cmocka_unit_test(a_reservation_succeeds_exactly_when_it_fits_the_maximum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
