@@ -191,8 +191,13 @@ static void names_are_shown_and_differ(void **state)
         {"\xc3\xbc\xc2\x85.ETL", bytes_of(&t), 0x800, 0},
         {"b.etl.gz", span_text("packed again"), 0, 0},
     };
-    static const char *const names[] = {
-        "/../a\\x0a\\xff.etl", "/../a\\x0a\\xff.etl#2", "/\xc3\xbc\\xc2\\x85.ETL", "/b.etl.gz"};
+#ifdef _WIN32 /* libarchive takes what is no UTF-8 for text of the system's code page */
+#define ODD_BYTE "\xc3\xbf"
+#else
+#define ODD_BYTE "\\xff"
+#endif
+    static const char *const names[] = {"/../a\\x0a" ODD_BYTE ".etl",
+        "/../a\\x0a" ODD_BYTE ".etl#2", "/\xc3\xbc\\xc2\\x85.ETL", "/b.etl.gz"};
     struct buf packed;
     buf_init(&packed, 1 << 20);
     packed_put_zip(&packed, members, 5);
