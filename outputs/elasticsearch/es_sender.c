@@ -13,11 +13,6 @@
  * its records count as sent before, in this delivery and, by the host, in later ones: then that they
  * are there already means that they arrived.
  *
- * A mapping or a template that is wrong refuses every event with a 400 of its own. So when several
- * deliveries in a row were refused whole and nothing was taken between them, the next one is held: it
- * counts as a fault of set-up, nothing of it is given up, and each try asks for one event alone, another
- * one each time, until one is taken.
- *
  * Everything is kept in arrays of our own until the end, since the host's are only read with
  * OUTPUT_MIXED, and a reply counts only when its last byte is in.
  */
@@ -36,10 +31,6 @@ enum {
     /* Requests of one record that were answered with 400, with nothing taken between them: then it
      * is no bad record but a fault of set-up (a parameter that this server does not know). */
     BAD_IN_A_ROW = 16,
-
-    /* Deliveries in a row of which every item was refused and none taken, with BAD_IN_A_ROW records or
-     * more: the next one is held. */
-    REFUSED_WHOLE_IN_A_ROW = 1,
 
     TEXTS_MAX_BYTES = 1 << 20,
     TOO_MUCH = 429,
@@ -61,10 +52,6 @@ struct es_sender {
     struct rejections notes;
     struct es_limit limit;
     unsigned bad_in_a_row;
-    unsigned refused_deliveries; /* whole, since something was taken */
-    size_t refused_records;      /* … and how many they were */
-    bool holds;                  /* the set-up is suspected: one event is asked for at a time */
-    size_t probes;               /* so many were */
 
     enum record_status *statuses;
     enum es_verdict *verdicts; /* of the reply that is being read */
@@ -80,7 +67,6 @@ struct es_sender {
     bool last_was_read;   /* its last record was asked for alone, and answered for */
     size_t bad_end;       /* something from `first` to here is bad; 0: nothing known */
     size_t uncertain_end; /* records before it may have arrived in an earlier request */
-    size_t refused_items; /* records that an item of a reply refused */
     uint64_t unexpected_duplicates;
     uint64_t wait_ms; /* the longest that a reply to the delivery asked for */
     struct trouble trouble;
@@ -255,7 +241,6 @@ static void take_answers(struct es_sender *self)
         if (self->verdicts[i] == ES_DUPLICATE) {
             take_duplicate(self, self->first + i);
         }
-        self->refused_items += self->verdicts[i] == ES_REFUSED;
     }
     self->bad_in_a_row = 0;
     if (self->too_much == self->count) {
@@ -372,8 +357,11 @@ static bool grow(struct es_sender *self, size_t count)
 static void begin(struct es_sender *self, const struct delivery *delivery)
 {
     self->delivery = delivery;
+    self->first = 0;
+    self->end = delivery->record_count;
+    self->last_was_read = false;
+    self->bad_end = 0;
     self->uncertain_end = 0;
-    self->refused_items = 0;
     self->unexpected_duplicates = 0;
     self->wait_ms = 0;
     self->trouble = (struct trouble){.count = 0};
@@ -383,77 +371,13 @@ static void begin(struct es_sender *self, const struct delivery *delivery)
     }
 }
 
-static const char held_words[] =
-    "nothing is taken, and every event is refused. correct the mapping, the "
-    "index template or the ingest pipeline";
-
-/* Nothing of the delivery is given up: the fault is that of the first refusal. */
-static void hold(struct es_sender *self)
-{
-    char said[sizeof(self->trouble.error.text)];
-    size_t all = self->delivery->record_count;
-    for (size_t i = 0; i < all; i++) {
-        self->statuses[i] = RECORD_RETRY;
-    }
-    rejections_reset(&self->notes);
-    memcpy(said, self->trouble.error.text, sizeof(said));
-    self->trouble = (struct trouble){.count = all, .of = ES_RETRY_SLOWLY};
-    error_set(&self->trouble.error, ERR_CONFIG, "%.*s: %s",
-        (int)(sizeof(said) - sizeof(held_words) - 2), said, held_words);
-    self->holds = true;
-}
-
-/* Ask for one event alone. True: it was taken, so the others go, too. */
-static bool probe(struct es_sender *self, size_t *ret_place)
-{
-    size_t place = self->probes++ % self->delivery->record_count;
-    self->first = place;
-    self->count = 1;
-    if (ask(self) != ES_READ) {
-        return false;
-    }
-    take_answers(self);
-    *ret_place = place;
-    if (self->statuses[place] == RECORD_REJECTED) {
-        hold(self);
-    }
-    return self->statuses[place] == RECORD_DELIVERED;
-}
-
-/* After the last request of a delivery: does it look like a fault of set-up? */
-static void judge_refusals(struct es_sender *self, const size_t counts[])
-{
-    size_t refused = counts[RECORD_REJECTED];
-    if (counts[RECORD_DELIVERED]) {
-        self->refused_deliveries = 0;
-        self->refused_records = 0;
-        self->holds = false;
-        return;
-    }
-    if (refused == 0 || refused != self->refused_items) {
-        return;
-    }
-    if (self->refused_deliveries >= REFUSED_WHOLE_IN_A_ROW &&
-        self->refused_records + refused >= BAD_IN_A_ROW) {
-        hold(self);
-        return;
-    }
-    self->refused_deliveries++;
-    self->refused_records += refused;
-}
-
-static void count_statuses(const struct es_sender *self, size_t counts[])
-{
-    for (size_t i = 0; i < self->delivery->record_count; i++) {
-        counts[self->statuses[i]]++;
-    }
-}
-
 static enum output_verdict verdict_of(const struct es_sender *self, size_t *ret_left)
 {
     size_t counts[RECORD_REJECTED + 1] = {0};
     size_t all = self->delivery->record_count;
-    count_statuses(self, counts);
+    for (size_t i = 0; i < all; i++) {
+        counts[self->statuses[i]]++;
+    }
     *ret_left = counts[RECORD_RETRY];
     return counts[RECORD_DELIVERED] == all  ? OUTPUT_DELIVERED
            : counts[RECORD_REJECTED] == all ? OUTPUT_REJECTED
@@ -465,9 +389,6 @@ static enum output_verdict finish(struct es_sender *self, struct output_report *
 {
     size_t left;
     size_t all = self->delivery->record_count;
-    size_t counts[RECORD_REJECTED + 1] = {0};
-    count_statuses(self, counts);
-    judge_refusals(self, counts);
     enum output_verdict verdict = verdict_of(self, &left);
     report->unexpected_duplicates = self->unexpected_duplicates;
     if (verdict == OUTPUT_DELIVERED) {
@@ -489,21 +410,6 @@ static enum output_verdict finish(struct es_sender *self, struct output_report *
     return verdict;
 }
 
-/* Send the records from ${first} to ${end}. False: what is left is for the host to try again. */
-static bool send_range(struct es_sender *self, size_t first, size_t end)
-{
-    self->first = first;
-    self->end = end;
-    self->bad_end = 0;
-    self->last_was_read = false;
-    while (self->first < self->end) {
-        if (!send_stretch(self) || es_exchange_must_stop(self->exchange)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 enum output_verdict es_sender_send(
     struct es_sender *sender, const struct delivery *delivery, struct output_report *report)
 {
@@ -519,12 +425,7 @@ enum output_verdict es_sender_send(
         report->degraded = report->error.code == ERR_CONFIG;
         return OUTPUT_RETRY;
     }
-    size_t asked = delivery->record_count; /* what was probed; none */
-    if (sender->holds && !probe(sender, &asked)) {
-        return finish(sender, report);
-    }
-    if (send_range(sender, 0, asked)) {
-        send_range(sender, asked + 1, delivery->record_count);
-    }
+    while (sender->first < sender->end && send_stretch(sender) &&
+           !es_exchange_must_stop(sender->exchange)) {}
     return finish(sender, report);
 }
