@@ -152,7 +152,7 @@ GROUPS = {"DiskIo": 1, "PageFault": 2, "FileIo": 4}
 
 
 def use_of(event):
-    """The same of an event that was dumped: its kind, or None."""
+    """The kind of file that a dumped event names, or None."""
     if event["provider"].get("guid") == KERNEL_FILE:
         return event["event"]["code"]
     kind = GROUPS.get(event["event"].get("name", "").split("/")[0]), event["event"].get("opcode")
