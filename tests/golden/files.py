@@ -152,7 +152,7 @@ GROUPS = {"DiskIo": 1, "PageFault": 2, "FileIo": 4}
 
 
 def use_of(event):
-    """The kind of file that a dumped event names, or None."""
+    """How a dumped event uses a file, as used() says it; or None."""
     if event["provider"].get("guid") == KERNEL_FILE:
         return event["event"]["code"]
     kind = GROUPS.get(event["event"].get("name", "").split("/")[0]), event["event"].get("opcode")
