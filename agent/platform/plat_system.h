@@ -72,9 +72,16 @@ bool plat_codepage_init(struct codepage *page, uint32_t id, struct error *err);
 void plat_codepage_fini(struct codepage *page);
 
 /*
+ * What ends a group of processes often sends two signals at once (timeout, a shell, a container's
+ * init). Those that come within this time of the first are the same request to stop.
+ */
+enum { PLAT_STOP_REPEAT_MS = 500 };
+
+/*
  * Ask for orderly ends: after the first SIGINT or SIGTERM (Ctrl-C, service stop) ${stop} is called
- * once on a thread of the platform layer; a second signal ends the process with exit code 130.
- * A closed pipe is reported by writes, not by a signal. Call once per process.
+ * once on a thread of the platform layer; a second signal, PLAT_STOP_REPEAT_MS or more after the
+ * first, ends the process with exit code 130. A closed pipe is reported by writes, not by a
+ * signal. Call once per process.
  */
 bool plat_on_stop(void (*stop)(void *self), void *self, struct error *err);
 

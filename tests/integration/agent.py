@@ -238,8 +238,21 @@ class Agent(unittest.TestCase):
         process.send_signal(signal.SIGINT)
         # ThreadSanitizer keeps a signal that comes while another is handled until its thread wakes up.
         self.wait_until(process, lambda: self.count(log.name, b"stopping"))
+        deadline = time.monotonic() + TIMEOUT_S
+        while process.poll() is None:  # one that comes soon after the first is part of it
+            self.assertLess(time.monotonic(), deadline)
+            process.send_signal(signal.SIGTERM)
+            time.sleep(0.05)
+        self.assertEqual(process.returncode, SECOND_SIGNAL)
+
+    def test_two_signals_at_once_are_one(self):
+        process = self.start(self.slow_config(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.wait_for_lines(process, 1)
         process.send_signal(signal.SIGTERM)
-        self.assertEqual(process.wait(timeout=TIMEOUT_S), SECOND_SIGNAL)
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGINT)
+        process.stdout.close()
+        self.assertNotEqual(process.wait(timeout=TIMEOUT_S), SECOND_SIGNAL)
 
     def test_a_closed_pipe_ends_the_agent_with_0(self):
         config = self.slow_config()

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "platform/plat_system.h"
@@ -29,7 +30,8 @@ static struct {
     struct callback hangup;
 } wakeup = {.read_fd = -1, .write_fd = -1};
 
-static atomic_int stops_seen;
+static atomic_llong first_stop_ms; /* by the monotonic clock; 0: none yet */
+static atomic_int repeated_stops;
 static atomic_bool stop_wanted;
 static atomic_bool hangup_wanted;
 static atomic_bool kill_wanted;
@@ -53,14 +55,30 @@ static void wake(void)
     errno = saved;
 }
 
+static long long monotonic_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
 static void on_stop_signal(int number)
 {
     (void)number;
-    int before = atomic_fetch_add(&stops_seen, 1);
-    if (before > 1 || (before == 1 && !atomic_load(&has_last))) {
+    long long now_ms = monotonic_ms();
+    long long first_ms = 0;
+    if (atomic_compare_exchange_strong(&first_stop_ms, &first_ms, now_ms)) {
+        atomic_store(&stop_wanted, true);
+        wake();
+        return;
+    }
+    if (now_ms - first_ms < PLAT_STOP_REPEAT_MS) {
+        return;
+    }
+    if (atomic_fetch_add(&repeated_stops, 1) > 0 || !atomic_load(&has_last)) {
         _exit(EXIT_SECOND_SIGNAL);
     }
-    atomic_store(before ? &kill_wanted : &stop_wanted, true);
+    atomic_store(&kill_wanted, true);
     wake();
 }
 

@@ -14,7 +14,8 @@ static struct {
     void *self;
 } stopper;
 
-static atomic_int signals_seen;
+static atomic_ullong first_signal_ms; /* GetTickCount64; 0: none yet */
+static atomic_int repeated_signals;
 
 /* plat_on_kill: changed, and called, under the lock. */
 static struct {
@@ -25,19 +26,26 @@ static struct {
 
 enum { EXIT_SECOND_SIGNAL = 130 };
 
-static BOOL WINAPI on_control(DWORD event)
+static void end_at_once(void)
 {
-    int before = atomic_fetch_add(&signals_seen, 1);
-    if (before == 1) {
+    if (atomic_fetch_add(&repeated_signals, 1) == 0) {
         AcquireSRWLockExclusive(&killing.lock);
         if (killing.last) {
             killing.last(killing.self);
         }
     }
-    if (before > 0) {
-        TerminateProcess(GetCurrentProcess(), EXIT_SECOND_SIGNAL);
+    TerminateProcess(GetCurrentProcess(), EXIT_SECOND_SIGNAL);
+}
+
+static BOOL WINAPI on_control(DWORD event)
+{
+    unsigned long long now_ms = GetTickCount64();
+    unsigned long long first_ms = 0;
+    if (atomic_compare_exchange_strong(&first_signal_ms, &first_ms, now_ms)) {
+        stopper.stop(stopper.self);
+    } else if (now_ms - first_ms >= PLAT_STOP_REPEAT_MS) {
+        end_at_once();
     }
-    stopper.stop(stopper.self);
     if (event != CTRL_C_EVENT && event != CTRL_BREAK_EVENT) {
         Sleep(INFINITE);
     }

@@ -56,10 +56,22 @@ static void second_signal(int number)
     }
     kill(getpid(), number);
     wait_for_stop();
-    kill(getpid(), number);
-    for (;;) {
-        pause();
+    for (;;) { /* too soon after the first one, it would be part of it */
+        kill(getpid(), number);
+        usleep(50 * 1000);
     }
+}
+
+static void signals_at_once(int number)
+{
+    if (!plat_on_stop(tell, NULL, NULL)) {
+        _exit(NO_STOP);
+    }
+    kill(getpid(), number);
+    kill(getpid(), SIGTERM);
+    kill(getpid(), SIGINT);
+    wait_for_stop();
+    _exit(STOPPED);
 }
 
 static void closed_pipe(int number)
@@ -119,6 +131,13 @@ static void a_second_signal_ends_even_a_stop_that_hangs(void **state)
     assert_int_equal(exit_code_of(second_signal, SIGTERM), 130);
 }
 
+static void signals_that_come_at_once_are_one(void **state)
+{
+    (void)state;
+    assert_int_equal(exit_code_of(signals_at_once, SIGINT), STOPPED);
+    assert_int_equal(exit_code_of(signals_at_once, SIGTERM), STOPPED);
+}
+
 static void every_hangup_asks_for_log_files_to_be_reopened(void **state)
 {
     (void)state;
@@ -135,6 +154,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_signal_asks_to_stop),
+        cmocka_unit_test(signals_that_come_at_once_are_one),
         cmocka_unit_test(a_second_signal_ends_even_a_stop_that_hangs),
         cmocka_unit_test(every_hangup_asks_for_log_files_to_be_reopened),
         cmocka_unit_test(a_closed_pipe_is_no_signal),
