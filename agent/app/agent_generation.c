@@ -199,6 +199,7 @@ static bool make_pipeline(struct agent *agent, struct error *err)
         .agent = &agent->identity.agent,
         .make_cache = make_cache,
         .observe = observe,
+        .observed = agent->observed,
         .step = agent_session_step,
         .damage = agent_session_damage,
         .file_end = keeps ? agent_store_file_end : NULL,
@@ -212,6 +213,20 @@ static bool make_pipeline(struct agent *agent, struct error *err)
     return agent->pipeline != NULL;
 }
 
+/* Only of sessions that are read again: the numbers of a live one begin anew. */
+static bool find_observed(struct agent *agent, struct error *err)
+{
+    const struct agent_plan *plan = agent->plan;
+    agent->observed = calloc(plan->session_count + 1, sizeof(*agent->observed));
+    for (size_t i = 0; agent->observed && i < plan->session_count; i++) {
+        if (plan->sessions[i].replayable) {
+            agent->observed[i] = agent_observed_find(
+                &agent->process->observed, plan->session_configs[i]->name);
+        }
+    }
+    return agent->observed || error_set(err, ERR_MEMORY, "out of memory");
+}
+
 static bool make(struct agent *agent, struct error *err)
 {
     agent->ended = calloc(agent->config->output_count + 1, sizeof(*agent->ended));
@@ -219,8 +234,8 @@ static bool make(struct agent *agent, struct error *err)
            agent_store_open(agent, err) && make_identity(agent, err) &&
            make_summaries(agent, err) && agent_status_init(&agent->status, agent->plan, err) &&
            agent_sessions_create(agent, err) && agent_store_restore(agent, err) &&
-           open_dead_letters(agent, err) && make_pipeline(agent, err) &&
-           agent_spool_begin(agent, err);
+           open_dead_letters(agent, err) && find_observed(agent, err) &&
+           make_pipeline(agent, err) && agent_spool_begin(agent, err);
 }
 
 struct agent *agent_create(
@@ -269,6 +284,7 @@ void agent_destroy(struct agent *agent)
         summary_destroy(agent->summaries[i]);
     }
     free(agent->summaries);
+    free(agent->observed);
     agent_status_fini(&agent->status);
     agent_identity_fini(&agent->identity);
     buf_fini(&agent->tail);
@@ -300,6 +316,10 @@ static bool all_comes_again(const struct agent *agent, size_t output)
 static void count_sessions(struct agent *agent, struct agent_run_result *result)
 {
     for (size_t i = 0; i < agent->plan->session_count; i++) {
+        if (agent->plan->sessions[i].replayable) {
+            agent_observed_note(&agent->process->observed, agent->plan->session_configs[i]->name,
+                pipeline_observed(agent->pipeline, i));
+        }
         const struct session_counts *counts = &agent->status.sessions[i];
         result->raw += counts->decode.raw;
         result->partial += counts->decode.partial;

@@ -87,6 +87,7 @@ struct agent {
     struct plat_mutex store_mutex;
     struct agent_live *live;  /* by session: agent_live.c */
     uint64_t *resume;         /* [session * output_count + output] */
+    uint64_t *observed;       /* [session]: agent_observed.h */
     bool restarted;           /* an earlier run has left positions */
     uint64_t *stored;         /* [output * (session_count + 1) + session] */
     uint64_t *stored_changes; /* by output */

@@ -3,6 +3,7 @@
 
 #include "app/agent_heritage.h"
 #include "app/agent_notify.h"
+#include "app/agent_observed.h"
 #include "app/agent_processes.h"
 #include "app/agent_run.h"
 #include "app/agent_status.h"
@@ -31,9 +32,10 @@ struct agent_process {
     struct positions
         *positions; /* while the spool is in memory: of the folder, or else of the process */
     struct agent_heritage
-        heritage;              /* what sessions have left running for the agent that comes next */
-    struct losses_left losses; /* what an agent could not tell any more */
-    struct app_limits limits;  /* that hold */
+        heritage; /* what sessions have left running for the agent that comes next */
+    struct agent_observed observed; /* what the summary counts already */
+    struct losses_left losses;      /* what an agent could not tell any more */
+    struct app_limits limits;       /* that hold */
     struct agent_processes processes;
     char ephemeral_id[GUID_TEXT_SIZE + 1];
     uint64_t started_ns;

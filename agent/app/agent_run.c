@@ -166,6 +166,7 @@ static struct agent_process *make_process(
 static void free_process(struct agent_process *process)
 {
     agent_heritage_renounce(&process->heritage);
+    agent_observed_fini(&process->observed);
     losses_left_fini(&process->losses);
     agent_processes_fini(&process->processes);
     positions_close(process->positions);

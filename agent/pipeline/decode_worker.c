@@ -271,9 +271,12 @@ static bool work_on_event(
     slab->tally.filtered += !accepted;
     if (wanted) {
         decode_counts_add(&slab->tally.decode, &event);
-        if (observer->event) {
+        if (observer->event && item->record->sequence > context->observed) {
             observer->event(observer->self, &event);
         }
+    }
+    if (item->record->sequence > context->observed) {
+        context->observed = item->record->sequence;
     }
     slab->done_sequence = item->record->sequence;
     return true;
@@ -392,6 +395,7 @@ static bool make_context(struct decode_worker *worker, size_t index, struct erro
         return false;
     }
     context->writers = calloc(session->stream_count + 1, sizeof(*context->writers));
+    context->observed = session->observed;
     context->sizes = calloc(session->stream_count + 1, sizeof(*context->sizes));
     if (!context->writers || !context->sizes || !decode_worker_gates_make(worker, index, err)) {
         return error_set(err, ERR_MEMORY, "out of memory for a decode worker");
@@ -478,4 +482,9 @@ void decode_worker_join(struct decode_worker *worker)
 {
     plat_thread_join(worker->thread);
     worker->thread = NULL;
+}
+
+uint64_t decode_worker_observed(const struct decode_worker *worker, size_t session)
+{
+    return worker->contexts[session].observed;
 }

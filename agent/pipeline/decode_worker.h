@@ -50,6 +50,7 @@ struct worker_session {
                                     stream had before a restart, … */
     const uint64_t *resume_max; /* … and what is numbered above, none of them */
     size_t stream_count;
+    uint64_t observed; /* what is numbered up to here, an observer has seen before */
 };
 
 struct decode_worker_settings {
@@ -78,5 +79,8 @@ bool decode_worker_start(struct decode_worker *worker, struct error *err);
 
 /* Wait for its end: the queue is closed and empty. */
 void decode_worker_join(struct decode_worker *worker);
+
+/* The sequence up to which its observer has seen the session; joined. */
+uint64_t decode_worker_observed(const struct decode_worker *worker, size_t session);
 
 #endif

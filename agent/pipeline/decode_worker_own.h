@@ -19,6 +19,7 @@ struct context {
     bool is_edited;                 /* … one of them edits */
     bool rolls_up;                  /* … one of them makes one of many */
     size_t *sizes;                  /* by piece: bytes of the last one */
+    uint64_t observed;              /* the sequence that the observer has seen it up to */
 };
 
 struct decode_worker {

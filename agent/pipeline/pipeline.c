@@ -522,6 +522,16 @@ uint64_t pipeline_staged(const struct pipeline *p, size_t session)
     return least;
 }
 
+uint64_t pipeline_observed(const struct pipeline *p, size_t session)
+{
+    uint64_t observed = 0;
+    for (size_t w = 0; w < p->settings.worker_count; w++) {
+        uint64_t here = decode_worker_observed(p->workers[w], session);
+        observed = here > observed ? here : observed;
+    }
+    return observed;
+}
+
 struct books *pipeline_books(struct pipeline *p)
 {
     return p->books;

@@ -111,6 +111,9 @@ struct pipeline_settings {
         void *self, size_t session, size_t worker, struct error *err);
     /* Sees the events of one worker; may be NULL. */
     struct flow_consumer (*observe)(void *self, size_t worker);
+    /* [session]: the sequence up to which the pipeline before in this process has shown its events to them;
+     * NULL: there was none. */
+    const uint64_t *observed;
     void (*step)(void *self, uint32_t session, const struct provider_change *change); /* source.h */
     /* These three: see source.h; the last two NULL: positions are not kept. */
     void (*damage)(void *self, uint32_t session, const struct trace_info *trace, uint64_t offset,
@@ -171,6 +174,9 @@ void pipeline_give_up(struct pipeline *pipeline);
 /* With a store: the sequence up to which the session is in it with the commit that is being made, in
  * every stream that takes it. In pipeline_store.stage, and when nothing runs. */
 uint64_t pipeline_staged(const struct pipeline *pipeline, size_t session);
+
+/* The sequence up to which observers have seen the session, here or before. After the drain. */
+uint64_t pipeline_observed(const struct pipeline *pipeline, size_t session);
 
 struct books *pipeline_books(struct pipeline *pipeline);
 struct spool *pipeline_spool(struct pipeline *pipeline);

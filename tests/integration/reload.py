@@ -248,6 +248,8 @@ class InMemory(Kept):
                                          if b'"name":"etwship"' not in d]) >= EVENTS)
             self.stop(agent)
             self.assert_all(right.app.documents(), EVENTS)
+            # What the next agent reads again is not counted again.
+            self.assertRegex(self.said(agent), rf"(?m)^{EVENTS} events in ")
 
     def test_a_start_that_fails_goes_back(self):
         self.add_trace("a")
