@@ -44,10 +44,16 @@ struct scan {
     double decode_seconds;
 };
 
+static bool is_stopping(void *self)
+{
+    (void)self;
+    return session_run_stopping();
+}
+
 static bool on_buffer(void *self, const struct etl_buffer *buffer, size_t epoch)
 {
     struct scan *scan = self;
-    return stat_trace_buffer(&scan->trace, buffer, epoch);
+    return stat_trace_buffer(&scan->trace, buffer, epoch) && !session_run_stopping();
 }
 
 static bool on_record(void *self, const struct event_record *record)
@@ -231,12 +237,6 @@ static void on_unpack_damage(void *self, const char *name, uint64_t offset, cons
     }
 }
 
-static bool on_unpack_stopped(void *self)
-{
-    (void)self;
-    return session_run_stopping();
-}
-
 /* Let ${scan} have the damage of ${name}. */
 static void take_unpack_damage(struct job *job, const char *name)
 {
@@ -290,10 +290,16 @@ static void stat_subject(struct job *job, const struct subject *subject)
     if (file) {
         take_unpack_damage(job, file->bytes.path);
     }
-    struct etl_visitor visitor = {
-        .self = scan, .buffer = on_buffer, .record = on_record, .damage = on_damage};
+    struct etl_visitor visitor = {.self = scan,
+        .buffer = on_buffer,
+        .record = on_record,
+        .damage = on_damage,
+        .is_stopped = is_stopping};
     if (!file || !etl_file_walk(file, &visitor, &err)) {
         cli_error("%s", err.text);
+        job->exit_code = EXIT_FAILED;
+    } else if (session_run_stopping()) {
+        cli_warning("%s: stopped before its end", file->bytes.path);
         job->exit_code = EXIT_FAILED;
     } else if (!decode_all(job->args, job->config, subject, scan, &failed)) {
         job->exit_code = failed;
@@ -312,7 +318,7 @@ static void stat_box(struct job *job, struct trace_box *box)
     struct error err;
     job->unpacked_count = 0;
     box->env.self = job;
-    box->env.stopped = on_unpack_stopped;
+    box->env.stopped = is_stopping;
     box->env.damage = on_unpack_damage;
     if (!trace_box_load(box, &err)) {
         return; /* stopped */
@@ -333,7 +339,7 @@ static void stat_box(struct job *job, struct trace_box *box)
 static bool stat_one(void *self, const char *path)
 {
     struct job *job = self;
-    const struct trace_box_env env = {.scratch = &job->scratch, .stopped = on_unpack_stopped};
+    const struct trace_box_env env = {.scratch = &job->scratch, .stopped = is_stopping};
     struct trace_box *box;
     struct error err;
     if (!trace_box_open(path, &env, &box, &err)) {
@@ -387,7 +393,7 @@ static int run(const struct cli_args *args)
         cli_error("%s", job.config ? err.text : "out of memory");
         job.exit_code = EXIT_FAILED;
     }
-    for (size_t i = 0; i < args->operand_count && job.config; i++) {
+    for (size_t i = 0; i < args->operand_count && job.config && !session_run_stopping(); i++) {
         stat_operand(&job, args->operands[i]);
     }
     trace_scratch_fini(&job.scratch);

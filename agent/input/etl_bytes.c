@@ -115,3 +115,16 @@ bool etl_bytes_read(struct etl_bytes *bytes, uint64_t offset, void *data, size_t
     }
     return true;
 }
+
+uint64_t etl_bytes_next_data(struct etl_bytes *bytes, uint64_t offset)
+{
+    struct error ignored;
+    const struct etl_part *part = &bytes->part;
+    uint64_t next = offset;
+    if (part->file) {
+        next = plat_file_next_data(part->file, part->base + offset) - part->base;
+    } else if (!bytes->memory.data && use_handle(bytes, &ignored)) {
+        next = plat_file_next_data(bytes->file, offset);
+    }
+    return next < bytes->size ? next : bytes->size;
+}

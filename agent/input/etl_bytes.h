@@ -48,6 +48,9 @@ void etl_bytes_use_memory(struct etl_bytes *bytes, struct span memory, const cha
 /* Read from ${part}, whose file is open for as long; ${name} stands in for the path. */
 void etl_bytes_use_part(struct etl_bytes *bytes, const struct etl_part *part, const char *name);
 
+/* As plat_file_next_data, within the trace: its size if there is no more data. */
+uint64_t etl_bytes_next_data(struct etl_bytes *bytes, uint64_t offset);
+
 /* Close the handle if there is one; a later read opens it again. */
 void etl_bytes_close(struct etl_bytes *bytes);
 

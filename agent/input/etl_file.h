@@ -72,6 +72,8 @@ struct etl_visitor {
     bool leaves_trace;
     /* ${what} is wrong at byte ${offset} of the file. */
     void (*damage)(void *self, const struct trace_info *trace, uint64_t offset, const char *what);
+    /* Asked now and then where no buffer comes for long, while nothing else is called. True stops the walk. */
+    bool (*is_stopped)(void *self);
 };
 
 /* Walk all buffers. False only if the file cannot be read or memory is out; damage and a visitor's

@@ -121,12 +121,19 @@ static bool keep_header(struct etl_follow *f, uint32_t header_end, struct error 
     return good;
 }
 
+static bool on_search(void *self)
+{
+    const struct etl_follow_events *events = &((struct etl_follow *)self)->events;
+    return events->is_stopped && events->is_stopped(events->self);
+}
+
 static bool make_parts(struct etl_follow *f, struct error *err)
 {
     const struct etl_visitor visitor = {.self = f,
         .buffer = on_buffer,
         .record = on_record,
         .damage = on_damage,
+        .is_stopped = on_search,
         .leaves_trace = true};
     f->walk = etl_walk_create(f->file, &visitor, err);
     f->pending = f->walk ? etl_pending_create(f->file, err) : NULL;
@@ -212,16 +219,17 @@ static bool teach_record(void *self, const struct event_record *record)
 
 static bool teach_buffer(void *self, const struct etl_buffer *buffer, size_t epoch)
 {
-    const struct etl_follow_events *events = &((struct etl_follow *)self)->events;
     (void)buffer;
     (void)epoch;
-    return !events->is_stopped || !events->is_stopped(events->self);
+    return !on_search(self);
 }
 
 enum etl_follow_end etl_follow_teach(struct etl_follow *f, struct error *err)
 {
-    const struct etl_visitor visitor = {
-        .self = f, .buffer = teach_buffer, .record = f->events.metadata ? teach_record : NULL};
+    const struct etl_visitor visitor = {.self = f,
+        .buffer = teach_buffer,
+        .record = f->events.metadata ? teach_record : NULL,
+        .is_stopped = on_search};
     struct etl_walk *walk = etl_walk_create(f->file, &visitor, err);
     if (!walk) {
         return ETL_FOLLOW_FAILED;

@@ -14,11 +14,18 @@
  * is left out; if behind it, it stands and what lies between is left out. The position only ever
  * moves forward, no byte belongs to two buffers and none is searched twice, so time is linear in
  * the file's size.
+ *
+ * Holes of sparse files are not read, and a search gives up after so much data that no session
+ * leaves as much between two buffers: a file can be larger than what can be read in a day.
  */
 enum {
     SEARCH_BYTES = 64 * 1024,
     START_BYTES = ETL_BUFFER_HEADER_SIZE + ETL_RECORD_START_SIZE, /* what tells a buffer */
 };
+
+/* Data that one search goes through. While a file grows, the next look at it searches again. */
+static const uint64_t search_max_bytes = 4ULL << 30;
+static const uint64_t search_growing_max_bytes = 64ULL << 20;
 
 struct etl_walk {
     struct etl_file *file;
@@ -41,6 +48,8 @@ struct etl_walk {
     uint8_t *search; /* SEARCH_BYTES, allocated at the first damage */
     uint64_t search_from;
     uint64_t search_found;
+    uint64_t search_max;
+    bool gave_up; /* the last search, before the end of the file */
 };
 
 static void report(struct etl_walk *w, uint64_t offset, const char *what)
@@ -125,7 +134,30 @@ static bool is_buffer(struct etl_walk *w, const uint8_t *start, uint64_t offset)
     return is_of_session_size(w, &buffer) || next == file_size(w) || has_buffer(w, next);
 }
 
-/* Where the first buffer at or behind ${from} starts; the file's size if there is none. */
+/* A hole is zeros, and a buffer starts with its size: at most three bytes of it lie in a hole. */
+static uint64_t skip_hole(struct etl_walk *w, uint64_t at)
+{
+    enum { ZEROS_OF_SIZE = 3 };
+    uint64_t data = etl_bytes_next_data(&w->file->bytes, at);
+    return data > at + ZEROS_OF_SIZE ? data - ZEROS_OF_SIZE : at;
+}
+
+/* Does a buffer start in the ${size} bytes at ${at}, which were read with what may follow them? */
+static bool search_bytes(struct etl_walk *w, uint64_t at, size_t size)
+{
+    for (size_t i = 0; i < size && !w->failed; i++) {
+        uint32_t buffer_size = load_le32(w->search + i);
+        if (buffer_size >= ETL_BUFFER_HEADER_SIZE && buffer_size <= ETL_MAX_BUFFER_BYTES &&
+            is_buffer(w, w->search + i, at + i)) {
+            w->search_found = at + i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Where the first buffer at or behind ${from} starts; the file's size if there is none, or the search
+ * gave up or was stopped. */
 static uint64_t search(struct etl_walk *w, uint64_t from)
 {
     if (from >= w->search_from && from <= w->search_found) {
@@ -138,19 +170,16 @@ static uint64_t search(struct etl_walk *w, uint64_t from)
     }
     w->search_from = from;
     w->search_found = file_size(w);
+    w->gave_up = false;
     const size_t step = SEARCH_BYTES - START_BYTES + 1;
-    for (uint64_t at = from; at + ETL_BUFFER_HEADER_SIZE <= file_size(w); at += step) {
-        if (!read_bytes(w, at, w->search, SEARCH_BYTES)) {
-            break;
-        }
-        for (size_t i = 0; i < step && !w->failed; i++) {
-            uint32_t size = load_le32(w->search + i);
-            if (size >= ETL_BUFFER_HEADER_SIZE && size <= ETL_MAX_BUFFER_BYTES &&
-                is_buffer(w, w->search + i, at + i)) {
-                w->search_found = at + i;
-                return w->search_found;
-            }
-        }
+    uint64_t searched = 0;
+    uint64_t at = skip_hole(w, from);
+    while (at + ETL_BUFFER_HEADER_SIZE <= file_size(w) && !w->stopped && !w->gave_up &&
+           read_bytes(w, at, w->search, SEARCH_BYTES) && !search_bytes(w, at, step)) {
+        searched += step;
+        at = skip_hole(w, at + step);
+        w->gave_up = searched >= w->search_max;
+        w->stopped = w->visitor.is_stopped && w->visitor.is_stopped(w->visitor.self);
     }
     return w->search_found;
 }
@@ -243,6 +272,10 @@ static void visit(struct etl_walk *w, const struct etl_buffer *found)
 static void report_tail(struct etl_walk *w, uint64_t offset)
 {
     const struct etl_info *info = &w->file->epochs[w->epoch]->info;
+    if (w->gave_up) {
+        report(w, offset, "no buffer in the next 4 GB of data: the rest of the file is not read");
+        return;
+    }
     bool unfinished = info->end_time == 0 || info->mode & ETL_MODE_PREALLOCATE;
     if (!(unfinished && has_zeros(w, offset))) {
         report(w, offset, "no buffer from here to the end of the file");
@@ -261,6 +294,9 @@ static uint64_t step(struct etl_walk *w, uint64_t offset)
     if (offset + ETL_BUFFER_HEADER_SIZE > file_size(w) ||
         !etl_buffer_parse(start, offset, &buffer, &problem)) {
         uint64_t found = search(w, offset + 1);
+        if (w->failed || w->stopped) {
+            return offset;
+        }
         if (found == file_size(w)) {
             report_tail(w, offset);
         } else {
@@ -273,7 +309,7 @@ static uint64_t step(struct etl_walk *w, uint64_t offset)
     bool sound = next == file_size(w) || has_buffer(w, next) || has_zeros(w, next) ||
                  (next > file_size(w) && trusted);
     uint64_t found = sound ? next : search(w, trusted ? next : offset + 1);
-    if (w->failed) {
+    if (w->failed || w->stopped) {
         return offset;
     }
     if (problem) {
@@ -363,6 +399,7 @@ enum etl_walk_step etl_walk_next(struct etl_walk *walk, enum etl_walk_mode mode,
     struct error ignored;
     walk->err = err ? err : &ignored;
     walk->is_whole = mode == ETL_WALK_WHOLE;
+    walk->search_max = mode == ETL_WALK_GROWING ? search_growing_max_bytes : search_max_bytes;
     bool ready = walk->offset < file_size(walk) && (mode == ETL_WALK_WHOLE || is_ready(walk, mode));
     if (ready && !walk->failed) {
         walk->offset = step(walk, walk->offset);
@@ -426,6 +463,12 @@ static void index_damage(
     }
 }
 
+static bool index_is_stopped(void *self)
+{
+    struct index_walk *walk = self;
+    return walk->inner->is_stopped && walk->inner->is_stopped(walk->inner->self);
+}
+
 bool etl_file_index(struct etl_file *file, const struct etl_visitor *visitor, struct error *err)
 {
     static const struct etl_visitor nobody;
@@ -436,6 +479,7 @@ bool etl_file_index(struct etl_file *file, const struct etl_visitor *visitor, st
         .record = index_record,
         .skips_mere_events = walk.inner->skips_mere_events || !walk.inner->record,
         .damage = index_damage,
+        .is_stopped = index_is_stopped,
     };
     etl_index_fini(&file->index);
     if (!etl_file_walk(file, &indexing, err)) {

@@ -90,6 +90,11 @@ static void first_pass_damage(
     }
 }
 
+static bool first_pass_is_stopped(void *self)
+{
+    return input_file_is_stopped(((struct first_pass *)self)->in);
+}
+
 static bool is_outside(const struct input *in, const struct event_record *record)
 {
     const struct input_file_settings *s = &in->settings;
@@ -245,6 +250,7 @@ static enum input_end index_files(
         .record = first_pass_record,
         .skips_mere_events = true,
         .damage = first_pass_damage,
+        .is_stopped = first_pass_is_stopped,
     };
     enum input_end end = INPUT_DONE;
     for (size_t i = 0; end == INPUT_DONE && i < count; i++) {

@@ -42,6 +42,11 @@ bool plat_file_lock(struct plat_file *file, struct error *err);
 bool plat_file_read_at(struct plat_file *file, uint64_t offset, void *data, size_t size,
     size_t *ret_read, struct error *err);
 
+/* Where the first byte at or behind ${offset} stands that the file system keeps data for: what lies
+ * between is a hole and reads as zeros. The file's size if there is none, ${offset} itself where the
+ * file system cannot tell. For files that are open for reading. */
+uint64_t plat_file_next_data(struct plat_file *file, uint64_t offset);
+
 /* Write all of ${bytes}. */
 bool plat_file_write(struct plat_file *file, struct span bytes, struct error *err);
 

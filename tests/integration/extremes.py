@@ -6,6 +6,7 @@ that passes: whoever waits for that stands still for ever.
 
 import json
 import os
+import signal
 import struct
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import uuid
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from support.waiting import wait_until  # noqa: E402
 
 BINARY = os.environ["ETWSHIP_BIN"]
 ETLGEN = os.environ["ETWSHIP_ETLGEN"]
@@ -140,6 +142,39 @@ class Extremes(unittest.TestCase):
         config = {"spool": {"mode": "memory"}}
         self.assert_each_once(self.ship(["long"], rotate, **config), long=8)
         self.assertEqual(len(list(self.folder.glob("out*"))), 8)
+
+    def test_a_trace_of_terabytes_that_are_a_hole_is_read_at_once(self):
+        trace = self.folder / "sparse.etl"
+        etlgen(trace, "--events", str(SMALL_EVENTS))
+        events = subprocess.run([BINARY, "dump", trace], check=True, stdout=subprocess.PIPE,
+                                stderr=subprocess.DEVNULL, timeout=TIMEOUT_S).stdout
+        size = trace.stat().st_size
+        os.truncate(trace, 4 << 40)
+        if trace.stat().st_blocks > 1 << 30:
+            self.skipTest("this file system has no holes")
+        dump, stat = (subprocess.run([BINARY, *command, trace], check=False, capture_output=True,
+                                     timeout=TIMEOUT_S) for command in (["dump"], ["stat", "--json"]))
+        self.assertEqual((dump.returncode, stat.returncode), (3, 3), dump.stderr + stat.stderr)
+        self.assertEqual(dump.stdout, events)
+        self.assertIn(b"no buffer from here to the end of the file", dump.stderr)
+        self.assertIn(str(size).encode(), stat.stdout)
+
+    def test_one_signal_ends_stat_inside_a_trace(self):
+        trace = self.folder / "many.etl"
+        etlgen(trace, "--events", "300000")
+        process = subprocess.Popen([BINARY, "stat", *[trace] * 100], stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.PIPE)
+        self.addCleanup(process.kill)
+        wait_until(lambda: self.catches(process.pid, signal.SIGTERM))
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=TIMEOUT_S)
+        self.assertEqual(process.returncode, 1, said)
+        self.assertIn(b"many.etl: stopped before its end", said)
+
+    def catches(self, pid, number):
+        status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+        caught = next(line for line in status.splitlines() if line.startswith("SigCgt"))
+        return int(caught.split()[1], 16) >> (number - 1) & 1
 
 
 if __name__ == "__main__":

@@ -203,6 +203,17 @@ static bool can_retry(const struct plat_file *file, struct error *err)
     return fail(err, file->name, "cannot write");
 }
 
+uint64_t plat_file_next_data(struct plat_file *file, uint64_t offset)
+{
+    off_t data = lseek(file->fd, (off_t)offset, SEEK_DATA);
+    if (data >= 0) {
+        return (uint64_t)data;
+    }
+    struct stat st;
+    bool is_hole = errno == ENXIO && fstat(file->fd, &st) == 0 && (uint64_t)st.st_size > offset;
+    return is_hole ? (uint64_t)st.st_size : offset;
+}
+
 bool plat_file_write(struct plat_file *file, struct span bytes, struct error *err)
 {
     while (bytes.size) {

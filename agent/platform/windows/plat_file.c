@@ -118,6 +118,23 @@ bool plat_file_size(struct plat_file *file, uint64_t *ret_bytes, struct error *e
     return true;
 }
 
+uint64_t plat_file_next_data(struct plat_file *file, uint64_t offset)
+{
+    LARGE_INTEGER size;
+    if (!GetFileSizeEx(handle_of(file), &size) || offset >= (uint64_t)size.QuadPart) {
+        return offset;
+    }
+    FILE_ALLOCATED_RANGE_BUFFER asked = {.FileOffset.QuadPart = (LONGLONG)offset,
+        .Length.QuadPart = size.QuadPart - (LONGLONG)offset};
+    FILE_ALLOCATED_RANGE_BUFFER first = {.FileOffset.QuadPart = size.QuadPart};
+    DWORD got;
+    bool ok = DeviceIoControl(handle_of(file), FSCTL_QUERY_ALLOCATED_RANGES, &asked, sizeof(asked),
+                  &first, sizeof(first), &got, NULL) ||
+              GetLastError() == ERROR_MORE_DATA;
+    uint64_t data = (uint64_t)first.FileOffset.QuadPart;
+    return ok && data > offset ? data : offset;
+}
+
 /* Whatever is at ${path}, to ask what it is; INVALID_HANDLE_VALUE if nothing is. */
 static HANDLE open_named(const char *path)
 {

@@ -55,6 +55,30 @@ static void assert_content(const char *path, const char *expected)
     free(data);
 }
 
+/* 1 MB of hole, a byte, and a hole again. File systems keep data in blocks, so answers may be earlier. */
+static void holes_are_told(void **state)
+{
+    (void)state;
+    enum { MB = 1024 * 1024 };
+    const char *path = in_folder("sparse");
+    struct plat_file *file = plat_file_open(path, PLAT_FILE_CREATE, NULL);
+    assert_true(plat_file_truncate(file, MB, NULL));
+    plat_file_close(file);
+    write_file(path, PLAT_FILE_APPEND, "x");
+    file = plat_file_open(path, PLAT_FILE_APPEND, NULL);
+    assert_true(plat_file_truncate(file, 3 * MB, NULL));
+    plat_file_close(file);
+
+    file = plat_file_open(path, PLAT_FILE_READ, NULL);
+    uint64_t first = plat_file_next_data(file, 5);
+    uint64_t second = plat_file_next_data(file, 2 * MB);
+    bool has_holes = first != 5;
+    assert_true(!has_holes || (first > MB / 2 && first <= MB));
+    assert_int_equal(second, has_holes ? 3 * MB : 2 * MB);
+    assert_int_equal(plat_file_next_data(file, MB), MB);
+    plat_file_close(file);
+}
+
 static void create_empties_and_append_adds(void **state)
 {
     (void)state;
@@ -353,6 +377,7 @@ static void a_private_folder_is_its_owners_alone_and_one_that_is_there_stays(voi
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(holes_are_told),
         cmocka_unit_test(create_empties_and_append_adds),
         cmocka_unit_test(a_read_stops_at_the_end_of_the_file),
         cmocka_unit_test(what_is_no_file_is_refused_with_its_name),
