@@ -476,6 +476,15 @@ bool catalogue_checkpoint(struct catalogue *catalogue, struct error *err)
     return result == SQLITE_OK || catalogue_error(catalogue->path, catalogue->db, result, err);
 }
 
+bool catalogue_rewind_log(struct catalogue *catalogue)
+{
+    int logged;
+    int moved;
+    int result = sqlite3_wal_checkpoint_v2(
+        catalogue->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &logged, &moved);
+    return result == SQLITE_OK && logged == moved;
+}
+
 bool catalogue_copy(struct catalogue *catalogue, const char *path, struct error *err)
 {
     enum { FLAGS = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_PRIVATECACHE };

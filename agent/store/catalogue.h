@@ -100,7 +100,7 @@ void catalogue_rollback(struct catalogue *catalogue);
 bool catalogue_is_open(const struct catalogue *catalogue);
 
 /* Move the log's content into the database and empty it. Not inside a transaction. Commits do so by
- * themselves in small parts; this is for a disk that is full, and for an end. ERR_BUSY: a reader. */
+ * themselves in small parts; this is for an end. ERR_BUSY: a reader. */
 bool catalogue_checkpoint(struct catalogue *catalogue, struct error *err);
 
 /* Write all that was committed to a new catalogue at ${path}, durably. A file that was removed while it
@@ -144,8 +144,21 @@ bool catalogue_raise(
 /* Bytes of the database and its log on the disk. */
 uint64_t catalogue_disk_bytes(const struct catalogue *catalogue);
 
-/* In a transaction: give at most ${max_pages} free pages at the end of the file back to the disk. */
+/* In a transaction: give at most ${max_pages} free pages at the end of the file back to the disk. So many
+ * as catalogue_reserve keeps stay. */
 bool catalogue_shrink(struct catalogue *catalogue, uint32_t max_pages, struct error *err);
+
+/*
+ * Have some 512 KB of free pages in the database, and a log of that size, both written and so the
+ * catalogue's alone. On a disk that others have filled to the last byte, a commit that tells of what
+ * outputs have then finds room: their files are what frees the disk. Not inside a transaction; cheap
+ * where nothing is missing.
+ */
+bool catalogue_reserve(struct catalogue *catalogue, struct error *err);
+
+/* Move the log's content into the database and begin it anew in its place, which stays the catalogue's.
+ * Not inside a transaction. False: the database has no room, or somebody reads. */
+bool catalogue_rewind_log(struct catalogue *catalogue);
 
 /*
  * Read everything and check it against itself: SQLite's own structures, the sums that are kept, that

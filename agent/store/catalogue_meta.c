@@ -4,6 +4,12 @@
 #include "platform/plat_path.h"
 #include "store/catalogue_query.h"
 
+enum {
+    PAGE_BYTES = 4096, /* SQLite's default */
+    RESERVE_BYTES = 512 << 10,
+    RESERVE_PAGES = RESERVE_BYTES / PAGE_BYTES,
+};
+
 bool catalogue_info(struct catalogue *catalogue, struct catalogue_info *ret_info, struct error *err)
 {
     struct query q = query_start(catalogue, CATALOGUE_GET_INFO);
@@ -63,14 +69,55 @@ uint64_t catalogue_disk_bytes(const struct catalogue *catalogue)
     return plat_path_stamp(catalogue->path).size + plat_path_stamp(catalogue->log_path).size;
 }
 
-bool catalogue_shrink(struct catalogue *catalogue, uint32_t max_pages, struct error *err)
+static bool execute(struct catalogue *catalogue, const char *text, struct error *err)
 {
-    char text[64];
-    snprintf(text, sizeof(text), "PRAGMA incremental_vacuum(%u)", (unsigned)max_pages);
     int result = sqlite3_exec(catalogue->db, text, NULL, NULL, NULL);
     if (result != SQLITE_OK) {
         catalogue_error(catalogue->path, catalogue->db, result, err);
         catalogue_rollback(catalogue);
     }
     return result == SQLITE_OK;
+}
+
+/* Of pages that hold nothing. */
+static bool find_free_pages(struct catalogue *catalogue, uint64_t *ret_pages, struct error *err)
+{
+    struct query q = query_start(catalogue, CATALOGUE_FREE_PAGES);
+    *ret_pages = query_next(&q) ? query_get_number(&q, 0) : 0;
+    return query_end(&q, err);
+}
+
+bool catalogue_shrink(struct catalogue *catalogue, uint32_t max_pages, struct error *err)
+{
+    uint64_t pages;
+    if (!find_free_pages(catalogue, &pages, err)) {
+        return false;
+    }
+    uint64_t spare = pages > RESERVE_PAGES ? pages - RESERVE_PAGES : 0;
+    char text[64];
+    snprintf(text, sizeof(text), "PRAGMA incremental_vacuum(%u)",
+        (unsigned)(spare < max_pages ? spare : max_pages));
+    return spare == 0 || execute(catalogue, text, err);
+}
+
+bool catalogue_reserve(struct catalogue *catalogue, struct error *err)
+{
+    uint64_t pages;
+    uint64_t log_bytes = plat_path_stamp(catalogue->log_path).size;
+    if (!find_free_pages(catalogue, &pages, err)) {
+        return false;
+    }
+    if (pages >= RESERVE_PAGES / 2 && log_bytes >= RESERVE_BYTES) {
+        return true;
+    }
+    /* Pages that a transaction fills and frees again are not written, so these are two. */
+    char text[160];
+    snprintf(text, sizeof(text),
+        "BEGIN IMMEDIATE; DELETE FROM reserve; INSERT INTO reserve VALUES(zeroblob(%d)); COMMIT",
+        RESERVE_BYTES);
+    if (!execute(catalogue, text, err)) {
+        return false;
+    }
+    catalogue_rewind_log(catalogue); /* a reader only delays it */
+    return execute(catalogue, "BEGIN IMMEDIATE; DELETE FROM reserve; COMMIT", err);
 }

@@ -94,6 +94,9 @@ static const char letters_2[] =
     "ALTER TABLE letter ADD COLUMN record INTEGER NOT NULL DEFAULT 0;"
     "CREATE INDEX letter_of_record ON letter(epoch, record) WHERE epoch <> 0;";
 
+/* Empty but for a moment: catalogue_reserve. */
+static const char reserve_3[] = "CREATE TABLE reserve(bytes" BLOB ") STRICT;";
+
 /* In order; what was released is never changed again. */
 static const struct {
     unsigned version;
@@ -102,6 +105,7 @@ static const struct {
     {1, tables_1},
     {1, triggers_1},
     {2, letters_2},
+    {3, reserve_3},
 };
 
 int catalogue_schema_upgrade(sqlite3 *db, unsigned version)

@@ -13,7 +13,6 @@
 enum {
     ID_BLOCK = 1 << 16,     /* numbers that a run takes at a time */
     RECORD_BLOCK = 1 << 24, /* the same */
-    SOME_ROOM_BYTES = 1 << 20,
 };
 
 static bool is_full(const struct error *err)
@@ -141,8 +140,8 @@ static bool transact(
     }
     bool again = false;
     if (why.code == ERR_FULL) {
-        again = segments_release_ballast(store->segments);
-        catalogue_checkpoint(store->catalogue, NULL);
+        bool has_room = segments_release_ballast(store->segments);
+        again = catalogue_rewind_log(store->catalogue) || has_room;
     } else if (is_lost(&why)) {
         again = remake_catalogue(store, &why);
     }
@@ -244,7 +243,8 @@ static bool has_room_again(const struct store *store)
     uint64_t free_bytes;
     segments_usage(store->segments, &usage);
     return segments_free_bytes(store->segments, &free_bytes, NULL) &&
-           free_bytes >= SOME_ROOM_BYTES + (usage.ballast ? 0 : (uint64_t)STORE_BALLAST_BYTES);
+           free_bytes >=
+               STORE_SOME_ROOM_BYTES + (usage.ballast ? 0 : (uint64_t)STORE_BALLAST_BYTES);
 }
 
 static bool has_work(const struct store *store)

@@ -19,6 +19,9 @@ void store_look_at_disk(struct store *store)
     if (!usage.ballast && known) {
         segments_keep_ballast(store->segments, store->settings.min_free_bytes);
     }
+    if (store->catalogue && known && free_bytes >= STORE_SOME_ROOM_BYTES) {
+        catalogue_reserve(store->catalogue, NULL);
+    }
 }
 
 static uint64_t bytes_of_catalogue(const struct store *store)

@@ -18,6 +18,7 @@ enum {
     STORE_PATH_BYTES = 4096,
     STORE_STAGE_BYTES = 32 << 20,
     STORE_BALLAST_BYTES = 8 << 20,
+    STORE_SOME_ROOM_BYTES = 1 << 20, /* free on a disk that is not full */
 };
 
 /* Numbers are below this, as the catalogue wants it, with room to add them. */

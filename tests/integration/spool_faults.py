@@ -4,12 +4,14 @@ On file systems of the tests' own, in memory, where the system lets us mount the
 whose name is its claim.
 """
 
+import contextlib
 import errno
 import json
 import os
 import re
 import subprocess
 import sys
+import threading
 import unittest
 from pathlib import Path
 
@@ -113,6 +115,40 @@ class SpoolFaults(SpoolRig):
 
     def test_a_disk_that_gets_low_empties_by_the_outputs_and_takes_more_then(self):
         self.becomes_full({})
+
+    def test_a_disk_that_others_fill_to_the_last_byte_is_freed_of_what_outputs_have(self):
+        self.mount("48m")
+        over = threading.Event()
+
+        def fill_for_ever():
+            with open(self.disk / "more", "ab", buffering=0) as more:
+                while not over.wait(0.001):
+                    with contextlib.suppress(OSError):
+                        more.write(bytes(4096))
+
+        with Server(Bulk(), down) as server:
+            self.follow(self.siem(server), spool={"min_free_disk": "0"})
+            agent = self.start_agent()
+            self.arrive("first", EVENTS, 3)
+            self.waits_for("siem", EVENTS)
+            first = min(self.spool_folder.glob("*.seg"))
+            self.fill()
+            other = threading.Thread(target=fill_for_ever)
+            other.start()
+            self.addCleanup(other.join)
+            self.addCleanup(over.set)
+            self.arrive("second", EVENTS, 4)
+            self.wait_until(lambda: re.search(NO_ROOM, self.said(agent)))
+            # Not even what is kept for this is left to the agent.
+            (self.spool_folder / "ballast").unlink(missing_ok=True)
+            server.faults = None
+            self.wait_until(lambda: not first.exists())
+            over.set()
+            other.join()
+            (self.disk / "more").unlink()
+            self.wait_until(lambda: self.stored(server) == 2 * EVENTS)
+            self.stop(agent)
+            self.assertEqual((server.app.twice, self.gaps(server)), (0, []))
 
     def test_a_full_disk_that_gets_room_by_others_goes_on(self):
         self.mount("48m")
