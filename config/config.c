@@ -77,7 +77,6 @@ struct includes {
     struct config_tree *tree;
     int node; /* the pattern */
     const char *reserved;
-    const struct config_unmatched **next;
 };
 
 static bool is_known(const struct config *config, const char *path)
@@ -90,7 +89,9 @@ static bool is_known(const struct config *config, const char *path)
     return false;
 }
 
-/* A file that two patterns name, or that names itself, is read once. */
+/* A file that two patterns name, or that names itself, is read once. Messages repeat what stands in a
+ * file, so one that has another name than configurations have is not read: who may check a configuration
+ * with the rights of others would read their files so. */
 static bool include_file(void *self, const char *path)
 {
     struct includes *includes = self;
@@ -99,6 +100,14 @@ static bool include_file(void *self, const char *path)
     char *text = NULL;
     size_t size = 0;
     if (is_known(tree->config, path)) {
+        return true;
+    }
+    struct span name = span_text(path);
+    if (!span_ends_nocase(name, ".yaml") && !span_ends_nocase(name, ".yml")) {
+        char why[1024];
+        snprintf(why, sizeof(why), "include: %.900s: names of configurations end in .yaml or .yml",
+            config_text_quote(name).text);
+        config_tree_complain(tree, node, why);
         return true;
     }
     if (tree->config->file_count >= CONFIG_MAX_FILES) {
@@ -128,28 +137,29 @@ static bool has_folder(const char *pattern)
     return plat_path_kind(folder) != PLAT_PATH_NONE;
 }
 
-static void note_unmatched(struct includes *includes, const yaml_node_t *node)
+void config_remark_add(struct config *config, const yaml_node_t *node, const char *text)
 {
-    struct config *config = includes->tree->config;
-    struct config_unmatched *unmatched = arena_alloc(&config->arena, sizeof(*unmatched));
-    struct span pattern;
-    if (!unmatched || !arena_copy(&config->arena, config_yaml_text(node), &pattern)) {
+    struct config_remark *remark = arena_alloc(&config->arena, sizeof(*remark));
+    struct span copy;
+    if (!remark || !arena_copy(&config->arena, span_text(text), &copy)) {
         return; /* for want of memory, as the walk over the tree will say */
     }
-    *unmatched = (struct config_unmatched){.pattern = (const char *)pattern.data,
+    *remark = (struct config_remark){.text = (const char *)copy.data,
         .file = config->files[config_tree_file(node)].name,
         .line = config_yaml_line(&node->start_mark),
         .column = config_yaml_column(&node->start_mark)};
-    *includes->next = unmatched;
-    includes->next = &unmatched->next;
+    if (config->last_remark) {
+        config->last_remark->next = remark;
+    } else {
+        config->remarks = remark;
+    }
+    config->last_remark = remark;
 }
 
-void config_report_includes(const struct config *config, struct config_report *report)
+void config_report_remarks(const struct config *config, struct config_report *report)
 {
-    for (const struct config_unmatched *at = config->unmatched; at; at = at->next) {
-        config_report_add(report, at->file, at->line, at->column,
-            "include: no file fits %s. check the pattern, or remove it",
-            config_text_quote(span_text(at->pattern)).text);
+    for (const struct config_remark *at = config->remarks; at; at = at->next) {
+        config_report_add(report, at->file, at->line, at->column, "%s", at->text);
     }
 }
 
@@ -161,7 +171,11 @@ static void include_matches(struct includes *includes, const char *pattern)
                                      : error_set(&err, ERR_CONFIG, "there is no such folder");
     const yaml_node_t *node = yaml_document_get_node(&includes->tree->document, includes->node);
     if (!found && err.code == ERR_CONFIG) {
-        note_unmatched(includes, node);
+        char text[1024];
+        snprintf(text, sizeof(text),
+            "include: no file fits %.900s. check the pattern, or remove it",
+            config_text_quote(config_yaml_text(node)).text);
+        config_remark_add(includes->tree->config, node, text);
     } else if (!found) {
         config_tree_complain(includes->tree, node, err.text);
     }
@@ -198,7 +212,7 @@ static void include_files(struct config_tree *tree, const char *key)
     const yaml_node_t *root = config_tree_root(tree);
     const yaml_node_pair_t *pair = root ? config_tree_find(tree, root, span_text(key)) : NULL;
     int list = pair ? pair->value : 0;
-    struct includes includes = {.tree = tree, .reserved = key, .next = &tree->config->unmatched};
+    struct includes includes = {.tree = tree, .reserved = key};
     for (size_t i = 0; list && !tree->failed; i++) {
         const yaml_node_t *node = yaml_document_get_node(&tree->document, list);
         if (node->type != YAML_SEQUENCE_NODE || i >= config_walk_items(node)) {

@@ -186,8 +186,9 @@ struct config_sources {
     size_t override_count;
 };
 
-/* Add a line for each pattern of the include key that fits no file. Such a configuration is good. */
-void config_report_includes(const struct config *config, struct config_report *report);
+/* Add a line for each pattern of the include key that fits no file, and for each secret that was given on
+ * the command line. Such a configuration is good. */
+void config_report_remarks(const struct config *config, struct config_report *report);
 
 /* Before config_parse or config_load: read these, too. They outlive the loading. */
 void config_use(struct config *config, const struct config_sources *sources);

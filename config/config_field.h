@@ -24,13 +24,13 @@ struct config_file {
     bool is_override;
 };
 
-/* A pattern of the include key that fits no file. */
-struct config_unmatched {
-    const char *pattern; /* as it is written */
+/* What is valid, but hardly meant. */
+struct config_remark {
+    const char *text; /* "what. what to do" */
     const char *file;
     uint32_t line;
     uint32_t column;
-    const struct config_unmatched *next;
+    const struct config_remark *next;
 };
 
 struct config {
@@ -41,8 +41,9 @@ struct config {
     const char *base;                     /* of what is being bound */
     struct config_file files[CONFIG_MAX_FILES + CONFIG_MAX_OVERRIDES];
     size_t file_count;
-    const struct config_unmatched *unmatched; /* in order */
-    struct config_place *places;              /* once all is bound, by start and size */
+    struct config_remark *remarks; /* in order */
+    struct config_remark *last_remark;
+    struct config_place *places; /* once all is bound, by start and size */
     size_t place_count;
     size_t place_capacity;
 };

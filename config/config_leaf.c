@@ -57,6 +57,23 @@ static void name_variable(struct span text, struct error *err)
     error_set(err, err->code, "the environment variable %.*s: %s", SPAN_ARG(name), why);
 }
 
+/* A secret on a command line is no secret to who lists processes. */
+static void remark_on_secret(struct config_walk *walk, const struct config_field *field,
+    const yaml_node_t *node, struct span written)
+{
+    bool is_open = walk->config->files[config_tree_file(node)].is_override &&
+                   (field->type == CONFIG_SECRET || field->hide_values) &&
+                   !is_one_variable(written) && !span_is(span_first(written, 5), "file:");
+    if (is_open && written.size) {
+        char text[256];
+        snprintf(text, sizeof(text),
+            "%s: every user of this machine sees it in the list of processes. write file:PATH, or "
+            "${NAME} of the environment",
+            field->key);
+        config_remark_add(walk->config, node, text);
+    }
+}
+
 static bool set_text(struct config_walk *walk, const struct config_field *field,
     const yaml_node_t *node, void *member)
 {
@@ -95,6 +112,7 @@ static bool set_text(struct config_walk *walk, const struct config_field *field,
         config->places[place].position.in_front = characters_in_front(field, member, text.size);
     }
     if (good) {
+        remark_on_secret(walk, field, node, config_yaml_text(node));
         return true;
     }
     size_t errors = walk->report->error_count;

@@ -28,6 +28,9 @@ struct config_walk {
         config_yaml_line(&(node)->start_mark), config_yaml_column(&(node)->start_mark),   \
         __VA_ARGS__)
 
+/* Keep ${text}, "what. what to do", for config_report_remarks. Copied; without memory it is not kept. */
+void config_remark_add(struct config *config, const yaml_node_t *node, const char *text);
+
 /* Give up at ${node}: one error, then no node is visited any more. */
 void config_walk_stop(struct config_walk *walk, const yaml_node_t *node, const char *why);
 

@@ -322,7 +322,7 @@ static void warn_of_boot(const struct search *search, const struct app_session *
 void app_warnings_find(const struct app_config *config, struct config_report *report)
 {
     struct search search = {config, report};
-    config_report_includes(config->memory, report);
+    config_report_remarks(config->memory, report);
     warn_of_memory(&search);
     app_limits_warn(config, report);
     warn_of_disk(&search);

@@ -96,7 +96,7 @@ static bool read_again(void *self, struct app_config *ret_config,
     if (!config_options_reload(source->args, source->is_service, ret_config, tell_error, source)) {
         return false;
     }
-    if (!config_options_includes(source->args, ret_config, tell_include, source)) {
+    if (!config_options_remarks(source->args, ret_config, tell_include, source)) {
         app_config_fini(ret_config);
         return false;
     }
@@ -195,7 +195,7 @@ static int run_kept(const struct cli_args *args, const struct agent_keeper *keep
     bool stuck = false;
     int exit_code = EXIT_USAGE;
     if (config_options_load(args, &config)) {
-        if (config_options_includes(args, &config, NULL, NULL) && config_options_can_run(&config) &&
+        if (config_options_remarks(args, &config, NULL, NULL) && config_options_can_run(&config) &&
             (!keeper || config_options_can_serve(&config)) && is_trusted(&config, keeper)) {
             exit_code = run_config(args, &config, trusted_keeper(&config, keeper), &stuck);
         }

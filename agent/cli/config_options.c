@@ -52,14 +52,14 @@ bool config_options_reload(const struct cli_args *args, bool is_service,
     return good;
 }
 
-bool config_options_includes(const struct cli_args *args, const struct app_config *config,
+bool config_options_remarks(const struct cli_args *args, const struct app_config *config,
     void (*tell)(void *self, const char *line), void *self)
 {
     static struct config_report report;
     bool strict = cli_value(args, "strict") != NULL;
     config_report_init(&report);
     report.kind = strict ? "error" : "warning";
-    config_report_includes(config->memory, &report);
+    config_report_remarks(config->memory, &report);
     bool good = !strict || config_report_ok(&report);
     if (!tell) {
         finish(&report);

@@ -32,9 +32,9 @@ bool config_options_can_run(const struct app_config *config);
 /* The same of what a service does not run. */
 bool config_options_can_serve(const struct app_config *config);
 
-/* Tell of patterns of `include` that fit no file, a line each; ${tell} NULL: on stderr. False: there are
+/* Tell of what is valid but hardly meant (config_report_remarks), a line each; ${tell} NULL: on stderr. False: there are
  * some, and ${args} have --strict. */
-bool config_options_includes(const struct cli_args *args, const struct app_config *config,
+bool config_options_remarks(const struct cli_args *args, const struct app_config *config,
     void (*tell)(void *self, const char *line), void *self);
 
 /* Load it again, on one thread: what is wrong, or keeps it from running, goes to ${tell} and not to stderr, a

@@ -561,6 +561,32 @@ outputs:
         self.assertNotEqual(done.returncode, USAGE, done.err)
         self.assertNotIn("include", done.err)
 
+    def test_only_files_with_the_names_of_configurations_are_included(self):
+        self.write("shadow", "root:$6$hush:20228:0:99999:7:::\n")
+        (self.folder / "conf.d").mkdir(exist_ok=True)
+        (self.folder / "conf.d" / "notes.txt").write_text("hush: hush\n")
+        for named, place in (("shadow", "shadow"), ("'conf.d/*'", "conf.d/notes.txt")):
+            path = self.write("c.yaml", f"include: [{named}]\n"
+                              "sessions: [{type: file, paths: [traces/*.etl]}]\n"
+                              "outputs: [{type: stdout}]\n")
+            done = self.expect(USAGE, "check", "-c", path)
+            self.assertIn(f"{path}:1:11: error: include: '{self.folder}/{place}': names of "
+                          "configurations end in .yaml or .yml", done.err)
+            self.assertNotIn("hush", done.err)
+
+    def test_a_secret_on_the_command_line_is_warned_of(self):
+        path = self.write("c.yaml", "sessions: [{type: file, paths: [traces/*.etl]}]\noutputs:\n"
+                          "  - {type: elasticsearch, hosts: ['https://h'], auth: {api_key: '${ES_API_KEY}'}}\n")
+        self.write("secret.key", "hush-of-a-file\n").chmod(0o600)
+        key = "outputs.elasticsearch.auth.api_key"
+        says = "warning: api_key: every user of this machine sees it in the list of processes"
+        done = self.expect(DONE, "check", "-c", path, "--set", f"{key}=hush-of-the-command-line")
+        self.assertIn(f"--set '{key}': {says}", done.err)
+        self.assertNotIn("hush", done.err + done.out)
+        for value in ("${ES_API_KEY}", f"file:{self.folder}/secret.key"):
+            done = self.expect(DONE, "check", "-c", path, "--set", f"{key}={value}")
+            self.assertNotIn("list of processes", done.err)
+
     WARNINGS = (
         ("providers: [A:0]", "level 0 means every level"),
         ("providers: ['A:4::0']", "keywords 0 means every keyword"),

@@ -275,7 +275,7 @@ static void patterns_that_fit_no_file_are_told(void **state)
     load_good(&l, NULL);
     config_report_init(&warnings);
     warnings.kind = "warning";
-    config_report_includes(l.config, &warnings);
+    config_report_remarks(l.config, &warnings);
     assert_int_equal(warnings.error_count, 2);
     assert_non_null(strstr(warnings.lines[0].text, "main.yaml:3:5: warning: include: no file fits "
                                                    "'x?.yaml'. check the pattern, or remove it"));
