@@ -25,8 +25,9 @@ uint32_t app_shape_hash(const struct app_output *output)
 {
     struct event_options options = app_shape_options(output);
     char text[128];
-    int size = snprintf(text, sizeof(text), "format=%s uint64=%s max_string=%lu",
+    int size = snprintf(text, sizeof(text), "format=%s uint64=%s max_string=%lu%s",
         app_config_format(output), options.uint64_strings ? "string" : "number",
-        (unsigned long)options.max_string_bytes);
+        (unsigned long)options.max_string_bytes,
+        options.times == EVENT_TIMES_NANOS ? " times=nanos" : "");
     return XXH32(text, (size_t)size, 0);
 }

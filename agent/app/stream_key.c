@@ -22,6 +22,9 @@ static void add_options(struct buf *out, const struct app_output *output)
     struct event_options options = app_shape_options(output);
     buf_printf(out, "uint64 %d max_string %lu varies %d\n", options.uint64_strings,
         (unsigned long)options.max_string_bytes, options.dataset_varies);
+    if (options.times == EVENT_TIMES_NANOS) {
+        buf_add_text(out, "times nanos\n");
+    }
     add(out, "dataset", options.dataset);
     add(out, "namespace", options.data_namespace);
 }

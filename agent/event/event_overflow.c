@@ -209,6 +209,44 @@ static void on_key(struct scan *scan, struct span key)
     scan->expects_key = false;
 }
 
+/* ---- times ------------------------------------------------------------------------------------------ */
+
+/* All texts of times have 7 digits of a second and a Z, so they stand in the order of the times. Only
+ * a time above the year 9999 is a hex number. */
+static const char first_nanos[] = "1970-01-01T00:00:00.0000000Z";
+static const char last_nanos[] = "2262-04-11T23:47:16.8547758Z";
+static const char last_date[] = "9999-12-31T23:59:59.9999999Z";
+static const char time_key[] = "@timestamp";
+
+/* What an index holds in the place of ${time}; NULL: that itself. */
+static const char *nearest_time(enum event_times times, struct span time)
+{
+    bool is_hex = time.size > 1 && time.data[1] == 'x';
+    if (times == EVENT_TIMES_ANY || (!is_hex && time.size != sizeof(last_date) - 1)) {
+        return NULL;
+    }
+    const char *last = times == EVENT_TIMES_NANOS ? last_nanos : last_date;
+    if (is_hex || memcmp(time.data, last, time.size) > 0) {
+        return last;
+    }
+    bool is_early = memcmp(time.data, first_nanos, time.size) < 0;
+    return times == EVENT_TIMES_NANOS && is_early ? first_nanos : NULL;
+}
+
+bool event_overflow_holds_time(enum event_times times, struct span record)
+{
+    static const char start[] = "{\"@timestamp\":\"";
+    size_t size = sizeof(start) - 1;
+    if (times == EVENT_TIMES_ANY || record.size < size || memcmp(record.data, start, size) != 0) {
+        return true;
+    }
+    const uint8_t *time = record.data + size;
+    const uint8_t *end = memchr(time, '"', record.size - size);
+    return !end || !nearest_time(times, span_make(time, (size_t)(end - time)));
+}
+
+/* ---- values ----------------------------------------------------------------------------------------- */
+
 /* The path of a list's element has its index. */
 static void enter_element(struct scan *scan)
 {
@@ -220,21 +258,10 @@ static void enter_element(struct scan *scan)
     }
 }
 
-static void on_text(struct scan *scan, struct span text)
+/* ${text}, which stands at the path that is read, becomes a member of `overflow`. */
+static void add_overflow(struct scan *scan, struct span text)
 {
-    enter_element(scan);
-    size_t max = scan->limits->max_string_bytes;
-    size_t room = max > scan->path_bytes + 1 ? max - scan->path_bytes - 1 : 0;
     size_t bytes;
-    if (text.size <= room) {
-        return;
-    }
-    struct span head = fitting(text, room, &bytes);
-    if (head.size == text.size) {
-        return;
-    }
-    keep_until(scan, text.data + head.size);
-    scan->pending = text.data + text.size;
     struct buf *members = &scan->self->members;
     size_t name_start = top_of(scan)->name_start;
     buf_add_text(members, ",\"");
@@ -243,6 +270,40 @@ static void on_text(struct scan *scan, struct span text)
     buf_add_text(members, "\":\"");
     buf_add_span(members, text);
     buf_add_byte(members, '"');
+}
+
+/* Is it the record's own time, and one that the index cannot hold? */
+static bool replace_time(struct scan *scan, struct span text)
+{
+    bool is_time = scan->limits->times != EVENT_TIMES_ANY && scan->depth == 1 &&
+                   span_is(buf_span(&scan->self->path), time_key);
+    const char *nearest = is_time ? nearest_time(scan->limits->times, text) : NULL;
+    if (!nearest) {
+        return false;
+    }
+    keep_until(scan, text.data);
+    scan->pending = text.data + text.size;
+    buf_add_text(scan->out, nearest);
+    add_overflow(scan, text);
+    return true;
+}
+
+static void on_text(struct scan *scan, struct span text)
+{
+    enter_element(scan);
+    size_t max = scan->limits->max_string_bytes;
+    size_t room = max > scan->path_bytes + 1 ? max - scan->path_bytes - 1 : 0;
+    size_t bytes;
+    if (replace_time(scan, text) || max == 0 || text.size <= room) {
+        return;
+    }
+    struct span head = fitting(text, room, &bytes);
+    if (head.size == text.size) {
+        return;
+    }
+    keep_until(scan, text.data + head.size);
+    scan->pending = text.data + text.size;
+    add_overflow(scan, text);
 }
 
 static bool open_level(struct scan *scan, bool is_list)

@@ -10,6 +10,9 @@
  * indexes. It is called there as the payload's field is: `"A.B"` in a struct, `"A[3].B"` in an
  * array; a string outside of the payload by its whole path. A second one of a name gets `_2`.
  *
+ * A time of the record (`@timestamp`) that an index cannot hold is treated alike: the nearest one that it
+ * can hold stands there, and the time itself in `overflow`.
+ *
  * Names of fields above EVENT_NAME_MAX_BYTES are cut, again on a character, and a second one of a
  * name among its siblings gets `_2`.
  *
@@ -30,10 +33,24 @@ struct event_overflow {
 void event_overflow_init(struct event_overflow *overflow);
 void event_overflow_fini(struct event_overflow *overflow);
 
-struct event_overflow_limits {
-    uint32_t max_string_bytes; /* of a string, its path and a dot between them, unescaped; not 0 */
-    const char *payload;       /* path of the object with the payload's fields: "data" */
+/*
+ * Which times an index can hold. A document whose `@timestamp` is none of these is refused as a whole.
+ */
+enum event_times {
+    EVENT_TIMES_ANY,   /* it is no index */
+    EVENT_TIMES_DATE,  /* milliseconds: up to the year 9999 */
+    EVENT_TIMES_NANOS, /* nanoseconds since 1970 in 63 bits: up to 2262-04-11T23:47:16.854775807Z */
 };
+
+struct event_overflow_limits {
+    uint32_t
+        max_string_bytes; /* of a string, its path and a dot, unescaped; 0: there is no limit */
+    const char *payload;  /* path of the object with the payload's fields: "data" */
+    enum event_times times;
+};
+
+/* Can such an index hold the record's `@timestamp`, with which every record of the agent begins? */
+bool event_overflow_holds_time(enum event_times times, struct span record);
 
 /*
  * Cut what is too long in the record that stands in ${out} from ${start} to its end: an object and a

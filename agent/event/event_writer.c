@@ -93,15 +93,17 @@ void event_writer_destroy(struct event_writer *writer)
 bool event_options_equal(const struct event_options *a, const struct event_options *b)
 {
     return a->uint64_strings == b->uint64_strings && a->max_string_bytes == b->max_string_bytes &&
-           a->dataset_varies == b->dataset_varies && span_equal(a->dataset, b->dataset) &&
-           span_equal(a->data_namespace, b->data_namespace);
+           a->times == b->times && a->dataset_varies == b->dataset_varies &&
+           span_equal(a->dataset, b->dataset) && span_equal(a->data_namespace, b->data_namespace);
 }
 
 void event_writer_cut(
     struct event_writer *writer, const char *payload, size_t start, struct buf *out)
 {
     const struct event_overflow_limits limits = {
-        .max_string_bytes = writer->options.max_string_bytes, .payload = payload};
+        .max_string_bytes = writer->options.max_string_bytes,
+        .payload = payload,
+        .times = writer->options.times};
     event_overflow_apply(&writer->overflow, &limits, start, out);
 }
 

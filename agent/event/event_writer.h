@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/utf.h"
 #include "event/event.h"
+#include "event/event_overflow.h"
 #include "event/event_rollup.h"
 #include "event/event_zone.h"
 
@@ -21,6 +22,7 @@ struct event_writer;
 struct event_options {
     bool uint64_strings;        /* native: unsigned numbers of 64 bits as strings, by their type */
     uint32_t max_string_bytes;  /* longer strings and names are cut: event_overflow.h; 0: none is */
+    enum event_times times;     /* an `@timestamp` beyond these is replaced: event_overflow.h */
     struct span dataset;        /* ecs: data_stream.dataset; empty: etw.events */
     struct span data_namespace; /* ecs: data_stream.namespace; empty: default */
     bool dataset_varies;        /* ecs: each event has its own, and does not say it */

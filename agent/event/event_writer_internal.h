@@ -209,7 +209,11 @@ static inline void event_writer_end(struct event_writer *writer, const char *pay
     const struct event_schema *schema, size_t start, struct buf *out)
 {
     uint32_t max = writer->options.max_string_bytes;
-    if (max && (out->size - start > max || (schema && schema->has_long_names))) {
+    bool is_long = max && (out->size - start > max || (schema && schema->has_long_names));
+    enum event_times times = writer->options.times;
+    if (is_long ||
+        (times && !out->failed &&
+            !event_overflow_holds_time(times, span_make(out->data + start, out->size - start)))) {
         event_writer_cut(writer, payload, start, out);
     }
 }

@@ -333,6 +333,53 @@ static void a_record_without_room_fails_as_a_whole(void **state)
     buf_fini(&small);
 }
 
+/* Servers: date takes years of four digits; date_nanos what 63 bits of nanoseconds since 1970 hold, which
+ * ends at 2262-04-11T23:47:16.854775807Z ("date nanoseconds field type"). */
+static void a_time_beyond_the_index_gives_way_to_the_nearest(void **state)
+{
+    static const struct {
+        enum event_times times;
+        const char *time;
+        const char *shown; /* NULL: the same */
+    } rows[] = {
+        {EVENT_TIMES_NANOS, "1970-01-01T00:00:00.0000000Z", NULL},
+        {EVENT_TIMES_NANOS, "1969-12-31T23:59:59.9999999Z", "1970-01-01T00:00:00.0000000Z"},
+        {EVENT_TIMES_NANOS, "1601-01-01T00:00:00.0000000Z", "1970-01-01T00:00:00.0000000Z"},
+        {EVENT_TIMES_NANOS, "2026-11-21T09:30:00.1234567Z", NULL},
+        {EVENT_TIMES_NANOS, "2262-04-11T23:47:16.8547758Z", NULL},
+        {EVENT_TIMES_NANOS, "2262-04-11T23:47:16.8547759Z", "2262-04-11T23:47:16.8547758Z"},
+        {EVENT_TIMES_NANOS, "9999-12-31T23:59:59.9999999Z", "2262-04-11T23:47:16.8547758Z"},
+        {EVENT_TIMES_NANOS, "0x7fffffffffffffff", "2262-04-11T23:47:16.8547758Z"},
+        {EVENT_TIMES_DATE, "1601-01-01T00:00:00.0000000Z", NULL},
+        {EVENT_TIMES_DATE, "9999-12-31T23:59:59.9999999Z", NULL},
+        {EVENT_TIMES_DATE, "0x7fffffffffffffff", "9999-12-31T23:59:59.9999999Z"},
+        {EVENT_TIMES_ANY, "0x7fffffffffffffff", NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct event_overflow_limits limits = {
+            .max_string_bytes = i % 2 ? 1000 : 0, .payload = "data", .times = rows[i].times};
+        char record[512];
+        char expected[512];
+        /* A payload's field of the same name is no time of the record. */
+        snprintf(record, sizeof(record),
+            "{\"@timestamp\":\"%s\",\"data\":{\"@timestamp\":\"0x1\"}}\n", rows[i].time);
+        snprintf(expected, sizeof(expected), "%s", record);
+        if (rows[i].shown) {
+            snprintf(expected, sizeof(expected),
+                "{\"@timestamp\":\"%s\",\"data\":{\"@timestamp\":\"0x1\"},"
+                "\"overflow\":{\"@timestamp\":\"%s\"}}\n",
+                rows[i].shown, rows[i].time);
+        }
+        assert_int_equal(
+            event_overflow_holds_time(rows[i].times, span_text(record)), !rows[i].shown);
+        buf_reset(&out);
+        buf_add_text(&out, record);
+        event_overflow_apply(&overflow, &limits, 0, &out);
+        assert_span(buf_span(&out), expected);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -347,6 +394,7 @@ int main(void)
         cmocka_unit_test(what_is_no_record_stays_as_it_is),
         cmocka_unit_test(every_value_of_any_record_is_there_whole),
         cmocka_unit_test(a_record_without_room_fails_as_a_whole),
+        cmocka_unit_test(a_time_beyond_the_index_gives_way_to_the_nearest),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
