@@ -9,6 +9,10 @@
  *   400                something in the stretch is bad: half of it, until one record is alone
  *   anything else      what is left is for the host to try again
  *
+ * Where the index has types for the fields of payloads, records that were refused by their items are sent
+ * once more, with payloads that are not indexed (es_unindexed.h): that a definition was not at hand when the
+ * index was made is no reason to give up an event.
+ *
  * Where it is not known whether a request was obeyed (a lost reply, one that cannot be read, a 5xx),
  * its records count as sent before, in this delivery and, by the host, in later ones: then that they
  * are there already means that they arrived.
@@ -18,12 +22,14 @@
  */
 #include "outputs/elasticsearch/es_sender.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
 #include "outputs/delivery_id.h"
 #include "outputs/elasticsearch/es_exchange.h"
 #include "outputs/elasticsearch/es_limit.h"
+#include "outputs/elasticsearch/es_unindexed.h"
 #include "outputs/http/http_status.h"
 #include "outputs/rejections.h"
 
@@ -56,6 +62,11 @@ struct es_sender {
     enum record_status *statuses;
     enum es_verdict *verdicts; /* of the reply that is being read */
     size_t capacity;
+    bool typed; /* these: see es_unindexed.h */
+    struct es_unindexed unindexed;
+    void (*warn)(void *host, const char *text); /* of the host; or NULL */
+    void *host;
+    const char *name; /* of the output */
 
     /* Of the delivery in hand. */
     const struct delivery *delivery;
@@ -81,10 +92,12 @@ static bool make(struct es_sender *self, const struct es_sender_options *options
 {
     const struct es_exchange_options exchange = {.hosts = options->hosts, .http = options->http};
     struct span format = span_text(self->format ? self->format : "");
+    struct span name = span_text(env->name ? env->name : "NAME");
     if (!es_bulk_options_copy(&self->options, &self->texts) ||
-        !arena_copy(&self->texts, format, &format)) {
+        !arena_copy(&self->texts, format, &format) || !arena_copy(&self->texts, name, &name)) {
         return error_set(err, ERR_MEMORY, "out of memory");
     }
+    self->name = (const char *)name.data;
     self->format = (const char *)format.data;
     self->exchange = es_exchange_create(&exchange, env, err);
     return self->exchange != NULL;
@@ -99,6 +112,10 @@ struct es_sender *es_sender_create(
         return NULL;
     }
     self->options = options->bulk;
+    self->typed = options->typed;
+    es_unindexed_init(&self->unindexed, options->format && strcmp(options->format, "ecs") == 0);
+    self->warn = env->warn;
+    self->host = env->host;
     self->format = options->format;
     es_limit_init(&self->limit);
     arena_init(&self->texts, TEXTS_MAX_BYTES);
@@ -118,6 +135,7 @@ void es_sender_destroy(struct es_sender *sender)
         es_bulk_fini(&sender->bulk);
         rejections_fini(&sender->notes);
         arena_fini(&sender->texts);
+        es_unindexed_fini(&sender->unindexed);
         free(sender->statuses);
         free(sender->verdicts);
         free(sender);
@@ -240,6 +258,8 @@ static void take_answers(struct es_sender *self)
         self->statuses[self->first + i] = statuses[self->verdicts[i]];
         if (self->verdicts[i] == ES_DUPLICATE) {
             take_duplicate(self, self->first + i);
+        } else if (self->verdicts[i] == ES_REFUSED) {
+            es_unindexed_add(&self->unindexed, self->first + i);
         }
     }
     self->bad_in_a_row = 0;
@@ -339,6 +359,38 @@ static bool send_stretch(struct es_sender *self)
     }
 }
 
+/* ---- payloads that do not fit ---------------------------------------------------------------------- */
+
+static void warn_of_misfits(struct es_sender *self)
+{
+    char text[1024];
+    struct error why = self->trouble.error;
+    bool is_known = self->trouble.of == ES_REFUSED;
+    es_exchange_hide(self->exchange, why.text);
+    snprintf(text, sizeof(text),
+        "payloads of events do not fit the types of the index: they stand in "
+        "%s" ES_UNINDEXED_SUFFIX ", and are not found%s%s. run: etwship setup %s",
+        self->unindexed.is_ecs ? "winlog.event_data" : "data", is_known ? ": " : "",
+        is_known ? why.text : "", self->name);
+    self->warn(self->host, text);
+}
+
+/* Send refused records once more, with payloads that are not indexed. */
+static void send_unindexed(struct es_sender *self)
+{
+    struct es_outcome outcome;
+    size_t sent = es_unindexed_send(&self->unindexed, self->exchange, &self->bulk,
+        es_limit_bytes(&self->limit), self->statuses, &outcome);
+    struct error *err = outcome.verdict == ES_READ ? NULL : trouble(self, 1, outcome.verdict);
+    if (err) {
+        *err = outcome.error;
+    }
+    self->wait_ms = outcome.wait_ms > self->wait_ms ? outcome.wait_ms : self->wait_ms;
+    if (sent && self->warn) {
+        warn_of_misfits(self);
+    }
+}
+
 /* ---- deliveries ---------------------------------------------------------------------------------- */
 
 static bool grow(struct es_sender *self, size_t count)
@@ -416,7 +468,8 @@ enum output_verdict es_sender_send(
     if (delivery->record_count == 0) {
         return OUTPUT_DELIVERED;
     }
-    if (!grow(sender, delivery->record_count)) {
+    if (!grow(sender, delivery->record_count) ||
+        !es_unindexed_begin(&sender->unindexed, delivery->record_count)) {
         error_set(&report->error, ERR_MEMORY, "out of memory");
         return OUTPUT_RETRY;
     }
@@ -427,5 +480,8 @@ enum output_verdict es_sender_send(
     }
     while (sender->first < sender->end && send_stretch(sender) &&
            !es_exchange_must_stop(sender->exchange)) {}
+    if (sender->typed) {
+        send_unindexed(sender);
+    }
     return finish(sender, report);
 }

@@ -16,6 +16,7 @@ struct es_sender_options {
     const struct http_options *http;
     struct es_bulk_options bulk;
     const char *format; /* of the records */
+    bool typed; /* the index has types for payloads: what does not fit them is not indexed */
 };
 
 /* Connects to nothing. NULL with ${err} set. */

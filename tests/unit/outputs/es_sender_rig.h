@@ -28,7 +28,15 @@ struct fixture {
     struct buf bytes;
     struct delivery delivery;
     int stop_after; /* questions; -1: never */
+    bool typed;
+    char warning[1024];
 };
+
+static inline void on_warning(void *f_, const char *text)
+{
+    struct fixture *f = f_;
+    snprintf(f->warning, sizeof(f->warning), "%s", text);
+}
 
 static inline bool stopping(void *f_)
 {
@@ -57,8 +65,10 @@ static inline void make(struct fixture *f, bool second_node, const char *beside)
     const struct es_sender_options options = {.hosts = &hosts,
         .http = &http,
         .bulk = {.action = "create", .ids = true, .name = {.index = index}},
-        .format = "native"};
-    const struct output_env env = {.stopping = stopping, .host = f};
+        .format = "native",
+        .typed = f->typed};
+    const struct output_env env = {
+        .name = "siem", .stopping = stopping, .warn = f->typed ? on_warning : NULL, .host = f};
     f->sender = es_sender_create(&options, &env, &f->report.error);
     assert_non_null(f->sender);
     memset(index, 'x', sizeof(index) - 1);
