@@ -111,10 +111,15 @@ enum output_finding {
     OUTPUT_FOUND_FAULT,
 };
 
+struct index_fields;
+
 struct output_talk {
     const char *name;   /* of the output in the configuration */
     const char *format; /* of the events that it gets */
     bool dry_run;       /* change nothing, and show what would be sent */
+
+    /* What definitions say of the payloads that it gets; NULL: nobody looked (output_ops.field_room). */
+    const struct index_fields *fields;
 
     /* ${text}: "what" or "what. what to do". */
     void (*say)(void *host, enum output_finding finding, const char *text);
@@ -171,6 +176,10 @@ struct output_ops {
      * as long as it takes. False: something is at fault, and was said. NULL: nothing is to be made
      * ready. */
     bool (*setup)(const void *settings, const struct output_talk *talk);
+
+    /* For how many fields of payloads ${format} events `setup` can make types of their own, in
+     * output_talk.fields; 0: it does not want to. NULL: 0. */
+    size_t (*field_room)(const void *settings, const char *format);
 
     /* Try, one after the other, what a delivery needs, up to but without sending one. The same.
      * NULL: nothing can be said but by a delivery. */

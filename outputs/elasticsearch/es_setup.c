@@ -14,6 +14,41 @@
  * does not know.
  */
 
+/* ---- settings ---------------------------------------------------------------------------------------- */
+
+static const char *const timestamps_names[] = {"date", "date_nanos", NULL};
+static const char *const fields_names[] = {"flattened", "typed", NULL};
+
+// clang-format off
+const struct config_field es_setup_fields[] = {
+    {CONFIG_ROW("timestamps", ENUM, struct es_types, timestamps), .names = timestamps_names,
+        .default_text = "date",
+        .help = "type of @timestamp and other times: date sorts by milliseconds; date_nanos by the "
+                "100 ns of events, and holds 1970 to 2262: what lies beyond gets the nearest time, "
+                "and its own stands under overflow"},
+    {CONFIG_ROW("fields", ENUM, struct es_types, fields), .names = fields_names,
+        .default_text = "flattened",
+        .help = "payloads: flattened, one field in which everything is found as text; typed, each "
+                "field that a definition at hand describes has its type, so that numbers, times "
+                "and addresses are found by ranges, and what no definition describes is kept but "
+                "not found"},
+    {CONFIG_ROW("max_fields", INT, struct es_types, max_fields), .default_text = "1000",
+        .min = 400, .max = 5000,
+        .help = "typed: fields of an index, those outside of payloads included; other than 1000, "
+                "the servers' own limit, it is set in the template"},
+    {.key = NULL},
+};
+// clang-format on
+
+void es_setup_check_types(struct config_check *check, const struct es_types *types)
+{
+    if (types->fields != ES_TYPED && types->max_fields != ES_TEMPLATE_USUAL_FIELDS) {
+        CONFIG_FAULT(check, &types->max_fields,
+            "setup.max_fields: payloads are one field without `fields: typed`. remove it, or write "
+            "fields: typed");
+    }
+}
+
 /* ---- names ------------------------------------------------------------------------------------------ */
 
 /* The text in front of what differs between events: fields and dates. */
@@ -107,6 +142,10 @@ static struct es_template template_of(
         .data_stream = !setup->index,
         .opensearch = opensearch,
         .types = (int)(variant >> 1),
+        .nanos = setup->types.timestamps == ES_DATE_NANOS,
+        .typed = setup->types.fields == ES_TYPED,
+        .fields = setup->types.fields == ES_TYPED ? setup->fields : NULL,
+        .max_fields = (size_t)setup->types.max_fields,
         .policy = by_setting ? setup->lifecycle->policy : NULL};
 }
 
@@ -128,6 +167,10 @@ void es_setup_check_init(const struct es_setup *setup, struct es_setup_check *re
         struct es_template wanted = template_of(setup, &ret_check->names, variant);
         es_template_mark(&wanted, ret_check->marks[variant]);
     }
+    ret_check->fields_mark[0] = '\0';
+    if (setup->fields && setup->types.fields == ES_TYPED) {
+        es_template_fields_mark(setup->fields, ret_check->fields_mark);
+    }
 }
 
 enum es_template_state es_setup_state(const struct es_setup_check *check,
@@ -144,7 +187,8 @@ enum es_template_state es_setup_state(const struct es_setup_check *check,
         return ES_TEMPLATE_UNKNOWN;
     }
     for (unsigned variant = 0; variant < ES_SETUP_VARIANTS; variant++) {
-        if (es_said_has(said, check->marks[variant])) {
+        if (es_said_has(said, check->marks[variant]) &&
+            (!check->fields_mark[0] || es_said_has(said, check->fields_mark))) {
             return ES_TEMPLATE_CURRENT;
         }
     }
@@ -283,7 +327,8 @@ static bool put_policy(struct run *run)
 static bool lacks_a_type(const struct es_said *said)
 {
     return said->reply.status == 400 &&
-           (es_said_has(said, "No handler for type") || es_said_has(said, "mapper type"));
+           (es_said_has(said, "No handler for type") || es_said_has(said, "mapper type") ||
+               es_said_has(said, "unknown parameter [ignore_malformed]"));
 }
 
 static void tell_existing(struct run *run)

@@ -10,6 +10,21 @@
  * What a server needs before events come: an index template, and a lifecycle policy where one is
  * asked for. Nothing is changed but these two, and nothing that is right already.
  */
+struct es_types {
+    int timestamps; /* enum es_timestamps */
+    int fields;     /* enum es_fields */
+    int64_t max_fields;
+};
+
+enum es_timestamps { ES_DATE, ES_DATE_NANOS };
+enum es_fields { ES_FLATTENED, ES_TYPED };
+
+/* Rows of a settings struct's `struct es_types`, at `setup`. */
+extern const struct config_field es_setup_fields[];
+
+/* Say what contradicts itself. */
+void es_setup_check_types(struct config_check *check, const struct es_types *types);
+
 struct es_setup {
     const struct config_strings *hosts;
     const struct http_options *http;
@@ -18,6 +33,8 @@ struct es_setup {
     const char *dataset; /* of the data stream; NULL: by format. A template, maybe */
     const char *index;   /* instead of a data stream; NULL: a data stream. A template, maybe */
     bool alias;          /* index is one, of indices NAME-000001 and so on */
+    struct es_types types;
+    const struct index_fields *fields; /* of payloads; NULL: those of the template do not matter */
 };
 
 /* Templates differ by dialect and by types. */
@@ -55,6 +72,7 @@ enum es_template_state {
 struct es_setup_check {
     struct es_setup_names names;
     char marks[ES_SETUP_VARIANTS][ES_TEMPLATE_MARK_BYTES];
+    char fields_mark[ES_TEMPLATE_MARK_BYTES]; /* empty: any fields of payloads will do */
 };
 
 void es_setup_check_init(const struct es_setup *setup, struct es_setup_check *ret_check);

@@ -4,12 +4,15 @@
 
 #include "base/sha1.h"
 #include "event/value_json.h"
+#include "outputs/elasticsearch/es_unindexed.h"
 
 /*
  * Nothing that an event can hold may make a server refuse it. So mappings are closed (`dynamic:
  * false`: an unknown field is kept, but no field of its own), payloads are one field each of a type
  * that takes whatever keys and values come (two providers may use one name for two types), and a
- * value that does not fit is left out of the index rather than refused.
+ * value that does not fit is left out of the index rather than refused. Where somebody wants types for
+ * the fields of payloads, definitions say which (event/index_fields.h). What they do not know is kept,
+ * and cannot be searched: a server that guesses a type refuses what does not fit its guess.
  *
  * A table's rows are flat paths in any order; the nested object is made by looking, at each level,
  * for the names that stand next. With a hundred rows that needs no tree.
@@ -58,6 +61,23 @@ static const char *text_type_of(const struct es_template *wanted)
     return wanted->types == ES_TYPES_ALL ? "\"match_only_text\"" : "\"text\",\"norms\":false";
 }
 
+static const char *object_type_of(const struct es_template *wanted)
+{
+    return wanted->types == ES_TYPES_FEW ? "\"object\",\"dynamic\":false"
+           : wanted->opensearch          ? "\"flat_object\""
+                                         : PAYLOAD_TYPE;
+}
+
+static const char *date_type_of(const struct es_template *wanted, const struct es_field *field)
+{
+    /* The time of a data stream must be one. */
+    if (strcmp(field->path, "@timestamp") == 0) {
+        return wanted->nanos ? "\"date_nanos\"" : "\"date\"";
+    }
+    return wanted->nanos ? "\"date_nanos\",\"ignore_malformed\":true"
+                         : "\"date\",\"ignore_malformed\":true";
+}
+
 static const char *type_of(const struct es_template *wanted, const struct es_field *field)
 {
     bool all = wanted->types == ES_TYPES_ALL;
@@ -72,9 +92,7 @@ static const char *type_of(const struct es_template *wanted, const struct es_fie
     case LONG:
         return "\"long\",\"ignore_malformed\":true";
     case DATE:
-        /* The time of a data stream must be one. */
-        return strcmp(field->path, "@timestamp") == 0 ? "\"date\""
-                                                      : "\"date\",\"ignore_malformed\":true";
+        return date_type_of(wanted, field);
     case BOOLEAN:
         return "\"boolean\"";
     case IP:
@@ -84,9 +102,7 @@ static const char *type_of(const struct es_template *wanted, const struct es_fie
     case UNMAPPED:
         return "\"object\",\"enabled\":false";
     case OBJECT:
-        return wanted->types == ES_TYPES_FEW ? "\"object\",\"dynamic\":false"
-               : wanted->opensearch          ? "\"flat_object\""
-                                             : PAYLOAD_TYPE;
+        return object_type_of(wanted);
     case WILDCARD:
     case WILDCARD_TEXT:
         return all ? "\"wildcard\"" : LONG_KEYWORD_TYPE;
@@ -139,6 +155,80 @@ static bool is_free(struct span name)
     return name.size == 1 && name.data[0] == '*';
 }
 
+/* ---- payloads ------------------------------------------------------------------------------------ */
+
+/* Where the formats have the payload's fields. */
+static bool is_payload(const struct es_field *field)
+{
+    return strcmp(field->path, "data") == 0 || strcmp(field->path, "winlog.event_data") == 0;
+}
+
+/* Numbers of milliseconds are no times of ours. */
+static const char *payload_date_of(const struct es_template *wanted)
+{
+    return wanted->nanos ? "\"date_nanos\",\"format\":\"strict_date_optional_time_nanos\","
+                           "\"ignore_malformed\":true"
+                         : "\"date\",\"format\":\"strict_date_optional_time\","
+                           "\"ignore_malformed\":true";
+}
+
+/* Another version of a provider may write what no definition at hand says. */
+static const char *payload_type_of(const struct es_template *wanted, enum index_type type)
+{
+    bool all = wanted->types == ES_TYPES_ALL;
+    switch (type) {
+    case INDEX_NATURAL:
+    case INDEX_LONG:
+        return "\"long\",\"ignore_malformed\":true";
+    case INDEX_UNSIGNED:
+        return all ? "\"unsigned_long\",\"ignore_malformed\":true"
+                   : "\"long\",\"ignore_malformed\":true";
+    case INDEX_DOUBLE:
+        return "\"double\",\"ignore_malformed\":true";
+    case INDEX_BOOLEAN:
+        return all && !wanted->opensearch ? "\"boolean\",\"ignore_malformed\":true" : "\"boolean\"";
+    case INDEX_TIME:
+        return payload_date_of(wanted);
+    case INDEX_IP:
+        return "\"ip\",\"ignore_malformed\":true";
+    default:
+        return LONG_KEYWORD_TYPE;
+    }
+}
+
+static void write_payload_fields( // NOLINT(misc-no-recursion): as deep as structs of payloads
+    const struct es_template *wanted, const struct index_field *field, bool first, struct buf *out)
+{
+    for (; field; field = field->next, first = false) {
+        buf_add_text(out, first ? "" : ",");
+        value_json_string(field->name, out);
+        if (field->type == INDEX_OBJECT) {
+            buf_add_text(out, ":{\"properties\":{");
+            write_payload_fields(wanted, field->first, true, out);
+            buf_add_text(out, "}}");
+        } else {
+            buf_printf(out, ":{\"type\":%s}", payload_type_of(wanted, field->type));
+        }
+    }
+}
+
+static void write_payload(const struct es_template *wanted, struct buf *out)
+{
+    bool is_ecs = strcmp(wanted->format, "ecs") == 0;
+    buf_add_text(out, "\"type\":\"object\",\"dynamic\":false,\"properties\":{");
+    if (is_ecs) { /* the items of the header stand among the payload's fields */
+        buf_printf(out, "\"extended_data\":{\"type\":%s}", object_type_of(wanted));
+    }
+    if (wanted->fields) {
+        write_payload_fields(wanted, index_fields_first(wanted->fields), !is_ecs, out);
+    }
+    /* Beside it, what does not fit these types. */
+    buf_printf(out, "}},\"%s" ES_UNINDEXED_SUFFIX "\":{\"type\":\"object\",\"enabled\":false",
+        is_ecs ? "event_data" : "data");
+}
+
+/* ---- members --------------------------------------------------------------------------------------- */
+
 static void write_properties(
     const struct es_template *wanted, const char *start, size_t size, struct buf *out);
 
@@ -148,7 +238,9 @@ static void write_member(const struct es_template *wanted, const struct es_field
 {
     const char *rest = row->path + prefix.size + name.size;
     buf_printf(out, "\"%.*s\":{", (int)name.size, (const char *)name.data);
-    if (rest[0] == '\0') {
+    if (rest[0] == '\0' && wanted->typed && is_payload(row)) {
+        write_payload(wanted, out);
+    } else if (rest[0] == '\0') {
         /* Rows below it describe what it holds, which is not mapped. */
         buf_printf(out, "\"type\":%s", type_of(wanted, row));
         if (has_words(row)) {
@@ -219,6 +311,10 @@ static void write_inner(const struct es_template *wanted, struct buf *out)
             wanted->opensearch ? "plugins.index_state_management.policy_id" : "lifecycle.name");
         value_json_string(span_text(wanted->policy), out);
     }
+    if (wanted->max_fields && wanted->max_fields != ES_TEMPLATE_USUAL_FIELDS) {
+        buf_printf(out, "%s\"index.mapping.total_fields.limit\":%zu", wanted->policy ? "," : "",
+            wanted->max_fields);
+    }
     buf_add_text(
         out, "},\"mappings\":{\"dynamic\":false,\"date_detection\":false,\"dynamic_templates\":[");
     write_free_fields(wanted, out);
@@ -238,27 +334,106 @@ static void write_all(const struct es_template *wanted, struct buf *out)
     write_inner(wanted, out);
 }
 
-void es_template_mark(const struct es_template *wanted, char ret_mark[ES_TEMPLATE_MARK_BYTES])
+/* ---- marks ----------------------------------------------------------------------------------------- */
+
+static void mark_of(struct span text, char ret_mark[ES_TEMPLATE_MARK_BYTES])
 {
-    struct buf body;
     uint8_t digest[SHA1_SIZE];
-    buf_init(&body, ES_TEMPLATE_MAX_BYTES);
-    write_all(wanted, &body);
     struct sha1 sha;
     sha1_init(&sha);
-    sha1_update(&sha, buf_span(&body));
+    sha1_update(&sha, text);
     sha1_final(&sha, digest);
-    buf_fini(&body);
     for (size_t i = 0; i < (ES_TEMPLATE_MARK_BYTES - 1) / 2; i++) {
         snprintf(ret_mark + 2 * i, 3, "%02x", digest[i]);
     }
 }
 
+void es_template_mark(const struct es_template *wanted, char ret_mark[ES_TEMPLATE_MARK_BYTES])
+{
+    struct es_template without = *wanted;
+    struct buf body;
+    without.fields = NULL;
+    buf_init(&body, ES_TEMPLATE_MAX_BYTES);
+    write_all(&without, &body);
+    mark_of(buf_span(&body), ret_mark);
+    buf_fini(&body);
+}
+
+void es_template_fields_mark(
+    const struct index_fields *fields, char ret_mark[ES_TEMPLATE_MARK_BYTES])
+{
+    const struct es_template any = {.format = "native", .pattern = ""};
+    struct buf body;
+    buf_init(&body, ES_TEMPLATE_MAX_BYTES);
+    write_payload_fields(&any, index_fields_first(fields), true, &body);
+    mark_of(buf_span(&body), ret_mark);
+    buf_fini(&body);
+}
+
+/* ---- room ------------------------------------------------------------------------------------------ */
+
+/* Is the first ${size} bytes of the path of ${row} one that a row before it began with? */
+static bool is_counted(const struct es_field *fields, const struct es_field *row, size_t size)
+{
+    for (const struct es_field *earlier = fields; earlier < row; earlier++) {
+        const char *rest = behind(earlier->path, span_make(row->path, size));
+        if (rest && (*rest == '.' || *rest == '\0')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Does it stand in an object that is one field? */
+static bool is_inside(const struct es_field *fields, const struct es_field *row)
+{
+    for (const struct es_field *other = fields; other->path; other++) {
+        const char *rest = behind(row->path, span_text(other->path));
+        if (other->mapping == OBJECT && rest && *rest == '.') {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Servers count fields, the objects around them, and further fields of one value. */
+static size_t count_fields(const struct es_field *fields)
+{
+    size_t count = 0;
+    for (const struct es_field *row = fields; row->path; row++) {
+        for (size_t size = 0; !is_inside(fields, row) && row->path[size];) {
+            bool is_name = !is_free(span_text(row->path + size));
+            size += strcspn(row->path + size, ".");
+            count += is_name && !is_counted(fields, row, size);
+            size += row->path[size] == '.';
+        }
+        count += has_words(row);
+    }
+    return count;
+}
+
+size_t es_template_room(const char *format, size_t max_fields)
+{
+    /* Labels get fields when they first come. Two more are beside and among the payload's. */
+    enum { LABEL_ROOM = 64, OTHERS = 2 };
+    const struct es_template wanted = {.format = format};
+    size_t count = count_fields(fields_of(&wanted)) + LABEL_ROOM + OTHERS;
+    max_fields = max_fields ? max_fields : ES_TEMPLATE_USUAL_FIELDS;
+    return max_fields > count ? max_fields - count : 0;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------------- */
+
 void es_template_write(const struct es_template *wanted, struct buf *out)
 {
     char mark[ES_TEMPLATE_MARK_BYTES];
     es_template_mark(wanted, mark);
-    buf_printf(out, "{\"_meta\":{\"managed_by\":\"etwship\",\"mark\":\"%s\"},", mark);
+    buf_printf(out, "{\"_meta\":{\"managed_by\":\"etwship\",\"mark\":\"%s\"", mark);
+    if (wanted->fields) {
+        es_template_fields_mark(wanted->fields, mark);
+        buf_printf(out, ",\"fields\":\"%s\"", mark);
+    }
+    buf_add_text(out, "},");
     write_all(wanted, out);
     buf_add_byte(out, '}');
 }

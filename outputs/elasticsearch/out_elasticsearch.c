@@ -30,6 +30,7 @@ struct settings {
     struct http_options http;
     uint64_t max_string_bytes;
     struct es_lifecycle lifecycle;
+    struct es_types types;
 };
 
 // clang-format off
@@ -61,6 +62,8 @@ static const struct config_field fields[] = {
         .help = "longer strings are cut; the whole of them stands under overflow"},
     {CONFIG_STRUCT_ROW("lifecycle", struct settings, lifecycle, es_lifecycle_fields),
         .help = "how long indices are kept: for `etwship setup`"},
+    {CONFIG_STRUCT_ROW("setup", struct settings, types, es_setup_fields),
+        .help = "types of fields in the index template that `etwship setup` makes"},
     {.key = NULL},
 };
 // clang-format on
@@ -102,6 +105,7 @@ static void elasticsearch_check(const void *settings, struct config_check *check
     check_short(check, &s->routing, "routing");
     http_options_check(check, &s->http);
     es_lifecycle_check(check, &s->lifecycle);
+    es_setup_check_types(check, &s->types);
 }
 
 static struct es_setup setup_of(const struct settings *s, const char *format)
@@ -112,13 +116,21 @@ static struct es_setup setup_of(const struct settings *s, const char *format)
         .format = format,
         .dataset = s->name.data_stream.dataset,
         .index = s->name.index,
-        .alias = s->name.index && s->require_alias};
+        .alias = s->name.index && s->require_alias,
+        .types = s->types};
 }
 
 static bool elasticsearch_setup(const void *settings, const struct output_talk *talk)
 {
-    const struct es_setup setup = setup_of(settings, talk->format);
+    struct es_setup setup = setup_of(settings, talk->format);
+    setup.fields = talk->fields;
     return es_setup_run(&setup, talk);
+}
+
+static size_t elasticsearch_field_room(const void *settings, const char *format)
+{
+    const struct es_types *types = &((const struct settings *)settings)->types;
+    return types->fields == ES_TYPED ? es_template_room(format, (size_t)types->max_fields) : 0;
 }
 
 static bool elasticsearch_examine(const void *settings, const struct output_talk *talk)
@@ -166,7 +178,8 @@ static void *elasticsearch_create(
             .require_alias = s->require_alias,
             .require_data_stream = s->require_data_stream,
             .ids = s->ids},
-        .format = env->format};
+        .format = env->format,
+        .typed = s->types.fields == ES_TYPED};
     struct out_elasticsearch *self = calloc(1, sizeof(*self));
     if (!self) {
         error_set(err, ERR_MEMORY, "out of memory");
@@ -194,6 +207,7 @@ static void elasticsearch_options(const void *settings, struct event_options *op
     const struct settings *s = settings;
     options->uint64_strings = true; /* `long` takes none above 2^63 - 1 */
     options->max_string_bytes = (uint32_t)s->max_string_bytes;
+    options->times = s->types.timestamps == ES_DATE_NANOS ? EVENT_TIMES_NANOS : EVENT_TIMES_DATE;
     options->dataset_varies = !s->name.index && es_name_route(&s->name);
     if (!options->dataset_varies) {
         options->dataset = span_text(s->name.data_stream.dataset);
@@ -213,6 +227,7 @@ const struct output_ops output_elasticsearch = {
     .options = elasticsearch_options,
     .check = elasticsearch_check,
     .setup = elasticsearch_setup,
+    .field_room = elasticsearch_field_room,
     .examine = elasticsearch_examine,
     .create = elasticsearch_create,
     .send = elasticsearch_send,

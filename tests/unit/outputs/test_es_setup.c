@@ -287,6 +287,74 @@ static void a_template_that_wins_over_ours_is_named(void **state)
     stop(f);
 }
 
+static struct index_fields *one_field(struct arena *arena, const char *name)
+{
+    struct error err;
+    struct schema_field *field = arena_alloc(arena, sizeof(*field));
+    struct index_fields *set = index_fields_create(true, &err);
+    assert_true(field && set);
+    *field = (struct schema_field){.name = span_text(name), .in_type = IN_UINT64};
+    struct event_schema schema = {
+        .has_layout = true, .fields = field, .field_count = 1, .top_count = 1};
+    assert_true(schema_finish(&schema, arena, &err));
+    index_fields_add(set, &schema);
+    assert_true(index_fields_choose(set, 100, &err));
+    return set;
+}
+
+/* With other definitions at hand the template is written anew; `run`, which has none, minds only the
+ * rest. */
+static void a_template_follows_the_definitions(void **state)
+{
+    struct fixture *f = start(OPENSEARCH);
+    struct arena arena;
+    (void)state;
+    arena_init(&arena, 1 << 20);
+    struct index_fields *first = one_field(&arena, "First");
+    struct index_fields *second = one_field(&arena, "Second");
+    f->setup.types = (struct es_types){
+        .timestamps = ES_DATE_NANOS, .fields = ES_TYPED, .max_fields = 1000};
+    f->setup.fields = first;
+    assert_true(run(f));
+    assert_true(run(f));
+    assert_says(f, "in place already");
+    assert_int_equal(f->server.puts, 1);
+    assert_non_null(strstr(f->server.template, "\"First\":{\"type\":\"unsigned_long\""));
+    assert_non_null(strstr(f->server.template, "\"@timestamp\":{\"type\":\"date_nanos\"}"));
+    f->setup.fields = second;
+    assert_true(run(f));
+    assert_int_equal(f->server.puts, 2);
+    assert_non_null(strstr(f->server.template, "\"Second\":"));
+    f->setup.fields = NULL;
+    assert_true(try(f));
+    assert_says(f, "+index template etwship-logs-etw.events is in place\n");
+    f->setup.types.fields = ES_FLATTENED;
+    try(f);
+    assert_says(f, "is not as this version makes it");
+    index_fields_destroy(first);
+    index_fields_destroy(second);
+    arena_fini(&arena);
+    stop(f);
+}
+
+/* Old servers, and those that were cut down, lack types. */
+static void a_type_that_a_server_lacks_gives_way(void **state)
+{
+    struct fixture *f = start(ELASTICSEARCH);
+    struct arena arena;
+    (void)state;
+    arena_init(&arena, 1 << 20);
+    struct index_fields *fields = one_field(&arena, "Big");
+    f->setup.types.fields = ES_TYPED;
+    f->setup.fields = fields;
+    f->server.lacks = "unsigned_long";
+    assert_true(run(f));
+    assert_non_null(strstr(f->server.template, "\"Big\":{\"type\":\"long\""));
+    index_fields_destroy(fields);
+    arena_fini(&arena);
+    stop(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -301,6 +369,8 @@ int main(void)
         cmocka_unit_test(lifecycles_are_written_in_the_servers_own_words),
         cmocka_unit_test(an_index_in_the_place_of_a_data_stream_is_told),
         cmocka_unit_test(a_template_that_wins_over_ours_is_named),
+        cmocka_unit_test(a_template_follows_the_definitions),
+        cmocka_unit_test(a_type_that_a_server_lacks_gives_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -246,6 +246,180 @@ static void plain_indices_get_no_data_stream_and_no_constants(void **state)
     teardown(&f);
 }
 
+/* ---- settings of times and payloads -------------------------------------------------------------------- */
+
+static void times_are_nanoseconds_where_that_is_asked_for(void **state)
+{
+    static const char *const paths[] = {"@timestamp", "process/start", "gap/from", "rollup/last"};
+    struct fixture f;
+    (void)state;
+    setup(&f);
+    struct es_template wanted = usual("native");
+    wanted.nanos = true;
+    write(&f, &wanted);
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        assert_string_equal(type_of(&f, paths[i]), "date_nanos");
+    }
+    /* A server takes no more of the time of a data stream. */
+    assert_null(at(&f, "template/mappings/properties/@timestamp/ignore_malformed"));
+    assert_non_null(
+        at(&f, "template/mappings/properties/process/properties/start/ignore_malformed"));
+    teardown(&f);
+}
+
+/* A payload of each kind of value, and a struct. */
+static struct index_fields *some_fields(struct arena *arena, bool is_ecs)
+{
+    static const struct {
+        const char *name;
+        uint16_t in;
+    } rows[] = {{"Long", IN_INT64}, {"Unsigned", IN_UINT64}, {"Double", IN_DOUBLE},
+        {"Bool", IN_BOOLEAN}, {"Time", IN_FILETIME}, {"Text", IN_UNICODE_STRING},
+        {"Hex", IN_HEX_INT64}};
+    enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
+    struct error err;
+    struct event_schema *schema = arena_alloc(arena, sizeof(*schema));
+    struct schema_field *fields = arena_alloc_array(arena, ROWS + 2, sizeof(*fields));
+    struct index_fields *set = index_fields_create(is_ecs, &err);
+    assert_true(schema && fields && set);
+    for (size_t i = 0; i < ROWS; i++) {
+        fields[i] = (struct schema_field){.name = span_text(rows[i].name), .in_type = rows[i].in};
+    }
+    fields[ROWS] = (struct schema_field){.name = span_text("Struct"),
+        .flags = FIELD_STRUCT,
+        .struct_start = ROWS + 1,
+        .struct_members = 1};
+    fields[ROWS + 1] = (struct schema_field){
+        .name = span_text("Ip\"\xc3\xa4"), .in_type = IN_UINT32, .out_type = OUT_IPV4};
+    *schema = (struct event_schema){
+        .has_layout = true, .fields = fields, .field_count = ROWS + 2, .top_count = ROWS + 1};
+    assert_true(schema_finish(schema, arena, &err));
+    index_fields_add(set, schema);
+    assert_true(index_fields_choose(set, 100, &err));
+    return set;
+}
+
+static void fields_of_payloads_have_types_where_that_is_asked_for(void **state)
+{
+    static const struct {
+        int types;
+        bool opensearch;
+        const char *unsigned_type;
+        bool minds_booleans;
+    } servers[] = {{ES_TYPES_ALL, false, "unsigned_long", true},
+        {ES_TYPES_ALL, true, "unsigned_long", false}, {ES_TYPES_COMMON, false, "long", false}};
+    struct fixture f;
+    (void)state;
+    setup(&f);
+    struct index_fields *fields = some_fields(&f.arena, false);
+    for (size_t i = 0; i < sizeof(servers) / sizeof(servers[0]); i++) {
+        struct es_template wanted = usual("native");
+        wanted.typed = true;
+        wanted.fields = fields;
+        wanted.types = servers[i].types;
+        wanted.opensearch = servers[i].opensearch;
+        write(&f, &wanted);
+        assert_string_equal(text_at(&f, "template/mappings/properties/data/dynamic"), "false");
+        assert_string_equal(type_of(&f, "data/Long"), "long");
+        assert_string_equal(type_of(&f, "data/Unsigned"), servers[i].unsigned_type);
+        assert_string_equal(type_of(&f, "data/Double"), "double");
+        assert_string_equal(type_of(&f, "data/Bool"), "boolean");
+        assert_string_equal(type_of(&f, "data/Time"), "date");
+        assert_string_equal(type_of(&f, "data/Text"), "keyword");
+        assert_string_equal(type_of(&f, "data/Hex"), "keyword");
+        assert_string_equal(type_of(&f, "data/Struct/Ip\"\xc3\xa4"), "ip");
+        assert_non_null(
+            at(&f, "template/mappings/properties/data/properties/Long/ignore_malformed"));
+        assert_int_equal(
+            at(&f, "template/mappings/properties/data/properties/Bool/ignore_malformed") != NULL,
+            servers[i].minds_booleans);
+        assert_string_equal(
+            text_at(&f, "template/mappings/properties/data_unindexed/enabled"), "false");
+        assert_null(at(&f, "template/settings")->child);
+        wanted.nanos = true;
+        wanted.max_fields = 2000;
+        write(&f, &wanted);
+        assert_string_equal(type_of(&f, "data/Time"), "date_nanos");
+        assert_string_equal(
+            text_at(&f, "template/settings/index.mapping.total_fields.limit"), "2000");
+    }
+    index_fields_destroy(fields);
+    teardown(&f);
+}
+
+static void items_of_the_header_stay_one_field_in_ecs(void **state)
+{
+    struct fixture f;
+    (void)state;
+    setup(&f);
+    struct index_fields *fields = some_fields(&f.arena, true);
+    struct es_template wanted = usual("ecs");
+    wanted.typed = true;
+    wanted.fields = fields;
+    write(&f, &wanted);
+    assert_string_equal(type_of(&f, "winlog/event_data/extended_data"), "flattened");
+    assert_string_equal(type_of(&f, "winlog/event_data/Long"), "long");
+    assert_string_equal(text_at(&f, "template/mappings/properties/winlog/properties/"
+                                    "event_data_unindexed/enabled"),
+        "false");
+    index_fields_destroy(fields);
+    teardown(&f);
+}
+
+/* Fields, the objects around them, and further fields of one value. */
+static size_t count_fields(const struct json_node *properties)
+{
+    size_t count = 0;
+    for (const struct json_node *n = properties ? properties->child : NULL; n; n = n->next) {
+        count += 1 + count_fields(json_tree_member(n, span_text("properties"))) +
+                 count_fields(json_tree_member(n, span_text("fields")));
+    }
+    return count;
+}
+
+/* 64 are left to labels. */
+static void the_room_is_what_the_other_fields_leave(void **state)
+{
+    static const char *const formats[] = {"native", "ecs"};
+    struct fixture f;
+    (void)state;
+    setup(&f);
+    for (size_t i = 0; i < 2; i++) {
+        struct es_template wanted = usual(formats[i]);
+        wanted.typed = true;
+        write(&f, &wanted);
+        size_t others = count_fields(at(&f, "template/mappings/properties")) + 64;
+        assert_in_range(1000 - es_template_room(formats[i], 1000), others, others + 1);
+        assert_in_range(3000 - es_template_room(formats[i], 3000), others, others + 1);
+        assert_int_equal(es_template_room(formats[i], 100), 0);
+    }
+    teardown(&f);
+}
+
+/* What `run` looks for does not depend on definitions; `setup` looks for them, too. */
+static void a_mark_of_its_own_says_which_fields_there_are(void **state)
+{
+    char mark[ES_TEMPLATE_MARK_BYTES];
+    char fields_mark[ES_TEMPLATE_MARK_BYTES];
+    struct fixture f;
+    (void)state;
+    setup(&f);
+    struct index_fields *fields = some_fields(&f.arena, false);
+    struct es_template wanted = usual("native");
+    wanted.typed = true;
+    es_template_mark(&wanted, mark);
+    wanted.fields = fields;
+    write(&f, &wanted);
+    es_template_fields_mark(fields, fields_mark);
+    assert_string_equal(text_at(&f, "_meta/mark"), mark);
+    assert_string_equal(text_at(&f, "_meta/fields"), fields_mark);
+    wanted.typed = false;
+    write(&f, &wanted);
+    assert_string_not_equal(text_at(&f, "_meta/mark"), mark);
+    index_fields_destroy(fields);
+    teardown(&f);
+}
+
 static void a_mark_changes_with_the_template_and_stands_in_it(void **state)
 {
     struct fixture f;
@@ -279,6 +453,11 @@ int main(void)
         cmocka_unit_test(a_lifecycle_stands_there_only_where_it_is_asked_for),
         cmocka_unit_test(long_values_are_found_whole_and_by_their_words),
         cmocka_unit_test(plain_indices_get_no_data_stream_and_no_constants),
+        cmocka_unit_test(times_are_nanoseconds_where_that_is_asked_for),
+        cmocka_unit_test(fields_of_payloads_have_types_where_that_is_asked_for),
+        cmocka_unit_test(items_of_the_header_stay_one_field_in_ecs),
+        cmocka_unit_test(the_room_is_what_the_other_fields_leave),
+        cmocka_unit_test(a_mark_of_its_own_says_which_fields_there_are),
         cmocka_unit_test(a_mark_changes_with_the_template_and_stands_in_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
