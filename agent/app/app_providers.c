@@ -369,7 +369,7 @@ static void ask_machine(struct provider_spec *specs, size_t count, bool kernel)
     etw_names_destroy(names);
 }
 
-struct schema_cache *app_providers_schemas(const struct app_config *config,
+static struct schema_cache *create_cache(const struct app_config *config, bool no_builtin,
     void (*warn)(void *self, const char *text), void *warn_self, struct error *err)
 {
     size_t count;
@@ -380,10 +380,22 @@ struct schema_cache *app_providers_schemas(const struct app_config *config,
     }
     struct schema_cache_settings settings = {
         .sources = {.paths = paths, .path_count = count, .warn = warn, .warn_self = warn_self},
-        .no_builtin = true};
+        .no_builtin = no_builtin};
     struct schema_cache *cache = schema_cache_create(&settings, err);
     free(paths);
     return cache;
+}
+
+struct schema_cache *app_providers_schemas(const struct app_config *config,
+    void (*warn)(void *self, const char *text), void *warn_self, struct error *err)
+{
+    return create_cache(config, true, warn, warn_self, err);
+}
+
+struct schema_cache *app_providers_all_schemas(const struct app_config *config,
+    void (*warn)(void *self, const char *text), void *warn_self, struct error *err)
+{
+    return create_cache(config, false, warn, warn_self, err);
 }
 
 /* Is there anything that only definitions can tell: bits of keywords, or whom a live session is to

@@ -13,6 +13,10 @@ bool app_providers_check(
 struct schema_cache *app_providers_schemas(const struct app_config *config,
     void (*warn)(void *self, const char *text), void *warn_self, struct error *err);
 
+/* The same, and what the program itself knows, which is not all of a provider's events. */
+struct schema_cache *app_providers_all_schemas(const struct app_config *config,
+    void (*warn)(void *self, const char *text), void *warn_self, struct error *err);
+
 /*
  * Put bits in the place of keyword names in ${specs}, copies of those of the session's providers.
  * Definitions are only read if there is such a name. For live sessions this machine is asked first,

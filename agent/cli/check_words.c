@@ -11,6 +11,7 @@
 #include "app/app_rules.h"
 #include "app/data_folder.h"
 #include "cli/check_places.h"
+#include "cli/typed_words.h"
 #include "config/config_show.h"
 #include "config/config_value.h"
 #include "event/event_writer.h"
@@ -276,8 +277,24 @@ static void put_session(const struct check *check, const struct app_session *ses
 
 /* ---- outputs --------------------------------------------------------------------------------------- */
 
+static void put_typed_line(void *out_, const char *text)
+{
+    buf_printf(out_, "      %s\n", text);
+}
+
+static const struct typed_fields *typed_of(
+    const struct check *check, const struct app_output *output)
+{
+    const struct typed_fields *typed = check->typed
+                                           ? check->typed + (output - check->config->outputs)
+                                           : NULL;
+    return typed && typed->fields ? typed : NULL;
+}
+
 static void put_output(const struct check *check, const struct app_output *output, struct buf *out)
 {
+    enum { MAX_CONFLICTS = 20 };
+    const struct typed_fields *typed = typed_of(check, output);
     const struct app_batch *batch = &output->batch;
     buf_printf(out, "  %s (%s)%s: %s", output->name, output->type,
         output->enabled ? "" : ", not enabled", app_config_format(output));
@@ -293,6 +310,9 @@ static void put_output(const struct check *check, const struct app_output *outpu
             out, "; %zu rule%s", output->filters.count, output->filters.count == 1 ? "" : "s");
     }
     buf_add_byte(out, '\n');
+    if (typed) {
+        typed_words_each(typed, check->verbose ? SIZE_MAX : MAX_CONFLICTS, put_typed_line, out);
+    }
     put_rules(check, "      ", &output->filters, out);
 }
 
@@ -508,6 +528,24 @@ static void put_json_streams(const struct app_config *config, struct buf *out)
     buf_add_byte(out, ']');
 }
 
+/* Of outputs whose index has types for the fields of payloads. */
+static void put_json_typed(const struct check *check, struct buf *out)
+{
+    const char *comma = "";
+    buf_add_text(out, ",\"typed_fields\":[");
+    for (size_t i = 0; i < check->config->output_count; i++) {
+        const struct typed_fields *typed = typed_of(check, &check->config->outputs[i]);
+        if (typed) {
+            buf_printf(
+                out, "%s{\"output\":\"%s\",\"payloads\":", comma, check->config->outputs[i].name);
+            typed_words_write_json(typed, out);
+            buf_add_byte(out, '}');
+            comma = ",";
+        }
+    }
+    buf_add_byte(out, ']');
+}
+
 void check_words_write_json(const struct check *check, struct buf *out)
 {
     const struct app_config *config = check->config;
@@ -519,6 +557,9 @@ void check_words_write_json(const struct check *check, struct buf *out)
     put_json_streams(config, out);
     if (check->facts) {
         put_facts(check, out);
+    }
+    if (check->typed) {
+        put_json_typed(check, out);
     }
     buf_add_text(out, ",\"config\":");
     config_show_json(config->memory, config->fields, config->root, out);

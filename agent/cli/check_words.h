@@ -2,6 +2,7 @@
 #define ETWSHIP_CLI_CHECK_WORDS_H
 
 #include "app/app_warnings.h"
+#include "app/typed_fields.h"
 #include "cli/explain.h"
 
 /* What `etwship check` found out. */
@@ -12,6 +13,7 @@ struct check {
     bool can_run;
     struct provider_facts *facts; /* of all providers, in order; NULL: nobody asked */
     size_t fact_count;
+    struct typed_fields *typed; /* by output; without `fields`: it has none; NULL: no output has */
     const struct explain *explain; /* NULL: nobody asked */
     struct config_report warnings;
     struct config_report refusals;

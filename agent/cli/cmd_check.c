@@ -142,6 +142,37 @@ static bool resolve(struct check *check, struct schema_cache *cache)
     return true;
 }
 
+/* ---- types of fields ----------------------------------------------------------------------------- */
+
+static void free_typed(struct check *check)
+{
+    for (size_t i = 0; check->typed && i < check->config->output_count; i++) {
+        typed_fields_fini(&check->typed[i]);
+    }
+    free(check->typed);
+}
+
+/* What the indexes of outputs that want types for the fields of payloads come to. Traces are not read for
+ * it: that may take its time. */
+static bool find_typed(struct check *check, struct error *err)
+{
+    const struct app_config *config = check->config;
+    bool good = true;
+    for (size_t i = 0; good && i < config->output_count; i++) {
+        const struct typed_fields_settings settings = {
+            .config = config, .output = &config->outputs[i], .warn = warn};
+        if (!config->outputs[i].enabled || !typed_fields_room(&config->outputs[i])) {
+            continue;
+        }
+        if (!check->typed) {
+            check->typed = calloc(config->output_count, sizeof(*check->typed));
+        }
+        good = check->typed ? typed_fields_find(&settings, &check->typed[i], err)
+                            : error_set(err, ERR_MEMORY, "out of memory");
+    }
+    return good;
+}
+
 /* ---- who could change it ------------------------------------------------------------------------ */
 
 static void warn_of_trust(void *self, const char *text)
@@ -204,6 +235,7 @@ static int check_config(
         cache = app_providers_schemas(config, warn, NULL, &err);
         good = cache && (resolve(&check, cache) || error_set(&err, ERR_MEMORY, "out of memory"));
     }
+    good = good && find_typed(&check, &err);
     struct explain explain;
     bool explains = good && check.verbose && !cli_value(args, "json");
     if (explains) {
@@ -219,6 +251,7 @@ static int check_config(
         explain_fini(&explain);
     }
     free(check.facts);
+    free_typed(&check);
     schema_cache_destroy(cache);
     config_report_fini(&check.warnings);
     config_report_fini(&check.refusals);

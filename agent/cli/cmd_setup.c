@@ -1,5 +1,6 @@
 #include "cli/config_options.h"
 #include "cli/output_words.h"
+#include "cli/typed_words.h"
 
 /* `etwship setup`: make the destination of an output ready for events. */
 
@@ -13,6 +14,38 @@ static const struct cli_option options[] = {
 };
 // clang-format on
 
+static void warn(void *self, const char *text)
+{
+    (void)self;
+    cli_warning("%s", text);
+}
+
+static void say_note(void *talk_, const char *text)
+{
+    const struct output_talk *talk = talk_;
+    talk->say(talk->host, OUTPUT_FOUND_NOTE, text);
+}
+
+/* The template has types for the fields of payloads, by the definitions at hand. */
+static int set_up_typed(
+    const struct app_config *config, const struct app_output *output, struct output_talk *talk)
+{
+    enum { MAX_CONFLICTS = 20 };
+    const struct typed_fields_settings settings = {
+        .config = config, .output = output, .read_traces = true, .warn = warn};
+    struct typed_fields typed;
+    struct error err;
+    if (!typed_fields_find(&settings, &typed, &err)) {
+        cli_error("%s", err.text);
+        return EXIT_FAILED;
+    }
+    typed_words_each(&typed, MAX_CONFLICTS, say_note, talk);
+    talk->fields = typed.fields;
+    int exit_code = output->ops->setup(output->settings, talk) ? EXIT_DONE : EXIT_FAILED;
+    typed_fields_fini(&typed);
+    return exit_code;
+}
+
 static int set_up(const struct cli_args *args, const struct app_config *config)
 {
     const struct app_output *output = output_words_find(args, config);
@@ -25,7 +58,10 @@ static int set_up(const struct cli_args *args, const struct app_config *config)
         talk.say(talk.host, OUTPUT_FOUND_GOOD, "this type of output needs nothing made ready");
         return EXIT_DONE;
     }
-    return output->ops->setup(output->settings, &talk) ? EXIT_DONE : EXIT_FAILED;
+    if (!typed_fields_room(output)) {
+        return output->ops->setup(output->settings, &talk) ? EXIT_DONE : EXIT_FAILED;
+    }
+    return set_up_typed(config, output, &talk);
 }
 
 static int run(const struct cli_args *args)
@@ -40,7 +76,9 @@ const struct cli_command cmd_setup = {
     .description =
         "For Elasticsearch and OpenSearch: writes the index template that the events of the output "
         "NAME want, and the lifecycle policy if the configuration asks for one. What is right "
-        "already is left alone, so it may be run at any time.\n"
+        "already is left alone, so it may be run at any time. With `setup: {fields: typed}` it "
+        "looks at the definitions of the providers, reads the recorded traces for those that they "
+        "carry, and says in which fields definitions differ.\n"
         "It needs more rights than shipping; --set can give it credentials of its own. Where they "
         "are missing it says which.",
     .options = options,
