@@ -249,33 +249,41 @@ static void note_unknown(struct search *search, bool was_read)
     }
 }
 
+static void look_at_definitions(struct search *search, struct schema_cache *cache)
+{
+    const struct app_session *session = search->session;
+    bool was_read = search->settings->read_traces && is_trace(session) &&
+                    look_at_traces(search, cache);
+    if (session->ops->needs_etw) {
+        look_at_registered(search);
+    }
+    search->types = NULL;
+    if (session->providers.count || is_kernel(session)) {
+        schema_cache_list(cache, look_at, search);
+    }
+    for (const struct type *type = search->types; type; type = type->next) {
+        ask_for(search, cache, type);
+    }
+    note_unknown(search, was_read);
+}
+
 static bool look_at_session(struct search *search, struct error *err)
 {
     const struct typed_fields_settings *settings = search->settings;
-    const struct app_session *session = search->session;
-    bool reads = settings->read_traces && is_trace(session);
     struct schema_cache *cache = app_providers_all_schemas(
         settings->config, settings->warn, settings->warn_self, err);
-    search->found = calloc(session->providers.count + 1, sizeof(*search->found));
-    bool good = cache && (search->found || error_set(err, ERR_MEMORY, "out of memory"));
-    if (good) {
-        reads = reads && look_at_traces(search, cache);
-        if (session->ops->needs_etw) {
-            look_at_registered(search);
-        }
-        search->types = NULL;
-        if (session->providers.count || is_kernel(session)) {
-            schema_cache_list(cache, look_at, search);
-        }
-        for (const struct type *type = search->types; type; type = type->next) {
-            ask_for(search, cache, type);
-        }
-        note_unknown(search, reads);
+    if (!cache) {
+        return false;
     }
+    search->found = calloc(search->session->providers.count + 1, sizeof(*search->found));
+    if (search->found) {
+        look_at_definitions(search, cache);
+    }
+    search->failed = search->failed || !search->found;
     free(search->found);
     search->found = NULL;
     schema_cache_destroy(cache);
-    return good && (!search->failed || error_set(err, ERR_MEMORY, "out of memory"));
+    return !search->failed || error_set(err, ERR_MEMORY, "out of memory");
 }
 
 /* ---- all of it --------------------------------------------------------------------------------------- */
