@@ -5,7 +5,7 @@
 
 #include "pipeline/grow.h"
 
-enum { MAX_EARLY = 1024 };
+enum { MAX_EARLY = 8192 };
 
 /* A batch that is settled while an earlier one is not. */
 struct ack_mark_early {
@@ -92,6 +92,11 @@ bool ack_mark_settle(struct ack_mark *mark, const struct batch *batch)
     mark->next_number++;
     while (apply_early(mark)) {}
     return true;
+}
+
+bool ack_mark_has_room(const struct ack_mark *mark, size_t batches)
+{
+    return mark->early_count + batches <= MAX_EARLY;
 }
 
 void ack_mark_settle_segments(struct ack_mark *mark, const struct batch *batch, size_t count)

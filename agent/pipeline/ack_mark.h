@@ -25,6 +25,9 @@ void ack_mark_fini(struct ack_mark *mark); /* zeroed is fine */
  * be noted; ask again when the mark has moved. */
 bool ack_mark_settle(struct ack_mark *mark, const struct batch *batch);
 
+/* May ${batches} more be settled before the mark moves? */
+bool ack_mark_has_room(const struct ack_mark *mark, size_t batches);
+
 /* The first ${count} segments of ${batch} are settled. Counts at once if the batch is next, else
  * with the whole of it. */
 void ack_mark_settle_segments(struct ack_mark *mark, const struct batch *batch, size_t count);

@@ -35,6 +35,17 @@ enum spool_room {
     SPOOL_CANCELLED,    /* nobody waits any more */
 };
 
+/* Has a cursor the batch in hand again? */
+enum spool_pick {
+    SPOOL_PICKED,
+    SPOOL_PICK_LATER, /* it cannot be read now */
+    SPOOL_PICK_GONE, /* it cannot be read any more: the spool counts what was left of it, and acks it */
+};
+
+/* A restless cursor waits no longer than that for a batch. */
+enum { SPOOL_RESTLESS_MS = 200 };
+static const uint64_t spool_restless_ns = UINT64_C(1000000) * SPOOL_RESTLESS_MS;
+
 struct spool_usage {
     uint64_t bytes;   /* memory or disk that batches hold */
     uint64_t batches; /* that some cursor has not acked */
@@ -109,6 +120,19 @@ struct spool_ops {
      * true by and by. NULL: the spool does not keep it. */
     void (*note_left)(struct spool *spool, size_t cursor, const struct spool_item *item,
         const uint32_t *records, size_t count);
+
+    /*
+     * The cursor goes on to hold a batch of which ${count} records are not settled, but does not look at
+     * it until pick_up, which sets ${item}->batch anew: the spool may let go of its memory. NULL, both:
+     * it stays in memory.
+     */
+    void (*put_down)(
+        struct spool *spool, size_t cursor, const struct spool_item *item, size_t count);
+    enum spool_pick (*pick_up)(struct spool *spool, size_t cursor, struct spool_item *item);
+
+    /* While it is ${restless}, `next` says SPOOL_NOTHING after SPOOL_RESTLESS_MS, whatever the deadline:
+     * its output holds batches for later, and must not miss when that is. */
+    void (*set_restless)(struct spool *spool, size_t cursor, bool restless);
 
     /*
      * What the cursor has acked so far, and ${bytes}, the checkpoint of its output, become true

@@ -82,6 +82,15 @@ struct batch *spool_cache_take(struct spool_durable *spool, uint64_t id)
     return batch;
 }
 
+struct batch *spool_cache_take_again(struct spool_durable *spool, uint64_t id)
+{
+    struct batch *batch = find(spool, id);
+    if (batch) {
+        batch->holders++;
+    }
+    return batch;
+}
+
 void spool_cache_skip(struct spool_durable *spool, uint64_t id)
 {
     struct batch *batch = find(spool, id);

@@ -198,18 +198,28 @@ static void land(struct spool_cursor *cursor)
         cursor->position = flight->entry.row.id;
         free_flight(flight);
     }
+    size_t passed = 0;
+    while (passed < cursor->before_count && cursor->before[passed] <= cursor->position) {
+        passed++;
+    }
+    if (passed) {
+        cursor->before_count -= passed;
+        memmove(cursor->before, cursor->before + passed,
+            cursor->before_count * sizeof(*cursor->before));
+    }
 }
 
-bool spool_cursor_give_up(struct spool_durable *spool, size_t index, uint64_t id)
+bool spool_cursor_give_up(struct spool_durable *spool, size_t index, struct store_row *row)
 {
     struct spool_cursor *cursor = &spool->cursors[index];
     struct spool_flight *flight = cursor->flights;
-    while (flight && flight->entry.row.id < id) {
+    while (flight && flight->entry.row.id < row->id) {
         flight = flight->next;
     }
-    if (!flight || flight->entry.row.id != id || !flight->damaged || flight->settled) {
+    if (!flight || flight->entry.row.id != row->id || !flight->damaged || flight->settled) {
         return false;
     }
+    row->records = flight->put_down ? (uint32_t)flight->held : row->records;
     flight->settled = true;
     land(cursor);
     plat_cond_broadcast(&cursor->ready);
@@ -244,8 +254,7 @@ static size_t take_room(
     return room->capacity;
 }
 
-/* Read and decode a batch. ${ret_batch} is NULL where that may work later. Any thread, no mutex. */
-static enum store_read load(struct spool_durable *spool, const struct spool_entry *entry,
+enum store_read spool_cursor_load(struct spool_durable *spool, const struct spool_entry *entry,
     struct batch **ret_batch, struct error *err)
 {
     struct span body;
@@ -277,8 +286,7 @@ static enum store_read load(struct spool_durable *spool, const struct spool_entr
     return result;
 }
 
-/* The writer is to set it aside. False: there is no memory to tell. Holds the mutex. */
-static bool report_damage(struct spool_durable *spool, const struct store_row *row)
+bool spool_cursor_report_damage(struct spool_durable *spool, const struct store_row *row)
 {
     if (spool->damaged_count == spool->damaged_capacity) {
         size_t capacity = spool->damaged_capacity * 2 + 16;
@@ -300,7 +308,7 @@ static void put_off(struct spool_durable *spool, struct spool_cursor *cursor,
 {
     flight->tries += memory ? 0 : 1;
     bool damaged = why == STORE_READ_DAMAGED || flight->tries >= SPOOL_READ_TRIES;
-    if (damaged && report_damage(spool, &flight->entry.row)) {
+    if (damaged && spool_cursor_report_damage(spool, &flight->entry.row)) {
         flight->damaged = true;
         return;
     }
@@ -321,7 +329,7 @@ static bool board(
         return true;
     }
     plat_mutex_unlock(&spool->mutex);
-    enum store_read result = load(spool, &flight->entry, &batch, &err);
+    enum store_read result = spool_cursor_load(spool, &flight->entry, &batch, &err);
     bool tell = result == STORE_READ_FAILED && flight->tries == 0;
     if (tell) {
         spool_durable_warn(spool, "read", err.text);
@@ -353,10 +361,16 @@ static struct spool_flight *first_waiting(const struct spool_cursor *cursor)
     return first;
 }
 
+/* As many batches as the store can be told of as settled early, with those of earlier runs? */
+static bool is_far_ahead(const struct spool_cursor *cursor)
+{
+    return cursor->flight_count + cursor->before_count >= SPOOL_MAX_FLIGHTS;
+}
+
 /* When a batch may be taken; 0: now, UINT64_MAX: nobody knows. Holds the mutex. */
 static uint64_t next_due(const struct spool_cursor *cursor)
 {
-    if (cursor->window_count && cursor->flight_count < SPOOL_MAX_FLIGHTS) {
+    if (cursor->window_count && !is_far_ahead(cursor)) {
         return 0;
     }
     const struct spool_flight *waiting = first_waiting(cursor);
@@ -413,8 +427,12 @@ enum spool_next spool_cursor_next(
     struct spool_cursor *cursor = &spool->cursors[index];
     enum spool_next result = SPOOL_NOTHING;
     bool in_time = true;
+    uint64_t restless_ns = plat_monotonic_ns() + spool_restless_ns;
     plat_mutex_lock(&spool->mutex);
     while (in_time && result == SPOOL_NOTHING) {
+        if (cursor->restless && restless_ns < deadline_ns) {
+            deadline_ns = restless_ns;
+        }
         uint64_t due = next_due(cursor);
         struct spool_flight *flight = NULL;
         if (is_over(spool, cursor)) {
@@ -451,8 +469,10 @@ void spool_cursor_ack(struct spool *base, size_t index, const struct spool_item 
     struct spool_cursor *cursor = &spool->cursors[index];
     struct spool_flight *flight = item->place;
     plat_mutex_lock(&spool->mutex);
-    bool was_full = cursor->flight_count >= SPOOL_MAX_FLIGHTS;
-    spool_cache_release(spool, flight->batch);
+    bool was_full = is_far_ahead(cursor);
+    if (flight->batch) { /* else it was put down */
+        spool_cache_release(spool, flight->batch);
+    }
     flight->batch = NULL;
     flight->settled = settled;
     land(cursor);

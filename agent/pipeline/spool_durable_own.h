@@ -9,7 +9,8 @@
 /*
  * The insides of the durable spool; not for users of spool_durable.h. Its rooms: spool_durable.c, what
  * the sealer and the pipeline ask; spool_writer.c, the thread; spool_stage.c, its work on batches;
- * spool_cursor.c, what outputs get; spool_position.c, how far they are; spool_cache.c, committed batches
+ * spool_cursor.c, what outputs get; spool_later.c, what
+ * they hold for later; spool_position.c, how far they are; spool_cache.c, committed batches
  * in memory.
  *
  * One mutex over all but what is the writer's; held for moments, never while the store is used (but to
@@ -20,8 +21,9 @@ enum {
     SPOOL_WINDOW = 1024, /* rows that a cursor knows ahead: during a commit, and while files are
                                  deleted, which may take a fifth of a second, none are added … */
     SPOOL_ROWS_AT_ONCE = 128, /* … and else as soon as there is room for so many */
-    SPOOL_MAX_FLIGHTS = 1024, /* batches that an output has in hand, or has acked early */
-    SPOOL_READ_TRIES = 10,    /* before a batch that the disk does not give counts as damaged */
+    SPOOL_MAX_FLIGHTS =
+        STORE_EARLY_MAX,   /* batches that an output has in hand, or has acked early */
+    SPOOL_READ_TRIES = 10, /* before a batch that the disk does not give counts as damaged */
 };
 
 struct batch_list {
@@ -46,6 +48,8 @@ struct spool_flight {
     struct batch *batch;
     bool settled;
     bool damaged;    /* the writer was told, and settles it when it has counted that */
+    bool put_down;   /* for later, … */
+    size_t held;     /* … and so many of its records are not settled */
     bool waits;      /* it could not be read, and is tried again … */
     uint64_t due_ns; /* … then */
     unsigned tries;
@@ -60,8 +64,9 @@ struct spool_cursor {
     struct spool_entry *window; /* a ring */
     size_t window_first;
     size_t window_count;
-    bool at_tip;      /* behind the window is nothing */
-    bool left;        /* nobody takes anything any more */
+    bool at_tip; /* behind the window is nothing */
+    bool left;   /* nobody takes anything any more */
+    bool restless;
     uint64_t fetched; /* of the writer: the id that the window ends with */
     uint64_t taken;   /* the id that was handed out last */
 
@@ -215,6 +220,9 @@ void spool_cache_add(struct spool_durable *spool, struct batch *batch);
 /* Batch ${id} for a cursor, which holds it until spool_cache_release; NULL: it is not there. */
 struct batch *spool_cache_take(struct spool_durable *spool, uint64_t id);
 
+/* The same for a cursor that has taken it before, and let go of it. */
+struct batch *spool_cache_take_again(struct spool_durable *spool, uint64_t id);
+
 /* One that will not be taken by a cursor. */
 void spool_cache_skip(struct spool_durable *spool, uint64_t id);
 
@@ -230,7 +238,19 @@ enum spool_next spool_cursor_next(
 void spool_cursor_leave(struct spool *base, size_t index);
 void spool_cursor_ack(
     struct spool *base, size_t index, const struct spool_item *item, bool settled);
+/* Read and decode a batch. ${ret_batch} is NULL where that may work later. Any thread, no mutex. */
+enum store_read spool_cursor_load(struct spool_durable *spool, const struct spool_entry *entry,
+    struct batch **ret_batch, struct error *err);
+/* The writer is to set it aside. False: there is no memory to tell. Holds the mutex. */
+bool spool_cursor_report_damage(struct spool_durable *spool, const struct store_row *row);
 void spool_cursor_fini(struct spool_cursor *cursor);
+
+/* ---- spool_later.c ------------------------------------------------------------------------------- */
+
+void spool_later_put_down(
+    struct spool *base, size_t index, const struct spool_item *item, size_t count);
+enum spool_pick spool_later_pick_up(struct spool *base, size_t index, struct spool_item *item);
+void spool_later_set_restless(struct spool *base, size_t index, bool restless);
 
 /* The writer's: know more rows, where few are left. False: the catalogue does not give them. Without
  * the mutex. */
@@ -239,8 +259,9 @@ bool spool_cursor_refill(struct spool_durable *spool, size_t index);
 /* The writer's, with the mutex held. */
 /* A row is lost: is it to the output? Not what it has in hand, or has acked since the last commit. */
 bool spool_cursor_lose(struct spool_durable *spool, size_t index, uint64_t id);
-/* What could not be read was set aside. True if that is the output's loss. */
-bool spool_cursor_give_up(struct spool_durable *spool, size_t index, uint64_t id);
+/* The batch of ${row} could not be read, and was set aside. True if that is the output's loss: then the row's
+ * records become what it had not settled of them. */
+bool spool_cursor_give_up(struct spool_durable *spool, size_t index, struct store_row *row);
 /* Is the batch in the output's hands? */
 bool spool_cursor_has(const struct spool_cursor *cursor, uint64_t id);
 

@@ -24,6 +24,7 @@ struct queue {
 struct cursor {
     struct spool_reader reader;
     struct batch *next;
+    bool restless;
     struct plat_cond ready;
 };
 
@@ -136,9 +137,12 @@ static enum spool_next next(
     struct cursor *cursor = &spool->cursors[index];
     enum spool_next result = SPOOL_NOTHING;
     bool in_time = true;
+    uint64_t restless_ns = plat_monotonic_ns() + spool_restless_ns;
     plat_mutex_lock(&spool->mutex);
     while (!cursor->next && !spool->closed && in_time) {
-        in_time = plat_cond_wait_until(&cursor->ready, &spool->mutex, deadline_ns);
+        bool soon = cursor->restless && restless_ns < deadline_ns;
+        in_time = plat_cond_wait_until(
+            &cursor->ready, &spool->mutex, soon ? restless_ns : deadline_ns);
     }
     if (cursor->next) {
         *ret_item = (struct spool_item){.batch = cursor->next,
@@ -152,6 +156,15 @@ static enum spool_next next(
     }
     plat_mutex_unlock(&spool->mutex);
     return result;
+}
+
+static void set_restless(struct spool *base, size_t index, bool restless)
+{
+    struct spool_memory *spool = self_of(base);
+    plat_mutex_lock(&spool->mutex);
+    spool->cursors[index].restless = restless;
+    plat_cond_broadcast(&spool->cursors[index].ready);
+    plat_mutex_unlock(&spool->mutex);
 }
 
 static void unlink_batch(struct queue *queue, struct batch *batch)
@@ -242,6 +255,7 @@ static const struct spool_ops memory_ops = {
     .append = append,
     .next = next,
     .ack = ack,
+    .set_restless = set_restless,
     .close = close_spool,
     .cancel = cancel,
     .usage = usage,

@@ -232,11 +232,12 @@ void spool_stage_forgotten(struct spool_durable *spool)
 static void give_up(struct spool_durable *spool, const struct store_row *row)
 {
     for (size_t i = 0; i < spool->cursor_count; i++) {
+        struct store_row mine = *row;
         plat_mutex_lock(&spool->mutex);
-        bool lost = spool_cursor_give_up(spool, i, row->id);
+        bool lost = spool_cursor_give_up(spool, i, &mine);
         plat_mutex_unlock(&spool->mutex);
         if (lost) {
-            tell_lost(spool, i, span_make(NULL, 0), OUTPUT_DROP_SPOOL_DAMAGED, row);
+            tell_lost(spool, i, span_make(NULL, 0), OUTPUT_DROP_SPOOL_DAMAGED, &mine);
         }
     }
 }

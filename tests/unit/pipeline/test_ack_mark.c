@@ -90,9 +90,12 @@ static void one_that_is_too_far_ahead_is_not_noted(void **state)
         number++;
     }
     assert_true(number > 100);
+    assert_true(ack_mark_has_room(&mark, 0));
+    assert_false(ack_mark_has_room(&mark, 1));
     assert_false(settle(&mark, number + 1, 0, number + 1));
     assert_true(settle(&mark, 1, 0, 1));
     assert_int_equal(mark.acked[0], number - 1);
+    assert_true(ack_mark_has_room(&mark, 1));
     assert_true(settle(&mark, number, 0, number));
     assert_int_equal(mark.acked[0], number);
     ack_mark_fini(&mark);
