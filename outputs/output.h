@@ -21,7 +21,13 @@ enum output_verdict {
     OUTPUT_FATAL,     /* the output cannot go on at all (a closed pipe, a lost right) */
 };
 
-enum record_status { RECORD_RETRY, RECORD_DELIVERED, RECORD_REJECTED };
+enum record_status {
+    RECORD_RETRY,
+    RECORD_DELIVERED,
+    RECORD_REJECTED,
+    RECORD_BLOCKED, /* not taken now, which is a matter of where it is routed to: what goes elsewhere may
+                       be taken. Only of an output with routes */
+};
 
 /* What is left to send of one batch. A first try and a partial resend look the same. */
 struct delivery {
@@ -47,7 +53,7 @@ struct delivery {
     uint32_t first_place;
 };
 
-/* Why a destination will never take a record: what a dead letter says. Views, copied by the host. */
+/* Why a destination does not take a record: what a dead letter says. Views, copied by the host. */
 struct output_rejection {
     int status; /* of its reply, as in HTTP; 0: none */
     struct span type;
@@ -67,8 +73,8 @@ struct output_report {
     /* Records that the destination had already although they were not sent before. */
     uint64_t unexpected_duplicates;
 
-    /* Say why record ${record} of the delivery is rejected: before OUTPUT_REJECTED for all or any,
-     * and for each RECORD_REJECTED. May be NULL; what is not said is rejected without a reason. */
+    /* Say why record ${record} of the delivery is rejected or blocked: before OUTPUT_REJECTED for all
+     * or any, and for each RECORD_REJECTED and RECORD_BLOCKED. May be NULL; what is not said is rejected without a reason. */
     void (*reject)(void *host, size_t record, const struct output_rejection *why);
     void *host; /* its first argument */
 };

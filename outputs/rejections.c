@@ -69,7 +69,8 @@ void rejections_tell(const struct rejections *notes, const enum record_status *s
             .type = span_first(texts, note.type_size),
             .reason = span_first(after_type, note.reason_size),
             .index = span_first(after_reason, note.index_size)};
-        if (statuses[note.record] == RECORD_REJECTED) {
+        enum record_status status = statuses[note.record];
+        if (status == RECORD_REJECTED || status == RECORD_BLOCKED) {
             report->reject(report->host, note.record, &why);
         }
         rest = span_from(after_reason, note.index_size);

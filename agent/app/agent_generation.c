@@ -335,6 +335,8 @@ static void count_outputs(struct agent *agent, struct agent_run_result *result)
         const struct output_counts *counts = &agent->status.outputs[i];
         summary_add_output(result->summary, agent->plan->output_configs[i]->name, counts->acked,
             counts->bytes, counts->dead_lettered);
+        summary_add_too_old(result->summary, agent->plan->output_configs[i]->name,
+            counts->kept_too_old, counts->dropped[OUTPUT_DROP_TOO_OLD]);
         result->rejected += counts->dropped[OUTPUT_DROP_REJECTED] +
                             counts->dropped[OUTPUT_DROP_TOO_OLD] + counts->dead_lettered;
         bool closed = outlet_closed(pipeline_outlet(agent->pipeline, i));

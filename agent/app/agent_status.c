@@ -98,6 +98,18 @@ static void add_spool(struct buf *out, const struct spool *spool, const struct s
     buf_add_byte(out, '}');
 }
 
+/* What is held while its routes take nothing. */
+static void add_parked(struct buf *out, const struct output_counts *counts)
+{
+    buf_printf(out, ",\"parked\":{\"events\":%llu", (unsigned long long)counts->parked);
+    add_number(out, "routes", counts->parked_routes);
+    if (counts->parked_routes) {
+        buf_add_text(out, ",\"first\":");
+        value_json_string(span_text(counts->parked_first), out);
+    }
+    buf_add_byte(out, '}');
+}
+
 static void add_output(struct buf *out, const char *name, const struct output_counts *counts,
     struct spool *spool, size_t index)
 {
@@ -108,6 +120,7 @@ static void add_output(struct buf *out, const char *name, const struct output_co
     add_number(out, "rolled_up", counts->rolled_up);
     add_number(out, "acked", counts->acked);
     add_number(out, "dead_lettered", counts->dead_lettered);
+    add_number(out, "dead_lettered_too_old", counts->kept_too_old);
     buf_add_text(out, ",\"dropped\":{");
     for (int i = 0; i < OUTPUT_DROP_COUNT; i++) {
         buf_printf(out, "%s\"%s\":%llu", i ? "," : "", books_output_drop_name((enum output_drop)i),
@@ -119,6 +132,7 @@ static void add_output(struct buf *out, const char *name, const struct output_co
     add_number(out, "retries", counts->retries);
     add_number(out, "unexpected_duplicates", counts->unexpected_duplicates);
     buf_printf(out, ",\"degraded\":%s", counts->degraded ? "true" : "false");
+    add_parked(out, counts);
     add_backlog(out, spool, index);
     buf_printf(out, ",\"own\":{\"offered\":%llu,\"acked\":%llu,\"dropped\":%llu,\"pending\":%llu}}",
         (unsigned long long)counts->own_offered, (unsigned long long)counts->own_acked,
@@ -256,6 +270,8 @@ void agent_status_line(
             (unsigned long long)counts->acked, (unsigned long long)counts->pending);
         add_if_any(out, dropped, "dropped");
         add_if_any(out, counts->dead_lettered, "dead-lettered");
+        add_if_any(out, counts->kept_too_old, "of them too old");
+        add_if_any(out, counts->parked, "held");
         add_if_any(out, counts->unexpected_duplicates, "unexpected duplicates");
         buf_add_text(out, counts->degraded ? ", degraded" : "");
     }

@@ -389,7 +389,8 @@ static const struct config_field retry_fields[] = {
         .min = MS_NS, .max = DAY_NS, .help = "longest pause, also where somebody has to mend the set-up"},
     {CONFIG_ROW("max_age", DURATION, struct app_retry, max_age_ns),
         .default_text = "never", .may_be_never = true, .min = SECOND_NS, .max = 3650 * DAY_NS,
-        .help = "when to drop what was tried for so long, counted and told as a gap"},
+        .help = "when to give up what was tried for so long: it becomes a dead letter (too_old); "
+                "without agent.data_dir it is lost, counted and told as a gap"},
     {.key = NULL},
 };
 

@@ -21,6 +21,8 @@ struct output_row {
     uint64_t events;
     uint64_t bytes;
     uint64_t dead_letters;
+    uint64_t kept_too_old; /* of these */
+    uint64_t lost_too_old;
 };
 
 struct summary {
@@ -167,6 +169,15 @@ void summary_add_output(struct summary *summary, const char *name, uint64_t even
     }
 }
 
+void summary_add_too_old(struct summary *summary, const char *name, uint64_t kept, uint64_t lost)
+{
+    struct output_row *row = output_row(summary, name);
+    if (row) {
+        row->kept_too_old += kept;
+        row->lost_too_old += lost;
+    }
+}
+
 static int by_events(const void *a, const void *b)
 {
     const struct provider_row *x = *(struct provider_row *const *)a;
@@ -221,9 +232,16 @@ void summary_write(const struct summary *summary, struct buf *out)
         visible_add(out, row->name);
         buf_printf(out, ": %llu events, %llu bytes", (unsigned long long)row->events,
             (unsigned long long)row->bytes);
-        if (row->dead_letters) {
+        if (row->dead_letters > row->kept_too_old) {
             buf_printf(out, ", %llu refused (etwship deadletter list)",
-                (unsigned long long)row->dead_letters);
+                (unsigned long long)(row->dead_letters - row->kept_too_old));
+        }
+        if (row->kept_too_old) {
+            buf_printf(out, ", %llu given up as too old (etwship deadletter list)",
+                (unsigned long long)row->kept_too_old);
+        }
+        if (row->lost_too_old) {
+            buf_printf(out, ", %llu lost as too old", (unsigned long long)row->lost_too_old);
         }
         buf_add_byte(out, '\n');
     }

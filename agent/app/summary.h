@@ -20,6 +20,9 @@ void summary_merge(struct summary *summary, const struct summary *other);
 void summary_add_output(struct summary *summary, const char *name, uint64_t events, uint64_t bytes,
     uint64_t dead_letters);
 
+/* Add what an output gave up after retry.max_age: ${kept} of its dead letters, and what was ${lost}. */
+void summary_add_too_old(struct summary *summary, const char *name, uint64_t kept, uint64_t lost);
+
 /* The page for people, ended by a newline. */
 void summary_write(const struct summary *summary, struct buf *out);
 

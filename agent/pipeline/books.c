@@ -1,5 +1,6 @@
 #include "pipeline/books.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "platform/plat_thread.h"
@@ -177,6 +178,7 @@ void books_settle(
     } else {
         to->acked += settlement->acked;
         to->dead_lettered += settlement->dead_lettered;
+        to->kept_too_old += settlement->kept_too_old;
         for (size_t i = 0; i < OUTPUT_DROP_COUNT; i++) {
             to->dropped[i] += settlement->dropped[i];
         }
@@ -192,6 +194,17 @@ void books_retry(struct books *books, size_t output)
 {
     plat_mutex_lock(&books->mutex);
     books->outputs[output].retries++;
+    plat_mutex_unlock(&books->mutex);
+}
+
+void books_set_parked(
+    struct books *books, size_t output, uint64_t events, uint64_t routes, const char *first)
+{
+    plat_mutex_lock(&books->mutex);
+    struct output_counts *to = &books->outputs[output];
+    to->parked = events;
+    to->parked_routes = routes;
+    snprintf(to->parked_first, sizeof(to->parked_first), "%s", first);
     plat_mutex_unlock(&books->mutex);
 }
 

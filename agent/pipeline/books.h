@@ -56,6 +56,8 @@ enum output_drop {
     OUTPUT_DROP_COUNT,
 };
 
+enum { BOOKS_PARKED_MAX_BYTES = 800 };
+
 struct output_counts {
     uint64_t offered;  /* accepted events of its sessions */
     uint64_t filtered; /* by its own filters */
@@ -63,9 +65,13 @@ struct output_counts {
         rolled_up; /* counted in the record of another one; that is pending from the first on */
     uint64_t acked;
     uint64_t dead_lettered;
+    uint64_t kept_too_old; /* of these: given up after retry.max_age */
     uint64_t dropped[OUTPUT_DROP_COUNT];
     uint64_t pending;
-    uint64_t bytes; /* acked */
+    uint64_t parked;        /* of the pending: held, as their routes take nothing now; about */
+    uint64_t parked_routes; /* these routes */
+    char parked_first[BOOKS_PARKED_MAX_BYTES]; /* "ROUTE: why", of one of them */
+    uint64_t bytes;                            /* acked */
     uint64_t batches;
     uint64_t retries;
     uint64_t unexpected_duplicates; /* of the acked: the destination had them already, unsent */
@@ -102,6 +108,7 @@ struct books_settlement {
     uint64_t acked;
     uint64_t bytes; /* of the acked ones */
     uint64_t dead_lettered;
+    uint64_t kept_too_old; /* of these */
     uint64_t dropped[OUTPUT_DROP_COUNT];
     uint64_t unexpected_duplicates;
 };
@@ -110,6 +117,10 @@ void books_settle(
 
 /* An output is going to try a batch again. */
 void books_retry(struct books *books, size_t output);
+
+/* So many ${events} of an output are held for so many ${routes}; ${first} as output_counts.parked_first. */
+void books_set_parked(
+    struct books *books, size_t output, uint64_t events, uint64_t routes, const char *first);
 
 void books_set_degraded(struct books *books, size_t output, bool degraded);
 

@@ -1,5 +1,6 @@
 #include "pipeline/delivery_host.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "outputs/delivery_id.h"
@@ -13,7 +14,7 @@
  * What is refused is kept before it counts as settled. Why it is refused is collected while the
  * output sends (refusals.h), as only the verdict says whether it is.
  */
-enum { WAIT_SLICE_MS = 50, KEPT_AT_ONCE = DELIVERY_KEPT_AT_ONCE };
+enum { WAIT_SLICE_MS = 50, KEPT_AT_ONCE = DELIVERY_KEPT_AT_ONCE, TOO_OLD_MAX_BYTES = 640 };
 
 struct delivery_host {
     struct delivery_host_settings settings;
@@ -25,7 +26,10 @@ struct delivery_host {
     unsigned told; /* a bit per enum delivery_news, since a batch arrived whole */
     struct back_off back_off;
     struct refusals refusals;
-    uint64_t begun_ns; /* of the batch that is being delivered */
+    uint64_t begun_ns; /* since then the records in hand are tried */
+    struct buf
+        words; /* why records that are too old are given up, of those that are kept at once */
+    const char *last_words; /* what the destination said of all of them; NULL: none is too old */
     struct delivery_counts counts;
 
     /* What is left of a partly accepted batch, rebuilt for the next try. */
@@ -57,6 +61,7 @@ struct delivery_host *delivery_host_create(
     }
     back_off_init(&host->back_off, settings->retry.min_ms, settings->retry.max_ms, seed);
     refusals_init(&host->refusals);
+    buf_init(&host->words, (size_t)KEPT_AT_ONCE * TOO_OLD_MAX_BYTES);
     host->settings.env = NULL;
     host->output = settings->ops->create(settings->settings, &env, err);
     if (!host->output) {
@@ -78,6 +83,7 @@ void delivery_host_destroy(struct delivery_host *host)
     }
     ops->destroy(host->output);
     refusals_fini(&host->refusals);
+    buf_fini(&host->words);
     free(host->rest);
     free(host->rest_ends);
     free(host->rest_routes);
@@ -152,17 +158,48 @@ static uint32_t record_of(const struct delivery_host *host, size_t index)
     return host->is_rest ? host->rest_records[index] : (uint32_t)index;
 }
 
-static struct delivery_refusal refusal_of(const struct delivery_host *host,
-    const struct delivery *left, size_t index, char id[DELIVERY_ID_MAX])
+/* A record is kept because it has become too old: with what the destination said last. The texts stay where
+ * they are, as room for those of so many was made before. */
+static struct output_rejection too_old(struct delivery_host *host, struct output_rejection why)
+{
+    struct buf *words = &host->words;
+    if (words->capacity - words->size < TOO_OLD_MAX_BYTES) {
+        why.type = span_text(DELIVERY_TOO_OLD_TYPE);
+        return why;
+    }
+    char *text = (char *)words->data + words->size;
+    int size;
+    if (why.status || why.reason.size) {
+        struct span type = span_first(why.type, TOO_OLD_MAX_BYTES / 4);
+        struct span reason = span_first(why.reason, TOO_OLD_MAX_BYTES / 2);
+        size = snprintf(text, TOO_OLD_MAX_BYTES,
+            DELIVERY_TOO_OLD_TYPE
+            ": tried for longer than retry.max_age. the last answer: status %d "
+            "%.*s: %.*s",
+            why.status, SPAN_ARG(type), SPAN_ARG(reason));
+    } else {
+        size = snprintf(text, TOO_OLD_MAX_BYTES,
+            DELIVERY_TOO_OLD_TYPE ": tried for longer than retry.max_age. the last failure: %s",
+            host->last_words);
+    }
+    why.type = span_text(DELIVERY_TOO_OLD_TYPE);
+    why.reason = span_make(text, size < TOO_OLD_MAX_BYTES ? (size_t)size : TOO_OLD_MAX_BYTES - 1);
+    words->size += why.reason.size;
+    return why;
+}
+
+static struct delivery_refusal refusal_of(
+    struct delivery_host *host, const struct delivery *left, size_t index, char id[DELIVERY_ID_MAX])
 {
     uint32_t start = index ? left->record_ends[index - 1] : 0;
     uint32_t end = left->record_ends[index];
+    struct output_rejection why = refusals_why(&host->refusals, index);
     return (struct delivery_refusal){.record = record_of(host, index),
         .place = left->first_place + (left->places ? left->places[index] : (uint32_t)index),
         .document = span_make(left->bytes.data + start, end - start),
         .route = left->routes ? left->route_names[left->routes[index]] : span_make(NULL, 0),
         .id = span_make(id, left->ids ? delivery_id_write(left, index, id) : 0),
-        .why = refusals_why(&host->refusals, index)};
+        .why = host->last_words ? too_old(host, why) : why};
 }
 
 /* Have refused records kept, a few at a time; those that cannot be kept are to be sent again. */
@@ -184,6 +221,7 @@ static void keep_refused(struct delivery_host *host, const struct delivery *left
             host->counts.dead_lettered += ok ? count : 0;
             first = ok ? i + 1 : first;
             count = 0;
+            buf_reset(&host->words);
         }
     }
     for (size_t i = first; i < left->record_count && !ok; i++) {
@@ -204,6 +242,13 @@ static void lose_refused(struct delivery_host *host, size_t end, size_t *refused
     *refused = 0;
 }
 
+/* A blocked record leaves the delivery: the agent holds it until its destination opens. */
+static void park(struct delivery_host *host, size_t index)
+{
+    const struct output_rejection why = refusals_why(&host->refusals, index);
+    host->settings.park(host->settings.self, record_of(host, index), &why);
+}
+
 /* Keep only the records that are to be sent again. */
 static void keep_retries(struct delivery_host *host, struct delivery *left)
 {
@@ -222,12 +267,15 @@ static void keep_retries(struct delivery_host *host, struct delivery *left)
         if (host->statuses[i] == RECORD_DELIVERED) {
             host->counts.delivered++;
             host->counts.bytes += end - start;
+        } else if (host->statuses[i] == RECORD_BLOCKED) {
+            park(host, i);
         } else {
             memmove(host->rest + size, left->bytes.data + start, end - start);
             size += end - start;
             host->rest_routes[kept] = left->routes ? left->routes[i] : 0;
             host->rest_places[kept] = left->places ? left->places[i] : (uint32_t)i;
             host->rest_records[kept] = record_of(host, i);
+            refusals_move(&host->refusals, i, kept);
             host->rest_ends[kept++] = size;
         }
         start = end;
@@ -333,21 +381,35 @@ static enum output_verdict try_once(
     return verdict;
 }
 
-static bool any_refused(const struct delivery_host *host, size_t count)
+static bool any_is(const struct delivery_host *host, size_t count, enum record_status status)
 {
     for (size_t i = 0; i < count; i++) {
-        if (host->statuses[i] == RECORD_REJECTED) {
+        if (host->statuses[i] == status) {
             return true;
         }
     }
     return false;
 }
 
+/* Blocked records that cannot be parked, or are too old for that, are like others that fail. */
+static void take_blocked(
+    struct delivery_host *host, const struct delivery *left, struct output_report *report)
+{
+    bool parks = host->settings.park && left->routes && !is_too_old(host);
+    if (parks || !any_is(host, left->record_count, RECORD_BLOCKED)) {
+        return;
+    }
+    for (size_t i = 0; i < left->record_count; i++) {
+        host->statuses[i] = host->statuses[i] == RECORD_BLOCKED ? RECORD_RETRY : host->statuses[i];
+    }
+    report->degraded = true;
+}
+
 /* People hear of it, and what is refused is kept. */
 static void take_note(struct delivery_host *host, enum output_verdict verdict,
     const struct output_report *report, const struct delivery *left)
 {
-    bool refused = verdict == OUTPUT_MIXED && any_refused(host, left->record_count);
+    bool refused = verdict == OUTPUT_MIXED && any_is(host, left->record_count, RECORD_REJECTED);
     if (refused) {
         tell(host, DELIVERY_REFUSED, report->error.text);
     }
@@ -410,6 +472,9 @@ static bool step(struct delivery_host *host, struct delivery *left, struct outpu
 {
     size_t before = left->record_count;
     enum output_verdict verdict = try_once(host, left, report);
+    if (verdict == OUTPUT_MIXED) {
+        take_blocked(host, left, report);
+    }
     take_note(host, verdict, report, left);
     bool settled = settle(host, verdict, report, left);
     bool answered = verdict == OUTPUT_DELIVERED || left->record_count < before;
@@ -419,13 +484,58 @@ static bool step(struct delivery_host *host, struct delivery *left, struct outpu
     if (answered) {
         note_progress(host, verdict == OUTPUT_DELIVERED, !settled && report->degraded);
     }
-    if (!settled || verdict == OUTPUT_FATAL) {
+    bool last = verdict == OUTPUT_FATAL;
+    if (last || (!settled && !is_too_old(host))) { /* what is too old has news of its own */
         tell_failure(host, verdict, report);
     }
     return settled;
 }
 
+/* What is left was tried for too long: it is kept as dead letters or, where nobody keeps any, lost. False:
+ * what could not be kept is left, and tried again. */
+static bool give_up_old(
+    struct delivery_host *host, struct delivery *left, const struct output_report *report)
+{
+    size_t count = left->record_count;
+    uint64_t kept = host->counts.dead_lettered;
+    if (host->settings.keep) {
+        for (size_t i = 0; i < count; i++) {
+            host->statuses[i] = RECORD_REJECTED;
+        }
+        host->last_words = report->error.text;
+        buf_reset(&host->words);
+        if (!buf_reserve(&host->words, (size_t)KEPT_AT_ONCE * TOO_OLD_MAX_BYTES)) {
+            host->words.failed = false; /* then the type says it alone */
+        }
+        keep_refused(host, left);
+        host->last_words = NULL;
+        kept = host->counts.dead_lettered - kept;
+        host->counts.kept_too_old += kept;
+        keep_retries(host, left);
+        count -= left->record_count;
+        if (kept && left->record_count && host->settings.left) {
+            host->settings.left(host->settings.self, host->rest_records, left->record_count);
+        }
+    } else {
+        lose(host, 0, count, DELIVERY_TOO_OLD);
+        left->record_count = 0;
+    }
+    if (count && host->settings.tell) {
+        char text[TOO_OLD_MAX_BYTES];
+        snprintf(text, sizeof(text), "%zu events are given up after retry.max_age: %s", count,
+            report->error.text);
+        host->settings.tell(host->settings.self, DELIVERY_AGED, text);
+    }
+    return left->record_count == 0;
+}
+
 bool delivery_host_deliver(struct delivery_host *host, const struct delivery *delivery)
+{
+    return delivery_host_deliver_since(host, delivery, plat_monotonic_ns());
+}
+
+bool delivery_host_deliver_since(
+    struct delivery_host *host, const struct delivery *delivery, uint64_t since_ns)
 {
     struct delivery left = *delivery;
     host->is_rest = false;
@@ -433,16 +543,15 @@ bool delivery_host_deliver(struct delivery_host *host, const struct delivery *de
         lose(host, 0, left.record_count, DELIVERY_UNDELIVERED);
         return !host->ended;
     }
-    host->begun_ns = host->settings.retry.max_age_ns ? plat_monotonic_ns() : 0;
+    host->begun_ns = since_ns;
     bool go_on = wait_for_room(host, &left);
     while (go_on && may_ask(host)) {
         struct output_report report;
         if (step(host, &left, &report)) {
             return !host->ended;
         }
-        if (is_too_old(host)) {
-            lose(host, 0, left.record_count, DELIVERY_TOO_OLD);
-            return true;
+        if (is_too_old(host) && give_up_old(host, &left, &report)) {
+            return !host->ended;
         }
         host->ended = host->settings.give_up;
         go_on = !host->ended && back_off(host, &report);

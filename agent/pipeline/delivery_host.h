@@ -5,7 +5,7 @@
 
 /*
  * Delivers batches through one output: the only place that retries, backs off and counts what did
- * not arrive. deliver() returns when every record of the batch is settled; a batch that cannot be
+ * not arrive. deliver() returns when every record of the batch is settled or parked; a batch that cannot be
  * settled because the agent is stopping is counted as undelivered.
  */
 struct delivery_host;
@@ -14,13 +14,13 @@ struct delivery_host;
 struct delivery_retry {
     unsigned min_ms;
     unsigned max_ms;
-    uint64_t max_age_ns; /* records that were tried for longer are dropped; 0: never */
+    uint64_t max_age_ns; /* records that were tried for longer are given up; 0: never */
 };
 
 /* Why a record was not delivered. */
 enum delivery_loss {
     DELIVERY_REJECTED,    /* the destination will never take it, and nobody has kept it */
-    DELIVERY_TOO_OLD,     /* given up on after retry.max_age */
+    DELIVERY_TOO_OLD,     /* given up on after retry.max_age, and nobody has kept it */
     DELIVERY_UNDELIVERED, /* given up on: the agent stopped, or the output ended */
 };
 
@@ -32,7 +32,11 @@ enum delivery_news {
     DELIVERY_DEGRADED,   /* somebody has to mend the output's set-up: tried again slowly */
     DELIVERY_MENDED,     /* no longer degraded: it delivers again */
     DELIVERY_DUPLICATES, /* the destination had records already that were not sent before */
+    DELIVERY_AGED,       /* records are given up after retry.max_age: told each time */
 };
+
+/* The type of what is kept because it became too old; its reason begins with it, too. */
+#define DELIVERY_TOO_OLD_TYPE "too_old"
 
 /* At most so many refused records are handed to `keep` at a time. */
 enum { DELIVERY_KEPT_AT_ONCE = 64 };
@@ -73,6 +77,13 @@ struct delivery_host_settings {
      */
     bool (*keep)(
         void *self, const struct delivery_refusal *refusals, size_t count, struct error *err);
+    /*
+     * Hold record ${record} of the delivery until its destination opens: it has left the delivery when
+     * this returns, and the host has settled nothing of it. ${why}: what the destination said, valid
+     * during the call. NULL: blocked records are tried again with the others. A record that is tried for
+     * longer than retry.max_age is not parked again but given up.
+     */
+    void (*park)(void *self, size_t record, const struct output_rejection *why);
     /* Told of each record that is given up on: ${count} of the delivery, from ${first} on. NULL:
      * nobody wants to know. */
     void (*lost)(void *self, size_t first, size_t count, enum delivery_loss why);
@@ -84,7 +95,8 @@ struct delivery_host_settings {
 
 struct delivery_counts {
     uint64_t delivered;
-    uint64_t dead_lettered; /* refused, and kept */
+    uint64_t dead_lettered; /* refused or too old, and kept */
+    uint64_t kept_too_old;  /* of these */
     uint64_t rejected;      /* these three: enum delivery_loss */
     uint64_t too_old;
     uint64_t undelivered;
@@ -100,6 +112,10 @@ void delivery_host_destroy(struct delivery_host *host); /* NULL is fine */
 
 /* False if the output has ended and will take nothing more. */
 bool delivery_host_deliver(struct delivery_host *host, const struct delivery *delivery);
+
+/* The same for records that are tried since plat_monotonic_ns() was ${since_ns}, as retry.max_age counts. */
+bool delivery_host_deliver_since(
+    struct delivery_host *host, const struct delivery *delivery, uint64_t since_ns);
 
 /* Nothing is there to send: let the output do what it does then. Returns when it wants to be called
  * again, as output_ops.idle does. */

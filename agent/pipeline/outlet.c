@@ -2,7 +2,9 @@
 
 #include <stdlib.h>
 
+#include "pipeline/outlet_checkpoint.h"
 #include "pipeline/outlet_lane.h"
+#include "pipeline/outlet_parked.h"
 #include "platform/plat_system.h"
 
 /*
@@ -12,6 +14,23 @@
  * stored, checkpoint), and is held for moments only.
  */
 enum { NS_PER_MS = 1000 * 1000 };
+
+/* Of a spool in memory what is held keeps its room: half of that at most. */
+static void init_parking(struct outlet *outlet)
+{
+    struct spool *spool = outlet->settings.spool;
+    uint64_t max_bytes = UINT64_MAX;
+    if (!spool->ops->put_down) {
+        struct spool_usage usage;
+        spool->ops->usage(spool, &usage);
+        max_bytes = usage.max_bytes / 2 + 1;
+    }
+    size_t workers = outlet->settings.workers; /* of several one is left to what is not parked */
+    parking_init(
+        &outlet->parking, &outlet->settings.retry, max_bytes, workers > 1 ? workers - 1 : 1);
+    outlet->parking.tell = outlet_parked_tell;
+    outlet->parking.self = outlet;
+}
 
 struct outlet *outlet_create(const struct outlet_settings *settings, struct error *err)
 {
@@ -34,6 +53,9 @@ struct outlet *outlet_create(const struct outlet_settings *settings, struct erro
         .warn = settings->warn,
         .self = settings->self};
     outlet_news_init(&outlet->news);
+    outlet->parks = settings->ops->route && settings->ops->route(settings->settings) &&
+                    !outlet_checkpoint_has(outlet);
+    init_parking(outlet);
     outlet->change = 1;
     buf_init(&outlet->checkpoint, OUTPUT_CHECKPOINT_MAX_BYTES);
     buf_add_span(&outlet->checkpoint, settings->checkpoint);
@@ -78,6 +100,7 @@ void outlet_destroy(struct outlet *outlet)
     free(outlet->stored);
     plat_cond_fini(&outlet->changed);
     outlet_news_fini(&outlet->news);
+    parking_fini(&outlet->parking);
     plat_mutex_fini(&outlet->mutex);
     free(outlet);
 }

@@ -4,7 +4,7 @@
 
 #include "platform/plat_system.h"
 
-enum { MAX_LINE_BYTES = 700 };
+enum { MAX_LINE_BYTES = 900 };
 
 static const struct {
     const char *kind;
@@ -19,7 +19,8 @@ static const struct {
     [DELIVERY_DUPLICATES] = {"duplicates",
         "it had events already that were not sent before. does a proxy send requests twice, or a "
         "copy of this machine the same events?",
-        ""}};
+        ""},
+    [DELIVERY_AGED] = {"aged", "", "; they are lost. set agent.data_dir, then they are kept"}};
 
 void outlet_news_init(struct outlet_news *news)
 {
@@ -32,15 +33,13 @@ void outlet_news_fini(struct outlet_news *news)
     plat_mutex_fini(&news->mutex);
 }
 
-/* One more lane is degraded, or one less. Is the state of the whole output another one now? */
+/* One more lane is degraded, or one less. Is that news of the whole output? */
 static bool count_degraded(struct outlet_news *news, bool degraded)
 {
     news->degraded_lanes += degraded ? 1 : SIZE_MAX;
-    bool changed = news->degraded_lanes == (degraded ? 1 : 0);
-    if (changed) {
-        books_set_degraded(news->books, news->index, degraded);
-    }
-    return changed;
+    books_set_degraded(
+        news->books, news->index, news->degraded_lanes > 0 || news->parked_routes > 0);
+    return news->degraded_lanes == (degraded ? 1 : 0);
 }
 
 static void warn(
@@ -51,6 +50,8 @@ static void warn(
         behind = "";
     } else if (what == DELIVERY_REFUSED && news->dead_letters) {
         behind = "; what it refuses is kept: see etwship deadletter list";
+    } else if (what == DELIVERY_AGED && news->dead_letters) {
+        behind = "; they are kept: see etwship deadletter list";
     }
     char line[MAX_LINE_BYTES];
     snprintf(line, sizeof(line), "%s%s%s", lines[what].before, text, behind);
@@ -65,6 +66,40 @@ void outlet_news_tell(
     if (!of_state || count_degraded(news, what == DELIVERY_DEGRADED)) {
         warn(news, what, text, ended);
     }
+    plat_mutex_unlock(&news->mutex);
+}
+
+void outlet_news_parked(
+    struct outlet_news *news, enum parking_news what, const char *route, const char *text)
+{
+    char line[MAX_LINE_BYTES];
+    bool parked = what == PARKING_PARKED;
+    plat_mutex_lock(&news->mutex);
+    news->parked_routes += parked ? 1 : SIZE_MAX;
+    books_set_degraded(
+        news->books, news->index, news->degraded_lanes > 0 || news->parked_routes > 0);
+    if (parked) {
+        snprintf(line, sizeof(line),
+            "degraded: %s takes no events: %s; they are held until it does, all others go on",
+            route, text);
+    } else {
+        snprintf(line, sizeof(line), "%s takes events again", route);
+    }
+    if (what != PARKING_EMPTY) {
+        news->warn(news->self, news->output, parked ? "parked" : "unparked", line);
+    }
+    plat_mutex_unlock(&news->mutex);
+}
+
+void outlet_news_full(struct outlet_news *news, bool full)
+{
+    plat_mutex_lock(&news->mutex);
+    if (full && !news->full) {
+        news->warn(news->self, news->output, "full",
+            "degraded: it holds as much as it may for what takes no events; until some of that is "
+            "taken, nothing more is sent");
+    }
+    news->full = full;
     plat_mutex_unlock(&news->mutex);
 }
 

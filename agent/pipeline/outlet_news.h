@@ -4,6 +4,7 @@
 #include "pipeline/books.h"
 #include "pipeline/dead_letters.h"
 #include "pipeline/delivery_host.h"
+#include "pipeline/parking.h"
 #include "platform/plat_thread.h"
 
 /*
@@ -20,6 +21,8 @@ struct outlet_news {
 
     struct plat_mutex mutex; /* held while people are told; for what follows */
     size_t degraded_lanes;
+    size_t parked_routes; /* these make it degraded, too */
+    bool full;            /* so much is parked that the output waits */
 };
 
 /* The members above the mutex are set. */
@@ -29,6 +32,13 @@ void outlet_news_fini(struct outlet_news *news);
 /* What a lane's host has to say. ${ended}: nothing is tried again. Any lane. */
 void outlet_news_tell(
     struct outlet_news *news, enum delivery_news what, const char *text, bool ended);
+
+/* What became of a route, for which events are held. Any lane. */
+void outlet_news_parked(
+    struct outlet_news *news, enum parking_news what, const char *route, const char *text);
+
+/* So much is held that the output takes no more, or it goes on. Any lane. */
+void outlet_news_full(struct outlet_news *news, bool full);
 
 /* Keep refused records of the batch whose first one is number ${first_record} of ${epoch} as dead letters.
  * Any lane. */

@@ -90,6 +90,13 @@ void refusals_add(struct refusals *refusals, size_t record, const struct output_
     refusals->last = note;
 }
 
+void refusals_move(struct refusals *refusals, size_t from, size_t to)
+{
+    if (refusals->notes && from < refusals->capacity && to <= from) {
+        refusals->notes[to] = refusals->notes[from];
+    }
+}
+
 struct output_rejection refusals_why(const struct refusals *refusals, size_t record)
 {
     struct output_rejection why = {.status = 0};

@@ -35,6 +35,10 @@ void refusals_begin(struct refusals *refusals, size_t count);
  * the delivery has not is ignored. */
 void refusals_add(struct refusals *refusals, size_t record, const struct output_rejection *why);
 
+/* What was record ${from} of the delivery is its record ${to} now; records are moved in their order, to
+ * the front. */
+void refusals_move(struct refusals *refusals, size_t from, size_t to);
+
 /* Why record ${record} is refused: all zero where nothing was said. Valid until the next add. */
 struct output_rejection refusals_why(const struct refusals *refusals, size_t record);
 

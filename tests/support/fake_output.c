@@ -16,6 +16,7 @@ struct fake_output {
     struct fake_step *steps;
     size_t step_count;
     size_t step_at;
+    const char *shut; /* a route; borrowed */
     bool held;
     size_t passes; /* calls that go on although it is held */
     struct buf received;
@@ -77,6 +78,13 @@ void fake_output_destroy(struct fake_output *fake)
 }
 
 /* ---- the test's side ----------------------------------------------------------------------------- */
+
+void fake_output_shut(struct fake_output *fake, const char *route)
+{
+    plat_mutex_lock(&fake->lock);
+    fake->shut = route;
+    plat_mutex_unlock(&fake->lock);
+}
 
 static void set_held(struct fake_output *fake, bool held)
 {
@@ -306,6 +314,44 @@ static void receive_some(struct worker *self, const struct delivery *delivery,
     }
 }
 
+static bool is_shut(const struct worker *self, const struct delivery *delivery, size_t at)
+{
+    const char *shut = self->fake->shut;
+    return shut && delivery->routes && span_is(delivery->route_names[delivery->routes[at]], shut);
+}
+
+static void block(size_t record, struct output_report *report)
+{
+    const struct output_rejection why = {
+        .status = 403, .type = span_text("shut"), .reason = span_text("it is shut")};
+    report->reject(report->host, record, &why);
+    report->records[record] = RECORD_BLOCKED;
+}
+
+/* All goes well but for what is shut. */
+static enum output_verdict receive_open(
+    struct worker *self, const struct delivery *delivery, struct output_report *report)
+{
+    bool any_shut = false;
+    for (size_t i = 0; i < delivery->record_count; i++) {
+        any_shut = any_shut || is_shut(self, delivery, i);
+    }
+    for (size_t i = 0; i < delivery->record_count; i++) {
+        if (is_shut(self, delivery, i)) {
+            block(i, report);
+            continue;
+        }
+        receive(self, delivery, i);
+        if (any_shut) {
+            report->records[i] = RECORD_DELIVERED;
+        }
+    }
+    if (any_shut) {
+        error_set(&report->error, ERR_IO, "a route is shut");
+    }
+    return any_shut ? OUTPUT_MIXED : OUTPUT_DELIVERED;
+}
+
 /* What the host promises of a delivery. */
 static bool is_sound(const struct worker *self, const struct delivery *delivery)
 {
@@ -340,14 +386,13 @@ static enum output_verdict fake_send(
     } else if (fake->step_at < fake->step_count) {
         step = fake->steps[fake->step_at++];
     }
-    if (step.verdict == OUTPUT_DELIVERED) {
-        for (size_t i = 0; i < delivery->record_count; i++) {
-            receive(self, delivery, i);
-        }
+    bool well = step.verdict == OUTPUT_DELIVERED;
+    if (well) {
+        step.verdict = receive_open(self, delivery, report);
     } else {
         error_set(&report->error, step.closed ? ERR_STOPPED : ERR_IO, "as the script says");
     }
-    if (step.verdict == OUTPUT_MIXED) {
+    if (step.verdict == OUTPUT_MIXED && !well) {
         receive_some(self, delivery, &step, report);
     }
     for (size_t i = 0; i < delivery->record_count && step.verdict == OUTPUT_REJECTED; i++) {

@@ -56,6 +56,27 @@ static void providers_stand_by_their_number_of_events(void **state)
     summary_destroy(summary);
 }
 
+static void what_was_given_up_as_too_old_is_said(void **state)
+{
+    (void)state;
+    struct summary *summary = summary_create();
+    assert_non_null(summary);
+    struct buf out;
+    buf_init(&out, 1 << 16);
+    summary_add_output(summary, "siem", 7, 99, 5);
+    summary_add_too_old(summary, "siem", 3, 0);
+    summary_add_too_old(summary, "siem", 1, 2); /* of another agent, after a reload */
+    summary_add_output(summary, "old", 0, 0, 4);
+    summary_add_too_old(summary, "old", 4, 0);
+    assert_span(page_of(summary, &out, "0 events in "),
+        "output siem: 7 events, 99 bytes, 1 refused (etwship deadletter list), 4 given up as too "
+        "old "
+        "(etwship deadletter list), 2 lost as too old\n"
+        "output old: 0 events, 0 bytes, 4 given up as too old (etwship deadletter list)\n");
+    buf_fini(&out);
+    summary_destroy(summary);
+}
+
 static void names_do_not_steer_a_terminal(void **state)
 {
     (void)state;
@@ -124,6 +145,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(providers_stand_by_their_number_of_events),
+        cmocka_unit_test(what_was_given_up_as_too_old_is_said),
         cmocka_unit_test(names_do_not_steer_a_terminal),
         cmocka_unit_test(nothing_is_a_page_too),
         cmocka_unit_test(gaps_are_told),

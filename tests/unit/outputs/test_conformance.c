@@ -96,7 +96,7 @@ static enum output_verdict send_text(
     uint8_t untouched[MAX_RECORDS * sizeof(*records)];
     memset(untouched, 0x5a, sizeof(untouched));
     for (size_t i = 0; verdict == OUTPUT_MIXED && i < count; i++) {
-        assert_true(records[i] <= RECORD_REJECTED);
+        assert_true(records[i] <= RECORD_REJECTED); /* nothing is blocked without routes */
     }
     assert_true(verdict == OUTPUT_MIXED || memcmp(records, untouched, sizeof(untouched)) == 0);
     return verdict;

@@ -10,8 +10,8 @@
 
 /*
  * An output that follows a script, a letter per call of send: D delivered, R retry, C reconnect,
- * J rejected, F fatal, X closed, M mixed. Behind M a word of one letter per record follows: d, r, j
- * or - (says nothing). Behind the script everything is delivered. `log` has each call: `<` and `>`
+ * J rejected, F fatal, X closed, M mixed. Behind M a word of one letter per record follows: d, r, j,
+ * b (blocked, and why) or - (says nothing). Behind the script everything is delivered. `log` has each call: `<` and `>`
  * for connect and disconnect, else what was sent.
  */
 struct script {
@@ -28,6 +28,9 @@ struct script {
     struct buf kept;  /* refused records, each with what is said of it */
     unsigned keeps_that_fail;
     bool keeps;
+    bool parks;
+    struct buf parked;   /* `2 403 shut INDEX;`: which record, and what is said of it */
+    uint64_t max_age_ns; /* of the host */
     bool never_clear;
     bool sleeps;     /* while it waits */
     struct buf left; /* records of the delivery, as told: `0 2,` */
@@ -75,6 +78,17 @@ static inline struct span record_of(const struct delivery *delivery, size_t i)
     return span_make(delivery->bytes.data + start, delivery->record_ends[i] - start);
 }
 
+static inline void block(
+    const struct delivery *delivery, size_t record, struct output_report *report)
+{
+    const struct output_rejection why = {.status = 403,
+        .type = span_text("shut"),
+        .reason = span_text("it is shut"),
+        .index = delivery->routes ? delivery->route_names[delivery->routes[record]]
+                                  : span_text("logs")};
+    report->reject(report->host, record, &why);
+}
+
 static inline enum output_verdict mixed(
     struct script *script, const struct delivery *delivery, struct output_report *report)
 {
@@ -89,6 +103,10 @@ static inline enum output_verdict mixed(
             break;
         case 'j':
             report->records[i] = RECORD_REJECTED;
+            break;
+        case 'b':
+            report->records[i] = RECORD_BLOCKED;
+            block(delivery, i, report);
             break;
         default:
             break;
@@ -188,7 +206,8 @@ static inline void fake_tell(void *self, enum delivery_news news, const char *te
         [DELIVERY_REFUSED] = "refused: ",
         [DELIVERY_DEGRADED] = "degraded: ",
         [DELIVERY_MENDED] = "mended",
-        [DELIVERY_DUPLICATES] = "duplicates"};
+        [DELIVERY_DUPLICATES] = "duplicates",
+        [DELIVERY_AGED] = "aged: "};
     struct script *script = self;
     buf_printf(&script->warnings, "%s%s;", words[news], text);
 }
@@ -246,6 +265,13 @@ static inline void fake_left(void *self, const uint32_t *records, size_t count)
     buf_add_byte(&script->left, ',');
 }
 
+static inline void fake_park(void *self, size_t record, const struct output_rejection *why)
+{
+    struct script *script = self;
+    buf_printf(&script->parked, "%zu %d %.*s %.*s;", record, why->status, SPAN_ARG(why->type),
+        SPAN_ARG(why->index));
+}
+
 static inline struct delivery_host *start(
     struct script *script, const char *text, const struct output_ops *ops, bool give_up)
 {
@@ -257,17 +283,19 @@ static inline struct delivery_host *start(
     buf_init(&script->left, 1 << 16);
     buf_init(&script->waits, 1 << 16);
     buf_init(&script->kept, 1 << 20);
+    buf_init(&script->parked, 1 << 16);
     const struct delivery_host_settings settings = {.ops = ops,
         .settings = script,
         .name = "fake",
         .give_up = give_up,
         .stopping = fake_stopping,
-        .retry = {.min_ms = 1, .max_ms = 4},
+        .retry = {.min_ms = 1, .max_ms = 4, .max_age_ns = script->max_age_ns},
         .wait = script->sleeps ? NULL : fake_wait,
         .clear = fake_clear,
         .leave_alone = fake_leave_alone,
         .tell = fake_tell,
         .keep = script->keeps ? fake_keep : NULL,
+        .park = script->parks ? fake_park : NULL,
         .lost = fake_lost,
         .left = fake_left,
         .self = script};
@@ -287,6 +315,7 @@ static inline void finish(struct script *script, struct delivery_host *host)
     buf_fini(&script->left);
     buf_fini(&script->waits);
     buf_fini(&script->kept);
+    buf_fini(&script->parked);
 }
 
 /* Deliver the records of ${text}, one per word; the batch is gone as soon as deliver returns. */

@@ -41,6 +41,23 @@ static void each_record_has_its_own_reason(void **state)
     refusals_fini(&refusals);
 }
 
+static void reasons_move_with_their_records(void **state)
+{
+    (void)state;
+    struct refusals refusals;
+    refusals_init(&refusals);
+    refusals_begin(&refusals, 4);
+    refusals_move(&refusals, 1, 0); /* nothing was ever refused */
+    say(&refusals, 0, 400, "gone");
+    say(&refusals, 2, 403, "stays");
+    refusals_move(&refusals, 1, 0); /* said of none */
+    refusals_move(&refusals, 2, 1);
+    refusals_move(&refusals, 9, 2); /* no such record */
+    assert_why(&refusals, 0, 0, "");
+    assert_why(&refusals, 1, 403, "stays");
+    refusals_fini(&refusals);
+}
+
 static void a_later_word_replaces_an_earlier_one(void **state)
 {
     (void)state;
@@ -152,6 +169,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_record_has_its_own_reason),
+        cmocka_unit_test(reasons_move_with_their_records),
         cmocka_unit_test(a_later_word_replaces_an_earlier_one),
         cmocka_unit_test(a_new_call_knows_nothing_of_the_one_before),
         cmocka_unit_test(long_texts_are_cut_on_a_character),

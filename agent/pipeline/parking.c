@@ -1,0 +1,591 @@
+#include "pipeline/parking.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "platform/plat_system.h"
+
+/*
+ * Routes are a list that is looked through: there are few, and each is asked for once per batch. The groups
+ * of a route stand in the order of their batches' numbers, whichever thread was first to park its batch.
+ */
+struct parked_route {
+    struct parked_route *next;
+    uint64_t hash;
+    struct parked_group *head;
+    struct parked_group *tail;
+    struct back_off back_off;
+    uint64_t due_ns;
+    size_t pins;  /* groups that are made, and not put to it yet */
+    bool busy;    /* a group of it is claimed */
+    bool open;    /* the destination took what was claimed last */
+    bool hurried; /* it had its last try before the agent stops */
+    bool told;
+    char text[PARKING_TEXT_MAX_BYTES];
+    char shown[PARKING_NAME_MAX_BYTES]; /* its destination, as people know it */
+    size_t name_size;
+    uint8_t name[];
+};
+
+enum { NS_PER_MS = 1000 * 1000, REST_PER_TRY = 4 };
+
+/* A try that took long is followed by a longer rest, so that others have most of the time; up to this. */
+static const uint64_t max_rest_ns = UINT64_C(300000000000);
+
+void parking_init(struct parking *parking, const struct delivery_retry *retry, uint64_t max_bytes,
+    size_t max_probes)
+{
+    *parking = (struct parking){.retry = *retry, .max_bytes = max_bytes, .max_probes = max_probes};
+    plat_mutex_init(&parking->mutex);
+    atomic_init(&parking->any, false);
+    if (!plat_random(&parking->seed, sizeof(parking->seed), NULL)) {
+        parking->seed = plat_monotonic_ns();
+    }
+}
+
+void parked_batch_free(struct parked_batch *batch)
+{
+    while (batch && batch->groups) {
+        struct parked_group *group = batch->groups;
+        batch->groups = group->sibling;
+        free(group);
+    }
+    free(batch);
+}
+
+void parking_fini(struct parking *parking)
+{
+    while (parking->batches) {
+        struct parked_batch *batch = parking->batches;
+        parking->batches = batch->next;
+        parked_batch_free(batch);
+    }
+    while (parking->routes) {
+        struct parked_route *route = parking->routes;
+        parking->routes = route->next;
+        free(route);
+    }
+    plat_mutex_fini(&parking->mutex);
+}
+
+/* ---- routes; with the mutex held ------------------------------------------------------------------- */
+
+/* FNV-1a. */
+static uint64_t hash_of(struct span name)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < name.size; i++) {
+        hash = (hash ^ name.data[i]) * UINT64_C(0x100000001b3);
+    }
+    return hash;
+}
+
+static struct span name_of(const struct parked_route *route)
+{
+    return span_make(route->name, route->name_size);
+}
+
+static struct parked_route *find(const struct parking *parking, struct span name)
+{
+    uint64_t hash = hash_of(name);
+    struct parked_route *route = parking->routes;
+    while (route && (route->hash != hash || !span_equal(name_of(route), name))) {
+        route = route->next;
+    }
+    return route;
+}
+
+static void show(struct parked_route *route, struct span name)
+{
+    struct span cut = span_first(name, PARKING_NAME_MAX_BYTES - 1);
+    snprintf(route->shown, sizeof(route->shown), "%.*s", SPAN_ARG(cut));
+}
+
+static struct parked_route *find_or_add(struct parking *parking, struct span name)
+{
+    struct parked_route *route = find(parking, name);
+    if (route) {
+        return route;
+    }
+    route = calloc(1, sizeof(*route) + name.size);
+    if (!route) {
+        return NULL;
+    }
+    route->hash = hash_of(name);
+    route->name_size = name.size;
+    if (name.size) {
+        memcpy(route->name, name.data, name.size);
+    }
+    back_off_init(&route->back_off, parking->retry.min_ms, parking->retry.max_ms,
+        parking->seed++ ^ route->hash);
+    snprintf(route->text, sizeof(route->text), "it takes nothing");
+    show(route, name);
+    route->next = parking->routes;
+    parking->routes = route;
+    parking->route_count++;
+    atomic_store(&parking->any, true);
+    return route;
+}
+
+/* Behind a try that took ${spent_ns}. */
+static void wait_again(struct parked_route *route, uint64_t spent_ns)
+{
+    uint64_t rest = spent_ns < max_rest_ns / REST_PER_TRY ? spent_ns * REST_PER_TRY : max_rest_ns;
+    route->due_ns = plat_monotonic_ns() + rest +
+                    (uint64_t)back_off_next(&route->back_off, 0) * NS_PER_MS;
+}
+
+/* Forget the route if nothing waits for it, ${why} that is so. */
+static void forget_if_empty(
+    struct parking *parking, struct parked_route *route, enum parking_news why)
+{
+    if (route->head || route->busy || route->pins) {
+        return;
+    }
+    if (route->told && parking->tell) {
+        parking->tell(parking->self, why, route->shown, route->text);
+    }
+    struct parked_route **at = &parking->routes;
+    while (*at != route) {
+        at = &(*at)->next;
+    }
+    *at = route->next;
+    parking->route_count--;
+    atomic_store(&parking->any, parking->route_count > 0);
+    free(route);
+}
+
+/* ---- groups; with the mutex held ------------------------------------------------------------------- */
+
+static void link_group(struct parked_group *group)
+{
+    struct parked_route *route = group->route;
+    struct parked_group *before = route->tail;
+    while (before && before->batch->number > group->batch->number) {
+        before = before->previous;
+    }
+    struct parked_group *behind = before ? before->next : route->head;
+    group->previous = before;
+    group->next = behind;
+    *(before ? &before->next : &route->head) = group;
+    *(behind ? &behind->previous : &route->tail) = group;
+}
+
+static void unlink_group(struct parked_group *group)
+{
+    struct parked_route *route = group->route;
+    *(group->previous ? &group->previous->next : &route->head) = group->next;
+    *(group->next ? &group->next->previous : &route->tail) = group->previous;
+}
+
+static void count_records(struct parking *parking, const struct parked_batch *batch, int64_t change)
+{
+    parking->record_count += (uint64_t)change;
+    parking->event_count += batch->own ? 0 : (uint64_t)change;
+}
+
+/* ---- parking ------------------------------------------------------------------------------------- */
+
+bool parking_is_full(struct parking *parking)
+{
+    if (!parking_any(parking)) {
+        return false;
+    }
+    plat_mutex_lock(&parking->mutex);
+    bool full = parking->batch_count >= PARKING_MAX_BATCHES ||
+                parking->record_count >= PARKING_MAX_RECORDS ||
+                parking->route_count >= PARKING_MAX_ROUTES || parking->bytes >= parking->max_bytes;
+    plat_mutex_unlock(&parking->mutex);
+    return full;
+}
+
+bool parking_look(struct parking *parking, const struct span *names, size_t count, bool *ret_parked)
+{
+    bool any = false;
+    plat_mutex_lock(&parking->mutex);
+    for (size_t i = 0; i < count; i++) {
+        ret_parked[i] = find(parking, names[i]) != NULL;
+        any = any || ret_parked[i];
+    }
+    plat_mutex_unlock(&parking->mutex);
+    return any;
+}
+
+void parking_blame(struct parking *parking, struct span name, const struct output_rejection *why)
+{
+    plat_mutex_lock(&parking->mutex);
+    struct parked_route *route = find_or_add(parking, name);
+    if (route) {
+        struct span reason = span_first(why->reason, PARKING_TEXT_MAX_BYTES / 2);
+        bool ends = reason.size && reason.data[reason.size - 1] == ';';
+        reason = span_first(reason, reason.size - ends);
+        snprintf(route->text, sizeof(route->text), "status %d %.*s%s%.*s", why->status,
+            SPAN_ARG(span_first(why->type, PARKING_TEXT_MAX_BYTES / 4)), reason.size ? ": " : "",
+            SPAN_ARG(reason));
+        if (why->index.size) {
+            show(route, why->index);
+        }
+    }
+    plat_mutex_unlock(&parking->mutex);
+}
+
+/* A group for ${count} records, none of which is in it. NULL: out of memory. */
+static struct parked_group *make_group(
+    struct parking *parking, struct parked_batch *batch, struct span name, size_t count)
+{
+    struct parked_group *group = calloc(1, sizeof(*group) + count * sizeof(group->records[0]));
+    if (!group) {
+        return NULL;
+    }
+    plat_mutex_lock(&parking->mutex);
+    group->route = find_or_add(parking, name);
+    if (group->route) {
+        group->route->pins++;
+    }
+    plat_mutex_unlock(&parking->mutex);
+    if (!group->route) {
+        free(group);
+        return NULL;
+    }
+    group->batch = batch;
+    group->sibling = batch->groups;
+    batch->groups = group;
+    return group;
+}
+
+/* By name of ${routes}: how many of the marked records go there. NULL: out of memory. */
+static uint32_t *count_marked(
+    const struct routes *routes, const uint8_t *marks, size_t record_count)
+{
+    uint32_t *counts = calloc(routes->name_count + 1, sizeof(*counts));
+    for (size_t i = 0; counts && i < record_count; i++) {
+        counts[routes->indexes[i]] += marks[i] != 0;
+    }
+    return counts;
+}
+
+static bool make_groups(struct parking *parking, struct parked_batch *batch,
+    const struct routes *routes, const uint8_t *marks)
+{
+    size_t record_count = batch->item.batch->piece.count;
+    uint32_t *counts = count_marked(routes, marks, record_count);
+    struct parked_group **groups = calloc(routes->name_count + 1, sizeof(struct parked_group *));
+    bool ok = counts && groups;
+    for (size_t i = 0; ok && i < routes->name_count; i++) {
+        if (counts[i]) {
+            groups[i] = make_group(parking, batch, routes->names[i], counts[i]);
+            ok = groups[i] != NULL;
+        }
+    }
+    for (size_t i = 0; ok && i < record_count; i++) {
+        struct parked_group *group = groups[routes->indexes[i]];
+        if (marks[i]) {
+            group->records[group->count++] = (uint32_t)i;
+        }
+    }
+    free(counts);
+    free(groups);
+    return ok;
+}
+
+/* It was made, and not put. */
+static void discard(struct parking *parking, struct parked_batch *batch)
+{
+    plat_mutex_lock(&parking->mutex);
+    for (struct parked_group *g = batch->groups; g; g = g->sibling) {
+        g->route->pins--;
+        forget_if_empty(parking, g->route, PARKING_EMPTY);
+    }
+    plat_mutex_unlock(&parking->mutex);
+    parked_batch_free(batch);
+}
+
+struct parked_batch *parking_make(
+    struct parking *parking, const struct spool_item *item, const uint8_t *marks, uint64_t since_ns)
+{
+    const struct batch *from = item->batch;
+    struct parked_batch *batch = calloc(1, sizeof(*batch));
+    if (!batch) {
+        return NULL;
+    }
+    batch->item = *item;
+    batch->number = from->number;
+    batch->since_ns = since_ns;
+    batch->memory = parking->max_bytes == UINT64_MAX ? 0 : from->memory;
+    batch->own = from->own && !item->earlier;
+    if (!make_groups(parking, batch, &from->piece.routes[item->route], marks)) {
+        discard(parking, batch);
+        return NULL;
+    }
+    return batch;
+}
+
+/* What people hear of a route that has not been told. */
+static void tell_parked(struct parking *parking, struct parked_route *route)
+{
+    if (!route->told && parking->tell) {
+        parking->tell(parking->self, PARKING_PARKED, route->shown, route->text);
+    }
+    route->told = true;
+}
+
+void parking_put(struct parking *parking, struct parked_batch *batch)
+{
+    plat_mutex_lock(&parking->mutex);
+    batch->next = parking->batches;
+    if (batch->next) {
+        batch->next->previous = batch;
+    }
+    parking->batches = batch;
+    parking->batch_count++;
+    parking->bytes += batch->memory;
+    for (struct parked_group *g = batch->groups; g; g = g->sibling) {
+        struct parked_route *route = g->route;
+        bool fresh = !route->head && !route->busy;
+        route->pins--;
+        link_group(g);
+        count_records(parking, batch, (int64_t)g->count);
+        if (fresh) {
+            wait_again(route, 0);
+        }
+        tell_parked(parking, route);
+    }
+    plat_mutex_unlock(&parking->mutex);
+}
+
+/* ---- claims -------------------------------------------------------------------------------------- */
+
+/* When the oldest group of the route may be tried; UINT64_MAX: not now. What gets too old is tried a last
+ * time then. Holds the mutex. */
+static uint64_t due_of(const struct parking *parking, const struct parked_route *route, bool hurry)
+{
+    if (!route->head || route->busy || route->head->batch->busy) {
+        return UINT64_MAX;
+    }
+    if (hurry && !route->hurried) {
+        return 0;
+    }
+    uint64_t max_age = parking->retry.max_age_ns;
+    if (!route->open && parking->probe_count >= parking->max_probes) {
+        return UINT64_MAX;
+    }
+    uint64_t old = max_age ? route->head->batch->since_ns + max_age + 1 : UINT64_MAX;
+    return old < route->due_ns ? old : route->due_ns;
+}
+
+static struct parked_route *first_due(const struct parking *parking, bool hurry, uint64_t *ret_due)
+{
+    struct parked_route *first = NULL;
+    *ret_due = UINT64_MAX;
+    for (struct parked_route *route = parking->routes; route; route = route->next) {
+        uint64_t due = due_of(parking, route, hurry);
+        if (due < *ret_due) {
+            *ret_due = due;
+            first = route;
+        }
+    }
+    return first;
+}
+
+uint64_t parking_due(struct parking *parking)
+{
+    uint64_t due = UINT64_MAX;
+    if (parking_any(parking)) {
+        plat_mutex_lock(&parking->mutex);
+        first_due(parking, false, &due);
+        plat_mutex_unlock(&parking->mutex);
+    }
+    return due;
+}
+
+struct parked_batch *parking_claim(struct parking *parking, bool hurry)
+{
+    if (!parking_any(parking)) {
+        return NULL;
+    }
+    uint64_t due;
+    uint64_t now = plat_monotonic_ns();
+    struct parked_batch *batch = NULL;
+    plat_mutex_lock(&parking->mutex);
+    struct parked_route *first = first_due(parking, hurry, &due);
+    if (first && due <= now) {
+        batch = first->head->batch;
+        batch->claimed_ns = now;
+        batch->probes = !first->open;
+        for (struct parked_group *g = batch->groups; g; g = g->sibling) {
+            if (g->route->head == g && due_of(parking, g->route, hurry) <= now) {
+                g->claimed = true;
+            }
+        }
+        batch->busy = true;
+        parking->probe_count += batch->probes;
+    }
+    for (struct parked_group *g = batch ? batch->groups : NULL; g; g = g->sibling) {
+        if (g->claimed) {
+            g->route->busy = true;
+            g->route->open = false;
+            g->route->hurried = g->route->hurried || hurry;
+            unlink_group(g);
+        }
+    }
+    plat_mutex_unlock(&parking->mutex);
+    return batch;
+}
+
+size_t parking_mark(const struct parked_batch *batch, bool claimed, uint8_t *marks, uint8_t value)
+{
+    size_t count = 0;
+    for (const struct parked_group *g = batch->groups; g; g = g->sibling) {
+        for (size_t i = 0; g->claimed == claimed && i < g->count; i++) {
+            marks[g->records[i]] = value;
+            count++;
+        }
+    }
+    return count;
+}
+
+size_t parking_count(const struct parked_batch *batch)
+{
+    size_t count = 0;
+    for (const struct parked_group *g = batch->groups; g; g = g->sibling) {
+        count += g->count;
+    }
+    return count;
+}
+
+/* Keep the records of the group that are marked; NULL: all. Returns how many are gone. */
+static size_t keep_marked(struct parked_group *group, const uint8_t *marks)
+{
+    size_t kept = 0;
+    size_t before = group->count;
+    for (size_t i = 0; marks && i < before; i++) {
+        if (marks[group->records[i]]) {
+            group->records[kept++] = group->records[i];
+        }
+    }
+    group->count = marks ? kept : before;
+    return before - group->count;
+}
+
+/* A claimed group comes back. False: nothing is left of it, and it is freed. Holds the mutex. */
+static bool take_back(
+    struct parking *parking, struct parked_group *group, const uint8_t *marks, bool answered)
+{
+    struct parked_route *route = group->route;
+    size_t gone = keep_marked(group, marks);
+    count_records(parking, group->batch, -(int64_t)gone);
+    group->claimed = false;
+    route->busy = false;
+    if (gone && answered) {
+        back_off_reset(&route->back_off);
+    }
+    if (group->count || !answered) {
+        wait_again(route, plat_monotonic_ns() - group->batch->claimed_ns);
+    } else {
+        route->open = true; /* on with the next batch */
+        route->due_ns = 0;
+    }
+    if (group->count) {
+        link_group(group);
+        return true;
+    }
+    forget_if_empty(parking, route, answered ? PARKING_OPENED : PARKING_EMPTY);
+    free(group);
+    return false;
+}
+
+/* Holds the mutex. */
+static void remove_batch(struct parking *parking, struct parked_batch *batch)
+{
+    *(batch->previous ? &batch->previous->next : &parking->batches) = batch->next;
+    if (batch->next) {
+        batch->next->previous = batch->previous;
+    }
+    parking->batch_count--;
+    parking->bytes -= batch->memory;
+}
+
+/* Holds the mutex. */
+static void end_claim(struct parking *parking, struct parked_batch *batch)
+{
+    parking->probe_count -= batch->probes;
+    batch->probes = false;
+    batch->busy = false;
+}
+
+bool parking_return(
+    struct parking *parking, struct parked_batch *batch, const uint8_t *marks, bool answered)
+{
+    plat_mutex_lock(&parking->mutex);
+    struct parked_group **at = &batch->groups;
+    while (*at) {
+        struct parked_group *group = *at;
+        struct parked_group *sibling = group->sibling;
+        bool stays = !group->claimed || take_back(parking, group, marks, answered);
+        *at = stays ? group : sibling;
+        at = stays ? &group->sibling : at;
+    }
+    end_claim(parking, batch);
+    bool over = batch->groups == NULL;
+    if (over) {
+        remove_batch(parking, batch);
+    }
+    plat_mutex_unlock(&parking->mutex);
+    return over;
+}
+
+void parking_end(struct parking *parking, struct parked_batch *batch)
+{
+    plat_mutex_lock(&parking->mutex);
+    for (struct parked_group *g = batch->groups; g; g = g->sibling) {
+        count_records(parking, batch, -(int64_t)g->count);
+        if (g->claimed) {
+            g->route->busy = false;
+        } else {
+            unlink_group(g);
+        }
+        forget_if_empty(parking, g->route, PARKING_EMPTY);
+    }
+    end_claim(parking, batch);
+    remove_batch(parking, batch);
+    plat_mutex_unlock(&parking->mutex);
+}
+
+struct parked_batch *parking_drop(struct parking *parking)
+{
+    plat_mutex_lock(&parking->mutex);
+    struct parked_batch *batch = parking->batches;
+    while (batch && batch->busy) {
+        batch = batch->next;
+    }
+    if (batch) {
+        batch->busy = true;
+    }
+    plat_mutex_unlock(&parking->mutex);
+    return batch;
+}
+
+void parking_tidy(struct parking *parking)
+{
+    plat_mutex_lock(&parking->mutex);
+    struct parked_route *route = parking->routes;
+    while (route) {
+        struct parked_route *behind = route->next;
+        forget_if_empty(parking, route, PARKING_EMPTY);
+        route = behind;
+    }
+    plat_mutex_unlock(&parking->mutex);
+}
+
+void parking_look_at(struct parking *parking, struct parking_facts *ret_facts)
+{
+    *ret_facts = (struct parking_facts){.events = 0};
+    plat_mutex_lock(&parking->mutex);
+    const struct parked_route *route = parking->routes;
+    ret_facts->events = parking->event_count;
+    ret_facts->routes = parking->route_count;
+    if (route) {
+        snprintf(ret_facts->first, sizeof(ret_facts->first), "%s: %s", route->shown, route->text);
+    }
+    plat_mutex_unlock(&parking->mutex);
+}

@@ -1,0 +1,283 @@
+#include "outlet_rig.h"
+
+/* An output of which one route takes nothing for a while. A record is a line "ROUTE N". */
+
+struct parked_rig {
+    struct rig base;
+    struct output_ops ops;
+    uint64_t next; /* number of a record */
+    struct spool *spool;
+};
+
+static void setup_parked(
+    struct parked_rig *rig, size_t workers, size_t spool_bytes, uint64_t max_age_ns, bool keeps)
+{
+    struct error err = {0};
+    size_t cursor = 0;
+    struct spool_backlog backlog;
+    *rig = (struct parked_rig){.ops = fake_output_ops};
+    struct rig *base = &rig->base;
+    rig->ops.checkpoint = NULL;
+    buf_init(&base->warnings, 10000);
+    buf_init(&base->kept, 10000);
+    buf_init(&base->kept_records, 10000);
+    base->letters.ops = &letter_ops;
+    base->warns = true;
+    base->fake = fake_output_create(NULL, 0);
+    base->fake_settings = (struct fake_settings){.fake = base->fake, .route = "{x}"};
+    base->spool = spool_memory_create(1, spool_bytes, &err);
+    base->books = books_create(SESSIONS, 1, &err);
+    assert_true(base->spool && base->books);
+    const struct spool_reader reader = {.name = "fake", .route = 0};
+    assert_true(base->spool->ops->add_cursor(base->spool, &reader, &cursor, &backlog, &err));
+    base->outlet = outlet_create(
+        &(struct outlet_settings){.name = "fake",
+            .ops = &rig->ops,
+            .settings = &base->fake_settings,
+            .retry = {.min_ms = SHORT_MS, .max_ms = SHORT_MS, .max_age_ns = max_age_ns},
+            .workers = workers,
+            .session_count = SESSIONS,
+            .spool = base->spool,
+            .cursor = cursor,
+            .books = base->books,
+            .dead_letters = keeps ? &base->letters : NULL,
+            .warn = on_warn,
+            .self = base},
+        &err);
+    assert_non_null(base->outlet);
+}
+
+/* A batch with a record for each letter of ${routes}, which is the name of its route. */
+static void add_routed(struct parked_rig *rig, const char *routes)
+{
+    struct batch *batch = batch_create(1, NULL, 0);
+    assert_non_null(batch);
+    books_offer(rig->base.books, 0, strlen(routes), 0, false);
+    for (const char *route = routes; *route; route++) {
+        assert_true(routes_add(&batch->piece.routes[0], span_make(route, 1)));
+        buf_printf(&batch->piece.bytes, "%llu\n", (unsigned long long)++rig->next);
+        assert_true(piece_end_record(&batch->piece, 0));
+    }
+    assert_true(batch_mark(batch, &(struct batch_segment){.last_sequence = rig->next}));
+    rig->base.spool->ops->append(rig->base.spool, 0, batch);
+}
+
+static void start_parked(struct parked_rig *rig)
+{
+    struct error err = {0};
+    assert_true(outlet_start(rig->base.outlet, &err));
+}
+
+static void end_parked(struct parked_rig *rig)
+{
+    rig->base.spool->ops->close(rig->base.spool);
+    assert_true(outlet_join(rig->base.outlet));
+}
+
+/* What arrived for ${route}: numbers, each with a space behind it. */
+static void assert_arrived(const struct parked_rig *rig, char route, const char *expected)
+{
+    char *text = fake_output_text(rig->base.fake);
+    struct buf found;
+    buf_init(&found, 1 << 20);
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+        if (line[0] == route) {
+            buf_printf(&found, "%s ", line + 2);
+        }
+    }
+    assert_span(buf_span(&found), expected);
+    buf_fini(&found);
+    free(text);
+}
+
+static uint64_t mark_of(const struct parked_rig *rig)
+{
+    uint64_t sequences[SESSIONS];
+    struct buf checkpoint;
+    buf_init(&checkpoint, 1000);
+    outlet_state(rig->base.outlet, 0, sequences, &checkpoint);
+    buf_fini(&checkpoint);
+    return sequences[0];
+}
+
+static void others_go_on_and_the_route_keeps_its_order(void **state)
+{
+    (void)state;
+    struct parked_rig rig;
+    setup_parked(&rig, 1, 1 << 20, 0, true);
+    fake_output_shut(rig.base.fake, "s");
+    add_routed(&rig, "asbs");
+    add_routed(&rig, "sss");
+    add_routed(&rig, "ba");
+    add_routed(&rig, "sa");
+    start_parked(&rig);
+    fake_output_wait_records(rig.base.fake, 5);
+    assert_arrived(&rig, 'a', "1 9 11 ");
+    assert_arrived(&rig, 'b', "3 8 ");
+    assert_arrived(&rig, 's', "");
+    assert_int_equal(mark_of(&rig), 0); /* the first batch is not settled */
+    size_t sends = fake_output_counts(rig.base.fake).sends;
+    fake_output_wait_sends(rig.base.fake, sends + 3); /* probes, which carry nothing else */
+    struct output_counts counts = counts_of(&rig.base);
+    assert_true(counts.degraded);
+    assert_int_equal(counts.acked, 5);
+    assert_int_equal(counts.pending, 6);
+    assert_int_equal(counts.parked, 6);
+    assert_int_equal(counts.parked_routes, 1);
+    assert_string_equal(counts.parked_first, "s: status 403 shut: it is shut");
+    fake_output_shut(rig.base.fake, NULL);
+    end_parked(&rig);
+    assert_arrived(&rig, 's', "2 4 5 6 7 10 ");
+    counts = counts_of(&rig.base);
+    assert_false(counts.degraded);
+    assert_int_equal(counts.acked, 11);
+    assert_int_equal(counts.parked, 0);
+    assert_int_equal(counts.parked_routes, 0);
+    assert_int_equal(mark_of(&rig), 11);
+    assert_span(buf_span(&rig.base.warnings), "parked;unparked;");
+    teardown(&rig.base);
+}
+
+static void several_workers_deliver_each_record_once(void **state)
+{
+    (void)state;
+    enum { BATCHES = 300 };
+    struct parked_rig rig;
+    setup_parked(&rig, 4, 1 << 28, 0, true);
+    fake_output_shut(rig.base.fake, "s");
+    for (size_t i = 0; i < BATCHES; i++) {
+        add_routed(&rig, i % 3 ? "abs" : "sst");
+    }
+    start_parked(&rig);
+    fake_output_wait_records(rig.base.fake, BATCHES / 3 * 5);
+    fake_output_shut(rig.base.fake, "a"); /* it was open: nothing of it is left */
+    for (size_t i = 0; i < BATCHES; i++) {
+        add_routed(&rig, "ast");
+    }
+    fake_output_wait_records(rig.base.fake, BATCHES * 3 + BATCHES * 2);
+    fake_output_shut(rig.base.fake, NULL);
+    end_parked(&rig);
+    struct output_counts counts = counts_of(&rig.base);
+    assert_int_equal(counts.acked, BATCHES * 6);
+    assert_int_equal(counts.pending, 0);
+    assert_int_equal(fake_output_counts(rig.base.fake).records, BATCHES * 6);
+    assert_int_equal(mark_of(&rig), BATCHES * 6);
+    teardown(&rig.base);
+}
+
+static void so_much_is_held_and_no_more(void **state)
+{
+    (void)state;
+    struct parked_rig rig;
+    setup_parked(&rig, 1, 4000, 0, true); /* some batches of one record: half of it is for them */
+    fake_output_shut(rig.base.fake, "s");
+    for (size_t i = 0; i < 40; i++) {
+        add_routed(&rig, "s");
+    }
+    add_routed(&rig, "a");
+    start_parked(&rig);
+    fake_output_wait_sends(rig.base.fake, 20);
+    struct output_counts counts = counts_of(&rig.base);
+    assert_true(counts.parked > 0 && counts.parked < 40);
+    assert_arrived(&rig, 'a', "");
+    fake_output_shut(rig.base.fake, NULL);
+    end_parked(&rig);
+    assert_arrived(&rig, 'a', "41 ");
+    assert_int_equal(counts_of(&rig.base).acked, 41);
+    assert_span(buf_span(&rig.base.warnings), "parked;full;unparked;");
+    teardown(&rig.base);
+}
+
+static void a_stop_counts_what_is_held_as_dropped(void **state)
+{
+    (void)state;
+    struct parked_rig rig;
+    setup_parked(&rig, 2, 1 << 20, 0, true);
+    fake_output_shut(rig.base.fake, "s");
+    add_routed(&rig, "asss");
+    add_routed(&rig, "as");
+    add_routed(&rig, "b");
+    start_parked(&rig);
+    fake_output_wait_records(rig.base.fake, 3);
+    outlet_hurry(rig.base.outlet);
+    outlet_give_up(rig.base.outlet);
+    end_parked(&rig);
+    struct output_counts counts = counts_of(&rig.base);
+    assert_int_equal(counts.acked, 3);
+    assert_int_equal(counts.dropped[OUTPUT_DROP_STOPPED], 4);
+    assert_int_equal(counts.pending, 0);
+    assert_int_equal(counts.parked, 0);
+    assert_int_equal(mark_of(&rig), 0); /* it comes again */
+    teardown(&rig.base);
+}
+
+static void what_is_held_for_too_long_is_kept_as_a_dead_letter(void **state)
+{
+    (void)state;
+    struct parked_rig rig;
+    setup_parked(&rig, 1, 1 << 20, 1, true); /* ns: at once */
+    fake_output_shut(rig.base.fake, "s");
+    add_routed(&rig, "asb");
+    add_routed(&rig, "sa");
+    start_parked(&rig);
+    end_parked(&rig);
+    struct output_counts counts = counts_of(&rig.base);
+    assert_int_equal(counts.acked, 3);
+    assert_int_equal(counts.dead_lettered, 2);
+    assert_int_equal(counts.kept_too_old, 2);
+    assert_int_equal(counts.parked, 0);
+    assert_false(counts.degraded);
+    assert_int_equal(mark_of(&rig), 5);
+    assert_span(buf_span(&rig.base.kept), "fake 403 too_old: tried for longer than retry.max_age. "
+                                          "the last answer: status 403 shut: it "
+                                          "is shut s 2;fake 403 too_old: tried for longer than "
+                                          "retry.max_age. the last answer: status "
+                                          "403 shut: it is shut s 4;");
+    assert_span(buf_span(&rig.base.kept_records), "0 2 ");
+    teardown(&rig.base);
+}
+
+static void without_a_route_or_with_a_checkpoint_nothing_is_held(void **state)
+{
+    (void)state;
+    struct parked_rig rig;
+    setup_parked(&rig, 1, 1 << 20, 0, true);
+    outlet_destroy(rig.base.outlet);
+    struct error err = {0};
+    rig.base.outlet = outlet_create(&(struct outlet_settings){.name = "fake",
+                                        .ops = &fake_output_ops,
+                                        .settings = &rig.base.fake_settings,
+                                        .retry = {.min_ms = SHORT_MS, .max_ms = SHORT_MS},
+                                        .workers = 1,
+                                        .session_count = SESSIONS,
+                                        .spool = rig.base.spool,
+                                        .books = rig.base.books,
+                                        .warn = on_warn,
+                                        .self = &rig.base},
+        &err);
+    assert_non_null(rig.base.outlet);
+    fake_output_shut(rig.base.fake, "s");
+    add_routed(&rig, "as");
+    add_routed(&rig, "b");
+    start_parked(&rig);
+    fake_output_wait_sends(rig.base.fake, 3);
+    assert_arrived(&rig, 'b', "");
+    fake_output_shut(rig.base.fake, NULL);
+    end_parked(&rig);
+    assert_arrived(&rig, 'b', "3 ");
+    assert_span(buf_span(&rig.base.warnings), "degraded;mended;");
+    teardown(&rig.base);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(others_go_on_and_the_route_keeps_its_order),
+        cmocka_unit_test(several_workers_deliver_each_record_once),
+        cmocka_unit_test(so_much_is_held_and_no_more),
+        cmocka_unit_test(a_stop_counts_what_is_held_as_dropped),
+        cmocka_unit_test(what_is_held_for_too_long_is_kept_as_a_dead_letter),
+        cmocka_unit_test(without_a_route_or_with_a_checkpoint_nothing_is_held),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

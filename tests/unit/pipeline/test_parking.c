@@ -1,0 +1,263 @@
+#include "pipeline/parking.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "platform/plat_system.h"
+#include "support/test.h"
+
+/* Which batches are claimed when, and what is left of them. */
+
+enum { LONG_MS = 24 * 3600 * 1000 };
+
+struct fixture {
+    struct parking parking;
+    struct batch *batches[8];
+    struct buf told;
+};
+
+static void on_tell(void *self, enum parking_news news, const char *route, const char *text)
+{
+    static const char *const words[] = {"parked", "opened", "empty"};
+    struct fixture *f = self;
+    buf_printf(&f->told, "%s %s %s;", words[news], route, text);
+}
+
+static void setup(struct fixture *f, unsigned retry_ms, uint64_t max_age_ns)
+{
+    const struct delivery_retry retry = {
+        .min_ms = retry_ms, .max_ms = retry_ms, .max_age_ns = max_age_ns};
+    *f = (struct fixture){.batches = {NULL}};
+    parking_init(&f->parking, &retry, 1 << 20, 2);
+    f->parking.tell = on_tell;
+    f->parking.self = f;
+    buf_init(&f->told, 10000);
+}
+
+static void teardown(struct fixture *f)
+{
+    parking_fini(&f->parking);
+    for (size_t i = 0; i < 8; i++) {
+        batch_destroy(f->batches[i]);
+    }
+    buf_fini(&f->told);
+}
+
+/* Park all records of batch ${number}, one for each letter of ${routes}. */
+static struct parked_batch *park(struct fixture *f, size_t number, const char *routes)
+{
+    uint8_t marks[16];
+    memset(marks, 1, sizeof(marks));
+    struct batch *batch = batch_create(1, NULL, 0);
+    assert_non_null(batch);
+    f->batches[number] = batch;
+    batch->number = number;
+    batch->memory = 100;
+    for (; *routes; routes++) {
+        assert_true(routes_add(&batch->piece.routes[0], span_make(routes, 1)));
+        buf_add_text(&batch->piece.bytes, "x");
+        assert_true(piece_end_record(&batch->piece, 0));
+    }
+    const struct spool_item item = {.batch = batch};
+    struct parked_batch *parked = parking_make(&f->parking, &item, marks, plat_monotonic_ns());
+    assert_non_null(parked);
+    parking_put(&f->parking, parked);
+    return parked;
+}
+
+/* The next claim is of ${batch}, and of these of its records. */
+static void expect_claim(
+    struct fixture *f, struct parked_batch *batch, const char *records, bool hurry)
+{
+    uint8_t marks[16] = {0};
+    char found[64] = "";
+    assert_ptr_equal(parking_claim(&f->parking, hurry), batch);
+    parking_mark(batch, true, marks, 1);
+    for (size_t i = 0; i < sizeof(marks); i++) {
+        if (marks[i]) {
+            snprintf(found + strlen(found), sizeof(found) - strlen(found), "%zu ", i);
+        }
+    }
+    assert_string_equal(found, records);
+}
+
+static struct parking_facts facts_of(struct fixture *f)
+{
+    struct parking_facts facts;
+    parking_look_at(&f->parking, &facts);
+    return facts;
+}
+
+static void routes_are_claimed_by_the_order_of_their_batches(void **state)
+{
+    (void)state;
+    static const uint8_t none[16] = {0};
+    struct fixture f;
+    setup(&f, LONG_MS, 0);
+    struct parked_batch *second = park(&f, 2, "ab");
+    struct parked_batch *first = park(&f, 1, "cac"); /* from a slower worker */
+    assert_null(parking_claim(&f.parking, false));   /* nothing is due */
+    assert_int_equal(facts_of(&f).events, 5);
+    assert_int_equal(facts_of(&f).routes, 3);
+    /* Of the first all is oldest, of the second route b alone. */
+    struct parked_batch *claimed = parking_claim(&f.parking, true);
+    assert_non_null(claimed);
+    struct parked_batch *other = claimed == first ? second : first;
+    expect_claim(&f, other, other == first ? "0 1 2 " : "1 ", true);
+    assert_null(parking_claim(&f.parking, true)); /* once each */
+    assert_int_equal(parking_return(&f.parking, first, none, true), true);
+    assert_int_equal(parking_return(&f.parking, second, none, true), false);
+    parked_batch_free(first);
+    /* Route a was opened by the first batch: on with the second. */
+    expect_claim(&f, second, "0 ", false);
+    assert_true(parking_return(&f.parking, second, none, true));
+    parked_batch_free(second);
+    assert_false(parking_any(&f.parking));
+    assert_int_equal(facts_of(&f).events, 0);
+    teardown(&f);
+}
+
+static void what_is_still_blocked_waits_again_in_its_place(void **state)
+{
+    (void)state;
+    static const uint8_t last[16] = {0, 0, 1};
+    struct fixture f;
+    setup(&f, LONG_MS, 0);
+    struct parked_batch *first = park(&f, 1, "aaa");
+    struct parked_batch *second = park(&f, 2, "a");
+    expect_claim(&f, first, "0 1 2 ", true);
+    assert_true(parking_due(&f.parking) == UINT64_MAX); /* its only route is claimed */
+    assert_false(parking_return(&f.parking, first, last, true));
+    assert_int_equal(facts_of(&f).events, 2);
+    assert_null(parking_claim(&f.parking, false));
+    assert_true(parking_due(&f.parking) > plat_monotonic_ns());
+    struct parked_batch *dropped = parking_drop(&f.parking);
+    assert_true(dropped == first || dropped == second);
+    parking_end(&f.parking, dropped);
+    parked_batch_free(dropped);
+    struct parked_batch *rest = parking_drop(&f.parking);
+    assert_true(rest && rest != dropped);
+    assert_null(parking_drop(&f.parking));
+    parking_end(&f.parking, rest);
+    parked_batch_free(rest);
+    assert_false(parking_any(&f.parking));
+    teardown(&f);
+}
+
+static void some_workers_are_left_to_what_is_not_parked(void **state)
+{
+    (void)state;
+    static const uint8_t all[16] = {1, 1, 1};
+    static const uint8_t none[16] = {0};
+    struct fixture f;
+    setup(&f, LONG_MS, 1); /* ns: all is due at once */
+    struct parked_batch *batches[] = {park(&f, 1, "a"), park(&f, 2, "b"), park(&f, 3, "cc")};
+    struct parked_batch *second = NULL;
+    struct parked_batch *first = parking_claim(&f.parking, false);
+    assert_true(first && (second = parking_claim(&f.parking, false)));
+    assert_null(parking_claim(&f.parking, false));
+    assert_true(parking_due(&f.parking) == UINT64_MAX);
+    assert_false(parking_return(&f.parking, second, all, false));
+    assert_non_null(second = parking_claim(&f.parking, false));
+    for (size_t i = 0; i < 3; i++) {
+        if (batches[i] != first && batches[i] != second) {
+            assert_null(parking_claim(&f.parking, false));
+        }
+    }
+    assert_true(parking_return(&f.parking, second, none, false));
+    parking_end(&f.parking, first);
+    parked_batch_free(first);
+    parked_batch_free(second);
+    assert_non_null(second = parking_claim(&f.parking, false));
+    assert_true(parking_return(&f.parking, second, none, false));
+    parked_batch_free(second);
+    assert_false(parking_any(&f.parking));
+    teardown(&f);
+}
+
+static void what_gets_too_old_is_due(void **state)
+{
+    (void)state;
+    static const uint8_t none[16] = {0};
+    struct fixture f;
+    setup(&f, LONG_MS, 1);
+    struct parked_batch *first = park(&f, 1, "a");
+    struct parked_batch *second = park(&f, 2, "a");
+    expect_claim(&f, first, "0 ", false);
+    assert_true(parking_return(&f.parking, first, none, false)); /* given up */
+    parked_batch_free(first);
+    expect_claim(&f, second, "0 ", false);
+    assert_true(parking_return(&f.parking, second, none, false));
+    parked_batch_free(second);
+    assert_span(buf_span(&f.told), "parked a it takes nothing;empty a it takes nothing;");
+    teardown(&f);
+}
+
+static void what_was_said_is_told_with_the_index(void **state)
+{
+    (void)state;
+    static const uint8_t none[16] = {0};
+    struct fixture f;
+    bool parked[2];
+    const struct span names[2] = {span_text("b"), span_text("a")};
+    setup(&f, LONG_MS, 0);
+    assert_false(parking_look(&f.parking, names, 2, parked));
+    parking_blame(&f.parking, span_text("a"),
+        &(struct output_rejection){.status = 403,
+            .type = span_text("block"),
+            .reason = span_text("it is shut;"),
+            .index = span_text("logs-a")});
+    assert_true(parking_look(&f.parking, names, 2, parked));
+    assert_false(parked[0]);
+    assert_true(parked[1]);
+    assert_span(buf_span(&f.told), ""); /* nothing is held yet */
+    struct parked_batch *batch = park(&f, 1, "a");
+    assert_string_equal(facts_of(&f).first, "logs-a: status 403 block: it is shut");
+    expect_claim(&f, batch, "0 ", true);
+    assert_true(parking_return(&f.parking, batch, none, true));
+    parked_batch_free(batch);
+    assert_span(buf_span(&f.told), "parked logs-a status 403 block: it is shut;"
+                                   "opened logs-a status 403 block: it is shut;");
+    parking_blame(&f.parking, span_text("a"), &(struct output_rejection){.status = 403});
+    parking_tidy(&f.parking);
+    assert_false(parking_any(&f.parking));
+    teardown(&f);
+}
+
+static void it_is_full_at_its_bounds(void **state)
+{
+    (void)state;
+    struct fixture f;
+    setup(&f, LONG_MS, 0);
+    f.parking.max_bytes = 250;
+    assert_false(parking_is_full(&f.parking));
+    park(&f, 1, "a");
+    park(&f, 2, "a");
+    assert_false(parking_is_full(&f.parking));
+    park(&f, 3, "a");
+    assert_true(parking_is_full(&f.parking));
+    struct parked_batch *batch = parking_drop(&f.parking);
+    parking_end(&f.parking, batch);
+    parked_batch_free(batch);
+    assert_false(parking_is_full(&f.parking));
+    char name[16];
+    for (size_t i = 0; i < PARKING_MAX_ROUTES; i++) {
+        snprintf(name, sizeof(name), "r%zu", i);
+        parking_blame(&f.parking, span_text(name), &(struct output_rejection){.status = 403});
+    }
+    assert_true(parking_is_full(&f.parking));
+    teardown(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(routes_are_claimed_by_the_order_of_their_batches),
+        cmocka_unit_test(what_is_still_blocked_waits_again_in_its_place),
+        cmocka_unit_test(some_workers_are_left_to_what_is_not_parked),
+        cmocka_unit_test(what_gets_too_old_is_due),
+        cmocka_unit_test(what_was_said_is_told_with_the_index),
+        cmocka_unit_test(it_is_full_at_its_bounds),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
