@@ -3,7 +3,8 @@
  * records from front to end: each request takes a stretch, and what its answer means decides where
  * the next one begins and how far it goes:
  *
- *   answered           each record by its item; on behind the stretch
+ *   answered           each record by its item; on behind the stretch. Where events go to several
+ *                      indices, one that takes nothing now blocks its own events alone
  *   413                the stretch is too large: half of it, down to one record, which is refused.
  *                      What was taken and what was not gives a size that is kept (es_limit.h)
  *   400                something in the stretch is bad: half of it, until one record is alone
@@ -148,7 +149,8 @@ void es_sender_destroy(struct es_sender *sender)
  * graver one, or one of its kind. */
 static struct error *trouble(struct es_sender *self, size_t count, enum es_verdict of)
 {
-    static const int gravity[] = {[ES_REFUSED] = 1, [ES_RETRY] = 2, [ES_RETRY_SLOWLY] = 3};
+    static const int gravity[] = {
+        [ES_BLOCKED] = 1, [ES_REFUSED] = 2, [ES_RETRY] = 3, [ES_RETRY_SLOWLY] = 4};
     struct trouble *t = &self->trouble;
     bool graver = t->count == 0 || gravity[of] > gravity[t->of];
     t->count += count;
@@ -184,16 +186,24 @@ static void start_reply(void *self_)
     self->too_much = 0;
 }
 
+/* With one index for all there is nothing else that could go on. */
+static enum es_verdict verdict_of_item(const struct es_sender *self, const struct es_answer *item)
+{
+    enum es_verdict verdict = es_verdict_item(item);
+    bool waits = verdict == ES_RETRY || verdict == ES_RETRY_SLOWLY;
+    return waits && self->delivery->routes && es_verdict_is_of_index(item) ? ES_BLOCKED : verdict;
+}
+
 static void take_item(void *self_, size_t place, const struct es_answer *item)
 {
     struct es_sender *self = self_;
-    enum es_verdict verdict = es_verdict_item(item);
+    enum es_verdict verdict = verdict_of_item(self, item);
     self->verdicts[place] = verdict;
-    self->too_much += item->status == TOO_MUCH;
-    if (verdict != ES_RETRY && verdict != ES_RETRY_SLOWLY && verdict != ES_REFUSED) {
+    self->too_much += item->status == TOO_MUCH && !es_verdict_is_of_index(item);
+    if (verdict == ES_TAKEN || verdict == ES_DUPLICATE) {
         return;
     }
-    if (verdict == ES_REFUSED) {
+    if (verdict == ES_REFUSED || verdict == ES_BLOCKED) {
         note(self, self->first + place, item);
     }
     struct error *err = trouble(self, 1, verdict);
@@ -253,7 +263,8 @@ static void take_answers(struct es_sender *self)
         [ES_RETRY_SLOWLY] = RECORD_RETRY,
         [ES_TAKEN] = RECORD_DELIVERED,
         [ES_DUPLICATE] = RECORD_DELIVERED,
-        [ES_REFUSED] = RECORD_REJECTED};
+        [ES_REFUSED] = RECORD_REJECTED,
+        [ES_BLOCKED] = RECORD_BLOCKED};
     for (size_t i = 0; i < self->count; i++) {
         self->statuses[self->first + i] = statuses[self->verdicts[i]];
         if (self->verdicts[i] == ES_DUPLICATE) {
@@ -425,7 +436,7 @@ static void begin(struct es_sender *self, const struct delivery *delivery)
 
 static enum output_verdict verdict_of(const struct es_sender *self, size_t *ret_left)
 {
-    size_t counts[RECORD_REJECTED + 1] = {0};
+    size_t counts[RECORD_BLOCKED + 1] = {0};
     size_t all = self->delivery->record_count;
     for (size_t i = 0; i < all; i++) {
         counts[self->statuses[i]]++;

@@ -9,6 +9,7 @@ struct rule {
     const char *reason; /* how it begins, where nothing of an event can stand; NULL: any */
     enum es_verdict verdict;
     const char *words;
+    bool of_index; /* other indices may take events: of items alone */
 };
 
 /* In both tables the first row that fits counts. What illegal_argument_exception hides is told apart by
@@ -18,61 +19,70 @@ static const char illegal[] = "illegal_argument_exception";
 static const char no_room[] = "the cluster has all the shards that it may, and makes no new index. "
                               "free some";
 
+/* What an index keeps out is held for it alone (of_index); the first line of a block names the index, or
+ * it is one of the whole cluster. */
 static const struct rule item_rules[] = {
-    {200, 201, NULL, NULL, ES_TAKEN, "stored"},
-    {409, 409, NULL, NULL, ES_DUPLICATE, "a document of this id is there already"},
-    {408, 408, NULL, NULL, ES_RETRY, "it took too long"},
-    {429, 429, NULL, NULL, ES_RETRY, "the server has too much to do, or too full a disk"},
-    {500, 599, NULL, NULL, ES_RETRY, "the server has a fault"},
-    {400, 499, "*block_exception", NULL, ES_RETRY, "the index is closed to writing"},
+    {200, 201, NULL, NULL, ES_TAKEN, "stored", false},
+    {409, 409, NULL, NULL, ES_DUPLICATE, "a document of this id is there already", false},
+    {408, 408, NULL, NULL, ES_RETRY, "it took too long", false},
+    {400, 599, "index_create_block_exception", NULL, ES_RETRY, "the cluster makes no new index",
+        true},
+    {400, 599, "*block_exception", "blocked by: [", ES_RETRY, "the cluster is closed to writing",
+        false},
+    {400, 599, "*block_exception", NULL, ES_RETRY, "the index is closed to writing", true},
+    {429, 429, NULL, NULL, ES_RETRY, "the server has too much to do, or too full a disk", false},
+    {500, 599, NULL, NULL, ES_RETRY, "the server, or this index of it, has a fault", true},
     {400, 400, "resource_already_exists_exception", NULL, ES_RETRY,
-        "another request was making the index"},
-    {400, 400, "index_closed_exception", NULL, ES_RETRY_SLOWLY, "the index is closed. open it"},
-    {400, 400, illegal, "Validation Failed: 1: this action would add [", ES_RETRY_SLOWLY, no_room},
+        "another request was making the index", false},
+    {400, 400, "index_closed_exception", NULL, ES_RETRY_SLOWLY, "the index is closed. open it",
+        true},
+    {400, 400, illegal, "Validation Failed: 1: this action would add [", ES_RETRY_SLOWLY, no_room,
+        true},
     {400, 400, "validation_exception", "Validation Failed: 1: this action would add [",
-        ES_RETRY_SLOWLY, no_room},
+        ES_RETRY_SLOWLY, no_room, true},
     {400, 400, "validation_exception", NULL, ES_RETRY_SLOWLY,
-        "the index cannot be made as the cluster's templates say. correct them"},
+        "the index cannot be made as the cluster's templates say. correct them", true},
     {400, 400, illegal, "Number of documents in ", ES_RETRY_SLOWLY,
-        "the shard is full. roll the index over, or give it more shards"},
+        "the shard is full. roll the index over, or give it more shards", true},
     {400, 400, illegal, "pipeline with id [", ES_RETRY_SLOWLY,
-        "the ingest pipeline is not there. create it, or correct its name"},
+        "the ingest pipeline is not there. create it, or correct its name", true},
     {400, 400, illegal, "no write index is defined for alias [", ES_RETRY_SLOWLY,
-        "the alias has no index to write to. give it one"},
+        "the alias has no index to write to. give it one", true},
     {400, 400, illegal, "only write ops with an op_type of create", ES_RETRY_SLOWLY,
-        "this is a data stream, which takes only create. correct action"},
+        "this is a data stream, which takes only create. correct action", true},
     {400, 400, illegal, "index request targeting data stream [", ES_RETRY_SLOWLY,
-        "the data stream takes no routing. remove it"},
+        "the data stream takes no routing. remove it", true},
     {400, 400, illegal, "Alias [", ES_RETRY_SLOWLY,
-        "the alias has a routing of its own. remove routing"},
+        "the alias has a routing of its own. remove routing", true},
     {400, 400, "routing_missing_exception", NULL, ES_RETRY_SLOWLY,
-        "the index asks for a routing. set it"},
-    {401, 401, NULL, NULL, ES_RETRY_SLOWLY, "the server does not know us. check auth"},
+        "the index asks for a routing. set it", true},
+    {401, 401, NULL, NULL, ES_RETRY_SLOWLY, "the server does not know us. check auth", false},
     {403, 403, NULL, NULL, ES_RETRY_SLOWLY,
         "we have no right to write there. give the user the right to create documents and the "
-        "index"},
+        "index",
+        true},
     {404, 404, NULL, NULL, ES_RETRY_SLOWLY,
-        "the index, alias or data stream is not there. create it, or correct its name"},
+        "the index, alias or data stream is not there. create it, or correct its name", true},
     {400, 499, NULL, NULL, ES_REFUSED,
-        "the document will never be taken: a mapping, a limit, a pipeline that fails"},
+        "the document will never be taken: a mapping, a limit, a pipeline that fails", false},
 };
 
 static const struct rule request_rules[] = {
-    {200, 200, NULL, NULL, ES_READ, "each event has an answer of its own"},
+    {200, 200, NULL, NULL, ES_READ, "each event has an answer of its own", false},
     {201, 299, NULL, NULL, ES_RETRY,
-        "no answer for each event came. is this Elasticsearch or OpenSearch?"},
+        "no answer for each event came. is this Elasticsearch or OpenSearch?", false},
     {400, 400, illegal, "Action/metadata line [", ES_RETRY_SLOWLY,
-        "the server does not know what a setting of this output asks for. remove it"},
-    {400, 400, NULL, NULL, ES_BISECT, "something in it is bad"},
+        "the server does not know what a setting of this output asks for. remove it", false},
+    {400, 400, NULL, NULL, ES_BISECT, "something in it is bad", false},
     {404, 404, NULL, NULL, ES_RETRY,
-        "nothing takes events there, or not yet. check address and path of hosts"},
-    {408, 408, NULL, NULL, ES_RETRY, "the server did not wait for the request"},
-    {413, 413, NULL, NULL, ES_SPLIT, "it is too large"},
-    {429, 429, NULL, NULL, ES_RETRY, "the server has too much to do"},
+        "nothing takes events there, or not yet. check address and path of hosts", false},
+    {408, 408, NULL, NULL, ES_RETRY, "the server did not wait for the request", false},
+    {413, 413, NULL, NULL, ES_SPLIT, "it is too large", false},
+    {429, 429, NULL, NULL, ES_RETRY, "the server has too much to do", false},
     {300, 499, NULL, NULL, ES_RETRY_SLOWLY,
-        "no event is to blame: credentials, rights, a wrong address"},
-    {502, 504, NULL, NULL, ES_RETRY, "this node is not there"},
-    {500, 599, NULL, NULL, ES_RETRY, "the server has a fault"},
+        "no event is to blame: credentials, rights, a wrong address", false},
+    {502, 504, NULL, NULL, ES_RETRY, "this node is not there", false},
+    {500, 599, NULL, NULL, ES_RETRY, "the server has a fault", false},
 };
 
 enum {
@@ -114,6 +124,12 @@ enum es_verdict es_verdict_item(const struct es_answer *answer)
     return rule ? rule->verdict : ES_RETRY;
 }
 
+bool es_verdict_is_of_index(const struct es_answer *answer)
+{
+    const struct rule *rule = find(item_rules, ITEM_RULES, answer);
+    return rule && rule->of_index;
+}
+
 enum es_verdict es_verdict_request(const struct es_answer *answer)
 {
     const struct rule *rule = find(request_rules, REQUEST_RULES, answer);
@@ -148,6 +164,8 @@ static const char *const consequences[] = {
     [ES_BISECT] = "sent in halves until the bad one is alone, which goes to the dead letters",
 };
 
+static const char apart[] = "held apart (see below), or with one index for all ";
+
 static void write_table(const struct rule *rules, size_t count, struct buf *out)
 {
     buf_add_text(out, "| Status | It says | The events are |\n|---|---|---|\n");
@@ -164,7 +182,8 @@ static void write_table(const struct rule *rules, size_t count, struct buf *out)
         if (rule->reason) {
             buf_printf(out, ", `%s…`", rule->reason);
         }
-        buf_printf(out, " | %s | %s |\n", rule->words, consequences[rule->verdict]);
+        buf_printf(out, " | %s | %s%s |\n", rule->words, rule->of_index ? apart : "",
+            consequences[rule->verdict]);
     }
 }
 
@@ -174,6 +193,16 @@ void es_verdict_write_reference(struct buf *out)
                       "The first row that fits counts. The answer for one event:\n\n");
     write_table(item_rules, ITEM_RULES, out);
     buf_add_text(out,
+        "\nWhere `index` or `data_stream` has fields in it, events are held apart for each index "
+        "that "
+        "does not take them: everything for other indices goes on. What comes for this one waits "
+        "in "
+        "its order, and the oldest is sent again after a growing wait, up to `retry.max`; after "
+        "`retry.max_age` it is given up. The output counts as degraded meanwhile, and the status "
+        "says "
+        "which index, why, and how many events (`parked`). An output takes no more batches when it "
+        "holds some of 4,096 (in memory: half of what the spool may hold), two million events, or "
+        "those of 1,024 indices.\n"
         "\nThe answer to a request as such. No reply, or one that is cut off, cannot be "
         "read or answers for another number of events: sent again. Where there are several hosts, "
         "what is sent again goes to the next one at once, and the host is left alone for 1 s, then "

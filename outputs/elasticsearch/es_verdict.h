@@ -13,6 +13,7 @@ enum es_verdict {
     ES_TAKEN,
     ES_DUPLICATE, /* it is there already: taken, if it was sent before */
     ES_REFUSED,   /* it will never be taken */
+    ES_BLOCKED,   /* its index cannot take it now, others may */
     ES_READ,      /* of a request: each event has an answer of its own */
     ES_SPLIT,     /* of a request: too large */
     ES_BISECT,    /* of a request: something in it is bad */
@@ -20,6 +21,10 @@ enum es_verdict {
 
 /* Of one event; the reason as the server wrote it. */
 enum es_verdict es_verdict_item(const struct es_answer *answer);
+
+/* Is what keeps the event out a matter of the index that it goes to, so that events for other indices may
+ * be taken? For answers that mean ES_RETRY or ES_RETRY_SLOWLY. */
+bool es_verdict_is_of_index(const struct es_answer *answer);
 
 /* Of a request as such. The same. */
 enum es_verdict es_verdict_request(const struct es_answer *answer);

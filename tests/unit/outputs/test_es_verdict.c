@@ -55,6 +55,57 @@ static void every_status_of_an_item_has_one_meaning(void **state)
     }
 }
 
+/* Reasons as both servers give them, from their sources and from users' reports. */
+static void what_one_index_keeps_out_is_told_from_what_the_cluster_does(void **state)
+{
+    (void)state;
+    static const struct {
+        int status;
+        const char *type;
+        const char *reason;
+        bool of_index;
+    } cases[] = {
+        {403, "cluster_block_exception",
+            "index [hol-2019] blocked by: [FORBIDDEN/8/index write (api)];", true},
+        {403, "cluster_block_exception", "index [hol-2019] blocked by: [FORBIDDEN/4/index closed];",
+            true},
+        {429, "cluster_block_exception",
+            "index [hol-2019] blocked by: [TOO_MANY_REQUESTS/12/disk usage exceeded flood-stage "
+            "watermark, index has read-only-allow-delete block];",
+            true},
+        {403, "cluster_block_exception", "blocked by: [FORBIDDEN/6/cluster read-only (api)];",
+            false},
+        {503, "cluster_block_exception",
+            "blocked by: [SERVICE_UNAVAILABLE/1/state not recovered / initialized];", false},
+        {403, "index_create_block_exception",
+            "blocked by: [FORBIDDEN/10/cluster create-index blocked (api)];", true},
+        {400, "index_closed_exception", "closed", true},
+        {403, "security_exception", "action [indices:data/write/bulk[s]] is unauthorized", true},
+        {404, "index_not_found_exception", "no such index [hol-2019]", true},
+        {400, "illegal_argument_exception", "no write index is defined for alias [hol-2019].",
+            true},
+        {400, "illegal_argument_exception",
+            "Validation Failed: 1: this action would add [2] shards, but this cluster currently "
+            "has "
+            "[1000]/[1000] maximum normal shards open;",
+            true},
+        {503, "unavailable_shards_exception", "[hol-2019][0] primary shard is not active", true},
+        {503, "process_cluster_event_timeout_exception", "failed to process cluster event", true},
+        {500, "", "", true},
+        {401, "security_exception", "missing authentication credentials", false},
+        {429, "es_rejected_execution_exception", "rejected execution of primary operation", false},
+        {429, "circuit_breaking_exception", "[parent] Data too large", false},
+        {408, "", "", false},
+        {400, "mapper_parsing_exception", "failed to parse", false},
+        {400, "resource_already_exists_exception", "index [x] already exists", false},
+        {201, "", "", false},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct es_answer answer = answer_of(cases[i].status, cases[i].type, cases[i].reason);
+        assert_int_equal(es_verdict_is_of_index(&answer), cases[i].of_index);
+    }
+}
+
 /* Types and reasons as OpenSearch 2.19.6 and Elasticsearch 8.19.21 gave them, those of "documents" from
  * their sources; `illegal_argument_exception` of a cluster without room, from users' reports. */
 static void a_state_of_the_cluster_is_told_from_a_fault_of_the_event(void **state)
@@ -219,6 +270,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_status_of_an_item_has_one_meaning),
+        cmocka_unit_test(what_one_index_keeps_out_is_told_from_what_the_cluster_does),
         cmocka_unit_test(a_state_of_the_cluster_is_told_from_a_fault_of_the_event),
         cmocka_unit_test(every_status_of_a_request_has_one_meaning),
         cmocka_unit_test(a_setting_that_the_server_does_not_know_is_no_fault_of_an_event),
