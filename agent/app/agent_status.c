@@ -59,6 +59,7 @@ static void add_session(struct buf *out, const char *name, const struct session_
     buf_add_byte(out, '}');
     add_number(out, "undecoded", counts->decode.raw);
     add_number(out, "partial", counts->decode.partial);
+    add_number(out, "cut", counts->decode.cut);
     add_number(out, "unknown_messages", counts->decode.messages);
     buf_add_byte(out, '}');
 }

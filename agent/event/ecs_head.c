@@ -21,6 +21,11 @@ static void add_text_member(struct buf *out, const char *key, struct span value)
     }
 }
 
+static void add_name_member(struct buf *out, const char *key, struct span name)
+{
+    add_text_member(out, key, event_head_name(name));
+}
+
 static struct span or_default(struct span value, const char *other)
 {
     return value.size ? value : span_text(other);
@@ -67,8 +72,8 @@ static void add_event_object(const struct event_writer *writer, const struct ecs
     if (has_severity) {
         buf_printf(out, ",\"severity\":%u", level);
     }
-    add_text_member(out, ",\"provider\":", provider);
-    add_text_member(out, ",\"action\":", action);
+    add_name_member(out, ",\"provider\":", provider);
+    add_name_member(out, ",\"action\":", action);
     ecs_map_add_constants(plan, out);
     add_text_member(out, ",\"dataset\":", dataset(writer));
     buf_add_text(out, ",\"sequence\":");
@@ -118,17 +123,17 @@ static void add_winlog(const struct event *event, struct buf *out)
         return;
     }
     struct event_names names = event_head_names(event);
-    add_text_member(out, ",\"channel\":", names.channel);
+    add_name_member(out, ",\"channel\":", names.channel);
     if (record->kind == RECORD_EVENT) {
         add_keywords(event, out);
     }
     if (has_level(record)) {
-        add_text_member(out, ",\"level\":", names.level);
+        add_name_member(out, ",\"level\":", names.level);
         buf_printf(out, ",\"level_raw\":%u", d->level);
     }
-    add_text_member(out, ",\"opcode\":", names.opcode);
+    add_name_member(out, ",\"opcode\":", names.opcode);
     buf_printf(out, ",\"opcode_raw\":%u", d->opcode);
-    add_text_member(out, ",\"task\":", task_name(event, &names));
+    add_name_member(out, ",\"task\":", task_name(event, &names));
     if (record->kind == RECORD_EVENT) {
         buf_printf(out, ",\"task_raw\":%u", d->task);
     }

@@ -21,7 +21,7 @@ static void add_text_member(struct buf *out, const char *key, struct span value)
 {
     if (value.size) {
         buf_add_text(out, key);
-        value_json_string(value, out);
+        value_json_string(event_head_name(value), out);
     }
 }
 
@@ -214,6 +214,16 @@ static bool render_head_of(
     return !writer->scratch.failed && buf_reserve(&writer->scratch, PUT_PADDING);
 }
 
+/* No kind of definition that Windows has can say a longer name. */
+static bool has_names_to_show(const struct event_schema *schema)
+{
+    enum { MAX_NAME_BYTES = 64 * 1024 };
+    return schema->provider_name.size <= MAX_NAME_BYTES &&
+           schema->event_name.size <= MAX_NAME_BYTES && schema->task_name.size <= MAX_NAME_BYTES &&
+           schema->opcode_name.size <= MAX_NAME_BYTES &&
+           schema->level_name.size <= MAX_NAME_BYTES && schema->channel_name.size <= MAX_NAME_BYTES;
+}
+
 /* A schema whose names are too long for the buffer gives the event none, one whose message is gives it
  * no message. Returns whether nothing was left out. */
 static bool render_fresh(
@@ -222,7 +232,8 @@ static bool render_fresh(
     struct buf *out = &writer->scratch;
     struct event nameless = *event;
     nameless.schema = NULL;
-    bool whole = render_head_of(writer, event, render);
+    bool whole = (!event->schema || has_names_to_show(event->schema)) &&
+                 render_head_of(writer, event, render);
     writer->fresh.failed = !whole && !render_head_of(writer, &nameless, render);
     size_t head_size = writer->fresh.failed ? 0 : out->size;
     struct span message = event->schema && whole ? event->schema->message : span_make(NULL, 0);

@@ -112,6 +112,11 @@ void event_writer_read_at(struct event_writer *writer, uint64_t now)
     writer->read_at = now;
 }
 
+size_t event_writer_given_bytes(const struct event_writer *writer)
+{
+    return writer ? writer->given_bytes : 0;
+}
+
 const struct event_format *event_format_find(struct span name)
 {
     static const struct event_format *const formats[] = {
@@ -296,14 +301,33 @@ void event_each_keyword(
     }
 }
 
+struct span event_head_name(struct span name)
+{
+    if (name.size <= EVENT_HEAD_MAX_NAME_BYTES) {
+        return name;
+    }
+    name.size = EVENT_HEAD_MAX_NAME_BYTES;
+    while (name.size && (name.data[name.size] & 0xc0) == 0x80) {
+        name.size--;
+    }
+    return name;
+}
+
 struct keyword_list {
     struct buf *out;
     const char *separator;
+    size_t left; /* bytes of names that have room */
 };
 
 static void add_keyword(void *self, struct span name)
 {
     struct keyword_list *list = self;
+    name = event_head_name(name);
+    if (name.size > list->left) {
+        list->left = 0;
+        return;
+    }
+    list->left -= name.size;
     buf_add_text(list->out, list->separator);
     value_json_string(name, list->out);
     list->separator = ",";
@@ -311,7 +335,8 @@ static void add_keyword(void *self, struct span name)
 
 void event_add_keyword_names(const struct event *event, const char *start, struct buf *out)
 {
-    struct keyword_list list = {.out = out, .separator = start};
+    struct keyword_list list = {
+        .out = out, .separator = start, .left = EVENT_HEAD_MAX_KEYWORD_BYTES};
     if (event->schema) {
         event_each_keyword(event, add_keyword, &list);
     }

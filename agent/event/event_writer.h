@@ -48,6 +48,11 @@ void event_writer_destroy(struct event_writer *writer); /* NULL is fine */
  * before the first call. To be called now and then, not per event. */
 void event_writer_read_at(struct event_writer *writer, uint64_t now);
 
+/* Of the text of the event that was written last: bytes that neither the event nor its definition say,
+ * but the machine and the configuration. These are names of its process and its file, session, host, labels
+ * and tags. ${writer} may be NULL: 0. */
+size_t event_writer_given_bytes(const struct event_writer *writer);
+
 struct event_format {
     const char *name; /* `format:` in YAML, `-f` */
 

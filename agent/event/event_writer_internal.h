@@ -99,6 +99,7 @@ struct event_writer {
     struct buf fixed; /* memory of these texts */
     struct event_overflow overflow;
     uint64_t read_at; /* FILETIME; 0: not told */
+    size_t given_bytes;
 
     struct event_head fresh;  /* of the last event that no kept head fitted */
     struct event_head *heads; /* by event_schema.serial */
@@ -144,6 +145,11 @@ const struct event_trace_text *event_trace_of(
 
 /* Append what all events have behind them: the agent, labels and tags. For ${render}. */
 void event_writer_add_tail(struct event_writer *writer, struct buf *out);
+
+/* Definitions of events may hold names of any length, which every event of the type repeats. The head has this
+ * much of each, cut on a character, and as many names of keywords as have room. */
+enum { EVENT_HEAD_MAX_NAME_BYTES = 1024, EVENT_HEAD_MAX_KEYWORD_BYTES = 8 * 1024 };
+struct span event_head_name(struct span name);
 
 /* What is known of an event's descriptor by name; empty spans where nothing is. */
 struct event_names {

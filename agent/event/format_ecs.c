@@ -215,8 +215,9 @@ static void ecs_event(struct event_writer *writer, const struct event *event, st
         writer, event->process, EVENT_PROCESS_MEMBERS, event_process_ecs);
     struct span user = event_process_text(
         writer, event->process, EVENT_PROCESS_USER, event_process_ecs_user);
-    size_t room = FIXED_ROOM + head->head.size + trace->start.size + trace->file.size +
-                  process.size + user.size;
+    size_t given = trace->start.size + trace->file.size + process.size + user.size;
+    size_t room = FIXED_ROOM + head->head.size + given;
+    writer->given_bytes = given + event_file_room(event->file) + trace->end.size;
     if (head->failed || !trace->valid || !buf_reserve(out, room)) {
         out->failed = true;
         return;
@@ -242,7 +243,9 @@ static void ecs_event(struct event_writer *writer, const struct event *event, st
     }
     out->size = (size_t)(p - out->data);
     if (plan) {
+        size_t before = out->size;
         add_mapped_process(writer, plan, event, out);
+        writer->given_bytes += out->size - before;
         if (!buf_reserve(out, room)) {
             return;
         }

@@ -460,8 +460,10 @@ static void native_event(struct event_writer *writer, const struct event *event,
     writer->values.uint64_strings = writer->options.uint64_strings;
     struct span process = event_process_text(
         writer, event->process, EVENT_PROCESS_MEMBERS, event_process_native);
-    size_t room = FIXED_ROOM + head->head.size + process.size + event_file_room(event->file) +
-                  trace->start.size + trace->file.size;
+    size_t given = process.size + event_file_room(event->file) + trace->start.size +
+                   trace->file.size;
+    size_t room = FIXED_ROOM + head->head.size + given;
+    writer->given_bytes = given + trace->end.size;
     if (head->failed || !trace->valid || !buf_reserve(out, room)) {
         out->failed = true;
         return;

@@ -224,6 +224,7 @@ static void pretty_event(struct event_writer *writer, const struct event *event,
     const struct palette *color = palette_of(writer);
     writer->values.clock = event->record->trace ? &event->record->trace->clock : NULL;
     writer->values.marks = NULL;
+    writer->given_bytes = 0;
     add_head(writer, event, out);
     struct span message = event->schema ? event->schema->message : span_make(NULL, 0);
     if (event_has_message(event, message)) {

@@ -387,7 +387,8 @@ void value_json_text(
     }
     size_t start = out->size;
     value_json_one(context, event, index, out);
-    if (out->failed) {
+    if (out->failed) { /* what is there has no escapes yet */
+        out->size = start;
         return;
     }
     size_t size = out->size - start;

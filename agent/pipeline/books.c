@@ -129,6 +129,7 @@ void books_add_session(struct books *books, size_t session, const struct session
     }
     to->decode.raw += counts->decode.raw;
     to->decode.partial += counts->decode.partial;
+    to->decode.cut += counts->decode.cut;
     to->decode.messages += counts->decode.messages;
     to->decode.other_width += counts->decode.other_width;
     to->decode.learned_width += counts->decode.learned_width;

@@ -84,7 +84,7 @@ static bool write_text(
     struct event_writer *writer = worker->contexts[slab->session].writers[index];
     const struct event_format *format = decode_worker_stream(worker, slab, index)->format;
     if (item->event) {
-        return event_text_add(format, writer, item->event, out);
+        return event_text_add(format, writer, item->event, out, &worker->is_cut);
     }
     size_t start = out->size;
     if (slab->kind == SLAB_GAP) {
@@ -147,8 +147,10 @@ static bool write_once(struct decode_worker *worker, const struct item *item, si
     struct piece *piece, uint64_t sequence)
 {
     uint32_t start = piece_start(piece, piece->count);
+    worker->is_cut = false;
     if (write_text(worker, item, index, &piece->bytes) && add_routes(worker, item, index, piece) &&
         add_position(worker, item, index, piece)) {
+        worker->cut += worker->is_cut;
         return piece_end_record(piece, sequence);
     }
     piece_take_back(piece, start);
@@ -267,6 +269,8 @@ static bool work_on_event(
     if (accepted && !write_event(worker, slab, &event, wanted)) {
         return false;
     }
+    slab->tally.decode.cut += worker->cut;
+    worker->cut = 0;
     slab->tally.accepted += accepted;
     slab->tally.filtered += !accepted;
     if (wanted) {

@@ -28,6 +28,8 @@ struct decode_worker {
     struct edit_stage edits;
     struct context *contexts; /* by session */
     struct buf route;
+    bool is_cut;  /* the text that was written last */
+    uint64_t cut; /* such texts of the event at hand */
     struct plat_thread *thread;
 };
 

@@ -94,11 +94,12 @@ static bool add_pretty(struct stream *stream, const struct event *event)
         .record = &record, .schema = event->schema, .status = DECODE_RAW, .edits = &silent};
     record.payload.size = 0;
     record.extended_count = 0;
-    if (!event_text_add(stream->format, stream->writer, &head, &stream->bytes)) {
+    if (!event_text_add(stream->format, stream->writer, &head, &stream->bytes, NULL)) {
         return false;
     }
     size_t start = stream->bytes.size;
-    bool good = event_text_add(stream->details_format, stream->details, event, &stream->bytes);
+    bool good = event_text_add(
+        stream->details_format, stream->details, event, &stream->bytes, NULL);
     event_fields_list(stream->fields, start, &stream->bytes);
     return good;
 }
@@ -108,11 +109,11 @@ static bool add_text(struct stream *stream, const struct event *event)
     struct buf *out = &stream->bytes;
     size_t start = out->size;
     if (!stream->fields) {
-        return event_text_add(stream->format, stream->writer, event, out);
+        return event_text_add(stream->format, stream->writer, event, out, NULL);
     }
     event = event_fields_narrow(stream->fields, event);
     bool good = stream->details ? add_pretty(stream, event)
-                                : event_text_add(stream->format, stream->writer, event, out);
+                                : event_text_add(stream->format, stream->writer, event, out, NULL);
     if (!stream->details) {
         event_fields_keep(stream->fields, start, out);
     }

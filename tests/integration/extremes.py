@@ -24,7 +24,12 @@ ETLGEN = os.environ["ETWSHIP_ETLGEN"]
 TIMEOUT_S = 300
 SMALL_EVENTS = 5000
 PROVIDER = uuid.UUID("c2a5f0de-6c1b-4d57-9a8e-52f1c0b7d913")
-LIST, TEXT = 1, 2  # events of the provider
+LIST, TEXT, EMPTY, NAMED, FLAGS = 1, 2, 3, 4, 5  # events of the provider
+# 602 events of 320 bytes say 32,767 structs of no bytes each, beside 197 KB of headers and payload.
+EMPTY_EVENTS = 602
+MANY = 32767
+# What the README promises of the text of one event, with room for what is around it.
+FREE_BYTES, RATIO, AROUND = 16 * 1024, 256, 4096
 # Each byte of the payload becomes an object with a member of so long a name.
 MEMBER = "n" * 220
 LARGEST = {"batch": {"bytes": "32MB", "events": 1000000, "age": "1m"}}
@@ -35,13 +40,29 @@ MANIFEST = f"""<instrumentationManifest xmlns="http://schemas.microsoft.com/win/
 <events>
 <event value="{LIST}" version="0" template="list"/>
 <event value="{TEXT}" version="0" template="text" message="$(string.text)"/>
+<event value="{EMPTY}" version="0" template="empty"/>
+<event value="{NAMED}" version="0" template="named"/>
+<event value="{FLAGS}" version="0" template="flags"/>
 </events>
+<maps><valueMap name="words"><map value="0" message="$(string.word)"/></valueMap>
+<bitMap name="bits">{"".join(f'<map value="{hex(1 << bit)}" message="$(string.word)"/>'
+                             for bit in range(32))}</bitMap></maps>
 <templates>
 <template tid="list"><data name="count" inType="win:UInt16"/>
 <struct name="items" count="count"><data name="{MEMBER}" inType="win:UInt8"/></struct></template>
+<template tid="empty"><data name="count" inType="win:UInt16"/>
+<data name="none" inType="win:UInt16"/>
+<struct name="items" count="count"><data name="{MEMBER}" inType="win:UInt8" count="none"/></struct>
+<data name="rest" inType="win:Binary" length="316"/></template>
+<template tid="named"><data name="count" inType="win:UInt16"/>
+<data name="words" inType="win:UInt8" count="count" map="words"/></template>
+<template tid="flags"><data name="count" inType="win:UInt16"/>
+<struct name="items" count="count"><data name="bits" inType="win:UInt32" map="bits"/></struct>
+</template>
 <template tid="text"><data name="text" inType="win:UnicodeString"/></template>
 </templates></provider></events></instrumentation>
 <localization><resources culture="en-US"><stringTable>
+<string id="word" value="{'w' * 2000}"/>
 <string id="text" value="{'%1 ' * 150}"/>
 </stringTable></resources></localization></instrumentationManifest>"""
 
@@ -77,6 +98,12 @@ class Extremes(unittest.TestCase):
         # The message of the first one repeats its text to 3 MB.
         cls.make("texts", *[record(TEXT, text.encode("utf-16-le") + bytes(2))
                             for text in ("x" * 20000, "short")])
+
+        cls.make("empty", *[record(EMPTY, struct.pack("<H", MANY) + bytes(318))] * EMPTY_EVENTS)
+        cls.make("repeated", record(NAMED, struct.pack("<H", 500) + bytes(500)),
+                 record(FLAGS, struct.pack("<H", 100) + b"\xff" * 400),
+                 record(TEXT, ("y" * 200).encode("utf-16-le") + bytes(2)))
+        cls.make("shouted", *[record(TEXT, "\x01".encode("utf-16-le") * 200 + bytes(2))])
 
     @classmethod
     def make(cls, name, *records):
@@ -136,6 +163,48 @@ class Extremes(unittest.TestCase):
             (self.folder / "out.ndjson").unlink()
             self.assertEqual([event.get("message") for event in events], [None, " ".join(["short"] * 150)])
             self.assertIn("too long to ship", json.dumps(events[0]))
+
+    def lines_of(self, name, style):
+        done = subprocess.run([BINARY, "dump", "--schema", self.traces,
+                               *(["--pretty"] if style == "pretty" else ["-f", style]), self.traces / f"{name}.etl"], stdin=subprocess.DEVNULL,
+                              capture_output=True, timeout=TIMEOUT_S, check=False)
+        self.assertIn(done.returncode, (0, 3), done.stderr.decode())
+        return done.stdout.splitlines()
+
+    def assert_bounded(self, size, payload):
+        self.assertLessEqual(size, FREE_BYTES + RATIO * payload + AROUND)
+
+    def test_lists_of_nothing_are_cut_and_what_is_left_out_is_there_in_hex(self):
+        for style in ("native", "ecs"):
+            lines = self.lines_of("empty", style)
+            self.assertEqual(len(lines), EMPTY_EVENTS)
+            for line in lines:
+                self.assert_bounded(len(line), 320)
+        events = [json.loads(line) for line in self.lines_of("empty", "native")]
+        self.assertEqual(len({event["etw"]["sequence"] for event in events}), EMPTY_EVENTS)
+        for event in events[::100]:
+            self.assertEqual(event["data"]["count"], MANY)
+            self.assertGreater(len(event["data"]["items"]), 50)
+            self.assertLess(len(event["data"]["items"]), MANY)
+            self.assertEqual(event["payload_rest"], "00" * 316)
+            self.assertIn("too long to ship", event["decode_error"])
+        size = sum(map(len, self.lines_of("empty", "pretty")))
+        self.assert_bounded(size / EMPTY_EVENTS, 320)
+
+    def test_names_and_messages_that_repeat_are_bounded_by_the_payload(self):
+        for style in ("native", "ecs"):
+            for line, payload in zip(self.lines_of("repeated", style), (502, 402, 402)):
+                self.assert_bounded(len(line), payload)
+        named, flags, text = map(json.loads, self.lines_of("repeated", "native"))
+        self.assertEqual((named["data"]["count"], named["payload_rest"]), (500, "00" * 500))
+        self.assertEqual(flags["data"]["count"], 100)
+        left = 100 - len(flags["data"]["items"])
+        self.assertIn(flags["payload_rest"], ("ff" * 4 * left, "ff" * 4 * (left + 1)))
+        self.assertEqual(text["message"], " ".join(["y" * 200] * 150))  # 30 KB of 402 bytes
+        shouted, = map(json.loads, self.lines_of("shouted", "native"))
+        self.assertEqual(shouted["data"]["text"], "\x01" * 200)
+        self.assertNotIn("message", shouted)  # 180 KB
+        self.assertIn("too long to ship", shouted["decode_error"])
 
     def test_files_that_are_smaller_than_an_event_take_one_each(self):
         rotate = {"rotate": {"size": "1KB"}}
