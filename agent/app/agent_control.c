@@ -33,6 +33,7 @@ static void report(struct agent *agent)
     buf_init(&line, 64 * 1024);
     buf_init(&json, 1024 * 1024);
     agent_processes_warn(&process->processes, agent->plan, agent->tables, agent->log);
+    agent_unsure_warn(agent);
     agent_status_look(&agent->status, agent->pipeline);
     agent_status_line(&agent->status, agent->plan, &line);
     agent_status_json(&agent->status, agent->plan, agent->pipeline, &loads,

@@ -378,6 +378,7 @@ void agent_conclude(struct agent *agent, struct agent_run_result *result)
     count_sessions(agent, result);
     count_outputs(agent, result);
     result->unmatched = agent_no_match(agent);
+    agent_unsure_warn(agent);
     /* On the terminal, the summary says what became of all. */
     if (agent->process->logs_to_file || agent->makes_way) {
         struct buf line;

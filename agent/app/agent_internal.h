@@ -54,6 +54,7 @@ struct agent {
     struct dead_letters *dead_letters; /* NULL: what outputs refuse is lost */
     struct process_table **tables;     /* by session: those that are its own */
     struct pipeline *pipeline;
+    uint64_t unsure_told; /* events, by agent_unsure_warn */
     struct agent_session *sessions;
     size_t sessions_started;
     struct summary **summaries; /* by worker */
@@ -140,6 +141,10 @@ void agent_session_damage(
 /* agent_no_match.c: warn of selections that matched nothing; how many. The agent has come to its end, and
  * its status is the last one. */
 uint64_t agent_no_match(struct agent *agent);
+
+/* agent_unsure.c: warn of rules that could not be judged for some events, if there are more of these than at the
+ * last call. One thread at a time. */
+void agent_unsure_warn(struct agent *agent);
 
 /* agent_live.c: positions of live sessions, under the store's mutex but for open and close. */
 bool agent_live_open(struct agent *agent, struct error *err);

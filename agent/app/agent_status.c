@@ -151,6 +151,7 @@ static void add_filter(struct buf *out, const struct agent_filter *filter)
         value_json_string(span_first(filter_rule_name(filter->filter, i), 200), out);
         add_number(out, "hits", atomic_load_explicit(&filter->hits[i], memory_order_relaxed));
         add_number(out, "dropped", atomic_load_explicit(&filter->dropped[i], memory_order_relaxed));
+        add_number(out, "unsure", filter_rule_unsure(filter->filter, i));
         buf_add_byte(out, '}');
     }
     buf_add_byte(out, ']');
@@ -226,10 +227,16 @@ static void add_if_any(struct buf *out, uint64_t count, const char *what)
     }
 }
 
-/* Limits that held something back, by the names of their rules. */
+/* Limits that held something back, and rules that could not be judged for some events, by their names. */
 static void add_limits(struct buf *out, const struct agent_filter *filter)
 {
     for (size_t i = 0; i < filter_rule_count(filter->filter); i++) {
+        uint64_t unsure = filter_rule_unsure(filter->filter, i);
+        if (unsure) {
+            struct span name = span_first(filter_rule_name(filter->filter, i), 100);
+            buf_printf(out, "; rule %.*s of %s: unsure of %llu", SPAN_ARG(name), filter->where,
+                (unsigned long long)unsure);
+        }
         uint64_t held = atomic_load_explicit(&filter->dropped[i], memory_order_relaxed);
         if (held && filter_rule_action(filter->filter, i) == FILTER_ACTION_LIMIT) {
             struct span name = span_first(filter_rule_name(filter->filter, i), 100);

@@ -137,6 +137,7 @@ struct app_rule {
     struct app_edit rename;
     struct app_edit hash;
     struct app_edit truncate;
+    int unsure; /* 0 keep, 1 drop */
 
     uint64_t every;             /* of sample.rate, once checked */
     struct filter_limit tokens; /* of limit, the same */

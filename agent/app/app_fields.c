@@ -170,6 +170,8 @@ static const struct config_field rollup_fields[] = {
     {.key = NULL},
 };
 
+static const char *const unsure_names[] = {"keep", "drop", NULL};
+
 static const struct config_field rule_fields[] = {
     {CONFIG_ROW("name", STRING, struct app_rule, name), .help = "for counters and messages"},
     {CONFIG_ROW("keep", STRING, struct app_rule, keep),
@@ -196,6 +198,9 @@ static const struct config_field rule_fields[] = {
                 "all machines with the key"},
     {CONFIG_STRUCT_ROW("truncate", struct app_rule, truncate, app_edits_truncate_fields),
         .help = "decides nothing; cuts long texts"},
+    {CONFIG_ROW("unsure", ENUM, struct app_rule, unsure), .names = unsure_names,
+        .help = "what becomes of an event for which a regular expression of the rule has met its limits, "
+                "so that nobody knows whether the rule is for it: it is kept, with a note, or left out"},
     {.key = NULL},
 };
 

@@ -61,6 +61,7 @@ struct filter_rule app_rules_filter_rule(const struct app_rule *rule)
         .every = rule->every,
         .limit = rule->tokens,
         .window = rule->rollup.every_ns / 100,
+        .drops_unsure = rule->unsure != 0,
     };
     if (!filter_action_decides(one.action)) {
         app_edits_fill(rule, &one);
@@ -89,7 +90,8 @@ bool app_rules_are_same(const struct app_rule *a, const struct app_rule *b)
     bool same = x.action == y.action && span_equal(x.text, y.text) && x.every == y.every &&
                 x.limit.events == y.limit.events && x.limit.period == y.limit.period &&
                 x.limit.burst == y.limit.burst && x.window == y.window &&
-                x.field_count == y.field_count && x.bytes == y.bytes && span_equal(x.key, y.key);
+                x.drops_unsure == y.drops_unsure && x.field_count == y.field_count &&
+                x.bytes == y.bytes && span_equal(x.key, y.key);
     size_t step = x.field_step ? x.field_step : 1;
     for (size_t i = 0; same && i < x.field_count; i++) {
         same = same_text(x.fields[i * step], y.fields[i * step]) &&
@@ -177,6 +179,10 @@ static void check_rule(
     int actions = (rule->keep != NULL) + (rule->drop != NULL) + (rule->sample.rate != NULL) +
                   (rule->limit.rate != NULL) + (rule->rollup.every_ns != 0) + edits;
     bool flawed = config_is_flawed(memory, rule);
+    if (rule->unsure && !filter_action_decides(app_rules_action(rule))) {
+        config_error_at(memory, &rule->unsure, sizeof(rule->unsure), report,
+            "unsure: only rules that decide drop events. remove it, or add a rule with `drop`");
+    }
     if (actions != 1 && !flawed) {
         config_error_at(memory, rule, sizeof(*rule), report,
             "a rule has one of `keep`, `drop`, `sample`, `limit`, `rollup`, `set`, `tag`, "

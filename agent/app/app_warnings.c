@@ -1,5 +1,7 @@
 #include "app/app_warnings.h"
 
+#include <stdio.h>
+
 #include "app/app_boot.h"
 #include "app/app_budgets.h"
 #include "app/app_fields.h"
@@ -33,11 +35,46 @@ static bool is_true(const char *text)
     return strncmp(text, "true", 4) == 0 && text[4 + strspn(text + 4, " ")] == 0;
 }
 
+struct slow_search {
+    const struct search *search;
+    const struct app_rule *rule;
+};
+
+static void warn_of_slow(void *self, const struct filter_slow *slow)
+{
+    const struct slow_search *slow_search = self;
+    char what[256];
+    snprintf(what, sizeof(what),
+        "the regular expression meets its limits on hostile texts (%s): nobody knows then whether "
+        "the "
+        "rule is for an event, which is kept or dropped as `unsure` says. make it simpler",
+        slow->text);
+    app_rules_complain(slow_search->search->config->memory, slow_search->rule, &slow->place, what,
+        slow_search->search->report);
+}
+
+static void try_rule(const struct search *search, const struct app_rule *rule)
+{
+    struct slow_search slow_search = {.search = search, .rule = rule};
+    const struct filter_rule one = app_rules_filter_rule(rule);
+    struct filter_place place;
+    struct filter_scratch scratch;
+    struct filter *filter = filter_create(&one, 1, &place, NULL);
+    if (filter_scratch_init(&scratch, NULL, NULL) && filter) {
+        filter_each_slow(filter, &scratch, warn_of_slow, &slow_search);
+    }
+    filter_scratch_fini(&scratch);
+    filter_destroy(filter);
+}
+
 static void warn_of_rules(void *self, const char *where, const struct config_list *list)
 {
     const struct search *search = self;
     const struct app_rule *rules = list->items;
     (void)where;
+    for (size_t i = 0; i < list->count; i++) {
+        try_rule(search, &rules[i]);
+    }
     for (size_t i = 0; i + 1 < list->count; i++) {
         if (is_true(*app_rules_text(&rules[i])) &&
             filter_action_decides(app_rules_action(&rules[i]))) {

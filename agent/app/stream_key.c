@@ -34,6 +34,9 @@ static void add_rules(struct buf *out, const struct app_output *output)
     for (size_t i = 0; i < output->filters.count; i++) {
         const struct app_rule *rule = (const struct app_rule *)output->filters.items + i;
         add(out, app_rules_word(app_rules_action(rule)), span_text(*app_rules_text(rule)));
+        if (rule->unsure) {
+            buf_add_text(out, "unsure drop\n");
+        }
         if (rule->sample.rate) {
             buf_printf(out, "every %llu\n", (unsigned long long)rule->every);
             add(out, "by", span_text(rule->sample.by));

@@ -335,6 +335,11 @@ static int finish(const struct cli_args *args, const struct dump *dump,
     if (result->counts.filtered && picker->taken == 0) {
         where_warn_fields(&dump->where, dump->cache);
     }
+    if (result->counts.unsure) {
+        cli_warning("--where could not be judged for %llu events, as a regular expression met its "
+                    "limits. they are there, with a note",
+            (unsigned long long)result->counts.unsure);
+    }
     int exit_code = conclude(result, picker, dump->host, strict);
     bool whole = result->end == INPUT_DONE && !session_run_stopping() &&
                  (picker->max_events == 0 || picker->taken < picker->max_events) &&

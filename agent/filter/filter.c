@@ -19,6 +19,7 @@ static bool compile_action(struct filter *filter, const struct filter_rule *rule
     code->action = rule->action;
     code->limit = rule->limit;
     code->window = rule->window;
+    code->drops_unsure = rule->drops_unsure;
     if (!filter_action_decides(rule->action)) {
         return filter_edit_compile(filter, rule, code, ret_place, err);
     }
@@ -63,11 +64,13 @@ static bool compile_rules(struct filter *filter, const struct filter_rule *rules
         return error_set(err, ERR_LIMIT, "more than %d rules in one list", FILTER_MAX_RULES);
     }
     filter->rules = arena_alloc_array(&filter->arena, count, sizeof(*filter->rules));
-    if (!filter->rules) {
+    atomic_uint_fast64_t *unsure = arena_alloc_array(&filter->arena, count, sizeof(*unsure));
+    if (!filter->rules || !unsure) {
         return error_set(err, ERR_MEMORY, "no memory left for filters");
     }
     for (size_t i = 0; i < count; i++) {
         ret_place->rule = i;
+        filter->rules[i].unsure = &unsure[i];
         if (!compile_rule(filter, &rules[i], &filter->rules[i], ret_place, err)) {
             return false;
         }
@@ -202,6 +205,11 @@ struct span filter_rule_name(const struct filter *filter, size_t rule)
     return filter->rules[rule].name;
 }
 
+uint64_t filter_rule_unsure(const struct filter *filter, size_t rule)
+{
+    return atomic_load_explicit(filter->rules[rule].unsure, memory_order_relaxed);
+}
+
 enum event_path_need filter_need(const struct filter *filter)
 {
     uint8_t need = EVENT_PATH_RECORD;
@@ -219,7 +227,13 @@ bool filter_scratch_init(
     struct filter_scratch *scratch, const struct codepage *ansi, struct error *err)
 {
     /* What one search may cost: some milliseconds, and memory of its own. */
-    enum { MATCH_LIMIT = 200000, HEAP_LIMIT_KB = 2048, FOLDED_ROOM = 256 * 1024 };
+    enum {
+        MATCH_LIMIT = 200000,
+        HEAP_LIMIT_KB = 2048,
+        FOLDED_ROOM = 256 * 1024,
+        JIT_STACK_BYTES = 32 * 1024,
+        MAX_JIT_STACK_BYTES = 1024 * 1024,
+    };
     *scratch = (struct filter_scratch){.given_up = 0};
     buf_init(&scratch->folded, MAX_FOLDED_BYTES);
     if (!event_path_context_init(&scratch->paths, ansi, err)) {
@@ -231,6 +245,9 @@ bool filter_scratch_init(
     if (!limits || !scratch->match || !buf_reserve(&scratch->folded, FOLDED_ROOM)) {
         return error_set(err, ERR_MEMORY, "no memory left for filters");
     }
+    pcre2_jit_stack *stack = pcre2_jit_stack_create(JIT_STACK_BYTES, MAX_JIT_STACK_BYTES, NULL);
+    scratch->match_stack = stack;
+    pcre2_jit_stack_assign(limits, NULL, stack); /* NULL: what the library has */
     pcre2_set_match_limit(limits, MATCH_LIMIT);
     pcre2_set_depth_limit(limits, MATCH_LIMIT);
     pcre2_set_heap_limit(limits, HEAP_LIMIT_KB);
@@ -244,6 +261,7 @@ void filter_scratch_fini(struct filter_scratch *scratch)
     filter_plans_destroy(scratch->plans);
     pcre2_match_data_free(scratch->match);
     pcre2_match_context_free(scratch->match_limits);
+    pcre2_jit_stack_free(scratch->match_stack);
 }
 
 /* ---- for people -------------------------------------------------------------------------------- */

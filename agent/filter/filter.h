@@ -46,6 +46,10 @@ struct filter_rule {
     struct span text;
     struct span name; /* for counts; empty: the text */
 
+    /* What becomes of an event for which nobody knows whether the expression is true, as a regular
+     * expression has met its limits: it is dropped, else kept. See filter_scratch.unsure. */
+    bool drops_unsure;
+
     /* SAMPLE: one value of the first of ${fields} in ${every} is kept, with all its events; without
      * a field, of activity_id. */
     uint64_t every; /* at least 1 */
@@ -107,6 +111,9 @@ const struct filter_limit *filter_rule_limit(
 /* Of a ROLLUP, 100 ns. */
 uint64_t filter_rule_window(const struct filter *filter, size_t rule);
 
+/* Events for which nobody knew whether the expression of the rule is true, so far. Any thread. */
+uint64_t filter_rule_unsure(const struct filter *filter, size_t rule);
+
 /* How much of an event the filter may have to look at. */
 enum event_path_need filter_need(const struct filter *filter);
 
@@ -118,9 +125,14 @@ enum event_path_need filter_need(const struct filter *filter);
 struct filter_scratch {
     struct event_path_context paths;
     struct buf folded;
-    void *match;                /* of the regex library */
-    void *match_limits;         /* the same */
-    uint64_t given_up;          /* regex searches that took too long and count as no match */
+    void *match;        /* of the regex library */
+    void *match_limits; /* the same */
+    void *match_stack;  /* the same */
+    uint64_t given_up;  /* regex searches that met their limits: nobody knows what they find */
+    uint64_t given_up_before;   /* … before the event at hand */
+    struct span unsure;         /* name of a rule that kept an event, or did something to it, though
+                                   nobody knows whether its expression is true; for the caller to
+                                   empty. Valid as long as the filter */
     uint64_t key;               /* of the bucket, where a LIMIT or ROLLUP decided to KEEP */
     bool placed;                /* the last verdict depends on EVENT_PATH_OF_PLACE */
     struct filter_plans *plans; /* what is left to ask by type of event; NULL: none yet */
@@ -198,6 +210,20 @@ typedef void filter_wanted_fn(void *self, const struct filter_wanted *wanted);
 
 /* All of them. */
 void filter_each_wanted(const struct filter *filter, filter_wanted_fn *each, void *self);
+
+/* A regular expression that meets its limits with a text made for that, and what the text is. */
+struct filter_slow {
+    struct filter_place place; /* of the pattern's test */
+    struct span pattern;       /* valid as long as the filter */
+    char text[64];             /* "32,767 times a, then !" */
+};
+
+typedef void filter_slow_fn(void *self, const struct filter_slow *slow);
+
+/* Try each regular expression on long runs of the characters that stand in it. That some pattern is not
+ * among those called does not mean that it is fast on all texts. Takes up to some seconds. */
+void filter_each_slow(
+    const struct filter *filter, struct filter_scratch *scratch, filter_slow_fn *each, void *self);
 
 /* Names of payload fields that are known: calls ${take} for each. */
 typedef void filter_name_fn(void *self, struct span name);

@@ -201,7 +201,9 @@ static unsigned ask_test(
     const struct filter_asker *asker, const struct filter_part *part, const struct filter_op *op)
 {
     if (is_known(asker, part, op)) {
-        return truth(filter_op_holds(asker->scratch, op, &part->event));
+        uint64_t given_up = asker->scratch->given_up;
+        bool holds = filter_op_holds(asker->scratch, op, &part->event);
+        return holds || asker->scratch->given_up == given_up ? truth(holds) : MAY_BE_EITHER;
     }
     if (part->keywords.given && op->path.field == asker->fields.keywords) {
         return keywords_answer(asker, part, op);

@@ -4,6 +4,8 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include <stdatomic.h>
+
 #include "base/arena.h"
 #include "base/ip.h"
 #include "event/event_edit.h"
@@ -102,9 +104,11 @@ struct filter_code {
     uint64_t window;          /* of a ROLLUP */
     struct event_edit *edits; /* of rules that edit */
     uint32_t edit_count;
-    uint64_t most;      /* SAMPLE: the highest key that is kept */
-    uint8_t need;       /* of its tests together: the most */
-    uint8_t least_need; /* of any of them; RECORD if there are none */
+    uint64_t most;                /* SAMPLE: the highest key that is kept */
+    bool drops_unsure;            /* filter_rule.drops_unsure */
+    atomic_uint_fast64_t *unsure; /* filter_rule_unsure */
+    uint8_t need;                 /* of its tests together: the most */
+    uint8_t least_need;           /* of any of them; RECORD if there are none */
 };
 
 /* Compiled patterns are the only memory outside of the arena. */
@@ -140,7 +144,17 @@ bool filter_key_compile(struct filter *filter, const struct filter_rule *rule,
 bool filter_edit_compile(struct filter *filter, const struct filter_rule *rule,
     struct filter_code *code, struct filter_place *ret_place, struct error *err);
 
-/* Is the expression of a rule true for ${event}, which is decoded? */
+/* Find ${literal}'s pattern in ${text}, within the limits of ${scratch}. What meets them is counted, and
+ * is false. */
+bool filter_regex_finds(
+    struct filter_scratch *scratch, const struct filter_literal *literal, struct span text);
+
+/* Count that nobody knows whether the expression of rule number ${rule} is true. */
+void filter_note_unsure(
+    const struct filter *filter, struct filter_scratch *scratch, size_t rule, bool marks);
+
+/* Does rule number ${rule}, which edits, edit ${event}, which is decoded? One that hides something does
+ * so too where nobody knows. */
 bool filter_rule_fits(const struct filter *filter, struct filter_scratch *scratch,
     const struct event *event, size_t rule);
 

@@ -9,7 +9,22 @@ bool filter_rule_fits(const struct filter *filter, struct filter_scratch *scratc
     const struct event *event, size_t rule)
 {
     struct filter_look look = {.scratch = scratch, .event = event, .known = EVENT_PATH_EVENT};
-    return filter_truth_of(&look, &filter->rules[rule]) == FILTER_IS_TRUE;
+    enum filter_action action = filter->rules[rule].action;
+    enum filter_truth truth = filter_truth_of(&look, &filter->rules[rule]);
+    if (truth != FILTER_IS_UNKNOWN) {
+        return truth == FILTER_IS_TRUE;
+    }
+    filter_note_unsure(filter, scratch, rule, true);
+    return action == FILTER_ACTION_REMOVE || action == FILTER_ACTION_HASH ||
+           action == FILTER_ACTION_TRUNCATE;
+}
+
+void filter_note_unsure(
+    const struct filter *filter, struct filter_scratch *scratch, size_t rule, bool marks)
+{
+    const struct filter_code *code = &filter->rules[rule];
+    atomic_fetch_add_explicit(code->unsure, 1, memory_order_relaxed);
+    scratch->unsure = marks ? code->name : scratch->unsure;
 }
 
 /* An event without the values that it would be chosen by is chosen for itself. */
@@ -49,6 +64,24 @@ static enum filter_verdict act(const struct filter_look *look, const struct filt
     return key <= code->most ? FILTER_KEEP : FILTER_DROP;
 }
 
+/* What comes of rule number ${rule}, whose expression nobody can judge for the event, which is known: what
+ * keeps it where the rule is the last word. A rule that would drop it is passed by: if the others drop
+ * it, too, it goes; else the event is kept in doubt. */
+static enum filter_verdict ask_unsure(
+    const struct filter *filter, struct filter_look *look, size_t rule, bool *ret_next)
+{
+    const struct filter_code *code = &filter->rules[rule];
+    bool keeps = !code->drops_unsure;
+    if (keeps) {
+        keeps = code->action != FILTER_ACTION_DROP &&
+                (code->action != FILTER_ACTION_SAMPLE || act(look, code) == FILTER_KEEP);
+        *ret_next = !keeps;
+    }
+    filter_note_unsure(filter, look->scratch, rule, !code->drops_unsure);
+    look->scratch->key = 0;
+    return keeps ? FILTER_KEEP : *ret_next ? FILTER_UNDECIDED : FILTER_DROP;
+}
+
 /* What comes of rule number ${rule}. UNDECIDED, with *ret_rule as it was: the next one is asked, if the
  * rule's expression is false (*ret_next). */
 static enum filter_verdict ask(const struct filter *filter, struct filter_look *look, size_t rule,
@@ -57,6 +90,11 @@ static enum filter_verdict ask(const struct filter *filter, struct filter_look *
     const struct filter_code *code = &filter->rules[rule];
     enum filter_truth truth = filter_truth_of(look, code);
     *ret_next = truth == FILTER_IS_FALSE;
+    if (truth == FILTER_IS_UNKNOWN && look->known == EVENT_PATH_EVENT) {
+        enum filter_verdict verdict = ask_unsure(filter, look, rule, ret_next);
+        *ret_rule = verdict == FILTER_KEEP ? filter->rule_count : rule;
+        return verdict;
+    }
     if (truth != FILTER_IS_TRUE) {
         return FILTER_UNDECIDED;
     }
@@ -119,6 +157,7 @@ static enum filter_verdict run_rules(const struct filter *filter, struct filter_
     struct filter_look look = {.scratch = scratch, .event = event, .known = (uint8_t)known};
     scratch->key = 0;
     scratch->placed = false;
+    scratch->given_up_before = scratch->given_up;
     const struct filter_plan *plan = filter->plans_help[known] ? filter_plan_get(filter, &look)
                                                                : NULL;
     return plan ? run_plan(filter, &look, plan, ret_rule) : run_all(filter, &look, ret_rule);

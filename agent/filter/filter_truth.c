@@ -4,7 +4,9 @@
  * Tests run one after another, each naming the next. With only a part of an event known, the
  * program runs twice: once with every unknown test answered so that the whole becomes false if it
  * can (a test below an odd number of `not`s is answered true for that), once the other way round.
- * If both runs agree, no knowledge can change the answer.
+ * If both runs agree, no knowledge can change the answer. A regular expression that meets its limits
+ * leaves its test unknown in the same way, so it changes nothing where the other tests decide, be it below a
+ * `not` or not.
  */
 
 /* event_path_each_fn: false ends the walk, since the answer is known. */
@@ -76,12 +78,30 @@ bool filter_op_holds(
     return test(&look);
 }
 
+/* The answer of a search, of which nobody may know it. */
+static bool answer_search(struct filter_look *look, bool hope)
+{
+    const struct filter_op *op = look->op;
+    uint64_t before = look->scratch->given_up;
+    if (look->gave_up != op) { /* it would again */
+        if (test(look)) {
+            return true;
+        }
+        if (look->scratch->given_up == before) {
+            return false;
+        }
+    }
+    look->gave_up = op;
+    look->met_more = true; /* other events of the type may be easier */
+    return hope != op->inverted;
+}
+
 static bool answer(struct filter_look *look, bool hope)
 {
     const struct filter_op *op = look->op;
     bool may_look = op->need <= look->known;
     if (may_look && (!look->of_type || op->scope == EVENT_PATH_OF_TYPE)) {
-        return test(look);
+        return op->test == TEST_MATCHES ? answer_search(look, hope) : test(look);
     }
     /* The schema alone says that there is no such field. */
     if (look->known >= EVENT_PATH_SCHEMA && !event_path_possible(&op->path, look->event->schema)) {
@@ -107,9 +127,10 @@ enum filter_truth filter_truth_of(struct filter_look *look, const struct filter_
     if (look->known == EVENT_PATH_RECORD && code->least_need > EVENT_PATH_RECORD) {
         return FILTER_IS_UNKNOWN;
     }
+    look->gave_up = NULL;
     if (run_rule(look, code, false)) {
         return FILTER_IS_TRUE;
     }
-    bool all_known = code->need <= look->known && !look->of_type;
+    bool all_known = code->need <= look->known && !look->of_type && !look->gave_up;
     return !all_known && run_rule(look, code, true) ? FILTER_IS_UNKNOWN : FILTER_IS_FALSE;
 }

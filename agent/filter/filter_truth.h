@@ -18,6 +18,7 @@ struct filter_look {
         of_type; /* and of that only what is EVENT_PATH_OF_TYPE, as it is for the type that is asked */
     bool met_more; /* of_type: a test could be answered by looking at the rest of it */
     const struct filter_op *op;
+    const struct filter_op *gave_up; /* a test of the rule that is asked, which met its limits */
 };
 
 /* A value of ${scope} is looked at: note whether it may become another. */
@@ -28,7 +29,8 @@ static inline void filter_look_note(const struct filter_look *look, enum event_p
                                  record_process_may_change(look->event->record));
 }
 
-/* UNKNOWN: the answer depends on what may not be looked at. */
+/* UNKNOWN: the answer depends on what may not be looked at, or on a regular expression that has met its
+ * limits. The latter alone if the event is known. */
 enum filter_truth filter_truth_of(struct filter_look *look, const struct filter_code *code);
 
 #endif

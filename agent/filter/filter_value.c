@@ -189,15 +189,28 @@ static bool like(struct span text, struct span pattern)
     return p == pattern.size;
 }
 
-static bool matches(struct subject *subject, const struct filter_literal *literal)
+bool filter_regex_finds(
+    struct filter_scratch *scratch, const struct filter_literal *literal, struct span text)
 {
-    struct filter_scratch *scratch = subject->scratch;
-    struct span text = text_of(subject);
+    enum { MAX_GIVEN_UP = 8 }; /* for one event: each has taken milliseconds */
+    if (scratch->given_up - scratch->given_up_before >= MAX_GIVEN_UP) {
+        scratch->given_up++;
+        return false;
+    }
     const uint8_t *data = text.data ? text.data : (const uint8_t *)"";
     int found = pcre2_match(
         literal->regex, data, text.size, 0, 0, scratch->match, scratch->match_limits);
+    if (found == PCRE2_ERROR_JIT_STACKLIMIT) {
+        found = pcre2_match(literal->regex, data, text.size, 0, PCRE2_NO_JIT, scratch->match,
+            scratch->match_limits);
+    }
     scratch->given_up += found < PCRE2_ERROR_NOMATCH;
     return found >= 0;
+}
+
+static bool matches(struct subject *subject, const struct filter_literal *literal)
+{
+    return filter_regex_finds(subject->scratch, literal, text_of(subject));
 }
 
 static bool search(

@@ -256,7 +256,9 @@ static bool work_on_event(
     if (context->is_filtered) {
         event.stack = item->frames;
         event.stack_count = item->frame_count;
+        context->scratch.unsure = span_make(NULL, 0);
         wanted = decode_worker_gates_decode(worker, slab, &event, &accepted);
+        event_mark_unsure(&worker->mark, &context->scratch, &event);
     } else {
         const struct event_record *record = event.record;
         event_decode_run(&context->decode, record, &event);

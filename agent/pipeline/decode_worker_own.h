@@ -3,6 +3,7 @@
 
 #include "pipeline/decode_worker.h"
 #include "pipeline/edit_stage.h"
+#include "pipeline/event_mark.h"
 #include "process/process_reader.h"
 
 /* What the files of a decode worker share, on its thread; not for users of decode_worker.h. */
@@ -28,8 +29,9 @@ struct decode_worker {
     struct edit_stage edits;
     struct context *contexts; /* by session */
     struct buf route;
-    bool is_cut;  /* the text that was written last */
-    uint64_t cut; /* such texts of the event at hand */
+    struct event_mark mark; /* of the event at hand */
+    bool is_cut;            /* the text that was written last */
+    uint64_t cut;           /* such texts of the event at hand */
     struct plat_thread *thread;
 };
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "pipeline/event_decode.h"
+#include "pipeline/event_mark.h"
 #include "pipeline/stack_join.h"
 #include "process/file_events.h"
 #include "process/process_events.h"
@@ -25,7 +26,8 @@ struct flow {
     struct stack_join *stacks;
     struct flow_counts counts;
     uint64_t sequence;
-    uint64_t newest; /* FILETIME of the latest event, the time of gaps */
+    uint64_t newest;        /* FILETIME of the latest event, the time of gaps */
+    struct event_mark mark; /* of the event at hand */
     bool stopped;
     bool learns_late;   /* definitions came behind records */
     bool may_know_more; /* of the event that was judged last: its definition is still looked for */
@@ -108,6 +110,7 @@ static bool decode_filtered(struct flow *flow, struct event *event, uint64_t tag
     size_t rule = (size_t)tag - 1;
     enum decoded decoded = NOT_DECODED;
     enum filter_verdict verdict = FILTER_KEEP;
+    flow->filter.scratch->unsure = span_make(NULL, 0);
     if (!tag) {
         verdict = filter_header(flow->filter.filter, flow->filter.scratch, event->record, &rule);
     }
@@ -123,6 +126,8 @@ static bool decode_filtered(struct flow *flow, struct event *event, uint64_t tag
     } else if (decoded == NOT_DECODED) {
         decode_whole(flow, schema_cache_find(flow->decode.cache, event->record), event);
     }
+    flow->counts.unsure += flow->filter.scratch->unsure.size > 0;
+    event_mark_unsure(&flow->mark, flow->filter.scratch, event);
     return true;
 }
 
@@ -144,6 +149,7 @@ static enum filter_verdict early(
     if (!f->filter || stack_join_wants(record)) {
         return FILTER_UNDECIDED;
     }
+    f->scratch->unsure = span_make(NULL, 0);
     struct event_record completed;
     if (flow->reader && filter_asks_process(f->filter)) {
         record = process_reader_complete(flow->reader, record, &completed);
@@ -158,7 +164,7 @@ static enum filter_verdict early(
         verdict = judge(flow, &event, &rule, &decoded);
         verdict = flow->may_know_more ? FILTER_UNDECIDED : verdict;
     }
-    if (verdict == FILTER_UNDECIDED || f->scratch->placed) {
+    if (verdict == FILTER_UNDECIDED || f->scratch->placed || f->scratch->unsure.size) {
         return FILTER_UNDECIDED;
     }
     *ret_tag = rule + 1;

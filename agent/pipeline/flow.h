@@ -49,6 +49,7 @@ struct flow_counts {
     uint64_t dropped;   /* StackWalk records left out on request */
     uint64_t filtered;  /* dropped by the filter, numbered as others */
     uint64_t events;    /* given to the consumers */
+    uint64_t unsure;    /* of these, kept though a rule could not be judged (event_mark.h) */
     uint64_t gaps;
     struct decode_counts decode; /* of the events */
 };

@@ -73,6 +73,7 @@ static void whatever_changes_a_batch_changes_the_key(void **state)
         {A ", " B, FILE_OUT ", uint64: string}"},
         {A ", " B, FILE_OUT ", filters: [{drop: 'event.code == 1'}]}"},
         {A ", " B, FILE_OUT ", filters: [{keep: 'event.code == 1'}]}"},
+        {A ", " B, FILE_OUT ", filters: [{keep: 'event.code == 1', unsure: drop}]}"},
         {A ", " B, FILE_OUT ", filters: [{remove: {fields: [data.A]}}]}"},
         {A ", " B, FILE_OUT ", filters: [{remove: {fields: [data.B]}}]}"},
         {A ", " B, FILE_OUT ", filters: [{remove: {where: 'event.code == 1', fields: [data.A]}}]}"},
