@@ -9,7 +9,7 @@ enum { QUOTE_MAX_BYTES = 60 };
 
 bool config_text_is_control(uint32_t c)
 {
-    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029;
+    return utf_is_unseen(c);
 }
 
 struct config_quote config_text_quote(struct span text)

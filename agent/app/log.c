@@ -182,7 +182,10 @@ static void write_console(struct log *log, enum log_level level, const char *tex
 static void tell_also(struct log *log, enum log_level level, const char *text)
 {
     if (log->settings.also) {
-        log->settings.also(log->settings.also_self, level, text);
+        char shown[LOG_MAX_TEXT_BYTES + 64];
+        snprintf(shown, sizeof(shown), "%s", text);
+        visible_fit(shown, sizeof(shown));
+        log->settings.also(log->settings.also_self, level, shown);
     }
 }
 

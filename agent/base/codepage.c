@@ -63,7 +63,8 @@ size_t codepage_to_json(const struct codepage *page, struct span text, uint8_t *
             at += plain;
             out += plain;
         } else {
-            out = utf_put_json(out, scalar_value(next_character(page, text, &at)));
+            uint32_t c = scalar_value(next_character(page, text, &at));
+            out = utf_is_plain(c) ? utf_put_scalar(out, c) : utf_put_json(out, c);
         }
     }
     return (size_t)(out - start);

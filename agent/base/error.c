@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/visible.h"
+
 bool error_set(struct error *err, enum error_code code, const char *format, ...)
 {
     if (err) {
@@ -13,6 +15,7 @@ bool error_set(struct error *err, enum error_code code, const char *format, ...)
         va_start(args, format);
         vsnprintf(err->text, sizeof(err->text), format, args);
         va_end(args);
+        visible_fit(err->text, sizeof(err->text));
     }
     return false;
 }
@@ -28,6 +31,7 @@ bool error_set_os(struct error *err, int64_t os_code, const char *reason, const 
         va_end(args);
         size_t used = strlen(err->text);
         snprintf(err->text + used, sizeof(err->text) - used, ": %s", reason);
+        visible_fit(err->text, sizeof(err->text));
     }
     return false;
 }

@@ -6,7 +6,8 @@
 
 /*
  * Why something failed, on the caller's stack: never allocates, nothing to free. `code` is for
- * decisions, `text` for people: one line, what and where and what to do, no final newline.
+ * decisions, `text` for people: one line, what and where and what to do, no final newline. Names in it
+ * may come from anywhere: what of them would steer a terminal is shown (base/visible.h).
  */
 enum error_code {
     ERR_NONE,

@@ -10,8 +10,22 @@
  * undefined code points of a code page). An odd last byte of UTF-16 is ignored.
  *
  * "json" functions write the inside of a JSON string (RFC 8259 section 7), without the quotes:
- * `"` and `\` escaped, control characters as \b \f \n \r \t or \u00xx, everything else as UTF-8.
+ * `"` and `\` escaped, what utf_is_unseen says as \b \f \n \r \t or \uXXXX, everything else as UTF-8.
  */
+
+/*
+ * Characters that nobody sees, or that change how others are seen, which names and values from traces
+ * must not bring to a terminal or a viewer: C0 controls, DEL, C1 controls, zero-width spaces, joiners and
+ * marks, line and paragraph separators, the controls of bidirectional text (Unicode Standard Annex 9,
+ * table 4), invisible operators, and the byte order mark.
+ */
+static inline bool utf_is_unseen(uint32_t c)
+{
+    bool is_control = c < 0x20 || (c >= 0x7f && c < 0xa0);
+    bool is_general = (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
+                      (c >= 0x2060 && c <= 0x2069 && c != 0x2065);
+    return is_control || is_general || c == 0x061c || c == 0xfeff;
+}
 
 /* A bound for every writer: at most 6 output bytes per input byte (\u00xx), plus what the vector
  * code may write beyond its end. */

@@ -55,10 +55,10 @@ struct utf_shuffles {
 extern struct utf_shuffles utf_shuffles;
 void utf_shuffles_make(void);
 
-/* Stands for itself in a JSON string: ASCII but controls, `"` and `\`. */
+/* Stands for itself in a JSON string: ASCII but controls, DEL among them, `"` and `\`. */
 static inline bool utf_is_plain(uint32_t unit)
 {
-    return unit >= 0x20 && unit < 0x80 && unit != '"' && unit != '\\';
+    return unit >= 0x20 && unit < 0x7f && unit != '"' && unit != '\\';
 }
 
 /* Encode a character that is a Unicode scalar value. */
@@ -85,12 +85,21 @@ static inline uint8_t *utf_put_scalar(uint8_t *out, uint32_t c)
 /* copy_plain of the engine in use. */
 size_t utf_copy_plain(struct span text, uint8_t *out);
 
-/* Encode a character below 0x80 inside a JSON string. */
-uint8_t *utf_put_json_ascii(uint8_t *out, uint8_t c);
+/* Encode a character that is not plain, and is `"`, `\` or unseen, inside a JSON string. */
+uint8_t *utf_put_json_escape(uint8_t *out, uint32_t c);
 
+/* May vector code meet the unit ${c} in JSON only by leaving it to scalar code? All unseen characters, and
+ * their neighbours in the block of general punctuation. */
+static inline bool utf_is_left(uint32_t c)
+{
+    return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c & 0xff80) == 0x2000 || c == 0x061c ||
+           c == 0xfeff;
+}
+
+/* Encode a character that is not plain inside a JSON string. */
 static inline uint8_t *utf_put_json(uint8_t *out, uint32_t c)
 {
-    return c < 0x80 ? utf_put_json_ascii(out, (uint8_t)c) : utf_put_scalar(out, c);
+    return c < 0x80 || utf_is_unseen(c) ? utf_put_json_escape(out, c) : utf_put_scalar(out, c);
 }
 
 /* The character at ${*in}, which lies before ${end} by at least one unit; advances. */
@@ -139,7 +148,7 @@ UTF_INLINE struct utf_cursor utf_scalar_until(
 }
 
 /* Convert the run of characters at the cursor that vector code leaves alone: surrogates and, for
- * JSON, controls. At least one character. */
+ * JSON, those that utf_is_left. At least one character. */
 UTF_INLINE struct utf_cursor utf_scalar_run(struct utf_cursor cursor, bool json)
 {
     uint32_t unit;
@@ -150,7 +159,7 @@ UTF_INLINE struct utf_cursor utf_scalar_run(struct utf_cursor cursor, bool json)
             break;
         }
         unit = load_le16(cursor.in);
-    } while ((unit & 0xf800) == 0xd800 || (json && unit < 0x20));
+    } while ((unit & 0xf800) == 0xd800 || (json && utf_is_left(unit)));
     return cursor;
 }
 

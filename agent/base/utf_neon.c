@@ -68,6 +68,16 @@ UTF_INLINE uint16x8_t take_short_escapes(uint16x8_t units, struct classes *class
     return vbslq_u16(taken, letter, units);
 }
 
+/* Units that utf_is_left. */
+UTF_INLINE uint16x8_t left_of(uint16x8_t units)
+{
+    uint16x8_t c0 = vcltq_u16(units, all(0x20));
+    uint16x8_t c1 = vcltq_u16(vsubq_u16(units, all(0x7f)), all(0xa0 - 0x7f));
+    uint16x8_t general = vceqq_u16(vandq_u16(units, all(0xff80)), all(0x2000));
+    uint16x8_t others = vorrq_u16(vceqq_u16(units, all(0x061c)), vceqq_u16(units, all(0xfeff)));
+    return vorrq_u16(vorrq_u16(c0, c1), vorrq_u16(general, others));
+}
+
 /* Convert the first of ${count} units up to one that is left to scalar code. Advances ${*out} and
  * returns how many units that were. */
 UTF_INLINE unsigned put_block(uint16x8_t units, unsigned count, uint8_t **out, bool json)
@@ -78,7 +88,7 @@ UTF_INLINE unsigned put_block(uint16x8_t units, unsigned count, uint8_t **out, b
         .stop = vceqq_u16(vandq_u16(units, all(0xf800)), all(0xd800)),
     };
     if (json) {
-        classes.stop = vorrq_u16(classes.stop, vcltq_u16(units, all(0x20)));
+        classes.stop = vorrq_u16(classes.stop, left_of(units));
         classes.escaped = vorrq_u16(vceqq_u16(units, all('"')), vceqq_u16(units, all('\\')));
     }
     unsigned keep = (1U << count) - 1;
@@ -122,7 +132,7 @@ UTF_INLINE uint8x16_t not_plain(uint8x16_t bytes, bool json)
     if (!json) {
         return vcgeq_u8(bytes, vdupq_n_u8(0x80));
     }
-    uint8x16_t outside = vcgeq_u8(vsubq_u8(bytes, vdupq_n_u8(0x20)), vdupq_n_u8(0x60));
+    uint8x16_t outside = vcgeq_u8(vsubq_u8(bytes, vdupq_n_u8(0x20)), vdupq_n_u8(0x5f));
     uint8x16_t quote = vceqq_u8(bytes, vdupq_n_u8('"'));
     return vorrq_u8(outside, vorrq_u8(quote, vceqq_u8(bytes, vdupq_n_u8('\\'))));
 }

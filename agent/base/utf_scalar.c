@@ -2,28 +2,25 @@
 
 /* The plain engine: what runs where there is no vector unit, and what the others must agree with. */
 
-uint8_t *utf_put_json_ascii(uint8_t *out, uint8_t c)
+uint8_t *utf_put_json_escape(uint8_t *out, uint32_t c)
 {
-    static const char short_escapes[] = {
-        ['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't'};
+    static const char short_escapes[] = {['\b'] = 'b',
+        ['\f'] = 'f',
+        ['\n'] = 'n',
+        ['\r'] = 'r',
+        ['\t'] = 't',
+        ['"'] = '"',
+        ['\\'] = '\\'};
     static const char digits[] = "0123456789abcdef";
-    if (c >= 0x20) {
-        if (c == '"' || c == '\\') {
-            *out++ = '\\';
-        }
-        *out++ = c;
-        return out;
-    }
     *out++ = '\\';
     if (c < sizeof(short_escapes) && short_escapes[c]) {
         *out++ = (uint8_t)short_escapes[c];
         return out;
     }
     *out++ = 'u';
-    *out++ = '0';
-    *out++ = '0';
-    *out++ = (uint8_t)digits[c >> 4];
-    *out++ = (uint8_t)digits[c & 15];
+    for (unsigned shift = 16; shift > 0; shift -= 4) {
+        *out++ = (uint8_t)digits[c >> (shift - 4) & 15];
+    }
     return out;
 }
 

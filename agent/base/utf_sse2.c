@@ -13,8 +13,8 @@
  * above 0xff arrives as 0xff or 0, which are not plain either. */
 UTF_INLINE unsigned not_plain(__m128i bytes)
 {
-    /* A signed comparison takes bytes from 0x80 as negative. */
-    __m128i low = _mm_cmplt_epi8(bytes, _mm_set1_epi8(0x20));
+    /* A signed comparison takes bytes from 0x80 as negative; one more, DEL is one of these. */
+    __m128i low = _mm_cmplt_epi8(_mm_add_epi8(bytes, _mm_set1_epi8(1)), _mm_set1_epi8(0x21));
     __m128i quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'));
     __m128i slash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'));
     return (unsigned)_mm_movemask_epi8(_mm_or_si128(low, _mm_or_si128(quote, slash)));

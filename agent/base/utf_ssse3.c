@@ -87,13 +87,25 @@ INLINE unsigned class_bits(const struct classes *classes)
     return (unsigned)_mm_movemask_epi8(_mm_packs_epi16(single, classes->stop)) ^ 0xff;
 }
 
+/* Units that utf_is_left, but for C0 controls. */
+INLINE unsigned left_bits(__m128i units)
+{
+    __m128i from_del = _mm_sub_epi16(units, all(0x7f));
+    __m128i c1 = _mm_cmpeq_epi16(_mm_subs_epu16(from_del, all(0x20)), _mm_setzero_si128());
+    __m128i general = _mm_cmpeq_epi16(_mm_and_si128(units, all(0xff80)), all(0x2000));
+    __m128i others = _mm_or_si128(
+        _mm_cmpeq_epi16(units, all(0x061c)), _mm_cmpeq_epi16(units, all(0xfeff)));
+    return bits_of(_mm_or_si128(c1, _mm_or_si128(general, others)));
+}
+
 /* Convert the first of ${count} units up to one that is left to scalar code. Advances ${*out} and
  * returns how many units that were. */
 INLINE unsigned put_block(__m128i units, unsigned count, uint8_t **out, bool json)
 {
     __m128i high = _mm_and_si128(units, all(0xf800));
     struct classes classes = {
-        .ascii = _mm_cmpeq_epi16(_mm_and_si128(units, all(0xff80)), _mm_setzero_si128()),
+        .ascii = _mm_cmpeq_epi16(
+            _mm_and_si128(_mm_adds_epu16(units, all(json)), all(0xff80)), _mm_setzero_si128()),
         .escaped = _mm_setzero_si128(),
         .stop = _mm_cmpeq_epi16(high, all(0xd800)),
     };
@@ -119,6 +131,12 @@ INLINE unsigned put_block(__m128i units, unsigned count, uint8_t **out, bool jso
         _mm_storel_epi64((__m128i *)*out, _mm_packus_epi16(units, units));
         *out += count;
         return count;
+    }
+    /* In JSON, DEL counts as none of ASCII. */
+    if (json && _mm_movemask_epi8(classes.ascii) != 0xffff) {
+        unsigned left = left_bits(units) | 1U << count;
+        count = (unsigned)__builtin_ctz(left);
+        keep = (1U << count) - 1;
     }
 
     __m128i below_800 = _mm_cmpeq_epi16(high, _mm_setzero_si128());
@@ -150,8 +168,8 @@ INLINE bool is_plain(__m128i a, __m128i b, __m128i packed, bool json)
         return _mm_movemask_epi8(_mm_cmpeq_epi16(high, _mm_setzero_si128())) == 0xffff;
     }
     /* Packing saturates: a unit above 0xff becomes 0xff, or 0 from 0x8000 on. Neither is plain,
-     * nor is, in a signed comparison, any byte from 0x80. */
-    __m128i low = _mm_cmplt_epi8(packed, _mm_set1_epi8(0x20));
+     * nor is, in a signed comparison with one more, any byte from 0x7f. */
+    __m128i low = _mm_cmplt_epi8(_mm_add_epi8(packed, _mm_set1_epi8(1)), _mm_set1_epi8(0x21));
     __m128i quote = _mm_cmpeq_epi8(packed, _mm_set1_epi8('"'));
     __m128i slash = _mm_cmpeq_epi8(packed, _mm_set1_epi8('\\'));
     return _mm_movemask_epi8(_mm_or_si128(low, _mm_or_si128(quote, slash))) == 0;

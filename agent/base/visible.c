@@ -6,16 +6,6 @@
 
 enum { SHOWN_SIZE = 7 }; /* \uXXXX and a NUL */
 
-static bool is_hidden(uint32_t c)
-{
-    bool is_control = c < 0x20 || (c >= 0x7f && c < 0xa0);
-    bool is_line_end = c == 0x2028 || c == 0x2029;
-    /* UAX #9, table 4: marks, embeddings and overrides, isolates. */
-    bool is_bidi_control = c == 0x061c || c == 0x200e || c == 0x200f ||
-                           (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
-    return is_control || is_line_end || is_bidi_control;
-}
-
 /* How JSON spells it; the size. */
 static size_t spell(uint32_t c, char shown[SHOWN_SIZE])
 {
@@ -34,7 +24,7 @@ static size_t spell(uint32_t c, char shown[SHOWN_SIZE])
 static size_t show(struct span text, size_t *at, bool one_line, char shown[SHOWN_SIZE])
 {
     uint32_t c = utf8_next(text, at);
-    if (is_hidden(c) && (c != '\n' || one_line)) {
+    if (utf_is_unseen(c) && (c != '\n' || one_line)) {
         return spell(c, shown);
     }
     return utf8_put(c, (uint8_t *)shown);
@@ -89,4 +79,31 @@ void visible_add(struct buf *out, struct span name)
     size_t start = out->size;
     buf_add_span(out, name);
     make(out, start, true);
+}
+
+void visible_fit(char *text, size_t room)
+{
+    struct span all = span_text(text);
+    struct buf out;
+    size_t at = 0;
+    while (at < all.size && !utf_is_unseen(all.data[at]) && all.data[at] < 0x80) {
+        at++;
+    }
+    if (at == all.size) {
+        return; /* nearly always */
+    }
+    buf_init(&out, room - 1);
+    char shown[SHOWN_SIZE];
+    for (at = 0; at < all.size;) {
+        size_t size = show(all, &at, true, shown);
+        if (size > room - 1 - out.size) {
+            break;
+        }
+        buf_add(&out, shown, size);
+    }
+    if (!out.failed) {
+        memcpy(text, out.size ? out.data : (const uint8_t *)"", out.size);
+    }
+    text[out.failed ? 0 : out.size] = 0;
+    buf_fini(&out);
 }

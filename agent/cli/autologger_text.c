@@ -117,7 +117,9 @@ static void put_text(const struct facts *facts, struct buf *out)
     visible_add(out, span_text(facts->name));
     buf_printf(out, ": %s\n", install_words(facts));
     for (size_t i = 0; i < facts->difference_count; i++) {
-        buf_printf(out, "  differs: %s\n", text_at(&facts->differences, i));
+        buf_add_text(out, "  differs: ");
+        visible_add(out, span_text(text_at(&facts->differences, i)));
+        buf_add_byte(out, '\n');
     }
     if (!facts->was_started) {
         buf_add_text(out, "  last boot: Windows has not started it yet\n");
@@ -133,11 +135,15 @@ static void put_text(const struct facts *facts, struct buf *out)
     } else if (facts->state.mode & ETW_MODE_REAL_TIME) {
         buf_add_text(out, "  session: runs, in real time\n");
     } else {
-        buf_printf(out, "  session: runs, into %s\n", facts->state.file);
+        buf_add_text(out, "  session: runs, into ");
+        visible_add(out, span_text(facts->state.file));
+        buf_add_byte(out, '\n');
     }
     for (size_t i = 0; i < facts->file_count; i++) {
         const char *path = text_at(&facts->files, i);
-        buf_printf(out, "  file: %s, %" PRIu64 " bytes\n", path, plat_path_stamp(path).size);
+        buf_add_text(out, "  file: ");
+        visible_add(out, span_text(path));
+        buf_printf(out, ", %" PRIu64 " bytes\n", plat_path_stamp(path).size);
     }
 }
 

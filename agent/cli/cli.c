@@ -32,33 +32,32 @@ void cli_listen(void (*hear)(void *self, const char *text), void *self)
 void cli_lines(struct span lines)
 {
     struct buf shown;
-    buf_init(&shown, 8 * lines.size + 1);
+    buf_init(&shown, 8 * lines.size + 2);
     buf_add_span(&shown, lines);
     visible_make(&shown, 0);
     fwrite(shown.data, 1, shown.size, stderr);
-    buf_fini(&shown);
-    if (listener.hear && lines.size) {
-        struct buf text;
-        buf_init(&text, lines.size + 1);
-        buf_add_span(&text, lines);
-        buf_add_byte(&text, 0);
-        if (!text.failed) {
-            listener.hear(listener.self, (const char *)text.data);
-        }
-        buf_fini(&text);
+    buf_add_byte(&shown, 0);
+    if (listener.hear && lines.size && !shown.failed) {
+        listener.hear(listener.self, (const char *)shown.data);
     }
+    buf_fini(&shown);
 }
 
 static void say(const char *kind, const char *what)
 {
     struct buf line;
-    if (listener.hear) {
-        listener.hear(listener.self, what);
-    }
     buf_init(&line, 8 * MAX_LINE_BYTES);
-    buf_printf(&line, "etwship: %s%s", kind, what);
-    visible_make_line(&line, 0);
-    buf_add_byte(&line, '\n');
+    buf_printf(&line, "etwship: %s", kind);
+    size_t start = line.size;
+    buf_add_text(&line, what);
+    visible_make_line(&line, start);
+    buf_add_byte(&line, 0);
+    if (listener.hear && !line.failed) {
+        listener.hear(listener.self, (const char *)line.data + start);
+    }
+    if (!line.failed) {
+        line.data[line.size - 1] = '\n';
+    }
     fwrite(line.data, 1, line.size, stderr);
     buf_fini(&line);
 }

@@ -3,6 +3,7 @@
 
 #include "app/app_account.h"
 #include "app/app_trust.h"
+#include "base/visible.h"
 #include "cli/config_options.h"
 #include "cli/left_flags.h"
 #include "cli/service_setup.h"
@@ -296,6 +297,18 @@ static int reload(const struct cli_args *args)
     return EXIT_DONE;
 }
 
+/* What the registry has of the service, on a line. */
+static void print_text(const char *name, const char *text)
+{
+    struct buf line;
+    buf_init(&line, 64 * 1024);
+    buf_printf(&line, "%-8s ", name);
+    visible_add(&line, span_text(text));
+    buf_add_byte(&line, '\n');
+    fwrite(line.data, 1, line.size, stdout);
+    buf_fini(&line);
+}
+
 static void print_status(const struct service_status *status, const struct service_config *config)
 {
     static const char *const states[] = {[SERVICE_STATE_STOPPED] = "stopped",
@@ -318,8 +331,8 @@ static void print_status(const struct service_status *status, const struct servi
         : config->is_delayed   ? "automatic, delayed"
         : config->is_automatic ? "automatic"
                                : "by hand");
-    printf("%-8s %s\n", "account", config->account);
-    printf("%-8s %s\n", "command", config->command);
+    print_text("account", config->account);
+    print_text("command", config->command);
 }
 
 static int show_status(const struct cli_args *args)

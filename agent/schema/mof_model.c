@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "base/visible.h"
 #include "schema/names.h"
 
 enum {
@@ -54,6 +55,7 @@ void mof_model_warn(struct mof_model *model, struct mof_file *file, uint32_t lin
     } else {
         snprintf(text, sizeof(text), "%s: %s", file->name, what);
     }
+    visible_fit(text, sizeof(text));
     say(model, text);
 }
 

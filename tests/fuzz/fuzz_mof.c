@@ -133,6 +133,12 @@ static const char others[] =
     "instance of A as $x { a = {1, \"}\"}; }; Qualifier Q : boolean = FALSE; #pragma include(\"x\")"
     "class A { boolean m([in] string s); B ref r; object:C o; uint8 x[3]";
 
+/* Texts with breaks of lines where the warnings name them. */
+static const char breaks[] =
+    "[Dynamic] class A : EventTrace {}; [EventType(\"1\\nx\"), EventTypeName(\"a\\nb\")] class B : A {\n"
+    "[WmiDataId(1), WmiSizeIs(\"n\\no\"), extension(\"x\\r\\ny\")] uint32 a[]; };\n"
+    "class C { \"lines\\nof\nthem\" }; class D \"\n\" { uint32 \"\n\"; }; ]\"\n\xc2\x9b";
+
 static const char utf16[] = "\xff\xfe" "c\0l\0a\0s\0s\0 \0A\0;";
 /* clang-format on */
 
@@ -140,6 +146,7 @@ static const struct span seeds[] = {
     {(const uint8_t *)flags, sizeof(flags) - 1},
     {(const uint8_t *)arrays, sizeof(arrays) - 1},
     {(const uint8_t *)others, sizeof(others) - 1},
+    {(const uint8_t *)breaks, sizeof(breaks) - 1},
     {(const uint8_t *)utf16, sizeof(utf16)},
 };
 

@@ -109,6 +109,32 @@ static bool check_wide(struct checker *c)
     return true;
 }
 
+/* Does one of the characters begin at ${p} that nobody sees, or that change how others are seen? By their
+ * bytes, as shells and terminals know them: DEL, C1, zero width, line and paragraph separators, controls
+ * of bidirectional text, the byte order mark. */
+static bool is_unseen(const uint8_t *p, const uint8_t *end)
+{
+    size_t left = (size_t)(end - p);
+    unsigned second = left > 1 ? p[1] : 0;
+    unsigned third = left > 2 ? p[2] : 0;
+    switch (p[0]) {
+    case 0x7f:
+        return true;
+    case 0xc2:
+        return second < 0xa0;
+    case 0xd8:
+        return second == 0x9c;
+    case 0xe2:
+        return (second == 0x80 &&
+                   ((third >= 0x8b && third <= 0x8f) || (third >= 0xa8 && third <= 0xae))) ||
+               (second == 0x81 && third >= 0xa0 && third <= 0xa9 && third != 0xa5);
+    case 0xef:
+        return second == 0xbb && third == 0xbf;
+    default:
+        return false;
+    }
+}
+
 static bool check_string(struct checker *c, struct span *ret_text)
 {
     if (peek(c) != '"') {
@@ -118,6 +144,9 @@ static bool check_string(struct checker *c, struct span *ret_text)
     for (int byte = peek(c); byte != '"'; byte = peek(c)) {
         if (byte < 0x20) {
             return fail(c, "a string with a control character, or without an end");
+        }
+        if (c->is_line && is_unseen(c->at, c->end)) {
+            return fail(c, "a character that nobody sees, without an escape");
         }
         if (byte == '\\') {
             if (!check_escape(c)) {
@@ -324,8 +353,7 @@ const char *json_check_utf8(struct span text, size_t *ret_at)
 {
     struct checker c = {.at = text.data, .start = text.data, .end = text.data + text.size};
     while (c.at < c.end && !c.error) {
-        bool is_control = (*c.at < 0x20 && *c.at != '\n') || *c.at == 0x7f ||
-                          (*c.at == 0xc2 && c.end - c.at > 1 && c.at[1] < 0xa0);
+        bool is_control = (*c.at < 0x20 && *c.at != '\n') || is_unseen(c.at, c.end);
         if (is_control) {
             fail(&c, "a control character");
         } else if (*c.at >= 0x80) {

@@ -35,6 +35,17 @@ static void long_texts_are_cut_inside_the_error(void **state)
     assert_int_equal(strlen(err.text), sizeof(err.text) - 1);
 }
 
+/* Names of files, classes and fields come from anywhere. */
+static void names_stay_on_the_line_of_the_error(void **state)
+{
+    (void)state;
+    struct error err;
+    error_set(&err, ERR_FORMAT, "no class %s", "a\netwship: error: forged\x1b[2J");
+    assert_string_equal(err.text, "no class a\\netwship: error: forged\\u001b[2J");
+    error_set_os(&err, 2, "no such file", "%s", "x\r\xc2\x9b");
+    assert_string_equal(err.text, "x\\r\\u009b: no such file");
+}
+
 static void nobody_has_to_want_the_reason(void **state)
 {
     (void)state;
@@ -48,6 +59,7 @@ int main(void)
         cmocka_unit_test(a_failure_is_false_and_says_what_and_why),
         cmocka_unit_test(a_failure_of_the_system_carries_its_code_and_reason),
         cmocka_unit_test(long_texts_are_cut_inside_the_error),
+        cmocka_unit_test(names_stay_on_the_line_of_the_error),
         cmocka_unit_test(nobody_has_to_want_the_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

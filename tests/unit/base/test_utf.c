@@ -27,14 +27,14 @@ static const struct example utf16_examples[] = {
     {BYTES("\0\0"), "\\u0000"},
     {BYTES("\"\0\\\0/\0"), "\\\"\\\\/"},
     {BYTES("\b\0\f\0\n\0\r\0\t\0"), "\\b\\f\\n\\r\\t"},
-    {BYTES("\x7f\0"), "\x7f"},
-    {BYTES("\x80\0"), "\xc2\x80"},
+    {BYTES("\x7e\0\x7f\0"), "~\\u007f"},
+    {BYTES("\x80\0\x9f\0\xa0\0"), "\\u0080\\u009f\xc2\xa0"},
     {BYTES("\xff\x07"), "\xdf\xbf"},
     {BYTES("\0\x08"), "\xe0\xa0\x80"},
     {BYTES("\xac\x20"), "\xe2\x82\xac"},
     {BYTES("\xff\xd7\0\xe0"), "\xed\x9f\xbf\xee\x80\x80"},
     {BYTES("\xff\xff"), "\xef\xbf\xbf"},
-    {BYTES("\x28\x20\x29\x20"), "\xe2\x80\xa8\xe2\x80\xa9"},
+    {BYTES("\x28\x20\x29\x20"), "\\u2028\\u2029"},
     {BYTES("\0\xd8\0\xdc"), "\xf0\x90\x80\x80"},
     {BYTES("\xff\xdb\xff\xdf"), "\xf4\x8f\xbf\xbf"},
     {BYTES("\x3d\xd8\x4d\xdc"), "\xf0\x9f\x91\x8d"},
@@ -118,6 +118,61 @@ static void check_controls(void)
         size_t size = utf16_to_json(span_make(in, sizeof(in)), out);
         assert_span(span_make(out, size), expected);
     }
+}
+
+/* First and last of characters that nobody sees, or that change how others are seen. */
+static const uint16_t unseen[][2] = {{0x7f, 0x9f}, {0x61c, 0x61c}, {0x200b, 0x200f},
+    {0x2028, 0x202e}, {0x2060, 0x2064}, {0x2066, 0x2069}, {0xfeff, 0xfeff}};
+
+static bool is_unseen(unsigned c)
+{
+    for (size_t i = 0; i < sizeof(unseen) / sizeof(unseen[0]); i++) {
+        if (c >= unseen[i][0] && c <= unseen[i][1]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Every other unit as UTF-8 has it, at a place of a block that changes from unit to unit, and the same as
+ * UTF-8. */
+static void check_units(void)
+{
+    for (unsigned c = 0x80 - 1; c < 0x10000; c++) {
+        enum { COUNT = 20 };
+        uint8_t in[2 * COUNT];
+        uint8_t out[512];
+        char expected[64] = "";
+        char utf8[64] = "";
+        if (c >= 0xd800 && c < 0xe000) {
+            continue;
+        }
+        for (size_t i = 0; i < COUNT; i++) {
+            char plain[8] = "x";
+            char shown[8] = "x";
+            if (i == c % COUNT) {
+                plain[utf8_put(c, (uint8_t *)plain)] = 0;
+                if (is_unseen(c)) {
+                    snprintf(shown, sizeof(shown), "\\u%04x", c & 0xffff);
+                } else {
+                    memcpy(shown, plain, sizeof(shown));
+                }
+            }
+            store_le16(in + 2 * i, i == c % COUNT ? (uint16_t)c : 'x');
+            strcat(expected, shown);
+            strcat(utf8, plain);
+        }
+        size_t size = utf16_to_json(span_make(in, sizeof(in)), out);
+        assert_span(span_make(out, size), expected);
+        size = utf8_to_json(span_text(utf8), out);
+        assert_span(span_make(out, size), expected);
+    }
+}
+
+static void what_nobody_sees_is_escaped_and_nothing_else(void **state)
+{
+    (void)state;
+    with_every_engine(check_units);
 }
 
 static void every_control_character_is_escaped(void **state)
@@ -270,7 +325,7 @@ static void codepage_text_is_escaped_for_json(void **state)
     static const struct span in = BYTES("\x80 \"caf\xe9\" C:\\\x81\n");
     uint8_t out[512];
     size_t size = codepage_to_json(&codepage_1252, in, out);
-    assert_span(span_make(out, size), "\xe2\x82\xac \\\"caf\xc3\xa9\\\" C:\\\\\xc2\x81\\n");
+    assert_span(span_make(out, size), "\xe2\x82\xac \\\"caf\xc3\xa9\\\" C:\\\\\\u0081\\n");
 }
 
 static void double_bytes_are_looked_up_and_broken_pairs_replaced(void **state)
@@ -331,6 +386,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(utf16_becomes_json_text),
         cmocka_unit_test(every_control_character_is_escaped),
+        cmocka_unit_test(what_nobody_sees_is_escaped_and_nothing_else),
         cmocka_unit_test(plain_utf8_has_no_escapes),
         cmocka_unit_test(utf8_is_not_trusted),
         cmocka_unit_test(a_string_ends_at_its_first_nul_unit),

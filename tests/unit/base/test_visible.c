@@ -48,7 +48,9 @@ static void what_turns_the_order_of_text_is_shown(void **state)
     } cases[] = {{"\xd8\x9c", "\\u061c"}, {"\xe2\x80\x8e", "\\u200e"}, {"\xe2\x80\x8f", "\\u200f"},
         {"\xe2\x80\xaa", "\\u202a"}, {"\xe2\x80\xab", "\\u202b"}, {"\xe2\x80\xac", "\\u202c"},
         {"\xe2\x80\xad", "\\u202d"}, {"\xe2\x80\xae", "\\u202e"}, {"\xe2\x81\xa6", "\\u2066"},
-        {"\xe2\x81\xa7", "\\u2067"}, {"\xe2\x81\xa8", "\\u2068"}, {"\xe2\x81\xa9", "\\u2069"}};
+        {"\xe2\x81\xa7", "\\u2067"}, {"\xe2\x81\xa8", "\\u2068"}, {"\xe2\x81\xa9", "\\u2069"},
+        {"a\xe2\x80\x8b", "a\\u200b"}, {"a\xe2\x80\x8d", "a\\u200d"}, {"\xe2\x81\xa0", "\\u2060"},
+        {"\xef\xbb\xbf", "\\ufeff"}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct buf out;
         buf_init(&out, 1000);
@@ -56,6 +58,23 @@ static void what_turns_the_order_of_text_is_shown(void **state)
         assert_span(buf_span(&out), cases[i].shown);
         buf_fini(&out);
     }
+}
+
+static void a_message_is_one_line_in_its_array(void **state)
+{
+    (void)state;
+    char text[24] = "one\ntwo\xe2\x80\xae three";
+    visible_fit(text, sizeof(text));
+    assert_string_equal(text, "one\\ntwo\\u202e three");
+    char tight[8] = "abcd\x1b";
+    visible_fit(tight, sizeof(tight));
+    assert_string_equal(tight, "abcd"); /* an escape is there whole, or not at all */
+    char cut[8] = "abcd\xe2\x82";
+    visible_fit(cut, sizeof(cut));
+    assert_string_equal(cut, "abcd\xef\xbf\xbd");
+    char plain[4] = "abc";
+    visible_fit(plain, sizeof(plain));
+    assert_string_equal(plain, "abc");
 }
 
 static void a_name_stays_on_its_line(void **state)
@@ -88,6 +107,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_would_steer_a_terminal_is_shown),
         cmocka_unit_test(what_turns_the_order_of_text_is_shown),
+        cmocka_unit_test(a_message_is_one_line_in_its_array),
         cmocka_unit_test(a_name_stays_on_its_line),
         cmocka_unit_test(what_has_no_room_is_taken_back),
     };
