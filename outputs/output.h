@@ -45,6 +45,9 @@ struct delivery {
      * after a restart, for what was not known as acked. */
     bool repeated;
 
+    /* Was each record refused for itself before (a dead letter that is sent again)? */
+    bool refused_before;
+
     /* What names each record for ever (delivery_id.h); NULL: the output does not want
      * it, or these have none (dead letters of an output that did not want it then). Record i
      * has place first_place + places[i] of its batch, or without `places` first_place + i. */

@@ -90,6 +90,7 @@ static void deliver(struct batch *batch)
         .route_names = batch->routed ? routes : NULL,
         .route_count = batch->routed ? batch->count : 0,
         .repeated = true,
+        .refused_before = true,
         .ids = named ? &names : NULL};
     bool arrived = delivery_host_deliver(batch->host, &delivery);
     batch->failed = !remove_delivered(batch) || !arrived;

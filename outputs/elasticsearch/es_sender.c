@@ -18,6 +18,10 @@
  * its records count as sent before, in this delivery and, by the host, in later ones: then that they
  * are there already means that they arrived.
  *
+ * A mapping or a template that is wrong refuses every event with a 400 of its own. A delivery that looks
+ * like that is held (es_hold.h): it counts as a fault of set-up, nothing of it is given up, and each try
+ * asks for one event alone until one is taken.
+ *
  * Everything is kept in arrays of our own until the end, since the host's are only read with
  * OUTPUT_MIXED, and a reply counts only when its last byte is in.
  */
@@ -29,6 +33,7 @@
 #include "base/arena.h"
 #include "outputs/delivery_id.h"
 #include "outputs/elasticsearch/es_exchange.h"
+#include "outputs/elasticsearch/es_hold.h"
 #include "outputs/elasticsearch/es_limit.h"
 #include "outputs/elasticsearch/es_unindexed.h"
 #include "outputs/http/http_status.h"
@@ -59,6 +64,7 @@ struct es_sender {
     struct rejections notes;
     struct es_limit limit;
     unsigned bad_in_a_row;
+    struct es_hold hold;
 
     enum record_status *statuses;
     enum es_verdict *verdicts; /* of the reply that is being read */
@@ -420,10 +426,6 @@ static bool grow(struct es_sender *self, size_t count)
 static void begin(struct es_sender *self, const struct delivery *delivery)
 {
     self->delivery = delivery;
-    self->first = 0;
-    self->end = delivery->record_count;
-    self->last_was_read = false;
-    self->bad_end = 0;
     self->uncertain_end = 0;
     self->unexpected_duplicates = 0;
     self->wait_ms = 0;
@@ -434,13 +436,60 @@ static void begin(struct es_sender *self, const struct delivery *delivery)
     }
 }
 
+static const char held_words[] =
+    "nothing is taken, and every event is refused. correct the mapping, the "
+    "index template or the ingest pipeline";
+
+/* Nothing of the delivery is given up: the fault is that of the first refusal. */
+static void hold(struct es_sender *self)
+{
+    char said[sizeof(self->trouble.error.text)];
+    size_t all = self->delivery->record_count;
+    for (size_t i = 0; i < all; i++) {
+        self->statuses[i] = RECORD_RETRY;
+    }
+    rejections_reset(&self->notes);
+    memcpy(said, self->trouble.error.text, sizeof(said));
+    self->trouble = (struct trouble){.count = all, .of = ES_RETRY_SLOWLY};
+    error_set(&self->trouble.error, ERR_CONFIG, "%.*s: %s",
+        (int)(sizeof(said) - sizeof(held_words) - 2), said, held_words);
+}
+
+/* Ask for one event alone. True: it was taken, so the others go, too. */
+static bool probe(struct es_sender *self, size_t *ret_place)
+{
+    size_t place = es_hold_probe(&self->hold, self->delivery->record_count);
+    *ret_place = place;
+    self->first = place;
+    self->count = 1;
+    switch (ask(self)) {
+    case ES_READ:
+        take_answers(self);
+        break;
+    case ES_SPLIT:
+        refuse_alone(self, 413);
+        break;
+    case ES_BISECT:
+        refuse_alone(self, 400);
+        break;
+    default:
+        break;
+    }
+    return self->statuses[place] == RECORD_DELIVERED;
+}
+
+static void count_statuses(const struct es_sender *self, size_t counts[])
+{
+    for (size_t i = 0; i < self->delivery->record_count; i++) {
+        counts[self->statuses[i]]++;
+    }
+}
+
 static enum output_verdict verdict_of(const struct es_sender *self, size_t *ret_left)
 {
     size_t counts[RECORD_BLOCKED + 1] = {0};
     size_t all = self->delivery->record_count;
-    for (size_t i = 0; i < all; i++) {
-        counts[self->statuses[i]]++;
-    }
+    count_statuses(self, counts);
     *ret_left = counts[RECORD_RETRY];
     return counts[RECORD_DELIVERED] == all  ? OUTPUT_DELIVERED
            : counts[RECORD_REJECTED] == all ? OUTPUT_REJECTED
@@ -452,6 +501,13 @@ static enum output_verdict finish(struct es_sender *self, struct output_report *
 {
     size_t left;
     size_t all = self->delivery->record_count;
+    size_t counts[RECORD_BLOCKED + 1] = {0};
+    count_statuses(self, counts);
+    /* What was refused before, one by one, says nothing of the set-up when it is refused again. */
+    if (!self->delivery->refused_before &&
+        es_hold_judge(&self->hold, counts[RECORD_DELIVERED], counts[RECORD_REJECTED], all)) {
+        hold(self);
+    }
     enum output_verdict verdict = verdict_of(self, &left);
     report->unexpected_duplicates = self->unexpected_duplicates;
     if (verdict == OUTPUT_DELIVERED) {
@@ -473,6 +529,21 @@ static enum output_verdict finish(struct es_sender *self, struct output_report *
     return verdict;
 }
 
+/* Send the records from ${first} to ${end}. False: what is left is for the host to try again. */
+static bool send_range(struct es_sender *self, size_t first, size_t end)
+{
+    self->first = first;
+    self->end = end;
+    self->bad_end = 0;
+    self->last_was_read = false;
+    while (self->first < self->end) {
+        if (!send_stretch(self) || es_exchange_must_stop(self->exchange)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 enum output_verdict es_sender_send(
     struct es_sender *sender, const struct delivery *delivery, struct output_report *report)
 {
@@ -489,8 +560,11 @@ enum output_verdict es_sender_send(
         report->degraded = report->error.code == ERR_CONFIG;
         return OUTPUT_RETRY;
     }
-    while (sender->first < sender->end && send_stretch(sender) &&
-           !es_exchange_must_stop(sender->exchange)) {}
+    size_t asked = delivery->record_count; /* what was probed; none */
+    bool goes_on = !sender->hold.holds || probe(sender, &asked);
+    if (goes_on && send_range(sender, 0, asked)) {
+        send_range(sender, asked + 1, delivery->record_count);
+    }
     if (sender->typed) {
         send_unindexed(sender);
     }

@@ -1,0 +1,206 @@
+#include "unit/outputs/es_sender_rig.h"
+
+/* A mapping or a template that is wrong: each event is refused with a 400 of its own. */
+
+static const struct bulk_step refuse_all = {
+    .item_count = BULK_ALL, .item_status = 400, .item_type = "mapper_parsing_exception"};
+
+static size_t documents_of(const struct http_fake_request *request)
+{
+    size_t lines = 0;
+    for (size_t i = 0; i < request->body.size; i++) {
+        lines += request->body.data[i] == '\n';
+    }
+    return lines / 2;
+}
+
+static size_t last_documents(struct fixture *f)
+{
+    return documents_of(bulk_fake_request(f->fake, bulk_fake_count(f->fake) - 1));
+}
+
+/* So many are given up: it may be the events. */
+static void refuse_two(struct fixture *f)
+{
+    bulk_fake_always(f->fake, &refuse_all);
+    assert_int_equal(send_all(f), OUTPUT_REJECTED);
+    assert_int_equal(send_all(f), OUTPUT_REJECTED);
+}
+
+static void a_third_delivery_in_a_row_that_is_refused_whole_is_held(void **state)
+{
+    (void)state;
+    struct fixture f;
+    setup(&f, 20);
+    bulk_fake_always(f.fake, &refuse_all);
+    refuse_two(&f);
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(send_all(&f), OUTPUT_RETRY);
+        assert_true(f.report.degraded);
+        assert_int_equal(f.rejections.size, 0); /* nothing is given up */
+        assert_said(&f, "mapper_parsing_exception");
+        assert_said(&f, "correct the mapping");
+        assert_int_equal(last_documents(&f), i ? 1 : 20);
+    }
+    /* Somebody corrects it: one event alone shows that, and the others follow. */
+    bulk_fake_always(f.fake, NULL);
+    size_t before = bulk_fake_count(f.fake);
+    assert_int_equal(send_all(&f), OUTPUT_DELIVERED);
+    assert_int_equal(documents_of(bulk_fake_request(f.fake, before)), 1);
+    char *stored = bulk_fake_documents(f.fake, true);
+    assert_int_equal(strlen(stored), 20 * 11);
+    for (unsigned n = 0; n < 20; n++) {
+        char one[16];
+        snprintf(one, sizeof(one), "{\"n\":%04u}\n", n);
+        assert_non_null(strstr(stored, one));
+    }
+    free(stored);
+    assert_int_equal(send_all(&f), OUTPUT_DELIVERED);
+    assert_int_equal(last_documents(&f), 20);
+    teardown(&f);
+}
+
+static void each_try_asks_for_another_event(void **state)
+{
+    (void)state;
+    struct fixture f;
+    setup(&f, 20);
+    bulk_fake_always(f.fake, &refuse_all);
+    refuse_two(&f);
+    assert_int_equal(send_all(&f), OUTPUT_RETRY);
+    bool asked[20] = {false};
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(send_all(&f), OUTPUT_RETRY);
+        const struct http_fake_request *request = bulk_fake_request(
+            f.fake, bulk_fake_count(f.fake) - 1);
+        const char *document = strstr((const char *)request->body.data, "{\"n\":");
+        assert_non_null(document);
+        asked[strtoul(document + 5, NULL, 10)] = true;
+    }
+    for (int i = 0; i < 20; i++) {
+        assert_true(asked[i]);
+    }
+    teardown(&f);
+}
+
+static void a_few_bad_events_in_small_deliveries_are_refused_alone(void **state)
+{
+    (void)state;
+    struct fixture f;
+    setup(&f, 1);
+    bulk_fake_always(f.fake, &refuse_all);
+    for (int i = 0; i < 15; i++) {
+        assert_int_equal(send_all(&f), OUTPUT_REJECTED);
+    }
+    assert_int_equal(send_all(&f), OUTPUT_RETRY); /* the 16th in a row */
+    assert_true(f.report.degraded);
+    teardown(&f);
+}
+
+static void one_event_that_is_taken_clears_the_set_up(void **state)
+{
+    (void)state;
+    static const struct bulk_step all_but_one = {
+        .item_first = 1, .item_count = BULK_ALL, .item_status = 400};
+    struct fixture f;
+    setup(&f, 20);
+    for (int i = 0; i < 4; i++) {
+        bulk_fake_always(f.fake, &refuse_all);
+        assert_int_equal(send_all(&f), OUTPUT_REJECTED);
+        bulk_fake_always(f.fake, &all_but_one);
+        assert_int_equal(send_all(&f), OUTPUT_MIXED);
+        assert_records(&f, 0, 1, RECORD_DELIVERED);
+        assert_records(&f, 1, 20, RECORD_REJECTED);
+    }
+    teardown(&f);
+}
+
+static void what_is_bad_beside_the_event_that_is_taken_becomes_a_dead_letter(void **state)
+{
+    (void)state;
+    struct fixture f;
+    setup(&f, 20);
+    bulk_fake_always(f.fake, &refuse_all);
+    refuse_two(&f);
+    assert_int_equal(send_all(&f), OUTPUT_RETRY);
+    const struct bulk_step steps[] = {
+        {.status = 0}, {.item_first = 3, .item_count = 1, .item_status = 400}};
+    bulk_fake_always(f.fake, NULL);
+    bulk_fake_script(f.fake, steps, 2);
+    assert_int_equal(
+        send_all(&f), OUTPUT_MIXED); /* the first one was probed, so item 3 is record 4 */
+    assert_records(&f, 0, 4, RECORD_DELIVERED);
+    assert_records(&f, 4, 5, RECORD_REJECTED);
+    assert_records(&f, 5, 20, RECORD_DELIVERED);
+    teardown(&f);
+}
+
+/* A limit of the destination that no event fits. */
+static void a_request_of_one_event_that_is_too_large_time_and_again_is_held(void **state)
+{
+    (void)state;
+    static const struct bulk_step too_large = {.status = 413};
+    struct fixture f;
+    setup(&f, 10);
+    bulk_fake_always(f.fake, &too_large);
+    assert_int_equal(send_all(&f), OUTPUT_REJECTED);
+    assert_int_equal(send_all(&f), OUTPUT_REJECTED);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(send_all(&f), OUTPUT_RETRY);
+        assert_true(f.report.degraded);
+        assert_int_equal(f.rejections.size, 0);
+        assert_said(&f, "413");
+    }
+    assert_int_equal(last_documents(&f), 1);
+    bulk_fake_always(f.fake, NULL);
+    assert_int_equal(send_all(&f), OUTPUT_DELIVERED);
+    assert_true(bulk_fake_count(f.fake) > 3);
+    teardown(&f);
+}
+
+static void a_probe_that_the_server_has_no_time_for_stays_a_probe(void **state)
+{
+    (void)state;
+    static const struct bulk_step busy = {
+        .item_count = BULK_ALL, .item_status = 429, .item_type = "es_rejected_execution_exception"};
+    struct fixture f;
+    setup(&f, 20);
+    refuse_two(&f);
+    assert_int_equal(send_all(&f), OUTPUT_RETRY);
+    bulk_fake_always(f.fake, &busy);
+    assert_int_equal(send_all(&f), OUTPUT_RETRY);
+    assert_int_equal(last_documents(&f), 1);
+    bulk_fake_always(f.fake, &refuse_all);
+    assert_int_equal(send_all(&f), OUTPUT_RETRY);
+    assert_int_equal(last_documents(&f), 1);
+    teardown(&f);
+}
+
+static void dead_letters_that_are_sent_again_are_not_held(void **state)
+{
+    (void)state;
+    struct fixture f;
+    setup(&f, 20);
+    f.delivery.refused_before = true;
+    bulk_fake_always(f.fake, &refuse_all);
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(send_all(&f), OUTPUT_REJECTED);
+        assert_int_equal(last_documents(&f), 20);
+    }
+    teardown(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_third_delivery_in_a_row_that_is_refused_whole_is_held),
+        cmocka_unit_test(each_try_asks_for_another_event),
+        cmocka_unit_test(a_few_bad_events_in_small_deliveries_are_refused_alone),
+        cmocka_unit_test(one_event_that_is_taken_clears_the_set_up),
+        cmocka_unit_test(what_is_bad_beside_the_event_that_is_taken_becomes_a_dead_letter),
+        cmocka_unit_test(a_request_of_one_event_that_is_too_large_time_and_again_is_held),
+        cmocka_unit_test(a_probe_that_the_server_has_no_time_for_stays_a_probe),
+        cmocka_unit_test(dead_letters_that_are_sent_again_are_not_held),
+    };
+    return cmocka_run_group_tests_name("outputs/elasticsearch/es_sender_held", tests, NULL, NULL);
+}
