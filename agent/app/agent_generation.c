@@ -135,12 +135,30 @@ static void warn_of_memory(const struct agent *agent)
     }
 }
 
-static void warn_evicted(void *self, uint64_t count)
+static void tell_evicted(const struct agent *agent, uint64_t total)
 {
-    log_write(((struct agent *)self)->log, LOG_LEVEL_WARNING, "dead letters",
-        "dead letters: no room is left, the oldest %llu were removed. look at them with etwship "
-        "deadletter list",
-        (unsigned long long)count);
+    log_write(agent->log, LOG_LEVEL_WARNING, NULL,
+        "dead letters: there is no room for more, so the oldest are removed: %llu events are lost "
+        "so far. look at those that are left with etwship deadletter list, and mend what refuses "
+        "them",
+        (unsigned long long)total);
+}
+
+/* Told with the first one, and whenever they are ten times as many; in the end all of them. */
+static void on_evicted(void *self, const struct eviction *eviction)
+{
+    struct agent *agent = self;
+    uint64_t before = atomic_fetch_add(&agent->letters_evicted, eviction->count);
+    uint64_t total = before + eviction->count;
+    uint64_t step = 1;
+    while (step <= before && step <= UINT64_MAX / 10) {
+        step *= 10;
+    }
+    if (total >= step) {
+        tell_evicted(agent, total);
+    }
+    losses_add_stranger(pipeline_losses(agent->pipeline), eviction->output, OUTPUT_LETTER_EVICTED,
+        eviction->count, eviction->times);
 }
 
 static bool open_dead_letters(struct agent *agent, struct error *err)
@@ -159,7 +177,7 @@ static bool open_dead_letters(struct agent *agent, struct error *err)
             "%llu dead letters of earlier runs with spool.mode: memory are in the spool now",
             (unsigned long long)taken);
     }
-    agent->dead_letters = app_dead_letters_open(config, warn_evicted, agent, err);
+    agent->dead_letters = app_dead_letters_open(config, on_evicted, agent, err);
     return agent->dead_letters != NULL;
 }
 
@@ -375,6 +393,11 @@ void agent_conclude(struct agent *agent, struct agent_run_result *result)
     agent_status_look(&agent->status, agent->pipeline);
     result->failed_sessions = 0; /* of an agent that goes on with others it says nothing */
     merge_summaries(agent, result);
+    uint64_t evicted = atomic_load(&agent->letters_evicted);
+    summary_add_evicted(result->summary, evicted);
+    if (evicted && agent->process->logs_to_file) {
+        tell_evicted(agent, evicted);
+    }
     count_sessions(agent, result);
     count_outputs(agent, result);
     result->unmatched = agent_no_match(agent);

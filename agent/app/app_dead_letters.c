@@ -3,7 +3,7 @@
 #include "app/data_folder.h"
 
 static struct dead_letters *open_catalogue(const char *data_dir,
-    void (*evicted)(void *self, uint64_t count), void *self, struct error *err)
+    void (*evicted)(void *self, const struct eviction *eviction), void *self, struct error *err)
 {
     char folder[DATA_FOLDER_PATH_BYTES];
     char path[DATA_FOLDER_PATH_BYTES];
@@ -17,7 +17,7 @@ static struct dead_letters *open_catalogue(const char *data_dir,
 }
 
 static struct dead_letters *open_folder(const char *data_dir,
-    void (*evicted)(void *self, uint64_t count), void *self, struct error *err)
+    void (*evicted)(void *self, const struct eviction *eviction), void *self, struct error *err)
 {
     char folder[DATA_FOLDER_PATH_BYTES];
     if (!data_folder_path(data_dir, "dead_letters", folder, err)) {
@@ -29,7 +29,7 @@ static struct dead_letters *open_folder(const char *data_dir,
 }
 
 struct dead_letters *app_dead_letters_open(const struct app_config *config,
-    void (*evicted)(void *self, uint64_t count), void *self, struct error *err)
+    void (*evicted)(void *self, const struct eviction *eviction), void *self, struct error *err)
 {
     const char *data_dir = app_config_data_dir(config);
     if (!data_dir) {

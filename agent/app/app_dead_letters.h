@@ -10,6 +10,6 @@
  * nothing is kept.
  */
 struct dead_letters *app_dead_letters_open(const struct app_config *config,
-    void (*evicted)(void *self, uint64_t count), void *self, struct error *err);
+    void (*evicted)(void *self, const struct eviction *eviction), void *self, struct error *err);
 
 #endif

@@ -45,10 +45,11 @@ static bool take(void *self, const struct dead_letter *letter)
 {
     struct import *import = self;
     const struct catalogue_letter row = dead_letters_catalogue_row(letter);
+    const struct catalogue_letters_room room = {
+        .max_bytes = DEAD_LETTERS_CATALOGUE_MAX_BYTES, .waits = true};
     import->ok = add_id(import, letter->id);
     if (import->ok && letter->id > import->mark) {
-        import->ok = catalogue_put_letters(
-            import->catalogue, &row, 1, DEAD_LETTERS_CATALOGUE_MAX_BYTES, NULL, NULL, import->err);
+        import->ok = catalogue_put_letters(import->catalogue, &row, 1, &room, NULL, import->err);
         import->last = letter->id;
         import->count += import->ok;
     }

@@ -35,6 +35,7 @@ struct summary {
     uint64_t partial;
     uint64_t gaps;
     uint64_t lost;
+    uint64_t letters_evicted;
     uint64_t started_ns;
     struct output_row outputs[MAX_OUTPUTS];
     size_t output_count;
@@ -178,6 +179,11 @@ void summary_add_too_old(struct summary *summary, const char *name, uint64_t kep
     }
 }
 
+void summary_add_evicted(struct summary *summary, uint64_t letters)
+{
+    summary->letters_evicted += letters;
+}
+
 static int by_events(const void *a, const void *b)
 {
     const struct provider_row *x = *(struct provider_row *const *)a;
@@ -244,5 +250,9 @@ void summary_write(const struct summary *summary, struct buf *out)
             buf_printf(out, ", %llu lost as too old", (unsigned long long)row->lost_too_old);
         }
         buf_add_byte(out, '\n');
+    }
+    if (summary->letters_evicted) {
+        buf_printf(out, "%llu refused events are lost: there was no room for more dead letters\n",
+            (unsigned long long)summary->letters_evicted);
     }
 }

@@ -44,7 +44,8 @@ const char *books_session_drop_reason(enum session_drop reason)
 
 const char *books_output_drop_stage(enum output_drop reason)
 {
-    return reason >= OUTPUT_DROP_SPOOL_FULL ? "spool" : "output";
+    bool in_spool = reason >= OUTPUT_DROP_SPOOL_FULL && reason <= OUTPUT_DROP_SPOOL_DAMAGED;
+    return in_spool ? "spool" : "output";
 }
 
 const char *books_output_drop_name(enum output_drop reason)
@@ -72,7 +73,8 @@ const char *books_output_drop_reason(enum output_drop reason)
         [OUTPUT_DROP_SPOOL_FULL] = "full",
         [OUTPUT_DROP_SPOOL_DISK] = "disk",
         [OUTPUT_DROP_SPOOL_TOO_OLD] = "too_old",
-        [OUTPUT_DROP_SPOOL_DAMAGED] = "damaged"};
+        [OUTPUT_DROP_SPOOL_DAMAGED] = "damaged",
+        [OUTPUT_LETTER_EVICTED] = "dead_letters_full"};
     return reasons[reason];
 }
 

@@ -54,6 +54,8 @@ enum output_drop {
     OUTPUT_DROP_SPOOL_TOO_OLD, /* … or waited longer than spool.max_age … */
     OUTPUT_DROP_SPOOL_DAMAGED, /* … or cannot be read any more */
     OUTPUT_DROP_COUNT,
+    /* Of gaps alone: it was a dead letter, and counts as one, but made room for another one. */
+    OUTPUT_LETTER_EVICTED = OUTPUT_DROP_COUNT,
 };
 
 enum { BOOKS_PARKED_MAX_BYTES = 800 };

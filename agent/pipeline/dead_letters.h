@@ -3,10 +3,12 @@
 
 #include "base/error.h"
 #include "pipeline/dead_letter.h"
+#include "pipeline/evictions.h"
 #include "store/catalogue_letters.h"
 
 /*
- * Where dead letters are kept, in bounded space: the oldest make room for new ones, and are counted.
+ * Where dead letters are kept, in bounded space: the oldest make room for new ones, and are counted;
+ * unless those that come wait, and none is removed for them.
  * All functions: any thread. Several processes may work on one store at a time.
  */
 struct dead_letters;
@@ -18,7 +20,7 @@ struct dead_letters_usage {
 
 struct dead_letters_ops {
     /* Keep ${count} letters, durably, whose ids the store gives. False with ${err} set: as well as
-     * none is kept, and all may be put again. */
+     * none is kept, and all may be put again. ERR_LIMIT: all of them wait, and there is no room. */
     bool (*put)(struct dead_letters *letters, const struct dead_letter *items, size_t count,
         struct error *err);
 
@@ -45,8 +47,8 @@ struct dead_letters_folder_settings {
     uint64_t max_bytes;  /* all files together; 0: 64 MB */
     uint64_t file_bytes; /* a file that is longer gets nothing more; 0: 4 MB */
 
-    /* ${count} letters had to make room. Any thread. May be NULL. */
-    void (*evicted)(void *self, uint64_t count);
+    /* Letters of an output had to make room. Any thread. May be NULL. */
+    void (*evicted)(void *self, const struct eviction *eviction);
     void *self;
 };
 
@@ -59,7 +61,7 @@ struct dead_letters_catalogue_settings {
     uint64_t max_bytes; /* 0: 64 MB */
 
     /* As above. */
-    void (*evicted)(void *self, uint64_t count);
+    void (*evicted)(void *self, const struct eviction *eviction);
     void *self;
 };
 

@@ -55,25 +55,41 @@ struct change {
     const struct dead_letter *items; /* put, … */
     const uint64_t *ids;             /* … or removed */
     size_t count;
-    uint64_t evicted;
     uint64_t removed;
+    struct evictions evictions;
 };
+
+static void on_evicted(void *self, uint64_t id, struct span output, uint64_t time)
+{
+    (void)id;
+    evictions_add(self, output, time);
+}
+
+static bool all_wait(const struct change *change)
+{
+    bool waits = true;
+    for (size_t i = 0; i < change->count; i++) {
+        waits = waits && change->items[i].waits;
+    }
+    return waits;
+}
 
 static bool put_rows(struct change *change, struct catalogue *catalogue, struct error *err)
 {
     struct catalogue_letter rows[PUT_AT_ONCE];
+    const struct catalogue_letters_room room = {.max_bytes = change->letters->settings.max_bytes,
+        .waits = all_wait(change),
+        .evicted = on_evicted,
+        .self = &change->evictions};
     bool ok = true;
-    change->evicted = 0;
+    evictions_reset(&change->evictions);
     for (size_t first = 0; ok && first < change->count; first += PUT_AT_ONCE) {
         size_t left = change->count - first;
         size_t part = left < PUT_AT_ONCE ? left : PUT_AT_ONCE;
-        uint64_t evicted = 0;
         for (size_t i = 0; i < part; i++) {
             rows[i] = dead_letters_catalogue_row(&change->items[first + i]);
         }
-        ok = catalogue_put_letters(
-            catalogue, rows, part, change->letters->settings.max_bytes, NULL, &evicted, err);
-        change->evicted += evicted;
+        ok = catalogue_put_letters(catalogue, rows, part, &room, NULL, err);
     }
     return ok;
 }
@@ -112,11 +128,12 @@ static bool put(
     struct change change = {.letters = letters, .items = items, .count = count};
     plat_mutex_lock(&letters->mutex);
     bool ok = run(&change, err);
-    letters->evicted += ok ? change.evicted : 0;
+    letters->evicted += ok ? evictions_total(&change.evictions) : 0;
     plat_mutex_unlock(&letters->mutex);
-    if (ok && change.evicted && letters->settings.evicted) {
-        letters->settings.evicted(letters->settings.self, change.evicted);
+    if (ok) {
+        evictions_tell(&change.evictions, letters->settings.evicted, letters->settings.self);
     }
+    evictions_fini(&change.evictions);
     return ok;
 }
 

@@ -309,56 +309,95 @@ static bool append(struct store *store, const struct dead_letter *items, size_t 
     return good;
 }
 
-static bool count_lines(const struct store *store, uint64_t number, uint64_t *count)
+/* Count the letters of a file. One that cannot be read is of an output that nobody knows. */
+static void count_lines(struct store *store, struct span text, struct evictions *evictions)
 {
+    struct span line;
+    while (next_line(&text, &line)) {
+        struct dead_letter letter = {.id = 0};
+        dead_letter_read(line, &store->line, &letter);
+        evictions_add(evictions, letter.output, letter.time);
+    }
+}
+
+static bool evict_file(struct store *store, uint64_t number, struct evictions *evictions)
+{
+    char path[MAX_PATH_BYTES];
     char *data;
     struct span text;
-    struct span line;
-    if (!load(store, number, &data, &text, NULL)) {
+    if (!path_of(store, number, path, NULL) || !load(store, number, &data, &text, NULL)) {
         return false;
     }
-    while (next_line(&text, &line)) {
-        ++*count;
+    bool removed = plat_path_remove(path, NULL);
+    if (removed) {
+        count_lines(store, text, evictions);
     }
     free(data);
-    return true;
+    return removed;
+}
+
+static uint64_t total_bytes(const struct store *store, const struct file_list *list)
+{
+    uint64_t total = store->newest.size;
+    for (size_t i = 0; i < list->count; i++) {
+        total += list->files[i].number == store->newest.number ? 0 : list->files[i].size;
+    }
+    return total;
 }
 
 /* Remove the oldest files, though never the newest, until there is room. A file that cannot be
  * removed now is tried again with the next letter. */
-static uint64_t make_room(struct store *store, const struct file_list *list)
+static void make_room(
+    struct store *store, const struct file_list *list, struct evictions *evictions)
 {
-    uint64_t total = store->newest.size;
-    uint64_t evicted = 0;
-    for (size_t i = 0; i < list->count; i++) {
-        total += list->files[i].number == store->newest.number ? 0 : list->files[i].size;
-    }
+    uint64_t total = total_bytes(store, list);
     for (size_t i = 0; i < list->count && total > store->settings.max_bytes; i++) {
         const struct store_file *oldest = &list->files[i];
-        char path[MAX_PATH_BYTES];
-        uint64_t lines = 0;
-        if (oldest->number != store->newest.number && count_lines(store, oldest->number, &lines) &&
-            path_of(store, oldest->number, path, NULL) && plat_path_remove(path, NULL)) {
-            evicted += lines;
+        if (oldest->number != store->newest.number &&
+            evict_file(store, oldest->number, evictions)) {
             total -= oldest->size;
         }
     }
-    store->evicted += evicted;
-    return evicted;
+    store->evicted += evictions_total(evictions);
+}
+
+static bool all_wait(const struct dead_letter *items, size_t count)
+{
+    bool waits = true;
+    for (size_t i = 0; i < count; i++) {
+        waits = waits && items[i].waits;
+    }
+    return waits;
+}
+
+/* Letters that wait are put as long as there is any room: the last ones may go a little beyond it. */
+static bool check_room(const struct store *store, const struct file_list *list, struct error *err)
+{
+    uint64_t total = total_bytes(store, list);
+    return total < store->settings.max_bytes ||
+           error_set(err, ERR_LIMIT,
+               "dead letters are full: they take %llu of %llu bytes. look at them with etwship "
+               "deadletter list, mend what refuses them, then send them again (deadletter replay) "
+               "or remove them (deadletter purge)",
+               (unsigned long long)total, (unsigned long long)store->settings.max_bytes);
 }
 
 static bool put_locked(struct store *store, const struct dead_letter *items, size_t count,
-    uint64_t *ret_evicted, struct error *err)
+    struct evictions *evictions, struct error *err)
 {
     struct plat_file *lock = lock_folder(store, err);
     struct file_list list = {.count = 0};
     uint64_t size = 0;
-    bool good = lock && list_files(store, &list, err) && choose_newest(store, &list, err);
+    bool waits = all_wait(items, count);
+    bool good = lock && list_files(store, &list, err) && choose_newest(store, &list, err) &&
+                (!waits || check_room(store, &list, err));
     if (good && append(store, items, count, &size, err)) {
         store->newest.size = size;
         store->torn = false;
         store->next_id += count;
-        *ret_evicted = make_room(store, &list);
+        if (!waits) {
+            make_room(store, &list, evictions);
+        }
     } else {
         good = false;
         store->next_id = 0; /* look again: who knows what is there now */
@@ -372,13 +411,12 @@ static bool folder_put(
     struct dead_letters *base, const struct dead_letter *items, size_t count, struct error *err)
 {
     struct store *store = (struct store *)base;
-    uint64_t evicted = 0;
+    struct evictions evictions = {.count = 0};
     plat_mutex_lock(&store->mutex);
-    bool good = put_locked(store, items, count, &evicted, err);
+    bool good = put_locked(store, items, count, &evictions, err);
     plat_mutex_unlock(&store->mutex);
-    if (evicted && store->settings.evicted) {
-        store->settings.evicted(store->settings.self, evicted);
-    }
+    evictions_tell(&evictions, store->settings.evicted, store->settings.self);
+    evictions_fini(&evictions);
     return good;
 }
 

@@ -203,7 +203,8 @@ static struct delivery_refusal refusal_of(
 }
 
 /* Have refused records kept, a few at a time; those that cannot be kept are to be sent again. */
-static void keep_refused(struct delivery_host *host, const struct delivery *left)
+static void keep_refused(
+    struct delivery_host *host, const struct delivery *left, struct output_report *report)
 {
     struct delivery_refusal refusals[KEPT_AT_ONCE];
     char ids[KEPT_AT_ONCE][DELIVERY_ID_MAX];
@@ -228,7 +229,10 @@ static void keep_refused(struct delivery_host *host, const struct delivery *left
         bool rejected = host->statuses[i] == RECORD_REJECTED;
         host->statuses[i] = rejected ? RECORD_RETRY : host->statuses[i];
     }
-    if (!ok) {
+    if (!ok && err.code == ERR_LIMIT) {
+        report->degraded = true;
+        report->error = err;
+    } else if (!ok) {
         tell(host, DELIVERY_FAILS, err.text);
     }
 }
@@ -407,14 +411,14 @@ static void take_blocked(
 
 /* People hear of it, and what is refused is kept. */
 static void take_note(struct delivery_host *host, enum output_verdict verdict,
-    const struct output_report *report, const struct delivery *left)
+    struct output_report *report, const struct delivery *left)
 {
     bool refused = verdict == OUTPUT_MIXED && any_is(host, left->record_count, RECORD_REJECTED);
     if (refused) {
         tell(host, DELIVERY_REFUSED, report->error.text);
     }
     if (refused && host->settings.keep) {
-        keep_refused(host, left);
+        keep_refused(host, left, report);
     }
     if (report->unexpected_duplicates) {
         host->counts.unexpected_duplicates += report->unexpected_duplicates;

@@ -73,7 +73,8 @@ struct delivery_host_settings {
     void (*tell)(void *self, enum delivery_news news, const char *text);
     /*
      * Keep records that the destination refuses, durably: they are settled when this has returned
-     * true, and are tried again after false with ${err} set. NULL: they are lost.
+     * true, and are tried again after false with ${err} set. ERR_LIMIT: somebody has to make room, so
+     * they are tried again slowly, and the output counts as degraded. NULL: they are lost.
      */
     bool (*keep)(
         void *self, const struct delivery_refusal *refusals, size_t count, struct error *err);

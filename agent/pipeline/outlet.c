@@ -50,6 +50,8 @@ struct outlet *outlet_create(const struct outlet_settings *settings, struct erro
         .index = settings->index,
         .books = settings->books,
         .dead_letters = settings->dead_letters,
+        .losses = settings->losses,
+        .session_count = settings->session_count,
         .warn = settings->warn,
         .self = settings->self};
     outlet_news_init(&outlet->news);

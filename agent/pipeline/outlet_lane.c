@@ -112,7 +112,7 @@ static bool keep(
 {
     const struct outlet_lane *lane = self;
     return outlet_news_keep(
-        &lane->outlet->news, lane->item->epoch, lane->batch->first_record, refusals, count, err);
+        &lane->outlet->news, lane->item->epoch, lane->batch, refusals, count, err);
 }
 
 /* Nothing more will be delivered, and what waits had better stay where it is. */

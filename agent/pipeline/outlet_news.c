@@ -103,7 +103,27 @@ void outlet_news_full(struct outlet_news *news, bool full)
     plat_mutex_unlock(&news->mutex);
 }
 
-bool outlet_news_keep(const struct outlet_news *news, uint64_t epoch, uint64_t first_record,
+/* Events of recorded sessions can wait, live ones cannot. The agent's own wait where no session is live:
+ * else live events would wait with them. */
+static bool can_wait(
+    const struct outlet_news *news, const struct batch *batch, const struct delivery_refusal *what)
+{
+    if (!news->losses) {
+        return false;
+    }
+    if (!batch->own) {
+        return batch->segment_count &&
+               losses_comes_again(
+                   news->losses, batch->segments[batch_segment_of(batch, what->place)].session);
+    }
+    bool recorded = true;
+    for (size_t i = 0; i + 1 < news->session_count; i++) {
+        recorded = recorded && losses_comes_again(news->losses, i);
+    }
+    return recorded;
+}
+
+bool outlet_news_keep(const struct outlet_news *news, uint64_t epoch, const struct batch *batch,
     const struct delivery_refusal *refusals, size_t count, struct error *err)
 {
     struct dead_letter items[DELIVERY_KEPT_AT_ONCE];
@@ -114,7 +134,8 @@ bool outlet_news_keep(const struct outlet_news *news, uint64_t epoch, uint64_t f
         bool ended = document.size && document.data[document.size - 1] == '\n';
         items[i] = (struct dead_letter){.time = now,
             .epoch = epoch,
-            .record = first_record + refusal->place,
+            .record = batch->first_record + refusal->place,
+            .waits = can_wait(news, batch, refusal),
             .output = span_text(news->output),
             .status = refusal->why.status,
             .type = refusal->why.type,

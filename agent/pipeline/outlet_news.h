@@ -1,10 +1,12 @@
 #ifndef ETWSHIP_PIPELINE_OUTLET_NEWS_H
 #define ETWSHIP_PIPELINE_OUTLET_NEWS_H
 
+#include "pipeline/batch.h"
 #include "pipeline/books.h"
 #include "pipeline/dead_letters.h"
 #include "pipeline/delivery_host.h"
 #include "pipeline/parking.h"
+#include "pipeline/losses.h"
 #include "platform/plat_thread.h"
 
 /*
@@ -16,6 +18,8 @@ struct outlet_news {
     size_t index;       /* in the books */
     struct books *books;
     struct dead_letters *dead_letters; /* NULL: what is refused is lost */
+    const struct losses *losses;       /* knows which sessions are recorded; NULL: none is */
+    size_t session_count;              /* the agent's own is the last one */
     void (*warn)(void *self, const char *output, const char *kind, const char *text);
     void *self;
 
@@ -40,9 +44,9 @@ void outlet_news_parked(
 /* So much is held that the output takes no more, or it goes on. Any lane. */
 void outlet_news_full(struct outlet_news *news, bool full);
 
-/* Keep refused records of the batch whose first one is number ${first_record} of ${epoch} as dead letters.
- * Any lane. */
-bool outlet_news_keep(const struct outlet_news *news, uint64_t epoch, uint64_t first_record,
+/* Keep refused records of ${batch}, which is of ${epoch}, as dead letters. Where there is no room for more,
+ * recorded events wait (ERR_LIMIT), while live ones take the place of the oldest. Any lane. */
+bool outlet_news_keep(const struct outlet_news *news, uint64_t epoch, const struct batch *batch,
     const struct delivery_refusal *refusals, size_t count, struct error *err);
 
 #endif

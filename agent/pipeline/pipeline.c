@@ -547,6 +547,11 @@ struct dead_letters *pipeline_dead_letters(struct pipeline *p)
     return p->settings.dead_letters;
 }
 
+struct losses *pipeline_losses(struct pipeline *p)
+{
+    return p->losses;
+}
+
 struct outlet *pipeline_outlet(struct pipeline *p, size_t output)
 {
     return p->outlets[output];

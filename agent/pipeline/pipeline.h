@@ -181,6 +181,7 @@ uint64_t pipeline_observed(const struct pipeline *pipeline, size_t session);
 struct books *pipeline_books(struct pipeline *pipeline);
 struct spool *pipeline_spool(struct pipeline *pipeline);
 struct dead_letters *pipeline_dead_letters(struct pipeline *pipeline); /* NULL: none are kept */
+struct losses *pipeline_losses(struct pipeline *pipeline);
 struct outlet *pipeline_outlet(struct pipeline *pipeline, size_t output);
 size_t pipeline_queue_bytes(const struct pipeline *pipeline);
 

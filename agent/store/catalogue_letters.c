@@ -45,52 +45,76 @@ static bool put(struct catalogue *catalogue, const struct catalogue_letter *lett
     return query_run(&q, err);
 }
 
+static bool evict_one(
+    struct catalogue *catalogue, const struct catalogue_letters_room *room, struct error *err)
+{
+    struct query q = query_start(catalogue, CATALOGUE_EVICT_LETTER);
+    query_expect(&q, query_next(&q));
+    uint64_t id = query_get_number(&q, 0);
+    struct span output = query_get_span(&q, 1);
+    uint64_t time = query_get_bits(&q, 2);
+    if (query_is_good(&q) && room->evicted) {
+        room->evicted(room->self, id, output, time);
+    }
+    return query_end(&q, err);
+}
+
 static bool evict(
-    struct catalogue *catalogue, uint64_t max_bytes, uint64_t *ret_evicted, struct error *err)
+    struct catalogue *catalogue, const struct catalogue_letters_room *room, struct error *err)
 {
     struct catalogue_info info;
     uint64_t evicted = 0;
     if (!catalogue_info(catalogue, &info, err)) {
         return false;
     }
-    while (info.letter_bytes > max_bytes && info.letters > 1) {
-        struct query q = query_start(catalogue, CATALOGUE_EVICT_LETTER);
-        if (!query_run(&q, err) || !query_changed(&q, err) ||
-            !catalogue_info(catalogue, &info, err)) {
+    while (info.letter_bytes > room->max_bytes && info.letters > 1) {
+        if (!evict_one(catalogue, room, err) || !catalogue_info(catalogue, &info, err)) {
             return false;
         }
         evicted++;
     }
-    if (evicted) {
-        struct query q = query_start(catalogue, CATALOGUE_COUNT_EVICTED);
-        query_number(&q, evicted);
-        if (!query_run(&q, err)) {
-            return false;
-        }
+    if (evicted == 0) {
+        return true;
     }
-    *ret_evicted = evicted;
-    return true;
+    struct query q = query_start(catalogue, CATALOGUE_COUNT_EVICTED);
+    query_number(&q, evicted);
+    return query_run(&q, err);
+}
+
+/* Where nothing may be removed: is there room for what was put? */
+static bool check_room(struct catalogue *catalogue, const struct catalogue_info *before,
+    const struct catalogue_letters_room *room, struct error *err)
+{
+    struct catalogue_info info;
+    if (!catalogue_info(catalogue, &info, err)) {
+        return false;
+    }
+    bool fits = info.letter_bytes <= room->max_bytes || before->letters == 0 ||
+                info.letters == before->letters;
+    return fits || error_set(err, ERR_LIMIT,
+                       "dead letters are full: they take %llu of %llu bytes. look at them with "
+                       "etwship deadletter list, mend what refuses them, then send them again "
+                       "(deadletter replay) or remove them (deadletter purge)",
+                       (unsigned long long)before->letter_bytes,
+                       (unsigned long long)room->max_bytes);
 }
 
 bool catalogue_put_letters(struct catalogue *catalogue, const struct catalogue_letter *letters,
-    size_t count, uint64_t max_bytes, uint64_t *ret_first, uint64_t *ret_evicted, struct error *err)
+    size_t count, const struct catalogue_letters_room *room, uint64_t *ret_ids, struct error *err)
 {
     struct catalogue_info info;
-    uint64_t evicted;
     bool good = catalogue_info(catalogue, &info, err);
     for (size_t i = 0; good && i < count; i++) {
-        good = put(catalogue, &letters[i], info.next.letter + i, err);
+        uint64_t id = info.next.letter + i;
+        good = put(catalogue, &letters[i], id, err);
+        if (good && ret_ids) {
+            ret_ids[i] = sqlite3_changes(catalogue->db) ? id : 0;
+        }
     }
-    if (!good || !evict(catalogue, max_bytes, &evicted, err)) {
-        return false;
+    if (!good || !room) {
+        return good;
     }
-    if (ret_first) {
-        *ret_first = info.next.letter;
-    }
-    if (ret_evicted) {
-        *ret_evicted = evicted;
-    }
-    return true;
+    return room->waits ? check_room(catalogue, &info, room, err) : evict(catalogue, room, err);
 }
 
 bool catalogue_remove_letters(struct catalogue *catalogue, const uint64_t *ids, size_t count,

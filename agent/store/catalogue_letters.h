@@ -23,17 +23,24 @@ struct catalogue_letter {
     struct span document; /* empty: it was too long to be kept (CATALOGUE_DOCUMENT_MAX_BYTES) */
 };
 
+/* The space that letters may take, and what is done when there is no more. */
+struct catalogue_letters_room {
+    uint64_t max_bytes;
+    bool waits; /* nothing is put (ERR_LIMIT); else the oldest are removed, though never the last one */
+
+    /* Letter ${id} was removed. Inside the transaction. May be NULL. */
+    void (*evicted)(void *self, uint64_t id, struct span output, uint64_t time);
+    void *self;
+};
+
 /*
- * Keep ${count} letters, numbered on from ${ret_first} (may be NULL); their `id` is not looked at. One that
- * the output has already, under its document_id or of the same record, is not kept again, as it comes where
- * a kill left unsaid that it was settled; its number stays free then. An empty document_id, and epoch 0,
- * say nothing.
- * Then the oldest are removed until all take at most ${max_bytes}, though never the last one;
- * ${ret_evicted} (may be NULL) says how many.
+ * Keep ${count} letters; their `id` is not looked at. ${ret_ids} (may be NULL) says the number of each. One
+ * that the output has already, under its document_id or of the same record, is not kept again, as it comes
+ * where a kill left unsaid that it was settled: 0, and its number stays free. An empty document_id, and
+ * epoch 0, say nothing. ${room} NULL: there is no limit.
  */
 bool catalogue_put_letters(struct catalogue *catalogue, const struct catalogue_letter *letters,
-    size_t count, uint64_t max_bytes, uint64_t *ret_first, uint64_t *ret_evicted,
-    struct error *err);
+    size_t count, const struct catalogue_letters_room *room, uint64_t *ret_ids, struct error *err);
 
 /* All, the oldest first, until ${each} returns false. Read in parts of about a megabyte, outside of
  * which others may put and remove, and ${each} may use the catalogue. */

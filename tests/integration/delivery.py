@@ -35,6 +35,11 @@ def refuse_every(n):
     return lambda number, *_: WRONG_TYPE if number % n == 0 else None
 
 
+def take_one_in(n):
+    """So that what looks like a wrong mapping is none."""
+    return lambda number, *_: None if number % n == 0 else WRONG_TYPE
+
+
 class Delivery(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -298,14 +303,100 @@ class Delivery(unittest.TestCase):
         self.assertFalse(delivered & refused)
 
     def test_letters_can_be_removed_beside_a_running_agent(self):
-        with Server(Bulk(lambda *_: WRONG_TYPE)) as server:
+        with Server(Bulk(take_one_in(25))) as server:
             self.write(self.siem(server, batch={"events": 50}), log={"stats": "0s"})
             agent = self.start_agent()
             removed = 0
             while agent.poll() is None:
                 removed += json.loads(self.deadletter("purge", "--json").stdout)["removed"]
             self.assertEqual(agent.returncode, LOSSES, agent.stderr.read().decode())
-        self.assertEqual(removed + len(self.letters()), EVENTS)
+            delivered = self.sequences(server.app.documents())
+        self.assertGreater(removed, 0)
+        self.assertEqual(removed + len(self.letters()) + len(delivered), EVENTS)
+
+    def wait_for_line(self, agent, words):
+        lines = []
+        for line in agent.stderr:
+            lines.append(line.decode())
+            if words in lines[-1]:
+                return lines[-1]
+        self.fail("".join(lines))
+
+    def test_a_mapping_that_refuses_every_event_holds_the_output_until_it_is_mended(self):
+        for kind in ("elasticsearch", "http"):
+            for mode in ("durable", "memory"):
+                with self.subTest(kind=kind, mode=mode):
+                    self.hold_output(kind, mode)
+
+    def hold_output(self, kind, mode):
+        batch, workers = 500, 2
+        if kind == "elasticsearch":
+            app, faults, reason = Bulk(lambda *_: WRONG_TYPE), None, "mapper_parsing_exception"
+        else:
+            app, reason = Lines(), "status 422"
+            faults = lambda request: Fault(Reply(422)) if request.method == "POST" else None  # noqa: E731
+        with Server(app, faults) as server:
+            output = self.siem(server) if kind == "elasticsearch" else {
+                "name": "siem", "type": "http", "url": server.url, "retry": {"min": "10ms", "max": "100ms"}}
+            self.write(output | {"batch": {"events": batch}, "workers": workers}, spool={"mode": mode},
+                       data_dir=str(self.folder / kind / mode), log={"stats": "0s"})
+            agent = self.start_agent()
+            self.assertIn(reason, self.wait_for_line(agent, "output siem: degraded: "))
+            # The other worker has its say, too; then both ask with one event at a time.
+            asked = len(server.posts())
+            server.wait_for(lambda: len(server.posts()) >= asked + 20)
+            letters = len(self.letters())
+            self.assertLessEqual(letters, workers * 2 * batch)
+            self.assertIsNone(agent.poll())
+            app.refuse = server.faults = None
+            rest = agent.stderr.read().decode()
+            self.assertEqual(agent.wait(), LOSSES if letters else DONE, rest)
+            self.assertEqual(rest.count("output siem: delivers again"), 1)
+            documents = (app.documents() if kind == "elasticsearch" else
+                         [json.dumps(record) for record in app.records])
+            delivered = self.sequences(documents)
+        refused = self.sequences(json.dumps(letter["document"]) for letter in self.letters())
+        self.assertEqual(len(refused), letters)
+        self.assertEqual(delivered | refused, set(range(1, EVENTS + 1)))
+        self.assertFalse(delivered & refused)
+
+    def test_a_run_of_two_deliveries_that_are_refused_ends_with_dead_letters(self):
+        trace = self.make_trace(800)
+        with Server(Bulk(lambda *_: WRONG_TYPE)) as server:
+            self.write(self.siem(server, batch={"events": 500}), trace=trace, log={"stats": "0s"})
+            self.run_agent(LOSSES)
+        self.assertEqual(len(self.letters()), 800)
+
+    def test_a_held_output_gives_up_after_max_age(self):
+        with Server(Bulk(lambda *_: WRONG_TYPE)) as server:
+            self.write(self.siem(server, workers=1, batch={"events": 350},
+                                 retry={"min": "10ms", "max": "20ms", "max_age": "1s"}),
+                       trace=self.make_trace(1400), log={"stats": "0s"})
+            told = self.run_agent(LOSSES)
+        self.assertIn("degraded", told)
+        self.assertEqual(len(self.letters()), 700)
+
+    def test_recorded_events_wait_while_there_is_no_room_for_more_dead_letters(self):
+        events = 130000
+        with Server(Bulk(take_one_in(20))) as server:
+            self.write(self.siem(server), trace=self.make_trace(events), log={"stats": "100ms"})
+            agent = self.start_agent()
+            told = self.wait_for_line(agent, "degraded: dead letters are full")
+            self.assertIn("deadletter purge", told)
+            letters = len(self.letters())
+            server.app.refuse = None
+            removed = json.loads(self.deadletter("purge", "--json").stdout)["removed"]
+            self.assertGreaterEqual(removed, letters)
+            rest = agent.stderr.read().decode()
+            self.assertEqual(agent.wait(), LOSSES, rest)
+            self.assertNotIn("oldest", rest)
+            delivered = self.sequences(server.app.documents())
+            gaps = [d for d in server.app.documents() if b'"gap":{' in d]
+        self.assertEqual(gaps, [])
+        self.assertEqual(self.letters(), [])
+        own = removed + len(delivered) - events  # status events among the letters
+        self.assertGreaterEqual(own, 0)
+        self.assertLess(own, letters)
 
     def test_a_wrong_set_up_degrades_the_output_until_it_is_mended(self):
         with Server(Bulk(), lambda request: Fault(Reply(403, {"error": {"type": "security_exception"}}))

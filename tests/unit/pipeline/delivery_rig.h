@@ -27,6 +27,7 @@ struct script {
     struct buf waits; /* in ms; `!`: the destination asked for it */
     struct buf kept;  /* refused records, each with what is said of it */
     unsigned keeps_that_fail;
+    bool full; /* they fail as there is no room for more */
     bool keeps;
     bool parks;
     struct buf parked;   /* `2 403 shut INDEX;`: which record, and what is said of it */
@@ -237,7 +238,7 @@ static inline bool fake_keep(
     struct script *script = self;
     if (script->keeps_that_fail) {
         script->keeps_that_fail--;
-        return error_set(err, ERR_IO, "disk full");
+        return error_set(err, script->full ? ERR_LIMIT : ERR_IO, "disk full");
     }
     for (size_t i = 0; i < count; i++) {
         const struct output_rejection *why = &refusals[i].why;

@@ -28,6 +28,7 @@ struct rig {
     uint64_t first_kept;     /* which record of the spool the first letter is of */
     struct buf kept_records; /* of all of them, counted from there */
     size_t keeps_that_fail;
+    size_t waits; /* letters that wait where there is no room */
     bool repeats[SESSIONS];
     struct slab_queue *queue;
     struct losses *losses;
@@ -42,6 +43,9 @@ static inline void on_warn(void *self, const char *output, const char *kind, con
     buf_printf(&rig->warnings, "%s;", kind);
 }
 
+/* Sessions of the next rig that are recorded. */
+static bool rig_recorded[SESSIONS];
+
 /* A store that fails as often as it is told to. */
 static inline bool on_put(
     struct dead_letters *letters, const struct dead_letter *items, size_t count, struct error *err)
@@ -54,6 +58,7 @@ static inline bool on_put(
     for (size_t i = 0; i < count; i++) {
         assert_true(items[i].time > 0);
         assert_true(items[i].epoch != 0);
+        rig->waits += items[i].waits;
         rig->first_kept = rig->kept.size ? rig->first_kept : items[i].record;
         buf_printf(
             &rig->kept_records, "%llu ", (unsigned long long)(items[i].record - rig->first_kept));
@@ -114,7 +119,7 @@ static inline void setup_behind(struct rig *rig, const uint64_t had[SESSIONS],
     rig->queue = slab_queue_create(1, 1, &err);
     assert_non_null(rig->queue);
     rig->losses = losses_create(&(struct losses_settings){.session_count = SESSIONS,
-                                    .comes_again = (const bool[SESSIONS]){false, false},
+                                    .comes_again = rig_recorded,
                                     .outputs = (const char *const[]){"fake"},
                                     .output_count = 1,
                                     .queue = rig->queue},

@@ -18,9 +18,11 @@ struct rig {
     struct buf seen;
 };
 
-static void on_evicted(void *self, uint64_t count)
+static void on_evicted(void *self, const struct eviction *eviction)
 {
-    ((struct rig *)self)->evicted += count;
+    assert_span(eviction->output, "siem");
+    assert_true(eviction->times.from == UINT64_C(134397612001234567));
+    ((struct rig *)self)->evicted += eviction->count;
 }
 
 static void open_store(struct rig *rig, uint64_t max_bytes, uint64_t file_bytes)

@@ -172,6 +172,19 @@ static void what_cannot_be_kept_is_tried_again_and_kept_once(void **state)
     finish(&script, host);
 }
 
+static void without_room_for_dead_letters_the_output_is_degraded_and_waits(void **state)
+{
+    (void)state;
+    struct script script = {.keeps = true, .keeps_that_fail = 2, .full = true};
+    struct delivery_host *host = start(&script, "MdjJJ", &full_ops, false);
+    assert_true(deliver(host, "a b"));
+    assert_span(buf_span(&script.log), "<(a,b)(b)*(b)*");
+    assert_span(buf_span(&script.kept), "1 b 0   ;");
+    assert_span(buf_span(&script.warnings), "refused: some failed;degraded: disk full;mended;");
+    assert_int_equal(delivery_host_counts(host).dead_lettered, 1);
+    finish(&script, host);
+}
+
 /* They are kept a few at a time: a failure in the middle leaves those before it settled. */
 static void many_refused_records_are_each_kept_once(void **state)
 {
@@ -228,6 +241,7 @@ int main(void)
         cmocka_unit_test(a_batch_refused_as_a_whole_is_kept_record_by_record),
         cmocka_unit_test(a_record_that_is_not_refused_after_all_is_not_kept),
         cmocka_unit_test(what_cannot_be_kept_is_tried_again_and_kept_once),
+        cmocka_unit_test(without_room_for_dead_letters_the_output_is_degraded_and_waits),
         cmocka_unit_test(many_refused_records_are_each_kept_once),
         cmocka_unit_test(unexpected_duplicates_are_counted_and_told_once_per_series),
     };

@@ -232,6 +232,32 @@ static void what_cannot_be_kept_is_tried_again(void **state)
     teardown(&rig);
 }
 
+/* As the queue and the spool do with them. */
+static void letters_of_recorded_sessions_alone_wait_for_room(void **state)
+{
+    (void)state;
+    static const struct fake_step refuses = {.verdict = OUTPUT_REJECTED};
+    const struct fake_step steps[] = {refuses, refuses, refuses};
+    struct rig rig;
+    rig_recorded[1] = true;
+    setup_with(&rig, (const uint64_t[]){0, 0}, false, 1, true);
+    rig_recorded[1] = false;
+    rig.warns = true;
+    fake_output_script(rig.fake, steps, 3);
+    add_batch(&rig, 0, 2, 2);
+    add_batch(&rig, 1, 3, 3);
+    struct batch *both = batch_create(0, NULL, 0);
+    assert_non_null(both);
+    books_offer(rig.books, 0, 9, 0, false);
+    add_events(both, 0, 4, 6);
+    add_events(both, 1, 5, 8);
+    rig.spool->ops->append(rig.spool, 0, both);
+    run_to_the_end(&rig);
+    assert_int_equal(counts_of(&rig).dead_lettered, 2 + 3 + 4 + 5);
+    assert_int_equal(rig.waits, 3 + 5);
+    teardown(&rig);
+}
+
 static void what_an_earlier_run_may_have_sent_is_repeated(void **state)
 {
     (void)state;
@@ -275,6 +301,7 @@ int main(void)
         cmocka_unit_test(what_is_refused_is_kept_and_is_no_loss),
         cmocka_unit_test(a_letter_says_which_record_it_is_of),
         cmocka_unit_test(what_cannot_be_kept_is_tried_again),
+        cmocka_unit_test(letters_of_recorded_sessions_alone_wait_for_room),
         cmocka_unit_test(what_an_earlier_run_may_have_sent_is_repeated),
         cmocka_unit_test(unexpected_duplicates_are_counted_and_warned_of),
     };

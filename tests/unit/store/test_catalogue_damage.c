@@ -98,7 +98,8 @@ static bool write_some(struct catalogue *catalogue, struct error *err)
     return catalogue_put_batch(catalogue, &batch, err) &&
            catalogue_move_output(catalogue, &output, err) &&
            catalogue_remove_batches(catalogue, 2, 10, 10, &removed, err) &&
-           catalogue_put_letters(catalogue, &letter, 1, 1000, NULL, NULL, err) &&
+           catalogue_put_letters(catalogue, &letter, 1,
+               &(struct catalogue_letters_room){.max_bytes = 1000}, NULL, err) &&
            catalogue_commit(catalogue, err);
 }
 
@@ -185,7 +186,7 @@ static void fill(struct catalogue *catalogue)
     static char document[20000];
     memset(document, 'd', sizeof(document) - 1);
     struct catalogue_letter letter = {.output = span_text("o"), .document = span_text(document)};
-    assert_good(catalogue_put_letters(catalogue, &letter, 1, UINT64_MAX, NULL, NULL, &rig_err));
+    assert_good(catalogue_put_letters(catalogue, &letter, 1, NULL, NULL, &rig_err));
     rig_commit(catalogue);
 }
 

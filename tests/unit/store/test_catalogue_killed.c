@@ -26,7 +26,7 @@ static void stage(struct catalogue *catalogue)
     rig_put_batch(catalogue, 5, 1, 2);
     assert_good(catalogue_put_output(catalogue, &output, &rig_err));
     assert_good(catalogue_put_source(catalogue, &source, &rig_err));
-    assert_good(catalogue_put_letters(catalogue, &letter, 1, UINT64_MAX, NULL, NULL, &rig_err));
+    assert_good(catalogue_put_letters(catalogue, &letter, 1, NULL, NULL, &rig_err));
 }
 
 static bool count_output(void *self, const struct catalogue_output *output)
@@ -377,7 +377,7 @@ static void freed_pages_are_given_back_in_steps(void **state)
     static const uint64_t id = 1;
     uint64_t removed;
     rig_begin(catalogue);
-    assert_good(catalogue_put_letters(catalogue, &letter, 1, UINT64_MAX, NULL, NULL, &rig_err));
+    assert_good(catalogue_put_letters(catalogue, &letter, 1, NULL, NULL, &rig_err));
     rig_commit(catalogue);
     rig_begin(catalogue);
     assert_good(catalogue_remove_letters(catalogue, &id, 1, &removed, &rig_err));

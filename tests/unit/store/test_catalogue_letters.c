@@ -13,16 +13,27 @@ static struct catalogue_letter letter_of(uint64_t time, const char *document)
         .document = span_text(document)};
 }
 
+static void count_evicted(void *self, uint64_t id, struct span output, uint64_t time)
+{
+    assert_true(id > 0);
+    assert_span(output, "o");
+    assert_true(time > 0);
+    ++*(uint64_t *)self;
+}
+
 static void put(struct catalogue *catalogue, const struct catalogue_letter *letters, size_t count,
     uint64_t max_bytes, uint64_t expected_first, uint64_t expected_evicted)
 {
-    uint64_t first = 0;
-    uint64_t evicted = 99;
+    uint64_t *ids = calloc(count + 1, sizeof(*ids));
+    uint64_t evicted = 0;
+    const struct catalogue_letters_room room = {
+        .max_bytes = max_bytes, .evicted = count_evicted, .self = &evicted};
+    assert_non_null(ids);
     rig_begin(catalogue);
-    assert_good(
-        catalogue_put_letters(catalogue, letters, count, max_bytes, &first, &evicted, &rig_err));
+    assert_good(catalogue_put_letters(catalogue, letters, count, &room, ids, &rig_err));
     rig_commit(catalogue);
-    assert_int_equal(first, expected_first);
+    assert_int_equal(count ? ids[0] : rig_info(catalogue).next.letter, expected_first);
+    free(ids);
     assert_int_equal(evicted, expected_evicted);
 }
 
@@ -30,7 +41,7 @@ static void put_one(struct catalogue *catalogue, const char *document)
 {
     struct catalogue_letter letter = letter_of(1, document);
     rig_begin(catalogue);
-    assert_good(catalogue_put_letters(catalogue, &letter, 1, UINT64_MAX, NULL, NULL, &rig_err));
+    assert_good(catalogue_put_letters(catalogue, &letter, 1, NULL, NULL, &rig_err));
     rig_commit(catalogue);
 }
 
@@ -114,7 +125,7 @@ static void a_record_that_has_a_name_is_kept_once_for_each_output(void **state)
         letter.output = span_text(cases[i].output);
         letter.document_id = span_text(cases[i].document_id);
         rig_begin(catalogue);
-        assert_good(catalogue_put_letters(catalogue, &letter, 1, UINT64_MAX, NULL, NULL, &rig_err));
+        assert_good(catalogue_put_letters(catalogue, &letter, 1, NULL, NULL, &rig_err));
         rig_commit(catalogue);
         catalogue = rig_reopen(catalogue);
         assert_string_equal(ids_of(catalogue, 9), cases[i].ids);
@@ -125,7 +136,7 @@ static void a_record_that_has_a_name_is_kept_once_for_each_output(void **state)
     again.document_id = span_text("x");
     rig_begin(catalogue);
     assert_good(catalogue_remove_letters(catalogue, first, 1, &removed, &rig_err));
-    assert_good(catalogue_put_letters(catalogue, &again, 1, UINT64_MAX, NULL, NULL, &rig_err));
+    assert_good(catalogue_put_letters(catalogue, &again, 1, NULL, NULL, &rig_err));
     rig_commit(catalogue);
     assert_string_equal(ids_of(catalogue, 9), "2 3 4 5 6 ");
     catalogue_close(catalogue);
@@ -153,7 +164,7 @@ static void a_record_is_kept_once_for_each_output(void **state)
         letter.epoch = cases[i].epoch;
         letter.record = cases[i].record;
         rig_begin(catalogue);
-        assert_good(catalogue_put_letters(catalogue, &letter, 1, UINT64_MAX, NULL, NULL, &rig_err));
+        assert_good(catalogue_put_letters(catalogue, &letter, 1, NULL, NULL, &rig_err));
         rig_commit(catalogue);
         catalogue = rig_reopen(catalogue);
         assert_string_equal(ids_of(catalogue, 9), cases[i].ids);
@@ -197,6 +208,44 @@ static void those_that_are_not_there_are_not_counted(void **state)
     rig_commit(catalogue);
     assert_int_equal(removed, 1);
     assert_string_equal(ids_of(catalogue, 9), "1 3 ");
+    catalogue_close(catalogue);
+}
+
+static void letters_that_wait_remove_none(void **state)
+{
+    (void)state;
+    struct catalogue *catalogue = rig_create();
+    struct catalogue_letter letters[3] = {
+        letter_of(1, "0123456789"), letter_of(2, "0123456789"), letter_of(3, "01234")};
+    struct catalogue_letters_room room = {.max_bytes = 160, .waits = true};
+    uint64_t ids[3] = {9, 9, 9};
+    rig_begin(catalogue);
+    assert_good(catalogue_put_letters(catalogue, letters, 2, &room, ids, &rig_err));
+    rig_commit(catalogue);
+    assert_int_equal(ids[1], 2);
+    rig_begin(catalogue);
+    struct error err = {0};
+    assert_false(catalogue_put_letters(catalogue, letters, 1, &room, ids, &err));
+    catalogue_rollback(catalogue);
+    assert_int_equal(err.code, ERR_LIMIT);
+    assert_non_null(strstr(err.text, "they take 150 of 160 bytes"));
+    assert_string_equal(ids_of(catalogue, 9), "1 2 ");
+    assert_int_equal(rig_info(catalogue).letters_evicted, 0);
+    /* One that is larger than all the room is kept alone. */
+    uint64_t removed;
+    rig_begin(catalogue);
+    assert_good(
+        catalogue_remove_letters(catalogue, (const uint64_t[]){1, 2}, 2, &removed, &rig_err));
+    room.max_bytes = 10;
+    assert_good(catalogue_put_letters(catalogue, letters, 1, &room, ids, &rig_err));
+    rig_commit(catalogue);
+    /* One that is there already takes no room. */
+    letters[1].document_id = span_text("x");
+    rig_begin(catalogue);
+    assert_good(catalogue_put_letters(catalogue, &letters[1], 1, NULL, ids, &rig_err));
+    assert_good(catalogue_put_letters(catalogue, &letters[1], 1, &room, ids, &rig_err));
+    assert_int_equal(ids[0], 0);
+    rig_commit(catalogue);
     catalogue_close(catalogue);
 }
 
@@ -259,7 +308,7 @@ static void long_texts_are_cut_and_long_documents_are_left_out(void **state)
     assert_int_equal(sizes[1].reason, CATALOGUE_TEXT_MAX_BYTES);
     letters[0].output = span_make(bytes, CATALOGUE_NAME_MAX_BYTES + 1);
     rig_begin(catalogue);
-    assert_false(catalogue_put_letters(catalogue, letters, 1, UINT64_MAX, NULL, NULL, &err));
+    assert_false(catalogue_put_letters(catalogue, letters, 1, NULL, NULL, &err));
     assert_int_equal(err.code, ERR_LIMIT);
     free(bytes);
     catalogue_close(catalogue);
@@ -334,6 +383,7 @@ int main(void)
         TEST(a_record_is_kept_once_for_each_output),
         TEST(numbers_ascend_over_removals_and_restarts),
         TEST(those_that_are_not_there_are_not_counted),
+        TEST(letters_that_wait_remove_none),
         TEST(the_oldest_make_room_and_are_counted),
         TEST(long_texts_are_cut_and_long_documents_are_left_out),
         TEST(many_letters_are_read_in_several_chunks),
