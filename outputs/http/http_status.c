@@ -62,11 +62,13 @@ const char *http_status_words(int status)
 static const char searched[] = "sent in halves until the refused one is alone, which goes to the "
                                "dead letters; where every single "
                                "one is refused all wait, and the output counts as degraded";
+static const char halved[] = "sent in halves; a single event goes to the dead letters; where every "
+                             "single one is too big all wait, and the output counts as degraded";
 static const char *const verdicts[] = {
     [HTTP_LATER] = "sent again, after `Retry-After` or a growing wait",
     [HTTP_TAKEN] = "delivered",
     [HTTP_MEND] = "sent again slowly; the output counts as degraded",
-    [HTTP_TOO_BIG] = "sent in halves; a single event goes to the dead letters",
+    [HTTP_TOO_BIG] = halved,
     [HTTP_REFUSED] = searched,
 };
 

@@ -357,13 +357,14 @@ static void take_back(struct out_http *self, struct progress *progress)
     progress->rejected = 0;
 }
 
-/* One record after the other was refused, and now a request of ${refused} more. Ask another one alone,
- * the last at first. False: it is not taken, either, and nothing of this delivery is given up. */
+/* One record after the other was refused, and now a request of ${refused} more, as ${verdict} says. Ask
+ * another one alone, the last at first. False: it is not taken, either, and nothing of this delivery is given
+ * up. */
 static bool ask_another(struct out_http *self, const struct delivery *delivery,
-    struct progress *progress, size_t refused, struct output_report *report)
+    struct progress *progress, size_t refused, enum http_verdict verdict,
+    struct output_report *report)
 {
     size_t other = progress->all - 1 - self->blamed % (progress->all - progress->at);
-    enum http_verdict verdict = HTTP_REFUSED;
     if (refused > 1 || other != progress->at) {
         verdict = post(self, delivery, other, 1, report, &progress->status);
     }
@@ -412,11 +413,11 @@ static bool step(struct out_http *self, const struct delivery *delivery, struct 
     bool smaller = refused ? http_window_refused(&self->window, count)
                            : http_window_too_big(&self->window, count, bytes);
     /* What was taken of this delivery shows that it is not the set-up. */
-    if (refused && self->bad_in_a_row >= BAD_IN_A_ROW && progress->delivered == 0) {
-        return ask_another(self, delivery, progress, count, report);
+    if ((refused || !smaller) && self->bad_in_a_row >= BAD_IN_A_ROW && progress->delivered == 0) {
+        return ask_another(self, delivery, progress, count, verdict, report);
     }
     if (!smaller) {
-        self->bad_in_a_row += refused;
+        self->bad_in_a_row++;
         give_up(self, progress);
     }
     return true;

@@ -106,6 +106,33 @@ static void set_up_is_blamed_after_sixteen_and_waits_until_it_is_mended(void **s
     }
 }
 
+/* A limit of the server that no event fits. */
+static void a_limit_that_nothing_fits_is_blamed_as_well(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {1, 5, 17, 64};
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        struct fixture f;
+        size_t lost = 0;
+        setup_store(&f);
+        f.limit_bytes = 5;
+        while (send_lines(&f, numbered(sizes[i])) == OUTPUT_REJECTED) {
+            lost += f.rejected_count;
+            assert_true(lost <= 16);
+        }
+        for (int again = 0; again < 3; again++) {
+            assert_true(f.report.degraded);
+            assert_int_equal(f.rejected_count, 0);
+            assert_non_null(strstr(f.report.error.text, "status 413"));
+            assert_int_equal(send_lines(&f, numbered(sizes[i])), OUTPUT_RETRY);
+        }
+        f.limit_bytes = 0;
+        assert_int_equal(send_lines(&f, numbered(sizes[i])), OUTPUT_DELIVERED);
+        assert_int_equal(strlen(f.stored), sizes[i] * 11);
+        teardown(&f);
+    }
+}
+
 static void something_taken_between_lets_the_count_begin_anew(void **state)
 {
     (void)state;
@@ -224,6 +251,7 @@ int main(void)
         cmocka_unit_test(one_that_is_too_big_alone_is_rejected_and_no_other),
         cmocka_unit_test(what_is_refused_is_found_among_the_others),
         cmocka_unit_test(set_up_is_blamed_after_sixteen_and_waits_until_it_is_mended),
+        cmocka_unit_test(a_limit_that_nothing_fits_is_blamed_as_well),
         cmocka_unit_test(something_taken_between_lets_the_count_begin_anew),
         cmocka_unit_test(many_bad_events_are_found_although_they_look_like_a_bad_set_up),
         cmocka_unit_test(no_answer_of_the_last_blames_nothing_and_gives_nothing_up),
