@@ -377,8 +377,9 @@ class Delivery(unittest.TestCase):
         self.assertEqual(len(self.letters()), 700)
 
     def test_recorded_events_wait_while_there_is_no_room_for_more_dead_letters(self):
-        events = 130000
-        with Server(Bulk(take_one_in(20))) as server:
+        events = 40000
+        long = (*WRONG_TYPE[:2], "failed to parse. " * 150)
+        with Server(Bulk(lambda number, *_: None if number % 20 == 0 else long)) as server:
             self.write(self.siem(server), trace=self.make_trace(events), log={"stats": "100ms"})
             agent = self.start_agent()
             told = self.wait_for_line(agent, "degraded: dead letters are full")

@@ -12,11 +12,15 @@ import re
 import signal
 import struct
 import subprocess
+import sys
 import tempfile
 import termios
 import time
 import unittest
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from support.scripted_http import Bulk, Server  # noqa: E402
 
 BINARY = os.environ["ETWSHIP_BIN"]
 SIM = os.environ["ETWSHIP_SIM"]
@@ -392,6 +396,40 @@ class Run(Machine):
         self.assertEqual({event["etw"]["session"] for event in events}, {"live"})
         self.assertTrue(all("ImageName" in event["data"] for event in events))
         self.assertEqual(self.calls(), ["start etwship-live", "stop etwship-live"])
+
+    def test_the_oldest_dead_letters_of_live_events_make_room_and_are_counted(self):
+        """A live session cannot wait until somebody makes room."""
+        events = 40000
+        wrong = (400, "mapper_parsing_exception", "no number " * 250)
+        with Server(Bulk(lambda number, *_: None if number % 20 == 0 else wrong)) as server:
+            (self.folder / "etwship.yaml").write_text(
+                "agent: {data_dir: data, log: {stats: 0}}\n"
+                "spool: {min_free_disk: 1MB}\n"
+                f"sessions: [{{name: live, type: realtime, providers: [{PROCESS}]}}]\n"
+                f"outputs: [{{name: siem, type: elasticsearch, hosts: ['{server.url}']}},\n"
+                "  {name: local, type: file, path: out.ndjson}]\n")
+            done = self.run_sim(self.providers(), "run", "-c", "etwship.yaml", "-n", events)
+            self.assertEqual(done.returncode, 3, done.stderr)
+            delivered = sum(b'"gap":{' not in document for document in server.app.documents())
+        listed = subprocess.run([BINARY, "deadletter", "list", "--json", "-c", "etwship.yaml"],
+                                cwd=self.folder, capture_output=True, check=True, timeout=TIMEOUT_S)
+        letters = [json.loads(line)["document"] for line in listed.stdout.splitlines()]
+        left = sum("gap" not in letter for letter in letters)
+        lost = events - delivered - left
+        self.assertGreater(lost, 1000)
+        told = re.search(r"^(\d+) refused events are lost: there was no room", done.stderr, re.M)
+        own = int(told[1]) - lost  # gaps may have been among them
+        self.assertIn(own, range(20))
+        # The log tells totals.
+        lines = re.findall(r"the oldest are removed: (\d+) events are lost so far", done.stderr)
+        self.assertLessEqual(len(lines), 6)
+        self.assertEqual(sorted(map(int, lines)), list(map(int, lines)))
+        gaps = [event["gap"] for event in map(json.loads, (self.folder / "out.ndjson").read_bytes().splitlines())
+                if "gap" in event]
+        self.assertEqual({(gap["stage"], gap["reason"], gap["output"], gap["exact"]) for gap in gaps},
+                         {("output", "dead_letters_full", "siem", True)})
+        # The last gaps are refused themselves, and make room in the place of others.
+        self.assertIn(int(told[1]) - sum(gap["count"] for gap in gaps), range(4))
 
     def test_kernel_sessions(self):
         self.generate("kernel")
