@@ -395,6 +395,7 @@ void agent_conclude(struct agent *agent, struct agent_run_result *result)
     merge_summaries(agent, result);
     uint64_t evicted = atomic_load(&agent->letters_evicted);
     summary_add_evicted(result->summary, evicted);
+    result->damaged += agent_spool_letters_lost(agent);
     if (evicted && agent->process->logs_to_file) {
         tell_evicted(agent, evicted);
     }

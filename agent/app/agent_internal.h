@@ -51,9 +51,9 @@ struct agent {
     struct agent_plan *plan;                   /* of the setup */
     struct agent_identity identity;
     struct buf tail;
-    struct dead_letters *dead_letters; /* NULL: what outputs refuse is lost */
+    struct dead_letters *dead_letters;    /* NULL: what outputs refuse is lost */
     atomic_uint_fast64_t letters_evicted; /* letters that made room for others, each one an event */
-    struct process_table **tables;     /* by session: those that are its own */
+    struct process_table **tables;        /* by session: those that are its own */
     struct pipeline *pipeline;
     uint64_t unsure_told; /* events, by agent_unsure_warn */
     struct agent_session *sessions;

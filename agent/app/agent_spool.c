@@ -125,6 +125,11 @@ bool agent_spool_open(struct agent *agent, struct error *err)
            find_sessions(agent, err) && agent_sources_find(agent, err);
 }
 
+uint64_t agent_spool_letters_lost(const struct agent *agent)
+{
+    return agent->spool && agent->spool->store ? store_letters_lost(agent->spool->store) : 0;
+}
+
 void agent_spool_close(struct agent *agent)
 {
     struct agent_spool *spool = agent->spool;

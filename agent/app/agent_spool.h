@@ -13,6 +13,9 @@
  * ${err} set; close is allowed. */
 bool agent_spool_open(struct agent *agent, struct error *err);
 
+/* Dead letters that were lost with the catalogue, while the store was open. Before agent_spool_close. */
+uint64_t agent_spool_letters_lost(const struct agent *agent);
+
 /* The pipeline is gone, or was never made. Never opened is fine. */
 void agent_spool_close(struct agent *agent);
 

@@ -1,18 +1,21 @@
 #include "app/app_dead_letters.h"
 
 #include "app/data_folder.h"
+#include "store/store.h"
 
 static struct dead_letters *open_catalogue(const char *data_dir,
     void (*evicted)(void *self, const struct eviction *eviction), void *self, struct error *err)
 {
     char folder[DATA_FOLDER_PATH_BYTES];
     char path[DATA_FOLDER_PATH_BYTES];
+    char files[DATA_FOLDER_PATH_BYTES];
     if (!data_folder_path(data_dir, "spool", folder, err) ||
-        !data_folder_path(folder, "catalogue.db", path, err)) {
+        !data_folder_path(folder, "catalogue.db", path, err) ||
+        !data_folder_path(folder, STORE_LETTERS_FOLDER, files, err)) {
         return NULL;
     }
     const struct dead_letters_catalogue_settings settings = {
-        .path = path, .evicted = evicted, .self = self};
+        .path = path, .files = files, .evicted = evicted, .self = self};
     return dead_letters_catalogue_create(&settings, err);
 }
 

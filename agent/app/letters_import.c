@@ -9,6 +9,8 @@
 #include "platform/plat_file.h"
 #include "store/catalogue_letters.h"
 #include "store/catalogue_sources.h"
+#include "store/letter_files.h"
+#include "store/store.h"
 
 /*
  * In one transaction: the letters, and the number of the last one, as the state of a session with a name
@@ -26,6 +28,7 @@ struct import {
     uint64_t *ids; /* of all that are to be removed */
     size_t id_count;
     size_t id_capacity;
+    char files[DATA_FOLDER_PATH_BYTES]; /* the folder of letter files */
     struct error *err;
     bool ok;
 };
@@ -90,6 +93,16 @@ static bool take_all(struct import *import, struct dead_letters *letters)
     return ok;
 }
 
+/* The second copy that letters in a catalogue have. */
+static bool copy_to_files(struct import *import)
+{
+    bool ok = import->count == 0 ||
+              (catalogue_begin(import->catalogue, import->err) &&
+                  letter_files_rewrite(import->files, import->catalogue, import->err));
+    catalogue_rollback(import->catalogue);
+    return ok;
+}
+
 static bool forget_mark(struct import *import)
 {
     bool ok = catalogue_begin(import->catalogue, import->err) &&
@@ -104,7 +117,7 @@ static bool forget_mark(struct import *import)
 static bool run(struct import *import, struct dead_letters *letters)
 {
     uint64_t removed;
-    return take_all(import, letters) &&
+    return take_all(import, letters) && copy_to_files(import) &&
            (import->id_count == 0 || letters->ops->remove(letters, import->ids, import->id_count,
                                          &removed, import->err)) &&
            forget_mark(import);
@@ -116,6 +129,7 @@ bool letters_import(const char *data_dir, uint64_t *ret_count, struct error *err
     char path[DATA_FOLDER_PATH_BYTES];
     struct import import = {.err = err, .ok = true};
     if (!data_folder_path(data_dir, "dead_letters", folder, err) ||
+        !data_folder_path(data_dir, "spool/" STORE_LETTERS_FOLDER, import.files, err) ||
         !data_folder_path(data_dir, "spool/catalogue.db", path, err)) {
         return false;
     }

@@ -15,7 +15,8 @@ struct dead_letter {
      * of its form as a line. */
     uint64_t epoch;
     uint64_t record;
-    bool waits; /* where there is no room, it does not take the place of an older one. Not in the line */
+    bool
+        waits; /* where there is no room, it does not take the place of an older one. Not in the line */
     struct span output;
     int status; /* of the reply, as in HTTP; 0: unknown */
     struct span type;

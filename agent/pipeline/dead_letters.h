@@ -58,6 +58,7 @@ struct dead_letters *dead_letters_folder_create(
 
 struct dead_letters_catalogue_settings {
     const char *path;   /* of the spool's catalogue (store/catalogue.h) */
+    const char *files;  /* the folder of their second copy (store/letter_files.h); NULL: none */
     uint64_t max_bytes; /* 0: 64 MB */
 
     /* As above. */

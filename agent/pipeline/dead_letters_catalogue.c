@@ -3,6 +3,7 @@
 #include "pipeline/dead_letters.h"
 #include "platform/plat_thread.h"
 #include "store/catalogue_letters.h"
+#include "store/letter_files.h"
 
 /*
  * Dead letters in the catalogue of a spool. Every call has a connection of its own, and what changes
@@ -14,16 +15,20 @@
  * one. What was committed while the file was in its place is in the copy; what was committed to one that
  * was not any more may be nowhere, and is put again into the one that is there.
  *
+ * Letters stand a second time in files, from which a catalogue that was lost is made anew.
+ *
  * The mutex guards the count, and lets one change at a time.
  */
-enum { PUT_AT_ONCE = 64, TRIES = 3 };
+enum { PUT_AT_ONCE = 64, TRIES = 3, FILES_SPARE_BYTES = 32 << 20, LOOK_EVERY = 32 };
 
 struct letters {
     struct dead_letters base;
     struct dead_letters_catalogue_settings settings;
     char *path;
+    char *files;
     struct plat_mutex mutex;
     uint64_t evicted;
+    uint64_t puts;
 };
 
 static struct letters *self_of(struct dead_letters *base)
@@ -57,12 +62,17 @@ struct change {
     size_t count;
     uint64_t removed;
     struct evictions evictions;
+    uint64_t evicted_to; /* the last one of them */
+    bool is_in_files;    /* what is put */
+    uint64_t next;       /* the catalogue's next number before it */
+    uint64_t first_left; /* the first letter behind it; UINT64_MAX: none */
 };
 
 static void on_evicted(void *self, uint64_t id, struct span output, uint64_t time)
 {
-    (void)id;
-    evictions_add(self, output, time);
+    struct change *change = self;
+    change->evicted_to = id > change->evicted_to ? id : change->evicted_to;
+    evictions_add(&change->evictions, output, time);
 }
 
 static bool all_wait(const struct change *change)
@@ -74,36 +84,112 @@ static bool all_wait(const struct change *change)
     return waits;
 }
 
+/* ---- the second copy ---------------------------------------------------------------------------- */
+
+/* Before the commit: what is in the catalogue is in the files. */
+static bool put_in_files(
+    struct change *change, const struct catalogue_letter *rows, size_t count, struct error *err)
+{
+    const char *files = change->letters->settings.files;
+    const struct letter_files_change put = {
+        .letters = rows, .count = count, .gone_to = change->evicted_to, .next = change->next};
+    change->is_in_files = files != NULL;
+    return !files || letter_files_append(files, &put, err);
+}
+
+/* Files that were removed are made anew, and those in which too little is left are written again. */
+static bool tidy_files(struct change *change, struct catalogue *catalogue,
+    const struct catalogue_info *info, struct error *err)
+{
+    const char *folder = change->letters->settings.files;
+    uint64_t files = 0;
+    if (change->letters->puts % LOOK_EVERY) {
+        return true;
+    }
+    uint64_t bytes = folder ? letter_files_bytes(folder, &files) : 0;
+    bool is_lost = folder && files == 0 && info->letters;
+    return (!is_lost && bytes <= 2 * info->letter_bytes + FILES_SPARE_BYTES) ||
+           letter_files_rewrite(folder, catalogue, err);
+}
+
+/* Behind the commit: what is gone, or was put in vain. If that cannot be said now, such letters come back
+ * when the catalogue is made anew, and no harm is done but that. */
+static void tell_files(const struct change *change, bool ok)
+{
+    const char *files = change->letters->settings.files;
+    struct letter_files_change gone = {.next = change->next};
+    uint64_t vain[PUT_AT_ONCE];
+    if (!files) {
+        return;
+    }
+    if (ok && change->ids) {
+        gone.gone = change->ids;
+        gone.gone_count = change->removed ? change->count : 0;
+    } else if (!ok && change->is_in_files) {
+        for (size_t i = 0; i < PUT_AT_ONCE && i < change->count; i++) {
+            vain[gone.gone_count++] = change->next + i;
+        }
+        gone.gone = vain;
+    }
+    if (gone.gone_count) {
+        letter_files_append(files, &gone, NULL);
+    }
+    if (ok && (change->evicted_to || gone.gone_count)) {
+        letter_files_trim(files, change->first_left);
+    }
+}
+
+/* ---- rows --------------------------------------------------------------------------------------- */
+
 static bool put_rows(struct change *change, struct catalogue *catalogue, struct error *err)
 {
     struct catalogue_letter rows[PUT_AT_ONCE];
     const struct catalogue_letters_room room = {.max_bytes = change->letters->settings.max_bytes,
         .waits = all_wait(change),
         .evicted = on_evicted,
-        .self = &change->evictions};
+        .self = change};
+    uint64_t ids[PUT_AT_ONCE];
     bool ok = true;
     evictions_reset(&change->evictions);
+    change->evicted_to = 0;
     for (size_t first = 0; ok && first < change->count; first += PUT_AT_ONCE) {
         size_t left = change->count - first;
         size_t part = left < PUT_AT_ONCE ? left : PUT_AT_ONCE;
         for (size_t i = 0; i < part; i++) {
             rows[i] = dead_letters_catalogue_row(&change->items[first + i]);
         }
-        ok = catalogue_put_letters(catalogue, rows, part, &room, NULL, err);
+        ok = catalogue_put_letters(catalogue, rows, part, &room, ids, err);
+        for (size_t i = 0; ok && i < part; i++) {
+            rows[i].id = ids[i] > change->evicted_to ? ids[i] : 0;
+        }
+        ok = ok && put_in_files(change, rows, part, err);
     }
     return ok;
+}
+
+static bool change_rows(struct change *change, struct catalogue *catalogue, struct error *err)
+{
+    struct catalogue_info info;
+    if (!catalogue_info(catalogue, &info, err)) {
+        return false;
+    }
+    change->next = info.next.letter;
+    bool ok = change->items
+                  ? tidy_files(change, catalogue, &info, err) && put_rows(change, catalogue, err)
+                  : catalogue_remove_letters(
+                        catalogue, change->ids, change->count, &change->removed, err);
+    return ok && catalogue_first_letter(catalogue, &change->first_left, err);
 }
 
 /* False with ERR_MISSING: there is no catalogue, or it is no longer where it was. */
 static bool try_change(struct change *change, struct error *err)
 {
     struct catalogue *catalogue = catalogue_open_beside(change->letters->path, err);
-    bool ok = catalogue && catalogue_begin(catalogue, err) &&
-              (change->items ? put_rows(change, catalogue, err)
-                             : catalogue_remove_letters(
-                                   catalogue, change->ids, change->count, &change->removed, err)) &&
+    change->is_in_files = false;
+    bool ok = catalogue && catalogue_begin(catalogue, err) && change_rows(change, catalogue, err) &&
               catalogue_commit(catalogue, err) && catalogue_check_place(catalogue, err);
     catalogue_close(catalogue);
+    tell_files(change, ok);
     return ok;
 }
 
@@ -121,6 +207,22 @@ static bool run(struct change *change, struct error *err)
     return ok;
 }
 
+/* Is it not that nothing was put yet, but that the catalogue has gone? */
+static bool is_lost(const struct letters *letters, struct error *err)
+{
+    uint64_t files = 0;
+    if (letters->settings.files) {
+        letter_files_bytes(letters->settings.files, &files);
+    }
+    if (files) {
+        error_set(err, ERR_DAMAGED,
+            "%s is not there, but files of dead letters are. the next start of the agent makes it "
+            "anew from them",
+            letters->path);
+    }
+    return files != 0;
+}
+
 static bool put(
     struct dead_letters *base, const struct dead_letter *items, size_t count, struct error *err)
 {
@@ -128,6 +230,7 @@ static bool put(
     struct change change = {.letters = letters, .items = items, .count = count};
     plat_mutex_lock(&letters->mutex);
     bool ok = run(&change, err);
+    letters->puts += ok;
     letters->evicted += ok ? evictions_total(&change.evictions) : 0;
     plat_mutex_unlock(&letters->mutex);
     if (ok) {
@@ -146,7 +249,7 @@ static bool remove_letters(struct dead_letters *base, const uint64_t *ids, size_
     plat_mutex_lock(&letters->mutex);
     bool ok = run(&change, &why);
     plat_mutex_unlock(&letters->mutex);
-    if (!ok && why.code != ERR_MISSING) {
+    if (!ok && (why.code != ERR_MISSING || is_lost(letters, &why))) {
         *err = why;
         return false;
     }
@@ -184,7 +287,7 @@ static struct catalogue *open_reader(const struct letters *letters, bool *ret_ok
 {
     struct error why = {.code = ERR_NONE};
     struct catalogue *reader = catalogue_open(letters->path, CATALOGUE_READ, &why);
-    *ret_ok = reader || why.code == ERR_MISSING;
+    *ret_ok = reader || (why.code == ERR_MISSING && !is_lost(letters, &why));
     if (!*ret_ok) {
         *err = why;
     }
@@ -227,6 +330,7 @@ static void destroy(struct dead_letters *base)
     struct letters *letters = self_of(base);
     plat_mutex_fini(&letters->mutex);
     free(letters->path);
+    free(letters->files);
     free(letters);
 }
 
@@ -238,15 +342,23 @@ static const struct dead_letters_ops catalogue_ops = {
     .destroy = destroy,
 };
 
+static char *copy_text(const char *text)
+{
+    size_t size = strlen(text) + 1;
+    char *copy = malloc(size);
+    return copy ? memcpy(copy, text, size) : NULL;
+}
+
 struct dead_letters *dead_letters_catalogue_create(
     const struct dead_letters_catalogue_settings *settings, struct error *err)
 {
     struct letters *letters = calloc(1, sizeof(*letters));
-    size_t size = strlen(settings->path) + 1;
-    char *path = malloc(size);
-    if (!letters || !path) {
+    char *path = copy_text(settings->path);
+    char *files = settings->files ? copy_text(settings->files) : NULL;
+    if (!letters || !path || (settings->files && !files)) {
         free(letters);
         free(path);
+        free(files);
         error_set(err, ERR_MEMORY, "out of memory");
         return NULL;
     }
@@ -254,7 +366,10 @@ struct dead_letters *dead_letters_catalogue_create(
     letters->settings = *settings;
     letters->settings.max_bytes = settings->max_bytes ? settings->max_bytes
                                                       : DEAD_LETTERS_CATALOGUE_MAX_BYTES;
-    letters->path = memcpy(path, settings->path, size);
+    letters->path = path;
+    letters->files = files;
+    letters->settings.path = path;
+    letters->settings.files = files;
     plat_mutex_init(&letters->mutex);
     return &letters->base;
 }

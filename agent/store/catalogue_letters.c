@@ -91,12 +91,12 @@ static bool check_room(struct catalogue *catalogue, const struct catalogue_info 
     }
     bool fits = info.letter_bytes <= room->max_bytes || before->letters == 0 ||
                 info.letters == before->letters;
-    return fits || error_set(err, ERR_LIMIT,
-                       "dead letters are full: they take %llu of %llu bytes. look at them with "
-                       "etwship deadletter list, mend what refuses them, then send them again "
-                       "(deadletter replay) or remove them (deadletter purge)",
-                       (unsigned long long)before->letter_bytes,
-                       (unsigned long long)room->max_bytes);
+    return fits ||
+           error_set(err, ERR_LIMIT,
+               "dead letters are full: they take %llu of %llu bytes. look at them with "
+               "etwship deadletter list, mend what refuses them, then send them again "
+               "(deadletter replay) or remove them (deadletter purge)",
+               (unsigned long long)before->letter_bytes, (unsigned long long)room->max_bytes);
 }
 
 bool catalogue_put_letters(struct catalogue *catalogue, const struct catalogue_letter *letters,
@@ -115,6 +115,45 @@ bool catalogue_put_letters(struct catalogue *catalogue, const struct catalogue_l
         return good;
     }
     return room->waits ? check_room(catalogue, &info, room, err) : evict(catalogue, room, err);
+}
+
+bool catalogue_restore_letter(
+    struct catalogue *catalogue, const struct catalogue_letter *letter, struct error *err)
+{
+    uint64_t removed;
+    return catalogue_remove_letters(catalogue, &letter->id, 1, &removed, err) &&
+           put(catalogue, letter, letter->id, err);
+}
+
+bool catalogue_remove_letters_to(struct catalogue *catalogue, uint64_t id, struct error *err)
+{
+    struct query q = query_start(catalogue, CATALOGUE_REMOVE_LETTERS_TO);
+    query_last(&q, id);
+    return query_run(&q, err);
+}
+
+bool catalogue_has_letter(
+    struct catalogue *catalogue, uint64_t id, bool *ret_has, struct error *err)
+{
+    struct query q = query_start(catalogue, CATALOGUE_HAS_LETTER);
+    query_last(&q, id);
+    *ret_has = query_next(&q) && query_get_number(&q, 0);
+    return query_end(&q, err);
+}
+
+bool catalogue_first_letter(struct catalogue *catalogue, uint64_t *ret_first, struct error *err)
+{
+    struct query q = query_start(catalogue, CATALOGUE_FIRST_LETTER);
+    uint64_t first = query_next(&q) ? query_get_number(&q, 0) : 0;
+    *ret_first = first ? first : UINT64_MAX;
+    return query_end(&q, err);
+}
+
+bool catalogue_check_letters(struct catalogue *catalogue, struct error *err)
+{
+    struct query q = query_start(catalogue, CATALOGUE_CHECK_LETTERS);
+    query_expect(&q, query_next(&q) && query_get_number(&q, 0));
+    return query_end(&q, err);
 }
 
 bool catalogue_remove_letters(struct catalogue *catalogue, const uint64_t *ids, size_t count,

@@ -26,7 +26,8 @@ struct catalogue_letter {
 /* The space that letters may take, and what is done when there is no more. */
 struct catalogue_letters_room {
     uint64_t max_bytes;
-    bool waits; /* nothing is put (ERR_LIMIT); else the oldest are removed, though never the last one */
+    bool
+        waits; /* nothing is put (ERR_LIMIT); else the oldest are removed, though never the last one */
 
     /* Letter ${id} was removed. Inside the transaction. May be NULL. */
     void (*evicted)(void *self, uint64_t id, struct span output, uint64_t time);
@@ -46,6 +47,23 @@ bool catalogue_put_letters(struct catalogue *catalogue, const struct catalogue_l
  * which others may put and remove, and ${each} may use the catalogue. */
 bool catalogue_letters(struct catalogue *catalogue,
     bool (*each)(void *self, const struct catalogue_letter *letter), void *self, struct error *err);
+
+/* In a transaction: keep a letter that was read elsewhere under its own id, in place of one that has it. One
+ * that the output has already under another id is left out, as by catalogue_put_letters. */
+bool catalogue_restore_letter(
+    struct catalogue *catalogue, const struct catalogue_letter *letter, struct error *err);
+
+/* In a transaction: remove all letters up to ${id}. */
+bool catalogue_remove_letters_to(struct catalogue *catalogue, uint64_t id, struct error *err);
+
+bool catalogue_has_letter(
+    struct catalogue *catalogue, uint64_t id, bool *ret_has, struct error *err);
+
+/* The lowest id; UINT64_MAX: there is no letter. */
+bool catalogue_first_letter(struct catalogue *catalogue, uint64_t *ret_first, struct error *err);
+
+/* Can the letters be read, and are they as many as they should be? ERR_DAMAGED if not. */
+bool catalogue_check_letters(struct catalogue *catalogue, struct error *err);
 
 /* Remove letters by id; those that are not there are no failure. */
 bool catalogue_remove_letters(struct catalogue *catalogue, const uint64_t *ids, size_t count,

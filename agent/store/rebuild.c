@@ -67,7 +67,8 @@ static bool create(struct store *store, struct rebuild *rebuild, struct error *e
     if (!store->catalogue) {
         return false;
     }
-    if (!rebuild_put_streams(store, err) || !scan_all(rebuild, err)) {
+    if (!rebuild_put_streams(store, err) || !scan_all(rebuild, err) ||
+        !rebuild_letters(store, err)) {
         return false;
     }
     store_step(store, "rebuild commit");

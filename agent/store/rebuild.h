@@ -6,7 +6,8 @@
 /*
  * The catalogue from the segments: batches, streams, how far sources were, and all numbers. What
  * outputs had taken is not in them, so everything that is there is delivered again; neither are
- * inputs' states, dead letters, and open gaps.
+ * inputs' states, and open gaps. Dead letters come from files of their own (letter_files.h); what cannot
+ * be read of those is told, and becomes a gap.
  *
  * Which output wants what cannot be known before they are opened. Until then an output that nobody
  * has, REBUILD_ORPHANS, pins what was found; who opens a stream of it begins at its head. What no
@@ -36,6 +37,13 @@ bool rebuild_put_streams(struct store *store, struct error *err);
 /* Inside a transaction: put all good frames of segment ${id} from ${from} on into the catalogue, and
  * what is damaged aside. False: the disk, memory, or the catalogue failed. */
 bool rebuild_segment(struct rebuild *rebuild, uint64_t id, uint64_t from, struct error *err);
+
+/* Inside a transaction: the dead letters. */
+bool rebuild_letters(struct store *store, struct error *err);
+
+/* At the start, with a catalogue that could be opened: are its letters good (ERR_DAMAGED if not), and does it
+ * know all of their newest file? If not it is older, and takes what it lacks. */
+bool rebuild_compare_letters(struct store *store, struct error *err);
 
 /* Inside the same: what was found waits for its outputs; numbers go on behind all that were seen. */
 bool rebuild_finish(struct rebuild *rebuild, struct error *err);

@@ -37,6 +37,7 @@ enum store_news {
     STORE_NEWS_CLOCK,   /* the clock was set, by more than a minute */
     STORE_NEWS_LINGERING, /* a file that cannot be deleted now, and is tried again */
     STORE_NEWS_FORGOTTEN, /* an output that was not open for max_age pins nothing any more */
+    STORE_NEWS_LETTERS,   /* dead letters came back from their files, and which are lost */
 };
 
 struct store_settings {
@@ -71,6 +72,13 @@ struct store_settings {
  * was touched), out of memory. Damage is no failure.
  */
 struct store *store_open(const struct store_settings *settings, struct error *err);
+
+/* In the folder: the folder of dead letters beside the catalogue (letter_files.h). */
+#define STORE_LETTERS_FOLDER "letters"
+
+/* Dead letters that could not be made anew with the catalogue, since the store was opened; where only bytes
+ * are known to be lost at least one. */
+uint64_t store_letters_lost(const struct store *store);
 
 /* Without a commit: what is staged is forgotten. NULL is fine. */
 void store_close(struct store *store);

@@ -3,6 +3,7 @@
 #include "store/backlog.h"
 #include "store/catalogue_batches.h"
 #include "store/damaged.h"
+#include "store/letter_files.h"
 
 enum { ASK_FREE_MS = 1000, MAX_DROPPED = 1000, ROWS = 64 };
 
@@ -15,6 +16,8 @@ void store_look_at_disk(struct store *store)
     store->free_asked_ms = age_clock_monotonic_ms(&store->clock);
     bool known = segments_free_bytes(store->segments, &free_bytes, NULL);
     store->free_bytes = known ? free_bytes : UINT64_MAX;
+    uint64_t files;
+    store->letter_bytes = letter_files_bytes(store->letters_path, &files);
     segments_usage(store->segments, &usage);
     if (!usage.ballast && known) {
         segments_keep_ballast(store->segments, store->settings.min_free_bytes);
@@ -24,9 +27,10 @@ void store_look_at_disk(struct store *store)
     }
 }
 
+/* With the files of dead letters. */
 static uint64_t bytes_of_catalogue(const struct store *store)
 {
-    return store->catalogue ? catalogue_disk_bytes(store->catalogue) : 0;
+    return (store->catalogue ? catalogue_disk_bytes(store->catalogue) : 0) + store->letter_bytes;
 }
 
 static uint64_t bytes_on_disk(const struct store *store)

@@ -5,6 +5,7 @@
 
 #include "platform/plat_file.h"
 #include "platform/plat_system.h"
+#include "store/letter_files.h"
 #include "store/rebuild.h"
 #include "store/store_tails.h"
 
@@ -74,7 +75,8 @@ static struct store *create(const struct store_settings *settings, struct error 
     chains_init(&store->chains);
     stage_init(&store->stage, STORE_STAGE_BYTES);
     if (!make_path(store->catalogue_path, folder, "catalogue.db", err) ||
-        !make_path(store->damaged_path, folder, "damaged", err)) {
+        !make_path(store->damaged_path, folder, "damaged", err) ||
+        !make_path(store->letters_path, folder, STORE_LETTERS_FOLDER, err)) {
         store_close(store);
         return NULL;
     }
@@ -99,7 +101,8 @@ static bool load(struct store *store, bool log_is_lost, struct error *err)
     }
     store->streams.next_id = info.next.stream;
     store->chains.next_id = info.next.output;
-    return store_tails_settle(store, &info, log_is_lost, err);
+    return store_tails_settle(store, &info, log_is_lost, err) &&
+           rebuild_compare_letters(store, err);
 }
 
 static void unload(struct store *store)
@@ -137,7 +140,9 @@ static bool open_catalogue(struct store *store, struct error *err)
     if (!is_lost(&why)) {
         return error_set(err, why.code, "%s", why.text);
     }
-    if (why.code == ERR_MISSING && !segments_get(store->segments, 0, &any)) {
+    uint64_t letter_files;
+    letter_files_bytes(store->letters_path, &letter_files);
+    if (why.code == ERR_MISSING && !segments_get(store->segments, 0, &any) && letter_files == 0) {
         store->is_fresh = true;
     }
     bool ok = rebuild_all(store, &why, err);
@@ -194,6 +199,11 @@ struct store *store_open(const struct store_settings *settings, struct error *er
     store_look_at_disk(store);
     store_step(store, "opened");
     return store;
+}
+
+uint64_t store_letters_lost(const struct store *store)
+{
+    return store->letters_lost;
 }
 
 void store_close(struct store *store)

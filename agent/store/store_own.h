@@ -28,6 +28,9 @@ struct store {
     struct store_settings settings; /* folder: own copy */
     char catalogue_path[STORE_PATH_BYTES];
     char damaged_path[STORE_PATH_BYTES]; /* the folder of what cannot be read */
+    char letters_path[STORE_PATH_BYTES]; /* … and of dead letters (letter_files.h) */
+    uint64_t letters_lost;               /* since the store was opened */
+    uint64_t letter_bytes;               /* of their files, when the disk was looked at last */
     struct age_clock clock;
     uint64_t started_ms; /* monotonic */
 

@@ -1,0 +1,194 @@
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/bytes.h"
+#include "store/catalogue_sources.h"
+#include "store/letter_files.h"
+#include "store/rebuild.h"
+
+/* Dead letters from their files (letter_files.h). */
+
+struct restore {
+    struct store *store;
+    struct ids damaged; /* letters that cannot be read */
+    uint64_t last;      /* the highest number that was seen */
+    struct error *err;
+};
+
+static void see(struct restore *restore, uint64_t id)
+{
+    restore->last = id > restore->last && id < STORE_NUMBER_END ? id : restore->last;
+}
+
+static bool on_letter(void *self, const struct catalogue_letter *letter)
+{
+    struct restore *restore = self;
+    see(restore, letter->id);
+    return catalogue_restore_letter(restore->store->catalogue, letter, restore->err);
+}
+
+static void forget_damaged(struct ids *damaged, uint64_t to, uint64_t id)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < damaged->count; i++) {
+        if (damaged->at[i] > to && damaged->at[i] != id) {
+            damaged->at[left++] = damaged->at[i];
+        }
+    }
+    damaged->count = left;
+}
+
+static bool on_gone(void *self, uint64_t to, struct span ids)
+{
+    struct restore *restore = self;
+    struct catalogue *catalogue = restore->store->catalogue;
+    bool ok = to == 0 || catalogue_remove_letters_to(catalogue, to, restore->err);
+    see(restore, to);
+    forget_damaged(&restore->damaged, to, 0);
+    for (size_t i = 0; ok && i + 8 <= ids.size; i += 8) {
+        uint64_t id = load_le64(ids.data + i);
+        uint64_t removed;
+        see(restore, id);
+        forget_damaged(&restore->damaged, 0, id);
+        ok = catalogue_remove_letters(catalogue, &id, 1, &removed, restore->err);
+    }
+    return ok;
+}
+
+static bool on_damaged(void *self, uint64_t id)
+{
+    struct restore *restore = self;
+    see(restore, id);
+    return ids_add(&restore->damaged, id, restore->err);
+}
+
+/* One that stands elsewhere, too, is not lost. */
+static bool count_lost(struct restore *restore, uint64_t *ret_lost)
+{
+    uint64_t lost = 0;
+    bool ok = true;
+    for (size_t i = 0; ok && i < restore->damaged.count; i++) {
+        bool found = false;
+        bool again = false;
+        for (size_t k = 0; k < i && !again; k++) {
+            again = restore->damaged.at[k] == restore->damaged.at[i];
+        }
+        ok = catalogue_has_letter(
+            restore->store->catalogue, restore->damaged.at[i], &found, restore->err);
+        lost += !found && !again;
+    }
+    *ret_lost = lost;
+    return ok;
+}
+
+/* Whose they were is not known. */
+static bool put_gap(struct store *store, const char *unit, uint64_t count, struct error *err)
+{
+    const struct catalogue_gap gap = {.stage = span_text("spool"),
+        .reason = span_text("dead_letters_damaged"),
+        .unit = span_text(unit),
+        .count = count,
+        .exact = true,
+        .to = store_now(store)};
+    return count == 0 || catalogue_put_gap(store->catalogue, &gap, err);
+}
+
+static void tell(struct store *store, uint64_t letters, uint64_t lost, uint64_t skipped)
+{
+    if (lost || skipped) {
+        store_tell(store, STORE_NEWS_LETTERS,
+            "%" PRIu64 " dead letters were found in their files; %" PRIu64 " are lost, and %" PRIu64
+            " other bytes of the files cannot be read",
+            letters, lost, skipped);
+    } else if (letters) {
+        store_tell(store, STORE_NEWS_LETTERS, "%" PRIu64 " dead letters were found in their files",
+            letters);
+    }
+}
+
+bool rebuild_letters(struct store *store, struct error *err)
+{
+    struct restore restore = {.store = store, .err = err};
+    struct catalogue_info info;
+    uint64_t skipped = 0;
+    uint64_t lost = 0;
+    const struct letter_files_reader reader = {
+        .letter = on_letter, .gone = on_gone, .damaged = on_damaged, .self = &restore};
+    bool ok = letter_files_read(store->letters_path, &reader, &skipped, err) &&
+              count_lost(&restore, &lost);
+    ids_fini(&restore.damaged);
+    const struct catalogue_counters next = {.letter = restore.last + 1};
+    ok = ok && catalogue_raise(store->catalogue, &next, err) &&
+         catalogue_info(store->catalogue, &info, err) && put_gap(store, "events", lost, err) &&
+         put_gap(store, "bytes", skipped, err);
+    if (ok) {
+        store->letters_lost += lost + (skipped && !lost);
+        tell(store, info.letters, lost, skipped);
+    }
+    if (ok && (lost || skipped)) {
+        /* So that the same is not told again. */
+        letter_files_rewrite(store->letters_path, store->catalogue, NULL);
+    }
+    return ok;
+}
+
+/* ---- a catalogue that is older than the files ------------------------------------------------------- */
+
+struct look {
+    struct catalogue *catalogue;
+    uint64_t next;
+    bool differs;
+    struct error *err;
+};
+
+static bool look_letter(void *self, const struct catalogue_letter *letter)
+{
+    struct look *look = self;
+    look->differs = look->differs || letter->id >= look->next;
+    return true;
+}
+
+static bool look_gone(void *self, uint64_t to, struct span ids)
+{
+    struct look *look = self;
+    bool ok = true;
+    (void)to; /* evicted: that is as well */
+    for (size_t i = 0; ok && !look->differs && i + 8 <= ids.size; i += 8) {
+        ok = catalogue_has_letter(
+            look->catalogue, load_le64(ids.data + i), &look->differs, look->err);
+    }
+    return ok;
+}
+
+static bool look_damaged(void *self, uint64_t id)
+{
+    (void)self;
+    (void)id;
+    return true;
+}
+
+bool rebuild_compare_letters(struct store *store, struct error *err)
+{
+    struct catalogue_info info;
+    uint64_t skipped;
+    struct look look = {.catalogue = store->catalogue, .err = err};
+    const struct letter_files_reader reader = {
+        .letter = look_letter, .gone = look_gone, .damaged = look_damaged, .self = &look};
+    if (!catalogue_check_letters(store->catalogue, err) ||
+        !catalogue_info(store->catalogue, &info, err)) {
+        return false;
+    }
+    look.next = info.next.letter;
+    if (!letter_files_read_newest(store->letters_path, &reader, &skipped, err)) {
+        return false;
+    }
+    if (!look.differs) {
+        return true;
+    }
+    bool ok = catalogue_begin(store->catalogue, err) && rebuild_letters(store, err) &&
+              catalogue_commit(store->catalogue, err);
+    if (!ok) {
+        catalogue_rollback(store->catalogue);
+    }
+    return ok;
+}
