@@ -2,12 +2,15 @@
 
 #include "app/data_folder.h"
 #include "cli/config_options.h"
+#include "cli/spool_files.h"
 #include "cli/spool_text.h"
 #include "pipeline/batch_codec.h"
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"
 #include "platform/plat_system.h"
+#include "store/letter_files.h"
 #include "store/segments.h"
+#include "store/store.h"
 
 /* `etwship spool`: what waits on the disk, of a running agent or of one that was stopped. */
 
@@ -25,6 +28,7 @@ struct call {
     const struct app_config *config;
     const char *name; /* of an output; NULL: none was given */
     bool json;
+    bool reads_files; /* the verb can do without a catalogue */
     const char *data_dir;
     char folder[DATA_FOLDER_PATH_BYTES]; /* the spool in it */
     char path[DATA_FOLDER_PATH_BYTES];   /* of the catalogue */
@@ -88,18 +92,57 @@ static bool find_folder(struct call *call)
     return true;
 }
 
+static bool find_any(void *self, const char *name)
+{
+    size_t size = strlen(name);
+    *(bool *)self = size > 4 && strcmp(name + size - 4, ".seg") == 0;
+    return !*(bool *)self;
+}
+
+/* Is there a spool all the same? ${err} says why the catalogue could not be opened. */
+static bool is_lost(const struct call *call, const struct error *err)
+{
+    char letters[DATA_FOLDER_PATH_BYTES];
+    uint64_t files = 0;
+    bool found = err->code == ERR_DAMAGED;
+    if (err->code == ERR_MISSING) {
+        plat_dir_files(call->folder, find_any, &found, NULL);
+        if (data_folder_path(call->folder, STORE_LETTERS_FOLDER, letters, NULL)) {
+            letter_files_bytes(letters, &files);
+        }
+    }
+    return found || files;
+}
+
 /* Open what is there for reading. */
 static bool open_spool(struct call *call)
 {
     struct error err;
     call->catalogue = catalogue_open(call->path, CATALOGUE_READ, &err);
+    if (!call->catalogue && call->reads_files && is_lost(call, &err)) {
+        cli_warning("%s", err.text);
+        return true;
+    }
     if (!call->catalogue && err.code == ERR_MISSING) {
-        cli_error("%s: there is no spool here. an agent with spool.mode: durable makes one",
+        cli_error(
+            is_lost(call, &err)
+                ? "%s: there is no spool here with a catalogue. `etwship spool verify` says what "
+                  "is there, and the next start of the agent makes the catalogue anew"
+                : "%s: there is no spool here. an agent with spool.mode: durable makes one",
             call->folder);
         return false;
     }
-    if (!call->catalogue || !spool_facts_read(call->catalogue, &call->facts, &err)) {
+    if (!call->catalogue) {
         return fail(&err);
+    }
+    if (!spool_facts_read(call->catalogue, &call->facts, &err)) {
+        if (!call->reads_files || err.code != ERR_DAMAGED) {
+            return fail(&err);
+        }
+        cli_warning("%s", err.text);
+        catalogue_close(call->catalogue);
+        call->catalogue = NULL;
+        return true;
     }
     mark_configured(call);
     if (call->name && !spool_facts_output(&call->facts, call->name)) {
@@ -214,9 +257,51 @@ static bool verify_batch(void *self, const struct catalogue_batch *batch)
     return true;
 }
 
+static void say_damage(void *self, const char *text)
+{
+    (void)self;
+    cli_warning("%s", text);
+}
+
+/* Without a catalogue, which is damage, all files are read. */
+static int verify_files(struct call *call)
+{
+    struct error err;
+    struct spool_files files;
+    if (!spool_files_read(call->folder, say_damage, NULL, &files, &err)) {
+        fail(&err);
+        return EXIT_FAILED;
+    }
+    unsigned long long batches = files.batches;
+    unsigned long long damaged = files.damaged;
+    unsigned long long skipped = files.skipped;
+    unsigned long long letters = files.letters;
+    unsigned long long damaged_letters = files.damaged_letters;
+    if (call->json) {
+        buf_printf(&call->out,
+            "{\"batches\":%llu,\"damaged\":%llu,\"catalogue_faults\":1,\"skipped_bytes\":%llu,"
+            "\"dead_letters\":%llu,\"damaged_dead_letters\":%llu}\n",
+            batches + damaged, damaged, skipped, letters, damaged_letters);
+    } else {
+        buf_printf(&call->out,
+            "the catalogue cannot be read, so nobody knows what was delivered. %llu segments of "
+            "%llu bytes: %llu batches with %llu events are good, %llu are damaged. %llu dead "
+            "letters are good, %llu are damaged. %llu other bytes cannot be read. the next start "
+            "of "
+            "the agent makes the catalogue anew, and delivers what is there again\n",
+            (unsigned long long)files.segments, (unsigned long long)files.bytes, batches,
+            (unsigned long long)files.records, damaged, letters, damaged_letters, skipped);
+    }
+    int exit_code = print_text(call);
+    return exit_code == EXIT_DONE ? EXIT_LOSSES : exit_code;
+}
+
 static int verify(struct call *call)
 {
     struct error err;
+    if (!call->catalogue) {
+        return verify_files(call);
+    }
     if (!open_segments(call) ||
         (!catalogue_verify(call->catalogue, say_fault, NULL, &call->faults, &err) && !fail(&err)) ||
         (!spool_facts_batches(call->catalogue, NULL, verify_batch, call, &err) && !fail(&err))) {
@@ -335,13 +420,14 @@ struct verb {
     int (*run)(struct call *call);
     bool needs_name;
     bool may_name;
+    bool reads_files;
 };
 
 static const struct verb verbs[] = {
-    {"stat", stat_spool, false, false},
-    {"verify", verify, false, false},
-    {"export", export_events, false, true},
-    {"forget", forget, true, true},
+    {"stat", stat_spool, false, false, false},
+    {"verify", verify, false, false, true},
+    {"export", export_events, false, true, false},
+    {"forget", forget, true, true, false},
 };
 
 static const struct verb *find_verb(const struct cli_args *args)
@@ -366,6 +452,7 @@ static int run_verb(const struct verb *verb, struct call *call)
     int exit_code = EXIT_FAILED;
     buf_init(&call->out, MAX_TEXT_BYTES);
     buf_init(&call->room, MAX_BATCH_BYTES);
+    call->reads_files = verb->reads_files;
     if (find_folder(call) && open_spool(call)) {
         exit_code = verb->run(call);
     }
@@ -400,7 +487,8 @@ const struct cli_command cmd_spool = {
         "nothing waits for it.\n"
         "stat, verify and export only read, and may be used while the agent runs. forget needs it "
         "stopped. With --json stat prints an object with outputs, each with batches, events, bytes "
-        "and oldest; verify batches, damaged, catalogue_faults.",
+        "and oldest; verify batches, damaged, catalogue_faults. Where the catalogue cannot be read "
+        "verify reads the files alone, says what stands in them, and ends with 3.",
     .options = options,
     .examples = "       etwship spool stat -c etwship.yaml\n"
                 "       etwship spool export siem >left.ndjson\n"
