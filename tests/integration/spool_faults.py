@@ -17,11 +17,37 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from support.scripted_http import Bulk, Server  # noqa: E402
-from support.spool_rig import DONE, EVENTS, FAILED, LOSSES, SpoolRig, down  # noqa: E402
+from support.spool_rig import (BINARY, DONE, EVENTS, FAILED, LOSSES, TIMEOUT_S, SpoolRig,  # noqa: E402
+                               down)
 
 
 # What the log says of a full disk: which of them comes first is chance.
 NO_ROOM = "takes no more|No space"
+
+WRONG = (400, "mapper_parsing_exception", "no number")
+
+
+def refuse_hundredth(number, index, name, document):
+    return WRONG if json.loads(document)["etw"].get("sequence", 1) % 100 == 0 else None
+
+
+def overwrite(path, offset, data):
+    with open(path, "r+b") as file:
+        file.seek(offset)
+        file.write(data)
+
+
+PAGE = 4096
+CATALOGUE_DAMAGE = {
+    "deleted": lambda path: path.unlink(),
+    "empty": lambda path: path.write_bytes(b""),
+    "truncated": lambda path: os.truncate(path, path.stat().st_size // 2 // PAGE * PAGE),
+    "garbage in the head": lambda path: overwrite(path, 0, b"x" * 100),
+    "garbage": lambda path: path.write_bytes(b"x" * 5000),
+    "zeroed pages": lambda path: overwrite(path, 2 * PAGE, bytes(path.stat().st_size - 2 * PAGE)),
+    "zeroed letters": lambda path: overwrite(path, path.stat().st_size // 2, bytes(
+        path.stat().st_size // 4)),
+}
 
 
 class SpoolFaults(SpoolRig):
@@ -296,6 +322,156 @@ class SpoolFaults(SpoolRig):
         with Server(Bulk(), down) as server:
             agent = self.deleted(server, "*")
             self.assert_all_is_told(server, agent)
+
+    # ---- dead letters ---------------------------------------------------------------------------
+
+    def deadletter(self, *arguments, code=DONE):
+        done = subprocess.run([BINARY, "deadletter", *arguments, "-c", self.config], check=False,
+                              capture_output=True, timeout=TIMEOUT_S)
+        self.assertEqual(done.returncode, code, done.stderr.decode())
+        return done
+
+    def letters(self):
+        return [json.loads(line) for line in self.deadletter("list", "--json").stdout.splitlines()]
+
+    def with_letters(self, server):
+        """A spool with dead letters, of which some were removed and some sent again: what is left."""
+        server.app.refuse = refuse_hundredth
+        self.write(self.siem(server))
+        self.run_agent(LOSSES)
+        self.assertEqual(len(self.letters()), EVENTS // 100)
+        self.deadletter("purge", "3", "5")
+        server.app.refuse = None
+        self.deadletter("replay", "1", "7", "200")
+        letters = self.letters()
+        self.assertEqual([letter["id"] for letter in letters],
+                         [n for n in range(1, EVENTS // 100) if n not in (1, 3, 5, 7)])
+        return letters
+
+    def test_dead_letters_come_back_when_the_catalogue_is_made_anew(self):
+        for name, damage in CATALOGUE_DAMAGE.items():
+            with self.subTest(name), Server(Bulk()) as server:
+                letters = self.with_letters(server)
+                for behind in ("-wal", "-shm"):
+                    (self.spool_folder / f"catalogue.db{behind}").unlink(missing_ok=True)
+                catalogue = self.spool_folder / "catalogue.db"
+                damage(catalogue)
+                # Commands say that it cannot be read, and not that there is nothing.
+                self.deadletter("list", code=FAILED)
+                told = self.run_agent()
+                self.assertIn(f"{len(letters)} dead letters were found in their files", told)
+                self.assertEqual(self.letters(), letters)
+                # And again: what is removed now stays so.
+                self.deadletter("purge", str(letters[0]["id"]))
+                catalogue.unlink()
+                self.run_agent()
+                self.assertEqual(self.letters(), letters[1:])
+                done = json.loads(self.deadletter("replay", "--json").stdout)
+                self.assertEqual(done["delivered"], len(letters) - 1)
+                self.assertEqual(self.letters(), [])
+                catalogue.unlink()
+                self.run_agent()
+                self.assertEqual(self.letters(), [])
+            subprocess.run(["rm", "-r", self.disk], check=True)
+
+    def test_dead_letters_come_back_when_the_catalogue_is_older_or_its_log_is_lost(self):
+        with Server(Bulk(refuse_hundredth)) as server:
+            self.follow(self.siem(server))
+            self.arrive("first", EVENTS, 3)
+            agent = self.start_agent()
+            catalogue = self.spool_folder / "catalogue.db"
+            self.wait_until(lambda: catalogue.exists() and len(self.letters()) == EVENTS // 100)
+            self.stop(agent, (LOSSES,))
+            older = catalogue.read_bytes()
+            agent = self.start_agent()
+            self.arrive("second", EVENTS, 4)
+            self.wait_until(lambda: len(self.letters()) == 2 * EVENTS // 100)
+            letters = self.letters()
+            self.deadletter("purge", "1", "201")
+            agent.kill()
+            agent.wait()
+            for behind in ("-wal", "-shm"):
+                (self.spool_folder / f"catalogue.db{behind}").unlink(missing_ok=True)
+            catalogue.write_bytes(older)
+            server.app.refuse = None
+            agent = self.start_agent()
+            left = [letter for letter in letters if letter["id"] not in (1, 201)]
+            self.wait_until(lambda: "were found in their files" in self.said(agent))
+            self.assertEqual(self.letters(), left)
+            self.stop(agent)
+
+    def test_dead_letters_that_cannot_be_read_are_told_as_a_gap(self):
+        with Server(Bulk()) as server:
+            letters = self.with_letters(server)
+            (files,) = (self.spool_folder / "letters").glob("*.let")
+            data = bytearray(files.read_bytes())
+            lost = [letters[20], letters[50]]
+            for letter in lost:
+                at = data.index(json.dumps(letter["document"]["etw"]["sequence"]).encode(),
+                                data.index(letter["document"]["@timestamp"].encode()))
+                data[at] ^= 1
+            files.write_bytes(data)
+            for path in self.spool_folder.glob("catalogue.db*"):
+                path.unlink()
+            told = self.run_agent(LOSSES)
+            self.assertIn("dead letters were found in their files; 2 are lost", told)
+            self.assertEqual(self.gaps(server), [{"stage": "spool", "reason": "dead_letters_damaged",
+                                                  "unit": "events", "count": 2, "exact": True,
+                                                  "to": self.gaps(server)[0]["to"]}])
+            left = [letter for letter in letters if letter not in lost]
+            self.assertEqual(self.letters(), left)
+            # Once.
+            for path in self.spool_folder.glob("catalogue.db*"):
+                path.unlink()
+            self.run_agent()
+            self.assertEqual(self.letters(), left)
+            self.assertEqual(len(self.gaps(server)), 1)
+
+    def test_a_spool_without_a_catalogue_is_verified_by_its_files(self):
+        with Server(Bulk(), down) as server:
+            self.left_behind(server)
+            stat = self.stat()[1]["siem"]
+        for path in self.spool_folder.glob("catalogue.db*"):
+            path.unlink()
+        self.assertIn(b"spool verify", self.spool("stat", code=FAILED).stderr)
+        told = json.loads(self.spool("verify", "--json", code=LOSSES).stdout)
+        self.assertEqual(told, {"batches": stat["batches"], "damaged": 0, "catalogue_faults": 1,
+                                "skipped_bytes": 0, "dead_letters": 0, "damaged_dead_letters": 0})
+        segments = sorted(self.spool_folder.glob("*.seg"))
+        size = sum(path.stat().st_size for path in segments)
+        self.assertIn(f"{len(segments)} segments of {size} bytes: {stat['batches']} batches with "
+                      f"{stat['events']} events are good, 0 are damaged".encode(),
+                      self.spool("verify", code=LOSSES).stdout)
+        overwrite(segments[0], segments[0].stat().st_size // 2, b"xxxx")
+        (self.spool_folder / "catalogue.db").write_bytes(b"x" * 5000)
+        done = self.spool("verify", "--json", code=LOSSES)
+        told = json.loads(done.stdout)
+        self.assertEqual((told["batches"], told["damaged"]), (stat["batches"], 1))
+        self.assertIn(segments[0].name.encode(), done.stderr)
+
+    def test_dead_letters_without_a_catalogue_are_counted_by_verify(self):
+        with Server(Bulk()) as server:
+            letters = self.with_letters(server)
+        for path in self.spool_folder.glob("catalogue.db*"):
+            path.unlink()
+        told = json.loads(self.spool("verify", "--json", code=LOSSES).stdout)
+        self.assertEqual((told["dead_letters"], told["damaged_dead_letters"]), (len(letters), 0))
+
+    def test_letter_files_that_were_removed_are_made_anew(self):
+        with Server(Bulk()) as server:
+            letters = self.with_letters(server)
+            subprocess.run(["rm", "-r", self.spool_folder / "letters"], check=True)
+            server.app.refuse = lambda number, *_: WRONG
+            self.write(self.siem(server), traces=[self.make_trace("few", 3, "--seed", "9")],
+                       name="other")
+            self.run_agent(LOSSES)
+            both = self.letters()
+            self.assertEqual(len(both), len(letters) + 3)
+            for path in self.spool_folder.glob("catalogue.db*"):
+                path.unlink()
+            server.app.refuse = None
+            self.run_agent()
+            self.assertEqual(self.letters(), both)
 
 
 if __name__ == "__main__":
