@@ -498,10 +498,11 @@ static bool step(struct delivery_host *host, struct delivery *left, struct outpu
 /* What is left was tried for too long: it is kept as dead letters or, where nobody keeps any, lost. False:
  * what could not be kept is left, and tried again. */
 static bool give_up_old(
-    struct delivery_host *host, struct delivery *left, const struct output_report *report)
+    struct delivery_host *host, struct delivery *left, struct output_report *report)
 {
     size_t count = left->record_count;
     uint64_t kept = host->counts.dead_lettered;
+    struct output_report full = {.degraded = false};
     if (host->settings.keep) {
         for (size_t i = 0; i < count; i++) {
             host->statuses[i] = RECORD_REJECTED;
@@ -511,7 +512,7 @@ static bool give_up_old(
         if (!buf_reserve(&host->words, (size_t)KEPT_AT_ONCE * TOO_OLD_MAX_BYTES)) {
             host->words.failed = false; /* then the type says it alone */
         }
-        keep_refused(host, left);
+        keep_refused(host, left, &full);
         host->last_words = NULL;
         kept = host->counts.dead_lettered - kept;
         host->counts.kept_too_old += kept;
@@ -529,6 +530,10 @@ static bool give_up_old(
         snprintf(text, sizeof(text), "%zu events are given up after retry.max_age: %s", count,
             report->error.text);
         host->settings.tell(host->settings.self, DELIVERY_AGED, text);
+    }
+    if (full.degraded) { /* dead letters have no room: it is tried again slowly */
+        *report = full;
+        tell_failure(host, OUTPUT_RETRY, report);
     }
     return left->record_count == 0;
 }

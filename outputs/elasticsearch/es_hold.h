@@ -19,7 +19,8 @@ struct es_hold {
 
 enum {
     ES_HOLD_DELIVERIES = 3, /* in a row: the third is held */
-    ES_HOLD_RECORDS = 16,   /* which they must have together, so that a few bad events are no set-up */
+    ES_HOLD_RECORDS =
+        16, /* which they must have together, so that a few bad events are no set-up */
 };
 
 /* Of a delivery of ${all} records ${taken} were taken and ${refused} refused. True: nothing of it is to
