@@ -284,7 +284,7 @@ static int verify_files(struct call *call)
             batches + damaged, damaged, skipped, letters, damaged_letters);
     } else {
         buf_printf(&call->out,
-            "the catalogue cannot be read, so nobody knows what was delivered. %llu segments of "
+            "the catalogue cannot be read, so it is not known what was delivered. %llu segments of "
             "%llu bytes: %llu batches with %llu events are good, %llu are damaged. %llu dead "
             "letters are good, %llu are damaged. %llu other bytes cannot be read. the next start "
             "of "

@@ -65,7 +65,7 @@ struct change {
     uint64_t evicted_to; /* the last one of them */
     bool is_in_files;    /* what is put */
     uint64_t next;       /* the catalogue's next number before it */
-    uint64_t first_left; /* the first letter behind it; UINT64_MAX: none */
+    uint64_t first_left; /* the first letter that is there after it; UINT64_MAX: none */
 };
 
 static void on_evicted(void *self, uint64_t id, struct span output, uint64_t time)
@@ -112,7 +112,7 @@ static bool tidy_files(struct change *change, struct catalogue *catalogue,
            letter_files_rewrite(folder, catalogue, err);
 }
 
-/* Behind the commit: what is gone, or was put in vain. If that cannot be said now, such letters come back
+/* After the commit: what is gone, or was put in vain. If that cannot be said now, such letters come back
  * when the catalogue is made anew, and no harm is done but that. */
 static void tell_files(const struct change *change, bool ok)
 {

@@ -309,7 +309,7 @@ static bool append(struct store *store, const struct dead_letter *items, size_t 
     return good;
 }
 
-/* Count the letters of a file. One that cannot be read is of an output that nobody knows. */
+/* Count the letters of a file. The output of one that cannot be read is not known. */
 static void count_lines(struct store *store, struct span text, struct evictions *evictions)
 {
     struct span line;

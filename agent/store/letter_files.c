@@ -24,11 +24,11 @@ enum {
 
 /* ---- files -------------------------------------------------------------------------------------- */
 
-bool letter_files_path(const char *folder, const struct letter_file *file, const char *behind,
+bool letter_files_path(const char *folder, const struct letter_file *file, const char *ending,
     char ret_path[LETTER_PATH_BYTES])
 {
     int size = snprintf(ret_path, LETTER_PATH_BYTES, "%s/%016" PRIx64 "-%016" PRIx64 ".let%s",
-        folder, file->number, file->first, behind);
+        folder, file->number, file->first, ending);
     return size > 0 && size < LETTER_PATH_BYTES;
 }
 
@@ -267,7 +267,7 @@ static bool read_epoch(struct writer *writer, const char *path)
     return ok;
 }
 
-/* Go on with the newest file, or begin another one behind it. */
+/* Go on with the newest file, or begin another one. */
 static bool open_writer(struct writer *writer, const char *folder,
     const struct letter_file_list *list, uint64_t next, struct error *err)
 {

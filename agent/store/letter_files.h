@@ -13,7 +13,7 @@
  * it. A frame of stream 2 tells of letters that are gone: those up to a number, and some others. Frames
  * count in their order, so a number may be given again.
  *
- * A letter stands here before it does in the catalogue, and is told as gone behind that. So a letter that was
+ * A letter stands here before it does in the catalogue, and is told as gone after that. So a letter that was
  * removed comes back only if the process ended between the two and the catalogue was lost later; nothing
  * else does. Several processes may append; the file `lock` keeps them apart for that moment.
  */
@@ -36,7 +36,7 @@ bool letter_files_append(
 void letter_files_trim(const char *folder, uint64_t first);
 
 /* Write all letters of ${catalogue} to a new file and remove the others. In a transaction, so that
- * nobody puts or removes meanwhile. */
+ * no letter is put or removed meanwhile. */
 bool letter_files_rewrite(const char *folder, struct catalogue *catalogue, struct error *err);
 
 /* Bytes of the files, and how many there are; 0 where there is no such folder. */

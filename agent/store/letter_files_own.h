@@ -30,8 +30,8 @@ struct letter_file_list {
 /* The files of ${folder}; none where it is not there. The caller frees ret_list->files. */
 bool letter_files_list(const char *folder, struct letter_file_list *ret_list, struct error *err);
 
-/* The path of a file, or with `.new` behind it. False: too long. */
-bool letter_files_path(const char *folder, const struct letter_file *file, const char *behind,
+/* The path of a file, with ${ending} (empty, or `.new`). False: too long. */
+bool letter_files_path(const char *folder, const struct letter_file *file, const char *ending,
     char ret_path[LETTER_PATH_BYTES]);
 
 #endif
