@@ -4,14 +4,56 @@
 
 struct arena_block {
     struct arena_block *next;
+    size_t size; /* with this head */
     max_align_t data[];
 };
 
-enum { BLOCK_BYTES = 16 * 1024, ALIGNMENT = _Alignof(max_align_t) };
+enum { BLOCK_BYTES = 16 * 1024, SMALL_BLOCK_BYTES = 1024, ALIGNMENT = _Alignof(max_align_t) };
 
 void arena_init(struct arena *arena, size_t max_bytes)
 {
     *arena = (struct arena){.max_bytes = max_bytes};
+}
+
+void arena_init_small(struct arena *arena, size_t max_bytes, struct arena_budget *budget)
+{
+    *arena = (struct arena){.max_bytes = max_bytes, .is_small = true, .budget = budget};
+}
+
+bool arena_budget_take(struct arena_budget *budget, size_t size)
+{
+    if (!budget) {
+        return true;
+    }
+    if (size > arena_budget_left(budget)) {
+        return false;
+    }
+    budget->used_bytes += size;
+    if (budget->used_bytes > budget->peak_bytes) {
+        budget->peak_bytes = budget->used_bytes;
+    }
+    return true;
+}
+
+void arena_budget_give(struct arena_budget *budget, size_t size)
+{
+    if (budget) {
+        budget->used_bytes -= size;
+    }
+}
+
+size_t arena_budget_left(const struct arena_budget *budget)
+{
+    if (!budget) {
+        return SIZE_MAX;
+    }
+    return budget->max_bytes > budget->used_bytes ? budget->max_bytes - budget->used_bytes : 0;
+}
+
+static void free_block(struct arena *arena, struct arena_block *block)
+{
+    arena_budget_give(arena->budget, block->size);
+    free(block);
 }
 
 void arena_fini(struct arena *arena)
@@ -19,10 +61,11 @@ void arena_fini(struct arena *arena)
     struct arena_block *block = arena->blocks;
     while (block) {
         struct arena_block *next = block->next;
-        free(block);
+        free_block(arena, block);
         block = next;
     }
-    arena_init(arena, arena->max_bytes);
+    *arena = (struct arena){
+        .max_bytes = arena->max_bytes, .is_small = arena->is_small, .budget = arena->budget};
 }
 
 void arena_reset(struct arena *arena)
@@ -39,26 +82,44 @@ void arena_reset(struct arena *arena)
     }
     while (block->next) {
         struct arena_block *next = block->next->next;
-        free(block->next);
+        free_block(arena, block->next);
         block->next = next;
     }
     memset(data, 0, (size_t)(arena->at - data));
     arena->at = data;
 }
 
+/* How large the next block is, unless one thing needs more. */
+static size_t usual_size(const struct arena *arena)
+{
+    if (!arena->is_small || arena->used_bytes > BLOCK_BYTES) {
+        return BLOCK_BYTES;
+    }
+    return arena->used_bytes > SMALL_BLOCK_BYTES ? arena->used_bytes : SMALL_BLOCK_BYTES;
+}
+
 static bool add_block(struct arena *arena, size_t size)
 {
-    size_t bytes = size > BLOCK_BYTES ? size : BLOCK_BYTES;
-    if (bytes > arena->max_bytes - arena->used_bytes) {
+    size_t usual = usual_size(arena);
+    size_t left = arena->max_bytes > arena->used_bytes ? arena->max_bytes - arena->used_bytes : 0;
+    size_t bytes = size > usual ? size : usual;
+    if (bytes > left) {
         bytes = size;
-        if (bytes > arena->max_bytes - arena->used_bytes) {
+        if (bytes > left) {
             return false;
         }
     }
-    struct arena_block *block = calloc(1, sizeof(*block) + bytes);
-    if (!block) {
+    struct arena_block *block;
+    if (bytes > SIZE_MAX - sizeof(*block) ||
+        !arena_budget_take(arena->budget, sizeof(*block) + bytes)) {
         return false;
     }
+    block = calloc(1, sizeof(*block) + bytes);
+    if (!block) {
+        arena_budget_give(arena->budget, sizeof(*block) + bytes);
+        return false;
+    }
+    block->size = sizeof(*block) + bytes;
     block->next = arena->blocks;
     arena->blocks = block;
     arena->at = (uint8_t *)block->data;

@@ -81,6 +81,31 @@ bool map_put(struct map *map, struct span key, void *value)
     return true;
 }
 
+/* Entries behind the gap move up if a search for them would end there. */
+static void close_gap(struct map *map, size_t gap)
+{
+    size_t mask = map->capacity - 1;
+    for (size_t i = (gap + 1) & mask; map->slots[i].value; i = (i + 1) & mask) {
+        size_t home = (size_t)map->slots[i].hash & mask;
+        if (((i - home) & mask) >= ((i - gap) & mask)) {
+            map->slots[gap] = map->slots[i];
+            gap = i;
+        }
+    }
+    map->slots[gap] = (struct map_slot){.value = NULL};
+}
+
+void *map_remove(struct map *map, struct span key)
+{
+    struct map_slot *slot = map->count ? find(map, key, hash_of(key)) : NULL;
+    void *value = slot ? slot->value : NULL;
+    if (value) {
+        map->count--;
+        close_gap(map, (size_t)(slot - map->slots));
+    }
+    return value;
+}
+
 const struct map_slot *map_next(const struct map *map, size_t *cursor)
 {
     while (*cursor < map->capacity) {

@@ -6,8 +6,7 @@
 /*
  * Hash map from byte strings to pointers: open addressing, XXH3, grown by doubling, with a maximum
  * of entries from birth. The map borrows the keys: they live as long as the entries (in the value,
- * or in an arena). Values are never NULL. Nothing is removed but by map_clear. One thread at a
- * time, or many readers and no writer.
+ * or in an arena). Values are never NULL. One thread at a time, or many readers and no writer.
  */
 struct map_slot {
     uint64_t hash;
@@ -30,6 +29,9 @@ void *map_get(const struct map *map, struct span key);
 
 /* Add or replace. False when full or out of memory. */
 bool map_put(struct map *map, struct span key, void *value);
+
+/* Take ${key} out: its value, or NULL if there is none. Not while the map is iterated. */
+void *map_remove(struct map *map, struct span key);
 
 /* Iterate: start with *cursor = 0; NULL at the end. Order is unspecified. */
 const struct map_slot *map_next(const struct map *map, size_t *cursor);

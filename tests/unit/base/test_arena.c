@@ -98,6 +98,50 @@ static void after_fini_an_arena_can_be_used_again(void **state)
     arena_fini(&arena);
 }
 
+static void a_small_arena_takes_little_for_little(void **state)
+{
+    (void)state;
+    struct arena arena;
+    arena_init_small(&arena, MIB, NULL);
+    assert_non_null(arena_alloc(&arena, 100));
+    assert_true(arena.used_bytes <= 1024);
+    size_t got = 100;
+    while (arena_alloc(&arena, 100)) {
+        got += 100;
+        assert_true(arena.used_bytes <= 2 * got + 2048 || arena.used_bytes <= got + 2 * SMALL);
+    }
+    assert_true(arena.used_bytes <= MIB);
+    assert_true(got >= MIB / 4 * 3);
+    arena_fini(&arena);
+    assert_non_null(arena_alloc(&arena, 100));
+    assert_true(arena.used_bytes <= 1024);
+    arena_fini(&arena);
+}
+
+static void arenas_share_a_budget_and_give_it_back(void **state)
+{
+    (void)state;
+    struct arena_budget budget = {.max_bytes = LARGE};
+    struct arena arenas[2];
+    for (size_t i = 0; i < 2; i++) {
+        arena_init_small(&arenas[i], SIZE_MAX, &budget);
+    }
+    assert_non_null(arena_alloc(&arenas[0], LARGE / 2));
+    assert_null(arena_alloc(&arenas[1], LARGE / 2)); /* heads of blocks count */
+    assert_non_null(arena_alloc(&arenas[1], LARGE / 4));
+    assert_true(budget.used_bytes <= LARGE && budget.used_bytes >= LARGE / 4 * 3);
+    arena_fini(&arenas[0]);
+    assert_true(arena_budget_take(&budget, LARGE / 2));
+    assert_false(arena_budget_take(&budget, LARGE / 4));
+    arena_budget_give(&budget, LARGE / 2);
+    arena_fini(&arenas[1]);
+    assert_int_equal(budget.used_bytes, 0);
+    assert_true(budget.peak_bytes > LARGE / 4 * 3);
+    assert_int_equal(arena_budget_left(&budget), LARGE);
+    assert_true(arena_budget_take(NULL, SIZE_MAX));
+    assert_int_equal(arena_budget_left(NULL), SIZE_MAX);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -106,6 +150,8 @@ int main(void)
         cmocka_unit_test(a_large_block_is_fine_up_to_the_maximum),
         cmocka_unit_test(an_array_whose_size_overflows_is_refused),
         cmocka_unit_test(a_copy_has_a_terminator_and_lives_in_the_arena),
+        cmocka_unit_test(a_small_arena_takes_little_for_little),
+        cmocka_unit_test(arenas_share_a_budget_and_give_it_back),
         cmocka_unit_test(after_fini_an_arena_can_be_used_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

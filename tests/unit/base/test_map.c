@@ -102,9 +102,41 @@ static void a_cleared_map_is_empty_and_usable(void **state)
     map_fini(&map);
 }
 
+/* A map that is always nearly full against an array that says what is in it. */
+static void what_is_removed_is_gone_and_all_else_stays(void **state)
+{
+    (void)state;
+    enum { STEPS = 60000 };
+    static bool is_in[KEYS];
+    struct map map;
+    size_t count = 0;
+    uint32_t random = 1;
+    map_init(&map, KEYS);
+    assert_null(map_remove(&map, span_text("key 0")));
+    for (size_t step = 0; step < STEPS; step++) {
+        random = random * 1664525 + 1013904223;
+        unsigned i = (random >> 8) % 90;
+        if (random >> 31) {
+            assert_true(map_put(&map, span_text(keys[i]), keys[i]));
+            count += !is_in[i];
+            is_in[i] = true;
+        } else {
+            assert_ptr_equal(map_remove(&map, span_text(keys[i])), is_in[i] ? keys[i] : NULL);
+            count -= is_in[i];
+            is_in[i] = false;
+        }
+        assert_int_equal(map.count, count);
+        for (unsigned k = 0; k < 90; k++) {
+            assert_ptr_equal(map_get(&map, span_text(keys[k])), is_in[k] ? keys[k] : NULL);
+        }
+    }
+    map_fini(&map);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_removed_is_gone_and_all_else_stays),
         cmocka_unit_test(every_key_is_found_while_the_map_grows),
         cmocka_unit_test(the_same_key_is_replaced_even_when_full),
         cmocka_unit_test(keys_are_bytes_and_may_hold_nul),
