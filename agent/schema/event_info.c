@@ -295,29 +295,52 @@ static void read_names(struct maker *m, const struct head *head, struct event_sc
     set_event_name(m, schema);
 }
 
+/* Everything but the layout. */
+static struct event_schema *start_schema(
+    struct maker *m, struct span info, struct head *ret_head, struct error *err)
+{
+    if (!read_head(info, ret_head)) {
+        error_set(err, ERR_FORMAT, "no TRACE_EVENT_INFO");
+        return NULL;
+    }
+    struct event_schema *schema = arena_alloc(m->arena, sizeof(*schema));
+    if (!schema) {
+        error_set(err, ERR_MEMORY, "no memory left for event schemas");
+        return NULL;
+    }
+    schema->kind = kind_of(ret_head->key.source);
+    schema->provider = ret_head->key.provider;
+    schema->descriptor = ret_head->key.descriptor;
+    if (schema->kind == SCHEMA_MOF) {
+        schema->class_guid = ret_head->key.event_guid;
+    }
+    read_names(m, ret_head, schema);
+    return schema;
+}
+
+struct event_schema *event_info_names(struct span info, struct arena *arena, struct error *err)
+{
+    struct head head;
+    struct maker m = {.info = info, .arena = arena};
+    struct event_schema *schema = start_schema(&m, info, &head, err);
+    if (schema && m.out_of_memory) {
+        error_set(err, ERR_MEMORY, "no memory left for event schemas");
+        return NULL;
+    }
+    return schema;
+}
+
 struct event_schema *event_info_schema(struct span info, const struct event_info_maps *maps,
     struct arena *arena, bool *ret_maps_missing, struct error *err)
 {
     struct head head;
     struct maker m = {.info = info, .arena = arena};
     bool missing = false;
-    if (!read_head(info, &head)) {
-        error_set(err, ERR_FORMAT, "no TRACE_EVENT_INFO");
-        return NULL;
-    }
-    struct event_schema *schema = arena_alloc(arena, sizeof(*schema));
+    struct event_schema *schema = start_schema(&m, info, &head, err);
     if (!schema) {
-        error_set(err, ERR_MEMORY, "no memory left for event schemas");
         return NULL;
     }
-    schema->kind = kind_of(head.key.source);
     schema->has_layout = schema->kind != SCHEMA_WPP;
-    schema->provider = head.key.provider;
-    schema->descriptor = head.key.descriptor;
-    if (schema->kind == SCHEMA_MOF) {
-        schema->class_guid = head.key.event_guid;
-    }
-    read_names(&m, &head, schema);
     bool ok = read_properties(&m, &head, maps, schema, &missing);
     if (m.out_of_memory) {
         error_set(err, ERR_MEMORY, "no memory left for event schemas");

@@ -43,6 +43,9 @@ struct event_info_maps {
 struct event_schema *event_info_schema(struct span info, const struct event_info_maps *maps,
     struct arena *arena, bool *ret_maps_missing, struct error *err);
 
+/* The same without a layout, where there is no memory for one. */
+struct event_schema *event_info_names(struct span info, struct arena *arena, struct error *err);
+
 /* Read an EVENT_MAP_INFO into ${arena}. False for pattern maps and maps of strings, which no
  * property of a number can use, and for what is cut short. */
 bool event_info_map(struct span info, struct arena *arena, struct span *ret_name,

@@ -16,6 +16,7 @@ struct manifest_options {
     const char *file;      /* stands before warnings; may be NULL */
     enum schema_kind kind; /* SCHEMA_UNKNOWN: an EventSource's if it looks like one */
     size_t max_bytes;      /* memory, both for the result and while parsing */
+    struct arena_budget *budget; /* charged for both; outlives the manifest; NULL: none */
     void (*warn)(void *warn_self, const char *text); /* one line each; may be NULL */
     void *warn_self;
 };

@@ -91,9 +91,9 @@ struct manifest *manifest_model_make(const struct manifest_options *options,
         error_set(err, ERR_MEMORY, "no memory for a manifest");
         return NULL;
     }
-    arena_init(&manifest->arena, options->max_bytes);
+    arena_init_small(&manifest->arena, options->max_bytes, options->budget);
     struct model model = {.options = options, .manifest = manifest};
-    arena_init(&model.scratch, options->max_bytes);
+    arena_init_small(&model.scratch, options->max_bytes, options->budget);
     map_init(&model.strings, MODEL_MAX_NAMES);
     bool ok = fill(&model, self, err) && manifest_build(&model, err);
     fini_model(&model);

@@ -5,7 +5,6 @@
 #include "base/bytes.h"
 #include "base/map.h"
 #include "schema/known_providers.h"
-#include "schema/schema_claims.h"
 #include "schema/schema_copies.h"
 #include "schema/schema_key.h"
 
@@ -17,10 +16,13 @@
  * Definitions that other caches use, too, are shared: what they point to is, but the schema itself is
  * copied into the cache when it is first found, since its serial is the cache's own. So is one that has
  * something to correct, wherever it came from. Copies outlive the entries, so that a type keeps its
- * serial; where there is no room for more, both start again.
+ * serial; where there is no room for more, or schemas are gone that they were made of, both start again.
  *
  * A provider that sent .NET ManifestData can mean different things in different processes: its
  * entries say so, and a second key with the process id follows.
+ *
+ * Schemas of sources that learn from events may go away whenever such a source is called. Nothing else
+ * points to them than entries, copies and the names of providers, which are forgotten then.
  */
 enum {
     SOURCE_COUNT = 0
@@ -28,9 +30,15 @@ enum {
 #include "schema/schema_sources.def"
 #undef SCHEMA_SOURCE
     ,
-    MAX_CACHE_BYTES = 24 * 1024 * 1024,
-    MAX_FIXED_BYTES = 8 * 1024 * 1024,
+    USUAL_BYTES = 256 * 1024 * 1024,
+    LEARNED_SHARE = 4, /* of each of three sources that learn */
+    ENTRIES_SHARE = 8,
+    COPIES_SHARE = 8,
+    MAX_ENTRIES_BYTES = 24 * 1024 * 1024,
+    LEAST_ENTRY_BYTES = 512, /* with its place in the map */
+    MAX_FIXED_BYTES = 64 * 1024,
     MISS_SECONDS = 60,
+    FOUND_TRIES = 3,
 };
 
 static const struct schema_source_ops *const sources[SOURCE_COUNT] = {
@@ -43,6 +51,7 @@ struct cache_entry {
     struct schema_choice choice;
     uint8_t key[SCHEMA_KEY_BYTES];
     struct span blob;          /* TraceLogging: the metadata it was made for */
+    struct span traits;
     bool per_process;          /* look again with the process id, if that process sent a manifest */
     uint64_t retry_after;      /* event time (FILETIME) of the next try; 0: never asked */
     struct event_schema *bare; /* what is known of a miss without a definition; made once */
@@ -70,7 +79,6 @@ struct schema_cache {
     struct arena arena;            /* lives as long as the cache */
     struct arena entries_arena;    /* emptied whenever a source learns something */
     struct map entries;
-    struct schema_claims claims;     /* who sent ManifestData */
     struct map provider_names;       /* GUID -> schema that names the provider */
     struct schema_copies copies;     /* of shared schemas, and of corrected ones */
     struct corrections *corrections; /* NULL: they are those of schema_shared */
@@ -78,8 +86,11 @@ struct schema_cache {
     bool late;     /* some entry was made while a source was still looking; then … */
     uint64_t news; /* … what its sources' `news` was */
     uint32_t next_serial;
+    uint64_t gone; /* schema_losses.gone: what is made of schemas was made then */
     struct event_schema string_schema;
     struct schema_choice string_choice;
+    struct event_schema passing; /* of one event, for which there is no room */
+    struct schema_choice passing_choice;
 };
 
 static const struct schema_choice nothing;
@@ -138,9 +149,16 @@ static void set_order(struct schema_cache *cache, enum schema_tdh tdh)
     }
 }
 
+static size_t bytes_of(const struct schema_cache_settings *settings)
+{
+    return settings->max_bytes ? settings->max_bytes : USUAL_BYTES;
+}
+
 static bool create_sources(
     struct schema_cache *cache, const struct schema_cache_settings *settings, struct error *err)
 {
+    struct schema_source_settings own = settings->sources;
+    own.max_learned_bytes = bytes_of(settings) / LEARNED_SHARE;
     bool any = false;
     for (size_t i = 0; i < SOURCE_COUNT; i++) {
         if (settings->only_source && strcmp(settings->only_source, sources[i]->name) != 0) {
@@ -155,7 +173,7 @@ static bool create_sources(
             cache->shared[i] = cache->instances[i] != NULL;
         }
         if (!cache->shared[i]) {
-            cache->instances[i] = sources[i]->create(&settings->sources, err);
+            cache->instances[i] = sources[i]->create(&own, err);
         }
         if (!cache->instances[i]) {
             return false;
@@ -177,6 +195,11 @@ static bool create_corrections(
     return cache->corrections != NULL;
 }
 
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
 struct schema_cache *schema_cache_create(
     const struct schema_cache_settings *settings, struct error *err)
 {
@@ -186,11 +209,12 @@ struct schema_cache *schema_cache_create(
         return NULL;
     }
     arena_init(&cache->arena, MAX_FIXED_BYTES);
-    arena_init(&cache->entries_arena, MAX_CACHE_BYTES);
-    map_init(&cache->entries, SCHEMA_CACHE_MAX_TYPES);
-    schema_claims_init(&cache->claims, &cache->arena, SCHEMA_CACHE_MAX_TYPES);
-    map_init(&cache->provider_names, SCHEMA_CACHE_MAX_TYPES);
-    schema_copies_init(&cache->copies);
+    size_t entries = smaller(bytes_of(settings) / ENTRIES_SHARE, MAX_ENTRIES_BYTES);
+    size_t types = smaller(entries / LEAST_ENTRY_BYTES, SCHEMA_CACHE_MAX_TYPES);
+    arena_init(&cache->entries_arena, entries);
+    map_init(&cache->entries, types);
+    map_init(&cache->provider_names, types);
+    schema_copies_init(&cache->copies, bytes_of(settings) / COPIES_SHARE);
     cache->next_serial = 1;
     set_order(cache, settings->tdh);
     if (!make_string_schema(cache, err) || !create_sources(cache, settings, err) ||
@@ -212,7 +236,6 @@ void schema_cache_destroy(struct schema_cache *cache)
         }
     }
     map_fini(&cache->entries);
-    schema_claims_fini(&cache->claims);
     map_fini(&cache->provider_names);
     schema_copies_fini(&cache->copies);
     corrections_destroy(cache->corrections);
@@ -238,12 +261,41 @@ static void forget_copies(struct schema_cache *cache)
     schema_copies_clear(&cache->copies);
 }
 
+static void forget_names(struct schema_cache *cache)
+{
+    map_clear(&cache->provider_names);
+    cache->names_listed = false;
+}
+
 /* Something is known that was not. */
 static void forget_all(struct schema_cache *cache)
 {
     forget_entries(cache);
-    map_clear(&cache->provider_names);
-    cache->names_listed = false;
+    forget_names(cache);
+}
+
+struct schema_losses schema_cache_losses(const struct schema_cache *cache)
+{
+    struct schema_losses losses = {.evicted = 0};
+    for (size_t i = 0; i < SOURCE_COUNT; i++) {
+        if (cache->instances[i] && sources[i]->losses) {
+            sources[i]->losses(cache->instances[i], &losses);
+        }
+    }
+    return losses;
+}
+
+/* Schemas are gone that something here may point to: that is forgotten. */
+static bool forget_gone(struct schema_cache *cache)
+{
+    uint64_t gone = schema_cache_losses(cache).gone;
+    if (gone == cache->gone) {
+        return false;
+    }
+    cache->gone = gone;
+    forget_copies(cache);
+    forget_names(cache);
+    return true;
 }
 
 void schema_cache_learn(struct schema_cache *cache, const struct event_record *record)
@@ -254,13 +306,10 @@ void schema_cache_learn(struct schema_cache *cache, const struct event_record *r
             learned |= sources[i]->learn(cache->instances[i], record);
         }
     }
-    if (!learned) {
-        return;
+    forget_gone(cache);
+    if (learned) {
+        forget_all(cache);
     }
-    if (record_is_manifest_data(record)) {
-        schema_claims_add(&cache->claims, record);
-    }
-    forget_all(cache);
 }
 
 static uint64_t news_of(const struct schema_cache *cache)
@@ -386,7 +435,16 @@ static struct span provider_name_of(struct schema_cache *cache, const struct eve
     }
     const struct event_schema *other = map_get(
         &cache->provider_names, span_make(record->provider.bytes, sizeof(record->provider.bytes)));
-    return other ? other->provider_name : known_providers_name(&record->provider);
+    if (other) {
+        return other->provider_name;
+    }
+    struct span name = known_providers_name(&record->provider);
+    for (size_t i = 0; i < SOURCE_COUNT && name.size == 0; i++) {
+        if (cache->instances[i] && sources[i]->provider_name) {
+            name = sources[i]->provider_name(cache->instances[i], &record->provider);
+        }
+    }
+    return name;
 }
 
 /* What is known of a record that nothing describes: of an event its provider's name, of a message
@@ -427,29 +485,46 @@ static void add_bare(
     }
 }
 
+static bool processes_matter(
+    const struct schema_cache *cache, const struct event_record *record, bool own)
+{
+    bool matter = false;
+    for (size_t i = 0; i < SOURCE_COUNT && !matter; i++) {
+        bool (*knows)(const void *self, const struct event_record *of) =
+            own ? sources[i]->knows_own : sources[i]->knows_any;
+        matter = cache->instances[i] && knows && knows(cache->instances[i], record);
+    }
+    return matter;
+}
+
 static struct cache_entry *make_entry(struct schema_cache *cache, const struct event_record *record,
-    const struct extended_item *blob, const uint8_t *key)
+    const struct schema_metadata *metadata, const uint8_t *key)
 {
     struct cache_entry *entry = arena_alloc(&cache->entries_arena, sizeof(*entry));
-    if (!entry || (blob && !arena_copy(&cache->entries_arena, blob->data, &entry->blob))) {
+    if (!entry || !arena_copy(&cache->entries_arena, metadata->blob, &entry->blob) ||
+        !arena_copy(&cache->entries_arena, metadata->traits, &entry->traits)) {
         return NULL;
     }
     memcpy(entry->key, key, SCHEMA_KEY_BYTES);
     if (!map_put(&cache->entries, span_make(entry->key, SCHEMA_KEY_BYTES), entry)) {
         return NULL;
     }
-    entry->per_process = record->kind == RECORD_EVENT && !blob &&
+    entry->per_process = record->kind == RECORD_EVENT && !metadata->has_blob &&
                          !(key[0] & SCHEMA_KEY_WITH_PROCESS) &&
-                         schema_claims_knows(&cache->claims, record);
+                         processes_matter(cache, record, false);
     return entry;
 }
 
-static void fill_entry(
+/* False: schemas are gone, and the entry with them. */
+static bool fill_entry(
     struct schema_cache *cache, const struct event_record *record, struct cache_entry *entry)
 {
     uint64_t news = news_of(cache);
     entry->choice.count = 0;
     ask_sources(cache, record, &entry->choice);
+    if (forget_gone(cache)) {
+        return false;
+    }
     if (entry->choice.late && !cache->late) {
         cache->late = true;
         cache->news = news;
@@ -459,20 +534,21 @@ static void fill_entry(
         entry->retry_after = record->time + MISS_SECONDS * UINT64_C(10000000);
         add_bare(cache, record, entry);
     }
+    return true;
 }
 
-static struct recent_slot *recent_slot(
-    struct schema_cache *cache, const struct event_record *record, const struct extended_item *blob)
+static struct recent_slot *recent_slot(struct schema_cache *cache,
+    const struct event_record *record, const struct schema_metadata *metadata)
 {
     const struct event_descriptor *d = &record->descriptor;
     uint64_t mix = load_le64(record->provider.bytes) ^ load_le64(record->provider.bytes + 8);
     mix ^= (uint64_t)d->id << 32 ^ (uint64_t)d->opcode << 48 ^ record->hook_id;
-    mix ^= blob ? blob->data.size << 20 : d->version;
+    mix ^= metadata->has_blob ? metadata->blob.size << 20 : d->version;
     return &cache->recent[mix * UINT64_C(0x9e3779b97f4a7c15) >> 54];
 }
 
 static bool is_recent(const struct recent_slot *slot, const struct event_record *record,
-    const struct extended_item *blob)
+    const struct schema_metadata *metadata)
 {
     const struct event_descriptor *d = &record->descriptor;
     if (!slot->entry || slot->kind != record->kind || slot->id != d->id ||
@@ -481,7 +557,8 @@ static bool is_recent(const struct recent_slot *slot, const struct event_record 
         record->time > slot->entry->retry_after) {
         return false;
     }
-    return span_equal(blob ? blob->data : span_make(NULL, 0), slot->entry->blob);
+    return span_equal(metadata->blob, slot->entry->blob) &&
+           span_equal(metadata->traits, slot->entry->traits);
 }
 
 static void remember(
@@ -500,40 +577,66 @@ static void remember(
 /* An entry for ${key}, made if there is none. A full cache starts again from nothing: the types
  * that still come are asked for once more. */
 static struct cache_entry *entry_for(struct schema_cache *cache, const struct event_record *record,
-    const struct extended_item *blob, const uint8_t *key)
+    const struct schema_metadata *metadata, const uint8_t *key)
 {
     struct cache_entry *entry = map_get(&cache->entries, span_make(key, SCHEMA_KEY_BYTES));
     if (!entry) {
-        entry = make_entry(cache, record, blob, key);
+        entry = make_entry(cache, record, metadata, key);
     }
     if (!entry) {
         forget_entries(cache);
-        entry = make_entry(cache, record, blob, key);
+        entry = make_entry(cache, record, metadata, key);
     }
     return entry;
 }
 
-/* The entry for the record's type, filled; NULL where nothing can be kept. */
-static struct cache_entry *find_entry(
-    struct schema_cache *cache, const struct event_record *record, const struct extended_item *blob)
+/* The entry for the record's type, which may have to be filled; NULL where nothing can be kept. */
+static struct cache_entry *place_of(struct schema_cache *cache, const struct event_record *record,
+    const struct schema_metadata *metadata)
 {
     uint8_t key[SCHEMA_KEY_BYTES];
     if (schema_copies_are_full(&cache->copies)) {
         forget_copies(cache);
     }
-    schema_key_make(record, blob, false, key);
-    struct cache_entry *entry = entry_for(cache, record, blob, key);
-    if (entry && entry->per_process && schema_claims_has(&cache->claims, record)) {
-        schema_key_make(record, blob, true, key);
-        entry = entry_for(cache, record, blob, key);
+    schema_key_make(record, metadata, false, key);
+    struct cache_entry *entry = entry_for(cache, record, metadata, key);
+    if (entry && entry->per_process && processes_matter(cache, record, true)) {
+        schema_key_make(record, metadata, true, key);
+        entry = entry_for(cache, record, metadata, key);
     }
-    if (!entry || (blob && !span_equal(blob->data, entry->blob))) {
-        return NULL;
+    bool is_other = entry && (!span_equal(metadata->blob, entry->blob) ||
+                                 !span_equal(metadata->traits, entry->traits));
+    return is_other ? NULL : entry;
+}
+
+/* The same, filled. What is found may be in the place of what others point to: then they are gone, and
+ * the second try finds it where it is. */
+static struct cache_entry *find_entry(struct schema_cache *cache, const struct event_record *record,
+    const struct schema_metadata *metadata)
+{
+    for (unsigned i = 0; i < FOUND_TRIES; i++) {
+        struct cache_entry *entry = place_of(cache, record, metadata);
+        bool is_known = entry && entry->retry_after != 0 && record->time <= entry->retry_after;
+        if (!entry || is_known || fill_entry(cache, record, entry)) {
+            return entry;
+        }
     }
-    if (entry->retry_after == 0 || record->time > entry->retry_after) {
-        fill_entry(cache, record, entry);
+    return NULL;
+}
+
+/* Nothing can be kept of the record's type: what it says of itself is told nevertheless. The schema is of
+ * this event alone, and its serial one that no table keeps anything for. */
+static const struct schema_choice *in_passing(struct schema_cache *cache,
+    const struct event_record *record, const struct schema_metadata *metadata)
+{
+    if (metadata->has_blob) {
+        schema_tracelogging_names(record, &cache->passing);
+    } else if (!describe_bare(cache, record, &cache->passing)) {
+        return &nothing;
     }
-    return entry;
+    cache->passing.serial = UINT32_MAX;
+    cache->passing_choice = (struct schema_choice){.list = {&cache->passing}, .count = 1};
+    return &cache->passing_choice;
 }
 
 const struct schema_choice *schema_cache_find(
@@ -548,14 +651,14 @@ const struct schema_choice *schema_cache_find(
     if (record->flags & EVENT_FLAG_STRING_ONLY && record->kind == RECORD_EVENT) {
         return &cache->string_choice;
     }
-    const struct extended_item *blob = schema_key_blob(record);
-    struct recent_slot *slot = recent_slot(cache, record, blob);
-    if (is_recent(slot, record, blob)) {
+    struct schema_metadata metadata = schema_key_metadata(record);
+    struct recent_slot *slot = recent_slot(cache, record, &metadata);
+    if (is_recent(slot, record, &metadata)) {
         return &slot->entry->choice;
     }
-    struct cache_entry *entry = find_entry(cache, record, blob);
+    struct cache_entry *entry = find_entry(cache, record, &metadata);
     if (!entry) {
-        return &nothing;
+        return in_passing(cache, record, &metadata);
     }
     if (!(entry->key[0] & SCHEMA_KEY_WITH_PROCESS) && !entry->per_process) {
         remember(slot, record, entry);

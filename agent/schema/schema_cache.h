@@ -12,6 +12,9 @@
  * an answer comes that was late.
  * At most SCHEMA_CACHE_MAX_TYPES types are kept, and so many definitions of shared sources: a full
  * cache starts again from nothing, and asks once more for the types that still come.
+ *
+ * Any process may write events, under any GUID, so what they say is not believed beyond them: who
+ * may say what of whom is decided by the sources (README.md, "What events can fill").
  */
 struct schema_cache;
 
@@ -31,6 +34,9 @@ struct schema_cache_settings {
         *shared; /* borrowed, outlives the cache: sources that others use, too,
                                            and ${sources} is for the rest; NULL: there are none */
     enum schema_tdh tdh;
+    /* Of memory, for what events say and what is found for them; 0: 256 MB. What does not fit gives way
+     * or is refused (schema_cache_losses). Definitions of files and of the system are not part of it. */
+    size_t max_bytes;
     bool no_builtin; /* leave the source `builtin` out; it does not have all events of a provider */
     const char *only_source; /* use this source alone, `tdh` too; NULL: all of them */
 };
@@ -57,6 +63,9 @@ void schema_cache_learn(struct schema_cache *cache, const struct event_record *r
  */
 const struct schema_choice *schema_cache_find(
     struct schema_cache *cache, const struct event_record *record);
+
+/* What the sources that learn from events could not keep so far, all together. */
+struct schema_losses schema_cache_losses(const struct schema_cache *cache);
 
 /* The schemas of the events that were looked up, those that describe themselves included. */
 void schema_cache_list_met(struct schema_cache *cache,

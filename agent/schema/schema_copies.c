@@ -15,12 +15,14 @@ struct copy {
 _Static_assert(sizeof(struct copy) <= MAX_BYTES / MAX_COPIES / 5 * 4,
     "the map of copies is full before their memory is");
 
-void schema_copies_init(struct schema_copies *copies)
+void schema_copies_init(struct schema_copies *copies, size_t max_bytes)
 {
+    size_t half = max_bytes / 2;
+    size_t count = half / (MAX_BYTES / MAX_COPIES);
     *copies = (struct schema_copies){.is_full = false};
-    arena_init(&copies->arena, MAX_BYTES);
-    arena_init(&copies->corrected, MAX_CORRECTED_BYTES);
-    map_init(&copies->map, MAX_COPIES);
+    arena_init(&copies->arena, half < MAX_BYTES ? half : MAX_BYTES);
+    arena_init(&copies->corrected, half < MAX_CORRECTED_BYTES ? half : MAX_CORRECTED_BYTES);
+    map_init(&copies->map, count < MAX_COPIES ? count : MAX_COPIES);
 }
 
 void schema_copies_fini(struct schema_copies *copies)
@@ -60,7 +62,7 @@ const struct event_schema *schema_copies_correct(
 
 bool schema_copies_are_full(const struct schema_copies *copies)
 {
-    return copies->is_full || copies->map.count > MAX_COPIES - SCHEMA_MAX_CANDIDATES;
+    return copies->is_full || copies->map.count + SCHEMA_MAX_CANDIDATES > copies->map.max_entries;
 }
 
 void schema_copies_clear(struct schema_copies *copies)

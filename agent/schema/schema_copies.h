@@ -19,7 +19,8 @@ struct schema_copies {
     bool is_full;           /* a schema could not be corrected */
 };
 
-void schema_copies_init(struct schema_copies *copies);
+/* At most ${max_bytes}, unless that is more than there are schemas for. */
+void schema_copies_init(struct schema_copies *copies, size_t max_bytes);
 void schema_copies_fini(struct schema_copies *copies);
 
 /* The copy of ${schema}, corrected, whose serial is 0 until the caller sets it; the same one until the

@@ -5,19 +5,21 @@
 
 #include "base/bytes.h"
 
-/* Bytes 0: kind; 1-16: GUID; 17-24: event within the provider; 25-28: process; or 17-32: hash. */
-void schema_key_make(const struct event_record *record, const struct extended_item *blob,
+/* Bytes 0: kind; 1-16: GUID; 17-24: event within the provider; 25-28: process; or 17-32: hash of the
+ * metadata, 33-40: of the traits. */
+void schema_key_make(const struct event_record *record, const struct schema_metadata *metadata,
     bool with_process, uint8_t key[SCHEMA_KEY_BYTES])
 {
     const struct event_descriptor *d = &record->descriptor;
     memset(key, 0, SCHEMA_KEY_BYTES);
     key[0] = (uint8_t)(1 + record->kind);
     memcpy(key + 1, record->provider.bytes, sizeof(record->provider.bytes));
-    if (blob) {
-        XXH128_hash_t hash = XXH3_128bits(blob->data.data, blob->data.size);
+    if (metadata->has_blob) {
+        XXH128_hash_t hash = XXH3_128bits(metadata->blob.data, metadata->blob.size);
         key[0] |= 0x80;
         store_le64(key + 17, hash.low64);
         store_le64(key + 25, hash.high64);
+        store_le64(key + 33, XXH3_64bits(metadata->traits.data, metadata->traits.size));
         return;
     }
     store_le16(key + 17, d->id);

@@ -6,21 +6,36 @@
 /* What tells event types apart for the cache: the kind of record, the provider or class GUID, and
  * what tells the types of one provider apart. */
 enum {
-    SCHEMA_KEY_BYTES = 40,
+    SCHEMA_KEY_BYTES = 48,
     SCHEMA_KEY_WITH_PROCESS = 0x40, /* in byte 0 of a key */
 };
 
-/* The TraceLogging metadata of ${record}; NULL: it has none. */
-static inline const struct extended_item *schema_key_blob(const struct event_record *record)
+/* What a TraceLogging event says of itself: views into its record. */
+struct schema_metadata {
+    struct span blob;   /* names and types of its fields */
+    struct span traits; /* of its provider: empty without a blob */
+    bool has_blob;      /* it is such an event; the blob may be empty even so */
+};
+
+/* Of each kind the first item counts. */
+static inline struct schema_metadata schema_key_metadata(const struct event_record *record)
 {
+    struct schema_metadata metadata = {.has_blob = false};
     if (record->kind != RECORD_EVENT || record->extended_count == 0) {
-        return NULL;
+        return metadata;
     }
-    return record_extended(record, EXTENDED_SCHEMA_TL);
+    const struct extended_item *blob = record_extended(record, EXTENDED_SCHEMA_TL);
+    if (blob) {
+        const struct extended_item *traits = record_extended(record, EXTENDED_PROV_TRAITS);
+        metadata.has_blob = true;
+        metadata.blob = blob->data;
+        metadata.traits = traits ? traits->data : metadata.traits;
+    }
+    return metadata;
 }
 
-/* ${blob} is what schema_key_blob says. Two blobs may have one key, though hardly ever. */
-void schema_key_make(const struct event_record *record, const struct extended_item *blob,
+/* ${metadata} is the record's. Two types may have one key, though hardly ever by accident. */
+void schema_key_make(const struct event_record *record, const struct schema_metadata *metadata,
     bool with_process, uint8_t key[SCHEMA_KEY_BYTES]);
 
 #endif

@@ -40,3 +40,21 @@ void schema_source_warn(const struct schema_source_settings *settings, const cha
         settings->warn(settings->warn_self, text);
     }
 }
+
+void schema_losses_add(struct schema_losses *losses, const struct schema_losses *more)
+{
+    losses->evicted += more->evicted;
+    losses->refused += more->refused;
+    losses->conflicts += more->conflicts;
+    losses->gone += more->gone;
+    if (more->evicted || more->refused || more->conflicts) {
+        losses->provider = more->provider;
+    }
+}
+
+size_t schema_source_learned_bytes(const struct schema_source_settings *settings, size_t usual)
+{
+    return settings->max_learned_bytes && settings->max_learned_bytes < usual
+               ? settings->max_learned_bytes
+               : usual;
+}

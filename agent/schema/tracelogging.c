@@ -1,7 +1,10 @@
 #include <stdlib.h>
 
+#include "base/map.h"
 #include "base/reader.h"
 #include "schema/layout.h"
+#include "schema/schema_key.h"
+#include "schema/schema_shelves.h"
 #include "schema/schema_source.h"
 
 /*
@@ -10,11 +13,16 @@
  * documents; the provider's name stands in the traits item. Level, opcode and keyword are no part
  * of that blob and may differ between events that share it: their names are not set here.
  *
- * The cache asks once per blob; each answer costs memory until the maximum is reached, after which
- * further event types are shipped undecoded.
+ * A type is what has one blob, one provider and one name of it: traits are part of it, so that an
+ * event which gives its provider another name changes nothing of others. Types lie on the shelves of
+ * their providers (schema_shelves.h). One that had to give way is made again when it comes again, since
+ * every event has all that is needed. Where a layout finds no room on its provider's shelf, the names
+ * still do; where they find none either, the cache tells the names of that one event.
  */
 enum {
     MAX_BYTES = 64 * 1024 * 1024,
+    SCRATCH_BYTES = 4 * 1024 * 1024, /* SCHEMA_MAX_FIELDS nodes are 1 MB */
+    MAX_TYPES = 1 << 18, /* more than MAX_BYTES hold */
     IN_TYPE_MASK = 0x1f,
     COUNT_MASK = 0x60,
     COUNT_FIXED = 0x20,
@@ -164,12 +172,11 @@ static struct tlg_field read_field(struct reader *r)
     return field;
 }
 
-static bool fill_node(struct layout_node *node, const struct tlg_field *tlg, struct arena *arena)
+/* Its name is a view into the blob. */
+static void fill_node(struct layout_node *node, const struct tlg_field *tlg)
 {
     struct schema_field *field = &node->field;
-    if (!arena_copy(arena, tlg->name, &field->name)) {
-        return false;
-    }
+    field->name = tlg->name;
     field->count = 1;
     switch (tlg->in & COUNT_MASK) {
     case COUNT_FIXED:
@@ -188,7 +195,6 @@ static bool fill_node(struct layout_node *node, const struct tlg_field *tlg, str
         field->in_type = in_type == IN_BINARY ? (uint16_t)IN_MANIFEST_COUNTED_BINARY : in_type;
         field->out_type = out_type_of(tlg->out, in_type);
     }
-    return true;
 }
 
 /* ${left} counts, per open struct, the members still to come; a struct that ends may end those
@@ -200,8 +206,7 @@ static void close_structs(struct layout *layout, const uint8_t *left)
     }
 }
 
-static bool read_fields(
-    struct reader *r, struct layout *layout, struct arena *arena, struct error *err)
+static bool read_fields(struct reader *r, struct layout *layout, struct error *err)
 {
     uint8_t left[SCHEMA_MAX_DEPTH] = {0};
     while (reader_left(r)) {
@@ -210,9 +215,10 @@ static bool read_fields(
             return error_set(err, ERR_FORMAT, "a field is cut short");
         }
         struct layout_node *node = layout_add(layout, err);
-        if (!node || !fill_node(node, &tlg, arena)) {
+        if (!node) {
             return false;
         }
+        fill_node(node, &tlg);
         if (layout->depth) {
             left[layout->depth - 1]--;
         }
@@ -230,90 +236,207 @@ static bool read_fields(
     return true;
 }
 
-/* ---- the source ------------------------------------------------------------------------------ */
+/* ---- types ------------------------------------------------------------------------------------ */
 
-static struct span provider_name(const struct event_record *record)
+struct type {
+    uint8_t key[SCHEMA_KEY_BYTES];
+    struct span blob;
+    struct span traits;
+    struct event_schema schema;
+    struct type *next; /* of its shelf */
+};
+
+struct tracelogging {
+    struct schema_shelves shelves;
+    struct map types; /* by key */
+    struct schema_losses refused;
+};
+
+static struct span name_in(struct span traits)
 {
-    const struct extended_item *item = record_extended(record, EXTENDED_PROV_TRAITS);
-    struct reader r = reader_make(item ? item->data : span_make(NULL, 0));
+    struct reader r = reader_make(traits);
     uint16_t size = reader_u16(&r);
-    struct span traits = span_first(reader_rest(&r), size >= 2 ? size - 2u : 0);
-    struct reader name = reader_make(traits);
+    struct reader name = reader_make(span_first(reader_rest(&r), size >= 2 ? size - 2u : 0));
     struct span text = reader_text(&name);
     return name.failed ? span_make(NULL, 0) : text;
 }
 
-static bool make_layout(struct reader *r, struct event_schema *schema, struct arena *arena)
-{
-    struct arena scratch;
-    struct layout layout;
-    struct error err = {0};
-    arena_init(&scratch, MAX_BYTES);
-    layout_init(&layout, &scratch);
-    bool ok = read_fields(r, &layout, arena, &err) && layout_write(&layout, schema, arena, &err) &&
-              schema_finish(schema, arena, &err);
-    arena_fini(&scratch);
-    return ok;
-}
-
-/* A blob whose fields make no sense still names its event. */
-static struct event_schema *make_schema(
-    const struct event_record *record, struct span blob, struct arena *arena)
+/* Where the names and the fields of a blob lie; false if it does not even name its event. */
+static bool open_blob(struct span blob, struct span *ret_name, struct reader *ret_fields)
 {
     struct reader head = reader_make(blob);
     uint16_t size = reader_u16(&head);
     struct reader r = reader_make(span_first(reader_rest(&head), size >= 2 ? size - 2u : 0));
     skip_tags(&r);
-    struct span name = reader_text(&r);
-    struct event_schema *schema = arena_alloc(arena, sizeof(*schema));
-    if (head.failed || r.failed || !schema) {
+    *ret_name = reader_text(&r);
+    *ret_fields = r;
+    ret_fields->failed = size > blob.size;
+    return !head.failed && !r.failed;
+}
+
+/* False with ERR_MEMORY: there is no room; else the fields make no sense. */
+static bool make_layout(
+    struct reader *r, struct event_schema *schema, struct arena *arena, struct error *err)
+{
+    struct arena scratch;
+    struct layout layout;
+    arena_init(&scratch, SCRATCH_BYTES);
+    layout_init(&layout, &scratch);
+    bool ok = read_fields(r, &layout, err) && layout_write(&layout, schema, arena, err) &&
+              schema_finish(schema, arena, err);
+    arena_fini(&scratch);
+    return ok;
+}
+
+void schema_tracelogging_names(const struct event_record *record, struct event_schema *ret_schema)
+{
+    struct schema_metadata metadata = schema_key_metadata(record);
+    struct span name = {0};
+    struct reader fields;
+    if (!open_blob(metadata.blob, &name, &fields)) {
+        name = span_make(NULL, 0);
+    }
+    *ret_schema = (struct event_schema){.kind = SCHEMA_TRACELOGGING,
+        .source = "tracelogging",
+        .provider = record->provider,
+        .descriptor = record->descriptor,
+        .event_name = name,
+        .provider_name = name_in(metadata.traits)};
+}
+
+/* The type on a shelf that is open, with layout if that ${has_layout}. NULL: no room. */
+static struct type *put_type(struct schema_shelf *shelf, const struct event_record *record,
+    const struct schema_metadata *metadata, bool has_layout)
+{
+    struct arena *arena = &shelf->arena;
+    struct type *type = arena_alloc(arena, sizeof(*type));
+    struct error err = {0};
+    struct reader fields;
+    struct span name;
+    if (!type || !arena_copy(arena, metadata->blob, &type->blob) ||
+        !arena_copy(arena, metadata->traits, &type->traits)) {
         return NULL;
     }
-    r.failed = size > blob.size;
-    if (r.failed || !make_layout(&r, schema, arena)) {
+    open_blob(type->blob, &name, &fields);
+    struct event_schema *schema = &type->schema;
+    bool is_whole = has_layout && !fields.failed && make_layout(&fields, schema, arena, &err);
+    if (!is_whole) {
+        if (err.code == ERR_MEMORY) {
+            return NULL;
+        }
         *schema = (struct event_schema){0};
-    } else {
-        schema->has_layout = true;
     }
+    schema->has_layout = is_whole;
     schema->kind = SCHEMA_TRACELOGGING;
     schema->source = "tracelogging";
     schema->provider = record->provider;
     schema->descriptor = record->descriptor;
-    if (!arena_copy(arena, name, &schema->event_name) ||
-        !arena_copy(arena, provider_name(record), &schema->provider_name)) {
-        return NULL;
-    }
-    return schema;
+    schema->event_name = name;
+    schema->provider_name = name_in(type->traits);
+    return type;
 }
+
+static struct type *make_type(struct tracelogging *source, const struct event_record *record,
+    const struct schema_metadata *metadata)
+{
+    struct schema_shelf *shelf = schema_shelves_open(&source->shelves, &record->provider);
+    struct type *type = shelf ? put_type(shelf, record, metadata, true) : NULL;
+    while (shelf && !type && schema_shelves_make_room(&source->shelves, shelf, true)) {
+        type = put_type(shelf, record, metadata, true);
+    }
+    if (shelf && !type) {
+        source->refused.refused++;
+        source->refused.provider = record->provider;
+        type = put_type(shelf, record, metadata, false);
+        if (!type && schema_shelves_make_room(&source->shelves, shelf, true)) {
+            type = put_type(shelf, record, metadata, false);
+        }
+    }
+    if (shelf) {
+        schema_shelves_close(&source->shelves, shelf);
+    }
+    if (type) {
+        type->next = shelf->items;
+        shelf->items = type;
+    }
+    return type;
+}
+
+/* Of several types with one key, if that can be, the first is kept until it gives way. */
+static void forget_types(void *self, struct schema_shelf *shelf)
+{
+    struct tracelogging *source = self;
+    for (const struct type *type = shelf->items; type; type = type->next) {
+        struct span key = span_make(type->key, sizeof(type->key));
+        if (map_get(&source->types, key) == type) {
+            map_remove(&source->types, key);
+        }
+    }
+}
+
+/* ---- the source ------------------------------------------------------------------------------ */
 
 static void tracelogging_find(
     void *self, const struct event_record *record, struct schema_candidates *found)
 {
-    const struct extended_item *item = record->kind == RECORD_EVENT
-                                           ? record_extended(record, EXTENDED_SCHEMA_TL)
-                                           : NULL;
-    if (item) {
-        schema_candidates_add(found, make_schema(record, item->data, self));
+    struct tracelogging *source = self;
+    struct schema_metadata metadata = schema_key_metadata(record);
+    struct span name;
+    struct reader fields;
+    if (!metadata.has_blob || !open_blob(metadata.blob, &name, &fields)) {
+        return;
     }
+    uint8_t bytes[SCHEMA_KEY_BYTES];
+    struct span key = span_make(bytes, sizeof(bytes));
+    schema_key_make(record, &metadata, false, bytes);
+    struct type *type = map_get(&source->types, key);
+    if (type && (!span_equal(type->blob, metadata.blob) ||
+                    !span_equal(type->traits, metadata.traits))) {
+        return;
+    }
+    if (type) {
+        schema_shelves_find(&source->shelves, &record->provider);
+    } else {
+        type = make_type(source, record, &metadata);
+        if (!type) {
+            return;
+        }
+        memcpy(type->key, bytes, sizeof(bytes));
+        map_put(&source->types, span_make(type->key, sizeof(type->key)), type);
+    }
+    schema_candidates_add(found, &type->schema);
+}
+
+static void tracelogging_losses(void *self, struct schema_losses *losses)
+{
+    const struct tracelogging *source = self;
+    const struct schema_losses evicted = {.evicted = source->shelves.dropped,
+        .gone = schema_shelves_gone(&source->shelves),
+        .provider = source->shelves.last};
+    schema_losses_add(losses, &evicted);
+    schema_losses_add(losses, &source->refused);
 }
 
 static void *tracelogging_create(const struct schema_source_settings *settings, struct error *err)
 {
-    (void)settings;
-    struct arena *arena = malloc(sizeof(*arena));
-    if (!arena) {
+    struct tracelogging *source = calloc(1, sizeof(*source));
+    if (!source) {
         error_set(err, ERR_MEMORY, "no memory for TraceLogging schemas");
         return NULL;
     }
-    arena_init(arena, MAX_BYTES);
-    return arena;
+    schema_shelves_init(&source->shelves, schema_source_learned_bytes(settings, MAX_BYTES),
+        forget_types, source);
+    map_init(&source->types, MAX_TYPES);
+    return source;
 }
 
 static void tracelogging_destroy(void *self)
 {
-    if (self) {
-        arena_fini(self);
-        free(self);
+    struct tracelogging *source = self;
+    if (source) {
+        schema_shelves_fini(&source->shelves);
+        map_fini(&source->types);
+        free(source);
     }
 }
 
@@ -321,5 +444,6 @@ const struct schema_source_ops schema_source_tracelogging = {
     .name = "tracelogging",
     .create = tracelogging_create,
     .find = tracelogging_find,
+    .losses = tracelogging_losses,
     .destroy = tracelogging_destroy,
 };

@@ -7,9 +7,9 @@
 
 /* Manifests as EventSource.cs of dotnet/runtime sends them: an envelope of 8 bytes (format 1, major,
  * minor, 0x5b, u16 total, u16 number), then a piece of the XML. */
-#define GUID_TEXT "{d44a2098-821f-5808-4cea-1e24e982ca37}"
+#define GUID_TEXT "{d54a2098-821f-5808-4cea-1e24e982ca37}"
 
-static const struct guid provider = {{0x98, 0x20, 0x4a, 0xd4, 0x1f, 0x82, 0x08, 0x58, 0x4c, 0xea,
+static const struct guid provider = {{0x98, 0x20, 0x4a, 0xd5, 0x1f, 0x82, 0x08, 0x58, 0x4c, 0xea,
     0x1e, 0x24, 0xe9, 0x82, 0xca, 0x37}};
 
 static const char manifest_1[] =
