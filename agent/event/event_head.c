@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "base/put.h"
+#include "event/ecs_map_plan.h"
 #include "event/event_writer_internal.h"
 
 /*
@@ -179,17 +180,43 @@ static void render_head(struct event_writer *writer, const struct event *event, 
     buf_add_byte(out, '}');
 }
 
+/* ---- heads that are kept ------------------------------------------------------------------------ */
+
+static size_t bytes_of(const struct event_head *head)
+{
+    size_t members = head->plan ? head->plan->first[ECS_MAP_GROUPS] : 0;
+    return head->head.size + head->message.size + PUT_PADDING +
+           (head->parts ? sizeof(*head->parts) : 0) +
+           (head->plan ? sizeof(*head->plan) + members * sizeof(head->plan->members[0]) : 0);
+}
+
+static void drop(struct event_writer *writer, struct event_head *slot)
+{
+    if (slot->valid) {
+        writer->head_bytes -= bytes_of(slot);
+    }
+    free(slot->memory);
+    free(slot->parts);
+    free(slot->plan);
+    *slot = (struct event_head){.valid = false};
+}
+
+void event_head_forget(struct event_writer *writer)
+{
+    for (uint32_t i = 0; i < writer->head_count; i++) {
+        drop(writer, &writer->heads[i]);
+    }
+}
+
 /* Where the head of ${serial} is kept; NULL: it is not. */
 static struct event_head *slot_of(struct event_writer *writer, uint32_t serial)
 {
-    /* A head is some 300 bytes: 20 MB at the very most. */
-    enum { MAX_HEADS = 65536 };
-    if (serial >= MAX_HEADS) {
-        return NULL;
+    if (serial == UINT32_MAX) {
+        return NULL; /* of a schema that is of one event alone */
     }
-    if (serial >= writer->head_count) {
+    if (serial >= writer->head_count && writer->head_count < EVENT_MAX_HEADS) {
         uint32_t count = writer->head_count ? writer->head_count : 256;
-        while (count <= serial) {
+        while (count <= serial && count < EVENT_MAX_HEADS) {
             count *= 2;
         }
         struct event_head *heads = realloc(writer->heads, count * sizeof(*heads));
@@ -200,8 +227,10 @@ static struct event_head *slot_of(struct event_writer *writer, uint32_t serial)
         writer->heads = heads;
         writer->head_count = count;
     }
-    return &writer->heads[serial];
+    return &writer->heads[serial & (writer->head_count - 1)];
 }
+
+/* ---- rendering ---------------------------------------------------------------------------------- */
 
 /* False: the buffer is too small, or there is no memory. */
 static bool render_head_of(
@@ -253,13 +282,12 @@ static bool keep(
 {
     struct span head = writer->fresh.head;
     struct span message = writer->fresh.message;
-    uint8_t *memory = realloc(slot->memory, head.size + message.size + PUT_PADDING);
+    uint8_t *memory = malloc(head.size + message.size + PUT_PADDING);
     if (!memory) {
         return false;
     }
     memcpy(memory, writer->scratch.data, head.size + message.size);
-    free(slot->parts);
-    free(slot->plan);
+    drop(writer, slot);
     struct message_parts *parts = message.size ? malloc(sizeof(*parts)) : NULL;
     if (parts) {
         event_message_compile(message, parts);
@@ -275,6 +303,24 @@ static bool keep(
         .parts = parts,
         .plan = writer->fresh.plan};
     writer->fresh.plan = NULL;
+    writer->head_bytes += bytes_of(slot);
+    return true;
+}
+
+/* All heads give way where there is no room for one more: those that still come are rendered again. */
+static bool keep_with_others(
+    struct event_writer *writer, const struct event *event, struct event_head *slot)
+{
+    if (writer->fresh.head.size + writer->fresh.message.size > EVENT_MAX_HEAD_BYTES / 8) {
+        return false;
+    }
+    if (writer->head_bytes > EVENT_MAX_HEAD_BYTES / 8 * 7) {
+        event_head_forget(writer);
+    }
+    if (!keep(writer, event->record, slot)) {
+        return false;
+    }
+    slot->serial = event->schema->serial;
     return true;
 }
 
@@ -283,13 +329,14 @@ const struct event_head *event_head_get_as(
 {
     const struct event_record *record = event->record;
     struct event_head *slot = event->schema ? slot_of(writer, event->schema->serial) : NULL;
-    if (slot && slot->valid && slot->hook_id == record->hook_id &&
+    if (slot && slot->valid && slot->serial == event->schema->serial &&
+        slot->hook_id == record->hook_id &&
         same_descriptor(&slot->descriptor, &record->descriptor) &&
         guid_equal(&slot->provider, &record->provider)) {
         return slot;
     }
     bool whole = render_fresh(writer, event, render);
-    return slot && whole && keep(writer, record, slot) ? slot : &writer->fresh;
+    return slot && whole && keep_with_others(writer, event, slot) ? slot : &writer->fresh;
 }
 
 const struct event_head *event_head_get(struct event_writer *writer, const struct event *event)

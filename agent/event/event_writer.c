@@ -67,11 +67,7 @@ void event_writer_destroy(struct event_writer *writer)
     if (!writer) {
         return;
     }
-    for (uint32_t i = 0; i < writer->head_count; i++) {
-        free(writer->heads[i].memory);
-        free(writer->heads[i].parts);
-        free(writer->heads[i].plan);
-    }
+    event_head_forget(writer);
     free(writer->fresh.plan);
     free(writer->heads);
     buf_fini(&writer->fixed);

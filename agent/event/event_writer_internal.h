@@ -32,12 +32,17 @@ struct message_parts {
 /* Pieces that a format may cut its head into. */
 enum { EVENT_HEAD_CUTS = 2 };
 
+/* Heads that a writer keeps, and the bytes that they may have together: any process may write types with
+ * long names, and as many as it likes. Types whose serials have equal low bits take turns. */
+enum { EVENT_MAX_HEADS = 16384, EVENT_MAX_HEAD_BYTES = 8 * 1024 * 1024 };
+
 /* Bytes that are constant for events of one schema with one descriptor. */
 struct event_head {
     struct event_descriptor descriptor;
     struct guid provider; /* of the record: one schema may serve several */
     uint16_t hook_id;
     bool valid;
+    uint32_t serial; /* event_schema.serial */
     struct span
         head; /* native: `","provider":{…},"event":{…}`; PUT_PADDING readable bytes behind */
     uint32_t cuts[EVENT_HEAD_CUTS]; /* offsets into it, for formats that put values in between */
@@ -102,8 +107,9 @@ struct event_writer {
     size_t given_bytes;
 
     struct event_head fresh;  /* of the last event that no kept head fitted */
-    struct event_head *heads; /* by event_schema.serial */
-    uint32_t head_count;
+    struct event_head *heads; /* by the low bits of event_schema.serial */
+    uint32_t head_count;      /* a power of two, or 0 */
+    size_t head_bytes;        /* what they point to */
     struct buf scratch;
 
     struct put_clock stamps; /* of the events */
@@ -129,6 +135,9 @@ const struct event_trace_text *event_trace_get(
 
 /* The same in another shape than the native one: ${render} appends the whole text and says where
  * it is cut. A writer's cache holds one shape: all of its calls must name the same one. */
+/* Free what the writer's heads point to. */
+void event_head_forget(struct event_writer *writer);
+
 typedef void event_head_fn(struct event_writer *writer, const struct event *event, struct buf *out,
     uint32_t ret_cuts[EVENT_HEAD_CUTS]);
 typedef void event_trace_fn(struct event_writer *writer, const struct trace_info *trace,

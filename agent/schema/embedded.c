@@ -254,8 +254,7 @@ static struct kept_map *put_map(struct embedded *source, struct schema_shelf *sh
 }
 
 /* Is ${info} a map of use that is not known? Then it is worth room on a shelf. */
-static bool is_new_map(
-    const struct embedded *source, const struct guid *provider, struct span info)
+static bool is_new_map(const struct embedded *source, const struct guid *provider, struct span info)
 {
     struct arena scratch;
     struct span name;
@@ -421,8 +420,8 @@ static void *embedded_create(const struct schema_source_settings *settings, stru
         error_set(err, ERR_MEMORY, "no memory for embedded schemas");
         return NULL;
     }
-    schema_shelves_init(&source->shelves, schema_source_learned_bytes(settings, MAX_BYTES),
-        forget_items, source);
+    schema_shelves_init(
+        &source->shelves, schema_source_learned_bytes(settings, MAX_BYTES), forget_items, source);
     map_init(&source->infos, MAX_INFOS);
     map_init(&source->maps, MAX_MAPS);
     return source;

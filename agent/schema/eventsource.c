@@ -30,7 +30,8 @@ enum {
 struct eventsource {
     struct eventsource_chunks chunks;
     struct eventsource_known known;
-    uint8_t bad[BAD_TEXTS][HASH_BYTES]; /* texts that are no manifests, the next one to be replaced */
+    uint8_t bad[BAD_TEXTS]
+               [HASH_BYTES]; /* texts that are no manifests, the next one to be replaced */
     size_t bad_at;
     size_t max_manifest_bytes;
     uint64_t refused; /* manifests that need more than there is for one */
@@ -120,8 +121,8 @@ static bool add_from(const struct eventsource_version *version, const struct eve
     bool is_own, struct schema_candidates *found)
 {
     size_t first = 0;
-    size_t count = manifest_events_find(version->manifest, &record->provider,
-        record->descriptor.id, record->descriptor.version, &first);
+    size_t count = manifest_events_find(version->manifest, &record->provider, record->descriptor.id,
+        record->descriptor.version, &first);
     for (size_t i = first; i < first + count; i++) {
         if (is_own) {
             schema_candidates_add(found, version->manifest->events[i]);
@@ -189,10 +190,10 @@ static void eventsource_list(
 static void eventsource_losses(void *self, struct schema_losses *losses)
 {
     const struct eventsource *source = self;
-    const struct schema_losses refused = {.refused = source->refused,
-        .provider = source->refused_provider};
-    const struct schema_losses cut = {.refused = source->chunks.dropped,
-        .provider = source->chunks.victim};
+    const struct schema_losses refused = {
+        .refused = source->refused, .provider = source->refused_provider};
+    const struct schema_losses cut = {
+        .refused = source->chunks.dropped, .provider = source->chunks.victim};
     schema_losses_add(losses, &refused);
     schema_losses_add(losses, &cut);
     schema_losses_add(losses, &source->known.losses);

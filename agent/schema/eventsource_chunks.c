@@ -141,9 +141,9 @@ static struct eventsource_pending **find(
     struct eventsource_chunks *chunks, const struct event_record *record)
 {
     struct eventsource_pending **link = &chunks->pending;
-    while (*link && !((*link)->process_id == record->process_id &&
-                        (*link)->thread_id == record->thread_id &&
-                        guid_equal(&(*link)->provider, &record->provider))) {
+    while (*link &&
+           !((*link)->process_id == record->process_id && (*link)->thread_id == record->thread_id &&
+               guid_equal(&(*link)->provider, &record->provider))) {
         link = &(*link)->next;
     }
     return link;

@@ -10,8 +10,8 @@ enum {
     MAX_CLAIMS = 65536,
     MAX_PROVIDERS = 8192,
     MAX_SENDERS = 65536,
-    SENDER_SHARE = 4,     /* of places and of memory, for one process */
-    PROVIDER_KEEPS = 3,   /* quarters of the places, for one provider … */
+    SENDER_SHARE = 4,   /* of places and of memory, for one process */
+    PROVIDER_KEEPS = 3, /* quarters of the places, for one provider … */
     PROVIDER_QUARTERS = 4,
     MAX_NAME_BYTES = 256, /* of a provider, kept without its manifests */
     SLOT_BYTES = 2 * sizeof(struct map_slot),
@@ -82,8 +82,7 @@ static void put_process(const struct event_record *record, uint8_t key[PROCESS_B
     }
 }
 
-static void put_claim(
-    const struct event_record *record, uint8_t key[GUID_BYTES + PROCESS_BYTES])
+static void put_claim(const struct event_record *record, uint8_t key[GUID_BYTES + PROCESS_BYTES])
 {
     memcpy(key, record->provider.bytes, GUID_BYTES);
     put_process(record, key + GUID_BYTES);
@@ -129,8 +128,7 @@ static void drop_claim(struct eventsource_known *known, struct eventsource_claim
 
 /* ---- providers --------------------------------------------------------------------------------- */
 
-static void unlink_nameless(
-    struct eventsource_known *known, struct eventsource_provider *provider)
+static void unlink_nameless(struct eventsource_known *known, struct eventsource_provider *provider)
 {
     *(provider->previous ? &provider->previous->next : &known->nameless) = provider->next;
     if (provider->next) {
@@ -149,8 +147,7 @@ static void link_nameless(struct eventsource_known *known, struct eventsource_pr
     known->nameless = provider;
 }
 
-static void destroy_provider(
-    struct eventsource_known *known, struct eventsource_provider *provider)
+static void destroy_provider(struct eventsource_known *known, struct eventsource_provider *provider)
 {
     map_remove(&known->providers, guid_key(&provider->guid));
     known->bytes -= sizeof(*provider) + SLOT_BYTES + provider->name.size;
@@ -253,8 +250,7 @@ void eventsource_known_fini(struct eventsource_known *known)
     while (known->latest) {
         destroy_version(known, known->latest);
     }
-    while (forget_name(known)) {
-    }
+    while (forget_name(known)) {}
     map_fini(&known->versions);
     map_fini(&known->claims);
     map_fini(&known->providers);
@@ -268,8 +264,8 @@ static struct eventsource_version *earliest_of(const struct eventsource_known *k
     const struct eventsource_sender *sender, const struct eventsource_provider *provider)
 {
     struct eventsource_version *version = known->earliest;
-    while (version && ((sender && version->sender != sender) ||
-                          (provider && version->provider != provider))) {
+    while (version &&
+           ((sender && version->sender != sender) || (provider && version->provider != provider))) {
         version = version->later;
     }
     return version;

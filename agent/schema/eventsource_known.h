@@ -49,7 +49,8 @@ struct eventsource_known {
     struct eventsource_version *earliest;
     struct eventsource_claim *last_claim; /* of all, by when they were made */
     struct eventsource_claim *first_claim;
-    struct eventsource_provider *nameless; /* … that have no manifest any more, the last one first */
+    struct eventsource_provider
+        *nameless; /* … that have no manifest any more, the last one first */
     size_t bytes;
     size_t max_bytes;
     struct schema_losses losses;

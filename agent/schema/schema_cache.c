@@ -50,7 +50,7 @@ static const struct schema_source_ops *const sources[SOURCE_COUNT] = {
 struct cache_entry {
     struct schema_choice choice;
     uint8_t key[SCHEMA_KEY_BYTES];
-    struct span blob;          /* TraceLogging: the metadata it was made for */
+    struct span blob; /* TraceLogging: the metadata it was made for */
     struct span traits;
     bool per_process;          /* look again with the process id, if that process sent a manifest */
     uint64_t retry_after;      /* event time (FILETIME) of the next try; 0: never asked */
@@ -490,8 +490,8 @@ static bool processes_matter(
 {
     bool matter = false;
     for (size_t i = 0; i < SOURCE_COUNT && !matter; i++) {
-        bool (*knows)(const void *self, const struct event_record *of) =
-            own ? sources[i]->knows_own : sources[i]->knows_any;
+        bool (*knows)(const void *self,
+            const struct event_record *of) = own ? sources[i]->knows_own : sources[i]->knows_any;
         matter = cache->instances[i] && knows && knows(cache->instances[i], record);
     }
     return matter;

@@ -50,7 +50,8 @@ struct schema_source_settings {
     struct span pack;     /* text of a schema pack that goes before those of files; empty: none */
     struct span tmf;      /* the same of trace message formats */
     size_t max_tmf_bytes; /* of memory for trace message formats; 0: 512 MB */
-    size_t max_learned_bytes; /* of memory, for what events say, per source; 0: as the source has it */
+    size_t
+        max_learned_bytes; /* of memory, for what events say, per source; 0: as the source has it */
     /* Called for each file that cannot be used, with one line of text; may be NULL. */
     void (*warn)(void *warn_self, const char *text);
     void *warn_self;

@@ -22,7 +22,7 @@
 enum {
     MAX_BYTES = 64 * 1024 * 1024,
     SCRATCH_BYTES = 4 * 1024 * 1024, /* SCHEMA_MAX_FIELDS nodes are 1 MB */
-    MAX_TYPES = 1 << 18, /* more than MAX_BYTES hold */
+    MAX_TYPES = 1 << 18,             /* more than MAX_BYTES hold */
     IN_TYPE_MASK = 0x1f,
     COUNT_MASK = 0x60,
     COUNT_FIXED = 0x20,
@@ -390,8 +390,8 @@ static void tracelogging_find(
     struct span key = span_make(bytes, sizeof(bytes));
     schema_key_make(record, &metadata, false, bytes);
     struct type *type = map_get(&source->types, key);
-    if (type && (!span_equal(type->blob, metadata.blob) ||
-                    !span_equal(type->traits, metadata.traits))) {
+    if (type &&
+        (!span_equal(type->blob, metadata.blob) || !span_equal(type->traits, metadata.traits))) {
         return;
     }
     if (type) {
@@ -424,8 +424,8 @@ static void *tracelogging_create(const struct schema_source_settings *settings, 
         error_set(err, ERR_MEMORY, "no memory for TraceLogging schemas");
         return NULL;
     }
-    schema_shelves_init(&source->shelves, schema_source_learned_bytes(settings, MAX_BYTES),
-        forget_types, source);
+    schema_shelves_init(
+        &source->shelves, schema_source_learned_bytes(settings, MAX_BYTES), forget_types, source);
     map_init(&source->types, MAX_TYPES);
     return source;
 }

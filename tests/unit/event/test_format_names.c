@@ -1,4 +1,7 @@
+#include <stdio.h>
+
 #include "event/event_edits.h"
+#include "event/event_writer_internal.h"
 #include "support/json_check.h"
 #include "unit/event/writer_fixture.h"
 
@@ -105,11 +108,56 @@ static void labels_that_rules_have_made_too_long_are_left_out(void **state)
     free(text);
 }
 
+/* Bytes that the heads point to, counted one by one. */
+static size_t kept_bytes(const struct event_writer *writer)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < writer->head_count; i++) {
+        bytes += writer->heads[i].head.size + writer->heads[i].message.size;
+    }
+    return bytes;
+}
+
+/* What a writer keeps of types has a maximum, however many of them there are and whatever they are
+ * called; and each is written under its own name. */
+static void many_types_with_long_names_take_bounded_memory(void **state)
+{
+    (void)state;
+    enum { TYPES = 40000, LONG = 40000, EVERY = 50, MAX_BYTES = 8 * 1024 * 1024 };
+    static const char *const formats[] = {"native", "ecs"};
+    char *text = long_text();
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+        struct writer_fixture f;
+        fixture_init(&f, RECORD_EVENT, SCHEMA_TRACELOGGING);
+        fixture_set_fields(&f, one_number, 1);
+        for (uint32_t serial = 1; serial <= TYPES; serial++) {
+            char name[32];
+            snprintf(name, sizeof(name), "type-%u-", serial);
+            size_t size = serial % EVERY ? strlen(name) : LONG;
+            memcpy(text, name, strlen(name));
+            f.schema.serial = serial;
+            f.schema.event_name = span_make(text, size);
+            write_as(&f, formats[i]);
+            assert_non_null(strstr((const char *)f.out.data, name));
+            assert_true(serial % 1000 || kept_bytes(f.writer) <= MAX_BYTES);
+        }
+        assert_true(f.writer->head_count <= 16384);
+        /* A type that comes again is found, or made again, but never mistaken. */
+        f.schema.serial = TYPES - 16384;
+        f.schema.event_name = span_text("once more");
+        write_as(&f, formats[i]);
+        assert_non_null(strstr((const char *)f.out.data, "once more"));
+        fixture_fini(&f);
+    }
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_name_that_is_too_long_is_left_out),
         cmocka_unit_test(a_message_that_is_too_long_is_left_out),
+        cmocka_unit_test(many_types_with_long_names_take_bounded_memory),
         cmocka_unit_test(labels_that_rules_have_made_too_long_are_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -96,8 +96,8 @@ static const struct event_schema *find_tlg(
     return choice->count ? choice->list[0] : NULL;
 }
 
-static void assert_whole(const struct event_schema *schema, const char *provider, const char *event,
-    unsigned fields)
+static void assert_whole(
+    const struct event_schema *schema, const char *provider, const char *event, unsigned fields)
 {
     assert_non_null(schema);
     assert_span(schema->provider_name, provider);
@@ -169,7 +169,6 @@ static void a_type_in_use_outlives_a_flood_of_others(void **state)
     schema_cache_destroy(cache);
 }
 
-
 /* ---- EventSource -------------------------------------------------------------------------------- */
 
 static void learn_text(
@@ -197,7 +196,8 @@ static void learn(struct schema_cache *cache, const struct guid *provider, uint3
     char text[512];
     guid_write(provider, guid);
     snprintf(text, sizeof(text),
-        "<i><provider name=\"%s\" guid=\"{%.*s}\"><event value=\"1\" symbol=\"%s\"/></provider></i>",
+        "<i><provider name=\"%s\" guid=\"{%.*s}\"><event value=\"1\" "
+        "symbol=\"%s\"/></provider></i>",
         name, GUID_TEXT_SIZE, guid, symbol);
     learn_text(cache, provider, process, text);
 }
