@@ -125,6 +125,18 @@ static inline bool event_is_undecoded(const struct event *event)
            (event->record->payload.size || (is_message && !(event->schema && event->schema->wpp)));
 }
 
+/* What an event whose payload could not be decoded says itself of its fields: its TraceLogging metadata.
+ * With it the payload can be decoded later. Empty: it says nothing, or its payload was decoded. */
+static inline struct span event_payload_schema(const struct event *event)
+{
+    const struct event_record *record = event->record;
+    bool is_raw = event->status == DECODE_RAW && record->payload.size;
+    const struct extended_item *item = is_raw && record->kind == RECORD_EVENT
+                                           ? record_extended(record, EXTENDED_SCHEMA_TL)
+                                           : NULL;
+    return item ? item->data : span_make(NULL, 0);
+}
+
 /* `provider.name`, empty if unknown, `provider.guid` and `provider.kind` of the native event. */
 struct span event_provider_name(const struct event *event);
 struct guid event_provider_guid(const struct event *event);

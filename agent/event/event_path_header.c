@@ -290,6 +290,10 @@ static struct event_value payload_member(enum event_path_field field, const stru
         return raw && payload.size ? event_value_bytes(EVENT_VALUE_BYTES, payload)
                                    : event_path_none();
     }
+    case PATH_PAYLOAD_SCHEMA: {
+        struct span schema = event_payload_schema(event);
+        return schema.size ? event_value_bytes(EVENT_VALUE_BYTES, schema) : event_path_none();
+    }
     case PATH_PAYLOAD_REST:
         return !raw && event->rest.size ? event_value_bytes(EVENT_VALUE_BYTES, event->rest)
                                         : event_path_none();
@@ -339,6 +343,7 @@ struct event_value event_path_header(
     case PATH_RELATED_ACTIVITY_ID:
         return related_activity(record);
     case PATH_PAYLOAD:
+    case PATH_PAYLOAD_SCHEMA:
     case PATH_PAYLOAD_REST:
     case PATH_DECODE_ERROR:
         return payload_member(field, event);

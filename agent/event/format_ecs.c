@@ -154,7 +154,6 @@ static void add_bytes_member(struct buf *out, const char *key, struct span bytes
         uint8_t *p = out->data + out->size;
         out->size += (size_t)(ecs_value_put_bytes(p, bytes) - p);
     }
-    buf_add_byte(out, '}');
 }
 
 /* Why it could not, and what the event itself says of an error. */
@@ -177,9 +176,15 @@ static void add_error(struct event_writer *writer, const struct ecs_plan *plan,
 static void add_undecoded(const struct event *event, struct buf *out)
 {
     if (event->status == DECODE_RAW && event->record->payload.size) {
+        struct span schema = event_payload_schema(event);
         add_bytes_member(out, ",\"etw\":{\"payload\":", event->record->payload);
+        if (schema.size) {
+            add_bytes_member(out, ",\"payload_schema\":", schema);
+        }
+        buf_add_byte(out, '}');
     } else if (event->rest.size) {
         add_bytes_member(out, ",\"etw\":{\"payload_rest\":", event->rest);
+        buf_add_byte(out, '}');
     }
 }
 

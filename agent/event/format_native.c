@@ -133,6 +133,10 @@ static void add_data(struct event_writer *writer, const struct event *event, str
     if (event->status == DECODE_RAW) {
         if (event->record->payload.size) {
             add_hex_member(out, ",\"payload\":\"", event->record->payload);
+            struct span schema = event_payload_schema(event);
+            if (schema.size) {
+                add_hex_member(out, ",\"payload_schema\":\"", schema);
+            }
         }
     } else {
         value_json_object(&writer->values, event, 0, event->field_count, out);

@@ -238,6 +238,9 @@ static void pretty_event(struct event_writer *writer, const struct event *event,
     add_values(writer, event, out);
     if (event->status == DECODE_RAW && event->record->payload.size) {
         add_hex_line(color, "payload", event->record->payload, out);
+        if (event_payload_schema(event).size) {
+            add_hex_line(color, "payload_schema", event_payload_schema(event), out);
+        }
     } else if (event->rest.size) {
         add_hex_line(color, "payload_rest", event->rest, out);
     }

@@ -277,6 +277,16 @@ static void an_event_that_nothing_describes_keeps_its_payload(void **state)
     assert_ecs(&f, EVENT_ZERO "},\"etw\":{\"payload\":\"0xDEADBEEF\"}" END);
     f.record.payload.size = 0;
     assert_ecs(&f, EVENT_ZERO "}" END);
+    static const uint8_t metadata[] = {5, 0, 0, 'E', 0};
+    const struct extended_item item = {EXTENDED_SCHEMA_TL, span_make(metadata, sizeof(metadata))};
+    f.record.extended = &item;
+    f.record.extended_count = 1;
+    buf_reset(&f.out);
+    f.record.payload = payload;
+    event_format_find(span_text("ecs"))->event(f.writer, &f.event, &f.out);
+    buf_add_byte(&f.out, 0);
+    assert_non_null(strstr((const char *)f.out.data,
+        ",\"etw\":{\"payload\":\"0xDEADBEEF\",\"payload_schema\":\"0x0500004500\"}"));
     payload_free(payload);
     fixture_fini(&f);
 }

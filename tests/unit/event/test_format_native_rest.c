@@ -33,6 +33,29 @@ static void an_event_that_nothing_describes_is_shipped_as_it_came(void **state)
     fixture_fini(&f);
 }
 
+static void an_event_that_could_not_be_decoded_has_what_it_says_of_itself(void **state)
+{
+    (void)state;
+    struct writer_fixture f;
+    fixture_init(&f, RECORD_EVENT, SCHEMA_TRACELOGGING);
+    struct span payload = payload_make("deadbeef");
+    static const uint8_t metadata[] = {7, 0, 0, 'E', 0, 'a', 0};
+    const struct extended_item item = {
+        EXTENDED_SCHEMA_TL, span_make(metadata, sizeof(metadata))};
+    f.record.extended = &item;
+    f.record.extended_count = 1;
+    f.record.payload = payload;
+    f.event.status = DECODE_RAW;
+    f.schema.has_layout = false;
+    assert_native(&f, PLAIN("tracelogging", ",\"payload\":\"deadbeef\""
+                                            ",\"payload_schema\":\"07000045006100\""));
+    /* Of a payload that is not shipped the metadata is not, either. */
+    f.record.payload.size = 0;
+    assert_native(&f, PLAIN("tracelogging", ""));
+    payload_free(payload);
+    fixture_fini(&f);
+}
+
 static void a_kernel_event_without_definition_has_the_kernel_as_provider(void **state)
 {
     (void)state;
@@ -131,6 +154,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_event_that_nothing_describes_is_shipped_as_it_came),
+        cmocka_unit_test(an_event_that_could_not_be_decoded_has_what_it_says_of_itself),
         cmocka_unit_test(a_kernel_event_without_definition_has_the_kernel_as_provider),
         cmocka_unit_test(an_event_without_fields_has_an_empty_object),
         cmocka_unit_test(a_partly_decoded_event_has_the_rest_and_the_reason),
