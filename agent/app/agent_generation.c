@@ -41,6 +41,20 @@ static struct schema_cache *make_cache(void *self, size_t session, size_t worker
     return schema_cache_create(&settings, err);
 }
 
+/* On threads of workers. The first is told at once, more of them once a minute (log.h). */
+static void warn_definitions(void *self, size_t session, const struct schema_losses *losses)
+{
+    struct agent *agent = self;
+    const char *name = agent->plan->session_configs[session]->name;
+    char kind[128];
+    char text[SCHEMA_LOSSES_TEXT_BYTES];
+    snprintf(kind, sizeof(kind), "definitions %s", name);
+    schema_losses_describe(losses, text);
+    log_write(agent->log, LOG_LEVEL_WARNING, kind,
+        "session %s: %s. what cannot be decoded is shipped with payload and payload_schema", name,
+        text);
+}
+
 static struct flow_consumer observe(void *self, size_t worker)
 {
     return summary_consumer(((struct agent *)self)->summaries[worker]);
@@ -216,6 +230,7 @@ static bool make_pipeline(struct agent *agent, struct error *err)
         .tail = buf_span(&agent->tail),
         .agent = &agent->identity.agent,
         .make_cache = make_cache,
+        .definitions = warn_definitions,
         .observe = observe,
         .observed = agent->observed,
         .step = agent_session_step,

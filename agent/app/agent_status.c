@@ -50,6 +50,10 @@ static void add_session(struct buf *out, const char *name, const struct session_
     }
     buf_add_byte(out, '}');
     add_number(out, "unlearned", counts->unlearned);
+    buf_printf(out, ",\"definitions\":{\"evicted\":%llu,\"refused\":%llu,\"conflicts\":%llu}",
+        (unsigned long long)counts->definitions_evicted,
+        (unsigned long long)counts->definitions_refused,
+        (unsigned long long)counts->definitions_conflicts);
     add_number(out, "gaps", counts->gaps);
     buf_add_text(out, ",\"guard\":{");
     for (int i = 0; i < GUARD_ACTIONS; i++) {
@@ -264,6 +268,9 @@ void agent_status_line(
         add_if_any(out, over_budget, "over budget");
         add_if_any(out, dropped, "dropped");
         add_if_any(out, counts->decode.messages, "messages without format");
+        add_if_any(out, counts->definitions_evicted, "definitions evicted");
+        add_if_any(out, counts->definitions_refused, "definitions refused");
+        add_if_any(out, counts->definitions_conflicts, "definitions in conflict");
         add_if_any(out, counts->guard[GUARD_REPAIRED], "repaired");
         add_if_any(out, counts->guard[GUARD_FAILED], "repairs failed");
         add_if_any(out, counts->guard[GUARD_GAVE_UP], "repairs given up");

@@ -443,6 +443,7 @@ static int run(const struct cli_args *args)
     struct dump dump = {0};
     buf_init(&dump.tail, 64 * 1024);
     int exit_code = dump_with(args, &dump);
+    trace_options_warn_definitions(dump.cache);
     stream_destroy(dump.stream);
     delivery_host_destroy(dump.host);
     event_writer_destroy(dump.writer);

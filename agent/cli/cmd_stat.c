@@ -197,6 +197,7 @@ static bool decode_all(const struct cli_args *args, struct config *config,
         *ret_exit = EXIT_FAILED;
         ok = false;
     }
+    trace_options_warn_definitions(cache);
     schema_cache_destroy(cache);
     return ok;
 }

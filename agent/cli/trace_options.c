@@ -75,6 +75,17 @@ struct schema_cache *trace_options_cache(const struct cli_args *args, int *ret_e
     return cache;
 }
 
+void trace_options_warn_definitions(const struct schema_cache *cache)
+{
+    static const struct schema_losses none;
+    struct schema_losses losses = cache ? schema_cache_losses(cache) : none;
+    if (schema_losses_differ(&losses, &none)) {
+        char text[SCHEMA_LOSSES_TEXT_BYTES];
+        schema_losses_describe(&losses, text);
+        cli_warning("%s", text);
+    }
+}
+
 /* Option `pointer-size` is key `pointer_size`. */
 static void key_of(const char *option, char *key, size_t size)
 {

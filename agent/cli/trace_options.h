@@ -39,6 +39,9 @@ bool trace_options_are_schemas(const char *const *paths, size_t count, int *ret_
 /* The cache for --schema, --schema-source and --no-builtin; NULL: *ret_exit says why. */
 struct schema_cache *trace_options_cache(const struct cli_args *args, int *ret_exit);
 
+/* Say what ${cache} could not keep of the definitions that events carry, if there is anything. NULL is fine. */
+void trace_options_warn_definitions(const struct schema_cache *cache);
+
 /* What an operand stands for that is no path: standard input. */
 #define TRACE_OPTIONS_STDIN "-"
 

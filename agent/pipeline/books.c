@@ -124,6 +124,9 @@ void books_add_session(struct books *books, size_t session, const struct session
         to->dropped[i] += counts->dropped[i];
     }
     to->unlearned += counts->unlearned;
+    to->definitions_evicted += counts->definitions_evicted;
+    to->definitions_refused += counts->definitions_refused;
+    to->definitions_conflicts += counts->definitions_conflicts;
     to->unmatched += counts->unmatched;
     to->gaps += counts->gaps;
     for (size_t i = 0; i < GUARD_ACTIONS; i++) {

@@ -37,6 +37,10 @@ struct session_counts {
     uint64_t accepted; /* events offered to the streams */
     uint64_t dropped[SESSION_DROP_COUNT];
     uint64_t unlearned; /* metadata that nobody learned: there was no room for it to wait */
+    /* Of definitions that events carry, by all workers: schema_losses. */
+    uint64_t definitions_evicted;
+    uint64_t definitions_refused;
+    uint64_t definitions_conflicts;
     uint64_t unmatched; /* of the events: StackWalk records for want of a partner */
     uint64_t gaps;
     uint64_t guard[GUARD_ACTIONS]; /* reports of its guard */

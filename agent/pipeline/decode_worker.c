@@ -327,6 +327,29 @@ static bool work_on_own(struct decode_worker *worker, struct slab *slab)
     return true;
 }
 
+/* ---- definitions ------------------------------------------------------------------------------ */
+
+/* Count and tell what the cache of ${slab}'s session could not keep of what events carry. */
+static void tell_definitions(struct decode_worker *worker, struct slab *slab)
+{
+    const struct decode_worker_settings *s = &worker->settings;
+    struct schema_losses *told = &worker->contexts[slab->session].told;
+    if (!s->caches[slab->session]) {
+        return;
+    }
+    struct schema_losses now = schema_cache_losses(s->caches[slab->session]);
+    if (!schema_losses_differ(&now, told)) {
+        return;
+    }
+    slab->tally.definitions_evicted += now.evicted - told->evicted;
+    slab->tally.definitions_refused += now.refused - told->refused;
+    slab->tally.definitions_conflicts += now.conflicts - told->conflicts;
+    *told = now;
+    if (s->definitions) {
+        s->definitions(s->definitions_self, slab->session, &now);
+    }
+}
+
 static void work_on(struct decode_worker *worker, struct slab *slab)
 {
     struct sealer *sealer = worker->settings.sealer;
@@ -347,6 +370,7 @@ static void work_on(struct decode_worker *worker, struct slab *slab)
         context->sizes[i] = slab->pieces[i].bytes.size;
     }
     decode_worker_gates_flush(worker, slab);
+    tell_definitions(worker, slab);
     slab->undecoded = !ok;
     slab->done_sequence = slab->last_sequence;
     sealer_finish(sealer, slab);

@@ -67,6 +67,11 @@ struct decode_worker_settings {
     struct span tail;                   /* event_writer_settings.tail */
     const struct event_agent *agent;    /* for filters and routes */
 
+    /* More definitions that events of session ${session} carry could not be kept: ${losses} are all so
+     * far. On the worker's thread, once a slab at most. NULL: nobody is told. */
+    void (*definitions)(void *self, size_t session, const struct schema_losses *losses);
+    void *definitions_self;
+
     /* Sees every accepted event, on the worker's thread; event NULL: nobody. */
     struct flow_consumer observer;
 };

@@ -21,6 +21,7 @@ struct context {
     bool rolls_up;                  /* … one of them makes one of many */
     size_t *sizes;                  /* by piece: bytes of the last one */
     uint64_t observed;              /* the sequence that the observer has seen it up to */
+    struct schema_losses told;      /* of the cache, and counted; what is learned may come first */
 };
 
 struct decode_worker {

@@ -211,7 +211,9 @@ static bool make_workers(struct pipeline *p, struct error *err)
             .caches = caches,
             .pool = p->pool,
             .tail = s->tail,
-            .agent = s->agent};
+            .agent = s->agent,
+            .definitions = s->definitions,
+            .definitions_self = s->self};
         if (s->observe) {
             worker.observer = s->observe(s->self, w);
         }

@@ -109,6 +109,8 @@ struct pipeline_settings {
     /* A cache for one session and worker; the pipeline destroys it. */
     struct schema_cache *(*make_cache)(
         void *self, size_t session, size_t worker, struct error *err);
+    /* See decode_worker.h; may be NULL. */
+    void (*definitions)(void *self, size_t session, const struct schema_losses *losses);
     /* Sees the events of one worker; may be NULL. */
     struct flow_consumer (*observe)(void *self, size_t worker);
     /* [session]: the sequence up to which the pipeline before in this process has shown its events to them;

@@ -1,5 +1,10 @@
 #include "schema/schema_source.h"
 
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "schema/known_providers.h"
+
 void schema_candidates_add(struct schema_candidates *to, const struct event_schema *schema)
 {
     if (schema && to->count < SCHEMA_MAX_CANDIDATES) {
@@ -50,6 +55,49 @@ void schema_losses_add(struct schema_losses *losses, const struct schema_losses 
     if (more->evicted || more->refused || more->conflicts) {
         losses->provider = more->provider;
     }
+}
+
+bool schema_losses_differ(const struct schema_losses *losses, const struct schema_losses *before)
+{
+    return losses->evicted != before->evicted || losses->refused != before->refused ||
+           losses->conflicts != before->conflicts;
+}
+
+static void add(char text[SCHEMA_LOSSES_TEXT_BYTES], const char *format, ...) ETWSHIP_PRINTF(2, 3);
+
+static void add(char text[SCHEMA_LOSSES_TEXT_BYTES], const char *format, ...)
+{
+    size_t size = strlen(text);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text + size, SCHEMA_LOSSES_TEXT_BYTES - size, format, args);
+    va_end(args);
+}
+
+void schema_losses_describe(
+    const struct schema_losses *losses, char ret_text[SCHEMA_LOSSES_TEXT_BYTES])
+{
+    char guid[GUID_TEXT_SIZE];
+    struct span name = span_first(known_providers_name(&losses->provider), 128);
+    const char *separator = "";
+    ret_text[0] = 0;
+    if (losses->evicted) {
+        add(ret_text, "definitions that events carry gave way to others (%llu)",
+            (unsigned long long)losses->evicted);
+        separator = ", ";
+    }
+    if (losses->refused) {
+        add(ret_text, "%sdefinitions that events carry found no room (%llu)", separator,
+            (unsigned long long)losses->refused);
+        separator = ", ";
+    }
+    if (losses->conflicts) {
+        add(ret_text, "%smanifests of processes give a provider another name than it has (%llu)",
+            separator, (unsigned long long)losses->conflicts);
+    }
+    guid_write(&losses->provider, guid);
+    add(ret_text, "; one of the last was of provider %.*s%s%.*s", SPAN_ARG(name),
+        name.size ? " " : "", GUID_TEXT_SIZE, guid);
 }
 
 size_t schema_source_learned_bytes(const struct schema_source_settings *settings, size_t usual)

@@ -41,6 +41,14 @@ struct schema_losses {
     uint64_t gone; /* grows whenever schemas that were handed out are gone, or others than before */
 };
 
+/* Has more been lost than ${before}? */
+bool schema_losses_differ(const struct schema_losses *losses, const struct schema_losses *before);
+
+/* For people, one sentence without an end: "definitions gave way to others 3 times, …". */
+enum { SCHEMA_LOSSES_TEXT_BYTES = 512 };
+void schema_losses_describe(
+    const struct schema_losses *losses, char ret_text[SCHEMA_LOSSES_TEXT_BYTES]);
+
 /* Add one source's counts; its provider counts if any of the first three is not 0. */
 void schema_losses_add(struct schema_losses *losses, const struct schema_losses *more);
 
