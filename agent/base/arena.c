@@ -15,6 +15,11 @@ void arena_init(struct arena *arena, size_t max_bytes)
     *arena = (struct arena){.max_bytes = max_bytes};
 }
 
+void arena_init_in(struct arena *arena, size_t max_bytes, struct arena_budget *budget)
+{
+    *arena = (struct arena){.max_bytes = max_bytes, .budget = budget};
+}
+
 void arena_init_small(struct arena *arena, size_t max_bytes, struct arena_budget *budget)
 {
     *arena = (struct arena){.max_bytes = max_bytes, .is_small = true, .budget = budget};
@@ -22,23 +27,20 @@ void arena_init_small(struct arena *arena, size_t max_bytes, struct arena_budget
 
 bool arena_budget_take(struct arena_budget *budget, size_t size)
 {
-    if (!budget) {
-        return true;
-    }
-    if (size > arena_budget_left(budget)) {
-        return false;
-    }
-    budget->used_bytes += size;
-    if (budget->used_bytes > budget->peak_bytes) {
-        budget->peak_bytes = budget->used_bytes;
-    }
+    size_t used = budget ? atomic_load_explicit(&budget->used_bytes, memory_order_relaxed) : 0;
+    do {
+        if (budget && (used > budget->max_bytes || size > budget->max_bytes - used)) {
+            atomic_store_explicit(&budget->has_refused, true, memory_order_relaxed);
+            return false;
+        }
+    } while (budget && !atomic_compare_exchange_weak(&budget->used_bytes, &used, used + size));
     return true;
 }
 
 void arena_budget_give(struct arena_budget *budget, size_t size)
 {
     if (budget) {
-        budget->used_bytes -= size;
+        atomic_fetch_sub(&budget->used_bytes, size);
     }
 }
 
@@ -47,7 +49,8 @@ size_t arena_budget_left(const struct arena_budget *budget)
     if (!budget) {
         return SIZE_MAX;
     }
-    return budget->max_bytes > budget->used_bytes ? budget->max_bytes - budget->used_bytes : 0;
+    size_t used = atomic_load_explicit(&budget->used_bytes, memory_order_relaxed);
+    return budget->max_bytes > used ? budget->max_bytes - used : 0;
 }
 
 static void free_block(struct arena *arena, struct arena_block *block)

@@ -1,6 +1,8 @@
 #ifndef ETWSHIP_BASE_ARENA_H
 #define ETWSHIP_BASE_ARENA_H
 
+#include <stdatomic.h>
+
 #include "base/span.h"
 
 /*
@@ -9,11 +11,11 @@
  */
 struct arena_block;
 
-/* What several arenas, and other memory that is charged to it, may take together. */
+/* What several arenas, and other memory that is charged to it, may take together. Any thread. */
 struct arena_budget {
     size_t max_bytes;
-    size_t used_bytes;
-    size_t peak_bytes; /* the most that was used at a time */
+    atomic_size_t used_bytes;
+    atomic_bool has_refused; /* something found no room */
 };
 
 struct arena {
@@ -27,6 +29,9 @@ struct arena {
 };
 
 void arena_init(struct arena *arena, size_t max_bytes);
+
+/* The same, charged to ${budget}, which outlives it and may be NULL. */
+void arena_init_in(struct arena *arena, size_t max_bytes, struct arena_budget *budget);
 
 /* The same for one of many, most of which hold little: its first block is small, each further one
  * doubles what it has, up to the size of others' blocks. ${budget} outlives it, and may be NULL. */

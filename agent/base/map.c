@@ -9,10 +9,16 @@ void map_init(struct map *map, size_t max_entries)
     *map = (struct map){.max_entries = max_entries};
 }
 
+void map_init_in(struct map *map, size_t max_entries, struct arena_budget *budget)
+{
+    *map = (struct map){.max_entries = max_entries, .budget = budget};
+}
+
 void map_fini(struct map *map)
 {
+    arena_budget_give(map->budget, map->capacity * sizeof(*map->slots));
     free(map->slots);
-    map_init(map, map->max_entries);
+    map_init_in(map, map->max_entries, map->budget);
 }
 
 void map_clear(struct map *map)
@@ -48,8 +54,12 @@ void *map_get(const struct map *map, struct span key)
 static bool grow(struct map *map)
 {
     struct map bigger = {.capacity = map->capacity ? map->capacity * 2 : 64};
+    if (!arena_budget_take(map->budget, bigger.capacity * sizeof(*bigger.slots))) {
+        return false;
+    }
     bigger.slots = calloc(bigger.capacity, sizeof(*bigger.slots));
     if (!bigger.slots) {
+        arena_budget_give(map->budget, bigger.capacity * sizeof(*bigger.slots));
         return false;
     }
     for (size_t i = 0; i < map->capacity; i++) {
@@ -57,6 +67,7 @@ static bool grow(struct map *map)
             *find(&bigger, map->slots[i].key, map->slots[i].hash) = map->slots[i];
         }
     }
+    arena_budget_give(map->budget, map->capacity * sizeof(*map->slots));
     free(map->slots);
     map->slots = bigger.slots;
     map->capacity = bigger.capacity;

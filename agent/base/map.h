@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_BASE_MAP_H
 #define ETWSHIP_BASE_MAP_H
 
-#include "base/span.h"
+#include "base/arena.h"
 
 /*
  * Hash map from byte strings to pointers: open addressing, XXH3, grown by doubling, with a maximum
@@ -19,9 +19,14 @@ struct map {
     size_t capacity; /* a power of two, or 0 */
     size_t count;
     size_t max_entries;
+    struct arena_budget
+        *budget; /* borrowed, charged for the slots; NULL: only the maximum counts */
 };
 
 void map_init(struct map *map, size_t max_entries);
+
+/* The same, charged to ${budget}, which outlives it and may be NULL. */
+void map_init_in(struct map *map, size_t max_entries, struct arena_budget *budget);
 void map_fini(struct map *map);
 void map_clear(struct map *map);
 

@@ -56,6 +56,7 @@ struct program {
 struct texts {
     struct message_table tables[MAX_TABLES];
     uint8_t *data[MAX_TABLES];
+    size_t sizes[MAX_TABLES];
     size_t count;
 };
 
@@ -270,10 +271,11 @@ static const struct pe_resource *best_of(
     return best;
 }
 
-/* The bytes of ${resource}, which the caller frees; NULL with ${err} set. */
-static uint8_t *load(const struct program *program, const struct pe_resource *resource,
-    size_t max_bytes, struct error *err)
+/* The bytes of ${resource}, which the caller gives to unload; NULL with ${err} set. */
+static uint8_t *load(const struct binary_search *search, const struct program *program,
+    const struct pe_resource *resource, size_t max_bytes, struct error *err)
 {
+    struct arena_budget *budget = search->settings->budget;
     if (resource->size > max_bytes) {
         error_set(err, ERR_LIMIT, "a resource of more than %zu MB", max_bytes >> 20);
         return NULL;
@@ -284,6 +286,10 @@ static uint8_t *load(const struct program *program, const struct pe_resource *re
     }
     if (resource->offset > file_size || resource->size > file_size - resource->offset) {
         error_set(err, ERR_FORMAT, "the file ends before the resource that it points to");
+        return NULL;
+    }
+    if (!arena_budget_take(budget, resource->size)) {
+        error_set(err, ERR_LIMIT, "needs more memory than is left for definitions");
         return NULL;
     }
     uint8_t *data = malloc((size_t)resource->size + 1);
@@ -299,31 +305,43 @@ static uint8_t *load(const struct program *program, const struct pe_resource *re
         free(data);
         data = NULL;
     }
+    if (!data) {
+        arena_budget_give(budget, resource->size);
+    }
     return data;
+}
+
+static void unload(const struct binary_search *search, uint8_t *data, size_t size)
+{
+    if (data) {
+        arena_budget_give(search->settings->budget, size);
+        free(data);
+    }
 }
 
 static void add_table(struct binary_search *search, const struct program *program,
     const struct pe_resource *resource, struct texts *texts)
 {
     struct error err = {0};
-    uint8_t *data = load(program, resource, MAX_TABLE_BYTES, &err);
+    uint8_t *data = load(search, program, resource, MAX_TABLE_BYTES, &err);
     struct message_table *table = &texts->tables[texts->count];
     if (data && message_table_init(table, span_make(data, resource->size), &err)) {
+        texts->sizes[texts->count] = resource->size;
         texts->data[texts->count++] = data;
         return;
     }
     schema_files_warn(search->settings, program->path, err.text);
     if (data) {
         message_table_fini(table);
-        free(data);
+        unload(search, data, resource->size);
     }
 }
 
-static void fini_texts(struct texts *texts)
+static void fini_texts(const struct binary_search *search, struct texts *texts)
 {
     for (size_t i = 0; i < texts->count; i++) {
         message_table_fini(&texts->tables[i]);
-        free(texts->data[i]);
+        unload(search, texts->data[i], texts->sizes[i]);
     }
 }
 
@@ -396,14 +414,15 @@ static void take_manifest(struct binary_search *search, const struct program *pr
         .source = "binary",
         .file = program->path,
         .max_bytes = MAX_FILE_MEMORY,
+        .budget = search->settings->budget,
         .warn = search->settings->warn,
         .warn_self = search->settings->warn_self,
     };
-    uint8_t *data = load(program, resource, MANIFEST_BINARY_MAX_BYTES, &err);
+    uint8_t *data = load(search, program, resource, MANIFEST_BINARY_MAX_BYTES, &err);
     struct manifest *manifest = data ? manifest_binary_parse(span_make(data, resource->size),
                                            texts->tables, texts->count, &options, &err)
                                      : NULL;
-    free(data);
+    unload(search, data, resource->size);
     manifest_set_add(search->set, manifest, program->path, &err);
 }
 
@@ -428,7 +447,7 @@ static void take_program(struct binary_search *search, const struct program *pro
             take_manifest(search, program, at, &texts);
         }
     }
-    fini_texts(&texts);
+    fini_texts(search, &texts);
 }
 
 static void load_program(struct binary_search *search, const char *path)

@@ -131,14 +131,14 @@ static void read_file(void *self, const char *path)
     struct error err = {0};
     char *data = NULL;
     size_t size = 0;
-    if (!plat_file_load(path, MAX_FILE_BYTES, &data, &size, &err)) {
+    if (!schema_files_load(reading->settings, path, MAX_FILE_BYTES, &data, &size, &err)) {
         schema_files_warn(reading->settings, path, err.text);
         return;
     }
     if (!corrections_add(reading->corrections, span_make(data, size), path, &err)) {
         schema_source_warn(reading->settings, err.text);
     }
-    free(data);
+    schema_files_unload(reading->settings, data, size);
 }
 
 struct corrections *corrections_create(
@@ -149,7 +149,7 @@ struct corrections *corrections_create(
         error_set(err, ERR_MEMORY, "out of memory for corrections of layouts");
         return NULL;
     }
-    arena_init(&corrections->arena, MAX_BYTES);
+    arena_init_in(&corrections->arena, MAX_BYTES, settings->budget);
     struct reading reading = {.corrections = corrections, .settings = settings};
     schema_files_each(settings, corrections_endings, read_file, &reading);
     if (!add_built_in(corrections, err)) {

@@ -21,7 +21,7 @@ enum {
     MAX_TOTAL_BYTES = 64 * 1024 * 1024,    /* chunks and schemas */
     MAX_MANIFEST_BYTES = 16 * 1024 * 1024, /* schemas of one manifest, and parsing it */
     CHUNKS_SHARE = 4,                      /* of the total, for what is under way */
-    MANIFEST_SHARE = 4,
+    MANIFEST_SHARE = 2,
     MAX_ASKED = 64, /* versions of one provider, for one event type */
     BAD_TEXTS = 64,
     HASH_BYTES = 16,

@@ -10,8 +10,9 @@ enum {
     MAX_CLAIMS = 65536,
     MAX_PROVIDERS = 8192,
     MAX_SENDERS = 65536,
-    SENDER_SHARE = 4,   /* of places and of memory, for one process */
-    PROVIDER_KEEPS = 3, /* quarters of the places, for one provider … */
+    SENDER_SHARE = 4,        /* of the places, for one process … */
+    SENDER_MEMORY_SHARE = 2, /* … and of the memory */
+    PROVIDER_KEEPS = 3,      /* quarters of the places, for one provider … */
     PROVIDER_QUARTERS = 4,
     MAX_NAME_BYTES = 256, /* of a provider, kept without its manifests */
     SLOT_BYTES = 2 * sizeof(struct map_slot),
@@ -292,7 +293,7 @@ static bool make_place(struct eventsource_known *known, const uint8_t sender_key
     struct eventsource_sender *sender;
     while ((sender = map_get(&known->senders, key)) &&
            (sender->count >= MAX_VERSIONS / SENDER_SHARE ||
-               sender->bytes + bytes > known->max_bytes / SENDER_SHARE)) {
+               sender->bytes + bytes > known->max_bytes / SENDER_MEMORY_SHARE)) {
         evict(known, earliest_of(known, sender, NULL));
     }
     struct eventsource_provider *provider = map_get(&known->providers, guid_key(guid));
@@ -304,10 +305,13 @@ static bool make_place(struct eventsource_known *known, const uint8_t sender_key
     }
     while (!map_get(&known->providers, guid_key(guid)) &&
            known->providers.count >= known->providers.max_entries && !forget_name(known)) {
-        if (!known->earliest) {
+        sender = map_get(&known->senders, key);
+        struct eventsource_version *victim = sender ? earliest_of(known, sender, NULL)
+                                                    : known->earliest;
+        if (!victim) {
             return false;
         }
-        evict(known, known->earliest);
+        evict(known, victim);
     }
     return make_room(known, bytes);
 }

@@ -10,23 +10,34 @@ enum { MAX_FILE_MEMORY = 512 * 1024 * 1024 };
 
 static const char *const endings[] = {".man", ".xml", ".manifest", NULL};
 
+struct reading {
+    struct plat_file *file;
+    uint64_t offset;
+};
+
+static bool read_piece(void *self, void *data, size_t size, size_t *ret_size, struct error *err)
+{
+    struct reading *reading = self;
+    bool ok = plat_file_read_at(reading->file, reading->offset, data, size, ret_size, err);
+    reading->offset += ok ? *ret_size : 0;
+    return ok;
+}
+
 static struct manifest *load(
     const struct schema_source_settings *settings, const char *path, struct error *err)
 {
-    char *data = NULL;
-    size_t size = 0;
-    if (!plat_file_load(path, MANIFEST_XML_MAX_BYTES, &data, &size, err)) {
-        return NULL;
-    }
     const struct manifest_options options = {
         .source = "manifest",
         .file = path,
         .max_bytes = MAX_FILE_MEMORY,
+        .budget = settings->budget,
         .warn = settings->warn,
         .warn_self = settings->warn_self,
     };
-    struct manifest *manifest = manifest_xml_parse(span_make(data, size), &options, err);
-    free(data);
+    struct reading reading = {.file = plat_file_open(path, PLAT_FILE_READ, err)};
+    const struct manifest_xml_input input = {.read = read_piece, .self = &reading};
+    struct manifest *manifest = reading.file ? manifest_xml_read(&input, &options, err) : NULL;
+    plat_file_close(reading.file);
     return manifest;
 }
 

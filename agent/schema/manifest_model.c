@@ -41,7 +41,7 @@ void manifest_model_warn(struct model *model, size_t line, const char *format, .
 void manifest_model_add_provider(struct model *model, struct model_provider *provider)
 {
     for (size_t i = 0; i < MODEL_KINDS; i++) {
-        map_init(&provider->names[i], MODEL_MAX_NAMES);
+        map_init_in(&provider->names[i], MODEL_MAX_NAMES, model->options->budget);
     }
     APPEND(model->first_provider, model->last_provider, provider);
 }
@@ -94,7 +94,7 @@ struct manifest *manifest_model_make(const struct manifest_options *options,
     arena_init_small(&manifest->arena, options->max_bytes, options->budget);
     struct model model = {.options = options, .manifest = manifest};
     arena_init_small(&model.scratch, options->max_bytes, options->budget);
-    map_init(&model.strings, MODEL_MAX_NAMES);
+    map_init_in(&model.strings, MODEL_MAX_NAMES, options->budget);
     bool ok = fill(&model, self, err) && manifest_build(&model, err);
     fini_model(&model);
     if (!ok) {

@@ -10,6 +10,8 @@
  * Hardening: the size of the text, the depth, the memory and the counts are bounded, and a
  * document type ends the parse, so there are no entities to expand or to fetch.
  */
+enum { PIECE_BYTES = 64 * 1024 };
+
 static void XMLCALL on_start(void *self, const XML_Char *name, const XML_Char **attributes)
 {
     manifest_elements_start(self, name, attributes);
@@ -50,17 +52,43 @@ static int XMLCALL on_unknown_encoding(void *self, const XML_Char *name, XML_Enc
     return XML_STATUS_OK;
 }
 
-static bool run_expat(struct manifest_parser *p, struct span xml)
+/* Feed the parser. False: it has found an error, or ${p} has failed; or there is no more to read. */
+static bool feed(struct manifest_parser *p, const struct manifest_xml_input *input)
+{
+    size_t total = 0;
+    size_t got = 1;
+    bool ok = true;
+    while (ok && got) {
+        void *data = XML_GetBuffer(p->expat, PIECE_BYTES);
+        if (!data) {
+            p->failed = true;
+            return error_set(p->err, ERR_MEMORY, "no memory for the XML parser");
+        }
+        if (!input->read(input->self, data, PIECE_BYTES, &got, p->err)) {
+            p->failed = true;
+            return false;
+        }
+        total += got;
+        if (total > MANIFEST_XML_MAX_BYTES) {
+            p->failed = true;
+            return error_set(p->err, ERR_LIMIT, "larger than %d MB", MANIFEST_XML_MAX_BYTES >> 20);
+        }
+        ok = XML_ParseBuffer(p->expat, (int)got, got == 0) == XML_STATUS_OK;
+    }
+    return ok && !p->failed;
+}
+
+static bool run_expat(struct manifest_parser *p, const struct manifest_xml_input *input)
 {
     XML_SetUserData(p->expat, p);
     XML_SetElementHandler(p->expat, on_start, on_end);
     XML_SetStartDoctypeDeclHandler(p->expat, on_doctype);
     XML_SetUnknownEncodingHandler(p->expat, on_unknown_encoding, NULL);
-    enum XML_Status status = XML_Parse(p->expat, (const char *)xml.data, (int)xml.size, XML_TRUE);
+    bool ok = feed(p, input);
     if (p->failed) {
         return false;
     }
-    if (status != XML_STATUS_OK) {
+    if (!ok) {
         const char *file = p->model->options->file;
         return error_set(p->err, ERR_FORMAT, "%s:%zu:%zu: no well-formed XML: %s",
             file ? file : "manifest", (size_t)XML_GetCurrentLineNumber(p->expat),
@@ -75,24 +103,44 @@ static bool run_expat(struct manifest_parser *p, struct span xml)
 
 static bool fill_model(struct model *model, void *self, struct error *err)
 {
-    const struct span *xml = self;
+    const struct manifest_xml_input *input = self;
     struct error reason = {0};
     struct manifest_parser p = {.model = model, .err = &reason};
     p.expat = XML_ParserCreate(NULL);
     if (!p.expat) {
         return error_set(err, ERR_MEMORY, "no memory for the XML parser");
     }
-    bool ok = run_expat(&p, *xml);
+    bool ok = run_expat(&p, input);
     XML_ParserFree(p.expat);
     return ok || error_set(err, reason.code, "%s", reason.text);
+}
+
+static bool read_text(void *self, void *data, size_t size, size_t *ret_size, struct error *err)
+{
+    struct span *rest = self;
+    (void)err;
+    *ret_size = rest->size < size ? rest->size : size;
+    if (*ret_size) {
+        memcpy(data, rest->data, *ret_size);
+    }
+    *rest = span_from(*rest, *ret_size);
+    return true;
 }
 
 struct manifest *manifest_xml_parse(
     struct span xml, const struct manifest_options *options, struct error *err)
 {
+    const struct manifest_xml_input input = {.read = read_text, .self = &xml};
     if (xml.size > MANIFEST_XML_MAX_BYTES) {
         error_set(err, ERR_LIMIT, "larger than %d MB", MANIFEST_XML_MAX_BYTES >> 20);
         return NULL;
     }
-    return manifest_model_make(options, fill_model, &xml, err);
+    return manifest_xml_read(&input, options, err);
+}
+
+struct manifest *manifest_xml_read(const struct manifest_xml_input *input,
+    const struct manifest_options *options, struct error *err)
+{
+    struct manifest_xml_input copy = *input;
+    return manifest_model_make(options, fill_model, &copy, err);
 }

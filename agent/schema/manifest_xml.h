@@ -21,4 +21,14 @@ enum { MANIFEST_XML_MAX_BYTES = 64 * 1024 * 1024, MANIFEST_XML_MAX_DEPTH = 64 };
 struct manifest *manifest_xml_parse(
     struct span xml, const struct manifest_options *options, struct error *err);
 
+/* The same, read piece by piece. ${read} puts at most ${size} bytes into ${data}: *ret_size 0 is the end,
+ * false with ${err} set is a failure. */
+struct manifest_xml_input {
+    bool (*read)(void *self, void *data, size_t size, size_t *ret_size, struct error *err);
+    void *self;
+};
+
+struct manifest *manifest_xml_read(const struct manifest_xml_input *input,
+    const struct manifest_options *options, struct error *err);
+
 #endif

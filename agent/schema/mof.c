@@ -51,6 +51,7 @@ static void *mof_create(const struct schema_source_settings *settings, struct er
     }
     source->settings = settings;
     mof_model_init(&source->model, MAX_BYTES);
+    source->model.arena.budget = settings->budget;
     source->model.warn = settings->warn;
     source->model.warn_self = settings->warn_self;
     schema_files_each(settings, mof_file_endings, read_file, source);

@@ -98,7 +98,7 @@ static bool make_index(struct pack_source *source)
 static void take_pack(struct pack_source *source, struct span text, const char *path)
 {
     struct error err = {0};
-    struct pack *pack = pack_read(text, path, &err);
+    struct pack *pack = pack_read_in(text, path, source->settings->budget, &err);
     if (pack) {
         source->packs[source->pack_count++] = pack;
     } else {
@@ -114,11 +114,11 @@ static void load_pack(void *self, const char *path)
     size_t size;
     if (source->pack_count == MAX_PACKS) {
         schema_files_warn(source->settings, path, "too many schema packs: not read");
-    } else if (!plat_file_load(path, PACK_MAX_BYTES, &data, &size, &err)) {
+    } else if (!schema_files_load(source->settings, path, PACK_MAX_BYTES, &data, &size, &err)) {
         schema_files_warn(source->settings, path, err.text);
     } else {
         take_pack(source, span_make(data, size), path);
-        free(data);
+        schema_files_unload(source->settings, data, size);
     }
 }
 

@@ -37,6 +37,10 @@ struct pack {
  * `FILE:LINE: …` at the first error; ${file} is only for that line.
  */
 struct pack *pack_read(struct span text, const char *file, struct error *err);
+
+/* The same, charged to ${budget}, which outlives the pack. */
+struct pack *pack_read_in(
+    struct span text, const char *file, struct arena_budget *budget, struct error *err);
 void pack_destroy(struct pack *pack); /* NULL is fine */
 
 #endif

@@ -548,6 +548,12 @@ static bool read_all(struct pack_reader *r)
 
 struct pack *pack_read(struct span text, const char *file, struct error *err)
 {
+    return pack_read_in(text, file, NULL, err);
+}
+
+struct pack *pack_read_in(
+    struct span text, const char *file, struct arena_budget *budget, struct error *err)
+{
     struct pack_reader r = {.in = {.file = file, .err = err, .rest = text}};
     if (text.size > PACK_MAX_BYTES) {
         error_set(err, ERR_LIMIT, "%s:1: larger than %d bytes", file, PACK_MAX_BYTES);
@@ -557,12 +563,12 @@ struct pack *pack_read(struct span text, const char *file, struct error *err)
     r.entries = calloc(SCHEMA_MAX_MAP_ENTRIES, sizeof(*r.entries));
     r.keywords = calloc(PACK_MAX_KEYWORDS, sizeof(*r.keywords));
     r.fields = calloc(SCHEMA_MAX_FIELDS, sizeof(*r.fields));
-    map_init(&r.maps, MAX_MAPS);
+    map_init_in(&r.maps, MAX_MAPS, budget);
     bool ok = false;
     if (!r.pack || !r.entries || !r.keywords || !r.fields) {
         pack_line_fail_memory(&r.in);
     } else {
-        arena_init(&r.pack->arena, PACK_MAX_MEMORY);
+        arena_init_in(&r.pack->arena, PACK_MAX_MEMORY, budget);
         r.in.arena = &r.pack->arena;
         ok = read_all(&r);
     }

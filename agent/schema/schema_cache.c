@@ -31,11 +31,11 @@ enum {
 #undef SCHEMA_SOURCE
     ,
     USUAL_BYTES = 256 * 1024 * 1024,
-    LEARNED_SHARE = 4, /* of each of three sources that learn */
-    ENTRIES_SHARE = 8,
-    COPIES_SHARE = 8,
-    MAX_ENTRIES_BYTES = 24 * 1024 * 1024,
-    LEAST_ENTRY_BYTES = 512, /* with its place in the map */
+    LEARNING_SOURCES = 3, /* that share what entries and copies leave */
+    TABLE_SHARE = 8,      /* of entries, and of copies */
+    LEAST_TABLE_BYTES = 1024 * 1024,
+    MAX_TABLE_BYTES = 40 * 1024 * 1024,
+    ENTRY_BYTES = 512, /* about, with its place in the map */
     MAX_FIXED_BYTES = 64 * 1024,
     MISS_SECONDS = 60,
     FOUND_TRIES = 3,
@@ -154,11 +154,26 @@ static size_t bytes_of(const struct schema_cache_settings *settings)
     return settings->max_bytes ? settings->max_bytes : USUAL_BYTES;
 }
 
+static size_t table_bytes(const struct schema_cache_settings *settings)
+{
+    size_t bytes = bytes_of(settings) / TABLE_SHARE;
+    bytes = bytes > MAX_TABLE_BYTES ? MAX_TABLE_BYTES : bytes;
+    return bytes < LEAST_TABLE_BYTES ? LEAST_TABLE_BYTES : bytes;
+}
+
+/* Of one source. */
+static size_t learned_bytes(const struct schema_cache_settings *settings)
+{
+    size_t tables = 2 * table_bytes(settings);
+    size_t bytes = bytes_of(settings);
+    return (bytes > 2 * tables ? bytes - tables : bytes / 2) / LEARNING_SOURCES;
+}
+
 static bool create_sources(
     struct schema_cache *cache, const struct schema_cache_settings *settings, struct error *err)
 {
     struct schema_source_settings own = settings->sources;
-    own.max_learned_bytes = bytes_of(settings) / LEARNED_SHARE;
+    own.max_learned_bytes = learned_bytes(settings);
     bool any = false;
     for (size_t i = 0; i < SOURCE_COUNT; i++) {
         if (settings->only_source && strcmp(settings->only_source, sources[i]->name) != 0) {
@@ -195,11 +210,6 @@ static bool create_corrections(
     return cache->corrections != NULL;
 }
 
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 struct schema_cache *schema_cache_create(
     const struct schema_cache_settings *settings, struct error *err)
 {
@@ -209,12 +219,13 @@ struct schema_cache *schema_cache_create(
         return NULL;
     }
     arena_init(&cache->arena, MAX_FIXED_BYTES);
-    size_t entries = smaller(bytes_of(settings) / ENTRIES_SHARE, MAX_ENTRIES_BYTES);
-    size_t types = smaller(entries / LEAST_ENTRY_BYTES, SCHEMA_CACHE_MAX_TYPES);
-    arena_init(&cache->entries_arena, entries);
+    size_t tables = table_bytes(settings);
+    size_t types = tables / ENTRY_BYTES;
+    types = types > SCHEMA_CACHE_MAX_TYPES ? SCHEMA_CACHE_MAX_TYPES : types;
+    arena_init(&cache->entries_arena, tables);
     map_init(&cache->entries, types);
     map_init(&cache->provider_names, types);
-    schema_copies_init(&cache->copies, bytes_of(settings) / COPIES_SHARE);
+    schema_copies_init(&cache->copies, tables);
     cache->next_serial = 1;
     set_order(cache, settings->tdh);
     if (!make_string_schema(cache, err) || !create_sources(cache, settings, err) ||

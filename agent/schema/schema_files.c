@@ -81,6 +81,34 @@ void schema_files_each(const struct schema_source_settings *settings, const char
     }
 }
 
+bool schema_files_load(const struct schema_source_settings *settings, const char *path,
+    size_t max_bytes, char **ret_data, size_t *ret_size, struct error *err)
+{
+    size_t left = arena_budget_left(settings->budget);
+    struct error why = {0};
+    if (left < max_bytes) {
+        max_bytes = left;
+    }
+    if (!plat_file_load(path, max_bytes, ret_data, ret_size, &why)) {
+        if (why.code == ERR_LIMIT && max_bytes == left) {
+            arena_budget_take(settings->budget, SIZE_MAX); /* so that it has refused something */
+            return error_set(err, ERR_LIMIT, "needs more memory than is left for definitions");
+        }
+        return error_set(err, why.code, "%s", why.text);
+    }
+    if (!arena_budget_take(settings->budget, *ret_size)) {
+        free(*ret_data);
+        return error_set(err, ERR_LIMIT, "needs more memory than is left for definitions");
+    }
+    return true;
+}
+
+void schema_files_unload(const struct schema_source_settings *settings, char *data, size_t size)
+{
+    arena_budget_give(settings->budget, size);
+    free(data);
+}
+
 void schema_files_warn(
     const struct schema_source_settings *settings, const char *path, const char *why)
 {

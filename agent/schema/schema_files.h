@@ -31,6 +31,15 @@ bool schema_files_is_one(const char *path, const char *const *endings);
 /* Does some source read files that are called like ${path}? */
 bool schema_files_is_any(const char *path);
 
+/*
+ * The file's bytes, as plat_file_load has them, charged to the budget of ${settings} until
+ * schema_files_unload. False with ${err} set if it cannot be read, or is larger than ${max_bytes} or than
+ * what is left of the budget.
+ */
+bool schema_files_load(const struct schema_source_settings *settings, const char *path,
+    size_t max_bytes, char **ret_data, size_t *ret_size, struct error *err);
+void schema_files_unload(const struct schema_source_settings *settings, char *data, size_t size);
+
 /* Tell ${settings} "PATH: why"; ${why} alone if it begins with the path, for a place in the file. */
 void schema_files_warn(
     const struct schema_source_settings *settings, const char *path, const char *why);

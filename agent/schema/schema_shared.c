@@ -1,5 +1,6 @@
 #include "schema/schema_shared.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static const struct schema_source_ops *const sources[] = {
@@ -11,9 +12,23 @@ static const struct schema_source_ops *const sources[] = {
 enum { SOURCE_COUNT = sizeof(sources) / sizeof(sources[0]) };
 
 struct schema_shared {
+    struct arena_budget budget; /* of all of them */
     void *instances[SOURCE_COUNT];
     struct corrections *corrections;
 };
+
+static void warn_of_budget(
+    const struct schema_shared *shared, const struct schema_source_settings *settings)
+{
+    if (atomic_load_explicit(&shared->budget.has_refused, memory_order_relaxed)) {
+        char text[160];
+        snprintf(text, sizeof(text),
+            "definitions of files may have %zu KB of agent.memory: what does not fit is not used. "
+            "raise agent.memory",
+            shared->budget.max_bytes >> 10);
+        schema_source_warn(settings, text);
+    }
+}
 
 struct schema_shared *schema_shared_create(
     const struct schema_source_settings *settings, struct error *err)
@@ -23,22 +38,30 @@ struct schema_shared *schema_shared_create(
         error_set(err, ERR_MEMORY, "out of memory for event schemas");
         return NULL;
     }
-    for (size_t i = 0; i < SOURCE_COUNT; i++) {
-        if (!sources[i]->shared) {
-            continue;
-        }
-        shared->instances[i] = sources[i]->create(settings, err);
-        if (!shared->instances[i]) {
-            schema_shared_destroy(shared);
-            return NULL;
+    struct schema_source_settings charged = *settings;
+    shared->budget.max_bytes = settings->max_definition_bytes ? settings->max_definition_bytes
+                                                              : SIZE_MAX;
+    charged.budget = &shared->budget;
+    /* The rows that the program has itself go first into what there is. */
+    shared->corrections = corrections_create(&charged, err);
+    bool ok = shared->corrections != NULL;
+    for (size_t i = 0; ok && i < SOURCE_COUNT; i++) {
+        if (sources[i]->shared) {
+            shared->instances[i] = sources[i]->create(&charged, err);
+            ok = shared->instances[i] != NULL;
         }
     }
-    shared->corrections = corrections_create(settings, err);
-    if (!shared->corrections) {
+    if (!ok) {
         schema_shared_destroy(shared);
         return NULL;
     }
+    warn_of_budget(shared, settings);
     return shared;
+}
+
+size_t schema_shared_bytes(const struct schema_shared *shared)
+{
+    return atomic_load_explicit(&shared->budget.used_bytes, memory_order_relaxed);
 }
 
 const struct corrections *schema_shared_corrections(const struct schema_shared *shared)

@@ -6,7 +6,7 @@
  * A shelf's arena may grow by what is left for all, up to the share of one provider. What it took is
  * known when it is closed: only one is open at a time.
  */
-enum { PROVIDER_SHARE = 4, FREE_SHARE = 4, SHELF_BYTES = sizeof(struct schema_shelf) + 64 };
+enum { PROVIDER_SHARE = 2, FREE_SHARE = 4, SHELF_BYTES = sizeof(struct schema_shelf) + 64 };
 
 void schema_shelves_init(struct schema_shelves *shelves, size_t max_bytes,
     void (*drop)(void *self, struct schema_shelf *shelf), void *self)

@@ -7,7 +7,7 @@
 
 /*
  * Memory for what events say of themselves, a shelf per provider. Any process may write events, under
- * any GUID, as many types as it likes. So no provider has more than a quarter of the memory, and where
+ * any GUID, as many types as it likes. So no provider has more than half of the memory, and where
  * all of it is used, the shelves that were asked for least recently give way, until a quarter is free:
  * a flood is paid for by what it brings, and by what is hardly used. One thread at a time.
  *

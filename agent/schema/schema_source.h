@@ -60,6 +60,10 @@ struct schema_source_settings {
     size_t max_tmf_bytes; /* of memory for trace message formats; 0: 512 MB */
     size_t
         max_learned_bytes; /* of memory, for what events say, per source; 0: as the source has it */
+    /* Of memory, for the definitions of files that caches share; 0: no limit. */
+    size_t max_definition_bytes;
+    /* Set by schema_shared_create. Charged for what is made of files, and while they are read; outlives the sources. NULL: none. */
+    struct arena_budget *budget;
     /* Called for each file that cannot be used, with one line of text; may be NULL. */
     void (*warn)(void *warn_self, const char *text);
     void *warn_self;

@@ -336,25 +336,33 @@ static struct type *put_type(struct schema_shelf *shelf, const struct event_reco
     return type;
 }
 
+/* The same; other shelves give way where all memory is used, else what is on this one. */
+static struct type *find_room(struct tracelogging *source, struct schema_shelf *shelf,
+    const struct event_record *record, const struct schema_metadata *metadata, bool has_layout)
+{
+    struct type *type = put_type(shelf, record, metadata, has_layout);
+    for (int own = 0; !type && own < 2; own++) {
+        if (schema_shelves_make_room(&source->shelves, shelf, own)) {
+            type = put_type(shelf, record, metadata, has_layout);
+        }
+    }
+    return type;
+}
+
 static struct type *make_type(struct tracelogging *source, const struct event_record *record,
     const struct schema_metadata *metadata)
 {
     struct schema_shelf *shelf = schema_shelves_open(&source->shelves, &record->provider);
-    struct type *type = shelf ? put_type(shelf, record, metadata, true) : NULL;
-    while (shelf && !type && schema_shelves_make_room(&source->shelves, shelf, true)) {
-        type = put_type(shelf, record, metadata, true);
+    if (!shelf) {
+        return NULL;
     }
-    if (shelf && !type) {
+    struct type *type = find_room(source, shelf, record, metadata, true);
+    if (!type) {
         source->refused.refused++;
         source->refused.provider = record->provider;
-        type = put_type(shelf, record, metadata, false);
-        if (!type && schema_shelves_make_room(&source->shelves, shelf, true)) {
-            type = put_type(shelf, record, metadata, false);
-        }
+        type = find_room(source, shelf, record, metadata, false);
     }
-    if (shelf) {
-        schema_shelves_close(&source->shelves, shelf);
-    }
+    schema_shelves_close(&source->shelves, shelf);
     if (type) {
         type->next = shelf->items;
         shelf->items = type;

@@ -197,7 +197,7 @@ static void load_tmf(struct wpp_source *source, const char *path)
     struct error err = {0};
     char *data = NULL;
     size_t size = 0;
-    if (!plat_file_load(path, MAX_FILE_BYTES, &data, &size, &err)) {
+    if (!schema_files_load(source->settings, path, MAX_FILE_BYTES, &data, &size, &err)) {
         warn_about(source, path, err.text);
         return;
     }
@@ -206,7 +206,7 @@ static void load_tmf(struct wpp_source *source, const char *path)
     if (source->messages == 0 && !source->is_full) {
         warn_about(source, path, "no trace message formats: there is no line with #typev in it");
     }
-    free(data);
+    schema_files_unload(source->settings, data, size);
 }
 
 /* ---- PDB files ----------------------------------------------------------------------------------- */
@@ -381,10 +381,11 @@ static void *wpp_create(const struct schema_source_settings *settings, struct er
     }
     source->settings = settings;
     plat_mutex_init(&source->lock);
-    arena_init(&source->scratch, MAX_SCRATCH_BYTES);
-    arena_init(&source->texts, settings->max_tmf_bytes ? settings->max_tmf_bytes : MAX_TEXT_BYTES);
-    arena_init(&source->plans, MAX_PLAN_BYTES);
-    map_init(&source->entries, MAX_MESSAGES);
+    arena_init_in(&source->scratch, MAX_SCRATCH_BYTES, settings->budget);
+    arena_init_in(&source->texts,
+        settings->max_tmf_bytes ? settings->max_tmf_bytes : MAX_TEXT_BYTES, settings->budget);
+    arena_init_in(&source->plans, MAX_PLAN_BYTES, settings->budget);
+    map_init_in(&source->entries, MAX_MESSAGES, settings->budget);
     if (settings->tmf.size) {
         take_text(source, settings->tmf, "built in");
     }
