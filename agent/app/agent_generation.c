@@ -7,6 +7,7 @@
 #include "app/app_rules.h"
 #include "app/app_trust.h"
 #include "app/letters_import.h"
+#include "pipeline/budget.h"
 #include "platform/plat_system.h"
 
 /*
@@ -34,8 +35,11 @@ static enum schema_tdh use_of_tdh(const struct app_config *config, bool is_live)
 static struct schema_cache *make_cache(void *self, size_t session, size_t worker, struct error *err)
 {
     const struct agent *agent = self;
+    const struct app_agent *config = &agent->config->agent;
+    size_t caches = agent->plan->session_count * (size_t)config->decode_workers;
     (void)worker;
     struct schema_cache_settings settings = {.shared = agent->setup->schemas,
+        .max_bytes = budget_learned_bytes((size_t)config->memory_bytes, caches),
         .no_builtin = !agent->config->agent.builtin_layouts,
         .tdh = use_of_tdh(agent->config, agent->plan->session_configs[session]->ops->needs_etw)};
     return schema_cache_create(&settings, err);
@@ -225,6 +229,7 @@ static bool make_pipeline(struct agent *agent, struct error *err)
         .worker_count = (size_t)config->decode_workers,
         .memory_bytes = (size_t)config->memory_bytes,
         .process_tables = agent_processes_count(plan),
+        .definition_bytes = schema_shared_bytes(agent->setup->schemas),
         .rolls_up = app_rules_roll_up(agent->config),
         .limiter_tables = app_rules_bucket_tables(agent->config),
         .tail = buf_span(&agent->tail),

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "app/agent_process.h"
+#include "app/app_memory.h"
 #include "platform/plat_system.h"
 #include "schema/kernel_names.h"
 
@@ -22,6 +23,7 @@ static bool read_schemas(
     }
     struct schema_source_settings settings = {.paths = paths,
         .path_count = count,
+        .max_definition_bytes = (size_t)app_memory_definitions(config),
         .pack = process->settings->schema_pack,
         .tmf = process->settings->schema_tmf,
         .warn = warn_schema,

@@ -56,7 +56,9 @@ static void plan(const struct app_config *config, const struct app_output **enab
     }
 }
 
-uint64_t app_memory_needed(const struct app_config *config)
+/* What ${ask} makes of these settings. */
+static uint64_t ask_budget(
+    const struct app_config *config, size_t (*ask)(const struct pipeline_settings *settings))
 {
     size_t count = config->output_count + 1;
     struct pipeline_stream *streams = calloc(count, sizeof(*streams));
@@ -64,16 +66,27 @@ uint64_t app_memory_needed(const struct app_config *config)
     const struct app_output **enabled = calloc(count, sizeof(const struct app_output *));
     struct pipeline_settings settings = {.streams = streams,
         .outputs = outputs,
+        .memory_bytes = (size_t)config->agent.memory_bytes,
         .worker_count = (size_t)config->agent.decode_workers};
-    uint64_t needed = 0;
+    uint64_t answer = 0;
     if (streams && outputs && enabled) {
         plan(config, enabled, streams, outputs, &settings);
-        needed = budget_memory_needed(&settings);
+        answer = ask(&settings);
     }
     free(streams);
     free(outputs);
     free(enabled);
-    return needed;
+    return answer;
+}
+
+uint64_t app_memory_needed(const struct app_config *config)
+{
+    return ask_budget(config, budget_memory_needed);
+}
+
+uint64_t app_memory_definitions(const struct app_config *config)
+{
+    return ask_budget(config, budget_definition_bytes);
 }
 
 bool app_memory_check(const struct app_config *config, struct error *err)

@@ -25,6 +25,11 @@ enum {
     FILE_SHARE = 16,
     MAX_FILE_BYTES = 16 * 1024 * 1024,
     LEAST_FILE_BYTES = 256 * 1024,
+    LEARNED_SHARE = 8,
+    MAX_LEARNED_BYTES = 64 * 1024 * 1024,
+    LEAST_LEARNED_BYTES = 4 * 1024 * 1024,
+    LEAST_DEFINITION_SHARE = 16,
+    LEAST_DEFINITION_BYTES = 4 * 1024 * 1024,
     ROLLUP_BYTES = ROLLUP_MAX_BYTES +
                    ROLLUP_MAX_WINDOWS * 1024, /* texts, and what is beside them */
     STORE_BYTES = 4 * 1024 * 1024, /* what waits for two segments, one of them just ended */
@@ -44,6 +49,14 @@ size_t budget_file_bytes(size_t memory_bytes, size_t tables)
     bytes = bytes > MAX_FILE_BYTES ? MAX_FILE_BYTES : bytes;
     bytes /= tables ? tables : 1;
     return bytes < LEAST_FILE_BYTES ? LEAST_FILE_BYTES : bytes;
+}
+
+size_t budget_learned_bytes(size_t memory_bytes, size_t caches)
+{
+    size_t bytes = memory_bytes / LEARNED_SHARE;
+    bytes = bytes > MAX_LEARNED_BYTES ? MAX_LEARNED_BYTES : bytes;
+    bytes /= caches ? caches : 1;
+    return bytes < LEAST_LEARNED_BYTES ? LEAST_LEARNED_BYTES : bytes;
 }
 
 size_t budget_queue_bytes(const struct pipeline_settings *s)
@@ -82,9 +95,11 @@ static size_t fixed_bytes(const struct pipeline_settings *s)
     size_t processes = s->process_tables * budget_process_bytes(s->memory_bytes, s->process_tables);
     size_t files = s->process_tables * budget_file_bytes(s->memory_bytes, s->process_tables);
     size_t buckets = s->limiter_tables * LIMITER_BYTES;
-    return PROGRAM_BYTES + store + windows + buckets + processes + files +
-           s->session_count * SESSION_BYTES + budget_queue_bytes(s) + work_bytes(s) + copies +
-           s->memory_bytes / ALLOCATOR_SHARE;
+    size_t caches = s->session_count * s->worker_count;
+    size_t learned = caches * budget_learned_bytes(s->memory_bytes, caches);
+    return PROGRAM_BYTES + s->definition_bytes + learned + store + windows + buckets + processes +
+           files + s->session_count * SESSION_BYTES + budget_queue_bytes(s) + work_bytes(s) +
+           copies + s->memory_bytes / ALLOCATOR_SHARE;
 }
 
 size_t budget_spool_bytes(const struct pipeline_settings *s)
@@ -92,6 +107,17 @@ size_t budget_spool_bytes(const struct pipeline_settings *s)
     size_t fixed = fixed_bytes(s);
     size_t least = s->memory_bytes / LEAST_SPOOL_SHARE;
     return s->memory_bytes > fixed + least ? s->memory_bytes - fixed : least;
+}
+
+size_t budget_definition_bytes(const struct pipeline_settings *settings)
+{
+    struct pipeline_settings s = *settings;
+    s.definition_bytes = 0;
+    size_t taken = fixed_bytes(&s) + s.memory_bytes / LEAST_SPOOL_SHARE;
+    size_t left = s.memory_bytes > taken ? s.memory_bytes - taken : 0;
+    size_t least = s.memory_bytes / LEAST_DEFINITION_SHARE;
+    least = least < LEAST_DEFINITION_BYTES ? LEAST_DEFINITION_BYTES : least;
+    return left > least ? left : least;
 }
 
 size_t budget_block_bytes(const struct pipeline_settings *s)

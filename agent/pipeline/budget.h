@@ -11,6 +11,12 @@ size_t budget_process_bytes(size_t memory_bytes, size_t tables);
 /* The table of file names that each table of processes has beside it. */
 size_t budget_file_bytes(size_t memory_bytes, size_t tables);
 
+/* What a cache of definitions, one of ${caches}, may keep of what events say. */
+size_t budget_learned_bytes(size_t memory_bytes, size_t caches);
+
+/* What definitions of files may take beside all that these settings need, and room for batches. */
+size_t budget_definition_bytes(const struct pipeline_settings *settings);
+
 /* Slabs before decoding. */
 size_t budget_queue_bytes(const struct pipeline_settings *s);
 

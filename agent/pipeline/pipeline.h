@@ -93,8 +93,9 @@ struct pipeline_settings {
     bool restarted;
     struct pipeline_store store;
     size_t worker_count;
-    size_t memory_bytes;   /* of the process: what it needs itself, and everything queued */
-    size_t process_tables; /* that sessions have, one or many each: budget_process_bytes */
+    size_t memory_bytes;     /* of the process: what it needs itself, and everything queued */
+    size_t process_tables;   /* that sessions have, one or many each: budget_process_bytes */
+    size_t definition_bytes; /* that definitions of files take: schema_shared_bytes */
     bool rolls_up;         /* some rule does: each session may have open windows for each stream */
     size_t limiter_tables; /* of limits that go by fields */
     size_t queue_bytes;    /* of it, for slabs before decoding; 0: a sixteenth */
