@@ -75,6 +75,7 @@ struct schema_cache {
     struct recent_slot recent[RECENT_SLOTS];
     void *instances[SOURCE_COUNT]; /* NULL: the source is not in use */
     bool shared[SOURCE_COUNT];     /* the instance is that of schema_shared */
+    void *by_process;              /* the one of `eventsource`; NULL: not in use */
     size_t order[SOURCE_COUNT];    /* in which they are asked */
     struct arena arena;            /* lives as long as the cache */
     struct arena entries_arena;    /* emptied whenever a source learns something */
@@ -192,6 +193,9 @@ static bool create_sources(
         }
         if (!cache->instances[i]) {
             return false;
+        }
+        if (sources[i] == &schema_source_eventsource) {
+            cache->by_process = cache->instances[i];
         }
     }
     return any ||
@@ -496,16 +500,13 @@ static void add_bare(
     }
 }
 
+/* Only the source `eventsource` tells processes apart. */
 static bool processes_matter(
     const struct schema_cache *cache, const struct event_record *record, bool own)
 {
-    bool matter = false;
-    for (size_t i = 0; i < SOURCE_COUNT && !matter; i++) {
-        bool (*knows)(const void *self,
-            const struct event_record *of) = own ? sources[i]->knows_own : sources[i]->knows_any;
-        matter = cache->instances[i] && knows && knows(cache->instances[i], record);
-    }
-    return matter;
+    void *source = cache->by_process;
+    return source && (own ? schema_source_eventsource.knows_own(source, record)
+                          : schema_source_eventsource.knows_any(source, record));
 }
 
 static struct cache_entry *make_entry(struct schema_cache *cache, const struct event_record *record,

@@ -24,12 +24,18 @@ static inline struct schema_metadata schema_key_metadata(const struct event_reco
     if (record->kind != RECORD_EVENT || record->extended_count == 0) {
         return metadata;
     }
-    const struct extended_item *blob = record_extended(record, EXTENDED_SCHEMA_TL);
-    if (blob) {
-        const struct extended_item *traits = record_extended(record, EXTENDED_PROV_TRAITS);
-        metadata.has_blob = true;
-        metadata.blob = blob->data;
-        metadata.traits = traits ? traits->data : metadata.traits;
+    const struct extended_item *traits = NULL;
+    for (size_t i = record->extended_count; i-- > 0;) {
+        const struct extended_item *item = &record->extended[i];
+        if (item->type == EXTENDED_SCHEMA_TL) {
+            metadata.has_blob = true;
+            metadata.blob = item->data;
+        } else if (item->type == EXTENDED_PROV_TRAITS) {
+            traits = item;
+        }
+    }
+    if (metadata.has_blob && traits) {
+        metadata.traits = traits->data;
     }
     return metadata;
 }
