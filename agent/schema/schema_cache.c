@@ -25,11 +25,6 @@
  * points to them than entries, copies and the names of providers, which are forgotten then.
  */
 enum {
-    SOURCE_COUNT = 0
-#define SCHEMA_SOURCE(id) +1
-#include "schema/schema_sources.def"
-#undef SCHEMA_SOURCE
-    ,
     USUAL_BYTES = 256 * 1024 * 1024,
     LEARNING_SOURCES = 3, /* that share what entries and copies leave */
     TABLE_SHARE = 8,      /* of entries, and of copies */
@@ -39,12 +34,6 @@ enum {
     MAX_FIXED_BYTES = 64 * 1024,
     MISS_SECONDS = 60,
     FOUND_TRIES = 3,
-};
-
-static const struct schema_source_ops *const sources[SOURCE_COUNT] = {
-#define SCHEMA_SOURCE(id) &schema_source_##id,
-#include "schema/schema_sources.def"
-#undef SCHEMA_SOURCE
 };
 
 struct cache_entry {
@@ -73,12 +62,9 @@ struct recent_slot {
 
 struct schema_cache {
     struct recent_slot recent[RECENT_SLOTS];
-    void *instances[SOURCE_COUNT]; /* NULL: the source is not in use */
-    bool shared[SOURCE_COUNT];     /* the instance is that of schema_shared */
-    void *by_process;              /* the one of `eventsource`; NULL: not in use */
-    size_t order[SOURCE_COUNT];    /* in which they are asked */
-    struct arena arena;            /* lives as long as the cache */
-    struct arena entries_arena;    /* emptied whenever a source learns something */
+    struct schema_source_set sources;
+    struct arena arena;         /* lives as long as the cache */
+    struct arena entries_arena; /* emptied whenever a source learns something */
     struct map entries;
     struct map provider_names;       /* GUID -> schema that names the provider */
     struct schema_copies copies;     /* of shared schemas, and of corrected ones */
@@ -100,7 +86,7 @@ static const struct schema_choice nothing;
 
 const char *schema_cache_source_name(size_t index)
 {
-    return index < SOURCE_COUNT ? sources[index]->name : NULL;
+    return schema_source_set_name(index);
 }
 
 /* Events of EventWriteString: one UTF-16 text, described by a flag in the header. */
@@ -122,32 +108,6 @@ static bool make_string_schema(struct schema_cache *cache, struct error *err)
         .top_count = 1};
     cache->string_choice = (struct schema_choice){.list = {&cache->string_schema}, .count = 1};
     return schema_finish(&cache->string_schema, &cache->arena, err);
-}
-
-static bool is_off(const struct schema_cache_settings *settings, size_t source)
-{
-    return sources[source] == &schema_source_tdh
-               ? settings->tdh == SCHEMA_TDH_OFF && !settings->only_source
-               : sources[source] == &schema_source_builtin && settings->no_builtin;
-}
-
-/* As in the table, but for TDH, which may go before the files of the user. */
-static void set_order(struct schema_cache *cache, enum schema_tdh tdh)
-{
-    size_t count = 0;
-    size_t tdh_at = SOURCE_COUNT;
-    for (size_t i = 0; i < SOURCE_COUNT; i++) {
-        bool is_file = sources[i] == &schema_source_mof || sources[i] == &schema_source_manifest ||
-                       sources[i] == &schema_source_pack;
-        if (tdh == SCHEMA_TDH_FIRST && is_file && tdh_at == SOURCE_COUNT) {
-            tdh_at = count++;
-        }
-        if (sources[i] == &schema_source_tdh && tdh_at < SOURCE_COUNT) {
-            cache->order[tdh_at] = i;
-        } else {
-            cache->order[count++] = i;
-        }
-    }
 }
 
 static size_t bytes_of(const struct schema_cache_settings *settings)
@@ -173,33 +133,13 @@ static size_t learned_bytes(const struct schema_cache_settings *settings)
 static bool create_sources(
     struct schema_cache *cache, const struct schema_cache_settings *settings, struct error *err)
 {
-    struct schema_source_settings own = settings->sources;
-    own.max_learned_bytes = learned_bytes(settings);
-    bool any = false;
-    for (size_t i = 0; i < SOURCE_COUNT; i++) {
-        if (settings->only_source && strcmp(settings->only_source, sources[i]->name) != 0) {
-            continue;
-        }
-        any = true;
-        if (is_off(settings, i)) {
-            continue;
-        }
-        if (settings->shared) {
-            cache->instances[i] = schema_shared_source(settings->shared, sources[i]);
-            cache->shared[i] = cache->instances[i] != NULL;
-        }
-        if (!cache->shared[i]) {
-            cache->instances[i] = sources[i]->create(&own, err);
-        }
-        if (!cache->instances[i]) {
-            return false;
-        }
-        if (sources[i] == &schema_source_eventsource) {
-            cache->by_process = cache->instances[i];
-        }
-    }
-    return any ||
-           error_set(err, ERR_CONFIG, "no schema source is called '%s'", settings->only_source);
+    struct schema_source_set_settings set = {.sources = settings->sources,
+        .shared = settings->shared,
+        .tdh = settings->tdh,
+        .no_builtin = settings->no_builtin,
+        .only_source = settings->only_source};
+    set.sources.max_learned_bytes = learned_bytes(settings);
+    return schema_source_set_init(&cache->sources, &set, err);
 }
 
 static bool create_corrections(
@@ -231,7 +171,6 @@ struct schema_cache *schema_cache_create(
     map_init(&cache->provider_names, types);
     schema_copies_init(&cache->copies, tables);
     cache->next_serial = 1;
-    set_order(cache, settings->tdh);
     if (!make_string_schema(cache, err) || !create_sources(cache, settings, err) ||
         !create_corrections(cache, settings, err)) {
         schema_cache_destroy(cache);
@@ -245,11 +184,7 @@ void schema_cache_destroy(struct schema_cache *cache)
     if (!cache) {
         return;
     }
-    for (size_t i = 0; i < SOURCE_COUNT; i++) {
-        if (!cache->shared[i]) {
-            sources[i]->destroy(cache->instances[i]);
-        }
-    }
+    schema_source_set_fini(&cache->sources);
     map_fini(&cache->entries);
     map_fini(&cache->provider_names);
     schema_copies_fini(&cache->copies);
@@ -291,13 +226,7 @@ static void forget_all(struct schema_cache *cache)
 
 struct schema_losses schema_cache_losses(const struct schema_cache *cache)
 {
-    struct schema_losses losses = {.evicted = 0};
-    for (size_t i = 0; i < SOURCE_COUNT; i++) {
-        if (cache->instances[i] && sources[i]->losses) {
-            sources[i]->losses(cache->instances[i], &losses);
-        }
-    }
-    return losses;
+    return schema_source_set_losses(&cache->sources);
 }
 
 /* Schemas are gone that something here may point to: that is forgotten. */
@@ -315,27 +244,11 @@ static bool forget_gone(struct schema_cache *cache)
 
 void schema_cache_learn(struct schema_cache *cache, const struct event_record *record)
 {
-    bool learned = false;
-    for (size_t i = 0; i < SOURCE_COUNT; i++) {
-        if (cache->instances[i] && sources[i]->learn) {
-            learned |= sources[i]->learn(cache->instances[i], record);
-        }
-    }
+    bool learned = schema_source_set_learn(&cache->sources, record);
     forget_gone(cache);
     if (learned) {
         forget_all(cache);
     }
-}
-
-static uint64_t news_of(const struct schema_cache *cache)
-{
-    uint64_t news = 0;
-    for (size_t i = 0; i < SOURCE_COUNT; i++) {
-        if (cache->instances[i] && sources[i]->news) {
-            news += sources[i]->news(cache->instances[i]);
-        }
-    }
-    return news;
 }
 
 /* ---- finding ---------------------------------------------------------------------------------------- */
@@ -353,12 +266,6 @@ static void give_serial(struct schema_cache *cache, const struct event_schema *s
     }
 }
 
-/* Does the source read what the trace itself carries? Such a definition wins alone. */
-static bool is_of_trace(size_t source)
-{
-    return sources[source]->learn != NULL || sources[source] == &schema_source_tracelogging;
-}
-
 /* Index of the definition that the trace itself gives, or found->count. */
 static size_t best_of_trace(const struct schema_candidates *found)
 {
@@ -370,15 +277,11 @@ static size_t best_of_trace(const struct schema_candidates *found)
     return found->count;
 }
 
-static void ask_source(struct schema_cache *cache, size_t source, const struct event_record *record,
+static void ask_source(struct schema_cache *cache, size_t place, const struct event_record *record,
     struct schema_candidates *found)
 {
     size_t before = found->count;
-    if (!cache->instances[source]) {
-        return;
-    }
-    sources[source]->find(cache->instances[source], record, found);
-    if (!cache->shared[source]) {
+    if (!schema_source_set_ask(&cache->sources, place, record, found)) {
         for (size_t i = before; i < found->count; i++) {
             found->list[i] = schema_copies_correct(&cache->copies, found->list[i]);
         }
@@ -396,9 +299,10 @@ static void ask_sources(
     struct schema_cache *cache, const struct event_record *record, struct schema_choice *choice)
 {
     struct schema_candidates found = {.count = 0};
-    size_t source = 0;
-    for (; source < SOURCE_COUNT && is_of_trace(cache->order[source]); source++) {
-        ask_source(cache, cache->order[source], record, &found);
+    size_t place = 0;
+    for (; place < SCHEMA_SOURCE_COUNT && schema_source_set_is_of_trace(&cache->sources, place);
+         place++) {
+        ask_source(cache, place, record, &found);
         if (best_of_trace(&found) < found.count) {
             break;
         }
@@ -407,10 +311,10 @@ static void ask_sources(
         size_t best = best_of_trace(&found);
         found.list[0] = found.list[best < found.count ? best : 0];
         found.count = 1;
-        source = SOURCE_COUNT;
+        place = SCHEMA_SOURCE_COUNT;
     }
-    for (; source < SOURCE_COUNT; source++) {
-        ask_source(cache, cache->order[source], record, &found);
+    for (; place < SCHEMA_SOURCE_COUNT; place++) {
+        ask_source(cache, place, record, &found);
     }
     schema_candidates_put_layouts_first(&found);
     for (size_t i = 0; i < found.count; i++) {
@@ -419,16 +323,6 @@ static void ask_sources(
     }
     choice->count = found.count;
     choice->late = found.late;
-}
-
-static void list_sources(struct schema_cache *cache, const struct schema_source_ops *without,
-    void (*each)(void *self, const struct event_schema *schema), void *self)
-{
-    for (size_t i = 0; i < SOURCE_COUNT; i++) {
-        if (cache->instances[i] && sources[i]->list && sources[i] != without) {
-            sources[i]->list(cache->instances[i], each, self);
-        }
-    }
 }
 
 static void note_provider(void *self, const struct event_schema *schema)
@@ -445,7 +339,7 @@ static void note_provider(void *self, const struct event_schema *schema)
 static struct span provider_name_of(struct schema_cache *cache, const struct event_record *record)
 {
     if (!cache->names_listed) {
-        list_sources(cache, &schema_source_builtin, note_provider, cache);
+        schema_source_set_list(&cache->sources, &schema_source_builtin, note_provider, cache);
         cache->names_listed = true;
     }
     const struct event_schema *other = map_get(
@@ -454,10 +348,8 @@ static struct span provider_name_of(struct schema_cache *cache, const struct eve
         return other->provider_name;
     }
     struct span name = known_providers_name(&record->provider);
-    for (size_t i = 0; i < SOURCE_COUNT && name.size == 0; i++) {
-        if (cache->instances[i] && sources[i]->provider_name) {
-            name = sources[i]->provider_name(cache->instances[i], &record->provider);
-        }
+    if (name.size == 0) {
+        name = schema_source_set_provider_name(&cache->sources, &record->provider);
     }
     return name;
 }
@@ -500,15 +392,6 @@ static void add_bare(
     }
 }
 
-/* Only the source `eventsource` tells processes apart. */
-static bool processes_matter(
-    const struct schema_cache *cache, const struct event_record *record, bool own)
-{
-    void *source = cache->by_process;
-    return source && (own ? schema_source_eventsource.knows_own(source, record)
-                          : schema_source_eventsource.knows_any(source, record));
-}
-
 static struct cache_entry *make_entry(struct schema_cache *cache, const struct event_record *record,
     const struct schema_metadata *metadata, const uint8_t *key)
 {
@@ -523,7 +406,7 @@ static struct cache_entry *make_entry(struct schema_cache *cache, const struct e
     }
     entry->per_process = record->kind == RECORD_EVENT && !metadata->has_blob &&
                          !(key[0] & SCHEMA_KEY_WITH_PROCESS) &&
-                         processes_matter(cache, record, false);
+                         schema_source_set_by_process(&cache->sources, record, false);
     return entry;
 }
 
@@ -531,7 +414,7 @@ static struct cache_entry *make_entry(struct schema_cache *cache, const struct e
 static bool fill_entry(
     struct schema_cache *cache, const struct event_record *record, struct cache_entry *entry)
 {
-    uint64_t news = news_of(cache);
+    uint64_t news = schema_source_set_news(&cache->sources);
     entry->choice.count = 0;
     ask_sources(cache, record, &entry->choice);
     if (forget_gone(cache)) {
@@ -612,7 +495,8 @@ static struct cache_entry *place_of(struct schema_cache *cache, const struct eve
     }
     schema_key_make(record, metadata, false, key);
     struct cache_entry *entry = entry_for(cache, record, metadata, key);
-    if (entry && entry->per_process && processes_matter(cache, record, true)) {
+    if (entry && entry->per_process &&
+        schema_source_set_by_process(&cache->sources, record, true)) {
         schema_key_make(record, metadata, true, key);
         entry = entry_for(cache, record, metadata, key);
     }
@@ -657,7 +541,7 @@ const struct schema_choice *schema_cache_find(
     if (record->kind == RECORD_OPAQUE) {
         return &nothing;
     }
-    if (cache->late && news_of(cache) != cache->news) {
+    if (cache->late && schema_source_set_news(&cache->sources) != cache->news) {
         forget_all(cache);
     }
     if (record->flags & EVENT_FLAG_STRING_ONLY && record->kind == RECORD_EVENT) {
@@ -694,7 +578,7 @@ void schema_cache_list(struct schema_cache *cache,
     void (*each)(void *self, const struct event_schema *schema), void *self)
 {
     struct listing listing = {.cache = cache, .each = each, .self = self};
-    list_sources(cache, NULL, tell_corrected, &listing);
+    schema_source_set_list(&cache->sources, NULL, tell_corrected, &listing);
 }
 
 void schema_cache_list_met(struct schema_cache *cache,

@@ -1,7 +1,7 @@
 #ifndef ETWSHIP_SCHEMA_SCHEMA_CACHE_H
 #define ETWSHIP_SCHEMA_SCHEMA_CACHE_H
 
-#include "schema/schema_shared.h"
+#include "schema/schema_source_set.h"
 
 /*
  * The one place that knows which definitions apply to a record. It asks the sources once per event
@@ -19,14 +19,6 @@
 struct schema_cache;
 
 enum { SCHEMA_CACHE_MAX_TYPES = 65536 };
-
-/* What this machine's registered manifests count (source `tdh`). They say what this machine would
- * write: for events of another one, others must be asked first. */
-enum schema_tdh {
-    SCHEMA_TDH_OFF,
-    SCHEMA_TDH_LAST,  /* behind the files of the user */
-    SCHEMA_TDH_FIRST, /* before them; behind what events and traces carry, as always */
-};
 
 struct schema_cache_settings {
     struct schema_source_settings sources;

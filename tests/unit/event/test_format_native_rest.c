@@ -40,8 +40,7 @@ static void an_event_that_could_not_be_decoded_has_what_it_says_of_itself(void *
     fixture_init(&f, RECORD_EVENT, SCHEMA_TRACELOGGING);
     struct span payload = payload_make("deadbeef");
     static const uint8_t metadata[] = {7, 0, 0, 'E', 0, 'a', 0};
-    const struct extended_item item = {
-        EXTENDED_SCHEMA_TL, span_make(metadata, sizeof(metadata))};
+    const struct extended_item item = {EXTENDED_SCHEMA_TL, span_make(metadata, sizeof(metadata))};
     f.record.extended = &item;
     f.record.extended_count = 1;
     f.record.payload = payload;
