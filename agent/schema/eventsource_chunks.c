@@ -73,10 +73,13 @@ static size_t overhead_of(uint16_t total)
     return sizeof(struct eventsource_pending) + total * sizeof(struct chunk);
 }
 
-/* Unlink and free what ${link} points to. */
+/* Unlink and free what ${link} points to, if that is any. */
 static void drop(struct eventsource_chunks *chunks, struct eventsource_pending **link)
 {
     struct eventsource_pending *pending = *link;
+    if (!pending) {
+        return;
+    }
     *link = pending->next;
     for (size_t i = 0; i < pending->total; i++) {
         free(pending->chunks[i].data);
@@ -99,7 +102,7 @@ static size_t number_of(
     const struct eventsource_chunks *chunks, const struct eventsource_pending *pending)
 {
     size_t number = 1;
-    for (const struct eventsource_pending *p = chunks->pending; p != pending; p = p->next) {
+    for (const struct eventsource_pending *p = chunks->pending; p && p != pending; p = p->next) {
         number += p->process_id == pending->process_id;
     }
     return number;

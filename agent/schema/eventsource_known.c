@@ -217,8 +217,11 @@ static void link_version(struct eventsource_version *version)
 static void destroy_version(struct eventsource_known *known, struct eventsource_version *version)
 {
     struct eventsource_provider *provider = version->provider;
-    while (version->claims) {
-        drop_claim(known, version->claims);
+    struct eventsource_claim *claim = version->claims;
+    while (claim) {
+        struct eventsource_claim *next = claim->next;
+        drop_claim(known, claim);
+        claim = next;
     }
     map_remove(&known->versions, KEY_OF(version));
     unlink_use(known, version);
@@ -248,8 +251,11 @@ static void evict(struct eventsource_known *known, struct eventsource_version *v
 
 void eventsource_known_fini(struct eventsource_known *known)
 {
-    while (known->latest) {
-        destroy_version(known, known->latest);
+    struct eventsource_version *version = known->latest;
+    while (version) {
+        struct eventsource_version *earlier = version->earlier;
+        destroy_version(known, version);
+        version = earlier;
     }
     while (forget_name(known)) {}
     map_fini(&known->versions);

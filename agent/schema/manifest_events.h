@@ -12,10 +12,10 @@ struct manifest {
 
 /* What makes manifests, whatever they are read from. */
 struct manifest_options {
-    const char *source;    /* event_schema.source of every event; static */
-    const char *file;      /* stands before warnings; may be NULL */
-    enum schema_kind kind; /* SCHEMA_UNKNOWN: an EventSource's if it looks like one */
-    size_t max_bytes;      /* memory, both for the result and while parsing */
+    const char *source;          /* event_schema.source of every event; static */
+    const char *file;            /* stands before warnings; may be NULL */
+    enum schema_kind kind;       /* SCHEMA_UNKNOWN: an EventSource's if it looks like one */
+    size_t max_bytes;            /* memory, both for the result and while parsing */
     struct arena_budget *budget; /* charged for both; outlives the manifest; NULL: none */
     void (*warn)(void *warn_self, const char *text); /* one line each; may be NULL */
     void *warn_self;

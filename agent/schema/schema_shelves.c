@@ -36,11 +36,12 @@ static void link_newest(struct schema_shelves *shelves, struct schema_shelf *she
 
 void schema_shelves_fini(struct schema_shelves *shelves)
 {
-    while (shelves->newest) {
-        struct schema_shelf *shelf = shelves->newest;
-        unlink_shelf(shelves, shelf);
+    struct schema_shelf *shelf = shelves->newest;
+    while (shelf) {
+        struct schema_shelf *next = shelf->older;
         arena_fini(&shelf->arena);
         free(shelf);
+        shelf = next;
     }
     map_fini(&shelves->by_provider);
 }
