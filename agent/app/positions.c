@@ -319,7 +319,10 @@ static bool replace_state(struct positions *p, struct span text, struct error *e
         !step(p, POSITIONS_STEP_CREATE, err)) {
         return false;
     }
-    struct plat_file *file = plat_file_open(made, PLAT_FILE_CREATE, err);
+    /* What a run before left under that name, or somebody else put there, is not written into. */
+    struct plat_file *file = plat_path_remove(made, err)
+                                 ? plat_file_open(made, PLAT_FILE_CREATE_NEW, err)
+                                 : NULL;
     if (!file) {
         return false;
     }

@@ -8,12 +8,21 @@
 struct plat_file;
 
 enum plat_file_mode {
-    PLAT_FILE_READ,   /* must exist */
-    PLAT_FILE_APPEND, /* made if missing; writes go to the end */
-    PLAT_FILE_CREATE, /* made or emptied */
+    PLAT_FILE_READ,       /* must exist */
+    PLAT_FILE_APPEND,     /* made if missing; writes go to the end */
+    PLAT_FILE_CREATE,     /* made or emptied */
+    PLAT_FILE_CREATE_NEW, /* made; ERR_BUSY if anything has that name, a link to nothing included */
 };
 
-/* NULL on failure. Folders and devices are refused for reading with a clear text. */
+/*
+ * NULL on failure. Folders and devices are refused for reading with a clear text.
+ *
+ * Somebody else may have put a link where we write, so that we change a file of his choice. For writing
+ * the last part of ${path} is therefore never followed if it is a link, nor is a file changed that has
+ * other names besides (ERR_CONFIG): a file must have been named itself. Folders on the way may be links,
+ * and devices and pipes may be written to by their names. Linux: /dev/stdout, /dev/stderr, /dev/fd/N and
+ * /proc/self/fd/N are links of the system's own, to what this process has open: they are followed.
+ */
 struct plat_file *plat_file_open(const char *path, enum plat_file_mode mode, struct error *err);
 void plat_file_close(struct plat_file *file); /* NULL is fine */
 

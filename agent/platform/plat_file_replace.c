@@ -6,7 +6,7 @@
 
 static bool write_all(const char *path, struct span bytes, struct error *err)
 {
-    struct plat_file *file = plat_file_open(path, PLAT_FILE_CREATE, err);
+    struct plat_file *file = plat_file_open(path, PLAT_FILE_CREATE_NEW, err);
     bool good = file && plat_file_write(file, bytes, err) && plat_file_sync(file, err);
     plat_file_close(file);
     return good;

@@ -25,6 +25,10 @@ bool plat_path_find(const char *path, bool *ret_there, uint64_t *ret_bytes, stru
  * the old or the new one, whole. */
 bool plat_path_rename(const char *from, const char *to, struct error *err);
 
+/* Give the file ${from} the name ${to}, which nothing has: ERR_BUSY if something does, be it a link, and
+ * nothing has changed then. */
+bool plat_path_rename_new(const char *from, const char *to, struct error *err);
+
 /* Remove a file. One that is not there is no failure. */
 bool plat_path_remove(const char *path, struct error *err);
 

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "platform/linux/plat_file_own.h"
+
 /*
  * Writing by O_DIRECT (open(2)), which takes whole blocks at their places in file and memory. So what is
  * appended is gathered in a stage, whose first byte stands at a block of the file, and goes out when the
@@ -62,10 +64,15 @@ struct plat_append *plat_append_open(const char *path, struct error *err)
     memcpy(file->path, path, size);
     file->is_direct = true;
     do {
-        file->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+        file->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW, 0666);
     } while (file->fd < 0 && errno == EINTR);
     if (file->fd < 0) {
         fail(err, file, "cannot open for writing");
+        free(file);
+        return NULL;
+    }
+    if (!plat_file_check_own(file->fd, path, err)) {
+        close(file->fd);
         free(file);
         return NULL;
     }

@@ -66,23 +66,81 @@ struct plat_file *plat_file_wrap(int fd, const char *name, struct error *err)
     return file;
 }
 
+/* Does ${path} name what this process has open? The system makes such links, and nobody else can. */
+static bool is_own_stream(const char *path)
+{
+    static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+        size_t size = strlen(folders[i]);
+        if (strncmp(path, folders[i], size) == 0 && path[size] &&
+            !path[size + strspn(path + size, "0123456789")]) {
+            return true;
+        }
+    }
+    return strcmp(path, "/dev/stdout") == 0 || strcmp(path, "/dev/stderr") == 0;
+}
+
+bool plat_file_check_own(int fd, const char *path, struct error *err)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0) {
+        return fail(err, path, "cannot look at it");
+    }
+    return !S_ISREG(st.st_mode) || st.st_nlink <= 1 ||
+           error_set(err, ERR_CONFIG,
+               "%s: is not written to, as the file has another name besides (a hard link), which "
+               "may be somebody else's. remove one of the names",
+               path);
+}
+
+/* Why there is no file to write to. */
+static void fail_open(const char *path, struct error *err)
+{
+    if (errno == ELOOP) {
+        error_set(err, ERR_CONFIG,
+            "%s: is a link, which is not followed for writing, as somebody else may have put it "
+            "there. name the file itself, or remove the link",
+            path);
+    } else if (errno == EEXIST) {
+        error_set(err, ERR_BUSY, "%s: is there already", path);
+    } else {
+        fail(err, path, "cannot open for writing");
+    }
+}
+
+/* What was opened for writing is looked at before it is changed. */
+static bool check_writable(int fd, const char *path, enum plat_file_mode mode, struct error *err)
+{
+    bool good = is_own_stream(path) || plat_file_check_own(fd, path, err);
+    /* As O_TRUNC does: devices and pipes have nothing to be cut. */
+    return good && (mode != PLAT_FILE_CREATE || ftruncate(fd, 0) == 0 || errno == EINVAL ||
+                       fail(err, path, "cannot be emptied"));
+}
+
 struct plat_file *plat_file_open(const char *path, enum plat_file_mode mode, struct error *err)
 {
     /* Without O_NONBLOCK the open of a pipe waits for its other end. */
     static const int flags[] = {
         [PLAT_FILE_READ] = O_RDONLY | O_NONBLOCK,
         [PLAT_FILE_APPEND] = O_WRONLY | O_CREAT | O_APPEND,
-        [PLAT_FILE_CREATE] = O_WRONLY | O_CREAT | O_TRUNC,
+        [PLAT_FILE_CREATE] = O_WRONLY | O_CREAT,
+        [PLAT_FILE_CREATE_NEW] = O_WRONLY | O_CREAT | O_EXCL,
     };
+    bool writes = mode != PLAT_FILE_READ;
+    int link = writes && !is_own_stream(path) ? O_NOFOLLOW : 0;
     int fd;
     do {
-        fd = open(path, flags[mode] | O_CLOEXEC | O_NOCTTY, 0666);
+        fd = open(path, flags[mode] | link | O_CLOEXEC | O_NOCTTY, 0666);
     } while (fd < 0 && errno == EINTR);
     if (fd < 0) {
-        fail(err, path, mode == PLAT_FILE_READ ? "cannot open" : "cannot open for writing");
+        if (writes) {
+            fail_open(path, err);
+        } else {
+            fail(err, path, "cannot open");
+        }
         return NULL;
     }
-    if (mode == PLAT_FILE_READ && !check_ordinary(fd, path, err)) {
+    if (writes ? !check_writable(fd, path, mode, err) : !check_ordinary(fd, path, err)) {
         close(fd);
         return NULL;
     }

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "platform/linux/plat_file_own.h"
+
 struct plat_lock {
     int fd;
 };
@@ -46,13 +48,50 @@ bool plat_path_find(const char *path, bool *ret_there, uint64_t *ret_bytes, stru
     return true;
 }
 
+static bool rename_failed(const char *from, const char *to, struct error *err)
+{
+    int code = errno;
+    return error_set_os(err, code, strerror(code), "%s: cannot be renamed to %s", from, to);
+}
+
 bool plat_path_rename(const char *from, const char *to, struct error *err)
 {
+    return rename(from, to) == 0 || rename_failed(from, to, err);
+}
+
+static bool is_taken(const char *from, const char *to, struct error *err)
+{
+    return error_set(
+        err, ERR_BUSY, "%s: cannot be renamed to %s, which is there already", from, to);
+}
+
+/* For file systems that do not know RENAME_NOREPLACE (NFS, older FUSE): the name is taken by an empty
+ * file of ours, and that is replaced. */
+static bool rename_over_own(const char *from, const char *to, struct error *err)
+{
+    int fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        return errno == EEXIST ? is_taken(from, to, err) : rename_failed(from, to, err);
+    }
+    close(fd);
     if (rename(from, to) == 0) {
         return true;
     }
     int code = errno;
-    return error_set_os(err, code, strerror(code), "%s: cannot be renamed to %s", from, to);
+    unlink(to);
+    errno = code;
+    return rename_failed(from, to, err);
+}
+
+bool plat_path_rename_new(const char *from, const char *to, struct error *err)
+{
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) {
+        return true;
+    }
+    if (errno == EINVAL || errno == ENOSYS) {
+        return rename_over_own(from, to, err);
+    }
+    return errno == EEXIST ? is_taken(from, to, err) : rename_failed(from, to, err);
 }
 
 bool plat_path_remove(const char *path, struct error *err)
@@ -107,6 +146,10 @@ struct plat_lock *plat_lock_take(const char *path, uint64_t *ret_holder, struct 
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (fd < 0) {
         fail(err, path, "cannot open");
+        return NULL;
+    }
+    if (!plat_file_check_own(fd, path, err)) {
+        close(fd);
         return NULL;
     }
     /* flock and not fcntl: held by the open file, so that a second lock in this process fails. */

@@ -24,7 +24,7 @@ static void set_name(struct plat_file *file, const char *path)
 }
 
 /* Others may read, write and even delete what is open here: a trace can still be recorded to. */
-static HANDLE open_handle(const wchar_t *path, enum plat_file_mode mode)
+static HANDLE open_handle(const wchar_t *path, enum plat_file_mode mode, DWORD flags)
 {
     static const struct {
         DWORD access;
@@ -33,12 +33,13 @@ static HANDLE open_handle(const wchar_t *path, enum plat_file_mode mode)
         [PLAT_FILE_READ] = {GENERIC_READ, OPEN_EXISTING},
         /* FILE_APPEND_DATA alone could not be cut. */
         [PLAT_FILE_APPEND] = {FILE_GENERIC_WRITE | FILE_READ_ATTRIBUTES, OPEN_ALWAYS},
-        [PLAT_FILE_CREATE] = {GENERIC_WRITE, CREATE_ALWAYS},
+        /* Emptied once it has been looked at: see check_writable. */
+        [PLAT_FILE_CREATE] = {GENERIC_WRITE | FILE_READ_ATTRIBUTES, OPEN_ALWAYS},
+        [PLAT_FILE_CREATE_NEW] = {GENERIC_WRITE | FILE_READ_ATTRIBUTES, CREATE_NEW},
     };
     DWORD share = mode == PLAT_FILE_READ ? FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE
                                          : FILE_SHARE_READ | FILE_SHARE_DELETE;
-    return CreateFileW(path, modes[mode].access, share, NULL, modes[mode].disposition,
-        FILE_ATTRIBUTE_NORMAL, NULL);
+    return CreateFileW(path, modes[mode].access, share, NULL, modes[mode].disposition, flags, NULL);
 }
 
 struct plat_file *plat_file_wrap(HANDLE handle, const char *name, struct error *err)
@@ -54,6 +55,96 @@ struct plat_file *plat_file_wrap(HANDLE handle, const char *name, struct error *
     return file;
 }
 
+enum link_kind { LINK_NONE, LINK_NO_NAME, LINK_TO_ANOTHER };
+
+/* Is what was opened a link by itself? Files that are stored in another way (deduplicated, in a cloud) have
+ * reparse points, too, but mean themselves. */
+static enum link_kind link_kind_of(HANDLE handle)
+{
+    FILE_ATTRIBUTE_TAG_INFO info;
+    if (!GetFileInformationByHandleEx(handle, FileAttributeTagInfo, &info, sizeof(info)) ||
+        !(info.FileAttributes & FILE_ATTRIBUTE_REPARSE_POINT)) {
+        return LINK_NONE;
+    }
+    return IsReparseTagNameSurrogate(info.ReparseTag) ? LINK_TO_ANOTHER : LINK_NO_NAME;
+}
+
+static bool is_same_file(HANDLE a, HANDLE b)
+{
+    BY_HANDLE_FILE_INFORMATION x;
+    BY_HANDLE_FILE_INFORMATION y;
+    return GetFileInformationByHandle(a, &x) && GetFileInformationByHandle(b, &y) &&
+           x.dwVolumeSerialNumber == y.dwVolumeSerialNumber &&
+           x.nFileIndexHigh == y.nFileIndexHigh && x.nFileIndexLow == y.nFileIndexLow;
+}
+
+/* Open a file for writing without following a link: it is opened as what it is, looked at, and where it
+ * must be opened once more, compared. */
+static HANDLE open_own(const wchar_t *path, enum plat_file_mode mode, bool *ret_is_link)
+{
+    HANDLE handle = open_handle(path, mode, FILE_ATTRIBUTE_NORMAL | FILE_FLAG_OPEN_REPARSE_POINT);
+    enum link_kind kind = handle == INVALID_HANDLE_VALUE ? LINK_NONE : link_kind_of(handle);
+    *ret_is_link = kind == LINK_TO_ANOTHER;
+    if (kind == LINK_NONE) {
+        return handle;
+    }
+    if (kind == LINK_TO_ANOTHER) {
+        CloseHandle(handle);
+        return INVALID_HANDLE_VALUE;
+    }
+    /* Two handles that write do not share: the first one is closed, and its file asked for again. */
+    HANDLE looker = ReOpenFile(handle, FILE_READ_ATTRIBUTES,
+        FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, FILE_FLAG_OPEN_REPARSE_POINT);
+    CloseHandle(handle);
+    handle = open_handle(path, mode, FILE_ATTRIBUTE_NORMAL);
+    if (handle != INVALID_HANDLE_VALUE &&
+        (looker == INVALID_HANDLE_VALUE || !is_same_file(handle, looker))) {
+        CloseHandle(handle);
+        handle = INVALID_HANDLE_VALUE;
+        *ret_is_link = true;
+    }
+    if (looker != INVALID_HANDLE_VALUE) {
+        CloseHandle(looker);
+    }
+    return handle;
+}
+
+/* What was opened for writing is looked at before it is changed. */
+static bool check_writable(
+    HANDLE handle, const char *path, enum plat_file_mode mode, struct error *err)
+{
+    BY_HANDLE_FILE_INFORMATION info;
+    bool is_file = GetFileType(handle) == FILE_TYPE_DISK &&
+                   GetFileInformationByHandle(handle, &info);
+    FILE_END_OF_FILE_INFO end = {.EndOfFile.QuadPart = 0};
+    if (is_file && info.nNumberOfLinks > 1) {
+        return error_set(err, ERR_CONFIG,
+            "%s: is not written to, as the file has another name besides (a hard link), which "
+            "may be somebody else's. remove one of the names",
+            path);
+    }
+    return mode != PLAT_FILE_CREATE || !is_file ||
+           SetFileInformationByHandle(handle, FileEndOfFileInfo, &end, sizeof(end)) ||
+           fail(err, path, "cannot be emptied");
+}
+
+/* Why there is no file. */
+static void fail_open(
+    DWORD code, const char *path, enum plat_file_mode mode, bool is_link, struct error *err)
+{
+    if (is_link) {
+        error_set(err, ERR_CONFIG,
+            "%s: is a link, which is not followed for writing, as somebody else may have put it "
+            "there. name the file itself, or remove the link",
+            path);
+    } else if (mode == PLAT_FILE_CREATE_NEW && code == ERROR_FILE_EXISTS) {
+        error_set(err, ERR_BUSY, "%s: is there already", path);
+    } else {
+        plat_wide_error(
+            err, code, path, mode == PLAT_FILE_READ ? "cannot open" : "cannot open for writing");
+    }
+}
+
 struct plat_file *plat_file_open(const char *path, enum plat_file_mode mode, struct error *err)
 {
     /* CreateFileW would say "access denied". */
@@ -65,12 +156,17 @@ struct plat_file *plat_file_open(const char *path, enum plat_file_mode mode, str
     if (!wide) {
         return NULL;
     }
-    HANDLE handle = open_handle(wide, mode);
+    bool is_link = false;
+    HANDLE handle = mode == PLAT_FILE_READ ? open_handle(wide, mode, FILE_ATTRIBUTE_NORMAL)
+                                           : open_own(wide, mode, &is_link);
     DWORD code = GetLastError();
     free(wide);
     if (handle == INVALID_HANDLE_VALUE) {
-        plat_wide_error(
-            err, code, path, mode == PLAT_FILE_READ ? "cannot open" : "cannot open for writing");
+        fail_open(code, path, mode, is_link, err);
+        return NULL;
+    }
+    if (mode != PLAT_FILE_READ && !check_writable(handle, path, mode, err)) {
+        CloseHandle(handle);
         return NULL;
     }
     if (mode == PLAT_FILE_READ && GetFileType(handle) != FILE_TYPE_DISK) {
@@ -150,12 +246,7 @@ static HANDLE open_named(const char *path)
 bool plat_file_is_at(struct plat_file *file, const char *path)
 {
     HANDLE named = open_named(path);
-    BY_HANDLE_FILE_INFORMATION a;
-    BY_HANDLE_FILE_INFORMATION b;
-    bool same = named != INVALID_HANDLE_VALUE && GetFileInformationByHandle(file->handle, &a) &&
-                GetFileInformationByHandle(named, &b) &&
-                a.dwVolumeSerialNumber == b.dwVolumeSerialNumber &&
-                a.nFileIndexHigh == b.nFileIndexHigh && a.nFileIndexLow == b.nFileIndexLow;
+    bool same = named != INVALID_HANDLE_VALUE && is_same_file(file->handle, named);
     if (named != INVALID_HANDLE_VALUE) {
         CloseHandle(named);
     }

@@ -115,6 +115,26 @@ bool plat_path_rename(const char *from, const char *to, struct error *err)
     return good;
 }
 
+bool plat_path_rename_new(const char *from, const char *to, struct error *err)
+{
+    wchar_t *old_name = plat_wide_path(from, err);
+    wchar_t *new_name = old_name ? plat_wide_path(to, err) : NULL;
+    bool good = false;
+    if (new_name) {
+        good = MoveFileExW(old_name, new_name, MOVEFILE_WRITE_THROUGH);
+        DWORD code = GetLastError();
+        if (!good && (code == ERROR_ALREADY_EXISTS || code == ERROR_FILE_EXISTS)) {
+            error_set(
+                err, ERR_BUSY, "%s: cannot be renamed to %s, which is there already", from, to);
+        } else if (!good) {
+            plat_wide_error(err, code, from, "cannot be renamed");
+        }
+    }
+    free(new_name);
+    free(old_name);
+    return good;
+}
+
 bool plat_path_remove(const char *path, struct error *err)
 {
     wchar_t *wide = plat_wide_path(path, err);

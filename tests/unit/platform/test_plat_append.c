@@ -197,6 +197,10 @@ static void test_what_cannot_be_a_file_is_refused(void **state)
     assert_null(plat_append_open(in_folder("none/x"), &err));
     assert_int_equal(err.code, ERR_IO);
     assert_null(plat_append_open(folder, &err));
+    if (temp_file_link("elsewhere", in_folder("link"))) {
+        assert_null(plat_append_open(in_folder("link"), &err));
+        assert_false(temp_file_is_there(in_folder("elsewhere")));
+    }
     plat_append_close(NULL);
 }
 

@@ -90,6 +90,78 @@ static void create_empties_and_append_adds(void **state)
     assert_content(path, "new");
 }
 
+/* A file that somebody else chose must not be changed: whoever may put a name into the folder could make it
+ * one of another file. */
+static void what_is_a_link_is_not_written_to(void **state)
+{
+    (void)state;
+    static const enum plat_file_mode modes[] = {
+        PLAT_FILE_APPEND, PLAT_FILE_CREATE, PLAT_FILE_CREATE_NEW};
+    static const char *const links[] = {"soft", "hard", "dangling", "chain"};
+    char victim[256];
+    snprintf(victim, sizeof(victim), "%s", in_folder("victim"));
+    write_file(victim, PLAT_FILE_CREATE, "precious");
+    assert_int_equal(symlink(victim, in_folder("soft")), 0);
+    assert_int_equal(symlink("made-by-a-link", in_folder("dangling")), 0);
+    assert_int_equal(symlink("soft", in_folder("chain")), 0);
+    assert_int_equal(link(victim, in_folder("hard")), 0);
+    for (size_t i = 0; i < 4; i++) {
+        for (size_t m = 0; m < 3; m++) {
+            struct error err = {0};
+            assert_null(plat_file_open(in_folder(links[i]), modes[m], &err));
+            assert_int_equal(
+                err.code, modes[m] == PLAT_FILE_CREATE_NEW ? ERR_BUSY : ERR_CONFIG);
+            assert_non_null(strstr(err.text, links[i]));
+        }
+    }
+    assert_content(victim, "precious");
+    struct stat st;
+    assert_int_equal(stat(in_folder("made-by-a-link"), &st), -1);
+    /* The second name alone made it refuse. */
+    assert_int_equal(remove(in_folder("hard")), 0);
+    write_file(victim, PLAT_FILE_APPEND, "!");
+    assert_content(victim, "precious!");
+}
+
+static void what_was_named_itself_is_written_to(void **state)
+{
+    (void)state;
+    char path[256];
+    struct error err;
+    /* A folder on the way may be a link. */
+    assert_int_equal(mkdir(in_folder("real"), 0700), 0);
+    assert_int_equal(symlink("real", in_folder("way")), 0);
+    write_file(in_folder("way/file"), PLAT_FILE_APPEND, "1");
+    write_file(in_folder("way/file"), PLAT_FILE_APPEND, "2");
+    assert_content(in_folder("real/file"), "12");
+    assert_null(plat_file_open(in_folder("real/file"), PLAT_FILE_CREATE_NEW, &err));
+    write_file(in_folder("real/new"), PLAT_FILE_CREATE_NEW, "3");
+    assert_content(in_folder("real/new"), "3");
+    /* So may what the system says of this process's own open files. */
+    int fd = open(in_folder("stream"), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    assert_true(fd >= 0);
+    static const char *const folders[] = {"/dev/fd", "/proc/self/fd"};
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(path, sizeof(path), "%s/%d", folders[i], fd);
+        write_file(path, PLAT_FILE_APPEND, "x");
+        snprintf(path, sizeof(path), "%s/%d/../%d", folders[i], fd, fd);
+        assert_null(plat_file_open(path, PLAT_FILE_APPEND, &err));
+    }
+    close(fd);
+    assert_content(in_folder("stream"), "xx");
+    write_file("/dev/null", PLAT_FILE_APPEND, "x");
+    write_file("/dev/null", PLAT_FILE_CREATE, "x");
+    /* A pipe with a reader. */
+    assert_int_equal(mkfifo(in_folder("pipe"), 0600), 0);
+    int reader = open(in_folder("pipe"), O_RDONLY | O_NONBLOCK);
+    char got[8] = "";
+    write_file(in_folder("pipe"), PLAT_FILE_APPEND, "ab");
+    write_file(in_folder("pipe"), PLAT_FILE_CREATE, "c");
+    assert_int_equal(read(reader, got, sizeof(got)), 3);
+    assert_string_equal(got, "abc");
+    close(reader);
+}
+
 static void a_read_stops_at_the_end_of_the_file(void **state)
 {
     (void)state;
@@ -379,6 +451,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(holes_are_told),
         cmocka_unit_test(create_empties_and_append_adds),
+        cmocka_unit_test(what_is_a_link_is_not_written_to),
+        cmocka_unit_test(what_was_named_itself_is_written_to),
         cmocka_unit_test(a_read_stops_at_the_end_of_the_file),
         cmocka_unit_test(what_is_no_file_is_refused_with_its_name),
         cmocka_unit_test(a_full_disk_is_an_error),

@@ -54,6 +54,38 @@ static void renaming_replaces_what_has_the_name(void **state)
     assert_true(strstr(err.text, "No such file") || strstr(err.text, "not f") /* ound, ind */);
 }
 
+static void assert_text(const char *path, const char *expected)
+{
+    char *text;
+    size_t size;
+    assert_true(plat_file_load(path, 100, &text, &size, &err));
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void a_name_that_is_taken_stays_whose_it_is(void **state)
+{
+    (void)state;
+    write_file(a, "ours");
+    write_file(b, "theirs");
+    assert_false(plat_path_rename_new(a, b, &err));
+    assert_int_equal(err.code, ERR_BUSY);
+    assert_non_null(strstr(err.text, b));
+    assert_text(a, "ours");
+    assert_text(b, "theirs");
+    assert_true(plat_path_remove(b, &err));
+    if (temp_file_link("nowhere", b)) {
+        assert_false(plat_path_rename_new(a, b, &err));
+        assert_int_equal(err.code, ERR_BUSY);
+        assert_true(plat_path_remove(b, &err));
+    }
+    assert_true(plat_path_rename_new(a, b, &err));
+    assert_text(b, "ours");
+    assert_int_equal(plat_path_kind(a), PLAT_PATH_NONE);
+    assert_false(plat_path_rename_new(a, b, &err));
+    assert_int_equal(err.code, ERR_IO);
+}
+
 static void removing_what_is_not_there_is_fine(void **state)
 {
     (void)state;
@@ -123,6 +155,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(renaming_replaces_what_has_the_name),
+        cmocka_unit_test(a_name_that_is_taken_stays_whose_it_is),
         cmocka_unit_test(removing_what_is_not_there_is_fine),
         cmocka_unit_test(a_lock_has_one_holder_whose_id_is_told),
         cmocka_unit_test(a_stamp_changes_with_the_file),
