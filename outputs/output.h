@@ -91,6 +91,10 @@ struct output_env {
     const char *format;     /* name of the event format that the records have */
     struct span checkpoint; /* what checkpoint() gave last before a restart; copied by create */
 
+    /* Where it may keep files of its own, the agent's alone: made if it needs it. Another output uses it, too.
+     * Copied by create. NULL: there is no such place. */
+    const char *folder;
+
     /*
      * Store the output's checkpoint now, durably, together with the position of the last batch that
      * was delivered: the host calls checkpoint() on this thread and returns when it is on the disk.

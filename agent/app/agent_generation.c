@@ -226,6 +226,7 @@ static bool make_pipeline(struct agent *agent, struct error *err)
         .store = agent_spool_store(agent),
         .left = &agent->process->losses,
         .dead_letters = agent->dead_letters,
+        .output_folder = *agent->output_folder ? agent->output_folder : NULL,
         .worker_count = (size_t)config->decode_workers,
         .memory_bytes = (size_t)config->memory_bytes,
         .process_tables = agent_processes_count(plan),
@@ -291,6 +292,10 @@ struct agent *agent_create(
     agent->config = &setup->config;
     agent->plan = &setup->plan;
     agent->data_dir = app_config_data_dir(&setup->config);
+    if (agent->data_dir && !data_folder_path(agent->data_dir, DATA_FOLDER_OUTPUTS,
+                               agent->output_folder, NULL)) {
+        *agent->output_folder = '\0'; /* too long: other parts of the agent say so */
+    }
     agent->started_ns = plat_monotonic_ns();
     plat_mutex_init(&agent->mutex);
     plat_mutex_init(&agent->store_mutex);

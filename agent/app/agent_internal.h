@@ -6,6 +6,7 @@
 #include "app/agent_process.h"
 #include "app/agent_setup.h"
 #include "app/agent_status.h"
+#include "app/data_folder.h"
 #include "app/log.h"
 #include "app/positions.h"
 #include "platform/plat_thread.h"
@@ -79,6 +80,7 @@ struct agent {
     bool *ended; /* by output */
 
     const char *data_dir; /* NULL: nothing is remembered beyond the process */
+    char output_folder[DATA_FOLDER_PATH_BYTES]; /* in data_dir, for files of outputs' own; "": none */
 
     /* A spool that keeps: agent_spool.c. NULL: batches wait in memory. */
     struct agent_spool *spool;

@@ -261,7 +261,7 @@ static const struct sid *believe_service(struct search *search)
 /* One that is not there will be made for this account alone: then only the way to it counts. */
 static void judge_data_inside(struct search *search, const char *data_dir)
 {
-    static const char *const inside[] = {"spool", "dead_letters", "logs"};
+    static const char *const inside[] = {"spool", "dead_letters", "logs", DATA_FOLDER_OUTPUTS};
     if (plat_path_kind(data_dir) == PLAT_PATH_NONE) {
         judge(search, data_dir, TRUST_WAY);
         return;

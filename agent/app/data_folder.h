@@ -9,6 +9,9 @@ struct plat_lock;
 
 enum { DATA_FOLDER_PATH_BYTES = 4096 };
 
+/* What outputs keep of their own (output_env.folder). */
+#define DATA_FOLDER_OUTPUTS "outputs"
+
 /* ${path} = folder/name. False (ERR_CONFIG) if that is too long. */
 bool data_folder_path(
     const char *folder, const char *name, char path[DATA_FOLDER_PATH_BYTES], struct error *err);

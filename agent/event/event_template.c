@@ -284,6 +284,13 @@ bool event_template_is_constant(const struct event_template *template)
     return true;
 }
 
+void event_template_start(const struct event_template *template, struct buf *out)
+{
+    for (size_t i = 0; i < template->count && template->parts[i].kind == PART_TEXT; i++) {
+        buf_add_span(out, template->parts[i].text);
+    }
+}
+
 /* ---- values -------------------------------------------------------------------------------------- */
 
 /* Fit for a name on every system that files may travel to: MS-FSCC 2.1.5 (what Windows forbids),

@@ -47,6 +47,9 @@ void event_template_destroy(struct event_template *template); /* NULL is fine */
 /* Is it the same for every event? */
 bool event_template_is_constant(const struct event_template *template);
 
+/* Append the text that all of its results begin with. */
+void event_template_start(const struct event_template *template, struct buf *out);
+
 /*
  * Append the text for ${event}, decoded, to ${out}, which has failed if there was no room. Several
  * threads may render with one template, each with its own ${context}. Of a constant one ${event} and

@@ -28,6 +28,7 @@ struct outlet_settings {
     size_t workers;         /* threads; batches of several may arrive in any order */
     bool ids;               /* it wants to know what its records are called */
     struct span checkpoint; /* of the run before; copied */
+    const char *folder;     /* output_env.folder; copied */
     const uint64_t
         *resume; /* by session: what lies at or below was delivered then; NULL: nothing */
     /* By session: of which batches that holds, and what else was delivered; NULL: of all. */

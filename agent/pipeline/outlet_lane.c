@@ -251,6 +251,7 @@ bool outlet_lane_init(struct outlet_lane *lane, struct outlet *outlet, struct er
         .checkpoint = checkpoints ? settings->checkpoint : span_make(NULL, 0),
         .save = checkpoints && (settings->save || settings->spool->keeps) ? outlet_checkpoint_save
                                                                           : NULL,
+        .folder = settings->folder,
         .warn = outlet_lane_warn,
         .stopping = is_giving_up,
         .host = lane};

@@ -265,6 +265,7 @@ static bool make_outlet(
         .workers = output->workers,
         .ids = output->ids,
         .checkpoint = checkpoint,
+        .folder = s->output_folder,
         .resume = keeps && !s->store.had ? NULL : p->tables.output_resume + i * p->session_count,
         .had = s->store.had ? p->tables.output_had + i * p->session_count : NULL,
         .repeats = p->tables.repeats,

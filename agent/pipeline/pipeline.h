@@ -104,6 +104,7 @@ struct pipeline_settings {
      * leaves itself if it passes on and there is no store. NULL: nobody is before or after it. */
     struct losses_left *left;
     struct dead_letters *dead_letters; /* NULL: what outputs refuse is lost */
+    const char *output_folder;         /* output_env.folder; NULL: there is none */
     struct span tail;                  /* event_writer_settings.tail */
     const struct event_agent *agent;
 

@@ -10,11 +10,14 @@
 enum { CHUNK_BYTES = 64 * 1024, LEVEL = 3, WINDOW_BITS = 15, GZIP_FORMAT = 16, MEMORY_LEVEL = 8 };
 
 struct file_gzip {
+    struct file_marks *marks;
+    size_t base_size;
     char *path;
     char *temp; /* path.gz.tmp */
     char *done; /* path.gz */
     struct plat_file *in;
     struct plat_file *out;
+    struct plat_file_id out_id;
     uint64_t at; /* in the file */
     z_stream stream;
     bool has_stream;
@@ -61,19 +64,62 @@ void file_gzip_destroy(struct file_gzip *self)
     free(self);
 }
 
+static bool is_ours(const struct file_gzip *self, const char *path)
+{
+    return file_marks_has_at(self->marks, path, self->base_size);
+}
+
+static bool is_somebody_elses(const char *path, const char *plain, struct error *err)
+{
+    return error_set(err, ERR_BUSY,
+        "%s: is somebody else's file, so %s is not compressed. give it another name", path, plain);
+}
+
+/* Remove what an interrupted one left. An empty file: it ended between making and marking it. */
+static bool clear_temp(struct file_gzip *self, struct error *err)
+{
+    bool there = false;
+    uint64_t bytes = 0;
+    bool ours = is_ours(self, self->temp) ||
+                (file_marks_is_file(self->temp) &&
+                    plat_path_find(self->temp, &there, &bytes, NULL) && there && bytes == 0);
+    return !ours || plat_path_remove(self->temp, err);
+}
+
+static bool make_temp(struct file_gzip *self, struct error *err)
+{
+    struct error why = {0};
+    if (!clear_temp(self, err)) {
+        return false;
+    }
+    self->out = plat_file_open(self->temp, PLAT_FILE_CREATE_NEW, &why);
+    if (!self->out) {
+        if (why.code == ERR_BUSY) {
+            return is_somebody_elses(self->temp, self->path, err);
+        }
+        *err = why;
+        return false;
+    }
+    return plat_file_id(self->out, &self->out_id) &&
+           file_marks_add(
+               self->marks, span_text(self->temp), self->base_size, &self->out_id, err);
+}
+
 static bool start(struct file_gzip *self, struct error *err)
 {
-    if (plat_path_kind(self->path) == PLAT_PATH_NONE) {
+    if (!is_ours(self, self->path)) {
         return error_set(err, ERR_STOPPED, "%s: is gone", self->path);
     }
-    if (plat_path_kind(self->done) == PLAT_PATH_FILE) {
+    if (is_ours(self, self->done)) {
         /* It has this name, so it is whole: only the last step was missing. */
         return plat_path_remove(self->path, err) &&
                error_set(err, ERR_STOPPED, "%s: was compressed already", self->path);
     }
+    if (plat_path_kind(self->done) != PLAT_PATH_NONE) {
+        return is_somebody_elses(self->done, self->path, err);
+    }
     self->in = plat_file_open(self->path, PLAT_FILE_READ, err);
-    self->out = self->in ? plat_file_open(self->temp, PLAT_FILE_CREATE, err) : NULL;
-    if (!self->out) {
+    if (!self->in || !make_temp(self, err)) {
         return false;
     }
     int result = deflateInit2(&self->stream, LEVEL, Z_DEFLATED, WINDOW_BITS + GZIP_FORMAT,
@@ -82,10 +128,13 @@ static bool start(struct file_gzip *self, struct error *err)
     return self->has_stream || error_set(err, ERR_MEMORY, "out of memory");
 }
 
-struct file_gzip *file_gzip_start(const char *path, struct error *err)
+struct file_gzip *file_gzip_start(
+    struct file_marks *marks, const char *path, size_t base_size, struct error *err)
 {
     struct file_gzip *self = calloc(1, sizeof(*self));
     if (self) {
+        self->marks = marks;
+        self->base_size = base_size;
         self->path = join(path, "");
         self->temp = join(path, ".gz.tmp");
         self->done = join(path, ".gz");
@@ -108,7 +157,18 @@ static bool finish(struct file_gzip *self, struct error *err)
         return false;
     }
     close_files(self);
-    return plat_path_rename(self->temp, self->done, err) && plat_path_remove(self->path, err);
+    /* Marked first: what has the mark and this name is whole. */
+    if (!file_marks_add(self->marks, span_text(self->done), self->base_size, &self->out_id, err) ||
+        !plat_path_rename_new(self->temp, self->done, err)) {
+        plat_path_remove(self->temp, NULL);
+        return false;
+    }
+    file_marks_forget(self->marks, span_text(self->temp));
+    if (!plat_path_remove(self->path, err)) {
+        return false;
+    }
+    file_marks_forget(self->marks, span_text(self->path));
+    return true;
 }
 
 /* Compress what is in `from`; with Z_FINISH also what the stream still holds. */

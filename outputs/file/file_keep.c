@@ -15,7 +15,7 @@ struct found {
 };
 
 struct family {
-    const struct file_set *set;
+    struct file_set *set;
     struct span path;     /* of one member */
     const uint8_t *times; /* as event_template_find_times gives it; NULL: none */
     bool has_times;
@@ -96,6 +96,10 @@ static bool look_at(void *self, const char *text)
     if (ending.size ? !file_number_parse(ending, &number) : !family->has_times) {
         return true;
     }
+    /* Names alone do not tell: `Sensor.7` may be what a provider of that name writes to. */
+    if (!family->set->marks || !file_marks_has_at(family->set->marks, text, family->path.size)) {
+        return true;
+    }
     const struct file_entry *entry = ending.size ? NULL : file_set_find(family->set, path);
     if (!(entry && entry->file) && !add(family, text, number.number)) {
         family->no_memory = true;
@@ -141,13 +145,17 @@ static bool remove_old(struct family *family, uint64_t keep, struct error *err)
     if (family->count > keep) {
         qsort(family->list, family->count, sizeof(*family->list), by_age);
         for (size_t i = (size_t)keep; i < family->count; i++) {
-            good = plat_path_remove(family->list[i].path, err) && good;
+            bool removed = plat_path_remove(family->list[i].path, err);
+            if (removed) {
+                file_marks_forget(family->set->marks, span_text(family->list[i].path));
+            }
+            good = removed && good;
         }
     }
     return good;
 }
 
-bool file_keep_newest(const struct file_set *set, const struct event_template *template,
+bool file_keep_newest(struct file_set *set, const struct event_template *template,
     const char *path, uint64_t keep, struct error *err)
 {
     struct family family = {.set = set, .path = span_text(path)};

@@ -28,11 +28,11 @@ bool file_number_parse(struct span ending, struct file_number *ret_number)
     if (ending.size < 2 || ending.data[0] != '.' || ending.data[1] == '0') {
         return false;
     }
-    while (at < ending.size && ending.data[at] >= '0' && ending.data[at] <= '9' && at < 19) {
+    while (at < ending.size && ending.data[at] >= '0' && ending.data[at] <= '9' && at < 20) {
         found.number = found.number * 10 + (uint64_t)(ending.data[at++] - '0');
     }
     found.compressed = span_is(span_from(ending, at), ".gz");
-    if (at == 1 || (at < ending.size && !found.compressed)) {
+    if (at == 1 || found.number > FILE_NUMBER_MAX || (at < ending.size && !found.compressed)) {
         return false;
     }
     *ret_number = found;

@@ -5,8 +5,10 @@
 #include "base/span.h"
 
 /* Names of rotated files: PATH.7, or PATH.7.gz once it is compressed. */
+#define FILE_NUMBER_MAX UINT64_C(999999999999)
+
 struct file_number {
-    uint64_t number; /* never 0 */
+    uint64_t number; /* 1 to FILE_NUMBER_MAX */
     bool compressed;
 };
 

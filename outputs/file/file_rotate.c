@@ -8,7 +8,7 @@
 #include "platform/plat_path.h"
 #include "platform/plat_system.h"
 
-enum { MAX_CHORES = 10000, MAX_PATH_BYTES = 32 * 1024 };
+enum { MAX_CHORES = 10000, MAX_TAKEN = 1000, MAX_PATH_BYTES = 32 * 1024 };
 
 static const uint64_t rename_again_ns = UINT64_C(1000000000);
 static const uint64_t chores_again_ns = UINT64_C(30000000000);
@@ -122,15 +122,19 @@ uint64_t file_rotator_room(const struct file_rotator *rotator, const struct file
 struct survey {
     struct file_rotator *rotator;
     const struct file_entry *entry;
-    uint64_t highest;
+    uint64_t highest;     /* of anybody's */
+    uint64_t own_highest; /* of ours */
 };
 
 static bool survey_one(void *self_, const char *path, struct file_number number)
 {
     struct survey *self = self_;
-    (void)path;
+    bool is_ours = file_marks_has_at(self->rotator->set->marks, path, strlen(self->entry->path));
     self->highest = number.number > self->highest ? number.number : self->highest;
-    if (!number.compressed && !self->entry->surveyed) {
+    if (is_ours && number.number > self->own_highest) {
+        self->own_highest = number.number;
+    }
+    if (is_ours && !number.compressed && !self->entry->surveyed) {
         add_chore(self->rotator, span_text(self->entry->path), number.number);
     }
     return true;
@@ -158,6 +162,7 @@ static bool is_taken(const char *path, uint64_t number)
     return taken;
 }
 
+/* The number behind all that are there; where somebody else has the last one there is, behind ours. */
 static bool number_next(struct file_rotator *rotator, struct file_entry *entry, struct error *err)
 {
     if (entry->next_number && !is_taken(entry->path, entry->next_number)) {
@@ -167,25 +172,52 @@ static bool number_next(struct file_rotator *rotator, struct file_entry *entry, 
     if (!file_number_each(entry->path, survey_one, &survey, err)) {
         return false;
     }
-    entry->next_number = survey.highest + 1;
+    entry->next_number = 1 + (survey.highest < FILE_NUMBER_MAX ? survey.highest
+                                                               : survey.own_highest);
     entry->surveyed = true;
     return true;
 }
 
+/* Give the file, which is closed, the number `next_number`, or one of the next if that is taken. */
+static bool rename_to_next(const struct file_rotator *rotator, struct file_entry *entry,
+    const struct plat_file_id *id, struct error *err)
+{
+    struct file_marks *marks = rotator->set->marks;
+    error_set(err, ERR_BUSY, "%s: cannot be renamed, as all numbers are taken", entry->path);
+    for (int i = 0; i < MAX_TAKEN && entry->next_number <= FILE_NUMBER_MAX; i++) {
+        struct error why = {0};
+        char *to = is_taken(entry->path, entry->next_number)
+                       ? NULL
+                       : numbered(entry->path, entry->next_number, "");
+        bool marked = to && file_marks_add(marks, span_text(to), strlen(entry->path), id, &why);
+        bool good = marked && plat_path_rename_new(entry->path, to, &why);
+        if (marked && !good) {
+            file_marks_forget(marks, span_text(to));
+        }
+        free(to);
+        if (good) {
+            return true;
+        }
+        if (to && why.code != ERR_BUSY) {
+            if (err) {
+                *err = why;
+            }
+            return false;
+        }
+        entry->next_number++;
+    }
+    return false;
+}
+
 static bool set_aside(struct file_rotator *rotator, struct file_entry *entry, struct error *err)
 {
+    const struct plat_file_id id = entry->id;
     if (!number_next(rotator, entry, err)) {
         return false;
     }
-    char *to = numbered(entry->path, entry->next_number, "");
-    if (!to) {
-        return error_set(err, ERR_MEMORY, "out of memory");
-    }
     /* Windows renames no file that is open for appending. */
     file_set_close(rotator->set, entry);
-    bool good = plat_path_rename(entry->path, to, err);
-    free(to);
-    return good;
+    return rename_to_next(rotator, entry, &id, err);
 }
 
 bool file_rotator_rotate(struct file_rotator *rotator, struct file_entry *entry, struct error *err)
@@ -230,12 +262,16 @@ static void start_job(struct file_rotator *rotator)
     const struct chore *chore = rotator->first;
     struct error err = {0};
     char *path = numbered(chore->path, chore->number, "");
-    rotator->job = path ? file_gzip_start(path, &err) : NULL;
+    rotator->job = path ? file_gzip_start(rotator->set->marks, path, strlen(chore->path), &err)
+                        : NULL;
     free(path);
     if (rotator->job) {
         return;
     }
     if (err.code == ERR_STOPPED) {
+        drop_first(rotator);
+    } else if (err.code == ERR_BUSY) {
+        warn(rotator, &err);
         drop_first(rotator);
     } else {
         put_off(rotator, &err);

@@ -7,7 +7,8 @@
 
 /*
  * Rotation: PATH becomes PATH.1, PATH.2, … (the number grows; the highest is the newest), and what
- * is to be done with rotated files afterwards, in small steps: compress, remove the oldest.
+ * is to be done with rotated files afterwards, in small steps: compress, remove the oldest. Only files that
+ * are marked as ours (file_marks.h) are compressed or removed, and none is renamed over another.
  */
 struct file_rotation {
     uint64_t size_bytes; /* 0: any */
@@ -36,6 +37,7 @@ struct file_rotator {
     uint64_t not_before;   /* monotonic: after a failure */
 };
 
+/* ${set} has marks wherever ${rules} ask for anything. */
 void file_rotator_init(struct file_rotator *rotator, const struct file_rotation *rules,
     struct file_set *set, const struct event_template *template);
 void file_rotator_fini(struct file_rotator *rotator);

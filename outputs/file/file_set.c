@@ -15,7 +15,9 @@
  * one at PATH. So undoing is, wherever a batch was broken off, one and the same:
  *
  *   1. If PATH is not the file, but some PATH.N is: the file was rotated. What is at PATH and what
- *      was rotated to numbers above N came later: remove it, then give PATH.N its name back.
+ *      was rotated to numbers above N came later: remove it, then give PATH.N its name back. Of these
+ *      only files are removed that are marked as ours (file_marks.h) or empty. If something stays at
+ *      PATH it is somebody else's: the file keeps its number, and is cut there.
  *   2. If PATH is the file now and longer than it was: cut it.
  *   3. If the file is nowhere, somebody removed or replaced it: what is at PATH is not ours to cut.
  *
@@ -27,9 +29,9 @@
  */
 enum { MAGIC = 0x31465745, /* "EWF1" */ MAX_PATH_BYTES = 32 * 1024 };
 
-void file_set_init(struct file_set *set, bool syncs)
+void file_set_init(struct file_set *set, struct file_marks *marks, bool syncs)
 {
-    *set = (struct file_set){.syncs = syncs};
+    *set = (struct file_set){.marks = marks, .syncs = syncs};
     map_init(&set->by_path, SIZE_MAX / 64);
 }
 
@@ -304,6 +306,14 @@ static bool is_still_there(const struct file_entry *entry)
                plat_file_size(entry->file, &bytes, NULL) && bytes == entry->bytes);
 }
 
+/* What is rotated or removed one day is known as ours before it is written to. */
+static bool mark(struct file_set *set, const struct file_entry *entry, struct error *err)
+{
+    struct span path = span_text(entry->path);
+    return !set->marks || !entry->ordinary ||
+           file_marks_add(set->marks, path, path.size, &entry->id, err);
+}
+
 bool file_set_open(struct file_set *set, struct file_entry *entry, struct error *err)
 {
     if (entry->file && is_still_there(entry)) {
@@ -319,7 +329,7 @@ bool file_set_open(struct file_set *set, struct file_entry *entry, struct error 
         return false;
     }
     set->open_count++;
-    if (!look_at(set, entry, err)) {
+    if (!look_at(set, entry, err) || !mark(set, entry, err)) {
         file_set_close(set, entry);
         return false;
     }
@@ -393,6 +403,8 @@ struct rotated {
     uint64_t number; /* that the file has now; 0: none */
     char *path;
     uint64_t above; /* removing what has higher numbers than this */
+    struct file_marks *marks;
+    size_t base_size;
     struct error *err;
     bool failed;
 };
@@ -401,7 +413,8 @@ static bool find_wanted(void *self_, const char *path, struct file_number number
 {
     struct rotated *self = self_;
     struct plat_file_id id;
-    if (number.compressed || !plat_file_id_at(path, &id) || !same_file(&id, &self->wanted)) {
+    if (number.compressed || !file_marks_is_file(path) || !plat_file_id_at(path, &id) ||
+        !same_file(&id, &self->wanted)) {
         return true;
     }
     size_t size = strlen(path) + 1;
@@ -416,28 +429,77 @@ static bool find_wanted(void *self_, const char *path, struct file_number number
 static bool remove_later(void *self_, const char *path, struct file_number number)
 {
     struct rotated *self = self_;
-    if (number.number > self->above && !plat_path_remove(path, self->err)) {
-        self->failed = true;
+    if (number.number <= self->above || !self->marks ||
+        !file_marks_has_at(self->marks, path, self->base_size)) {
+        return true;
     }
-    return !self->failed;
+    if (!plat_path_remove(path, self->err)) {
+        self->failed = true;
+        return false;
+    }
+    file_marks_forget(self->marks, span_text(path));
+    return true;
+}
+
+/* May what is at ${path}, begun after a rotation, be removed? An empty file may: we were killed between making
+ * and marking it. */
+static bool is_removable(const struct file_marks *marks, const char *path)
+{
+    bool is_file = file_marks_is_file(path);
+    uint64_t bytes = 1;
+    return is_file && ((marks && file_marks_has_at(marks, path, strlen(path))) ||
+                          (plat_path_find(path, &is_file, &bytes, NULL) && bytes == 0));
+}
+
+/* Cut ${path} to ${bytes}, unless it is shorter; ${ret_bytes} is what it had. */
+static bool cut_at(const struct file_set *set, const char *path, uint64_t bytes,
+    uint64_t *ret_bytes, struct error *err)
+{
+    struct plat_file *file = plat_file_open(path, PLAT_FILE_APPEND, err);
+    bool good = file && plat_file_lock(file, err) && plat_file_size(file, ret_bytes, err) &&
+                (*ret_bytes <= bytes || (plat_file_truncate(file, bytes, err) &&
+                                            (!set->syncs || plat_file_sync(file, err))));
+    plat_file_close(file);
+    return good;
+}
+
+/* Give the rotated file ${found} the name of ${entry} back, or cut it where it is. ${ret_back}: it has it. */
+static bool give_back(const struct file_set *set, const struct file_entry *entry,
+    struct rotated *found, bool *ret_back, struct error *err)
+{
+    struct error reason = {0};
+    uint64_t bytes;
+    found->above = found->number;
+    if ((is_removable(set->marks, entry->path) && !plat_path_remove(entry->path, err)) ||
+        !file_number_each(entry->path, remove_later, found, err) || found->failed) {
+        return false;
+    }
+    *ret_back = plat_path_rename_new(found->path, entry->path, &reason);
+    if (!*ret_back && reason.code == ERR_BUSY) {
+        return cut_at(set, found->path, entry->acked_bytes, &bytes, err);
+    }
+    if (*ret_back && set->marks) {
+        file_marks_forget(set->marks, span_text(found->path));
+    }
+    if (!*ret_back && err) {
+        *err = reason;
+    }
+    return *ret_back;
 }
 
 /* Step 1 of the note above. ${ret_found}: the file is at its path again. */
-static bool rotate_back(const struct file_entry *entry, bool *ret_found, struct error *err)
+static bool rotate_back(const struct file_set *set, const struct file_entry *entry, bool *ret_found,
+    struct error *err)
 {
-    struct rotated found = {.wanted = entry->acked_id, .err = err};
-    if (!file_number_each(entry->path, find_wanted, &found, err)) {
-        free(found.path);
-        return false;
+    struct rotated found = {.wanted = entry->acked_id,
+        .marks = set->marks,
+        .base_size = strlen(entry->path),
+        .err = err};
+    bool good = file_number_each(entry->path, find_wanted, &found, err);
+    *ret_found = false;
+    if (good && found.path) {
+        good = give_back(set, entry, &found, ret_found, err);
     }
-    *ret_found = found.number != 0;
-    if (found.number == 0) {
-        return true;
-    }
-    found.above = found.number;
-    bool good = plat_path_remove(entry->path, err) &&
-                file_number_each(entry->path, remove_later, &found, err) && !found.failed &&
-                plat_path_rename(found.path, entry->path, err);
     free(found.path);
     return good;
 }
@@ -445,18 +507,15 @@ static bool rotate_back(const struct file_entry *entry, bool *ret_found, struct 
 /* Step 2. */
 static bool cut(struct file_set *set, struct file_entry *entry, struct error *err)
 {
-    struct plat_file *file = plat_file_open(entry->path, PLAT_FILE_APPEND, err);
     uint64_t bytes = 0;
-    bool good = file && plat_file_lock(file, err) && plat_file_size(file, &bytes, err) &&
-                (bytes <= entry->acked_bytes ||
-                    (plat_file_truncate(file, entry->acked_bytes, err) &&
-                        (!set->syncs || plat_file_sync(file, err))));
-    plat_file_close(file);
-    if (good && bytes < entry->acked_bytes) {
+    if (!cut_at(set, entry->path, entry->acked_bytes, &bytes, err)) {
+        return false;
+    }
+    if (bytes < entry->acked_bytes) {
         set->shorter = true;
         entry->state = FILE_UNKNOWN;
     }
-    return good;
+    return true;
 }
 
 static bool undo_entry(struct file_set *set, struct file_entry *entry, struct error *err)
@@ -468,8 +527,9 @@ static bool undo_entry(struct file_set *set, struct file_entry *entry, struct er
     entry->bytes = entry->acked_bytes;
     entry->state = FILE_UNKNOWN;
     if (entry->ordinary) {
-        bool found = plat_file_id_at(entry->path, &now) && same_file(&now, &entry->acked_id);
-        if (!found && !rotate_back(entry, &found, err)) {
+        bool found = file_marks_is_file(entry->path) && plat_file_id_at(entry->path, &now) &&
+                     same_file(&now, &entry->acked_id);
+        if (!found && !rotate_back(set, entry, &found, err)) {
             return false;
         }
         entry->state = found ? FILE_KNOWN : FILE_UNKNOWN;

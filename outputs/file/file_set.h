@@ -2,9 +2,8 @@
 #define ETWSHIP_OUTPUTS_FILE_SET_H
 
 #include "base/buf.h"
-#include "base/map.h"
 #include "base/reader.h"
-#include "platform/plat_file.h"
+#include "outputs/file/file_marks.h"
 
 /*
  * The files that one file output writes to. Of each the set knows what it held after the last
@@ -47,6 +46,7 @@ struct file_set {
     size_t count;
     size_t capacity;
     struct map by_path;
+    struct file_marks *marks; /* of files that are rotated or removed; NULL: none is */
     size_t open_count;
     uint64_t uses;
     bool syncs;   /* is the disk forced at all? Then folders are, too */
@@ -61,7 +61,8 @@ enum {
     FILE_SET_MAX_PATHS_BYTES = 256 * 1024, /* so that a checkpoint has room for all, and a batch */
 };
 
-void file_set_init(struct file_set *set, bool syncs);
+/* ${marks}, which may be NULL, outlives the set. */
+void file_set_init(struct file_set *set, struct file_marks *marks, bool syncs);
 void file_set_fini(struct file_set *set); /* closes, takes nothing back */
 
 /* The entry for ${path}, made if it is new. NULL: out of memory. Valid until file_set_trim,

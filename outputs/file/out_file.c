@@ -19,6 +19,7 @@
 #include "config/config.h"
 #include "config/config_check.h"
 #include "outputs/file/file_batch.h"
+#include "outputs/file/file_number.h"
 #include "outputs/file/file_try.h"
 #include "outputs/output.h"
 #include "outputs/template_check.h"
@@ -66,13 +67,16 @@ static const struct config_field fields[] = {
 };
 
 struct out_file {
-    struct output_env env; /* without name and checkpoint */
+    struct output_env env; /* without name, checkpoint and folder */
     struct settings settings;
     char *path;
+    char *folder; /* for files of our own; NULL: none */
     struct event_template *template;
     bool routed; /* records come with their paths; else there is one */
     bool connected;
     uint64_t synced_at_ns;
+    struct file_marks marks;
+    bool marks_loaded;
     struct file_set set;
     struct file_rotator rotator;
     struct file_batch batch;
@@ -168,9 +172,23 @@ static bool copy_in(struct out_file *self, const struct output_env *env, struct 
         memcpy(self->checkpoint, env->checkpoint.data, env->checkpoint.size);
     }
     self->checkpoint_size = env->checkpoint.size;
+    if (env->folder) {
+        size_t size = strlen(env->folder) + 1;
+        self->folder = malloc(size);
+        if (!self->folder) {
+            return error_set(err, ERR_MEMORY, "out of memory");
+        }
+        memcpy(self->folder, env->folder, size);
+    }
     self->template = event_template_create(
         span_text(self->settings.path), EVENT_TEMPLATE_PATH, err);
     return self->template && copy_path(self, err);
+}
+
+/* Is any file renamed, compressed or removed? */
+static bool has_rules(const struct file_rotation *rules)
+{
+    return rules->size_bytes || rules->age_ns || rules->keep || rules->gzip;
 }
 
 static void *file_create(const void *settings, const struct output_env *env, struct error *err)
@@ -182,11 +200,16 @@ static void *file_create(const void *settings, const struct output_env *env, str
     }
     self->settings = *(const struct settings *)settings;
     self->env = *env;
-    file_set_init(&self->set, self->settings.fsync_ns != 0);
+    const struct file_rotation *rules = &self->settings.rotate;
+    file_marks_init(&self->marks, rules->keep ? FILE_MARKS_MAX : FILE_MARKS_WITHOUT_KEEP,
+        self->settings.fsync_ns != 0);
+    file_set_init(
+        &self->set, has_rules(rules) ? &self->marks : NULL, self->settings.fsync_ns != 0);
     file_batch_init(&self->batch);
     bool good = copy_in(self, env, err);
     self->settings.path = self->path;
     self->env.name = NULL;
+    self->env.folder = NULL;
     self->env.checkpoint = span_make(NULL, 0);
     file_rotator_init(
         &self->rotator, &self->settings.rotate, &self->set, self->routed ? self->template : NULL);
@@ -207,9 +230,11 @@ static void file_destroy(void *self_)
         file_rotator_fini(&self->rotator);
         file_batch_fini(&self->batch);
         file_set_fini(&self->set);
+        file_marks_fini(&self->marks);
         event_template_destroy(self->template);
         free(self->checkpoint);
         free(self->path);
+        free(self->folder);
         free(self);
     }
 }
@@ -229,9 +254,43 @@ static bool is_ours(void *self_, struct span path)
     return found;
 }
 
+/* The deepest folder that all files have above them; the caller frees. */
+static char *common_folder(const struct out_file *self)
+{
+    struct buf start;
+    buf_init(&start, (size_t)2 * EVENT_TEMPLATE_MAX_BYTES);
+    event_template_start(self->template, &start);
+    buf_add_byte(&start, 0);
+    char *folder = start.failed ? NULL : file_number_folder((const char *)start.data);
+    buf_fini(&start);
+    return folder;
+}
+
+/* Which files are ours? Where the host has no place for the marks they lie beside the files, unless a restart
+ * does nothing with files that are there. */
+static bool load_marks(struct out_file *self, struct error *err)
+{
+    const struct file_rotation *rules = &self->settings.rotate;
+    bool asks = self->env.save || rules->keep || rules->gzip;
+    if (!self->set.marks || self->marks_loaded || (!self->folder && !asks)) {
+        return true;
+    }
+    char *beside = self->folder ? NULL : common_folder(self);
+    const char *folder = self->folder ? self->folder : beside;
+    self->marks_loaded = folder
+                             ? file_marks_load(&self->marks, folder,
+                                   self->folder ? "file-" : ".etwship-", self->path, err)
+                             : error_set(err, ERR_MEMORY, "out of memory");
+    free(beside);
+    return self->marks_loaded;
+}
+
 /* Bring the files to where the checkpoint has them. */
 static bool restore(struct out_file *self, struct error *err)
 {
+    if (!load_marks(self, err)) {
+        return false;
+    }
     if (self->checkpoint_size) {
         struct reader in = reader_make(span_make(self->checkpoint, self->checkpoint_size));
         struct error reason;
@@ -395,6 +454,7 @@ static void file_disconnect(void *self_)
         file_set_sync(&self->set, NULL); /* too late for anybody to act on a failure */
     }
     file_set_close_all(&self->set);
+    file_marks_close(&self->marks);
     self->connected = false;
 }
 

@@ -32,7 +32,7 @@ static bool take(struct span bytes, struct buf *out)
     struct file_rotator rotator;
     struct error err = {0};
     struct reader in = reader_make(bytes);
-    file_set_init(&set, false);
+    file_set_init(&set, NULL, false);
     file_rotator_init(&rotator, &rules, &set, NULL);
     bool good = file_set_load(&set, &in, accept, NULL, &err);
     check(good || (set.count == 0 && err.text[0] != 0));

@@ -90,6 +90,7 @@ ssize_t write(int fd, const void *data, size_t size);
 int open64(const char *path, int flags, ...);
 int ftruncate64(int fd, off_t size);
 int rename(const char *from, const char *to);
+int renameat2(int from_folder, const char *from, int to_folder, const char *to, unsigned flags);
 int unlink(const char *path);
 int fdatasync(int fd);
 int fsync(int fd);
@@ -122,6 +123,13 @@ int ftruncate64(int fd, off_t size)
 int rename(const char *from, const char *to)
 {
     return step_fails() ? -1 : step_done(syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
+}
+
+int renameat2(int from_folder, const char *from, int to_folder, const char *to, unsigned flags)
+{
+    return step_fails() ? -1
+                        : step_done(
+                              syscall(SYS_renameat2, from_folder, from, to_folder, to, flags));
 }
 
 int unlink(const char *path)
@@ -302,7 +310,7 @@ static int read_one(const char *path, const struct stat *st, int type, struct FT
     (void)st;
     (void)ftw;
     char line[256];
-    if (type != FTW_F) {
+    if (type != FTW_F || strstr(path, "/.etwship-")) { /* the output's own note of its files */
         return 0;
     }
     gzFile file = gzopen(path, "rb"); /* reads plain files too */
