@@ -16,6 +16,7 @@
 #include "app/app_providers.h"
 #include "app/app_rules.h"
 #include "app/app_shape.h"
+#include "app/app_targets.h"
 #include "config/config_check.h"
 #include "config/config_text.h"
 #include "platform/plat_system.h"
@@ -141,35 +142,6 @@ static void check_output(const struct checker *checker, struct app_output *outpu
     }
 }
 
-/* Two outputs in one file would cut each other's batches. */
-static void check_target(
-    const struct checker *checker, const struct app_root *root, size_t index, const char *target)
-{
-    const struct app_output *outputs = root->outputs.items;
-    for (size_t k = 0; k < index; k++) {
-        const char *other = outputs[k].enabled ? app_config_target(&outputs[k]) : NULL;
-        if (other && strcmp(other, target) == 0) {
-            config_error_at(checker->memory, app_config_target_member(&outputs[index]),
-                sizeof(const char *), checker->report,
-                "output %s writes to the file of output %s. give each its own path",
-                outputs[index].name, outputs[k].name);
-            return;
-        }
-    }
-}
-
-/* Lines of the log would stand among the events, and rotate away with them. */
-static void check_log(const struct checker *checker, const struct app_root *root,
-    const struct app_output *output, const char *target)
-{
-    const char *log = root->agent.log.file;
-    if (log && strcmp(log, target) == 0) {
-        config_error_at(checker->memory, app_config_target_member(output), sizeof(const char *),
-            checker->report, "output %s writes to agent.log.file. give each its own path",
-            output->name);
-    }
-}
-
 /* An output that writes into a trace that is read would destroy it. */
 static void check_evidence(
     const struct checker *checker, const struct app_root *root, const struct app_output *output)
@@ -197,8 +169,7 @@ static void check_outputs(const struct checker *checker, const struct app_root *
     for (size_t i = 0; i < root->outputs.count; i++) {
         const char *target = outputs[i].enabled ? app_config_target(&outputs[i]) : NULL;
         if (target && outputs[i].name) {
-            check_target(checker, root, i, target);
-            check_log(checker, root, &outputs[i], target);
+            app_targets_check(checker->memory, root, i, checker->report);
             check_evidence(checker, root, &outputs[i]);
         }
     }

@@ -9,6 +9,7 @@
 #include "app/app_loop.h"
 #include "app/app_memory.h"
 #include "app/app_rules.h"
+#include "app/app_targets.h"
 #include "app/data_folder.h"
 #include "config/config_text.h"
 #include "config/config_value.h"
@@ -306,6 +307,7 @@ static void warn_of_output(const struct search *search, const struct app_output 
     config_check_report(config->memory, output->ops->doubt, output->settings, search->report);
     warn_of_loops(search, output);
     warn_of_target(search, output);
+    app_targets_warn(config, (size_t)(output - config->outputs), search->report);
 }
 
 static void warn_of_schemas(const struct search *search)

@@ -4,6 +4,7 @@
 
 #include "base/put.h"
 #include "base/utf.h"
+#include "event/template_shape.h"
 
 /*
  * A template is a list of parts. How long a field may get is settled when it is read: what the text
@@ -288,6 +289,22 @@ void event_template_start(const struct event_template *template, struct buf *out
 {
     for (size_t i = 0; i < template->count && template->parts[i].kind == PART_TEXT; i++) {
         buf_add_span(out, template->parts[i].text);
+    }
+}
+
+void event_template_shape(const struct event_template *template, struct buf *out)
+{
+    for (size_t i = 0; i < template->count; i++) {
+        const struct part *part = &template->parts[i];
+        size_t digits = part->kind != PART_TIME ? 0 : part->letter == 'Y' ? 4 : 2;
+        for (size_t k = 0; k < digits; k++) {
+            buf_add_byte(out, TEMPLATE_SHAPE_DIGIT);
+        }
+        if (part->kind == PART_TEXT) {
+            buf_add_span(out, part->text);
+        } else if (part->kind == PART_FIELD) {
+            buf_add_byte(out, TEMPLATE_SHAPE_FIELD);
+        }
     }
 }
 

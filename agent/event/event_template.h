@@ -50,6 +50,9 @@ bool event_template_is_constant(const struct event_template *template);
 /* Append the text that all of its results begin with. */
 void event_template_start(const struct event_template *template, struct buf *out);
 
+/* Append what it may give, as template_shape.h has it. */
+void event_template_shape(const struct event_template *template, struct buf *out);
+
 /*
  * Append the text for ${event}, decoded, to ${out}, which has failed if there was no room. Several
  * threads may render with one template, each with its own ${context}. Of a constant one ${event} and

@@ -18,6 +18,7 @@
 
 #include "config/config.h"
 #include "config/config_check.h"
+#include "event/template_shape.h"
 #include "outputs/file/file_batch.h"
 #include "outputs/file/file_number.h"
 #include "outputs/file/file_try.h"
@@ -97,6 +98,26 @@ static bool has_parts(const char *path)
     return has;
 }
 
+/* Files of one template must not take each other's names. */
+static void check_names(const struct settings *s, struct config_check *check)
+{
+    struct buf shape;
+    bool rotates = s->rotate.size_bytes || s->rotate.age_ns;
+    buf_init(&shape, (size_t)4 * EVENT_TEMPLATE_MAX_BYTES);
+    template_shape_make(span_text(s->path), &shape);
+    if (rotates && template_shape_meets_itself(buf_span(&shape))) {
+        CONFIG_FAULT(check, &s->path,
+            "path: a file could be called as another one is when it is rotated, as with {fields} "
+            "at the end. end it in text of your own, as in {provider.name}.ndjson");
+    }
+    if (s->rotate.keep && template_shape_hides_time(buf_span(&shape))) {
+        CONFIG_FAULT(check, &s->path,
+            "path: with a time between two {fields} nobody can tell which files are old, as "
+            "rotate.keep asks. put the time first, last, or into a folder of its own");
+    }
+    buf_fini(&shape);
+}
+
 static void file_check(const void *settings, struct config_check *check)
 {
     const struct settings *s = settings;
@@ -111,6 +132,7 @@ static void file_check(const void *settings, struct config_check *check)
         CONFIG_FAULT(check, &s->path, "path: names a folder. write the name of a file");
     }
     template_check(check, "path", &s->path, EVENT_TEMPLATE_PATH);
+    check_names(s, check);
 }
 
 static const char *file_target(const void *settings)
