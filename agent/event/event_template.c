@@ -507,10 +507,9 @@ static size_t match_part(const struct part *part, struct span text, size_t at)
 
 /* As for a glob whose stars are the fields: everything between two of them has one size, so only the
  * last field before a mismatch has to grow, and never over a separator. */
-bool event_template_find_times(
-    const struct event_template *template, struct span rendered, uint8_t *ret_mask)
+static bool find_places(const struct event_template *template, struct span rendered,
+    size_t places[EVENT_TEMPLATE_MAX_PARTS + 1])
 {
-    size_t places[EVENT_TEMPLATE_MAX_PARTS + 1];
     size_t part = 0;
     size_t at = 0;
     size_t star = SIZE_MAX; /* the part that may grow */
@@ -533,6 +532,16 @@ bool event_template_find_times(
             return false;
         }
     }
+    return true;
+}
+
+bool event_template_find_times(
+    const struct event_template *template, struct span rendered, uint8_t *ret_mask)
+{
+    size_t places[EVENT_TEMPLATE_MAX_PARTS + 1];
+    if (!find_places(template, rendered, places)) {
+        return false;
+    }
     memset(ret_mask, 0, rendered.size);
     for (size_t i = 0; i < template->count; i++) {
         if (template->parts[i].kind == PART_TIME) {
@@ -541,4 +550,36 @@ bool event_template_find_times(
         }
     }
     return true;
+}
+
+bool event_template_refill(const struct event_template *template, struct span rendered,
+    struct span value, struct buf *out)
+{
+    size_t places[EVENT_TEMPLATE_MAX_PARTS + 1];
+    if (!find_places(template, rendered, places)) {
+        return false;
+    }
+    for (size_t i = 0; i < template->count; i++) {
+        const struct part *part = &template->parts[i];
+        if (part->kind == PART_TIME) {
+            buf_add(out, rendered.data + places[i], part->letter == 'Y' ? 4 : 2);
+        } else {
+            buf_add_span(out, part->kind == PART_TEXT ? part->text : value);
+        }
+    }
+    return true;
+}
+
+void event_template_pattern(const struct event_template *template, struct buf *out)
+{
+    for (size_t i = 0; i < template->count; i++) {
+        const struct part *part = &template->parts[i];
+        if (part->kind == PART_TEXT) {
+            buf_add_span(out, part->text);
+        } else if (part->kind == PART_TIME) {
+            buf_add_text(out, part->letter == 'Y' ? "????" : "??");
+        } else if (!out->size || out->data[out->size - 1] != '*') {
+            buf_add_byte(out, '*'); /* two of them would mean folders */
+        }
+    }
 }

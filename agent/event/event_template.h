@@ -76,4 +76,13 @@ void event_template_render_own(const struct event_template *template, const char
 bool event_template_find_times(
     const struct event_template *template, struct span rendered, uint8_t *ret_mask);
 
+/* Append ${rendered}, which ${template} gave, with ${value} in place of every field. False if it does not come
+ * from ${template}: nothing is appended. */
+bool event_template_refill(const struct event_template *template, struct span rendered,
+    struct span value, struct buf *out);
+
+/* Append a pattern (plat_glob) for all files that it may give, a path template: `*` for each field, `?` for a
+ * digit of the time. */
+void event_template_pattern(const struct event_template *template, struct buf *out);
+
 #endif

@@ -39,6 +39,11 @@ struct plat_file_id {
     uint64_t born; /* FILETIME; 0: unknown */
 };
 
+static inline bool plat_file_id_equal(const struct plat_file_id *a, const struct plat_file_id *b)
+{
+    return a->file == b->file && a->born == b->born;
+}
+
 /* False for what is no ordinary file (a device, a pipe); plat_file_id_at: or is not there. */
 bool plat_file_id(struct plat_file *file, struct plat_file_id *ret_id);
 bool plat_file_id_at(const char *path, struct plat_file_id *ret_id);

@@ -1,14 +1,15 @@
 #include "outputs/file/file_batch.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* Records of one file that do not lie side by side in the delivery are copied together up to this
  * many bytes, so that a batch over many files is still few writes. */
 enum { GATHER_BYTES = 256 * 1024 };
 
-void file_batch_init(struct file_batch *batch)
+void file_batch_init(struct file_batch *batch, struct file_bound *bound)
 {
-    *batch = (struct file_batch){0};
+    *batch = (struct file_batch){.bound = bound};
     buf_init(&batch->gathered, SIZE_MAX / 2);
 }
 
@@ -93,10 +94,36 @@ static struct file_entry *find_target(struct file_set *set, struct span path, st
     return twin ? twin : entry;
 }
 
+static void warn_of_overflow(const struct file_batch *batch, const struct file_rotator *rotator)
+{
+    char text[160];
+    snprintf(text, sizeof(text),
+        "max_files: %zu files are there, and events ask for more: they go to the one that is "
+        "called " FILE_BOUND_OVERFLOW,
+        batch->bound->max);
+    if (rotator->warn) {
+        rotator->warn(rotator->warn_self, text);
+    }
+}
+
+/* The file that events for ${name} go to. */
+static struct file_entry *choose(struct file_batch *batch, const struct file_rotator *rotator,
+    struct span name, bool *ret_is_too_many, struct error *err)
+{
+    struct span path = name;
+    if (batch->bound && !file_set_find(rotator->set, name) &&
+        !file_bound_take(batch->bound, name, &path, err)) {
+        return NULL;
+    }
+    *ret_is_too_many = *ret_is_too_many || path.data != name.data;
+    return find_target(rotator->set, path, err);
+}
+
 bool file_batch_prepare(struct file_batch *batch, struct file_rotator *rotator, const char *path,
     const struct delivery *delivery, bool *ret_covered, struct error *err)
 {
     bool covered = true;
+    bool is_too_many = false;
     if (!sort_records(batch, delivery, err)) {
         return false;
     }
@@ -105,7 +132,7 @@ bool file_batch_prepare(struct file_batch *batch, struct file_rotator *rotator, 
             continue;
         }
         struct span name = delivery->routes ? delivery->route_names[r] : span_text(path);
-        struct file_entry *entry = find_target(rotator->set, name, err);
+        struct file_entry *entry = choose(batch, rotator, name, &is_too_many, err);
         bool is_new = entry && entry->state == FILE_UNKNOWN;
         if (!entry || !file_set_open(rotator->set, entry, err)) {
             return false;
@@ -115,6 +142,9 @@ bool file_batch_prepare(struct file_batch *batch, struct file_rotator *rotator, 
         }
         batch->targets[r] = entry;
         covered = covered && entry->covered;
+    }
+    if (is_too_many) {
+        warn_of_overflow(batch, rotator);
     }
     *ret_covered = covered;
     return true;

@@ -1,6 +1,7 @@
 #ifndef ETWSHIP_OUTPUTS_FILE_BATCH_H
 #define ETWSHIP_OUTPUTS_FILE_BATCH_H
 
+#include "outputs/file/file_bound.h"
 #include "outputs/file/file_rotate.h"
 #include "outputs/output.h"
 
@@ -12,9 +13,11 @@ struct file_batch {
     size_t route_capacity;
     size_t record_capacity;
     struct buf gathered;
+    struct file_bound *bound; /* how many files there may be; NULL: there is one */
 };
 
-void file_batch_init(struct file_batch *batch);
+/* ${bound}, which may be NULL, outlives the batch. */
+void file_batch_init(struct file_batch *batch, struct file_bound *bound);
 void file_batch_fini(struct file_batch *batch);
 
 /*

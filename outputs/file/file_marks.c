@@ -123,8 +123,8 @@ bool file_marks_has(const struct file_marks *marks, struct span path, size_t bas
     const struct plat_file_id *id)
 {
     const struct file_mark *mark = map_get(&marks->by_path, path);
-    return mark && !mark->dead && mark->base_size == base_size && mark->id.file == id->file &&
-           mark->id.born == id->born;
+    return mark && !mark->dead && mark->base_size == base_size &&
+           plat_file_id_equal(&mark->id, id);
 }
 
 bool file_marks_is_file(const char *path)

@@ -4,11 +4,12 @@
 #include <stdlib.h>
 
 #include "outputs/file/file_number.h"
+#include "outputs/file/file_undo.h"
 #include "platform/plat_path.h"
 #include "platform/plat_system.h"
 
 /*
- * Taking back. A batch is in the files whole or not at all, whatever happens: a failed write, a
+ * Taking back (file_undo.h). A batch is in the files whole or not at all, whatever happens: a failed write, a
  * failed rotation, a kill at any moment. For that the state of each file after the last delivered
  * batch is kept: its identity (which survives renames) and its size. A batch only ever appends to
  * the file, and may rotate it: rename it to PATH.N, with N above all numbers there, and begin a new
@@ -233,11 +234,6 @@ static bool is_unfinished(const char *path)
     return good && read == 1 && last != '\n';
 }
 
-static bool same_file(const struct plat_file_id *a, const struct plat_file_id *b)
-{
-    return a->file == b->file && a->born == b->born;
-}
-
 struct file_entry *file_set_find_twin(const struct file_set *set, const struct file_entry *entry)
 {
     struct plat_file_id id;
@@ -247,7 +243,7 @@ struct file_entry *file_set_find_twin(const struct file_set *set, const struct f
     for (size_t i = 0; i < set->count; i++) {
         struct file_entry *other = set->entries[i];
         if (other != entry && other->state == FILE_KNOWN && other->ordinary &&
-            same_file(&id, &other->id)) {
+            plat_file_id_equal(&id, &other->id)) {
             return other;
         }
     }
@@ -284,7 +280,7 @@ static bool look_at(struct file_set *set, struct file_entry *entry, struct error
     if (!plat_file_lock(entry->file, err) || !plat_file_size(entry->file, &bytes, err)) {
         return false;
     }
-    if (entry->state == FILE_KNOWN && same_file(&id, &entry->id) && bytes == entry->bytes) {
+    if (entry->state == FILE_KNOWN && plat_file_id_equal(&id, &entry->id) && bytes == entry->bytes) {
         return true;
     }
     if (entry->dirty && entry->state != FILE_FRESH) {
@@ -325,6 +321,11 @@ bool file_set_open(struct file_set *set, struct file_entry *entry, struct error 
         return false;
     }
     entry->file = plat_file_open(entry->path, PLAT_FILE_APPEND, err);
+    if (!entry->file && set->open_count) {
+        /* The process may have too many files open: ours are opened again when they are needed. */
+        file_set_close_all(set);
+        entry->file = plat_file_open(entry->path, PLAT_FILE_APPEND, err);
+    }
     if (!entry->file) {
         return false;
     }
@@ -398,129 +399,13 @@ bool file_set_is_synced(const struct file_set *set)
 
 /* ---- taking back --------------------------------------------------------------------------------- */
 
-struct rotated {
-    struct plat_file_id wanted;
-    uint64_t number; /* that the file has now; 0: none */
-    char *path;
-    uint64_t above; /* removing what has higher numbers than this */
-    struct file_marks *marks;
-    size_t base_size;
-    struct error *err;
-    bool failed;
-};
-
-static bool find_wanted(void *self_, const char *path, struct file_number number)
-{
-    struct rotated *self = self_;
-    struct plat_file_id id;
-    if (number.compressed || !file_marks_is_file(path) || !plat_file_id_at(path, &id) ||
-        !same_file(&id, &self->wanted)) {
-        return true;
-    }
-    size_t size = strlen(path) + 1;
-    self->path = malloc(size);
-    if (self->path) {
-        memcpy(self->path, path, size);
-        self->number = number.number;
-    }
-    return false;
-}
-
-static bool remove_later(void *self_, const char *path, struct file_number number)
-{
-    struct rotated *self = self_;
-    if (number.number <= self->above || !self->marks ||
-        !file_marks_has_at(self->marks, path, self->base_size)) {
-        return true;
-    }
-    if (!plat_path_remove(path, self->err)) {
-        self->failed = true;
-        return false;
-    }
-    file_marks_forget(self->marks, span_text(path));
-    return true;
-}
-
-/* May what is at ${path}, begun after a rotation, be removed? An empty file may: we were killed between making
- * and marking it. */
-static bool is_removable(const struct file_marks *marks, const char *path)
-{
-    bool is_file = file_marks_is_file(path);
-    uint64_t bytes = 1;
-    return is_file && ((marks && file_marks_has_at(marks, path, strlen(path))) ||
-                          (plat_path_find(path, &is_file, &bytes, NULL) && bytes == 0));
-}
-
-/* Cut ${path} to ${bytes}, unless it is shorter; ${ret_bytes} is what it had. */
-static bool cut_at(const struct file_set *set, const char *path, uint64_t bytes,
-    uint64_t *ret_bytes, struct error *err)
-{
-    struct plat_file *file = plat_file_open(path, PLAT_FILE_APPEND, err);
-    bool good = file && plat_file_lock(file, err) && plat_file_size(file, ret_bytes, err) &&
-                (*ret_bytes <= bytes || (plat_file_truncate(file, bytes, err) &&
-                                            (!set->syncs || plat_file_sync(file, err))));
-    plat_file_close(file);
-    return good;
-}
-
-/* Give the rotated file ${found} the name of ${entry} back, or cut it where it is. ${ret_back}: it has it. */
-static bool give_back(const struct file_set *set, const struct file_entry *entry,
-    struct rotated *found, bool *ret_back, struct error *err)
-{
-    struct error reason = {0};
-    uint64_t bytes;
-    found->above = found->number;
-    if ((is_removable(set->marks, entry->path) && !plat_path_remove(entry->path, err)) ||
-        !file_number_each(entry->path, remove_later, found, err) || found->failed) {
-        return false;
-    }
-    *ret_back = plat_path_rename_new(found->path, entry->path, &reason);
-    if (!*ret_back && reason.code == ERR_BUSY) {
-        return cut_at(set, found->path, entry->acked_bytes, &bytes, err);
-    }
-    if (*ret_back && set->marks) {
-        file_marks_forget(set->marks, span_text(found->path));
-    }
-    if (!*ret_back && err) {
-        *err = reason;
-    }
-    return *ret_back;
-}
-
-/* Step 1 of the note above. ${ret_found}: the file is at its path again. */
-static bool rotate_back(const struct file_set *set, const struct file_entry *entry, bool *ret_found,
-    struct error *err)
-{
-    struct rotated found = {.wanted = entry->acked_id,
-        .marks = set->marks,
-        .base_size = strlen(entry->path),
-        .err = err};
-    bool good = file_number_each(entry->path, find_wanted, &found, err);
-    *ret_found = false;
-    if (good && found.path) {
-        good = give_back(set, entry, &found, ret_found, err);
-    }
-    free(found.path);
-    return good;
-}
-
-/* Step 2. */
-static bool cut(struct file_set *set, struct file_entry *entry, struct error *err)
-{
-    uint64_t bytes = 0;
-    if (!cut_at(set, entry->path, entry->acked_bytes, &bytes, err)) {
-        return false;
-    }
-    if (bytes < entry->acked_bytes) {
-        set->shorter = true;
-        entry->state = FILE_UNKNOWN;
-    }
-    return true;
-}
-
 static bool undo_entry(struct file_set *set, struct file_entry *entry, struct error *err)
 {
     struct plat_file_id now;
+    const struct file_undo_left left = {.path = entry->path,
+        .id = entry->acked_id,
+        .bytes = entry->acked_bytes,
+        .syncs = set->syncs};
     file_set_close(set, entry);
     entry->next_number = 0;
     entry->id = entry->acked_id;
@@ -528,13 +413,18 @@ static bool undo_entry(struct file_set *set, struct file_entry *entry, struct er
     entry->state = FILE_UNKNOWN;
     if (entry->ordinary) {
         bool found = file_marks_is_file(entry->path) && plat_file_id_at(entry->path, &now) &&
-                     same_file(&now, &entry->acked_id);
-        if (!found && !rotate_back(set, entry, &found, err)) {
+                     plat_file_id_equal(&now, &entry->acked_id);
+        if (!found && !file_undo_rotation(set->marks, &left, &found, err)) {
             return false;
         }
         entry->state = found ? FILE_KNOWN : FILE_UNKNOWN;
-        if (found && !cut(set, entry, err)) {
+        uint64_t had = entry->acked_bytes;
+        if (found && !file_undo_cut(entry->path, entry->acked_bytes, set->syncs, &had, err)) {
             return false;
+        }
+        if (had < entry->acked_bytes) {
+            set->shorter = true;
+            entry->state = FILE_UNKNOWN;
         }
         entry->unfinished = found && is_unfinished(entry->path);
         entry->started_at = entry->acked_id.born && entry->acked_bytes ? entry->acked_id.born

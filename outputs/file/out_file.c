@@ -5,7 +5,9 @@
  * break, never removed.
  *
  *   file_batch    one delivery spread over its files
- *   file_set      the files, what was delivered to each, taking back what was not
+ *   file_bound    how many files there may be
+ *   file_set      the files, what was delivered to each, taking back what was not: file_undo
+ *   file_marks    which files are ours, so that no others are renamed or removed
  *   file_rotate   rotation, and what is to be done with rotated files: file_gzip, file_keep
  *
  * One object writes to a path at a time: a second one is refused by a lock. Delivered means that
@@ -30,6 +32,7 @@ enum {
     LEAST_CHORE_BYTES = 256 * 1024,
     IDLE_CHORE_BYTES = 1024 * 1024,
     MAX_KEEP = 1000000,
+    MAX_FILES = 1000000,
 };
 
 static const uint64_t idle_ns = UINT64_C(50000000);
@@ -39,6 +42,7 @@ static const uint64_t last_chores_ns = UINT64_C(5000000000);
 struct settings {
     const char *path;
     uint64_t fsync_ns;
+    int64_t max_files;
     struct file_rotation rotate;
 };
 
@@ -62,6 +66,11 @@ static const struct config_field fields[] = {
     {CONFIG_ROW("fsync", DURATION, struct settings, fsync_ns), .default_text = "0",
         .help = "force written events to the disk at most this often, and at the end; 0 leaves it "
                 "to the system"},
+    {CONFIG_ROW("max_files", INT, struct settings, max_files), .default_text = "10000", .min = 1,
+        .max = MAX_FILES,
+        .help = "so many files {fields} may make, those of other times and rotated ones not "
+                "counted; events for further ones go to the file where each field reads "
+                "overflow"},
     {CONFIG_STRUCT_ROW("rotate", struct settings, rotate, rotate_fields),
         .help = "PATH becomes PATH.1, later PATH.2, and so on: the highest is the newest"},
     {.key = NULL},
@@ -80,6 +89,8 @@ struct out_file {
     bool marks_loaded;
     struct file_set set;
     struct file_rotator rotator;
+    struct file_bound bound; /* with `routed` */
+    bool bound_loaded;
     struct file_batch batch;
 
     /* Given at the start and not yet applied. */
@@ -227,8 +238,9 @@ static void *file_create(const void *settings, const struct output_env *env, str
         self->settings.fsync_ns != 0);
     file_set_init(
         &self->set, has_rules(rules) ? &self->marks : NULL, self->settings.fsync_ns != 0);
-    file_batch_init(&self->batch);
     bool good = copy_in(self, env, err);
+    file_bound_init(&self->bound, self->template, (size_t)self->settings.max_files);
+    file_batch_init(&self->batch, self->routed ? &self->bound : NULL);
     self->settings.path = self->path;
     self->env.name = NULL;
     self->env.folder = NULL;
@@ -251,6 +263,7 @@ static void file_destroy(void *self_)
         file_disconnect(self);
         file_rotator_fini(&self->rotator);
         file_batch_fini(&self->batch);
+        file_bound_fini(&self->bound);
         file_set_fini(&self->set);
         file_marks_fini(&self->marks);
         event_template_destroy(self->template);
@@ -457,6 +470,13 @@ static bool file_connect(void *self_, struct error *err)
         struct file_entry *entry = file_set_get(&self->set, span_text(self->path), err);
         if (!entry || !file_set_open(&self->set, entry, err)) {
             return false;
+        }
+    }
+    if (self->routed && !self->bound_loaded) {
+        struct error why;
+        self->bound_loaded = true;
+        if (!file_bound_load(&self->bound, &why)) {
+            warn(self, why.text); /* then some count once more: they are no reason to stop */
         }
     }
     self->synced_at_ns = plat_monotonic_ns();

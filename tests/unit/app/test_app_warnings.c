@@ -191,6 +191,25 @@ static void two_outputs_do_not_share_a_file(void **state)
     assert_first("sessions: [{type: source, paths: ['/w/*']}]\n"
                  "outputs: [{type: sink, path: /v, enabled: false}, {type: sink, path: /v}]\n",
         "");
+    /* Nor what the other may give to an event, or rotate to. */
+    static const char *const pairs[][2] = {{"/v/{provider.name}.e", "/v/a.e"}, {"/v/a", "/v/a.7"},
+        {"/v/%Y", "/v/{etw.session}"}, {"/v/a", "/v//a"}};
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+        char text[512];
+        snprintf(text, sizeof(text),
+            "sessions: [{type: source, paths: ['/w/*']}]\n"
+            "outputs:\n- {type: sink, name: a, path: '%s'}\n"
+            "- {type: sink, name: b, path: '%s'}\n",
+            pairs[i][0], pairs[i][1]);
+        assert_first(text,
+            "f.yaml:4:31: error: output b could write to a file of output a, or to one that it "
+            "rotated. give each its own folder");
+    }
+    assert_first("sessions: [{type: source, paths: ['/w/*']}]\n"
+                 "outputs:\n- {type: sink, name: a, path: /v/a}\n"
+                 "- {type: sink, name: b, path: /v/A}\n",
+        "f.yaml:4:31: warning: output b writes to the file of output a where case does not tell "
+        "names apart, as on Windows. give each its own folder");
 }
 
 static void an_output_keeps_off_the_log(void **state)
@@ -200,6 +219,11 @@ static void an_output_keeps_off_the_log(void **state)
                  "sessions: [{type: source, paths: ['/w/*']}]\n"
                  "outputs: [{type: sink, name: o, path: /v/x}]\n",
         "f.yaml:3:39: error: output o writes to agent.log.file. give each its own path");
+    assert_first("agent: {log: {file: /v/x}}\n"
+                 "sessions: [{type: source, paths: ['/w/*']}]\n"
+                 "outputs: [{type: sink, name: o, path: /v/x.1}]\n",
+        "f.yaml:3:39: error: output o could write to agent.log.file, or to a log that was "
+        "rotated. give each its own folder");
 }
 
 static void an_output_of_disabled_sessions_is_warned_of(void **state)

@@ -3,6 +3,7 @@
 #include "support/test.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -204,6 +205,13 @@ static void settings_that_cannot_work_are_refused(void **state)
         {"{path: 'x%q'}", "path: not a part of the time. write one of %Y %m %d %H %M, or "
                           "%% for a percent sign"},
         {"{path: 'x-{provider.nam}'}", NULL},
+        {"{path: 'co/{provider.name}', rotate: {size: 1MB, keep: 1}}",
+            "path: a file could be called as another one is when it is rotated, as with {fields} at "
+            "the end. end it in text of your own, as in {provider.name}.ndjson"},
+        {"{path: '{provider.name}.%Y', rotate: {age: 1d}}", NULL},
+        {"{path: '{provider.name}%Y{etw.session}.e', rotate: {keep: 2}}",
+            "path: with a time between two {fields} nobody can tell which files are old, as "
+            "rotate.keep asks. put the time first, last, or into a folder of its own"},
     };
     for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
         struct fixture f;
@@ -402,6 +410,53 @@ static void a_full_disk_is_waited_for(void **state)
     assert_string_equal(letters, "abcdefg");
 }
 
+/* Handles are short, as other parts of the process have them: files are closed, and none is failed for. */
+static void files_are_written_to_with_few_handles_left(void **state)
+{
+    (void)state;
+    enum { FILES = 40, LEFT = 6 };
+    struct fixture f;
+    struct error err = {0};
+    struct rlimit limit;
+    char text[FILES * 2 + 1];
+    char names[FILES][64];
+    uint32_t ends[FILES];
+    uint32_t routes[FILES];
+    struct span route_names[FILES];
+    void *self = open_output(&f, "{path: 'out_file.tmp.d/{provider.name}.e'}");
+    assert_true(output_file.connect(self, &err));
+    for (uint32_t i = 0; i < FILES; i++) {
+        snprintf(text + (size_t)2 * i, 3, "%c\n", 'A' + (int)i);
+        snprintf(names[i], sizeof(names[i]), "out_file.tmp.d/%u.e", i);
+        ends[i] = 2 * (i + 1);
+        routes[i] = i;
+        route_names[i] = span_text(names[i]);
+    }
+    const struct delivery delivery = {.bytes = span_text(text),
+        .record_ends = ends,
+        .record_count = FILES,
+        .routes = routes,
+        .route_names = route_names,
+        .route_count = FILES};
+    struct output_report report = {.records = NULL};
+    int next = open("/dev/null", O_RDONLY);
+    close(next);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    const struct rlimit few = {.rlim_cur = (rlim_t)next + LEFT, .rlim_max = limit.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    enum output_verdict verdict = output_file.send(self, &delivery, &report);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_int_equal(verdict, OUTPUT_DELIVERED);
+    output_file.destroy(self);
+    for (size_t i = 0; i < FILES; i++) {
+        char line[3] = {(char)('A' + (int)i), '\n', 0};
+        assert_content(names[i], line);
+        remove(names[i]);
+    }
+    remove("out_file.tmp.d");
+    fini(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -415,6 +470,7 @@ int main(void)
         cmocka_unit_test(a_file_that_was_removed_moved_or_cut_is_begun_again),
         cmocka_unit_test(a_lost_right_is_waited_for),
         cmocka_unit_test(a_full_disk_is_waited_for),
+        cmocka_unit_test(files_are_written_to_with_few_handles_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

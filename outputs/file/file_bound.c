@@ -1,0 +1,133 @@
+#include "outputs/file/file_bound.h"
+
+#include <stdlib.h>
+
+#include "platform/plat_file.h"
+
+enum { SCRATCH_BYTES = 4 * EVENT_TEMPLATE_MAX_BYTES };
+
+void file_bound_init(struct file_bound *bound, const struct event_template *template, size_t max)
+{
+    *bound = (struct file_bound){.template = template, .max = max};
+    buf_init(&bound->scratch, SCRATCH_BYTES);
+}
+
+void file_bound_fini(struct file_bound *bound)
+{
+    free(bound->slots);
+    buf_fini(&bound->scratch);
+    bound->slots = NULL;
+}
+
+/* ---- what fields have made ------------------------------------------------------------------------ */
+
+/* Its slot, or an empty one. There is always one. */
+static uint64_t *slot_of(const struct file_bound *bound, uint64_t hash)
+{
+    size_t at = (size_t)hash & (bound->capacity - 1);
+    while (bound->slots[at] && bound->slots[at] != hash) {
+        at = (at + 1) & (bound->capacity - 1);
+    }
+    return &bound->slots[at];
+}
+
+static bool grow(struct file_bound *bound)
+{
+    struct file_bound larger = *bound;
+    if (bound->count * 2 < bound->capacity) {
+        return true;
+    }
+    larger.capacity = bound->capacity ? bound->capacity * 2 : 64;
+    larger.slots = calloc(larger.capacity, sizeof(*larger.slots));
+    if (!larger.slots) {
+        return false;
+    }
+    for (size_t i = 0; i < bound->capacity; i++) {
+        if (bound->slots[i]) {
+            *slot_of(&larger, bound->slots[i]) = bound->slots[i];
+        }
+    }
+    free(bound->slots);
+    *bound = larger;
+    return true;
+}
+
+/* Of ${path} without the digits of its time. 0: the template did not give it. */
+static uint64_t hash_of(struct file_bound *bound, struct span path)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+    buf_reset(&bound->scratch);
+    if (!buf_reserve(&bound->scratch, path.size + 1) ||
+        !event_template_find_times(bound->template, path, bound->scratch.data)) {
+        return 0;
+    }
+    for (size_t i = 0; i < path.size; i++) {
+        uint8_t c = bound->scratch.data[i] ? 0 : path.data[i];
+        hash = (hash ^ c) * UINT64_C(0x100000001b3);
+    }
+    hash ^= hash >> 32; /* the low bits choose the slot */
+    return hash ? hash : 1;
+}
+
+enum taken { TAKEN, TOO_MANY, NO_MEMORY };
+
+static enum taken take(struct file_bound *bound, struct span path)
+{
+    uint64_t hash = hash_of(bound, path);
+    if (!hash) {
+        return TAKEN;
+    }
+    if (!grow(bound)) {
+        return NO_MEMORY;
+    }
+    uint64_t *slot = slot_of(bound, hash);
+    if (!*slot && bound->count >= bound->max) {
+        return TOO_MANY;
+    }
+    bound->count += !*slot;
+    *slot = hash;
+    return TAKEN;
+}
+
+/* ---- what is there --------------------------------------------------------------------------------- */
+
+static bool count_one(void *self, const char *path)
+{
+    struct file_bound *bound = self;
+    return take(bound, span_text(path)) == TAKEN && bound->count < bound->max;
+}
+
+bool file_bound_load(struct file_bound *bound, struct error *err)
+{
+    struct buf pattern;
+    struct error why = {0};
+    buf_init(&pattern, SCRATCH_BYTES);
+    event_template_pattern(bound->template, &pattern);
+    buf_add_byte(&pattern, 0);
+    bool good = pattern.failed
+                    ? error_set(&why, ERR_MEMORY, "out of memory")
+                    : plat_glob((const char *)pattern.data, count_one, bound, &why) ||
+                          why.code == ERR_CONFIG; /* none */
+    buf_fini(&pattern);
+    if (!good && err) {
+        *err = why;
+    }
+    return good;
+}
+
+/* ---- where events go ------------------------------------------------------------------------------- */
+
+bool file_bound_take(
+    struct file_bound *bound, struct span path, struct span *ret_path, struct error *err)
+{
+    enum taken taken = take(bound, path);
+    *ret_path = path;
+    if (taken == TOO_MANY) {
+        buf_reset(&bound->scratch);
+        event_template_refill(
+            bound->template, path, span_text(FILE_BOUND_OVERFLOW), &bound->scratch);
+        *ret_path = buf_span(&bound->scratch);
+    }
+    return (taken != NO_MEMORY && !bound->scratch.failed) ||
+           error_set(err, ERR_MEMORY, "out of memory");
+}
