@@ -328,6 +328,11 @@ static const struct config_place *find(const struct config *config, const void *
     return place ? place : find_around(config, member, size);
 }
 
+const char *config_secret_file(const struct config *config, size_t index)
+{
+    return index < config->secret_file_count ? config->secret_files[index] : NULL;
+}
+
 const char *config_file_name(const struct config *config, size_t index)
 {
     for (size_t i = 0; i < config->file_count; i++) {

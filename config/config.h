@@ -164,6 +164,7 @@ enum {
     CONFIG_MAX_FILE_BYTES = 4 * 1024 * 1024,
     CONFIG_MAX_VALUE_BYTES = 64 * 1024,
     CONFIG_MAX_MEMORY_BYTES = 64 * 1024 * 1024,
+    CONFIG_MAX_SECRET_FILES = 1024,
     CONFIG_MAX_NODES = 100000, /* of all files, and again with aliases followed */
     CONFIG_MAX_DEPTH = 32,
     CONFIG_MAX_ANCHORS = 256,
@@ -256,6 +257,9 @@ const char *config_written(const struct config *config, const void *member, size
 /* The name of file ${index} of those that were read, the first one and what it includes; NULL: there are no
  * more. A text that was parsed counts by what it was called. */
 const char *config_file_name(const struct config *config, size_t index);
+
+/* The same of the files that secrets were read from. */
+const char *config_secret_file(const struct config *config, size_t index);
 
 /* Without YAML, for command lines: */
 

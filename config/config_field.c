@@ -185,6 +185,11 @@ static bool set_secret(struct config *config, const struct config_field *field, 
         !plat_file_is_private(name, &is_private, err)) {
         return false;
     }
+    if (config->secret_file_count == CONFIG_MAX_SECRET_FILES) {
+        return error_set(err, ERR_LIMIT, "more than %d secrets are in files. remove some",
+            CONFIG_MAX_SECRET_FILES);
+    }
+    config->secret_files[config->secret_file_count++] = name;
     if (!is_private) {
         return error_set(err, ERR_CONFIG,
             "%s can be read by every user of this machine. take that right away from others",

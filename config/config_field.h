@@ -39,6 +39,8 @@ struct config {
     void *env_self;
     const struct config_sources *sources; /* NULL: one file */
     const char *base;                     /* of what is being bound */
+    const char *secret_files[CONFIG_MAX_SECRET_FILES]; /* that secrets were read from */
+    size_t secret_file_count;
     struct config_file files[CONFIG_MAX_FILES + CONFIG_MAX_OVERRIDES];
     size_t file_count;
     struct config_remark *remarks; /* in order */

@@ -80,12 +80,18 @@ static void check_path(void *self, const char *path)
     }
 }
 
+void app_digest_files(
+    const struct app_output *output, void (*each)(void *self, const char *path), void *self)
+{
+    struct buf image;
+    buf_init(&image, MAX_IMAGE_BYTES);
+    config_image_write(output->variant->fields, output->settings, &image, each, self);
+    buf_fini(&image);
+}
+
 bool app_digest_can_read(const struct app_output *output, struct error *err)
 {
     struct check check = {.err = err};
-    struct buf image;
-    buf_init(&image, MAX_IMAGE_BYTES);
-    config_image_write(output->variant->fields, output->settings, &image, check_path, &check);
-    buf_fini(&image);
+    app_digest_files(output, check_path, &check);
     return !check.failed;
 }

@@ -18,6 +18,10 @@ bool app_digest_take(
     const struct app_config *config, struct app_digest *ret_digest, struct error *err);
 bool app_digest_equal(const struct app_digest *a, const struct app_digest *b);
 
+/* Call ${each} with each file, or folder, that ${output} reads. */
+void app_digest_files(
+    const struct app_output *output, void (*each)(void *self, const char *path), void *self);
+
 /* Can each file be read that ${output} reads? Else ${err} names the first that cannot. */
 bool app_digest_can_read(const struct app_output *output, struct error *err);
 

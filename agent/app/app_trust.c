@@ -3,11 +3,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "app/app_digest.h"
 #include "app/app_fields.h"
 #include "app/data_folder.h"
 #include "app/install_folders.h"
 #include "base/visible.h"
 #include "config/config_path.h"
+#include "event/event_template.h"
 #include "platform/plat_child.h"
 #include "platform/plat_file.h"
 #include "platform/plat_rights.h"
@@ -305,6 +307,81 @@ static void judge_log(struct search *search, const char *file)
     search->system.own.service = service;
 }
 
+/* The deepest folder that all files of ${target}, a path template, have above them. */
+static bool find_folder(const char *target, char folder[DATA_FOLDER_PATH_BYTES])
+{
+    struct buf start;
+    struct event_template *template = event_template_create(
+        span_text(target), EVENT_TEMPLATE_PATH, NULL);
+    buf_init(&start, DATA_FOLDER_PATH_BYTES);
+    if (template) {
+        event_template_start(template, &start);
+    }
+    struct span found = config_path_folder(buf_span(&start));
+    bool good = template && !start.failed && found.size < DATA_FOLDER_PATH_BYTES;
+    if (good) {
+        snprintf(folder, DATA_FOLDER_PATH_BYTES, "%.*s", SPAN_ARG(found));
+    }
+    buf_fini(&start);
+    event_template_destroy(template);
+    return good;
+}
+
+/* What the system makes, and nobody else: devices, and what this process has open. */
+static bool is_systems(const char *target)
+{
+    return strncmp(target, "/dev/", 5) == 0 || strncmp(target, "/proc/", 6) == 0;
+}
+
+/* Somebody else could put a file or a link where the output begins one. */
+static void judge_target(struct search *search, const char *target)
+{
+    char folder[DATA_FOLDER_PATH_BYTES];
+    uint32_t user = search->system.user;
+    if (is_systems(target) || !find_folder(target, folder)) {
+        return;
+    }
+    const char *place = *folder ? folder : ".";
+    const struct sid *service = believe_service(search);
+    search->system.user = agent_user(search, place);
+    judge(search, place, TRUST_FOLDER);
+    if (!strpbrk(target, "%{}")) {
+        judge(search, target, TRUST_FILE);
+    }
+    search->system.user = user;
+    search->system.own.service = service;
+}
+
+static void judge_targets(struct search *search, const struct app_config *config)
+{
+    for (size_t i = 0; i < config->output_count; i++) {
+        const struct app_output *output = &config->outputs[i];
+        const char *target = output->enabled ? app_config_target(output) : NULL;
+        if (target) {
+            judge_target(search, target);
+        }
+    }
+}
+
+static void judge_read(void *self, const char *path)
+{
+    judge(self, path, TRUST_FILE);
+}
+
+/* Secrets, and whom to trust. */
+static void judge_credentials(struct search *search, const struct app_config *config)
+{
+    const char *file;
+    for (size_t i = 0; (file = config_secret_file(config->memory, i)); i++) {
+        judge(search, file, TRUST_FILE);
+    }
+    for (size_t i = 0; i < config->output_count; i++) {
+        if (config->outputs[i].enabled) {
+            app_digest_files(&config->outputs[i], judge_read, search);
+        }
+    }
+}
+
 static bool has_log_file(const struct app_config *config)
 {
     const char *file = config->agent.log.file;
@@ -347,6 +424,11 @@ static void find(struct search *search, const struct app_config *config, enum ap
 {
     const char *data_dir = app_config_data_dir(config);
     const char *file;
+    judge_targets(search, config);
+    if (scope == APP_TRUST_OUTPUTS) {
+        return;
+    }
+    judge_credentials(search, config);
     for (size_t i = 0; (file = config_file_name(config->memory, i)); i++) {
         judge(search, file, TRUST_FILE);
     }

@@ -9,13 +9,15 @@
  * their word, nor are folders on the way (trust/trust_path.h).
  */
 
-/* Does it matter? To root, and to what runs elevated or as LocalSystem. A service always asks. */
+/* Does it matter? To root, and to what runs elevated or as LocalSystem. A service always asks. Where outputs
+ * write matters to everybody: what others plant there could have a user's own files changed. */
 bool app_trust_matters(void);
 
 /* Which places are judged. */
 enum app_trust_scope {
-    APP_TRUST_CONFIG, /* what the configuration names: its files, folders of definitions, programs to launch,
-                         * agent.data_dir, the log */
+    APP_TRUST_OUTPUTS, /* where outputs write files */
+    APP_TRUST_CONFIG, /* the same, and what the configuration names: its files, those of secrets and certificates,
+                         * folders of definitions, programs to launch, agent.data_dir, the log */
     APP_TRUST_ALL, /* the program that runs, too */
 };
 

@@ -16,6 +16,7 @@
 #include "input/live_options.h"
 #include "input/windows/etw_plan.h"
 #include "platform/plat_file.h"
+#include "platform/plat_rights.h"
 #include "platform/plat_system.h"
 #include "schema/schema_files.h"
 
@@ -279,6 +280,26 @@ static void warn_of_target(const struct search *search, const struct app_output 
     }
 }
 
+/* Outputs follow no link that somebody else may have put there: nothing would be written. */
+static void warn_of_link(const struct search *search, const struct app_output *output)
+{
+    const char *target = app_config_target(output);
+    struct plat_rights rights;
+    bool is_link = target && strncmp(target, "/dev/", 5) != 0 &&
+                   strncmp(target, "/proc/", 6) != 0 && plat_rights_read(target, &rights, NULL);
+    if (is_link) {
+        is_link = rights.kind == PLAT_RIGHTS_LINK;
+        plat_rights_fini(&rights);
+    }
+    if (is_link) {
+        config_error_at(search->config->memory, app_config_target_member(output),
+            sizeof(const char *), search->report,
+            "output %s writes nothing to %s, which is a link. name the file itself, or remove the "
+            "link",
+            output->name, config_text_quote(span_text(target)).text);
+    }
+}
+
 static void warn_of_output(const struct search *search, const struct app_output *output)
 {
     const struct app_config *config = search->config;
@@ -307,6 +328,7 @@ static void warn_of_output(const struct search *search, const struct app_output 
     config_check_report(config->memory, output->ops->doubt, output->settings, search->report);
     warn_of_loops(search, output);
     warn_of_target(search, output);
+    warn_of_link(search, output);
     app_targets_warn(config, (size_t)(output - config->outputs), search->report);
 }
 

@@ -227,9 +227,8 @@ static int check_config(
     check.can_run = app_config_can_run(config, &check.refusals);
     app_warnings_find(config, &check.warnings);
     app_account_find(config, account, &check.warnings);
-    if (app_trust_matters()) {
-        app_trust_find(config, APP_TRUST_CONFIG, APP_TRUST_CHECKER, warn_of_trust, &check);
-    }
+    app_trust_find(config, app_trust_matters() ? APP_TRUST_CONFIG : APP_TRUST_OUTPUTS,
+        APP_TRUST_CHECKER, warn_of_trust, &check);
     bool good = true;
     if (cli_value(args, "resolve")) {
         cache = app_providers_schemas(config, warn, NULL, &err);

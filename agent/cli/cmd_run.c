@@ -101,8 +101,8 @@ static bool read_again(void *self, struct app_config *ret_config,
         return false;
     }
     bool asks = source->is_service || app_trust_matters();
-    bool trusted = !asks || app_trust_find(ret_config, APP_TRUST_ALL, APP_TRUST_PROCESS,
-                                tell_untrusted, source) == 0;
+    bool trusted = app_trust_find(ret_config, asks ? APP_TRUST_ALL : APP_TRUST_OUTPUTS,
+                       APP_TRUST_PROCESS, tell_untrusted, source) == 0;
     if (source->is_service && !trusted) {
         app_config_fini(ret_config);
         return false;
@@ -160,8 +160,8 @@ static bool is_trusted(const struct app_config *config, const struct agent_keepe
         return app_trust_find(config, APP_TRUST_ALL, APP_TRUST_PROCESS, add_error, NULL) == 0;
     }
     buf_init(&text, 1024 * 1024);
-    if (app_trust_matters() &&
-        app_trust_find(config, APP_TRUST_ALL, APP_TRUST_PROCESS, add_warning, &text)) {
+    if (app_trust_find(config, app_trust_matters() ? APP_TRUST_ALL : APP_TRUST_OUTPUTS,
+            APP_TRUST_PROCESS, add_warning, &text)) {
         put_words(buf_span(&text));
     }
     buf_fini(&text);

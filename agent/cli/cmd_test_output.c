@@ -1,3 +1,4 @@
+#include "app/app_trust.h"
 #include "app/output_trial.h"
 #include "cli/config_options.h"
 #include "cli/output_words.h"
@@ -23,6 +24,12 @@ static bool send_event(const struct app_config *config, const struct app_output 
     return true;
 }
 
+static void warn_of_trust(void *self, const char *text)
+{
+    (void)self;
+    cli_warning("others could use the rights of the agent. %s", text);
+}
+
 static int test(const struct cli_args *args, const struct app_config *config)
 {
     const struct app_output *output = output_words_find(args, config);
@@ -33,6 +40,7 @@ static int test(const struct cli_args *args, const struct app_config *config)
         cli_error("type: '%s' is not in this build. use another type", output->type);
         return EXIT_USAGE;
     }
+    app_trust_find(config, APP_TRUST_OUTPUTS, APP_TRUST_CHECKER, warn_of_trust, NULL);
     struct output_talk talk = output_words_talk(output, false);
     bool dry_run = cli_value(args, "dry-run") != NULL;
     bool good = !output->ops->examine || output->ops->examine(output->settings, &talk);

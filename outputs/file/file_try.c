@@ -4,6 +4,8 @@
 
 #include "platform/plat_file.h"
 #include "platform/plat_path.h"
+#include "platform/plat_rights.h"
+#include "platform/plat_system.h"
 
 enum { MAX_PATH_BYTES = 4096 };
 
@@ -23,11 +25,27 @@ static bool cut(char *path)
 
 static bool make_and_remove(const char *folder, struct error *err)
 {
-    char path[MAX_PATH_BYTES + 32];
-    snprintf(path, sizeof(path), "%s/etwship-test.tmp", folder);
-    struct plat_file *file = plat_file_open(path, PLAT_FILE_APPEND, err);
+    char path[MAX_PATH_BYTES + 64];
+    snprintf(path, sizeof(path), "%s/etwship-test-%llx.tmp", folder,
+        (unsigned long long)plat_monotonic_ns());
+    struct plat_file *file = plat_file_open(path, PLAT_FILE_CREATE_NEW, err);
     plat_file_close(file);
     return file && plat_path_remove(path, err);
+}
+
+/* Is what is there no link, and no file with another name besides? Nothing is changed. */
+static bool is_fit(const char *path, struct error *err)
+{
+    struct plat_rights rights;
+    if (!plat_rights_read(path, &rights, NULL)) {
+        return true;
+    }
+    bool is_there = rights.kind == PLAT_RIGHTS_FILE || rights.kind == PLAT_RIGHTS_LINK;
+    plat_rights_fini(&rights);
+    struct plat_file *file = is_there ? plat_file_open(path, PLAT_FILE_APPEND, err) : NULL;
+    plat_file_close(file);
+    /* Windows refuses it as well while an agent writes there. */
+    return !is_there || file || err->code != ERR_CONFIG;
 }
 
 bool file_try(const char *path, const struct output_talk *talk)
@@ -48,6 +66,10 @@ bool file_try(const char *path, const struct output_talk *talk)
             snprintf(folder, sizeof(folder), folder[0] == '/' ? "/" : ".");
             break;
         }
+    }
+    if (!is_fit(path, &err)) {
+        talk->say(talk->host, OUTPUT_FOUND_FAULT, err.text);
+        return false;
     }
     bool good = make_and_remove(folder, &err);
     if (good) {

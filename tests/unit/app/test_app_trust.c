@@ -41,7 +41,8 @@ static void set_mode(const char *name, mode_t mode)
 static int set_up(void **state)
 {
     static const char *const folders[] = {
-        "conf.d", "schema", "schema/a", "schema/a/b", "data", "data/spool", "log", "app", "work"};
+        "conf.d", "schema", "schema/a", "schema/a/b", "data", "data/spool", "log", "app", "work", "out",
+        "many", "keys"};
     (void)state;
     if (temp_folder_make(folder, "trust") != 0) {
         return -1;
@@ -64,7 +65,17 @@ static int set_up(void **state)
         "{type: heap, launch: '\"%s\" -x', folder: work}]\n",
         in_folder("app/app.exe"));
     write_file("main.yaml", text);
-    write_file("conf.d/out.yaml", "outputs: [{type: stdout}]\n");
+    write_file("conf.d/out.yaml",
+        "outputs: [{type: stdout}, {type: file, name: one, path: ../out/one.json},\n"
+        "{type: file, name: many, path: '../many/a-%Y/{provider.name}.json'},\n"
+        "{type: http, url: 'https://h', auth: {bearer: 'file:../keys/token'},\n"
+        "tls: {ca: ../keys/ca.pem, cert: ../keys/own.pem, key: ../keys/own.key}}]\n");
+    static const char *const others[] = {
+        "out/one.json", "keys/token", "keys/ca.pem", "keys/own.pem", "keys/own.key"};
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        write_file(others[i], "x");
+        set_mode(others[i], 0600);
+    }
     write_file("schema/a.man", "");
     write_file("schema/a/b/b.man", "");
     write_file("log/agent.log", "");
@@ -92,7 +103,8 @@ static void hear(void *self, const char *text)
 }
 
 /* How many places are told; their words are in `said`. */
-static size_t find_for(const char *setting, enum app_trust_whose whose)
+static size_t find_in(
+    enum app_trust_scope scope, const char *setting, enum app_trust_whose whose)
 {
     struct app_config config;
     static struct config_report report;
@@ -102,9 +114,14 @@ static size_t find_for(const char *setting, enum app_trust_whose whose)
     assert_true(app_config_load(in_folder("main.yaml"), app_modules(), &options, &config, &report));
     config_report_fini(&report);
     said[0] = 0;
-    size_t count = app_trust_find(&config, APP_TRUST_CONFIG, whose, hear, NULL);
+    size_t count = app_trust_find(&config, scope, whose, hear, NULL);
     app_config_fini(&config);
     return count;
+}
+
+static size_t find_for(const char *setting, enum app_trust_whose whose)
+{
+    return find_in(APP_TRUST_CONFIG, setting, whose);
 }
 
 static size_t find(const char *setting)
@@ -138,6 +155,10 @@ static void each_place_that_is_believed_is_looked_at(void **state)
         {"data/spool", 0777, 0755},
         {"app/app.exe", 0775, 0755}, /* a program that is launched has the agent's rights */
         {"work", 0777, 0755},        /* where it runs */
+        {"out", 01777, 0755},        /* a link could be put there */
+        {"out/one.json", 0666, 0644}, {"many", 0777, 0755},
+        {"keys/ca.pem", 0666, 0644}, /* who changes it says whom to trust */
+        {"keys/own.pem", 0664, 0644}, {"keys/own.key", 0620, 0600}, {"keys/token", 0620, 0600},
     };
     need_a_place_of_our_own();
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -149,6 +170,34 @@ static void each_place_that_is_believed_is_looked_at(void **state)
         assert_int_equal(strstr(said, "to mend it: chmod g") != NULL, !(cases[i].mode & 01000));
         set_mode(cases[i].name, cases[i].good_mode);
     }
+}
+
+/* Where no other place matters, these do: a link that others plant leads where they like. */
+static void where_outputs_write_matters_to_everybody(void **state)
+{
+    (void)state;
+    static const char *const places[] = {"out", "many", "main.yaml", "keys", "keys/ca.pem"};
+    need_a_place_of_our_own();
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        mode_t good = strchr(places[i], '.') ? 0600 : 0755;
+        set_mode(places[i], 0777);
+        said[0] = 0;
+        assert_int_equal(find_in(APP_TRUST_OUTPUTS, NULL, APP_TRUST_PROCESS), i < 2);
+        assert_int_equal(find(NULL), 1);
+        set_mode(places[i], good);
+    }
+    /* One that is not there yet is made by whoever comes first. */
+    char setting[MAX_PATH + 64];
+    snprintf(setting, sizeof(setting), "outputs=[{type: file, path: '%s'}]",
+        in_folder("out/new/deep/x.json"));
+    assert_int_equal(find_in(APP_TRUST_OUTPUTS, setting, APP_TRUST_PROCESS), 0);
+    set_mode("out", 01777);
+    assert_int_equal(find_in(APP_TRUST_OUTPUTS, setting, APP_TRUST_PROCESS), 1);
+    set_mode("out", 0755);
+    /* What only the system makes is no place of others. */
+    assert_int_equal(find_in(APP_TRUST_OUTPUTS, "outputs=[{type: file, path: /dev/stdout}]",
+                         APP_TRUST_PROCESS),
+        0);
 }
 
 static void a_place_is_told_once(void **state)
@@ -250,6 +299,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_place_that_is_believed_is_looked_at),
+        cmocka_unit_test(where_outputs_write_matters_to_everybody),
         cmocka_unit_test(a_place_is_told_once),
         cmocka_unit_test(a_data_folder_that_will_be_made_is_judged_by_its_way),
         cmocka_unit_test(a_missing_folder_of_definitions_may_be_made_by_others),
