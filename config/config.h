@@ -72,6 +72,7 @@ struct config_field {
     int64_t min;
     int64_t max;
     bool hide_values;         /* CONFIG_MAP: do not show them */
+    bool is_address;          /* CONFIG_STRING, CONFIG_STRINGS: what stands behind a ? is not shown */
     bool may_be_never;        /* CONFIG_DURATION: takes the word too, as CONFIG_NEVER */
     bool may_be_empty;        /* CONFIG_SECRET: no text means something, too */
     bool is_read;             /* CONFIG_PATH: what lies there is read for what it says */

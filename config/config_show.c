@@ -113,6 +113,23 @@ static void end_line(struct show *s)
 
 /* ---- values ---------------------------------------------------------------------------------------- */
 
+/* The query of an address often is a key. */
+static void put_one_text(struct show *s, const struct config_field *field, const char *text)
+{
+    struct buf shown;
+    size_t size = strcspn(text, "?#");
+    if (!field->is_address || !text[size]) {
+        put_text(s, text);
+        return;
+    }
+    buf_init(&shown, size + 16);
+    buf_add(&shown, text, size);
+    buf_add_text(&shown, "?(set)");
+    buf_add_byte(&shown, 0);
+    put_text(s, shown.failed ? "(set)" : (const char *)shown.data);
+    buf_fini(&shown);
+}
+
 static void put_scalar(struct show *s, const struct config_field *field, const void *member)
 {
     uint64_t number;
@@ -147,7 +164,7 @@ static void put_scalar(struct show *s, const struct config_field *field, const v
         put_text(s, "(set)");
         break;
     default:
-        put_text(s, *(const char *const *)member);
+        put_one_text(s, field, *(const char *const *)member);
         break;
     }
 }
@@ -176,14 +193,15 @@ static bool is_given(const struct config_field *field, const void *member)
     }
 }
 
-static void show_strings(struct show *s, const struct config_strings *strings)
+static void show_strings(
+    struct show *s, const struct config_field *field, const struct config_strings *strings)
 {
     buf_add_byte(s->out, '[');
     for (size_t i = 0; i < strings->count; i++) {
         const char *written = config_written(
             s->config, &strings->items[i], sizeof(strings->items[i]));
         buf_add_text(s->out, i == 0 ? "" : s->json ? "," : ", ");
-        put_text(s, written ? written : strings->items[i]);
+        put_one_text(s, field, written ? written : strings->items[i]);
     }
     buf_add_byte(s->out, ']');
     end_line(s);
@@ -299,7 +317,7 @@ static void show_value(struct show *s, const struct config_field *field, const u
     switch (field->type) {
     case CONFIG_STRINGS:
     case CONFIG_PATHS:
-        show_strings(s, (const void *)member);
+        show_strings(s, field, (const void *)member);
         break;
     case CONFIG_MAP:
         show_map(s, field, (const void *)member);
@@ -323,7 +341,7 @@ static void show_value(struct show *s, const struct config_field *field, const u
                                   ? NULL
                                   : config_written(s->config, member, config_field_size(field));
         if (written) {
-            put_text(s, written);
+            put_one_text(s, field, written);
         } else {
             put_scalar(s, field, member);
         }

@@ -5,6 +5,7 @@
 #include "app/app_fields.h"
 #include "app/app_modules.h"
 #include "app/app_providers.h"
+#include "app/app_reads.h"
 #include "app/app_trust.h"
 #include "app/field_warnings.h"
 #include "base/visible.h"
@@ -209,6 +210,21 @@ static int finish(const struct cli_args *args, const struct check *check)
     return !print(&out) ? EXIT_FAILED : strict ? EXIT_USAGE : EXIT_DONE;
 }
 
+/* Is every file there that outputs read? */
+static bool reads_all(struct check *check)
+{
+    struct config_report errors;
+    config_report_init(&errors);
+    app_reads_check(check->config, &errors, &check->refusals);
+    bool good = config_report_ok(&errors);
+    if (!good) {
+        say(&errors);
+    }
+    check->can_run = check->can_run && config_report_ok(&check->refusals);
+    config_report_fini(&errors);
+    return good;
+}
+
 static int check_config(
     const struct cli_args *args, const struct app_config *config, enum service_account account)
 {
@@ -225,6 +241,11 @@ static int check_config(
     config_report_init(&check.refusals);
     check.refusals.kind = "not here";
     check.can_run = app_config_can_run(config, &check.refusals);
+    if (!reads_all(&check)) {
+        config_report_fini(&check.warnings);
+        config_report_fini(&check.refusals);
+        return EXIT_USAGE;
+    }
     app_warnings_find(config, &check.warnings);
     app_account_find(config, account, &check.warnings);
     app_trust_find(config, app_trust_matters() ? APP_TRUST_CONFIG : APP_TRUST_OUTPUTS,

@@ -95,13 +95,24 @@ static void add_hec(const struct http_frame *frame, struct span record, struct b
     buf_add_text(out, "}\n");
 }
 
-/* One line whatever the text holds. */
+/*
+ * One line whatever the text holds. Lines are of two kinds, and their first byte tells: a brace begins the
+ * JSON of an event that has no message. A message that begins with one gets a space in front, as whoever
+ * writes messages could pass a text off as an event otherwise.
+ */
 static void add_message(struct span record, struct buf *out)
 {
     struct span inner;
     size_t start = out->size;
     if (json_member_inner(json_member_find(record, "message"), &inner)) {
         json_member_text(inner, out);
+        if (!out->failed && out->size > start && out->data[start] == '{') {
+            buf_add_byte(out, 0);
+            if (!out->failed) {
+                memmove(out->data + start + 1, out->data + start, out->size - start - 1);
+                out->data[start] = ' ';
+            }
+        }
     } else {
         buf_add_span(out, record);
     }

@@ -10,13 +10,15 @@ const char *const http_settings_methods[] = {"POST", "PUT", NULL};
 // clang-format off
 const struct config_field http_settings_fields[] = {
     {CONFIG_ROW("url", STRING, struct http_settings, url), .required = true,
+        .is_address = true,
         .help = "address that batches are sent to; of splunk_hec the host is enough"},
     {CONFIG_ROW("method", ENUM, struct http_settings, method), .names = http_settings_methods,
         .default_text = "POST", .help = "how they are sent"},
     {CONFIG_ROW("framing", ENUM, struct http_settings, framing), .names = framing_names,
         .default_text = "ndjson",
         .help = "ndjson: one event per line; json_array: one array; message: the text of each "
-                "message as a line; splunk_hec: what Splunk's HTTP Event Collector takes, which "
+                "message as a line, an event without one as its JSON, which alone begins with a "
+                "brace; splunk_hec: what Splunk's HTTP Event Collector takes, which "
                 "knows us by auth.bearer"},
     {CONFIG_ROW("source", STRING, struct http_settings, hec.source),
         .help = "of splunk_hec: source of the events; default: the token's"},

@@ -97,6 +97,28 @@ static bool hide_value(struct out_http *self, const struct config_pair *pair)
                http_client_add_secret(self->client, credentials));
 }
 
+/* What stands behind the ? of an address may be a key, in whole or in each of its values. */
+static bool hide_query(struct out_http *self)
+{
+    const char *query = strchr(self->url, '?');
+    if (!query) {
+        return true;
+    }
+    bool good = strlen(query) <= SHORTEST_SECRET || http_client_add_secret(self->client, query + 1);
+    for (const char *at = query + 1; good && *at;) {
+        size_t size = strcspn(at, "&;#");
+        size_t name = strcspn(at, "=&;#");
+        struct span value = name < size ? span_make(at + name + 1, size - name - 1)
+                                        : span_make(at, size);
+        struct span copy;
+        good = value.size < SHORTEST_SECRET ||
+               (arena_copy(&self->kept, value, &copy) &&
+                   http_client_add_secret(self->client, (const char *)copy.data));
+        at += size + (at[size] != 0);
+    }
+    return good;
+}
+
 static bool keep_headers(struct out_http *self, const struct http_settings *s)
 {
     bool good = true;
@@ -145,7 +167,7 @@ static bool set_up(struct out_http *self, const struct http_settings *s, struct 
     http_accept_init(&self->accept, &s->accept, hec);
     self->path = hec && !has_path(s->url) ? hec_path : NULL;
     if (!self->url || !http_frame_init(&self->frame, (enum http_framing)s->framing, &s->hec) ||
-        !keep_headers(self, s)) {
+        !hide_query(self) || !keep_headers(self, s)) {
         return error_set(err, ERR_MEMORY, "out of memory");
     }
     return true;
@@ -217,6 +239,11 @@ static bool on_header(void *self_, struct span name, struct span value)
     struct out_http *self = self_;
     if (span_equal_nocase(name, span_text("Content-Type"))) {
         self->page = http_accept_is_page(value);
+    }
+    for (size_t i = 0; i < value.size; i++) {
+        if (value.data[i] == '?' || value.data[i] == '#') {
+            value.size = i; /* there it may say what we sent */
+        }
     }
     return !span_equal_nocase(name, span_text("Location")) ||
            (on_body(self, value) && on_body(self, span_text(" ")));

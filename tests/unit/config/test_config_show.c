@@ -19,6 +19,7 @@ struct root {
     uint64_t time;
     int word;
     const char *text;
+    const char *address;
     const char *secret;
     struct config_strings list;
     struct config_map map;
@@ -53,6 +54,7 @@ static const struct config_field root_fields[] = {
     {CONFIG_ROW("time", TIME, struct root, time)},
     {CONFIG_ROW("word", ENUM, struct root, word), .names = words, .default_text = "two"},
     {CONFIG_ROW("text", STRING, struct root, text)},
+    {CONFIG_ROW("address", STRING, struct root, address), .is_address = true},
     {CONFIG_ROW("secret", SECRET, struct root, secret)},
     {CONFIG_ROW("list", STRINGS, struct root, list)},
     {CONFIG_ROW("map", MAP, struct root, map)},
@@ -191,6 +193,29 @@ static void what_was_not_chosen_is_not_shown(void **state)
     buf_fini(&out);
 }
 
+static void of_an_address_the_query_is_not_shown(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *yaml;
+        const char *shown;
+    } cases[] = {
+        {"address: 'http://h:1/p'\n", "address: \"http://h:1/p\"\n"},
+        {"address: 'http://h:1/p?key=hush'\n", "address: \"http://h:1/p?(set)\"\n"},
+        {"address: 'http://h#hush'\n", "address: \"http://h?(set)\"\n"},
+        {"address: 'http://h/${HIDE}?hush'\n", "address: \"http://h/${HIDE}?(set)\"\n"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct buf out;
+        show(cases[i].yaml, false, &out);
+        assert_null(strstr((char *)out.data, "hush"));
+        if (!strstr((char *)out.data, cases[i].shown)) {
+            fail_msg("%s", (char *)out.data);
+        }
+        buf_fini(&out);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -198,6 +223,7 @@ int main(void)
         cmocka_unit_test(everything_is_shown_as_json),
         cmocka_unit_test(what_is_shown_reads_back_as_the_same),
         cmocka_unit_test(what_was_not_chosen_is_not_shown),
+        cmocka_unit_test(of_an_address_the_query_is_not_shown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,6 +65,21 @@ static void a_message_is_one_line_and_an_event_without_one_its_json(void **state
         0, 5, "a \"b\" \xc3\xa4\none  two three\n{\"x\":\"\\n\"}\n{\"message\":7}\n\n");
 }
 
+/* Whoever reads the lines tells the two kinds by their first byte; nobody who writes messages can pass one off
+ * as an event. */
+static void a_message_never_looks_like_an_event(void **state)
+{
+    (void)state;
+    assert_body(HTTP_FRAMING_MESSAGE, &no_hec,
+        "{\"message\":\"{\\\"event\\\":{}}\"}\n"
+        "{\"message\":\" {\"}\n"
+        "{\"message\":\"\\n{\"}\n"
+        "{\"message\":\"{\"}\n"
+        "{\"message\":\"\\u007b\"}\n"
+        "{\"x\":1}\n",
+        0, 6, " {\"event\":{}}\n {\n {\n {\n {\n{\"x\":1}\n");
+}
+
 /* "Format events for HTTP Event Collector" of Splunk's documentation. */
 static void splunk_gets_time_host_and_what_is_set(void **state)
 {
@@ -139,6 +154,7 @@ int main(void)
         cmocka_unit_test(lines_are_the_bytes_themselves),
         cmocka_unit_test(an_array_has_commas_between),
         cmocka_unit_test(a_message_is_one_line_and_an_event_without_one_its_json),
+        cmocka_unit_test(a_message_never_looks_like_an_event),
         cmocka_unit_test(splunk_gets_time_host_and_what_is_set),
         cmocka_unit_test(what_splunk_cannot_take_for_a_time_or_a_host_is_left_out),
         cmocka_unit_test(without_room_there_is_no_body),

@@ -292,6 +292,25 @@ static void no_secret_comes_back_in_an_error(void **state)
     teardown(&f);
 }
 
+static void nothing_of_a_query_comes_back_in_an_error(void **state)
+{
+    (void)state;
+    struct fixture f;
+    setup(&f, "/in?sig=5ec4e7-5&key&last=9876543210", "");
+    const struct http_fake_reply replies[] = {
+        {.status = 401, .body = "no /in?sig=5ec4e7-5&key&last=9876543210"},
+        {.status = 503, .body = "sig 5ec4e7-5, last 9876543210"},
+        {.status = 302, .headers = "Location: https://h/in?sig=5ec4e7-6\r\n"}};
+    http_fake_script(f.fake, replies, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(send_lines(&f, "{}\n"), OUTPUT_RETRY);
+        assert_null(strstr(f.report.error.text, "5ec4e7"));
+        assert_null(strstr(f.report.error.text, "98765"));
+    }
+    assert_non_null(strstr(f.report.error.text, "https://h/in"));
+    teardown(&f);
+}
+
 /* Wherever what a server says is cut. */
 static void no_part_of_a_secret_is_left_by_a_cut(void **state)
 {
@@ -379,6 +398,7 @@ int main(void)
         cmocka_unit_test(a_long_reply_is_read_and_forgotten),
         cmocka_unit_test(a_reply_beyond_its_bound_is_no_answer),
         cmocka_unit_test(no_secret_comes_back_in_an_error),
+        cmocka_unit_test(nothing_of_a_query_comes_back_in_an_error),
         cmocka_unit_test(no_part_of_a_secret_is_left_by_a_cut),
         cmocka_unit_test(a_secret_is_known_before_its_bytes_are_made_fit_to_be_shown),
         cmocka_unit_test(the_credentials_of_a_header_are_secret_without_their_scheme),
