@@ -71,12 +71,12 @@ struct config_field {
     const char *default_text; /* scalars only, as one would write it; NULL: zero */
     int64_t min;
     int64_t max;
-    bool hide_values;         /* CONFIG_MAP: do not show them */
-    bool is_address;          /* CONFIG_STRING, CONFIG_STRINGS: what stands behind a ? is not shown */
-    bool may_be_never;        /* CONFIG_DURATION: takes the word too, as CONFIG_NEVER */
-    bool may_be_empty;        /* CONFIG_SECRET: no text means something, too */
-    bool is_read;             /* CONFIG_PATH: what lies there is read for what it says */
-    bool is_template;         /* CONFIG_PATH: `%` and braces in it stand for other things */
+    bool hide_values;  /* CONFIG_MAP: do not show them */
+    bool is_address;   /* CONFIG_STRING, CONFIG_STRINGS: what stands behind a ? is not shown */
+    bool may_be_never; /* CONFIG_DURATION: takes the word too, as CONFIG_NEVER */
+    bool may_be_empty; /* CONFIG_SECRET: no text means something, too */
+    bool is_read;      /* CONFIG_PATH: what lies there is read for what it says */
+    bool is_template;  /* CONFIG_PATH: `%` and braces in it stand for other things */
     const char *const *names; /* CONFIG_ENUM, CONFIG_PATH, CONFIG_STRINGS: ends with NULL */
     bool (*is_no_path)(struct span text); /* CONFIG_PATH; NULL: all but `names` are paths */
     const struct config_field *fields;    /* CONFIG_STRUCT, CONFIG_STRUCTS, CONFIG_KEYED */

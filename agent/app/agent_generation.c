@@ -292,8 +292,8 @@ struct agent *agent_create(
     agent->config = &setup->config;
     agent->plan = &setup->plan;
     agent->data_dir = app_config_data_dir(&setup->config);
-    if (agent->data_dir && !data_folder_path(agent->data_dir, DATA_FOLDER_OUTPUTS,
-                               agent->output_folder, NULL)) {
+    if (agent->data_dir &&
+        !data_folder_path(agent->data_dir, DATA_FOLDER_OUTPUTS, agent->output_folder, NULL)) {
         *agent->output_folder = '\0'; /* too long: other parts of the agent say so */
     }
     agent->started_ns = plat_monotonic_ns();

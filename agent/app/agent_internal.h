@@ -80,7 +80,8 @@ struct agent {
     bool *ended; /* by output */
 
     const char *data_dir; /* NULL: nothing is remembered beyond the process */
-    char output_folder[DATA_FOLDER_PATH_BYTES]; /* in data_dir, for files of outputs' own; "": none */
+    char output_folder
+        [DATA_FOLDER_PATH_BYTES]; /* in data_dir, for files of outputs' own; "": none */
 
     /* A spool that keeps: agent_spool.c. NULL: batches wait in memory. */
     struct agent_spool *spool;

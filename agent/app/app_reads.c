@@ -61,8 +61,8 @@ static void check_fields(
     }
 }
 
-void app_reads_check(const struct app_config *config, struct config_report *report,
-    struct config_report *refusals)
+void app_reads_check(
+    const struct app_config *config, struct config_report *report, struct config_report *refusals)
 {
     struct plat_rights_self self;
     plat_rights_self(&self);

@@ -63,15 +63,16 @@ static void check_log(struct config *memory, const struct app_root *root,
     enum nearness near = log ? compare(log, target_of(output)) : APART;
     if (near == EQUAL || near == OVERLAPPING) {
         config_error_at(memory, app_config_target_member(output), sizeof(const char *), report,
-            near == EQUAL ? "output %s writes to agent.log.file. give each its own path"
-                          : "output %s could write to agent.log.file, or to a log that was rotated. "
-                            "give each its own folder",
+            near == EQUAL
+                ? "output %s writes to agent.log.file. give each its own path"
+                : "output %s could write to agent.log.file, or to a log that was rotated. "
+                  "give each its own folder",
             output->name);
     }
 }
 
-void app_targets_check(struct config *memory, const struct app_root *root, size_t index,
-    struct config_report *report)
+void app_targets_check(
+    struct config *memory, const struct app_root *root, size_t index, struct config_report *report)
 {
     const struct app_output *outputs = root->outputs.items;
     if (target_of(&outputs[index])) {
@@ -80,16 +81,15 @@ void app_targets_check(struct config *memory, const struct app_root *root, size_
     }
 }
 
-void app_targets_warn(
-    const struct app_config *config, size_t index, struct config_report *report)
+void app_targets_warn(const struct app_config *config, size_t index, struct config_report *report)
 {
     const struct app_output *output = &config->outputs[index];
     const char *target = target_of(output);
     for (size_t k = 0; target && k < index; k++) {
         const char *other = target_of(&config->outputs[k]);
         if (other && compare(target, other) == SAME_BUT_FOR_CASE) {
-            config_error_at(config->memory, app_config_target_member(output),
-                sizeof(const char *), report,
+            config_error_at(config->memory, app_config_target_member(output), sizeof(const char *),
+                report,
                 "output %s writes to the file of output %s where case does not tell names apart, "
                 "as on Windows. give each its own folder",
                 output->name, config->outputs[k].name);

@@ -552,8 +552,8 @@ bool event_template_find_times(
     return true;
 }
 
-bool event_template_refill(const struct event_template *template, struct span rendered,
-    struct span value, struct buf *out)
+bool event_template_refill(
+    const struct event_template *template, struct span rendered, struct span value, struct buf *out)
 {
     size_t places[EVENT_TEMPLATE_MAX_PARTS + 1];
     if (!find_places(template, rendered, places)) {

@@ -14,8 +14,8 @@ enum template_shape_symbol {
     TEMPLATE_SHAPE_FIELD = 3,  /* at least one byte, none of them a separator */
 };
 
-/* Append the shape of ${template}, a path template; what is no valid one is taken as plain text. */
-void template_shape_make(struct span template, struct buf *out);
+/* Append the shape of ${text}, a path template; what is no valid one is taken as plain text. */
+void template_shape_make(struct span text, struct buf *out);
 
 /* Append what rotation and compression add to a path: the ${index}th kind of ending. False: there are fewer. */
 bool template_shape_add_rotation(size_t index, struct buf *out);

@@ -104,10 +104,9 @@ bool file_bound_load(struct file_bound *bound, struct error *err)
     buf_init(&pattern, SCRATCH_BYTES);
     event_template_pattern(bound->template, &pattern);
     buf_add_byte(&pattern, 0);
-    bool good = pattern.failed
-                    ? error_set(&why, ERR_MEMORY, "out of memory")
-                    : plat_glob((const char *)pattern.data, count_one, bound, &why) ||
-                          why.code == ERR_CONFIG; /* none */
+    bool good = pattern.failed ? error_set(&why, ERR_MEMORY, "out of memory")
+                               : plat_glob((const char *)pattern.data, count_one, bound, &why) ||
+                                     why.code == ERR_CONFIG; /* none */
     buf_fini(&pattern);
     if (!good && err) {
         *err = why;

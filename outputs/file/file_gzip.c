@@ -101,8 +101,7 @@ static bool make_temp(struct file_gzip *self, struct error *err)
         return false;
     }
     return plat_file_id(self->out, &self->out_id) &&
-           file_marks_add(
-               self->marks, span_text(self->temp), self->base_size, &self->out_id, err);
+           file_marks_add(self->marks, span_text(self->temp), self->base_size, &self->out_id, err);
 }
 
 static bool start(struct file_gzip *self, struct error *err)

@@ -155,8 +155,8 @@ static bool remove_old(struct family *family, uint64_t keep, struct error *err)
     return good;
 }
 
-bool file_keep_newest(struct file_set *set, const struct event_template *template,
-    const char *path, uint64_t keep, struct error *err)
+bool file_keep_newest(struct file_set *set, const struct event_template *template, const char *path,
+    uint64_t keep, struct error *err)
 {
     struct family family = {.set = set, .path = span_text(path)};
     uint8_t *times = template ? malloc(family.path.size + 1) : NULL;

@@ -13,7 +13,7 @@
  * ${template} NULL: there is only this path. False with ${err} set if something could not be read or
  * removed; the rest is done.
  */
-bool file_keep_newest(struct file_set *set, const struct event_template *template,
-    const char *path, uint64_t keep, struct error *err);
+bool file_keep_newest(struct file_set *set, const struct event_template *template, const char *path,
+    uint64_t keep, struct error *err);
 
 #endif

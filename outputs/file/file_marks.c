@@ -123,8 +123,7 @@ bool file_marks_has(const struct file_marks *marks, struct span path, size_t bas
     const struct plat_file_id *id)
 {
     const struct file_mark *mark = map_get(&marks->by_path, path);
-    return mark && !mark->dead && mark->base_size == base_size &&
-           plat_file_id_equal(&mark->id, id);
+    return mark && !mark->dead && mark->base_size == base_size && plat_file_id_equal(&mark->id, id);
 }
 
 bool file_marks_is_file(const char *path)
@@ -338,8 +337,7 @@ static bool open_lines(struct file_marks *marks, struct error *err)
         file_marks_close(marks);
         return false;
     }
-    bool good = marks->file &&
-                (!marks->is_other || plat_file_truncate(marks->file, 0, err)) &&
+    bool good = marks->file && (!marks->is_other || plat_file_truncate(marks->file, 0, err)) &&
                 plat_file_size(marks->file, &bytes, err) &&
                 /* What a kill cut off ends with the line break. */
                 plat_file_write(marks->file, span_text(bytes ? "\n" : head), err);
@@ -366,7 +364,7 @@ static bool write_anew(struct file_marks *marks, struct error *err)
         write_line(marks->list[i], &text);
     }
     file_marks_close(marks); /* Windows replaces no open file */
-    bool good = text.failed    ? error_set(err, ERR_MEMORY, "out of memory")
+    bool good = text.failed   ? error_set(err, ERR_MEMORY, "out of memory")
                 : marks->path ? plat_file_replace(marks->path, buf_span(&text), err)
                               : true;
     buf_fini(&text);

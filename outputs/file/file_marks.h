@@ -21,8 +21,8 @@ struct file_marks {
     char *path;             /* of the file of lines; NULL: marks do not outlive the process */
     struct plat_file *file; /* NULL: not written to yet */
     bool syncs;             /* force each line to the disk */
-    bool is_other;          /* the file of lines is another version's, or cut off at its beginning */
-    size_t max;             /* so many files are remembered, the last ones */
+    bool is_other; /* the file of lines is another version's, or cut off at its beginning */
+    size_t max;    /* so many files are remembered, the last ones */
     struct file_mark **list;
     size_t count;
     size_t capacity;

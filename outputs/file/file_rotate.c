@@ -172,8 +172,8 @@ static bool number_next(struct file_rotator *rotator, struct file_entry *entry, 
     if (!file_number_each(entry->path, survey_one, &survey, err)) {
         return false;
     }
-    entry->next_number = 1 + (survey.highest < FILE_NUMBER_MAX ? survey.highest
-                                                               : survey.own_highest);
+    entry->next_number = 1 +
+                         (survey.highest < FILE_NUMBER_MAX ? survey.highest : survey.own_highest);
     entry->surveyed = true;
     return true;
 }

@@ -280,7 +280,8 @@ static bool look_at(struct file_set *set, struct file_entry *entry, struct error
     if (!plat_file_lock(entry->file, err) || !plat_file_size(entry->file, &bytes, err)) {
         return false;
     }
-    if (entry->state == FILE_KNOWN && plat_file_id_equal(&id, &entry->id) && bytes == entry->bytes) {
+    if (entry->state == FILE_KNOWN && plat_file_id_equal(&id, &entry->id) &&
+        bytes == entry->bytes) {
         return true;
     }
     if (entry->dirty && entry->state != FILE_FRESH) {

@@ -70,8 +70,8 @@ bool file_undo_cut(
 }
 
 /* Give the rotated file ${found} its name back, or cut it where it is. ${ret_back}: it has it. */
-static bool give_back(const struct file_undo_left *left, struct rotated *found, bool *ret_back,
-    struct error *err)
+static bool give_back(
+    const struct file_undo_left *left, struct rotated *found, bool *ret_back, struct error *err)
 {
     struct error reason = {0};
     uint64_t had;
@@ -93,8 +93,8 @@ static bool give_back(const struct file_undo_left *left, struct rotated *found, 
     return *ret_back;
 }
 
-bool file_undo_rotation(struct file_marks *marks, const struct file_undo_left *left, bool *ret_back,
-    struct error *err)
+bool file_undo_rotation(
+    struct file_marks *marks, const struct file_undo_left *left, bool *ret_back, struct error *err)
 {
     struct rotated found = {
         .wanted = left->id, .marks = marks, .base_size = strlen(left->path), .err = err};

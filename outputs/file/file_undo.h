@@ -19,8 +19,8 @@ struct file_undo_left {
  * ${marks} (may be NULL) say that it is ours, and give it its name back: ${ret_back}. Where somebody else's
  * file has that name by now it keeps its number and is cut there.
  */
-bool file_undo_rotation(struct file_marks *marks, const struct file_undo_left *left, bool *ret_back,
-    struct error *err);
+bool file_undo_rotation(
+    struct file_marks *marks, const struct file_undo_left *left, bool *ret_back, struct error *err);
 
 /* Cut ${path} to ${bytes}, unless it is shorter; ${ret_had} is what it had. */
 bool file_undo_cut(

@@ -236,8 +236,7 @@ static void *file_create(const void *settings, const struct output_env *env, str
     const struct file_rotation *rules = &self->settings.rotate;
     file_marks_init(&self->marks, rules->keep ? FILE_MARKS_MAX : FILE_MARKS_WITHOUT_KEEP,
         self->settings.fsync_ns != 0);
-    file_set_init(
-        &self->set, has_rules(rules) ? &self->marks : NULL, self->settings.fsync_ns != 0);
+    file_set_init(&self->set, has_rules(rules) ? &self->marks : NULL, self->settings.fsync_ns != 0);
     bool good = copy_in(self, env, err);
     file_bound_init(&self->bound, self->template, (size_t)self->settings.max_files);
     file_batch_init(&self->batch, self->routed ? &self->bound : NULL);
@@ -312,10 +311,9 @@ static bool load_marks(struct out_file *self, struct error *err)
     }
     char *beside = self->folder ? NULL : common_folder(self);
     const char *folder = self->folder ? self->folder : beside;
-    self->marks_loaded = folder
-                             ? file_marks_load(&self->marks, folder,
-                                   self->folder ? "file-" : ".etwship-", self->path, err)
-                             : error_set(err, ERR_MEMORY, "out of memory");
+    self->marks_loaded = folder ? file_marks_load(&self->marks, folder,
+                                      self->folder ? "file-" : ".etwship-", self->path, err)
+                                : error_set(err, ERR_MEMORY, "out of memory");
     free(beside);
     return self->marks_loaded;
 }

@@ -9,7 +9,7 @@
 enum http_framing {
     HTTP_FRAMING_NDJSON,     /* one event per line */
     HTTP_FRAMING_JSON_ARRAY, /* one array of all */
-    HTTP_FRAMING_MESSAGE,    /* the text of each message as one line; an event without: its JSON. Only
+    HTTP_FRAMING_MESSAGE, /* the text of each message as one line; an event without: its JSON. Only
                                 such a line begins with a brace */
     HTTP_FRAMING_SPLUNK_HEC, /* objects of Splunk's HTTP Event Collector, one behind the other */
 };

@@ -40,9 +40,8 @@ static void set_mode(const char *name, mode_t mode)
 
 static int set_up(void **state)
 {
-    static const char *const folders[] = {
-        "conf.d", "schema", "schema/a", "schema/a/b", "data", "data/spool", "log", "app", "work", "out",
-        "many", "keys"};
+    static const char *const folders[] = {"conf.d", "schema", "schema/a", "schema/a/b", "data",
+        "data/spool", "log", "app", "work", "out", "many", "keys"};
     (void)state;
     if (temp_folder_make(folder, "trust") != 0) {
         return -1;
@@ -103,8 +102,7 @@ static void hear(void *self, const char *text)
 }
 
 /* How many places are told; their words are in `said`. */
-static size_t find_in(
-    enum app_trust_scope scope, const char *setting, enum app_trust_whose whose)
+static size_t find_in(enum app_trust_scope scope, const char *setting, enum app_trust_whose whose)
 {
     struct app_config config;
     static struct config_report report;
@@ -148,17 +146,26 @@ static void each_place_that_is_believed_is_looked_at(void **state)
     } cases[] = {
         {"main.yaml", 0666, 0644},
         {"conf.d", 01777, 0755}, /* who puts a file there writes the configuration */
-        {"conf.d/out.yaml", 0664, 0644}, {"schema", 0777, 0755}, {"schema/a.man", 0646, 0644},
+        {"conf.d/out.yaml", 0664, 0644},
+        {"schema", 0777, 0755},
+        {"schema/a.man", 0646, 0644},
         {"schema/a", 01777, 0755}, /* whatever will lie there is read */
-        {"schema/a/b", 0775, 0755}, {"schema/a/b/b.man", 0664, 0644}, {"log", 01777, 0755},
-        {"log/agent.log", 0666, 0644}, {"data", 0775, 0755}, {"data/kept", 0666, 0644},
+        {"schema/a/b", 0775, 0755},
+        {"schema/a/b/b.man", 0664, 0644},
+        {"log", 01777, 0755},
+        {"log/agent.log", 0666, 0644},
+        {"data", 0775, 0755},
+        {"data/kept", 0666, 0644},
         {"data/spool", 0777, 0755},
         {"app/app.exe", 0775, 0755}, /* a program that is launched has the agent's rights */
         {"work", 0777, 0755},        /* where it runs */
         {"out", 01777, 0755},        /* a link could be put there */
-        {"out/one.json", 0666, 0644}, {"many", 0777, 0755},
+        {"out/one.json", 0666, 0644},
+        {"many", 0777, 0755},
         {"keys/ca.pem", 0666, 0644}, /* who changes it says whom to trust */
-        {"keys/own.pem", 0664, 0644}, {"keys/own.key", 0620, 0600}, {"keys/token", 0620, 0600},
+        {"keys/own.pem", 0664, 0644},
+        {"keys/own.key", 0620, 0600},
+        {"keys/token", 0620, 0600},
     };
     need_a_place_of_our_own();
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -195,8 +202,8 @@ static void where_outputs_write_matters_to_everybody(void **state)
     assert_int_equal(find_in(APP_TRUST_OUTPUTS, setting, APP_TRUST_PROCESS), 1);
     set_mode("out", 0755);
     /* What only the system makes is no place of others. */
-    assert_int_equal(find_in(APP_TRUST_OUTPUTS, "outputs=[{type: file, path: /dev/stdout}]",
-                         APP_TRUST_PROCESS),
+    assert_int_equal(
+        find_in(APP_TRUST_OUTPUTS, "outputs=[{type: file, path: /dev/stdout}]", APP_TRUST_PROCESS),
         0);
 }
 

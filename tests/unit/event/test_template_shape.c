@@ -98,8 +98,8 @@ static void names_of_rotated_files_count(void **state)
 static void case_counts_only_where_it_tells_names_apart(void **state)
 {
     (void)state;
-    static const struct pair pairs[] = {
-        {"a", "A", true}, {"Az/{provider.name}", "aZ/Q", true}, {"[", "{{", false}, {"@", "`", false}};
+    static const struct pair pairs[] = {{"a", "A", true}, {"Az/{provider.name}", "aZ/Q", true},
+        {"[", "{{", false}, {"@", "`", false}};
     assert_pairs(pairs, sizeof(pairs) / sizeof(pairs[0]), false, true);
 }
 

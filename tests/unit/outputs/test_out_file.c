@@ -206,7 +206,8 @@ static void settings_that_cannot_work_are_refused(void **state)
                           "%% for a percent sign"},
         {"{path: 'x-{provider.nam}'}", NULL},
         {"{path: 'co/{provider.name}', rotate: {size: 1MB, keep: 1}}",
-            "path: a file could be called as another one is when it is rotated, as with {fields} at "
+            "path: a file could be called as another one is when it is rotated, as with {fields} "
+            "at "
             "the end. end it in text of your own, as in {provider.name}.ndjson"},
         {"{path: '{provider.name}.%Y', rotate: {age: 1d}}", NULL},
         {"{path: '{provider.name}%Y{etw.session}.e', rotate: {keep: 2}}",

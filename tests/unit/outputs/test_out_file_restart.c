@@ -127,9 +127,9 @@ int rename(const char *from, const char *to)
 
 int renameat2(int from_folder, const char *from, int to_folder, const char *to, unsigned flags)
 {
-    return step_fails() ? -1
-                        : step_done(
-                              syscall(SYS_renameat2, from_folder, from, to_folder, to, flags));
+    return step_fails()
+               ? -1
+               : step_done(syscall(SYS_renameat2, from_folder, from, to_folder, to, flags));
 }
 
 int unlink(const char *path)

@@ -109,8 +109,7 @@ static void what_is_a_link_is_not_written_to(void **state)
         for (size_t m = 0; m < 3; m++) {
             struct error err = {0};
             assert_null(plat_file_open(in_folder(links[i]), modes[m], &err));
-            assert_int_equal(
-                err.code, modes[m] == PLAT_FILE_CREATE_NEW ? ERR_BUSY : ERR_CONFIG);
+            assert_int_equal(err.code, modes[m] == PLAT_FILE_CREATE_NEW ? ERR_BUSY : ERR_CONFIG);
             assert_non_null(strstr(err.text, links[i]));
         }
     }
