@@ -5,8 +5,8 @@
 #include "pipeline/books.h"
 #include "pipeline/dead_letters.h"
 #include "pipeline/delivery_host.h"
-#include "pipeline/parking.h"
 #include "pipeline/losses.h"
+#include "pipeline/parking.h"
 #include "platform/plat_thread.h"
 
 /*
