@@ -200,7 +200,7 @@ class Modes(unittest.TestCase):
         self.run_agent()
         # Format 1 knew nothing of a letter's record.
         catalogue = sqlite3.connect(self.folder / "state/spool/catalogue.db")
-        catalogue.executescript("DROP INDEX letter_of_record; ALTER TABLE letter DROP COLUMN epoch;"
+        catalogue.executescript("DROP TABLE reserve; DROP INDEX letter_of_record; ALTER TABLE letter DROP COLUMN epoch;"
                                 "ALTER TABLE letter DROP COLUMN record; PRAGMA user_version = 1")
         catalogue.close()
         self.traces.append(self.make_trace("b", 1000, "--seed", "7"))

@@ -1,6 +1,7 @@
 #include "platform/windows/plat_file_own.h"
 
 #include <stdlib.h>
+#include <winioctl.h>
 
 #include "platform/windows/plat_wide.h"
 

@@ -36,16 +36,22 @@ static void outputs_want_what_suits_their_type_unless_told_otherwise(void **stat
         ES ", format: ecs, data_stream: {dataset: 'etw.{provider.name}', namespace: prod}",
         ES ", format: ecs, index: 'etw-{provider.name}'"};
     static const struct event_options expected[] = {{.max_string_bytes = 0},
-        {.uint64_strings = true, .max_string_bytes = 32000}, {.max_string_bytes = 32000},
-        {.uint64_strings = true},
-        {.max_string_bytes = 1000, .data_namespace = {(const uint8_t *)"default", 7}},
+        {.uint64_strings = true, .max_string_bytes = 32000, .times = EVENT_TIMES_DATE},
+        {.max_string_bytes = 32000, .times = EVENT_TIMES_DATE}, {.uint64_strings = true},
+        {.max_string_bytes = 1000,
+            .times = EVENT_TIMES_DATE,
+            .data_namespace = {(const uint8_t *)"default", 7}},
         {.max_string_bytes = 32000,
+            .times = EVENT_TIMES_DATE,
             .dataset = {(const uint8_t *)"etw.dns", 7},
             .data_namespace = {(const uint8_t *)"prod", 4}},
         {.max_string_bytes = 32000,
+            .times = EVENT_TIMES_DATE,
             .dataset_varies = true,
             .data_namespace = {(const uint8_t *)"prod", 4}},
-        {.max_string_bytes = 32000, .data_namespace = {(const uint8_t *)"default", 7}}};
+        {.max_string_bytes = 32000,
+            .times = EVENT_TIMES_DATE,
+            .data_namespace = {(const uint8_t *)"default", 7}}};
     enum { COUNT = sizeof(outputs) / sizeof(outputs[0]) };
     struct app_config config = load(outputs, COUNT);
     for (size_t i = 0; i < COUNT; i++) {
