@@ -14,8 +14,9 @@
  * events are read with it; events of other processes with those seen latest, unless these call the
  * provider by another name than it has (eventsource_known.h).
  *
- * Equal manifests, which are sent again at every enable, are parsed once. Of a text that is no manifest
- * nothing is kept but its hash, for a while, so that it need not be parsed again and again.
+ * Equal manifests, which are sent again at every enable, are parsed once. Of a text that is no manifest of
+ * the provider that sent it nothing is kept but its hash and that provider, for a while, so that it need
+ * not be parsed again and again. The text may still be one of another provider.
  */
 enum {
     MAX_TOTAL_BYTES = 64 * 1024 * 1024,    /* chunks and schemas */
@@ -27,12 +28,16 @@ enum {
     HASH_BYTES = 16,
 };
 
+struct bad_text {
+    struct guid provider;
+    uint8_t hash[HASH_BYTES];
+};
+
 struct eventsource {
     struct eventsource_chunks chunks;
     struct eventsource_known known;
-    uint8_t bad[BAD_TEXTS]
-               [HASH_BYTES]; /* texts that are no manifests, the next one to be replaced */
-    size_t bad_at;
+    struct bad_text bad[BAD_TEXTS];
+    size_t bad_at; /* the next one to be replaced */
     size_t max_manifest_bytes;
     uint64_t refused; /* manifests that need more than there is for one */
     struct guid refused_provider;
@@ -53,20 +58,30 @@ static bool keep_own_events(struct manifest *manifest, const struct guid *provid
     return kept > 0;
 }
 
-static bool is_bad(const struct eventsource *source, const uint8_t hash[HASH_BYTES])
+static bool is_bad(const struct eventsource *source, const struct guid *provider,
+    const uint8_t hash[HASH_BYTES])
 {
     bool is = false;
     for (size_t i = 0; i < BAD_TEXTS; i++) {
-        is |= memcmp(source->bad[i], hash, HASH_BYTES) == 0;
+        is |= memcmp(source->bad[i].hash, hash, HASH_BYTES) == 0 &&
+              guid_equal(&source->bad[i].provider, provider);
     }
     return is;
+}
+
+static void note_bad(
+    struct eventsource *source, const struct guid *provider, const uint8_t hash[HASH_BYTES])
+{
+    struct bad_text *bad = &source->bad[source->bad_at++ % BAD_TEXTS];
+    bad->provider = *provider;
+    memcpy(bad->hash, hash, HASH_BYTES);
 }
 
 /* NULL: ${text} is no manifest of the provider, or too large. */
 static struct manifest *parse(struct eventsource *source, const struct guid *provider,
     const uint8_t hash[HASH_BYTES], struct span text)
 {
-    if (is_bad(source, hash)) {
+    if (is_bad(source, provider, hash)) {
         return NULL;
     }
     const struct manifest_options options = {.source = "eventsource",
@@ -83,7 +98,7 @@ static struct manifest *parse(struct eventsource *source, const struct guid *pro
             source->refused++;
             source->refused_provider = *provider;
         }
-        memcpy(source->bad[source->bad_at++ % BAD_TEXTS], hash, HASH_BYTES);
+        note_bad(source, provider, hash);
     }
     return manifest;
 }

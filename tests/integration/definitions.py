@@ -170,6 +170,16 @@ class Definitions(unittest.TestCase):
         self.assertIn("give a provider another name than it has (1)", done.stderr)
         self.assertIn(str(guid(1)), done.stderr)
 
+    def test_a_manifest_is_read_though_another_provider_has_sent_its_text(self):
+        text = event_source(guid(1), "Honest", "Real")
+        path = self.trace([manifest(guid(2), HOSTILE, text), manifest(guid(1), HONEST, text),
+                           record(guid(1), HONEST, 1, b"\x01")])
+        done = subprocess.run([BINARY, "dump", str(path)], capture_output=True, check=True,
+                              timeout=TIMEOUT_S, text=True)
+        event = json.loads(done.stdout)
+        self.assertEqual((event["provider"]["name"], event["event"]["name"], event["data"]),
+                         ("Honest", "Real", {"A": 1}))
+
     # ---- what files say -----------------------------------------------------------------------
 
     def large_manifest(self, number, megabytes):
