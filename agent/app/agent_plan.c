@@ -149,7 +149,9 @@ static void edit(const void *self, struct filter_scratch *scratch, const struct 
         size_t decided = 0;
         size_t cursor = 0;
         size_t rule;
+        scratch->asks_again = true;
         filter_event(filter, scratch, event, &decided);
+        scratch->asks_again = false;
         while (filter_edit_next(filter, scratch, event, decided, &cursor, &rule)) {
             atomic_fetch_add_explicit(&gate->gate.hits[rule], 1, memory_order_relaxed);
             filter_edit_apply(filter, rule, editor, scratch);

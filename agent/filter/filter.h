@@ -129,12 +129,14 @@ struct filter_scratch {
     void *match_limits; /* the same */
     void *match_stack;  /* the same */
     uint64_t given_up;  /* regex searches that met their limits: nobody knows what they find */
-    uint64_t given_up_before;   /* … before the event at hand */
-    struct span unsure;         /* name of a rule that kept an event, or did something to it, though
+    uint64_t given_up_before; /* … before the event at hand */
+    struct span unsure;       /* name of a rule that kept an event, or did something to it, though
                                    nobody knows whether its expression is true; for the caller to
                                    empty. Valid as long as the filter */
-    uint64_t key;               /* of the bucket, where a LIMIT or ROLLUP decided to KEEP */
-    bool placed;                /* the last verdict depends on EVENT_PATH_OF_PLACE */
+    bool asks_again;          /* set by the caller: what is asked was asked of the event before, so
+                                   that doubt is counted already */
+    uint64_t key;             /* of the bucket, where a LIMIT or ROLLUP decided to KEEP */
+    bool placed;              /* the last verdict depends on EVENT_PATH_OF_PLACE */
     struct filter_plans *plans; /* what is left to ask by type of event; NULL: none yet */
 };
 

@@ -23,7 +23,9 @@ void filter_note_unsure(
     const struct filter *filter, struct filter_scratch *scratch, size_t rule, bool marks)
 {
     const struct filter_code *code = &filter->rules[rule];
-    atomic_fetch_add_explicit(code->unsure, 1, memory_order_relaxed);
+    if (!scratch->asks_again) {
+        atomic_fetch_add_explicit(code->unsure, 1, memory_order_relaxed);
+    }
     scratch->unsure = marks ? code->name : scratch->unsure;
 }
 
