@@ -213,12 +213,14 @@ static bool write_event(
     struct context *context = &worker->contexts[slab->session];
     uint64_t sequence = event->record->sequence;
     struct item item = {.event = event, .slab = slab};
+    struct event noted;
     const struct event *edited = event;
     if (wanted && context->is_edited) {
         edited = edit_stage_begin(
             &worker->edits, session, context->gates, &context->scratch, event);
         item.event = edited;
     }
+    const struct span unsure = context->scratch.unsure;
     for (size_t i = 0; i < slab->piece_count; i++) {
         if (sequence <= session->resume[i]) {
             continue;
@@ -230,7 +232,10 @@ static bool write_event(
             continue;
         }
         if (context->is_edited) {
-            item.event = edit_stage_stream(&worker->edits, view, &context->scratch, event, edited);
+            context->scratch.unsure = unsure;
+            noted = *edit_stage_stream(&worker->edits, view, &context->scratch, event, edited);
+            event_mark_unsure(&worker->edit_mark, &context->scratch, &noted);
+            item.event = &noted;
         }
         if (!(context->rolls_up && roll_up(worker, &item, i)) &&
             !write_record(worker, &item, i, sequence)) {

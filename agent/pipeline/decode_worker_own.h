@@ -30,9 +30,10 @@ struct decode_worker {
     struct edit_stage edits;
     struct context *contexts; /* by session */
     struct buf route;
-    struct event_mark mark; /* of the event at hand */
-    bool is_cut;            /* the text that was written last */
-    uint64_t cut;           /* such texts of the event at hand */
+    struct event_mark mark;      /* of the event at hand, by rules that decide … */
+    struct event_mark edit_mark; /* … and by rules that edit */
+    bool is_cut;                 /* the text that was written last */
+    uint64_t cut;                /* such texts of the event at hand */
     struct plat_thread *thread;
 };
 

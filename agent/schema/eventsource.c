@@ -58,8 +58,8 @@ static bool keep_own_events(struct manifest *manifest, const struct guid *provid
     return kept > 0;
 }
 
-static bool is_bad(const struct eventsource *source, const struct guid *provider,
-    const uint8_t hash[HASH_BYTES])
+static bool is_bad(
+    const struct eventsource *source, const struct guid *provider, const uint8_t hash[HASH_BYTES])
 {
     bool is = false;
     for (size_t i = 0; i < BAD_TEXTS; i++) {

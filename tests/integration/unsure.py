@@ -104,7 +104,16 @@ class Unsure(unittest.TestCase):
         events = [json.loads(line) for line in lines]
         self.assertEqual([event["data"].get("text") for event in events], [None, None, "z", None])
         self.assertEqual([event.get("tags") for event in events], [["long"], None, None, None])
+        self.assertEqual([NOTE in event.get("decode_error", "") for event in events],
+                         [False, True, False, True])
         self.assertEqual(done.stderr.count(f"{NOTE} for 2 events"), 2, done.stderr)
+
+    def test_doubt_of_a_provider_with_rules_that_edit_is_counted_once(self):
+        rules = [{"tag": {"where": "true", "tags": ["all"]}}, {"keep": SLOW}, {"drop": "true"}]
+        providers = [{"name": str(PROVIDER), "filters": rules}]
+        events, log = self.run_with(session={"providers": providers})
+        self.assertEqual(events, self.kept)
+        self.assertIn(f"{NOTE} for 2 events", log)
 
     def test_dump_keeps_them_and_says_so(self):
         done = self.etwship("dump", "--schema", self.folder, "--where", SLOW, self.trace)
