@@ -2,7 +2,9 @@
 
 #include <stdlib.h>
 
+#include "outputs/file/file_number.h"
 #include "platform/plat_file.h"
+#include "platform/plat_path.h"
 
 enum { SCRATCH_BYTES = 4 * EVENT_TEMPLATE_MAX_BYTES };
 
@@ -91,14 +93,42 @@ static enum taken take(struct file_bound *bound, struct span path)
 
 /* ---- what is there --------------------------------------------------------------------------------- */
 
+/* Is it the file for what is too much? That one is no file of the fields. */
+static bool is_overflow(struct file_bound *bound, struct span path)
+{
+    buf_reset(&bound->scratch);
+    return event_template_refill(
+               bound->template, path, span_text(FILE_BOUND_OVERFLOW), &bound->scratch) &&
+           !bound->scratch.failed && span_equal(path, buf_span(&bound->scratch));
+}
+
 static bool count_one(void *self, const char *path)
 {
     struct file_bound *bound = self;
+    if (is_overflow(bound, span_text(path))) {
+        return true;
+    }
     return take(bound, span_text(path)) == TAKEN && bound->count < bound->max;
+}
+
+/* Is the folder there that all files have above them? */
+static bool has_folder(struct file_bound *bound)
+{
+    buf_reset(&bound->scratch);
+    event_template_start(bound->template, &bound->scratch);
+    buf_add_byte(&bound->scratch, 0);
+    char *folder = bound->scratch.failed ? NULL
+                                         : file_number_folder((const char *)bound->scratch.data);
+    bool has = !folder || plat_path_kind(folder) != PLAT_PATH_NONE;
+    free(folder);
+    return has;
 }
 
 bool file_bound_load(struct file_bound *bound, struct error *err)
 {
+    if (!has_folder(bound)) {
+        return true; /* it is made with the first file */
+    }
     struct buf pattern;
     struct error why = {0};
     buf_init(&pattern, SCRATCH_BYTES);

@@ -192,6 +192,35 @@ static void files_of_other_times_count_once(void **state)
     assert_int_equal(files_in_folder(), 7);
 }
 
+static void the_file_for_what_is_too_much_does_not_count_at_the_start(void **state)
+{
+    (void)state;
+    struct fixture f;
+    static const char *const before[] = {"a.e", "z.e", "q.e"};
+    static const char *const after[] = {"z.e", "q.e"};
+    const char *yaml = "{path: '%s/{provider.name}.e', max_files: 2}";
+    open_output(&f, yaml);
+    assert_int_equal(send_lines(&f, "1\n2\n3\n", before), OUTPUT_DELIVERED);
+    close_output(&f);
+    open_again(&f, yaml, span_make(NULL, 0));
+    assert_int_equal(send_lines(&f, "4\n5\n", after), OUTPUT_DELIVERED);
+    fini(&f);
+    assert_content("z.e", "2\n4\n");
+    assert_content("overflow.e", "3\n5\n");
+}
+
+static void a_folder_that_is_still_to_be_made_is_no_reason_to_warn(void **state)
+{
+    (void)state;
+    struct fixture f;
+    static const char *const routes[] = {"new/a.e"};
+    open_output(&f, "{path: '%s/new/{provider.name}.e'}");
+    assert_int_equal(send_lines(&f, "1\n", routes), OUTPUT_DELIVERED);
+    assert_string_equal(f.warned, "");
+    fini(&f);
+    assert_content("new/a.e", "1\n");
+}
+
 static void what_is_there_at_the_start_counts(void **state)
 {
     (void)state;
@@ -261,6 +290,8 @@ int main(void)
         cmocka_unit_test(events_for_too_many_files_go_to_one),
         cmocka_unit_test(files_of_other_times_count_once),
         cmocka_unit_test(what_is_there_at_the_start_counts),
+        cmocka_unit_test(the_file_for_what_is_too_much_does_not_count_at_the_start),
+        cmocka_unit_test(a_folder_that_is_still_to_be_made_is_no_reason_to_warn),
         cmocka_unit_test(a_flood_of_names_makes_no_flood_of_files),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
