@@ -251,11 +251,8 @@ static void evict(struct eventsource_known *known, struct eventsource_version *v
 
 void eventsource_known_fini(struct eventsource_known *known)
 {
-    struct eventsource_version *version = known->latest;
-    while (version) {
-        struct eventsource_version *earlier = version->earlier;
-        destroy_version(known, version);
-        version = earlier;
+    while (known->latest) {
+        destroy_version(known, known->latest);
     }
     while (forget_name(known)) {}
     map_fini(&known->versions);
@@ -266,16 +263,26 @@ void eventsource_known_fini(struct eventsource_known *known)
 
 /* ---- room -------------------------------------------------------------------------------------- */
 
-/* The version asked for least recently, of the sender or provider if one is given. */
-static struct eventsource_version *earliest_of(const struct eventsource_known *known,
-    const struct eventsource_sender *sender, const struct eventsource_provider *provider)
+/* Does another process than the one that sent it first use it? Each has one claim. */
+static bool is_used_by_others(const struct eventsource_version *version)
 {
-    struct eventsource_version *version = known->earliest;
-    while (version &&
-           ((sender && version->sender != sender) || (provider && version->provider != provider))) {
-        version = version->later;
+    const struct eventsource_claim *one = version->claims;
+    return one &&
+           (one->next || memcmp(one->key + GUID_BYTES, version->sender->key, PROCESS_BYTES) != 0);
+}
+
+/* What a sender gives up for more of its own: what no other process uses, as long as there is such. */
+static struct eventsource_version *earliest_to_give_up(
+    const struct eventsource_known *known, const struct eventsource_sender *sender)
+{
+    struct eventsource_version *used = NULL;
+    for (struct eventsource_version *v = known->earliest; v; v = v->later) {
+        if (v->sender == sender && !is_used_by_others(v)) {
+            return v;
+        }
+        used = !used && v->sender == sender ? v : used;
     }
-    return version;
+    return used;
 }
 
 /* Names go first where they are most of it: they are kept for what is gone. */
@@ -300,11 +307,13 @@ static bool make_place(struct eventsource_known *known, const uint8_t sender_key
     while ((sender = map_get(&known->senders, key)) &&
            (sender->count >= MAX_VERSIONS / SENDER_SHARE ||
                sender->bytes + bytes > known->max_bytes / SENDER_MEMORY_SHARE)) {
-        evict(known, earliest_of(known, sender, NULL));
+        evict(known, earliest_to_give_up(known, sender));
     }
     struct eventsource_provider *provider = map_get(&known->providers, guid_key(guid));
     if (provider && provider->count >= MAX_VERSIONS / PROVIDER_QUARTERS * PROVIDER_KEEPS) {
-        evict(known, earliest_of(known, NULL, provider));
+        struct eventsource_version *victim = known->earliest;
+        for (; victim->provider != provider; victim = victim->later) {}
+        evict(known, victim);
     }
     if (known->versions.count >= MAX_VERSIONS) {
         evict(known, known->earliest);
@@ -312,7 +321,7 @@ static bool make_place(struct eventsource_known *known, const uint8_t sender_key
     while (!map_get(&known->providers, guid_key(guid)) &&
            known->providers.count >= known->providers.max_entries && !forget_name(known)) {
         sender = map_get(&known->senders, key);
-        struct eventsource_version *victim = sender ? earliest_of(known, sender, NULL)
+        struct eventsource_version *victim = sender ? earliest_to_give_up(known, sender)
                                                     : known->earliest;
         if (!victim) {
             return false;

@@ -12,8 +12,9 @@
  *
  * Threat model. Any process may send any number of manifests, under any GUID, with any names, so:
  * - A process has at most a quarter of the places and half of the memory, a provider three quarters of
- *   the places. Who wants more gives up what it was asked for least recently itself; where all memory is
- *   used, what was asked for least recently of all goes. The name of a provider outlives its manifests.
+ *   the places. Who wants more gives up what it was asked for least recently itself, and what other
+ *   processes use, too, last; where all memory is used, what was asked for least recently of all goes.
+ *   The name of a provider outlives its manifests.
  * - A process decides what its own events are made of, and no others: a manifest counts for other
  *   processes only if it calls the provider by the name that the provider has.
  * - That name is the one that Windows knows the GUID by (known_providers.h), else one that the GUID is

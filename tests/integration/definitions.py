@@ -180,6 +180,22 @@ class Definitions(unittest.TestCase):
         self.assertEqual((event["provider"]["name"], event["event"]["name"], event["data"]),
                          ("Honest", "Real", {"A": 1}))
 
+    def test_a_process_does_not_give_up_a_manifest_that_another_uses(self):
+        text = event_source(guid(3), "Quiet", "Real")
+
+        def made():
+            yield manifest(guid(3), HOSTILE, text)
+            yield manifest(guid(3), HONEST, text)
+            for number in range(2000):
+                yield manifest(guid(5000 + number), HOSTILE,
+                               event_source(guid(5000 + number), "Invented", "Fake"))
+            yield record(guid(3), HONEST, 1, b"\x2a")
+
+        done = subprocess.run([BINARY, "dump", str(self.trace(made()))], capture_output=True,
+                              check=True, timeout=TIMEOUT_S, text=True)
+        self.assertIn("gave way", done.stderr)
+        self.assertEqual(json.loads(done.stdout).get("data"), {"A": 42})
+
     # ---- what files say -----------------------------------------------------------------------
 
     def large_manifest(self, number, megabytes):
