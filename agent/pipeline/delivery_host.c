@@ -6,6 +6,7 @@
 #include "outputs/delivery_id.h"
 #include "pipeline/back_off.h"
 #include "pipeline/refusals.h"
+#include "pipeline/too_old.h"
 #include "platform/plat_system.h"
 
 /*
@@ -14,7 +15,7 @@
  * What is refused is kept before it counts as settled. Why it is refused is collected while the
  * output sends (refusals.h), as only the verdict says whether it is.
  */
-enum { WAIT_SLICE_MS = 50, KEPT_AT_ONCE = DELIVERY_KEPT_AT_ONCE, TOO_OLD_MAX_BYTES = 640 };
+enum { WAIT_SLICE_MS = 50, KEPT_AT_ONCE = DELIVERY_KEPT_AT_ONCE };
 
 struct delivery_host {
     struct delivery_host_settings settings;
@@ -23,6 +24,7 @@ struct delivery_host {
     bool ended;
     bool closed;
     bool degraded;
+    bool yields;   /* what is in hand was parked, and may be again */
     unsigned told; /* a bit per enum delivery_news, since a batch arrived whole */
     struct back_off back_off;
     struct refusals refusals;
@@ -158,36 +160,6 @@ static uint32_t record_of(const struct delivery_host *host, size_t index)
     return host->is_rest ? host->rest_records[index] : (uint32_t)index;
 }
 
-/* A record is kept because it has become too old: with what the destination said last. The texts stay where
- * they are, as room for those of so many was made before. */
-static struct output_rejection too_old(struct delivery_host *host, struct output_rejection why)
-{
-    struct buf *words = &host->words;
-    if (words->capacity - words->size < TOO_OLD_MAX_BYTES) {
-        why.type = span_text(DELIVERY_TOO_OLD_TYPE);
-        return why;
-    }
-    char *text = (char *)words->data + words->size;
-    int size;
-    if (why.status || why.reason.size) {
-        struct span type = span_first(why.type, TOO_OLD_MAX_BYTES / 4);
-        struct span reason = span_first(why.reason, TOO_OLD_MAX_BYTES / 2);
-        size = snprintf(text, TOO_OLD_MAX_BYTES,
-            DELIVERY_TOO_OLD_TYPE
-            ": tried for longer than retry.max_age. the last answer: status %d "
-            "%.*s: %.*s",
-            why.status, SPAN_ARG(type), SPAN_ARG(reason));
-    } else {
-        size = snprintf(text, TOO_OLD_MAX_BYTES,
-            DELIVERY_TOO_OLD_TYPE ": tried for longer than retry.max_age. the last failure: %s",
-            host->last_words);
-    }
-    why.type = span_text(DELIVERY_TOO_OLD_TYPE);
-    why.reason = span_make(text, size < TOO_OLD_MAX_BYTES ? (size_t)size : TOO_OLD_MAX_BYTES - 1);
-    words->size += why.reason.size;
-    return why;
-}
-
 static struct delivery_refusal refusal_of(
     struct delivery_host *host, const struct delivery *left, size_t index, char id[DELIVERY_ID_MAX])
 {
@@ -199,7 +171,7 @@ static struct delivery_refusal refusal_of(
         .document = span_make(left->bytes.data + start, end - start),
         .route = left->routes ? left->route_names[left->routes[index]] : span_make(NULL, 0),
         .id = span_make(id, left->ids ? delivery_id_write(left, index, id) : 0),
-        .why = host->last_words ? too_old(host, why) : why};
+        .why = host->last_words ? too_old_say(&host->words, host->last_words, why) : why};
 }
 
 /* Have refused records kept, a few at a time; those that cannot be kept are to be sent again. */
@@ -332,14 +304,19 @@ static bool sleep_in_slices(struct delivery_host *host, unsigned ms)
     return !host->settings.stopping || !host->settings.stopping(host->settings.self);
 }
 
+static void leave_alone(struct delivery_host *host, uint32_t ms)
+{
+    if (ms && host->settings.leave_alone) {
+        host->settings.leave_alone(
+            host->settings.self, ms < BACK_OFF_ASKED_MAX_MS ? ms : BACK_OFF_ASKED_MAX_MS);
+    }
+}
+
 /* Wait before the next try. False if the agent is stopping. */
 static bool back_off(struct delivery_host *host, const struct output_report *report)
 {
     host->counts.retries++;
-    if (report->wait_ms && host->settings.leave_alone) {
-        host->settings.leave_alone(host->settings.self,
-            report->wait_ms < BACK_OFF_ASKED_MAX_MS ? report->wait_ms : BACK_OFF_ASKED_MAX_MS);
-    }
+    leave_alone(host, report->wait_ms);
     unsigned ms = report->degraded ? back_off_next_slow(&host->back_off, report->wait_ms)
                                    : back_off_next(&host->back_off, report->wait_ms);
     if (host->settings.wait) {
@@ -431,7 +408,7 @@ static void tell_failure(
     struct delivery_host *host, enum output_verdict verdict, const struct output_report *report)
 {
     bool closed = verdict == OUTPUT_FATAL && report->error.code == ERR_STOPPED;
-    if (report->degraded && verdict != OUTPUT_FATAL) {
+    if (report->degraded && verdict != OUTPUT_FATAL && !host->yields) {
         host->degraded = true;
         tell(host, DELIVERY_DEGRADED, report->error.text);
     } else if (!closed) {
@@ -538,15 +515,32 @@ static bool give_up_old(
     return left->record_count == 0;
 }
 
+/* What is left was parked before, and what keeps it out may be a matter of its route alone (a mapping that is
+ * wrong, dead letters that are full): it must not keep the lane from what goes elsewhere. */
+static bool yield(
+    struct delivery_host *host, const struct delivery *left, const struct output_report *report)
+{
+    if (!host->yields || !(report->degraded || is_too_old(host))) {
+        return false;
+    }
+    const struct output_rejection why = {.reason = span_text(report->error.text)};
+    leave_alone(host, report->wait_ms);
+    for (size_t i = 0; i < left->record_count; i++) {
+        host->settings.park(host->settings.self, record_of(host, i), &why);
+    }
+    return true;
+}
+
 bool delivery_host_deliver(struct delivery_host *host, const struct delivery *delivery)
 {
-    return delivery_host_deliver_since(host, delivery, plat_monotonic_ns());
+    return delivery_host_deliver_since(host, delivery, plat_monotonic_ns(), false);
 }
 
 bool delivery_host_deliver_since(
-    struct delivery_host *host, const struct delivery *delivery, uint64_t since_ns)
+    struct delivery_host *host, const struct delivery *delivery, uint64_t since_ns, bool parked)
 {
     struct delivery left = *delivery;
+    host->yields = parked && host->settings.park && delivery->routes;
     host->is_rest = false;
     if (host->ended || left.record_count == 0) {
         lose(host, 0, left.record_count, DELIVERY_UNDELIVERED);
@@ -560,6 +554,9 @@ bool delivery_host_deliver_since(
             return !host->ended;
         }
         if (is_too_old(host) && give_up_old(host, &left, &report)) {
+            return !host->ended;
+        }
+        if (yield(host, &left, &report)) {
             return !host->ended;
         }
         host->ended = host->settings.give_up;

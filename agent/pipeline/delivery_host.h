@@ -35,9 +35,6 @@ enum delivery_news {
     DELIVERY_AGED,       /* records are given up after retry.max_age: told each time */
 };
 
-/* The type of what is kept because it became too old; its reason begins with it, too. */
-#define DELIVERY_TOO_OLD_TYPE "too_old"
-
 /* At most so many refused records are handed to `keep` at a time. */
 enum { DELIVERY_KEPT_AT_ONCE = 64 };
 
@@ -82,7 +79,7 @@ struct delivery_host_settings {
      * Hold record ${record} of the delivery until its destination opens: it has left the delivery when
      * this returns, and the host has settled nothing of it. ${why}: what the destination said, valid
      * during the call. NULL: blocked records are tried again with the others. A record that is tried for
-     * longer than retry.max_age is not parked again but given up.
+     * longer than retry.max_age is not parked again but given up, if it can be.
      */
     void (*park)(void *self, size_t record, const struct output_rejection *why);
     /* Told of each record that is given up on: ${count} of the delivery, from ${first} on. NULL:
@@ -114,9 +111,11 @@ void delivery_host_destroy(struct delivery_host *host); /* NULL is fine */
 /* False if the output has ended and will take nothing more. */
 bool delivery_host_deliver(struct delivery_host *host, const struct delivery *delivery);
 
-/* The same for records that are tried since plat_monotonic_ns() was ${since_ns}, as retry.max_age counts. */
+/* The same for records that are tried since plat_monotonic_ns() was ${since_ns}, as retry.max_age counts.
+ * ${parked}: they were parked before. Where the output is degraded, or they are too old and cannot be kept now,
+ * they are parked again after one try, as what goes elsewhere may be taken meanwhile. */
 bool delivery_host_deliver_since(
-    struct delivery_host *host, const struct delivery *delivery, uint64_t since_ns);
+    struct delivery_host *host, const struct delivery *delivery, uint64_t since_ns, bool parked);
 
 /* Nothing is there to send: let the output do what it does then. Returns when it wants to be called
  * again, as output_ops.idle does. */

@@ -16,10 +16,11 @@ struct parked_route {
     struct parked_group *tail;
     struct back_off back_off;
     uint64_t due_ns;
-    size_t pins;  /* groups that are made, and not put to it yet */
-    bool busy;    /* a group of it is claimed */
-    bool open;    /* the destination took what was claimed last */
-    bool hurried; /* it had its last try before the agent stops */
+    uint64_t kept_ns; /* what was claimed last came back then, and is not settled; 0: it is */
+    size_t pins;      /* groups that are made, and not put to it yet */
+    bool busy;        /* a group of it is claimed */
+    bool open;        /* the destination took what was claimed last */
+    bool hurried;     /* it had its last try before the agent stops */
     bool told;
     char text[PARKING_TEXT_MAX_BYTES];
     char shown[PARKING_NAME_MAX_BYTES]; /* its destination, as people know it */
@@ -219,9 +220,13 @@ void parking_blame(struct parking *parking, struct span name, const struct outpu
         struct span reason = span_first(why->reason, PARKING_TEXT_MAX_BYTES / 2);
         bool ends = reason.size && reason.data[reason.size - 1] == ';';
         reason = span_first(reason, reason.size - ends);
-        snprintf(route->text, sizeof(route->text), "status %d %.*s%s%.*s", why->status,
-            SPAN_ARG(span_first(why->type, PARKING_TEXT_MAX_BYTES / 4)), reason.size ? ": " : "",
-            SPAN_ARG(reason));
+        if (why->status) {
+            snprintf(route->text, sizeof(route->text), "status %d %.*s%s%.*s", why->status,
+                SPAN_ARG(span_first(why->type, PARKING_TEXT_MAX_BYTES / 4)),
+                reason.size ? ": " : "", SPAN_ARG(reason));
+        } else if (reason.size) {
+            snprintf(route->text, sizeof(route->text), "%.*s", SPAN_ARG(reason));
+        }
         if (why->index.size) {
             show(route, why->index);
         }
@@ -356,7 +361,8 @@ void parking_put(struct parking *parking, struct parked_batch *batch)
 /* ---- claims -------------------------------------------------------------------------------------- */
 
 /* When the oldest group of the route may be tried; UINT64_MAX: not now. What gets too old is tried a last
- * time then. Holds the mutex. */
+ * time then; if that changes nothing (dead letters are full, a disk does not give it), it waits like any
+ * other. Holds the mutex. */
 static uint64_t due_of(const struct parking *parking, const struct parked_route *route, bool hurry)
 {
     if (!route->head || route->busy || route->head->batch->busy) {
@@ -370,7 +376,7 @@ static uint64_t due_of(const struct parking *parking, const struct parked_route 
         return UINT64_MAX;
     }
     uint64_t old = max_age ? route->head->batch->since_ns + max_age + 1 : UINT64_MAX;
-    return old < route->due_ns ? old : route->due_ns;
+    return old < route->due_ns && old > route->kept_ns ? old : route->due_ns;
 }
 
 static struct parked_route *first_due(const struct parking *parking, bool hurry, uint64_t *ret_due)
@@ -476,6 +482,7 @@ static bool take_back(
     count_records(parking, group->batch, -(int64_t)gone);
     group->claimed = false;
     route->busy = false;
+    route->kept_ns = group->count ? plat_monotonic_ns() : 0;
     if (gone && answered) {
         back_off_reset(&route->back_off);
     }

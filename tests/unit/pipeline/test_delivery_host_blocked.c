@@ -9,7 +9,7 @@ static const uint64_t second_ns = UINT64_C(1000000000);
 
 /* Records "a", "b", "c", "d", of which the second and the third go to route "shut", the others to "open". Tried for
  * ${tried_ns}. */
-static bool deliver_routed(struct delivery_host *host, uint64_t tried_ns)
+static bool try_routed(struct delivery_host *host, uint64_t tried_ns, bool parked)
 {
     static const uint32_t ends[] = {1, 2, 3, 4};
     static const uint32_t routes[] = {0, 1, 1, 0};
@@ -20,7 +20,12 @@ static bool deliver_routed(struct delivery_host *host, uint64_t tried_ns)
         .routes = routes,
         .route_names = names,
         .route_count = 2};
-    return delivery_host_deliver_since(host, &delivery, plat_monotonic_ns() - tried_ns);
+    return delivery_host_deliver_since(host, &delivery, plat_monotonic_ns() - tried_ns, parked);
+}
+
+static bool deliver_routed(struct delivery_host *host, uint64_t tried_ns)
+{
+    return try_routed(host, tried_ns, false);
 }
 
 static void blocked_records_leave_the_delivery_and_others_go_on(void **state)
@@ -116,6 +121,47 @@ static void what_becomes_too_old_and_cannot_be_kept_is_tried_on(void **state)
     finish(&script, host);
 }
 
+static void what_was_parked_and_is_held_is_parked_again(void **state)
+{
+    (void)state;
+    struct script script = {.parks = true};
+    struct delivery_host *host = start(&script, "gMdrrrD", &bare_ops, false);
+    assert_true(try_routed(host, 0, true));
+    assert_span(buf_span(&script.log), "(a,b,c,d)");
+    assert_span(buf_span(&script.parked), "1 0  ;2 0  ;3 0  ;");
+    assert_span(buf_span(&script.waits), "");
+    assert_span(buf_span(&script.warnings), "some failed;"); /* others may be taken */
+    assert_true(try_routed(host, 0, false));
+    assert_counts(host, 5, 0, 0, 5, 0);
+    finish(&script, host);
+}
+
+static void what_was_parked_and_fails_for_all_is_tried_on(void **state)
+{
+    (void)state;
+    struct script script = {.parks = true};
+    struct delivery_host *host = start(&script, "RD", &bare_ops, false);
+    assert_true(try_routed(host, 0, true));
+    assert_span(buf_span(&script.log), "(a,b,c,d)(a,b,c,d)*");
+    assert_span(buf_span(&script.parked), "");
+    finish(&script, host);
+}
+
+static void what_was_parked_is_too_old_and_cannot_be_kept_is_parked_again(void **state)
+{
+    (void)state;
+    struct script script = {
+        .parks = true, .keeps = true, .max_age_ns = second_ns, .keeps_that_fail = 1};
+    struct delivery_host *host = start(&script, "Mdbbd", &bare_ops, false);
+    assert_true(try_routed(host, HOUR_NS_FACTOR * second_ns, true));
+    assert_span(buf_span(&script.log), "(a,b,c,d)");
+    assert_span(buf_span(&script.kept), "");
+    assert_int_equal(delivery_host_counts(host).delivered, 2);
+    assert_int_equal(delivery_host_counts(host).kept_too_old, 0);
+    assert_span(buf_span(&script.parked), "1 0  ;2 0  ;");
+    finish(&script, host);
+}
+
 static void what_becomes_too_old_is_lost_where_nobody_keeps_it(void **state)
 {
     (void)state;
@@ -148,7 +194,7 @@ static void many_that_are_too_old_keep_their_reasons(void **state)
     const struct delivery delivery = {
         .bytes = span_make(bytes, COUNT), .record_ends = ends, .record_count = COUNT};
     assert_true(delivery_host_deliver_since(
-        host, &delivery, plat_monotonic_ns() - HOUR_NS_FACTOR * second_ns));
+        host, &delivery, plat_monotonic_ns() - HOUR_NS_FACTOR * second_ns, false));
     struct buf expected;
     buf_init(&expected, 1 << 20);
     for (size_t i = 0; i < COUNT; i++) {
@@ -172,6 +218,9 @@ int main(void)
         cmocka_unit_test(without_a_place_for_them_or_routes_blocked_records_are_tried_again),
         cmocka_unit_test(what_is_tried_for_too_long_is_kept_and_says_why),
         cmocka_unit_test(what_becomes_too_old_and_cannot_be_kept_is_tried_on),
+        cmocka_unit_test(what_was_parked_and_is_held_is_parked_again),
+        cmocka_unit_test(what_was_parked_and_fails_for_all_is_tried_on),
+        cmocka_unit_test(what_was_parked_is_too_old_and_cannot_be_kept_is_parked_again),
         cmocka_unit_test(what_becomes_too_old_is_lost_where_nobody_keeps_it),
         cmocka_unit_test(many_that_are_too_old_keep_their_reasons),
     };

@@ -1,5 +1,9 @@
 #include "outlet_rig.h"
 
+#include <stdatomic.h>
+
+#include "platform/plat_system.h"
+
 /* An output of which one route takes nothing for a while. A record is a line "ROUTE N". */
 
 struct parked_rig {
@@ -138,6 +142,57 @@ static void others_go_on_and_the_route_keeps_its_order(void **state)
     teardown(&rig.base);
 }
 
+/* Set-up faults of route s. */
+static atomic_bool is_sick;
+
+static enum output_verdict send_sick(
+    void *self, const struct delivery *delivery, struct output_report *report)
+{
+    bool any = false;
+    for (size_t i = 0; i < delivery->record_count; i++) {
+        any = any || span_is(delivery->route_names[delivery->routes[i]], "s");
+    }
+    if (!any || !atomic_load(&is_sick)) {
+        return fake_output_ops.send(self, delivery, report);
+    }
+    report->degraded = true;
+    error_set(&report->error, ERR_CONFIG, "every event is refused");
+    return OUTPUT_RETRY;
+}
+
+static void what_is_held_and_then_fails_holds_nothing_else_up(void **state)
+{
+    (void)state;
+    struct parked_rig rig;
+    setup_parked(&rig, 1, 1 << 20, 0, true);
+    rig.ops.send = send_sick;
+    fake_output_shut(rig.base.fake, "s");
+    add_routed(&rig, "as");
+    add_routed(&rig, "ss");
+    start_parked(&rig);
+    fake_output_wait_records(rig.base.fake, 1);
+    while (counts_of(&rig.base).parked < 3) {
+        plat_sleep_ms(1);
+    }
+    atomic_store(&is_sick, true);
+    fake_output_shut(rig.base.fake, NULL);
+    uint64_t retries = counts_of(&rig.base).retries;
+    while (counts_of(&rig.base).retries < retries + 3) {
+        plat_sleep_ms(1);
+    }
+    add_routed(&rig, "a");
+    add_routed(&rig, "as");
+    fake_output_wait_records(rig.base.fake, 3);
+    assert_arrived(&rig, 'a', "1 5 6 ");
+    assert_true(counts_of(&rig.base).degraded);
+    atomic_store(&is_sick, false);
+    end_parked(&rig);
+    assert_arrived(&rig, 's', "2 3 4 7 ");
+    assert_false(counts_of(&rig.base).degraded);
+    assert_int_equal(mark_of(&rig), 7);
+    teardown(&rig.base);
+}
+
 static void several_workers_deliver_each_record_once(void **state)
 {
     (void)state;
@@ -273,6 +328,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(others_go_on_and_the_route_keeps_its_order),
+        cmocka_unit_test(what_is_held_and_then_fails_holds_nothing_else_up),
         cmocka_unit_test(several_workers_deliver_each_record_once),
         cmocka_unit_test(so_much_is_held_and_no_more),
         cmocka_unit_test(a_stop_counts_what_is_held_as_dropped),

@@ -168,7 +168,7 @@ static void some_workers_are_left_to_what_is_not_parked(void **state)
     parking_end(&f.parking, first);
     parked_batch_free(first);
     parked_batch_free(second);
-    assert_non_null(second = parking_claim(&f.parking, false));
+    assert_non_null(second = parking_claim(&f.parking, true));
     assert_true(parking_return(&f.parking, second, none, false));
     parked_batch_free(second);
     assert_false(parking_any(&f.parking));
@@ -190,6 +190,27 @@ static void what_gets_too_old_is_due(void **state)
     assert_true(parking_return(&f.parking, second, none, false));
     parked_batch_free(second);
     assert_span(buf_span(&f.told), "parked a it takes nothing;empty a it takes nothing;");
+    teardown(&f);
+}
+
+static void what_is_too_old_and_stays_waits_like_any_other(void **state)
+{
+    (void)state;
+    static const uint8_t none[16] = {0};
+    struct fixture f;
+    setup(&f, LONG_MS, 1);
+    struct parked_batch *first = park(&f, 1, "a");
+    struct parked_batch *second = park(&f, 2, "a");
+    expect_claim(&f, first, "0 ", false);
+    assert_false(parking_return(&f.parking, first, NULL, false)); /* could not be given up */
+    assert_null(parking_claim(&f.parking, false));
+    assert_true(parking_due(&f.parking) > plat_monotonic_ns());
+    expect_claim(&f, first, "0 ", true);
+    assert_true(parking_return(&f.parking, first, none, false));
+    parked_batch_free(first);
+    expect_claim(&f, second, "0 ", false); /* what is too old behind it is due at once */
+    assert_true(parking_return(&f.parking, second, none, false));
+    parked_batch_free(second);
     teardown(&f);
 }
 
@@ -256,6 +277,7 @@ int main(void)
         cmocka_unit_test(what_is_still_blocked_waits_again_in_its_place),
         cmocka_unit_test(some_workers_are_left_to_what_is_not_parked),
         cmocka_unit_test(what_gets_too_old_is_due),
+        cmocka_unit_test(what_is_too_old_and_stays_waits_like_any_other),
         cmocka_unit_test(what_was_said_is_told_with_the_index),
         cmocka_unit_test(it_is_full_at_its_bounds),
     };
