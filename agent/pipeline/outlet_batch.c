@@ -15,19 +15,20 @@
 /* A checkpoint may cost the output an fsync. */
 static const uint64_t checkpoint_every_ns = UINT64_C(100000000);
 
-enum { NO_MEMORY_WAIT_MS = 50 };
+enum { NO_MEMORY_WAIT_MS = 50, NS_PER_MS = 1000 * 1000 };
 
 /* ---- positions -------------------------------------------------------------------------------- */
 
 /* Every record of ${batch} is settled: move the low-water mark, or wait until the lanes that it is
- * too far ahead of have moved it. Holds the mutex. */
+ * too far ahead of have moved it, or until there is memory to note it. Holds the mutex. */
 static void settle_batch(struct outlet *outlet, const struct batch *batch)
 {
     while (!ack_mark_settle(&outlet->mark, batch)) {
         if (atomic_load(&outlet->ended) || atomic_load(&outlet->giving_up)) {
             return;
         }
-        plat_cond_wait(&outlet->changed, &outlet->mutex);
+        plat_cond_wait_until(&outlet->changed, &outlet->mutex,
+            plat_monotonic_ns() + (uint64_t)NO_MEMORY_WAIT_MS * NS_PER_MS);
     }
     plat_cond_broadcast(&outlet->changed);
 }
@@ -208,7 +209,7 @@ static void hand_over(struct outlet_lane *lane, struct delivery delivery)
     struct delivery_ids ids = batch_ids(lane->batch, item->epoch, item->stream_hash);
     delivery.ids = lane->outlet->settings.ids ? &ids : NULL;
     delivery.repeated = lane->tried || may_be_repeated(lane);
-    delivery_host_deliver_since(lane->host, &delivery, lane->since_ns);
+    delivery_host_deliver_since(lane->host, &delivery, lane->since_ns, lane->tried);
 }
 
 static bool is_over(const struct outlet_lane *lane)
