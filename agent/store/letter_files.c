@@ -275,14 +275,17 @@ static bool open_writer(struct writer *writer, const char *folder,
     const struct letter_file *newest = list->count ? &list->files[list->count - 1] : NULL;
     *writer = (struct writer){.disk = disk_system()};
     buf_init(&writer->room, ROOM_MAX_BYTES);
+    bool is_empty = newest && newest->bytes == 0; /* as a full disk, or a kill, has left it */
     bool goes_on = newest && newest->bytes < LETTER_FILES_FILE_BYTES;
     if (goes_on) {
         writer->about = *newest;
         goes_on = letter_files_path(folder, newest, "", path) && read_epoch(writer, path);
     }
     if (!goes_on) {
-        writer->about = (struct letter_file){
-            .number = newest ? newest->number + 1 : 1, .first = next};
+        if (!is_empty) {
+            writer->about = (struct letter_file){
+                .number = newest ? newest->number + 1 : 1, .first = next};
+        }
         if (!begin_file(writer, err)) {
             return false;
         }

@@ -240,6 +240,21 @@ static void a_file_that_was_cut_gives_what_is_left_of_it_and_takes_more(void **s
     assert_int_equal(rig.skipped, 20);
 }
 
+/* A disk that is full leaves a file without a byte, each time that somebody tries. */
+static void a_file_without_a_byte_is_written_to(void **state)
+{
+    (void)state;
+    struct rig rig;
+    setup(&rig, "empty");
+    put(&rig, 1, 2, 0);
+    assert_true(temp_file_cut(path_of(&rig, 1, 1), 0));
+    put(&rig, 3, 1, 0);
+    put(&rig, 4, 1, 0);
+    assert_int_equal(file_count(&rig), 1);
+    assert_seen(&rig, "+3 +4 ");
+    assert_int_equal(rig.skipped, 0);
+}
+
 /* Documents of a megabyte fill a file with eight. */
 static void files_that_hold_nothing_more_are_removed(void **state)
 {
@@ -303,6 +318,7 @@ int main(void)
         cmocka_unit_test(letters_without_an_id_are_left_out),
         cmocka_unit_test(damage_costs_the_letter_that_it_hits),
         cmocka_unit_test(a_file_that_was_cut_gives_what_is_left_of_it_and_takes_more),
+        cmocka_unit_test(a_file_without_a_byte_is_written_to),
         cmocka_unit_test(files_that_hold_nothing_more_are_removed),
         cmocka_unit_test(letters_of_a_catalogue_are_written_again),
     };
