@@ -64,6 +64,7 @@ struct change {
     struct evictions evictions;
     uint64_t evicted_to; /* the last one of them */
     bool is_in_files;    /* what is put */
+    bool is_committed;   /* to a catalogue that was not in its place any more, maybe */
     uint64_t next;       /* the catalogue's next number before it */
     uint64_t first_left; /* the first letter that is there after it; UINT64_MAX: none */
 };
@@ -113,7 +114,8 @@ static bool tidy_files(struct change *change, struct catalogue *catalogue,
 }
 
 /* After the commit: what is gone, or was put in vain. If that cannot be said now, such letters come back
- * when the catalogue is made anew, and no harm is done but that. */
+ * when the catalogue is made anew, and no harm is done but that. What was committed is never in vain: the
+ * catalogue that takes the place may be a copy with these letters, which a later start would remove. */
 static void tell_files(const struct change *change, bool ok)
 {
     const char *files = change->letters->settings.files;
@@ -125,7 +127,7 @@ static void tell_files(const struct change *change, bool ok)
     if (ok && change->ids) {
         gone.gone = change->ids;
         gone.gone_count = change->removed ? change->count : 0;
-    } else if (!ok && change->is_in_files) {
+    } else if (!ok && change->is_in_files && !change->is_committed) {
         for (size_t i = 0; i < PUT_AT_ONCE && i < change->count; i++) {
             vain[gone.gone_count++] = change->next + i;
         }
@@ -186,8 +188,9 @@ static bool try_change(struct change *change, struct error *err)
 {
     struct catalogue *catalogue = catalogue_open_beside(change->letters->path, err);
     change->is_in_files = false;
-    bool ok = catalogue && catalogue_begin(catalogue, err) && change_rows(change, catalogue, err) &&
-              catalogue_commit(catalogue, err) && catalogue_check_place(catalogue, err);
+    change->is_committed = catalogue && catalogue_begin(catalogue, err) &&
+                           change_rows(change, catalogue, err) && catalogue_commit(catalogue, err);
+    bool ok = change->is_committed && catalogue_check_place(catalogue, err);
     catalogue_close(catalogue);
     tell_files(change, ok);
     return ok;
