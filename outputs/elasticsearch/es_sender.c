@@ -82,6 +82,7 @@ struct es_sender {
     size_t first;              /* the stretch that is under way */
     size_t count;
     size_t end;           /* of what is left of the delivery */
+    bool probes;          /* one event is asked for alone, as the delivery is held */
     bool last_was_read;   /* its last record was asked for alone, and answered for */
     size_t bad_end;       /* something from `first` to here is bad; 0: nothing known */
     size_t uncertain_end; /* records before it may have arrived in an earlier request */
@@ -190,6 +191,9 @@ static void start_reply(void *self_)
     self->trouble = self->trouble_before;
     rejections_forget(&self->notes, self->notes_before);
     self->too_much = 0;
+    for (size_t i = 0; self->probes && i < self->delivery->record_count; i++) {
+        self->statuses[i] = RECORD_RETRY; /* nothing else was answered yet */
+    }
 }
 
 /* With one index for all there is nothing else that could go on. */
@@ -198,6 +202,18 @@ static enum es_verdict verdict_of_item(const struct es_sender *self, const struc
     enum es_verdict verdict = es_verdict_item(item);
     bool waits = verdict == ES_RETRY || verdict == ES_RETRY_SLOWLY;
     return waits && self->delivery->routes && es_verdict_is_of_index(item) ? ES_BLOCKED : verdict;
+}
+
+/* An event that was asked for alone is blocked: what is said of it holds for all that go where it goes. */
+static void note_route(struct es_sender *self, const struct es_answer *item)
+{
+    const uint32_t *routes = self->delivery->routes;
+    for (size_t i = 0; i < self->delivery->record_count; i++) {
+        if (i != self->first && routes[i] == routes[self->first]) {
+            self->statuses[i] = RECORD_BLOCKED;
+            note(self, i, item);
+        }
+    }
 }
 
 static void take_item(void *self_, size_t place, const struct es_answer *item)
@@ -211,6 +227,9 @@ static void take_item(void *self_, size_t place, const struct es_answer *item)
     }
     if (verdict == ES_REFUSED || verdict == ES_BLOCKED) {
         note(self, self->first + place, item);
+    }
+    if (verdict == ES_BLOCKED && self->probes) {
+        note_route(self, item);
     }
     struct error *err = trouble(self, 1, verdict);
     if (err) {
@@ -462,6 +481,7 @@ static bool probe(struct es_sender *self, size_t *ret_place)
     *ret_place = place;
     self->first = place;
     self->count = 1;
+    self->probes = true;
     switch (ask(self)) {
     case ES_READ:
         take_answers(self);
@@ -475,6 +495,7 @@ static bool probe(struct es_sender *self, size_t *ret_place)
     default:
         break;
     }
+    self->probes = false;
     return self->statuses[place] == RECORD_DELIVERED;
 }
 
@@ -515,7 +536,9 @@ static enum output_verdict finish(struct es_sender *self, struct output_report *
     }
     if (left) {
         report->wait_ms = self->wait_ms > UINT32_MAX ? UINT32_MAX : (uint32_t)self->wait_ms;
-        report->degraded = self->trouble.count && self->trouble.of == ES_RETRY_SLOWLY;
+        /* What is left behind a probe that was blocked is held as before. */
+        bool held = self->hold.holds && self->trouble.of == ES_BLOCKED;
+        report->degraded = self->trouble.count && (self->trouble.of == ES_RETRY_SLOWLY || held);
     }
     report->error = self->trouble.error;
     es_exchange_hide(self->exchange, report->error.text);

@@ -83,6 +83,39 @@ static void each_try_asks_for_another_event(void **state)
     teardown(&f);
 }
 
+static void a_probe_that_is_blocked_blocks_all_that_go_there(void **state)
+{
+    (void)state;
+    static const struct bulk_step shut = {
+        .item_count = BULK_ALL, .item_status = 403, .item_type = "cluster_block_exception"};
+    static const struct span names[] = {{(const uint8_t *)"a", 1}, {(const uint8_t *)"b", 1}};
+    struct fixture f;
+    uint32_t routes[MAX_RECORDS];
+    setup(&f, 20);
+    for (size_t i = 0; i < 20; i++) {
+        routes[i] = i % 2;
+    }
+    f.delivery.routes = routes;
+    f.delivery.route_names = names;
+    f.delivery.route_count = 2;
+    refuse_two(&f);
+    assert_int_equal(send_all(&f), OUTPUT_RETRY); /* held */
+    bulk_fake_always(f.fake, &shut);
+    assert_int_equal(send_all(&f), OUTPUT_MIXED);
+    assert_int_equal(last_documents(&f), 1);
+    for (size_t i = 0; i < 20; i++) { /* the first event was asked for */
+        assert_records(&f, i, i + 1, i % 2 ? RECORD_RETRY : RECORD_BLOCKED);
+    }
+    assert_true(f.report.degraded); /* still */
+    const char *rejections = (const char *)buf_span(&f.rejections).data;
+    assert_non_null(strstr(rejections, "0 403 cluster_block_exception|"));
+    assert_non_null(strstr(rejections, "18 403 cluster_block_exception|"));
+    assert_null(strstr(rejections, "17 403"));
+    bulk_fake_always(f.fake, NULL);
+    assert_int_equal(send_all(&f), OUTPUT_DELIVERED);
+    teardown(&f);
+}
+
 static void a_few_bad_events_in_small_deliveries_are_refused_alone(void **state)
 {
     (void)state;
@@ -195,6 +228,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_third_delivery_in_a_row_that_is_refused_whole_is_held),
         cmocka_unit_test(each_try_asks_for_another_event),
+        cmocka_unit_test(a_probe_that_is_blocked_blocks_all_that_go_there),
         cmocka_unit_test(a_few_bad_events_in_small_deliveries_are_refused_alone),
         cmocka_unit_test(one_event_that_is_taken_clears_the_set_up),
         cmocka_unit_test(what_is_bad_beside_the_event_that_is_taken_becomes_a_dead_letter),
