@@ -62,7 +62,8 @@ class Cluster(Bulk):
     """Takes nothing for the indices in `shut`."""
 
     def __init__(self, reply, shut=(SHUT,)):
-        super().__init__(lambda _, index, name, document: reply if index in self.shut else None)
+        super().__init__(lambda _, index, name, document: self.reply if index in self.shut else None)
+        self.reply = reply
         self.shut = set(shut)
 
     def arrived(self):
@@ -180,6 +181,34 @@ class Parked(unittest.TestCase):
                                   told)
                     self.assertIn(f"{SHUT} takes events again", told)
                     self.assertNotIn("duplicate", told)
+
+    def test_an_index_that_opens_and_refuses_everything_holds_nothing_else_up(self):
+        more = 3000
+        app = Cluster(REPLIES["closed"])
+        server = self.serve(app)
+        config = self.config(self.folder, server.url, workers=1)
+        settings = json.loads(config.read_text())
+        settings["sessions"].append({"name": "late", "type": "file", "follow": True, "poll": "100ms",
+                                     "paths": [str(self.folder / "*.etl")]})
+        config.write_text(json.dumps(settings))
+        late = self.folder / "late"
+        subprocess.run([ETLGEN, "--mix", "realistic", "--events", str(more), "--seed", "7", "-o", str(late)],
+                       check=True, timeout=TIMEOUT_S, stdout=subprocess.DEVNULL)
+        agent = self.start(config)
+        self.wait_for_others(app, server)
+        with server.lock:
+            app.reply = (400, "mapper_parsing_exception", "failed to parse field [data]")
+        server.wait_for(lambda: "every event is refused" in self.told(), TIMEOUT_S)
+        late.rename(self.folder / "late.etl")
+        others = EVENTS - self.shut_events
+        server.wait_for(lambda: app.arrived() >= others + more // 2, TIMEOUT_S)
+        self.open(app, server)
+        server.wait_for(lambda: app.arrived() + len(self.dead_letters(config)) >= EVENTS + more, TIMEOUT_S)
+        agent.send_signal(signal.SIGTERM)
+        agent.wait(TIMEOUT_S)
+        letters = len(self.dead_letters(config))
+        self.assertGreater(letters, 0)
+        self.assertEqual(app.arrived() + letters, EVENTS + more)
 
     def test_several_workers_and_several_indices(self):
         shut = sorted(self.all, key=lambda index: len(self.all[index]))[-2:]
