@@ -251,8 +251,8 @@ class Agent(unittest.TestCase):
         process.send_signal(signal.SIGTERM)
         process.send_signal(signal.SIGTERM)
         process.send_signal(signal.SIGINT)
-        process.stdout.close()
-        self.assertNotEqual(process.wait(timeout=TIMEOUT_S), SECOND_SIGNAL)
+        process.communicate(timeout=TIMEOUT_S)
+        self.assertNotEqual(process.returncode, SECOND_SIGNAL)
 
     def test_a_closed_pipe_ends_the_agent_with_0(self):
         config = self.slow_config()
