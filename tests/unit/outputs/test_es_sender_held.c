@@ -107,7 +107,8 @@ static void a_probe_that_is_blocked_blocks_all_that_go_there(void **state)
         assert_records(&f, i, i + 1, i % 2 ? RECORD_RETRY : RECORD_BLOCKED);
     }
     assert_true(f.report.degraded); /* still */
-    const char *rejections = (const char *)buf_span(&f.rejections).data;
+    buf_add_byte(&f.rejections, 0);
+    const char *rejections = (const char *)f.rejections.data;
     assert_non_null(strstr(rejections, "0 403 cluster_block_exception|"));
     assert_non_null(strstr(rejections, "18 403 cluster_block_exception|"));
     assert_null(strstr(rejections, "17 403"));
