@@ -195,10 +195,11 @@ static void drop(struct event_writer *writer, struct event_head *slot)
     if (slot->valid) {
         writer->head_bytes -= bytes_of(slot);
     }
-    free(slot->memory);
-    free(slot->parts);
-    free(slot->plan);
+    struct event_head dropped = *slot;
     *slot = (struct event_head){.valid = false};
+    free(dropped.memory);
+    free(dropped.parts);
+    free(dropped.plan);
 }
 
 void event_head_forget(struct event_writer *writer)

@@ -23,34 +23,34 @@ void file_bound_fini(struct file_bound *bound)
 
 /* ---- what fields have made ------------------------------------------------------------------------ */
 
-/* Its slot, or an empty one. There is always one. */
-static uint64_t *slot_of(const struct file_bound *bound, uint64_t hash)
+/* The slot of ${hash}, or an empty one. There is always one. */
+static uint64_t *slot_in(uint64_t *slots, size_t capacity, uint64_t hash)
 {
-    size_t at = (size_t)hash & (bound->capacity - 1);
-    while (bound->slots[at] && bound->slots[at] != hash) {
-        at = (at + 1) & (bound->capacity - 1);
+    size_t at = (size_t)hash & (capacity - 1);
+    while (slots[at] && slots[at] != hash) {
+        at = (at + 1) & (capacity - 1);
     }
-    return &bound->slots[at];
+    return &slots[at];
 }
 
 static bool grow(struct file_bound *bound)
 {
-    struct file_bound larger = *bound;
     if (bound->count * 2 < bound->capacity) {
         return true;
     }
-    larger.capacity = bound->capacity ? bound->capacity * 2 : 64;
-    larger.slots = calloc(larger.capacity, sizeof(*larger.slots));
-    if (!larger.slots) {
+    size_t capacity = bound->capacity ? bound->capacity * 2 : 64;
+    uint64_t *slots = calloc(capacity, sizeof(*slots));
+    if (!slots) {
         return false;
     }
     for (size_t i = 0; i < bound->capacity; i++) {
         if (bound->slots[i]) {
-            *slot_of(&larger, bound->slots[i]) = bound->slots[i];
+            *slot_in(slots, capacity, bound->slots[i]) = bound->slots[i];
         }
     }
     free(bound->slots);
-    *bound = larger;
+    bound->slots = slots;
+    bound->capacity = capacity;
     return true;
 }
 
@@ -82,7 +82,7 @@ static enum taken take(struct file_bound *bound, struct span path)
     if (!grow(bound)) {
         return NO_MEMORY;
     }
-    uint64_t *slot = slot_of(bound, hash);
+    uint64_t *slot = slot_in(bound->slots, bound->capacity, hash);
     if (!*slot && bound->count >= bound->max) {
         return TOO_MANY;
     }
