@@ -48,7 +48,7 @@ static const struct {
     {SERVICE_E_MARKED_FOR_DELETE, "it is being removed, and some program still has it open. close "
                                   "windows that show services"},
     {SERVICE_E_EXISTS, "it is installed already. `etwship service uninstall` removes it"},
-    {SERVICE_E_PRIVILEGE_NOT_HELD,
+    {SERVICE_E_INCOMPATIBLE_PRIVILEGE,
         "its account lacks a privilege that it asks for. install it anew"},
 };
 

@@ -70,11 +70,13 @@ bool plat_path_find(const char *path, bool *ret_there, uint64_t *ret_bytes, stru
     return true;
 }
 
+/* FILE_RENAME_FLAG_* and FileRenameInfoEx of winbase.h, which mingw-w64 lacks. */
+enum { REPLACE_IF_EXISTS = 1, POSIX_SEMANTICS = 2, RENAME_INFO_EX = 22 };
+
 /* MoveFileEx does not replace a file that somebody has open; Windows 10 1709 and later do, if asked
  * this way and if it was opened so that it may be deleted. */
 static bool rename_over_open(const wchar_t *from, const wchar_t *to)
 {
-    enum { REPLACE_IF_EXISTS = 1, POSIX_SEMANTICS = 2, RENAME_INFO_EX = 22 };
     size_t name_bytes = wcslen(to) * sizeof(*to);
     size_t size = sizeof(FILE_RENAME_INFO) + name_bytes;
     FILE_RENAME_INFO *info = calloc(1, size);
