@@ -10,6 +10,7 @@
 #include "etw/etw_names.h"
 #include "etw/etw_who.h"
 #include "input/windows/etw_provider_payload.h"
+#include "platform/plat_system.h"
 
 /*
  * An entry is a wish of the configuration; a target is one provider in ETW, with the wishes of all
@@ -30,8 +31,10 @@ struct target {
     bool optional;
     bool take_over;
     bool enabled;
+    bool inherited;  /* enabled by the one before us */
     uint64_t serial; /* of the enabling */
     bool capture_at_start;
+    bool told_state;           /* it was asked for its state at the start */
     uint64_t capture_every_ns; /* 0: never */
     uint64_t capture_at_ns;
     uint64_t retry_at_ns;
@@ -46,6 +49,8 @@ struct etw_providers {
     struct target *targets;
     size_t target_count;
     uint64_t look_at_ns;
+    uint64_t wait_until_ns; /* how long providers' answers may be waited for now */
+    uint64_t wait_again_ns; /* from when on they may again */
     uint64_t serial;        /* enablings so far */
     bool lists_names;       /* this system has a list of providers */
     struct guid *inherited; /* enabled by the one before us, until we have begun */
@@ -65,6 +70,12 @@ static void note(const struct etw_providers *p, enum input_note level, const cha
     if (p->settings.note) {
         p->settings.note(p->settings.self, level, text);
     }
+}
+
+/* The session is to end: what is not done yet need not be. */
+static bool is_stopping(const struct etw_providers *p)
+{
+    return p->settings.stops && p->settings.stops(p->settings.self);
 }
 
 /* ---- names to targets ------------------------------------------------------------------------------------ */
@@ -94,7 +105,6 @@ static void add_entry(struct etw_providers *p, struct entry *entry)
         request.payload = entry->payload.count ? entry->payload.filters : NULL;
         request.payload_count = entry->payload.count;
     }
-    request.timeout_ms = p->settings.enable_ms;
     struct target *target = find_target(p->targets, p->target_count, &entry->guid);
     if (target) {
         etw_enable_merge(&target->request, &request);
@@ -128,6 +138,7 @@ static bool make_targets(struct etw_providers *p, struct target *old, size_t old
         const struct target *was = find_target(old, old_count, &p->targets[i].guid);
         changed = changed || !was;
         if (was) {
+            p->targets[i].told_state = was->told_state;
             p->targets[i].capture_at_ns = was->capture_at_ns;
             p->targets[i].retry_at_ns = was->retry_at_ns;
             p->targets[i].pause_ns = was->pause_ns;
@@ -241,10 +252,31 @@ static void tell_outcome(
     }
 }
 
+/*
+ * Windows enables a provider at once; what may take time is that every process which has registered it is
+ * told. Processes that are suspended never answer. So nobody waits for that, but where a state is to be
+ * asked for: a provider that does not know yet that it is on has nothing to tell. All of them together
+ * are waited for as long as one may take, and for a tenth of the time at most.
+ */
+static uint32_t wait_ms(struct etw_providers *p, const struct target *target)
+{
+    const uint64_t ns_per_ms = 1000000;
+    uint64_t now_ns = plat_monotonic_ns();
+    if (!target->capture_at_start || target->told_state) {
+        return 0;
+    }
+    if (now_ns >= p->wait_again_ns) {
+        p->wait_until_ns = now_ns + p->settings.enable_ms * ns_per_ms;
+        p->wait_again_ns = now_ns + p->settings.enable_ms * ns_per_ms * 10;
+    }
+    return now_ns < p->wait_until_ns ? (uint32_t)((p->wait_until_ns - now_ns) / ns_per_ms) : 0;
+}
+
 static bool try_enable(
     struct etw_providers *p, struct target *target, uint64_t session, struct error *err)
 {
     struct etw_outcome outcome = {0};
+    target->request.timeout_ms = wait_ms(p, target);
     if (!is_free(p, target, session, err) ||
         !etw_enable_provider(session, target->label, &target->request, &outcome, err)) {
         return false;
@@ -252,12 +284,15 @@ static bool try_enable(
     if (!target->enabled) {
         tell_outcome(p, target, &outcome);
     }
+    if (outcome.timed_out) {
+        p->wait_until_ns = 0; /* that was all of it */
+    }
     target->enabled = true;
     target->serial = ++p->serial;
     return true;
 }
 
-static void enable(
+static void enable_one(
     struct etw_providers *p, struct target *target, uint64_t session, uint64_t now_ns)
 {
     struct error err = {0};
@@ -276,6 +311,18 @@ static void enable(
     target->retry_at_ns = now_ns + target->pause_ns;
     uint64_t longer = target->pause_ns * 2;
     target->pause_ns = longer < p->settings.retry_max_ns ? longer : p->settings.retry_max_ns;
+}
+
+/* Those that are waited for come last. */
+static void enable_all(struct etw_providers *p, uint64_t session, uint64_t now_ns)
+{
+    for (int waits = 0; waits <= 1; waits++) {
+        for (size_t i = 0; i < p->target_count && !is_stopping(p); i++) {
+            if (p->targets[i].capture_at_start == (waits != 0)) {
+                enable_one(p, &p->targets[i], session, now_ns);
+            }
+        }
+    }
 }
 
 /* ${was_running}: maybe with a list of somebody before us, which ends though ours is empty. */
@@ -316,7 +363,8 @@ static void settle_inheritance(struct etw_providers *p, uint64_t session)
     for (size_t i = 0; i < p->inherited_count; i++) {
         struct target *target = find_target(p->targets, p->target_count, &p->inherited[i]);
         if (target) {
-            target->capture_at_start = false;
+            target->inherited = true;
+            target->told_state = true;
         } else {
             etw_enable_stop(session, "of before", &p->inherited[i], NULL);
         }
@@ -344,15 +392,13 @@ void etw_providers_begin(
     p->look_at_ns = now_ns + p->settings.look_ns;
     disallow(p, session, was_running);
     settle_inheritance(p, session);
-    for (size_t i = 0; i < p->target_count; i++) {
-        enable(p, &p->targets[i], session, now_ns);
-    }
+    enable_all(p, session, now_ns);
 }
 
 void etw_providers_list(const struct etw_providers *p, struct buf *out)
 {
     for (size_t i = 0; i < p->target_count; i++) {
-        if (p->targets[i].enabled) {
+        if (p->targets[i].enabled || p->targets[i].inherited) {
             buf_add(out, &p->targets[i].guid, sizeof(p->targets[i].guid));
         }
     }
@@ -364,7 +410,7 @@ static void capture(struct etw_providers *p, uint64_t session, uint64_t now_ns,
     bool (*is_wanted)(struct target *target, uint64_t now_ns))
 {
     bool asked_kernel = false;
-    for (size_t i = 0; i < p->target_count; i++) {
+    for (size_t i = 0; i < p->target_count && !is_stopping(p); i++) {
         struct target *target = &p->targets[i];
         struct error err;
         bool is_kernel = etw_kernel_provider_of(&target->guid) != NULL;
@@ -372,28 +418,31 @@ static void capture(struct etw_providers *p, uint64_t session, uint64_t now_ns,
             continue;
         }
         asked_kernel = asked_kernel || is_kernel;
-        if (!(is_kernel ? etw_kernel_rundown(session, target->label, &err)
-                        : etw_enable_capture_state(session, target->label, &target->guid,
-                              p->settings.enable_ms, &err))) {
+        if (!(is_kernel
+                    ? etw_kernel_rundown(session, target->label, &err)
+                    : etw_enable_capture_state(session, target->label, &target->guid, 0, &err))) {
             note(p, INPUT_NOTE_INFO, "%s", err.text);
         }
     }
 }
 
+/* And then it has. */
 static bool is_at_start(struct target *target, uint64_t now_ns)
 {
     (void)now_ns;
-    return target->capture_at_start;
+    bool asks = target->capture_at_start && !target->told_state;
+    target->told_state = true;
+    return asks;
 }
 
-/* And then it is due again. */
+/* And then it is due again. Also one that could not be enabled with the others is asked once. */
 static bool is_due(struct target *target, uint64_t now_ns)
 {
     bool due = target->capture_every_ns && now_ns >= target->capture_at_ns;
     if (due) {
         target->capture_at_ns = now_ns + target->capture_every_ns;
     }
-    return due;
+    return is_at_start(target, now_ns) || due;
 }
 
 void etw_providers_capture(struct etw_providers *p, uint64_t session)
@@ -421,9 +470,7 @@ static void look_again(struct etw_providers *p, uint64_t session, uint64_t now_n
                 etw_enable_stop(session, old[i].label, &old[i].guid, NULL);
             }
         }
-        for (size_t i = 0; i < p->target_count; i++) {
-            enable(p, &p->targets[i], session, now_ns);
-        }
+        enable_all(p, session, now_ns);
     }
     free(old);
 }
@@ -433,10 +480,10 @@ void etw_providers_tick(struct etw_providers *p, uint64_t session, uint64_t now_
     if (now_ns >= p->look_at_ns) {
         look_again(p, session, now_ns);
     }
-    for (size_t i = 0; i < p->target_count; i++) {
+    for (size_t i = 0; i < p->target_count && !is_stopping(p); i++) {
         struct target *target = &p->targets[i];
         if (!target->enabled && now_ns >= target->retry_at_ns) {
-            enable(p, target, session, now_ns);
+            enable_one(p, target, session, now_ns);
         }
     }
     capture(p, session, now_ns, is_due);
@@ -449,6 +496,7 @@ void etw_providers_end(struct etw_providers *p, uint64_t session)
             etw_enable_stop(session, p->targets[i].label, &p->targets[i].guid, NULL);
         }
         p->targets[i].enabled = false;
+        p->targets[i].inherited = false;
     }
 }
 
@@ -474,13 +522,14 @@ bool etw_providers_again(
     struct etw_providers *p, size_t index, uint64_t session, uint64_t now_ns, struct error *err)
 {
     struct target *target = &p->targets[index];
+    target->told_state = false;
     if (!try_enable(p, target, session, err)) {
         return false;
     }
     if (target->capture_at_start) { /* what changed meanwhile */
+        target->told_state = true;
         target->capture_at_ns = now_ns + target->capture_every_ns;
-        etw_enable_capture_state(
-            session, target->label, &target->guid, p->settings.enable_ms, NULL);
+        etw_enable_capture_state(session, target->label, &target->guid, 0, NULL);
     }
     return true;
 }

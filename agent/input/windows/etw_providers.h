@@ -13,8 +13,11 @@ struct etw_providers;
 struct etw_providers_settings {
     const struct etw_plan *plan; /* borrowed */
     void (*note)(void *self, enum input_note level, const char *text);
+    bool (*stops)(
+        void *self); /* NULL: never. Asked between two providers: is the session to end? */
     void *self;
-    uint32_t enable_ms; /* how long a provider may take to answer */
+    uint32_t enable_ms; /* how long providers may take to answer, all together, where a state of
+                           theirs is wanted; else nobody waits for them */
     uint64_t retry_ns;  /* first pause after a refusal; it doubles */
     uint64_t retry_max_ns;
     uint64_t look_ns; /* how often unknown names are looked up again */
@@ -24,7 +27,7 @@ struct etw_providers *etw_providers_create(
     const struct etw_providers_settings *settings, struct error *err);
 void etw_providers_destroy(struct etw_providers *providers); /* NULL is fine */
 
-/* A session has begun, nothing is enabled in it by us: enable everything. ${was_running}: it was not started
+/* A session has begun and is read, nothing is enabled in it by us: enable everything. ${was_running}: it was not started
  * just now, so what it was told to leave out of groups is set anew though that be nothing. */
 void etw_providers_begin(
     struct etw_providers *providers, uint64_t session, bool was_running, uint64_t now_ns);

@@ -105,6 +105,31 @@ static void leave_targets(struct etw_session *s)
     }
 }
 
+/* Read what comes, if it is to be read, before anything is switched on: what providers tell at once needs
+ * a reader, and switching them on may take its time. */
+static bool read_it(struct etw_session *s, struct error *err)
+{
+    if (s->plan->reads && !etw_session_connect(s, err)) {
+        return false;
+    }
+    etw_session_tell_missing(s); /* before the consumer gets the sink */
+    s->read_since_ns = plat_monotonic_ns();
+    return !s->consume || etw_consume_start(s->consume, err);
+}
+
+/* Switch on what it is for. Processes that were launched for it run from here on. */
+static bool begin(struct etw_session *s, struct error *err)
+{
+    if (s->owned) {
+        etw_providers_begin(s->providers, s->state.handle, s->taken_over != 0, plat_monotonic_ns());
+    }
+    etw_session_guard_entered(s);
+    if (s->owned) {
+        etw_providers_capture(s->providers, s->state.handle);
+    }
+    return !s->consume || !s->targets || etw_targets_go(s->targets, err);
+}
+
 static bool enter(struct etw_session *s, struct error *err)
 {
     const struct etw_plan *plan = s->plan;
@@ -116,31 +141,13 @@ static bool enter(struct etw_session *s, struct error *err)
         return false;
     }
     s->is_open = true;
-    bool started = s->owned;
     if (s->owned) {
         etw_session_add_extras(s);
-        etw_providers_begin(s->providers, s->state.handle, s->taken_over != 0, plat_monotonic_ns());
     }
-    if (plan->reads) {
-        bool good = etw_session_connect(s, err);
-        if (good) {
-            etw_session_tell_missing(s); /* before the consumer gets the sink */
-            etw_session_guard_entered(s);
-            if (s->owned) {
-                etw_providers_capture(s->providers, s->state.handle);
-            }
-            s->read_since_ns = plat_monotonic_ns();
-            good = etw_consume_start(s->consume, err);
-        }
-        good = good && (!s->targets || etw_targets_go(s->targets, err));
-        if (!good) {
-            miss_what_was_taken_over(s);
-            leave(s, started);
-            return false;
-        }
-    } else {
-        etw_session_tell_missing(s);
-        etw_session_guard_entered(s);
+    if (!read_it(s, err) || !begin(s, err)) {
+        miss_what_was_taken_over(s);
+        leave(s, s->owned);
+        return false;
     }
     etw_session_remember(s);
     s->was_open = true;
@@ -519,10 +526,16 @@ void etw_session_stop(struct etw_session *s)
 
 /* ---- life ------------------------------------------------------------------------------------------------------------- */
 
+static bool stops(void *self)
+{
+    return must_stop(self);
+}
+
 static bool make_providers(struct etw_session *s, struct error *err)
 {
     struct etw_providers_settings settings = {.plan = s->plan,
         .note = pass_note,
+        .stops = stops,
         .self = s,
         .enable_ms = s->timing.enable_ms,
         .retry_ns = s->timing.retry_ms * ns_per_ms,

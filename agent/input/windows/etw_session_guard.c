@@ -427,7 +427,6 @@ void etw_session_guard_entered(struct etw_session *s)
     }
     g->stopped = false;
     g->seen_at = g->settings_whole_at = filetime_now();
-    etw_session_guard_tell(s);
 }
 
 void etw_session_guard_look(struct etw_session *s, const struct etw_session_state *state)

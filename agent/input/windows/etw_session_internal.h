@@ -153,7 +153,7 @@ void etw_session_tell_losses(struct etw_session *session, const struct etw_sessi
 void etw_session_guard_init(struct etw_session *session);
 void etw_session_guard_fini(struct etw_session *session);
 
-/* The session is there, with its providers. */
+/* The session is there, with its providers. What is to be told waits for the next turn. */
 void etw_session_guard_entered(struct etw_session *session);
 
 /* A look at it, which may take as long as a provider's answer: nobody has to wait for the sink

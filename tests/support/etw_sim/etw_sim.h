@@ -163,6 +163,8 @@ struct etw_sim_provider_options {
     struct guid group;     /* zero: none */
     uint32_t enable_error; /* what EnableTraceEx2 answers for it (5: protected) */
     bool unregistered;     /* known (enable_error), but not registered yet */
+    bool never_answers;    /* its process is suspended: its callback is never called, and
+                              EnableTraceEx2 waits for it as long as its timeout says */
 };
 
 struct etw_sim_provider; /* a registration by a simulated process; the world's */
@@ -326,6 +328,10 @@ uint32_t etw_sim_session_count(struct etw_sim *sim);
 /* Is one of this name running? */
 bool etw_sim_session_runs(struct etw_sim *sim, const char *name);
 
+/* How long calls of EnableTraceEx2 have waited for providers that never answer, all together. This wait is
+ * counted; no time passes. */
+uint64_t etw_sim_waited_ms(struct etw_sim *sim);
+
 /* What session ${name} has asked of ${provider}. */
 struct etw_sim_enablement {
     uint8_t level;
@@ -337,6 +343,7 @@ struct etw_sim_enablement {
                                       of EnableTraceEx2 for this pair */
     uint32_t enables;              /* EnableTraceEx2 with ENABLE so far */
     uint32_t captures;             /* with CAPTURE_STATE, timers included */
+    bool was_read;                 /* a consumer had opened the session at the first ENABLE */
 };
 
 bool etw_sim_enabled(struct etw_sim *sim, const char *name, const struct guid *provider,

@@ -114,6 +114,7 @@ static uint32_t enable(struct etw_sim *sim, struct sim_session *s, struct sim_gu
     e->all = all;
     e->property = parameters ? parameters->enable_property : 0;
     e->source_id = parameters ? parameters->source_id : (struct guid){{0}};
+    e->was_read = e->enables ? e->was_read : s->users > 0;
     e->enables++;
     g->is_group = g->is_group || e->property & ETW_ENABLE_PROVIDER_GROUP;
     if (!parameters) {
@@ -183,9 +184,21 @@ uint32_t sim_enable_control(struct etw_sim *sim, uint64_t session, const struct 
     }
 }
 
+/* Windows waits for the callbacks of every registered process at once, up to ${timeout_ms}. */
+static uint32_t wait_for_answers(
+    struct etw_sim *sim, const struct guid *provider, uint32_t code, uint32_t timeout_ms)
+{
+    const struct sim_guid *g = code || !timeout_ms ? NULL : sim_provider_guid(sim, provider);
+    if (!g || sim_provider_answers(sim, g)) {
+        return code;
+    }
+    sim->waited_ms += timeout_ms;
+    return ETW_ERROR_TIMEOUT;
+}
+
 /* What the three forms come to. */
 static uint32_t enable_trace(enum sim_call call, uint64_t session, const struct guid *provider,
-    uint32_t control, uint8_t level, uint64_t any, uint64_t all,
+    uint32_t control, uint8_t level, uint64_t any, uint64_t all, uint32_t timeout_ms,
     const struct etw_enable_parameters *parameters)
 {
     struct etw_sim *remote = sim_remote_world();
@@ -194,18 +207,28 @@ static uint32_t enable_trace(enum sim_call call, uint64_t session, const struct 
     }
     uint32_t code = 0;
     struct etw_sim *sim = sim_world_enter(call, &code);
-    return sim ? sim_world_leave(sim, sim_enable_control(sim, session, provider, control, level,
-                                          any, all, parameters))
-               : code;
+    if (!sim) {
+        return code;
+    }
+    code = sim_enable_control(sim, session, provider, control, level, any, all, parameters);
+    return sim_world_leave(sim, wait_for_answers(sim, provider, code, timeout_ms));
+}
+
+uint64_t etw_sim_waited_ms(struct etw_sim *sim)
+{
+    plat_mutex_lock(&sim->lock);
+    uint64_t waited_ms = sim->waited_ms;
+    plat_mutex_unlock(&sim->lock);
+    return waited_ms;
 }
 
 uint32_t etw_sim_EnableTraceEx2(uint64_t session, const struct guid *provider, uint32_t control,
     uint8_t level, uint64_t any, uint64_t all, uint32_t timeout_ms,
     struct etw_enable_parameters *parameters)
 {
-    (void)timeout_ms; /* callbacks run before the call returns, whatever it is */
-    return enable_trace(
-        SIM_CALL_EnableTraceEx2, session, provider, control, level, any, all, parameters);
+    /* Callbacks run before the call returns, whatever the timeout is. */
+    return enable_trace(SIM_CALL_EnableTraceEx2, session, provider, control, level, any, all,
+        timeout_ms, parameters);
 }
 
 uint32_t etw_sim_EnableTraceEx(const struct guid *provider, const struct guid *source_id,
@@ -217,15 +240,15 @@ uint32_t etw_sim_EnableTraceEx(const struct guid *provider, const struct guid *s
     if (source_id) {
         parameters.source_id = *source_id;
     }
-    return enable_trace(
-        SIM_CALL_EnableTraceEx, session, provider, is_enabled != 0, level, any, all, &parameters);
+    return enable_trace(SIM_CALL_EnableTraceEx, session, provider, is_enabled != 0, level, any, all,
+        0, &parameters);
 }
 
 uint32_t etw_sim_EnableTrace(uint32_t is_enabled, uint32_t flags, uint32_t level,
     const struct guid *provider, uint64_t session)
 {
-    return enable_trace(
-        SIM_CALL_EnableTrace, session, provider, is_enabled != 0, (uint8_t)level, flags, 0, NULL);
+    return enable_trace(SIM_CALL_EnableTrace, session, provider, is_enabled != 0, (uint8_t)level,
+        flags, 0, 0, NULL);
 }
 
 bool etw_sim_enabled(struct etw_sim *sim, const char *name, const struct guid *provider,
@@ -244,7 +267,8 @@ bool etw_sim_enabled(struct etw_sim *sim, const char *name, const struct guid *p
             .property = e->property,
             .filter_count = e->filter_count,
             .enables = e->enables,
-            .captures = e->captures};
+            .captures = e->captures,
+            .was_read = e->was_read};
         memcpy(ret->filters, e->filters, e->filter_count * sizeof(e->filters[0]));
     }
     plat_mutex_unlock(&sim->lock);

@@ -223,6 +223,22 @@ static void tell(struct etw_sim *sim, struct message *list, size_t count)
     plat_cond_broadcast(&sim->changed);
 }
 
+static bool is_suspended(const struct sim_registration *r)
+{
+    return r->simulated && r->simulated->options.never_answers;
+}
+
+bool sim_provider_answers(const struct etw_sim *sim, const struct sim_guid *g)
+{
+    bool answers = true;
+    for (uint32_t i = 0; i < sim->registration_room; i++) {
+        const struct sim_registration *r = sim->registrations[i];
+        bool is_told = r && !r->gone && (r->of == g || (g->is_group && r->group == g));
+        answers = answers && !(is_told && is_suspended(r));
+    }
+    return answers;
+}
+
 void sim_provider_tell(
     struct etw_sim *sim, struct sim_guid *g, enum sim_tell what, const struct sim_enable *cause)
 {
@@ -234,13 +250,13 @@ void sim_provider_tell(
     if (g->is_group) {
         for (uint32_t i = 0; i < sim->registration_room && count < CALLS_AT_ONCE; i++) {
             struct sim_registration *r = sim->registrations[i];
-            if (r && r->group == g && !r->gone) {
+            if (r && r->group == g && !r->gone && !is_suspended(r)) {
                 prepare(sim, &list[count++], r, what, cause);
             }
         }
     }
     for (struct sim_registration *r = g->registrations; r && count < CALLS_AT_ONCE; r = r->next) {
-        if (what == SIM_TELL_CHANGE || r->kind != ETW_SIM_CLASSIC) {
+        if (!is_suspended(r) && (what == SIM_TELL_CHANGE || r->kind != ETW_SIM_CLASSIC)) {
             prepare(sim, &list[count++], r, what, cause);
         }
     }

@@ -158,6 +158,7 @@ struct sim_enable {
     uint32_t filter_count;
     uint32_t enables;
     uint32_t captures;
+    bool was_read; /* a consumer had opened the session at the first ENABLE */
 };
 
 struct sim_registration;
@@ -255,6 +256,7 @@ struct etw_sim {
     uint16_t last_id;
     uint32_t global_sequence;
     uint32_t profile_interval;
+    uint64_t waited_ms; /* for processes that never answer */
     uint64_t next_start_key;
 
     struct map guids; /* GUID to struct sim_guid */
@@ -438,6 +440,9 @@ enum sim_tell { SIM_TELL_CHANGE, SIM_TELL_CAPTURE };
  */
 void sim_provider_tell(
     struct etw_sim *sim, struct sim_guid *g, enum sim_tell what, const struct sim_enable *cause);
+
+/* Do all processes answer that ${g}, or a member of that group, is registered by? */
+bool sim_provider_answers(const struct etw_sim *sim, const struct sim_guid *g);
 
 /* The enablements that an event of ${r} goes through: its GUID's and its group's. */
 size_t sim_provider_enables(

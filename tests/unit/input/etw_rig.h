@@ -70,6 +70,7 @@ struct rig {
     uint64_t last_value;
     uint64_t disorders; /* values below the one before */
     struct buf notes;   /* a line each: `! ` warning, `- ` information */
+    uint64_t entered;   /* handle of the ETW session that was begun last, with its providers */
     struct rig_gap gaps[RIG_GAPS];
     size_t gap_count;
     struct rig_report reports[RIG_REPORTS]; /* of the guard */
@@ -169,7 +170,15 @@ static void rig_on_guard(void *self, const struct guard_report *report)
 static void rig_note(void *self, enum input_note level, const char *text)
 {
     struct rig *rig = self;
+    const char *settings = strstr(text, ": ");
+    struct etw_sim_session_info info = {.handle = 0};
+    if (settings && strstr(settings, " handed over after ")) {
+        char name[256];
+        snprintf(name, sizeof(name), "%.*s", (int)(settings - text), text);
+        etw_sim_session_get(rig->sim, name, &info);
+    }
     plat_mutex_lock(&rig->mutex);
+    rig->entered = info.handle ? info.handle : rig->entered;
     buf_printf(&rig->notes, "%s %s\n", level == INPUT_NOTE_WARNING ? "!" : "-", text);
     plat_cond_broadcast(&rig->changed);
     plat_mutex_unlock(&rig->mutex);
@@ -320,10 +329,17 @@ static inline bool rig_has_gap(struct rig *rig, const void *reason)
     return gaps > 0;
 }
 
+/* Is the session read, and are its providers on? */
 static inline bool rig_reads(struct rig *rig, const void *name)
 {
     struct etw_sim_session_info info;
-    return etw_sim_session_get(rig->sim, name, &info) && info.consumers > 0;
+    if (!etw_sim_session_get(rig->sim, name, &info) || info.consumers == 0) {
+        return false;
+    }
+    plat_mutex_lock(&rig->mutex);
+    bool has_begun = rig->entered == info.handle;
+    plat_mutex_unlock(&rig->mutex);
+    return has_begun;
 }
 
 #endif

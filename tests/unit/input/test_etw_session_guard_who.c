@@ -16,9 +16,10 @@ static void guard_with_who(struct rig *rig)
 static bool is_watched(struct rig *rig, const void *unused)
 {
     char name[64];
+    struct etw_sim_session_info info;
     (void)unused;
     snprintf(name, sizeof(name), "etwship-who-%u", (unsigned)plat_process_id());
-    return rig_reads(rig, name);
+    return etw_sim_session_get(rig->sim, name, &info) && info.consumers > 0;
 }
 
 /* What was written is flushed by the world's time. */

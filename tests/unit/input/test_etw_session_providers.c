@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 
 #include "etw_session_rig.h"
+#include "input/windows/etw_providers.h"
 #include "support/etw_sim/etw_sim.h"
 
 /* Which providers a live session asks for, and when. */
@@ -219,6 +220,154 @@ static void ids_of_processes_have_all_their_32_bits(void **state)
     rig_fini(&rig);
 }
 
+/* ---- how long a start takes ------------------------------------------------------------------------ */
+
+enum { MANY = 50 };
+
+static struct guid one_of_many(int i)
+{
+    struct guid guid = provider_guid;
+    guid.bytes[4] = (uint8_t)(i + 1);
+    return guid;
+}
+
+/* Each is registered by a process that is suspended. */
+static void add_silent_providers(struct rig *rig, struct provider_spec specs[MANY], bool capture)
+{
+    for (int i = 0; i < MANY; i++) {
+        char text[GUID_TEXT_SIZE];
+        struct guid guid = one_of_many(i);
+        guid_write(&guid, text);
+        specs[i] = rig_spec(text);
+        specs[i].capture_at_start = capture;
+        assert_non_null(etw_sim_provider_add(
+            rig->sim, &(struct etw_sim_provider_options){
+                          .guid = guid, .pid = (uint32_t)(1000 + i), .never_answers = true}));
+    }
+}
+
+static bool are_enabled_and_read(struct rig *rig, const void *what)
+{
+    struct etw_sim_enablement got;
+    struct guid last = one_of_many(MANY - 1);
+    (void)what;
+    return etw_sim_enabled(rig->sim, NAME, &last, &got) && rig_reads(rig, NAME);
+}
+
+static void processes_that_never_answer_hold_nobody_up(void **state)
+{
+    (void)state;
+    static struct provider_spec specs[MANY];
+    struct rig rig;
+    rig_init(&rig, NULL);
+    rig.timing.enable_ms = etw_session_timing.enable_ms;
+    add_silent_providers(&rig, specs, false);
+    rig_start_as(&rig, ETW_PLAN_REALTIME, NULL, specs, MANY);
+    rig_await(&rig, are_enabled_and_read, NULL);
+    print_message("%d providers that never answer: waited for %llu ms\n", MANY,
+        (unsigned long long)etw_sim_waited_ms(rig.sim));
+    assert_int_equal(etw_sim_waited_ms(rig.sim), 0);
+    rig_stop(&rig);
+    assert_nothing_left(&rig);
+    rig_fini(&rig);
+}
+
+/* They are waited for before that, since a provider that is not on yet has nothing to tell: all
+ * together as long as one may take. */
+static void those_that_shall_tell_their_state_share_one_wait(void **state)
+{
+    (void)state;
+    static struct provider_spec specs[MANY];
+    struct rig rig;
+    struct etw_sim_enablement got;
+    rig_init(&rig, NULL);
+    rig.timing.enable_ms = etw_session_timing.enable_ms;
+    add_silent_providers(&rig, specs, true);
+    rig_start_as(&rig, ETW_PLAN_REALTIME, NULL, specs, MANY);
+    rig_await(&rig, are_enabled_and_read, NULL);
+    print_message("%d that shall tell their state: waited for %llu ms\n", MANY,
+        (unsigned long long)etw_sim_waited_ms(rig.sim));
+    assert_in_range(etw_sim_waited_ms(rig.sim), 1, rig.timing.enable_ms);
+    for (int i = 0; i < MANY; i++) {
+        struct guid guid = one_of_many(i);
+        assert_true(etw_sim_enabled(rig.sim, NAME, &guid, &got));
+        assert_int_equal(got.captures, 1);
+    }
+    rig_stop(&rig);
+    rig_fini(&rig);
+}
+
+static void a_session_is_read_before_anything_writes_to_it(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct etw_sim_enablement got;
+    rig_init(&rig, NULL);
+    add_provider(&rig);
+    start(&rig);
+    rig_await(&rig, is_enabled, NAME);
+    assert_true(etw_sim_enabled(rig.sim, NAME, &provider_guid, &got));
+    assert_true(got.was_read);
+    rig_stop(&rig);
+    rig_fini(&rig);
+}
+
+enum { STOP_AFTER = 3 };
+
+static bool stops_after_some(void *self)
+{
+    struct rig *rig = self;
+    struct guid last = one_of_many(STOP_AFTER - 1);
+    return etw_sim_enabled(rig->sim, NAME, &last, NULL);
+}
+
+static void a_stop_is_heard_between_two_providers(void **state)
+{
+    (void)state;
+    static struct provider_spec specs[MANY];
+    struct rig rig;
+    struct error err;
+    rig_init(&rig, NULL);
+    add_silent_providers(&rig, specs, false);
+    const struct input_env env = {
+        .name = "test", .providers = specs, .provider_count = MANY, .note = rig_note, .self = &rig};
+    struct etw_plan *plan = etw_plan_create(ETW_PLAN_REALTIME, &rig.settings, &env, &err);
+    assert_non_null(plan);
+    const struct etw_providers_settings settings = {
+        .plan = plan, .note = rig_note, .self = &rig, .stops = stops_after_some};
+    struct etw_providers *providers = etw_providers_create(&settings, &err);
+    assert_non_null(providers);
+    uint64_t session = etw_sim_session_add(
+        rig.sim, &(struct etw_sim_session_options){.name = NAME, .mode = ETW_MODE_REAL_TIME}, NULL);
+    etw_providers_begin(providers, session, false, 0);
+    for (int i = 0; i < MANY; i++) {
+        struct guid guid = one_of_many(i);
+        assert_int_equal(etw_sim_enabled(rig.sim, NAME, &guid, NULL), i < STOP_AFTER);
+    }
+    etw_providers_destroy(providers);
+    etw_plan_destroy(plan);
+    rig_fini(&rig);
+}
+
+/* It could not be enabled with the others. */
+static void a_late_provider_is_asked_for_its_state(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    struct etw_sim_provider *provider = add_provider(&rig);
+    struct provider_spec spec = rig_spec(provider_text);
+    struct etw_sim_provider_state got;
+    spec.capture_at_start = true;
+    assert_true(etw_sim_fail(rig.sim, "EnableTraceEx2", 1, 2, ETW_ERROR_NO_SYSTEM_RESOURCES));
+    rig_start_as(&rig, ETW_PLAN_REALTIME, NULL, &spec, 1);
+    rig_await(&rig, is_enabled, NAME);
+    rig_stop(&rig);
+    etw_sim_provider_get(provider, &got);
+    assert_int_equal(got.capture_states, 1);
+    rig_fini(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -231,6 +380,11 @@ int main(void)
         cmocka_unit_test(a_group_brings_its_members_but_those_left_out),
         cmocka_unit_test(ids_of_processes_have_all_their_32_bits),
         cmocka_unit_test(a_classic_provider_is_taken_from_nobody_who_was_not_named),
+        cmocka_unit_test(processes_that_never_answer_hold_nobody_up),
+        cmocka_unit_test(those_that_shall_tell_their_state_share_one_wait),
+        cmocka_unit_test(a_session_is_read_before_anything_writes_to_it),
+        cmocka_unit_test(a_stop_is_heard_between_two_providers),
+        cmocka_unit_test(a_late_provider_is_asked_for_its_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
