@@ -31,7 +31,9 @@ bool etw_block_fill(struct etw_start_block *start, int version, const struct etw
 {
     struct etw_block *block = &start->block;
     struct etw_properties *p = &block->properties;
+    memset(start, 0, sizeof(*start));
     etw_block_init(block, version);
+    p->wnode.buffer_size = sizeof(*start);
     p->wnode.guid = spec->guid;
     p->wnode.client_context = spec->clock;
     p->buffer_size = spec->buffer_kb;
@@ -58,7 +60,6 @@ bool etw_block_fill(struct etw_start_block *start, int version, const struct etw
     }
     if (spec->extension.size) {
         memcpy(start->extension, spec->extension.data, spec->extension.size);
-        p->wnode.buffer_size += (uint32_t)spec->extension.size;
         p->enable_flags = EXTENSION_FLAGS | offsetof(struct etw_start_block, extension);
     }
     return true;

@@ -19,14 +19,22 @@ struct etw_start_block {
     uint32_t extension[ETW_MAX_EXTENSION_BYTES / 4];
 };
 
+/* TRACE_ENABLE_FLAG_EXTENSION.Length is 0xff where a list follows. It may be read as a length in
+ * dwords as well. */
+_Static_assert(ETW_MAX_EXTENSION_BYTES >= 4 * 0xff, "the block holds 0xff dwords");
+
 _Static_assert(offsetof(struct etw_block, name) == 144, "names follow the properties");
 _Static_assert(sizeof(struct etw_block) == 144 + 2 * 2048, "both names have their 1024 units");
 
 /* Make it ready to be written into, as version 1 or 2. */
 void etw_block_init(struct etw_block *block, int version);
 
-/* Fill it for a start; ${use_ms}: the flush timer's unit. False: the file's name is too long, or the
- * extension. */
+/*
+ * Fill it for a start; ${use_ms}: the flush timer's unit. Wnode.BufferSize is that of the whole block,
+ * however little of it is used: TraceEvent does the same (TraceEventSession.PropertiesSize), and the
+ * toolkit writes an extension of its own into the block. False: the file's name is too long, or the
+ * extension.
+ */
 bool etw_block_fill(struct etw_start_block *start, int version, const struct etw_session_spec *spec,
     bool use_ms, struct error *err);
 

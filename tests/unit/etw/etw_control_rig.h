@@ -8,6 +8,7 @@
 
 enum {
     BLOCK_BYTES = 144 + 2048 + 2048,
+    START_BYTES = BLOCK_BYTES + 1280, /* with room for an extension */
     NAME_AT = 144,
     FILE_AT = 144 + 2048,
 };

@@ -14,7 +14,7 @@ static void a_start_fills_the_second_version_of_the_block(void **state)
     const uint8_t *b = call->block;
     assert_int_equal(call->function, FAKE_START);
     assert_string_equal(call->name, "etwship-a");
-    assert_u32(b, 0, BLOCK_BYTES);
+    assert_u32(b, 0, START_BYTES);
     assert_u32(b, 4, 0);
     assert_memory_equal(b + 24, our_guid.bytes, 16);
     assert_u32(b, 40, 2);
@@ -63,9 +63,12 @@ static void an_extension_lies_behind_the_names_and_its_place_in_the_flags(void *
     spec.extension = span_make(bytes, sizeof(bytes));
     assert_true(etw_control_start(&spec, &session, NULL));
     const uint8_t *b = fake.calls[0].block;
-    assert_u32(b, 0, BLOCK_BYTES + 8);
+    assert_u32(b, 0, START_BYTES);
     assert_u32(b, 72, 0x80ff0000 | BLOCK_BYTES);
     assert_memory_equal(b + BLOCK_BYTES, bytes, 8);
+    for (size_t at = BLOCK_BYTES + 8; at < START_BYTES; at += 4) {
+        assert_u32(b, at, 0);
+    }
 }
 
 /* ---- what a Windows refuses ---------------------------------------------------------------------------- */
@@ -85,7 +88,7 @@ static void a_refused_second_version_is_followed_by_the_first(void **state)
     assert_true(etw_control_start(&spec, &session, NULL));
     assert_int_equal(fake.calls[1].function, FAKE_START);
     const uint8_t *b = fake.calls[1].block; /* the first was left full of rubbish */
-    assert_u32(b, 0, BLOCK_BYTES);
+    assert_u32(b, 0, START_BYTES);
     assert_u32(b, 44, 0x00020000);
     assert_u32(b, 64, 0x08400109 | 0x10);
     assert_u32(b, 68, 1500);

@@ -175,7 +175,7 @@ static void groups_that_cannot_be_set_later_go_into_a_second_start(void **state)
         assert_true(etw_kernel_start(&spec, &groups, NULL, 0, &session, NULL));
         assert_calls(i < 3 ? "SqrwxSq" : "SqxSq");
         const uint8_t *b = fake.calls[fake.count - 2].block;
-        assert_int_equal(load_le32(b), 144 + 4096 + 40);
+        assert_int_equal(load_le32(b), 144 + 4096 + 1280);
         assert_int_equal(load_le32(b + 72), 0x80ff0000 | (144 + 4096));
         assert_memory_equal(b + 144 + 4096, extension, sizeof(extension));
         for (size_t at = sizeof(extension); at < 40; at += 4) {

@@ -112,7 +112,7 @@ static void an_extension_block_brings_masks_and_stacks(void **state)
     (void)state;
     struct {
         struct rig_block b;
-        uint8_t block[64];
+        uint8_t block[4 * 0xff];
     } all;
     struct buf items;
     uint64_t session = 0;
@@ -129,6 +129,7 @@ static void an_extension_block_brings_masks_and_stacks(void **state)
     etl_put_u32(&items, 0x0301);
     etl_put_u32(&items, 0x030a);
     rig_block_init(&all.b, NULL);
+    memset(all.block, 0, sizeof(all.block));
     memcpy(all.block, items.data, items.size);
     all.b.p.wnode.buffer_size = sizeof(all);
     all.b.p.log_file_mode = ETW_MODE_REAL_TIME | ETW_MODE_SYSTEM_LOGGER;
@@ -143,6 +144,12 @@ static void an_extension_block_brings_masks_and_stacks(void **state)
     all.b.p.enable_flags = 0x80ff0000 | (uint32_t)offsetof(__typeof__(all), block);
     all.block[0] = 2; /* the items run out of the block */
     assert_int_equal(rig_start_block(sim, "l", &all.b, &session), ETW_ERROR_INVALID_PARAMETER);
+    all.block[0] = 13;
+    /* The list is whole, but 0xff dwords are not there. */
+    all.b.p.wnode.buffer_size = offsetof(__typeof__(all), block) + sizeof(all.block) - 4;
+    assert_int_equal(rig_start_block(sim, "l", &all.b, &session), ETW_ERROR_INVALID_PARAMETER);
+    all.b.p.wnode.buffer_size = sizeof(all);
+    assert_int_equal(rig_start_block(sim, "l", &all.b, &session), 0);
     buf_fini(&items);
 }
 

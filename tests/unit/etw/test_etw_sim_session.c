@@ -208,7 +208,7 @@ static void blocks_that_end_anywhere_are_not_read_beyond(void **state)
     struct {
         uint8_t p[ETW_PROPERTIES_V1_BYTES];
         etw_char name[4];
-        uint8_t extension[4 + 36 + 8];
+        uint8_t extension[4 * 0xff];
         etw_char file[4];
     } whole;
     memset(&whole, 0, sizeof(whole));
