@@ -84,6 +84,14 @@ static uint8_t every_level(uint8_t level)
     return level ? level : 0xff;
 }
 
+/* Keywords of a filter. In EnableTraceEx2 no keyword stands for all of them; that it does so in a
+ * filter is not documented (event_filter_event_name), so a filter gets all bits. */
+static void put_keywords(uint8_t *p, uint64_t any, uint64_t all)
+{
+    store_le64(p, any ? any : UINT64_MAX);
+    store_le64(p + 8, any ? all : 0);
+}
+
 /* EVENT_FILTER_EVENT_NAME: any, all, level, FilterIn, count, names with their NULs. It narrows what
  * keywords and level let through; so it gets the same ones. */
 static void add_names(struct etw_filters *filters, uint32_t kind, const struct etw_request *request,
@@ -94,8 +102,7 @@ static void add_names(struct etw_filters *filters, uint32_t kind, const struct e
         bytes += strlen(names->texts[i]) + 1;
     }
     uint8_t *p = add(filters, kind, bytes);
-    store_le64(p, request->any);
-    store_le64(p + 8, request->all);
+    put_keywords(p, request->any, request->all);
     p[16] = every_level(request->level);
     p[17] = !names->exclude;
     store_le16(p + 18, names->count);
@@ -147,8 +154,7 @@ static void add_kind(struct etw_filters *filters, const struct etw_request *requ
         break;
     case ETW_FILTER_KIND(ETW_FILTER_STACKWALK_LEVEL_KW): {
         uint8_t *p = add(filters, kind, 24);
-        store_le64(p, request->stack_any);
-        store_le64(p + 8, request->stack_all);
+        put_keywords(p, request->stack_any, request->stack_all);
         p[16] = every_level(request->stack_level);
         p[17] = !request->stack_level_exclude;
         break;

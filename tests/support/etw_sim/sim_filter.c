@@ -120,6 +120,19 @@ static bool has_id(struct span d, uint16_t id)
     return false;
 }
 
+/*
+ * Is the event one that a filter with these keywords and that level is for? The documents do not say
+ * that 0 stands for all keywords here, as it does in EnableTraceEx2. So it is for no event that has
+ * one.
+ */
+static bool is_for(const struct sim_item *item, struct span d)
+{
+    uint64_t keyword = item->descriptor.keyword;
+    uint64_t all = load_le64(d.data + 8);
+    return level_passes(d.data[16], item->descriptor.level) &&
+           (keyword == 0 || (keyword & load_le64(d.data) && (keyword & all) == all));
+}
+
 /* The name of a TraceLogging event: u16 size, tag bytes as long as their top bit is set and one
  * more, then the name and its NUL (TraceLoggingProvider.h). */
 static struct span event_name(struct span metadata)
@@ -133,23 +146,25 @@ static struct span event_name(struct span metadata)
     return end ? span_make(rest.data, (size_t)(end - rest.data)) : span_make(NULL, 0);
 }
 
-static bool names_match(struct span d, const struct sim_item *item)
+static bool has_name(struct span d, const struct sim_item *item)
 {
-    if (!level_passes(d.data[16], item->descriptor.level) ||
-        !keyword_passes(load_le64(d.data), load_le64(d.data + 8), item->descriptor.keyword)) {
-        return false;
-    }
     struct span name = event_name(item->metadata);
     struct span rest = span_from(d, NAMES_HEADER);
     for (uint16_t i = 0; i < load_le16(d.data + 18); i++) {
         const uint8_t *end = memchr(rest.data, 0, rest.size);
         size_t size = (size_t)(end - rest.data);
-        if (item->tracelogging && span_equal(span_first(rest, size), name)) {
+        if (span_equal(span_first(rest, size), name)) {
             return true;
         }
         rest = span_from(rest, size + 1);
     }
     return false;
+}
+
+/* A filter by names leaves events alone that it is not for. */
+static bool names_pass(struct span d, const struct sim_item *item)
+{
+    return !item->tracelogging || !is_for(item, d) || has_name(d, item) == (d.data[17] != 0);
 }
 
 /* Is ${text} one of the names between the semicolons of ${d}, UTF-16? */
@@ -218,7 +233,7 @@ static bool content_passes(const struct etw_filter *f, const struct sim_item *it
     case ETW_FILTER_EVENT_ID:
         return item->tracelogging || has_id(d, item->descriptor.id) == (d.data[0] != 0);
     case ETW_FILTER_EVENT_NAME:
-        return !item->tracelogging || names_match(d, item) == (d.data[17] != 0);
+        return names_pass(d, item);
     case ETW_FILTER_PAYLOAD:
         return etw_sim_payload_pass(d, &item->descriptor, item->payload);
     default:
@@ -258,12 +273,9 @@ bool sim_filter_wants_stack(const struct sim_enable *e, const struct sim_item *i
         if (f->type == ETW_FILTER_STACKWALK) {
             wants = item->tracelogging || has_id(d, item->descriptor.id) == (d.data[0] != 0);
         } else if (f->type == ETW_FILTER_STACKWALK_NAME) {
-            wants = !item->tracelogging || names_match(d, item) == (d.data[17] != 0);
+            wants = names_pass(d, item);
         } else if (f->type == ETW_FILTER_STACKWALK_LEVEL_KW) {
-            bool in = level_passes(d.data[16], item->descriptor.level) &&
-                      keyword_passes(
-                          load_le64(d.data), load_le64(d.data + 8), item->descriptor.keyword);
-            wants = in == (d.data[17] != 0);
+            wants = is_for(item, d) == (d.data[17] != 0);
         }
     }
     return wants;

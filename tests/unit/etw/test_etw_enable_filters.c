@@ -29,6 +29,24 @@ static void names_follow_masks_level_and_count(void **state)
     assert_memory_equal(only_filter(0x80000400, sizeof(expected)), expected, sizeof(expected));
 }
 
+/* 0 may stand for no event in a filter. */
+static void filters_without_keywords_have_every_keyword(void **state)
+{
+    static const uint32_t types[] = {0x80000400, 0x80002000, 0x80004000};
+    const uint8_t *data = NULL;
+    (void)state;
+    request.all = 0x10; /* does not count where any is missing */
+    request.names = request.stack_names = (struct etw_filter_texts){.count = 1, .texts = {"X"}};
+    request.stack_by_level = true;
+    request.stack_all = 0x20;
+    assert_true(enable(NULL));
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        assert_non_null(fake_filter(&fake.calls[0], types[i], &data));
+        assert_int_equal(load_le64(data), UINT64_MAX);
+        assert_int_equal(load_le64(data + 8), 0);
+    }
+}
+
 static void processes_are_pids_or_names_with_semicolons(void **state)
 {
     static const uint8_t pids[] = {4, 0, 0, 0, 0x78, 0x56, 0x34, 0x12};
@@ -225,6 +243,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         enable_test(ids_are_a_flag_a_count_and_the_ids),
         enable_test(names_follow_masks_level_and_count),
+        enable_test(filters_without_keywords_have_every_keyword),
         enable_test(processes_are_pids_or_names_with_semicolons),
         enable_test(stacks_are_chosen_by_id_name_level_and_keyword),
         enable_test(a_container_is_given_as_it_is_written),

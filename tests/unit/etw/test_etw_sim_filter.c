@@ -104,8 +104,15 @@ static void names_filter_tracelogging_events(void **state)
         event.metadata = span_make("\x0a\x00\x00Unknown", 11);
         assert_int_equal(passes(p, event), in == 0);
         event.metadata = span_make("\x0a\x00\x00Wanted\0", 10);
-        event.descriptor.keyword = 4;
-        assert_int_equal(passes(p, event), in == 0);
+        event.descriptor.keyword = 4; /* the filter is not for it */
+        assert_true(passes(p, event));
+        event.descriptor.keyword = 2;
+        assert_int_equal(passes(p, event), in == 1);
+        store_le64(data.data, 0); /* for no event with a keyword */
+        assert_int_equal(rig_enable_with(sim, s, &guid_a, 0, &f, 1), 0);
+        assert_true(passes(p, event));
+        event.descriptor.keyword = 0;
+        assert_int_equal(passes(p, event), in == 1);
     }
     buf_fini(&data);
 }
