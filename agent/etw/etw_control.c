@@ -244,11 +244,34 @@ bool etw_control_start(
 
 /* ---- update ----------------------------------------------------------------------------------------- */
 
+/* EVENT_TRACE_FLAG_EXTENSION: then the rest is an offset into a block that is long gone. */
+static const uint32_t extension_flag = UINT32_C(0x80000000);
+
+/*
+ * Which groups of kernel events are on behind the UPDATE. What it is not told again is off: "set
+ * EnableFlags to 0 to disable all kernel providers" (controltracew). False: none that are known.
+ */
+static bool groups_behind(const struct etw_session_state *state,
+    const struct etw_session_change *change, struct etw_groups *ret_groups)
+{
+    bool known = etw_control_is_system(state);
+    if (known && change->groups) {
+        *ret_groups = *change->groups;
+    } else if (known) {
+        known = etw_kernel_get_groups(state->handle, state->name, ret_groups, NULL);
+    }
+    if (known) {
+        ret_groups->words[0] = change->set_enable_flags ? change->enable_flags
+                                                        : ret_groups->words[0] & ~extension_flag;
+    }
+    return known;
+}
+
 /* What UPDATE lets be changed is filled with what is, and then changed: zero may be taken as a value.
  * Of the mode that is the one bit; others, like that of a file that is preallocated, are refused even
  * where the session has them. */
 static bool fill_update(struct etw_block *block, int version, const struct etw_session_state *state,
-    const struct etw_session_change *change, struct error *err)
+    const struct etw_session_change *change, uint32_t enable_flags, struct error *err)
 {
     struct etw_properties *p = &block->properties;
     etw_block_init(block, version);
@@ -261,7 +284,7 @@ static bool fill_update(struct etw_block *block, int version, const struct etw_s
     p->log_file_mode = state->mode & (ETW_MODE_REAL_TIME | ETW_MODE_USE_MS_FLUSH_TIMER);
     p->flush_timer = etw_block_timer(
         change->set_flush ? change->flush_ms : state->flush_ms, state->mode);
-    p->enable_flags = change->set_enable_flags ? change->enable_flags : state->enable_flags;
+    p->enable_flags = enable_flags;
     p->v2_options = version == 2 ? state->v2_options : 0;
     if (change->set_real_time) {
         p->log_file_mode &= ~ETW_MODE_REAL_TIME;
@@ -281,6 +304,7 @@ bool etw_control_update(const char *name, const struct etw_session_change *chang
     struct etw_session_state *ret_state, struct error *err)
 {
     struct etw_session_state state;
+    struct etw_groups groups;
     struct etw_block block;
     etw_char units[ETW_MAX_NAME_CHARS];
     if (!etw_control_query(name, &state, err) || !encode_name(name, units, err)) {
@@ -290,15 +314,22 @@ bool etw_control_update(const char *name, const struct etw_session_change *chang
         return error_set(err, ERR_CONFIG,
             "session %.100s has no kernel events, so it has no kernel flags. leave them out", name);
     }
+    bool has_groups = groups_behind(&state, change, &groups);
+    uint32_t flags = has_groups                 ? groups.words[0]
+                     : change->set_enable_flags ? change->enable_flags
+                                                : state.enable_flags;
     uint32_t result = ETW_ERROR_INVALID_PARAMETER;
     for (int version = 2; version > 0 && may_be_too_new(result); version--) {
-        if (!fill_update(&block, version, &state, change, err)) {
+        if (!fill_update(&block, version, &state, change, flags, err)) {
             return false;
         }
         result = etw_api_get()->ControlTraceW(0, units, &block.properties, ETW_CONTROL_UPDATE);
     }
     if (result != ETW_SUCCESS) {
         return etw_api_fail(err, result, "session %.100s cannot be changed", name);
+    }
+    if (has_groups && !etw_kernel_bring_back(state.handle, name, &groups, err)) {
+        return false;
     }
     return etw_control_query(name, ret_state, err);
 }

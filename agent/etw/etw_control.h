@@ -80,6 +80,8 @@ bool etw_control_start(
 /* Is the session ${name} there, and what is it? Not there: os_code ERROR_WMI_INSTANCE_NOT_FOUND. */
 bool etw_control_query(const char *name, struct etw_session_state *ret_state, struct error *err);
 
+struct etw_groups;
+
 /* What UPDATE can change; the rest of the session stays. */
 struct etw_session_change {
     bool set_max_buffers;
@@ -91,8 +93,15 @@ struct etw_session_change {
     bool set_real_time;
     bool real_time;
     const char *file; /* NULL: the file stays */
+    /* Kernel events that are on behind it (etw_kernel.h); NULL: those that Windows says are on. */
+    const struct etw_groups *groups;
 };
 
+/*
+ * Change the session. UPDATE switches kernel events off; so their groups are set again behind it.
+ * System providers (etw_kernel.h) are not among ${change}'s groups: whoever has enabled them enables
+ * them again.
+ */
 bool etw_control_update(const char *name, const struct etw_session_change *change,
     struct etw_session_state *ret_state, struct error *err);
 

@@ -29,6 +29,15 @@ bool etw_kernel_add(struct etw_groups *groups, uint32_t mask, struct error *err)
     return true;
 }
 
+static bool has_more_words(const struct etw_groups *groups)
+{
+    uint32_t all = 0;
+    for (size_t i = 1; i < ETW_GROUP_WORDS; i++) {
+        all |= groups->words[i];
+    }
+    return all != 0;
+}
+
 /* ---- TraceSetInformation ------------------------------------------------------------------------------- */
 
 bool etw_kernel_set_groups(
@@ -52,6 +61,21 @@ bool etw_kernel_set_groups(
     return result == ETW_SUCCESS ||
            etw_api_fail(
                err, result, "session %.100s: its groups of kernel events cannot be set", name);
+}
+
+bool etw_kernel_bring_back(
+    uint64_t session, const char *name, const struct etw_groups *groups, struct error *err)
+{
+    struct error why;
+    if ((groups->words[0] == 0 && !has_more_words(groups)) ||
+        etw_kernel_set_groups(session, name, groups, &why)) {
+        return true;
+    }
+    bool is_told = why.code == ERR_UNSUPPORTED && !has_more_words(groups);
+    if (!is_told && err) {
+        *err = why;
+    }
+    return is_told;
 }
 
 bool etw_kernel_get_groups(
@@ -142,15 +166,6 @@ bool etw_kernel_rundown(uint64_t session, const char *name, struct error *err)
 }
 
 /* ---- start --------------------------------------------------------------------------------------------------- */
-
-static bool has_more_words(const struct etw_groups *groups)
-{
-    uint32_t all = 0;
-    for (size_t i = 1; i < ETW_GROUP_WORDS; i++) {
-        all |= groups->words[i];
-    }
-    return all != 0;
-}
 
 /* TRACE_ENABLE_FLAG_EXT_HEADER, then one item of type 1 (ETW_EXT_ENABLE_FLAGS) with all words;
  * lengths in dwords, headers included. */

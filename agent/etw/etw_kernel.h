@@ -48,6 +48,11 @@ bool etw_kernel_start(const struct etw_session_spec *spec, const struct etw_grou
 bool etw_kernel_set_groups(
     uint64_t session, const char *name, const struct etw_groups *groups, struct error *err);
 
+/* The same behind an UPDATE of the session, which has set word 0. A Windows that cannot set groups is
+ * no error where there is nothing in the other words. */
+bool etw_kernel_bring_back(
+    uint64_t session, const char *name, const struct etw_groups *groups, struct error *err);
+
 /* The groups that are on in a running session. */
 bool etw_kernel_get_groups(
     uint64_t session, const char *name, struct etw_groups *ret_groups, struct error *err);

@@ -231,6 +231,57 @@ static void tell_repair(struct etw_session *s, struct etw_guard_bound *bound,
 
 /* ---- the session's settings ------------------------------------------------------------------------ */
 
+static bool is_system_provider(const struct etw_session *s, size_t index)
+{
+    struct etw_provider_view view;
+    etw_providers_view(s->providers, index, &view);
+    return view.enabled && etw_kernel_provider_of(&view.guid);
+}
+
+/* Groups that are to be on: those of the plan, and whatever system providers have switched on, if
+ * Windows counts that among the groups. */
+static struct etw_groups wanted_groups(const struct etw_session *s)
+{
+    struct etw_groups wanted = s->plan->groups;
+    bool has_providers = false;
+    for (size_t i = 0; i < etw_providers_count(s->providers); i++) {
+        has_providers = has_providers || is_system_provider(s, i);
+    }
+    for (size_t i = 0; has_providers && i < ETW_GROUP_WORDS; i++) {
+        wanted.words[i] |= s->guard.groups.words[i];
+    }
+    return wanted;
+}
+
+/* What is on now was switched on for us. */
+static void learn_groups(struct etw_session *s)
+{
+    struct etw_groups now;
+    if (etw_kernel_get_groups(s->state.handle, s->plan->name, &now, NULL)) {
+        for (size_t i = 0; i < ETW_GROUP_WORDS; i++) {
+            s->guard.groups.words[i] |= now.words[i];
+        }
+    }
+}
+
+/* Whoever has changed the session by UPDATE has switched its kernel events off, and so does our own
+ * UPDATE: groups are set again, and system providers enabled again. */
+static bool repair_settings(struct etw_session *s, const struct etw_session_state *state,
+    struct etw_guard_settings *found, struct error *err)
+{
+    const struct etw_plan *plan = s->plan;
+    struct etw_session_state after;
+    found->change.groups = plan->is_system ? &plan->groups : NULL;
+    bool good = !found->mends || etw_control_update(plan->name, &found->change, &after, err);
+    good = good && (!plan->is_system ||
+                       etw_kernel_bring_back(state->handle, plan->name, &plan->groups, err));
+    for (size_t i = 0; good && i < etw_providers_count(s->providers); i++) {
+        good = !is_system_provider(s, i) ||
+               etw_providers_again(s->providers, i, state->handle, plat_monotonic_ns(), err);
+    }
+    return good;
+}
+
 static void look_at_settings(struct etw_session *s, const struct etw_session_state *state)
 {
     struct etw_session_guard *g = &s->guard;
@@ -239,10 +290,11 @@ static void look_at_settings(struct etw_session *s, const struct etw_session_sta
     struct etw_guard_settings found;
     struct etw_groups groups = {.words = {0}};
     struct etw_groups lost = {.words = {0}};
+    struct etw_groups wanted = wanted_groups(s);
     etw_guard_judge_settings(&g->was, state, &found);
     bool kernel = s->plan->is_system &&
                   etw_kernel_get_groups(state->handle, s->plan->name, &groups, NULL) &&
-                  etw_guard_judge_groups(&s->plan->groups, &g->groups, &groups, &lost);
+                  etw_guard_judge_groups(&wanted, &g->groups, &groups, &lost);
     memcpy(news.detail, found.detail, sizeof(news.detail));
     if (kernel) {
         add_text(
@@ -263,10 +315,10 @@ static void look_at_settings(struct etw_session *s, const struct etw_session_sta
         return;
     }
     struct error err = {0};
-    struct etw_session_state after;
-    bool done = (!found.mends || etw_control_update(s->plan->name, &found.change, &after, &err)) &&
-                (!kernel ||
-                    etw_kernel_set_groups(state->handle, s->plan->name, &s->plan->groups, &err));
+    bool done = repair_settings(s, state, &found, &err);
+    if (done && kernel) { /* what others had switched on does not come back */
+        etw_kernel_get_groups(state->handle, s->plan->name, &g->groups, NULL);
+    }
     tell_repair(s, &g->settings, &g->limits, &news, done, &err);
     g->settings_whole_at = done ? now : g->settings_whole_at;
 }
@@ -318,6 +370,7 @@ static void learn_one(struct etw_session *s, struct etw_guarded_provider *provid
 /* The same of those that were enabled since the last time. */
 static void learn_enabled(struct etw_session *s)
 {
+    bool is_kernel = false;
     for (size_t i = 0; i < etw_providers_count(s->providers); i++) {
         struct etw_provider_view view;
         etw_providers_view(s->providers, i, &view);
@@ -325,7 +378,11 @@ static void learn_enabled(struct etw_session *s)
                                                              : NULL;
         if (provider && provider->serial != view.serial) {
             learn_one(s, provider, &view);
+            is_kernel = is_kernel || etw_kernel_provider_of(&view.guid);
         }
+    }
+    if (is_kernel) {
+        learn_groups(s);
     }
 }
 

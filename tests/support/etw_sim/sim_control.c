@@ -20,7 +20,7 @@ static uint32_t update(struct sim_session *s, const struct etw_properties *p, co
         }
     }
     if (s->system) {
-        s->mask[0] = p->enable_flags & 0x80000000 ? s->mask[0] : p->enable_flags;
+        sim_kernel_update(s, p->enable_flags);
     }
     if (p->flush_timer) {
         s->flush_timer = p->flush_timer;

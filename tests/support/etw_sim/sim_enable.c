@@ -116,6 +116,7 @@ static uint32_t enable(struct etw_sim *sim, struct sim_session *s, struct sim_gu
     e->source_id = parameters ? parameters->source_id : (struct guid){{0}};
     e->was_read = e->enables ? e->was_read : s->users > 0;
     e->enables++;
+    e->is_silent = false;
     g->is_group = g->is_group || e->property & ETW_ENABLE_PROVIDER_GROUP;
     if (!parameters) {
         free_filters(e);

@@ -304,6 +304,27 @@ static const struct system_provider system_providers[] = {
         {0x80000080, 0x80000040}},
 };
 
+static struct sim_enable *find_enable(struct sim_session *s, const struct system_provider *p)
+{
+    const struct sim_guid *g = map_get(
+        &s->sim->guids, span_make(p->guid.bytes, sizeof(p->guid.bytes)));
+    return g ? sim_enable_find(g, s) : NULL;
+}
+
+void sim_kernel_update(struct sim_session *s, uint32_t flags)
+{
+    const uint32_t extension = UINT32_C(0x80000000);
+    memset(s->mask, 0, sizeof(s->mask));
+    s->mask[0] = flags & extension ? 0 : flags;
+    for (size_t i = 0; i < sizeof(system_providers) / sizeof(system_providers[0]); i++) {
+        struct sim_enable *e = find_enable(s, &system_providers[i]);
+        if (e) {
+            e->is_silent = true;
+        }
+    }
+    sim_kernel_update_providers(s);
+}
+
 void sim_kernel_update_providers(struct sim_session *s)
 {
     memset(s->provider_mask, 0, sizeof(s->provider_mask));
@@ -312,10 +333,8 @@ void sim_kernel_update_providers(struct sim_session *s)
     }
     for (size_t i = 0; i < sizeof(system_providers) / sizeof(system_providers[0]); i++) {
         const struct system_provider *p = &system_providers[i];
-        const struct sim_guid *g = map_get(
-            &s->sim->guids, span_make(p->guid.bytes, sizeof(p->guid.bytes)));
-        const struct sim_enable *e = g ? sim_enable_find(g, s) : NULL;
-        for (unsigned bit = 0; e && bit < 16; bit++) {
+        const struct sim_enable *e = find_enable(s, p);
+        for (unsigned bit = 0; e && !e->is_silent && bit < 16; bit++) {
             if (p->perf[bit] && (e->any == 0 || e->any >> bit & 1)) {
                 s->provider_mask[p->perf[bit] >> 29] |= p->perf[bit] & 0x1fffffff;
             }

@@ -158,7 +158,8 @@ struct sim_enable {
     uint32_t filter_count;
     uint32_t enables;
     uint32_t captures;
-    bool was_read; /* a consumer had opened the session at the first ENABLE */
+    bool was_read;  /* a consumer had opened the session at the first ENABLE */
+    bool is_silent; /* of a system provider: an UPDATE of the session has switched it off */
 };
 
 struct sim_registration;
@@ -528,6 +529,10 @@ void sim_rundown_write_heaps(struct sim_session *s);
 /* Add what ${hook_id} stands for to the stack list. */
 void sim_kernel_add_stack_hook(struct sim_session *s, uint16_t hook_id);
 bool sim_kernel_any_session(const struct etw_sim *sim);
+
+/* UPDATE with these EnableFlags: every other kernel event is off, those of system providers too until
+ * they are enabled again (controltracew: 0 disables all kernel providers). */
+void sim_kernel_update(struct sim_session *s, uint32_t flags);
 
 /* What the system providers (build 20348 and later) that ${s} has enabled ask of the kernel. Call it
  * whenever one may have come or gone. */

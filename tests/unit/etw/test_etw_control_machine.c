@@ -1,4 +1,5 @@
 /* Updates of sessions, and all sessions of a machine. */
+#include "etw/etw_kernel.h"
 #include "etw_control_rig.h"
 
 /* ---- update ---------------------------------------------------------------------------------------------------- */
@@ -28,6 +29,9 @@ static void an_update_keeps_what_it_does_not_change(void **state)
 
 static uint32_t tell_seconds(const struct fake_call *call, void *block)
 {
+    if (call->function != FAKE_CONTROL) {
+        return 0;
+    }
     tell(call, block);
     store_le32((uint8_t *)block + 64, 0x02000000);
     store_le32((uint8_t *)block + 68, 4);
@@ -49,13 +53,32 @@ static void an_update_changes_timer_mode_flags_and_file(void **state)
     (void)state;
     fake.answer = tell_seconds;
     assert_true(etw_control_update("NT Kernel Logger", &change, &s, NULL));
-    const uint8_t *b = fake.calls[1].block;
+    assert_int_equal(fake.calls[2].code, 2); /* behind the session and its groups */
+    const uint8_t *b = fake.calls[2].block;
     assert_u32(b, 64, 0x100);
     assert_u32(b, 68, 2); /* the session's own unit, rounded up */
     assert_u32(b, 72, 0x10000);
     assert_u32(b, 112, FILE_AT);
     assert_utf16(b + FILE_AT, "D:\\b.etl");
     assert_int_equal(s.flush_ms, 4000);
+}
+
+/* Word 0 goes with the UPDATE, and all of them are set behind it, as it switches off the others. */
+static void an_update_of_a_kernel_session_sets_its_groups_again(void **state)
+{
+    const struct etw_groups groups = {.words = {0x3, 0x40}};
+    struct etw_session_change change = {.set_flush = true, .flush_ms = 5000, .groups = &groups};
+    struct etw_session_state s;
+    (void)state;
+    fake.answer = tell_seconds;
+    assert_true(etw_control_update("NT Kernel Logger", &change, &s, NULL));
+    assert_int_equal(fake.calls[1].code, 2);
+    assert_u32(fake.calls[1].block, 72, 0x3);
+    const struct fake_call *set = &fake.calls[3];
+    assert_int_equal(set->function, FAKE_SET);
+    assert_int_equal(set->code, ETW_INFO_SYSTEM_ENABLE_FLAGS);
+    assert_u32(set->block, 0, 0x3);
+    assert_u32(set->block, 4, 0x40);
 }
 
 static void kernel_flags_are_for_sessions_with_kernel_events(void **state)
@@ -258,6 +281,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         fake_test(an_update_keeps_what_it_does_not_change),
         fake_test(an_update_changes_timer_mode_flags_and_file),
+        fake_test(an_update_of_a_kernel_session_sets_its_groups_again),
         fake_test(kernel_flags_are_for_sessions_with_kernel_events),
         list_test(lists_hold_all_sessions_of_the_machine),
         list_test(a_system_that_takes_64_at_once_is_asked_for_64),

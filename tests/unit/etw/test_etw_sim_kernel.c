@@ -2,6 +2,7 @@
  * system-providers). */
 #include "support/test.h"
 
+#include "etw/etw_kernel.h"
 #include "event/kernel_groups.h"
 #include "support/etl_put.h"
 #include "support/etw_sim/etw_sim_rig.h"
@@ -220,6 +221,72 @@ static void system_providers_switch_groups_on_newer_systems(void **state)
     }
 }
 
+static const struct guid io_provider = {{0xe3, 0x43, 0x5c, 0x3d, 0x1c, 0x0f, 0x02, 0x42, 0xb8, 0x17,
+    0x17, 0x4c, 0x00, 0x70, 0xdc, 0x79}}; /* 3d5c43e3-0f1c-4202-b817-174c0070dc79 */
+
+/* A session with a flag, a group of word 1 and a system provider. */
+static uint64_t start_with_all(uint32_t flags)
+{
+    uint64_t session = start_system("k", flags);
+    uint32_t mask[8] = {flags, 0x10000};
+    assert_int_equal(
+        api->TraceSetInformation(session, ETW_INFO_SYSTEM_ENABLE_FLAGS, mask, sizeof(mask)), 0);
+    assert_int_equal(rig_enable(sim, session, &io_provider, 0, 0x200, 0), 0);
+    assert_true(gets("k", 0x0301) && gets("k", 0x0529) && gets("k", 0x060a));
+    return session;
+}
+
+static void an_update_switches_off_what_it_does_not_name(void **state)
+{
+    (void)state;
+    teardown(NULL);
+    make(22621);
+    uint64_t session = start_with_all(0x1);
+    for (uint32_t flags = 0; flags < 2; flags++) {
+        struct rig_block b;
+        rig_block_init(&b, NULL);
+        b.p.log_file_mode = ETW_MODE_REAL_TIME;
+        b.p.enable_flags = flags;
+        assert_int_equal(api->ControlTraceW(session, NULL, &b.p, ETW_CONTROL_UPDATE), 0);
+        assert_int_equal(gets("k", 0x0301), flags == 1);
+        assert_false(gets("k", 0x0529));
+        assert_false(gets("k", 0x060a));
+    }
+    assert_int_equal(rig_enable(sim, session, &io_provider, 0, 0x200, 0), 0);
+    assert_true(gets("k", 0x060a));
+}
+
+/* The agent's own UPDATE, with the groups that it knows and with those that Windows tells. */
+static void the_agents_update_leaves_kernel_events_on(void **state)
+{
+    (void)state;
+    const struct etw_groups own = {.words = {0x1, 0x10000}};
+    for (int with_own = 0; with_own < 2; with_own++) {
+        teardown(NULL);
+        make(22621);
+        etw_api_use(api);
+        uint64_t session = start_with_all(0x1);
+        struct etw_session_state after;
+        const struct etw_session_change change = {
+            .set_flush = true, .flush_ms = 5000, .groups = with_own ? &own : NULL};
+        assert_true(etw_control_update("k", &change, &after, NULL));
+        assert_int_equal(after.flush_ms, 5000);
+        assert_true(gets("k", 0x0301));
+        assert_true(gets("k", 0x0529));
+        assert_int_equal(
+            gets("k", 0x060a), !with_own); /* whoever has enabled it, enables it again */
+        const struct etw_session_change flags = {.set_enable_flags = true, .enable_flags = 0x2};
+        assert_true(etw_control_update("k", &flags, &after, NULL));
+        assert_false(gets("k", 0x0301));
+        assert_true(gets("k", 0x0501));
+        assert_true(gets("k", 0x0529));
+        assert_int_equal(api->ControlTraceW(session, NULL,
+                             &(struct etw_properties){.wnode.buffer_size = 120}, ETW_CONTROL_STOP),
+            0);
+        etw_api_use(NULL);
+    }
+}
+
 static void the_profile_interval_is_the_machines(void **state)
 {
     (void)state;
@@ -329,6 +396,8 @@ int main(void)
         TEST(stacks_follow_the_events_that_are_listed),
         TEST(classes_and_opcodes_name_hooks),
         TEST(system_providers_switch_groups_on_newer_systems),
+        TEST(an_update_switches_off_what_it_does_not_name),
+        TEST(the_agents_update_leaves_kernel_events_on),
         TEST(the_profile_interval_is_the_machines),
         TEST(streams_are_as_many_as_processors),
         TEST(processes_that_were_there_are_told_at_start_and_end),

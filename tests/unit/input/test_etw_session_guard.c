@@ -283,6 +283,53 @@ static void groups_of_kernel_events_are_switched_on_again(void **state)
     rig_fini(&rig);
 }
 
+/* The flags, and events of the system provider. */
+static bool has_both(struct rig *rig, const void *flags)
+{
+    const struct etw_sim_kernel_event event = {.hook_id = 0x060a, .process_id = 4};
+    struct etw_sim_session_info before;
+    struct etw_sim_session_info after;
+    return etw_sim_session_get(rig->sim, NAME, &before) &&
+           etw_sim_kernel_write(rig->sim, &event) == 0 &&
+           etw_sim_session_get(rig->sim, NAME, &after) && has_flags(rig, flags) &&
+           after.counts.logged > before.counts.logged;
+}
+
+/* Somebody's UPDATE that changes no more than the flush timer. It does not name the kernel events, so
+ * they are off. */
+static void an_update_by_others_leaves_no_kernel_events_off(void **state)
+{
+    (void)state;
+    static const uint32_t flags = 0x4;
+    static const char *names[] = {"image_load"};
+    static const struct provider_spec network = {
+        .name = {(const uint8_t *)"SystemIoProvider", 16}, .any = {.given = true, .bits = 0x200}};
+    struct rig rig;
+    rig_init(&rig, &(struct etw_sim_options){.os_build = 22621});
+    guard(&rig, 5, 600000);
+    struct live_kernel settings = {
+        .session = rig.settings.session, .groups.flags = {.items = names, .count = 1}};
+    rig_start_as(&rig, ETW_PLAN_SYSTEM, &settings, &network, 1);
+    rig_await(&rig, has_both, &flags);
+    await_look(&rig);
+    struct {
+        struct etw_properties p;
+        etw_char room[2 * ETW_MAX_NAME_CHARS];
+    } block = {.p = {.wnode = {.buffer_size = sizeof(block)},
+                   .log_file_mode = ETW_MODE_REAL_TIME,
+                   .flush_timer = 30}};
+    assert_int_equal(
+        etw_sim_api(rig.sim)->ControlTraceW(handle_of(&rig), NULL, &block.p, ETW_CONTROL_UPDATE),
+        0);
+    await_report(&rig, "session_changed", GUARD_REPAIRED, 1);
+    assert_non_null(strstr(last_report(&rig).detail, "groups of kernel events were switched off"));
+    assert_true(has_both(&rig, &flags));
+    await_look(&rig);
+    rig_stop(&rig);
+    assert_reports(&rig, 1); /* once, and nothing is contested */
+    rig_fini(&rig);
+}
+
 /* ---- the session ----------------------------------------------------------------------------------- */
 
 static void a_session_that_is_stopped_comes_back_and_is_told(void **state)
@@ -568,6 +615,7 @@ int main(void)
         cmocka_unit_test(settings_that_others_change_are_changed_back),
         cmocka_unit_test(settings_that_do_no_harm_are_told_once_and_stay),
         cmocka_unit_test(groups_of_kernel_events_are_switched_on_again),
+        cmocka_unit_test(an_update_by_others_leaves_no_kernel_events_off),
         cmocka_unit_test(a_session_that_is_stopped_comes_back_and_is_told),
         cmocka_unit_test(who_stops_it_again_and_again_has_it_so),
         cmocka_unit_test(a_session_of_its_name_that_others_start_is_left_alone),
