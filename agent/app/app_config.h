@@ -11,7 +11,7 @@
 /*
  * The configuration of the agent: its own keys, and the sessions and outputs of whatever modules
  * the build knows. Everything is owned by the app_config and read-only. The members follow the
- * keys of config/REFERENCE.md, which is made from the same tables (app_fields.c).
+ * keys of docs/reference/configuration.md, which is made from the same tables (app_fields.c).
  */
 
 /*

@@ -84,7 +84,8 @@ static int print_page(bool reference)
         buf_add_text(&out,
             "# Keys of the configuration\n\n"
             "Made by `etwship check --print-reference` from the tables that the program itself "
-            "reads; do not edit. What the words mean stands in [README.md](README.md).\n\n"
+            "reads; do not edit. [Configuration](../../config/README.md) says what the words "
+            "mean.\n\n"
             "`a.b` is the key `b` inside the mapping `a`, `a[].b` the key `b` of each element of "
             "the list `a`, `*` a key of your choice.\n");
         config_reference_write(fields, &out);

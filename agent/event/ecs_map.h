@@ -6,7 +6,7 @@
 /*
  * Fields of the Elastic Common Schema beside those that every event has, from the values of payloads:
  * source.ip, dns.question.name, process.parent.pid and so on. What is mapped to what is data:
- * ecs_map.tsv, of the providers in ecs_map_providers.tsv; ecs_map.md is the page made from both.
+ * ecs_map.tsv, of the providers in ecs_map_providers.tsv; docs/reference/ecs-mapping.md is the page made from both.
  *
  * The rows that apply to an event type are looked up once, when its head is rendered (ecs_head.h),
  * and kept with it as a plan. An event type without rows has none.

@@ -139,7 +139,7 @@ static bool add_ecs(
         struct span meant = nearest_meant(&nearest);
         return error_set(err, ERR_CONFIG, "events have no field %.*s in ecs.%s%.*s%s",
             SPAN_ARG(span_first(text, 100)), meant.size ? " did you mean " : "", SPAN_ARG(meant),
-            meant.size ? "?" : " agent/event/ecs.md lists them");
+            meant.size ? "?" : " docs/reference/ecs-fields.md lists them");
     }
     return add_names(fields, wanted, text, err);
 }

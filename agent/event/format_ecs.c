@@ -7,7 +7,7 @@
 
 /*
  * The shape of Filebeat's etw input, in the fields of the Elastic Common Schema. ecs.tsv is the
- * table of its fields, agent/event/ecs.md the page made from it. Members that are constant per
+ * table of its fields, docs/reference/ecs-fields.md the page made from it. Members that are constant per
  * event type and per trace come rendered from ecs_head.c, the payload's from ecs_data.c; this file
  * puts the values of one event between them.
  */

@@ -62,7 +62,7 @@ install -D -m 644 "$here/etwship.service" "$root/usr/lib/systemd/system/etwship.
 install -D -m 644 "$here/etwship.sysusers" "$root/usr/lib/sysusers.d/etwship.conf"
 install -m 644 "$here/deb/copyright" "$doc/copyright"
 install -m 644 "$here/README.md" "$doc/README.md"
-install -m 644 "$top/config/REFERENCE.md" "$doc/REFERENCE.md"
+install -m 644 "$top/docs/reference/configuration.md" "$doc/REFERENCE.md"
 cp -R "$top/config/examples/." "$doc/examples"
 find "$doc" -type f -exec chmod 644 {} +
 bash=$root/usr/share/bash-completion/completions

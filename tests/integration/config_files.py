@@ -89,7 +89,7 @@ class Config(unittest.TestCase):
 
     def test_the_committed_pages_are_what_the_program_prints(self):
         for option, name in (("--print-schema", "etwship.schema.json"),
-                             ("--print-reference", "REFERENCE.md")):
+                             ("--print-reference", "../docs/reference/configuration.md")):
             self.assertEqual(self.expect(DONE, "check", option).out,
                              (TOP / "config" / name).read_text(encoding="utf-8"),
                              f"config/{name} is old: etwship check {option} > config/{name}")

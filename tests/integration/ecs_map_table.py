@@ -1,16 +1,16 @@
 """The tables that map events to fields of the Elastic Common Schema (agent/event/ecs_map*.tsv), and the
 page made from them.
 
-`ecs_map_table.py --write` writes agent/event/ecs_map.md anew; ecs_map.py fails where the two differ.
+`ecs_map_table.py --write` writes docs/reference/ecs-mapping.md anew; ecs_map.py fails where the two differ.
 """
 
 import re
 import sys
 from collections import namedtuple
 
-from ecs_table import EVENT
+from ecs_table import EVENT, TOP
 
-PAGE = EVENT / "ecs_map.md"
+PAGE = TOP / "docs" / "reference" / "ecs-mapping.md"
 CONVERSIONS = EVENT / "ecs_convert.h"
 
 Provider = namedtuple("Provider", "name guid kind fields reason")
@@ -19,8 +19,8 @@ Row = namedtuple("Row", "provider events versions field source conversion note")
 
 HEAD = """# What is mapped to the Elastic Common Schema
 
-Made by `tests/integration/ecs_map_table.py --write` from [ecs_map_providers.tsv](ecs_map_providers.tsv),
-[ecs_map_kinds.tsv](ecs_map_kinds.tsv) and [ecs_map.tsv](ecs_map.tsv), which are compiled into the program.
+Made by `tests/integration/ecs_map_table.py --write` from [ecs_map_providers.tsv](../../agent/event/ecs_map_providers.tsv),
+[ecs_map_kinds.tsv](../../agent/event/ecs_map_kinds.tsv) and [ecs_map.tsv](../../agent/event/ecs_map.tsv), which are compiled into the program.
 
 An ecs event has its payload in `winlog.event_data`, whatever it is. Events of the providers below have
 beside it what their payload tells in the fields that queries, rules and dashboards look for. Nothing is

@@ -1,15 +1,16 @@
 """The table of the ecs event's fields, agent/event/ecs.tsv, and the page made from it.
 
-`ecs_table.py --write` writes agent/event/ecs.md anew; ecs.py fails where the two differ.
+`ecs_table.py --write` writes docs/reference/ecs-fields.md anew; ecs.py fails where the two differ.
 """
 
 import fnmatch
 import sys
 from pathlib import Path
 
-EVENT = Path(__file__).resolve().parents[2] / "agent" / "event"
+TOP = Path(__file__).resolve().parents[2]
+EVENT = TOP / "agent" / "event"
 TABLE = EVENT / "ecs.tsv"
-PAGE = EVENT / "ecs.md"
+PAGE = TOP / "docs" / "reference" / "ecs-fields.md"
 
 COLUMNS = ["field", "type", "mapping", "source", "value"]
 TYPES = {"string", "number", "boolean", "strings", "numbers", "object", "values"}
@@ -21,8 +22,8 @@ EXTENDED = "winlog.event_data.extended_data."
 
 HEAD = """# Fields of the ecs event
 
-Made from [ecs.tsv](ecs.tsv) by `tests/integration/ecs_table.py --write`; what the values look like
-is in the [README](README.md).
+Made from [ecs.tsv](../../agent/event/ecs.tsv) by `tests/integration/ecs_table.py --write`. The
+[event reference](../../agent/event/README.md#the-ecs-event) says what the values look like.
 
 - *Type* is the JSON type: `strings` and `numbers` are lists, `values` are strings or lists and
   objects of strings.

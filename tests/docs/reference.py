@@ -1,0 +1,101 @@
+"""Reference pages that are made from tables, and words of the code that pages must list.
+
+`reference.py --write` writes the pages anew (ETWSHIP_BIN: the program); without it the test fails where they
+are old. The pages of the ecs event have scripts of their own, tests/integration/ecs_table.py and
+ecs_map_table.py.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+from pages import TOP
+
+REFERENCE = TOP / "docs" / "reference"
+TIMEOUT_S = 60
+
+
+def etwship(*arguments):
+    return subprocess.run([os.environ["ETWSHIP_BIN"], *arguments], stdout=subprocess.PIPE, check=True,
+                          encoding="utf-8", timeout=TIMEOUT_S).stdout
+
+
+def configuration():
+    return etwship("check", "--print-reference")
+
+
+def command_line():
+    """The commands' own help: the program makes it from their tables of options."""
+    overview = etwship("--help")
+    names = re.findall(r"(?m)^  ([a-z-]+) ", overview)
+    page = ("# Command line\n\nMade by `tests/docs/reference.py --write` from what the program prints; do not edit.\n"
+            "`etwship completion bash|zsh|powershell` prints a script that completes commands, options, values, "
+            "files and\nproviders; the Debian package installs the first two.\n\n"
+            f"```text\n{overview}```\n")
+    for name in names:
+        page += f"\n## etwship {name}\n\n```text\n{etwship(name, '--help')}```\n"
+    return page
+
+
+def event_fields():
+    rows = [line.split("\t") for line in
+            (TOP / "agent" / "event" / "native.tsv").read_text(encoding="utf-8").splitlines()]
+    assert rows[0] == ["field", "type", "mapping", "value"], rows[0]
+    page = ("# Fields of the native event\n\nMade from [native.tsv](../../agent/event/native.tsv) by "
+            "`tests/docs/reference.py --write`; do not edit. The\n[event reference](../../agent/event/README.md) "
+            "explains the members and their values. Those of the ecs event are on\n"
+            "[a page of their own](ecs-fields.md).\n\n"
+            "*Type* is the JSON type: `strings` and `numbers` are lists. *Mapping* is the type in the index "
+            "template that\n`etwship setup` installs.\n\n| Field | Type | Mapping | Value |\n|---|---|---|---|\n")
+    return page + "".join(f"| `{field}` | {kind} | {mapping} | {value} |\n" for field, kind, mapping, value in rows[1:])
+
+
+PAGES = {"configuration.md": configuration, "command-line.md": command_line, "event-fields.md": event_fields}
+
+# Where the code names reasons of gaps, and kinds of guard reports.
+REASONS = [r'\.reason = "(\w+)"', r'missing_why = "(\w+)"', r'_DROP_\w+\] = "(\w+)"', r'_EVICTED\] = "(\w+)"',
+           r'add\(&gaps, "(\w+)"', r'tell_loss\([^";{]*"(\w+)"', r'source_gaps_add_loss\([^";{]*"(\w+)"',
+           r'"((?:global_)?message_numbers)"']
+GUARDS = [r'guard_news news = \{\.kind = "(\w+)"', r'news\.kind = [^;"]*"(\w+)"', r'news\.kind = [^;]*: "(\w+)"',
+          r'\[GUARD_\w+\] = "(\w+)"']
+
+
+def words(patterns):
+    found = set()
+    for path in (TOP / "agent").rglob("*.[ch]"):
+        text = path.read_text(encoding="utf-8")
+        for pattern in patterns:
+            found.update(re.findall(pattern, text))
+    return found
+
+
+class Reference(unittest.TestCase):
+    maxDiff = None
+
+    def test_pages_are_current(self):
+        for name, make in PAGES.items():
+            self.assertEqual((REFERENCE / name).read_text(encoding="utf-8"), make(),
+                             f"docs/reference/{name} is old: tests/docs/reference.py --write")
+
+    def test_every_reason_is_explained(self):
+        page = (REFERENCE / "gaps-and-guards.md").read_text(encoding="utf-8")
+        for patterns, least in ((REASONS, 20), (GUARDS, 9)):
+            found = words(patterns)
+            self.assertGreaterEqual(len(found), least, found)
+            self.assertEqual([word for word in sorted(found) if f"`{word}`" not in page], [])
+
+    def test_every_exit_code_is_explained(self):
+        codes = re.findall(r"EXIT_\w+ = (\d+)", (TOP / "agent" / "cli" / "cli.h").read_text(encoding="utf-8"))
+        page = (REFERENCE / "exit-codes.md").read_text(encoding="utf-8")
+        self.assertEqual(re.findall(r"(?m)^\| (\d+) \|", page), codes)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--write"]:
+        for page_name, make_page in PAGES.items():
+            Path(REFERENCE, page_name).write_text(make_page(), encoding="utf-8")
+    else:
+        unittest.main()
