@@ -150,7 +150,8 @@ void etw_sim_as(uint32_t pid, uint32_t tid);
 
 enum etw_sim_kind {
     ETW_SIM_MANIFEST,     /* EventRegister */
-    ETW_SIM_TRACELOGGING, /* the same, self-describing: no filters by id */
+    ETW_SIM_TRACELOGGING, /* the same, self-describing: no filters by id; writes only what level and
+                             keywords of its last callback let through */
     ETW_SIM_CLASSIC,      /* RegisterTraceGuids: one session; TraceEvent or TraceMessage */
 };
 
@@ -249,7 +250,7 @@ uint32_t etw_sim_kernel_write(struct etw_sim *sim, const struct etw_sim_kernel_e
 struct etw_sim_provider_state {
     bool enabled;
     uint8_t level; /* the highest; 0xff where any session has no limit */
-    uint64_t any;
+    uint64_t any;  /* all bits where any session names none, but for classic providers */
     uint64_t all;
     uint32_t sessions;
     uint32_t callbacks;      /* so far, captures included */

@@ -88,6 +88,21 @@ size_t sim_provider_enables(
     return count;
 }
 
+/*
+ * The keywords of ${e} as callbacks are told them: without MatchAnyKeyword every one, and then
+ * MatchAllKeyword is not used (enabletraceex2; PENABLECALLBACK's remarks test `keyword & any`). A
+ * classic provider has flags of its own, where 0 means what it likes.
+ */
+static uint64_t any_of(const struct sim_enable *e, enum etw_sim_kind kind)
+{
+    return e->any || kind == ETW_SIM_CLASSIC ? e->any : UINT64_MAX;
+}
+
+static uint64_t all_of(const struct sim_enable *e)
+{
+    return e->any ? e->all : 0;
+}
+
 /* Level, keywords and sessions as a provider sees them: merged over all that want it. */
 static void merge(const struct etw_sim *sim, const struct sim_registration *r,
     struct etw_sim_provider_state *state)
@@ -110,9 +125,8 @@ static void merge(const struct etw_sim *sim, const struct sim_registration *r,
         uint8_t level = e->level || only ? e->level : 0xff;
         bool unlimited = state->level == 0 && !only;
         state->level = unlimited ? 0xff : level > state->level ? level : state->level;
-        uint64_t any = e->any || only ? e->any : UINT64_MAX;
-        state->any = state->any == 0 && !only ? UINT64_MAX : state->any | any;
-        all &= e->all;
+        state->any |= any_of(e, r->kind);
+        all &= all_of(e);
         state->enabled = true;
     }
     state->all = state->enabled ? all : 0;

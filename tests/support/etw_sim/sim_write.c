@@ -215,12 +215,24 @@ uint32_t sim_write_event(
 
 /* ---- by tests --------------------------------------------------------------------------------- */
 
+/* What TraceLoggingProvider.h asks before it writes: of what its callback was told last. */
+static bool would_write(const struct etw_sim_provider_state *told, const struct event_descriptor *d)
+{
+    bool level = told->level == 0 || d->level <= told->level;
+    bool keyword = d->keyword == 0 ||
+                   ((d->keyword & told->any) && (d->keyword & told->all) == told->all);
+    return told->enabled && level && keyword;
+}
+
 static uint32_t write_by(struct etw_sim_provider *p, const struct etw_sim_event *event)
 {
     struct etw_sim *sim = p->sim;
     struct sim_registration *r = p->registration;
     if (!r) {
         return ETW_ERROR_INVALID_HANDLE;
+    }
+    if (r->kind == ETW_SIM_TRACELOGGING && !would_write(&p->state, &event->descriptor)) {
+        return 0;
     }
     if (r->kind != ETW_SIM_CLASSIC) {
         return sim_write_event(sim, r, event);

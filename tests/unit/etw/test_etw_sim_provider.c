@@ -121,6 +121,59 @@ static void callbacks_are_told_what_all_sessions_want_together(void **state)
     assert_int_equal(seen.any, 0x4);
 }
 
+/* MatchAnyKeyword 0 is every keyword for providers of manifests and TraceLogging, and MatchAllKeyword
+ * is not used then (enabletraceex2). A classic provider gets its flags as they are. */
+static void callbacks_are_told_every_keyword_where_a_session_names_none(void **state)
+{
+    (void)state;
+    struct etw_sim_provider *p = add((struct etw_sim_provider_options){.guid = guid_a});
+    struct etw_sim_provider *classic = add(
+        (struct etw_sim_provider_options){.guid = guid_b, .kind = ETW_SIM_CLASSIC});
+    struct etw_sim_provider_state seen;
+    uint64_t s = rig_start(sim, "s", 64, 0);
+    uint64_t t = rig_start(sim, "t", 64, 0);
+    rig_enable(sim, s, &guid_a, 4, 0, 0x10);
+    etw_sim_provider_get(p, &seen);
+    assert_int_equal(seen.any, UINT64_MAX);
+    assert_int_equal(seen.all, 0);
+    rig_enable(sim, t, &guid_a, 4, 0x4, 0x4);
+    etw_sim_provider_get(p, &seen);
+    assert_int_equal(seen.any, UINT64_MAX);
+    assert_int_equal(seen.all, 0);
+    rig_stop(sim, "s");
+    etw_sim_provider_get(p, &seen);
+    assert_int_equal(seen.any, 0x4);
+    assert_int_equal(seen.all, 0x4);
+    rig_enable(sim, t, &guid_b, 4, 0, 0);
+    etw_sim_provider_get(classic, &seen);
+    assert_true(seen.enabled);
+    assert_int_equal(seen.any, 0);
+}
+
+/* TraceLoggingProvider.h compares level and keyword with what the callback was told, and only then
+ * calls EventWriteTransfer. */
+static void tracelogging_providers_look_at_what_they_were_told_before_they_write(void **state)
+{
+    (void)state;
+    struct etw_sim_provider *p = add(
+        (struct etw_sim_provider_options){.guid = guid_a, .kind = ETW_SIM_TRACELOGGING});
+    struct etw_sim_session_info info;
+    uint64_t s = rig_start(sim, "s", 64, 0);
+    rig_enable(sim, s, &guid_a, 4, 0, 0);
+    assert_true(passes_level_keyword(p, 4, 0x1));
+    assert_true(passes_level_keyword(p, 4, UINT64_C(1) << 47));
+    rig_enable(sim, s, &guid_a, 4, 0x6, 0x2);
+    assert_true(passes_level_keyword(p, 4, 0x3));
+    assert_true(passes_level_keyword(p, 4, 0));
+    assert_false(passes_level_keyword(p, 4, 0x4));
+    assert_false(passes_level_keyword(p, 4, 0x1));
+    assert_false(passes_level_keyword(p, 5, 0x2));
+    assert_true(etw_sim_session_get(sim, "s", &info));
+    assert_int_equal(info.counts.offered, 4); /* the others were not written at all */
+    rig_enable(sim, s, &guid_a, 0, 0x6, 0);
+    assert_true(passes_level_keyword(p, 255, 0x2));
+}
+
 static void enabling_before_the_provider_registers_is_kept(void **state)
 {
     (void)state;
@@ -394,6 +447,8 @@ int main(void)
         TEST(each_session_has_its_own_and_a_second_enable_replaces),
         TEST(a_manifest_provider_serves_eight_sessions),
         TEST(callbacks_are_told_what_all_sessions_want_together),
+        TEST(callbacks_are_told_every_keyword_where_a_session_names_none),
+        TEST(tracelogging_providers_look_at_what_they_were_told_before_they_write),
         TEST(enabling_before_the_provider_registers_is_kept),
         TEST(wrong_enables_are_refused),
         TEST(registered_providers_are_told_and_write),
