@@ -61,16 +61,19 @@ struct instance_item {
     struct guid parent_guid;
 };
 
+/* Records have few flags themselves. How wide a provider's pointers are their header types say, how
+ * wide processor numbers are their buffer does: consumers get both as flags (EVENT_HEADER). */
 static uint16_t flags_of(const struct event_record *r)
 {
-    uint16_t width = r->pointer_size == 4 ? EVENT_FLAG_32_BIT : EVENT_FLAG_64_BIT;
+    uint16_t added = EVENT_FLAG_PROCESSOR_INDEX;
+    added |= r->pointer_size == 4 ? EVENT_FLAG_32_BIT : EVENT_FLAG_64_BIT;
     switch (r->kind) {
     case RECORD_EVENT:
-        return r->flags;
+        return r->flags | added;
     case RECORD_MESSAGE:
-        return EVENT_FLAG_TRACE_MESSAGE | EVENT_FLAG_PROCESSOR_INDEX | width;
+        return EVENT_FLAG_TRACE_MESSAGE | added;
     default:
-        return EVENT_FLAG_CLASSIC | EVENT_FLAG_PROCESSOR_INDEX | width;
+        return EVENT_FLAG_CLASSIC | added;
     }
 }
 

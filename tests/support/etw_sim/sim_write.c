@@ -161,11 +161,8 @@ static void encode(void *self, const struct sim_target *target, int64_t raw, str
         add(&x, event->extended[i].type, event->extended[i].data.data,
             event->extended[i].data.size);
     }
-    uint8_t pointer_size = event->pointer_size == 4 ? 4 : 8;
-    const struct etl_event header = {.pointer_size = pointer_size,
-        .flags = (uint16_t)((pointer_size == 4 ? EVENT_FLAG_32_BIT : EVENT_FLAG_64_BIT) |
-                            EVENT_FLAG_PROCESSOR_INDEX |
-                            (event->string_only ? EVENT_FLAG_STRING_ONLY : 0)),
+    const struct etl_event header = {.pointer_size = event->pointer_size == 4 ? 4 : 8,
+        .flags = event->string_only ? EVENT_FLAG_STRING_ONLY : 0,
         .event_property = event->event_property,
         .thread_id = w->tid,
         .process_id = w->item.pid,

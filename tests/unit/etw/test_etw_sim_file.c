@@ -55,6 +55,7 @@ static int teardown(void **state)
 
 struct found {
     uint64_t records; /* of the provider */
+    uint16_t flags;   /* of all of them */
     uint16_t first_id;
     uint16_t last_id;
     uint64_t damage;
@@ -67,6 +68,7 @@ static bool on_record(void *self, const struct event_record *record)
     if (guid_equal(&record->provider, &provider_guid)) {
         found->first_id = found->records ? found->first_id : record->descriptor.id;
         found->last_id = record->descriptor.id;
+        found->flags |= record->flags;
         found->records++;
     }
     return true;
@@ -399,6 +401,38 @@ static void open_trace_reads_files_merged_and_bounded(void **state)
     rig_consumer_fini(&c);
 }
 
+/* What clients choose the size of pointers by is not in the file, but made of header types and of
+ * buffers' flags (EVENT_HEADER). */
+static void events_of_files_have_the_flags_of_their_header_types(void **state)
+{
+    (void)state;
+    start("file", path, 0, 0);
+    const struct etw_sim_event wide = {.descriptor = {.id = 1, .level = 4}};
+    const struct etw_sim_event narrow = {.descriptor = {.id = 2, .level = 4}, .pointer_size = 4};
+    assert_int_equal(etw_sim_write(provider, &wide), 0);
+    assert_int_equal(etw_sim_write(provider, &narrow), 0);
+    rig_stop(sim, "file");
+    assert_int_equal(read_file(path).flags, 0);
+    struct rig_consumer c;
+    etw_char path16[RIG_TEXT];
+    memset(&c, 0, sizeof(c));
+    c.events = calloc(RIG_KEEP, sizeof(*c.events));
+    plat_mutex_init(&c.lock);
+    plat_cond_init(&c.changed);
+    struct etw_logfile logfile = {.log_file_name = rig_wide(path, path16),
+        .process_trace_mode = ETW_PROCESS_EVENT_RECORD,
+        .event_callback = rig_on_event,
+        .context = &c};
+    uint64_t trace = api->OpenTraceW(&logfile);
+    assert_int_equal(api->ProcessTrace(&trace, 1, NULL, NULL), 0);
+    assert_int_equal(api->CloseTrace(trace), 0);
+    assert_int_equal(c.count, 2);
+    assert_int_equal(c.events[0].header.flags, 0x0240); /* 64_BIT_HEADER, PROCESSOR_INDEX */
+    assert_int_equal(c.events[1].header.flags, 0x0220);
+    c.trace = ETW_INVALID_TRACE;
+    rig_consumer_fini(&c);
+}
+
 /* ---- replay ----------------------------------------------------------------------------------- */
 
 static void a_trace_is_replayed_as_its_providers_events(void **state)
@@ -500,6 +534,7 @@ int main(void)
         TEST(update_changes_the_file),
         TEST(a_slow_disk_loses_log_buffers),
         TEST(open_trace_reads_files_merged_and_bounded),
+        TEST(events_of_files_have_the_flags_of_their_header_types),
         TEST(a_trace_is_replayed_as_its_providers_events),
         TEST(a_source_writes_while_its_provider_is_enabled),
         TEST(real_clocks_flush_and_replay_by_themselves),
