@@ -154,6 +154,15 @@ void etw_names_each(const struct etw_names *names,
 
 /* ---- keywords and events ---------------------------------------------------------------------------- */
 
+/* The same without the space that the message compiler leaves behind what a manifest shows. */
+static void message_at(const uint8_t *data, size_t size, uint32_t offset, char ret_text[NAME_BYTES])
+{
+    size_t length = text_at(data, size, offset, ret_text);
+    if (length && ret_text[length - 1] == ' ') {
+        ret_text[length - 1] = 0;
+    }
+}
+
 struct field_question {
     const struct guid *provider;
     uint32_t type;
@@ -189,8 +198,8 @@ void etw_names_each_field(const struct guid *provider, uint32_t type,
             break;
         }
         memcpy(&info, data + at, sizeof(info));
-        text_at(data, size, info.name_offset, name);
-        text_at(data, size, info.description_offset, text);
+        message_at(data, size, info.name_offset, name);
+        message_at(data, size, info.description_offset, text);
         const struct etw_known_field field = {.value = info.value, .name = name, .text = text};
         more = each(self, &field);
     }

@@ -127,7 +127,7 @@ static void read_keywords(struct maker *m, uint32_t offset, struct event_schema 
             m->out_of_memory = true;
             return;
         }
-        list[count++].name = names_without_win(name);
+        list[count++].name = names_without_win(names_without_space(name));
     }
     struct schema_keyword *kept = arena_alloc_array(m->arena, count, sizeof(*kept));
     if (!kept) {
@@ -272,22 +272,26 @@ static void set_event_name(struct maker *m, struct event_schema *schema)
     }
 }
 
+/* A message of a manifest, or a name that may be one: the message compiler leaves a space behind each,
+ * and Windows leaves it there. What other sources say is taken as it is. */
+static struct span message_at(struct maker *m, const struct head *head, uint32_t offset)
+{
+    struct span text = text_at(m, offset);
+    return head->key.source == EVENT_INFO_XML ? names_without_space(text) : text;
+}
+
 static void read_names(struct maker *m, const struct head *head, struct event_schema *schema)
 {
     const struct event_descriptor *descriptor = &head->key.descriptor;
     schema->provider_name = text_at(m, head->provider_name);
-    schema->level_name = names_of_level(descriptor->level, text_at(m, head->level_name));
-    schema->channel_name = names_without_win(text_at(m, head->channel_name));
-    schema->message = text_at(m, head->message);
-    if (head->key.source == EVENT_INFO_XML) {
-        /* Compiled message tables, from which Windows takes the texts of manifests. */
-        schema->message = names_without_space(schema->message);
-    }
-    schema->task_name = text_at(m, head->task_name);
+    schema->level_name = names_of_level(descriptor->level, message_at(m, head, head->level_name));
+    schema->channel_name = names_without_win(message_at(m, head, head->channel_name));
+    schema->message = message_at(m, head, head->message);
+    schema->task_name = message_at(m, head, head->task_name);
     if (span_is(schema->task_name, "win:None")) {
         schema->task_name = span_make(NULL, 0);
     }
-    struct span opcode = text_at(m, head->opcode_name);
+    struct span opcode = message_at(m, head, head->opcode_name);
     schema->opcode_name = schema->kind == SCHEMA_MOF && opcode.size
                               ? opcode
                               : names_of_opcode(descriptor->opcode, opcode);

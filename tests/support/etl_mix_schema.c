@@ -153,7 +153,7 @@ void etl_mix_schema_event_info(
         .fields = fields,
         .field_count = (uint16_t)type->field_count,
         .top_count = (uint16_t)type->field_count};
-    tei_put_event(out, &schema, &(struct tei_options){.spaces = true});
+    tei_put_event(out, &schema, &(struct tei_options){.spaces = TEI_SPACES_WINDOWS});
 }
 
 void etl_mix_schema_map_info(

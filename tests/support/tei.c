@@ -221,16 +221,27 @@ static void put_text(struct buf *out, size_t start, size_t slot, struct span tex
     etl_put_utf16z(out, more);
 }
 
-/* The names of the bits that are set, then an empty one. */
-static void put_keywords(
-    struct buf *out, size_t start, size_t slot, const struct event_schema *schema, uint64_t keyword)
+/* What stands behind ${text}, which is a message where ${is_message}. */
+static const char *space_behind(enum tei_spaces spaces, struct span text, bool is_message)
 {
+    bool is_prose = text.size && memchr(text.data, ' ', text.size);
+    bool put = spaces == TEI_SPACES_ALL ||
+               (spaces == TEI_SPACES_WINDOWS && (is_message || is_prose));
+    return put ? " " : "";
+}
+
+/* The names of the bits that are set, then an empty one. */
+static void put_keywords(struct buf *out, size_t start, size_t slot,
+    const struct event_schema *schema, const struct tei_options *options)
+{
+    const struct event_descriptor *d = options->descriptor ? options->descriptor
+                                                           : &schema->descriptor;
     size_t offset = out->size - start;
     for (size_t i = 0; i < schema->keyword_count; i++) {
         const struct schema_keyword *named = &schema->keywords[i];
-        if (named->name.size && (named->mask == 0 || (named->mask & keyword))) {
+        if (named->name.size && (named->mask == 0 || (named->mask & d->keyword))) {
             etl_put_utf16_span(out, named->name);
-            etl_put_u16(out, 0);
+            etl_put_utf16z(out, space_behind(options->spaces, named->name, false));
         }
     }
     if (out->size - start > offset) {
@@ -246,19 +257,22 @@ static void put_names(struct buf *out, size_t start, const struct event_schema *
 {
     enum { PROVIDER = 0x34, LEVEL = 0x38, CHANNEL = 0x3c, KEYWORDS = 0x40, TASK = 0x44 };
     enum { OPCODE = 0x48, MESSAGE = 0x4c, EVENT_NAME = 0x5c };
-    const struct event_descriptor *d = options->descriptor ? options->descriptor
-                                                           : &schema->descriptor;
     bool is_mof = schema->kind == SCHEMA_MOF;
     bool is_tlg = schema->kind == SCHEMA_TRACELOGGING;
+    enum tei_spaces spaces = options->spaces;
+    struct span task = is_tlg ? schema->event_name : schema->task_name;
     put_text(out, start, PROVIDER, schema->provider_name, "");
     if (!is_mof) {
-        put_text(out, start, LEVEL, schema->level_name, "");
-        put_text(out, start, CHANNEL, schema->channel_name, "");
-        put_keywords(out, start, KEYWORDS, schema, d->keyword);
+        put_text(
+            out, start, LEVEL, schema->level_name, space_behind(spaces, schema->level_name, true));
+        put_text(out, start, CHANNEL, schema->channel_name,
+            space_behind(spaces, schema->channel_name, false));
+        put_keywords(out, start, KEYWORDS, schema, options);
     }
-    put_text(out, start, TASK, is_tlg ? schema->event_name : schema->task_name, "");
-    put_text(out, start, OPCODE, schema->opcode_name, "");
-    put_text(out, start, MESSAGE, schema->message, options->spaces ? " " : "");
+    put_text(out, start, TASK, task, space_behind(spaces, task, false));
+    put_text(
+        out, start, OPCODE, schema->opcode_name, space_behind(spaces, schema->opcode_name, true));
+    put_text(out, start, MESSAGE, schema->message, space_behind(spaces, schema->message, true));
     if (is_tlg) {
         put_text(out, start, EVENT_NAME, schema->event_name, "");
     }

@@ -10,10 +10,18 @@
  * from the start of the structure, 0 stands for what is absent. The same schema gives the same
  * bytes. Failure stays in buf.failed.
  */
+/*
+ * Texts of message tables end with a space, and TDH leaves it there: behind messages, the texts of
+ * maps, and names that a manifest gives a message. So tracerpt shows the opcodes `Info ` and `Start `
+ * of winmeta.xml, but tasks without a message as they are. A schema does not say which of its names
+ * are messages: levels and opcodes are taken for such, and what holds a blank can be nothing else.
+ */
+enum tei_spaces { TEI_SPACES_NONE, TEI_SPACES_WINDOWS, TEI_SPACES_ALL };
+
 struct tei_options {
     const struct event_descriptor *descriptor; /* of the event at hand; NULL: the schema's */
     uint8_t pointer_size;                      /* of that event; 0: 8 */
-    bool spaces; /* a space behind the message, as compiled message tables leave it */
+    enum tei_spaces spaces;                    /* behind the message and the names */
 };
 
 /*

@@ -299,7 +299,7 @@ bool sim_tdh_find(struct sim_tdh *tdh, const struct event_record *record,
                            (*ret_schema)->kind == SCHEMA_EVENTSOURCE;
         *ret_options = (struct tei_options){.descriptor = is_manifest ? NULL : &record->descriptor,
             .pointer_size = record->pointer_size,
-            .spaces = is_manifest};
+            .spaces = is_manifest ? TEI_SPACES_WINDOWS : TEI_SPACES_NONE};
     }
     return found;
 }

@@ -187,13 +187,14 @@ static void keywords_are_bits(void **state)
     memset(list, 0, sizeof(list));
     memcpy(list, &head, sizeof(head));
     memcpy(list + 8, rows, sizeof(rows));
-    put_text(100, "Files");
+    put_text(100, "Files ");
     put_text(140, "Operational");
     list_bytes = 180;
     grows = 0;
     uint64_t bits = 7;
     assert_true(etw_names_keyword(&dns, span_text("operational"), &bits));
     assert_true(bits == 0x8000000000000000);
+    /* The message compiler has left a space behind the text. */
     assert_true(etw_names_keyword(&dns, span_text("Files"), &bits));
     assert_int_equal(bits, 0x10);
     bits = 7;

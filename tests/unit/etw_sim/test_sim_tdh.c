@@ -43,6 +43,11 @@ static void an_info_says_what_the_manifest_says(void **state)
         assert_int_equal(read->fields[i].in_type, type->fields[i].in_type);
     }
     assert_int_equal(load_le32(info + 0x30), 0);
+    assert_wide(
+        info + load_le32(info + 0x38), "Information "); /* a message, as tracerpt shows it */
+    assert_wide(info + load_le32(info + 0x3c), "Etwship-Sample-Process/Analytic");
+    assert_wide(info + load_le32(info + 0x44), "ProcessStart");
+    assert_wide(info + load_le32(info + 0x48), "Start ");
     assert_wide(info + load_le32(info + 0x70 + 5 * 24 + 12), "ProcessFlags");
     arena_fini(&arena);
     free(info);

@@ -208,14 +208,14 @@ static void an_info_gives_names_and_layout(void **state)
     assert_span(e->provider_name, "Test-Provider");
     assert_span(e->level_name, "Information");
     assert_span(e->channel_name, "Test/Operational");
-    assert_span(e->task_name, "Work ");
+    assert_span(e->task_name, "Work");
     assert_span(e->opcode_name, "Own");
     assert_span(e->message, "Says %1");
     assert_span(e->event_name, "");
     assert_int_equal(e->keyword_count, 2);
     assert_true(e->keywords[0].mask == 0);
     assert_span(e->keywords[0].name, "AuditSuccess");
-    assert_span(e->keywords[1].name, "Own ");
+    assert_span(e->keywords[1].name, "Own");
 
     assert_int_equal(e->field_count, 7);
     assert_int_equal(e->top_count, 5);

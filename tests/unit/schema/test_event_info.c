@@ -74,7 +74,9 @@ static struct event_schema sample(
 static void encode(struct buf *out, const struct event_schema *schema)
 {
     buf_init(out, 1 << 20);
-    tei_put_event(out, schema, &(struct tei_options){.spaces = schema->kind == SCHEMA_MANIFEST});
+    bool is_manifest = schema->kind == SCHEMA_MANIFEST;
+    tei_put_event(out, schema,
+        &(struct tei_options){.spaces = is_manifest ? TEI_SPACES_ALL : TEI_SPACES_NONE});
     assert_false(out->failed);
 }
 
@@ -162,6 +164,7 @@ static void assert_same_fields(const struct event_schema *a, const struct event_
     }
 }
 
+/* All texts come back without the space that TDH has behind them. */
 static void a_manifest_event_survives_the_way_through_tdh(void **state)
 {
     (void)state;
@@ -181,6 +184,28 @@ static void a_manifest_event_survives_the_way_through_tdh(void **state)
     assert_int_equal(read->keyword_count, 1);
     assert_span(read->keywords[0].name, "Two");
     assert_same_fields(read, &schema);
+    buf_fini(&out);
+}
+
+/* `win:` and a space behind it are Windows', one more space is the text's. */
+static void names_lose_what_the_message_compiler_put_around_them(void **state)
+{
+    (void)state;
+    struct event_schema schema = sample(SCHEMA_MANIFEST, every_field, COUNT_OF(every_field), 9);
+    struct schema_keyword named = {0x2, span_text("win:Response Time")};
+    schema.keywords = &named;
+    schema.keyword_count = 1;
+    schema.task_name = span_text("win:None");
+    schema.channel_name = span_text("win:System");
+    schema.opcode_name = span_text("Two spaces ");
+    struct buf out;
+    encode(&out, &schema);
+    const struct event_schema *read = decode(&schema, buf_span(&out));
+    assert_span(read->task_name, "");
+    assert_span(read->channel_name, "System");
+    assert_span(read->opcode_name, "Two spaces ");
+    assert_int_equal(read->keyword_count, 1);
+    assert_span(read->keywords[0].name, "Response Time");
     buf_fini(&out);
 }
 
@@ -315,6 +340,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_manifest_event_survives_the_way_through_tdh),
+        cmocka_unit_test(names_lose_what_the_message_compiler_put_around_them),
         cmocka_unit_test(an_array_that_counts_itself_is_two_properties),
         cmocka_unit_test(every_kernel_event_survives_the_way_through_tdh),
         cmocka_unit_test(the_same_schema_gives_the_same_bytes),
