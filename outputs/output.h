@@ -185,6 +185,10 @@ struct output_ops {
     /* The same of what is valid, but hardly meant, of settings without mistakes. May be NULL. */
     void (*doubt)(const void *settings, struct config_check *check);
 
+    /* The same of what this system or build cannot do, though another can: `run` refuses it, `check` lists
+     * it. May be NULL. */
+    void (*can_run)(const void *settings, struct config_check *check);
+
     /* Make the destination ready for events, once and for all; doing it again changes nothing. Waits
      * as long as it takes. False: something is at fault, and was said. NULL: nothing is to be made
      * ready. */

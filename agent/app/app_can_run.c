@@ -1,4 +1,5 @@
 #include "app/app_fields.h"
+#include "config/config_check.h"
 #include "config/config_text.h"
 #include "etw/etw_api.h"
 #include "event/event_writer.h"
@@ -21,6 +22,7 @@ static void check_output(
         config_error_at(memory, &output->format, sizeof(output->format), report,
             "format: '%s' is not in this build. write native", app_config_format(output));
     }
+    config_check_report(memory, output->ops->can_run, output->settings, report);
 }
 
 static void check_spool(const struct app_config *config, struct config_report *report)

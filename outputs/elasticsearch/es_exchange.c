@@ -192,6 +192,8 @@ static bool may_be_obeyed(const struct http_reply *reply)
     case HTTP_NO_TLS:
     case HTTP_NO_TRUST:
     case HTTP_EXPIRED:
+    case HTTP_REVOKED:
+    case HTTP_UNCHECKED:
     case HTTP_NO_CA:
     case HTTP_OTHER_KEY:
     case HTTP_BAD_FILE:

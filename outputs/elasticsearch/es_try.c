@@ -89,6 +89,8 @@ static bool try_node(struct run *run, const char *url)
     case HTTP_NO_TLS:
     case HTTP_NO_TRUST:
     case HTTP_EXPIRED:
+    case HTTP_REVOKED:
+    case HTTP_UNCHECKED:
     case HTTP_NO_CA:
     case HTTP_OTHER_KEY:
     case HTTP_BAD_FILE:

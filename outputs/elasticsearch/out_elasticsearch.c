@@ -10,6 +10,7 @@
 #include "outputs/elasticsearch/es_try.h"
 #include "outputs/elasticsearch/es_verdict.h"
 #include "outputs/elasticsearch/es_watch.h"
+#include "outputs/http/http_here.h"
 #include "outputs/output.h"
 
 enum action { ACTION_CREATE, ACTION_INDEX };
@@ -106,6 +107,12 @@ static void elasticsearch_check(const void *settings, struct config_check *check
     http_options_check(check, &s->http);
     es_lifecycle_check(check, &s->lifecycle);
     es_setup_check_types(check, &s->types);
+}
+
+static void elasticsearch_can_run(const void *settings, struct config_check *check)
+{
+    const struct settings *s = settings;
+    http_here_check(check, &s->http);
 }
 
 static struct es_setup setup_of(const struct settings *s, const char *format)
@@ -226,6 +233,7 @@ const struct output_ops output_elasticsearch = {
     .reference = es_verdict_write_reference,
     .options = elasticsearch_options,
     .check = elasticsearch_check,
+    .can_run = elasticsearch_can_run,
     .setup = elasticsearch_setup,
     .field_room = elasticsearch_field_room,
     .examine = elasticsearch_examine,

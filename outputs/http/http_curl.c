@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "outputs/http/http_ca.h"
+#include "outputs/http/http_here.h"
 
 enum {
     /* libcurl makes this buffer anew for every request. Large ones come from the system, with a fault per
@@ -27,6 +28,9 @@ static bool set_pins(CURL *easy, const struct config_strings *pins)
 
 static bool set_cert(CURL *easy, const struct http_tls *tls)
 {
+    if (tls->client_cert) {
+        return !curl_easy_setopt(easy, CURLOPT_SSLCERT, tls->client_cert);
+    }
     if (http_options_is_pkcs12(tls->cert)) {
         return !curl_easy_setopt(easy, CURLOPT_SSLCERT, tls->cert) &&
                !curl_easy_setopt(easy, CURLOPT_SSLCERTTYPE, "P12");
@@ -36,12 +40,45 @@ static bool set_cert(CURL *easy, const struct http_tls *tls)
                !curl_easy_setopt(easy, CURLOPT_SSLKEY, tls->key));
 }
 
+/*
+ * libcurl's default on Schannel is strict: a certificate of a private authority, which names neither a list
+ * nor an OCSP server, fails then, and so does each one while that server cannot be reached. OpenSSL looks at
+ * no such server and ignores these bits. Without the bit for best effort (libcurl 7.70) there is no Schannel
+ * here either.
+ */
+static long ssl_options(const struct http_tls *tls)
+{
+    switch ((enum http_revocation)tls->revocation) {
+    case HTTP_REVOCATION_BEST_EFFORT:
+#ifdef CURLSSLOPT_REVOKE_BEST_EFFORT
+        return CURLSSLOPT_REVOKE_BEST_EFFORT;
+#else
+        return CURLSSLOPT_NO_REVOKE;
+#endif
+    case HTTP_REVOCATION_NONE:
+        return CURLSSLOPT_NO_REVOKE;
+    case HTTP_REVOCATION_STRICT:
+        break;
+    }
+    return 0;
+}
+
+static bool set_revocation(CURL *easy, const struct http_tls *tls)
+{
+    long options = ssl_options(tls);
+    /* For a proxy that is spoken to over TLS, which not every libcurl can do. */
+    CURLcode of_proxy = curl_easy_setopt(easy, CURLOPT_PROXY_SSL_OPTIONS, options);
+    return !curl_easy_setopt(easy, CURLOPT_SSL_OPTIONS, options) &&
+           (of_proxy == CURLE_OK || of_proxy == CURLE_NOT_BUILT_IN ||
+               of_proxy == CURLE_UNKNOWN_OPTION);
+}
+
 static bool set_tls(CURL *easy, const struct http_tls *tls)
 {
     bool good = (!tls->ca || http_ca_set_up(easy, tls->ca)) && set_cert(easy, tls);
     long oldest = tls->min_version == HTTP_TLS_1_3 ? CURL_SSLVERSION_TLSv1_3
                                                    : CURL_SSLVERSION_TLSv1_2;
-    return good && set_pins(easy, &tls->pin_sha256) &&
+    return good && set_pins(easy, &tls->pin_sha256) && set_revocation(easy, tls) &&
            !curl_easy_setopt(easy, CURLOPT_SSLVERSION, oldest) &&
            !curl_easy_setopt(
                easy, CURLOPT_SSL_VERIFYPEER, tls->verify == HTTP_VERIFY_NONE ? 0L : 1L) &&
@@ -80,21 +117,16 @@ static bool set_limits(CURL *easy, const struct http_options *options)
            !curl_easy_setopt(easy, CURLOPT_USERAGENT, "etwship/" ETWSHIP_VERSION);
 }
 
-/* Schannel reads nothing else. */
-static bool is_pem_unknown(void)
+static void ask_here(const void *options, struct config_check *check)
 {
-    const char *tls = curl_version_info(CURLVERSION_NOW)->ssl_version;
-    return tls && strncmp(tls, "Schannel", strlen("Schannel")) == 0;
+    http_here_check(check, options);
 }
 
 bool http_curl_set_up(CURL *easy, const struct http_options *options, struct error *err)
 {
     const struct http_tls *tls = &options->tls;
-    if (tls->cert && !http_options_is_pkcs12(tls->cert) && is_pem_unknown()) {
-        error_set(err, ERR_UNSUPPORTED,
-            "tls: on Windows cert must be PKCS#12, with its key. make a file.pfx of both: openssl "
-            "pkcs12 -export -in %s -inkey %s -out file.pfx -passout pass:",
-            tls->cert, tls->key ? tls->key : "KEY");
+    if (!config_check_first(ask_here, options, err)) {
+        err->code = ERR_UNSUPPORTED;
         return false;
     }
     /* HTTP/2 does not exist in every build of libcurl. */
@@ -143,6 +175,30 @@ static bool is_expired(CURL *easy, const char *reason)
            strstr(reason, "SEC_E_CERT_EXPIRED") || strstr(reason, "CERT_TRUST_IS_NOT_TIME_VALID");
 }
 
+static bool holds_one_of(const char *reason, const char *const *words)
+{
+    while (*words && !strstr(reason, *words)) {
+        words++;
+    }
+    return *words != NULL;
+}
+
+/* What the certificate fails for; ${otherwise}: nothing that is known. libcurl passes on what Schannel says
+ * in words or as a number, and what CertGetCertificateChain says, which is asked where tls.ca is set. */
+static enum http_failure failure_of_certificate(
+    CURL *easy, const char *reason, enum http_failure otherwise)
+{
+    static const char *const revoked[] = {
+        "CRYPT_E_REVOKED", "0x80092010", "CERT_TRUST_IS_REVOKED", NULL};
+    static const char *const unknown[] = {"CRYPT_E_NO_REVOCATION_CHECK", "0x80092012",
+        "CRYPT_E_REVOCATION_OFFLINE", "0x80092013", "CERT_TRUST_REVOCATION_STATUS_UNKNOWN",
+        "error mask: 0x01000000" /* CERT_TRUST_IS_OFFLINE_REVOCATION alone */, NULL};
+    return holds_one_of(reason, revoked)   ? HTTP_REVOKED
+           : holds_one_of(reason, unknown) ? HTTP_UNCHECKED
+           : is_expired(easy, reason)      ? HTTP_EXPIRED
+                                           : otherwise;
+}
+
 enum http_failure http_curl_failure(CURL *easy, CURLcode code, const char *reason, bool own_proxy)
 {
     enum http_failure refused;
@@ -164,11 +220,11 @@ enum http_failure http_curl_failure(CURL *easy, CURLcode code, const char *reaso
     case CURLE_SSL_CONNECT_ERROR:
     case CURLE_SSL_CIPHER:
     case CURLE_USE_SSL_FAILED:
-        return is_expired(easy, reason) ? HTTP_EXPIRED : HTTP_NO_TLS;
+        return failure_of_certificate(easy, reason, HTTP_NO_TLS);
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_INVALIDCERTSTATUS:
     case CURLE_SSL_ISSUER_ERROR:
-        return is_expired(easy, reason) ? HTTP_EXPIRED : HTTP_NO_TRUST;
+        return failure_of_certificate(easy, reason, HTTP_NO_TRUST);
     case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
         return HTTP_OTHER_KEY;
     case CURLE_SSL_CERTPROBLEM:

@@ -30,6 +30,12 @@ static const struct {
         ". name its authority under tls.ca, and write the address as the certificate has it"},
     [HTTP_EXPIRED] = {ERR_IO, true, "the server's certificate has expired, or is not valid yet",
         ". renew it on the server, or set this machine's clock"},
+    [HTTP_REVOKED] = {ERR_IO, true, "the server's certificate was revoked by its authority",
+        ". renew it on the server"},
+    [HTTP_UNCHECKED] = {ERR_IO, true,
+        "Windows cannot find out whether the server's certificate was revoked",
+        ". make the list or OCSP server that the certificate names reachable, or set "
+        "tls.revocation: best_effort"},
     [HTTP_NO_CA] = {ERR_IO, true,
         "none of the server's certificates has the fingerprint of tls.ca. is this the right "
         "server, "
@@ -37,8 +43,9 @@ static const struct {
         NULL},
     [HTTP_OTHER_KEY] = {ERR_IO, true, "the server's key is none of tls.pin_sha256",
         ". is this the right server?"},
-    [HTTP_BAD_FILE] = {ERR_IO, true, "a file of certificates cannot be used",
-        ". check tls.ca, tls.cert and tls.key"},
+    [HTTP_BAD_FILE] = {ERR_IO, true,
+        "a file of certificates, or one in the store of Windows, cannot be used",
+        ". check tls.ca, tls.cert, tls.key and tls.client_cert, and that we may read them"},
     [HTTP_LOST] = {ERR_IO, false, "the connection broke before the whole reply was there", ""},
     [HTTP_TIMED_OUT] = {ERR_IO, false, "no whole reply in time", ""},
     [HTTP_GARBLED] = {ERR_FORMAT, false, "what came is no whole reply", ""},

@@ -14,9 +14,11 @@ enum http_failure {
     HTTP_NO_TLS,    /* the handshake failed: no common version, no TLS there, a broken connection */
     HTTP_NO_TRUST,  /* their certificate is not trusted, or of another name */
     HTTP_EXPIRED,   /* their certificate is out of date, or not valid yet */
+    HTTP_REVOKED,   /* their certificate was revoked */
+    HTTP_UNCHECKED, /* whether it was revoked cannot be found out */
     HTTP_NO_CA,     /* none of their certificates has the fingerprint of tls.ca */
     HTTP_OTHER_KEY, /* none of tls.pin_sha256 */
-    HTTP_BAD_FILE,  /* tls.ca, tls.cert or tls.key cannot be used */
+    HTTP_BAD_FILE,  /* tls.ca, tls.cert, tls.key or tls.client_cert cannot be used */
     HTTP_LOST,      /* the connection broke before a whole reply */
     HTTP_TIMED_OUT, /* no whole reply in time */
     HTTP_GARBLED,   /* what came is no HTTP, or its body ends too early */

@@ -2,10 +2,12 @@
 
 #include "config/config_text.h"
 #include "outputs/http/http_fingerprint.h"
+#include "outputs/http/http_store_cert.h"
 
 const char *const http_compression_names[] = {"none", "gzip", "zstd", NULL};
 
 static const char *const verify_names[] = {"full", "ca", "none", NULL};
+static const char *const revocation_names[] = {"best_effort", "strict", "none", NULL};
 static const char *const version_names[] = {"1.2", "1.3", NULL};
 
 // clang-format off
@@ -28,11 +30,18 @@ const struct config_field http_tls_fields[] = {
                 "Windows it must be"},
     {CONFIG_ROW("key", PATH, struct http_tls, key), .is_read = true,
         .help = "file of its private key, in PEM"},
+    {CONFIG_ROW("client_cert", STRING, struct http_tls, client_cert),
+        .help = "our certificate in the store of Windows, in place of cert and key: "
+                "LocalMachine\\MY\\ and its thumbprint, 40 digits"},
     {CONFIG_ROW("pin_sha256", STRINGS, struct http_tls, pin_sha256), .max = 16,
         .help = "the server must have one of these public keys: base64 of its SHA-256"},
     {CONFIG_ROW("verify", ENUM, struct http_tls, verify), .names = verify_names,
         .default_text = "full",
         .help = "full: certificate and host name; ca: certificate alone; none: neither"},
+    {CONFIG_ROW("revocation", ENUM, struct http_tls, revocation), .names = revocation_names,
+        .default_text = "best_effort",
+        .help = "on Windows, whether the server's certificate was revoked: best_effort: refused if it "
+                "was; strict: also if that cannot be found out; none: not asked"},
     {CONFIG_ROW("min_version", ENUM, struct http_tls, min_version), .names = version_names,
         .default_text = "1.2", .help = "oldest version of TLS that is spoken"},
     {.key = NULL},
@@ -98,6 +107,21 @@ static void check_ca(struct config_check *check, const struct http_tls *tls)
     }
 }
 
+static void check_client_cert(struct config_check *check, const struct http_tls *tls)
+{
+    struct error err;
+    if (!tls->client_cert) {
+        return;
+    }
+    if (tls->cert) {
+        CONFIG_FAULT(check, &tls->client_cert,
+            "tls: client_cert is our certificate, and so is cert. keep one of the two");
+    }
+    if (!http_store_cert_check(span_text(tls->client_cert), &err)) {
+        CONFIG_FAULT(check, &tls->client_cert, "tls: client_cert: %s", err.text);
+    }
+}
+
 void http_options_check(struct config_check *check, const struct http_options *options)
 {
     const struct http_auth *auth = &options->auth;
@@ -118,6 +142,7 @@ void http_options_check(struct config_check *check, const struct http_options *o
     } else if (!tls->cert != !tls->key) {
         CONFIG_FAULT(check, tls, "tls: cert and key belong together. add the other");
     }
+    check_client_cert(check, tls);
     check_ca(check, tls);
     for (size_t i = 0; i < tls->pin_sha256.count; i++) {
         if (!is_pin(tls->pin_sha256.items[i])) {

@@ -12,14 +12,22 @@ struct http_auth {
 };
 
 enum http_verify { HTTP_VERIFY_FULL, HTTP_VERIFY_CA, HTTP_VERIFY_NONE };
+enum http_revocation {
+    HTTP_REVOCATION_BEST_EFFORT, /* what cannot be looked up is no fault */
+    HTTP_REVOCATION_STRICT,
+    HTTP_REVOCATION_NONE,
+};
+
 enum http_tls_version { HTTP_TLS_1_2, HTTP_TLS_1_3 };
 
 struct http_tls {
     const char *ca;
     const char *cert;
     const char *key;
+    const char *client_cert; /* in the store of Windows: http_store_cert.h */
     struct config_strings pin_sha256;
     int verify;      /* enum http_verify */
+    int revocation;  /* enum http_revocation */
     int min_version; /* enum http_tls_version */
 };
 

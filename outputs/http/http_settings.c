@@ -2,6 +2,7 @@
 
 #include "config/config.h"
 #include "outputs/http/http_accept.h"
+#include "outputs/http/http_here.h"
 
 static const char *const framing_names[] = {"ndjson", "json_array", "message", "splunk_hec", NULL};
 
@@ -37,6 +38,12 @@ const struct config_field http_settings_fields[] = {
     {.key = NULL},
 };
 // clang-format on
+
+void http_settings_can_run(const void *settings, struct config_check *check)
+{
+    const struct http_settings *s = settings;
+    http_here_check(check, &s->http);
+}
 
 static void check_hec(const struct http_settings *s, struct config_check *check)
 {

@@ -24,6 +24,9 @@ extern const struct config_field http_settings_fields[];
 /* Report what is wrong with ${settings}, a struct http_settings; no I/O (output_ops.check). */
 void http_settings_check(const void *settings, struct config_check *check);
 
+/* Report what this system cannot do (output_ops.can_run). */
+void http_settings_can_run(const void *settings, struct config_check *check);
+
 /* Report what is valid but hardly meant (output_ops.doubt). */
 void http_settings_doubt(const void *settings, struct config_check *check);
 

@@ -519,6 +519,7 @@ const struct output_ops output_http = {
     .workers = 2,
     .check = http_settings_check,
     .doubt = http_settings_doubt,
+    .can_run = http_settings_can_run,
     .reference = http_status_write_reference,
     .create = http_create,
     .send = http_send,

@@ -373,11 +373,14 @@ class Authority:
         return subprocess.run([self.openssl(), *args], cwd=self.folder, input=data, check=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE).stdout
 
-    def issue(self, name, names="IP:127.0.0.1,DNS:localhost", start=None, end=None):
-        """NAME.pem and NAME.key. `start`, `end`: YYYYMMDDHHMMSSZ."""
+    def issue(self, name, names="IP:127.0.0.1,DNS:localhost", start=None, end=None, crl=None):
+        """NAME.pem and NAME.key. `start`, `end`: YYYYMMDDHHMMSSZ. `crl`: where the list of revoked
+        certificates is said to lie."""
         self.run("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
                  "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", f"/CN={name}")
-        (self.folder / f"{name}.ext").write_text(f"subjectAltName={names}\n" if names else "")
+        (self.folder / f"{name}.ext").write_text(
+            (f"subjectAltName={names}\n" if names else "") +
+            (f"crlDistributionPoints=URI:{crl}\n" if crl else ""))
         dates = (["-startdate", start] if start else []) + (["-enddate", end] if end else ["-days", "20"])
         self.run("ca", "-batch", "-config", f"{self.name}.cnf", "-cert", f"{self.name}.pem",
                  "-keyfile", f"{self.name}.key", "-in", f"{name}.csr", "-out", f"{name}.pem",
@@ -386,6 +389,14 @@ class Authority:
 
     def expired(self, name="expired"):
         return self.issue(name, start="20200101000000Z", end="20210101000000Z")
+
+    def revoke(self, certificate):
+        """Revoke it; the list of the revoked, in DER."""
+        common = ["-config", f"{self.name}.cnf", "-cert", f"{self.name}.pem", "-keyfile",
+                  f"{self.name}.key"]
+        self.run("ca", *common, "-revoke", str(certificate))
+        self.run("ca", *common, "-gencrl", "-crldays", "7", "-out", f"{self.name}.crl")
+        return self.run("crl", "-in", f"{self.name}.crl", "-outform", "DER")
 
     def pkcs12(self, certificate, key):
         """Both in one file, NAME.pfx, without a password."""

@@ -1,7 +1,8 @@
 """etwship.exe ships over HTTP: under Wine, to the scripted server, over the loopback of Linux.
 
 What Wine shows: sockets, libcurl with its Schannel code, and that the certificate is checked against a CA
-file, the host's name, the time and pins. What it does not show: Windows' own Schannel; its store of
+file, the host's name, the time and pins; whether it was revoked, which is told as Windows tells it
+(wine.Unkind). What it does not show: Windows' own Schannel; its store of
 authorities, since Wine's TLS takes every certificate where no CA file is given; certificates of clients, as
 Wine 8 does not find the one of an imported file that has a key; HTTP/2, which is agreed on inside of TLS
 (ALPN).
@@ -18,7 +19,7 @@ from pathlib import Path
 import wine
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
-from scripted_http import LOST_BEHIND, Authority, Bulk, Server, every  # noqa: E402
+from scripted_http import LOST_BEHIND, Authority, Bulk, Reply, Server, every  # noqa: E402
 from waiting import wait_until  # noqa: E402
 
 BINARY = os.environ["ETWSHIP_BIN"]
@@ -39,7 +40,7 @@ PLANTED_DLLS = ["bcrypt", "cryptbase", "dnsapi", "iphlpapi", "msasn1", "mswsock"
 class Ship(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.prefix = wine.Prefix()
+        cls.prefix = wine.Unkind()
         cls.folder = cls.prefix.folder
         subprocess.run([ETLGEN, "--mix", "realistic", "--events", str(EVENTS), "-o",
                         str(cls.folder / "one.etl")], check=True, stdout=subprocess.DEVNULL)
@@ -168,6 +169,37 @@ class Ship(unittest.TestCase):
         authority = self.authority()
         self.assert_ships(authority.server(*authority.issue("server")), {"ca": str(authority.ca)})
 
+    def examine(self, server, tls):
+        """What `test-output` says of the server."""
+        command = self.configure(self.elasticsearch(server, tls=tls))[1:]
+        return self.prefix.run(wine.EXE, "test-output", "o", *command,
+                               cwd=self.folder).stdout.decode()
+
+    def test_revocation_is_looked_up_and_only_strict_wants_to_know_for_sure(self):
+        trusted, unknown = "certificate is trusted", "cannot find out whether the server's certificate"
+        revoked = "certificate was revoked by its authority"
+        authority = self.authority()
+        lists = {}
+        with Server(lambda request: Reply(200, lists[request.path])) as publisher:
+            for setting, private, offline, withdrawn in [("strict", unknown, unknown, revoked),
+                                                         ("best_effort", trusted, trusted, revoked),
+                                                         ("none", trusted, trusted, trusted)]:
+                tls = {"ca": str(authority.ca), "revocation": setting}
+                # Wine 8 takes a certificate that it found revoked for good the second time.
+                path = f"/{setting}.crl"
+                pair = authority.issue(f"revoked-{setting}", crl=publisher.url + path)
+                lists[path] = authority.revoke(pair[0])
+                for what, pair, words in [
+                        ("private", authority.issue("private"), private),
+                        ("offline", authority.issue("offline", crl="http://127.0.0.1:1/x.crl"),
+                         offline),
+                        ("revoked", pair, withdrawn)]:
+                    with self.subTest(f"{what}, {setting}"), \
+                            Server(Bulk(), tls=authority.server(*pair)) as server:
+                        self.assertIn(words, self.examine(server, tls))
+            self.assertEqual({request.path for request in publisher.seen},
+                             {"/strict.crl", "/best_effort.crl"})
+
     def test_a_dll_that_lies_beside_it_is_not_loaded_for_tls(self):
         # program.py shows that such a DLL is found by those who look for it.
         authority = self.authority()
@@ -214,7 +246,7 @@ class Ship(unittest.TestCase):
         output = {"type": "elasticsearch", "hosts": ["https://127.0.0.1:1"],
                   "tls": {"cert": "ours.pem", "key": "ours.key"}}
         done = self.ship(output)
-        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.returncode, 2)
         self.assertIn(b"openssl pkcs12 -export", done.stderr)
 
     def test_certificates_of_another_authority_name_or_time_are_refused(self):

@@ -73,6 +73,7 @@ class Prefix:
         Wine shows it: by services, that is, which inherit it."""
         self.folder = Path(tempfile.mkdtemp(prefix="etwship-wine-"))
         self.said = self.folder / "said"
+        self.system = self.folder / "prefix" / "drive_c" / "windows" / "system32"
         self.environment = {**os.environ, "WINEPREFIX": str(self.folder / "prefix"),
                             "WINEDEBUG": "-all", "WINEDLLOVERRIDES": "mscoree,mshtml="}
         (self.folder / "prefix").mkdir()
@@ -147,6 +148,22 @@ class Prefix:
         os.close(inner)
         return process, os.fdopen(outer, "r+b", 0)
 
+    def hand_on(self, dll, names, source=None):
+        """Put a DLL in the place of Wine's whose exports are `names`: each is what it names of another DLL,
+        or of the C file `source`."""
+        lines = "".join(f"    {name} = {target}\n" for name, target in sorted(names.items()))
+        with tempfile.TemporaryDirectory() as scratch:
+            definition = Path(scratch) / f"{dll}.def"
+            definition.write_text(f"LIBRARY {dll}.dll\nEXPORTS\n{lines}")
+            main = source or Path(scratch) / "main.c"
+            if not source:
+                main.write_text("int main_of_dll(void) { return 1; }\n")
+            made = Path(scratch) / f"{dll}.dll"
+            subprocess.run([TOOLS + "gcc", "-shared", "-nostdlib", "-Wl,-e,main_of_dll", "-o",
+                            made, main, definition, "-lkernel32"], check=True)
+            # The old one may be in use: it is replaced, not overwritten.
+            os.replace(shutil.copy(made, self.system / f"{dll}.new"), self.system / f"{dll}.dll")
+
     def close(self):
         self.server.send_signal(signal.SIGINT)  # ends its programs, too; SIGTERM leaves them behind
         try:
@@ -166,24 +183,42 @@ class Simulated(Prefix):
 
     def __init__(self):
         super().__init__()
-        self.system = self.folder / "prefix" / "drive_c" / "windows" / "system32"
         self.environment["WINEDLLOVERRIDES"] += ";tdh,sechost=n,b"
         shutil.copy(ETWSIM, self.system)
         shutil.copy(self.system / "sechost.dll", self.system / "sechost_b.dll")
         simulated = {name: f"etwsim.{name}" for name in exports(ETWSIM)}
         own = {name: f"sechost_b.{name}" for name in exports(self.system / "sechost_b.dll")}
-        self._hand_on("tdh", simulated)
-        self._hand_on("sechost", {**own, **simulated})
+        self.hand_on("tdh", simulated)
+        self.hand_on("sechost", {**own, **simulated})
 
-    def _hand_on(self, dll, names):
-        lines = "".join(f"    {name} = {target}\n" for name, target in sorted(names.items()))
-        with tempfile.TemporaryDirectory() as scratch:
-            definition = Path(scratch) / f"{dll}.def"
-            definition.write_text(f"LIBRARY {dll}.dll\nEXPORTS\n{lines}")
-            main = Path(scratch) / "main.c"
-            main.write_text("int main_of_dll(void) { return 1; }\n")
-            made = Path(scratch) / f"{dll}.dll"
-            subprocess.run([TOOLS + "gcc", "-shared", "-nostdlib", "-Wl,-e,main_of_dll", "-o",
-                            made, main, definition], check=True)
-            # The old one may be in use: it is replaced, not overwritten.
-            os.replace(shutil.copy(made, self.system / f"{dll}.new"), self.system / f"{dll}.dll")
+
+class Unkind(Prefix):
+    """A Windows that says of certificates what the real one does (unkind_crypt32.c)."""
+
+    def __init__(self):
+        super().__init__()
+        self.environment["WINEDLLOVERRIDES"] += ";crypt32=n,b"
+        own = {name: f"crypt32_b.{name}" for name in exports(self.system / "crypt32.dll")}
+        self._copy_builtin("crypt32", "crypt32_b")
+        self.hand_on("crypt32", {**own, "CertGetCertificateChain": "unkind_get_chain"},
+                     Path(__file__).resolve().parent / "unkind_crypt32.c")
+
+    def _copy_builtin(self, dll, name):
+        """Wine's own DLL under another name. Its half for Linux is looked for by that, too."""
+        library = self.folder / "wine"
+        for half, suffix in [("x86_64-windows", "dll"), ("x86_64-unix", "so")]:
+            found = [folder / half / f"{dll}.{suffix}" for folder in self._libraries()
+                     if (folder / half / f"{dll}.{suffix}").exists()]
+            if not found:
+                skip(f"no {dll}.{suffix} of Wine")
+            (library / half).mkdir(parents=True)
+            shutil.copy(found[0], library / half / f"{name}.{suffix}")
+        shutil.copy(library / "x86_64-windows" / f"{name}.dll", self.system)
+        self.environment["WINEDLLPATH"] = str(library)
+
+    @staticmethod
+    def _libraries():
+        """Folders that may hold what Wine is made of."""
+        beside = Path(WINE).resolve().parent
+        return [beside, beside / "wine", beside.parent / "lib" / "wine",
+                *sorted(Path("/usr/lib").glob("*-linux-gnu/wine"))]

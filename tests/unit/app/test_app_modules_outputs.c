@@ -63,6 +63,26 @@ static void outputs_over_http_check_what_belongs_together(void **state)
         {"{type: http, url: 'https://h', tls: {cert: a.PFX}}", "", ""},
         {"{type: http, url: 'https://h', tls: {cert: a.p12, key: b}}", "b}",
             "tls: the file of cert holds its key. remove key"},
+        {"{type: http, url: 'https://h', tls: {revocation: strict, client_cert: "
+         "'LocalMachine\\MY\\0123456789abcdefABCDEF0123456789abcdef01'}}",
+            "", ""},
+        {"{type: http, url: 'https://h', tls: {cert: a.p12, client_cert: "
+         "'CurrentUser\\MY\\0123456789abcdefABCDEF0123456789abcdef01'}}",
+            "'Curr", "tls: client_cert is our certificate, and so is cert. keep one of the two"},
+        {"{type: http, url: 'https://h', tls: {client_cert: ours.pem}}", "ours",
+            "tls: client_cert: this names no certificate in a store. write it as in "
+            "LocalMachine\\MY\\THUMBPRINT"},
+        {"{type: http, url: 'https://h', tls: {client_cert: 'localmachine\\MY\\01'}}", "'local",
+            "tls: client_cert: case matters here. write LocalMachine"},
+        {"{type: http, url: 'https://h', tls: {client_cert: 'Here\\MY\\01'}}", "'Here",
+            "tls: client_cert: 'Here' is no place of stores. write LocalMachine, or CurrentUser "
+            "for "
+            "that of the account the agent runs as"},
+        {"{type: http, url: 'https://h', tls: {client_cert: 'LocalMachine\\MY\\01 23'}}", "'Local",
+            "tls: client_cert: '01 23' is no thumbprint. write its 40 hexadecimal digits, without "
+            "spaces. PowerShell shows them: dir Cert:\\LocalMachine\\My"},
+        {"{type: http, url: 'https://h', tls: {revocation: soft}}", "soft",
+            "revocation: 'soft' is not known. use one of: best_effort, strict, none"},
         {"{type: http, url: 'https://h', tls: {pin_sha256: [abc]}}", "abc]",
             "tls: pin_sha256: 'abc' is no SHA-256 in base64. write its 44 characters"},
         {"{type: http, url: 'https://h', tls: {ca: "

@@ -1,0 +1,16 @@
+#ifndef ETWSHIP_OUTPUTS_HTTP_STORE_CERT_H
+#define ETWSHIP_OUTPUTS_HTTP_STORE_CERT_H
+
+#include "base/error.h"
+#include "base/span.h"
+
+/*
+ * A certificate in the store of Windows, as libcurl takes it for Schannel (CURLOPT_SSLCERT):
+ * LOCATION\STORE\THUMBPRINT, as in LocalMachine\MY\ and 40 hexadecimal digits. Its private key lies with
+ * it.
+ */
+
+/* False with what is wrong and what to do in ${err}. */
+bool http_store_cert_check(struct span text, struct error *err);
+
+#endif
