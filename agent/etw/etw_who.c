@@ -9,7 +9,7 @@
  * what sessions want of it; all of it is read with its bounds. A list may grow between the call that
  * asks for its size and the one that takes it, so both are repeated.
  */
-enum { MAX_ANSWER_BYTES = 16 * 1024 * 1024, IS_CLASSIC = 1 };
+enum { MAX_ANSWER_BYTES = 16 * 1024 * 1024, IS_CLASSIC = 1, IS_PRE_ENABLED = 2 };
 
 static bool wants_more(uint32_t result)
 {
@@ -121,6 +121,8 @@ static void count_instance(void *self, const struct etw_instance_info *instance)
     struct etw_who *who = self;
     who->is_classic = who->is_classic || (instance->flags & IS_CLASSIC) != 0;
     who->instance_count++;
+    /* The flag stays with a process that registers later. */
+    who->registered_count += !(instance->flags & IS_PRE_ENABLED) || instance->pid != 0;
 }
 
 static void add_hold(

@@ -24,7 +24,8 @@ struct etw_who {
     bool known;      /* false: this system does not say; nothing else counts then */
     bool is_classic; /* an instance serves one session only */
     uint32_t instance_count;
-    size_t hold_count; /* at most ETW_MAX_HOLDS are told */
+    uint32_t registered_count; /* of these; another one is only enabled by sessions */
+    size_t hold_count;         /* at most ETW_MAX_HOLDS are told */
     struct etw_hold_info holds[ETW_MAX_HOLDS];
 };
 

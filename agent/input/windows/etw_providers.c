@@ -7,10 +7,14 @@
 
 #include "base/buf.h"
 #include "etw/etw_api.h"
-#include "etw/etw_names.h"
+#include "etw/etw_known.h"
 #include "etw/etw_who.h"
 #include "input/windows/etw_provider_payload.h"
 #include "platform/plat_system.h"
+
+/* The list of this machine's providers may be as old as that part of the pause between two looks: sessions
+ * that start, or look, at about the same time share one. */
+enum { LOOKS_SHARED = 6 };
 
 /*
  * An entry is a wish of the configuration; a target is one provider in ETW, with the wishes of all
@@ -20,7 +24,7 @@
 struct entry {
     const struct etw_plan_entry *plan;
     struct guid guid;
-    bool unknown; /* its name is on no list of this machine */
+    bool unknown; /* this machine knows no provider of its name */
     struct etw_provider_payload payload;
 };
 
@@ -49,10 +53,10 @@ struct etw_providers {
     struct target *targets;
     size_t target_count;
     uint64_t look_at_ns;
+    uint64_t look_pause_ns;
     uint64_t wait_until_ns; /* how long providers' answers may be waited for now */
     uint64_t wait_again_ns; /* from when on they may again */
     uint64_t serial;        /* enablings so far */
-    bool lists_names;       /* this system has a list of providers */
     struct guid *inherited; /* enabled by the one before us, until we have begun */
     size_t inherited_count;
 };
@@ -94,6 +98,11 @@ static struct target *find_target(struct target *targets, size_t count, const st
 static uint64_t sooner(uint64_t a, uint64_t b)
 {
     return a == 0 || (b && b < a) ? b : a;
+}
+
+static uint64_t longer_pause(uint64_t pause_ns, uint64_t max_ns)
+{
+    return pause_ns * 2 < max_ns ? pause_ns * 2 : max_ns;
 }
 
 static void add_entry(struct etw_providers *p, struct entry *entry)
@@ -162,7 +171,7 @@ static void tell_unknown_event(void *self, const char *event_id)
 }
 
 /* Where an entry's name leads now; true if that is news. */
-static bool look_up(struct etw_providers *p, struct entry *entry, const struct etw_names *names)
+static bool look_up(struct etw_providers *p, struct entry *entry, uint64_t now_ns)
 {
     if (guid_is_zero(&entry->plan->request.provider)) {
         if (!entry->unknown) {
@@ -175,13 +184,13 @@ static bool look_up(struct etw_providers *p, struct entry *entry, const struct e
         return false;
     }
     struct guid guid = entry->plan->request.provider;
-    bool found = !entry->plan->named || !names ||
-                 etw_names_find(names, span_text(entry->plan->label), &guid);
+    bool found = !entry->plan->named || etw_known_find(span_text(entry->plan->label), now_ns,
+                                            p->look_pause_ns / LOOKS_SHARED, &guid);
     bool news = !guid_equal(&guid, &entry->guid);
     if (!found && !entry->unknown) {
-        note(p, entry->plan->spec->optional ? INPUT_NOTE_INFO : INPUT_NOTE_WARNING,
-            "provider %s is not registered on this machine. it is switched on as a TraceLogging "
-            "provider of that name, and looked for again",
+        note(p, INPUT_NOTE_INFO,
+            "provider %s: no program has registered it now, nor is it installed. it is switched on "
+            "all the same, as a TraceLogging provider of that name, and looked for again",
             entry->plan->label);
     } else if (found && entry->unknown) {
         note(p, INPUT_NOTE_INFO, "provider %s is there now", entry->plan->label);
@@ -196,14 +205,12 @@ static bool look_up(struct etw_providers *p, struct entry *entry, const struct e
     return news;
 }
 
-static bool look_all_up(struct etw_providers *p)
+static bool look_all_up(struct etw_providers *p, uint64_t now_ns)
 {
-    struct etw_names *names = p->lists_names ? etw_names_create(NULL) : NULL;
     bool news = false;
     for (size_t i = 0; i < p->entry_count; i++) {
-        news = look_up(p, &p->entries[i], names) || news;
+        news = look_up(p, &p->entries[i], now_ns) || news;
     }
-    etw_names_destroy(names);
     return news;
 }
 
@@ -309,8 +316,7 @@ static void enable_one(
     }
     target->code = code;
     target->retry_at_ns = now_ns + target->pause_ns;
-    uint64_t longer = target->pause_ns * 2;
-    target->pause_ns = longer < p->settings.retry_max_ns ? longer : p->settings.retry_max_ns;
+    target->pause_ns = longer_pause(target->pause_ns, p->settings.retry_max_ns);
 }
 
 /* Those that are waited for come last. */
@@ -386,10 +392,11 @@ static void tell_unwanted(const struct etw_providers *p)
 void etw_providers_begin(
     struct etw_providers *p, uint64_t session, bool was_running, uint64_t now_ns)
 {
-    look_all_up(p);
+    p->look_pause_ns = p->settings.look_ns;
+    look_all_up(p, now_ns);
     make_targets(p, NULL, 0);
     tell_unwanted(p);
-    p->look_at_ns = now_ns + p->settings.look_ns;
+    p->look_at_ns = now_ns + p->look_pause_ns;
     disallow(p, session, was_running);
     settle_inheritance(p, session);
     enable_all(p, session, now_ns);
@@ -457,14 +464,15 @@ static void look_again(struct etw_providers *p, uint64_t session, uint64_t now_n
     for (size_t i = 0; i < p->entry_count; i++) {
         wanted = wanted || p->entries[i].unknown;
     }
-    p->look_at_ns = now_ns + p->settings.look_ns;
+    p->look_pause_ns = longer_pause(p->look_pause_ns, p->settings.look_max_ns);
+    p->look_at_ns = now_ns + p->look_pause_ns;
     struct target *old = wanted ? malloc((p->target_count + 1) * sizeof(*old)) : NULL;
     if (!old) {
         return;
     }
     size_t count = p->target_count;
     memcpy(old, p->targets, count * sizeof(*old));
-    if (look_all_up(p) && make_targets(p, old, count)) {
+    if (look_all_up(p, now_ns) && make_targets(p, old, count)) {
         for (size_t i = 0; i < count; i++) {
             if (old[i].enabled && !find_target(p->targets, p->target_count, &old[i].guid)) {
                 etw_enable_stop(session, old[i].label, &old[i].guid, NULL);
@@ -542,6 +550,7 @@ struct etw_providers *etw_providers_create(
     size_t count = settings->plan->entry_count;
     struct etw_providers *p = calloc(1, sizeof(*p));
     if (p) {
+        etw_known_open();
         p->settings = *settings;
         p->entries = calloc(count + 1, sizeof(*p->entries));
         p->targets = calloc(count + 1, sizeof(*p->targets));
@@ -551,7 +560,6 @@ struct etw_providers *etw_providers_create(
         error_set(err, ERR_MEMORY, "out of memory for providers");
         return NULL;
     }
-    p->lists_names = etw_api_get()->TdhEnumerateProviders != NULL;
     for (size_t i = 0; i < count; i++) {
         p->entries[i].plan = &settings->plan->entries[i];
         etw_provider_payload_init(&p->entries[i].payload);
@@ -570,5 +578,6 @@ void etw_providers_destroy(struct etw_providers *p)
         free(p->entries);
         free(p->targets);
         free(p);
+        etw_known_close();
     }
 }

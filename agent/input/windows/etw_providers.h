@@ -20,7 +20,8 @@ struct etw_providers_settings {
                            theirs is wanted; else nobody waits for them */
     uint64_t retry_ns;  /* first pause after a refusal; it doubles */
     uint64_t retry_max_ns;
-    uint64_t look_ns; /* how often unknown names are looked up again */
+    uint64_t look_ns; /* when unknown names are first looked up again; the pause doubles */
+    uint64_t look_max_ns;
 };
 
 struct etw_providers *etw_providers_create(

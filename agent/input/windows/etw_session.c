@@ -28,6 +28,7 @@ struct etw_session_timing etw_session_timing = {.poll_ms = 1000,
     .retry_ms = 1000,
     .retry_max_ms = 60000,
     .look_ms = 30000,
+    .look_max_ms = 900000,
     .enable_ms = 2000,
     .begin_ms = 5000,
     .stop_ms = 5000,
@@ -540,7 +541,8 @@ static bool make_providers(struct etw_session *s, struct error *err)
         .enable_ms = s->timing.enable_ms,
         .retry_ns = s->timing.retry_ms * ns_per_ms,
         .retry_max_ns = s->timing.retry_max_ms * ns_per_ms,
-        .look_ns = s->timing.look_ms * ns_per_ms};
+        .look_ns = s->timing.look_ms * ns_per_ms,
+        .look_max_ns = s->timing.look_max_ms * ns_per_ms};
     s->providers = etw_providers_create(&settings, err);
     return s->providers != NULL;
 }

@@ -16,11 +16,12 @@ struct etw_session_timing {
     uint32_t held_ms;      /* between two looks at what raw buffers brought */
     uint32_t retry_ms;     /* first pause after a failure; it doubles */
     uint32_t retry_max_ms; /* longest pause */
-    uint32_t look_ms;      /* between two looks for providers that nobody knew */
-    uint32_t enable_ms;    /* what providers get to answer */
-    uint32_t begin_ms;     /* what the reader of a session that was running gets to come to it */
-    uint32_t stop_ms;      /* what each step of an orderly stop gets before the next, ruder one */
-    uint32_t who_ms;       /* how long a report waits to hear who did it */
+    uint32_t look_ms;      /* until providers that nobody knew are first looked for; it doubles */
+    uint32_t look_max_ms;
+    uint32_t enable_ms;  /* what providers get to answer */
+    uint32_t begin_ms;   /* what the reader of a session that was running gets to come to it */
+    uint32_t stop_ms;    /* what each step of an orderly stop gets before the next, ruder one */
+    uint32_t who_ms;     /* how long a report waits to hear who did it */
     uint32_t behind_ms;  /* how old the newest event may be, beside the flush, while events come */
     uint32_t numbers_ms; /* how late a message may come, beside the flush */
     uint32_t clock_ms;   /* by how much the system's time must be set to be told */

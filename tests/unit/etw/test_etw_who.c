@@ -85,6 +85,7 @@ static void who_listens_is_read_from_every_instance(void **state)
     assert_true(who.known);
     assert_false(who.is_classic);
     assert_int_equal(who.instance_count, 2);
+    assert_int_equal(who.registered_count, 2); /* a driver has no process */
     assert_int_equal(who.hold_count, 2);
     assert_int_equal(who.holds[0].logger_id, 0x21);
     assert_int_equal(who.holds[0].pid, 880);
@@ -94,6 +95,20 @@ static void who_listens_is_read_from_every_instance(void **state)
     assert_int_equal(who.holds[0].all, 7);
     assert_int_equal(who.holds[1].logger_id, 0x23);
     assert_int_equal(who.holds[1].pid, 0);
+}
+
+/* TRACE_PROVIDER_FLAG_PRE_ENABLE: "The provider is not registered; however, one or more sessions have
+ * enabled the provider" (trace_provider_instance_info on learn.microsoft.com). */
+static void what_sessions_have_enabled_alone_is_not_registered(void **state)
+{
+    struct etw_who who;
+    (void)state;
+    add_instance(1, 0, 2, true);
+    add_enable(1, 0x21, 5, 0x40);
+    assert_true(etw_who_ask(&provider, &who, NULL));
+    assert_int_equal(who.instance_count, 1);
+    assert_int_equal(who.registered_count, 0);
+    assert_int_equal(who.hold_count, 1);
 }
 
 /* Many processes with many sessions each: those of one session are found wherever they stand. */
@@ -267,6 +282,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         who_test(who_listens_is_read_from_every_instance),
+        who_test(what_sessions_have_enabled_alone_is_not_registered),
         who_test(what_one_session_has_is_added_up_over_all_instances),
         who_test(an_answer_that_is_cut_anywhere_is_refused),
         who_test(answers_that_lie_about_their_sizes_are_survived),

@@ -24,6 +24,7 @@ static const struct etw_session_timing rig_timing = {.poll_ms = 5,
     .retry_ms = 5,
     .retry_max_ms = 20,
     .look_ms = 10,
+    .look_max_ms = 40,
     .enable_ms = 100,
     .stop_ms = 20000};
 

@@ -89,7 +89,7 @@ static void a_name_that_is_installed_later_is_found(void **state)
     struct provider_spec specs[] = {rig_spec("Late-Provider"), rig_spec("Made-Up")};
     rig_start_as(&rig, ETW_PLAN_REALTIME, NULL, specs, 2);
     rig_await(&rig, is_enabled, &derived); /* it may be a TraceLogging one */
-    assert_true(rig_has_note(&rig, "! provider Late-Provider is not registered"));
+    assert_true(rig_has_note(&rig, "- provider Late-Provider: no program has registered it now"));
     assert_true(sim_tdh_add_provider(tdh, &late, span_text("Late-Provider")));
     rig_await(&rig, is_enabled, &late);
     rig_await(&rig, rig_has_note, "provider Late-Provider is there now");
@@ -100,18 +100,106 @@ static void a_name_that_is_installed_later_is_found(void **state)
     rig_fini(&rig);
 }
 
-static void nobody_is_warned_of_an_optional_one(void **state)
+/* It is on no list of TDH's: Windows knows its GUID while a program has registered it. */
+static void a_tracelogging_provider_is_known_by_its_guid(void **state)
 {
     (void)state;
     struct rig rig;
     rig_init(&rig, NULL);
     struct sim_tdh *tdh = install();
-    struct provider_spec spec = rig_spec("Late-Provider");
-    spec.optional = true;
+    struct guid derived = guid_from_name(span_text("Of-A-Program"));
+    const struct etw_sim_provider_options options = {
+        .guid = derived, .kind = ETW_SIM_TRACELOGGING, .pid = 900};
+    assert_non_null(etw_sim_provider_add(rig.sim, &options));
+    struct provider_spec spec = rig_spec("Of-A-Program");
     rig_start_as(&rig, ETW_PLAN_REALTIME, NULL, &spec, 1);
-    rig_await(&rig, rig_has_note, "- provider Late-Provider is not registered");
+    rig_await(&rig, is_enabled, &derived);
     rig_stop(&rig);
+    assert_false(rig_has_note(&rig, "provider Of-A-Program"));
+    sim_tdh_destroy(tdh);
+    rig_fini(&rig);
+}
+
+static void a_tracelogging_provider_may_come_later(void **state)
+{
+    (void)state;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    struct sim_tdh *tdh = install();
+    struct guid derived = guid_from_name(span_text("Of-A-Program"));
+    struct etw_sim_provider *provider = etw_sim_provider_add(rig.sim,
+        &(struct etw_sim_provider_options){
+            .guid = derived, .kind = ETW_SIM_TRACELOGGING, .pid = 900, .unregistered = true});
+    struct provider_spec spec = rig_spec("Of-A-Program");
+    rig_start_as(&rig, ETW_PLAN_REALTIME, NULL, &spec, 1);
+    rig_await(&rig, is_enabled, &derived);
+    rig_await(&rig, rig_has_note, "- provider Of-A-Program: no program has registered it now");
+    assert_false(rig_has_note(&rig, "is there now")); /* that we have enabled it is no sign */
+    etw_sim_provider_register(provider);
+    struct etw_sim_event event = {.descriptor = {.id = 7, .level = 4}};
+    assert_int_equal(etw_sim_burst(provider, &event, 0, 3, 0), 3);
+    rig_await(&rig, rig_has_note, "- provider Of-A-Program is there now");
+    rig_stop(&rig);
+    assert_int_equal(rig.events, 3);
     assert_false(rig_has_note(&rig, "! "));
+    sim_tdh_destroy(tdh);
+    rig_fini(&rig);
+}
+
+/* ---- how often Windows is asked for its list ------------------------------------------------------- */
+
+static unsigned lists_made;
+
+static uint32_t count_lists(struct etw_provider_list *list, uint32_t *bytes)
+{
+    lists_made += list == NULL; /* the first call of each time asks for the size */
+    return etw_sim_TdhEnumerateProviders(list, bytes);
+}
+
+enum { SESSIONS = 3, HOUR_S = 3600 };
+
+static void sessions_share_lists_and_ask_for_them_less_and_less(void **state)
+{
+    (void)state;
+    const uint64_t second_ns = 1000000000;
+    struct etw_providers *providers[SESSIONS];
+    struct error err;
+    struct rig rig;
+    rig_init(&rig, NULL);
+    struct sim_tdh *tdh = install();
+    struct etw_api counting = *etw_sim_api(rig.sim);
+    counting.TdhEnumerateProviders = count_lists;
+    etw_api_use(&counting);
+    lists_made = 0;
+    struct provider_spec specs[] = {rig_spec("Nobody-1"), rig_spec("Nobody-2")};
+    const struct input_env env = {
+        .name = "test", .providers = specs, .provider_count = 2, .note = rig_note, .self = &rig};
+    struct etw_plan *plan = etw_plan_create(ETW_PLAN_REALTIME, &rig.settings, &env, &err);
+    assert_non_null(plan);
+    const struct etw_providers_settings settings = {.plan = plan,
+        .note = rig_note,
+        .self = &rig,
+        .look_ns = etw_session_timing.look_ms * second_ns / 1000,
+        .look_max_ns = etw_session_timing.look_max_ms * second_ns / 1000};
+    uint64_t session = etw_sim_session_add(
+        rig.sim, &(struct etw_sim_session_options){.name = NAME, .mode = ETW_MODE_REAL_TIME}, NULL);
+    for (int i = 0; i < SESSIONS; i++) { /* one second after another */
+        providers[i] = etw_providers_create(&settings, &err);
+        assert_non_null(providers[i]);
+        etw_providers_begin(providers[i], session, false, (uint64_t)i * second_ns);
+    }
+    assert_int_equal(lists_made, 1);
+    for (uint64_t now = SESSIONS; now <= HOUR_S; now++) {
+        for (int i = 0; i < SESSIONS; i++) {
+            etw_providers_tick(providers[i], session, now * second_ns);
+        }
+    }
+    /* After 30 s, then 1, 2, 4, 8, 15, 15 minutes. */
+    assert_int_equal(lists_made, 1 + 7);
+    for (int i = 0; i < SESSIONS; i++) {
+        etw_providers_destroy(providers[i]);
+    }
+    etw_plan_destroy(plan);
     sim_tdh_destroy(tdh);
     rig_fini(&rig);
 }
@@ -169,7 +257,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_name_is_what_the_machine_calls_so),
         cmocka_unit_test(a_name_that_is_installed_later_is_found),
-        cmocka_unit_test(nobody_is_warned_of_an_optional_one),
+        cmocka_unit_test(a_tracelogging_provider_is_known_by_its_guid),
+        cmocka_unit_test(a_tracelogging_provider_may_come_later),
+        cmocka_unit_test(sessions_share_lists_and_ask_for_them_less_and_less),
         cmocka_unit_test(conditions_on_fields_are_for_etw),
         cmocka_unit_test(wpp_needs_its_control_guid),
     };
