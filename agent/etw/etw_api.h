@@ -20,6 +20,9 @@ struct etw_api {
     /* QueryPerformanceCounter and GetSystemTimePreciseAsFileTime, as near to each other as can be:
      * what time a stamp of the counter stands for. */
     void (*now)(int64_t *ret_counter, uint64_t *ret_filetime);
+
+    /* QueryPerformanceFrequency: how often that counter counts in a second. */
+    uint64_t (*frequency)(void);
 };
 
 /* What windows/ and linux/ give: fill ${api} with what this system has. */

@@ -63,6 +63,12 @@ static void now(int64_t *ret_counter, uint64_t *ret_filetime)
     }
 }
 
+static uint64_t frequency(void)
+{
+    LARGE_INTEGER frequency;
+    return QueryPerformanceFrequency(&frequency) ? (uint64_t)frequency.QuadPart : 0;
+}
+
 void etw_load(struct etw_api *api)
 {
     HMODULE modules[sizeof(dlls) / sizeof(dlls[0])];
@@ -75,4 +81,5 @@ void etw_load(struct etw_api *api)
 #undef ETW_CALL
     api->last_error = last_error;
     api->now = now;
+    api->frequency = frequency;
 }

@@ -328,6 +328,10 @@ struct etw_consume *etw_consume_open(const struct etw_consume_settings *settings
         etw_consume_destroy(c);
         return NULL;
     }
+    if (c->header.perf_freq <= 0 &&
+        api->frequency) { /* the counter is this machine's in any case */
+        c->header.perf_freq = (int64_t)api->frequency();
+    }
     if (!add_trace(c)) {
         error_set(err, ERR_MEMORY, "out of memory for a session");
         etw_consume_destroy(c);

@@ -56,6 +56,7 @@ struct etw_sim_options {
     bool header_event; /* live consumers get the EventTrace header event first, as readers of files
                           do; what Windows does depends on whom one asks */
     bool odd_pointer_size; /* LogfileHeader.PointerSize of live sessions says 4, as it may */
+    bool no_perf_freq;     /* LogfileHeader.PerfFreq of live sessions is 0 */
     bool no_raw_delivery;  /* OpenTraceFromRealTimeLogger is not there */
     void (*set_last_error)(uint32_t code); /* SetLastError of a real system, beside our own */
     uint32_t (*thread_id)(void);           /* of the caller; else small numbers */

@@ -46,7 +46,7 @@ void sim_deliver_fill_header(const struct sim_session *s, struct etw_logfile_hea
         .events_lost = (uint32_t)s->counts.events_lost,
         .cpu_speed_mhz = o->cpu_mhz,
         .boot_time = (int64_t)s->sim->boot_time,
-        .perf_freq = (int64_t)o->perf_frequency,
+        .perf_freq = o->no_perf_freq ? 0 : (int64_t)o->perf_frequency,
         .start_time = (int64_t)s->start_time,
         .reserved_flags = s->clock,
         .buffers_lost = s->real_time_buffers_lost};

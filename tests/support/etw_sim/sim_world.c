@@ -69,6 +69,11 @@ static void look_at_clocks(int64_t *ret_counter, uint64_t *ret_filetime)
     *ret_filetime = etw_sim_filetime(sim);
 }
 
+static uint64_t look_at_frequency(void)
+{
+    return etw_sim_world()->options.perf_frequency;
+}
+
 static void fill_table(struct etw_sim *sim)
 {
     struct etw_api *api = &sim->api;
@@ -80,6 +85,7 @@ static void fill_table(struct etw_sim *sim)
     }
     api->last_error = etw_sim_last_error;
     api->now = look_at_clocks;
+    api->frequency = look_at_frequency;
 }
 
 struct etw_sim *etw_sim_create(const struct etw_sim_options *options, struct error *err)
