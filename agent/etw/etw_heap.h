@@ -19,6 +19,7 @@ enum {
     ETW_HEAP_FREE = 0x24,
 };
 
+/* Our own limits. StartHeapTrace documents none for processes, and advises to trace few of them. */
 enum { ETW_MAX_HEAP_PROCESSES = 64, ETW_MAX_HEAP_STACKS = 32 };
 
 /* Whose heaps, and which types of events get a stack. Borrowed. */

@@ -163,8 +163,8 @@ const struct config_field live_options_heap[] = {
     {CONFIG_ROW("on_stop", ENUM, struct live_heap, on_stop), .default_text = "leave",
         .names = on_stop_names, .help = "what becomes of it when the agent stops"},
     {CONFIG_ROW("in_service", BOOL, struct live_heap, in_service), .default_text = "false",
-        .help = "launch it from a service, too: with the service's account and rights, and without "
-            "a desktop"},
+        .help = "launch it from a service, too: with the service's account, rights and few privileges, "
+            "and without a desktop"},
     {CONFIG_ROW("pids", STRINGS, struct live_heap, pids), .min = 1, .max = 64,
         .help = "processes that run already, by number; not with launch"},
     {CONFIG_ROW("processes", STRINGS, struct live_heap, processes), .min = 1, .max = 16,

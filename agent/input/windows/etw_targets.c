@@ -244,8 +244,8 @@ static void tell_left(struct etw_targets *t)
 {
     if (!t->has_left_some) {
         note(t, INPUT_NOTE_WARNING,
-            "processes: a session traces the heaps of %d processes at most. others of these names "
-            "run, too, and are left out",
+            "processes: etwship traces the heaps of %d processes at most in a session. others of "
+            "these names run, too, and are left out",
             ETW_MAX_HEAP_PROCESSES);
         t->has_left_some = true;
     }

@@ -66,8 +66,10 @@ static void a_service_launches_only_what_it_may(void **state)
         assert_int_equal(report.line_count, !rows[i].may);
         if (!rows[i].may) {
             assert_string_equal(report.lines[0].text,
-                "f.yaml:2:10: error: launch: a service would run the program with its own rights, "
-                "and without a desktop. name it in processes instead, or write in_service: true");
+                "f.yaml:2:10: error: launch: a service would run the program with its own rights "
+                "and "
+                "few privileges, and without a desktop. name it in processes instead, or write "
+                "in_service: true");
         }
         app_config_fini(&config);
         config_report_fini(&report);
