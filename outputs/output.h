@@ -27,6 +27,8 @@ enum record_status {
     RECORD_REJECTED,
     RECORD_BLOCKED, /* not taken now, which is a matter of where it is routed to: what goes elsewhere may
                        be taken. Only of an output with routes */
+    RECORD_HELD, /* the same, as everything that is routed there is refused for itself: no record is bad but
+                       the set-up of that place (output_report.set_up) */
 };
 
 /* What is left to send of one batch. A first try and a partial resend look the same. */
@@ -48,6 +50,9 @@ struct delivery {
     /* Was each record refused for itself before (a dead letter that is sent again)? */
     bool refused_before;
 
+    /* Was it held as RECORD_HELD, and nothing taken since that goes where it goes? All of it goes there. */
+    bool suspect;
+
     /* What names each record for ever (delivery_id.h); NULL: the output does not want
      * it, or these have none (dead letters of an output that did not want it then). Record i
      * has place first_place + places[i] of its batch, or without `places` first_place + i. */
@@ -62,6 +67,8 @@ struct output_rejection {
     struct span type;
     struct span reason;
     struct span index; /* where it was to go; empty: unknown */
+    const char
+        *set_up; /* for the host: output_report.set_up of a record that is RECORD_HELD; else NULL */
 };
 
 struct output_report {
@@ -77,9 +84,12 @@ struct output_report {
     uint64_t unexpected_duplicates;
 
     /* Say why record ${record} of the delivery is rejected or blocked: before OUTPUT_REJECTED for all
-     * or any, and for each RECORD_REJECTED and RECORD_BLOCKED. May be NULL; what is not said is rejected without a reason. */
+     * or any, and for each that is rejected, blocked or held. May be NULL; what is not said is rejected without
+     * a reason. */
     void (*reject)(void *host, size_t record, const struct output_rejection *why);
     void *host; /* its first argument */
+
+    const char *set_up; /* with RECORD_HELD: what it looks like, and what to do about it; static */
 };
 
 struct config_check;

@@ -70,7 +70,7 @@ void rejections_tell(const struct rejections *notes, const enum record_status *s
             .reason = span_first(after_type, note.reason_size),
             .index = span_first(after_reason, note.index_size)};
         enum record_status status = statuses[note.record];
-        if (status == RECORD_REJECTED || status == RECORD_BLOCKED) {
+        if (status != RECORD_RETRY && status != RECORD_DELIVERED) {
             report->reject(report->host, note.record, &why);
         }
         rest = span_from(after_reason, note.index_size);

@@ -28,7 +28,7 @@ static inline size_t rejections_mark(const struct rejections *notes)
 
 void rejections_forget(struct rejections *notes, size_t mark);
 
-/* Tell the host of every record that ${statuses} says is rejected or blocked. */
+/* Tell the host of every record that ${statuses} says is rejected, blocked or held. */
 void rejections_tell(const struct rejections *notes, const enum record_status *statuses,
     const struct output_report *report);
 

@@ -95,8 +95,16 @@ void delivery_host_destroy(struct delivery_host *host)
     free(host);
 }
 
+static bool grow_list(uint32_t **list, size_t count)
+{
+    uint32_t *grown = realloc(*list, count * sizeof(*grown));
+    *list = grown ? grown : *list;
+    return grown != NULL;
+}
+
 static bool grow(struct delivery_host *host, const struct delivery *delivery)
 {
+    size_t count = delivery->record_count;
     if (delivery->bytes.size > host->capacity_bytes) {
         uint8_t *rest = realloc(host->rest, delivery->bytes.size);
         if (!rest) {
@@ -105,22 +113,15 @@ static bool grow(struct delivery_host *host, const struct delivery *delivery)
         host->rest = rest;
         host->capacity_bytes = delivery->bytes.size;
     }
-    if (delivery->record_count > host->capacity_records) {
-        uint32_t *ends = realloc(host->rest_ends, delivery->record_count * sizeof(*ends));
-        host->rest_ends = ends ? ends : host->rest_ends;
-        uint32_t *routes = realloc(host->rest_routes, delivery->record_count * sizeof(*routes));
-        host->rest_routes = routes ? routes : host->rest_routes;
-        uint32_t *records = realloc(host->rest_records, delivery->record_count * sizeof(*records));
-        host->rest_records = records ? records : host->rest_records;
-        uint32_t *places = realloc(host->rest_places, delivery->record_count * sizeof(*places));
-        host->rest_places = places ? places : host->rest_places;
-        enum record_status *statuses = realloc(
-            host->statuses, delivery->record_count * sizeof(*statuses));
+    if (count > host->capacity_records) {
+        enum record_status *statuses = realloc(host->statuses, count * sizeof(*statuses));
         host->statuses = statuses ? statuses : host->statuses;
-        if (!ends || !routes || !records || !places || !statuses) {
+        if (!statuses || !grow_list(&host->rest_ends, count) ||
+            !grow_list(&host->rest_routes, count) || !grow_list(&host->rest_records, count) ||
+            !grow_list(&host->rest_places, count)) {
             return false;
         }
-        host->capacity_records = delivery->record_count;
+        host->capacity_records = count;
     }
     return true;
 }
@@ -218,15 +219,22 @@ static void lose_refused(struct delivery_host *host, size_t end, size_t *refused
     *refused = 0;
 }
 
-/* A blocked record leaves the delivery: the agent holds it until its destination opens. */
-static void park(struct delivery_host *host, size_t index)
+static bool is_blocked(enum record_status status)
 {
-    const struct output_rejection why = refusals_why(&host->refusals, index);
+    return status == RECORD_BLOCKED || status == RECORD_HELD;
+}
+
+/* A blocked record leaves the delivery: the agent holds it until its destination opens. */
+static void park(struct delivery_host *host, size_t index, const struct output_report *report)
+{
+    struct output_rejection why = refusals_why(&host->refusals, index);
+    why.set_up = host->statuses[index] == RECORD_HELD ? report->set_up : NULL;
     host->settings.park(host->settings.self, record_of(host, index), &why);
 }
 
 /* Keep only the records that are to be sent again. */
-static void keep_retries(struct delivery_host *host, struct delivery *left)
+static void keep_retries(
+    struct delivery_host *host, const struct output_report *report, struct delivery *left)
 {
     size_t kept = 0;
     size_t refused = 0; /* records just before i that are refused, and not yet lost */
@@ -243,8 +251,9 @@ static void keep_retries(struct delivery_host *host, struct delivery *left)
         if (host->statuses[i] == RECORD_DELIVERED) {
             host->counts.delivered++;
             host->counts.bytes += end - start;
-        } else if (host->statuses[i] == RECORD_BLOCKED) {
-            park(host, i);
+            left->suspect = false;
+        } else if (is_blocked(host->statuses[i])) {
+            park(host, i, report);
         } else {
             memmove(host->rest + size, left->bytes.data + start, end - start);
             size += end - start;
@@ -275,7 +284,7 @@ static bool settle(struct delivery_host *host, enum output_verdict verdict,
         host->counts.bytes += left->bytes.size;
         return true;
     case OUTPUT_MIXED:
-        keep_retries(host, left);
+        keep_retries(host, report, left);
         return left->record_count == 0;
     case OUTPUT_FATAL:
         host->ended = true;
@@ -362,14 +371,11 @@ static enum output_verdict try_once(
     return verdict;
 }
 
-static bool any_is(const struct delivery_host *host, size_t count, enum record_status status)
+static bool rejects_any(const struct delivery_host *host, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (host->statuses[i] == status) {
-            return true;
-        }
-    }
-    return false;
+    size_t i = 0;
+    for (; i < count && host->statuses[i] != RECORD_REJECTED; i++) {}
+    return i < count;
 }
 
 /* Blocked records that cannot be parked, or are too old for that, are like others that fail. */
@@ -377,20 +383,19 @@ static void take_blocked(
     struct delivery_host *host, const struct delivery *left, struct output_report *report)
 {
     bool parks = host->settings.park && left->routes && !is_too_old(host);
-    if (parks || !any_is(host, left->record_count, RECORD_BLOCKED)) {
-        return;
+    for (size_t i = 0; !parks && i < left->record_count; i++) {
+        if (is_blocked(host->statuses[i])) {
+            host->statuses[i] = RECORD_RETRY;
+            report->degraded = true;
+        }
     }
-    for (size_t i = 0; i < left->record_count; i++) {
-        host->statuses[i] = host->statuses[i] == RECORD_BLOCKED ? RECORD_RETRY : host->statuses[i];
-    }
-    report->degraded = true;
 }
 
 /* People hear of it, and what is refused is kept. */
 static void take_note(struct delivery_host *host, enum output_verdict verdict,
     struct output_report *report, const struct delivery *left)
 {
-    bool refused = verdict == OUTPUT_MIXED && any_is(host, left->record_count, RECORD_REJECTED);
+    bool refused = verdict == OUTPUT_MIXED && rejects_any(host, left->record_count);
     if (refused) {
         tell(host, DELIVERY_REFUSED, report->error.text);
     }
@@ -493,7 +498,7 @@ static bool give_up_old(
         host->last_words = NULL;
         kept = host->counts.dead_lettered - kept;
         host->counts.kept_too_old += kept;
-        keep_retries(host, left);
+        keep_retries(host, report, left);
         count -= left->record_count;
         if (kept && left->record_count && host->settings.left) {
             host->settings.left(host->settings.self, host->rest_records, left->record_count);

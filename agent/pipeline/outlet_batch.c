@@ -209,6 +209,7 @@ static void hand_over(struct outlet_lane *lane, struct delivery delivery)
     struct delivery_ids ids = batch_ids(lane->batch, item->epoch, item->stream_hash);
     delivery.ids = lane->outlet->settings.ids ? &ids : NULL;
     delivery.repeated = lane->tried || may_be_repeated(lane);
+    delivery.suspect = lane->suspect;
     delivery_host_deliver_since(lane->host, &delivery, lane->since_ns, lane->tried);
 }
 
@@ -461,6 +462,7 @@ void outlet_batch_begin(
     lane->item = item;
     lane->batch = item->batch;
     lane->tried = tried;
+    lane->suspect = false;
     lane->since_ns = since_ns;
     lane->records = NULL;
     lane->first = 0;

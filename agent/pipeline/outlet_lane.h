@@ -37,7 +37,8 @@ struct outlet_lane {
     const uint32_t *records; /* that the host has; NULL: those from `first` on */
     uint32_t *list;          /* for them */
     size_t list_capacity;
-    bool tried;        /* it was in hand before, and parked since */
+    bool tried;        /* it was in hand before, and parked since … */
+    bool suspect;      /* … as all that goes there is refused */
     uint64_t since_ns; /* it is tried since then */
     bool over;         /* there is no memory for it, and the outlet gives up */
     uint8_t *marks;    /* by record: 1: it is parked */

@@ -72,10 +72,12 @@ void outlet_news_tell(
 void outlet_news_parked(
     struct outlet_news *news, enum parking_news what, const char *route, const char *text)
 {
+    static const char *const kinds[] = {
+        [PARKING_PARKED] = "parked", [PARKING_REFUSES] = "refuses", [PARKING_OPENED] = "unparked"};
     char line[MAX_LINE_BYTES];
-    bool parked = what == PARKING_PARKED;
+    bool parked = what == PARKING_PARKED || what == PARKING_REFUSES;
     plat_mutex_lock(&news->mutex);
-    news->parked_routes += parked ? 1 : SIZE_MAX;
+    news->parked_routes += what == PARKING_PARKED ? 1 : parked ? 0 : SIZE_MAX;
     books_set_degraded(
         news->books, news->index, news->degraded_lanes > 0 || news->parked_routes > 0);
     if (parked) {
@@ -86,7 +88,7 @@ void outlet_news_parked(
         snprintf(line, sizeof(line), "%s takes events again", route);
     }
     if (what != PARKING_EMPTY) {
-        news->warn(news->self, news->output, parked ? "parked" : "unparked", line);
+        news->warn(news->self, news->output, kinds[what], line);
     }
     plat_mutex_unlock(&news->mutex);
 }

@@ -107,6 +107,7 @@ static void try_claimed(struct outlet_lane *lane, struct parked_batch *parked)
     struct outlet *outlet = lane->outlet;
     outlet_batch_begin(lane, &parked->item, true, parked->since_ns);
     lane->undelivered = parked->undelivered;
+    lane->suspect = parked->suspect;
     if (lane->over) { /* without memory there are no marks, and no try */
         put_down(lane, parking_count(parked));
         outlet_batch_end(lane);

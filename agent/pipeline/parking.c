@@ -3,35 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "pipeline/parking_own.h"
 #include "platform/plat_system.h"
 
-/*
- * Routes are a list that is looked through: there are few, and each is asked for once per batch. The groups
- * of a route stand in the order of their batches' numbers, whichever thread was first to park its batch.
- */
-struct parked_route {
-    struct parked_route *next;
-    uint64_t hash;
-    struct parked_group *head;
-    struct parked_group *tail;
-    struct back_off back_off;
-    uint64_t due_ns;
-    uint64_t kept_ns; /* what was claimed last came back then, and is not settled; 0: it is */
-    size_t pins;      /* groups that are made, and not put to it yet */
-    bool busy;        /* a group of it is claimed */
-    bool open;        /* the destination took what was claimed last */
-    bool hurried;     /* it had its last try before the agent stops */
-    bool told;
-    char text[PARKING_TEXT_MAX_BYTES];
-    char shown[PARKING_NAME_MAX_BYTES]; /* its destination, as people know it */
-    size_t name_size;
-    uint8_t name[];
-};
-
-enum { NS_PER_MS = 1000 * 1000, REST_PER_TRY = 4 };
-
-/* A try that took long is followed by a longer rest, so that others have most of the time; up to this. */
-static const uint64_t max_rest_ns = UINT64_C(300000000000);
+/* The groups of a route stand in the order of their batches' numbers, whichever thread was first to park its
+ * batch. */
 
 void parking_init(struct parking *parking, const struct delivery_retry *retry, uint64_t max_bytes,
     size_t max_probes)
@@ -67,93 +43,6 @@ void parking_fini(struct parking *parking)
         free(route);
     }
     plat_mutex_fini(&parking->mutex);
-}
-
-/* ---- routes; with the mutex held ------------------------------------------------------------------- */
-
-/* FNV-1a. */
-static uint64_t hash_of(struct span name)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < name.size; i++) {
-        hash = (hash ^ name.data[i]) * UINT64_C(0x100000001b3);
-    }
-    return hash;
-}
-
-static struct span name_of(const struct parked_route *route)
-{
-    return span_make(route->name, route->name_size);
-}
-
-static struct parked_route *find(const struct parking *parking, struct span name)
-{
-    uint64_t hash = hash_of(name);
-    struct parked_route *route = parking->routes;
-    while (route && (route->hash != hash || !span_equal(name_of(route), name))) {
-        route = route->next;
-    }
-    return route;
-}
-
-static void show(struct parked_route *route, struct span name)
-{
-    struct span cut = span_first(name, PARKING_NAME_MAX_BYTES - 1);
-    snprintf(route->shown, sizeof(route->shown), "%.*s", SPAN_ARG(cut));
-}
-
-static struct parked_route *find_or_add(struct parking *parking, struct span name)
-{
-    struct parked_route *route = find(parking, name);
-    if (route) {
-        return route;
-    }
-    route = calloc(1, sizeof(*route) + name.size);
-    if (!route) {
-        return NULL;
-    }
-    route->hash = hash_of(name);
-    route->name_size = name.size;
-    if (name.size) {
-        memcpy(route->name, name.data, name.size);
-    }
-    back_off_init(&route->back_off, parking->retry.min_ms, parking->retry.max_ms,
-        parking->seed++ ^ route->hash);
-    snprintf(route->text, sizeof(route->text), "it takes nothing");
-    show(route, name);
-    route->next = parking->routes;
-    parking->routes = route;
-    parking->route_count++;
-    atomic_store(&parking->any, true);
-    return route;
-}
-
-/* Behind a try that took ${spent_ns}. */
-static void wait_again(struct parked_route *route, uint64_t spent_ns)
-{
-    uint64_t rest = spent_ns < max_rest_ns / REST_PER_TRY ? spent_ns * REST_PER_TRY : max_rest_ns;
-    route->due_ns = plat_monotonic_ns() + rest +
-                    (uint64_t)back_off_next(&route->back_off, 0) * NS_PER_MS;
-}
-
-/* Forget the route if nothing waits for it, ${why} that is so. */
-static void forget_if_empty(
-    struct parking *parking, struct parked_route *route, enum parking_news why)
-{
-    if (route->head || route->busy || route->pins) {
-        return;
-    }
-    if (route->told && parking->tell) {
-        parking->tell(parking->self, why, route->shown, route->text);
-    }
-    struct parked_route **at = &parking->routes;
-    while (*at != route) {
-        at = &(*at)->next;
-    }
-    *at = route->next;
-    parking->route_count--;
-    atomic_store(&parking->any, parking->route_count > 0);
-    free(route);
 }
 
 /* ---- groups; with the mutex held ------------------------------------------------------------------- */
@@ -200,40 +89,6 @@ bool parking_is_full(struct parking *parking)
     return full;
 }
 
-bool parking_look(struct parking *parking, const struct span *names, size_t count, bool *ret_parked)
-{
-    bool any = false;
-    plat_mutex_lock(&parking->mutex);
-    for (size_t i = 0; i < count; i++) {
-        ret_parked[i] = find(parking, names[i]) != NULL;
-        any = any || ret_parked[i];
-    }
-    plat_mutex_unlock(&parking->mutex);
-    return any;
-}
-
-void parking_blame(struct parking *parking, struct span name, const struct output_rejection *why)
-{
-    plat_mutex_lock(&parking->mutex);
-    struct parked_route *route = find_or_add(parking, name);
-    if (route) {
-        struct span reason = span_first(why->reason, PARKING_TEXT_MAX_BYTES / 2);
-        bool ends = reason.size && reason.data[reason.size - 1] == ';';
-        reason = span_first(reason, reason.size - ends);
-        if (why->status) {
-            snprintf(route->text, sizeof(route->text), "status %d %.*s%s%.*s", why->status,
-                SPAN_ARG(span_first(why->type, PARKING_TEXT_MAX_BYTES / 4)),
-                reason.size ? ": " : "", SPAN_ARG(reason));
-        } else if (reason.size) {
-            snprintf(route->text, sizeof(route->text), "%.*s", SPAN_ARG(reason));
-        }
-        if (why->index.size) {
-            show(route, why->index);
-        }
-    }
-    plat_mutex_unlock(&parking->mutex);
-}
-
 /* A group for ${count} records, none of which is in it. NULL: out of memory. */
 static struct parked_group *make_group(
     struct parking *parking, struct parked_batch *batch, struct span name, size_t count)
@@ -243,7 +98,7 @@ static struct parked_group *make_group(
         return NULL;
     }
     plat_mutex_lock(&parking->mutex);
-    group->route = find_or_add(parking, name);
+    group->route = parking_route_get(parking, name);
     if (group->route) {
         group->route->pins++;
     }
@@ -299,7 +154,7 @@ static void discard(struct parking *parking, struct parked_batch *batch)
     plat_mutex_lock(&parking->mutex);
     for (struct parked_group *g = batch->groups; g; g = g->sibling) {
         g->route->pins--;
-        forget_if_empty(parking, g->route, PARKING_EMPTY);
+        parking_route_forget(parking, g->route, PARKING_EMPTY);
     }
     plat_mutex_unlock(&parking->mutex);
     parked_batch_free(batch);
@@ -325,15 +180,6 @@ struct parked_batch *parking_make(
     return batch;
 }
 
-/* What people hear of a route that has not been told. */
-static void tell_parked(struct parking *parking, struct parked_route *route)
-{
-    if (!route->told && parking->tell) {
-        parking->tell(parking->self, PARKING_PARKED, route->shown, route->text);
-    }
-    route->told = true;
-}
-
 void parking_put(struct parking *parking, struct parked_batch *batch)
 {
     plat_mutex_lock(&parking->mutex);
@@ -351,9 +197,9 @@ void parking_put(struct parking *parking, struct parked_batch *batch)
         link_group(g);
         count_records(parking, batch, (int64_t)g->count);
         if (fresh) {
-            wait_again(route, 0);
+            parking_route_wait(route, 0);
         }
-        tell_parked(parking, route);
+        parking_route_tell(parking, route);
     }
     plat_mutex_unlock(&parking->mutex);
 }
@@ -418,8 +264,10 @@ struct parked_batch *parking_claim(struct parking *parking, bool hurry)
         batch = first->head->batch;
         batch->claimed_ns = now;
         batch->probes = !first->open;
+        batch->suspect = first->refuses;
         for (struct parked_group *g = batch->groups; g; g = g->sibling) {
-            if (g->route->head == g && due_of(parking, g->route, hurry) <= now) {
+            bool fits = batch->suspect ? g->route == first : !g->route->refuses;
+            if (fits && g->route->head == g && due_of(parking, g->route, hurry) <= now) {
                 g->claimed = true;
             }
         }
@@ -485,9 +333,10 @@ static bool take_back(
     route->kept_ns = group->count ? plat_monotonic_ns() : 0;
     if (gone && answered) {
         back_off_reset(&route->back_off);
+        route->refuses = false;
     }
     if (group->count || !answered) {
-        wait_again(route, plat_monotonic_ns() - group->batch->claimed_ns);
+        parking_route_wait(route, plat_monotonic_ns() - group->batch->claimed_ns);
     } else {
         route->open = true; /* on with the next batch */
         route->due_ns = 0;
@@ -496,7 +345,7 @@ static bool take_back(
         link_group(group);
         return true;
     }
-    forget_if_empty(parking, route, answered ? PARKING_OPENED : PARKING_EMPTY);
+    parking_route_forget(parking, route, answered ? PARKING_OPENED : PARKING_EMPTY);
     free(group);
     return false;
 }
@@ -551,7 +400,7 @@ void parking_end(struct parking *parking, struct parked_batch *batch)
         } else {
             unlink_group(g);
         }
-        forget_if_empty(parking, g->route, PARKING_EMPTY);
+        parking_route_forget(parking, g->route, PARKING_EMPTY);
     }
     end_claim(parking, batch);
     remove_batch(parking, batch);
@@ -570,18 +419,6 @@ struct parked_batch *parking_drop(struct parking *parking)
     }
     plat_mutex_unlock(&parking->mutex);
     return batch;
-}
-
-void parking_tidy(struct parking *parking)
-{
-    plat_mutex_lock(&parking->mutex);
-    struct parked_route *route = parking->routes;
-    while (route) {
-        struct parked_route *behind = route->next;
-        forget_if_empty(parking, route, PARKING_EMPTY);
-        route = behind;
-    }
-    plat_mutex_unlock(&parking->mutex);
 }
 
 void parking_look_at(struct parking *parking, struct parking_facts *ret_facts)

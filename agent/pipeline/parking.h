@@ -13,7 +13,8 @@
  * with such records is parked: whatever else goes there is held, too, in the order of the batches, so that
  * nothing overtakes. The batches stay in the spool, not acked. A claim hands out the oldest batch of a route
  * that is due for a try, with its records for that route and for others that are due and oldest in it; what
- * the destination takes opens the route bit by bit.
+ * the destination takes opens the route bit by bit. A route that refuses every event for itself (RECORD_HELD)
+ * is claimed alone, as one event of it is asked for first.
  *
  * Any thread, but what is said of a claimed batch: that is its claimer's alone. Bounded by parking_is_full,
  * which whoever takes batches asks before. Embedded.
@@ -27,9 +28,10 @@ enum {
 };
 
 enum parking_news {
-    PARKING_PARKED, /* it takes nothing: what the destination said */
-    PARKING_OPENED, /* it takes events again */
-    PARKING_EMPTY,  /* nothing is held for it any more, as that was given up */
+    PARKING_PARKED,  /* it takes nothing: what the destination said */
+    PARKING_REFUSES, /* it is parked, and refuses every event for itself from now on */
+    PARKING_OPENED,  /* it takes events again */
+    PARKING_EMPTY,   /* nothing is held for it any more, as that was given up */
 };
 
 struct parked_route;
@@ -51,11 +53,12 @@ struct parked_batch {
     struct parked_batch *previous;
     struct spool_item item;
     uint64_t number;
-    uint64_t since_ns;   /* when it was tried first; plat_monotonic_ns */
-    size_t memory;       /* that it keeps; 0: none */
-    bool own;            /* events of the agent itself */
-    bool busy;           /* claimed … */
-    bool probes;         /* … of a route that has not been opened; … */
+    uint64_t since_ns; /* when it was tried first; plat_monotonic_ns */
+    size_t memory;     /* that it keeps; 0: none */
+    bool own;          /* events of the agent itself */
+    bool busy;         /* claimed … */
+    bool probes;       /* … of a route that has not been opened; … */
+    bool suspect; /* … and that refuses every event for itself: then it is claimed alone; … */
     uint64_t claimed_ns; /* … since then */
     bool undelivered;    /* of the claimer: some of it is to be delivered by the next run */
     struct parked_group *groups;

@@ -83,37 +83,159 @@ static void each_try_asks_for_another_event(void **state)
     teardown(&f);
 }
 
+static const struct span names[] = {{(const uint8_t *)"a", 1}, {(const uint8_t *)"b", 1}};
+
+/* Records go to ${count} indices in turn. */
+static void route(struct fixture *f, uint32_t routes[MAX_RECORDS], uint32_t count)
+{
+    for (size_t i = 0; i < f->delivery.record_count; i++) {
+        routes[i] = (uint32_t)i % count;
+    }
+    f->delivery.routes = routes;
+    f->delivery.route_names = names;
+    f->delivery.route_count = count;
+}
+
+static void assert_rejected(struct fixture *f, const char *text)
+{
+    buf_add_byte(&f->rejections, 0);
+    assert_non_null(strstr((const char *)f->rejections.data, text));
+    f->rejections.size--;
+}
+
 static void a_probe_that_is_blocked_blocks_all_that_go_there(void **state)
 {
     (void)state;
     static const struct bulk_step shut = {
         .item_count = BULK_ALL, .item_status = 403, .item_type = "cluster_block_exception"};
-    static const struct span names[] = {{(const uint8_t *)"a", 1}, {(const uint8_t *)"b", 1}};
     struct fixture f;
     uint32_t routes[MAX_RECORDS];
     setup(&f, 20);
-    for (size_t i = 0; i < 20; i++) {
-        routes[i] = i % 2;
-    }
-    f.delivery.routes = routes;
-    f.delivery.route_names = names;
-    f.delivery.route_count = 2;
-    refuse_two(&f);
-    assert_int_equal(send_all(&f), OUTPUT_RETRY); /* held */
+    route(&f, routes, 1);
+    f.delivery.suspect = true;
     bulk_fake_always(f.fake, &shut);
     assert_int_equal(send_all(&f), OUTPUT_MIXED);
     assert_int_equal(last_documents(&f), 1);
-    for (size_t i = 0; i < 20; i++) { /* the first event was asked for */
-        assert_records(&f, i, i + 1, i % 2 ? RECORD_RETRY : RECORD_BLOCKED);
-    }
-    assert_true(f.report.degraded); /* still */
-    buf_add_byte(&f.rejections, 0);
-    const char *rejections = (const char *)f.rejections.data;
-    assert_non_null(strstr(rejections, "0 403 cluster_block_exception|"));
-    assert_non_null(strstr(rejections, "18 403 cluster_block_exception|"));
-    assert_null(strstr(rejections, "17 403"));
+    assert_records(&f, 0, 20, RECORD_BLOCKED);
+    assert_rejected(&f, "0 403 cluster_block_exception|");
+    assert_rejected(&f, "19 403 cluster_block_exception|");
     bulk_fake_always(f.fake, NULL);
     assert_int_equal(send_all(&f), OUTPUT_DELIVERED);
+    teardown(&f);
+}
+
+/* Of two indices "a" and "b" the second refuses everything. */
+static const char *const halves[] = {"{\"items\":[{\"create\":{\"status\":201}}",
+    "{\"create\":{\"status\":400,\"error\":{\"type\":\"mapper_parsing_exception\",\"reason\":"
+    "\"no\"}}}"};
+
+static void refuse_b(struct fixture *f, struct buf *reply)
+{
+    buf_init(reply, 1 << 16);
+    for (size_t i = 0; i < f->delivery.record_count; i++) {
+        buf_add_text(reply, i ? "," : "");
+        buf_add_text(reply, i % 2 ? halves[1] : i ? halves[0] + strlen("{\"items\":[") : halves[0]);
+    }
+    buf_add_text(reply, "]}");
+    buf_add_byte(reply, 0);
+    bulk_fake_always(f->fake, &(struct bulk_step){.raw = (const char *)reply->data});
+}
+
+static void assert_halves(struct fixture *f, enum record_status b)
+{
+    assert_int_equal(send_all(f), OUTPUT_MIXED);
+    for (size_t i = 0; i < f->delivery.record_count; i++) {
+        assert_records(f, i, i + 1, i % 2 ? b : RECORD_DELIVERED);
+    }
+}
+
+static void an_index_that_refuses_everything_is_held_beside_a_healthy_one(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct buf reply;
+    uint32_t routes[MAX_RECORDS];
+    setup(&f, 20);
+    route(&f, routes, 2);
+    refuse_b(&f, &reply);
+    assert_halves(&f, RECORD_REJECTED);
+    assert_halves(&f, RECORD_REJECTED); /* so many are given up: it may be the events */
+    for (int i = 0; i < 3; i++) {
+        assert_halves(&f, RECORD_HELD);
+        assert_false(f.report.degraded); /* nothing is left for the host to try again */
+        assert_non_null(strstr(f.report.set_up, "correct the mapping"));
+        assert_rejected(&f, "19 400 mapper_parsing_exception|no|");
+    }
+    /* One that is taken says that the others are bad themselves. */
+    static const struct bulk_step one_bad = {.item_first = 3, .item_count = 1, .item_status = 400};
+    bulk_fake_always(f.fake, &one_bad);
+    assert_int_equal(send_all(&f), OUTPUT_MIXED);
+    assert_records(&f, 3, 4, RECORD_REJECTED);
+    refuse_b(&f, &reply);
+    assert_halves(&f, RECORD_REJECTED);
+    buf_fini(&reply);
+    teardown(&f);
+}
+
+static void what_was_held_is_asked_for_by_one_event(void **state)
+{
+    (void)state;
+    struct fixture f;
+    uint32_t routes[MAX_RECORDS];
+    bool asked[20] = {false};
+    setup(&f, 20);
+    route(&f, routes, 1);
+    f.delivery.suspect = true; /* another worker may have found that out */
+    bulk_fake_always(f.fake, &refuse_all);
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(send_all(&f), OUTPUT_MIXED);
+        assert_records(&f, 0, 20, RECORD_HELD);
+        assert_int_equal(last_documents(&f), 1);
+        assert_rejected(&f, "19 400 mapper_parsing_exception|");
+        const struct http_fake_request *request = bulk_fake_request(
+            f.fake, bulk_fake_count(f.fake) - 1);
+        asked[strtoul(strstr((const char *)request->body.data, "{\"n\":") + 5, NULL, 10)] = true;
+    }
+    for (int i = 0; i < 20; i++) {
+        assert_true(asked[i]);
+    }
+    size_t before = bulk_fake_count(f.fake);
+    bulk_fake_always(f.fake, NULL);
+    assert_int_equal(send_all(&f), OUTPUT_DELIVERED);
+    assert_int_equal(documents_of(bulk_fake_request(f.fake, before)), 1);
+    teardown(&f);
+}
+
+/* Nothing is taken anywhere: no index has to be refused three times for itself. */
+static void when_all_indices_refuse_each_is_held(void **state)
+{
+    (void)state;
+    static const struct span others[] = {{(const uint8_t *)"c", 1}, {(const uint8_t *)"d", 1}};
+    struct fixture f;
+    uint32_t routes[MAX_RECORDS];
+    setup(&f, 20);
+    route(&f, routes, 2);
+    refuse_two(&f);
+    f.delivery.route_names = others;
+    assert_int_equal(send_all(&f), OUTPUT_MIXED);
+    assert_records(&f, 0, 20, RECORD_HELD);
+    teardown(&f);
+}
+
+static void a_bad_event_of_a_quiet_index_is_refused_alone(void **state)
+{
+    (void)state;
+    static const struct span other[] = {{(const uint8_t *)"c", 1}};
+    struct fixture f;
+    uint32_t routes[MAX_RECORDS];
+    setup(&f, 20);
+    route(&f, routes, 1);
+    refuse_two(&f);
+    assert_int_equal(send_all(&f), OUTPUT_MIXED);
+    assert_records(&f, 0, 20, RECORD_HELD);
+    f.delivery.record_count = 1;
+    f.delivery.route_names = other;
+    assert_int_equal(send_all(&f), OUTPUT_REJECTED);
     teardown(&f);
 }
 
@@ -230,6 +352,10 @@ int main(void)
         cmocka_unit_test(a_third_delivery_in_a_row_that_is_refused_whole_is_held),
         cmocka_unit_test(each_try_asks_for_another_event),
         cmocka_unit_test(a_probe_that_is_blocked_blocks_all_that_go_there),
+        cmocka_unit_test(an_index_that_refuses_everything_is_held_beside_a_healthy_one),
+        cmocka_unit_test(what_was_held_is_asked_for_by_one_event),
+        cmocka_unit_test(when_all_indices_refuse_each_is_held),
+        cmocka_unit_test(a_bad_event_of_a_quiet_index_is_refused_alone),
         cmocka_unit_test(a_few_bad_events_in_small_deliveries_are_refused_alone),
         cmocka_unit_test(one_event_that_is_taken_clears_the_set_up),
         cmocka_unit_test(what_is_bad_beside_the_event_that_is_taken_becomes_a_dead_letter),

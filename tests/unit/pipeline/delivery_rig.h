@@ -106,7 +106,9 @@ static inline enum output_verdict mixed(
             report->records[i] = RECORD_REJECTED;
             break;
         case 'b':
-            report->records[i] = RECORD_BLOCKED;
+        case 'h':
+            report->records[i] = script->at[-1] == 'h' ? RECORD_HELD : RECORD_BLOCKED;
+            report->set_up = "mend it";
             block(delivery, i, report);
             break;
         default:
@@ -269,8 +271,8 @@ static inline void fake_left(void *self, const uint32_t *records, size_t count)
 static inline void fake_park(void *self, size_t record, const struct output_rejection *why)
 {
     struct script *script = self;
-    buf_printf(&script->parked, "%zu %d %.*s %.*s;", record, why->status, SPAN_ARG(why->type),
-        SPAN_ARG(why->index));
+    buf_printf(&script->parked, "%zu %d %.*s %.*s%s;", record, why->status, SPAN_ARG(why->type),
+        SPAN_ARG(why->index), why->set_up ? why->set_up : "");
 }
 
 static inline struct delivery_host *start(

@@ -55,6 +55,24 @@ static void what_is_blocked_alone_ends_the_delivery_without_a_wait(void **state)
     finish(&script, host);
 }
 
+static void records_whose_place_refuses_everything_are_held_with_what_to_mend(void **state)
+{
+    (void)state;
+    struct script script = {.parks = true, .keeps = true};
+    struct delivery_host *host = start(&script, "Mdhhd", &bare_ops, false);
+    assert_true(deliver_routed(host, 0));
+    assert_span(buf_span(&script.parked), "1 403 shut shutmend it;2 403 shut shutmend it;");
+    assert_span(buf_span(&script.kept), "");
+    assert_counts(host, 2, 0, 0, 2, 0);
+    finish(&script, host);
+    struct script alone = {.parks = false};
+    host = start(&alone, "MdhhdD", &bare_ops, false);
+    assert_true(deliver_routed(host, 0));
+    assert_span(buf_span(&alone.log), "(a,b,c,d)(b,c)*");
+    assert_span(buf_span(&alone.warnings), "degraded: some failed;mended;");
+    finish(&alone, host);
+}
+
 static void refused_records_beside_blocked_ones_are_kept(void **state)
 {
     (void)state;
@@ -214,6 +232,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocked_records_leave_the_delivery_and_others_go_on),
         cmocka_unit_test(what_is_blocked_alone_ends_the_delivery_without_a_wait),
+        cmocka_unit_test(records_whose_place_refuses_everything_are_held_with_what_to_mend),
         cmocka_unit_test(refused_records_beside_blocked_ones_are_kept),
         cmocka_unit_test(without_a_place_for_them_or_routes_blocked_records_are_tried_again),
         cmocka_unit_test(what_is_tried_for_too_long_is_kept_and_says_why),

@@ -18,7 +18,7 @@ struct fixture {
 
 static void on_tell(void *self, enum parking_news news, const char *route, const char *text)
 {
-    static const char *const words[] = {"parked", "opened", "empty"};
+    static const char *const words[] = {"parked", "refuses", "opened", "empty"};
     struct fixture *f = self;
     buf_printf(&f->told, "%s %s %s;", words[news], route, text);
 }
@@ -245,6 +245,41 @@ static void what_was_said_is_told_with_the_index(void **state)
     teardown(&f);
 }
 
+/* A route that refuses every event for itself is claimed alone, as one event of it is asked for first. */
+static void what_refuses_everything_is_claimed_alone_and_is_suspect(void **state)
+{
+    (void)state;
+    static const uint8_t none[16] = {0};
+    const struct output_rejection why = {
+        .status = 400, .type = span_text("bad"), .reason = span_text("no"), .set_up = "mend it"};
+    struct fixture f;
+    setup(&f, 1, 0);
+    struct parked_batch *batch = park(&f, 1, "abca");
+    parking_blame(&f.parking, span_text("a"), &why);
+    assert_span(buf_span(&f.told), "parked c it takes nothing;parked b it takes nothing;"
+                                   "parked a it takes nothing;"
+                                   "refuses a status 400 bad: no: mend it;");
+    expect_claim(&f, batch, "1 2 ", true); /* the other two go together */
+    assert_false(batch->suspect);
+    assert_false(parking_return(&f.parking, batch, none, true));
+    expect_claim(&f, batch, "0 3 ", true);
+    assert_true(batch->suspect);
+    /* What is said later does not clear it, but what is taken does. */
+    parking_blame(&f.parking, span_text("a"), &(struct output_rejection){.status = 403});
+    assert_false(parking_return(&f.parking, batch, NULL, false));
+    struct parked_batch *claimed = NULL;
+    while (!(claimed = parking_claim(&f.parking, false))) {}
+    assert_true(claimed->suspect);
+    struct parked_batch *second = park(&f, 2, "a");
+    assert_true(parking_return(&f.parking, claimed, none, true));
+    parked_batch_free(claimed);
+    expect_claim(&f, second, "0 ", false);
+    assert_false(second->suspect);
+    assert_true(parking_return(&f.parking, second, none, true));
+    parked_batch_free(second);
+    teardown(&f);
+}
+
 static void it_is_full_at_its_bounds(void **state)
 {
     (void)state;
@@ -279,6 +314,7 @@ int main(void)
         cmocka_unit_test(what_gets_too_old_is_due),
         cmocka_unit_test(what_is_too_old_and_stays_waits_like_any_other),
         cmocka_unit_test(what_was_said_is_told_with_the_index),
+        cmocka_unit_test(what_refuses_everything_is_claimed_alone_and_is_suspect),
         cmocka_unit_test(it_is_full_at_its_bounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

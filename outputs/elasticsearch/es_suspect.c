@@ -1,0 +1,110 @@
+/*
+ * A mapping or a template that is wrong refuses every event with a 400 of its own. A delivery that looks
+ * like that is held (es_hold.h), and nothing of it is given up. Where all events go to one place, it counts as
+ * a fault of set-up: the host tries it again, and each try asks for one event alone until one is taken.
+ * Where they go to several, the records of each place that refuses are RECORD_HELD, others go on; the host
+ * brings them again one place at a time, as a suspect delivery, of which one event is asked for first.
+ */
+#include <string.h>
+
+#include "outputs/elasticsearch/es_sender_own.h"
+
+static const char whole_words[] =
+    "nothing is taken, and every event is refused. correct the mapping, the "
+    "index template or the ingest pipeline";
+
+static const char route_words[] =
+    "every event for it is refused. correct the mapping, the index template or the ingest pipeline";
+
+bool es_suspect_is(const struct es_sender *self)
+{
+    return self->delivery->routes ? self->delivery->suspect : self->hold.whole.holds;
+}
+
+bool es_suspect_probe(struct es_sender *self, size_t *ret_place)
+{
+    const struct delivery *delivery = self->delivery;
+    const struct span *route = delivery->routes ? &delivery->route_names[delivery->routes[0]]
+                                                : NULL;
+    *ret_place = es_hold_probe(&self->hold, route, delivery->record_count);
+    return es_request_probe(self, *ret_place);
+}
+
+/* Nothing of the delivery is given up: the fault is that of the first refusal. */
+static void hold_whole(struct es_sender *self)
+{
+    char said[sizeof(self->trouble.error.text)];
+    size_t all = self->delivery->record_count;
+    for (size_t i = 0; i < all; i++) {
+        self->statuses[i] = RECORD_RETRY;
+    }
+    rejections_reset(&self->notes);
+    memcpy(said, self->trouble.error.text, sizeof(said));
+    self->trouble = (struct trouble){.count = all, .of = ES_RETRY_SLOWLY};
+    error_set(&self->trouble.error, ERR_CONFIG, "%.*s: %s",
+        (int)(sizeof(said) - sizeof(whole_words) - 2), said, whole_words);
+}
+
+static void count_routes(struct es_sender *self)
+{
+    const struct delivery *delivery = self->delivery;
+    memset(self->routes, 0, delivery->route_count * sizeof(*self->routes));
+    for (size_t i = 0; i < delivery->record_count; i++) {
+        struct route_counts *counts = &self->routes[delivery->routes[i]];
+        counts->all++;
+        counts->taken += self->statuses[i] == RECORD_DELIVERED;
+        counts->refused += self->statuses[i] == RECORD_REJECTED;
+    }
+}
+
+/* A suspect delivery says it of its place at once: one event of it was asked for, and refused. */
+static bool judge_route(struct es_sender *self, size_t route, bool whole)
+{
+    const struct delivery *delivery = self->delivery;
+    const struct route_counts *counts = &self->routes[route];
+    bool holds = es_hold_judge_route(
+        &self->hold, delivery->route_names[route], counts->taken, counts->refused, counts->all);
+    return holds || (counts->refused && !counts->taken && (whole || delivery->suspect));
+}
+
+/* ${whole}: nothing is taken anywhere, and this delivery is no small one. */
+static void hold_routes(struct es_sender *self, bool whole)
+{
+    const struct delivery *delivery = self->delivery;
+    count_routes(self);
+    for (size_t i = 0; i < delivery->route_count; i++) {
+        self->routes[i].held = judge_route(self, i, whole);
+    }
+    for (size_t i = 0; i < delivery->record_count; i++) {
+        bool asked_for = self->statuses[i] == RECORD_REJECTED;
+        bool left = self->statuses[i] == RECORD_RETRY && delivery->suspect;
+        if (self->routes[delivery->routes[i]].held && (asked_for || left)) {
+            self->statuses[i] = RECORD_HELD;
+        }
+    }
+}
+
+void es_suspect_judge(struct es_sender *self, struct output_report *report)
+{
+    size_t taken = 0;
+    size_t refused = 0;
+    size_t all = self->delivery->record_count;
+    for (size_t i = 0; i < all; i++) {
+        taken += self->statuses[i] == RECORD_DELIVERED;
+        refused += self->statuses[i] == RECORD_REJECTED;
+    }
+    /* What was refused before, one by one, says nothing of the set-up when it is refused again. */
+    if (self->delivery->refused_before) {
+        return;
+    }
+    /* What is suspect already tells nothing new of other places. */
+    bool told = self->delivery->suspect && !taken;
+    bool whole = !told && es_hold_judge(&self->hold, taken, refused, all);
+    if (whole && !self->delivery->routes) {
+        hold_whole(self);
+    }
+    if (self->delivery->routes && (refused || self->hold.route_count)) {
+        hold_routes(self, whole && refused >= ES_HOLD_RECORDS);
+        report->set_up = route_words;
+    }
+}
