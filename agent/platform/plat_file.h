@@ -12,6 +12,8 @@ enum plat_file_mode {
     PLAT_FILE_APPEND,     /* made if missing; writes go to the end */
     PLAT_FILE_CREATE,     /* made or emptied */
     PLAT_FILE_CREATE_NEW, /* made; ERR_BUSY if anything has that name, a link to nothing included */
+    PLAT_FILE_CREATE_PRIVATE, /* the same, and nobody but its owner (and administrators) may read it */
+    PLAT_FILE_READ_ITSELF,    /* must exist, and be the file itself, as for writing: see below */
 };
 
 /*
@@ -19,7 +21,8 @@ enum plat_file_mode {
  *
  * Somebody else may have put a link where we write, so that we change a file of his choice. For writing
  * the last part of ${path} is therefore never followed if it is a link, nor is a file changed that has
- * other names besides (ERR_CONFIG): a file must have been named itself. Folders on the way may be links,
+ * other names besides (ERR_CONFIG): a file must have been named itself. PLAT_FILE_READ_ITSELF does the same
+ * where what is read is given away. Folders on the way may be links,
  * and devices and pipes may be written to by their names. Linux: /dev/stdout, /dev/stderr, /dev/fd/N and
  * /proc/self/fd/N are links of the system's own, to what this process has open: they are followed.
  */

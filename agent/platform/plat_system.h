@@ -35,6 +35,9 @@ uint64_t plat_peak_rss_bytes(void);
 /* The number of this process. */
 uint32_t plat_process_id(void);
 
+/* Is there a process with the number ${pid} now? */
+bool plat_process_runs(uint32_t pid);
+
 /* The path of the program that process ${pid} runs, if it did so at FILETIME ${time} already. False: it
  * has ended, or this system is not asked (Linux). */
 bool plat_process_image(uint32_t pid, uint64_t time, char *path, size_t size);

@@ -88,23 +88,23 @@ bool plat_file_check_own(int fd, const char *path, struct error *err)
     }
     return !S_ISREG(st.st_mode) || st.st_nlink <= 1 ||
            error_set(err, ERR_CONFIG,
-               "%s: is not written to, as the file has another name besides (a hard link), which "
+               "%s: is not touched, as the file has another name besides (a hard link), which "
                "may be somebody else's. remove one of the names",
                path);
 }
 
-/* Why there is no file to write to. */
-static void fail_open(const char *path, struct error *err)
+/* Why there is no file. */
+static void fail_open(const char *path, bool writes, struct error *err)
 {
     if (errno == ELOOP) {
         error_set(err, ERR_CONFIG,
-            "%s: is a link, which is not followed for writing, as somebody else may have put it "
+            "%s: is a link, which is not followed%s, as somebody else may have put it "
             "there. name the file itself, or remove the link",
-            path);
-    } else if (errno == EEXIST) {
+            path, writes ? " for writing" : "");
+    } else if (writes && errno == EEXIST) {
         error_set(err, ERR_BUSY, "%s: is there already", path);
     } else {
-        fail(err, path, "cannot open for writing");
+        fail(err, path, writes ? "cannot open for writing" : "cannot open");
     }
 }
 
@@ -117,6 +117,12 @@ static bool check_writable(int fd, const char *path, enum plat_file_mode mode, s
                        fail(err, path, "cannot be emptied"));
 }
 
+static bool check_readable(int fd, const char *path, enum plat_file_mode mode, struct error *err)
+{
+    return check_ordinary(fd, path, err) &&
+           (mode == PLAT_FILE_READ || plat_file_check_own(fd, path, err));
+}
+
 struct plat_file *plat_file_open(const char *path, enum plat_file_mode mode, struct error *err)
 {
     /* Without O_NONBLOCK the open of a pipe waits for its other end. */
@@ -125,22 +131,21 @@ struct plat_file *plat_file_open(const char *path, enum plat_file_mode mode, str
         [PLAT_FILE_APPEND] = O_WRONLY | O_CREAT | O_APPEND,
         [PLAT_FILE_CREATE] = O_WRONLY | O_CREAT,
         [PLAT_FILE_CREATE_NEW] = O_WRONLY | O_CREAT | O_EXCL,
+        [PLAT_FILE_CREATE_PRIVATE] = O_WRONLY | O_CREAT | O_EXCL,
+        [PLAT_FILE_READ_ITSELF] = O_RDONLY | O_NONBLOCK,
     };
-    bool writes = mode != PLAT_FILE_READ;
-    int link = writes && !is_own_stream(path) ? O_NOFOLLOW : 0;
+    bool writes = mode != PLAT_FILE_READ && mode != PLAT_FILE_READ_ITSELF;
+    bool follows = mode == PLAT_FILE_READ || (writes && is_own_stream(path));
+    mode_t rights = mode == PLAT_FILE_CREATE_PRIVATE ? 0600 : 0666;
     int fd;
     do {
-        fd = open(path, flags[mode] | link | O_CLOEXEC | O_NOCTTY, 0666);
+        fd = open(path, flags[mode] | (follows ? 0 : O_NOFOLLOW) | O_CLOEXEC | O_NOCTTY, rights);
     } while (fd < 0 && errno == EINTR);
     if (fd < 0) {
-        if (writes) {
-            fail_open(path, err);
-        } else {
-            fail(err, path, "cannot open");
-        }
+        fail_open(path, writes, err);
         return NULL;
     }
-    if (writes ? !check_writable(fd, path, mode, err) : !check_ordinary(fd, path, err)) {
+    if (writes ? !check_writable(fd, path, mode, err) : !check_readable(fd, path, mode, err)) {
         close(fd);
         return NULL;
     }

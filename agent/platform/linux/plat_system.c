@@ -7,6 +7,7 @@
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,6 +107,11 @@ uint64_t plat_peak_rss_bytes(void)
 uint32_t plat_process_id(void)
 {
     return (uint32_t)getpid();
+}
+
+bool plat_process_runs(uint32_t pid)
+{
+    return pid && pid <= INT32_MAX && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
 }
 
 bool plat_process_image(uint32_t pid, uint64_t time, char *path, size_t size)

@@ -24,9 +24,15 @@ static void set_name(struct plat_file *file, const char *path)
     memcpy(file->name + 3, path + size - kept, kept + 1);
 }
 
+static bool writes(enum plat_file_mode mode)
+{
+    return mode != PLAT_FILE_READ && mode != PLAT_FILE_READ_ITSELF;
+}
+
 /* Others may read, write and even delete what is open here: a trace can still be recorded to. */
 static HANDLE open_handle(const wchar_t *path, enum plat_file_mode mode, DWORD flags)
 {
+    SECURITY_ATTRIBUTES attributes = {.nLength = sizeof(attributes)};
     static const struct {
         DWORD access;
         DWORD disposition;
@@ -34,13 +40,26 @@ static HANDLE open_handle(const wchar_t *path, enum plat_file_mode mode, DWORD f
         [PLAT_FILE_READ] = {GENERIC_READ, OPEN_EXISTING},
         /* FILE_APPEND_DATA alone could not be cut. */
         [PLAT_FILE_APPEND] = {FILE_GENERIC_WRITE | FILE_READ_ATTRIBUTES, OPEN_ALWAYS},
-        /* Emptied once it has been looked at: see check_writable. */
+        /* Emptied once it has been looked at: see check_own. */
         [PLAT_FILE_CREATE] = {GENERIC_WRITE | FILE_READ_ATTRIBUTES, OPEN_ALWAYS},
         [PLAT_FILE_CREATE_NEW] = {GENERIC_WRITE | FILE_READ_ATTRIBUTES, CREATE_NEW},
+        [PLAT_FILE_CREATE_PRIVATE] = {GENERIC_WRITE | FILE_READ_ATTRIBUTES, CREATE_NEW},
+        [PLAT_FILE_READ_ITSELF] = {GENERIC_READ, OPEN_EXISTING},
     };
-    DWORD share = mode == PLAT_FILE_READ ? FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE
-                                         : FILE_SHARE_READ | FILE_SHARE_DELETE;
-    return CreateFileW(path, modes[mode].access, share, NULL, modes[mode].disposition, flags, NULL);
+    DWORD share = FILE_SHARE_READ | FILE_SHARE_DELETE | (writes(mode) ? 0 : FILE_SHARE_WRITE);
+    if (mode == PLAT_FILE_CREATE_PRIVATE) {
+        attributes.lpSecurityDescriptor = plat_file_private();
+        if (!attributes.lpSecurityDescriptor) {
+            SetLastError(ERROR_INVALID_OWNER);
+            return INVALID_HANDLE_VALUE;
+        }
+    }
+    HANDLE handle = CreateFileW(
+        path, modes[mode].access, share, &attributes, modes[mode].disposition, flags, NULL);
+    DWORD code = GetLastError();
+    LocalFree(attributes.lpSecurityDescriptor);
+    SetLastError(code);
+    return handle;
 }
 
 struct plat_file *plat_file_wrap(HANDLE handle, const char *name, struct error *err)
@@ -79,7 +98,7 @@ static bool is_same_file(HANDLE a, HANDLE b)
            x.nFileIndexHigh == y.nFileIndexHigh && x.nFileIndexLow == y.nFileIndexLow;
 }
 
-/* Open a file for writing without following a link: it is opened as what it is, looked at, and where it
+/* Open a file without following a link: it is opened as what it is, looked at, and where it
  * must be opened once more, compared. */
 static HANDLE open_own(const wchar_t *path, enum plat_file_mode mode, bool *ret_is_link)
 {
@@ -110,9 +129,8 @@ static HANDLE open_own(const wchar_t *path, enum plat_file_mode mode, bool *ret_
     return handle;
 }
 
-/* What was opened for writing is looked at before it is changed. */
-static bool check_writable(
-    HANDLE handle, const char *path, enum plat_file_mode mode, struct error *err)
+/* What is the file itself is looked at before it is used. */
+static bool check_own(HANDLE handle, const char *path, enum plat_file_mode mode, struct error *err)
 {
     BY_HANDLE_FILE_INFORMATION info;
     bool is_file = GetFileType(handle) == FILE_TYPE_DISK &&
@@ -120,7 +138,7 @@ static bool check_writable(
     FILE_END_OF_FILE_INFO end = {.EndOfFile.QuadPart = 0};
     if (is_file && info.nNumberOfLinks > 1) {
         return error_set(err, ERR_CONFIG,
-            "%s: is not written to, as the file has another name besides (a hard link), which "
+            "%s: is not touched, as the file has another name besides (a hard link), which "
             "may be somebody else's. remove one of the names",
             path);
     }
@@ -135,14 +153,13 @@ static void fail_open(
 {
     if (is_link) {
         error_set(err, ERR_CONFIG,
-            "%s: is a link, which is not followed for writing, as somebody else may have put it "
+            "%s: is a link, which is not followed%s, as somebody else may have put it "
             "there. name the file itself, or remove the link",
-            path);
-    } else if (mode == PLAT_FILE_CREATE_NEW && code == ERROR_FILE_EXISTS) {
+            path, writes(mode) ? " for writing" : "");
+    } else if (writes(mode) && code == ERROR_FILE_EXISTS) {
         error_set(err, ERR_BUSY, "%s: is there already", path);
     } else {
-        plat_wide_error(
-            err, code, path, mode == PLAT_FILE_READ ? "cannot open" : "cannot open for writing");
+        plat_wide_error(err, code, path, writes(mode) ? "cannot open for writing" : "cannot open");
     }
 }
 
@@ -166,11 +183,11 @@ struct plat_file *plat_file_open(const char *path, enum plat_file_mode mode, str
         fail_open(code, path, mode, is_link, err);
         return NULL;
     }
-    if (mode != PLAT_FILE_READ && !check_writable(handle, path, mode, err)) {
+    if (mode != PLAT_FILE_READ && !check_own(handle, path, mode, err)) {
         CloseHandle(handle);
         return NULL;
     }
-    if (mode == PLAT_FILE_READ && GetFileType(handle) != FILE_TYPE_DISK) {
+    if (!writes(mode) && GetFileType(handle) != FILE_TYPE_DISK) {
         CloseHandle(handle);
         error_set(err, ERR_CONFIG,
             "%s: is a device or pipe; only ordinary files can be read. Save it to a file first",

@@ -15,4 +15,9 @@ struct plat_file {
 /* A file around ${handle}, which it closes, also on failure. NULL: out of memory. */
 struct plat_file *plat_file_wrap(HANDLE handle, const char *name, struct error *err);
 
+/* Full rights for the system, administrators and the user of this process, for all that will be made in it
+ * too if it is a folder, and nothing from above. The caller frees it with LocalFree; NULL: not known whose
+ * it is. */
+PSECURITY_DESCRIPTOR plat_file_private(void);
+
 #endif

@@ -1,14 +1,12 @@
 #include <windows.h>
 
-#include <sddl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wchar.h>
 
 #include "base/glob.h"
-#include "platform/plat_file.h"
-#include "platform/plat_rights.h"
+#include "platform/windows/plat_file_own.h"
 #include "platform/windows/plat_wide.h"
 
 static bool is_separator(wchar_t c)
@@ -59,29 +57,10 @@ bool plat_dir_create(const char *path, struct error *err)
     return create(path, NULL, err);
 }
 
-/* Full rights for the system, administrators and the user of this process, for all that will be made
- * in it too, and nothing from above. The caller frees it with LocalFree; NULL: not known whose it is. */
-static PSECURITY_DESCRIPTOR make_private(void)
-{
-    PSECURITY_DESCRIPTOR descriptor = NULL;
-    struct plat_rights_self self;
-    wchar_t *user;
-    wchar_t text[512];
-    plat_rights_self(&self);
-    if (self.sid_bytes && ConvertSidToStringSidW(self.sid, &user)) {
-        swprintf(text, sizeof(text) / sizeof(text[0]),
-            L"D:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;FA;;;%ls)", user);
-        LocalFree(user);
-        ConvertStringSecurityDescriptorToSecurityDescriptorW(
-            text, SDDL_REVISION_1, &descriptor, NULL);
-    }
-    return descriptor;
-}
-
 bool plat_dir_create_private(const char *path, struct error *err)
 {
     SECURITY_ATTRIBUTES attributes = {
-        .nLength = sizeof(attributes), .lpSecurityDescriptor = make_private()};
+        .nLength = sizeof(attributes), .lpSecurityDescriptor = plat_file_private()};
     if (!attributes.lpSecurityDescriptor) {
         return error_set(err, ERR_IO, "%s: whose this folder will be is not known", path);
     }

@@ -1,9 +1,12 @@
 #include <windows.h>
 
 #include <aclapi.h>
+#include <sddl.h>
 #include <stdlib.h>
+#include <wchar.h>
 
-#include "platform/plat_file.h"
+#include "platform/plat_rights.h"
+#include "platform/windows/plat_file_own.h"
 #include "platform/windows/plat_wide.h"
 
 /* Rights that let a user read the content or give himself the right to. */
@@ -61,4 +64,21 @@ bool plat_file_is_private(const char *path, bool *ret_private, struct error *err
     *ret_private = is_private(list);
     LocalFree(descriptor);
     return true;
+}
+
+PSECURITY_DESCRIPTOR plat_file_private(void)
+{
+    PSECURITY_DESCRIPTOR descriptor = NULL;
+    struct plat_rights_self self;
+    wchar_t *user;
+    wchar_t text[512];
+    plat_rights_self(&self);
+    if (self.sid_bytes && ConvertSidToStringSidW(self.sid, &user)) {
+        swprintf(text, sizeof(text) / sizeof(text[0]),
+            L"D:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;FA;;;%ls)", user);
+        LocalFree(user);
+        ConvertStringSecurityDescriptorToSecurityDescriptorW(
+            text, SDDL_REVISION_1, &descriptor, NULL);
+    }
+    return descriptor;
 }

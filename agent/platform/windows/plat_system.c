@@ -76,6 +76,17 @@ uint32_t plat_process_id(void)
     return GetCurrentProcessId();
 }
 
+bool plat_process_runs(uint32_t pid)
+{
+    HANDLE process = OpenProcess(SYNCHRONIZE, FALSE, pid);
+    if (!process) {
+        return GetLastError() == ERROR_ACCESS_DENIED;
+    }
+    bool runs = WaitForSingleObject(process, 0) == WAIT_TIMEOUT;
+    CloseHandle(process);
+    return runs;
+}
+
 bool plat_process_image(uint32_t pid, uint64_t time, char *path, size_t size)
 {
     FILETIME started = {0};

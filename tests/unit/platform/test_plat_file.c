@@ -92,11 +92,11 @@ static void create_empties_and_append_adds(void **state)
 
 /* A file that somebody else chose must not be changed: whoever may put a name into the folder could make it
  * one of another file. */
-static void what_is_a_link_is_not_written_to(void **state)
+static void what_is_a_link_is_neither_written_to_nor_given_away(void **state)
 {
     (void)state;
-    static const enum plat_file_mode modes[] = {
-        PLAT_FILE_APPEND, PLAT_FILE_CREATE, PLAT_FILE_CREATE_NEW};
+    static const enum plat_file_mode modes[] = {PLAT_FILE_APPEND, PLAT_FILE_CREATE,
+        PLAT_FILE_CREATE_NEW, PLAT_FILE_CREATE_PRIVATE, PLAT_FILE_READ_ITSELF};
     static const char *const links[] = {"soft", "hard", "dangling", "chain"};
     char victim[256];
     snprintf(victim, sizeof(victim), "%s", in_folder("victim"));
@@ -106,10 +106,11 @@ static void what_is_a_link_is_not_written_to(void **state)
     assert_int_equal(symlink("soft", in_folder("chain")), 0);
     assert_int_equal(link(victim, in_folder("hard")), 0);
     for (size_t i = 0; i < 4; i++) {
-        for (size_t m = 0; m < 3; m++) {
+        for (size_t m = 0; m < sizeof(modes) / sizeof(modes[0]); m++) {
             struct error err = {0};
+            bool is_new = modes[m] == PLAT_FILE_CREATE_NEW || modes[m] == PLAT_FILE_CREATE_PRIVATE;
             assert_null(plat_file_open(in_folder(links[i]), modes[m], &err));
-            assert_int_equal(err.code, modes[m] == PLAT_FILE_CREATE_NEW ? ERR_BUSY : ERR_CONFIG);
+            assert_int_equal(err.code, is_new ? ERR_BUSY : ERR_CONFIG);
             assert_non_null(strstr(err.text, links[i]));
         }
     }
@@ -120,6 +121,24 @@ static void what_is_a_link_is_not_written_to(void **state)
     assert_int_equal(remove(in_folder("hard")), 0);
     write_file(victim, PLAT_FILE_APPEND, "!");
     assert_content(victim, "precious!");
+}
+
+static void a_private_file_is_its_owners_alone(void **state)
+{
+    (void)state;
+    mode_t before = umask(0);
+    struct stat st;
+    write_file(in_folder("private"), PLAT_FILE_CREATE_PRIVATE, "mine");
+    umask(before);
+    assert_int_equal(stat(in_folder("private"), &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    struct plat_file *file = plat_file_open(in_folder("private"), PLAT_FILE_READ_ITSELF, NULL);
+    char text[8] = "";
+    size_t got = 0;
+    assert_true(plat_file_read_at(file, 0, text, sizeof(text), &got, NULL));
+    plat_file_close(file);
+    assert_int_equal(got, 4);
+    assert_memory_equal(text, "mine", 4);
 }
 
 static void what_was_named_itself_is_written_to(void **state)
@@ -450,7 +469,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(holes_are_told),
         cmocka_unit_test(create_empties_and_append_adds),
-        cmocka_unit_test(what_is_a_link_is_not_written_to),
+        cmocka_unit_test(what_is_a_link_is_neither_written_to_nor_given_away),
+        cmocka_unit_test(a_private_file_is_its_owners_alone),
         cmocka_unit_test(what_was_named_itself_is_written_to),
         cmocka_unit_test(a_read_stops_at_the_end_of_the_file),
         cmocka_unit_test(what_is_no_file_is_refused_with_its_name),
