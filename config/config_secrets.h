@@ -1,0 +1,20 @@
+#ifndef ETWSHIP_CONFIG_CONFIG_SECRETS_H
+#define ETWSHIP_CONFIG_CONFIG_SECRETS_H
+
+#include "config/config.h"
+
+/* One text that a configuration holds and that nobody may see. */
+struct config_secret {
+    const char *text;
+    const char *user; /* who it goes along with; NULL: nobody */
+};
+
+/*
+ * Call ${each} with every secret that the keys of ${fields} have in ${settings}: secrets, the values of maps
+ * that are not shown, and what stands behind the ? of an address. ${settings} may be incomplete, of a
+ * configuration with errors.
+ */
+void config_secrets_each(const struct config_field *fields, const void *settings,
+    void (*each)(void *self, const struct config_secret *secret), void *self);
+
+#endif
