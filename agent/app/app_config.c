@@ -265,17 +265,10 @@ static bool finish(struct config *memory, const struct app_root *root,
 }
 
 /* ${text} NULL: the file ${name}. */
-static bool load(const struct span *text, const char *name, const struct app_registry *registry,
-    const struct app_config_options *options, struct app_config *ret_config,
+static const struct app_root *bind(struct config *memory, const struct span *text, const char *name,
+    const struct config_field *fields, const struct app_config_options *options,
     struct config_report *report)
 {
-    struct config *memory = config_create(NULL, NULL);
-    const struct config_field *fields = memory ? app_fields_create(memory, registry) : NULL;
-    if (!fields) {
-        config_destroy(memory);
-        config_report_add(report, name, 0, 0, "out of memory. free some and retry");
-        return false;
-    }
     struct config_sources sources = {.include_key = "include"};
     if (options) {
         sources.no_include = options->no_include;
@@ -287,7 +280,29 @@ static bool load(const struct span *text, const char *name, const struct app_reg
                                              memory, *text, name, fields, sizeof(*root), report)
                                        : config_load(memory, name, fields, sizeof(*root), report);
     config_use(memory, NULL);
+    return root;
+}
+
+static bool load(const struct span *text, const char *name, const struct app_registry *registry,
+    const struct app_config_options *options, struct app_config *ret_config,
+    struct config_report *report)
+{
+    struct config *memory = config_create(NULL, NULL);
+    const struct config_field *fields = memory ? app_fields_create(memory, registry) : NULL;
+    if (!fields) {
+        config_destroy(memory);
+        config_report_add(report, name, 0, 0, "out of memory. free some and retry");
+        return false;
+    }
+    const struct app_root *root = bind(memory, text, name, fields, options, report);
     return finish(memory, root, fields, name, ret_config, report);
+}
+
+const struct app_root *app_config_bind(struct config *memory, const char *path,
+    const struct config_field *fields, const struct app_config_options *options,
+    struct config_report *report)
+{
+    return bind(memory, NULL, path, fields, options, report);
 }
 
 bool app_config_load(const char *path, const struct app_registry *registry,

@@ -300,6 +300,15 @@ bool app_config_parse(struct span text, const char *name, const struct app_regis
 
 void app_config_fini(struct app_config *config);
 
+/*
+ * What the file ${path} holds, as far as it can be made out, whatever else is wrong with it: bound by ${fields},
+ * those of app_fields_create, in ${memory}. Nothing of it may be used to run. NULL if there is no file, or no
+ * YAML in it.
+ */
+const struct app_root *app_config_bind(struct config *memory, const char *path,
+    const struct config_field *fields, const struct app_config_options *options,
+    struct config_report *report);
+
 /* The files and folders of `schema` and `wpp` that hold definitions, each once, in the order in which
  * they count. To be freed; the texts are the configuration's. NULL: out of memory. */
 const char **app_config_schema_paths(const struct app_config *config, size_t *ret_count);

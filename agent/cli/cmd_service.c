@@ -3,10 +3,11 @@
 
 #include "app/app_account.h"
 #include "app/app_trust.h"
-#include "base/visible.h"
+#include "base/buf.h"
 #include "cli/config_options.h"
 #include "cli/left_flags.h"
 #include "cli/service_setup.h"
+#include "cli/service_text.h"
 #include "config/config_value.h"
 #include "platform/plat_path.h"
 #include "platform/plat_system.h"
@@ -297,44 +298,6 @@ static int reload(const struct cli_args *args)
     return EXIT_DONE;
 }
 
-/* What the registry has of the service, on a line. */
-static void print_text(const char *name, const char *text)
-{
-    struct buf line;
-    buf_init(&line, 64 * 1024);
-    buf_printf(&line, "%-8s ", name);
-    visible_add(&line, span_text(text));
-    buf_add_byte(&line, '\n');
-    fwrite(line.data, 1, line.size, stdout);
-    buf_fini(&line);
-}
-
-static void print_status(const struct service_status *status, const struct service_config *config)
-{
-    static const char *const states[] = {[SERVICE_STATE_STOPPED] = "stopped",
-        [SERVICE_STATE_START_PENDING] = "starting",
-        [SERVICE_STATE_STOP_PENDING] = "stopping",
-        [SERVICE_STATE_RUNNING] = "running"};
-    bool is_known = status->state > 0 && status->state < sizeof(states) / sizeof(states[0]);
-    printf("%-8s %s", "state", is_known ? states[status->state] : "unknown");
-    if (status->process_id) {
-        printf(", process %u", status->process_id);
-    } else if (status->exit_code == SERVICE_E_SPECIFIC_ERROR) {
-        printf(", exit code %u", status->specific_code);
-    } else if (status->exit_code == SERVICE_E_NEVER_STARTED) {
-        printf(", not started since it was installed or since the system started");
-    } else if (status->exit_code) {
-        printf(", error %u of Windows", status->exit_code);
-    }
-    printf("\n%-8s %s\n", "start",
-        config->is_disabled    ? "disabled"
-        : config->is_delayed   ? "automatic, delayed"
-        : config->is_automatic ? "automatic"
-                               : "by hand");
-    print_text("account", config->account);
-    print_text("command", config->command);
-}
-
 static int show_status(const struct cli_args *args)
 {
     struct service_status status;
@@ -345,7 +308,11 @@ static int show_status(const struct cli_args *args)
         fail(&err);
         return EXIT_FAILED;
     }
-    print_status(&status, &config);
+    struct buf text;
+    buf_init(&text, 1024 * 1024);
+    service_text_status(&status, &config, &text);
+    fwrite(text.data, 1, text.size, stdout);
+    buf_fini(&text);
     service_control_config_fini(&config);
     return EXIT_DONE;
 }

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import zipfile
 from pathlib import Path
 
 import wine
@@ -106,6 +107,25 @@ class Program(unittest.TestCase):
         done = self.etwship("version")
         self.assertEqual(done.returncode, 0)
         self.assertRegex(done.stdout.decode(), r"\Aetwship [0-9.]+ \(.+\)\ncompiler gcc .+\n")
+
+    def test_a_support_bundle_is_whole_and_holds_no_secret(self):
+        (self.folder / "bundle.yaml").write_text(
+            "agent: {data_dir: data, log: {file: agent.log}}\nsessions: [{name: f, type: file, paths: [one.etl]}]\n"
+            "outputs: [{name: es, type: elasticsearch, hosts: ['http://127.0.0.1:9'], "
+            "auth: {api_key: 'id:hunter2hunter2'}}]\n")
+        (self.folder / "agent.log").write_text("a line, and hunter2hunter2\n")
+        done = self.etwship("support", "-o", "bundle.zip", "-c", "bundle.yaml")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with zipfile.ZipFile(self.folder / "bundle.zip") as bundle:
+            self.assertIsNone(bundle.testzip())
+            members = {name: bundle.read(name).decode() for name in bundle.namelist()}
+        self.assertLessEqual({"README.txt", "version.txt", "config.yaml", "check.txt", "status.txt"}, set(members))
+        self.assertEqual(members["log.txt"], "a line, and ***\n")
+        self.assertNotIn("hunter2", "".join(members.values()))
+        self.assertIn("service", members["status.txt"])
+        again = self.etwship("support", "-o", "bundle.zip", "-c", "bundle.yaml")
+        self.assertEqual(again.returncode, 1)
+        self.assertIn(b"is there already", again.stderr)
 
     def test_a_made_trace_gives_the_bytes_of_linux_in_every_format(self):
         self.assert_same("dump", "-f", "native", "one.etl")
