@@ -16,7 +16,8 @@ enum { MAX_EXECUTABLE_BYTES = 1024, MAX_ID = 65535 };
 struct checker {
     struct config *memory;
     struct config_report *report;
-    bool is_live; /* the session switches its providers on */
+    bool is_live;   /* the session switches its providers on */
+    bool is_kernel; /* it is one of kernel events */
 };
 
 /* An error at ${member}, whose text reads "KEY: what. what to do". */
@@ -40,6 +41,7 @@ static bool split_keywords(const struct checker *checker, const struct config_st
         uint64_t bits;
         if (provider_spec_parse_bits(span_text(items->items[i]), &bits)) {
             keywords->bits |= bits;
+            keywords->named |= bits == UINT64_MAX ? 0 : bits;
         } else if (items->items[i][0] == 0 ||
                    (items->items[i][0] >= '0' && items->items[i][0] <= '9')) {
             complain(checker, &items->items[i], sizeof(items->items[i]), "keywords",
@@ -249,6 +251,25 @@ static bool check_long(const struct checker *checker, struct app_provider *provi
            split_events(checker, &provider->text.events.exclude, &spec->exclude);
 }
 
+/* Its keywords are kinds of kernel events, and all of them slow a machine down. */
+static void check_system(const struct checker *checker, const struct app_provider *provider)
+{
+    const struct provider_keywords *any = &provider->spec.any;
+    const struct etw_system_provider *system = etw_plan_system_provider(
+        &provider->spec, checker->is_kernel);
+    bool has_some = any->bits != UINT64_MAX && (any->bits || any->name_count);
+    if (!checker->is_live || !system || has_some || config_is_flawed(checker->memory, provider)) {
+        return;
+    }
+    char text[CONFIG_REPORT_MAX_TEXT];
+    snprintf(text, sizeof(text),
+        "%s without keywords switches on everything that it has. name what you want, as in {name: "
+        "%s, keywords: {any: [%.*s]}}; there are %s",
+        system->name, system->name, (int)strcspn(system->keywords, " "), system->keywords,
+        system->keywords);
+    complain(checker, provider, sizeof(*provider), "providers", text);
+}
+
 static void check_count(const struct checker *checker, const struct app_session *session)
 {
     const struct input_ops *ops = session->variant->module;
@@ -279,6 +300,7 @@ bool app_providers_check(
     if (session->variant) {
         const struct input_ops *ops = session->variant->module;
         checker.is_live = ops->switches_on;
+        checker.is_kernel = ops->kernel;
         check_count(&checker, session);
     }
     for (size_t i = 0; i < session->providers.count; i++) {
@@ -288,6 +310,7 @@ bool app_providers_check(
         } else if (!check_long(&checker, &providers[i])) {
             return false;
         }
+        check_system(&checker, &providers[i]);
     }
     return true;
 }
@@ -323,6 +346,7 @@ static bool put_bits(const struct app_session *session, const struct provider_fa
         }
     }
     spec->any.bits = facts->any_bits;
+    spec->any.named |= facts->any_named;
     spec->any.name_count = 0;
     spec->all.bits = facts->all_bits;
     spec->all.name_count = 0;
@@ -343,6 +367,7 @@ static void ask_for_bits(const struct guid *guid, const struct etw_system_provid
         all |= bits;
     }
     keywords->bits |= all;
+    keywords->named |= all;
     keywords->name_count = 0;
 }
 

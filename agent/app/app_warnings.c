@@ -13,6 +13,7 @@
 #include "app/data_folder.h"
 #include "config/config_text.h"
 #include "config/config_value.h"
+#include "etw/etw_keywords.h"
 #include "input/live_options.h"
 #include "input/windows/etw_plan.h"
 #include "platform/plat_file.h"
@@ -95,6 +96,32 @@ static void warn_of_protected(const struct search *search, const struct app_sess
     const char *needs = etw_enable_protected(provider->spec.name, &provider->spec.guid);
     if (needs && session->ops->switches_on && !provider->spec.group) {
         WARN(search, provider, "the provider can hardly be enabled: %s", needs);
+    }
+}
+
+/* Somebody may know them as numbers alone. */
+static bool is_named(const struct provider_keywords *keywords, const struct etw_keyword *keyword)
+{
+    bool is_named = (keywords->named & keyword->mask) != 0;
+    for (size_t i = 0; i < keywords->name_count && !is_named; i++) {
+        is_named = span_equal_nocase(span_text(keywords->names[i]), span_text(keyword->name));
+    }
+    return is_named;
+}
+
+static void warn_of_effects(const struct search *search, const struct app_session *session,
+    const struct app_provider *provider)
+{
+    const struct provider_spec *spec = &provider->spec;
+    struct guid guid = spec->name.size ? guid_from_name(spec->name) : spec->guid;
+    const struct etw_keyword *keyword;
+    for (size_t i = 0; (keyword = etw_keywords_get(i)) != NULL && session->ops->switches_on; i++) {
+        if (etw_keywords_is_of(keyword, &guid) && is_named(&spec->any, keyword)) {
+            WARN(search, provider,
+                "keyword %s (0x%llx): %s, with each start, reload and repair of the session. leave "
+                "it out if that is not meant",
+                keyword->name, (unsigned long long)keyword->mask, keyword->effect);
+        }
     }
 }
 
@@ -187,6 +214,7 @@ static void warn_of_providers(const struct search *search, const struct app_sess
                 "events of the kernel come in sessions of kernel events alone. write type: system");
         }
         warn_of_protected(search, session, p);
+        warn_of_effects(search, session, p);
         warn_of_wpp(search, session, p);
     }
 }

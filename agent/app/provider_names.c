@@ -79,9 +79,10 @@ static void look_at(void *self, const struct event_schema *schema)
         facts->event_count++;
         for (size_t k = 0; k < schema->keyword_count; k++) {
             const struct schema_keyword *keyword = &schema->keywords[k];
-            find_keywords(&facts->spec->any, keyword, &facts->any_bits, &facts->any_found);
+            find_keywords(&facts->spec->any, keyword, &facts->any_named, &facts->any_found);
             find_keywords(&facts->spec->all, keyword, &facts->all_bits, &facts->all_found);
         }
+        facts->any_bits |= facts->any_named;
         find_events(facts, schema);
     }
 }

@@ -16,6 +16,7 @@ struct provider_facts {
     struct span name;   /* empty: unknown */
     size_t event_count; /* definitions of events */
     uint64_t any_bits;  /* of spec->any: numbers, and names that were found */
+    uint64_t any_named; /* those of names alone */
     uint64_t all_bits;
     uint64_t any_found; /* bit i: name i of spec->any was found; beyond 64 it is not looked for */
     uint64_t all_found;

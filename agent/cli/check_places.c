@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/keyword_words.h"
 #include "etw/etw_hold.h"
 #include "input/live_options.h"
 #include "input/windows/etw_plan.h"
@@ -166,6 +167,17 @@ static void put_properties(
     }
 }
 
+struct lines {
+    const char *indent;
+    struct buf *out;
+};
+
+static void put_line(void *self, const char *text)
+{
+    const struct lines *lines = self;
+    buf_printf(lines->out, "%s%s\n", lines->indent, text);
+}
+
 void check_places_write(const struct app_session *session, const struct app_provider *provider,
     const char *indent, struct buf *out)
 {
@@ -179,6 +191,7 @@ void check_places_write(const struct app_session *session, const struct app_prov
     const char *ignored = ignored_by(session, spec);
     etw_plan_request(spec, request, &too_much);
     put_masks(spec, ignored && !spec->classic, indent, out);
+    keyword_words_each(request, spec, put_line, &(struct lines){indent, out});
     put_kinds(spec, request, too_much, ignored, indent, out);
     if (spec->payload.count) {
         put(out, indent, "payload", ignored || spec->group ? BY_NOBODY : BY_ETW,

@@ -7,6 +7,7 @@
 #include "app/app_rules.h"
 #include "app/app_scope.h"
 #include "base/visible.h"
+#include "cli/keyword_words.h"
 #include "etw/etw_names.h"
 #include "filter/filter_push.h"
 
@@ -340,6 +341,9 @@ void explain_notes(const struct explain *explain, size_t session, const struct e
         uint32_t kind = kinds & (~kinds + 1);
         tell(&notes, "%s: ETW takes %s: left to the agent", etw_enable_kind_name(kind),
             call->spec->group ? "none of a group" : limit_of(kind));
+    }
+    if (!call->nothing) {
+        keyword_words_each(&call->request, call->spec, note, self);
     }
     if (rules && call->hindrance) {
         tell(&notes, "rules are left to the agent, %s", call->hindrance);

@@ -3,6 +3,7 @@
 #include "app/app_fields.h"
 #include "cli/explain.h"
 #include "etw/etw_hold.h"
+#include "etw/etw_keywords.h"
 #include "event/value_json.h"
 #include "filter/filter_push.h"
 
@@ -69,7 +70,7 @@ static void put_request(
     const struct etw_request *r = &call->request;
     buf_printf(out,
         ",\"level\":%u,\"any\":\"0x%" PRIx64 "\",\"all\":\"0x%" PRIx64 "\",\"properties\":\"0x%x\"",
-        r->level ? r->level : PROVIDER_LEVEL_ALL, r->any ? r->any : UINT64_MAX, r->any ? r->all : 0,
+        r->level ? r->level : PROVIDER_LEVEL_ALL, etw_keywords_any(r), etw_keywords_all(r),
         r->properties);
     put_events(r, out);
     for (size_t i = 0; i < r->pid_count; i++) {

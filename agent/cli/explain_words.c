@@ -6,6 +6,7 @@
 #include "cli/explain.h"
 #include "config/config_value.h"
 #include "etw/etw_hold.h"
+#include "etw/etw_keywords.h"
 #include "event/schema.h"
 #include "filter/filter_push.h"
 #include "input/live_options.h"
@@ -76,10 +77,14 @@ static void put_keywords(const struct words *w, const struct explain_call *call)
 {
     const struct etw_request *request = &call->request;
     const struct provider_keywords *any = &call->spec->any;
-    bool every = (request->any == 0 || request->any == UINT64_MAX) && any->name_count == 0;
+    bool every = etw_keywords_are_all(request->any) && any->name_count == 0;
+    uint64_t left_out = ~etw_keywords_any(request);
     begin(w, call->spec->classic ? "flags" : "keywords");
     if (every) {
         buf_add_text(w->out, "all");
+        if (left_out) {
+            buf_printf(w->out, " but 0x%" PRIx64, left_out);
+        }
     } else {
         put_mask(w, "any", request->any, any, &request->provider);
     }

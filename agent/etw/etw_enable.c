@@ -5,6 +5,7 @@
 
 #include "etw/etw_api.h"
 #include "etw/etw_filters.h"
+#include "etw/etw_keywords.h"
 #include "etw/etw_payload.h"
 #include "etw/etw_who.h"
 
@@ -50,9 +51,8 @@ static uint32_t enable(
         .filters = attempt->filters.count ? (uint64_t)(uintptr_t)attempt->filters.items : 0,
         .filter_count = attempt->filters.count,
     };
-    /* To a classic provider its keywords are flags, and none of them is nothing. */
     return etw_api_get()->EnableTraceEx2(attempt->session, &r->provider, ETW_PROVIDER_ENABLE,
-        r->level ? r->level : 0xff, r->any ? r->any : UINT64_MAX, r->any ? r->all : 0, timeout_ms,
+        r->level ? r->level : 0xff, etw_keywords_any(r), etw_keywords_all(r), timeout_ms,
         &parameters);
 }
 

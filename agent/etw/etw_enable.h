@@ -44,8 +44,9 @@ struct etw_payload_filter {
 struct etw_request {
     struct guid provider; /* or a group, with ETW_ENABLE_PROVIDER_GROUP */
     uint8_t level;        /* 0 and 255: every level */
-    uint64_t any;         /* 0: every keyword, given as all bits; ${all} does not count then */
+    uint64_t any;         /* 0: every keyword, as all bits are; ${all} does not count then */
     uint64_t all;
+    uint64_t named;        /* of all keywords, these too: see etw_keywords.h */
     uint32_t properties;   /* ETW_ENABLE_*; filters of stacks add ETW_ENABLE_STACK_TRACE */
     struct guid source_id; /* what the provider's callback is told; zero is fine */
     uint32_t timeout_ms;   /* wait for the providers' callbacks; 0: do not */

@@ -1,4 +1,6 @@
 #include "etw/etw_filters.h"
+#include "etw/etw_kernel.h"
+#include "etw/etw_keywords.h"
 #include "etw/etw_text.h"
 
 /* What of a request ETW can take: pure functions over its limits (evntprov.h, MAX_EVENT_FILTER_*). */
@@ -169,7 +171,13 @@ bool etw_enable_check(const struct etw_request *request, struct error *err)
                                     ETW_FILTER_KIND(ETW_FILTER_EVENT_NAME) |
                                     ETW_FILTER_KIND(ETW_FILTER_PAYLOAD);
     uint32_t kinds = etw_enable_kinds(request);
+    const struct etw_system_provider *system = etw_kernel_provider_of(&request->provider);
     size_t count = 0;
+    if (system && etw_keywords_are_all(request->any)) {
+        return error_set(err, ERR_CONFIG,
+            "%s without keywords switches on everything that it has. name some of %s", system->name,
+            system->keywords);
+    }
     for (size_t i = 0; etw_filters_kind(i); i++) {
         uint32_t kind = etw_filters_kind(i);
         count += (kinds & kind) != 0;

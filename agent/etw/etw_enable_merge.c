@@ -215,6 +215,7 @@ void etw_enable_merge(struct etw_request *into, const struct etw_request *other)
                        restricting;
     into->level = higher_level(into->level, other->level);
     merge_keywords(&into->any, &into->all, other->any, other->all);
+    into->named |= other->named;
     into->timeout_ms = into->timeout_ms > other->timeout_ms ? into->timeout_ms : other->timeout_ms;
     merge_pids(into, other);
     merge_texts(&into->executables, &other->executables);

@@ -1,5 +1,6 @@
 #include "etw/etw_filters.h"
 
+#include "etw/etw_keywords.h"
 #include "etw/etw_text.h"
 
 static const struct {
@@ -102,7 +103,7 @@ static void add_names(struct etw_filters *filters, uint32_t kind, const struct e
         bytes += strlen(names->texts[i]) + 1;
     }
     uint8_t *p = add(filters, kind, bytes);
-    put_keywords(p, request->any, request->all);
+    put_keywords(p, etw_keywords_any(request), etw_keywords_all(request));
     p[16] = every_level(request->level);
     p[17] = !names->exclude;
     store_le16(p + 18, names->count);

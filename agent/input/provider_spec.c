@@ -203,6 +203,7 @@ static void read_keywords(
             config_text_quote(text).text);
         blame(reading, text, &err);
     }
+    keywords->named = keywords->bits == UINT64_MAX ? 0 : keywords->bits;
     keywords->given = text.size > 0;
 }
 

@@ -33,6 +33,7 @@ struct provider_events {
 struct provider_keywords {
     bool given; /* something was written, even if it is 0 */
     uint64_t bits;
+    uint64_t named; /* of the bits, those that were not given as all 64 of them */
     const char *const *names;
     size_t name_count;
 };

@@ -122,7 +122,7 @@ class Budgets(machine.Shared):
             f"- {{name: live, provider_budget: {{bytes: 2MB}}, providers: [{{name: {NAME}, "
             "budget: {events: 5000, burst: 10s}}]}\n"
             "- {name: kernel, type: system, providers: [{name: SystemProcessProvider, "
-            "budget: {events: 1}}]}\n"
+            "keywords: {any: [GENERAL]}, budget: {events: 1}}]}\n"
             "- {name: old, type: file, paths: ['*.etl'], provider_budget: {events: 1}}\n"
             "outputs: [{type: stdout}]\n")
         done = subprocess.run([SIM, "check", "-v", "-c", "etwship.yaml"], cwd=self.folder,

@@ -187,6 +187,26 @@ session live (realtime), etwship-live in Windows
             self.assertIn("(set)", text)
         self.assertNotIn("secret-of-ours", self.etwship("check", "-v", "-c", "c.yaml").stdout + text)
 
+    def test_keywords_with_side_effects_are_named(self):
+        (self.folder / "c.yaml").write_text(
+            "sessions:\n- {type: realtime, providers: [Microsoft-Windows-DotNETRuntime, "
+            "{name: System.Threading.Tasks.TplEventSource, keywords: {any: "
+            "[0xffffffffffffffff, 0x80]}}]}\noutputs: [{type: stdout}]\n")
+        told = json.loads(self.etwship("explain", "--json", "-c", "c.yaml").stdout)
+        dotnet, tasks = told["sessions"][0]["providers"]
+        self.assertEqual((dotnet["any"], tasks["any"]),
+                         ("0xfffffffffd5fffbf", "0xfffffffffffeffff"))
+        self.assertIn("all keywords but GCHeapCollectKeyword (0x800000), with which each .NET "
+                      "process collects the garbage of its whole heap: it must be named",
+                      dotnet["notes"])
+        self.assertTrue(any(note.startswith("TasksFlowActivityIds (0x80): tasks of each .NET "
+                                            "process ") for note in tasks["notes"]), tasks)
+        self.assertIn("keywords   all but 0x2a00040\n", self.etwship("explain", "-c", "c.yaml").stdout)
+        check = self.etwship("check", "-v", "-c", "c.yaml")
+        self.assertIn("all keywords but GCHeapCollectKeyword (0x800000)", check.stdout)
+        self.assertIn("warning: keyword TasksFlowActivityIds (0x80): ", check.stderr)
+        self.assertNotIn("warning: keyword GCHeap", check.stderr)
+
     def test_one_session_alone(self):
         path = TOP / "config" / "examples" / "routing.yaml"
         text = self.etwship("explain", "-c", path, "--session", "severe").stdout

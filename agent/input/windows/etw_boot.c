@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "etw/etw_keywords.h"
 #include "input/windows/etw_plan.h"
 #include "platform/plat_path.h"
 
@@ -115,8 +116,8 @@ static void put_provider(
         etw_registry_put_dword(
             tree, key, "EnableFlags", request->any ? (uint32_t)request->any : UINT32_MAX);
     } else {
-        etw_registry_put_qword(tree, key, "MatchAnyKeyword", request->any);
-        etw_registry_put_qword(tree, key, "MatchAllKeyword", request->all);
+        etw_registry_put_qword(tree, key, "MatchAnyKeyword", etw_keywords_any(request));
+        etw_registry_put_qword(tree, key, "MatchAllKeyword", etw_keywords_all(request));
     }
     etw_registry_put_dword(tree, key, "EnableProperty", request->properties);
     if (request->events.count) {

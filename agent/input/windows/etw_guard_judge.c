@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "etw/etw_keywords.h"
+
 static const uint64_t units_per_ms = 10000; /* of FILETIME */
 
 static void say(char detail[ETW_GUARD_DETAIL], const char *format, ...) ETWSHIP_PRINTF(2, 3);
@@ -101,8 +103,8 @@ static bool is_narrowed(const struct etw_request *request, const struct etw_who_
     const struct etw_who_enabled *now, char detail[ETW_GUARD_DETAIL])
 {
     uint8_t level = level_of(request->level);
-    uint64_t any = request->any ? request->any : UINT64_MAX;
-    uint64_t all = request->any ? request->all : 0;
+    uint64_t any = etw_keywords_any(request);
+    uint64_t all = etw_keywords_all(request);
     level = level < was->level ? level : was->level;
     if (now->level < level) {
         say(detail, "level %u instead of %u", now->level, level);

@@ -1,5 +1,7 @@
 #include "input/windows/etw_narrow.h"
 
+#include "etw/etw_keywords.h"
+
 /*
  * Both the entry and the rules must let an event through, so of two masks either will do; the entry's
  * stays unless the other one is narrower in any case. Ids are sets, of which ETW takes the ones that come or
@@ -31,7 +33,8 @@ static void narrow_level(struct etw_request *request, const struct provider_scop
 
 static void narrow_keywords(struct etw_request *request, const struct provider_scope *scope)
 {
-    if (scope->any == 0) {
+    uint64_t effects = etw_keywords_with_effects(&request->provider) & ~request->named;
+    if (scope->any == 0 || scope->any & effects) { /* rules name no keywords to be asked for */
         return;
     }
     if (request->any == 0) {

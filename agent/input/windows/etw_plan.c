@@ -151,6 +151,7 @@ void etw_plan_request(
     request->level = spec->level;
     request->any = spec->any.bits;
     request->all = spec->all.bits;
+    request->named = spec->any.named;
     request->properties = properties_of(spec);
     for (size_t i = 0; i < spec->pid_count; i++) {
         request->pids[request->pid_count++] = spec->pids[i];

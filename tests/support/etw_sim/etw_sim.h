@@ -165,6 +165,7 @@ struct etw_sim_provider_options {
     struct guid group;     /* zero: none */
     uint32_t enable_error; /* what EnableTraceEx2 answers for it (5: protected) */
     bool unregistered;     /* known (enable_error), but not registered yet */
+    uint64_t commands;     /* keywords at which it acts (etw_keywords.h): counted as `commanded` */
     bool never_answers;    /* its process is suspended: its callback is never called, and
                               EnableTraceEx2 waits for it as long as its timeout says */
 };
@@ -256,6 +257,7 @@ struct etw_sim_provider_state {
     uint32_t sessions;
     uint32_t callbacks;      /* so far, captures included */
     uint32_t capture_states; /* so far */
+    uint32_t commanded;      /* how many of them had one of `commands` */
     struct guid source_id;   /* of the last callback */
     bool had_filter;         /* the last callback brought a schematized filter */
 };

@@ -204,6 +204,9 @@ static void prepare(const struct etw_sim *sim, struct message *m, struct sim_reg
         struct etw_sim_provider_state *s = &r->simulated->state;
         m->state.callbacks = s->callbacks + 1;
         m->state.capture_states = s->capture_states + (what == SIM_TELL_CAPTURE);
+        /* As .NET does it: whatever the callback is about (eventtrace.cpp, EtwCallbackCommon). */
+        bool acts = m->state.enabled && (m->state.any & r->simulated->options.commands);
+        m->state.commanded = s->commanded + acts;
         m->state.source_id = m->source_id;
         m->state.had_filter = m->filter_data != NULL;
         *s = m->state;

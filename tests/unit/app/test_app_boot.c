@@ -45,9 +45,10 @@ static void what_windows_cannot_do_at_boot_is_an_error_at_its_place(void **state
         {"{boot: true, providers: [{name: 1c95126e-7eea-49a9-a3fe-a378b03ddb4d, group: true, "
          "disallow: [1c95126e-7eea-49a9-a3fe-a378b03ddb4e]}]}",
             "f.yaml:2:96: error: disallow: " OTHERS},
-        {"{type: system, boot: true, flags: [process], providers: [{name: Process, processes: "
+        {"{type: system, boot: true, flags: [process], providers: [{name: Process, keywords: {any: "
+         "[1]}, processes: "
          "{pids: [4]}}]}",
-            "f.yaml:2:94: error: pids: at boot nobody knows what number a process will have. "
+            "f.yaml:2:116: error: pids: at boot nobody knows what number a process will have. "
             "remove it, or boot"},
         {"{type: kernel, boot: true, flags: [process]}",
             "f.yaml:2:24: error: boot: no autologger starts the NT Kernel Logger. remove the key"},

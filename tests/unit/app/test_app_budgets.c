@@ -114,7 +114,8 @@ static void what_has_no_effect_is_told(void **state)
     assert_warns("- {type: record, log_file: {path: 'C:\\a.etl'}, providers: [A], "
                  "provider_budget: {events: 1}}",
         "no events of the session come");
-    assert_warns("- {type: system, providers: [{name: SystemIoProvider, budget: {events: 1}}]}",
+    assert_warns("- {type: system, providers: [{name: SystemIoProvider, keywords: {any: [DISK]}, "
+                 "budget: {events: 1}}]}",
         "events of the kernel say their class alone");
     assert_warns("- providers: [{name: 5a8d5a67-0f2d-4b8b-9a60-3fb1f3a1b1c1, wpp: a.tmf, budget: "
                  "{events: 1}}]",

@@ -138,11 +138,12 @@ static void sessions_check_what_belongs_together(void **state)
         {"- {type: system, flags: [process], buffers: {paged: true}}",
             "f.yaml:2:53: error: buffers: kernel events cannot be kept in paged memory. remove "
             "paged"},
-        {"- {type: record, providers: [A, SystemProcessProvider], buffers: {paged: true}, "
+        {"- {type: record, providers: [A, 'SystemProcessProvider:::1'], buffers: {paged: true}, "
          "log_file: {path: a.etl}}",
-            "f.yaml:2:74: error: buffers: events of the kernel's own providers cannot be kept in "
+            "f.yaml:2:80: error: buffers: events of the kernel's own providers cannot be kept in "
             "paged memory. remove paged"},
-        {"- {type: record, flags: [process], providers: [SystemProcessProvider], buffers: {paged: "
+        {"- {type: record, flags: [process], providers: ['SystemProcessProvider:::1'], buffers: "
+         "{paged: "
          "true}, log_file: {path: a.etl}}",
             "error: buffers: kernel events cannot be kept in paged memory. remove paged"},
         {"- {type: realtime, providers: [A], buffers: {min: 9, max: 8}}",

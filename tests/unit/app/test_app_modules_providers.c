@@ -58,6 +58,51 @@ static void entries_of_providers_are_read_in_both_forms(void **state)
     config_report_fini(&report);
 }
 
+/* "All keywords" of a system provider are context switches, system calls and the like. */
+static void system_providers_need_keywords(void **state)
+{
+    static const char refusal[] =
+        "f.yaml:2:30: error: providers: SystemAlpcProvider without keywords switches on everything "
+        "that it has. name what you want, as in {name: SystemAlpcProvider, keywords: {any: "
+        "[GENERAL]}}; there are GENERAL";
+    static const struct {
+        const char *session;
+        const char *expected;
+    } rows[] = {
+        {"- {type: system, providers: [SystemAlpcProvider]}", refusal},
+        {"- {type: system, providers: [Alpc]}", refusal},
+        {"- {type: system, providers: [fcb9baaf-e529-4980-92e9-ced1a6aadfdf]}", refusal},
+        {"- {type: system, providers: [{name: Alpc, keywords: {any: [0xffffffffffffffff]}}]}",
+            refusal},
+        {"- {type: system, providers: [{name: Alpc, keywords: {any: [GENERAL]}}]}", ""},
+        {"- {type: system, providers: ['Alpc:::1']}", ""},
+        {"- {type: realtime, providers: [Alpc]}", ""}, /* somebody's provider of that name */
+        {"- {type: file, paths: [a], providers: [SystemAlpcProvider]}", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_first(rows[i].session, STDOUT, rows[i].expected);
+    }
+}
+
+static void keywords_are_named_one_by_one_or_all_at_once(void **state)
+{
+    (void)state;
+    struct app_config config;
+    struct config_report report;
+    assert_true(parse("- type: realtime\n"
+                      "  providers: ['A:::0x6', 'B:::0xffffffffffffffff', C,\n"
+                      "  {name: D, keywords: {any: [0xffffffffffffffff, 0x2]}}]\n",
+        STDOUT, &config, &report));
+    static const uint64_t named[] = {0x6, 0, 0, 0x2};
+    const struct app_provider *p = config.sessions[0].providers.items;
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(p[i].spec.any.named, named[i]);
+    }
+    app_config_fini(&config);
+    config_report_fini(&report);
+}
+
 static void wrong_entries_of_providers_are_all_reported(void **state)
 {
     (void)state;
@@ -151,6 +196,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(entries_of_providers_are_read_in_both_forms),
+        cmocka_unit_test(system_providers_need_keywords),
+        cmocka_unit_test(keywords_are_named_one_by_one_or_all_at_once),
         cmocka_unit_test(wrong_entries_of_providers_are_all_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -128,7 +128,7 @@ static void providers_keep_their_ids_and_what_they_add(void **state)
             "0x8800001") "{1c95126e-7eea-49a9-a3fe-a378b03ddb4d} Enabled=1\n"
                          "{1c95126e-7eea-49a9-a3fe-a378b03ddb4d} EnableLevel=255\n"
                          "{1c95126e-7eea-49a9-a3fe-a378b03ddb4d} "
-                         "MatchAnyKeyword=0x0\n"
+                         "MatchAnyKeyword=0xffffffffffffffff\n"
                          "{1c95126e-7eea-49a9-a3fe-a378b03ddb4d} MatchAllKeyword=0x0\n"
                          "{1c95126e-7eea-49a9-a3fe-a378b03ddb4d} EnableProperty=129\n"
                          "{1c95126e-7eea-49a9-a3fe-a378b03ddb4d}\\Filters Enabled=1\n"
@@ -137,7 +137,7 @@ static void providers_keep_their_ids_and_what_they_add(void **state)
                          "{48253e39-9dde-548e-e150-408e136eab93} Enabled=1\n"
                          "{48253e39-9dde-548e-e150-408e136eab93} EnableLevel=255\n"
                          "{48253e39-9dde-548e-e150-408e136eab93} "
-                         "MatchAnyKeyword=0x0\n"
+                         "MatchAnyKeyword=0xffffffffffffffff\n"
                          "{48253e39-9dde-548e-e150-408e136eab93} MatchAllKeyword=0x0\n"
                          "{48253e39-9dde-548e-e150-408e136eab93} EnableProperty=0\n"
                          "{48253e39-9dde-548e-e150-408e136eab93}\\Filters Enabled=1\n"
@@ -147,6 +147,21 @@ static void providers_keep_their_ids_and_what_they_add(void **state)
                          "{c9232d6d-7eea-49a9-a3fe-a378b03ddb4d} EnableLevel=2\n"
                          "{c9232d6d-7eea-49a9-a3fe-a378b03ddb4d} EnableFlags=6\n"
                          "{c9232d6d-7eea-49a9-a3fe-a378b03ddb4d} EnableProperty=0\n");
+}
+
+/* Windows enables it itself, at each boot: GCHeapCollectKeyword and the like are left out (.NET). */
+static void an_autologger_asks_for_no_side_effect(void **state)
+{
+    (void)state;
+    struct live_realtime settings = {.session = defaults};
+    struct provider_spec spec = provider("e13c0d23-ccbc-4e12-931b-d9cc2eee27e4:4");
+    assert_described("realtime", &settings, &spec, 1,
+        SESSION("0x8800001") "{e13c0d23-ccbc-4e12-931b-d9cc2eee27e4} Enabled=1\n"
+                             "{e13c0d23-ccbc-4e12-931b-d9cc2eee27e4} EnableLevel=4\n"
+                             "{e13c0d23-ccbc-4e12-931b-d9cc2eee27e4} "
+                             "MatchAnyKeyword=0xfffffffffd5fffbf\n"
+                             "{e13c0d23-ccbc-4e12-931b-d9cc2eee27e4} MatchAllKeyword=0x0\n"
+                             "{e13c0d23-ccbc-4e12-931b-d9cc2eee27e4} EnableProperty=0\n");
 }
 
 static void two_entries_of_one_provider_are_one_key(void **state)
@@ -262,6 +277,7 @@ int main(void)
         cmocka_unit_test(a_session_that_is_delivered_writes_a_file_of_its_own),
         cmocka_unit_test(the_timer_counts_whole_seconds),
         cmocka_unit_test(providers_keep_their_ids_and_what_they_add),
+        cmocka_unit_test(an_autologger_asks_for_no_side_effect),
         cmocka_unit_test(two_entries_of_one_provider_are_one_key),
         cmocka_unit_test(a_system_session_carries_its_flags),
         cmocka_unit_test(a_session_that_records_has_its_own_file),

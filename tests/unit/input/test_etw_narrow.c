@@ -74,6 +74,10 @@ static void of_two_masks_the_narrower_one_is_taken_and_what_all_need_adds_up(voi
         {"A:::0x11", 0x30, 0, 0x11, 0},
         {"A:::0x11:0x1", 0x10, 0x10, 0x10, 0x11},
         {"A:::0x11", 0, 0, 0x11, 0},
+        /* Rules do not ask a program of .NET to collect its garbage. */
+        {"e13c0d23-ccbc-4e12-931b-d9cc2eee27e4", 0x800000, 0, 0, 0},
+        {"e13c0d23-ccbc-4e12-931b-d9cc2eee27e4", 0x1, 0, 0x1, 0},
+        {"e13c0d23-ccbc-4e12-931b-d9cc2eee27e4:::0x800001", 0x800000, 0, 0x800000, 0},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -75,6 +75,39 @@ static void a_provider_that_is_narrowed_is_widened_again(void **state)
     rig_fini(&rig);
 }
 
+/* Repairs, and what others have narrowed, ask for what the start asked for. */
+static void a_repair_has_no_side_effect_that_the_start_had_not(void **state)
+{
+    (void)state;
+    static const char text[] = "e13c0d23-ccbc-4e12-931b-d9cc2eee27e4"; /* .NET's runtime */
+    struct rig rig;
+    rig_init(&rig, NULL);
+    guard(&rig, 5, 600000);
+    struct guid was = provider_guid;
+    assert_true(guid_parse(span_text(text), &provider_guid));
+    struct etw_sim_provider *provider = etw_sim_provider_add(
+        rig.sim, &(struct etw_sim_provider_options){
+                     .guid = provider_guid, .pid = 901, .commands = 0x800000});
+    struct provider_spec spec = rig_spec(text);
+    rig_start_as(&rig, ETW_PLAN_REALTIME, NULL, &spec, 1);
+    rig_await(&rig, is_enabled, NAME);
+    disable_provider(&rig);
+    await_report(&rig, "provider_disabled", GUARD_REPAIRED, 1);
+    assert_int_equal(etw_sim_api(rig.sim)->EnableTraceEx2(
+                         handle_of(&rig), &provider_guid, ETW_PROVIDER_ENABLE, 2, 0x8, 0, 0, NULL),
+        0);
+    await_report(&rig, "provider_changed", GUARD_REPAIRED, 1);
+    await_look(&rig); /* nothing is found missing of what was not asked for */
+    rig_stop(&rig);
+    assert_reports(&rig, 2);
+    struct etw_sim_provider_state got;
+    etw_sim_provider_get(provider, &got);
+    assert_int_equal(got.commanded, 0);
+    assert_true(got.callbacks >= 4);
+    provider_guid = was;
+    rig_fini(&rig);
+}
+
 static void a_provider_that_is_registered_again_is_no_news(void **state)
 {
     (void)state;
@@ -606,6 +639,7 @@ int main(void)
         cmocka_unit_test(a_quiet_session_has_nothing_to_report),
         cmocka_unit_test(a_provider_that_is_switched_off_is_switched_on_again),
         cmocka_unit_test(a_provider_that_is_narrowed_is_widened_again),
+        cmocka_unit_test(a_repair_has_no_side_effect_that_the_start_had_not),
         cmocka_unit_test(a_provider_that_is_registered_again_is_no_news),
         cmocka_unit_test(who_switches_it_off_again_and_again_has_it_so),
         cmocka_unit_test(after_its_window_it_is_repaired_again),

@@ -1,5 +1,7 @@
 #define _GNU_SOURCE
 
+#include <stdio.h>
+
 #include "etw_session_rig.h"
 #include "input/windows/etw_providers.h"
 #include "support/etw_sim/etw_sim.h"
@@ -368,6 +370,48 @@ static void a_late_provider_is_asked_for_its_state(void **state)
     rig_fini(&rig);
 }
 
+static const char dotnet_text[] = "e13c0d23-ccbc-4e12-931b-d9cc2eee27e4";
+
+/* The runtime of .NET, which collects its garbage when it is enabled with GCHeapCollectKeyword. */
+static struct etw_sim_provider *add_dotnet(struct rig *rig, struct guid *ret_guid)
+{
+    assert_true(guid_parse(span_text(dotnet_text), ret_guid));
+    return etw_sim_provider_add(rig->sim,
+        &(struct etw_sim_provider_options){.guid = *ret_guid, .pid = 901, .commands = 0x800000});
+}
+
+static bool has_dotnet(struct rig *rig, const void *guid)
+{
+    return etw_sim_enabled(rig->sim, NAME, guid, NULL) && rig_reads(rig, NAME);
+}
+
+static void nothing_is_done_to_programs_unless_it_is_asked_for(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *rest;
+        bool acts;
+    } rows[] = {
+        {"", false}, {":4::0xffffffffffffffff", false}, {":4::0x1", false}, {":4::0x800001", true}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct rig rig;
+        struct guid guid;
+        struct etw_sim_provider_state got;
+        char text[64];
+        rig_init(&rig, NULL);
+        struct etw_sim_provider *provider = add_dotnet(&rig, &guid);
+        snprintf(text, sizeof(text), "%s%s", dotnet_text, rows[i].rest);
+        struct provider_spec spec = rig_spec(text);
+        rig_start_as(&rig, ETW_PLAN_REALTIME, NULL, &spec, 1);
+        rig_await(&rig, has_dotnet, &guid);
+        rig_stop(&rig);
+        etw_sim_provider_get(provider, &got);
+        assert_true(got.callbacks > 0);
+        assert_int_equal(got.commanded > 0, rows[i].acts);
+        rig_fini(&rig);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -384,6 +428,7 @@ int main(void)
         cmocka_unit_test(those_that_shall_tell_their_state_share_one_wait),
         cmocka_unit_test(a_session_is_read_before_anything_writes_to_it),
         cmocka_unit_test(a_stop_is_heard_between_two_providers),
+        cmocka_unit_test(nothing_is_done_to_programs_unless_it_is_asked_for),
         cmocka_unit_test(a_late_provider_is_asked_for_its_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,36 @@
+#ifndef ETWSHIP_ETW_ETW_KEYWORDS_H
+#define ETWSHIP_ETW_ETW_KEYWORDS_H
+
+#include "etw/etw_enable.h"
+
+/*
+ * Keywords with side effects: a provider that is enabled with one of them does something, or goes on in
+ * another way, besides writing events. Since that happens at each call of EnableTraceEx2, with starts,
+ * reloads and repairs, whoever asks for all keywords does not get these. They are asked for only where
+ * somebody names them. The table is etw_keywords.tsv.
+ */
+struct etw_keyword {
+    const char *provider; /* its name */
+    uint64_t mask;        /* one bit */
+    const char *name;
+    const char *effect; /* "each process does this": who, and what */
+    struct guid guid;   /* of the provider */
+};
+
+/* By its position; NULL behind the last. */
+const struct etw_keyword *etw_keywords_get(size_t index);
+
+/* Is it one of that provider? Its GUID may also be what follows from its name (guid_from_name). */
+bool etw_keywords_is_of(const struct etw_keyword *keyword, const struct guid *provider);
+
+/* All of a provider; 0: it has none. */
+uint64_t etw_keywords_with_effects(const struct guid *provider);
+
+/* Does ${any} stand for all keywords? */
+bool etw_keywords_are_all(uint64_t any);
+
+/* What EnableTraceEx2, a filter or an autologger is told of the request's keywords. */
+uint64_t etw_keywords_any(const struct etw_request *request);
+uint64_t etw_keywords_all(const struct etw_request *request);
+
+#endif
