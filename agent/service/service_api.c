@@ -39,6 +39,9 @@ static const struct {
     {SERVICE_E_NOT_ENOUGH_MEMORY, "out of memory"},
     {SERVICE_E_REQUEST_TIMEOUT,
         "its process does not answer Windows. is something else registered under its name?"},
+    {SERVICE_E_INVALID_ACCOUNT,
+        "there is no such account, or it takes another password. use an account of `service "
+        "install --account`"},
     {SERVICE_E_DISABLED, "it is disabled. `sc config etwship start= delayed-auto` enables it"},
     {SERVICE_E_DOES_NOT_EXIST, "it is not installed. `etwship service install` installs it"},
     {SERVICE_E_CANNOT_ACCEPT_CTRL, "it is busy starting or stopping. try again in a moment"},

@@ -57,6 +57,7 @@ enum service_code {
     SERVICE_E_WAIT_TIMEOUT = 258,
     SERVICE_E_REQUEST_TIMEOUT = 1053,
     SERVICE_E_ALREADY_RUNNING = 1056,
+    SERVICE_E_INVALID_ACCOUNT = 1057,
     SERVICE_E_DISABLED = 1058,
     SERVICE_E_DOES_NOT_EXIST = 1060,
     SERVICE_E_CANNOT_ACCEPT_CTRL = 1061,
@@ -115,8 +116,9 @@ struct service_api {
     uint32_t (*open)(void *manager, const char *name, uint32_t access, void **ret_service);
     uint32_t (*configure)(
         void *service, enum service_setting setting, const struct service_plan *plan);
-    /* Register ${plan} anew; its account only if ${sets_account}. */
-    uint32_t (*change)(void *service, const struct service_plan *plan, bool sets_account);
+    /* Register ${plan} anew, to run as ${logon}; NULL: as before. */
+    uint32_t (*change)(
+        void *service, const struct service_plan *plan, const struct service_logon *logon);
     uint32_t (*start)(void *service);
     uint32_t (*stop)(void *service);
     uint32_t (*reload)(void *service); /* SERVICE_CONTROL_PARAMCHANGE: taken, not done yet */
@@ -132,8 +134,8 @@ struct service_api {
     void (*close_process)(void *process);
     uint64_t (*now_ns)(void); /* monotonic */
 
-    /* The source of events, with ${program} for its texts. */
-    uint32_t (*add_source)(const char *name, const char *program);
+    /* The source of events, with ${messages} for its texts: a program or a DLL. */
+    uint32_t (*add_source)(const char *name, const char *messages);
     uint32_t (*remove_source)(const char *name);
     /* ${account}, a member of Performance Log Users or none. */
     uint32_t (*set_log_user)(const char *account, bool member);

@@ -146,10 +146,11 @@ static bool change_account_and_all(
     if (code != SERVICE_OK) {
         return service_api_fail(err, code, "service %s: its settings", SERVICE_NAME);
     }
-    bool sets_account = !has_account(&config, plan);
-    code = api->change(service, plan, sets_account);
+    struct service_logon logon = service_plan_logon(plan);
+    bool stays = has_account(&config, plan);
+    code = api->change(service, plan, stays ? NULL : &logon);
     bool ok = code == SERVICE_OK || service_api_fail(err, code, "service %s: change", SERVICE_NAME);
-    if (ok && sets_account && service_plan_is_virtual(config.account)) {
+    if (ok && !stays && service_plan_is_virtual(config.account)) {
         api->set_log_user(config.account, false);
     }
     service_control_config_fini(&config);

@@ -45,6 +45,24 @@ bool service_plan_is_virtual(const char *account)
     return is_text(account, VIRTUAL_ACCOUNT);
 }
 
+/* Accounts that have no password, which is told by an empty one. */
+static bool is_built_in(const char *account)
+{
+    return service_plan_is_system(account) || is_text(account, "NT AUTHORITY\\LocalService") ||
+           is_text(account, "NT AUTHORITY\\NetworkService") ||
+           is_text(account, "NT AUTHORITY\\LOCAL SERVICE") ||
+           is_text(account, "NT AUTHORITY\\NETWORK SERVICE");
+}
+
+/* changeserviceconfigw on learn.microsoft.com, lpPassword: empty for LocalSystem, LocalService and
+ * NetworkService; NULL for managed service accounts and virtual accounts, whose passwords Windows looks
+ * after; NULL, too, where the password stays as it is. */
+struct service_logon service_plan_logon(const struct service_plan *plan)
+{
+    const char *account = plan->account ? plan->account : "LocalSystem";
+    return (struct service_logon){.account = account, .password = is_built_in(account) ? "" : NULL};
+}
+
 static void fill(struct service_plan *plan, const char *program, const char *account)
 {
     *plan = (struct service_plan){.name = SERVICE_NAME,

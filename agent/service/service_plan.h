@@ -55,6 +55,12 @@ struct service_plan {
     struct buf command; /* the ImagePath, with a terminator */
 };
 
+/* As whom a service runs, as ChangeServiceConfigW takes it. */
+struct service_logon {
+    const char *account;
+    const char *password; /* NULL: none may be given */
+};
+
 /*
  * Fill ${plan}; ${program} and ${config} are absolute paths; the first is borrowed. Fails (ERR_CONFIG)
  * on paths that a command line cannot hold. service_plan_fini frees it.
@@ -73,6 +79,9 @@ bool service_plan_init_as(struct service_plan *plan, const char *program, const 
 /* Is ${account}, as Windows names it, LocalSystem? The service's own, virtual one? */
 bool service_plan_is_system(const char *account);
 bool service_plan_is_virtual(const char *account);
+
+/* As whom ${plan} runs. No password is known here but the empty one of built-in accounts. */
+struct service_logon service_plan_logon(const struct service_plan *plan);
 
 /* The path of the program in the command of any service, into ${path}. False if it is not in quotes. */
 bool service_plan_program(const char *command, char *path, size_t size);

@@ -68,16 +68,31 @@ static uint32_t scm_create(void *manager, const struct service_plan *plan, void 
     return scm_open("create", what, ret_service);
 }
 
-static uint32_t scm_change(void *service, const struct service_plan *plan, bool sets_account)
+/* Does ${account} have its password from Windows? Virtual and managed accounts; those of machines end
+ * like managed ones. */
+static bool scm_looks_after_password(const char *account)
+{
+    struct span text = span_text(account);
+    struct span service = span_text("NT SERVICE\\");
+    return span_equal_nocase(span_first(text, service.size), service) ||
+           (text.size && text.data[text.size - 1] == '$');
+}
+
+/* With a password for an account that takes none, and without one for an account that takes an empty
+ * one, Windows refuses (changeserviceconfigw on learn.microsoft.com). */
+static uint32_t scm_change(
+    void *service, const struct service_plan *plan, const struct service_logon *logon)
 {
     (void)service;
     char what[512];
-    snprintf(what, sizeof(what), "%s %d %s",
-        !sets_account   ? "same"
-        : plan->account ? plan->account
-                        : "LocalSystem",
-        plan->start, (const char *)plan->command.data);
-    return scm_call("change", what);
+    snprintf(what, sizeof(what), "%s %d %s", logon ? logon->account : "same", plan->start,
+        (const char *)plan->command.data);
+    uint32_t code = scm_call("change", what);
+    if (code == SERVICE_OK && logon &&
+        !logon->password != scm_looks_after_password(logon->account)) {
+        code = SERVICE_E_INVALID_ACCOUNT;
+    }
+    return code;
 }
 
 static uint32_t scm_open_service(

@@ -83,17 +83,18 @@ static uint32_t create(void *manager, const struct service_plan *plan, void **re
     return code;
 }
 
-static uint32_t change(void *service, const struct service_plan *plan, bool sets_account)
+static uint32_t change(
+    void *service, const struct service_plan *plan, const struct service_logon *logon)
 {
     wchar_t *command = plat_wide_text((const char *)plan->command.data, NULL);
-    wchar_t *account = plat_wide_text(plan->account ? plan->account : "LocalSystem", NULL);
+    wchar_t *account = logon ? plat_wide_text(logon->account, NULL) : NULL;
+    wchar_t *password = logon && logon->password ? plat_wide_text(logon->password, NULL) : NULL;
     uint32_t code = ERROR_NOT_ENOUGH_MEMORY;
-    if (command && account) {
-        /* Accounts of services have no password, and an empty one is how that is said. */
+    if (command && (account || !logon) && (password || !logon || !logon->password)) {
         code = code_of(ChangeServiceConfigW(sc_of(service), SERVICE_NO_CHANGE, start_type(plan),
-            SERVICE_NO_CHANGE, command, NULL, NULL, NULL, sets_account ? account : NULL,
-            sets_account ? L"" : NULL, NULL));
+            SERVICE_NO_CHANGE, command, NULL, NULL, NULL, account, password, NULL));
     }
+    free(password);
     free(account);
     free(command);
     return code;

@@ -330,6 +330,24 @@ static void one_that_gets_another_account_changes_groups(void **state)
               "remove log user NT SERVICE\\etwship\n" SETTINGS "add source etwship C:\\e.exe\n");
 }
 
+/* Accounts as an installation finds them; the service manager here takes no wrong password. */
+static void an_account_is_given_back_without_a_password_that_it_does_not_take(void **state)
+{
+    (void)state;
+    static const char *const accounts[] = {"NT SERVICE\\other", "nt service\\etwship",
+        "DOMAIN\\etw$", "NT AUTHORITY\\NetworkService", "NT AUTHORITY\\LocalService",
+        ".\\LocalSystem"};
+    scm.config.account = (char[]){"DOMAIN\\somebody"};
+    for (size_t i = 0; i < sizeof(accounts) / sizeof(accounts[0]); i++) {
+        struct service_plan plan;
+        service_settings_mask left_out;
+        assert_true(service_plan_init_as(
+            &plan, "C:\\e.exe", "\"C:\\e.exe\" run", accounts[i], SERVICE_START_AUTO, &err));
+        assert_true(service_control_change(&plan, &left_out, &err));
+        service_plan_fini(&plan);
+    }
+}
+
 static void one_that_is_not_there_cannot_be_changed(void **state)
 {
     (void)state;
@@ -366,6 +384,7 @@ int main(void)
         scm_test(a_status_says_what_is_registered_and_what_runs),
         scm_test(a_changed_service_keeps_its_account_and_gets_all_settings),
         scm_test(one_that_gets_another_account_changes_groups),
+        scm_test(an_account_is_given_back_without_a_password_that_it_does_not_take),
         scm_test(one_that_is_not_there_cannot_be_changed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
