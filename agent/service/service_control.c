@@ -1,12 +1,17 @@
 #include "service/service_control.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+
+#include "platform/plat_file.h"
 
 /*
  * Waiting is for the SCM's word that a state has changed. Should that not come, as it need not when
  * the SCM is behind with its words, the state is looked at now and then all the same.
  */
 enum { LOOK_MS = 2000, LEAST_PATIENCE_MS = 30000, PROCESS_PATIENCE_MS = 60000 };
+
+enum { MAX_PATH_BYTES = 4096 };
 
 /* A service, open. */
 struct opened {
@@ -87,9 +92,24 @@ static bool add_rights(const struct service_plan *plan, struct error *err)
                err, code, "%s cannot become a member of Performance Log Users", plan->account);
 }
 
+/* The file with the texts of events: the DLL beside the program, as whoever shows events keeps it open,
+ * and an upgrade replaces the program. A program that was copied without it has the texts as well. */
+static const char *find_messages(const char *program, char *path, size_t size)
+{
+    const char *name = program;
+    for (const char *c = program; *c; c++) {
+        name = *c == '\\' || *c == '/' ? c + 1 : name;
+    }
+    int length = snprintf(path, size, "%.*s" SERVICE_MESSAGES_FILE, (int)(name - program), program);
+    bool fits = length > 0 && (size_t)length < size;
+    return fits && plat_path_kind(path) == PLAT_PATH_FILE ? path : program;
+}
+
 static bool add_source(const struct service_plan *plan, struct error *err)
 {
-    uint32_t code = service_api_get()->add_source(plan->name, plan->program);
+    char path[MAX_PATH_BYTES];
+    uint32_t code = service_api_get()->add_source(
+        plan->name, find_messages(plan->program, path, sizeof(path)));
     return code == SERVICE_OK ||
            service_api_fail(err, code, "the source %s of the Event Log", plan->name);
 }

@@ -8,6 +8,9 @@
 
 #define SERVICE_NAME "etwship"
 
+/* Beside the program: a DLL with the texts of events, and no code. */
+#define SERVICE_MESSAGES_FILE "etwship-messages.dll"
+
 enum service_account {
     SERVICE_ACCOUNT_SYSTEM,  /* LocalSystem */
     SERVICE_ACCOUNT_VIRTUAL, /* NT SERVICE\etwship, a member of Performance Log Users */

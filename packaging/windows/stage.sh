@@ -3,7 +3,7 @@
 #
 #   packaging/windows/stage.sh PROGRAM VERSION FOLDER
 #
-# FOLDER is made anew. Every file in it has the time SOURCE_DATE_EPOCH; without that, the time of the last
+# The DLL with the texts of events lies beside PROGRAM. FOLDER is made anew. Every file in it has the time SOURCE_DATE_EPOCH; without that, the time of the last
 # commit. Prints that time, in seconds since 1970.
 set -eu
 
@@ -13,10 +13,13 @@ version=$2
 folder=$3
 top=$here/../..
 
-if [ ! -f "$program" ]; then
-    echo "$0: no $program: packaging/windows/cross/build.sh makes it" >&2
-    exit 1
-fi
+messages=$(dirname "$program")/etwship-messages.dll
+for file in "$program" "$messages"; do
+    if [ ! -f "$file" ]; then
+        echo "$0: no $file: packaging/windows/cross/build.sh makes it" >&2
+        exit 1
+    fi
+done
 prefix=$("$here/cross/prefix.sh")
 when=${SOURCE_DATE_EPOCH:-$(git -C "$top" log -1 --format=%ct 2>/dev/null || echo 1577836800)}
 
@@ -28,6 +31,7 @@ to_crlf() {
 rm -rf "$folder"
 mkdir -p "$folder"
 cp "$program" "$folder/etwship.exe"
+cp "$messages" "$folder/etwship-messages.dll"
 to_crlf <"$top/LICENSE" >"$folder/LICENSE.txt"
 to_crlf <"$here/TRY.md" >"$folder/TRY.md"
 to_crlf <"$here/CHECKLIST.md" >"$folder/CHECKLIST.md"
@@ -41,7 +45,7 @@ to_crlf <"$here/etwship.yaml" >"$folder/etwship.yaml"
 } | to_crlf >"$folder/NOTICES.txt"
 python3 -B "$here/sbom.py" --program "$folder/etwship.exe" --version "$version" \
     --libraries "$prefix/share/sources.tsv" --time "$when" >"$folder/etwship.spdx.json"
-chmod 755 "$folder" "$folder/etwship.exe"
-find "$folder" -type f ! -name '*.exe' -exec chmod 644 {} +
+chmod 755 "$folder" "$folder/etwship.exe" "$folder/etwship-messages.dll"
+find "$folder" -type f ! -name '*.exe' ! -name '*.dll' -exec chmod 644 {} +
 find "$folder" -exec touch -d "@$when" {} +
 echo "$when"

@@ -6,7 +6,7 @@
 #
 #   packaging/windows/zip.sh [PROGRAM [FOLDER]]
 #
-# PROGRAM: another one, as a signed one. FOLDER: where the archive goes, instead of build. Prints its path.
+# PROGRAM: another one, as a signed one, with the DLL of its messages beside it. FOLDER: where the archive goes, instead of build. Prints its path.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)

@@ -43,6 +43,7 @@ class Packages(unittest.TestCase):
         folder = cls.folder / name
         folder.mkdir()
         program = shutil.copy(wine.EXE, folder / "program")
+        shutil.copy(wine.MESSAGES, folder)
         environment = {**os.environ, "TMPDIR": str(folder), **environment}
         msi = subprocess.run([PACKAGING / "msi" / "build.sh", "-p", program, "-o", folder / "e.msi"],
                              check=False, env=environment, stdout=subprocess.PIPE)
@@ -113,6 +114,14 @@ class Packages(unittest.TestCase):
         secure = table(self.first[0], "Property")["SecureCustomProperties"][0].split(";")
         self.assertEqual(set(secure), {"WIX_UPGRADE_DETECTED", "WIX_DOWNGRADE_DETECTED"})
 
+    def test_programs_have_their_version(self):
+        version = table(self.first[0], "Property")["ProductVersion"][0]
+        files = table(self.first[0], "File")
+        for name, file in [("etwship.exe", "etwship.exe"), ("messages", "etwship-messages.dll")]:
+            self.assertTrue(files[name][1].endswith(file))
+            self.assertEqual(files[name][3:5], [version + ".0", "1033"])
+            self.assertNotIn(name, table(self.first[0], "MsiFileHash"))
+
     # ---- signatures ---------------------------------------------------------------------------
 
     def test_the_package_and_the_program_in_it_are_signed(self):
@@ -130,7 +139,7 @@ class Packages(unittest.TestCase):
         subprocess.run(["msiextract", "-C", out, package], check=True, stdout=subprocess.DEVNULL)
         program = next(out.glob("**/etwship.exe"))
         self.assertGreater(program.stat().st_size, wine.EXE.stat().st_size)
-        for file in [package, program]:
+        for file in [package, program, program.with_name("etwship-messages.dll")]:
             done = subprocess.run(["osslsigncode", "verify", "-CAfile", certificate, "-in", file],
                                   check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             self.assertEqual(done.returncode, 0, done.stdout.decode())

@@ -17,6 +17,7 @@ SKIPPED = 77
 NOT_BEGUN = 0xC0000142 & 0xff
 BUILDS = Path(os.environ["ETWSHIP_WINDOWS_BUILD"])
 EXE = BUILDS / "mingw" / "agent" / "etwship.exe"
+MESSAGES = EXE.with_name("etwship-messages.dll")
 TESTS = BUILDS / "mingw-tests"
 ETWSIM = TESTS / "tests" / "support" / "etw_sim" / "etwsim.dll"
 TOOLS = "x86_64-w64-mingw32-"

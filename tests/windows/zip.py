@@ -31,9 +31,35 @@ class Archive(unittest.TestCase):
         version = subprocess.run([BINARY, "version"], check=True, stdout=subprocess.PIPE)
         self.assertEqual(self.name, f"etwship-{version.stdout.split()[1].decode()}-windows-x64")
         self.assertEqual(set(self.files), {f"{self.name}/{name}" for name in [
-            "CHECKLIST.md", "LICENSE.txt", "NOTICES.txt", "TRY.md", "etwship.exe", "etwship.spdx.json",
-            "etwship.yaml", "install.ps1"]})
+            "CHECKLIST.md", "LICENSE.txt", "NOTICES.txt", "TRY.md", "etwship-messages.dll", "etwship.exe",
+            "etwship.spdx.json", "etwship.yaml", "install.ps1"]})
         self.assertTrue(self.files[f"{self.name}/etwship.exe"] == wine.EXE.read_bytes())
+
+    def test_its_script_goes_back_step_by_step(self):
+        """Read, and not run: there is no PowerShell here."""
+        script = self.text("install.ps1").replace("\r", "")
+        listed = re.search(r"^\$files = (.*)$", script, re.M)[1]
+        self.assertEqual({f"{self.name}/{file}" for file in re.findall(r"'([^']+)'", listed)},
+                         set(self.files) - {f"{self.name}/install.ps1"})
+        before, change = script.split("# ---- the change", 1)
+        change, back = change.split("# ---- back to what there was", 1)
+        self.assertNotRegex(before.split("# ---- what can fail")[1], r"Invoke-Service|Move-Files|Copy-Item")
+        # The service stops, what is there is moved aside, and only then something new comes.
+        places = [change.index(words) for words in [
+            "try {", "Invoke-Service forget", "Invoke-Service retire", "$aside = New-Aside",
+            "Move-Files $InstallDir $aside", "Copy-Item", "Invoke-Service setup", "} catch {",
+            "if ($code -eq 0)"]]
+        self.assertEqual(places, sorted(places))
+        self.assertNotIn("-Force", change)  # nothing is overwritten
+        # Each step backwards by itself, the newer version's first.
+        for line in back.splitlines():
+            if re.search(r"Invoke-Service|-Files|Remove-|Move-|Copy-", line):
+                self.assertRegex(line, r"Invoke-Step '[^']+' \{ .* \}", line)
+        self.assertNotIn("throw", back)
+        steps = re.findall(r"Invoke-Step '([^']+)'", back)
+        self.assertEqual(steps, ["undo", "the files of before", "undo of the version before",
+                                 "what was replaced", "the files of this version"])
+        self.assertTrue(back.rstrip().endswith("exit $code"))
 
     def test_it_names_the_license_of_every_library(self):
         notices = self.text("NOTICES.txt")

@@ -3,8 +3,8 @@
 #
 #   packaging/windows/msi/build.sh [-p PROGRAM] [-v VERSION] [-o FILE]
 #
-# PROGRAM: another one than that of build/mingw. If ETWSHIP_SIGN_CERT is set (sign.sh), the program is
-# signed before it goes in, and the package afterwards. Without signing, the same program makes the same
+# PROGRAM: another one than that of build/mingw, with the DLL of its messages beside it. If
+# ETWSHIP_SIGN_CERT is set (sign.sh), both are signed before they go in, and the package afterwards. Without signing, the same program makes the same
 # package, to the byte (stage.sh). Prints its path.
 #
 # Needs wixl, msitools and python3 (packaging/deps.sh windows).
@@ -35,7 +35,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 if [ -n "${ETWSHIP_SIGN_CERT:-}" ]; then
     cp "$program" "$work/etwship.exe"
-    packaging/windows/sign.sh "$work/etwship.exe"
+    cp "$(dirname "$program")/etwship-messages.dll" "$work"
+    packaging/windows/sign.sh "$work/etwship.exe" "$work/etwship-messages.dll"
     program=$work/etwship.exe
 fi
 when=$(packaging/windows/stage.sh "$program" "$version" "$work/staged")
@@ -57,10 +58,12 @@ cp "$here/etwship.wxs" "$work"
     cat "$work/log" >&2
     exit 1
 }
-# The program has a version: without it here, a repair would keep a broken one.
-msibuild "$package" \
-    -q "UPDATE \`File\` SET \`Version\` = '$version.0', \`Language\` = '1033' WHERE \`File\` = 'etwship.exe'" \
-    -q "DELETE FROM \`MsiFileHash\` WHERE \`File_\` = 'etwship.exe'"
+# The programs have a version: without it here, a repair would keep a broken one.
+for file in etwship.exe messages; do
+    msibuild "$package" \
+        -q "UPDATE \`File\` SET \`Version\` = '$version.0', \`Language\` = '1033' WHERE \`File\` = '$file'" \
+        -q "DELETE FROM \`MsiFileHash\` WHERE \`File_\` = '$file'"
+done
 # The same version again takes the place of the one before: 512 is msidbUpgradeAttributesVersionMaxInclusive.
 msiinfo export "$package" Upgrade |
     sed 's/\t1\t\(\t*WIX_UPGRADE_DETECTED\)/\t513\t\1/' >"$work/Upgrade.idt"

@@ -1,6 +1,8 @@
 #include "service/service_control.h"
 
+#include "platform/plat_file.h"
 #include "support/scm_fake.h"
+#include "support/temp_folder.h"
 
 static struct error err;
 static bool before;
@@ -47,6 +49,29 @@ static void a_virtual_account_becomes_a_log_user(void **state)
               "create etwship NT SERVICE\\etwship \"C:\\e.exe\" run --service -c "
               "\"C:\\c.yaml\"\n" SETTINGS
               "add log user NT SERVICE\\etwship\nadd source etwship C:\\e.exe\n");
+}
+
+/* Who shows events keeps the file with their texts open, so that an upgrade could not replace it. */
+static void the_texts_of_events_are_those_of_the_dll_beside_the_program(void **state)
+{
+    (void)state;
+    struct service_plan plan;
+    service_settings_mask left_out;
+    char folder[TEMP_FOLDER_BYTES];
+    char program[TEMP_FOLDER_BYTES + 64];
+    char path[TEMP_FOLDER_BYTES + 64];
+    char wanted[TEMP_FOLDER_BYTES + 128];
+    assert_int_equal(temp_folder_make(folder, "service"), 0);
+    snprintf(program, sizeof(program), "%s/etwship.exe", folder);
+    snprintf(path, sizeof(path), "%s/etwship-messages.dll", folder);
+    assert_true(plat_file_replace(path, span_text("MZ"), &err));
+    snprintf(wanted, sizeof(wanted), "\nadd source etwship %s/etwship-messages.dll\n", folder);
+    assert_true(service_plan_init(&plan, program, "C:\\c.yaml", SERVICE_ACCOUNT_SYSTEM, &err));
+    assert_true(service_control_install(&plan, &left_out, &err));
+    service_plan_fini(&plan);
+    buf_add_byte(&scm.log, 0);
+    assert_non_null(strstr((const char *)scm.log.data, wanted));
+    temp_folder_remove(folder);
 }
 
 static void what_an_older_windows_does_not_know_is_left_out_and_told(void **state)
@@ -361,6 +386,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         scm_test(an_installed_service_has_all_settings_and_a_source_of_events),
         scm_test(a_virtual_account_becomes_a_log_user),
+        scm_test(the_texts_of_events_are_those_of_the_dll_beside_the_program),
         scm_test(what_an_older_windows_does_not_know_is_left_out_and_told),
         scm_test(an_installation_that_fails_leaves_nothing_behind),
         scm_test(an_account_that_cannot_be_a_log_user_is_no_account_for_it),
