@@ -110,9 +110,35 @@ class Packages(unittest.TestCase):
         self.assertEqual(set(re.findall(r'"\[(\w+)\]"', line)), {
             "CONFIGFILE", "OUTPUT_URL", "API_KEY_FILE", "SERVICE_ACCOUNT", "STARTSERVICE",
             "WIX_UPGRADE_DETECTED"})
-        # Who is no administrator may hand none of them to a repair.
-        secure = table(self.first[0], "Property")["SecureCustomProperties"][0].split(";")
-        self.assertEqual(set(secure), {"WIX_UPGRADE_DETECTED", "WIX_DOWNGRADE_DETECTED"})
+
+    def test_a_property_that_anything_goes_by_reaches_the_half_with_the_rights(self):
+        package = self.first[0]
+        values = [row[2] for row in table(package, "CustomAction").values()]
+        values += [row[3] for row in table(package, "Registry").values()]
+        conditions = [row[0] for row in table(package, "InstallExecuteSequence").values()]
+        conditions += table(package, "LaunchCondition")
+        # Public ones are in capitals alone.
+        used = set(re.findall(r"\[([A-Z_]+)\]", " ".join(values)))
+        for condition in conditions:
+            used |= set(re.findall(r"\b[A-Z_]+\b", re.sub(r'"[^"]*"', "", condition)))
+        # Those of Windows Installer itself, and what is looked for here.
+        used -= {"NOT", "AND", "OR", "REMOVE", "UPGRADINGPRODUCTCODE", "OLDINSTALLDIR", "WINDOWSBUILD"}
+        secure = table(package, "Property")["SecureCustomProperties"][0].split(";")
+        self.assertEqual(len(secure), len(set(secure)))
+        self.assertEqual(set(secure), used | {"WIX_DOWNGRADE_DETECTED"})
+        page = (PACKAGING / "README.md").read_text()
+        documented = set(re.findall(r"^\| `([A-Z_]+)` \|", page, re.M))
+        self.assertEqual(set(secure) - {"WIX_UPGRADE_DETECTED", "WIX_DOWNGRADE_DETECTED"}, documented)
+
+    def test_nobody_else_than_an_administrator_configures_what_was_assigned(self):
+        conditions = table(self.first[0], "LaunchCondition")
+        [guard] = [condition for condition in conditions if "MsiTrueAdminUser" in condition]
+        given = set(re.findall(r"[A-Z_]{4,}", guard[guard.index("NOT (") + 4:]))
+        line = table(self.first[0], "CustomAction")["Setup"][2]
+        # All that `setup` is given but whether it starts.
+        self.assertEqual(given, set(re.findall(r'"\[(\w+)\]"', line)) - {
+            "STARTSERVICE", "WIX_UPGRADE_DETECTED"} | {"INSTALLDIR"})
+        self.assertTrue(any("INSTALLDIR ~= OLDINSTALLDIR" in condition for condition in conditions))
 
     def test_programs_have_their_version(self):
         version = table(self.first[0], "Property")["ProductVersion"][0]

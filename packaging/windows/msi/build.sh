@@ -64,6 +64,11 @@ for file in etwship.exe messages; do
         -q "UPDATE \`File\` SET \`Version\` = '$version.0', \`Language\` = '1033' WHERE \`File\` = '$file'" \
         -q "DELETE FROM \`MsiFileHash\` WHERE \`File_\` = '$file'"
 done
+# Of what is not named here nothing reaches the half of the installation that has the rights, when
+# somebody without them begins it and confirms ("Restricted Public Properties"). wixl names its own only.
+secure="API_KEY_FILE;CONFIGFILE;INSTALLDIR;OUTPUT_URL;REMOVEDATA;SERVICE_ACCOUNT;STARTSERVICE"
+msibuild "$package" \
+    -q "UPDATE \`Property\` SET \`Value\` = 'WIX_DOWNGRADE_DETECTED;WIX_UPGRADE_DETECTED;$secure' WHERE \`Property\` = 'SecureCustomProperties'"
 # The same version again takes the place of the one before: 512 is msidbUpgradeAttributesVersionMaxInclusive.
 msiinfo export "$package" Upgrade |
     sed 's/\t1\t\(\t*WIX_UPGRADE_DETECTED\)/\t513\t\1/' >"$work/Upgrade.idt"
