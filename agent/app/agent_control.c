@@ -17,7 +17,7 @@ void agent_control_save(struct agent *agent)
 {
     struct error err;
     if (!agent_store_save(agent, &err)) {
-        log_write(agent->log, LOG_LEVEL_WARNING, "positions",
+        log_write_as(agent->log, LOG_CAUSE_SPOOL, LOG_LEVEL_WARNING, "positions",
             "positions are not stored: %s; events may come twice after a crash", err.text);
     }
 }
@@ -55,7 +55,7 @@ static void give_up(struct agent *agent)
         log_write(agent->log, LOG_LEVEL_INFO, NULL,
             "stopping: not everything was delivered in time. it waits in the spool");
     } else {
-        log_write(agent->log, LOG_LEVEL_WARNING, NULL,
+        log_write_as(agent->log, LOG_CAUSE_UNDELIVERED, LOG_LEVEL_WARNING, NULL,
             "stopping: not everything was delivered in time. raise agent.shutdown for more");
     }
     pipeline_give_up(agent->pipeline);

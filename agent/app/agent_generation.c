@@ -54,7 +54,7 @@ static void warn_definitions(void *self, size_t session, const struct schema_los
     char text[SCHEMA_LOSSES_TEXT_BYTES];
     snprintf(kind, sizeof(kind), "definitions %s", name);
     schema_losses_describe(losses, text);
-    log_write(agent->log, LOG_LEVEL_WARNING, kind,
+    log_write_as(agent->log, LOG_CAUSE_DEFINITIONS, LOG_LEVEL_WARNING, kind,
         "session %s: %s. what cannot be decoded is shipped with payload and payload_schema", name,
         text);
 }
@@ -75,9 +75,9 @@ static void warn_output(void *self, const char *output, const char *what, const 
     char kind[128];
     snprintf(kind, sizeof(kind), "%s %s", what, output ? output : "");
     if (output) {
-        log_write(log, LOG_LEVEL_WARNING, kind, "output %s: %s", output, text);
+        log_write_as(log, LOG_CAUSE_OUTPUT, LOG_LEVEL_WARNING, kind, "output %s: %s", output, text);
     } else {
-        log_write(log, LOG_LEVEL_WARNING, kind, "spool: %s", text);
+        log_write_as(log, LOG_CAUSE_SPOOL, LOG_LEVEL_WARNING, kind, "spool: %s", text);
     }
 }
 
@@ -98,7 +98,8 @@ static void output_ended(void *self, size_t output, bool closed)
     struct agent *agent = self;
     const struct agent_plan *plan = agent->plan;
     const char *name = plan->output_configs[output]->name;
-    log_write(agent->log, closed ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR, NULL,
+    log_write_as(agent->log, LOG_CAUSE_OUTPUT_ENDED, closed ? LOG_LEVEL_DEBUG : LOG_LEVEL_ERROR,
+        NULL,
         closed ? "output %s: its reader has gone" : "output %s has ended: it takes nothing more",
         name);
     bool any_left = false;
@@ -149,13 +150,13 @@ static void warn_of_memory(const struct agent *agent)
 {
     struct error why;
     if (!app_memory_check(agent->config, &why)) {
-        log_write(agent->log, LOG_LEVEL_WARNING, NULL, "%s", why.text);
+        log_write_as(agent->log, LOG_CAUSE_MEMORY, LOG_LEVEL_WARNING, NULL, "%s", why.text);
     }
 }
 
 static void tell_evicted(const struct agent *agent, uint64_t total)
 {
-    log_write(agent->log, LOG_LEVEL_WARNING, NULL,
+    log_write_as(agent->log, LOG_CAUSE_DEAD_LETTERS, LOG_LEVEL_WARNING, NULL,
         "dead letters: there is no room for more, so the oldest are removed: %llu events are lost "
         "so far. look at those that are left with etwship deadletter list, and mend what refuses "
         "them",
@@ -187,7 +188,7 @@ static bool open_dead_letters(struct agent *agent, struct error *err)
         return true;
     }
     if (agent->spool && !letters_import(agent->data_dir, &taken, err)) {
-        log_write(agent->log, LOG_LEVEL_WARNING, NULL,
+        log_write_as(agent->log, LOG_CAUSE_DEAD_LETTERS, LOG_LEVEL_WARNING, NULL,
             "dead letters of earlier runs stay in %s/dead_letters, the next start tries again: %s",
             agent->data_dir, err->text);
     } else if (taken) {
@@ -535,7 +536,7 @@ void agent_make_way(struct agent *agent, const struct agent_setup *next)
 static void wait_for_stuck(struct agent *agent)
 {
     enum { LOOK_MS = 100 };
-    log_write(agent->log, LOG_LEVEL_WARNING, NULL,
+    log_write_as(agent->log, LOG_CAUSE_OUTPUT, LOG_LEVEL_WARNING, NULL,
         "reload: an output does not return from a call. nothing is read until it does");
     while (agent->stuck && !agent_process_is_stopping(agent->process)) {
         plat_sleep_ms(LOOK_MS);

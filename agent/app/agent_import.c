@@ -239,7 +239,8 @@ bool agent_import_to_spool(
         return false;
     }
     if (positions_notice(import->left)) {
-        log_write(agent->log, LOG_LEVEL_WARNING, NULL, "%s", positions_notice(import->left));
+        log_write_as(agent->log, LOG_CAUSE_SPOOL, LOG_LEVEL_WARNING, NULL, "%s",
+            positions_notice(import->left));
     }
     return take_all(&taking) || tell_failed(err);
 }
@@ -436,14 +437,15 @@ static void tell_waiting(
     for (size_t i = 0; i < facts->output_count; i++) {
         const struct spool_output_facts *output = &facts->outputs[i];
         if (output->backlog.records && (agent->data_dir || is_planned(agent, output->name))) {
-            log_write(agent->log, LOG_LEVEL_WARNING, NULL,
+            log_write_as(agent->log, LOG_CAUSE_SPOOL, LOG_LEVEL_WARNING, NULL,
                 "%llu events wait in %s for output %s: %s, or drop them with etwship spool forget",
                 (unsigned long long)output->backlog.records, folder, output->name, way);
         }
     }
     if (facts->info.letters && agent->data_dir) {
-        log_write(agent->log, LOG_LEVEL_WARNING, NULL, "%llu dead letters are in %s: %s",
-            (unsigned long long)facts->info.letters, folder, way);
+        log_write_as(agent->log, LOG_CAUSE_DEAD_LETTERS, LOG_LEVEL_WARNING, NULL,
+            "%llu dead letters are in %s: %s", (unsigned long long)facts->info.letters, folder,
+            way);
     }
 }
 
@@ -476,7 +478,7 @@ static void leave_spool(const struct agent *agent, const char *folder, const cha
 {
     struct error why;
     if (!positions_save(agent->positions, &why) || !forget_checkpoints(agent, path, facts, &why)) {
-        log_write(agent->log, LOG_LEVEL_WARNING, NULL,
+        log_write_as(agent->log, LOG_CAUSE_SPOOL, LOG_LEVEL_WARNING, NULL,
             "%s cannot be told that outputs go on without it: %s. before a run with spool.mode: "
             "durable, move what file outputs have written away: it may be cut back",
             folder, why.text);
@@ -508,7 +510,7 @@ static bool look(struct agent *agent, const char *folder, const char *path, stru
     }
     if (!catalogue || !spool_facts_read(catalogue, &facts, &why)) {
         catalogue_close(catalogue);
-        log_write(agent->log, LOG_LEVEL_WARNING, NULL,
+        log_write_as(agent->log, LOG_CAUSE_SPOOL, LOG_LEVEL_WARNING, NULL,
             "what waits in %s cannot be told, and is not delivered: %s", folder, why.text);
         return true;
     }

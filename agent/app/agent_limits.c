@@ -9,8 +9,8 @@ static bool is_done(
     struct agent_process *process, const char *limit, bool done, const struct error *err)
 {
     if (!done) {
-        log_write(process->log, LOG_LEVEL_WARNING, NULL, "agent.limits.%s does not hold: %s", limit,
-            err->text);
+        log_write_as(process->log, LOG_CAUSE_LIMITS, LOG_LEVEL_WARNING, NULL,
+            "agent.limits.%s does not hold: %s", limit, err->text);
     }
     return done;
 }

@@ -12,8 +12,8 @@ struct findings {
 static void tell(void *self, const char *text)
 {
     const struct findings *findings = self;
-    log_write(
-        findings->agent->log, LOG_LEVEL_WARNING, NULL, "session %s: %s", findings->session, text);
+    log_write_as(findings->agent->log, LOG_CAUSE_NO_MATCH, LOG_LEVEL_WARNING, NULL,
+        "session %s: %s", findings->session, text);
 }
 
 /* A session that goes on for ever, was stopped or got nothing says nothing of its selection. */
@@ -68,11 +68,11 @@ static uint64_t find(struct agent *agent, size_t index)
         .self = &findings};
     struct no_match found = {.findings = 0};
     if (!cache || !no_match_find(&settings, &found, &err)) {
-        log_write(agent->log, LOG_LEVEL_WARNING, NULL,
+        log_write_as(agent->log, LOG_CAUSE_NO_MATCH, LOG_LEVEL_WARNING, NULL,
             "session %s: what matched nothing cannot be told: %s", findings.session, err.text);
     }
     if (nothing) {
-        log_write(agent->log, LOG_LEVEL_WARNING, NULL,
+        log_write_as(agent->log, LOG_CAUSE_NO_MATCH, LOG_LEVEL_WARNING, NULL,
             "session %s: none of its %llu events passed its providers and filters",
             findings.session, (unsigned long long)counts->filtered);
     }

@@ -15,7 +15,8 @@ static const uint64_t longest_pause_ns = UINT64_C(60000000000);
 
 static void tell(void *self, enum log_level level, const char *line)
 {
-    log_write(((struct agent_process *)self)->log, level, NULL, "reload: %s", line);
+    log_write_as(((struct agent_process *)self)->log, LOG_CAUSE_RELOAD_REFUSED, level, NULL,
+        "reload: %s", line);
 }
 
 /* ERR_CONFIG: what cannot change while the process lives. What waits in the one folder would stay there. */
@@ -65,7 +66,7 @@ static void change_log(
     struct error err;
     if (!same_log(&before->agent.log, &next->agent.log) &&
         !agent_process_open_log(process, next, &err)) {
-        tell(process, LOG_LEVEL_WARNING, err.text);
+        log_write_as(process->log, LOG_CAUSE_LOG, LOG_LEVEL_WARNING, NULL, "reload: %s", err.text);
     }
 }
 
@@ -162,7 +163,7 @@ static bool begin_next(struct agent_process *process, struct agent_setup **setup
         return true;
     }
     count(process, false);
-    log_write(process->log, LOG_LEVEL_ERROR, NULL,
+    log_write_as(process->log, LOG_CAUSE_RELOAD_FAILED, LOG_LEVEL_ERROR, NULL,
         "reload: the new configuration does not start: %s. the one of before goes on", err.text);
     if (!*ret_stuck) { /* else its threads use the setup and the log */
         change_log(process, &next->config, &before->config);
@@ -181,7 +182,7 @@ static void go_back(struct agent_process *process, struct agent_setup **setup, b
     bool asked;
     bool same;
     while (!agent_process_begin(process, *setup, ret_stuck, &err)) {
-        log_write(process->log, LOG_LEVEL_ERROR, "reload",
+        log_write_as(process->log, LOG_CAUSE_RELOAD_FAILED, LOG_LEVEL_ERROR, "reload",
             "reload: the configuration of before does not start either: %s. trying again",
             err.text);
         if (*ret_stuck || !pause_before_retry(process, pause_ns, &asked)) {
@@ -240,7 +241,7 @@ static bool reload(
     bool same;
     struct agent_setup *next = read_next(process, *setup, &same);
     if (same) {
-        say(process, "nothing has changed");
+        say(process, AGENT_RELOAD_SAME);
     }
     return !next || change(process, setup, next, result);
 }

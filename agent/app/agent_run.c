@@ -247,6 +247,7 @@ static bool live(struct agent_process *process, struct agent_run_result *ret_res
         *ret_stuck = !agent_process_end(process, ret_result);
     }
     if (!*ret_stuck) {
+        ret_result->idle = setup && !app_config_has_session(&setup->config);
         agent_setup_destroy(setup);
     }
     return ok;
@@ -256,7 +257,7 @@ static bool live(struct agent_process *process, struct agent_run_result *ret_res
 static void tell_abandoned(const struct agent_process *process, struct agent_run_result *result)
 {
     for (size_t i = 0; i < process->heritage.count; i++) {
-        log_write(process->log, LOG_LEVEL_ERROR, NULL,
+        log_write_as(process->log, LOG_CAUSE_SESSION_FAILED, LOG_LEVEL_ERROR, NULL,
             "session %s is stopped: no agent has begun that could read what it still held, which "
             "is lost",
             process->heritage.items[i].session);

@@ -8,7 +8,7 @@
 /*
  * `etwship run`: every enabled session of a configuration at the same time, each to its outputs,
  * until all finite sources are delivered or somebody asks for an end. The configuration may be reloaded
- * meanwhile. Once per process.
+ * meanwhile. Again only once it has returned, without being stuck, and nobody has asked for a stop.
  */
 
 /* Who looks after the agent where nobody sits in front of it, and it has no terminal: a service
@@ -18,11 +18,14 @@ struct agent_keeper {
     void (*reloaded)(
         void *self, const char *text); /* what came of a reload that is none of the warnings
                                                      * and errors; the same thread */
-    void (*hear)(
-        void *self, enum log_level level, const char *text); /* lines of the log; any thread */
+    /* Lines of the log; any thread. */
+    void (*hear)(void *self, enum log_level level, enum log_cause cause, const char *text);
     const char *log_path; /* where the log is if the configuration names no file; NULL: nowhere */
     void *self;
 };
+
+/* What `reloaded` is told where that is all. */
+#define AGENT_RELOAD_SAME "nothing has changed"
 
 /* Where the configuration comes from when it is reloaded. */
 struct agent_source {
@@ -55,6 +58,7 @@ struct agent_run_result {
     uint64_t failed_sessions;
     uint64_t unmatched; /* of recorded traces: providers and lists of rules that no event passed */
     bool stopped;       /* by a signal */
+    bool idle;          /* the last configuration had no session that is enabled */
     bool stuck;         /* inside an output, which still uses the configuration: end the process */
 };
 

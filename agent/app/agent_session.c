@@ -18,8 +18,9 @@ void agent_session_step(void *self, uint32_t index, const struct provider_change
     struct buf text;
     buf_init(&text, 1024);
     app_budgets_write_change(change, &text);
-    log_write(agent->log, change->to > change->from ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO, NULL,
-        "session %s: %.*s", agent->plan->session_configs[index]->name, SPAN_ARG(buf_span(&text)));
+    log_write_as(agent->log, LOG_CAUSE_BUDGET,
+        change->to > change->from ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO, NULL, "session %s: %.*s",
+        agent->plan->session_configs[index]->name, SPAN_ARG(buf_span(&text)));
     buf_fini(&text);
 }
 
@@ -29,20 +30,22 @@ void agent_session_damage(
     struct agent *agent = self;
     agent->sessions[index].damaged++;
     if (offset == INPUT_WHOLE_FILE) {
-        log_write(agent->log, LOG_LEVEL_WARNING, NULL, "%.*s: %s",
+        log_write_as(agent->log, LOG_CAUSE_TRACE, LOG_LEVEL_WARNING, NULL, "%.*s: %s",
             SPAN_ARG(span_first(trace->path, 400)), what);
         return;
     }
-    log_write(agent->log, LOG_LEVEL_WARNING, NULL, "%.*s: damaged at byte %llu: %s",
-        SPAN_ARG(span_first(trace->path, 400)), (unsigned long long)offset, what);
+    log_write_as(agent->log, LOG_CAUSE_TRACE, LOG_LEVEL_WARNING, NULL,
+        "%.*s: damaged at byte %llu: %s", SPAN_ARG(span_first(trace->path, 400)),
+        (unsigned long long)offset, what);
 }
 
 static void note(void *self, enum input_note level, const char *text)
 {
     const struct agent_session *session = self;
     const struct agent *agent = session->agent;
-    log_write(agent->log, level == INPUT_NOTE_WARNING ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO, NULL,
-        "session %s: %s", agent->plan->session_configs[session->index]->name, text);
+    log_write_as(agent->log, LOG_CAUSE_SESSION,
+        level == INPUT_NOTE_WARNING ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO, NULL, "session %s: %s",
+        agent->plan->session_configs[session->index]->name, text);
 }
 
 static void run(void *self)
@@ -54,7 +57,7 @@ static void run(void *self)
     pipeline_sink(agent->pipeline, session->index, &sink);
     session->end = ops->run(session->input, &sink, &session->error);
     if (session->end == INPUT_FAILED) {
-        log_write(agent->log, LOG_LEVEL_ERROR, NULL, "session %s: %s",
+        log_write_as(agent->log, LOG_CAUSE_SESSION_FAILED, LOG_LEVEL_ERROR, NULL, "session %s: %s",
             agent->plan->session_configs[session->index]->name, session->error.text);
     }
     pipeline_finish_source(agent->pipeline, session->index, session->end == INPUT_STOPPED);
@@ -101,7 +104,7 @@ static bool runs_here(void *self, const char *name)
 
 static void note_orphan(void *self, enum input_note level, const char *text)
 {
-    log_write(((const struct agent *)self)->log,
+    log_write_as(((const struct agent *)self)->log, LOG_CAUSE_SESSION,
         level == INPUT_NOTE_WARNING ? LOG_LEVEL_WARNING : LOG_LEVEL_INFO, NULL, "%s", text);
 }
 
@@ -174,7 +177,7 @@ void agent_sessions_bequeath(struct agent *agent)
         const struct agent_session *session = &agent->sessions[i];
         if (session->passes_on && !agent_heritage_add(&agent->process->heritage, config->name,
                                       config->ops, session->input)) {
-            log_write(agent->log, LOG_LEVEL_WARNING, NULL,
+            log_write_as(agent->log, LOG_CAUSE_MEMORY, LOG_LEVEL_WARNING, NULL,
                 "session %s: out of memory, so it starts anew", config->name);
         }
     }

@@ -9,7 +9,8 @@
 
 static void warn_schema(void *self, const char *text)
 {
-    log_write(((struct agent_process *)self)->log, LOG_LEVEL_WARNING, NULL, "%s", text);
+    log_write_as(((struct agent_process *)self)->log, LOG_CAUSE_DEFINITIONS, LOG_LEVEL_WARNING,
+        NULL, "%s", text);
 }
 
 static bool read_schemas(

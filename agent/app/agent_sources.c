@@ -258,7 +258,7 @@ static void tell_begin(struct agent *agent, const struct earlier *earlier)
     for (size_t s = 0; s < agent->plan->session_count; s++) {
         if (agent->plan->sessions[s].replayable && begins_anew(agent, earlier, s)) {
             agent->restarted = true;
-            log_write(agent->log, LOG_LEVEL_WARNING, NULL,
+            log_write_as(agent->log, LOG_CAUSE_SPOOL, LOG_LEVEL_WARNING, NULL,
                 "session %s: what was noted of the files read is lost: they are read again, and "
                 "events may come twice",
                 session_name(agent, s));
@@ -292,7 +292,8 @@ static bool commit_beginning(struct agent *agent, struct error *err)
             "room on the disk first",
             why.text);
     }
-    log_write(agent->log, LOG_LEVEL_WARNING, "spool", "spool: %s; it is tried again", why.text);
+    log_write_as(agent->log, LOG_CAUSE_SPOOL, LOG_LEVEL_WARNING, "spool",
+        "spool: %s; it is tried again", why.text);
     return true;
 }
 

@@ -60,7 +60,8 @@ static void tell(void *self, enum store_news news, const char *text)
     struct agent *agent = self;
     bool usual = news == STORE_NEWS_UNCLEAN;
     agent->spool->is_remade |= news == STORE_NEWS_REBUILT;
-    log_write(agent->log, usual ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, NULL, "spool: %s", text);
+    log_write_as(agent->log, LOG_CAUSE_SPOOL, usual ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, NULL,
+        "spool: %s", text);
 }
 
 static bool open_store(struct agent *agent, struct error *err)
@@ -195,7 +196,7 @@ bool agent_spool_is_done(
                             file_id, ret_last_sequence, &found, &err);
     plat_mutex_unlock(&spool->mutex);
     if (!ok) {
-        log_write(agent->log, LOG_LEVEL_WARNING, "spool done",
+        log_write_as(agent->log, LOG_CAUSE_SPOOL, LOG_LEVEL_WARNING, "spool done",
             "spool: whether a file was read before cannot be told: %s", err.text);
     }
     return ok && found;
@@ -214,8 +215,8 @@ static bool write_state(struct agent *agent, size_t session, struct buf *out, st
     const struct input_ops *ops = agent->plan->session_configs[session]->ops;
     bool ok = ops->state(agent->sessions[session].input, out, &why);
     if (!ok && why.code == ERR_LIMIT) {
-        log_write(agent->log, LOG_LEVEL_WARNING, "spool state", "session %s: %s",
-            session_name(agent, session), why.text);
+        log_write_as(agent->log, LOG_CAUSE_SPOOL, LOG_LEVEL_WARNING, "spool state",
+            "session %s: %s", session_name(agent, session), why.text);
         buf_fini(out);
         buf_init(out, STORE_VALUE_MAX);
         return true;

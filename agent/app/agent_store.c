@@ -83,8 +83,8 @@ static bool open_positions(struct agent *agent, struct error *err)
         process->positions = agent->data_dir ? positions_open_held(agent->data_dir, err)
                                              : positions_create(err);
         if (process->positions && positions_notice(process->positions)) {
-            log_write(
-                agent->log, LOG_LEVEL_WARNING, NULL, "%s", positions_notice(process->positions));
+            log_write_as(agent->log, LOG_CAUSE_SPOOL, LOG_LEVEL_WARNING, NULL, "%s",
+                positions_notice(process->positions));
         }
     }
     agent->positions = process->positions;

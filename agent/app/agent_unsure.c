@@ -6,7 +6,7 @@ static void tell(
     struct agent *agent, const struct agent_filter *filter, size_t rule, uint64_t count)
 {
     enum { MAX_NAME_BYTES = 200 };
-    log_write(agent->log, LOG_LEVEL_WARNING, NULL,
+    log_write_as(agent->log, LOG_CAUSE_RULE, LOG_LEVEL_WARNING, NULL,
         "rule %.*s of %s could not be judged for %llu events, as a regular expression met its "
         "limits. "
         "they are kept with a note, or as `unsure` says. make the expression simpler",

@@ -397,6 +397,16 @@ static bool same_rules(const struct config_list *a, const struct config_list *b)
     return same;
 }
 
+bool app_config_has_session(const struct app_config *config)
+{
+    for (size_t i = 0; i < config->session_count; i++) {
+        if (config->sessions[i].enabled) {
+            return true;
+        }
+    }
+    return false;
+}
+
 const char *app_config_data_dir(const struct app_config *config)
 {
     bool keeps = config->spool.mode == APP_SPOOL_DURABLE;

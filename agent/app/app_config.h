@@ -323,6 +323,9 @@ const char *app_config_format(const struct app_output *output);
  * (spool.mode: durable) and none is given. NULL: nowhere. */
 const char *app_config_data_dir(const struct app_config *config);
 
+/* Is any session enabled? */
+bool app_config_has_session(const struct app_config *config);
+
 /* Do both outputs want the same bytes: of the same sessions, by the same rules, in one shape? */
 bool app_config_same_stream(
     const struct app_config *config, const struct app_output *a, const struct app_output *b);

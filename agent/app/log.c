@@ -33,6 +33,7 @@ const char *const log_format_names[] = {"text", "json", NULL};
 struct repeat {
     char kind[MAX_KIND_BYTES]; /* "": free */
     enum log_level level;
+    enum log_cause cause;
     uint64_t since_ns;
     uint64_t count; /* since then, not written */
     char text[LOG_MAX_TEXT_BYTES];
@@ -179,19 +180,20 @@ static void write_console(struct log *log, enum log_level level, const char *tex
     }
 }
 
-static void tell_also(struct log *log, enum log_level level, const char *text)
+static void tell_also(struct log *log, enum log_level level, enum log_cause cause, const char *text)
 {
     if (log->settings.also) {
         char shown[LOG_MAX_TEXT_BYTES + 64];
         snprintf(shown, sizeof(shown), "%s", text);
         visible_fit(shown, sizeof(shown));
-        log->settings.also(log->settings.also_self, level, shown);
+        log->settings.also(log->settings.also_self, level, cause, shown);
     }
 }
 
-static void write_line(struct log *log, enum log_level level, const char *text, uint64_t now_ns)
+static void write_line(
+    struct log *log, enum log_level level, enum log_cause cause, const char *text, uint64_t now_ns)
 {
-    tell_also(log, level, text);
+    tell_also(log, level, cause, text);
     if (!log->to_file) {
         write_console(log, level, text);
         return;
@@ -204,7 +206,7 @@ static void write_line(struct log *log, enum log_level level, const char *text, 
         snprintf(report, sizeof(report), "log: %s%s", why.text,
             written ? ". the file grows on" : ". lines are written here until it works again");
         write_console(log, LOG_LEVEL_WARNING, report);
-        tell_also(log, LOG_LEVEL_WARNING, report);
+        tell_also(log, LOG_LEVEL_WARNING, LOG_CAUSE_LOG, report);
     }
     if (!written) {
         log->elsewhere++;
@@ -214,7 +216,7 @@ static void write_line(struct log *log, enum log_level level, const char *text, 
         snprintf(report, sizeof(report), "log: %llu lines went to standard error instead",
             (unsigned long long)log->elsewhere);
         log->elsewhere = 0;
-        write_line(log, LOG_LEVEL_WARNING, report, now_ns);
+        write_line(log, LOG_LEVEL_WARNING, LOG_CAUSE_LOG, report, now_ns);
     }
 }
 
@@ -234,7 +236,7 @@ static void tell_repeats(struct log *log, struct repeat *repeat, uint64_t now_ns
         (unsigned long long)seconds);
     repeat->count = 0;
     repeat->since_ns = now_ns;
-    write_line(log, repeat->level, text, now_ns);
+    write_line(log, repeat->level, repeat->cause, text, now_ns);
 }
 
 static void tell_due(struct log *log, uint64_t now_ns)
@@ -271,8 +273,8 @@ static struct repeat *find(struct log *log, const char *kind, uint64_t now_ns)
 }
 
 /* Is the line one of many, and counted instead of written? */
-static bool is_thinned(
-    struct log *log, enum log_level level, const char *kind, const char *text, uint64_t now_ns)
+static bool is_thinned(struct log *log, enum log_level level, enum log_cause cause,
+    const char *kind, const char *text, uint64_t now_ns)
 {
     struct repeat *repeat = find(log, kind, now_ns);
     bool known = repeat->kind[0] != '\0';
@@ -283,6 +285,7 @@ static bool is_thinned(
     }
     repeat->count += known;
     repeat->level = level;
+    repeat->cause = cause;
     snprintf(repeat->text, sizeof(repeat->text), "%s", text);
     return known;
 }
@@ -301,24 +304,46 @@ static void format_text(char *text, const char *format, va_list args)
     }
 }
 
-void log_write(struct log *log, enum log_level level, const char *kind, const char *format, ...)
+static bool takes(const struct log *log, enum log_level level)
 {
-    if (!log || level > log->settings.level) {
-        return;
-    }
-    char text[LOG_MAX_TEXT_BYTES];
-    va_list args;
-    va_start(args, format);
-    format_text(text, format, args);
-    va_end(args);
+    return log && level <= log->settings.level;
+}
 
+static void add(
+    struct log *log, enum log_level level, enum log_cause cause, const char *kind, const char *text)
+{
     plat_mutex_lock(&log->mutex);
     uint64_t now_ns = now(log);
     tell_due(log, now_ns);
-    if (!kind || !kind[0] || !is_thinned(log, level, kind, text, now_ns)) {
-        write_line(log, level, text, now_ns);
+    if (!kind || !kind[0] || !is_thinned(log, level, cause, kind, text, now_ns)) {
+        write_line(log, level, cause, text, now_ns);
     }
     plat_mutex_unlock(&log->mutex);
+}
+
+void log_write(struct log *log, enum log_level level, const char *kind, const char *format, ...)
+{
+    if (takes(log, level)) {
+        char text[LOG_MAX_TEXT_BYTES];
+        va_list args;
+        va_start(args, format);
+        format_text(text, format, args);
+        va_end(args);
+        add(log, level, LOG_CAUSE_OTHER, kind, text);
+    }
+}
+
+void log_write_as(struct log *log, enum log_cause cause, enum log_level level, const char *kind,
+    const char *format, ...)
+{
+    if (takes(log, level)) {
+        char text[LOG_MAX_TEXT_BYTES];
+        va_list args;
+        va_start(args, format);
+        format_text(text, format, args);
+        va_end(args);
+        add(log, level, cause, kind, text);
+    }
 }
 
 void log_tick(struct log *log)

@@ -14,6 +14,31 @@
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 enum log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON };
 
+/* What a warning or an error comes from, for who files them by it: the Event Log of Windows has a number for
+ * each (docs/event-log.md). */
+enum log_cause {
+    LOG_CAUSE_OTHER,
+    LOG_CAUSE_UNTRUSTED,      /* others could change what the agent believes */
+    LOG_CAUSE_RELOAD_REFUSED, /* another configuration, which cannot be used */
+    LOG_CAUSE_RELOAD_FAILED,  /* one that does not start */
+    LOG_CAUSE_SESSION,        /* a session that has trouble, and goes on */
+    LOG_CAUSE_SESSION_FAILED,
+    LOG_CAUSE_BUDGET, /* a provider that sends more than its budget */
+    LOG_CAUSE_TRACE,  /* a recorded trace that is damaged */
+    LOG_CAUSE_NO_MATCH,
+    LOG_CAUSE_DEFINITIONS, /* layouts and names of events */
+    LOG_CAUSE_RULE,
+    LOG_CAUSE_OUTPUT, /* an output that has trouble, and tries on */
+    LOG_CAUSE_OUTPUT_ENDED,
+    LOG_CAUSE_DEAD_LETTERS,
+    LOG_CAUSE_UNDELIVERED, /* at a stop */
+    LOG_CAUSE_SPOOL,       /* what the agent keeps on disk: events, positions */
+    LOG_CAUSE_LIMITS,
+    LOG_CAUSE_MEMORY,
+    LOG_CAUSE_LOG, /* the log file itself */
+    LOG_CAUSE_COUNT
+};
+
 /* The names that a configuration gives them, in this order; each list ends with NULL. */
 extern const char *const log_level_names[];
 extern const char *const log_format_names[];
@@ -30,7 +55,7 @@ struct log_settings {
 
     /* Who is told every line, too, as it was given, on the thread of whoever wrote it; NULL: nobody.
      * It must not write to this log. */
-    void (*also)(void *also_self, enum log_level level, const char *text);
+    void (*also)(void *also_self, enum log_level level, enum log_cause cause, const char *text);
     void *also_self;
 
     /* For tests; NULL: plat_monotonic_ns, and the stream stderr. */
@@ -52,6 +77,10 @@ void log_destroy(struct log *log);
  */
 void log_write(struct log *log, enum log_level level, const char *kind, const char *format, ...)
     ETWSHIP_PRINTF(4, 5);
+
+/* The same, with what it comes from. */
+void log_write_as(struct log *log, enum log_cause cause, enum log_level level, const char *kind,
+    const char *format, ...) ETWSHIP_PRINTF(5, 6);
 
 /* Write the counts whose minute is over. They are also written by the next log_write; call this now
  * and then (the agent does, with its statistics) so that they come without one. */

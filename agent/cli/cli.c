@@ -19,17 +19,17 @@ const struct cli_command *cli_command_at(size_t index)
 enum { MAX_LINE_BYTES = 4096 };
 
 static struct {
-    void (*hear)(void *self, const char *text);
+    void (*hear)(void *self, bool is_warning, const char *text);
     void *self;
 } listener;
 
-void cli_listen(void (*hear)(void *self, const char *text), void *self)
+void cli_listen(void (*hear)(void *self, bool is_warning, const char *text), void *self)
 {
     listener.hear = hear;
     listener.self = self;
 }
 
-void cli_lines(struct span lines)
+void cli_lines(bool are_warnings, struct span lines)
 {
     struct buf shown;
     buf_init(&shown, 8 * lines.size + 2);
@@ -38,22 +38,22 @@ void cli_lines(struct span lines)
     fwrite(shown.data, 1, shown.size, stderr);
     buf_add_byte(&shown, 0);
     if (listener.hear && lines.size && !shown.failed) {
-        listener.hear(listener.self, (const char *)shown.data);
+        listener.hear(listener.self, are_warnings, (const char *)shown.data);
     }
     buf_fini(&shown);
 }
 
-static void say(const char *kind, const char *what)
+static void say(bool is_warning, const char *what)
 {
     struct buf line;
     buf_init(&line, 8 * MAX_LINE_BYTES);
-    buf_printf(&line, "etwship: %s", kind);
+    buf_printf(&line, "etwship: %s", is_warning ? "warning: " : "");
     size_t start = line.size;
     buf_add_text(&line, what);
     visible_make_line(&line, start);
     buf_add_byte(&line, 0);
     if (listener.hear && !line.failed) {
-        listener.hear(listener.self, (const char *)line.data + start);
+        listener.hear(listener.self, is_warning, (const char *)line.data + start);
     }
     if (!line.failed) {
         line.data[line.size - 1] = '\n';
@@ -69,7 +69,7 @@ void cli_error(const char *format, ...)
     va_start(args, format);
     vsnprintf(what, sizeof(what), format, args);
     va_end(args);
-    say("", what);
+    say(false, what);
 }
 
 void cli_warning(const char *format, ...)
@@ -79,7 +79,7 @@ void cli_warning(const char *format, ...)
     va_start(args, format);
     vsnprintf(what, sizeof(what), format, args);
     va_end(args);
-    say("warning: ", what);
+    say(true, what);
 }
 
 static void print_overview(FILE *to)

@@ -91,12 +91,12 @@ bool cli_duration(const struct cli_args *args, const char *name, uint64_t *ret_n
 void cli_error(const char *format, ...) ETWSHIP_PRINTF(1, 2);
 void cli_warning(const char *format, ...) ETWSHIP_PRINTF(1, 2);
 
-/* Lines of errors that are whole already, on stderr. */
-void cli_lines(struct span lines);
+/* Lines of errors, or of warnings, that are whole already, on stderr. */
+void cli_lines(bool are_warnings, struct span lines);
 
 /* Who else hears what is said by these, where nobody reads stderr: ${text} without `etwship: `, or
  * lines. NULL: nobody. On the thread that says it. */
-void cli_listen(void (*hear)(void *self, const char *text), void *self);
+void cli_listen(void (*hear)(void *self, bool is_warning, const char *text), void *self);
 
 /* Commands, in the order of the help. NULL behind the last. */
 const struct cli_command *cli_command_at(size_t index);

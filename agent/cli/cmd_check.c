@@ -191,7 +191,7 @@ static void say(const struct config_report *report)
     struct buf text;
     buf_init(&text, 1024 * 1024);
     config_report_write(report, "etwship: ", &text);
-    cli_lines(buf_span(&text));
+    cli_lines(strcmp(report->kind, "warning") == 0, buf_span(&text));
     buf_fini(&text);
 }
 

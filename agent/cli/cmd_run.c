@@ -112,9 +112,9 @@ static bool read_again(void *self, struct app_config *ret_config,
 
 /* ---- running --------------------------------------------------------------------------------------- */
 
-/* ${ret_stuck}: an output is still inside a call and uses the configuration. */
+/* ${ret_end}->stuck: an output is still inside a call and uses the configuration. */
 static int run_config(const struct cli_args *args, const struct app_config *config,
-    const struct agent_keeper *keeper, bool *ret_stuck)
+    const struct agent_keeper *keeper, struct run_service_end *ret_end)
 {
     static struct source origin; /* for ever, as of an output that is stuck */
     static const struct agent_source source = {.read = read_again, .self = &origin};
@@ -130,7 +130,9 @@ static int run_config(const struct cli_args *args, const struct app_config *conf
     struct agent_run_result result;
     struct error err;
     bool ok = agent_run(&settings, &result, &err);
-    *ret_stuck = result.stuck;
+    ret_end->stuck = result.stuck;
+    ret_end->idle = ok && result.idle && !result.stopped ? RUN_SERVICE_NO_SESSION
+                                                         : RUN_SERVICE_BUSY;
     if (!ok) {
         cli_error("%s", err.text);
         return err.code == ERR_CONFIG ? EXIT_USAGE : EXIT_FAILED;
@@ -147,8 +149,11 @@ static void add_warning(void *self, const char *text)
 
 static void add_error(void *self, const char *text)
 {
-    (void)self;
-    cli_error("not started, as others could use the rights of the service. %s", text);
+    const struct agent_keeper *keeper = self;
+    char line[LOG_MAX_TEXT_BYTES];
+    snprintf(
+        line, sizeof(line), "not started, as others could use the rights of the service. %s", text);
+    keeper->hear(keeper->self, LOG_LEVEL_ERROR, LOG_CAUSE_UNTRUSTED, line);
 }
 
 /* May others change what the agent believes? Whoever has more rights than they have is warned; a service,
@@ -157,7 +162,8 @@ static bool is_trusted(const struct app_config *config, const struct agent_keepe
 {
     struct buf text;
     if (keeper) {
-        return app_trust_find(config, APP_TRUST_ALL, APP_TRUST_PROCESS, add_error, NULL) == 0;
+        return app_trust_find(config, APP_TRUST_ALL, APP_TRUST_PROCESS, add_error,
+                   (void *)(uintptr_t)keeper) == 0;
     }
     buf_init(&text, 1024 * 1024);
     if (app_trust_find(config, app_trust_matters() ? APP_TRUST_ALL : APP_TRUST_OUTPUTS,
@@ -170,8 +176,11 @@ static bool is_trusted(const struct app_config *config, const struct agent_keepe
 
 static void add_log_warning(void *self, const char *text)
 {
-    (void)self;
-    cli_warning("no log file, as others could use the rights of the service. %s", text);
+    const struct agent_keeper *keeper = self;
+    char line[LOG_MAX_TEXT_BYTES];
+    snprintf(
+        line, sizeof(line), "no log file, as others could use the rights of the service. %s", text);
+    keeper->hear(keeper->self, LOG_LEVEL_WARNING, LOG_CAUSE_LOG, line);
 }
 
 /* ${keeper}, which may be NULL, but without a log file of its own that others could turn elsewhere. */
@@ -180,7 +189,8 @@ static const struct agent_keeper *trusted_keeper(
 {
     static struct agent_keeper kept; /* for ever, as of an output that is stuck */
     if (!keeper || !keeper->log_path ||
-        app_trust_find_log(config, keeper->log_path, add_log_warning, NULL) == 0) {
+        app_trust_find_log(config, keeper->log_path, add_log_warning, (void *)(uintptr_t)keeper) ==
+            0) {
         return keeper;
     }
     kept = *keeper;
@@ -188,22 +198,34 @@ static const struct agent_keeper *trusted_keeper(
     return &kept;
 }
 
+/* A service without work waits for some; at a terminal the run comes to its end at once. */
+static int run_loaded(const struct cli_args *args, const struct app_config *config,
+    const struct agent_keeper *keeper, struct run_service_end *ret_end)
+{
+    if (!config_options_remarks(args, config, NULL, NULL) || !config_options_can_run(config) ||
+        (keeper && !config_options_can_serve(config)) || !is_trusted(config, keeper)) {
+        return EXIT_USAGE;
+    }
+    if (keeper && !app_config_has_session(config)) {
+        ret_end->idle = RUN_SERVICE_NO_SESSION;
+        return EXIT_DONE;
+    }
+    return run_config(args, config, trusted_keeper(config, keeper), ret_end);
+}
+
 /* ${args}, which is the caller's, is in use for ever if an output is stuck. */
-static int run_kept(const struct cli_args *args, const struct agent_keeper *keeper, bool *ret_stuck)
+static int run_kept(
+    const struct cli_args *args, const struct agent_keeper *keeper, struct run_service_end *ret_end)
 {
     struct app_config config;
-    bool stuck = false;
-    int exit_code = EXIT_USAGE;
-    if (config_options_load(args, &config)) {
-        if (config_options_remarks(args, &config, NULL, NULL) && config_options_can_run(&config) &&
-            (!keeper || config_options_can_serve(&config)) && is_trusted(&config, keeper)) {
-            exit_code = run_config(args, &config, trusted_keeper(&config, keeper), &stuck);
-        }
-        if (!stuck) {
-            app_config_fini(&config);
-        }
+    *ret_end = (struct run_service_end){.stuck = false};
+    if (!config_options_load(args, &config)) {
+        return EXIT_USAGE;
     }
-    *ret_stuck = stuck;
+    int exit_code = run_loaded(args, &config, keeper, ret_end);
+    if (!ret_end->stuck) {
+        app_config_fini(&config);
+    }
     return exit_code;
 }
 
@@ -211,16 +233,16 @@ static int run(const struct cli_command *command, int argc, char **argv)
 {
     struct cli_args args;
     int exit_code;
-    bool stuck = false;
+    struct run_service_end end;
     if (!cli_parse(command, argc, argv, &args, &exit_code)) {
         return exit_code;
     }
     if (!cli_value(&args, "service")) {
-        exit_code = run_kept(&args, NULL, &stuck);
+        exit_code = run_kept(&args, NULL, &end);
     } else {
-        exit_code = run_service(&args, run_kept, &stuck);
+        exit_code = run_service(&args, &(struct run_service_work){.run = run_kept}, &end);
     }
-    if (!stuck) {
+    if (!end.stuck) {
         cli_args_fini(&args);
     }
     return exit_code;

@@ -108,7 +108,7 @@ static bool can_install(const char *program, char *config, enum service_account 
     } else if (is_there) {
         return is_config_trusted(config, APP_TRUST_CONFIG, account, say_not_installed);
     } else {
-        cli_warning("%s: there is no such file yet. write it before the service starts", config);
+        cli_warning("%s: there is no such file yet. the service waits for it", config);
     }
     return true;
 }
@@ -209,6 +209,31 @@ static void explain_config(void)
     service_control_config_fini(&found);
 }
 
+/* Has the service, with its configuration at ${path}, none to run with? It waits for one then. */
+static bool lacks_config(const struct service_config *found, char path[PATH_BYTES])
+{
+    bool is_there;
+    uint64_t bytes;
+    return service_plan_config(found->command, path, PATH_BYTES) &&
+           plat_path_find(path, &is_there, &bytes, NULL) && !is_there;
+}
+
+static void warn_of_missing_config(void)
+{
+    static char path[PATH_BYTES];
+    struct service_status status;
+    struct service_config found;
+    if (!service_control_query(&status, &found, NULL)) {
+        return;
+    }
+    if (lacks_config(&found, path)) {
+        cli_warning("it waits, as there is no configuration %s. once it is written it is used "
+                    "within 10 s, or at once with `etwship service reload`",
+            path);
+    }
+    service_control_config_fini(&found);
+}
+
 static int start_service(void)
 {
     struct service_status status;
@@ -220,6 +245,7 @@ static int start_service(void)
     }
     if (status.state == SERVICE_STATE_RUNNING) {
         printf("service %s %s\n", SERVICE_NAME, before ? "runs already" : "runs");
+        warn_of_missing_config();
         return EXIT_DONE;
     }
     if (status.exit_code == SERVICE_OK) {
@@ -311,6 +337,10 @@ static int show_status(const struct cli_args *args)
     struct buf text;
     buf_init(&text, 1024 * 1024);
     service_text_status(&status, &config, &text);
+    static char path[PATH_BYTES];
+    if (status.state == SERVICE_STATE_RUNNING && lacks_config(&config, path)) {
+        buf_add_text(&text, "idle     there is no configuration\n");
+    }
     fwrite(text.data, 1, text.size, stdout);
     buf_fini(&text);
     service_control_config_fini(&config);
@@ -377,6 +407,8 @@ const struct cli_command cmd_service = {
         "before the machine shuts down. uninstall stops and removes it; configuration and data "
         "stay. start and stop wait until it is so. reload checks the configuration and has the "
         "service read it again, without a stop of sessions that go on.\n"
+        "Without a configuration, or with one that has no session enabled, the service runs and "
+        "waits for another one. With one that is wrong it does not start.\n"
         "What goes wrong, every start and every stop is told in the Event Log (Application, source "
         "etwship). The log of a service is agent.log.file, else "
         "%ProgramData%\\etwship\\logs\\etwship.log if that folder exists.",

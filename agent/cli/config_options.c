@@ -1,5 +1,7 @@
 #include "cli/config_options.h"
 
+#include <string.h>
+
 #include "app/app_modules.h"
 #include "platform/plat_system.h"
 
@@ -9,7 +11,7 @@ static void finish(struct config_report *report)
     struct buf text;
     buf_init(&text, 1024 * 1024);
     config_report_write(report, "etwship: ", &text);
-    cli_lines(buf_span(&text));
+    cli_lines(strcmp(report->kind, "warning") == 0, buf_span(&text));
     buf_fini(&text);
     config_report_fini(report);
 }

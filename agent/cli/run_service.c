@@ -1,49 +1,114 @@
 #include "cli/run_service.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "platform/plat_path.h"
 #include "platform/plat_system.h"
+#include "platform/plat_thread.h"
 #include "service/service_host.h"
+
+/*
+ * The thread of the service runs the agent, or waits for a configuration. What the service manager asks for
+ * comes on another one, at any time: `mutex` guards what was asked, and whether there is an agent to tell.
+ */
+enum { LOOK_MS = 5000 };
 
 struct running {
     const struct cli_args *args;
-    run_service_fn *run;
-    bool stuck;
+    const struct run_service_work *work;
     struct service_host *host;
+    struct run_service_end end;
+    struct plat_mutex mutex;
+    struct plat_cond changed;
+    bool has_agent; /* it has started, and hears what is asked */
+    bool asked_to_stop;
+    bool asked_to_reload;
 };
 
-static void hear_log(void *self, enum log_level level, const char *text)
+/* ---- what is told --------------------------------------------------------------------------------- */
+
+/* What is told under a number of its own; the others by how bad they are. */
+static enum service_message message_of(enum log_level level, enum log_cause cause)
+{
+    static const struct {
+        enum log_level level;
+        enum service_message message;
+    } causes[LOG_CAUSE_COUNT] = {
+        [LOG_CAUSE_UNTRUSTED] = {LOG_LEVEL_ERROR, SERVICE_MESSAGE_UNTRUSTED},
+        [LOG_CAUSE_RELOAD_REFUSED] = {LOG_LEVEL_ERROR, SERVICE_MESSAGE_RELOAD_REFUSED},
+        [LOG_CAUSE_RELOAD_FAILED] = {LOG_LEVEL_ERROR, SERVICE_MESSAGE_RELOAD_FAILED},
+        [LOG_CAUSE_SESSION] = {LOG_LEVEL_WARNING, SERVICE_MESSAGE_SESSION},
+        [LOG_CAUSE_SESSION_FAILED] = {LOG_LEVEL_ERROR, SERVICE_MESSAGE_SESSION_FAILED},
+        [LOG_CAUSE_BUDGET] = {LOG_LEVEL_WARNING, SERVICE_MESSAGE_BUDGET},
+        [LOG_CAUSE_TRACE] = {LOG_LEVEL_WARNING, SERVICE_MESSAGE_TRACE},
+        [LOG_CAUSE_NO_MATCH] = {LOG_LEVEL_WARNING, SERVICE_MESSAGE_NO_MATCH},
+        [LOG_CAUSE_DEFINITIONS] = {LOG_LEVEL_WARNING, SERVICE_MESSAGE_DEFINITIONS},
+        [LOG_CAUSE_RULE] = {LOG_LEVEL_WARNING, SERVICE_MESSAGE_RULE},
+        [LOG_CAUSE_OUTPUT] = {LOG_LEVEL_WARNING, SERVICE_MESSAGE_OUTPUT},
+        [LOG_CAUSE_OUTPUT_ENDED] = {LOG_LEVEL_ERROR, SERVICE_MESSAGE_OUTPUT_ENDED},
+        [LOG_CAUSE_DEAD_LETTERS] = {LOG_LEVEL_WARNING, SERVICE_MESSAGE_DEAD_LETTERS},
+        [LOG_CAUSE_UNDELIVERED] = {LOG_LEVEL_WARNING, SERVICE_MESSAGE_UNDELIVERED},
+        [LOG_CAUSE_SPOOL] = {LOG_LEVEL_WARNING, SERVICE_MESSAGE_SPOOL},
+        [LOG_CAUSE_LIMITS] = {LOG_LEVEL_WARNING, SERVICE_MESSAGE_LIMITS},
+        [LOG_CAUSE_MEMORY] = {LOG_LEVEL_WARNING, SERVICE_MESSAGE_MEMORY},
+        [LOG_CAUSE_LOG] = {LOG_LEVEL_WARNING, SERVICE_MESSAGE_LOG},
+    };
+    if (cause != LOG_CAUSE_OTHER && causes[cause].level == level) {
+        return causes[cause].message;
+    }
+    return level == LOG_LEVEL_ERROR ? SERVICE_MESSAGE_ERROR : SERVICE_MESSAGE_WARNING;
+}
+
+static void hear_log(void *self, enum log_level level, enum log_cause cause, const char *text)
 {
     struct running *running = self;
     if (level <= LOG_LEVEL_WARNING) {
-        service_host_tell(running->host,
-            level == LOG_LEVEL_ERROR ? SERVICE_MESSAGE_ERROR : SERVICE_MESSAGE_WARNING, text);
+        service_host_tell(running->host, message_of(level, cause), text);
     }
 }
 
 /* What `run` says on stderr itself: why it does not begin. */
-static void hear_cli(void *self, const char *text)
+static void hear_cli(void *self, bool is_warning, const char *text)
 {
-    service_host_tell(((struct running *)self)->host, SERVICE_MESSAGE_CONFIG, text);
+    service_host_tell(((struct running *)self)->host,
+        is_warning ? SERVICE_MESSAGE_CONFIG_REMARK : SERVICE_MESSAGE_CONFIG, text);
 }
 
-static void on_started(void *self)
+static const char *config_path(const struct running *running)
 {
-    struct running *running = self;
-    char text[1024];
     const char *config = cli_value(running->args, "config");
+    return config ? config : plat_default_config_path();
+}
+
+static void tell_started(struct running *running)
+{
+    char text[1024];
     snprintf(text, sizeof(text), "etwship " ETWSHIP_VERSION " runs, with the configuration %s",
-        config ? config : plat_default_config_path());
+        config_path(running));
     service_host_tell(running->host, SERVICE_MESSAGE_STARTED, text);
-    service_host_ready(running->host);
+}
+
+static void tell_idle(struct running *running)
+{
+    bool no_config = running->end.idle == RUN_SERVICE_NO_CONFIG;
+    char text[1024];
+    snprintf(text, sizeof(text),
+        "etwship " ETWSHIP_VERSION " waits: %s %s. another one is used once it is written, or at "
+        "once with `etwship service reload`",
+        no_config ? "there is no configuration" : "no session is enabled in the configuration",
+        config_path(running));
+    service_host_tell(running->host,
+        no_config ? SERVICE_MESSAGE_IDLE_NO_CONFIG : SERVICE_MESSAGE_IDLE_NO_SESSION, text);
 }
 
 static void on_reloaded(void *self, const char *text)
 {
     char said[1024];
+    bool is_same = strcmp(text, AGENT_RELOAD_SAME) == 0;
     snprintf(said, sizeof(said), "reload: %s", text);
-    service_host_tell(((struct running *)self)->host, SERVICE_MESSAGE_STARTED, said);
+    service_host_tell(((struct running *)self)->host,
+        is_same ? SERVICE_MESSAGE_RELOAD_SAME : SERVICE_MESSAGE_RELOADED, said);
 }
 
 /* The log of a service that has no file for it: in the folder of logs, if somebody made one. */
@@ -59,6 +124,105 @@ static const char *find_log_path(char *path, size_t size)
                                                                                           : NULL;
 }
 
+/* ---- the agent ------------------------------------------------------------------------------------ */
+
+/* What was asked before there was an agent is asked of it now. */
+static void on_started(void *self)
+{
+    struct running *running = self;
+    plat_mutex_lock(&running->mutex);
+    running->has_agent = true;
+    bool stops = running->asked_to_stop;
+    bool reloads = running->asked_to_reload;
+    plat_mutex_unlock(&running->mutex);
+    tell_started(running);
+    service_host_ready(running->host);
+    if (stops) {
+        agent_run_stop();
+    } else if (reloads) {
+        agent_run_reload();
+    }
+}
+
+/* Is there a file? One of which that cannot be told is opened, and the failure is told. */
+static bool has_config(const struct running *running)
+{
+    bool is_there;
+    uint64_t bytes;
+    return !plat_path_find(config_path(running), &is_there, &bytes, NULL) || is_there;
+}
+
+/* Run the agent to its end; its exit code. */
+static int run_once(struct running *running, const struct agent_keeper *keeper)
+{
+    plat_mutex_lock(&running->mutex);
+    running->asked_to_reload = false; /* it is read now */
+    plat_mutex_unlock(&running->mutex);
+    if (!has_config(running)) {
+        running->end = (struct run_service_end){.idle = RUN_SERVICE_NO_CONFIG};
+        return EXIT_DONE;
+    }
+    int exit_code = running->work->run(running->args, keeper, &running->end);
+    plat_mutex_lock(&running->mutex);
+    running->has_agent = false;
+    plat_mutex_unlock(&running->mutex);
+    return exit_code;
+}
+
+/* ---- without work --------------------------------------------------------------------------------- */
+
+static bool is_same(struct plat_stamp a, struct plat_stamp b)
+{
+    return a.id == b.id && a.size == b.size && a.modified == b.modified;
+}
+
+/* Until a reload is asked for, or the configuration is another one than ${read} and has come to rest: two
+ * looks find the same. False: to stop. */
+static bool wait_for_work(struct running *running, struct plat_stamp read)
+{
+    uint32_t look_ms = running->work->look_ms ? running->work->look_ms : LOOK_MS;
+    struct plat_stamp seen = read;
+    bool is_new = false;
+    plat_mutex_lock(&running->mutex);
+    while (!running->asked_to_stop && !running->asked_to_reload && !is_new) {
+        uint64_t until_ns = plat_monotonic_ns() + look_ms * UINT64_C(1000000);
+        if (!plat_cond_wait_until(&running->changed, &running->mutex, until_ns)) {
+            plat_mutex_unlock(&running->mutex);
+            struct plat_stamp now = plat_path_stamp(config_path(running));
+            is_new = is_same(now, seen) && !is_same(now, read);
+            seen = now;
+            plat_mutex_lock(&running->mutex);
+        }
+    }
+    bool goes_on = !running->asked_to_stop;
+    plat_mutex_unlock(&running->mutex);
+    return goes_on;
+}
+
+/* Whoever waits for work does not end by a configuration that is wrong, as one that runs does not. */
+static int run_and_wait(struct running *running, const struct agent_keeper *keeper)
+{
+    bool has_waited = false;
+    for (;;) {
+        struct plat_stamp read = plat_path_stamp(config_path(running));
+        int exit_code = run_once(running, keeper);
+        bool is_wrong = has_waited && exit_code == EXIT_USAGE;
+        if (running->end.stuck || (running->end.idle == RUN_SERVICE_BUSY && !is_wrong)) {
+            return exit_code;
+        }
+        if (running->end.idle != RUN_SERVICE_BUSY) {
+            tell_idle(running);
+        }
+        has_waited = true;
+        service_host_ready(running->host);
+        if (!wait_for_work(running, read)) {
+            return EXIT_DONE;
+        }
+    }
+}
+
+/* ---- the service ---------------------------------------------------------------------------------- */
+
 static int run_work(void *self, struct service_host *host)
 {
     struct running *running = self;
@@ -70,36 +234,56 @@ static int run_work(void *self, struct service_host *host)
         .log_path = find_log_path(path, sizeof(path)),
         .self = running};
     cli_listen(hear_cli, running);
-    int exit_code = running->run(running->args, &keeper, &running->stuck);
+    int exit_code = run_and_wait(running, &keeper);
     cli_listen(NULL, NULL);
     return exit_code;
 }
 
 static void stop_work(void *self)
 {
-    (void)self;
-    agent_run_stop();
+    struct running *running = self;
+    plat_mutex_lock(&running->mutex);
+    running->asked_to_stop = true;
+    bool has_agent = running->has_agent;
+    plat_mutex_unlock(&running->mutex);
+    plat_cond_signal(&running->changed);
+    if (has_agent) {
+        agent_run_stop();
+    }
 }
 
 static void reload_work(void *self)
 {
-    (void)self;
-    agent_run_reload();
+    struct running *running = self;
+    plat_mutex_lock(&running->mutex);
+    running->asked_to_reload = true;
+    bool has_agent = running->has_agent;
+    plat_mutex_unlock(&running->mutex);
+    plat_cond_signal(&running->changed);
+    if (has_agent) {
+        agent_run_reload();
+    }
 }
 
-int run_service(const struct cli_args *args, run_service_fn *run, bool *ret_stuck)
+int run_service(const struct cli_args *args, const struct run_service_work *work,
+    struct run_service_end *ret_end)
 {
-    struct running running = {.args = args, .run = run};
-    const struct service_host_work work = {
+    /* For ever: the service manager may still ask while the process ends. */
+    static struct running running;
+    running = (struct running){.args = args, .work = work};
+    const struct service_host_work host_work = {
         .run = run_work, .stop = stop_work, .reload = reload_work, .self = &running};
     struct error err;
     int exit_code;
+    *ret_end = (struct run_service_end){.stuck = false};
     if (!service_api_has_services()) {
         cli_error("run --service: this system has no Windows services. leave --service out");
         return EXIT_USAGE;
     }
-    if (service_host_run(&work, &exit_code, &err)) {
-        *ret_stuck = running.stuck;
+    plat_mutex_init(&running.mutex);
+    plat_cond_init(&running.changed);
+    if (service_host_run(&host_work, &exit_code, &err)) {
+        *ret_end = running.end;
         return exit_code;
     }
     if (err.code != ERR_MISSING) {
@@ -107,5 +291,5 @@ int run_service(const struct cli_args *args, run_service_fn *run, bool *ret_stuc
         return EXIT_FAILED;
     }
     cli_warning("run --service: %s. it goes on at this terminal", err.text);
-    return run(args, NULL, ret_stuck);
+    return work->run(args, NULL, ret_end);
 }

@@ -446,9 +446,10 @@ static int forget(const struct step *step, const struct cli_args *args)
 /* ---- what is said ------------------------------------------------------------------------------ */
 
 /* Nobody sees the terminal of what an installer runs. */
-static void hear(void *self, const char *text)
+static void hear(void *self, bool is_warning, const char *text)
 {
     struct buf *said = self;
+    (void)is_warning;
     buf_add_text(said, text);
     buf_add_byte(said, '\n');
 }
@@ -460,7 +461,7 @@ static void write_event(int exit_code, struct buf *said)
     if (said->size && api->open_log(SERVICE_NAME, &log) == SERVICE_OK) {
         said->data[said->size - 1] = 0;
         api->write_log(log,
-            exit_code == EXIT_DONE ? SERVICE_MESSAGE_WARNING : SERVICE_MESSAGE_ERROR,
+            exit_code == EXIT_DONE ? SERVICE_MESSAGE_SETUP : SERVICE_MESSAGE_SETUP_FAILED,
             (const char *)said->data);
         api->close_log(log);
     }

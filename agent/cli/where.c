@@ -15,7 +15,7 @@ static void explain(const char *option, struct span text, size_t offset, const c
     buf_init(&shown, 2 * FILTER_MAX_TEXT_BYTES + 64);
     filter_show_place(text, offset, &shown);
     if (!shown.failed) {
-        cli_lines(buf_span(&shown));
+        cli_lines(false, buf_span(&shown));
     }
     buf_fini(&shown);
 }

@@ -91,13 +91,12 @@ struct service_config {
     char *account;
 };
 
-/* What is written to the Event Log, in the order of service_messages.mc. */
+/* What is written to the Event Log. */
 enum service_message {
-    SERVICE_MESSAGE_STARTED,
-    SERVICE_MESSAGE_STOPPED,
-    SERVICE_MESSAGE_WARNING,
-    SERVICE_MESSAGE_ERROR,
-    SERVICE_MESSAGE_CONFIG, /* why it does not begin: its configuration, mostly */
+#define SERVICE_MESSAGE(name, severity) SERVICE_MESSAGE_##name,
+#include "service/service_messages.def"
+#undef SERVICE_MESSAGE
+    SERVICE_MESSAGE_COUNT
 };
 
 /* The process of a service: ${run} on a thread of the SCM's, until the service ends; ${control} on

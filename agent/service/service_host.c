@@ -62,8 +62,8 @@ static void report(struct service_host *host, uint32_t state, struct service_end
     plat_mutex_lock(&host->reporting);
     plat_mutex_lock(&host->mutex);
     /* Never back: who is ready while it is already being stopped has come too late, and so has a
-     * keeper with a checkpoint of a state that is over. */
-    bool is_late = rank(state) < rank(status->state);
+     * keeper with a checkpoint of a state that is over. And what lasts is said once. */
+    bool is_late = rank(state) < rank(status->state) || (state == status->state && !is_pending);
     uint32_t checkpoint = status->state == state ? status->checkpoint + 1 : 1;
     if (!is_late) {
         *status = (struct service_status){.state = state,
@@ -186,7 +186,11 @@ static void tell_end(struct service_host *host, bool was_asked, bool has_failed)
     char text[96];
     snprintf(text, sizeof(text), "etwship has %s, exit code %d",
         was_asked ? "stopped as it was asked to" : "ended", host->exit_code);
-    service_host_tell(host, has_failed ? SERVICE_MESSAGE_ERROR : SERVICE_MESSAGE_STOPPED, text);
+    service_host_tell(host,
+        has_failed  ? SERVICE_MESSAGE_FAILED
+        : was_asked ? SERVICE_MESSAGE_STOPPED
+                    : SERVICE_MESSAGE_ENDED,
+        text);
 }
 
 static void run(void *self)

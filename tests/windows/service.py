@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from support.scripted_http import Bulk, Server  # noqa: E402
 from support.waiting import wait_until  # noqa: E402
 
+SOURCES = Path(__file__).resolve().parents[2]
 ETLGEN = os.environ["ETWSHIP_ETLGEN"]
 EVENTS = 3000
 
@@ -234,9 +235,28 @@ class Service(unittest.TestCase):
         self.assertIn("write in_service: true", self.do("start", code=2))
         self.assertIn("write in_service: true", self.said()[len(before):])
 
-    def test_a_configuration_that_is_missing_is_named(self):
-        self.assertEqual(self.etwship("install", "-c", "c.yaml").returncode, 0)
-        self.assertIn("c.yaml", self.do("start", code=2))
+    def test_without_a_configuration_it_runs_and_waits_for_one(self):
+        before = self.said()
+        self.do("install", "-c", "c.yaml")
+        self.assertEqual(self.etwship("start").returncode, 0)
+        self.wait_until_said("there is no configuration", before)
+        found = self.status()
+        self.assertTrue(found["state"].startswith("running"))
+        self.assertIn("no configuration", found["idle"])
+        self.configure_file()
+        wait_until(lambda: self.shipped() == EVENTS)
+        after = self.status()
+        self.assertEqual(after.pop("idle", None), None)
+        self.assertEqual(after["state"], found["state"])  # the same process
+
+        # Nor does it end when there is nothing to do any more.
+        config = json.loads(self.config.read_text())
+        config["sessions"][0]["enabled"] = False
+        self.config.write_text(json.dumps(config))
+        self.do("reload")
+        self.wait_until_said("no session is enabled", before)
+        self.assertEqual(self.status()["state"], found["state"])
+        self.do("stop")
 
     # ---- where it says something --------------------------------------------------------------
 
@@ -271,16 +291,28 @@ class Service(unittest.TestCase):
 
 
 class Messages(unittest.TestCase):
-    """What the Event Log finds in the program for the numbers of its events."""
+    """What the Event Log finds for the numbers of the service's events, in the DLL and in the program."""
 
-    def test_every_event_shows_its_text_under_a_number_that_says_how_bad_it_is(self):
-        resources = subprocess.run(
-            [wine.TOOLS + "windres", "-J", "coff", str(wine.EXE), "-O", "rc"], check=True,
-            stdout=subprocess.PIPE).stdout.decode()
-        found = re.findall(r"MessageId = 0x([0-9a-f]+)\s+(\S.*?)\\n", resources)
-        # The two highest bits: 1 informational, 2 warning, 3 error (winerror.h).
-        self.assertEqual([(number[0], text) for number, text in found],
-                         [("4", "%1"), ("4", "%1"), ("8", "%1"), ("c", "%1"), ("c", "%1")])
+    def test_every_event_has_a_text_under_its_number(self):
+        source = (SOURCES / "agent/service/windows/service_messages.mc").read_text()
+        wanted = re.findall(r"^MessageId=(\d+)\nSeverity=(\w+)\n.*\n.*\n(.*)$", source, re.M)
+        self.assertGreater(len(wanted), 20)
+        # The two highest bits (winerror.h).
+        severities = {"Informational": 1, "Warning": 2, "Error": 3}
+        for file in [wine.MESSAGES, wine.EXE]:
+            resources = subprocess.run(
+                [wine.TOOLS + "windres", "-J", "coff", str(file), "-O", "rc"], check=True,
+                stdout=subprocess.PIPE).stdout.decode()
+            found = re.findall(r"MessageId = 0x([0-9a-f]+)\s+(\S.*?)\\n\\n%1\\n", resources)
+            self.assertEqual([(int(number, 16), text) for number, text in found],
+                             sorted((severities[severity] << 30 | int(number), text)
+                                    for number, severity, text in wanted))
+
+    def test_the_dll_has_no_code_to_run(self):
+        headers = subprocess.run([wine.TOOLS + "objdump", "-p", str(wine.MESSAGES)], check=True,
+                                 stdout=subprocess.PIPE).stdout.decode()
+        self.assertRegex(headers, r"AddressOfEntryPoint\s+0+\n")
+        self.assertNotIn("DLL Name", headers)  # of what it would need
 
 
 if __name__ == "__main__":

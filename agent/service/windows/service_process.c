@@ -74,11 +74,10 @@ static uint32_t write_log(void *log, enum service_message message, const char *t
         uint32_t id;
         WORD type;
     } events[] = {
-        [SERVICE_MESSAGE_STARTED] = {SERVICE_EVENT_STARTED, EVENTLOG_INFORMATION_TYPE},
-        [SERVICE_MESSAGE_STOPPED] = {SERVICE_EVENT_STOPPED, EVENTLOG_INFORMATION_TYPE},
-        [SERVICE_MESSAGE_WARNING] = {SERVICE_EVENT_WARNING, EVENTLOG_WARNING_TYPE},
-        [SERVICE_MESSAGE_ERROR] = {SERVICE_EVENT_ERROR, EVENTLOG_ERROR_TYPE},
-        [SERVICE_MESSAGE_CONFIG] = {SERVICE_EVENT_CONFIG, EVENTLOG_ERROR_TYPE},
+#define SERVICE_MESSAGE(name, severity) \
+    [SERVICE_MESSAGE_##name] = {SERVICE_EVENT_##name, EVENTLOG_##severity##_TYPE},
+#include "service/service_messages.def"
+#undef SERVICE_MESSAGE
     };
     const wchar_t *texts[] = {plat_wide_text(text, NULL)};
     uint32_t code = ERROR_NOT_ENOUGH_MEMORY;

@@ -110,9 +110,13 @@ static void levels_beyond_the_settings_are_left_out(void **state)
     log_destroy(NULL);
 }
 
-static void hear(void *self, enum log_level level, const char *text)
+static void hear(void *self, enum log_level level, enum log_cause cause, const char *text)
 {
-    buf_printf(self, "%s %s\n", log_level_names[level], text);
+    buf_printf(self, "%s %s", log_level_names[level], text);
+    if (cause != LOG_CAUSE_OTHER) {
+        buf_printf(self, " (%d)", cause);
+    }
+    buf_add_byte(self, '\n');
 }
 
 static void who_listens_hears_what_is_written_wherever_that_is(void **state)
@@ -125,14 +129,16 @@ static void who_listens_hears_what_is_written_wherever_that_is(void **state)
             .path = to_file ? path : NULL,
             .also = hear,
             .also_self = &heard});
-        log_write(log, LOG_LEVEL_WARNING, "kind", "one");
-        log_write(log, LOG_LEVEL_WARNING, "kind", "two");
+        log_write_as(log, 3, LOG_LEVEL_WARNING, "kind", "one");
+        log_write_as(log, 3, LOG_LEVEL_WARNING, "kind", "two");
         log_write(log, LOG_LEVEL_INFO, NULL, "three");
         clock_ns += 60 * second;
         log_write(log, LOG_LEVEL_ERROR, NULL, "four");
+        log_write_as(log, 2, LOG_LEVEL_ERROR, NULL, "%s", "five");
         log_destroy(log);
-        assert_span(
-            buf_span(&heard), "warning one\nwarning two (repeated 1 time in 60 s)\nerror four\n");
+        /* What was thinned keeps its cause. */
+        assert_span(buf_span(&heard), "warning one (3)\nwarning two (repeated 1 time in 60 s) (3)\n"
+                                      "error four\nerror five (2)\n");
         buf_reset(&heard);
     }
     buf_fini(&heard);

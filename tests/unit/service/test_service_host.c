@@ -289,7 +289,7 @@ static void what_fails_tells_its_exit_code_so_that_recovery_acts(void **state)
     assert_int_equal(last_report()->specific_code, 2);
     assert_int_equal(fake.event_count, 2);
     assert_string_equal(fake.events[0].text, "c.yaml:1:1: error");
-    assert_int_equal(fake.events[1].message, SERVICE_MESSAGE_ERROR);
+    assert_int_equal(fake.events[1].message, SERVICE_MESSAGE_FAILED);
 }
 
 static int run_to_the_end(void *self, struct service_host *host)
