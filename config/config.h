@@ -21,7 +21,7 @@ enum config_type {
     CONFIG_STRING,   /* const char *: never NULL if there is a default or the key is required */
     CONFIG_PATH,     /* const char *: a string, not empty, without control characters; or one of
                         `names`, or what `is_no_path` knows, which are no paths */
-    CONFIG_SECRET,   /* const char *: a string that is never shown; `file:PATH` reads a file */
+    CONFIG_SECRET,   /* const char *: a string that is never shown, or its place: config_secret.h */
     CONFIG_ENUM,     /* int: index into `names` */
     CONFIG_STRINGS,  /* struct config_strings; each of `names`, if there are any */
     CONFIG_PATHS,    /* struct config_strings, each item as CONFIG_PATH */

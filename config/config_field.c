@@ -2,13 +2,12 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/buf.h"
 #include "config/config_path.h"
+#include "config/config_secret.h"
 #include "config/config_text.h"
 #include "config/config_value.h"
-#include "platform/plat_file.h"
 
 bool config_field_is_scalar(const struct config_field *field)
 {
@@ -164,47 +163,17 @@ static bool set_path(
     return good;
 }
 
-/* `file:PATH`: the content of the file without its last line break. Nothing of it is ever shown. */
 static bool set_secret(struct config *config, const struct config_field *field, struct span text,
     void *member, struct error *err)
 {
-    static const char prefix[] = "file:";
-    struct span start = span_first(text, sizeof(prefix) - 1);
-    if (!span_is(start, prefix)) {
-        const char *fault = field->may_be_empty && text.size == 0 ? NULL
-                                                                  : config_text_secret_fault(text);
-        return fault ? error_set(err, ERR_CONFIG, "it %s", fault)
-                     : set_string(config, text, member, err);
+    struct buf secret;
+    if (field->may_be_empty && text.size == 0) {
+        return set_string(config, text, member, err);
     }
-    struct span path = span_from(text, start.size);
-    const char *name = NULL;
-    char *data = NULL;
-    size_t size = 0;
-    bool is_private = false;
-    if (!config_path_check(path, err) || !set_path(config, path, false, &name, err) ||
-        !plat_file_is_private(name, &is_private, err)) {
-        return false;
-    }
-    if (config->secret_file_count == CONFIG_MAX_SECRET_FILES) {
-        return error_set(err, ERR_LIMIT, "more than %d secrets are in files. remove some",
-            CONFIG_MAX_SECRET_FILES);
-    }
-    config->secret_files[config->secret_file_count++] = name;
-    if (!is_private) {
-        return error_set(err, ERR_CONFIG,
-            "%s can be read by every user of this machine. take that right away from others",
-            config_text_quote(span_text(name)).text);
-    }
-    if (!plat_file_load(name, CONFIG_MAX_VALUE_BYTES, &data, &size, err)) {
-        return false;
-    }
-    size -= size && data[size - 1] == '\n';
-    size -= size && data[size - 1] == '\r';
-    const char *fault = config_text_secret_fault(span_make(data, size));
-    bool good = fault ? error_set(err, ERR_CONFIG, "the file %s %s",
-                            config_text_quote(span_text(name)).text, fault)
-                      : set_string(config, span_make(data, size), member, err);
-    free(data);
+    buf_init(&secret, CONFIG_MAX_VALUE_BYTES);
+    bool good = config_secret_resolve(config, text, &secret, err) &&
+                set_string(config, buf_span(&secret), member, err);
+    buf_fini(&secret);
     return good;
 }
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/map.h"
+#include "config/config_secret.h"
 #include "config/config_text.h"
 #include "config/config_yaml.h"
 
@@ -63,7 +64,7 @@ static void remark_on_secret(struct config_walk *walk, const struct config_field
 {
     bool is_open = walk->config->files[config_tree_file(node)].is_override &&
                    (field->type == CONFIG_SECRET || field->hide_values) &&
-                   !is_one_variable(written) && !span_is(span_first(written, 5), "file:");
+                   !is_one_variable(written) && !config_secret_is_place(written);
     if (is_open && written.size) {
         char text[256];
         snprintf(text, sizeof(text),

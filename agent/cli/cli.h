@@ -124,6 +124,7 @@ extern const struct cli_command cmd_setup;
 extern const struct cli_command cmd_test_output;
 extern const struct cli_command cmd_spool;
 extern const struct cli_command cmd_deadletter;
+extern const struct cli_command cmd_secret;
 extern const struct cli_command cmd_support;
 extern const struct cli_command cmd_completion;
 extern const struct cli_command cmd_version;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/base64.h"
 
 enum { SHORTEST = 4, HIDDEN_SIZE = 3, VALUE_MAX = 64 * 1024 };
 
@@ -96,23 +96,6 @@ void http_secrets_hide(const struct http_secrets *secrets, char *text)
     hide_users(text);
 }
 
-/* RFC 4648, 4. */
-static void put_base64(struct buf *out, const char *text)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const uint8_t *bytes = (const uint8_t *)text;
-    for (size_t left = strlen(text); left;
-         bytes += left < 3 ? left : 3, left -= left < 3 ? left : 3) {
-        uint32_t bits = (uint32_t)bytes[0] << 16;
-        bits |= left > 1 ? (uint32_t)bytes[1] << 8 : 0;
-        bits |= left > 2 ? bytes[2] : 0;
-        buf_add_byte(out, (uint8_t)digits[bits >> 18]);
-        buf_add_byte(out, (uint8_t)digits[bits >> 12 & 63]);
-        buf_add_byte(out, left > 1 ? (uint8_t)digits[bits >> 6 & 63] : '=');
-        buf_add_byte(out, left > 2 ? (uint8_t)digits[bits & 63] : '=');
-    }
-}
-
 static void put_value(struct buf *out, const struct http_auth *auth, const char *scheme)
 {
     if (auth->user) {
@@ -122,7 +105,7 @@ static void put_value(struct buf *out, const struct http_auth *auth, const char 
         buf_add_byte(&pair, '\0');
         buf_add_text(out, "Basic ");
         if (!pair.failed) {
-            put_base64(out, (const char *)pair.data);
+            base64_write(out, span_text((const char *)pair.data));
         }
         out->failed = out->failed || pair.failed;
         buf_fini(&pair);
@@ -132,7 +115,7 @@ static void put_value(struct buf *out, const struct http_auth *auth, const char 
     const char *usual = auth->bearer ? "Bearer" : "ApiKey";
     buf_printf(out, "%s ", scheme ? scheme : usual);
     if (!scheme && !auth->bearer && strchr(key, ':')) {
-        put_base64(out, key);
+        base64_write(out, span_text(key));
     } else {
         buf_add_text(out, key);
     }

@@ -15,7 +15,7 @@ from cli_rig import BINARY, DAMAGED, DONE, FAILED, TIMEOUT_S, USAGE, Cli
 
 TOP = Path(__file__).resolve().parents[2]
 COMMANDS = ["run", "check", "dump", "stat", "providers", "schema", "sessions",
-            "deadletter", "support", "version"]
+            "deadletter", "secret", "support", "version"]
 
 
 class Commands(Cli):

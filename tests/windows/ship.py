@@ -8,11 +8,13 @@ Wine 8 does not find the one of an imported file that has a key; HTTP/2, which i
 (ALPN).
 """
 
+import base64
 import json
 import os
 import re
 import subprocess
 import sys
+import tty
 import unittest
 from pathlib import Path
 
@@ -128,6 +130,58 @@ class Ship(unittest.TestCase):
         removed = letters[2]["document"]["etw"]["sequence"]
         found = [json.loads(document)["etw"]["sequence"] for document in store.documents()]
         self.assertEqual(sorted([*found, removed]), list(range(1, EVENTS + 1)))
+
+    # ---- secrets ------------------------------------------------------------------------------
+
+    SECRET = "s\u00e9cret:0123456789"
+
+    def protected(self):
+        given = self.folder / "given"
+        given.write_text(self.SECRET + "\r\n", encoding="utf-8")
+        with open(given, "rb") as stdin:
+            done = self.prefix.run(wine.EXE, "secret", "protect", stdin=stdin)
+        given.unlink()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.decode().strip()
+
+    def test_a_secret_that_the_machine_protects_is_sent_and_never_shown(self):
+        value = self.protected()
+        self.assertRegex(value, r"^dpapi:[A-Za-z0-9+/]{200,}={0,2}$")
+        self.assertNotIn(base64.b64encode(self.SECRET.encode())[:-4].decode(), value)
+        with Server(Bulk()) as server:
+            output = self.elasticsearch(server, auth={"user": "u", "password": value})
+            command = self.configure(output)[1:]
+            said = self.prefix.run(wine.EXE, "test-output", "o", *command, cwd=self.folder)
+            sent = base64.b64decode(server.seen[-1].headers["authorization"].partition(" ")[2])
+            shown = self.prefix.run(wine.EXE, "check", "-v", *command, cwd=self.folder)
+            # Another system has nothing to read it with.
+            away = subprocess.run([BINARY, "check", *command], cwd=self.folder, check=False,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertEqual(sent.decode(), "u:" + self.SECRET)
+        for text in [said.stdout, said.stderr, shown.stdout, shown.stderr]:
+            self.assertNotIn(b"0123456789", text)
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        self.assertEqual(away.returncode, 2)
+        self.assertIn(b"password: DPAPI is for Windows", away.stderr)
+
+    def test_a_secret_is_asked_for_without_showing_it(self):
+        process, terminal = self.prefix.on_terminal(wine.EXE, "secret", "protect")
+        tty.setraw(terminal.fileno())  # what is shown is the console's doing, not that of Linux
+        with terminal:
+            try:
+                shown = b""
+                while b"not shown" not in shown and (piece := wine.read_piece(terminal)):
+                    shown += piece
+                terminal.write(b"typed-0123456789\r")
+                shown += wine.read_to_end(terminal)
+                self.assertEqual(process.wait(wine.TIMEOUT_S), 0, shown)
+            finally:
+                process.kill()
+                process.wait()
+        # Wine draws each character by itself.
+        shown = re.sub(rb"\x1b\[[?0-9]*[A-Za-z]|[\r\n]", b"", shown)
+        self.assertIn(b"dpapi:", shown)
+        self.assertNotIn(b"typed", shown)
 
     # ---- TLS ----------------------------------------------------------------------------------
 

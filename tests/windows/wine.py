@@ -110,7 +110,8 @@ class Prefix:
         skip("no wineserver")
 
     def start(self, *arguments, out, err, **options):
-        return subprocess.Popen([WINE, *map(str, arguments)], stdin=subprocess.DEVNULL,
+        return subprocess.Popen([WINE, *map(str, arguments)],
+                                stdin=options.pop("stdin", subprocess.DEVNULL),
                                 env={**self.environment, **options.pop("env", {})},
                                 stdout=out, stderr=err, **options)
 
