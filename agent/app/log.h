@@ -15,7 +15,7 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_D
 enum log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON };
 
 /* What a warning or an error comes from, for who files them by it: the Event Log of Windows has a number for
- * each (docs/event-log.md). */
+ * each (docs/reference/event-log.md). */
 enum log_cause {
     LOG_CAUSE_OTHER,
     LOG_CAUSE_UNTRUSTED,      /* others could change what the agent believes */

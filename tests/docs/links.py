@@ -9,7 +9,7 @@ from pages import TOP, anchors, links, markdown, prose
 
 README_LINES_AT_MOST = 150
 # A path in the text, written as code. Those of the source tree are relative to the top or to the page.
-PATH = re.compile(r"`((?:agent|cmake|config|docs|outputs|packaging|tests)/[\w./-]*\w)`")
+PATH = re.compile(r"`((?:agent|cmake|config|docs|outputs|packaging|tests)/(?![\w./-]*NAME)[\w./-]*\w)`")
 
 
 class Links(unittest.TestCase):
@@ -45,6 +45,13 @@ class Links(unittest.TestCase):
         lines = (TOP / "README.md").read_text(encoding="utf-8").count("\n")
         self.assertLessEqual(lines, README_LINES_AT_MOST,
                              "README.md is an entrance: move details to docs/guide")
+
+    def test_every_lint_is_told_to_contributors(self):
+        lints = re.findall(r"add_test\(NAME (lint\.(?!\w+_full)\w+)",
+                           (TOP / "tests" / "lint" / "CMakeLists.txt").read_text(encoding="utf-8"))
+        self.assertGreater(len(lints), 2)
+        page = (TOP / "CONTRIBUTING.md").read_text(encoding="utf-8")
+        self.assertEqual([name for name in lints if f"`{name}`" not in page], [])
 
     def test_every_page_of_docs_is_listed(self):
         """docs/README.md is the way to all of them."""

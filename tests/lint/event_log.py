@@ -7,7 +7,7 @@ from pathlib import Path
 
 MESSAGES = Path("agent/service/windows/service_messages.mc")
 NAMES = Path("agent/service/service_messages.def")
-PAGE = Path("docs/event-log.md")
+PAGE = Path("docs/reference/event-log.md")
 LEVELS = {"Informational": "Information", "Warning": "Warning", "Error": "Error"}
 
 
