@@ -1,5 +1,6 @@
 #include "cli/live_run.h"
 #include "cli/selftest_check.h"
+#include "cli/selftest_probes.h"
 #include "etw/etw_api.h"
 #include "event/value_json.h"
 #include "platform/plat_file.h"
@@ -39,6 +40,7 @@ struct result {
     uint64_t wrong;
     uint64_t out_of_order;
     uint64_t missing; /* neither received nor counted as lost */
+    struct selftest_answer answers[SELFTEST_PROBES];
 };
 
 /* ---- verdict ---------------------------------------------------------------------------------------- */
@@ -75,6 +77,9 @@ static const char *verdict(const struct result *result, int *ret_exit)
     }
     if (result->missing && !result->seen.lost_otherwise) {
         return "events are missing, and nobody says where they were lost";
+    }
+    if (selftest_probes_have_failed(result->answers)) {
+        return "Windows does otherwise than etwship relies on";
     }
     if (result->seen.lost || result->seen.lost_otherwise) {
         *ret_exit = EXIT_LOSSES;
@@ -132,6 +137,7 @@ static void report_text(const struct result *result, const char *words, struct b
         seconds(result->written.took_ns));
     buf_printf(out, "latency        p50 %.1f ms, p99 %.1f ms, most %.1f ms\n",
         milliseconds(seen->p50_ns), milliseconds(seen->p99_ns), milliseconds(seen->max_ns));
+    selftest_probes_write(result->answers, out);
     if (seen->first_wrong[0]) {
         buf_printf(out, "first wrong    %s\n", seen->first_wrong);
     }
@@ -173,8 +179,10 @@ static void report_json(const struct result *result, const char *words, bool ok,
         (unsigned long long)result->written.refused);
     buf_printf(out, ",\"seconds\":%.3f,\"events_per_second\":%.0f",
         seconds(result->written.took_ns), rate_of(result));
-    buf_printf(out, ",\"latency_ms\":{\"p50\":%.3f,\"p99\":%.3f,\"max\":%.3f}}\n",
+    buf_printf(out, ",\"latency_ms\":{\"p50\":%.3f,\"p99\":%.3f,\"max\":%.3f}",
         milliseconds(seen->p50_ns), milliseconds(seen->p99_ns), milliseconds(seen->max_ns));
+    selftest_probes_write_json(result->answers, out);
+    buf_add_text(out, "}\n");
 }
 
 static int report(const struct result *result, bool json)
@@ -238,6 +246,7 @@ static int test(uint64_t rate, uint64_t duration_ns, bool json)
         return exit_code; /* said already */
     }
     add_up(&result);
+    selftest_probes_run(result.answers);
     return report(&result, json);
 }
 
@@ -268,8 +277,10 @@ const struct cli_command cmd_selftest = {
         "Registers providers of every kind (TraceLogging, manifest, classic, messages of WPP "
         "code), writes known events with them through a session of its own, and compares what "
         "comes out at the end: values, texts, order, losses by stage, and how long events are on "
-        "their "
-        "way. Exits with 0 only if all is right, with 3 if events were lost but counted.\n"
+        "their way. Then it asks Windows what documents leave open and etwship relies on: which "
+        "keywords providers are told, whether sessions start with lists of processes and of kernel "
+        "events, what UPDATE does to these, and whether filters by event names act. Exits with 0 "
+        "only if all is right, with 3 if events were lost but counted.\n"
         "Needs Windows, and the right to trace: administrator, or Performance Log Users.",
     .options = options,
     .examples = "       etwship selftest\n"

@@ -169,7 +169,7 @@ bool etw_kernel_rundown(uint64_t session, const char *name, struct error *err)
 
 /* TRACE_ENABLE_FLAG_EXT_HEADER, then one item of type 1 (ETW_EXT_ENABLE_FLAGS) with all words;
  * lengths in dwords, headers included. */
-static bool start_extended(const struct etw_session_spec *spec, const struct etw_groups *groups,
+bool etw_kernel_start_extended(const struct etw_session_spec *spec, const struct etw_groups *groups,
     struct etw_session_state *ret_state, struct error *err)
 {
     uint8_t bytes[EXTENSION_WORDS * 4];
@@ -231,7 +231,7 @@ bool etw_kernel_start(const struct etw_session_spec *spec, const struct etw_grou
             *err = why;
             return false;
         }
-        if (!start_extended(&plain, groups, &state, err)) {
+        if (!etw_kernel_start_extended(&plain, groups, &state, err)) {
             return false;
         }
     }

@@ -44,6 +44,10 @@ bool etw_kernel_start(const struct etw_session_spec *spec, const struct etw_grou
     const struct etw_stack_event *stacks, size_t stack_count, struct etw_session_state *ret_state,
     struct error *err);
 
+/* The older way alone: all groups go in with the start, in an extension block. */
+bool etw_kernel_start_extended(const struct etw_session_spec *spec, const struct etw_groups *groups,
+    struct etw_session_state *ret_state, struct error *err);
+
 /* Switch further groups of a running session on; what it has stays. */
 bool etw_kernel_set_groups(
     uint64_t session, const char *name, const struct etw_groups *groups, struct error *err);

@@ -61,13 +61,14 @@ class Machine(unittest.TestCase):
         return subprocess.run([SIM, *map(str, args)], env=env, capture_output=True, text=True,
                               encoding="utf-8", timeout=TIMEOUT_S, cwd=self.folder, check=False)
 
-    def assert_stopped(self, command):
-        """One session was started, under a name of ours, and stopped."""
+    def assert_stopped(self, command, sessions=1):
+        """So many sessions were started, under names of ours, and stopped."""
         lines = [line.split() for line in self.calls_file.read_text().splitlines()]
         started = [name for what, name, code in lines if what == "start" and code == "0"]
         stopped = [name for what, name, code in lines if what == "stop" and code == "0"]
-        self.assertEqual(len(started), 1, lines)
-        self.assertTrue(started[0].startswith(f"etwship-{command}-"), lines)
+        self.assertEqual(len(started), sessions, lines)
+        for name in started:
+            self.assertTrue(name.startswith(f"etwship-{command}-"), lines)
         self.assertEqual(stopped, started)
 
     def assert_one_line(self, result, code, *words):
@@ -281,6 +282,9 @@ class Providers(Machine):
         self.assertEqual(texts[0], texts[1])
 
 
+SELFTEST_PROBE_SESSIONS = 5  # of the probes: heap and groups are both of `block`
+
+
 class Selftest(Machine):
     def test_a_sound_machine(self):
         done = self.run_sim(self.environment("processors 4"), "selftest", "--rate", 2000, "--duration",
@@ -296,14 +300,18 @@ class Selftest(Machine):
             self.assertTrue(0 < kind["written"] <= 500)  # fewer where the machine is busy
             self.assertEqual(kind["received"], kind["written"])
             self.assertEqual((kind["wrong"], kind["out_of_order"]), (0, 0))
+        self.assertEqual([(probe["name"], probe["outcome"]) for probe in report["probes"]],
+                         [(name, "as_expected")
+                          for name in ("keywords", "block", "update", "names")], report)
         latency = report["latency_ms"]
         self.assertTrue(0 < latency["p50"] <= latency["p99"] <= latency["max"])
-        self.assert_stopped("selftest")
+        self.assert_stopped("selftest", 1 + SELFTEST_PROBE_SESSIONS)
 
     def test_a_table_for_people(self):
         done = self.run_sim(self.environment(), "selftest", "--rate", 400, "--duration", "500ms")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        for word in ("TraceLogging", "manifest", "classic", "message", "latency", "all is right"):
+        for word in ("TraceLogging", "manifest", "classic", "message", "latency", "names          as expected: ",
+                     "all is right"):
             self.assertIn(word, done.stdout)
 
     def test_what_is_too_much_is_lost_and_counted(self):
@@ -321,7 +329,7 @@ class Selftest(Machine):
         self.assertTrue(buffers or not report["missing"], report)
         for kind in report["kinds"]:
             self.assertEqual((kind["wrong"], kind["out_of_order"]), (0, 0))
-        self.assert_stopped("selftest")
+        self.assert_stopped("selftest", 1 + SELFTEST_PROBE_SESSIONS)
 
     def test_what_keeps_it_from_running_is_one_line(self):
         done = self.run_sim(self.environment("not_administrator"), "selftest")

@@ -1,0 +1,155 @@
+#include "cli/selftest_probes.h"
+
+#include "etw/etw_api.h"
+#include "etw/etw_control.h"
+#include "etw/etw_kernel.h"
+#include "platform/plat_system.h"
+#include "support/etw_sim/etw_sim.h"
+#include "support/test.h"
+
+/* The probes of the self-test on a simulated Windows, which does what etwship relies on, and on others
+ * that do not. */
+
+static struct etw_sim *sim;
+static struct etw_api api;
+static struct selftest_answer answers[SELFTEST_PROBES];
+
+static void make(struct etw_sim_options options)
+{
+    options.own_process = plat_process_id();
+    options.real_clock = true;
+    sim = etw_sim_create(&options, NULL);
+    assert_non_null(sim);
+    api = *etw_sim_api(sim);
+    etw_api_use(&api);
+}
+
+static int destroy(void **state)
+{
+    (void)state;
+    etw_api_use(NULL);
+    etw_sim_destroy(sim);
+    return 0;
+}
+
+/* Ask all, which leave nothing behind. */
+static void ask(void)
+{
+    selftest_probes_run(answers);
+    assert_int_equal(etw_sim_session_count(sim), 0);
+    assert_int_equal(etw_sim_open_traces(sim), 0);
+}
+
+static void assert_outcome(int probe, enum selftest_outcome outcome, const char *text)
+{
+    if (answers[probe].outcome != outcome || !strstr(answers[probe].text, text)) {
+        fail_msg("probe %d: %d, %s", probe, answers[probe].outcome, answers[probe].text);
+    }
+}
+
+static void a_windows_as_expected_is_told_so(void **state)
+{
+    (void)state;
+    make((struct etw_sim_options){.os_build = 22621});
+    ask();
+    assert_outcome(
+        SELFTEST_PROBE_keywords, SELFTEST_AS_EXPECTED, "is told 0xfffffffffd5fffbf, none with");
+    assert_outcome(SELFTEST_PROBE_block, SELFTEST_AS_EXPECTED, "");
+    assert_outcome(SELFTEST_PROBE_update, SELFTEST_AS_EXPECTED,
+        "UPDATE switches off groups of kernel events and system providers; behind the agent's own "
+        "they are on");
+    assert_outcome(SELFTEST_PROBE_names, SELFTEST_AS_EXPECTED, "1 came, and 0 of the other");
+    assert_false(selftest_probes_have_failed(answers));
+}
+
+static void an_older_windows_has_no_system_providers(void **state)
+{
+    (void)state;
+    make((struct etw_sim_options){.os_build = 19045});
+    ask();
+    assert_outcome(
+        SELFTEST_PROBE_update, SELFTEST_AS_EXPECTED, "system providers are not told among them");
+}
+
+static void who_is_no_administrator_cannot_tell(void **state)
+{
+    (void)state;
+    make((struct etw_sim_options){.not_administrator = true});
+    ask();
+    for (int i = 0; i < SELFTEST_PROBES; i++) {
+        assert_outcome(i, SELFTEST_UNKNOWN, "");
+    }
+    assert_false(selftest_probes_have_failed(answers));
+}
+
+/* Some Windows that asks for more than it was given, and one that passes all keywords on. */
+static uint32_t refuse_lists(
+    uint64_t *ret_session, const etw_char *name, struct etw_properties *properties)
+{
+    return properties->enable_flags & 0x80000000
+               ? ETW_ERROR_INVALID_PARAMETER
+               : etw_sim_api(sim)->StartTraceW(ret_session, name, properties);
+}
+
+static uint32_t enable_otherwise(uint64_t session, const struct guid *provider, uint32_t code,
+    uint8_t level, uint64_t any, uint64_t all, uint32_t timeout_ms,
+    struct etw_enable_parameters *parameters)
+{
+    struct etw_enable_parameters none = {.version = 2}; /* no filter acts */
+    bool is_system = etw_kernel_provider_of(provider) != NULL;
+    return etw_sim_api(sim)->EnableTraceEx2(session, provider, code, level,
+        is_system ? any : UINT64_MAX, all, timeout_ms, is_system ? parameters : &none);
+}
+
+static uint32_t set_nothing(uint64_t session, uint32_t info_class, void *data, uint32_t bytes)
+{
+    (void)session;
+    (void)info_class;
+    (void)data;
+    (void)bytes;
+    return 0;
+}
+
+static void a_windows_that_does_otherwise_is_found(void **state)
+{
+    (void)state;
+    make((struct etw_sim_options){.os_build = 22621});
+    api.StartTraceW = refuse_lists;
+    api.EnableTraceEx2 = enable_otherwise;
+    api.TraceSetInformation = set_nothing;
+    ask();
+    assert_outcome(SELFTEST_PROBE_keywords, SELFTEST_OTHERWISE, "with side effects of 0x2a00040");
+    assert_outcome(SELFTEST_PROBE_block, SELFTEST_OTHERWISE, "cannot be started");
+    assert_outcome(SELFTEST_PROBE_update, SELFTEST_OTHERWISE, "they are off");
+    assert_outcome(SELFTEST_PROBE_names, SELFTEST_OTHERWISE, "1 came, and 1 of the other");
+    assert_true(selftest_probes_have_failed(answers));
+}
+
+static void what_others_want_of_a_provider_is_not_ours(void **state)
+{
+    (void)state;
+    struct etw_session_state other;
+    struct guid dotnet;
+    make((struct etw_sim_options){.os_build = 22621});
+    assert_true(guid_parse(span_text("e13c0d23-ccbc-4e12-931b-d9cc2eee27e4"), &dotnet));
+    const struct etw_session_spec spec = {
+        .name = "profiler", .buffer_kb = 64, .mode = ETW_MODE_REAL_TIME};
+    assert_true(etw_control_start(&spec, &other, NULL));
+    assert_int_equal(
+        api.EnableTraceEx2(other.handle, &dotnet, ETW_PROVIDER_ENABLE, 4, 0x800000, 0, 0, NULL), 0);
+    selftest_probes_run(answers);
+    assert_outcome(SELFTEST_PROBE_keywords, SELFTEST_UNKNOWN, "another session has enabled");
+}
+
+int main(void)
+{
+#define T(function) cmocka_unit_test_setup_teardown(function, NULL, destroy)
+    const struct CMUnitTest tests[] = {
+        T(a_windows_as_expected_is_told_so),
+        T(an_older_windows_has_no_system_providers),
+        T(who_is_no_administrator_cannot_tell),
+        T(a_windows_that_does_otherwise_is_found),
+        T(what_others_want_of_a_provider_is_not_ours),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
