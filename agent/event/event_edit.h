@@ -6,7 +6,7 @@
 #include "event/event_path.h"
 
 /*
- * One change of what is written of an event, as rules of filters have it (agent/filter/README.md,
+ * One change of what is written of an event, as rules of filters have it (docs/reference/filter-language.md,
  * "Rules that edit"). Compiled once, immutable, for any number of threads; event_editor.h applies it.
  */
 enum event_edit_kind {

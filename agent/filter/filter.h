@@ -5,7 +5,7 @@
 #include "event/event_path.h"
 
 /*
- * Rules that keep or drop events, in the expression language of agent/filter/README.md. A list of
+ * Rules that keep or drop events, in the expression language of docs/reference/filter-language.md. A list of
  * rules is compiled once into a flat program, which any number of threads may run, each with a
  * scratch of its own. What the header of an event decides, is decided before anybody looks for its
  * schema; nothing is allocated while it runs.

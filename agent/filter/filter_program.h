@@ -159,7 +159,7 @@ bool filter_rule_fits(const struct filter *filter, struct filter_scratch *scratc
     const struct event *event, size_t rule);
 
 /* The values of ${key} in ${event} as one number; false: it has none of them. Any thread, and the same
- * number for the same values for ever: agent/filter/README.md says how it is made. */
+ * number for the same values for ever: docs/reference/filter-language.md says how it is made. */
 bool filter_key_of(const struct filter_key *key, struct filter_scratch *scratch,
     const struct event *event, uint64_t *ret_key);
 

@@ -1,5 +1,5 @@
 """Rules that edit, worked out on the JSON of unedited native events with hmac and hashlib: what
-agent/filter/README.md says, and nothing of how the agent does it."""
+docs/reference/filter-language.md says, and nothing of how the agent does it."""
 
 import hashlib
 import hmac

@@ -304,7 +304,7 @@ static void a_start_key_counts_for_more_than_the_time(void **state)
 {
     (void)state;
     static const uint64_t boot = UINT64_C(3) << 48;
-    uint8_t bytes[8];
+    uint8_t bytes[8] = {0};
     struct extended_item item = {
         .type = EXTENDED_PROCESS_START_KEY, .data = span_make(bytes, sizeof(bytes))};
     struct event_record record = {.present = RECORD_HAS_PROCESS,
