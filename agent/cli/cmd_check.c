@@ -84,7 +84,7 @@ static int print_page(bool reference)
         buf_add_text(&out,
             "# Keys of the configuration\n\n"
             "Made by `etwship check --print-reference` from the tables that the program itself "
-            "reads; do not edit. [Configuration](../../config/README.md) says what the words "
+            "reads; do not edit. [The guide](../guide/configuration.md) says what the words "
             "mean.\n\n"
             "`a.b` is the key `b` inside the mapping `a`, `a[].b` the key `b` of each element of "
             "the list `a`, `*` a key of your choice.\n");

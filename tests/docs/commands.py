@@ -32,6 +32,7 @@ TIMEOUT_S = 120
 SKIPPED = 77
 PROGRAMS = ["jq", "zip", "openssl", "llvm-pdbutil"]  # that guides use
 LANGUAGES = {"console", "sh", "yaml", "json", "text", "c", "cmake", "mermaid"}
+REQUIRED = {"sessions": "sessions: [{type: file, paths: ['*.etl']}]\n", "outputs": "outputs: [{type: stdout}]\n"}
 NO_WINDOWS = re.compile(r"this system has no|is for Windows")
 PAGES = [TOP / "README.md", TOP / "CONTRIBUTING.md", *sorted((TOP / "docs" / "guide").glob("*.md"))]
 
@@ -112,20 +113,13 @@ class Page:
                 self.tell(block, f"{command}\nis not understood: {done.stdout[:2000]}")
 
     def config(self, block, name):
-        """Check a configuration. A part gets what it lacks from another file."""
+        """Check a configuration. A part gets what it lacks."""
         path = self.folder / (name or f"line-{block.line}.yaml")
-        if not name:
-            path.write_text(block.text, encoding="utf-8")
         tops = set(re.findall(r"(?m)^(\w+):", block.text))
-        whole = ""
-        if "sessions" not in tops:
-            whole += "sessions: [{type: file, paths: ['*.etl']}]\n"
-        if "outputs" not in tops:
-            whole += "outputs: [{type: stdout}]\n"
-        if whole and "include" not in tops:
-            whole += f"include: ['{path.name}']\n"
+        lacks = [text for key, text in REQUIRED.items() if key not in tops]
+        if lacks:
             path = path.with_name(f"whole-{path.name}")
-            path.write_text(whole, encoding="utf-8")
+        path.write_text(block.text + "".join(lacks), encoding="utf-8")
         done = self.sh(f"etwship check -c {path.name}")
         self.ran += 1
         if done.returncode or ": good" not in done.stdout:
@@ -181,6 +175,19 @@ class Page:
             self.config(block, comments.get("file"))
         elif block.language == "json":
             self.json(block)
+
+
+class Comparison(unittest.TestCase):
+    def test_only_an_ellipsis_stands_for_more(self):
+        for expected, printed, same in (
+                (["a", "b"], "a\nb\n", True), (["a"], "a\nb\n", False), (["a", "b"], "a\n", False), ([], "a\n", False),
+                (["a…c"], "abc\n", True), (["a…c"], "a\nc\n", False), (["a.c"], "abc\n", False),
+                (["…", "b"], "a\na\nb\n", True), (["…", "b"], "b\n", True), (["…", "b"], "a\n", False)):
+            self.assertEqual(matches(expected, printed), same, (expected, printed))
+
+    def test_a_transcript_is_commands_and_their_output(self):
+        self.assertEqual(transcript("$ a\n1\n$ b \\\n  c\n$ d\n2\n3\n"),
+                         [("a", ["1"]), ("b \\\n  c", []), ("d", ["2", "3"])])
 
 
 class Commands(unittest.TestCase):
