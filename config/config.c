@@ -230,7 +230,10 @@ static void *bind(struct config_tree *tree, const struct config_field *fields, s
         include_files(tree, sources->include_key);
     }
     for (size_t i = 0; sources && i < sources->override_count && config_tree_root(tree); i++) {
-        config_override_apply(tree, sources->overrides[i]);
+        config_override_apply(tree, "--set", sources->overrides[i]);
+    }
+    for (size_t i = 0; sources && i < sources->policy_count && config_tree_root(tree); i++) {
+        config_override_apply(tree, "policy", sources->policies[i]);
     }
     if (tree->failed) {
         return NULL;

@@ -186,6 +186,10 @@ struct config_sources {
      * value that starts with [ or { is YAML, any other one text. */
     const char *const *overrides;
     size_t override_count;
+
+    /* The same, applied last: what the policy of the machine demands. */
+    const char *const *policies;
+    size_t policy_count;
 };
 
 /* Add a line for each pattern of the include key that fits no file, and for each secret that was given on

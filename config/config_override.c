@@ -219,13 +219,13 @@ static bool has_empty_part(struct span key)
     return empty;
 }
 
-void config_override_apply(struct config_tree *tree, const char *text)
+void config_override_apply(struct config_tree *tree, const char *origin, const char *text)
 {
     struct span all = span_text(text);
     const uint8_t *equals = memchr(text, '=', all.size);
     struct span key = equals ? span_first(all, (size_t)(equals - all.data)) : all;
     char name[sizeof(struct config_quote) + 16];
-    snprintf(name, sizeof(name), "--set %s", config_text_quote(key).text);
+    snprintf(name, sizeof(name), "%s %s", origin, config_text_quote(key).text);
     struct step step = {.tree = tree, .node = 1, .rest = key};
     step.file = config_tree_add_file(tree, name, span_text(""));
     if (step.file < 0) {

@@ -274,6 +274,8 @@ static const struct app_root *bind(struct config *memory, const struct span *tex
         sources.no_include = options->no_include;
         sources.overrides = options->settings;
         sources.override_count = options->setting_count;
+        sources.policies = options->policies;
+        sources.policy_count = options->policy_count;
     }
     config_use(memory, &sources);
     const struct app_root *root = text ? config_parse(

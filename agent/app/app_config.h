@@ -281,6 +281,8 @@ struct app_config {
 struct app_config_options {
     const char *const *settings; /* "KEY=VALUE" of --set, in order */
     size_t setting_count;
+    const char *const *policies; /* the same, on top of them (app_policy.h) */
+    size_t policy_count;
     bool no_include; /* `include` is checked, but no file is opened */
 };
 

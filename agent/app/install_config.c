@@ -41,7 +41,7 @@ bool install_config_quote(const char *name, const char *text, struct buf *out, s
 }
 
 /* What is wrong is told without the value: it may hold a password, wherever it was put by mistake. */
-static bool check_url(const char *url, struct error *err)
+bool install_config_check_url(const char *url, struct error *err)
 {
     static const char *const schemes[] = {"https://", "http://"};
     if (strchr(url, '@')) {
@@ -105,7 +105,7 @@ static const char file_output[] = "  - name: events\n"
 static bool put_server(const struct install_config *config, struct buf *out, struct error *err)
 {
     put_lines(out, "  - name: siem\n    type: elasticsearch\n    format: ecs\n    hosts: [");
-    if (!check_url(config->url, err) ||
+    if (!install_config_check_url(config->url, err) ||
         !install_config_quote("the address of the output", config->url, out, err)) {
         return false;
     }

@@ -21,6 +21,10 @@ struct install_config {
  */
 bool install_config_write(const struct install_config *config, struct buf *out, struct error *err);
 
+/* Is ${url} an address with http:// or https://, and a host, and without a name or a password? ERR_CONFIG,
+ * which does not show it. */
+bool install_config_check_url(const char *url, struct error *err);
+
 /* Append ${text} as a YAML scalar in single quotes that etwship's configuration reads back as it is.
  * False (ERR_CONFIG, with ${name}) if there is none. */
 bool install_config_quote(const char *name, const char *text, struct buf *out, struct error *err);

@@ -11,6 +11,7 @@
 #include "app/app_rules.h"
 #include "app/data_folder.h"
 #include "cli/check_places.h"
+#include "cli/policy_words.h"
 #include "cli/typed_words.h"
 #include "config/config_show.h"
 #include "config/config_value.h"
@@ -425,6 +426,7 @@ void check_words_write(const struct check *check, struct buf *out)
 {
     const struct app_config *config = check->config;
     put_can_run(check, out);
+    policy_words_write(&check->policy, out);
     buf_add_text(out, "Sessions\n");
     const struct provider_facts *facts = check->facts;
     for (size_t i = 0; i < config->session_count; i++) {
@@ -552,6 +554,7 @@ void check_words_write_json(const struct check *check, struct buf *out)
     buf_add_text(out, "{\"file\":");
     value_json_string(span_text(check->path), out);
     buf_printf(out, ",\"can_run\":%s", check->can_run ? "true" : "false");
+    policy_words_write_json(&check->policy, out);
     put_report("refusals", &check->refusals, out);
     put_report("warnings", &check->warnings, out);
     put_json_streams(config, out);

@@ -1,6 +1,7 @@
 #ifndef ETWSHIP_CLI_CHECK_WORDS_H
 #define ETWSHIP_CLI_CHECK_WORDS_H
 
+#include "app/app_policy.h"
 #include "app/app_warnings.h"
 #include "app/typed_fields.h"
 #include "cli/explain.h"
@@ -9,6 +10,7 @@
 struct check {
     const char *path;
     const struct app_config *config;
+    struct app_policy policy;
     bool verbose;
     bool can_run;
     struct provider_facts *facts; /* of all providers, in order; NULL: nobody asked */

@@ -175,6 +175,29 @@ static bool find_typed(struct check *check, struct error *err)
     return good;
 }
 
+/* ---- what the machine demands -------------------------------------------------------------------- */
+
+/* It was read with the configuration; in between it may have changed. */
+static void find_policy(struct check *check)
+{
+    struct app_policy_settings settings;
+    bool sets = false;
+    if (!app_policy_read(&check->policy, NULL)) {
+        return;
+    }
+    bool demands = *check->policy.texts[APP_POLICY_OUTPUT_URL] ||
+                   *check->policy.texts[APP_POLICY_OUTPUT_CA];
+    if (app_policy_settings_init(&settings, &check->policy, check->config, NULL)) {
+        sets = settings.count > 0;
+        app_policy_settings_fini(&settings);
+    }
+    if (demands && !sets) {
+        config_report_add(&check->warnings, config_file_name(check->config->memory, 0), 0, 0,
+            "the policy of the machine demands an address or authorities, and no output has an "
+            "address. add one, as of type elasticsearch");
+    }
+}
+
 /* ---- who could change it ------------------------------------------------------------------------ */
 
 static void warn_of_trust(void *self, const char *text)
@@ -230,15 +253,16 @@ static int check_config(
     const struct cli_args *args, const struct app_config *config, enum service_account account)
 {
     static struct check check;
-    const char *path = cli_value(args, "config");
+    static char path[CONFIG_OPTIONS_PATH_BYTES];
     struct schema_cache *cache = NULL;
     struct error err;
     int exit_code = EXIT_FAILED;
     check = (struct check){.config = config,
-        .path = path ? path : plat_default_config_path(),
+        .path = config_options_path(args, path),
         .verbose = cli_value(args, "verbose") != NULL};
     config_report_init(&check.warnings);
     check.warnings.kind = "warning";
+    find_policy(&check);
     config_report_init(&check.refusals);
     check.refusals.kind = "not here";
     check.can_run = app_config_can_run(config, &check.refusals);
@@ -283,8 +307,12 @@ static int run(const struct cli_args *args)
 {
     struct app_config config;
     struct error err;
+    struct app_policy policy;
     int account = SERVICE_ACCOUNT_SYSTEM;
     const char *name = cli_value(args, "account");
+    if (!name && app_policy_read(&policy, NULL) && *policy.texts[APP_POLICY_SERVICE_ACCOUNT]) {
+        name = policy.texts[APP_POLICY_SERVICE_ACCOUNT];
+    }
     if (name && !config_value_enum(span_text(name), service_plan_accounts, &account, &err)) {
         cli_error("--account: %s", err.text);
         return EXIT_USAGE;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "app/app_account.h"
+#include "app/app_policy.h"
 #include "app/app_trust.h"
 #include "base/buf.h"
 #include "cli/config_options.h"
@@ -137,13 +138,31 @@ static int install_plan(const struct service_plan *plan)
     return EXIT_DONE;
 }
 
+/* What the policy of the machine says, which goes before the command line; NULL: neither does. */
+static const char *demanded(const struct app_policy *policy, enum app_policy_value which,
+    const struct cli_args *args, const char *option)
+{
+    const char *given = cli_value(args, option);
+    const char *text = policy->texts[which];
+    if (*text && given && strcmp(text, given) != 0) {
+        cli_warning("the policy %s of this machine goes before --%s: %s", app_policy_names[which],
+            option, text);
+    }
+    return *text ? text : given;
+}
+
 static int install(const struct cli_args *args)
 {
     const struct service_api *api = service_api_get();
-    const char *account_text = cli_value(args, "account");
-    const char *config_text = cli_value(args, "config");
+    struct app_policy policy;
     int account = SERVICE_ACCOUNT_SYSTEM;
     struct error err;
+    if (!app_policy_read(&policy, &err)) {
+        fail(&err);
+        return EXIT_USAGE;
+    }
+    const char *account_text = demanded(&policy, APP_POLICY_SERVICE_ACCOUNT, args, "account");
+    const char *config_text = demanded(&policy, APP_POLICY_CONFIG_FILE, args, "config");
     if (account_text &&
         !config_value_enum(span_text(account_text), service_plan_accounts, &account, &err)) {
         cli_error("--account: %s", err.text);
@@ -193,6 +212,18 @@ static enum service_account account_of(const struct service_config *found)
                                                   : SERVICE_ACCOUNT_VIRTUAL;
 }
 
+/* The configuration that the service reads: what the policy of the machine demands, else what its command
+ * names. False: its command is none of ours. */
+static bool find_config(const struct service_config *found, char path[PATH_BYTES])
+{
+    struct app_policy policy;
+    bool is_ours = service_plan_config(found->command, path, PATH_BYTES);
+    if (is_ours && app_policy_read(&policy, NULL) && *policy.texts[APP_POLICY_CONFIG_FILE]) {
+        snprintf(path, PATH_BYTES, "%s", policy.texts[APP_POLICY_CONFIG_FILE]);
+    }
+    return is_ours;
+}
+
 /* The service did not like its configuration: what is wrong with it stands in the Event Log, and what we
  * find wrong with it ourselves is said here. */
 static void explain_config(void)
@@ -203,7 +234,7 @@ static void explain_config(void)
     if (!service_control_query(&status, &found, NULL)) {
         return;
     }
-    if (service_plan_config(found.command, path, sizeof(path))) {
+    if (find_config(&found, path)) {
         is_config_trusted(path, APP_TRUST_ALL, account_of(&found), say_not_started);
     }
     service_control_config_fini(&found);
@@ -214,8 +245,7 @@ static bool lacks_config(const struct service_config *found, char path[PATH_BYTE
 {
     bool is_there;
     uint64_t bytes;
-    return service_plan_config(found->command, path, PATH_BYTES) &&
-           plat_path_find(path, &is_there, &bytes, NULL) && !is_there;
+    return find_config(found, path) && plat_path_find(path, &is_there, &bytes, NULL) && !is_there;
 }
 
 static void warn_of_missing_config(void)
@@ -300,7 +330,7 @@ static bool can_reload(struct error *err)
     if (!service_control_query(&status, &found, err)) {
         return fail(err);
     }
-    bool is_known = service_plan_config(found.command, path, sizeof(path));
+    bool is_known = find_config(&found, path);
     enum service_account account = account_of(&found);
     service_control_config_fini(&found);
     bool is_read;

@@ -182,13 +182,12 @@ static int run(const struct cli_args *args)
     static struct config_report errors;
     const char *settings[CONFIG_MAX_OVERRIDES];
     const char *path = cli_value(args, "output");
-    const char *config_path = cli_value(args, "config");
+    static char config_path[CONFIG_OPTIONS_PATH_BYTES];
     if (!path) {
         cli_error("say where it goes: -o FILE.zip");
         return EXIT_USAGE;
     }
-    call = (struct call){
-        .support.config_path = config_path ? config_path : plat_default_config_path(),
+    call = (struct call){.support.config_path = config_options_path(args, config_path),
         .config_options.settings = settings,
         .config_options.setting_count = cli_values(args, "set", settings, CONFIG_MAX_OVERRIDES),
         .errors = &errors};

@@ -19,7 +19,13 @@
                 "A value that starts with [ or { is read as YAML."                               \
     }
 
-/* Load what --config and --set name. False: everything wrong is said on stderr. */
+enum { CONFIG_OPTIONS_PATH_BYTES = 32768 };
+
+/* The path of the configuration: what --config names, else what the policy of the machine demands, else the
+ * system's. For a service what the policy demands comes first. Returns ${path}. */
+const char *config_options_path(const struct cli_args *args, char path[CONFIG_OPTIONS_PATH_BYTES]);
+
+/* Load what --config and --set name, with what the policy of the machine demands on top (app_policy.h). False: everything wrong is said on stderr. */
 bool config_options_load(const struct cli_args *args, struct app_config *ret_config);
 
 /* The same, and ${work} on it; the exit code. */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/config_options.h"
 #include "platform/plat_path.h"
 #include "platform/plat_system.h"
 #include "platform/plat_thread.h"
@@ -75,10 +76,11 @@ static void hear_cli(void *self, bool is_warning, const char *text)
         is_warning ? SERVICE_MESSAGE_CONFIG_REMARK : SERVICE_MESSAGE_CONFIG, text);
 }
 
+/* As it is now: a policy may have changed. Until the next call, on the thread of the service. */
 static const char *config_path(const struct running *running)
 {
-    const char *config = cli_value(running->args, "config");
-    return config ? config : plat_default_config_path();
+    static char path[CONFIG_OPTIONS_PATH_BYTES];
+    return config_options_path(running->args, path);
 }
 
 static void tell_started(struct running *running)

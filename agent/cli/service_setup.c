@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "app/app_policy.h"
 #include "app/app_trust.h"
 #include "app/data_folder.h"
 #include "app/install_config.h"
@@ -196,14 +197,20 @@ static bool check_values(const struct cli_args *args, bool *ret_starts, struct e
     return true;
 }
 
-/* As whom it runs: as it is told, else as before. */
+/* As whom it runs: as the policy of the machine says, else as it is told, else as before. */
 static bool find_account(
     const struct cli_args *args, const struct install_note *note, char account[256])
 {
     static const char *const accounts[] = {"LocalSystem", "NT SERVICE\\" SERVICE_NAME};
-    const char *text = value_of(args, "account");
+    struct app_policy policy;
     int which = SERVICE_ACCOUNT_SYSTEM;
     struct error err;
+    if (!app_policy_read(&policy, &err)) {
+        cli_error("%s", err.text);
+        return false;
+    }
+    const char *demanded = policy.texts[APP_POLICY_SERVICE_ACCOUNT];
+    const char *text = *demanded ? demanded : value_of(args, "account");
     if (text && !config_value_enum(span_text(text), service_plan_accounts, &which, &err)) {
         cli_error("--account: %s", err.text);
         return false;

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes build/etwship-VERSION-windows-x64.zip: the program of build/mingw, which
 # packaging/windows/cross/build.sh makes, with an example, a page to begin with, a script that installs
-# it, its bill of materials, and the licenses of all that is in it. The same program makes the same
+# it, templates for Group Policy, its bill of materials, and the licenses of all that is in it. The same program makes the same
 # archive, to the byte (stage.sh).
 #
 #   packaging/windows/zip.sh [PROGRAM [FOLDER]]
@@ -21,7 +21,10 @@ out=$(cd "$out" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 when=$(packaging/windows/stage.sh "$program" "$version" "$work/$name")
-sed 's/\r*$/\r/' <packaging/windows/install.ps1 >"$work/$name/install.ps1"
+mkdir -p "$work/$name/policy/en-US"
+for file in install.ps1 policy/etwship.admx policy/en-US/etwship.adml; do
+    sed 's/\r*$/\r/' <"packaging/windows/$file" >"$work/$name/$file"
+done
 python3 -B packaging/windows/pack_zip.py "$work/$name" "$out/$name.zip" "$when"
 case $out in
 "$PWD"/*) echo "${out#"$PWD"/}/$name.zip" ;;

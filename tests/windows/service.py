@@ -188,6 +188,32 @@ class Service(unittest.TestCase):
         self.assertTrue(self.status()["state"].startswith("running"))
         self.do("stop")
 
+    # ---- policy ------------------------------------------------------------------------------
+
+    def test_the_policy_of_the_machine_goes_before_command_line_and_file(self):
+        key = r"HKLM\SOFTWARE\Policies\etwship"
+        self.addCleanup(self.prefix.run, "reg", "delete", key, "/f")
+        store = Bulk()
+        with Server(store) as server:
+            self.configure({"type": "elasticsearch", "hosts": ["http://127.0.0.1:1"]})
+            self.config.rename(self.folder / "demanded.yaml")
+            demanded = "C:\\" + self.folder.name + r"\demanded.yaml"
+            for name, value in [("OutputUrl", server.url), ("ConfigFile", demanded)]:
+                done = self.prefix.run("reg", "add", key, "/v", name, "/d", value, "/f")
+                self.assertEqual(done.returncode, 0, done)
+            done = self.prefix.run(self.exe, "check", "--json")
+            self.assertEqual(done.returncode, 0, done)
+            found = json.loads(done.stdout)
+            self.assertEqual(found["policy"], {"ConfigFile": demanded, "OutputUrl": server.url})
+            self.assertEqual(found["file"], demanded)
+            self.assertEqual(found["config"]["outputs"][0]["hosts"], [server.url])
+            self.do("install", "-c", "another.yaml")
+            self.do("start")
+            wait_until(lambda: len(store.documents()) == EVENTS)
+            self.do("stop")
+        self.prefix.run("reg", "add", key, "/v", "OutputUrl", "/d", "siem", "/f")
+        self.assertIn("policy OutputUrl", self.do("start", code=2))
+
     # ---- trouble ------------------------------------------------------------------------------
 
     def test_a_mistake_in_the_configuration_is_named_at_the_start_and_in_the_event_log(self):

@@ -1,0 +1,12 @@
+#ifndef ETWSHIP_CLI_POLICY_WORDS_H
+#define ETWSHIP_CLI_POLICY_WORDS_H
+
+#include "app/app_policy.h"
+
+/* Append what ${policy} demands, for people; nothing if that is nothing. */
+void policy_words_write(const struct app_policy *policy, struct buf *out);
+
+/* The same as a member of a JSON object, behind another one. */
+void policy_words_write_json(const struct app_policy *policy, struct buf *out);
+
+#endif
