@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import unittest
 from pathlib import Path
+from xml.etree import ElementTree
 
 import wine
 
@@ -147,6 +148,64 @@ class Packages(unittest.TestCase):
             self.assertTrue(files[name][1].endswith(file))
             self.assertEqual(files[name][3:5], [version + ".0", "1033"])
             self.assertNotIn(name, table(self.first[0], "MsiFileHash"))
+
+    # ---- manifests ----------------------------------------------------------------------------
+
+    def manifests(self, url):
+        out = self.folder / "manifests"
+        subprocess.run(["python3", "-B", PACKAGING / "manifests.py", "--url", url, "--msi", self.first[0],
+                        "--out", out], check=True, stdout=subprocess.DEVNULL)
+        return out
+
+    def test_winget_gets_the_numbers_of_this_very_package(self):
+        url = "https://downloads.example/etwship.msi?a=1&b=2"
+        folder = self.manifests(url) / "winget"
+        found = {}
+        for path in sorted(folder.iterdir()):
+            # A key on each line, or an item of a list: enough of YAML to read these.
+            lines = path.read_text().splitlines()
+            found[path.name] = {key: value.strip("'") for key, value in
+                                re.findall(r"^[ -]*(\w+): (\S.*)$", "\n".join(lines), re.M)}
+        self.assertEqual(list(found), ["etwship.etwship.installer.yaml", "etwship.etwship.locale.en-US.yaml",
+                                       "etwship.etwship.yaml"])
+        properties = table(self.first[0], "Property")
+        installer = found["etwship.etwship.installer.yaml"]
+        self.assertEqual(installer["InstallerUrl"], url)
+        self.assertEqual(installer["InstallerSha256"],
+                         hashlib.sha256(self.first[0].read_bytes()).hexdigest().upper())
+        self.assertEqual(installer["ProductCode"], properties["ProductCode"][0])
+        self.assertEqual(installer["UpgradeCode"], properties["UpgradeCode"][0])
+        for name, kind in [("installer", "installer"), ("locale.en-US", "defaultLocale"), ("", "version")]:
+            one = found[f"etwship.etwship.{name}.yaml".replace("..", ".")]
+            self.assertEqual(one["PackageIdentifier"], "etwship.etwship")
+            self.assertEqual(one["PackageVersion"], properties["ProductVersion"][0])
+            self.assertEqual((one["ManifestType"], one["ManifestVersion"]), (kind, "1.6.0"))
+        # What its schema asks for (manifest.defaultLocale.1.6.0.json).
+        self.assertLessEqual({"PackageLocale", "Publisher", "PackageName", "License", "ShortDescription"},
+                             set(found["etwship.etwship.locale.en-US.yaml"]))
+
+    def test_chocolatey_gets_them_too(self):
+        url = "https://downloads.example/etwship.msi?a=1&b=2"
+        folder = self.manifests(url) / "chocolatey"
+        space = "{http://schemas.microsoft.com/packaging/2015/06/nuspec.xsd}"
+        metadata = ElementTree.parse(folder / "etwship.nuspec").getroot().find(space + "metadata")
+        self.assertEqual(metadata.find(space + "version").text,
+                         table(self.first[0], "Property")["ProductVersion"][0])
+        for key in ["id", "authors", "description"]:
+            self.assertTrue(metadata.find(space + key).text)
+        script = (folder / "tools" / "chocolateyinstall.ps1").read_text()
+        given = dict(re.findall(r"^    (\w+) += '([^']*)'$", script, re.M))
+        self.assertEqual(given["url64bit"], url)
+        self.assertEqual(given["checksum64"].lower(), hashlib.sha256(self.first[0].read_bytes()).hexdigest())
+        self.assertEqual((given["checksumType64"], given["fileType"]), ("sha256", "msi"))
+        self.assertIn("validExitCodes = @(0, 3010, 1641)", script)
+
+    def test_an_address_that_would_leave_its_quotes_is_refused(self):
+        for url in ["http://a/e.msi", "https://a/e.msi'; calc; '", "https://a/e msi"]:
+            done = subprocess.run(["python3", "-B", PACKAGING / "manifests.py", "--url", url, "--msi",
+                                   self.first[0], "--out", self.folder / "none"], check=False,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            self.assertEqual((done.returncode, done.stdout), (1, b""), done)
 
     # ---- signatures ---------------------------------------------------------------------------
 
