@@ -5,7 +5,7 @@
 
 /*
  * Single values in the spelling of Filebeat's etw input, which is that of TdhFormatProperty
- * (tdh.h): every value is a JSON string. What each type looks like stands in agent/event/README.md.
+ * (tdh.h): every value is a JSON string. What each type looks like stands in docs/reference/events.md.
  */
 
 /* Bytes that the functions below need for a value of ${size} payload bytes, with a comma. */

@@ -7,7 +7,7 @@
 
 /*
  * One value of an event with its type, as filters and templates need it: what value_json.h writes,
- * without writing it. Rules: agent/event/README.md ("Values").
+ * without writing it. Rules: docs/reference/events.md ("Values").
  */
 enum event_value_type {
     EVENT_VALUE_NONE, /* there is no such member */

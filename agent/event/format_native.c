@@ -7,7 +7,7 @@
 
 /*
  * The native shape: one JSON object and a newline per event. Names, order and rules are in
- * agent/event/README.md. Members that are constant per event type come rendered from event_head.c;
+ * docs/reference/events.md. Members that are constant per event type come rendered from event_head.c;
  * this file puts the values of one event between them.
  */
 

@@ -112,7 +112,7 @@ enum field_flags {
     FIELD_CORRECTED = 0x400, /* not as its source has it: schema/corrections.h */
 };
 
-/* How the value is shown (interface of the event: "Values" in agent/event/README.md). Derived
+/* How the value is shown (interface of the event: "Values" in docs/reference/events.md). Derived
  * from in type, out type and map by schema_finish. */
 enum value_form {
     FORM_NONE,

@@ -8,7 +8,7 @@
 struct put_clock;
 
 /*
- * Field arrays as JSON. The rules of the values are in agent/event/README.md: the JSON type
+ * Field arrays as JSON. The rules of the values are in docs/reference/events.md: the JSON type
  * follows the schema's type, never the value. Output goes to a buf whose failure the caller tests
  * once at the end.
  */

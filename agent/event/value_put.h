@@ -7,7 +7,7 @@
 
 /*
  * Single values as JSON text, into memory that the caller reserved: how much, value_put_room says.
- * What each form looks like is in agent/event/README.md ("Values").
+ * What each form looks like is in docs/reference/events.md ("Values").
  */
 
 /* Bytes that ${size} payload bytes may need as one value, or as values side by side with a comma

@@ -45,7 +45,7 @@ def event_fields():
             (TOP / "agent" / "event" / "native.tsv").read_text(encoding="utf-8").splitlines()]
     assert rows[0] == ["field", "type", "mapping", "value"], rows[0]
     page = ("# Fields of the native event\n\nMade from [native.tsv](../../agent/event/native.tsv) by "
-            "`tests/docs/reference.py --write`; do not edit. The\n[event reference](../../agent/event/README.md) "
+            "`tests/docs/reference.py --write`; do not edit. The\n[event reference](events.md) "
             "explains the members and their values. Those of the ecs event are on\n"
             "[a page of their own](ecs-fields.md).\n\n"
             "*Type* is the JSON type: `strings` and `numbers` are lists. *Mapping* is the type in the index "

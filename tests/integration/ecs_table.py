@@ -23,7 +23,7 @@ EXTENDED = "winlog.event_data.extended_data."
 HEAD = """# Fields of the ecs event
 
 Made from [ecs.tsv](../../agent/event/ecs.tsv) by `tests/integration/ecs_table.py --write`. The
-[event reference](../../agent/event/README.md#the-ecs-event) says what the values look like.
+[event reference](events.md#the-ecs-event) says what the values look like.
 
 - *Type* is the JSON type: `strings` and `numbers` are lists, `values` are strings or lists and
   objects of strings.

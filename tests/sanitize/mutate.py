@@ -32,7 +32,7 @@ DONE = (0, 1, 3)  # done; failed; finished, but something was damaged
 CPU_S = 120  # of one process
 MOST_BYTES = 1 << 30
 SMALL_BYTES = 300 * 1024  # of a real trace that takes part
-# agent/event/README.md, "How long an event may be", and what surrounds the values.
+# docs/reference/events.md, "How long an event may be", and what surrounds the values.
 FREE_BYTES, RATIO, AROUND = 16 * 1024, 256, 16 * 1024
 MAX_EVENT_BYTES = 8 * 1024 * 1024
 LEAST_RECORD_BYTES = 8

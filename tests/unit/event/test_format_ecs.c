@@ -3,7 +3,7 @@
 #include "support/json_check.h"
 #include "unit/event/writer_fixture.h"
 
-/* Lines written by hand after agent/event/ecs.tsv and the rules of agent/event/README.md. */
+/* Lines written by hand after agent/event/ecs.tsv and the rules of docs/reference/events.md. */
 
 static const struct piece one_number[] = {{"A", IN_UINT32, 0, "2a000000", NULL}};
 

@@ -2,7 +2,7 @@
 
 #include "unit/event/writer_fixture.h"
 
-/* Lines written by hand after the rules of agent/event/README.md: events of the agent itself, and
+/* Lines written by hand after the rules of docs/reference/events.md: events of the agent itself, and
  * what it adds to others. */
 
 static const struct piece one_number[] = {{"A", IN_UINT32, 0, "2a000000", NULL}};

@@ -4,7 +4,7 @@
 #include "unit/event/writer_fixture.h"
 
 /* What destinations may want of an event's shape beside its format, written by hand after
- * agent/event/README.md ("Options"). */
+ * docs/reference/events.md ("Options"). */
 
 static void use_options(struct writer_fixture *f, struct event_options options)
 {

@@ -96,7 +96,7 @@ static void assert_chosen(const char *expected)
 
 /* ---- types ------------------------------------------------------------------------------------------ */
 
-/* By the tables of values in agent/event/README.md: what is a number, a string and so on there. */
+/* By the tables of values in docs/reference/events.md: what is a number, a string and so on there. */
 static void types_follow_the_values_of_the_native_event(void **state)
 {
     static const struct {

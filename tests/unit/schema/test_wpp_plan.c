@@ -13,7 +13,7 @@
  * From the text of a trace message format and the bytes of a record to JSON. What is expected was
  * written by hand: after "What are the WPP extended format specification strings?" and "Trace
  * Message Prefix" on learn.microsoft.com, the C standard for numbers (7.21.6.1), and
- * agent/event/README.md for the values.
+ * docs/reference/events.md for the values.
  */
 #define COUNT_OF(table) (sizeof(table) / sizeof((table)[0]))
 #define GUID "a5bbbdd9-73f9-3bed-93aa-521a4c96d934"
